@@ -807,3 +807,49 @@ def test_what_python_itself_has_is_looked_into(make):
     assert [step(Tensor([3.0])).item() for _ in range(4)] == [3.0] * 4 and len(step.programs) == 1
     change()
     assert [step(Tensor([3.0])).item() for _ in range(4)] == [6.0] * 4
+
+
+def swapped(s, x):
+    s.a, s.b = s.b, s.a
+    s.view = s.a[:2]
+    s.a.add_(x)
+
+
+def kept_view(s, x):
+    s.b = s.b.view(3)
+    s.a[0] += x[0]
+
+
+def kept_gradient(s, x):
+    s.view = s.w.grad
+    s.w.grad.zero_()
+    s.a = s.a + s.view.sum()
+
+
+def zeroed_gradient(s, x):
+    s.view = s.w.grad
+    optim.SGD([s.w], lr=0.1).zero_grad(set_to_none=False)
+    s.a = s.a + s.view.sum()
+
+
+@pytest.mark.parametrize("change", [swapped, kept_view, kept_gradient, zeroed_gradient])
+@pytest.mark.filterwarnings("ignore:capture")
+def test_state_that_is_a_view_of_other_state(change):
+    found = []
+    for kind in (lambda f: f, lambda f: capture(f, fuse=False)):
+        s = Namespace(a=Tensor.zeros(3), b=Tensor.ones(3), view=Tensor.zeros(2), turn=False,
+                      w=Tensor.ones(3).requires_grad_())
+
+        def step(x, s=s):
+            s.turn = not s.turn
+            (s.w * x).sum().backward()
+            change(s, x)
+            return s.a + s.w.grad
+
+        step, got = kind(step), []
+        for i in range(CALLS):
+            if i == 4:
+                s.a = s.b
+            got.append([step(Tensor([i, 1.0, 2.0])).tolist(), s.a.tolist(), s.b.tolist(), s.view.tolist()])
+        found.append(got)
+    assert found[0] == found[1]

@@ -9,10 +9,12 @@ import numpy as np
 from .autograd import Node
 from .ends import end
 from .extremum import Extremum
+from .kernels.views import address
 from .places import Places
+from .plan import in_bytes
 from .snapshots import differ
 from .steps import memory
-from .structures import alive, overlap, parts_of, structure
+from .structures import alive, overlap, parts_of, structure, tensors_in
 from .tensor import Tensor, wrap
 from .watch import Watch
 
@@ -54,18 +56,28 @@ class Arguments:
                 t.touch()
             t.grad = x.grad
         back = {id(x): t for t, x in self.pairs}
+        self._keep_views(tensors_in(result[1]), back)
         self.watch.give_back(back)
         if _changed(self.call, self.used, back):
             self.trouble = "it changes a list, a dict or an object that it is given, which would not happen again"
         return self.places.put(structure(result, replace=lambda t: back.get(id(t), t)))
 
+    def _keep_views(self, bound: list[Tensor], back: dict[int, Tensor]) -> None:
+        """Have those of some Tensors that are views of copies, which places hold too, be views of the originals."""
+        held = {id(memory(x._data)): x for x in bound if id(x) in back}
+        for t in bound:
+            x = held.get(id(memory(t._data)))
+            if x is not None and id(t) not in back:
+                t._data = _shown_as(t._data, x._data, back[id(x)]._data)
+                self.trouble = "it keeps a Tensor and a view of it, which would not be one when it is played"
+
 
 def _shown_as(new: np.ndarray, copy: np.ndarray, original: np.ndarray) -> np.ndarray:
     """What an argument has by now, whose copy had the array `copy` and has a new one, as after `x.unsqueeze_(0)`: the
     same part of the original, or if that cannot be, as after `x.data = y`, the new one."""
-    if memory(new) is not copy or original.strides != copy.strides or new.ctypes.data != copy.ctypes.data:
+    if memory(new) is not copy or not original.flags.c_contiguous or not copy.flags.c_contiguous:
         return new
-    return np.lib.stride_tricks.as_strided(original, new.shape, new.strides)
+    return np.ndarray(new.shape, new.dtype, in_bytes(original), address(new) - address(copy), new.strides)
 
 
 def _changed(given: Any, used: Any, back: dict[int, Tensor]) -> bool:

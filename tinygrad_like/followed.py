@@ -23,7 +23,7 @@ from .lifted import NUMBERS, Lifted
 from .places import MISSING, GrowingPlace, Place, can_be_bound, get
 from .signs import GENERATORS, MAKING, VALUES, plain, position, rates, state_of
 from .steps import memory
-from .structures import parts_of, tensors_in
+from .structures import overlap, parts_of, tensors_in
 from .tensor import Tensor
 from .users import has, names_in, ours, slots
 
@@ -274,6 +274,10 @@ class Followed:
     def _not_bound(self) -> None:
         """Watch the places whose Tensors are found elsewhere too, or that hold something else by now."""
         others = {id(memory(array)) for _, array, _ in self.tensors} | self.trained
+        others |= {id(memory(t.grad._data)) for t, _, _ in self.tensors if t.grad is not None}
+        shown = {id(t): t for place in self.bound for t in tensors_in(get(place.where, place.key))}
+        if overlap([*shown.values()]):  # one is a view of another, and a copy of each would be none
+            others.update(id(memory(t._data)) for t in shown.values())
         for place in self.bound[:]:
             value, grows = get(place.where, place.key), type(place) is GrowingPlace
             if type(value) is not list or id(value) in self.seen if grows else (

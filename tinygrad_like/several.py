@@ -12,6 +12,7 @@ import tinygrad_like.tensor as tensor  # `from . import tensor` may give the fun
 from . import ops
 from .autograd import Node, mode, setting, tick
 from .dtypes import FLOAT32
+from .noting import change
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -63,18 +64,21 @@ def backward_to(y: Tensor, inputs: Any, gradient: Any, retain_graph: bool, creat
 
 def _in_place(grad: Tensor) -> bool:
     """Whether a gradient is changed where it lies, as in PyTorch, since others may show that memory, such as a flat
-    array of all gradients. A program has gradients of its own in each call, so there only if the function sees it."""
-    return grad.node is None and grad._data.flags.writeable and not mode.recording and (
-        mode.tape is None or mode.tape.shows(grad))
+    array of all gradients. A program has a copy of what there was before the call, so there they must not do so."""
+    if mode.tape is not None:
+        mode.tape.changes(grad)
+    return grad.node is None and grad._data.flags.writeable and not mode.recording
 
 
 def added(grad: Tensor, c: Any) -> Tensor:
     """grad + c, an array or a Tensor: what a `.grad` is after one more backward."""
     if not (_in_place(grad) and grad.dtype is c.dtype):
         return grad + (tensor.wrap(c) if type(c) is np.ndarray else c)
-    if mode.tape is not None:
-        return grad.add_(c)
-    ops.cotangents.accumulate(grad._data, c if type(c) is np.ndarray else c._data)
+    c = c if type(c) is np.ndarray else c._data
+    if mode.tape is None:
+        ops.cotangents.accumulate(grad._data, c)
+    else:
+        change("add_part", ops.cotangents.add_part, grad._data, (...,), c, changes=[grad._data])
     grad.touch()
     return grad
 

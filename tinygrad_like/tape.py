@@ -207,14 +207,12 @@ class Tape:
             self.accumulated[id(leaf)] = leaf, leaf.grad
             self.known[id(memory(leaf.grad._data))] = memory(leaf.grad._data)
 
-    def shows(self, grad: Any) -> bool:
-        """Whether the function sees the memory of a gradient that is there, other than as `.grad`, and may see that it
-        is changed; a program could not have another gradient there in each call."""
-        found = not self.inside and id(memory(grad._data)) in self.seen
-        if found:
+    def changes(self, grad: Any) -> None:
+        """Note that a gradient is changed in place, of which a program has a copy: if the function finds it elsewhere
+        too, there is none."""
+        if not self.inside and id(memory(grad._data)) in self.seen:
             self.end("a gradient is changed that is found elsewhere too", "set it to None before backward, or keep a "
                      "clone() of it")
-        return found
 
     def joint(self, op: Any, rule: Callable, g: Any, values: Sequence) -> Any:
         """The cotangents that a joint rule gives, which is code for arrays."""

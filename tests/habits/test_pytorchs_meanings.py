@@ -334,3 +334,30 @@ def test_a_captured_function_that_finds_gradients_elsewhere_runs_as_eager(zeros)
             warnings.simplefilter("always")
             found.append(([step(Tensor([[1.0, i]])).item() for i in range(6)], flat.tolist()))
     assert found[0] == found[1] and "is found elsewhere too" in str(caught[0].message)
+
+
+@pytest.mark.parametrize("fuse", [True, False])
+def test_a_gradient_to_which_a_captured_function_adds_is_the_one_that_it_had(fuse):
+    found = []
+    for kind in (lambda f: f, lambda f: tg.capture(f, fuse=fuse)):
+        w = tg.ones(3, requires_grad=True)
+        optimizer = tg.optim.SGD([w], lr=0.1)
+
+        def step(x, w=w, optimizer=optimizer):
+            before = w.grad
+            (w * x).sum().backward()
+            between = w.grad
+            (w * x * x).sum().backward()
+            late = between.sum() * 10
+            optimizer.step()
+            return late, late if before is None else before.sum()
+
+        step, got = kind(step), []
+        for i in range(12):
+            if i == 7:
+                w.grad = None
+            if i == 9:
+                w.grad.zero_()
+            got.append([y.item() for y in step(Tensor([i, 1.0, 2.0]))] + w.grad.tolist() + w.tolist())
+        found.append(got)
+    assert found[0] == found[1] and step.programs
