@@ -820,6 +820,14 @@ def kept_view(s, x):
     s.a[0] += x[0]
 
 
+def kept_in_lists(s, x):
+    s.list[1] = s.list[0].detach()
+    s.list[0] = (s.list[0] + x).detach()
+    s.list[0].mul_(0.5)
+    s.list[1].add_(x)
+    s.a = s.list[0].detach()
+
+
 def kept_gradient(s, x):
     s.view = s.w.grad
     s.w.grad.zero_()
@@ -832,13 +840,13 @@ def zeroed_gradient(s, x):
     s.a = s.a + s.view.sum()
 
 
-@pytest.mark.parametrize("change", [swapped, kept_view, kept_gradient, zeroed_gradient])
+@pytest.mark.parametrize("change", [swapped, kept_view, kept_in_lists, kept_gradient, zeroed_gradient])
 @pytest.mark.filterwarnings("ignore:capture")
 def test_state_that_is_a_view_of_other_state(change):
     found = []
     for kind in (lambda f: f, lambda f: capture(f, fuse=False)):
         s = Namespace(a=Tensor.zeros(3), b=Tensor.ones(3), view=Tensor.zeros(2), turn=False,
-                      w=Tensor.ones(3).requires_grad_())
+                      w=Tensor.ones(3).requires_grad_(), list=[Tensor.zeros(3), Tensor.ones(3)])
 
         def step(x, s=s):
             s.turn = not s.turn

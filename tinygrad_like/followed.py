@@ -283,7 +283,7 @@ class Followed:
             if type(value) is not list or id(value) in self.seen if grows else (
                     not can_be_bound(place.where, value) or any(
                         id(memory(t._data)) in others for t in tensors_in(value))):
-                self.bound.remove(place)
+                self.bound = [other for other in self.bound if other is not place]  # places in lists compare Tensors
                 self.entries.append((place.where, place.key, value, place.name))
                 self._follow(value, place.name)
 
