@@ -16,6 +16,7 @@ from typing import Any, ParamSpec, Protocol, Self, TypeVar
 from tinygrad_like import Tensor
 from tinygrad_like.dtypes import FLOAT16, FLOAT32, FLOAT64, FLOATS, bfloat16
 from tinygrad_like.habits import wanted_dtype
+from tinygrad_like.several import zero_gradient
 
 from .buffer import Buffer
 from .holders import HOLDERS, unregistered
@@ -307,7 +308,7 @@ class Module:
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of all parameters; with set_to_none=False, those that exist become zeros."""
         for parameter in self.parameters():
-            parameter.grad = None if set_to_none or parameter.grad is None else parameter.grad.zeros_like()
+            zero_gradient(parameter, set_to_none)
 
     def apply(self, function: Callable[[Module], Any]) -> Self:
         """Call `function` on every module below and then on this one, for instance to initialise layers by type."""
@@ -321,12 +322,11 @@ class Module:
 
         It takes a dtype, a Tensor whose dtype is meant, and the device "cpu", which changes nothing.
         """
-        if (dtype := wanted_dtype("to", *wanted, **others)) is None:
-            return self
-        if dtype.kind not in FLOATS:
+        dtype = wanted_dtype("to", *wanted, **others)
+        if dtype is not None and dtype.kind not in FLOATS:
             raise TypeError(f"to: parameters must be floating point, got {dtype}; use float32 or float64")
         for tensor in itertools.chain(self.parameters(), self.buffers()):
-            if tensor.is_floating_point() and tensor.dtype is not dtype:
+            if dtype is not None and tensor.is_floating_point() and tensor.dtype is not dtype:
                 tensor.data = tensor.data.astype(dtype)
                 tensor.grad = None if tensor.grad is None else tensor.grad.detach().cast(dtype)
                 tensor.touch()

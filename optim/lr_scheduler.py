@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from tinygrad_like.errors import named
@@ -234,6 +235,9 @@ class ReduceLROnPlateau:
     Arguments and defaults are PyTorch's, eps among them, the least change of a rate; see `schedule.ReduceOnPlateau`.
     """
 
+    num_bad_epochs = property(attrgetter("plateau.waited"))
+    cooldown_counter = property(attrgetter("plateau.cooling"))
+
     def __init__(self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10,
                  threshold: float = 1e-4, threshold_mode: str = "rel", cooldown: int = 0,
                  min_lr: float | Sequence[float] = 0.0, eps: float = 1e-8):
@@ -244,6 +248,12 @@ class ReduceLROnPlateau:
         self.optimizer, self.min_lrs, self.factor, self.eps = optimizer, for_each(min_lr, optimizer), factor, eps
         self.plateau = schedule.ReduceOnPlateau(1.0, mode, factor, patience, threshold, threshold_mode == "rel",
                                                  cooldown)
+
+    @property
+    def best(self) -> float:
+        """The best value so far."""
+        best = self.plateau.best
+        return best if best is not None else math.inf if self.plateau.mode == "min" else -math.inf
 
     def step(self, metrics: Any) -> None:
         """Note the latest value of the metric."""

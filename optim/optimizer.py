@@ -14,6 +14,7 @@ from tinygrad_like import Tensor, enable_grad, kernels
 from tinygrad_like.autograd import mode
 from tinygrad_like.counted import each, plain, shown
 from tinygrad_like.dtypes import FLOAT32, FLOATS, NARROW, wide
+from tinygrad_like.several import zero_gradient
 
 from .state import Group, Seen, State, States
 from .update import Update
@@ -227,7 +228,7 @@ class Optimizer:
         """Forget the gradients; with set_to_none=False, those that exist become zeros."""
         for group in self.param_groups:
             for p in group["params"]:
-                p.grad = None if set_to_none or p.grad is None else Tensor.zeros(p.shape, dtype=p.dtype)
+                zero_gradient(p, set_to_none)
 
     @property
     def lr(self) -> float:

@@ -96,7 +96,8 @@ class ReduceOnPlateau:
 
     lr: a number, or another schedule, which is scaled.
     mode: whether the metric should become small, "min", or large, "max". NaN and infinity are no improvement.
-    threshold: by what fraction of the best value, or if not relative by how much, the metric must improve.
+    threshold: by what fraction of the best value, or if not relative by how much, the metric must improve. Of a best
+        value below 0 a fraction is negative: what is that much worse still counts as better.
     cooldown: how many updates after each reduction do not count as waiting.
     least: the factors do not reduce the rate below this.
     """
@@ -138,7 +139,7 @@ class ReduceOnPlateau:
     def _improves(self, metric: float) -> bool:
         if self.best is None or not math.isfinite(metric):
             return math.isfinite(metric)
-        margin = self.threshold * (abs(self.best) if self.relative else 1)
+        margin = self.threshold * (self.best if self.relative else 1)  # below 0 as well, as PyTorch has it
         return (metric - self.best if self.mode == "max" else self.best - metric) > margin
 
     def state_dict(self) -> dict[str, Any]:

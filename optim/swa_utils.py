@@ -23,7 +23,6 @@ import numpy as np
 import nn
 from tinygrad_like import Tensor, no_grad
 from tinygrad_like.autograd import mode
-from tinygrad_like.dtypes import FLOATS
 
 from .optimizer import Optimizer
 from .scheduler import LRScheduler, for_each
@@ -93,7 +92,7 @@ class AveragedModel(nn.Module):
         """Take the current weights of the model into the averages. Raises ValueError if it has others than at first."""
         pairs = self._pairs(model.parameters(), self.module.parameters())
         buffers = self._pairs(model.buffers(), self.module.buffers())
-        averaged = [(x, a) for x, a in pairs + (buffers if self.use_buffers else []) if a.dtype.kind in FLOATS]
+        averaged = pairs + (buffers if self.use_buffers else [])
         n = self.n_averaged.clone()
         if mode.tape is None and n == 0:
             for x, a in pairs + buffers:

@@ -1460,3 +1460,14 @@ def test_a_gradient_that_does_not_suit_is_refused_where_it_is_set(bad, error, me
     assert x.grad.tolist() == [6, 7]
     del x.grad
     assert x.grad is None
+
+
+def test_anomalies_that_are_not_to_be_checked():
+    x = Tensor([-1.0], requires_grad=True)
+    with detect_anomaly(check_nan=False), np.errstate(all="ignore"):
+        y = x.log()
+        y.backward()
+    with detect_anomaly(True), pytest.raises(FloatingPointError, match="log"):
+        x.log()
+    with pytest.raises(TypeError, match="to decorate a function"):
+        detect_anomaly(lambda: None)

@@ -1,7 +1,11 @@
 """What captured functions depend on, changed from outside and by themselves: as eager code, or it says why not."""
 
+import array
+import ctypes
 import itertools
+import multiprocessing
 import random
+import threading
 import types
 import warnings
 import weakref
@@ -671,10 +675,11 @@ def test_an_optimizer_that_is_not_found():
     for kind in (lambda f: f, lambda f: capture(f, fuse=False)):
         w = nn.Parameter(np.ones(3, np.float32))
         optimizer = optim.SGD([w], lr=0.1)
-        find = weakref.ref(optimizer)
+        thread = threading.Thread()
+        thread.optimizer = optimizer
 
         def step(x):
-            opt = find()  # noqa: B023
+            opt = thread.optimizer  # noqa: B023
             opt.param_groups[0]["lr"] *= 0.9
             loss = (w * x).square().sum()  # noqa: B023
             loss.backward()
@@ -740,3 +745,119 @@ def test_an_object_that_is_another_one_in_every_call_from_the_first_on(changed):
 
     captured = capture(step, fuse=False)
     assert list(run(captured)) == list(run(step)) and len(captured.programs) >= 2 and not captured.gave_up
+
+
+def reloaded():
+    """A function whose code a notebook loads anew."""
+    def scale():
+        return 1.0
+
+    def other():
+        return 2.0
+
+    return scale, lambda: setattr(scale, "__code__", other.__code__)
+
+
+def weak():
+    box, found = Namespace(scale=1.0), []
+    found += [weakref.ref(box), weakref.WeakKeyDictionary({Config: box}), weakref.WeakSet([Config]), {Config: 1}, box]
+    return lambda: found[0]().scale * len(found[2]), lambda: setattr(box, "scale", 2.0)
+
+
+def of_keys(make):
+    key = Config()
+    holder = make(key)
+    return lambda: next(iter(holder)).weight, lambda: setattr(key, "weight", 2.0)
+
+
+def local():
+    own = threading.local()
+    own.scale = 1.0
+    return lambda: own.scale, lambda: setattr(own, "scale", 2.0)
+
+
+def event():
+    stop = threading.Event()
+    return lambda: 2.0 if stop.is_set() else 1.0, stop.set
+
+
+def of_bytes(x):
+    return (lambda: x.value, lambda: setattr(x, "value", 2)) if hasattr(x, "value") else (
+        lambda: x[0], lambda: x.__setitem__(0, 2))
+
+
+def proxy():
+    scales = {"scale": 1.0}
+    shown = types.MappingProxyType(scales)
+    return lambda: shown["scale"], lambda: scales.update(scale=2.0)
+
+
+@pytest.mark.parametrize("make", [
+    reloaded, weak, local, event, proxy, lambda: of_keys(lambda key: {key: 0}), lambda: of_keys(lambda key: {key}),
+    lambda: of_keys(lambda key: weakref.WeakKeyDictionary({key: 0})),
+    lambda: of_keys(lambda key: weakref.WeakSet([key])),
+    lambda: of_bytes(bytearray([1])), lambda: of_bytes(array.array("d", [1.0])),
+    lambda: of_bytes(memoryview(bytearray([1]))), lambda: of_bytes(ctypes.c_double(1.0)),
+    lambda: of_bytes((ctypes.c_int * 2)(1, 0)), lambda: of_bytes(multiprocessing.Value("d", 1.0)),
+], ids=["code", "weak", "local", "event", "proxy", "keys", "set", "weak keys", "weak set", "bytearray", "array",
+        "memoryview", "c_double", "c_int", "Value"])
+def test_what_python_itself_has_is_looked_into(make):
+    scale, change = make()
+    step = capture(lambda x: x * scale())
+    assert [step(Tensor([3.0])).item() for _ in range(4)] == [3.0] * 4 and len(step.programs) == 1
+    change()
+    assert [step(Tensor([3.0])).item() for _ in range(4)] == [6.0] * 4
+
+
+def swapped(s, x):
+    s.a, s.b = s.b, s.a
+    s.view = s.a[:2]
+    s.a.add_(x)
+
+
+def kept_view(s, x):
+    s.b = s.b.view(3)
+    s.a[0] += x[0]
+
+
+def kept_in_lists(s, x):
+    s.list[1] = s.list[0].detach()
+    s.list[0] = (s.list[0] + x).detach()
+    s.list[0].mul_(0.5)
+    s.list[1].add_(x)
+    s.a = s.list[0].detach()
+
+
+def kept_gradient(s, x):
+    s.view = s.w.grad
+    s.w.grad.zero_()
+    s.a = s.a + s.view.sum()
+
+
+def zeroed_gradient(s, x):
+    s.view = s.w.grad
+    optim.SGD([s.w], lr=0.1).zero_grad(set_to_none=False)
+    s.a = s.a + s.view.sum()
+
+
+@pytest.mark.parametrize("change", [swapped, kept_view, kept_in_lists, kept_gradient, zeroed_gradient])
+@pytest.mark.filterwarnings("ignore:capture")
+def test_state_that_is_a_view_of_other_state(change):
+    found = []
+    for kind in (lambda f: f, lambda f: capture(f, fuse=False)):
+        s = Namespace(a=Tensor.zeros(3), b=Tensor.ones(3), view=Tensor.zeros(2), turn=False,
+                      w=Tensor.ones(3).requires_grad_(), list=[Tensor.zeros(3), Tensor.ones(3)])
+
+        def step(x, s=s):
+            s.turn = not s.turn
+            (s.w * x).sum().backward()
+            change(s, x)
+            return s.a + s.w.grad
+
+        step, got = kind(step), []
+        for i in range(CALLS):
+            if i == 4:
+                s.a = s.b
+            got.append([step(Tensor([i, 1.0, 2.0])).tolist(), s.a.tolist(), s.b.tolist(), s.view.tolist()])
+        found.append(got)
+    assert found[0] == found[1]

@@ -20,11 +20,18 @@ class detect_anomaly(Switch):
 
     Forward values are checked as they are made, cotangents as the backward walk makes them. An infinity is not the
     op's doing if it was given one, as a mask of -inf is; a NaN is always reported. Slow: for debugging.
+
+    check_nan: whether anything is checked.
     """
 
+    def __init__(self, check_nan: bool = True):
+        super().__init__(*[check_nan] * (not isinstance(check_nan, bool)))
+        self.check_nan = check_nan
+
     def on(self):
-        before = mode.anomaly, mode.watchers, np.seterr(all="ignore")  # the error says more than NumPy's warning
-        if not mode.anomaly:
+        before = mode.anomaly, mode.watchers, np.geterr()
+        if self.check_nan and not mode.anomaly:
+            np.seterr(all="ignore")  # the error says more than NumPy's warning
             mode.anomaly, mode.watchers = True, (*mode.watchers, _watch)
         return before
 

@@ -9,10 +9,12 @@ import numpy as np
 from .autograd import Node
 from .ends import end
 from .extremum import Extremum
+from .kernels.views import address
 from .places import Places
+from .plan import in_bytes
 from .snapshots import differ
 from .steps import memory
-from .structures import alive, overlap, parts_of, structure
+from .structures import alive, overlap, parts_of, structure, tensors_in
 from .tensor import Tensor, wrap
 from .watch import Watch
 
@@ -29,6 +31,7 @@ class Arguments:
                 copies[id(t)] = x = wrap(np.array(t._data))  # axes in the same order, as sums depend on it
                 x.requires_grad, x.grad, x.node = t.requires_grad, t.grad, _end_of(t)
         self.pairs = [(t, copies[id(t)]) for t in {id(t): t for t in self.given}.values()]
+        self.arrays = [x._data for _, x in self.pairs]
         self.inputs = [copies[id(t)] for t in self.given]
         self.gradients = {id(x): x.grad._data.copy() for _, x in self.pairs if x.grad is not None}
         self.args, self.options, self.values = self.used = structure(self.call, replace=lambda t: copies.get(id(t), t))
@@ -43,17 +46,38 @@ class Arguments:
     def back(self, result: tuple) -> Any:
         """Give the Tensors of the call what the function has done to the copies. Returns what it returned, with the
         call's Tensors in place of their copies; the second of `result`, what it bound the places to, is put there."""
-        for t, x in self.pairs:
-            t.grad = x.grad
-            if differ(x._data, t._data, rounded=False):
-                self.changed.append((x._data, t._data.copy()))
-                t._data[...] = x._data
+        for (t, x), array in zip(self.pairs, self.arrays, strict=True):
+            if differ(array, t._data, rounded=False):
+                self.changed.append((array, t._data.copy()))
+                t._data[...] = array
                 t.touch()
+            if x._data is not array:
+                t._data = _shown_as(x._data, array, t._data)
+                t.touch()
+            t.grad = x.grad
         back = {id(x): t for t, x in self.pairs}
+        self._keep_views(tensors_in(result[1]), back)
         self.watch.give_back(back)
         if _changed(self.call, self.used, back):
             self.trouble = "it changes a list, a dict or an object that it is given, which would not happen again"
         return self.places.put(structure(result, replace=lambda t: back.get(id(t), t)))
+
+    def _keep_views(self, bound: list[Tensor], back: dict[int, Tensor]) -> None:
+        """Have those of some Tensors that are views of copies, which places hold too, be views of the originals."""
+        held = {id(memory(x._data)): x for x in bound if id(x) in back}
+        for t in bound:
+            x = held.get(id(memory(t._data)))
+            if x is not None and id(t) not in back:
+                t._data = _shown_as(t._data, x._data, back[id(x)]._data)
+                self.trouble = "it keeps a Tensor and a view of it, which would not be one when it is played"
+
+
+def _shown_as(new: np.ndarray, copy: np.ndarray, original: np.ndarray) -> np.ndarray:
+    """What an argument has by now, whose copy had the array `copy` and has a new one, as after `x.unsqueeze_(0)`: the
+    same part of the original, or if that cannot be, as after `x.data = y`, the new one."""
+    if memory(new) is not copy or not original.flags.c_contiguous or not copy.flags.c_contiguous:
+        return new
+    return np.ndarray(new.shape, new.dtype, in_bytes(original), address(new) - address(copy), new.strides)
 
 
 def _changed(given: Any, used: Any, back: dict[int, Tensor]) -> bool:

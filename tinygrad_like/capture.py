@@ -137,7 +137,7 @@ class capture:
         tape, undo = Tape([x._data for x in arguments.inputs], before), None if self.strict else Undo(watch, places)
         tape.goes_on, tape.stand_ins.guarded = not self.strict, arguments.memories()
         proof = Saved(before, self.bytes) if before is not None else None
-        gradients = Gradients((*watch.all_tensors(), *arguments.inputs))
+        gradients, tape.seen = Gradients((*watch.all_tensors(), *arguments.inputs)), watch.memories()
         try:
             with tape, arrays_wanted(), places.lent(arguments.values):
                 result = self.lifted(*arguments.args, **arguments.options)
@@ -160,8 +160,10 @@ class capture:
         places.left = watch.left
         self.ends.add(out, bool(tape.leaves))
         new = watch.rebound or places.filled(self.watching.places, tape) or self.ends.too_early()
-        if proof is not None and not different and not new and not tape.state().keys() - proof.keys:
+        if proof is not None:
             proof.inputs, proof.gradients = arguments.changed, proof.gradients | arguments.gradients
+            new = bool(new or tape.state().keys() - proof.keys or tape.accumulated.keys() - proof.gradients.keys())
+        if proof is not None and not different and not new:
             try:
                 program = proved(tape, arguments.inputs, result, proof, self.fuse, watch.all_tensors(),
                                  self.ends.may_be_walked())

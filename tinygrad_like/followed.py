@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import array
+import ctypes
 import random
 import sys
+import threading
 import types
+import weakref
 from argparse import Namespace
 from collections import ChainMap, UserDict, UserList, deque
 from collections.abc import Callable
@@ -19,7 +23,7 @@ from .lifted import NUMBERS, Lifted
 from .places import MISSING, GrowingPlace, Place, can_be_bound, get
 from .signs import GENERATORS, MAKING, VALUES, plain, position, rates, state_of
 from .steps import memory
-from .structures import parts_of, tensors_in
+from .structures import overlap, parts_of, tensors_in
 from .tensor import Tensor
 from .users import has, names_in, ours, slots
 
@@ -27,7 +31,9 @@ _LONG = 1000  # entries of a list or dict that are too many to look at
 _FEW, _SMALL = 256, 2**16  # bytes of a NumPy array that is looked at before each call; after a recording
 _DRAWS = frozenset("random randint randrange uniform choice choices shuffle sample gauss rand randn permutation beta "
                    "normal normalvariate standard_normal".split())
-_OPEN = types.SimpleNamespace, Namespace, UserDict, UserList, ChainMap  # whose attributes a program makes up
+_OPEN = (types.SimpleNamespace, Namespace, UserDict, UserList, ChainMap,  # whose attributes a program makes up
+         weakref.WeakKeyDictionary, weakref.WeakValueDictionary, weakref.WeakSet, threading.Event)
+_BYTES = bytearray, array.array, memoryview, ctypes.Array, ctypes._SimpleCData  # what `bytes` tells of what is in them
 FIELDS = frozenset("_data _grad node requires_grad version _viewed _apart _count _hooks _after _pair".split())
 
 
@@ -51,7 +57,7 @@ class Followed:
         self.lifted: list = []
         self.lengths: list[tuple[Any, int, str]] = []
         self.sets: list[tuple[set, frozenset, str]] = []  # and the ids of what is in them
-        self.contents: list[tuple[np.ndarray, bytes, str]] = []
+        self.contents: list[tuple[Callable[[], bytes], bytes, str]] = []
         # What the function must not change, while others may: something that tells it, what it told, whose, its name.
         self.own: list[tuple[Callable[[], Any], Any, Any, str]] = []
         self.names: set[str] = set()  # that followed code uses
@@ -80,7 +86,7 @@ class Followed:
             self._tensor(value, name)
         elif isinstance(value, np.ndarray):
             if value.nbytes <= _FEW:
-                self.contents.append((value, value.tobytes(), name))
+                self.contents.append((value.tobytes, value.tobytes(), name))
             elif value.nbytes <= _SMALL:
                 self._keep(value.tobytes, value, f"the array {name}")
         elif isinstance(value, type):
@@ -91,7 +97,7 @@ class Followed:
             self._follow(value.__self__, name)
         elif isinstance(value, types.FunctionType):
             self._function(value)
-        elif isinstance(value, dict | list | tuple | set | frozenset | deque):
+        elif isinstance(value, dict | list | tuple | set | frozenset | deque | types.MappingProxyType):
             self._container(value, name)
             if not ours(sys.modules.get(type(value).__module__)) and hasattr(value, "__dict__"):
                 self._attributes(value.__dict__, name, value.__dict__)
@@ -117,6 +123,13 @@ class Followed:
         elif isinstance(value, types.ModuleType):
             if not ours(value):
                 self.files.append(value)
+        elif isinstance(value, weakref.ref):
+            self._follow(value(), name)
+        elif isinstance(value, _BYTES):
+            if len(told := bytes(value)) <= _FEW:
+                self.contents.append((partial(bytes, value), told, name))
+        elif has(value, "get_obj"):  # as multiprocessing's Value has, and Array
+            self._follow(value.get_obj(), name)
         else:
             self._object(value, name)
 
@@ -132,8 +145,11 @@ class Followed:
 
     def _object(self, value: Any, name: str) -> None:
         theirs = not ours(sys.modules.get(type(value).__module__))
-        if theirs or has(value, "named_parameters") or isinstance(value, _OPEN):
-            if hasattr(value, "__dict__"):
+        if theirs or has(value, "named_parameters") or isinstance(value, (*_OPEN, threading.local)):
+            if isinstance(value, threading.local):  # whose attributes are others in each thread
+                for key in vars(value):
+                    self._entry(value, key, f"{name}.{key}")
+            elif hasattr(value, "__dict__"):
                 self.lengths.append((value.__dict__, len(value.__dict__), f"the attributes of {name}"))
                 self._attributes(value.__dict__, name, value.__dict__)
             if has(value, "_hooks") and hasattr(hooks := value._hooks, "__dict__"):
@@ -200,9 +216,8 @@ class Followed:
             if isinstance(value, list):
                 self._keep(lambda: [id(x) for x in value], value, name)
             return
-        for key, part in list(value.items() if isinstance(value, dict) else enumerate(value)):
-            if isinstance(key, Tensor):
-                self._follow(key, f"a key of {name}")
+        for key, part in list(enumerate(value) if isinstance(value, list | tuple | deque) else value.items()):
+            self._follow(key, f"a key of {name}")
             if isinstance(value, tuple):
                 self._follow(part, f"{name}[{key!r}]")
             else:
@@ -217,6 +232,7 @@ class Followed:
                     self._follow(given, getattr(given, "__name__", "a function"))
             return
         names = names_in(function.__code__)
+        self._entry(function, "__code__", f"the code of {function.__name__}")  # which a notebook may load anew
         self.names |= names
         self.exact = self.exact or asks_for_numbers(function.__code__)
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
@@ -258,12 +274,16 @@ class Followed:
     def _not_bound(self) -> None:
         """Watch the places whose Tensors are found elsewhere too, or that hold something else by now."""
         others = {id(memory(array)) for _, array, _ in self.tensors} | self.trained
+        others |= {id(memory(t.grad._data)) for t, _, _ in self.tensors if t.grad is not None}
+        shown = {id(t): t for place in self.bound for t in tensors_in(get(place.where, place.key))}
+        if overlap([*shown.values()]):  # one is a view of another, and a copy of each would be none
+            others.update(id(memory(t._data)) for t in shown.values())
         for place in self.bound[:]:
             value, grows = get(place.where, place.key), type(place) is GrowingPlace
             if type(value) is not list or id(value) in self.seen if grows else (
                     not can_be_bound(place.where, value) or any(
                         id(memory(t._data)) in others for t in tensors_in(value))):
-                self.bound.remove(place)
+                self.bound = [other for other in self.bound if other is not place]  # places in lists compare Tensors
                 self.entries.append((place.where, place.key, value, place.name))
                 self._follow(value, place.name)
 

@@ -87,8 +87,10 @@ def _filled(name: str, values: Callable) -> Callable:
         def fill(x: Tensor) -> Tensor:
             y = values(x, *inputs, **options)
             y = y if isinstance(y, tensor.Tensor) else tensor.wrap(np.asarray(y, x.dtype))
+            if y.dtype is not x.dtype:  # what is copied may be of any
+                y = ops.cast(y, dtype=x.dtype)
             if x.requires_grad and mode.recording and not y.requires_grad:  # what x was made of gets gradients of 0
-                return ops.shape.set_at(ops.cast(y, dtype=x.dtype), x, index=(...,))
+                return ops.shape.set_at(y, x, index=(...,))
             return y
 
         return self._become(name, fill)
@@ -121,11 +123,11 @@ def _of_shape(name: str) -> Callable:
 def _as_before(x: Tensor, who: str) -> Tensor:
     """What shows the memory of x and has its graph, for a change of the shape of x.
 
-    Raises RuntimeError for a leaf that requires grad while ops are recorded, and in a captured function.
+    Raises RuntimeError for a leaf that requires grad while ops are recorded.
     """
     _check_leaf(x, who, f"write y = x.{who.rstrip('_')}(...)")
     if mode.tape is not None:
-        mode.tape.refuse(f"{who}, a change of the shape of a Tensor", f"write x = x.{who.rstrip('_')}(...)", looks=True)
+        mode.tape.end(f"{who} changes the shape of a Tensor", f"write x = x.{who.rstrip('_')}(...)")
     x.shared_version()
     return _twin(x)
 
@@ -378,7 +380,7 @@ class InPlace:
         if self.is_shared():
             return self
         if mode.tape is not None:
-            mode.tape.refuse("share_memory_", "do it before the function is called", looks=True)
+            mode.tape.end("share_memory_ moves a Tensor", "do it before the function is called")
         if aliases.sharing(self) != []:
             raise RuntimeError("share_memory_: other Tensors show the memory of this one, and would show the old; call "
                                "it before they are made, or of a clone()")

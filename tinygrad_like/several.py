@@ -9,8 +9,10 @@ import numpy as np
 
 import tinygrad_like.tensor as tensor  # `from . import tensor` may give the function
 
-from .autograd import Node, tick
+from . import ops
+from .autograd import Node, mode, setting, tick
 from .dtypes import FLOAT32
+from .noting import change
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -53,10 +55,41 @@ def backward_to(y: Tensor, inputs: Any, gradient: Any, retain_graph: bool, creat
     if not wanted:
         raise ValueError("backward: inputs is empty; leave it out for all leaves")
     found = grad(y, wanted, gradient, retain_graph or create_graph, create_graph, allow_unused=True)
-    for x, g in zip(wanted, found, strict=True):
-        if g is not None:
-            x.grad = g if x.grad is None else x.grad + g
-            call_after(x)
+    with setting("recording", create_graph):
+        for x, g in zip(wanted, found, strict=True):
+            if g is not None:
+                x._grad = g if x._grad is None else added(x._grad, g)
+                call_after(x)
+
+
+def _in_place(grad: Tensor) -> bool:
+    """Whether a gradient is changed where it lies, as in PyTorch, since others may show that memory, such as a flat
+    array of all gradients. A program has a copy of what there was before the call, so there they must not do so."""
+    if mode.tape is not None:
+        mode.tape.changes(grad)
+    return grad.node is None and grad._data.flags.writeable and not mode.recording
+
+
+def added(grad: Tensor, c: Any) -> Tensor:
+    """grad + c, an array or a Tensor: what a `.grad` is after one more backward."""
+    if not (_in_place(grad) and grad.dtype is c.dtype):
+        return grad + (tensor.wrap(c) if type(c) is np.ndarray else c)
+    c = c if type(c) is np.ndarray else c._data
+    if mode.tape is None:
+        ops.cotangents.accumulate(grad._data, c)
+    else:
+        change("add_part", ops.cotangents.add_part, grad._data, (...,), c, changes=[grad._data])
+    grad.touch()
+    return grad
+
+
+def zero_gradient(x: Tensor, set_to_none: bool) -> None:
+    """Forget the gradient of a Tensor, or make it zeros, if it has one."""
+    if set_to_none or x._grad is None:
+        x._grad = None
+        return
+    with setting("recording", False):
+        x._grad = x._grad.zero_() if _in_place(x._grad) else x._grad.zeros_like()
 
 
 def call_after(leaf: Tensor) -> None:

@@ -24,7 +24,6 @@ from .array import EITHER, as_pytorchs, plain, sizes_in
 from .autograd import mode, setting
 from .counted import Number
 from .dtypes import FLOATS
-from .noting import refuse
 from .steps import Refused
 from .tensor import Tensor, _python, _write
 
@@ -84,13 +83,16 @@ def set_data(x: Tensor, value: Any) -> None:
     """x.data = value for a tape: what `x.data -= ...` ends in; and `x.data = 0.9 * x.data + ...`.
 
     That is written to the memory of x if nobody could tell: the value is new and has no name, and no other Tensor shows
-    the memory of x.
+    the memory of x. If somebody could, the function runs without capture from then on.
     """
     if type(value) is not Shown or value._data is not x._data:
-        count = getrefcount(value)
+        count, tape = getrefcount(value), mode.tape
         if (count != _UNNAMED or not isinstance(value, Tensor) or value.requires_grad or sharing(x) != []
-                or value.shape != x.shape or value.dtype is not x.dtype or not mode.tape.has_made(value._data)):
-            refuse("data set to another array", "change it in place, as x.data -= ... and x.copy_(...) do")
+                or value.shape != x.shape or value.dtype is not x.dtype or not tape.has_made(value._data)):
+            tape.end("data is set to another array", "change it in place, as x.data -= ... and x.copy_(...) do")
+            with setting("tape", None):
+                x.data = value._data if type(value) is Shown else value
+            return
         _write(x._data, ..., value._data)
     x.touch()
 

@@ -80,6 +80,7 @@ class Tape:
         self.told: list[tuple[np.ndarray, np.ndarray]] = []  # what was sent to other ranks, and what came,
         self.between_calls, self.trouble = 0, ""  # of which so many by `between`; and why it cannot be played
         self.goes_on = False  # whether the function goes on where it looks at a value
+        self.seen: dict[int, np.ndarray] = {}  # memory of Tensors that the function finds
         self.own_draws = 0  # of functions that are called again as they are,
         self.unsettled: set[int] = set()  # and the memory of what they, and other ranks, gave
         self.grounds = Grounds(self)
@@ -136,7 +137,7 @@ class Tape:
     def forget(self) -> None:
         """Let go of all arrays but those that it is played on."""
         self.steps, self.calls, self.log, self.before, self.told = [], [], [], None, []
-        for held in (self.made, self.known, self.lasting, self.met, self.tensors):
+        for held in (self.made, self.known, self.lasting, self.met, self.tensors, self.seen):
             held.clear()
 
     def differs(self, other: Tape) -> str:
@@ -205,6 +206,13 @@ class Tape:
         if leaf.grad is not None and id(memory(leaf.grad._data)) not in self.known:
             self.accumulated[id(leaf)] = leaf, leaf.grad
             self.known[id(memory(leaf.grad._data))] = memory(leaf.grad._data)
+
+    def changes(self, grad: Any) -> None:
+        """Note that a gradient is changed in place, of which a program has a copy: if the function finds it elsewhere
+        too, there is none."""
+        if not self.inside and id(memory(grad._data)) in self.seen:
+            self.end("a gradient is changed that is found elsewhere too", "set it to None before backward, or keep a "
+                     "clone() of it")
 
     def joint(self, op: Any, rule: Callable, g: Any, values: Sequence) -> Any:
         """The cotangents that a joint rule gives, which is code for arrays."""
@@ -400,6 +408,10 @@ class Tape:
             self.trouble = (f"it reads {name} of an optimizer after a step of a scheduler, at {user_line()}; read it "
                             "before that, or step the scheduler outside")
         return followed
+
+    def end(self, what: str, remedy: str) -> None:
+        """Note that the function does what no program could; it goes on, and runs without capture from then on."""
+        self.trouble = self.trouble or f"{what}, at {user_line()}; {remedy}"
 
     def refuse(self, what: str, remedy: str, looks: bool = False, x: Any = None) -> None:
         """Raise Refused, if an op is not what asks; or, if it only looks at a value, note that instead, if told to. It

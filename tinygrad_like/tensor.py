@@ -21,7 +21,7 @@ from .autograd import Handle, Node, mode, setting, tick, walk
 from .dtypes import BOOL, FLOAT32, FLOATS, INT64, as_array, checked, get_default_dtype
 from .errors import named
 from .memory import fills
-from .several import backward_to, call_after, set_gradient
+from .several import added, backward_to, call_after, set_gradient
 from .surface import Surface
 from .versions import Version
 
@@ -246,7 +246,7 @@ class Tensor(Surface):
                 for leaf, c in reversed(found):
                     if mode.tape is not None:
                         mode.tape.leaf(leaf)
-                    leaf._grad = c if leaf._grad is None else _added(leaf._grad, c, leaf in owned)
+                    leaf._grad = c if leaf._grad is None else added(leaf._grad, c)
             for leaf in [leaf for leaf, _ in found if leaf._after]:
                 call_after(leaf)
         finally:
@@ -422,17 +422,6 @@ def _own(c: Any, owned: bool) -> Tensor:
     if isinstance(c, Tensor):
         return c if alone and not mode.recording else ops.clone(c)
     return wrap(np.array(c) if array is None else array if alone else ops.compare.copied(array))
-
-
-def _added(grad: Tensor, c: Any, owned: bool) -> Tensor:
-    """grad + c; if the walk owned the array c, in its memory."""
-    if type(c) is not np.ndarray:
-        return grad + c
-    if not c.flags.c_contiguous:
-        c, owned = ops.compare.copied(c), True
-    if owned and grad.dtype is c.dtype and (c.base is None or fills(c)):
-        return wrap(ops.cotangents.accumulate(c, grad._data))
-    return grad + wrap(c)
 
 
 def _write(array: np.ndarray, index: Any, value: Any) -> None:

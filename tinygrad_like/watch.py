@@ -8,6 +8,8 @@ from collections.abc import Callable, Collection
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from .counted import settled
 from .extremum import Extremum
 from .followed import FIELDS, Followed
@@ -160,8 +162,8 @@ class Watch(Followed):
             if (group.get(key) == 0) is not zero:
                 self.what = name
                 return False
-        for array, content, name in self.contents:
-            if array.tobytes() != content:
+        for tell, content, name in self.contents:
+            if tell() != content:
                 self.what = f"the array {name}"
                 return False
         if any([len({state.get("step", 0) + more for state, more in states}) > 1 for states in self.counted]):
@@ -200,7 +202,7 @@ class Watch(Followed):
         asked += [f"len({name(container)}) == {length}" for container, length, _ in self.lengths]
         asked += [f"{{*map(id, {name(part)})}} == {name(ids)}" for part, ids, _ in self.sets]
         asked += [f"item({name(group)}, {key!r}) {'==' if zero else '!='} 0" for group, key, zero, _ in self.options]
-        asked += [f"{name(array)}.tobytes() == {name(content)}" for array, content, _ in self.contents]
+        asked += [f"{name(tell)}() == {name(content)}" for tell, content, _ in self.contents]
         asked += [f"{name(t)}.grad is {'' if without else 'not '}None" for t, without in self.gradients]
         asked += [f"{name(t)}._data is {name(array)}" for t, array, _ in self.tensors]
         asked += [" == ".join([f"{name(state)}['step'] + {more}" for state, more in states]) for states in self.counted]
@@ -209,6 +211,12 @@ class Watch(Followed):
 
     def all_tensors(self) -> list[Tensor]:
         return [t for t, _, _ in self.tensors]
+
+    def memories(self) -> dict[int, np.ndarray]:
+        """The memory of all of them, and of those in places that are bound anew in each call, by ids."""
+        found = [array for _, array, _ in self.tensors]
+        found += [t._data for place in self.bound for t in tensors_in(place.get())]
+        return {id(m): m for m in map(memory, found)}
 
     def same_flags(self) -> bool:
         """Whether flags, words and None are as they were, where there is something of these kinds now."""

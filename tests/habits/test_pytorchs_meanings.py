@@ -1,5 +1,7 @@
 """What a call means in PyTorch where NumPy or tinygrad would give something else; the numbers are PyTorch's."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -286,3 +288,76 @@ def test_svd_gives_v():
     assert tg.svd(tg.Tensor(x.T), some=False).V.shape == (5, 5)
     with pytest.raises(NotImplementedError, match="use linalg.svdvals"):
         tg.svd(tg.Tensor(x), compute_uv=False)
+
+
+def test_what_is_added_to_a_gradient_is_seen_by_who_holds_it():
+    w, flat = tg.ones(2, requires_grad=True), tg.zeros(4)
+    w.grad = flat[1:3]
+    held = w.grad
+    (w * 3).sum().backward()
+    (w * 4).sum().backward(inputs=[w])
+    assert w.grad is held and flat.tolist() == [0, 7, 7, 0]
+    tg.optim.SGD([w], lr=0.1).zero_grad(set_to_none=False)
+    assert w.grad is held and flat.tolist() == [0, 0, 0, 0]
+    (w * w).sum().backward(create_graph=True)  # whose gradient can be differentiated, so it is another Tensor
+    assert w.grad is not held and held.tolist() == [0, 0] and w.grad.requires_grad
+    w.grad = held
+    (held * w).sum().backward()  # d/dw is held itself
+    assert flat.tolist() == [0, 0, 0, 0]
+    y = (w.grad * w).sum()
+    (w * 2).sum().backward()
+    with pytest.raises(RuntimeError, match="changed in place"):
+        y.backward()
+
+
+@pytest.mark.parametrize("zeros", [True, False])
+def test_a_captured_function_that_finds_gradients_elsewhere_runs_as_eager(zeros):
+    found = []
+    for kind in (lambda f: f, tg.capture):
+        layer, flat, start = tg.nn.Linear(2, 1), tg.zeros(3), 0
+        for p in layer.parameters():
+            p.data = p.data * 0 + 0.5
+            p.grad = flat[start:start + p.numel()].view_as(p)
+            start += p.numel()
+
+        def step(x, layer=layer, flat=flat):
+            layer.zero_grad(set_to_none=False) if zeros else flat.mul_(0.5)
+            loss = layer(x).square().sum()
+            loss.backward()
+            with tg.no_grad():
+                for p, g in zip(layer.parameters(), (flat[:2], flat[2:]), strict=True):
+                    p.sub_(0.01 * g.view_as(p))
+            return loss.detach()
+
+        step = kind(step)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found.append(([step(Tensor([[1.0, i]])).item() for i in range(6)], flat.tolist()))
+    assert found[0] == found[1] and "is found elsewhere too" in str(caught[0].message)
+
+
+@pytest.mark.parametrize("fuse", [True, False])
+def test_a_gradient_to_which_a_captured_function_adds_is_the_one_that_it_had(fuse):
+    found = []
+    for kind in (lambda f: f, lambda f: tg.capture(f, fuse=fuse)):
+        w = tg.ones(3, requires_grad=True)
+        optimizer = tg.optim.SGD([w], lr=0.1)
+
+        def step(x, w=w, optimizer=optimizer):
+            before = w.grad
+            (w * x).sum().backward()
+            between = w.grad
+            (w * x * x).sum().backward()
+            late = between.sum() * 10
+            optimizer.step()
+            return late, late if before is None else before.sum()
+
+        step, got = kind(step), []
+        for i in range(12):
+            if i == 7:
+                w.grad = None
+            if i == 9:
+                w.grad.zero_()
+            got.append([y.item() for y in step(Tensor([i, 1.0, 2.0]))] + w.grad.tolist() + w.tolist())
+        found.append(got)
+    assert found[0] == found[1] and step.programs

@@ -208,8 +208,9 @@ def test_schedules(name):
     (dict(patience=1, threshold=0.1, relative=False), dict(patience=1, threshold=0.1, threshold_mode="abs")),
     (dict(mode="max", patience=1, threshold=0.1), dict(mode="max", patience=1, threshold=0.1)),
 ])
-def test_reduce_on_plateau(ours, theirs):
-    metrics = np.random.default_rng(0).uniform(0.1, 1, 200)
+@pytest.mark.parametrize("least", [0.1, -1])
+def test_reduce_on_plateau(ours, theirs, least):
+    metrics = np.random.default_rng(0).uniform(least, 1, 200)
     plateau, optimizer = schedule.ReduceOnPlateau(0.1, **ours), torch.optim.SGD([torch.zeros(1)], lr=0.1)
     scheduler = lrs.ReduceLROnPlateau(optimizer, eps=0, **theirs)
     for metric in metrics:

@@ -75,6 +75,12 @@ def test_a_plateau():
         other.step(metric)
         assert other.get_last_lr() == scheduler.get_last_lr()
     assert other.get_last_lr() != optimizers().param_groups[0]["lr"]
+    fresh = lr_scheduler.ReduceLROnPlateau(optimizers(), "max", patience=1, cooldown=3)
+    found = [(fresh.best, fresh.num_bad_epochs, fresh.cooldown_counter)]
+    for metric in (1.0, 0.5, 0.5, 2.0):
+        fresh.step(metric)
+        found.append((fresh.best, fresh.num_bad_epochs, fresh.cooldown_counter))
+    assert found == [(-math.inf, 0, 0), (1.0, 0, 0), (1.0, 1, 0), (1.0, 0, 3), (2.0, 0, 2)]  # PyTorch's
 
 
 def test_misuse():

@@ -63,7 +63,7 @@ def test_statistics_of_the_loader():
 
 @pytest.mark.torch
 @pytest.mark.filterwarnings("ignore:Detected call of")
-@pytest.mark.parametrize("kind", ["mean", "ema", "multi", "ema multi", "buffers"])
+@pytest.mark.parametrize("kind", ["mean", "ema", "multi", "ema multi", "buffers", "ema buffers"])
 def test_as_in_pytorch(kind):
     torch = pytest.importorskip("torch")
     swa = torch.optim.swa_utils
@@ -76,6 +76,7 @@ def test_as_in_pytorch(kind):
     for lib, net, tools, optimizers in ((Tensor, ours, optim.swa_utils, optim),
                                         (torch.tensor, theirs, swa, torch.optim)):
         options = {"mean": {}, "ema": {"avg_fn": tools.get_ema_avg_fn(0.6)}, "buffers": {"use_buffers": True},
+                   "ema buffers": {"multi_avg_fn": tools.get_ema_multi_avg_fn(0.6), "use_buffers": True},
                    "multi": {"multi_avg_fn": tools.get_swa_multi_avg_fn()},
                    "ema multi": {"multi_avg_fn": tools.get_ema_multi_avg_fn(0.6)}}[kind]
         averaged = tools.AveragedModel(net, **options)
