@@ -160,10 +160,7 @@ class capture:
         places.left = watch.left
         self.ends.add(out, bool(tape.leaves))
         new = watch.rebound or places.filled(self.watching.places, tape) or self.ends.too_early()
-        if proof is not None:
-            proof.inputs, proof.gradients = arguments.changed, proof.gradients | arguments.gradients
-            new = bool(new or tape.state().keys() - proof.keys or tape.accumulated.keys() - proof.gradients.keys())
-        if proof is not None and not different and not new:
+        if proof is not None and proof.covers(tape, arguments) and not different and not new:
             try:
                 program = proved(tape, arguments.inputs, result, proof, self.fuse, watch.all_tensors(),
                                  self.ends.may_be_walked())

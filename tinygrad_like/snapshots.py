@@ -6,7 +6,7 @@ import pickle
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from .places import Places
 from .random import generator, get_rng_state, set_rng_state
 from .tape import Tape
 from .watch import Watch
+
+if TYPE_CHECKING:
+    from .arguments import Arguments
 
 _LARGE, _MUCH = 2**24, 2**26  # bytes from which on copies lie in a file; and that a step makes
 _ROUNDING = 1e-3  # of one step, in which sums of numbers that nearly cancel may be scaled up, as Adam does
@@ -97,6 +100,11 @@ class Saved:
         self.states = [(state, {k: v.copy() for k, v in state.items() if isinstance(v, np.ndarray)})
                        for u in tape.updates for _, state, _ in u.by_formula]
         self.numbers = [(d, {k: v for k, v in d.items() if type(v) in (int, float, tuple)}) for d in holders]
+
+    def covers(self, tape: Tape, arguments: Arguments) -> bool:
+        """Whether all that a tape changes was saved, here or, of what the call was given, by its arguments."""
+        self.inputs, self.gradients = arguments.changed, self.gradients | arguments.gradients
+        return not (tape.state().keys() - self.keys or tape.accumulated.keys() - self.gradients.keys())
 
     def restore(self) -> None:
         self.arrays.restore()
