@@ -189,7 +189,7 @@ class Tensor(Surface):
                                "copied or pickled; take a leaf, or x.detach()")
         left_out = {"version", "_hooks", "_after", "_viewed", "_apart"}
         state = {k: v for k, v in self.__dict__.items() if k not in left_out}
-        return state if self._grad is None else state | {"_grad": self._grad.detach()}
+        return state if self._grad is None else state | {"_grad": self._grad.detach().clone()}
 
     def __setstate__(self, state: dict) -> None:
         self.__dict__.update(state, _data=as_array(state["_data"], None, "Tensor"))  # with this process's dtype objects
