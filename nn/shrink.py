@@ -26,7 +26,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 @named
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x - lambd if x > lambd, x + lambd if x < -lambd, else 0."""
-    return ops.where(ops.gt(input, lambd), input - lambd, ops.where(ops.ge(input, -lambd), 0.0, input + lambd))
+    return input - ops.clip(input, min=-lambd, max=lambd)
 
 
 @named

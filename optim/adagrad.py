@@ -62,6 +62,7 @@ class Adadelta(Optimizer):
     """
 
     state_names = ("square_avg", "acc_delta")
+    kernel = "adadelta"
 
     def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 1.0, rho: float = 0.9, eps: float = 1e-6,
                  weight_decay: float = 0.0, maximize: bool = False):
@@ -73,14 +74,18 @@ class Adadelta(Optimizer):
             self.require(group[name] >= 0, name, group[name], ">= 0")
 
     def update(self, x, g, state, lr, group):
-        rho, eps = group["rho"], group["eps"]
-        g = -g if group["maximize"] else g
-        if group["weight_decay"]:
-            g = g + group["weight_decay"] * x
-        v, u = state["square_avg"], state["acc_delta"]
+        (x, g, v, u), (lr, rho, new, eps, decay, sign) = self.arguments(x, g, state, lr, group)
+        g = sign * g
+        if decay:
+            g = g + decay * x
         v *= rho
-        v += (1 - rho) * g * g
+        v += new * g * g
         d = g * np.sqrt(u + eps) / np.sqrt(v + eps)
         u *= rho
-        u += (1 - rho) * d * d
+        u += new * d * d
         x -= lr * d
+
+    def arguments(self, x, g, state, lr, group):
+        rho = group["rho"]
+        return (x, g, state["square_avg"], state["acc_delta"]), (lr, rho, 1 - rho, group["eps"], group["weight_decay"],
+                                                                 -1.0 if group["maximize"] else 1.0)

@@ -23,6 +23,7 @@ class Adamax(Optimizer):
     """
 
     state_names = ("exp_avg", "exp_inf")
+    kernel = "adamax"
 
     def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 2e-3,
                  betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0.0,
@@ -32,15 +33,20 @@ class Adamax(Optimizer):
     check = Adam.check
 
     def update(self, x, g, state, lr, group):
-        beta1, beta2 = group["betas"]
-        g = -g if group["maximize"] else g
-        if group["weight_decay"]:
-            g = g + group["weight_decay"] * x
-        state["step"] += 1
-        m, u = state["exp_avg"], state["exp_inf"]
+        (x, g, m, u), (lr, beta1, beta2, eps, decay, sign) = self.arguments(x, g, state, lr, group)
+        g = sign * g
+        if decay:
+            g = g + decay * x
         m += (1 - beta1) * (g - m)
-        np.maximum(beta2 * u, np.abs(g) + group["eps"], out=u)
-        x -= lr / (1 - beta1 ** state["step"]) * m / u
+        np.maximum(beta2 * u, np.abs(g) + eps, out=u)
+        x -= lr * m / u
+
+    def arguments(self, x, g, state, lr, group):
+        beta1, beta2 = group["betas"]
+        state["step"] += 1
+        return (x, g, state["exp_avg"], state["exp_inf"]), (lr / (1 - beta1 ** state["step"]), beta1, beta2,
+                                                            group["eps"], group["weight_decay"],
+                                                            -1.0 if group["maximize"] else 1.0)
 
 
 class NAdam(Adam):

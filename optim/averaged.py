@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from tinygrad_like.counted import plain
+
 from .optimizer import Optimizer
 
 
@@ -20,6 +22,7 @@ class Rprop(Optimizer):
     """
 
     state_names = ("prev", "step_size")
+    kernel = "rprop"
 
     def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 1e-2,
                  etas: tuple[float, float] = (0.5, 1.2), step_sizes: tuple[float, float] = (1e-6, 50.0),
@@ -33,16 +36,21 @@ class Rprop(Optimizer):
                      "the least and the largest step")
 
     def update(self, x, g, state, lr, group):
-        g = -g if group["maximize"] else g
+        (x, g, prev, s), (shrink, grow, least, most, sign) = self.arguments(x, g, state, lr, group)
+        g = sign * g
+        same = np.sign(g * prev)
+        s *= np.where(same > 0, grow, np.where(same < 0, shrink, 1.0)).astype(s.dtype)
+        np.clip(s, least, most, out=s)
+        g = np.where(same < 0, np.zeros_like(g), g)
+        x -= np.sign(g) * s
+        prev[...] = g
+
+    def arguments(self, x, g, state, lr, group):
         state["step"] += 1
         if "step_size" not in state:
             state["step_size"] = np.full_like(x, lr)
-        s, same = state["step_size"], np.sign(g * state["prev"])
-        s *= np.where(same > 0, group["etas"][1], np.where(same < 0, group["etas"][0], 1.0)).astype(s.dtype)
-        np.clip(s, *group["step_sizes"], out=s)
-        g = np.where(same < 0, np.zeros_like(g), g)
-        x -= np.sign(g) * s
-        state["prev"][...] = g
+        return (x, g, state["prev"], state["step_size"]), (*group["etas"], *group["step_sizes"],
+                                                           -1.0 if group["maximize"] else 1.0)
 
 
 class ASGD(Optimizer):
@@ -57,6 +65,7 @@ class ASGD(Optimizer):
     """
 
     state_names = ("ax",)
+    kernel = "asgd"
     number_names = ("eta", "mu")
 
     def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 1e-2, lambd: float = 1e-4,
@@ -69,16 +78,21 @@ class ASGD(Optimizer):
         self.require(abs(group["alpha"]) < 100, "alpha", group["alpha"], "an exponent between -100 and 100")
 
     def update(self, x, g, state, lr, group):
-        g = -g if group["maximize"] else g
-        if group["weight_decay"]:
-            g = g + group["weight_decay"] * x
-        state["step"] += 1
-        eta, mu, t, a = state.get("eta", lr), state.get("mu", 1.0), state["step"], state["ax"]
-        x *= 1 - group["lambd"] * eta
+        (x, g, a), (eta, keep, mu, decay, sign) = self.arguments(x, g, state, lr, group)
+        g = sign * g
+        if decay:
+            g = g + decay * x
+        x *= keep
         x -= eta * g
         if mu == 1:
             a[...] = x
         else:
             a += mu * (x - a)
-        state["eta"] = lr / (1 + group["lambd"] * lr * t) ** group["alpha"]
-        state["mu"] = 1 / max(1, t - group["t0"])
+
+    def arguments(self, x, g, state, lr, group):
+        state["step"] += 1
+        eta, mu, lambd, t = state.get("eta", lr), state.get("mu", 1.0), group["lambd"], state["step"]
+        state["eta"] = plain(lr / (1 + lambd * lr * t) ** group["alpha"])
+        state["mu"] = plain(1 / max(1, t - group["t0"]))
+        return (x, g, state["ax"]), (eta, 1 - lambd * eta, mu, group["weight_decay"],
+                                     -1.0 if group["maximize"] else 1.0)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tinygrad_like import Tensor, kernels, ops
+from tinygrad_like import Tensor, kernels
 from tinygrad_like.autograd import mode
 from tinygrad_like.dtypes import FLOAT32, wide
 from tinygrad_like.tensor import wrap
@@ -59,7 +59,7 @@ def clip_grad_value(parameters: Iterable[Tensor], clip_value: float) -> None:
     if not clip_value >= 0:
         raise ValueError(f"clip_grad_value: clip_value={clip_value!r} must be >= 0")
     for g in _gradients("clip_grad_value", parameters):
-        g.assign(ops.clip(g.detach(), min=-clip_value, max=clip_value))
+        g.detach().clamp_(-clip_value, clip_value)
 
 
 def _norm(arrays: list[np.ndarray], p: float) -> float:

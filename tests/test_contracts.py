@@ -28,7 +28,7 @@ TAPS = np.array([[[0, 1], [4, -1], [2, 2], [0, 0]], [[1, 3], [3, 4], [-1, -1], [
 # name: (function of Tensors, inputs that are differentiated)
 OPS = {name: (getattr(ops, name), (X,)) for name in """
     neg square reciprocal exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh erf sqrt rsqrt
-    abs sign floor ceil round trunc relu leaky_relu binary_step sigmoid silu gelu softplus logsigmoid elu celu selu
+    abs sign floor ceil round trunc frac relu leaky_relu binary_step sigmoid silu gelu softplus logsigmoid elu celu selu
     softsign quick_gelu mish hardtanh hardsigmoid hardswish relu6 asinh atanh softmin glu swiglu cumprod logcumsumexp
     normalize layernorm
     sum mean var std norm max min prod cumsum logsumexp softmax log_softmax
@@ -149,6 +149,9 @@ OPS |= {
     "put_onto": (lambda x, s: ops.arrange.put_onto(x, s, index=(np.array([0, 2, 0]),)), (X, positive(3, 4))),
     "take_last": (lambda x: take_last(x, Tensor([[2], [0], [2]]), shape=(3, 4), axis=0), (X,)),
     "mse_loss": (ops.mse_loss, (X, Y)),
+    "erfinv": (lambda x: ops.erfinv(x.tanh()), (X,)),
+    "logit": (lambda x: ops.logit(x.sigmoid()), (X,)),
+    "lerp": (ops.lerp, (X, Y, ROW)),
     "mse_loss, none": (lambda x, y: ops.mse_loss(x, y, reduction="none"), (X, Y)),
     "l1_loss": (ops.l1_loss, (X, Y)),
     "huber_loss": (ops.huber_loss, (X, Y)),

@@ -651,7 +651,7 @@ BAD_CALLS = [
      "where: the condition must be boolean, got float32; compare, as in x > 0, or cast with .bool()"),
     (lambda: X.norm(axis=4), IndexError, "norm: axis 4 is out of range; with 2 axes it lies between -2 and 1"),
     (lambda: X.lerp(V[:2], 0.5), ValueError,
-     "sub: shapes (2,) and (2, 3) do not broadcast; counted from the last axis, sizes must be equal or 1"),
+     "lerp: shapes (2, 3) and (2,) and () do not broadcast; counted from the last axis, sizes must be equal or 1"),
     (lambda: f"{X:.2f}", ValueError,
      "item: only a Tensor of one element converts to a number, this has shape (2, 3)"),
     # Pooling

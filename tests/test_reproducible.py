@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import nn.functional as F
-from optim import SGD, Adam, RMSProp, clip_grad_norm
+from optim import ASGD, SGD, Adadelta, Adam, Adamax, RMSProp, Rprop, clip_grad_norm
 from tinygrad_like import Tensor, kernels, ops
 from tinygrad_like.kernels import (
     along,
@@ -193,6 +193,10 @@ CASES = {
     "SGD": (steps(SGD, momentum=0.9), ((513, 301), (70_001,), (3,))),
     "Adam": (steps(Adam), ((513, 301), (70_001,), (3,))),
     "RMSprop": (steps(RMSProp, centered=True), ((513, 301), (70_001,), (3,))),
+    "Adamax": (steps(Adamax), ((513, 301), (70_001,), (3,))),
+    "Adadelta": (steps(Adadelta), ((513, 301), (70_001,), (3,))),
+    "Rprop": (steps(Rprop), ((513, 301), (70_001,), (3,))),
+    "ASGD": (steps(ASGD, t0=0), ((513, 301), (70_001,), (3,))),
 }
 
 

@@ -46,7 +46,7 @@ def copied(x: Any, out: np.ndarray) -> Loop:
 
 
 def _arithmetic(name: str, operands: int) -> Callable[..., Loop]:
-    def loop(a: np.ndarray, b: np.ndarray, c: np.ndarray, number: float, out: np.ndarray) -> Loop:
+    def loop(a: np.ndarray, b: np.ndarray, c: np.ndarray, p: float, q: float, out: np.ndarray) -> Loop:
         body = Body(out.shape)
         taken = [body.take(x, FLOAT32) for x in (a, b)[:operands]]
         return body.to(body.make(name, *taken, dtype=FLOAT32), out)
@@ -65,16 +65,16 @@ def _chosen(condition: np.ndarray, a: np.ndarray, b: np.ndarray, out: np.ndarray
     return body.to(body.make("where", *taken, dtype=FLOAT32), out)
 
 
-def _of_formula(key: str, arrays: int, takes_number: bool, *arguments: Any) -> Loop:
-    *operands, number, out = arguments
+def _of_formula(key: str, arrays: int, numbers: int, *arguments: Any) -> Loop:
+    *operands, p, q, out = arguments
     body = Body(out.shape)
-    taken = [body.take(x, FLOAT32) for x in [*operands[:arrays], *[number] * takes_number]]
+    taken = [body.take(x, FLOAT32) for x in [*operands[:arrays], *(p, q)[:numbers]]]
     return body.to(body.make(key, *taken, dtype=FLOAT32), out)
 
 
 def _rectified(sign: str, chosen: Callable) -> Callable[..., Loop]:
     """where(x sign 0, ...) of a kernel's arrays g and x, or x alone, and a number."""
-    def loop(a: np.ndarray, b: np.ndarray, c: np.ndarray, number: float, out: np.ndarray) -> Loop:
+    def loop(a: np.ndarray, b: np.ndarray, c: np.ndarray, number: float, q: float, out: np.ndarray) -> Loop:
         body = Body(out.shape)
         g, x, zero = body.take(a, FLOAT32), body.take(b, FLOAT32), body.make("number", 0.0, dtype=FLOAT32)
         met = body.make(sign, x, zero, dtype=BOOL)

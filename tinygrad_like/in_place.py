@@ -31,7 +31,8 @@ _AT_ONCE: dict[str, Callable] = {
     "mul": lambda x, b: np.multiply(x, b, out=x), "div": lambda x, b: np.true_divide(x, b, out=x),
     "addcmul": lambda x, a, b, value=1: np.add(x, np.multiply(a, b) * value, out=x),
     "addcdiv": lambda x, a, b, value=1: np.add(x, np.true_divide(a, b) * value, out=x),
-    "copy_": lambda x, src, non_blocking=False: np.copyto(x, src)}
+    "copy_": lambda x, src, non_blocking=False: np.copyto(x, src),
+    **dict.fromkeys(("clip", "clamp"), lambda x, low, high: np.clip(x, float(low), float(high), out=x))}
 
 
 def _at_once(change: Callable, x: Tensor, inputs: tuple, options: dict) -> bool:

@@ -115,7 +115,7 @@ def _pow(step: Step) -> Iterator[Loop]:
 
 
 _POWERS: dict[Any, tuple[str, ...]] = {2: ("square",), 3: ("square", "mul"), 4: ("square", "square"),
-                                       -1: ("reciprocal",), 0.5: ("sqrt",)}
+                                       -1: ("reciprocal",), -2: ("reciprocal", "square"), 0.5: ("sqrt",)}
 
 
 def _spread(step: Step) -> Iterator[Loop]:

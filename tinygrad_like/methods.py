@@ -103,7 +103,7 @@ class Methods:
             return ops.where(x, self, y)
         return ops.where(self, x, y)
     def masked_fill(self, mask, value): return ops.where(mask, value, self)
-    def lerp(self, end, weight): return self + (end - self) * weight
+    def lerp(self, end, weight): return ops.lerp(self, end, weight)
 
     def exp(self): return ops.exp(self)
     def exp2(self): return ops.exp2(self)

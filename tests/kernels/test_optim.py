@@ -80,6 +80,83 @@ def test_rmsprop(shape, centered, momentum):
     np.testing.assert_allclose(v, exact_v, rtol=2e-6)
 
 
+@pytest.mark.parametrize("shape", SIZES)
+@pytest.mark.parametrize("decay, scale", [(0.0, 1.0), (0.1, -0.5)])
+def test_adamax(shape, decay, scale):
+    x, gradients = start(shape)
+    m, u = np.zeros_like(x), np.zeros_like(x)
+    exact, exact_m, exact_u = x.astype(np.float64), 0.0, 0.0
+    for t, g in enumerate(gradients, 1):
+        lr = 0.01 / (1 - 0.9**t)
+        k.adamax(Table([(x, g, m, u)]), lr, 0.9, 0.5, 1e-3, decay, scale)
+        d = scale * g + decay * exact
+        exact_m = 0.9 * exact_m + (1 - 0.9) * d
+        exact_u = np.maximum(0.5 * exact_u, np.abs(d) + 1e-3)
+        exact -= lr * exact_m / exact_u
+    check(x, exact, atol=1e-5)
+    check(m, exact_m)
+    check(u, exact_u)
+
+
+@pytest.mark.parametrize("shape", SIZES)
+@pytest.mark.parametrize("decay, scale", [(0.0, 1.0), (0.1, -0.5)])
+def test_adadelta(shape, decay, scale):
+    x, gradients = start(shape)
+    v, u = np.zeros_like(x), np.zeros_like(x)
+    exact, exact_v, exact_u, rho, eps = x.astype(np.float64), 0.0, 0.0, 0.9, 1e-3
+    for g in gradients:
+        k.adadelta(Table([(x, g, v, u)]), 0.5, rho, 1 - rho, eps, decay, scale)
+        d = scale * g + decay * exact
+        exact_v = rho * exact_v + (1 - rho) * d**2
+        d = d * np.sqrt(exact_u + eps) / np.sqrt(exact_v + eps)
+        exact_u = rho * exact_u + (1 - rho) * d**2
+        exact -= 0.5 * d
+    check(x, exact, atol=1e-5)
+    np.testing.assert_allclose(v, exact_v, rtol=2e-5, atol=1e-9)
+    np.testing.assert_allclose(u, exact_u, rtol=2e-5, atol=1e-9)
+
+
+@pytest.mark.parametrize("shape", SIZES)
+@pytest.mark.parametrize("scale", [1.0, -1.0])
+def test_rprop(shape, scale):
+    x, gradients = start(shape)
+    gradients[2].flat[:3] = 0
+    before, s = np.zeros_like(x), np.full_like(x, 0.3)
+    exact, exact_before, exact_s = x.astype(np.float64), 0.0, 0.3
+    for g in gradients:
+        k.rprop(Table([(x, g, before, s)]), 0.4, 1.5, 0.1, 0.4, scale)
+        same = scale * g * exact_before
+        exact_s = np.clip(exact_s * np.where(same > 0, 1.5, np.where(same < 0, 0.4, 1.0)), 0.1, 0.4)
+        exact_before = np.where(same < 0, 0, scale * g)
+        exact -= np.sign(exact_before) * exact_s
+    check(x, exact)
+    check(s, exact_s)
+    np.testing.assert_array_equal(before, exact_before)
+
+
+@pytest.mark.parametrize("shape", SIZES)
+@pytest.mark.parametrize("decay, scale", [(0.0, 1.0), (0.1, -0.5)])
+def test_asgd(shape, decay, scale):
+    x, gradients = start(shape)
+    a, exact, exact_a = np.full_like(x, np.nan), x.astype(np.float64), 0.0
+    for g, mu in zip(gradients, (1.0, 1.0, 0.5, 0.25), strict=True):
+        k.asgd(Table([(x, g, a)]), 0.1, 0.9, mu, decay, scale)
+        exact = 0.9 * exact - 0.1 * (scale * g + decay * exact)
+        exact_a = exact if mu == 1 else exact_a + mu * (exact - exact_a)
+    check(x, exact)
+    check(a, exact_a)
+
+
+def test_nan_stays_nan():
+    for update, numbers, arrays in (k.adamax, (0.1, 0.9, 0.9, 1e-3, 0.0, 1.0), 2), (
+            k.rprop, (0.5, 1.5, 0.1, 1.0, 1.0), 2):
+        x, g, *state = np.ones((arrays + 2, 3), np.float32)
+        g[1] = np.nan
+        for _ in range(2):
+            update(Table([(x, g, *state)]), *numbers)
+        assert np.isnan(x).tolist() == [False, True, False]
+
+
 def test_gradients_are_only_read():
     x, gradients = start((200, 301))
     g = gradients[0].copy()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.ops.test_gradients import CASES
-from tinygrad_like import Tensor, capture
+from tinygrad_like import Tensor, capture, ops
 
 # What the function asks of its input's values, or hands to NumPy, is refused: see test_capture.py.
 REFUSED = {"index Tensor", "det", "det of singular matrices", "lu_solve", "lu_solve, from the right, of the transpose"}
@@ -43,3 +43,20 @@ def test_an_op_captured(case):
         x.data *= np.float32(1.003)  # nothing changes places
     for a, b in zip(found(played), found(step), strict=True):
         np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-4 * np.abs(b).max(initial=1e-3))
+
+
+@pytest.mark.parametrize("name", ["hypot", "atan2", "logaddexp", "fmod", "mod", "erfinv", "exp2", "lerp"])
+def test_many_numbers_to_the_bit(name):
+    """Enough for kernels, in the rules too."""
+    op, rng = getattr(ops, name), np.random.default_rng(0)
+
+    def step(*xs):
+        y = op(*xs)
+        return y, *(y * y).sum().gradient(*xs)
+
+    captured = capture(step, fuse=False)
+    for _ in range(4):
+        xs = [leaf(rng.uniform(-0.9, 0.9, (100, 90))) for _ in op.inputs]
+        for ours, plain in zip(captured(*xs), step(*xs), strict=True):
+            np.testing.assert_array_equal(ours.detach().numpy().view(np.int32), plain.detach().numpy().view(np.int32))
+    assert len(captured.programs) == 1

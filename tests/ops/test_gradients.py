@@ -462,6 +462,11 @@ CASES |= {f"{how} of slices": (
     distinct(3, 3) + 0.05) for how in ("prod", "mean", "amax", "amin")}
 CASES["slices scattered"] = lambda x, s: x.index_copy(1, Tensor([1, 0, 1]), s), real(3, 4), real(3, 3)
 CASES["cumprod with zeros, axis"] = lambda x: x.cumprod(axis=-2), np.where(real(3, 5, 2) < -0.3, 0, real(3, 5, 2))
+CASES["frac"] = lambda x: x.frac() * x, real(3, 4) + 0.03
+CASES["logit"], CASES["logit eps"] = (ops.logit, abs(unit(3, 4))), (lambda x: ops.logit(x, 0.2), abs(unit(3, 4)))
+CASES["lerp by weights"] = ops.lerp, real(3, 4), real(4), unit(3, 1)
+CASES["hardsigmoid alpha"] = lambda x: ops.hardsigmoid(x, 0.3, 0.4), 3 * real(3, 4)
+CASES["pow -2"] = lambda x: x**-2, real(5)
 
 
 @pytest.mark.parametrize("case", CASES)

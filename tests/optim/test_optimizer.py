@@ -13,7 +13,7 @@ import pytest
 
 import nn
 import optim
-from optim import SGD, Adam, AdamW, Optimizer, RMSProp, schedule
+from optim import ASGD, SGD, Adadelta, Adam, Adamax, AdamW, Optimizer, RMSProp, Rprop, schedule
 from tinygrad_like import Tensor, capture, enable_grad, no_grad, ops
 from tinygrad_like.kernels import threads
 
@@ -22,6 +22,11 @@ ALL = [
     (SGD, dict(momentum=0.9, dampening=0.3)),
     (Adam, {}), (Adam, dict(weight_decay=0.1, maximize=True)), (AdamW, {}), (AdamW, dict(maximize=True)),
     (RMSProp, {}), (RMSProp, dict(momentum=0.9, centered=True, weight_decay=0.1, maximize=True)),
+]
+KIN = [
+    (Adamax, dict(betas=(0.9, 0.6))), (Adamax, dict(weight_decay=0.1, maximize=True)),
+    (Adadelta, {}), (Adadelta, dict(weight_decay=0.1, maximize=True)), (Rprop, {}), (Rprop, dict(maximize=True)),
+    (ASGD, dict(t0=2)), (ASGD, dict(weight_decay=0.1, maximize=True)),
 ]
 
 
@@ -50,7 +55,7 @@ def assert_close(actual, desired):
 # A step -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("cls, options", ALL)
+@pytest.mark.parametrize("cls, options", ALL + KIN)
 def test_the_kernel_equals_the_formula(cls, options):
     shapes = [(3, 5), (1,), (), (0,), (17,), (130, 130), (700, 300)]  # of every tail length, serial and parallel
     fast, plain = make(*shapes), make(*shapes)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit, types
+from numba.core.dispatcher import Dispatcher
 
 from ..dtypes import FLOAT32
 from .copies import across, copied
@@ -37,9 +38,8 @@ class Formula:
         self.name = name
         self.parts: list[Any] = []  # what the code is made of: names of vectormath's functions, bytecode, constants
         self.scalar = self._compiled(formula)
-        functions = FUNCTIONS.keys() - ARITHMETIC
         self.digest = hashlib.sha256(repr(self.parts).encode()).hexdigest()[:12]
-        self.cost = 0.18 if any(type(part) is str and part in functions for part in self.parts) else 0.06
+        self.cost = 0.18 if any(type(part) is str and part not in ARITHMETIC for part in self.parts) else 0.06
         self.key = f"{name} {self.digest}"
         FORMULAS[self.key] = self
 
@@ -57,9 +57,9 @@ class Formula:
             self.parts.append(value)
             return F(value)
         name, formula = value.__name__, inspect.unwrap(value)
-        if name in FUNCTIONS:
+        if name in FUNCTIONS or isinstance(value, Dispatcher):
             self.parts.append(name)
-            return FUNCTIONS[name]
+            return value if isinstance(value, Dispatcher) else FUNCTIONS[name]
         code = formula.__code__
         self.parts.append((code.co_code, code.co_consts, code.co_names))
         names = {n: self._compiled(formula.__globals__[n]) for n in code.co_names if n in formula.__globals__}
@@ -125,10 +125,13 @@ def start_of(x, y, axes, index):
 
 
 @inner
-def _side_by_side(address, step, n, buffer):
-    """The address of n numbers that lie side by side: those that lie so many bytes apart, or copies in a buffer."""
+def _side_by_side(address, step, n, buffer, again):
+    """The address of n numbers that lie side by side: those that lie so many bytes apart, or copies in a buffer; again:
+    where before as many or more of the same row were."""
     if step == 4:
         return address
+    if step == 0 and again:
+        return buffer
     copies = floats_at(buffer, n)
     if step == 0:
         copies[:] = floats_at(address, 1)[0]
@@ -138,12 +141,36 @@ def _side_by_side(address, step, n, buffer):
     return buffer
 
 
-def _loop(f: Formula, scalar: Callable, arrays: int) -> Kernel:
-    """y = scalar(a, b, c, p), number by number; of the three, only so many `arrays` count."""
+def _filled(f: Formula, scalar: Callable, exact: Callable | None) -> Callable:
+    """out[i] = scalar(a[i], b[i], c[i], p, q), for all i; where that is NaN, it is what `exact` gives."""
+
+    @inner
+    @f.named
+    def fill(a, b, c, p, q, out):
+        for i in range(out.size):
+            out[i] = scalar(a[i], b[i], c[i], p, q)
+
+    @inner
+    @f.named
+    def fill_all(a, b, c, p, q, out):
+        missing = 0
+        for i in range(out.size):
+            out[i] = scalar(a[i], b[i], c[i], p, q)
+            missing += out[i] != out[i]
+        if missing:
+            for i in range(out.size):
+                if out[i] != out[i]:
+                    out[i] = exact(a[i], b[i], c[i], p, q)
+
+    return fill_all if exact else fill
+
+
+def _loop(f: Formula, fill: Callable, arrays: int) -> Kernel:
+    """y = formula(a, b, c, p, q), number by number; of the three, only so many `arrays` count."""
     cost = f.cost
 
-    def each(a, b, c, p, y, task, tasks):
-        p, run = F(p), run_of(a, b, c, y, 0)
+    def each(a, b, c, p, q, y, task, tasks):
+        p, q, run = F(p), F(q), run_of(a, b, c, y, 0)
         rows, left, right = run_of(a, b, c, y, run.axes), 0, run.n
         row, end = 0, count_of(y) // max(run.n, 1)
         if end >= tasks:
@@ -159,59 +186,64 @@ def _loop(f: Formula, scalar: Callable, arrays: int) -> Kernel:
             at_c = start_of(c, y, rows.axes, index)
             for k in range(first, min(rows.n, first + end - row)):
                 for i in range(left, right, length):
-                    n, at = min(length, right - i), copies.ctypes.data
-                    x0 = x1 = x2 = floats_at(_side_by_side(at_a + k * rows.a + i * run.a, run.a, n, at), n)
+                    n, at, again = min(length, right - i), copies.ctypes.data, i > left
+                    x0 = x1 = x2 = floats_at(_side_by_side(at_a + k * rows.a + i * run.a, run.a, n, at, again), n)
                     if arrays > 1:
-                        x1 = floats_at(_side_by_side(at_b + k * rows.b + i * run.b, run.b, n, at + 4 * _PIECE), n)
+                        at_x1 = _side_by_side(at_b + k * rows.b + i * run.b, run.b, n, at + 4 * _PIECE, again)
+                        x1 = floats_at(at_x1, n)
                     if arrays > 2:
-                        x2 = floats_at(_side_by_side(at_c + k * rows.c + i * run.c, run.c, n, at + 8 * _PIECE), n)
+                        at_x2 = _side_by_side(at_c + k * rows.c + i * run.c, run.c, n, at + 8 * _PIECE, again)
+                        x2 = floats_at(at_x2, n)
                     out = floats_at(data_of(y) + 4 * (row * run.n + i), n)
-                    for j in range(n):
-                        out[j] = scalar(x0[j], x1[j], x2[j], p)
+                    fill(x0, x1, x2, p, q, out)
                 row += 1
 
-    def work(a, b, c, p, y):
+    def work(a, b, c, p, q, y):
         fit = broadcasts(a, y) and broadcasts(b, y) and broadcasts(c, y) and is_contiguous(y)
         return int(count_of(y) * cost) if fit else -1
 
-    return f.kernel(each, work, a=STRIDED, b=STRIDED, c=STRIDED, p=REAL, y=STRIDED_WRITE)
+    return f.kernel(each, work, a=STRIDED, b=STRIDED, c=STRIDED, p=REAL, q=REAL, y=STRIDED_WRITE)
 
 
-def pointwise(formula: Callable, name: str, numbers: Collection[str] = ()) -> Any:
+def pointwise(formula: Callable, name: str, numbers: Collection[str] = (), exact: Callable | None = None) -> Any:
     """y = formula(a), formula(a, b) or formula(a, b, c), number by number, as a function of float32 arrays or numbers
-    that broadcast; after them there may be an argument that is the same everywhere, which is one of `numbers`. Its
-    kernel is `each`, which always takes three arrays.
+    that broadcast; after them there may be one or two arguments that are the same everywhere, which are of `numbers`.
+    Its kernel is `each`, which always takes three arrays and two numbers.
 
+    exact: a slower function of the same arguments, for where the formula gives NaN though there is a result.
     It returns NotImplemented if they are something else.
     """
     f, signature = Formula(formula, name), inspect.signature(formula).parameters
-    number = next((n for n in signature if n in numbers), "")
-    arrays = len(signature) - bool(number)
-    call = f"lambda a, b, c, p: f({', '.join('abc'[:arrays])}{', p' if number else ''})"
-    each = _loop(f, njit(**SCALAR)(eval(call, {"f": f.scalar, "__name__": __name__})), arrays)
-    each.formula = f.key, arrays, bool(number)
+    named = [n for n in signature if n in numbers]
+    arrays = len(signature) - len(named)
+    given = ", ".join([*"abc"[:arrays], *"pq"[: len(named)]])
+    scalar, slow = [njit(**SCALAR)(eval(f"lambda a, b, c, p, q: f({given})", {"f": g, "__name__": __name__}))
+                    for g in (f.scalar, exact or f.scalar)]
+    each = _loop(f, _filled(f, scalar, slow if exact else None), arrays)
+    each.formula = None if exact else (f.key, arrays, len(named))
 
     def of_one(x):
         y = np.empty(x.shape, FLOAT32)
-        each(x, x, x, 0.0, y)
+        each(x, x, x, 0.0, 0.0, y)
         return y
 
-    def of_one_with_number(x, **options):
+    def of_one_with_numbers(x, **options):
         y = np.empty(x.shape, FLOAT32)
-        each(x, x, x, float(options.get(number, signature[number].default)), y)
+        values = [float(options.get(n, signature[n].default)) for n in named]
+        each(x, x, x, values[0], values[-1], y)  # a second number counts only if there is one
         return y
 
-    def of_two(a, b, p=0.0):
+    def of_two(a, b, p=0.0, q=0.0):
         if type(a) is np.ndarray is type(b) and a.dtype is FLOAT32 is b.dtype and a.shape == b.shape:
             y = np.empty(a.shape, FLOAT32)
-            each(a, b, a, float(p), y)
+            each(a, b, a, float(p), float(q), y)
             return y
-        return of_several(a, b, a, p)
+        return of_several(a, b, a, p, q)
 
     def of_three(a, b, c):
-        return of_several(a, b, c, 0.0)
+        return of_several(a, b, c, 0.0, 0.0)
 
-    def of_several(a, b, c, p):
+    def of_several(a, b, c, p, q):
         a, b, c = _operand(a), _operand(b), _operand(c)
         if a is None or b is None or c is None:
             return NotImplemented
@@ -220,10 +252,10 @@ def pointwise(formula: Callable, name: str, numbers: Collection[str] = ()) -> An
         except ValueError:
             return NotImplemented
         y = np.empty(shape, FLOAT32)
-        each(a, b, c, float(p), y)
+        each(a, b, c, float(p), float(q), y)
         return y
 
-    in_c_order = of_one_with_number if number and arrays == 1 else (of_one, of_two, of_three)[arrays - 1]
+    in_c_order = of_one_with_numbers if named and arrays == 1 else (of_one, of_two, of_three)[arrays - 1]
 
     def run(a, *others, **options):
         if (type(a) is not np.ndarray or a.flags.c_contiguous) and (not others or all(

@@ -13,7 +13,7 @@ from .kinds import REAL, TABLE
 from .program import kernel
 from .simd import inner
 from .table import Table
-from .vectormath import F
+from .vectormath import ONE, F, clip, maximum, sign
 from .views import count_of, data_of, floats_at
 
 ZERO = F(0)
@@ -105,6 +105,65 @@ def _rmsprop(table, lr, alpha, new, eps, decay, momentum, scale, task, tasks):
             x[i] -= lr * d
 
 
+@kernel(table=TABLE, lr=REAL, beta1=REAL, beta2=REAL, eps=REAL, decay=REAL, scale=REAL,
+        work=_work, tasks=1, fastmath={"contract"})
+def _adamax(table, lr, beta1, beta2, eps, decay, scale, task, tasks):
+    new1 = F(1.0 - beta1)
+    lr, beta2, eps, decay, scale = F(lr), F(beta2), F(eps), F(decay), F(scale)
+    table[-1, 0] = 1
+    for row in table[:-1]:
+        x, g = _share(row[0], task, tasks), _share(row[1], task, tasks)
+        m, u = _share(row[2], task, tasks), _share(row[3], task, tasks)
+        for i in range(x.size):
+            d = scale * g[i] + decay * x[i]
+            m[i] += new1 * (d - m[i])
+            u[i] = maximum(beta2 * u[i], abs(d) + eps)
+            x[i] -= lr * m[i] / u[i]
+
+
+@kernel(table=TABLE, lr=REAL, rho=REAL, new=REAL, eps=REAL, decay=REAL, scale=REAL,
+        work=_work, tasks=1, fastmath={"contract"})
+def _adadelta(table, lr, rho, new, eps, decay, scale, task, tasks):
+    lr, rho, new, eps, decay, scale = F(lr), F(rho), F(new), F(eps), F(decay), F(scale)
+    table[-1, 0] = 1
+    for row in table[:-1]:
+        x, g = _share(row[0], task, tasks), _share(row[1], task, tasks)
+        v, u = _share(row[2], task, tasks), _share(row[3], task, tasks)
+        for i in range(x.size):
+            d = scale * g[i] + decay * x[i]
+            v[i] = rho * v[i] + new * d * d
+            d *= np.sqrt(u[i] + eps) / np.sqrt(v[i] + eps)
+            u[i] = rho * u[i] + new * d * d
+            x[i] -= lr * d
+
+
+@kernel(table=TABLE, shrink=REAL, grow=REAL, least=REAL, most=REAL, scale=REAL, work=_work, tasks=1)
+def _rprop(table, shrink, grow, least, most, scale, task, tasks):
+    shrink, grow, least, most, scale = F(shrink), F(grow), F(least), F(most), F(scale)
+    table[-1, 0] = 1
+    for row in table[:-1]:
+        x, g = _share(row[0], task, tasks), _share(row[1], task, tasks)
+        before, s = _share(row[2], task, tasks), _share(row[3], task, tasks)
+        for i in range(x.size):
+            d = scale * g[i]
+            same = d * before[i]
+            s[i] = clip(s[i] * (grow if same > ZERO else shrink if same < ZERO else ONE), least, most)
+            before[i] = ZERO if same < ZERO else d
+            x[i] -= sign(before[i]) * s[i]
+
+
+@kernel(table=TABLE, eta=REAL, keep=REAL, mu=REAL, decay=REAL, scale=REAL,
+        work=_work, tasks=1, fastmath={"contract"})
+def _asgd(table, eta, keep, mu, decay, scale, task, tasks):
+    eta, keep, mu, decay, scale = F(eta), F(keep), F(mu), F(decay), F(scale)
+    table[-1, 0] = 1
+    for row in table[:-1]:
+        x, g, a = _share(row[0], task, tasks), _share(row[1], task, tasks), _share(row[2], task, tasks)
+        for i in range(x.size):
+            x[i] = keep * x[i] - eta * (scale * g[i] + decay * x[i])
+            a[i] = x[i] if mu == ONE else a[i] + mu * (x[i] - a[i])
+
+
 def sgd(rows: Table, lr: float, momentum: float, fresh: float, weight_decay: float, nesterov: bool,
         scale: float, keep: float = 1.0) -> None:
     """For rows (x, g, b): d = scale g + weight_decay x, b = momentum b + fresh d, x = keep x - lr b; or, with Nesterov,
@@ -136,3 +195,26 @@ def rmsprop(rows: Table, lr: float, alpha: float, new: float, eps: float, weight
     where alpha is 1, it is 1 as well.
     """
     _rmsprop(rows, lr, alpha, new, eps, weight_decay, momentum, scale)
+
+
+def adamax(rows: Table, lr: float, beta1: float, beta2: float, eps: float, weight_decay: float, scale: float) -> None:
+    """For rows (x, g, m, u): d = scale g + weight_decay x, m += (1 - beta1) (d - m), u = max(beta2 u, |d| + eps),
+    x -= lr m / u."""
+    _adamax(rows, lr, beta1, beta2, eps, weight_decay, scale)
+
+
+def adadelta(rows: Table, lr: float, rho: float, new: float, eps: float, weight_decay: float, scale: float) -> None:
+    """For rows (x, g, v, u): d = scale g + weight_decay x, v = rho v + new d^2, e = d sqrt(u + eps) / sqrt(v + eps),
+    u = rho u + new e^2, x -= lr e. new is 1 - rho."""
+    _adadelta(rows, lr, rho, new, eps, weight_decay, scale)
+
+
+def rprop(rows: Table, shrink: float, grow: float, least: float, most: float, scale: float) -> None:
+    """For rows (x, g, p, s): d = scale g, s is multiplied by `grow` where d and p have one sign, by `shrink` where they
+    have two, and limited to [least, most]; p is 0 in the second case, else d; x -= sign(p) s."""
+    _rprop(rows, shrink, grow, least, most, scale)
+
+
+def asgd(rows: Table, eta: float, keep: float, mu: float, weight_decay: float, scale: float) -> None:
+    """For rows (x, g, a): x = keep x - eta (scale g + weight_decay x), a += mu (x - a), where mu = 1 makes a = x."""
+    _asgd(rows, eta, keep, mu, weight_decay, scale)

@@ -123,7 +123,7 @@ class Kernel:
     def __init__(self, body: Callable, kinds: dict[str, Any], cost: float, work: Callable | None, tasks: int,
                  options: dict):
         self.body, self.cost, self.work, self.tasks, self.options = body, cost, work, tasks, options
-        self.formula: tuple[str, int, bool] | None = None  # in `formula.py`, of how many arrays, and if of a number
+        self.formula: tuple[str, int, int] | None = None  # in `formula.py`; of how many arrays, and numbers
         self.name, self.__name__, self.__doc__ = body.__name__.strip("_").replace("_", " "), body.__name__, body.__doc__
         names = list(inspect.signature(body).parameters)[:-2]
         if unknown := kinds.keys() - set(names):

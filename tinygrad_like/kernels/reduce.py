@@ -365,7 +365,7 @@ def spread_over(x: np.ndarray, shape: tuple[int, ...], axis: tuple[int, ...], ke
         if x.ndim and not keepdim:
             x = x.reshape([1 if a in axis else n for a, n in enumerate(shape)])
         out = np.empty(shape, np.float32)
-        _divided.each(x, x, x, float(divisor), out)
+        _divided.each(x, x, x, float(divisor), 0.0, out)
         return out
     out, count, inner = np.empty(shape, np.float32), math.prod(shape[first:last]), math.prod(shape[last:])
     if out.size and inner == 1:

@@ -9,7 +9,7 @@ Numbers in brackets, as (7.20) or (003), are equations and chapters of the texts
 # ruff: noqa: I001, F401
 from .elementwise import (
     add, sub, mul, div, neg, square, reciprocal, exp, exp2, expm1, log, log2, log10, log1p, erf, sqrt, rsqrt, pow, abs,
-    maximum, minimum, clip, where, sign, floor, ceil, round, trunc, floordiv, mod,
+    maximum, minimum, clip, where, sign, floor, ceil, round, trunc, frac, floordiv, mod,
 )
 from .trigonometry import sin, cos, tan, asin, acos, atan, sinh, cosh, asinh, acosh, atanh, hypot, atan2
 from .compare import (
@@ -63,7 +63,7 @@ from .collective import all_sum, sync_batch_norm
 from .recurrent import lstm, gru
 from .ctc import ctc, ctc_loss
 from .elements import (
-    fmax, fmin, frac, deg2rad, rad2deg, heaviside, logaddexp2, logit, nan_to_num, remainder, sinc, xlogy, xlog1py, entr,
+    fmax, fmin, deg2rad, rad2deg, heaviside, logaddexp2, logit, lerp, nan_to_num, remainder, sinc, xlogy, xlog1py, entr,
     float_power, isposinf, isneginf, clamp_min, clamp_max, sgn, erfc, erfinv, ndtr, ldexp,
 )
 from .gamma import polygamma, lgamma, digamma

@@ -12,7 +12,6 @@ import numpy as np
 from ..dtypes import get_default_dtype
 from ..primitive import primitive
 from .axes import one_axis
-from .compare import ge, le, logical_or
 from .elementwise import abs, clip, erf, exp, expm1, log1p, maximum, minimum, mul, neg, square, where
 from .index import take
 from .pointwise import pointwise
@@ -250,15 +249,20 @@ mish.vjp(x=lambda g, x: g * mish_slope(x))
 # Pieces of straight lines ---------------------------------------------------------------------------------------------
 
 
-@primitive
-def hardtanh(x, *, min_val=-1.0, max_val=1.0):
+@pointwise
+def _hardtanh(x, *, min_val=-1.0, max_val=1.0):
+    """x limited to [min_val, max_val]; unlike clip's, the gradient at the limits is 0, as relu's is at 0."""
+    return clip(x, min=min_val, max=max_val)
+
+
+_hardtanh.vjp(x=lambda g, out, min_val, max_val: where(out <= min_val, 0.0, where(out >= max_val, 0.0, g)))
+
+
+def hardtanh(x, min_val=-1.0, max_val=1.0):
     """x limited to [min_val, max_val]; unlike clip's, the gradient at the limits is 0, as relu's is at 0."""
     if not min_val <= max_val:
         raise ValueError(f"hardtanh: min_val {min_val} must not exceed max_val {max_val}")
-    return np.clip(x, min_val, max_val)
-
-
-hardtanh.vjp(x=lambda g, out, min_val, max_val: where(logical_or(le(out, min_val), ge(out, max_val)), 0.0, g))
+    return _hardtanh(x, min_val=min_val, max_val=max_val)
 
 
 @pointwise
@@ -271,8 +275,17 @@ relu6.vjp(x=lambda g, out: where(out <= 0, 0.0, where(out >= 6, 0.0, g)))
 
 
 def hardsigmoid(x, alpha=1 / 6, beta=0.5):
-    """alpha x + beta limited to [0, 1]: sigmoid in three straight pieces."""
-    return hardtanh(x * alpha + beta, min_val=0.0, max_val=1.0)
+    """alpha x + beta limited to [0, 1]: sigmoid in three straight pieces; where they meet the gradient is 0."""
+    return _hardsigmoid(x, alpha=alpha, beta=beta)
+
+
+@pointwise
+def _hardsigmoid(x, *, alpha=1 / 6, beta=0.5):
+    """alpha x + beta limited to [0, 1]."""
+    return clip(alpha * x + beta, min=0, max=1)
+
+
+_hardsigmoid.vjp(x=lambda g, out, alpha: where(out <= 0, 0.0, where(out >= 1, 0.0, g * alpha)))
 
 
 @pointwise

@@ -7,9 +7,10 @@ import math
 import numpy as np
 
 from ..dtypes import BOOL, FLOAT64, FLOATS, finfo, get_default_dtype
-from .compare import cast, eq, ge, isnan, le, logical_and, logical_or, ne
-from .elementwise import erf, exp, log, log1p, maximum, minimum, mod, pow, sign, trunc, where
+from .compare import cast, eq, isnan, le, logical_and, logical_or, ne
+from .elementwise import erf, exp, log, log1p, maximum, minimum, mod, pow, sign, where
 from .functions import as_float, clamp, float_dtype, logaddexp
+from .pointwise import pointwise
 from .trigonometry import sin
 from .ufunc import ufunc
 
@@ -22,11 +23,6 @@ def fmax(a, b):
 def fmin(a, b):
     """The smaller of a and b, and of a number and NaN the number."""
     return where(isnan(a), b, where(isnan(b), a, minimum(a, b)))
-
-
-def frac(x):
-    """x - trunc(x): what is behind the point, with the sign of x."""
-    return x - trunc(x)
 
 
 def deg2rad(x):
@@ -53,11 +49,28 @@ def logaddexp2(a, b):
 
 def logit(x, eps=None):
     """log(x / (1 - x)), the inverse of the sigmoid; with eps, x is limited to [eps, 1 - eps] first."""
-    if eps is not None:
-        x = clamp(x, eps, 1 - eps)
-    inside = where(logical_and(ge(x, 0), le(x, 1)), 1.0, math.nan)  # outside, the slope would be a number
-    x = x * cast(inside, dtype=x.dtype if x.dtype.kind in FLOATS else get_default_dtype())
-    return log(x) - log1p(-x)
+    return _logit(x if eps is None else clamp(x, eps, 1 - eps))
+
+
+@pointwise
+def _logit(x):
+    """log(x / (1 - x)), the inverse of the sigmoid."""
+    return log(x / (1 - x))
+
+
+NAN = math.nan
+_logit.vjp(x=lambda g, x: where(x < 0, NAN, where(x > 1, NAN, g / (x * (1 - x)))))  # outside it would be a number
+
+
+@pointwise
+def lerp(a, b, weight):
+    """a + (b - a) weight: a for weight 0, b for weight 1, and what lies between on the line."""
+    return a + (b - a) * weight
+
+
+lerp.vjp(a=lambda g, weight: g * (1 - weight),
+         b=lambda g, weight: g * weight,
+         weight=lambda g, a, b: g * (b - a))
 
 
 def nan_to_num(x, nan=0.0, posinf=None, neginf=None):
@@ -166,7 +179,8 @@ def _erfinv(x):
 
 
 erfinv = ufunc("erfinv", "The y with erf y = x: infinite at -1 and 1, NaN beyond.", lambda x: _erfinv(x))
-erfinv.vjp(x=lambda g, out: g * (exp(out * out) * (math.sqrt(math.pi) / 2)))
+ERFINV_SLOPE_AT_0 = math.sqrt(math.pi) / 2
+erfinv.vjp(x=lambda g, out: g * (exp(out * out) * ERFINV_SLOPE_AT_0))
 
 
 def ldexp(x, exponent):

@@ -55,7 +55,8 @@ exp = ufunc("exp", "e^x.", lambda x: np.exp(x))
 exp.vjp(x=lambda g, out: g * out)
 
 exp2 = ufunc("exp2", "2^x.", lambda x: np.exp2(x))
-exp2.vjp(x=lambda g, out: g * (out * math.log(2)))
+LN_2 = math.log(2)
+exp2.vjp(x=lambda g, out: g * (out * LN_2))
 
 expm1 = ufunc("expm1", "e^x - 1, accurate for small x.", lambda x: np.expm1(x))
 expm1.vjp(x=lambda g, x: g * exp(x))  # out + 1 would have lost what is left of e^x far below 0
@@ -167,7 +168,7 @@ cube_vjp = accelerated(_cube_vjp, made=lambda home: home.pointwise(_cube_vjp, "c
 
 # Powers for which np.power is slow.
 _PRODUCTS = {2: square.forward, 3: cube, 4: lambda a: square.forward(square.forward(a)), -1: reciprocal.forward,
-             0.5: sqrt.forward}
+             -2: lambda a: square.forward(reciprocal.forward(a)), 0.5: sqrt.forward}
 
 
 def _power_vjp(g, a, b):
@@ -234,8 +235,11 @@ floor = ufunc("floor", "The largest whole number not above x; the gradient is 0.
 ceil = ufunc("ceil", "The smallest whole number not below x; the gradient is 0.", lambda x: np.ceil(x))
 round = ufunc("round", "The nearest whole number, halves to even; the gradient is 0.", lambda x: np.round(x))
 trunc = ufunc("trunc", "x without its fraction; the gradient is 0.", lambda x: np.trunc(x))
+frac = ufunc("frac", "x - trunc(x): what is behind the point, with the sign of x.", lambda x: x - np.trunc(x))
+frac.vjp(x=lambda g: g)
+
 for step in (sign, floor, ceil, round, trunc):
-    step.vjp(x=lambda g: g * 0.0)
+    step.vjp(x=fresh(lambda g: g * 0.0))
 
 # Its rule names sign, and what a rule names that has a kernel is looked up when the rule is declared.
 abs = ufunc("abs", "|x|, with gradient 0 at 0, and NaN of NaN (PyTorch: 0).", lambda x: np.absolute(x))

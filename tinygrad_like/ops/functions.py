@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from ..dtypes import BOOL, FLOAT32, FLOAT64, FLOATS, as_dtype, get_default_dtype
+from ..kernels import accelerated
 from ..primitive import primitive
 from .activation import sigmoid
 from .compare import cast, isnan, logical_or
-from .elementwise import abs, div, divided, floordiv, neg, where
+from .elementwise import abs, div, divided, floordiv, neg, trunc, where
 from .reduce import all
 from .ufunc import ufunc
 
@@ -50,6 +53,11 @@ def truncdiv(a, b):
     """a / b without its fraction; of integers an integer, exactly. Without a gradient."""
     if np.result_type(a, b).kind in "iu":
         return (a - divided("div", np.fmod, a, b)) // b
+    return _truncated(a, b)
+
+
+@partial(accelerated, name="truncdiv", made=lambda home: home.pointwise(lambda a, b: trunc(a / b), "truncdiv"))
+def _truncated(a, b):
     return np.trunc(np.true_divide(a, b))
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compare import eq
 from .elementwise import rsqrt, where
 from .ufunc import ufunc
 
@@ -48,16 +47,19 @@ atanh.vjp(x=lambda g, x: g / ((1 - x) * (1 + x)))
 
 hypot = ufunc("hypot", "sqrt(a^2 + b^2), without overflow; at (0, 0) both gradients are 0.",
               lambda a, b: np.hypot(a, b))
-hypot.vjp(a=lambda g, a, out: g * (a / where(eq(out, 0), 1.0, out)),
-          b=lambda g, b, out: g * (b / where(eq(out, 0), 1.0, out)))
+hypot.vjp(a=lambda g, a, out: g * (a / where(out == 0, 1.0, out)),
+          b=lambda g, b, out: g * (b / where(out == 0, 1.0, out)))
 
 atan2 = ufunc("atan2", "The angle in [-pi, pi] at which (b, a) lies, seen from (0, 0); there both gradients are 0.",
               lambda a, b: np.arctan2(a, b))
-atan2.vjp(a=lambda g, a, b: g * _over_square(b, a, b),
-          b=lambda g, a, b: -g * _over_square(a, a, b))
 
 
-def _over_square(x, a, b):
+def over_square(x, a, b):
+    """x / (a^2 + b^2). Compiled code has it in doubles."""
     r = hypot(a, b)
-    r = where(eq(r, 0), 1.0, r)
+    r = where(r == 0, 1.0, r)
     return x / r / r  # a * a + b * b may overflow, or vanish, where this does not
+
+
+atan2.vjp(a=lambda g, a, b: g * over_square(b, a, b),
+          b=lambda g, a, b: -g * over_square(a, a, b))

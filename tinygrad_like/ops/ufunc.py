@@ -15,15 +15,20 @@ from ..primitive import Primitive, fresh, on_arrays
 class Ufunc(Primitive):
     """An op of a function of arrays. Its rules are formulas, if the list of kernels names one: `mul_vjp`."""
 
+    compiled: dict[Callable, Callable] = {}  # by the rules; for few numbers they are the rules on arrays
+
     def vjp(self, **rules: Callable) -> None:
         name = f"{self.name}_vjp"
         if name in ACCELERATED:
             made = {x: rule for x, rule in rules.items() if rule.__code__.co_code != _passes.__code__.co_code}
             if len(made) == len(rules):
                 rules = {x: fresh(rule) for x, rule in rules.items()}
-            large = {self.inputs.index(x): _for_large(rule, name) for x, rule in made.items()}
-            self.large = ACCELERATED[name][1], large
+            self.compiled = {rule: _for_large(rule, name) for rule in made.values()}
+            self.large = ACCELERATED[name][1], {self.inputs.index(x): self.compiled[rule] for x, rule in made.items()}
         super().vjp(**rules)
+
+    def of_arrays(self, rule: Callable) -> Callable:
+        return self.compiled.get(rule) or super().of_arrays(rule)
 
 
 def _passes(g):
