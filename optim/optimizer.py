@@ -143,14 +143,13 @@ class Optimizer:
                 if p.grad is None:
                     continue
                 state = self._states[p]
-                before.append((p, state, state.copy() if state else _NOTHING))
+                before.append((p, state, state.copy() if state else {}))
                 x, g = p._data, p.grad._data
                 if careful:
                     g = self._checked(p, state)
                     if not (self.kernel and type(x) is np.ndarray and x.dtype is FLOAT32 and x.flags.carray):
                         new = self._weights(p, state).copy()
-                        state.update({k: a.copy() if type(a) is np.ndarray else copy.deepcopy(a)
-                                      for k, a in state.items()})
+                        state.update({name: copy.deepcopy(a) for name, a in state.items()})
                         seen = group if mode.tape is None else {k: each(v, shown) for k, v in group.items()}
                         self.update(new, g, state, lr, seen)
                         formulas.append((x, new))
@@ -158,7 +157,8 @@ class Optimizer:
                             state[MASTER] = new
                         continue
                 elif type(x) is not np.ndarray or x.dtype is not FLOAT32:  # sooner than to find out from its row
-                    return self._plan_anew(before)
+                    _undo(before)
+                    return self._plan(before, careful=True)
                 row, numbers = self.arguments(x, g, state, lr, group)  # type: ignore[arg-type]
                 numbers = numbers if mode.tape is None else each(numbers, plain)
                 calls.setdefault((i, state.get("step"), numbers), []).append(row)
@@ -166,13 +166,9 @@ class Optimizer:
         for (_, _, numbers), rows in calls.items():
             packed.append((numbers, kernels.table.Table(rows)))
             if not (careful or packed[-1][1].suited):
-                return self._plan_anew(before)
+                _undo(before)
+                return self._plan(before, careful=True)
         return packed, formulas
-
-    def _plan_anew(self, before: list[tuple[Tensor, State, dict]]) -> tuple[list, list]:
-        _undo(before)
-        before.clear()
-        return self._plan(before, careful=True)
 
     def _carry_out(self, plan: tuple[list, list], before: list[tuple[Tensor, State, dict]], steps: int) -> None:
         """Change the parameters as planned, except where an interrupted call has done so already."""
@@ -435,14 +431,12 @@ def _check_memory(who: str, params: Iterable[Tensor]) -> None:
                                  "or, to tie layers, give them one Parameter: decoder.weight = encoder.weight")
 
 
-_NOTHING: dict = {}
-
-
 def _undo(before: list[tuple[Tensor, State, dict]]) -> None:
-    """Give every state its entries back."""
+    """Give every state its entries back, and forget them."""
     for _, state, old in before:
         state.clear()
         state.update(old)
+    before.clear()
 
 
 def _is_number(value: Any) -> bool:
