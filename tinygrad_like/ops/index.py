@@ -222,6 +222,8 @@ def _check_arrays(index: tuple, shape: tuple[int, ...]) -> None:
             raise IndexError(f"getitem: a boolean mask of shape {i.shape} at axis {axis} of shape {shape}; "
                              "a mask must have the shape of the axes it selects from")
         axis += len(shape) - used if i is Ellipsis else _axes_of(i)
+    if len(arrays) == 1:
+        return
     shapes = [(int(i.sum()),) if i.dtype is BOOL else i.shape for i in arrays]
     try:
         np.broadcast_shapes(*shapes)
