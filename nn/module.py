@@ -325,8 +325,8 @@ class Module:
         dtype = wanted_dtype("to", *wanted, **others)
         if dtype is not None and dtype.kind not in FLOATS:
             raise TypeError(f"to: parameters must be floating point, got {dtype}; use float32 or float64")
-        for tensor in itertools.chain(self.parameters(), self.buffers()):
-            if dtype is not None and tensor.is_floating_point() and tensor.dtype is not dtype:
+        for tensor in () if dtype is None else itertools.chain(self.parameters(), self.buffers()):
+            if tensor.is_floating_point() and tensor.dtype is not dtype:
                 tensor.data = tensor.data.astype(dtype)
                 tensor.grad = None if tensor.grad is None else tensor.grad.detach().cast(dtype)
                 tensor.touch()

@@ -1467,6 +1467,17 @@ def test_anomalies_that_are_not_to_be_checked():
     with detect_anomaly(check_nan=False), np.errstate(all="ignore"):
         y = x.log()
         y.backward()
+
+    @detect_anomaly(check_nan=False)
+    def logarithm():
+        return x.log()
+
+    @detect_anomaly(check_nan=False)
+    def logarithms():
+        yield x.log()
+
+    with np.errstate(all="ignore"):
+        assert np.isnan(logarithm().item()) and np.isnan(next(logarithms()).item())
     with detect_anomaly(True), pytest.raises(FloatingPointError, match="log"):
         x.log()
     with pytest.raises(TypeError, match="to decorate a function"):

@@ -25,8 +25,12 @@ class detect_anomaly(Switch):
     """
 
     def __init__(self, check_nan: bool = True):
-        super().__init__(*[check_nan] * (not isinstance(check_nan, bool)))
+        if not isinstance(check_nan, bool):  # as of a decorator without brackets
+            super().__init__(check_nan)
         self.check_nan = check_nan
+
+    def _recreate_cm(self):
+        return detect_anomaly(self.check_nan)
 
     def on(self):
         before = mode.anomaly, mode.watchers, np.geterr()

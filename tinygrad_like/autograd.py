@@ -262,19 +262,19 @@ class Switch(ContextDecorator):
         self.off(entered.pop(i)[1])
 
     def __call__(self, function: Any) -> Any:
-        kind = type(self)
+        again = self._recreate_cm
         if inspect.isasyncgenfunction(function):
-            raise TypeError(f"{kind.__name__}: {function.__name__} is an asynchronous generator, between whose steps "
-                            "it would stay on; use a with block around each step")
+            raise TypeError(f"{type(self).__name__}: {function.__name__} is an asynchronous generator, between whose "
+                            "steps it would stay on; use a with block around each step")
         if inspect.iscoroutinefunction(function):
 
             @wraps(function)
             async def stepwise(*args, **options):
-                return await _steps(kind, function(*args, **options))
+                return await _steps(again, function(*args, **options))
 
             return stepwise
         if inspect.isgeneratorfunction(function):
-            return wraps(function)(lambda *args, **options: _steps(kind, function(*args, **options)))
+            return wraps(function)(lambda *args, **options: _steps(again, function(*args, **options)))
         return super().__call__(function)
 
     def _recreate_cm(self):

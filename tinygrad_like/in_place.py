@@ -159,7 +159,8 @@ def _with_items(x: Tensor, index: Any, value: Any, reuse: bool = False) -> Tenso
     if not isinstance(value, tensor.Tensor):
         value = tensor.wrap(_array(value, x.dtype))
     index = ops.index.plain_index(index, x.shape)
-    axis = _only_axis(index)
+    axis = ops.index.axis_of_array(index)
+    axis = None if axis is None or index[axis].ndim != 1 else axis
     try:
         part = np.shape(x._data[index]) if axis is None else (*x.shape[:axis], index[axis].size, *x.shape[axis + 1 :])
     except IndexError:
@@ -182,13 +183,6 @@ def _with_items(x: Tensor, index: Any, value: Any, reuse: bool = False) -> Tenso
         last = ops.take(ops.shape.surround(turn, shape=x.shape, index=index), index=index)
         value = ops.where(ops.eq(turn, last), value, 0.0)
     return ops.shape.set_at(value, x, index=index, reuse=reuse)
-
-
-def _only_axis(index: tuple) -> int | None:
-    """The axis of the only entry of an index that is no whole slice, if that is a row of integers."""
-    axes = [axis for axis, i in enumerate(index) if type(i) is not slice or i != slice(None)]
-    i = index[axes[0]] if len(axes) == 1 else None
-    return axes[0] if type(i) is np.ndarray and i.ndim == 1 and i.dtype is INT64 else None
 
 
 def _mask_of(x: Tensor, index: Any, value: Any) -> Tensor | None:

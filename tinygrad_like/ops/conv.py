@@ -18,7 +18,7 @@ from .index import put
 from .matmul import matmul
 from .reduce import sum as sum_of
 from .reduce import sum_over
-from .shape import expand, reshape, transpose
+from .shape import expand, reshape, surrounded, transpose
 
 # Geometry -------------------------------------------------------------------------------------------------------------
 
@@ -78,8 +78,8 @@ def unfold(x, *, kernel_size, dilation=1, padding=0, stride=1):
     (top, bottom), (left, right) = margins
     padded = np.ascontiguousarray(x)
     if top or bottom or left or right:  # np.pad takes longer for small images
-        padded = np.zeros((*x.shape[:2], x.shape[2] + top + bottom, x.shape[3] + left + right), x.dtype)
-        padded[:, :, top : top + x.shape[2], left : left + x.shape[3]] = x
+        padded = surrounded(x, (*x.shape[:2], x.shape[2] + top + bottom, x.shape[3] + left + right),
+                            (..., slice(top, top + x.shape[2]), slice(left, left + x.shape[3])), 0.0)
     n, c, h, w = padded.strides
     strides = n, c, h * dilation[0], w * dilation[1], h * stride[0], w * stride[1]
     patches = np.ndarray((*x.shape[:2], *kernel, *out), x.dtype, padded, 0, strides)

@@ -41,11 +41,17 @@ def take(x, *, index):
 
 @accelerated
 def take_at(x, index):
-    axis = len(index) - 1
-    if x.flags.c_contiguous and type(index[axis]) is np.ndarray and index[axis].dtype is INT64 and all([
-            type(i) is slice and i == _WHOLE for i in index[:axis]]):
+    axis = axis_of_array(index)
+    if axis is not None and x.flags.c_contiguous:
         return x.take(index[axis], axis)  # in a third of the time of x[index]
     return x[index]
+
+
+def axis_of_array(index: tuple) -> int | None:
+    """The axis of the only entry of an index that is no whole slice, if that is an array of integers."""
+    axes = [axis for axis, i in enumerate(index) if type(i) is not slice or i != _WHOLE]
+    i = index[axes[0]] if len(axes) == 1 else None
+    return axes[0] if type(i) is np.ndarray and i.dtype is INT64 else None
 
 
 _WHOLE = slice(None)
