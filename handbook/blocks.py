@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 
 from tinygrad_like import Picture, manual_seed
-from tinygrad_like.graph import Box
+from tinygrad_like.transforms.picture import Box
 
 ONE_PROGRAM = "<!-- one program: the blocks of this page go on from one another -->"
 FENCE = re.compile(r"^(?P<ticks>`{3,})(?P<language>\w*)[^\n]*\n(?P<code>.*?)^(?P=ticks)[ \t]*$\n?", re.M | re.S)

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from tinygrad_like import Tensor, ops
-from tinygrad_like.autograd import setting
+from tinygrad_like.core.listener import after
+from tinygrad_like.core.primitive import Primitive
 from tinygrad_like.learn.measure import Point
 from tinygrad_like.ops.interpolate import Taps, resample_back
-from tinygrad_like.primitive import Primitive
 
 _LARGEST = 40  # rows or columns of a Jacobian that can still be seen
 _WIDE, _HIGH = 340, 220  # of a diagram, in pixels
@@ -55,7 +55,7 @@ def figures(cases: dict[str, tuple]) -> dict[str, str]:
             except Exception:  # what a kernel does not take in float64 is drawn from another call
                 return
 
-    with setting("watchers", (watch,)), warnings.catch_warnings(), np.errstate(all="ignore"):
+    with after(watch), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         for f, *inputs in [*cases.values(), *_SMALL]:
             f(*[Tensor(x, requires_grad=True) if isinstance(x, np.ndarray) and x.dtype.kind == "f" else x

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from tinygrad_like import Tensor
-from tinygrad_like.names import MISSING
-from tinygrad_like.primitive import Primitive
+from tinygrad_like.compat.names import MISSING
+from tinygrad_like.core.primitive import Primitive
 
 from .links import ROOT, Places
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from tinygrad_like import Tensor, random
-from tinygrad_like.autograd import mode
-from tinygrad_like.noting import noted
+from tinygrad_like.core.graph import mode
+from tinygrad_like.core.listener import pure
 
 from .module import Configured, described
 
@@ -36,7 +36,7 @@ class Augment(Configured):
             raise ValueError("Augment: no gradient passes through it, but its input requires grad; put it first, or "
                              "use x.detach()")
         seed = random.drawn(lambda: int(random.generator.integers(2**63)))
-        return Tensor.from_numpy(noted(self._augmented)(x._data, seed=seed))
+        return Tensor.from_numpy(pure(self._augmented)(x._data, seed=seed))
 
     def _augmented(self, images: np.ndarray, seed: int) -> np.ndarray:
         rows, generator = random.rows, np.random.default_rng(seed)

@@ -6,7 +6,7 @@ from inspect import signature
 from typing import Any
 
 from tinygrad_like import Tensor
-from tinygrad_like.autograd import mode
+from tinygrad_like.core.graph import mode
 from tinygrad_like.random import get_rng_state, set_rng_state
 
 from .conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
@@ -34,7 +34,7 @@ def _lazy(kind: type, count: str, axis: int) -> Any:
         setattr(self, count, 0)
 
     def forward(self, input: Tensor, *others: Any) -> Any:
-        if mode.tape is not None:
+        if mode.listener is not None:
             raise RuntimeError(f"{type(self).__name__}: call the model once before it is captured: parameters are made")
         if input.ndim < max(axis + 1, -axis):
             raise ValueError(f"{type(self).__name__}: an input of shape {input.shape} has no axis {axis}")

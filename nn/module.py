@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from typing import Any, ParamSpec, Protocol, Self, TypeVar
 
 from tinygrad_like import Tensor
+from tinygrad_like.compat.keyword_aliases import wanted_dtype
+from tinygrad_like.core.tensor import zero_gradient
 from tinygrad_like.dtypes import FLOAT16, FLOAT32, FLOAT64, FLOATS, bfloat16
-from tinygrad_like.habits import wanted_dtype
-from tinygrad_like.several import zero_gradient
 
 from .buffer import Buffer
 from .holders import HOLDERS, unregistered

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from tinygrad_like import Tensor, ops
-from tinygrad_like.counted import Number
-from tinygrad_like.noting import change, noted, refuse
+from tinygrad_like.core.listener import effect, pure, tell
 from tinygrad_like.ops import normalization
 
 from . import init
@@ -202,11 +201,11 @@ def move_statistics(running_mean: Tensor, running_var: Tensor, mean: np.ndarray,
     if not (arrays[0].flags.writeable and arrays[1].flags.writeable):
         raise ValueError("running statistics: they show memory that must not be written; copy it, as with .clone()")
     given = *arrays, n, momentum, None if count is None else count._data
-    if type(momentum) is Number:
-        changes = [x for x in (*given[:2], given[-1]) if x is not None]
-        change("move_statistics", normalization.move_statistics, *given, changes=changes)
-    else:
+    changes = [x for x in (*given[:2], given[-1]) if x is not None]
+    if momentum is None or type(momentum) is float:  # a kernel, which is seen
         normalization.move_statistics(*given)
+    else:
+        effect("move_statistics", normalization.move_statistics, *given, writes=changes)
     for t in (running_mean, running_var, count):
         if t is not None:
             t.touch()
@@ -230,7 +229,7 @@ class BatchNorm(_ChannelNorm):
         if not self._uses_batch:
             y = ops.batch_norm(x, self.weight, self.bias, self.running_mean, self.running_var, eps=self.eps)
             return ops.where(seen, y, 0.0)
-        refuse("a mask in a BatchNorm, whose values count the numbers", "call it outside")
+        tell("refuse", "a mask in a BatchNorm, whose values count the numbers", "call it outside")
         count = int(np.count_nonzero(mask._data))
         if count < 2:
             raise ValueError(f"{type(self).__name__}: expected more than 1 value per channel to take statistics of, "
@@ -330,7 +329,7 @@ class _InstanceNorm(_ChannelNorm):
         return y
 
 
-@noted
+@pure
 def moments(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The mean and the variance of each channel of one example, on average over the examples."""
     each = x.reshape(*x.shape[:2], -1)

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from tinygrad_like import Tensor, no_grad, ops
-from tinygrad_like.autograd import Node, freed, mode, setting, tick
+from tinygrad_like.core.graph import Node, freed, mode, setting, tick
+from tinygrad_like.core.listener import tell
+from tinygrad_like.core.tensor import wrap
 from tinygrad_like.dtypes import NARROW, wide
-from tinygrad_like.noting import refuse
-from tinygrad_like.tensor import wrap
 
 from .module import Module
 
@@ -77,7 +77,7 @@ def odeint(f: Field, x: Tensor, t: Sequence[float], steps: int = 10, method: str
         return _solve(_checked(f), x, times, steps, METHODS[method])
     if parameters is None:
         parameters = list(f.parameters()) if isinstance(f, Module) else []
-    refuse("the adjoint of an ODE", "call it outside, or with adjoint=False")
+    tell("refuse", "the adjoint of an ODE", "call it outside, or with adjoint=False")
     with no_grad():
         states = _solve(_checked(f), x, times, steps, METHODS[method])
     wanted = [p for p in (x, *parameters) if p.requires_grad]

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from tinygrad_like import Tensor, ops, random
+from tinygrad_like.core.tensor import wrap
 from tinygrad_like.errors import named
 from tinygrad_like.ops.dropout import check_probability
-from tinygrad_like.tensor import wrap
 
 from .activation import InPlace
 from .module import Configured, Module, check_positive

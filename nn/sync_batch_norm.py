@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tinygrad_like import Tensor, distributed, ops
-from tinygrad_like.noting import change
+from tinygrad_like.core.listener import effect
 from tinygrad_like.ops import normalization
 
 from .module import Module
@@ -48,7 +48,7 @@ class SyncBatchNorm(BatchNorm):
         y = ops.sync_batch_norm(x, self.weight, self.bias, eps=self.eps, shift=self.running_mean._data, stats=stats)
         moved = [self.running_mean, self.running_var, self.num_batches_tracked]
         arrays = [t._data for t in moved]
-        change("move_statistics", _move, arrays, stats, self.momentum, changes=arrays)
+        effect("move_statistics", _move, arrays, stats, self.momentum, writes=arrays)
         for t in moved:
             t.touch()
         return y

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from tinygrad_like.counted import plain
+from tinygrad_like.core.listener import value
 
 from .adam import Adam
 from .optimizer import Optimizer
@@ -76,7 +76,7 @@ class NAdam(Adam):
         row, (_, _, beta1, *others) = super().arguments(x, g, state, lr, group)
         t, decay = state["step"], group["momentum_decay"]
         now, ahead = (beta1 * (1 - 0.5 * 0.96 ** (n * decay)) for n in (t, t + 1))
-        product = state["mu_product"] = plain(state.get("mu_product", 1.0) * now)
+        product = state["mu_product"] = value(state.get("mu_product", 1.0) * now)
         return row, (lr * ahead / (1 - product * ahead), lr * (1 - now) / (1 - product), beta1, *others)
 
 

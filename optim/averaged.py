@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from tinygrad_like.counted import plain
+from tinygrad_like.core.listener import value
 
 from .optimizer import Optimizer
 
@@ -92,7 +92,7 @@ class ASGD(Optimizer):
     def arguments(self, x, g, state, lr, group):
         state["step"] += 1
         eta, mu, lambd, t = state.get("eta", lr), state.get("mu", 1.0), group["lambd"], state["step"]
-        state["eta"] = plain(lr / (1 + lambd * lr * t) ** group["alpha"])
-        state["mu"] = plain(1 / max(1, t - group["t0"]))
+        state["eta"] = value(lr / (1 + lambd * lr * t) ** group["alpha"])
+        state["mu"] = value(1 / max(1, t - group["t0"]))
         return (x, g, state["ax"]), (eta, 1 - lambd * eta, mu, group["weight_decay"],
                                      -1.0 if group["maximize"] else 1.0)

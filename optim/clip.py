@@ -8,9 +8,10 @@ from collections.abc import Iterable
 import numpy as np
 
 from tinygrad_like import Tensor, kernels
-from tinygrad_like.autograd import mode
+from tinygrad_like.core.graph import mode
+from tinygrad_like.core.listener import effect
+from tinygrad_like.core.tensor import wrap
 from tinygrad_like.dtypes import FLOAT32, wide
-from tinygrad_like.tensor import wrap
 
 
 def clip_grad_norm(parameters: Iterable[Tensor], max_norm: float, norm_type: float = 2.0,
@@ -28,11 +29,10 @@ def clip_grad_norm(parameters: Iterable[Tensor], max_norm: float, norm_type: flo
     parameters = parameters if isinstance(parameters, Tensor) else list(parameters)
     gradients = _gradients("clip_grad_norm", parameters)
     arrays, norm = [g._data for g in gradients], np.empty(())
-    if mode.tape is not None:
+    if mode.listener is not None:
         for p in parameters:
-            mode.tape.leaf(p)
-        mode.tape.python("clip_grad_norm", _clip, arrays, norm, max_norm, norm_type, error_if_nonfinite,
-                         changes=[*arrays, norm])
+            mode.listener.gradient(p)
+        effect("clip_grad_norm", _clip, arrays, norm, max_norm, norm_type, error_if_nonfinite, writes=[*arrays, norm])
         return wrap(norm)  # type: ignore[return-value]
     if _clip(arrays, norm, max_norm, norm_type, error_if_nonfinite):
         for g in gradients:

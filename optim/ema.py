@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from tinygrad_like import Tensor
+from tinygrad_like.core.listener import effect
 from tinygrad_like.dtypes import FLOATS, wide
-from tinygrad_like.noting import change
 
 
 class EMA:
@@ -44,7 +44,7 @@ class EMA:
     def update(self) -> None:
         """Move the averages towards the model's current weights."""
         self._check()
-        change("EMA.update", self._move, changes=list(self.averages.values()))
+        effect("EMA.update", self._move, writes=list(self.averages.values()))
 
     def _move(self) -> None:
         n = self.updates

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tinygrad_like import enable_grad
+from tinygrad_like.core.listener import tell
 from tinygrad_like.dtypes import NARROW
-from tinygrad_like.noting import refuse
 
 from .optimizer import Optimizer
 
@@ -57,7 +57,7 @@ class LBFGS(Optimizer):
         if closure is None:
             raise TypeError("LBFGS.step: needs a closure that clears the gradients, computes the loss, calls backward "
                             "and returns the loss: optimizer.step(closure)")
-        refuse("LBFGS.step, which looks at losses,", "capture what its closure computes, or nothing")
+        tell("refuse", "LBFGS.step, which looks at losses,", "capture what its closure computes, or nothing")
         before, kept = self._flat(), dict(vars(self), pairs=list(self.pairs))
         try:
             return self._iterate(closure)

@@ -20,7 +20,7 @@ from tinygrad_like.errors import named
 from . import schedule
 from .cyclic import CyclicLR, OneCycleLR
 from .optimizer import Optimizer
-from .scheduler import LRScheduler, for_each, noted
+from .scheduler import LRScheduler, announced, for_each
 
 
 class LambdaLR(LRScheduler):
@@ -206,7 +206,7 @@ class ChainedScheduler:
         _same_optimizer("ChainedScheduler", schedulers, self.optimizer)
         self._schedulers = list(schedulers)
 
-    @noted
+    @announced
     def step(self) -> None:
         """Have every one of them go on to its next epoch."""
         for scheduler in self._schedulers:

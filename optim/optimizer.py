@@ -11,13 +11,13 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from tinygrad_like import Tensor, enable_grad, kernels
-from tinygrad_like.autograd import mode
-from tinygrad_like.counted import each, plain, shown
+from tinygrad_like.core.graph import mode
+from tinygrad_like.core.listener import number, tell
+from tinygrad_like.core.listener import value as as_it_is
+from tinygrad_like.core.tensor import zero_gradient
 from tinygrad_like.dtypes import FLOAT32, FLOATS, NARROW, wide
-from tinygrad_like.several import zero_gradient
 
 from .state import Group, Seen, State, States
-from .update import Update
 
 required: Any = object()  # what an optimizer of older programs for PyTorch has as the default of lr
 MASTER = "master"  # the name, in the state of a parameter of 16 bits, of its weights in float32
@@ -117,10 +117,8 @@ class Optimizer:
         try:
             plan = self._plan(before, careful=not self.kernel)
             ready = True
-            if mode.tape is None:
+            if tell("optimizer step", self, plan, before) is NotImplemented:
                 self._carry_out(plan, before, steps + 1)
-            else:
-                Update(self, plan, before).note(mode.tape)
         except BaseException:  # Ctrl-C included, which may come between any two bytecodes
             if ready:
                 self._carry_out(plan, before, steps + 1)
@@ -150,8 +148,7 @@ class Optimizer:
                     if not (self.kernel and type(x) is np.ndarray and x.dtype is FLOAT32 and x.flags.carray):
                         new = self._weights(p, state).copy()
                         state.update({name: copy.deepcopy(a) for name, a in state.items()})
-                        seen = group if mode.tape is None else {k: each(v, shown) for k, v in group.items()}
-                        self.update(new, g, state, lr, seen)
+                        self.update(new, g, state, lr, {k: number(v) for k, v in group.items()})
                         formulas.append((x, new))
                         if x.dtype in NARROW:
                             state[MASTER] = new
@@ -160,7 +157,7 @@ class Optimizer:
                     _undo(before)
                     return self._plan(before, careful=True)
                 row, numbers = self.arguments(x, g, state, lr, group)  # type: ignore[arg-type]
-                numbers = numbers if mode.tape is None else each(numbers, plain)
+                numbers = as_it_is(numbers)
                 calls.setdefault((i, state.get("step"), numbers), []).append(row)
         packed = []
         for (_, _, numbers), rows in calls.items():
@@ -239,7 +236,7 @@ class Optimizer:
             group["lr"] = lr
 
     def _lr(self, group: dict) -> float:
-        lr = plain(group["lr"])
+        lr = as_it_is(group["lr"])
         return float(lr(self.steps) if callable(lr) else lr)  # a NumPy float64 would promote its factor
 
     # Groups ---------------------------------------------------------------------------------------------------------

@@ -9,24 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from tinygrad_like.autograd import mode
-from tinygrad_like.counted import now
-from tinygrad_like.noting import change
+from tinygrad_like.core.listener import tell
 
 from .optimizer import Optimizer
 
 
-def noted(step: Callable) -> Callable:
-    """The method `step` of a scheduler, done again whenever a captured function that calls it is played."""
+def announced(step: Callable) -> Callable:
+    """The method `step` of a scheduler, of which a listener is told."""
 
     @wraps(step)
     def run(self: Any, *args: Any, **options: Any) -> Any:
-        if mode.tape is None:
+        if tell("scheduler step", self, step, args, options) is NotImplemented:
             return step(self, *args, **options)
-        mode.tape.scheduled.update((id(d), d) for d in (vars(self), *self.optimizer.param_groups))
-        mode.tape.rates_set = True
-        change(f"{type(self).__name__}.step",
-               lambda: step(self, *map(now, args), **{k: now(v) for k, v in options.items()}), changes=())
 
     return run
 
@@ -44,7 +38,7 @@ class LRScheduler:
 
     def __init_subclass__(cls) -> None:
         if "step" in vars(cls):
-            cls.step = noted(cls.step)  # type: ignore[method-assign]
+            cls.step = announced(cls.step)  # type: ignore[method-assign]
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1):
         name = type(self).__name__
@@ -68,7 +62,7 @@ class LRScheduler:
         """The rates of all groups at this epoch, if nothing else changes them."""
         return [self.rate(base, self.last_epoch) for base in self.base_lrs]
 
-    @noted
+    @announced
     def step(self, epoch: float | None = None) -> None:
         """Go on to the next epoch, or to the one given, and set the rates of it."""
         before, self.last_epoch = self.last_epoch, self.last_epoch + 1 if epoch is None else epoch  # type: ignore

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from tinygrad_like import Tensor
-from tinygrad_like.autograd import mode
-from tinygrad_like.counted import set_when_played
+from tinygrad_like.core.graph import mode
+from tinygrad_like.core.listener import tell
+from tinygrad_like.core.tensor import wrap
 from tinygrad_like.dtypes import wide
-from tinygrad_like.tensor import wrap
 
 
 class Group(dict):
@@ -20,14 +20,14 @@ class Group(dict):
 
     def __getitem__(self, name: str) -> Any:
         value = super().__getitem__(name)
-        return value if mode.tape is None else mode.tape.option(self, name, value)
+        return value if mode.listener is None else mode.listener.option(self, name, value)
 
     def get(self, name: str, default: Any = None) -> Any:
         return self[name] if name in self else default
 
     def __setitem__(self, name: str, value: Any) -> None:
         super().__setitem__(name, value)
-        set_when_played(self, name, value)
+        tell("option set", self, name, value)
 
 
 class State(dict):

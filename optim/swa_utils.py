@@ -22,7 +22,7 @@ import numpy as np
 
 import nn
 from tinygrad_like import Tensor, no_grad
-from tinygrad_like.autograd import mode
+from tinygrad_like.core.graph import mode
 
 from .optimizer import Optimizer
 from .scheduler import LRScheduler, for_each
@@ -94,7 +94,7 @@ class AveragedModel(nn.Module):
         buffers = self._pairs(model.buffers(), self.module.buffers())
         averaged = pairs + (buffers if self.use_buffers else [])
         n = self.n_averaged.clone()
-        if mode.tape is None and n == 0:
+        if mode.listener is None and n == 0:
             for x, a in pairs + buffers:
                 a.copy_(x.detach())
         else:
@@ -106,7 +106,7 @@ class AveragedModel(nn.Module):
                 found = [self.avg_fn(a, x, n) for a, x in zip(found, current, strict=True)]
             for (_, a), new in zip(averaged, found, strict=True):
                 a.copy_(new)
-        if mode.tape is not None:  # which has the numbers of a later call
+        if mode.listener is not None:  # which has the numbers of a later call
             for x, a in pairs + buffers:
                 a.copy_((n == 0).where(x.detach(), a.detach()))
         for x, a in [] if self.use_buffers else buffers:

@@ -10,7 +10,7 @@ import pytest
 import nn
 import tinygrad_like
 from tinygrad_like import Tensor, capture, no_grad, ops
-from tinygrad_like.array import Array
+from tinygrad_like.methods.array import Array
 
 
 def test_methods_that_change_it():

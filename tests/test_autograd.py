@@ -14,19 +14,11 @@ import numpy as np
 import pytest
 
 import nn
-from tinygrad_like import (
-    Tensor,
-    autograd,
-    checkpoint,
-    detect_anomaly,
-    enable_grad,
-    is_grad_enabled,
-    no_grad,
-    ops,
-    primitive,
-)
-from tinygrad_like.autograd import Node, mode, setting, tick, walk
-from tinygrad_like.primitive import declared
+from tinygrad_like import Tensor, checkpoint, detect_anomaly, enable_grad, is_grad_enabled, no_grad, ops, primitive
+from tinygrad_like.core import graph as autograd
+from tinygrad_like.core.graph import Node, mode, setting, tick, walk
+from tinygrad_like.core.primitive import declared
+from tinygrad_like.transforms import switches
 
 # The engine alone -----------------------------------------------------------------------------------------------------
 # A leaf is any hashable object, here a string; a cotangent is anything with +, here a float.
@@ -635,7 +627,7 @@ def test_switches_are_restored_by_exceptions():
     assert is_grad_enabled()
     with pytest.raises(ZeroDivisionError), detect_anomaly():
         1 / 0  # noqa: B018
-    assert not autograd.mode.anomaly
+    assert autograd.mode.listener is None
 
 
 def test_switches_are_per_thread():
@@ -681,14 +673,14 @@ def test_backward_does_not_change_the_switches():
 
 @pytest.mark.parametrize("switch", [no_grad, enable_grad, detect_anomaly])
 def test_a_switch_may_be_entered_again(switch):
-    before = mode.recording, mode.anomaly, mode.watchers, np.geterr()
+    before = mode.recording, mode.listener, np.geterr()
     once = switch()
     with once as entered, once:
         assert entered is once
         with once, switch():
-            inside = mode.recording, mode.anomaly, mode.watchers, np.geterr()
-        assert (mode.recording, mode.anomaly, mode.watchers, np.geterr()) == inside != before or switch is enable_grad
-    assert (mode.recording, mode.anomaly, mode.watchers, np.geterr()) == before
+            inside = mode.recording, mode.listener, np.geterr()
+        assert (mode.recording, mode.listener, np.geterr()) == inside != before or switch is enable_grad
+    assert (mode.recording, mode.listener, np.geterr()) == before
 
 
 def test_one_switch_in_several_threads():
@@ -709,7 +701,7 @@ def test_one_switch_in_several_threads():
     assert is_grad_enabled()
     left.set()
     thread.join()
-    assert seen == [False, True] and mode.entered == []
+    assert seen == [False, True] and switches._entered() == []
 
 
 def test_switches_that_end_out_of_order():
@@ -721,7 +713,7 @@ def test_switches_that_end_out_of_order():
     next(walking)  # leaves recording off, as a generator's with block does
     with enable_grad():
         walking.close()
-    assert mode.entered == [] and not is_grad_enabled()
+    assert switches._entered() == [] and not is_grad_enabled()
     mode.recording = True
 
 
@@ -809,7 +801,7 @@ def leaves_of_a_step():
 
 
 def state_of_the_engine():
-    return mode.recording, mode.anomaly, mode.filling, mode.watchers, list(mode.entered), np.geterr()
+    return mode.recording, mode.listener, mode.filling, list(switches._entered()), np.geterr()
 
 
 def interrupted(monkeypatch, method, at, error):
@@ -1419,7 +1411,7 @@ def test_what_an_interrupted_block_puts_off_is_forgotten():
 
 
 def test_anomalies_are_looked_for_from_here_on():
-    from tinygrad_like.autograd import set_detect_anomaly
+    from tinygrad_like.transforms.anomaly import set_detect_anomaly
 
     def wrong():
         return (Tensor([0.0], requires_grad=True) * np.inf).sum()
@@ -1440,7 +1432,7 @@ def test_anomalies_are_looked_for_from_here_on():
         with set_detect_anomaly(True), pytest.raises(FloatingPointError, match="mul"):
             wrong()
         wrong()
-    assert np.geterr() == errors and not mode.watchers
+    assert np.geterr() == errors and mode.listener is None
 
 
 @pytest.mark.parametrize("bad, error, message", [

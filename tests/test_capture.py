@@ -20,9 +20,10 @@ import nn.functional as F
 import optim
 import tinygrad_like as tg
 from benchmarks import workloads
-from tinygrad_like import Tensor, capture, linalg, no_grad, replay
+from tinygrad_like import Tensor, capture, linalg, no_grad
 from tinygrad_like import distributions as D
-from tinygrad_like.steps import Refused
+from tinygrad_like.capture import program as replay
+from tinygrad_like.capture.instructions import Refused
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.standard_normal((64, 6)).astype("f"), RNG.integers(0, 3, 64)

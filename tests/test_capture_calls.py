@@ -16,7 +16,7 @@ import nn
 import optim
 import tinygrad_like as tg
 from tinygrad_like import Tensor, capture, func
-from tinygrad_like.steps import Refused
+from tinygrad_like.capture.instructions import Refused
 
 X = np.array([[0.5, -1.0], [2.0, 0.25]], np.float32)
 

@@ -12,7 +12,7 @@ import pytest
 import nn
 import tinygrad_like as tg
 from tinygrad_like import Tensor, capture
-from tinygrad_like.steps import Refused
+from tinygrad_like.capture.instructions import Refused
 
 LINES = (Path(tg.__file__).parent / "docstrings.txt").read_text(encoding="utf-8").splitlines()
 EXAMPLES = {row[0]: row[2] for row in (line.split(" | ") for line in LINES if not line.startswith("#")) if len(row) > 2}

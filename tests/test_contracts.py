@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from tinygrad_like import Tensor, linalg, ops
+from tinygrad_like.core.primitive import declared
 from tinygrad_like.ops.dropout import drop
 from tinygrad_like.ops.interpolate import Taps, resample_back
 from tinygrad_like.ops.scatter import take_last
-from tinygrad_like.primitive import declared
 
 rng = np.random.default_rng(5)
 

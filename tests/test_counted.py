@@ -16,9 +16,9 @@ import optim
 import tinygrad_like as tg
 from tests.test_places import updating, weight
 from tinygrad_like import Tensor, capture, no_grad
-from tinygrad_like.autograd import setting
-from tinygrad_like.counted import Number
-from tinygrad_like.followed_math import math_follows
+from tinygrad_like.capture.math_functions import math_follows
+from tinygrad_like.capture.numbers import Number
+from tinygrad_like.core.graph import setting
 
 
 def adam(correct=lambda t: (1 - 0.9**t, 1 - 0.99**t), dtype=np.float32):

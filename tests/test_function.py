@@ -8,7 +8,7 @@ import pytest
 
 import tinygrad_like
 from tinygrad_like import Tensor, capture, detect_anomaly, gradcheck, gradgradcheck, no_grad, ops
-from tinygrad_like.autograd import Function, function
+from tinygrad_like.core.graph import Function, function
 
 X, W = np.array([-0.8, 0.3, 1.1, 2.0]), np.array([1.0, 2.0, 0.5, 0.3])
 

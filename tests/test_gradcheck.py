@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tinygrad_like import Tensor, get_rng_state, ops
-from tinygrad_like.gradcheck import GradcheckError, gradcheck, gradgradcheck
-from tinygrad_like.primitive import fused, primitive
+from tinygrad_like.core.primitive import fused, primitive
+from tinygrad_like.transforms.gradcheck import GradcheckError, gradcheck, gradgradcheck
 
 rng = np.random.default_rng(7)
 A, B = rng.standard_normal((3, 4)), rng.standard_normal((4,))

@@ -12,9 +12,10 @@ import pytest
 import nn
 import optim
 from tinygrad_like import Tensor, checkpoint, is_grad_enabled, kernels, manual_seed, no_grad, ops, primitive
-from tinygrad_like.autograd import Node, setting
-from tinygrad_like.memory import fills
-from tinygrad_like.primitive import declared
+from tinygrad_like.core.graph import Node
+from tinygrad_like.core.listener import after
+from tinygrad_like.core.primitive import declared
+from tinygrad_like.kernels.memory import fills
 
 rng = np.random.default_rng(0)
 
@@ -262,7 +263,7 @@ def test_what_others_hold_changes_no_gradient_and_is_not_shared(monkeypatch):
 
     for op in declared:
         monkeypatch.setattr(op, "pull", noting(op))
-    with setting("watchers", (lambda op, inputs, options, y: held.append((y.data, y.data.copy())),)):
+    with after(lambda op, inputs, options, y: held.append((y.data, y.data.copy()))):
         loss = model.loss(lambda g: held.append((g.data, g.data.copy())))
     loss.backward()
     for x, copy_ in held:

@@ -12,7 +12,7 @@ import nn.functional as F
 import tinygrad_like as tg
 from tests.test_places import weight
 from tinygrad_like import Tensor, capture
-from tinygrad_like.counted import Number
+from tinygrad_like.capture.numbers import Number
 
 LABELS, TARGETS = Tensor(np.array([0, 2, 1, 1])), Tensor(np.float32(np.arange(12).reshape(4, 3) / 6))
 

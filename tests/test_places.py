@@ -11,7 +11,7 @@ import nn
 import optim
 import tinygrad_like as tg
 from tinygrad_like import Tensor, capture, no_grad
-from tinygrad_like.steps import Refused
+from tinygrad_like.capture.instructions import Refused
 
 
 def weight(*shape, seed=0, dtype=np.float32):

@@ -10,7 +10,7 @@ import pytest
 
 import nn
 from tinygrad_like import Residuals, Tensor, manual_seed, no_grad, ops, primitive
-from tinygrad_like.primitive import Fused, declared
+from tinygrad_like.core.primitive import Composite, declared
 
 FACTOR = 1
 
@@ -571,7 +571,7 @@ EXAMPLES = {
     ] + [((some(3, 4), positive(3, 4), positive(4), positive(3, 1)), {}),
          ((some(3, 4), constant(positive(3, 4)), constant(positive(4)), constant(positive(4))), {"reduction": "sum"})],
 }
-FUSED = sorted((op for op in declared if isinstance(op, Fused) and op.forward.__module__.startswith(ops.__name__)),
+FUSED = sorted((op for op in declared if isinstance(op, Composite) and op.forward.__module__.startswith(ops.__name__)),
                key=lambda op: op.name)
 CASES = [(op, k) for op in FUSED for k in range(len(EXAMPLES.get(op.name, ())))]
 
@@ -637,7 +637,7 @@ def test_the_same_tensor_given_twice_gets_both_cotangents():
 
 def test_a_joint_rule_may_leave_a_case_to_the_reference():
     ran = []
-    op = Fused(lambda a, b: a * b, lambda a, b: ran.append("reference") or a * b)
+    op = Composite(lambda a, b: a * b, lambda a, b: ran.append("reference") or a * b)
 
     @op.joint_vjp
     def _(g, a, b, wanted):
@@ -649,7 +649,7 @@ def test_a_joint_rule_may_leave_a_case_to_the_reference():
 
 
 def test_a_fused_op_of_any_number_of_inputs():
-    op = Fused(lambda *xs: np.prod(xs, axis=0), lambda *xs: xs[0] * xs[1] * xs[2])
+    op = Composite(lambda *xs: np.prod(xs, axis=0), lambda *xs: xs[0] * xs[1] * xs[2])
     xs = leaf([2.0]), leaf([3.0]), leaf([5.0])
     for how in ({}, {"create_graph": True}):
         found = op(*xs).gradient(*xs, **how)
@@ -658,7 +658,7 @@ def test_a_fused_op_of_any_number_of_inputs():
 
 
 def test_a_joint_rule_in_ops_may_name_the_output():
-    op = Fused(lambda x: np.exp(x), ops.exp)
+    op = Composite(lambda x: np.exp(x), ops.exp)
 
     @op.joint_vjp_in_ops
     def _(g, out):
@@ -670,7 +670,7 @@ def test_a_joint_rule_in_ops_may_name_the_output():
 
 
 def test_an_input_the_reference_does_not_depend_on_gets_zeros():
-    op = Fused(lambda a, b: a * 1, lambda a, b: a * 1)
+    op = Composite(lambda a, b: a * 1, lambda a, b: a * 1)
     a, b = leaf([2.0]), leaf([3.0])
     for how in ({}, {"create_graph": True}):
         assert [g.item() for g in op(a, b).gradient(a, b, **how)] == [1, 0]

@@ -43,7 +43,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from tinygrad_like import Tensor, checkpoint, no_grad, ops
-from tinygrad_like.autograd import Node
+from tinygrad_like.core.graph import Node
 
 LIMIT = 30.0  # values beyond it are not used on, so that rounding errors stay small
 INPLACE, FREED = "in place", "freed"

@@ -6,7 +6,7 @@ import pytest
 import nn
 import tinygrad_like as tg
 from tinygrad_like import Tensor, capture
-from tinygrad_like.saved_tensors import save_on_cpu, saved_tensors_hooks
+from tinygrad_like.transforms.saved_tensors import save_on_cpu, saved_tensors_hooks
 
 X = np.random.default_rng(0).standard_normal((3, 4))
 

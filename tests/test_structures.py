@@ -13,7 +13,7 @@ import optim
 import tinygrad_like as tg
 from tinygrad_like import Tensor, capture
 from tinygrad_like.kernels import blocks
-from tinygrad_like.memory import thrifty
+from tinygrad_like.kernels.memory import thrifty
 
 
 class Pair(NamedTuple):

@@ -10,7 +10,7 @@ import nn
 import tinygrad_like
 import tinygrad_like as tg
 from tinygrad_like import Tensor, get_rng_state, manual_seed, ops, set_rng_state
-from tinygrad_like.tensor import wrap
+from tinygrad_like.core.tensor import wrap
 
 
 def test_it_copies_its_data():

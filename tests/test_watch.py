@@ -20,8 +20,8 @@ import nn.functional as F
 import optim
 import tinygrad_like as tg
 from tinygrad_like import Tensor, capture
-from tinygrad_like.autograd import Function
-from tinygrad_like.steps import Refused
+from tinygrad_like.capture.instructions import Refused
+from tinygrad_like.core.graph import Function
 
 CALLS = 12
 
@@ -543,7 +543,7 @@ def test_stacks_of_numbers():
 @pytest.mark.parametrize("size", [3, 100_000])
 def test_a_proof_sees_what_compiled_code_leaves_out(size, monkeypatch):
     """Memory that nothing writes to holds NaN when a program is proved, and not what it held when it was recorded."""
-    from tinygrad_like import lower
+    from tinygrad_like.capture import lower
 
     monkeypatch.setitem(lower.LOWER, "stack", lambda step: iter([lower.copied(step.arguments[0], step.outputs[0][0])]))
     f = capture(lambda x: tg.stack([x, x + 1]) * 2)
@@ -628,7 +628,7 @@ class Trainer:
 
 
 def test_a_program_that_is_an_installed_package(tmp_path, monkeypatch):
-    from tinygrad_like import users
+    from tinygrad_like.capture import user_code as users
 
     own, installed, pythons = users._places()
     monkeypatch.setattr(users, "_places", lambda: (own, (f"{tmp_path}/", *installed), pythons))

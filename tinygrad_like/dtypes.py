@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from .array import Array
-
 FLOAT16 = np.dtype("float16")
 FLOAT32, FLOAT64 = np.dtype("float32"), np.dtype("float64")  # NumPy keeps one object per dtype: compare with `is`
 INT64, BOOL = np.dtype("int64"), np.dtype("bool")
@@ -20,6 +18,7 @@ FLOATS = "fV"  # the kinds of the floating ones; V is that of bfloat16, which is
 # Of 16 bits, to store numbers in and to move them: ops compute in float32 and round the result (`call.py`). Only those
 # are here that some array has had, so that a program without them is asked nothing.
 NARROW: set[np.dtype] = set()
+views: list[type] = [np.memmap]  # classes of arrays that are plain ones under another name
 
 _default = FLOAT32
 
@@ -160,7 +159,7 @@ def checked(array: Any, who: str) -> np.ndarray:
             raise TypeError(f"{who}: takes a NumPy array, got {type(array).__name__}; Tensor(data) copies what it is "
                             "given")
         _refuse_mask(array, who)
-        if not isinstance(array, np.memmap | Array):
+        if not isinstance(array, tuple(views)):
             raise TypeError(f"{who}: takes a plain array, got {type(array).__name__}, for which operators may mean "
                             "something else; pass np.asarray(array)")
         array = np.asarray(array)

@@ -6,16 +6,24 @@ The ops check what they are given. This is the last resort, for what Python, Num
 from __future__ import annotations
 
 import functools
+import linecache
+import os
 import re
 import struct
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
 
-from .habits import again_function, other_names
-
 F = TypeVar("F", bound=Callable)
+
+
+class other_keywords:
+    """How a call is done after all whose options have other libraries' names; `compat` knows some."""
+
+    again: Callable = lambda function, inputs, options: NotImplemented  # noqa: E731
+    names: Callable = lambda function, options: {}  # noqa: E731
 
 _OURS = re.compile(r"(\w|\.)+(\(\))?: |the (joint )?VJP of ")  # how our messages begin
 # A key that is missing is a wrong index, a division by zero a wrong value. What is not listed here is not touched.
@@ -120,9 +128,9 @@ def named(function: F, method: str = "") -> F:
             return function(*inputs, **options)
         except Exception as error:
             if options and type(error) is TypeError:
-                y = again_function(function, inputs, options)
+                y = other_keywords.again(function, inputs, options)
                 if y is not NotImplemented:
-                    learned.update(other_names(function, options))
+                    learned.update(other_keywords.names(function, options))
                     return y
             ours = in_the_name_of(who, error, inputs[1:] if method else inputs, options)
             if ours is error:
@@ -131,3 +139,19 @@ def named(function: F, method: str = "") -> F:
             raise ours from error
 
     return call  # type: ignore[return-value]
+
+# Where the user's code is ---------------------------------------------------------------------------------------------
+
+_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_PACKAGES = (*[os.path.join(_ROOT, name, "") for name in ("tinygrad_like", "nn", "optim")],
+             *[os.path.join(os.path.dirname(os.__file__), name) for name in (
+                 "contextlib.py", "functools.py", "copy.py", "logging")], os.path.dirname(np.__file__))
+
+
+def user_line(frame: Any = None) -> str:
+    """File, line and text of the innermost frame outside the packages, from the caller's or the given one on."""
+    frame = frame or sys._getframe(1)
+    while frame.f_back is not None and os.path.abspath(frame.f_code.co_filename).startswith(_PACKAGES):
+        frame = frame.f_back
+    name, number = frame.f_code.co_filename, frame.f_lineno
+    return f"{name}:{number}: {linecache.getline(name, number).strip()}"

@@ -10,25 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from .autograd import mode
-from .counted import Number, followed, now
+from .core.graph import mode
+from .core.listener import draw as drawn
+from .core.listener import tell
 from .dtypes import wide
 
 generator = np.random.default_rng(0)
 MANY = 256  # numbers that a kernel makes faster than NumPy
 
 
-def drawn(draw: Callable[[], Any]) -> Any:
-    """What draw() gives, a number or an array of random numbers: drawn anew whenever a captured function is played."""
-    return draw() if mode.tape is None else mode.tape.drawn(draw)
-
-
 def sampled(name: str, draw: Callable[..., Any], *inputs: Any) -> Any:
     """draw(*inputs), with arrays in place of Tensors: random numbers that depend on what these hold by then."""
-    arrays = [followed(getattr(x, "_data", x)) for x in inputs]
-    if mode.tape is None:
+    arrays = [getattr(x, "_data", x) for x in inputs]
+    if mode.listener is None:
         return np.asarray(draw(*arrays))
-    return mode.tape.unit(name, lambda *now: drawn(lambda: draw(*now)), arrays)
+    return mode.listener.compute(name, lambda *now: drawn(lambda: draw(*now)), arrays, {})
 
 
 def noise(name: str, shape: tuple[int, ...], numbers: np.random.Generator, *parameters: Any) -> np.ndarray | None:
@@ -37,10 +33,10 @@ def noise(name: str, shape: tuple[int, ...], numbers: np.random.Generator, *para
         return None
     from .kernels import noise as kernels  # which takes longer to import than most programs need
 
-    given = [followed(p) if type(p) is Number else float(p) for p in parameters]
+    given = [float(p) if type(p) in (int, bool) or isinstance(p, np.generic) else p for p in parameters]
     arguments = shape, drawn(lambda: int(numbers.integers(2**63))), *given
     make = getattr(kernels, name)
-    return make(*arguments) if mode.tape is None else mode.tape.unit(name, make, arguments)
+    return make(*arguments) if mode.listener is None else mode.listener.compute(name, make, arguments, {})
 
 
 @dataclass(frozen=True)
@@ -70,19 +66,17 @@ def manual_seed(seed: int) -> Generator:
     if not isinstance(seed, int | np.integer) or seed < 0:
         raise ValueError(f"manual_seed: a seed is an integer from 0, got {seed!r}")
     _restart(generator, seed)
-    default_generator._seed = int(now(seed))
+    default_generator._seed = int(seed)
     return default_generator
 
 
 def _restart(numbers: np.random.Generator, seed: int) -> None:
     """Restart it, now and whenever a captured function is played."""
-    def again() -> None:
-        numbers.bit_generator.state = np.random.default_rng(now(seed)).bit_generator.state
+    def again(seed: int) -> None:
+        numbers.bit_generator.state = np.random.default_rng(seed).bit_generator.state
 
-    again()
-    if mode.tape is not None:
-        mode.tape.log.append(("manual_seed", None if type(seed) is Number else seed))
-        mode.tape.draws.append(again)
+    if tell("seed", again, seed) is NotImplemented:
+        again(seed)
 
 
 class Generator:
@@ -129,8 +123,8 @@ def of(given: Generator | np.random.Generator | None) -> np.random.Generator:
     numbers = given.numbers if isinstance(given, Generator) else given
     if not isinstance(numbers, np.random.Generator):
         raise TypeError(f"generator: takes a Generator or None, got {type(given).__name__}")
-    if mode.tape is not None:
-        mode.tape.generators.setdefault(id(numbers), (numbers, numbers.bit_generator.state))
+    if mode.listener is not None:
+        tell("generator", numbers)
     return numbers
 
 

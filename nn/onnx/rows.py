@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from tinygrad_like import Tensor
+from tinygrad_like.core.primitive import Primitive
 from tinygrad_like.ops.conv import margins_of
-from tinygrad_like.primitive import Primitive
 
 Row = Callable[..., Any]
 ROWS: dict[str, Row] = {}

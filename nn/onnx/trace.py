@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tinygrad_like import Tensor, eager, no_grad
-from tinygrad_like.autograd import setting
+from tinygrad_like.core.listener import after
+from tinygrad_like.core.primitive import Composite, Primitive
 from tinygrad_like.ops.pointwise import Pointwise
-from tinygrad_like.primitive import Fused, Primitive
 
 
 class Call(NamedTuple):
@@ -43,7 +43,7 @@ class Trace:
         self.same: dict[int, Tensor] = {}
         self.held: list[Tensor] = []
         self.known = known
-        with no_grad(), eager(), setting("watchers", (self._note,)):
+        with no_grad(), eager(), after(self._note):
             output = run(*inputs)
         self.outputs = list(output) if isinstance(output, tuple | list) else [output]
         self.outputs = [y for y in self.outputs if y is not None]
@@ -52,10 +52,10 @@ class Trace:
                             f"{type(output).__name__}")
 
     def _note(self, op: Primitive, inputs: Sequence[Any], options: dict[str, Any], output: Tensor) -> None:
-        if self.known(op, inputs) or not isinstance(op, Fused | Pointwise):
+        if self.known(op, inputs) or not isinstance(op, Composite | Pointwise):
             self.calls.append(Call(op, list(inputs), {**op.options, **options}, output))
             return
-        definition = op.reference if isinstance(op, Fused) else op.__wrapped__
+        definition = op.reference if isinstance(op, Composite) else op.__wrapped__
         self.held.append(output)
         self.same[id(output)] = definition(*inputs, **options)
 

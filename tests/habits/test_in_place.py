@@ -13,8 +13,9 @@ import nn
 import nn.functional as F
 import optim
 import tinygrad_like as tg
-from tinygrad_like import Tensor, gradcheck, gradgradcheck, in_place, no_grad
-from tinygrad_like.autograd import setting
+from tinygrad_like import Tensor, gradcheck, gradgradcheck, no_grad
+from tinygrad_like.core.graph import setting
+from tinygrad_like.methods import in_place
 
 
 def leaf(*values):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tinygrad_like import Tensor, no_grad
-from tinygrad_like.numpy_functions import _NUMPY, _SAME_IN_NUMPY
+from tinygrad_like.compat.numpy_functions import _NUMPY, _SAME_IN_NUMPY
 
 A = np.array([[0.5, -1.5, 2.0], [3.0, 0.25, -0.75]])
 V = np.array([1.0, 2.0, 3.0])

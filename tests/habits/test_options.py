@@ -11,7 +11,10 @@ import nn
 import nn.functional as F
 import optim
 import tinygrad_like as tg
-from tinygrad_like import Tensor, habits, methods, names, ops
+from tinygrad_like import Tensor, ops
+from tinygrad_like.compat import keyword_aliases as habits
+from tinygrad_like.compat import names
+from tinygrad_like.methods import of_ops as methods
 
 
 def x23():

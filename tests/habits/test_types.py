@@ -10,9 +10,9 @@ import pytest
 
 import tinygrad_like
 from tinygrad_like import Tensor, linalg, ops
-from tinygrad_like.docstrings import entries
-from tinygrad_like.names import MISSING
-from tinygrad_like.stubs import _RETURNS, written
+from tinygrad_like.compat.names import MISSING
+from tinygrad_like.methods.docstrings import entries
+from tinygrad_like.methods.stubs import _RETURNS, written
 
 ENTRIES = {name: (example, result) for name, _, example, result, _ in entries()}
 SHAPES = {name: shapes for name, *_, shapes in entries() if shapes}

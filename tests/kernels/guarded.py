@@ -26,11 +26,11 @@ from numba.core.runtime import _nrt_python
 
 import optim
 from tinygrad_like import Tensor, kernels, ops
-from tinygrad_like.autograd import mode
+from tinygrad_like.core.graph import mode
+from tinygrad_like.core.primitive import declared
 from tinygrad_like.data import augment as augmentation
 from tinygrad_like.kernels import threads
 from tinygrad_like.ops.dropout import drop
-from tinygrad_like.primitive import declared
 
 PAGE = mmap.PAGESIZE
 libc = ctypes.CDLL(None, use_errno=True)

@@ -13,7 +13,7 @@ import pytest
 
 import tinygrad_like.kernels.program  # noqa: F401  (exchanges the allocator)
 from tinygrad_like.kernels import blocks
-from tinygrad_like.memory import allocates_by_itself, give_back
+from tinygrad_like.kernels.memory import allocates_by_itself, give_back
 
 SIZES = [0, 1, 255, 256, 257, 4095, 4096, 4097, 8191, 8192, 8193, 8704, 8705, 16384, 16385, 2**17 + 1, 2**20, 2**20 + 1]
 

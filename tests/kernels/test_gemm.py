@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-from tinygrad_like.autograd import setting
+from tinygrad_like.core.graph import setting
 from tinygrad_like.kernels import gemm, program, simd, tiles, views
 
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ import pytest
 from numba import njit
 
 from tinygrad_like import Tensor, ops
-from tinygrad_like.autograd import mode
+from tinygrad_like.core.graph import mode
 from tinygrad_like.kernels import program, threads
 from tinygrad_like.kernels.kinds import OPTIONAL, READ, REAL, STRIDED, TABLE, WRITE, Plan
 from tinygrad_like.kernels.program import Call, beside, kernel, play, together

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tinygrad_like.autograd import mode
+from tinygrad_like.core.graph import mode
 from tinygrad_like.kernels import reduce, threads
 
 SHAPES = [(1, 1), (3, 5), (128, 512), (129, 257), (1000, 100), (200, 1), (20_001, 3), (3, 20_000), (4097, 63)]

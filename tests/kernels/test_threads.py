@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tinygrad_like.autograd import setting
+from tinygrad_like.core.graph import setting
 from tinygrad_like.kernels import gemm, threads
 from tinygrad_like.kernels.gemm import matmul
 

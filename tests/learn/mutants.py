@@ -8,10 +8,10 @@ import ast
 import numpy as np
 
 from tinygrad_like import Tensor, ops
-from tinygrad_like.autograd import setting
+from tinygrad_like.core.listener import after
+from tinygrad_like.core.primitive import Primitive
 from tinygrad_like.learn.measure import Point, close
 from tinygrad_like.learn.source import namespace, source
-from tinygrad_like.primitive import Primitive
 
 RELATED = {"sin": "cos", "cos": "sin", "sinh": "cosh", "cosh": "sinh", "exp": "log", "log": "exp", "rsqrt": "sqrt",
            "sigmoid": "tanh", "sign": "abs", "tril": "triu", "triu": "tril"}
@@ -141,7 +141,7 @@ def rules(cases):
         if y.node is not None and isinstance(op, Primitive):
             seen.setdefault(op, []).append((list(inputs), dict(options)))
 
-    with setting("watchers", (watch,)):
+    with after(watch):
         for f, *inputs in cases.values():
             f(*[Tensor(x, requires_grad=True) if isinstance(x, np.ndarray) and x.dtype.kind == "f" else x
                 for x in inputs])

@@ -13,12 +13,12 @@ import pytest
 from tests.learn.mutants import mutants
 from tests.ops.test_gradients import CASES
 from tinygrad_like import Tensor, ops, primitive
-from tinygrad_like.autograd import setting
+from tinygrad_like.core.listener import after
+from tinygrad_like.core.primitive import Primitive
 from tinygrad_like.learn import example
 from tinygrad_like.learn.check import check_op
 from tinygrad_like.learn.files import check_file, check_one
 from tinygrad_like.learn.measure import Point
-from tinygrad_like.primitive import Primitive
 
 rng = np.random.default_rng(0)
 
@@ -31,7 +31,7 @@ def shipped():
         if y.node is not None and isinstance(op, Primitive):
             calls[op].append((list(inputs), dict(options)))
 
-    with setting("watchers", (watch,)):
+    with after(watch):
         for f, *inputs in CASES.values():
             f(*[Tensor(x, requires_grad=True) if isinstance(x, np.ndarray) and x.dtype.kind == "f" else x
                 for x in inputs])

@@ -12,7 +12,7 @@ import pytest
 import nn
 import nn.functional as F
 from tinygrad_like import Tensor, checkpoint, graph
-from tinygrad_like.autograd import Function
+from tinygrad_like.core.graph import Function
 from tinygrad_like.learn import explore
 from tinygrad_like.learn.examples import examples
 from tinygrad_like.learn.explore import Data

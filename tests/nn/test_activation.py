@@ -8,7 +8,7 @@ import nn
 import nn.functional as F
 from nn.activation import make_activation
 from tinygrad_like import Tensor, ops
-from tinygrad_like.gradcheck import gradcheck
+from tinygrad_like.transforms.gradcheck import gradcheck
 
 X = np.array([-30.0, -2.0, -0.5, 0.0, 0.5, 2.0, 30.0])
 

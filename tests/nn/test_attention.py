@@ -3,7 +3,7 @@ import pytest
 
 import nn
 from tinygrad_like import Tensor, manual_seed, no_grad, ops
-from tinygrad_like.gradcheck import gradcheck
+from tinygrad_like.transforms.gradcheck import gradcheck
 
 rng = np.random.default_rng(0)
 

@@ -4,7 +4,7 @@ import pytest
 import nn
 from nn.blocks import conv1x1
 from tinygrad_like import Tensor, manual_seed, ops
-from tinygrad_like.gradcheck import gradcheck
+from tinygrad_like.transforms.gradcheck import gradcheck
 
 rng = np.random.default_rng(3)
 

@@ -5,7 +5,7 @@ import pytest
 
 import nn
 from tinygrad_like import Tensor, manual_seed
-from tinygrad_like.gradcheck import gradcheck
+from tinygrad_like.transforms.gradcheck import gradcheck
 
 
 def test_linear_is_x_w_t_plus_b_over_any_leading_axes():

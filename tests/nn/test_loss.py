@@ -3,7 +3,7 @@ import pytest
 
 import nn
 from tinygrad_like import Tensor
-from tinygrad_like.gradcheck import gradcheck
+from tinygrad_like.transforms.gradcheck import gradcheck
 
 RNG = np.random.default_rng(0)
 LOGITS = RNG.standard_normal((6, 4))

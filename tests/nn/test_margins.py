@@ -8,7 +8,7 @@ import pytest
 import nn
 import nn.functional as F
 from tinygrad_like import Tensor
-from tinygrad_like.gradcheck import gradcheck, gradgradcheck
+from tinygrad_like.transforms.gradcheck import gradcheck, gradgradcheck
 
 rng = np.random.default_rng(0)
 

@@ -7,7 +7,7 @@ import pytest
 
 import nn
 from tinygrad_like import Tensor, manual_seed, no_grad
-from tinygrad_like.gradcheck import gradcheck, gradgradcheck
+from tinygrad_like.transforms.gradcheck import gradcheck, gradgradcheck
 
 rng = np.random.default_rng(0)
 MASKS = {"rows": ((6, 3), rng.random(6) < 0.6), "signals": ((4, 3, 7), np.arange(7) < np.array([[7], [2], [0], [5]]))}

@@ -7,7 +7,7 @@ import pytest
 
 import nn
 from tinygrad_like import Tensor, no_grad, ops
-from tinygrad_like.gradcheck import gradcheck
+from tinygrad_like.transforms.gradcheck import gradcheck
 
 
 class Net(nn.Module):

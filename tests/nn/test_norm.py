@@ -6,7 +6,7 @@ import pytest
 import nn
 from nn.norm import activated_sum
 from tinygrad_like import Tensor, capture, no_grad, ops, random
-from tinygrad_like.gradcheck import gradcheck
+from tinygrad_like.transforms.gradcheck import gradcheck
 
 rng = np.random.default_rng(0)
 

@@ -8,7 +8,7 @@ import pytest
 import nn
 import optim
 from tinygrad_like import Tensor, capture, manual_seed
-from tinygrad_like.gradcheck import gradcheck, gradgradcheck
+from tinygrad_like.transforms.gradcheck import gradcheck, gradgradcheck
 
 ORDERS = {"euler": 1, "midpoint": 2, "rk4": 4}
 

@@ -3,7 +3,7 @@ import pytest
 
 import nn
 from tinygrad_like import Tensor, manual_seed, ops
-from tinygrad_like.gradcheck import gradcheck, gradgradcheck
+from tinygrad_like.transforms.gradcheck import gradcheck, gradgradcheck
 
 X = np.random.default_rng(0).standard_normal((5, 4))
 

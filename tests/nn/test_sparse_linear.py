@@ -6,7 +6,7 @@ import pytest
 import nn
 import optim
 from tinygrad_like import Tensor, manual_seed
-from tinygrad_like.gradcheck import gradcheck
+from tinygrad_like.transforms.gradcheck import gradcheck
 
 rng = np.random.default_rng(0)
 

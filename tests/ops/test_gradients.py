@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from tinygrad_like import Tensor, detect_anomaly, linalg, ops
-from tinygrad_like.autograd import setting
-from tinygrad_like.call import Placed
-from tinygrad_like.gradcheck import gradcheck, gradgradcheck
+from tinygrad_like.core.dispatch import Scattered
+from tinygrad_like.core.listener import after
+from tinygrad_like.core.primitive import declared
 from tinygrad_like.ops.activation import SELU_ALPHA, SELU_SCALE, keep_positive
 from tinygrad_like.ops.dropout import drop
 from tinygrad_like.ops.grid import products_at, spread_at, sums_at
@@ -14,7 +14,7 @@ from tinygrad_like.ops.interpolate import Taps, resample_back
 from tinygrad_like.ops.scan import cumprod_vjp
 from tinygrad_like.ops.scatter import take_last
 from tinygrad_like.ops.softmax import log_softmax_vjp, softmax_vjp
-from tinygrad_like.primitive import declared
+from tinygrad_like.transforms.gradcheck import gradcheck, gradgradcheck
 
 rng = np.random.default_rng(7)
 
@@ -479,7 +479,7 @@ def test_first_and_second_order(case):
 def test_every_differentiable_op_is_checked():
     """Run all cases and note which primitives recorded a node: none may be left out."""
     called = set()
-    with setting("watchers", (lambda op, inputs, options, y: called.add(op.name),)):
+    with after(lambda op, inputs, options, y: called.add(op.name)):
         for f, *inputs in CASES.values():
             f(*[Tensor(x, requires_grad=True) for x in inputs])
     everything = {op.name for op in declared if op.differentiable and op.forward.__module__.startswith(ops.__name__)}
@@ -595,8 +595,8 @@ def test_the_cotangents_of_parts_are_put_into_one_array(monkeypatch):
     def forbidden(*args, **options):
         raise AssertionError("a whole array of zeros was made for one part")
 
-    written, write = [], Placed.__array__
-    monkeypatch.setattr(Placed, "__array__", lambda self, *args, **options: written.append(self) or write(self))
+    written, write = [], Scattered.__array__
+    monkeypatch.setattr(Scattered, "__array__", lambda self, *args, **options: written.append(self) or write(self))
     x = Tensor(real(4, 6), requires_grad=True)
     for make in (lambda x: x, lambda x: 2 * x):
         base = make(x)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tinygrad_like import Tensor, manual_seed
-from tinygrad_like.gradcheck import gradcheck, gradgradcheck
+from tinygrad_like.transforms.gradcheck import gradcheck, gradgradcheck
 
 NAMES = """
     empty zeros ones full arange linspace eye full_like zeros_like ones_like manual_seed rand rand_like randn randn_like

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..core.tensor import Tensor, wrap
 from ..dtypes import get_default_dtype
-from ..tensor import Tensor, wrap
 from .dataset import IterableDataset
 from .sampler import BatchSampler, RandomSampler, SequentialSampler
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import random
-from ..tensor import Tensor
+from ..core.tensor import Tensor
 
 
 class Dataset:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from .. import random
+from ..core.tensor import Tensor, wrap
 from ..dtypes import as_dtype, get_default_dtype
 from ..random import Rows
-from ..tensor import Tensor, wrap
 from .collate import Batches
 from .dataset import Dataset
 

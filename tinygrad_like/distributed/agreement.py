@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor import Tensor
+from ..core.tensor import Tensor
 from .group import all_reduce, init
 
 

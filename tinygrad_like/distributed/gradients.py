@@ -11,8 +11,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from .. import ops, random
-from ..autograd import mode
-from ..tensor import Tensor, wrap
+from ..core.graph import mode
+from ..core.listener import effect, tell
+from ..core.tensor import Tensor, wrap
 from .agreement import check_same, layout, tensors_of
 from .group import init, reduce_in_place
 
@@ -29,8 +30,7 @@ def broadcast(*parts: Any) -> None:
     comm = init().comm
     if comm is None:
         return
-    if mode.tape is not None:
-        mode.tape.refuse("broadcast", "call it outside")
+    tell("refuse", "broadcast", "call it outside")
     for part in parts:
         if hasattr(part, "named_parameters"):
             tensors = tensors_of(part)
@@ -67,13 +67,12 @@ def average_gradients(model: Any, count: float | Tensor | None = None, extra: It
     if count is not None and not isinstance(count, Tensor) and not 0 <= count < math.inf:
         raise ValueError(f"average_gradients: count={count!r} must be a finite number >= 0")
     numbers = extra._data if isinstance(extra, Tensor) else np.asarray([*extra], np.float64)
-    if mode.tape is not None:
-        if numbers is not getattr(extra, "_data", None) and numbers.size:
-            mode.tape.refuse("the sums of `extra` of average_gradients", "give the numbers as a Tensor")
-        mode.tape.log.append(("average_gradients", count is None if isinstance(count, Tensor) else count))
+    if numbers is not getattr(extra, "_data", None) and numbers.size:
+        tell("refuse", "the sums of `extra` of average_gradients", "give the numbers as a Tensor")
+    tell("constant", "average_gradients", count is None if isinstance(count, Tensor) else count)
     counted = count._data if isinstance(count, Tensor) else count
     if init().size == 1:
-        totals = numbers if mode.tape is None else ops.clone(wrap(numbers))._data
+        totals = numbers if mode.listener is None else ops.clone(wrap(numbers))._data
         if count is not None:
             _divide([(p, p.grad) for p in model.parameters() if p.grad is not None], counted)
     else:
@@ -83,14 +82,14 @@ def average_gradients(model: Any, count: float | Tensor | None = None, extra: It
 
 
 def _divide(params: list[tuple[Tensor, Tensor]], count: Any) -> None:
-    if mode.tape is None:
+    if mode.listener is None:
         for p, g in params:
             p.grad = wrap(g._data * _inverse(count))
         return
     for p, _ in params:
-        mode.tape.leaf(p)
+        mode.listener.gradient(p)
     gradients = [g._data for _, g in params]
-    mode.tape.python("average_gradients", _divide_in_place, gradients, count, changes=gradients)
+    effect("average_gradients", _divide_in_place, gradients, count, writes=gradients)
 
 
 def _divide_in_place(gradients: list[np.ndarray], count: Any) -> None:
@@ -122,25 +121,19 @@ class _Reduction:
 
     def __call__(self, count: Any, extra: np.ndarray, totals: np.ndarray) -> None:
         """Reduce the gradients and other numbers, which `totals` receives."""
-        tape, present = mode.tape, [p.grad is not None for p in self.params]
+        listener, present = mode.listener, [p.grad is not None for p in self.params]
         for p, view in zip(self.params, self.gradients, strict=True):
             if p.grad is None or p.grad._data is view:
                 continue
-            if tape is None:
-                view[...] = p.grad._data
-            else:
-                tape.leaf(p)
-                tape.python("assign", operator.setitem, view, (), p.grad._data, changes=[view])
+            if listener is not None:
+                listener.gradient(p)
+            effect("assign", operator.setitem, view, (), p.grad._data, writes=[view])
         means = [t._data for t in self.statistics]
-        if tape is None:
-            self.run(present, count, extra, totals, means)
-        else:
-            tape.python("all_reduce", self.run, present, count, extra, totals, means,
-                        changes=[self.flat, totals, *means])
-            tape.note_python("which gradients there are", self.check, tuple(self.there > 0))
+        effect("all_reduce", self.run, present, count, extra, totals, means, writes=[self.flat, totals, *means])
+        tell("again", "which gradients there are", self.check, tuple(self.there > 0))
         for p, view, there in zip(self.params, self.gradients, self.there, strict=True):
-            if tape is not None:
-                tape.leaf(p)
+            if listener is not None:
+                listener.gradient(p)
             p.grad = None if not there else wrap(view) if view.dtype == p.dtype else ops.cast(wrap(view), dtype=p.dtype)
         for t in self.statistics:
             t.touch()

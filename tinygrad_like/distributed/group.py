@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from .. import kernels
-from ..autograd import mode, setting
+from ..core.graph import mode, setting
+from ..core.listener import tell
 from ..dtypes import wide
 
 # What launchers tell their processes: MPICH, Intel MPI and Slurm's PMI; Open MPI; Slurm's PMIx.
@@ -92,10 +93,6 @@ def _share_of_cores(comm: Any) -> float:
 # Reductions, of which captured functions may be made ------------------------------------------------------------------
 
 
-class Communicates(Exception):
-    """What a tape tries, and may yet do in another way, would be a reduction, which must be done once."""
-
-
 def reduce_in_place(x: np.ndarray, op: str = "sum") -> None:
     """Make x, an array in C order, the sum, "max" or "min" over the ranks of a job, of which there are several.
 
@@ -103,17 +100,16 @@ def reduce_in_place(x: np.ndarray, op: str = "sum") -> None:
     that gives the same bits and, in the same order, the same reductions. What a tape is played for, to prove that it
     may be, tells nobody anything: `Again` answers.
     """
-    tape, sent = mode.tape, None
-    if tape is not None:
-        if tape.trying:
-            raise Communicates
-        sent = x.copy()
+    sent = None if mode.listener is None else x.copy()
+    tell("reduce")
     if mode.answer is None or not mode.answer(x):
         from mpi4py import MPI
 
         init().comm.Allreduce(MPI.IN_PLACE, x, getattr(MPI, op.upper()))
-    if tape is not None:
-        tape.told.append((sent, x.copy()))
+    if sent is not None:
+        tell("reduced", sent, x.copy())
+
+mode.declare(answer=None)  # gives what a reduction over ranks would, in this thread
 
 
 class Again:
@@ -153,9 +149,9 @@ def barrier() -> None:
 
 def _together() -> bool:
     """Whether there are several ranks; a captured function cannot tell them anything but by reductions of ours."""
-    if init().size > 1 and mode.tape is not None:
-        mode.tape.trouble = ("ranks tell each other something in it; only average_gradients, ops.all_sum and "
-                             "SyncBatchNorm can be played")
+    if init().size > 1:
+        tell("cannot", "ranks tell each other something in it", "only average_gradients, ops.all_sum and SyncBatchNorm "
+             "can be played")
     return init().size > 1
 
 
@@ -170,7 +166,7 @@ def all_reduce(x: Any, op: str = "sum") -> np.ndarray:
     dtype = out.dtype
     out = out.astype(wide(dtype), copy=False)
     if init().size > 1:
-        if mode.tape is not None and not mode.tape.inside:
+        if tell("inside an op") is False:
             _together()
         reduce_in_place(out, op)
     return out.astype(dtype, copy=False)

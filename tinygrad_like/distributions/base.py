@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from .. import ops, random
-from ..autograd import mode, no_grad
+from ..core.graph import mode
+from ..core.tensor import Tensor, wrap
 from ..dtypes import finfo
-from ..methods import plain_shape
-from ..tensor import Tensor, wrap
+from ..methods.of_ops import plain_shape
+from ..transforms.switches import no_grad
 from .constraints import real, real_vector
 
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
@@ -162,19 +163,19 @@ class Distribution:
 
     def _require(self, condition: Any, rule: str) -> None:
         """Raise ValueError unless a condition on numbers holds everywhere; what is captured does not ask."""
-        if self._validates and mode.tape is None and not np.all(condition):
+        if self._validates and mode.listener is None and not np.all(condition):
             raise ValueError(f"{type(self).__name__}: {rule}")
 
     def _require_numbers(self) -> None:
         """Raise ValueError for a parameter that may be any number but is none."""
-        for name, constraint in self.arg_constraints.items() if self._validates and mode.tape is None else ():
+        for name, constraint in self.arg_constraints.items() if self._validates and mode.listener is None else ():
             x = vars(self).get(name)
             if constraint in (real, real_vector) and isinstance(x, Tensor):
                 self._require(real.holds(x._data), f"{name} must not be NaN")
 
     def _require_support(self, value: Any) -> None:
         """Raise ValueError for a value that the distribution does not have."""
-        if self._validates and mode.tape is None and (support := self.support) is not None:
+        if self._validates and mode.listener is None and (support := self.support) is not None:
             x = (value if isinstance(value, Tensor) else Tensor(value))._data
             held = np.asarray(support.holds(x))
             if not held.all():

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .. import ops
-from ..tensor import Tensor
+from ..core.tensor import Tensor
 from .base import Bernoulli, Categorical, Distribution, Independent, MultivariateNormal, Normal, Uniform
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..tensor import Tensor
+from ..core.tensor import Tensor
 from .base import Distribution, MultivariateNormal
 from .divergence import KL, kl_divergence
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 
 from .. import ops
+from ..core.tensor import Tensor
 from ..ops.gamma import digamma, lgamma
-from ..tensor import Tensor
 from . import base as b
 from . import more as m
 from . import positive as p

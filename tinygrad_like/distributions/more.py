@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import ops, random
+from ..core.tensor import Tensor
 from ..ops.gamma import digamma, lgamma
-from ..tensor import Tensor
 from .base import Bernoulli, Categorical, Distribution
 from .positive import Cauchy, Gamma, Half, Poisson, _uniform, standard_gamma
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from .. import ops, random
-from ..autograd import no_grad
-from ..noting import noted
+from ..core.listener import pure
+from ..core.tensor import Tensor, wrap
 from ..ops.gamma import digamma, lgamma
-from ..tensor import Tensor, wrap
+from ..transforms.switches import no_grad
 from .base import Bernoulli, Categorical, Distribution, Normal
 from .divergence import KL, kl_divergence
 
@@ -364,7 +364,7 @@ def standard_gamma(concentration: Tensor) -> Tensor:
     return wrap(x) + (concentration - concentration.detach()) * wrap(_slope_of_gamma(concentration._data, x))
 
 
-@noted
+@pure
 def _slope_of_gamma(c: np.ndarray, x: np.ndarray) -> np.ndarray:
     """dx/dc of samples x, as `standard_gamma` describes."""
     c64, x64 = np.asarray(c, np.float64), np.asarray(x, np.float64)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..core.tensor import Tensor
 from ..dtypes import finfo
-from ..tensor import Tensor
 from . import constraints as c
 from .transformed import AffineTransform, ComposeTransform, ExpTransform, SigmoidTransform, Transform, _summed
 

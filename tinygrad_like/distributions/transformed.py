@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from .. import ops
-from ..autograd import no_grad
-from ..tensor import Tensor
+from ..core.tensor import Tensor
+from ..transforms.switches import no_grad
 from . import constraints
 from .base import Categorical, Distribution, Independent, Normal
 

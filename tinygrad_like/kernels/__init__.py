@@ -20,7 +20,7 @@ from functools import lru_cache, wraps
 
 import numpy as np
 
-from ..autograd import mode
+from ..core.graph import mode
 from ..dtypes import FLOAT32
 
 _LONG = (128,)  # a row that NumPy takes at once

@@ -20,7 +20,7 @@ import ctypes
 from numba import types
 from numba.core.dispatcher import Dispatcher
 
-from .. import memory
+from . import memory
 from .atomics import exchange, get, put
 from .simd import compiled, inner
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..autograd import mode
+from ..core.graph import mode
 from ..dtypes import FLOAT32
 from .kinds import STRIDED, STRIDED_WRITE
 from .program import beside, kernel, together

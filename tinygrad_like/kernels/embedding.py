@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from ..autograd import mode
+from ..core.graph import mode
 from ..dtypes import BOOL, INT64
 from .along import AT_ONCE, add_to, pick, places
 from .checks import check_again

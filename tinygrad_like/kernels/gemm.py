@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..autograd import mode
+from ..core.graph import mode
 from ..dtypes import FLOAT32
 from .atomics import call
 from .kinds import EPILOGUE, READ, STRIDED, STRIDED_OPTIONAL, STRIDED_WRITE, WRITE

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from ..autograd import mode
+from ..core.graph import mode
 from ..dtypes import FLOAT32
 from . import ACCELERATED, blocks, threads
 from .atomics import call, get, put

@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numba import njit
 
-from ..autograd import mode
+from ..core.graph import mode
 from ..dtypes import FLOAT32
 from .formula import pointwise
 from .kinds import OPTIONAL, READ, REAL, WRITE

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..autograd import setting
-from ..primitive import Fused, Primitive
+from ..core.graph import setting
+from ..core.primitive import Composite, Primitive
 from . import conduct, diagnose, places
 from .measure import LARGEST, Point, close
 from .remedy import certain, of_parameter, remedy
@@ -89,14 +89,14 @@ def _check_input(op: Any, i: int, points: Sequence[Point]) -> Finding | None:
     """The first thing wrong with the rule of input i, in first order."""
     name = points[0].input_name(i)
     if op.joint is None and (0 if op.variadic else i) not in op.rules:
-        if isinstance(op, Fused):
+        if isinstance(op, Composite):
             return _reference(op, i, points)
         return _finding(op, name, "no rule", "", f"add {op.name}.vjp({name}=lambda g, ...: ...); "
                         f"or, if {name!r} is a setting and not differentiated, make it an option, a parameter after a "
                         "*; or give it in an example(...) as a Tensor that does not require grad.", None)
     worst, error, points = _compare(points, i)
     if worst is None and error is None:
-        return _reference(op, i, points) if isinstance(op, Fused) else None
+        return _reference(op, i, points) if isinstance(op, Composite) else None
     rule = Rule(points, i)
     if error is not None and "gave ellipsis, which is no array" in str(error):
         return _finding(op, name, "open", "", "... stands where its result should.", rule.source)

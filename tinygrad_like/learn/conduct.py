@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd import setting
-from ..primitive import Primitive
+from ..core.graph import setting
+from ..core.primitive import Primitive
 from .measure import Point
 from .remedy import IN_PLACE
 from .rule import Diagnosis

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from ..core.tensor import Tensor
 from ..random import manual_seed
-from ..tensor import Tensor
 from .explore import explore, page
 from .trace import Trace, Watch
 

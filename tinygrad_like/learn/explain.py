@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd import mode, setting
-from ..primitive import Primitive
-from ..tensor import Tensor
+from ..core.graph import setting
+from ..core.listener import after
+from ..core.primitive import Primitive
+from ..core.tensor import Tensor
 from .check import check_op
 from .measure import LARGEST, Point
 
@@ -31,7 +32,7 @@ def explain(f: Callable, inputs: Sequence[Any]) -> str:
             calls.setdefault(op, []).append((given, options))
 
     xs = [Tensor(x, requires_grad=True) if _floating(x) else x for x in inputs]
-    with setting("watchers", (*mode.watchers, watch)), setting("recording", True):
+    with after(watch), setting("recording", True):
         f(*xs)
     until = time.thread_time() + _SECONDS
     for op, found in calls.items():

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd import Node
-from ..function import Part
-from ..graph import Box, Layout, Picture
-from ..tensor import Tensor
+from ..compat.function import Part
+from ..core.graph import Node
+from ..core.tensor import Tensor
+from ..transforms.picture import Box, Layout, Picture
 from .pages import pages, plain
 from .source import parameters, source
 from .summary import summary

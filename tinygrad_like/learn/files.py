@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..primitive import Primitive, declared
+from ..core.primitive import Primitive, declared
 from .check import Finding, check_op, fits, not_taken
 from .inputs import NoGradient, NotTaken, others, points
 from .measure import Point

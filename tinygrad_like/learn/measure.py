@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd import setting
-from ..call import Op
-from ..tensor import Tensor
+from ..core.dispatch import Op
+from ..core.graph import setting
+from ..core.tensor import Tensor
 
 STEP = 1e-5  # of five-point differences: truncation ~ STEP^4, rounding ~ 1e-16 / STEP
 LARGEST = 1500  # of an input or output; beyond that a Jacobian is no longer small

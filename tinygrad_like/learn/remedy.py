@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from .. import ops
-from ..tensor import Tensor
+from ..core.tensor import Tensor
 
 _OPS = [n for n in dir(ops) if not n.startswith("_")]
 _IMPORTS = {"np": "import numpy as np", "numpy": "import numpy", "math": "import math",

@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..autograd import Node, mode, setting
-from ..call import Placed
-from ..graph import behind, opened
-from ..tensor import Tensor
+from ..core.dispatch import Scattered
+from ..core.graph import Node, setting
+from ..core.listener import after
+from ..core.tensor import Tensor
+from ..transforms.picture import behind, opened
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _OURS = tuple(os.path.join(os.path.dirname(_HERE), part, "") for part in ("tinygrad_like", "nn", "optim"))
@@ -35,22 +36,15 @@ class Called(NamedTuple):
     line: str
 
 
-class Watch:
+class Watch(after):
     """Notes every recorded call of an op: `with watch: loss = ...`."""
 
     def __init__(self) -> None:
+        super().__init__(self.note)
         self.calls: dict[Key, Called] = {}
 
-    def __enter__(self) -> Watch:
-        self.before = mode.watchers
-        mode.watchers = (*mode.watchers, self.note)
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        mode.watchers = self.before
-
     def note(self, op: Any, inputs: Sequence[Any], options: dict, y: Tensor) -> None:
-        if y.node is None:
+        if y.node is None or y.node.op is not op:  # it was made by another call, which was noted
             return
         inside: list[tuple[int, str]] = []
         line = ""
@@ -175,7 +169,7 @@ def pulled(node: Node, g: Any, parents: Sequence) -> tuple[list, list]:
 
 
 def _array(c: Any) -> Any:
-    if isinstance(c, Placed):
+    if isinstance(c, Scattered):
         return c.written()
     return c._data if isinstance(c, Tensor) else c
 

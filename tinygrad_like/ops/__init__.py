@@ -6,7 +6,7 @@ forward. What only rules and other ops need, such as the adjoint of a pooling, i
 Numbers in brackets, as (7.20) or (003), are equations and chapters of the texts this follows: see docs/seeds.md.
 """
 
-# ruff: noqa: I001, F401
+# ruff: noqa: I001, F401, E402
 from .elementwise import (
     add, sub, mul, div, neg, square, reciprocal, exp, exp2, expm1, log, log2, log10, log1p, erf, sqrt, rsqrt, pow, abs,
     maximum, minimum, clip, where, sign, floor, ceil, round, trunc, frac, floordiv, mod,
@@ -86,7 +86,7 @@ from .attention import scaled_dot_product_attention, self_attention, attention_w
 # Ops composed of others are plain functions. Their unforeseen errors name them, as those of primitives do.
 import types as _types
 from ..errors import named as _named
-from ..primitive import declared as _declared
+from ..core.primitive import declared as _declared
 
 for _name, _op in list(globals().items()):
     if isinstance(_op, _types.FunctionType) and _op.__module__.startswith(__name__):
@@ -99,3 +99,12 @@ for _name, _op in list(vars(linalg).items()):
 
 for _op in _declared:
     _op.ours = True
+
+# What the engine itself calls, and what every call goes by.
+from ..core.basics import basics as _basics
+from . import compare as _compare, cotangents as _cotangents, index as _index, operands as _operands, reduce as _reduce
+
+_basics.cast, _basics.clone, _basics.identity, _basics.copied = cast, clone, identity, _compare.copied
+_basics.put, _basics.sum_to, _basics.plus = _index.put, _reduce.summed_to, _cotangents.plus
+_basics.accumulate, _basics.add_part = _cotangents.accumulate, _cotangents.add_part
+_operands.install()

@@ -3,9 +3,9 @@ import builtins
 from collections.abc import Callable, Sequence
 from typing import Any
 import numpy as np
-from ..methods import Axis
-from ..tensor import Tensor
-from ..surface import Number, Value
+from ..methods.of_ops import Axis
+from ..core.tensor import Tensor
+from ..methods.surface import Number, Value
 from . import activation as activation
 from . import arrange as arrange
 from . import attention as attention

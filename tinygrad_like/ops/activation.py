@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
+from ..core.primitive import primitive
 from ..dtypes import get_default_dtype
-from ..primitive import primitive
 from .axes import one_axis
 from .elementwise import abs, clip, erf, exp, expm1, log1p, maximum, minimum, mul, neg, square, where
 from .index import take

@@ -7,10 +7,9 @@ import operator
 
 import numpy as np
 
-from ..counted import anew
+from ..core.listener import made, pure
+from ..core.primitive import fresh, primitive
 from ..dtypes import INT64
-from ..noting import noted
-from ..primitive import fresh, primitive
 from .axes import axes, one_axis
 from .compare import cast, clone
 from .elementwise import add
@@ -240,7 +239,7 @@ def index_copy(x, axis, index, source):
 
 
 def _constant(value, x):
-    return value if hasattr(value, "shape") else anew(lambda: np.asarray(value, x.dtype), value)
+    return value if hasattr(value, "shape") else made(lambda: np.asarray(value, x.dtype), value)
 
 
 def _with_slices(who, x, axis, index, values):
@@ -284,7 +283,7 @@ def masked_scatter(x, mask, source):
     return where(mask, getitem(reshape(source, shape=(-1,)), turns), x) if source.size else x
 
 
-@noted
+@pure
 def _turns(mask, size):
     """How many places of the mask come before each of them; 0 elsewhere."""
     turns = np.cumsum(mask).reshape(mask.shape) - 1

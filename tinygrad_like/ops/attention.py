@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from .. import kernels, random
+from ..core.primitive import Residuals, fresh, fused, primitive
 from ..dtypes import BOOL, FLOATS
 from ..kernels import accelerated
-from ..primitive import Residuals, fresh, fused, primitive
 from .compare import gt, logical_and
 from .elementwise import mul, where
 from .matmul import matmul

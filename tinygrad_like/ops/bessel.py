@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..core.primitive import primitive
 from ..dtypes import get_default_dtype
-from ..primitive import primitive
 from .elementwise import sign
 
 _FAR = 30.0  # from here on the series of 1 / x has all digits, for orders n with n^2 <= x

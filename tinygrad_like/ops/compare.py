@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..core.primitive import primitive
 from ..dtypes import BOOL, as_dtype
 from ..kernels import accelerated
-from ..primitive import primitive
 from .ufunc import ufunc
 
 # Without a gradient ---------------------------------------------------------------------------------------------------

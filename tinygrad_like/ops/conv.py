@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from .. import kernels
-from ..primitive import fresh, fused, primitive
+from ..core.primitive import fresh, fused, primitive
 from .axes import each
 from .elementwise import add
 from .index import put

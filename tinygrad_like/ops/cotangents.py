@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..autograd import mode
-from ..call import Placed
+from ..core.dispatch import Scattered
+from ..core.listener import effect
+from ..core.tensor import Tensor
 from ..kernels import accelerated
-from ..tensor import Tensor
 from .compare import clone
 from .elementwise import add
 
@@ -16,14 +16,14 @@ def plus(total, c, owned: bool):
     """total + c for the backward walk; if the buffer of total is owned, it may be written to."""
     if type(total) is np.ndarray is type(c):
         return accumulate(total, c) if owned else add.forward(total, c)
-    if type(total) is Placed:
+    if type(total) is Scattered:
         total, c, owned = c, total, False
-    if type(c) is Placed:
-        if type(total) is Placed:
+    if type(c) is Scattered:
+        if type(total) is Scattered:
             total, owned = total.written(), True
-        if mode.tape is not None and isinstance(total, Tensor):
+        if isinstance(total, Tensor) and isinstance(c.value, Tensor):
             total = total if owned else clone(total)
-            mode.tape.python("add_part", add_part, total._data, c.index, c.value._data, changes=[total._data])
+            effect("add_part", add_part, total._data, c.index, c.value._data, writes=[total._data])
             return total
         # A sum of numbers is no array yet, but a number of NumPy's, even where it is owned.
         total = total if owned and isinstance(total, np.ndarray) else np.array(total)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..core.listener import pure
+from ..core.primitive import primitive
 from ..dtypes import FLOATS
-from ..noting import noted
-from ..primitive import primitive
 from .axes import one_axis
 from .compare import cast, eq, isnan
 from .elementwise import ceil, floor, round, where
@@ -165,7 +165,7 @@ def mode(x, axis=-1, keepdim=False):
     if not keepdim:
         shape = (*x.shape[:axis], *x.shape[axis + 1:])
         values, index = reshape(values, shape=shape), index.reshape(shape)
-    from ..tensor import wrap
+    from ..core.tensor import wrap
 
     return Found(values, wrap(index))
 
@@ -174,7 +174,7 @@ def mode(x, axis=-1, keepdim=False):
 
 
 def _wrapped(*arrays):
-    from ..tensor import wrap
+    from ..core.tensor import wrap
 
     return tuple([wrap(np.array(a, order="C")) for a in arrays])
 
@@ -185,7 +185,7 @@ def bincount(x, weights=None, minlength=0):
     A captured function needs a `minlength` above all integers to come. Raises ValueError for others than integers from
     0 in one axis.
     """
-    from ..tensor import wrap
+    from ..core.tensor import wrap
 
     values, weights = [a._data if hasattr(a, "_data") else a if a is None else np.asarray(a) for a in (x, weights)]
     counts = _counted(values, weights, minlength)
@@ -194,7 +194,7 @@ def bincount(x, weights=None, minlength=0):
     return wrap(counts)
 
 
-@noted
+@pure
 def _counted(values, weights, minlength):
     if values.ndim != 1 or values.dtype.kind not in "iub" or values.size and values.min() < 0:
         raise ValueError(f"bincount: takes integers from 0 in one axis, got {values.dtype} {values.shape}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..primitive import Residuals, fresh, fused
+from ..core.primitive import Residuals, fresh, fused
 from .compare import cast
 from .elementwise import maximum, where
 from .index import gather, take

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from .. import kernels, random
+from ..core.primitive import primitive
+from ..core.tensor import wrap
 from ..dtypes import FLOATS
-from ..primitive import primitive
-from ..tensor import wrap
 from .elementwise import mul, where
 
 

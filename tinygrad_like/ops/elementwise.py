@@ -15,9 +15,9 @@ import math
 import numpy as np
 
 from .. import kernels
+from ..core.primitive import fresh, primitive
 from ..dtypes import BOOL, FLOAT32, FLOAT64, INT64, get_default_dtype
 from ..kernels import accelerated
-from ..primitive import fresh, primitive
 from .compare import cast, eq, ge, logical_and
 from .pointwise import pointwise
 from .ufunc import ufunc

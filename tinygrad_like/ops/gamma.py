@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from ..core.primitive import primitive
 from ..dtypes import get_default_dtype
-from ..primitive import primitive
 
 # The Bernoulli numbers B_2, B_4 ... of Stirling's series, which has 1e-16 from 10 on with these.
 _BERNOULLI = 1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6

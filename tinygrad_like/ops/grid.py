@@ -9,8 +9,8 @@ import math
 import numpy as np
 
 from .. import kernels
+from ..core.primitive import Residuals, fresh, fused, primitive
 from ..kernels import accelerated
-from ..primitive import Residuals, fresh, fused, primitive
 from .activation import hardtanh
 from .compare import cast, ge, le, logical_and
 from .elementwise import abs, floor, mod, mul, round, where

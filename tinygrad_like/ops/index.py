@@ -10,13 +10,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..autograd import mode
-from ..call import Placed
-from ..counted import anew
+from ..core.dispatch import Scattered
+from ..core.graph import mode
+from ..core.listener import made
+from ..core.primitive import fresh, primitive
+from ..core.tensor import wrap
 from ..dtypes import BOOL, INT64
 from ..kernels import accelerated
-from ..primitive import fresh, primitive
-from ..tensor import wrap
 from .axes import one_axis
 from .values import looked_at
 
@@ -94,7 +94,7 @@ def _put_later(g, x_shape, index):
                                                                    for i in index]):
         return g if g.shape == x_shape else g.reshape(x_shape)  # all of x, as of x[:, None]
     if basic and not mode.recording:
-        return Placed(x_shape, index, g)
+        return Scattered(x_shape, index, g)
     return put(g, shape=x_shape, index=index)
 
 
@@ -173,7 +173,7 @@ def index_and_kind(index, shape: tuple[int, ...]) -> tuple[tuple, bool]:
     """The same, and whether it is made of integers, slices, None and Ellipsis alone; whether what it names is there,
     `take` finds out. Arrays are copied: the graph keeps the index, and the caller may change theirs."""
     if not isinstance(index, tuple):
-        if shape and mode.tape is None:  # as below, sooner
+        if shape and mode.listener is None:  # as below, sooner
             if type(index) is int or type(index) is slice:
                 return (index,), True
             array = getattr(index, "_data", None)
@@ -181,7 +181,7 @@ def index_and_kind(index, shape: tuple[int, ...]) -> tuple[tuple, bool]:
                     array.dtype is INT64 or array.dtype is BOOL and array.ndim and array.shape == shape[: array.ndim]):
                 return (array.copy(),), False
         index = (index,)
-    if mode.tape is not None:  # which refuses a bound that is a Tensor; within the op nobody would notice
+    if mode.listener is not None:  # a bound that is a Tensor is looked at here, not within the op
         index = tuple([slice(*map(_bound, (i.start, i.stop, i.step))) if type(i) is slice else i for i in index])
     if basic := _is_basic(index):
         dots = index.count(Ellipsis)
@@ -198,7 +198,7 @@ def index_and_kind(index, shape: tuple[int, ...]) -> tuple[tuple, bool]:
         raise IndexError("getitem: an index has at most one Ellipsis (...)")
     if not basic:
         _check_arrays(index, shape)
-        if mode.tape is not None:
+        if mode.listener is not None:
             index = tuple([place for i in index for place in _places_of(i)])
     return index, basic
 
@@ -254,7 +254,7 @@ def check_range(index: tuple, shape: tuple[int, ...]) -> None:
 def _index_array(i):
     array = getattr(i, "_data", i)
     if type(array) is np.ndarray and array.dtype is INT64:  # mostly
-        return array.copy() if mode.tape is None else copied(array, INT64)
+        return copied(array)
     if isinstance(i, np.integer):
         return int(i)
     if hasattr(i, "__index__") and not hasattr(i, "dtype"):
@@ -265,7 +265,7 @@ def _index_array(i):
     if array.dtype.kind not in "iub":
         raise TypeError(f"getitem: {type(i).__name__} of dtype {array.dtype} is no index; "
                         "use integers, slices, None, ... or integer or boolean arrays")
-    if array.dtype.kind == "b" and hasattr(i, "_data") and mode.tape is not None and array.ndim:
+    if array.dtype.kind == "b" and hasattr(i, "_data") and mode.listener is not None and array.ndim:
         if looked_at(i, "a mask selects a number of elements that depends on its values",
                      "use where, or multiply with it"):
             return array.copy()
@@ -274,8 +274,9 @@ def _index_array(i):
 
 def copied(array: np.ndarray, dtype=None) -> np.ndarray:
     """A copy: the graph keeps it, and the caller may change theirs."""
-    dtype = dtype or array.dtype
-    return np.array(array, dtype) if mode.tape is None else mode.tape.unit("cast", np.array, [array], {"dtype": dtype})
+    if mode.listener is not None:
+        return mode.listener.compute("cast", np.array, [array], {"dtype": dtype or array.dtype})
+    return array.copy() if dtype is None else np.array(array, dtype)
 
 
 # Gather and scatter: indices along one axis ---------------------------------------------------------------------------
@@ -340,7 +341,7 @@ def gather(x, index, *, axis):
     """
     array, n = getattr(index, "_data", None), x.ndim
     if (type(array) is np.ndarray and array.dtype is INT64 and array.flags.c_contiguous and array.ndim == n and n
-            and type(axis) is int and -n <= axis < n and mode.tape is None):  # as below, sooner
+            and type(axis) is int and -n <= axis < n and mode.listener is None):  # as below, sooner
         axis %= n
         if array.shape[:axis] == x.shape[:axis] and array.shape[axis + 1 :] == x.shape[axis + 1 :]:
             return take_along(x, _beside(x, array.copy()), axis=axis)
@@ -357,7 +358,7 @@ def source(src, x, index):
     """A number stands for a src full of it; of a src larger than the index the beginning counts."""
     shape = np.shape(index)
     if isinstance(src, int | float):
-        src = anew(lambda number=src: np.full(shape, number, x.dtype), src)
+        src = made(lambda number=src: np.full(shape, number, x.dtype), src)
     if isinstance(src, np.ndarray) and hasattr(x, "_data"):
         src = wrap(src)  # or what is made of it would be on no tape
     return src if src.shape == shape else take(src, index=tuple([slice(0, n) for n in shape]))

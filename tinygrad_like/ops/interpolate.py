@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..core.primitive import fresh, primitive
 from ..kernels import accelerated
-from ..primitive import fresh, primitive
 from .index import take
 from .pool import check_spatial, each, nearest_by_whole_numbers
 

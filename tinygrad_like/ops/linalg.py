@@ -13,9 +13,9 @@ import math
 
 import numpy as np
 
+from ..core.primitive import primitive
 from ..dtypes import FLOATS
 from ..kernels import accelerated
-from ..primitive import primitive
 from .axes import one_axis
 from .compare import cast, eq, logical_and, ne
 from .elementwise import abs, mul, pow, where

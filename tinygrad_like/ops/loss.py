@@ -7,14 +7,15 @@ from functools import partial
 import numpy as np
 
 from .. import kernels
+from ..core.listener import effect, pure
+from ..core.primitive import Residuals, fresh, fused
 from ..dtypes import FLOATS
 from ..kernels import accelerated
-from ..noting import change, noted
-from ..primitive import Residuals, fresh, fused
 from .activation import log1p_unit, sigmoid, softplus
 from .elementwise import abs, exp, log, maximum, minimum, mul, neg, square, where
 from .index import gather
-from .pointwise import on_arrays, pointwise
+from .on_arrays import on_arrays
+from .pointwise import pointwise
 from .reduce import mean, sum
 from .shape import permute, reshape
 from .softmax import _plain, check_ignore_index, check_reduction, check_weight, reduced
@@ -167,7 +168,7 @@ def nll(input, target, weight, ignore_index, reduction):
     return reduced(-(np.where(counts, picked, 0) * w), reduction, divisor, sum.forward), None
 
 
-@noted
+@pure
 def _labels(labels, weight, classes, ignore_index, dtype) -> tuple:
     """Labels that can be gathered, 0 for those to ignore; how much each counts, whether it does, and all together."""
     valid = labels != ignore_index
@@ -183,7 +184,7 @@ def _labels(labels, weight, classes, ignore_index, dtype) -> tuple:
 def binary_cross_entropy(input, target, weight=None, reduction="mean"):
     """-(t log p + (1 - t) log(1 - p)) of probabilities p; logarithms are kept above -100, as in PyTorch."""
     _check("binary_cross_entropy", input, target, reduction)
-    change("binary_cross_entropy", _check_probabilities, getattr(input, "_data", input), changes=())
+    effect("binary_cross_entropy", _check_probabilities, getattr(input, "_data", input), writes=())
     losses = -(target * _log_above(input) + (1 - target) * _log_above(1 - input))
     return _reduce(losses if weight is None else losses * weight, reduction)
 

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
+from ..core.primitive import fresh, fused, primitive
 from ..dtypes import FLOAT32, as_array
 from ..kernels import accelerated
-from ..primitive import fresh, fused, primitive
 from .elementwise import add, mul
 from .reduce import sum, sum_over
 from .shape import reshape, transpose

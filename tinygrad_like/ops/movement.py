@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..primitive import primitive
+from ..core.primitive import primitive
 from .axes import one_axis
 from .compare import clone
 from .index import put, take

@@ -21,9 +21,9 @@ import math
 import numpy as np
 
 from .. import kernels
+from ..core.listener import effect
+from ..core.primitive import Residuals, fresh, fused
 from ..dtypes import FLOATS
-from ..noting import change
-from ..primitive import Residuals, fresh, fused
 from .activation import relu
 from .elementwise import rsqrt, square
 from .reduce import mean
@@ -324,8 +324,8 @@ def move_statistics(mean, var, new_mean, new_var, n, momentum, count=None):
 
     count: how many batches there were, to which one is added. momentum: None for 1 / count.
     """
-    change("move_statistics", _move, mean, var, new_mean, new_var, n, momentum, count,
-           changes=[x for x in (mean, var, count) if x is not None])
+    effect("move_statistics", _move, mean, var, new_mean, new_var, n, momentum, count,
+           writes=[x for x in (mean, var, count) if x is not None])
 
 
 def _move(mean, var, new_mean, new_var, n, momentum, count):

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..autograd import mode
+from ..core.graph import mode
+from ..core.primitive import primitive
+from ..core.tensor import wrap
 from ..dtypes import FLOAT32, FLOAT64, INT64
 from ..kernels import accelerated
-from ..primitive import primitive
-from ..tensor import wrap
 from .axes import one_axis
 from .index import gather, take_along
 from .reduce import argmax, argmin

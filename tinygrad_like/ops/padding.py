@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..core.primitive import fresh, primitive
 from ..kernels import accelerated
-from ..primitive import fresh, primitive
 from .index import take
 from .shape import surround
 

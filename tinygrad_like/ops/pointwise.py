@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from ..core.primitive import Primitive, fresh
 from ..kernels import ACCELERATED, accelerated
-from ..primitive import Primitive, fresh, on_arrays
+from .on_arrays import on_arrays
 
 
 class Pointwise(Primitive):

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..core.primitive import Residuals, fresh, primitive
 from ..dtypes import FLOATS
 from ..kernels import accelerated
-from ..primitive import Residuals, fresh, primitive
 from .axes import each
 from .elementwise import mul
 from .index import take_along

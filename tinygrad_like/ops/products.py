@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..primitive import fresh, fused
+from ..core.primitive import fresh, fused
 from .axes import axes, one_axis
 from .compare import cast
 from .elementwise import clip, sqrt, sub, where

@@ -7,7 +7,7 @@ time, h_t = f(x_t, h_(t-1)), and backward walks it in reverse: backpropagation t
 from __future__ import annotations
 
 from .. import kernels
-from ..primitive import Residuals, fresh, fused
+from ..core.primitive import Residuals, fresh, fused
 from .activation import sigmoid, tanh
 from .matmul import linear
 from .shape import stack

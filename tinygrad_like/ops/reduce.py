@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from ..autograd import mode
+from ..core.graph import mode
+from ..core.primitive import fresh, fused, primitive
 from ..dtypes import FLOAT32, FLOAT64, FLOATS, get_default_dtype
 from ..kernels import accelerated
-from ..primitive import fresh, fused, primitive
 from .axes import axes, one_axis
 from .elementwise import mul, sqrt, square, where
 from .shape import cat, flip, permute, reshape

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..core.primitive import fresh, primitive
 from ..dtypes import FLOAT32
 from ..kernels import accelerated
-from ..primitive import fresh, primitive
 from .axes import one_axis
 from .compare import eq
 from .elementwise import exp, mul, where

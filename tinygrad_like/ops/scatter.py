@@ -7,12 +7,12 @@ from functools import partial
 
 import numpy as np
 
-from ..autograd import mode
+from ..core.graph import mode
+from ..core.listener import pure
+from ..core.primitive import fresh, fused, primitive
+from ..core.tensor import wrap
 from ..dtypes import FLOAT32, FLOAT64, FLOATS, INT64
 from ..kernels import accelerated
-from ..noting import noted
-from ..primitive import fresh, fused, primitive
-from ..tensor import wrap
 from .arrange import put_onto
 from .compare import cast, clone, eq, isnan, logical_and, logical_or
 from .elementwise import add, mul, where
@@ -113,7 +113,7 @@ def scatter_add(x, index, src, *, axis):
     """x with src added at index: out[i, index[i, j]] += src[i, j] for axis=1. The adjoint of gather."""
     array, n = getattr(index, "_data", None), x.ndim
     if (type(array) is np.ndarray and array.dtype is INT64 and array.flags.c_contiguous and array.ndim == n and n
-            and type(axis) is int and -n <= axis < n and mode.tape is None and hasattr(src, "_data")):
+            and type(axis) is int and -n <= axis < n and mode.listener is None and hasattr(src, "_data")):
         axis, shape = axis % n, x.shape  # as below, sooner
         if array.shape == src.shape and (array.shape[:axis], array.shape[axis + 1 :]) == (
                 shape[:axis], shape[axis + 1 :]):
@@ -162,7 +162,7 @@ def add_at_places(x, src, index, axis):
     return put_onto(x, src, index=place)
 
 
-@noted
+@pure
 def _counts(index, shape, n, axis):
     """How many of an array of this shape come to each of n places; of size 1 along axes along which it is the same."""
     if index.shape != shape:
@@ -174,12 +174,12 @@ def _counts(index, shape, n, axis):
 _COUNTED = 1 << 24  # integers that float32 tells apart
 
 
-@noted
+@pure
 def _touched(count):
     return count > 0
 
 
-@noted
+@pure
 def _divisors(count, more, dtype):
     return np.maximum(count + more, 1).astype(dtype)
 
@@ -220,14 +220,14 @@ def _products(src, place, shape):
     """The product of all of src that comes to a place, 1 where nothing does: of neighbours, of pairs of these, ..."""
     order, turn, touched, first = _sorted(place, shape)
     factors, apart = take(reshape(src, shape=(-1,)), index=(order,)), 1
-    while apart < (len(turn) if mode.tape is not None else turn.max(initial=0) + 1):
+    while apart < (len(turn) if mode.listener is not None else turn.max(initial=0) + 1):
         paired, right = _pairs(turn, apart)
         factors = mul(factors, where(paired, take(factors, index=(right,)), 1))
         apart *= 2
     return where(touched, take(factors, index=(first,)), 1) if len(turn) else np.ones(shape, src.dtype)
 
 
-@noted
+@pure
 def _sorted(place, shape):
     """The entries in the order of their places; which of those of its place each is; whether a place has some; where
     they begin."""
@@ -240,7 +240,7 @@ def _sorted(place, shape):
     return order, i - first[to], (first >= 0).reshape(shape), np.maximum(first, 0).reshape(shape)
 
 
-@noted
+@pure
 def _pairs(turn, apart):
     """Whether another entry so far apart is multiplied to each, and which that would be."""
     right = np.minimum(np.arange(len(turn)) + apart, len(turn) - 1)

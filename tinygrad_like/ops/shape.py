@@ -10,10 +10,10 @@ from itertools import accumulate
 import numpy as np
 
 from .. import kernels
-from ..autograd import mode
+from ..core.graph import mode
+from ..core.primitive import fresh, primitive
 from ..dtypes import FLOAT32
 from ..kernels import accelerated
-from ..primitive import fresh, primitive
 from .axes import axes as all_axes
 from .axes import one_axis
 from .compare import clone, copied

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
-from ..autograd import mode
+from ..core.graph import mode
+from ..core.listener import pure
+from ..core.primitive import Residuals, fresh, fused, primitive
+from ..core.tensor import wrap
 from ..dtypes import FLOATS, get_default_dtype
 from ..kernels import accelerated
-from ..noting import noted
-from ..primitive import Residuals, fresh, fused, primitive
-from ..tensor import wrap
 from .axes import axes, one_axis
 from .compare import eq, isfinite, logical_or
 from .elementwise import exp, log, mul, sub, where
@@ -165,7 +165,7 @@ def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean
     return reshape(out, shape=()) if axis == 0 else out
 
 
-@noted
+@pure
 def _soft_labels(target, classes, weight, ignore_index, label_smoothing, dtype):
     """The weighted, smoothed distribution q (rows, classes) of labels given as indices, and what a mean divides by."""
     valid = target != ignore_index
@@ -209,7 +209,7 @@ def _plain(x):
 def reduced(losses, reduction, divisor, sum):
     if reduction == "none":
         return losses
-    if mode.tape is not None and isinstance(divisor, np.ndarray) and not mode.tape.inside:
+    if isinstance(divisor, np.ndarray) and hasattr(losses, "_data") and mode.listener is not None:
         if reduction == "sum":
             return sum(losses)
         scale, shift = _scale_and_shift(divisor, losses.dtype)
@@ -219,7 +219,7 @@ def reduced(losses, reduction, divisor, sum):
     return sum(losses) * (1.0 if reduction == "sum" else 1.0 / float(divisor))
 
 
-@noted
+@pure
 def _scale_and_shift(divisor: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
     """What `reduced` multiplies with and adds."""
     scale = 1 / float(divisor) if divisor else 0.0

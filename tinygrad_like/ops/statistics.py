@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from .. import random
+from ..core.primitive import primitive
 from ..dtypes import as_dtype
-from ..primitive import primitive
 from .axes import axes
 from .compare import cast
 from .elementwise import maximum, neg

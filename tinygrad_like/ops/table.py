@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..core.primitive import fresh, primitive
 from ..kernels import accelerated
-from ..primitive import fresh, primitive
 from .elementwise import where
 
 

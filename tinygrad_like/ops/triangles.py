@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..primitive import primitive
+from ..core.primitive import primitive
 from .axes import one_axis
 from .index import take, take_along
 from .linalg import _eye, _matrices, _solve_triangular, _t, _upper_solved, cholesky_solve, solve_triangular

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..core.primitive import Primitive, fresh
 from ..kernels import ACCELERATED, accelerated, accelerated_arithmetic
-from ..primitive import Primitive, fresh, on_arrays
+from .on_arrays import on_arrays
 
 
 class Ufunc(Primitive):

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from ..core.primitive import primitive
 from ..dtypes import INT64
-from ..primitive import primitive
 from .compare import cast
 from .elementwise import floor
 from .index import gather, take_along

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import anomaly
-from ..autograd import mode
+from ..core.listener import tell
 
 _OUTSIDE = "do that outside, and capture what comes before it, or after it"
 
 
 def varying(why: str, remedy: str = _OUTSIDE) -> None:
     """Say that a shape depends on values, in which case a captured function cannot be played."""
-    if mode.tape is not None:
-        mode.tape.trouble = f"{why}, at {anomaly.user_line()}; {remedy}"
+    tell("varies", why, remedy)
 
 
 def looked_at(x, why: str, remedy: str = _OUTSIDE) -> bool:
     """Whether what is done may depend on the values of a Tensor: a captured function is then played for those only; if
     they are not known before it is played, as `varying`."""
-    if mode.tape is None or mode.tape.grounds.hold(x, why, remedy):
+    if tell("looked at", x, why, remedy) in (NotImplemented, True):
         return True
     varying(why, remedy)
     return False

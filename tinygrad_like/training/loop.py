@@ -14,9 +14,10 @@ import optim
 from nn import Module, pooled_batch_norm
 from nn.module import modes_restored
 
-from .. import Tensor, capture, detect_anomaly, distributed, no_grad, ops, random
+from .. import Tensor, detect_anomaly, distributed, no_grad, ops, random
+from ..capture import capture
+from ..core.tensor import wrap
 from ..data import DataLoader
-from ..tensor import wrap
 from .log import Log
 from .metrics import accuracy
 from .ranks import parts_of

@@ -3,7 +3,7 @@ import pytest
 
 import nn
 from tinygrad_like import Tensor
-from tinygrad_like.gradcheck import gradcheck
+from tinygrad_like.transforms.gradcheck import gradcheck
 
 
 def test_is_equation_7_39():

@@ -1,0 +1,173 @@
+"""What `x.data` is inside a captured function: a Tensor that does only what the array would do.
+
+The array that `x.data` gives elsewhere cannot be followed by a tape. Most of what is written with it is an update,
+
+    p.data -= lr * p.grad
+    q.data.copy_(0.99 * q.data + 0.01 * p.data)
+
+which a Tensor on the same memory does as well. But its `std` is not an array's: names that both have are refused.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from sys import getrefcount
+from typing import Any
+
+import numpy as np
+
+from ..core.graph import mode, setting
+from ..core.listener import observe as _python
+from ..core.tensor import Tensor
+from ..dtypes import FLOATS
+from ..errors import user_line
+from ..methods.array import EITHER, as_pytorchs, plain, sizes_in
+from ..methods.protocol import write
+from ..methods.view_aliases import sharing
+from .instructions import Refused
+from .numbers import Number
+
+_OPERATORS: dict[Any, Callable] = {np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul,
+                                   np.true_divide: operator.truediv}
+_UNNAMED = 4  # how often a value is referred to in `set_data`, if by no name of the user's: by those it went through
+
+
+class Shown(Tensor):
+    """Made by `x.data` while a tape is open. Raises `steps.Refused` for what it does not do; later it is a Tensor."""
+
+    def __getitem__(self, index: Any) -> Shown:
+        return shown(super().__getitem__(index))
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        operate = _OPERATORS.get(ufunc)
+        if method != "__call__" or options or operate is None or not issubclass(type(inputs[0]), np.floating):
+            _python("x.data.__array_ufunc__")
+            return super().__array_ufunc__(ufunc, method, *inputs, **options)
+        return operate(plain(inputs[0]), *inputs[1:])  # as in m * p.data, where m is a number of NumPy's
+
+    def view(self, *shape: Any, **options: Any) -> Shown:
+        if options or not sizes_in(shape):
+            _python("x.data.view")
+        return shown(super().view(*shape, **options))
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_") and hasattr(np.ndarray, name):
+            _python(f"x.data.{name}")
+            return getattr(self._data, name)
+        return object.__getattribute__(self, name)  # which raises what it did
+
+
+@contextmanager
+def arrays_wanted() -> Iterator[None]:
+    """In a `with` block, Refused in place of the TypeError of what takes an array's memory, as memoryview(x.data)."""
+    try:
+        yield
+    except TypeError as error:
+        if f"'{Shown.__name__}'" not in str(error):
+            raise
+        place = error.__traceback__
+        while place.tb_next is not None:  # type: ignore[union-attr]
+            place = place.tb_next  # type: ignore[union-attr]
+        raise Refused("capture: x.data as an array inside a captured function, at "
+                      f"{user_line(place.tb_frame)} ({error}); use the Tensor x") from error  # type: ignore[union-attr]
+
+
+def shown(x: Tensor) -> Shown:
+    """x.data for a tape."""
+    s = Shown.__new__(Shown)
+    s._data = x._data
+    return s
+
+
+def set_data(x: Tensor, value: Any) -> None:
+    """x.data = value for a tape: what `x.data -= ...` ends in; and `x.data = 0.9 * x.data + ...`.
+
+    That is written to the memory of x if nobody could tell: the value is new and has no name, and no other Tensor shows
+    the memory of x. If somebody could, the function runs without capture from then on.
+    """
+    if type(value) is not Shown or value._data is not x._data:
+        count, tape = getrefcount(value), mode.tape
+        if (count != _UNNAMED or not isinstance(value, Tensor) or value.requires_grad or sharing(x) != []
+                or value.shape != x.shape or value.dtype is not x.dtype or not tape.has_made(value._data)):
+            tape.end("data is set to another array", "change it in place, as x.data -= ... and x.copy_(...) do")
+            with setting("tape", None), setting("listener", None):
+                x.data = value._data if type(value) is Shown else value
+            return
+        write(x._data, ..., value._data)
+    x.touch()
+
+
+def _arithmetic(name: str) -> Callable:
+    """An operator between Tensors of one floating dtype, or one and a number: NumPy gives the same."""
+    of_tensors, in_place = getattr(Tensor, name), name.startswith("__i")
+
+    def operate(self: Shown, *others: Any) -> Any:
+        others = tuple(map(plain, others))
+        for y in others:
+            if self.dtype.kind not in FLOATS or type(y) not in (int, float, Number) and not (
+                    isinstance(y, Tensor) and y.dtype is self.dtype):
+                _python(f"x.data.{name} of {type(y).__name__}")
+        with setting("recording", mode.recording and not in_place):
+            out = of_tensors(self, *others)
+        return out if in_place or any(isinstance(y, Tensor) and type(y) is not Shown for y in others) else shown(out)
+
+    return operate
+
+
+def _changing(name: str) -> Callable:
+    of_tensors = getattr(Tensor, name)
+
+    def change(self: Shown, *inputs: Any, **options: Any) -> Shown:
+        with setting("recording", False):  # as that of an array
+            of_tensors(self, *inputs, **options)
+        return self
+
+    return change
+
+
+def _refused(name: str) -> Any:
+    """What Tensors have of that name, but while a tape is open."""
+    def method(self: Shown, *inputs: Any, **options: Any) -> Any:
+        _python(f"x.data.{name}")
+        return getattr(super(Shown, self), name)(*inputs, **options)
+
+    def attribute(self: Shown) -> Any:
+        _python(f"x.data.{name}")
+        return getattr(super(Shown, self), name)
+
+    return method if name.startswith("__") else property(attribute)
+
+
+def _either(name: str) -> Any:
+    """What Tensors have of that name, called as PyTorch's is."""
+    def method(self: Shown, *inputs: Any, **options: Any) -> Any:
+        if not as_pytorchs(name, inputs, options):
+            _python(f"x.data.{name}")
+        return getattr(super(Shown, self), name)(*inputs, **options)
+
+    return method
+
+
+_ALIKE = frozenset(("shape", "ndim", "dtype", "nbytes", "size"))
+_ARITHMETIC = frozenset(("add", "radd", "iadd", "sub", "rsub", "isub", "mul", "rmul", "imul", "truediv", "rtruediv",
+                         "itruediv", "pow", "matmul", "neg", "abs", "lt", "le", "gt", "ge", "eq", "ne"))
+_OTHER_OPERATORS = ("floordiv rfloordiv ifloordiv mod rmod imod rpow ipow rmatmul imatmul and rand iand or ror ior xor "
+                    "rxor ixor invert lshift rshift array_ufunc array_function dlpack").split()
+for _name in dir(Tensor):
+    _operator = _name.strip("_")
+    if _name == f"__{_operator}__":
+        if _operator in _ARITHMETIC:
+            setattr(Shown, _name, _arithmetic(_name))
+        elif _operator in _OTHER_OPERATORS and _name not in vars(Shown):
+            setattr(Shown, _name, _refused(_name))
+    elif _name.startswith("_") or _name in _ALIKE or _name in vars(Shown):
+        continue
+    elif _name.endswith("_"):
+        setattr(Shown, _name, _changing(_name))
+    elif _name in EITHER:
+        setattr(Shown, _name, _either(_name))
+    elif hasattr(np.ndarray, _name):  # names that arrays do not have are Tensors' there too
+        setattr(Shown, _name, _refused(_name))
+Shown.__hash__ = Tensor.__hash__  # type: ignore[method-assign]

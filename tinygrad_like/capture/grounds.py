@@ -1,0 +1,75 @@
+"""What the values of a Tensor come of, where Python looks at them in a captured function.
+
+    F.nll_loss(out[train_mask], labels[train_mask])
+
+How many rows that takes depends on the values of the mask. Where these come of nothing but what was there when the call
+began, as an argument, a buffer, or `edge_type == 2` of one, they are looked at; the program then holds for the calls
+that begin with the same values, which are compared before each play. What the function itself changes, as parameters,
+is other in each call, and what is drawn is not known beforehand: of these nothing holds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import user_line
+from .instructions import Drawn, Step, memory
+from .numbers import Seen
+
+_MOST = 2**20  # bytes that are compared before each play
+
+
+class Grounds:
+    """Of the values that a tape's function has looked at: the memory that they come of, and what else to write."""
+
+    def __init__(self, tape: Any):
+        self.tape, self.found = tape, list[tuple[set[int], str]]()
+
+    def hold(self, x: Any, why: str, remedy: str, outside: bool = False) -> bool:
+        """Whether the program may be for the values of a Tensor, or of an op's array. why, remedy: said where they are
+        others each time. outside: only if they come of no argument, nor of what is trained."""
+        tape, m = self.tape, memory(getattr(x, "_data", x))
+        if not tape.inside:  # else its calls are those of the op that looks
+            tape.flush()
+        if id(m) not in tape.known and hasattr(x, "_data"):
+            tape.from_outside(x)
+        if tape.places is None or id(m) not in tape.known or (origins := self._origins(tape.known[id(m)])) is None:
+            return False
+        if outside and not origins.keys().isdisjoint({*tape.inputs, *self._trained()}):
+            return False
+        why = f"{why}, which are others in each call, at {user_line()}; {remedy}"
+        self.found.append((set(origins), why))
+        for key, m in origins.items():
+            again = tape.places.begun(tape.inputs[key]) if key in tape.inputs else m.tobytes
+            tape.places.seen.append(Seen(again, m.tobytes(), "", why))
+        return True
+
+    def _trained(self) -> set[int]:
+        return {id(memory(array)) for t, array in self.tape.tensors.values() if t.requires_grad}
+
+    def trouble(self) -> str:
+        """Why the program holds for no call but this one, if the function has changed what it looked at."""
+        state = self.tape.state() if self.found else {}
+        return next((why for origins, why in self.found if not origins.isdisjoint(state)), "")
+
+    def _origins(self, m: np.ndarray) -> dict[int, np.ndarray] | None:
+        """The memory, unchanged so far, that m was computed from; None if that is not all that it depends on."""
+        needed, written = {id(m): m}, set[int]()
+        for step in reversed(self.tape.steps):
+            writes = {id(memory(x)) for x in step.writes()}
+            written |= writes
+            if not writes.isdisjoint(needed):
+                if not _is_function(step) or step.outputs and id(memory(step.outputs[0])) in self.tape.unsettled:
+                    return None
+                needed.update((id(memory(x)), memory(x)) for x in step.looks_at())
+        origins = {key: m for key, m in needed.items() if key not in self.tape.made}
+        known = all([key not in written and (key in self.tape.inputs or key in self.tape.lasting) for key in origins])
+        return origins if known and sum([m.nbytes for m in origins.values()]) <= _MOST else None
+
+
+def _is_function(step: Step) -> bool:
+    """Whether what a step gives depends on what it reads alone."""
+    given = (*getattr(step.call, "arguments", ()), *step.arguments, *step.options.values())
+    return not (step.renew or step.changes or step.follows() or Drawn in map(type, given) or step.name == "draw")

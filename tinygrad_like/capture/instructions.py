@@ -1,0 +1,100 @@
+"""What a tape is made of: steps, each the call of a kernel or of a function of Python's, and the memory they use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .numbers import Number
+
+
+class Refused(RuntimeError):
+    """What a function does cannot be done again without Python."""
+
+
+class Drawn(int):
+    """A random number that is drawn anew whenever the tape is played."""
+    value: int
+
+
+class Step:
+    """One thing to be done: the call of a kernel; or a function of Python's whose results are copied to `outputs`."""
+
+    __slots__ = ("name", "call", "function", "arguments", "options", "outputs", "renew", "line", "changes", "alone",
+                 "used")
+
+    def __init__(self, name: str, call: Any = None, function: Callable | None = None, arguments: Sequence = (),
+                 options: dict | None = None, outputs: Sequence[np.ndarray] = (), changes: Sequence[np.ndarray] = ()):
+        self.name, self.call, self.function, self.arguments = name, call, function, tuple(arguments)
+        self.options, self.outputs, self.line = options or {}, tuple(outputs), ""
+        self.renew: Callable[[tuple], tuple] | None = None  # its call's arguments as they are now, from those it had
+        self.changes = tuple(changes)  # what the function itself writes to, besides what it returns
+        self.alone: Any = None  # the call of a kernel that does what its loop does, if no other loop is joined with it
+        self.used: tuple[dict[int, np.ndarray], dict[int, np.ndarray]] | None = None
+
+    def reads(self) -> list[np.ndarray]:
+        return self.call.reads() if self.call else [*arrays_in(self.arguments), *arrays_in(self.options)]
+
+    def writes(self) -> list[np.ndarray]:
+        return self.call.writes() if self.call else [*self.outputs, *self.changes]
+
+    def looks_at(self) -> list[np.ndarray]:
+        """What it reads, also if something is wrong."""
+        return [*self.reads(), *arrays_in(self.arguments)] if self.call and self.arguments else self.reads()
+
+    def uses(self) -> tuple[dict[int, np.ndarray], dict[int, np.ndarray]]:
+        """The memory that it looks at, and that which it writes to, by their ids."""
+        if self.used is None:
+            self.used = {id(m): m for m in map(memory, self.looks_at())}, {id(m): m for m in map(memory, self.writes())}
+        return self.used
+
+    def follows(self) -> bool:
+        """Whether what it gives depends on numbers that are others in each call."""
+        return Number in map(type, (*self.arguments, *self.options.values()))
+
+    def run(self) -> None:
+        """Do again what Python did."""
+        if self.call:
+            self.call.target[...] = self.call.source
+            return
+        assert self.function is not None
+        result = as_arrays(self.function(*map(now, self.arguments), **{n: now(x) for n, x in self.options.items()}))
+        for old, new in zip(self.outputs, arrays_in(result), strict=True):
+            if old.shape != new.shape:
+                raise Refused(f"{self.name} gives shape {new.shape}, but it gave {old.shape} when it was captured")
+            old[...] = new
+
+
+def memory(x: np.ndarray) -> np.ndarray:
+    """The array that owns the memory of x."""
+    while isinstance(x.base, np.ndarray):
+        x = x.base
+    return x
+
+
+def arrays_in(value: Any) -> Iterable[np.ndarray]:
+    """The arrays in nested tuples, lists and dicts."""
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, tuple | list | dict):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from arrays_in(part)
+
+
+def now(x: Any) -> Any:
+    return x.value if type(x) is Drawn else x.again() if type(x) is Number else x
+
+
+def all_now(arguments: tuple) -> tuple:
+    return tuple(map(now, arguments))
+
+
+def as_arrays(result: Any) -> Any:
+    """Results of NumPy's are numbers where arrays were 0-d; as arrays they can be written to."""
+    if isinstance(result, np.generic):
+        return np.asarray(result)
+    if type(result) in (tuple, list):
+        return type(result)(map(as_arrays, result))
+    return result

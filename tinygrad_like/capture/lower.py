@@ -1,0 +1,358 @@
+"""What a captured function did in NumPy, as loops of compiled code: one small table."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..core.primitive import replayed
+from ..core.graph import mode, setting, tick
+from ..core.primitive import Composite, declared
+from ..core.tensor import Tensor, wrap
+from ..dtypes import BOOL, INT64
+from ..kernels.copies import parts_of_roll
+from ..kernels.loops import MAKE, Loop
+from ..kernels.program import Call
+from .elementwise_loops import Body, accumulated, as_loop, copied
+from .instructions import Step, arrays_in
+from .recorder import Tape
+
+
+def _copy(step: Step) -> Iterator[Loop]:
+    yield copied(step.arguments[0], step.outputs[0])
+
+
+def _filled(step: Step) -> Iterator[Loop]:
+    yield copied(step.arguments[1], step.outputs[0])
+
+
+def _reshape(step: Step) -> Iterator[Loop]:
+    x, out = step.arguments[0], step.outputs[0]
+    if not out.flags.c_contiguous:
+        raise KeyError("reshape")
+    yield copied(x, out.reshape(x.shape))
+
+
+def _mod(step: Step) -> Iterator[Loop]:
+    out, (a, b) = step.outputs[0], step.arguments
+    kinds = (int,) if out.dtype == INT64 else (int, float) if out.dtype.kind == "f" else ()
+    if type(b) not in kinds or not 0 < b < 1e38:
+        raise KeyError("mod")
+    dtype, body = out.dtype, Body(out.shape)
+    yield body.to(body.make("mod", body.take(a, dtype), body.take(b, dtype), dtype=dtype), out)
+
+
+def _each(name: str) -> Callable[[Step], Iterator[Loop]]:
+    """The function of this name of its inputs, in the output's dtype."""
+
+    def lower(step: Step) -> Iterator[Loop]:
+        out = step.outputs[0]
+        body = Body(out.shape)
+        if name in _OF_FLOATS and out.dtype.kind != "f":
+            raise KeyError(name)
+        taken = [body.take(x, out.dtype) for x in step.arguments]
+        yield body.to(body.make(name, *taken, dtype=out.dtype), out)
+
+    return lower
+
+
+_OF_FLOATS = {"div", "reciprocal", "sqrt", "rsqrt", "abs", "floor", "ceil", "trunc", "round", "sign"}
+
+
+def _compared(name: str) -> Callable[[Step], Iterator[Loop]]:
+    def lower(step: Step) -> Iterator[Loop]:
+        out, dtype = step.outputs[0], np.result_type(*step.arguments)
+        body = Body(out.shape)
+        yield body.to(body.make(name, *[body.take(x, dtype) for x in step.arguments], dtype=BOOL), out)
+
+    return lower
+
+
+def _to_infinity(name: str) -> Callable[[Step], Iterator[Loop]]:
+    """|x| compared with infinity."""
+    def lower(step: Step) -> Iterator[Loop]:
+        x, out = step.arguments[0], step.outputs[0]
+        if x.dtype.kind != "f":
+            raise KeyError(name)
+        body = Body(out.shape)
+        size = body.make("abs", body.take(x, x.dtype), dtype=x.dtype)
+        yield body.to(body.make(name, size, body.take(math.inf, x.dtype), dtype=BOOL), out)
+
+    return lower
+
+
+def _where(step: Step) -> Iterator[Loop]:
+    out, (condition, a, b) = step.outputs[0], step.arguments
+    body = Body(out.shape)
+    taken = body.take(condition, BOOL), body.take(a, out.dtype), body.take(b, out.dtype)
+    yield body.to(body.make("where", *taken, dtype=out.dtype), out)
+
+
+def _clip(step: Step) -> Iterator[Loop]:
+    out = step.outputs[0]
+    body = Body(out.shape)
+    value = body.take(step.arguments[0], out.dtype)
+    for name, limit in ("maximum", step.options.get("min")), ("minimum", step.options.get("max")):
+        if limit is not None:
+            value = body.make(name, value, body.take(limit, out.dtype), dtype=out.dtype)
+    yield body.to(value, out)
+
+
+def _pow(step: Step) -> Iterator[Loop]:
+    out, (a, b) = step.outputs[0], step.arguments
+    if isinstance(b, np.ndarray) or b not in _POWERS:
+        raise KeyError("pow")
+    body = Body(out.shape)
+    x = value = body.take(a, out.dtype)
+    for name in _POWERS[b]:
+        value = body.make(name, value, *([x] if name == "mul" else []), dtype=out.dtype)
+    yield body.to(value, out)
+
+
+_POWERS: dict[Any, tuple[str, ...]] = {2: ("square",), 3: ("square", "mul"), 4: ("square", "square"),
+                                       -1: ("reciprocal",), -2: ("reciprocal", "square"), 0.5: ("sqrt",)}
+
+
+def _spread(step: Step) -> Iterator[Loop]:
+    x, out, options = step.arguments[0], step.outputs[0], step.options
+    axis, divisor = options.get("axis"), options.get("divisor", 1)
+    axis = range(out.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    if not options.get("keepdim") and x.ndim:
+        x = np.expand_dims(x, tuple(axis))
+    body = Body(out.shape)
+    value = body.take(x, out.dtype)
+    if divisor != 1:
+        value = body.make("div", value, body.take(divisor, out.dtype), dtype=out.dtype)
+    yield body.to(value, out)
+
+
+def _of_one(step: Step) -> Iterator[Loop]:
+    """A sum or an extreme of single numbers."""
+    x, out = step.arguments[0], step.outputs[0]
+    if x.size != out.size or x.dtype != out.dtype:
+        raise KeyError(step.name)
+    yield copied(x.reshape(out.shape), out)
+
+
+def _put(step: Step) -> Iterator[Loop]:
+    out, index = step.outputs[0], step.options["index"]
+    if any(isinstance(i, np.ndarray) for i in index):
+        raise KeyError("put")
+    yield copied(0, out)
+    yield copied(step.arguments[0], _part(out, index))
+
+
+def _part(array: np.ndarray, index: tuple) -> np.ndarray:
+    """array[index], an array also if it is a single number."""
+    return array[index if any(i is ... for i in index) else (*index, ...)]
+
+
+def _assign(step: Step) -> Iterator[Loop]:
+    array, index, value = step.arguments
+    if any(isinstance(i, np.ndarray | list) for i in (index if isinstance(index, tuple) else (index,))):
+        raise KeyError("assign")
+    target = _part(array, index if isinstance(index, tuple) else (index,))
+    if np.may_share_memory(target, value) and target.__array_interface__ != value.__array_interface__:
+        raise KeyError("assign")
+    yield copied(value, target)
+
+
+def _add_part(step: Step) -> Iterator[Loop]:
+    array, index, value = step.arguments
+    yield accumulated(_part(array, index), value)
+
+
+def _surround(step: Step) -> Iterator[Loop]:
+    out, index = step.outputs[0], step.options["index"]
+    if any(isinstance(i, np.ndarray) for i in index):
+        raise KeyError("surround")
+    yield copied(step.options.get("value", 0.0), out)
+    yield copied(step.arguments[0], _part(out, index))
+
+
+def _set_at(step: Step) -> Iterator[Loop]:
+    out, index, (value, x) = step.outputs[0], step.options["index"], step.arguments
+    if any(isinstance(i, np.ndarray) for i in index):
+        raise KeyError("set_at")
+    yield copied(x, out)
+    yield copied(value, _part(out, index))
+
+
+def _triangle(below: bool) -> Callable[[Step], Iterator[Loop]]:
+    def lower(step: Step) -> Iterator[Loop]:
+        out, k = step.outputs[0], step.options.get("diagonal", 0)
+        body, (m, n) = Body(out.shape), out.shape[-2:]
+        kept = body.take(np.tri(m, n, k if below else k - 1, dtype=bool), BOOL)
+        parts = body.take(step.arguments[0], out.dtype), body.take(0, out.dtype)
+        yield body.to(body.make("where", kept, *parts[::1 if below else -1], dtype=out.dtype), out)
+
+    return lower
+
+
+def _shared(step: Step) -> Iterator[Loop]:
+    (a, b, extreme), out = step.arguments, step.outputs[0]
+    dtype, body = np.result_type(a, b, extreme), Body(out.shape)
+    a, b, extreme = (body.take(x, dtype) for x in (a, b, extreme))
+    rest = body.make("cast", body.make("ne", b, extreme, dtype=BOOL), dtype=out.dtype)
+    equal = body.make("eq", a, b, dtype=BOOL)
+    yield body.to(body.make("where", equal, body.take(0.5, out.dtype), rest, dtype=out.dtype), out)
+
+
+def _cat(step: Step) -> Iterator[Loop]:
+    out, axis, start = step.outputs[0], step.options.get("axis", 0) % max(step.outputs[0].ndim, 1), 0
+    for x in step.arguments:
+        yield copied(x, out[(slice(None),) * axis + (slice(start, start + x.shape[axis]),)])
+        start += x.shape[axis]
+
+
+def _stack(step: Step) -> Iterator[Loop]:
+    out, axis = step.outputs[0], step.options.get("axis", 0) % step.outputs[0].ndim
+    for i, x in enumerate(step.arguments):
+        yield copied(x, _part(out, (*(slice(None),) * axis, i)))
+
+
+def _flip(step: Step) -> Iterator[Loop]:
+    x, axis = step.arguments[0], step.options.get("axis")
+    yield copied(np.flip(x, tuple(axis) if isinstance(axis, list) else axis), step.outputs[0])
+
+
+def _roll(step: Step) -> Iterator[Loop]:
+    x, out, shifts, axis = step.arguments[0], step.outputs[0], step.options["shifts"], step.options.get("axis")
+    if axis is None:
+        raise KeyError("roll")
+    shifts, axes = [v if isinstance(v, tuple | list) else (v,) for v in (shifts, axis)]
+    for source, target in parts_of_roll(x, out, shifts, axes):
+        yield copied(source, target)
+
+
+LOWER: dict[str, Callable[[Step], Iterator[Loop]]] = {
+    **{name: _each(name) for name in MAKE},
+    **{name: _compared(name) for name in ("eq", "ne", "lt", "le", "gt", "ge", "isnan")},
+    "isfinite": _to_infinity("lt"), "isinf": _to_infinity("eq"),
+    **dict.fromkeys(("clone", "contiguous", "cast", "copy", "identity", "tensor"), _copy),
+    "reshape": _reshape, "filled": _filled, "mod": _mod, "where": _where,
+    "clip": _clip, "pow": _pow, "spread": _spread, "put": _put, "assign": _assign, "add_part": _add_part, "cat": _cat,
+    "stack": _stack, "flip": _flip, "roll": _roll, "surround": _surround, "set_at": _set_at,
+    "tril": _triangle(True), "triu": _triangle(False), "tie_weight": _shared,
+    **dict.fromkeys(("sum", "mean", "max", "min", "prod"), _of_one),
+}
+
+
+def lowered(tape: Tape, kernels: bool) -> list[Step]:
+    """The steps of a tape, with compiled code in place of what Python did, as far as there is any.
+
+    kernels: also those that add up numbers in another order than NumPy.
+    """
+    made: list[Step] = []
+    for step, following in itertools.pairwise([*tape.steps, Step("")]):
+        if step.follows():
+            made.append(step)
+        elif isinstance(step.call, Call):
+            made.append(as_loop(step, following, kernels))
+        else:
+            made.extend(_loops(step) or kernels and _anew(step, tape) or [step])
+    return made
+
+
+def _anew(step: Step, tape: Tape) -> list[Step]:
+    try:
+        return _kernels(step, tape) or _by_reference(step, tape)
+    except Exception:  # of what its memory happens to hold by now: no positive definite matrix, say
+        return []
+
+
+def _kernels(step: Step, tape: Tape) -> list[Step]:
+    """The kernels that do it for arrays of more numbers, if they can do it for any; and copies to where it was."""
+    if step.call is not None or step.function is None or not step.outputs or step.changes:
+        return []
+    before = tape
+    for _ in range(2):  # the second time, constants that kernels keep are known
+        again = Tape(before=before)
+        again.known.update(tape.known)
+        with setting("compiled", True), again:
+            result = again.unit(step.name, step.function, step.arguments, step.options)
+        steps = [as_loop(s, following) if isinstance(s.call, Call) else s
+                 for s, following in itertools.pairwise([*again.steps, Step("")])]
+        if made := _in_place_of(step, steps, again, list(arrays_in(result)), tape):
+            return made
+        before = again
+    return []
+
+
+def _by_reference(step: Step, tape: Tape) -> list[Step]:
+    """What a fused op's reference does, or its gradient, which is made of ops."""
+    if step.call is not None or step.function not in _fused() or step.changes:
+        return []
+    op = _fused()[step.function]
+    g, given = None, dict(zip([*op.inputs, *op.options], step.arguments, strict=False)) | step.options
+    if step.function is not op.forward and op.joint is not None:
+        g, *values = step.arguments
+        given = {"wanted" if k < 0 else op.kept[k]: x for k, x in zip(op.joint[1], values, strict=True)}
+    if not set(op.inputs[:op.required]) <= given.keys():
+        return []
+    inputs = [wrap(x) if isinstance(x, np.ndarray) else x for x in map(given.get, op.inputs)]
+    again, since = Tape(before=tape), tick()
+    again.known.update(tape.known)
+    for x in inputs:
+        if isinstance(x, Tensor):
+            x.requires_grad = g is not None and x.dtype.kind == "f"
+    with setting("compiled", True), setting("recording", g is not None), again:
+        if (results := _by_rule(op, g, given)) is None:
+            result = op.reference(*inputs, **{name: x for name, x in given.items() if name in op.options})
+            results = [result]
+            if g is not None:
+                mode.recording = False
+                wanted = given.get("wanted", [isinstance(x, Tensor) and x.requires_grad for x in inputs])
+                results = replayed(result, wrap(g), since, [x for x, w in zip(inputs, wanted, strict=True) if w])
+    if again.lasting or again.trouble:  # arrays that it has made in NumPy, of numbers that will be others
+        return []
+    steps = [s for each, following in itertools.pairwise([*again.steps, Step("")]) for s in (
+        [as_loop(each, following)] if isinstance(each.call, Call) else _loops(each) or _anew(each, again) or [each])]
+    return _in_place_of(step, steps, again, [getattr(x, "_data", None) for x in results], tape)
+
+
+def _by_rule(op: Composite, g: Any, given: dict[str, Any]) -> list | None:
+    """The cotangents by the rule in ops, which is shorter than what the reference's replay comes to; None without."""
+    if g is None or op.in_ops is None:
+        return None
+    rule, uses = op.in_ops
+    names = ["wanted" if k < 0 else op.kept[k] for k in uses]
+    if not given.keys() >= set(names):
+        return None
+    mode.recording = False
+    values = [wrap(x) if isinstance(x, np.ndarray) else x for x in map(given.get, names)]
+    return [x for x in rule(wrap(g), *values) if x is not None]
+
+
+def _in_place_of(step: Step, steps: list[Step], again: Tape, results: list, tape: Tape) -> list[Step]:
+    """Steps that were noted on another tape, and copies of their results to where a step's were; or nothing."""
+    if not steps or any(s.call is None for s in steps) or [np.shape(x) for x in results] != [
+            x.shape for x in step.outputs]:  # it keeps other things for its VJP
+        return []
+    tape.flags.update(again.flags)
+    tape.known.update(again.flags)
+    return [*steps, *[Step(step.name, call=copied(x, out)) for x, out in zip(results, step.outputs, strict=True)]]
+
+
+@lru_cache
+def _fused() -> dict[Callable, Composite]:
+    """Fused ops, by their forward and by their joint rule."""
+    ops = [op for op in declared if isinstance(op, Composite)]
+    return {op.forward: op for op in ops} | {op.joint[0]: op for op in ops if op.joint}
+
+
+def _loops(step: Step) -> list[Step]:
+    if step.call is not None:
+        return [Step("copy", call=copied(step.call.source, step.call.target))]
+    if step.name not in LOWER or len(step.outputs) + len(step.changes) != 1:
+        return []
+    try:
+        loops = list(LOWER[step.name](step))
+    except (KeyError, AttributeError, TypeError, ValueError):  # a dtype or an option that has no loop
+        return []
+    return [Step(step.name, call=loop) for loop in loops if loop.writes()[0].size]

@@ -1,0 +1,333 @@
+"""How a program uses memory: copies that need not be made, loops that can be one, and one arena for all that is made.
+
+A buffer is the memory of an array that a step makes. It is pinned if something outside the steps looks at it: inputs,
+results, gradients, what lasts from call to call, and what Python reads. All others live from the first step that writes
+to them to the last one that uses them, and may then give their place to others. So the arena is about as large as what
+is alive at one time, and what a step reads was mostly written a moment ago, and is still in the cache.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence, Set
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import byte_bounds
+
+from ..kernels.epilogue import WithEpilogue
+from ..kernels.loops import Loop, Value, place
+from ..kernels.memory import give_back, pages
+from ..kernels.program import Call, Copy
+from ..kernels.table import Table
+from ..kernels.views import address
+from .instructions import Step, memory
+
+LINE = 64  # bytes of a cache line
+BYTE = np.dtype(np.uint8)
+_LONGEST = 24  # arrays of a loop
+_HARD = 1000  # steps of a search for what two arrays have in common
+REACH = 40  # steps over which a loop may be moved to another one
+
+
+class Uses:
+    """Which steps read and write which memory."""
+
+    def __init__(self, steps: Sequence[Step]):
+        self.reads: list[Set[int]] = [step.uses()[0].keys() for step in steps]
+        self.writes: list[Set[int]] = [step.uses()[1].keys() for step in steps]
+        self.readers: dict[int, list[int]] = defaultdict(list)
+        self.writers: dict[int, list[int]] = defaultdict(list)
+        for i, (read, written) in enumerate(zip(self.reads, self.writes, strict=True)):
+            for key in read:
+                self.readers[key].append(i)
+            for key in written:
+                self.writers[key].append(i)
+
+
+# Copies ---------------------------------------------------------------------------------------------------------------
+
+
+def without_copies(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
+    """The steps, but for copies of what is not needed any more: it is written to where the copy would be."""
+    copies = [i for i, step in enumerate(steps) if isinstance(step.call, Loop) and step.call.copies]
+    if not copies:
+        return list(steps)
+    uses, kept, shown_of = Uses(steps), list(steps), _shown(steps)
+
+    def whole(x: np.ndarray) -> bool:
+        """Whether an array, in C order, is all that steps look at of its memory."""
+        return x.flags.c_contiguous and shown_of[id(memory(x))] == _bounds(x)
+
+    places: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # memory -> an array of it, and the array to use instead
+    for i in reversed(copies):
+        loop = steps[i].call
+        source, (_, target) = loop.operands[0], loop.stores[0]
+        a, b = id(memory(source)), id(memory(target))
+        if (a == b or a in pinned or a in places or not uses.writers[a] or source.dtype is not target.dtype
+                or not whole(source) or not whole(target) or source.shape != target.shape):
+            continue
+        # Nobody may look at the source later, nor at the target before.
+        first = min(uses.writers[a])
+        if max(uses.readers[a]) > i or max(uses.writers[a]) > i or any(
+                j < i and j >= first for j in (*uses.readers[b], *uses.writers[b])) or (
+                b in pinned and any(j < i for j in uses.readers[b])):
+            continue
+        places[a] = source, target
+        kept[i] = Step("")
+    if not places:
+        return list(steps)
+
+    def moved(x: np.ndarray) -> np.ndarray:
+        chain = x
+        while id(memory(chain)) in places:
+            source, target = places[id(memory(chain))]
+            chain = shown(chain, source, target)
+        return chain
+
+    return [repointed(step, moved) for step in kept if step.name]
+
+
+def _shown(steps: Sequence[Step]) -> dict[int, tuple[int, int]]:
+    """The first and the last address of each memory that steps look at."""
+    found: dict[int, tuple[int, int]] = {}
+    for step in steps:
+        for x in (*step.looks_at(), *step.writes()):
+            low, high = _bounds(x)
+            first, last = found.get(id(memory(x)), (low, high))
+            found[id(memory(x))] = min(low, first), max(high, last)
+    return found
+
+
+def _bounds(x: np.ndarray) -> tuple[int, int]:
+    return (address(x), address(x) + x.nbytes) if x.flags.c_contiguous else byte_bounds(x)
+
+
+def shown(x: np.ndarray, source: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """What x shows of source's memory, of target's."""
+    offset = address(x) - address(source)
+    base = memory(target)
+    return np.ndarray(x.shape, x.dtype, in_bytes(base), address(target) - address(base) + offset, x.strides)
+
+
+def in_bytes(x: np.ndarray) -> np.ndarray:
+    """The memory of an array that owns it."""
+    if x.dtype is BYTE and x.ndim == 1:
+        return x
+    return (x if x.flags.c_contiguous else x.T).reshape(-1).view(np.uint8)
+
+
+def repointed(step: Step, moved: Callable[[np.ndarray], np.ndarray]) -> Step:
+    """The step on other arrays: moved(x) in place of each x. The same one, if none is moved."""
+    parts = step.call, step.alone, step.arguments, step.options, step.outputs, step.changes
+    call, alone, *others = new = [*[_call_on(c, moved) for c in parts[:2]], *[_with(v, moved) for v in parts[2:]]]
+    if _same(parts, new):
+        return step
+    made = Step(step.name, call, step.function, *others)
+    made.renew, made.line, made.alone = step.renew, step.line, alone
+    return made
+
+
+def _same(values: Iterable, others: Iterable) -> bool:
+    return all([a is b for a, b in zip(values, others, strict=True)])
+
+
+def _call_on(call: Any, moved: Callable) -> Any:
+    if isinstance(call, Loop):
+        return Loop(call.shape, _with(call.operands, moved), call.values,
+                    tuple([(i, moved(x)) for i, x in call.stores]))
+    if isinstance(call, Copy):
+        return Copy(moved(call.source), moved(call.target))
+    if isinstance(call, WithEpilogue):
+        return WithEpilogue(_call_on(call.call, moved), _call_on(call.loop, moved))
+    if isinstance(call, Call):
+        arguments = tuple([moved(x) if type(x) is np.ndarray else x if type(x) is int else _with(x, moved)
+                           for x in call.arguments])
+        return call if _same(arguments, call.arguments) else Call(call.kernel, call.beside, arguments)
+    return call
+
+
+def _with(value: Any, moved: Callable) -> Any:
+    """A value with other arrays in it; the very same if there are none. (A function inside `repointed` would be a
+    cycle, and keep the arena alive.)"""
+    kind = type(value)
+    if kind is np.ndarray:
+        return moved(value)
+    if kind is tuple or kind is list:
+        new = [_with(v, moved) for v in value]
+        return value if _same(value, new) else kind(new)
+    if kind is Table:
+        rows = [tuple([x if x is None else moved(x) for x in row]) for row in value.rows]
+        return value if all(map(_same, rows, value.rows)) else Table(rows)
+    if kind is dict:
+        others = {k: _with(v, moved) for k, v in value.items()}
+        return value if _same(value.values(), others.values()) else others
+    return moved(value) if isinstance(value, np.ndarray) else value
+
+
+# Loops ----------------------------------------------------------------------------------------------------------------
+
+
+def joined(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
+    """The steps, with loops over the same places done as one where one reads what the other writes or reads."""
+    made: list[Step | None] = list(steps)
+    uses = Uses(steps)
+    reads, writes, parts = uses.reads, uses.writes, [{i} for i in range(len(steps))]  # of which steps each is made
+
+    def few(loop: Loop, own: set[int]) -> bool:
+        """Whether a loop made of some steps has few arrays, less those that nobody else reads."""
+        seen = [x for x in loop.writes() if id(memory(x)) in pinned or not own.issuperset(uses.readers[id(memory(x))])]
+        return len(loop.operands) + len(seen) <= _LONGEST
+
+    for i, step in enumerate(steps):
+        if not isinstance(step.call, Loop):
+            continue
+        for j in range(i - 1, max(-1, i - REACH), -1):
+            other = made[j]
+            if other is None:
+                continue
+            related = writes[j] & reads[i] or reads[j] & reads[i]
+            if related and isinstance(other.call, Loop) and other.call.shape == step.call.shape:
+                both = _one(other.call, step.call)
+                if both is not None and few(both, parts[i] | parts[j]):
+                    parts[j] |= parts[i]
+                    made[j], made[i] = Step(f"{other.name}, {step.name}", call=both), None
+                    reads[j], writes[j] = reads[j] | reads[i], writes[j] | writes[i]
+                    break
+            if writes[j] & reads[i] or writes[j] & writes[i] or reads[j] & writes[i]:
+                break
+    return _without_unread([step for step in made if step is not None], pinned)
+
+
+def _one(first: Loop, second: Loop) -> Loop | None:
+    """Both in one loop, the second after the first at each place; None if they cannot be."""
+    stored = {_view(x): i for i, x in first.stores}
+    loaded = {_view(first.operands[v.arguments[0]]): i for i, v in enumerate(first.values) if v.make == "load"}
+    if _cross(first.writes(), second.operands) or _cross(second.writes(), [*first.operands, *first.writes()]):
+        return None
+    operands, values = list(first.operands), list(first.values)
+    number: list[int] = []  # of each of the second's values among those of both
+    for v in second.values:
+        if v.make == "load":
+            x = second.operands[v.arguments[0]]
+            known = stored.get(_view(x), loaded.get(_view(x)))
+            if known is None:
+                operands.append(x)
+                values.append(Value("load", (len(operands) - 1,), v.dtype))
+                known = len(values) - 1
+        else:
+            arguments = v.arguments if v.make == "number" else tuple([number[k] for k in v.arguments])
+            values.append(Value(v.make, arguments, v.dtype))
+            known = len(values) - 1
+        number.append(known)
+    replaced = {_view(x) for _, x in second.stores}
+    stores = [(i, x) for i, x in first.stores if _view(x) not in replaced]
+    return Loop(first.shape, tuple(operands), tuple(values),
+                (*stores, *[(number[i], x) for i, x in second.stores]))
+
+
+def _cross(written: Sequence[np.ndarray], others: Sequence[np.ndarray]) -> bool:
+    """Whether one of some arrays has numbers in common with one of others, which are elsewhere in the loop."""
+    for x in written:
+        for y in others:
+            if memory(x) is memory(y) and _view(x) != _view(y):
+                try:
+                    if np.shares_memory(x, y, max_work=_HARD):  # type: ignore[arg-type]
+                        return True
+                except np.exceptions.TooHardError:
+                    return True
+    return False
+
+
+def _view(x: np.ndarray) -> tuple:
+    return *place(x), x.dtype
+
+
+def _without_unread(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
+    """The steps, without stores of loops to memory that nobody reads."""
+    read = {key for step in steps for key in step.uses()[0]}
+    made = []
+    for step in steps:
+        loop = step.call
+        if isinstance(loop, Loop):
+            stores = tuple([(i, x) for i, x in loop.stores if id(memory(x)) in pinned or id(memory(x)) in read])
+            if not stores:
+                continue
+            if len(stores) < len(loop.stores):
+                step = Step(step.name, call=loop._replace(stores=stores))
+        made.append(step)
+    return made
+
+
+# Memory ---------------------------------------------------------------------------------------------------------------
+
+
+def placed(steps: Sequence[Step], pinned: set[int]) -> tuple[list[Step], np.ndarray]:
+    """The steps, with all memory that is not pinned in one arena; and the arena."""
+    uses, time, now = Uses(steps), [], -1
+    buffers: dict[int, np.ndarray] = {}
+    for step in steps:  # calls beside one another happen at the same time
+        now += not getattr(step.call, "beside", 0)
+        time.append(now)
+    for step in steps:
+        for memories in step.uses():
+            buffers.update(memories)
+    lives: list[tuple[int, int, int, np.ndarray]] = []
+    for key, m in buffers.items():
+        if key not in pinned and uses.writers[key] and m.nbytes:
+            used = [time[i] for i in (*uses.readers[key], *uses.writers[key])]
+            lives.append((min(used), max(used), key, m))
+    lives.sort(key=lambda life: life[0])
+    offsets, size = _offsets([(begin, end, m.nbytes + address(m) % LINE) for begin, end, _, m in lives])
+    give_back(size)
+    whole = pages(size + LINE)
+    start = -address(whole) % LINE
+    place = {key: (m, start + offset + address(m) % LINE) for offset, (_, _, key, m) in zip(
+        offsets, lives, strict=True)}
+
+    def moved(x: np.ndarray) -> np.ndarray:
+        found = place.get(id(memory(x)))
+        if found is None:
+            return x
+        m, offset = found
+        return np.ndarray(x.shape, x.dtype, whole, offset + address(x) - address(m), x.strides)
+
+    return [repointed(step, moved) for step in steps], whole
+
+
+def _offsets(lives: Iterable[tuple[int, int, int]]) -> tuple[list[int], int]:
+    """Where to put blocks, given as (begin, end, bytes) by their beginnings: each into the smallest gap."""
+    free: list[tuple[int, int]] = []  # gaps, as (offset, bytes), by offset
+    taken: list[tuple[int, int, int]] = []  # blocks, as (end, offset, bytes), by end
+    offsets, size = [], 0
+    for begin, end, count in lives:
+        count = -(-count // LINE) * LINE
+        while taken and taken[0][0] < begin:
+            _, offset, n = taken.pop(0)
+            insort(free, (offset, n))
+            _merge(free, offset)
+        fits = [gap for gap in free if gap[1] >= count]
+        if fits:
+            gap = min(fits, key=lambda gap: gap[1])
+            free.remove(gap)
+            offset = gap[0]
+            if gap[1] > count:
+                insort(free, (offset + count, gap[1] - count))
+        elif free and free[-1][0] + free[-1][1] == size:  # the last gap, made longer
+            offset, _ = free.pop()
+            size = offset + count
+        else:
+            offset, size = size, size + count
+        insort(taken, (end, offset, count))
+        offsets.append(offset)
+    return offsets, size
+
+
+def _merge(free: list[tuple[int, int]], offset: int) -> None:
+    """Join the gap at an offset with its neighbours."""
+    i = next(i for i, gap in enumerate(free) if gap[0] == offset)
+    if i + 1 < len(free) and sum(free[i]) == free[i + 1][0]:
+        free[i] = free[i][0], free[i][1] + free.pop(i + 1)[1]
+    if i and sum(free[i - 1]) == free[i][0]:
+        free[i - 1] = free[i - 1][0], free[i - 1][1] + free.pop(i)[1]

@@ -1,0 +1,66 @@
+"""Zeros that need not be written, since parts of other numbers take their places: gradients of what `split` gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..kernels.loops import Loop, Value, place
+from ..kernels.views import address
+from .instructions import Step, memory
+from .plan import Uses
+
+_MOST = 2**22  # numbers of an array of zeros, whose places are counted one by one
+
+
+def without_zeros(steps: Sequence[Step]) -> list[Step]:
+    """The steps, in which what is added to zeros that were just written is written in their place; and without those
+    zeros that are all written over."""
+    zeros = [i for i, step in enumerate(steps) if isinstance(step.call, Loop) and _is_zero(step.call)]
+    if not zeros:
+        return list(steps)
+    made: list[Step | None] = list(steps)
+    uses = Uses(steps)
+    for i in zeros:
+        (_, out), = steps[i].call.stores
+        key, taken = id(memory(out)), np.zeros(out.size, bool)
+        for j in sorted({*uses.readers[key], *uses.writers[key]}):
+            if j > i:
+                loop = None if made[j] is None else _beside_others(made[j].call, out, taken)  # type: ignore[union-attr]
+                if loop is None:
+                    break
+                made[j] = Step(steps[j].name, call=loop)
+        if taken.all():
+            made[i] = None
+    return [step for step in made if step is not None]
+
+
+def _is_zero(loop: Loop) -> bool:
+    """Whether a loop writes zeros to all of an array that owns its memory, or is alone in it."""
+    (value, *others), (_, out) = loop.values, loop.stores[0]
+    return (not others and value.make == "number" and value.arguments[0] == 0 and out.flags.c_contiguous
+            and out.nbytes == memory(out).nbytes and out.size <= _MOST)
+
+
+def _beside_others(loop: object, out: np.ndarray, taken: np.ndarray) -> Loop | None:
+    """A loop that writes to places of `out` that are not taken yet, which then are, with 0 for what it reads there;
+    None for all else that looks at `out`."""
+    if not isinstance(loop, Loop) or len(loop.stores) != 1:
+        return None
+    (stored, target), = loop.stores
+    own = [memory(x) is memory(out) for x in loop.operands]
+    if memory(target) is not memory(out) or any([
+            mine and (place(x) != place(target) or x.dtype != out.dtype)
+            for x, mine in zip(loop.operands, own, strict=True)]):
+        return None
+    places = np.ndarray(target.shape, bool, taken, (address(target) - address(out)) // out.itemsize,
+                        tuple([s // out.itemsize for s in target.strides]))
+    if target.dtype != out.dtype or places.any():
+        return None
+    places[...] = True
+    number = np.cumsum([not mine for mine in own]) - 1  # of each operand among those that are left
+    values = tuple([v if v.make != "load" else Value("number", (0.0,), v.dtype) if own[v.arguments[0]]
+                    else Value("load", (int(number[v.arguments[0]]),), v.dtype) for v in loop.values])
+    operands = tuple([x for x, mine in zip(loop.operands, own, strict=True) if not mine])
+    return Loop(loop.shape, operands, values, ((stored, target),))

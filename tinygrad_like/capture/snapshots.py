@@ -1,0 +1,163 @@
+"""What lasts from call to call, as it was at some moment: what a proof begins from, and is compared with."""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..random import generator, get_rng_state, set_rng_state
+from .bindings import Places
+from .guards import Watch
+from .recorder import Tape
+
+if TYPE_CHECKING:
+    from .arguments import Arguments
+
+_LARGE, _MUCH = 2**24, 2**26  # bytes from which on copies lie in a file; and that a step makes
+_ROUNDING = 1e-3  # of one step, in which sums of numbers that nearly cancel may be scaled up, as Adam does
+
+
+class Copies:
+    """Copies of arrays; large ones lie in a file without a name, so that a proof takes no more memory than a step.
+
+    beside: how many bytes the step makes. If they are many, its time is long beside that of a file, and all lie in one.
+
+    Iterating gives each array as it is now, and its copy.
+    """
+
+    def __init__(self, arrays: Iterable[np.ndarray], beside: int | None = None):
+        self.arrays = list(arrays)
+        self.copies: list[np.ndarray] = []
+        self.file: IO[bytes] | None = None
+        if sum(x.nbytes for x in self.arrays) >= _LARGE or (beside or 0) >= _MUCH:
+            with suppress(OSError):  # no folder to write to, or no room in it
+                self.file = tempfile.TemporaryFile()  # noqa: SIM115
+                for x in self.arrays:
+                    np.ascontiguousarray(x).tofile(self.file)
+                return
+        self._close()
+        self.copies = [x.copy() for x in self.arrays]
+
+    def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        if self.file is None:
+            yield from zip(self.arrays, self.copies, strict=True)
+            return
+        self.file.seek(0)
+        for x in self.arrays:
+            yield x, np.fromfile(self.file, x.dtype, x.size).reshape(x.shape)
+
+    def restore(self) -> None:
+        for x, values in self:
+            x[...] = values
+
+    def _close(self) -> None:
+        if self.file is not None:
+            self.file.close()
+            self.file = None
+
+    __del__ = _close
+
+
+class Random:
+    """The states of the generators that a tape draws from, as they are now; in a `with` block, to be put back."""
+
+    def __init__(self, tape: Tape):
+        generators = generator, *[g for g, _ in tape.generators.values()]
+        self.states = [(g, pickle.dumps(g.bit_generator.state)) for g in generators]
+
+    def same(self) -> bool:
+        return all([pickle.dumps(g.bit_generator.state) == state for g, state in self.states])
+
+    def restore(self, *error: Any) -> None:
+        for g, state in self.states:
+            g.bit_generator.state = pickle.loads(state)
+
+    def __enter__(self) -> None:
+        pass
+
+    __exit__ = restore
+
+
+class Saved:
+    """All that lasts from call to call and that a tape changes, as it is now."""
+
+    def __init__(self, tape: Tape, beside: int | None = None):
+        state = tape.state()
+        self.inputs: list[tuple[np.ndarray, np.ndarray]] = []  # that a call changes, and what was in them before
+        self.keys, self.arrays = state.keys(), Copies(state.values(), beside)
+        self.gradients: dict[int, np.ndarray] = {key: leaf.grad._data.copy() for key, (leaf, _) in
+                                                 tape.accumulated.items() if leaf.grad is not None}
+        self.random = Random(tape)
+        objects = [u.optimizer for u in tape.updates]
+        objects += [*tape.holders, *[getattr(step.function, "__self__", None) for step in tape.steps]]
+        holders = [*[o.__dict__ for o in objects if hasattr(o, "__dict__")], *tape.scheduled.values()]
+        holders += [state for u in tape.updates for _, state, _ in u.before]
+        self.states = [(state, {k: v.copy() for k, v in state.items() if isinstance(v, np.ndarray)})
+                       for u in tape.updates for _, state, _ in u.by_formula]
+        self.numbers = [(d, {k: v for k, v in d.items() if type(v) in (int, float, tuple)}) for d in holders]
+
+    def covers(self, tape: Tape, arguments: Arguments) -> bool:
+        """Whether all that a tape changes was saved, here or, of what the call was given, by its arguments."""
+        self.inputs, self.gradients = arguments.changed, self.gradients | arguments.gradients
+        return not (tape.state().keys() - self.keys or tape.accumulated.keys() - self.gradients.keys())
+
+    def restore(self) -> None:
+        self.arrays.restore()
+        for x, values in self.inputs:
+            x[...] = values
+        for state, arrays in self.states:
+            for name, values in arrays.items():
+                state[name][...] = values
+        for holder, numbers in self.numbers:
+            holder.update(numbers)
+        self.random.restore()
+
+    def differ(self, rounded: bool) -> str:
+        """The first thing that is not as it was, or nothing."""
+        for x, values in self.arrays:
+            if differ(x, values, rounded):
+                return f"an array of shape {x.shape} that lasts from call to call"
+        for state, arrays in self.states:
+            for name, values in arrays.items():
+                if differ(state[name], values, rounded):
+                    return f"{name} of an optimizer"
+        for holder, numbers in self.numbers:
+            for name, value in numbers.items():
+                if (not rounded or type(value) is int) and repr(holder.get(name)) != repr(value):  # NaN equals itself
+                    return f"the number {name}"
+        return "" if self.random.same() else "the state of the random numbers"
+
+
+class Undo:
+    """What there is before a call that may be begun anew: random numbers, variables, numbers of untrained Tensors."""
+
+    def __init__(self, watch: Watch, places: Places):
+        self.watch, self.places, self.state = watch, places, get_rng_state()
+        self.copies = [(t, t._data.copy()) for t in watch.all_tensors() if not t.requires_grad]
+
+    def __call__(self, tape: Tape) -> None:
+        set_rng_state(self.state)
+        for own, state in tape.generators.values():
+            own.bit_generator.state = state
+        for t, values in self.copies:
+            t._data[...] = values
+        self.places.put((None, self.places.values))
+        self.watch.put_back()
+
+
+def differ(x: np.ndarray, y: np.ndarray, rounded: bool) -> bool:
+    """Whether two arrays hold other bits; if rounded, numbers that are further apart than rounding explains.
+
+    NaN is NaN: of two that meet in a sum, the processor takes the first, and compilers exchange them.
+    """
+    if not rounded or x.dtype.kind != "f":
+        bits = f"i{x.itemsize}"
+        same = x.view(bits) == y.view(bits)
+        return not (same.all() or (x.dtype.kind == "f" and (same | np.isnan(x) & np.isnan(y)).all()))
+    most = np.abs(y[np.isfinite(y)]).max(initial=0)
+    return not np.allclose(x, y, rtol=_ROUNDING, atol=_ROUNDING * float(most), equal_nan=True)

@@ -1,0 +1,268 @@
+"""PyTorch's custom ops, `autograd.Function`: a class with a forward and a backward, as other programs define them.
+
+    class Square(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return 2 * x * g
+
+    y = Square.apply(x)
+
+A call records one node, whose rule is `backward`; of several outputs each has a node of its own above it. An op of ours
+is declared with `@primitive`, where the names in a rule say what is saved (see `primitive.py`).
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..core.dispatch import Scattered
+from ..core.graph import Node, freed, mode, setting, tick
+from ..core.tensor import Tensor, wrap
+from ..dtypes import FLOATS, get_default_dtype
+
+
+class Context:
+    """`ctx`, which a Function's forward and backward share. Attributes may be set on it.
+
+    needs_input_grad: for each argument of `apply`, whether a gradient is wanted.
+    """
+
+    _given: tuple = ()  # what forward has saved
+    _fixed: tuple = ()  # outputs that no gradient flows through
+    _zeros = True  # whether backward gets zeros, not None, for an output that was not used
+    _outputs: tuple = ()  # shape, dtype and whether it is differentiable, of each output
+    _saved: tuple = ()
+
+    def __init__(self, needs_input_grad: tuple[bool, ...]):
+        self.needs_input_grad = needs_input_grad
+        self._node: Any = None  # the call's, weakly, since it keeps this
+        self._parts: dict[int, Any] = {}
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keep inputs, outputs or other Tensors for backward, where `ctx.saved_tensors` has them."""
+        for x in tensors:
+            if x is not None and not isinstance(x, Tensor):
+                raise TypeError(f"save_for_backward: takes Tensors and None, got {type(x).__name__}; "
+                                "keep anything else as an attribute, ctx.name = value")
+        self._given = tensors
+
+    def mark_non_differentiable(self, *outputs: Tensor) -> None:
+        """No gradient flows through these outputs. For those that are not floating point, this is so anyway."""
+        self._fixed = outputs
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether backward gets zeros, in place of None, for an output that the loss does not depend on."""
+        self._zeros = value
+
+    def mark_dirty(self, *inputs: Tensor) -> None:
+        raise NotImplementedError("mark_dirty: a Function must not change its inputs in place; compute a new Tensor, "
+                                  "as x + 1 in place of x += 1, and return that")
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        """What `save_for_backward` was given. Raises RuntimeError if one was changed in place since."""
+        if not self._saved:  # while forward still runs, or nothing is recorded
+            return self._given
+        return tuple([None if x is None else x() for x in self._saved])
+
+    saved_variables = saved_tensors
+
+    def _made(self, i: int) -> Node:
+        """The node of output i: that of the call, if there is but one; else one above it, of which there may be more
+        than one in the course of time."""
+        node = self._node()
+        if len(self._outputs) == 1:
+            return node
+        part = self._parts[i]() if i in self._parts else None
+        if part is None:
+            part = _node(Part(node.op.name, i), [node], None, self._outputs[i])
+            self._parts[i] = weakref.ref(part)
+        return part
+
+    def _keep(self, x: Tensor, name: str, args: tuple, outputs: tuple, results: list) -> Callable[[], Tensor]:
+        """A function that gives a saved Tensor: of an output another one with its node, which is not kept, as it would
+        keep this."""
+        i = next((i for i, y in enumerate(outputs) if y is x and y is not results[i]), -1)
+        output = i >= 0 and not any(x is a for a in args)
+        version = (results[i] if output else x).shared_version()
+        array, order, given = x._data, self._node().order, None if output else x
+
+        def saved() -> Tensor:
+            if version[0] > order or given is not None and given._data is not array:
+                raise RuntimeError(f"backward: a Tensor of shape {array.shape} was changed in place after {name} saved "
+                                   "it; change it after backward, or compute from a clone()")
+            if given is not None:
+                return given
+            out = wrap(array)
+            if mode.recording:
+                out.node, out.requires_grad = self._made(i), True
+            return out
+
+        return saved
+
+
+class Function:
+    """The base of custom ops: a subclass defines static `forward(ctx, *args)` and `backward(ctx, *grad_outputs)`.
+
+    forward computes with nothing recorded, and gives a Tensor or a tuple; `forward(*args)` with
+    `setup_context(ctx, inputs, output)` is understood too. backward gets one cotangent for each output, and gives one
+    gradient for each argument of forward, None where there is none. It is recorded if create_graph=True asks for that,
+    so for a second derivative it must be made of ops.
+
+    Raises, in backward, RuntimeError for a wrong number of gradients, and TypeError or ValueError for one that is no
+    Tensor or does not fit the shape of its input.
+    """
+
+    @staticmethod
+    def forward(*args: Any, **options: Any) -> Any:
+        raise NotImplementedError("Function: a subclass must define a static forward(ctx, ...)")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
+        raise NotImplementedError("Function: a subclass may define a static setup_context(ctx, inputs, output)")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        raise NotImplementedError("Function: a subclass must define a static backward(ctx, ...)")
+
+    def __call__(self, *args: Any) -> Any:
+        raise TypeError(f"{type(self).__name__}: call {type(self).__name__}.apply(...), without making an object")
+
+    @classmethod
+    def apply(cls, *args: Any) -> Any:
+        """The outputs of forward, with a node that has backward as its rule if an argument requires grad."""
+        parents = [(x.node or x) if isinstance(x, Tensor) and x.requires_grad and mode.recording else None
+                   for x in args]
+        ctx = Context(tuple([p is not None for p in parents]))
+        with setting("recording", False):
+            if cls.setup_context is Function.setup_context:
+                made = cls.forward(ctx, *args)
+            else:
+                made = cls.forward(*args)
+                cls.setup_context(ctx, args, made)
+        outputs = made if isinstance(made, tuple) else (made,)
+        if isinstance(made, list):
+            raise TypeError(f"{cls.__name__}.forward: must give a Tensor or a tuple of them, got a list")
+        if not any(ctx.needs_input_grad):
+            return made
+        fixed = {id(x) for x in ctx._fixed}
+        ctx._outputs = tuple([(y.shape, y.dtype, y.dtype.kind in FLOATS and id(y) not in fixed)
+                              if isinstance(y, Tensor) else ((), None, False) for y in outputs])
+        node = _node(_Call(cls), parents, ctx, ctx._outputs[0])
+        ctx._node = weakref.ref(node)
+        results = [_recorded(y, ctx._made(i), sum(y is x for x in (*args, *outputs)) > 1) if ctx._outputs[i][2] else y
+                   for i, y in enumerate(outputs)]
+        ctx._saved = tuple([None if x is None else ctx._keep(x, cls.__name__, args, outputs, results)
+                            for x in ctx._given])
+        return tuple(results) if isinstance(made, tuple) else results[0]
+
+
+def _node(op: Any, parents: list, saved: Any, like: tuple) -> Node:
+    node = Node()
+    node.op, node.parents, node.saved, node.extra = op, parents, saved, None
+    node.order, (node.shape, node.dtype, _) = tick(), like
+    return node
+
+
+def _recorded(y: Tensor, node: Node, shared: bool) -> Tensor:
+    """y with this node: another Tensor, so that what forward keeps does not keep its node."""
+    out = wrap(y._data)
+    out.node, out.requires_grad = node, True
+    base = y._data if y._data.base is None else y._data.base
+    if shared or y.version is not None or base is not y._data:  # an input, a view of one, or an output twice
+        node.details().version = y.shared_version()
+        y.shared_version().show(out)
+    return out
+
+
+class _Bundle(dict):
+    """The cotangents of a node with several outputs: number of the output -> its cotangent."""
+
+    shape, dtype = (), None
+
+    def __add__(self, other: _Bundle) -> _Bundle:
+        total = _Bundle(self)
+        for i, c in other.items():
+            total[i] = ops.cotangents.plus(total[i], c, False) if i in total else c
+        return total
+
+
+class Part:
+    """The op of one of several outputs: it hands its cotangent on to the node of the call."""
+
+    fresh = saves = False
+
+    def __init__(self, name: str, i: int):
+        self.name, self.i = name, i
+
+    def pull(self, node: Node, g: Any, parents: list) -> list:
+        return [_Bundle({self.i: g})]
+
+
+class _Call:
+    """The op of a call's node, whose rule is the class's backward."""
+
+    fresh, saves = False, True
+
+    def __init__(self, function: type[Function]):
+        self.function, self.name = function, function.__name__
+
+    def pull(self, node: Node, g: Any, parents: list) -> list:
+        ctx = node.saved
+        if ctx is None:  # by another thread, since the walk came here
+            raise freed(node)
+        bundle = g if type(g) is _Bundle else {next(i for i, y in enumerate(ctx._outputs) if y[2]): g}
+        given = [self._cotangent(bundle.get(i), y, ctx._zeros) for i, y in enumerate(ctx._outputs)]
+        found = self.function.backward(ctx, *given)
+        found = tuple(found) if isinstance(found, tuple | list) else (found,)
+        n = len(parents)
+        if len(found) < n or any(c is not None for c in found[n:]):
+            raise RuntimeError(f"{self.name}.backward: gave {len(found)} gradients, but forward takes {n} arguments; "
+                               "give one for each of them, None for what has no gradient")
+        cotangents = [None if p is None or c is None else self._fitted(c, p, i)
+                      for i, (c, p) in enumerate(zip(found[:n], parents, strict=True))]
+        tensors = mode.recording or mode.listener is not None and mode.listener.on_tensors
+        return cotangents if tensors else [None if c is None else c._data for c in cotangents]
+
+    def _cotangent(self, g: Any, output: tuple, zeros: bool) -> Tensor | None:
+        shape, dtype, _ = output
+        if g is None:
+            return wrap(np.zeros(shape, get_default_dtype() if dtype is None else dtype)) if zeros else None
+        g = g.written() if type(g) is Scattered else g
+        return g if isinstance(g, Tensor) else wrap(g)
+
+    def _fitted(self, c: Any, parent: Any, i: int) -> Tensor:
+        """A gradient in the shape and dtype of its argument; what was broadcast is summed."""
+        who = f"{self.name}.backward: the gradient of argument {i}"
+        if not isinstance(c, Tensor):
+            raise TypeError(f"{who} is no Tensor, but {type(c).__name__}")
+        if c.shape != parent.shape:
+            summed = ops.reduce.summed_to(c, parent.shape)
+            if summed is None:
+                raise ValueError(f"{who} has shape {c.shape}, but the argument {parent.shape}")
+            c = summed
+        return c if c.dtype is parent.dtype else ops.cast(c, dtype=parent.dtype)
+
+
+def once_differentiable(backward: Callable) -> Callable:
+    """Mark a Function's backward that computes with arrays: to differentiate what it gave is an error."""
+    @functools.wraps(backward)
+    def call(ctx: Any, *grad_outputs: Any) -> Any:
+        if mode.recording:
+            raise RuntimeError("backward: a Function marked once_differentiable has no second derivative; call "
+                               "without create_graph=True, or write its backward in ops")
+        return backward(ctx, *grad_outputs)
+
+    return call

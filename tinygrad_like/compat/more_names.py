@@ -1,0 +1,126 @@
+"""Methods of PyTorch's Tensors that are made of several ops, besides those in `names.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from mmap import mmap
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .. import ops
+from ..core.graph import Handle, mode
+from ..core.tensor import fills
+from ..errors import named
+from ..methods import view_aliases as aliases
+from ..methods.of_ops import part_of_tensor
+
+
+class MinMax(NamedTuple):
+    """What `x.aminmax()` gives."""
+
+    min: Any
+    max: Any
+
+
+@part_of_tensor
+class MoreNames:
+    """The part of Tensor that is there for habits of PyTorch's users."""
+
+    if TYPE_CHECKING:
+        shape: tuple[int, ...]
+        ndim: int
+        dtype: np.dtype
+        requires_grad: bool
+        node: Any
+        _after: list[Callable] | None
+        _data: np.ndarray
+
+    def equal(self, other):
+        """Whether both have the same shape and the same elements, one answer for all."""
+        return self.shape == other.shape and bool(ops.all(ops.eq(self, other)))
+
+    def aminmax(self, axis=None, keepdim=False):
+        """The smallest and the largest along an axis, or of all, as the pair (min, max)."""
+        return MinMax(ops.min(self, axis=axis, keepdim=keepdim), ops.max(self, axis=axis, keepdim=keepdim))
+
+    def as_strided(self, size, stride, storage_offset=None):
+        """A copy of the numbers that stand `stride` apart in memory along each axis: out[i, j] is number
+        storage_offset + i stride[0] + j stride[1] of the memory of this Tensor. Of a Tensor that shows a part of other
+        memory, which must be one piece, they are counted from its first. The copy cannot be changed in place.
+
+        Raises ValueError for numbers that this Tensor does not have.
+        """
+        size, stride, offset, data = tuple(size), tuple(stride), storage_offset or 0, self._data
+        root, axes = _root(data), aliases._axes(data)
+        if len(size) != len(stride) or min((*size, *stride, offset), default=0) < 0:
+            raise ValueError(f"as_strided: size {size} and stride {stride} must be as many numbers >= 0 for each, and "
+                             f"storage_offset={offset} one")
+        if not data.transpose(axes).flags.c_contiguous:
+            raise ValueError(f"as_strided: the numbers of this Tensor of shape {self.shape} do not lie one after the "
+                             "other; take its contiguous()")
+        if storage_offset is not None and not fills(data) and aliases._position(data, root):
+            raise ValueError("as_strided: this Tensor shows a part of other memory, where PyTorch would count "
+                             "storage_offset from the beginning of that; leave it out, or take its clone()")
+        last = offset + sum([(n - 1) * step for n, step in zip(size, stride, strict=True)])
+        if 0 not in size and last >= data.size:
+            raise ValueError(f"as_strided: size {size}, stride {stride} and storage_offset={offset} reach number "
+                             f"{last}, but this Tensor has {data.size}")
+        y = ops.take(aliases._row(self, axes), index=(aliases._numbers(offset, 1, size, stride),))
+        if mode.listener is None:
+            y._data.flags.writeable = False  # in PyTorch a change of it would be one of this Tensor
+        return y
+
+    def storage_offset(self):
+        """How many elements after the beginning of its memory, which it may show a part of, the first one lies."""
+        return 0 if fills(self._data) else aliases._position(self._data, _root(self._data)) // self._data.itemsize
+
+    def data_ptr(self):
+        """The address of the first element, a number."""
+        return self._data.__array_interface__["data"][0]
+
+    def is_shared(self):
+        """Whether `share_memory_` has moved it to memory that forked processes share."""
+        held = _root(self._data).base
+        return isinstance(held.obj if isinstance(held, memoryview) else held, mmap)
+
+    def index_reduce(self, axis, index, source, reduce, include_self=True):
+        """This Tensor with slices of source reduced into those that index names along the axis, see `scatter_reduce`.
+
+        reduce: "prod", "mean", "amax" or "amin". source: of this shape, but along the axis as long as the index.
+        """
+        if not self.ndim:
+            row = ops.reshape(self, shape=(1,)).index_reduce(axis, index, source.reshape(-1), reduce, include_self)
+            return ops.reshape(row, shape=())
+        axis = ops.axes.one_axis("index_reduce", axis, self.ndim)
+        if reduce not in ("prod", "mean", "amax", "amin"):
+            raise ValueError(f"index_reduce: reduce must be one of prod, mean, amax, amin, got {reduce!r}")
+        fits = (*self.shape[:axis], *index.shape, *self.shape[axis + 1:])
+        if index.ndim != 1 or index.dtype.kind not in "iu" or source.shape != fits:
+            raise ValueError(f"index_reduce: along axis {axis} of shape {self.shape}, an index of integers of one axis "
+                             f"takes a source of its length there, got {index.dtype} {index.shape} and {source.shape}")
+        index = ops.expand(ops.reshape(index, shape=(-1, *[1] * (self.ndim - axis - 1))), shape=fits)
+        return ops.scatter_reduce(self, index, source, axis=axis, reduce=reduce, include_self=include_self)
+
+    def register_post_accumulate_grad_hook(self, hook):
+        """Call `hook(x)` whenever backward has added to the `.grad` of this leaf; a handle, to remove it, is returned.
+
+        Raises RuntimeError for a Tensor that is no leaf which requires grad.
+        """
+        if not self.requires_grad or self.node is not None:
+            raise RuntimeError("register_post_accumulate_grad_hook: takes a leaf that requires grad; for others there "
+                               "is register_hook")
+        hooks = self._after = self._after or []
+        hooks.append(hook)
+        return Handle(hooks, hook)
+
+
+def _root(array: np.ndarray) -> np.ndarray:
+    """The array that the memory was made for."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+for _name in ("equal", "aminmax", "as_strided", "index_reduce"):
+    setattr(MoreNames, _name, named(vars(MoreNames)[_name], _name))

@@ -1,0 +1,450 @@
+"""The names that methods of Tensor and functions of the package have in PyTorch, NumPy and tinygrad besides ours."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from importlib import import_module
+from types import FunctionType, SimpleNamespace
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+import tinygrad_like.core.tensor as tensor  # `from . import tensor` may give the function
+
+from .. import ops
+from ..dtypes import FLOAT32, FLOAT64, bfloat16, finfo, promote_types
+from ..errors import named
+from ..methods import creation
+from ..methods.in_place import InPlace
+from ..methods.of_ops import Methods, part_of_tensor, plain_shape
+from ..random import MANY, Generator, of, sampled
+from ..transforms.several_outputs import joined
+from ..transforms.switches import no_grad, set_grad_enabled
+from .keyword_aliases import MEMORY_FORMATS, device, renamed, wanted_dtype
+from .more_names import MoreNames
+from .numpy_functions import norm
+
+if TYPE_CHECKING:
+    from ..core.tensor import Tensor
+
+# Methods --------------------------------------------------------------------------------------------------------------
+
+
+class Count(int):
+    """The number of elements, `x.size` as in NumPy; and `x.size()`, the shape, `x.size(dim)` as in PyTorch."""
+
+    shape: tuple[int, ...]
+
+    def __new__(cls, x: np.ndarray) -> Count:
+        count = super().__new__(cls, x.size)
+        count.shape = x.shape
+        return count
+
+    def __call__(self, dim: int | None = None) -> Any:
+        return self.shape if dim is None else self.shape[ops.axes.one_axis("size", dim, len(self.shape))]
+
+    def __reduce__(self) -> tuple:
+        return int, (int(self),)
+
+
+def _of(x: Tensor, make: Callable) -> Callable:
+    """`make`, but of the dtype of x."""
+    return lambda *size, **options: make(*size, **{"dtype": x.dtype, **options})
+
+
+@part_of_tensor
+class Names:
+    """The part of Tensor that is there for habits: names that PyTorch, NumPy or tinygrad have besides ours."""
+
+    if TYPE_CHECKING:
+        shape: tuple[int, ...]
+        ndim: int
+        dtype: np.dtype
+        _data: np.ndarray
+
+    size = property(lambda self: Count(self._data), doc=Count.__doc__)
+    device = property(lambda self: device(), doc="Where it is: always the CPU.")
+    is_cuda = False
+    def dim(self): return self.ndim
+    def nelement(self): return self._data.size
+    def element_size(self): return self._data.itemsize
+    def ndimension(self): return self._data.ndim
+    def stride(self, axis=None):
+        strides = tuple([step // self._data.itemsize for step in self._data.strides])
+        return strides if axis is None else strides[ops.axes.one_axis("stride", axis, self.ndim)]
+    def is_contiguous(self): return self._data.flags.c_contiguous
+    def pin_memory(self): return self
+    def cpu(self): return self
+    def conj(self): return self
+    conj_physical = resolve_conj = resolve_neg = conj
+    real = property(conj, doc="The Tensor itself: its elements are real.")
+    def is_complex(self): return False
+    def to(self, *wanted, **others):
+        """This Tensor with the dtype that is named, if any, or that of a Tensor; a device may be named too."""
+        dtype = wanted_dtype("to", *wanted, **others)
+        return self if dtype is None or dtype is self.dtype else ops.cast(self, dtype=dtype)
+    def type(self, dtype=None): return str(self.dtype) if dtype is None else self.to(dtype)
+    def type_as(self, other): return self.to(other.dtype)
+
+    def max(self, *place, axis=None, keepdim=False, **others):
+        if place or others:
+            return _extremum(ops.max, ops.maximum, self, place, axis, keepdim, others)
+        return ops.max(self, axis=axis, keepdim=keepdim)
+    def min(self, *place, axis=None, keepdim=False, **others):
+        if place or others:
+            return _extremum(ops.min, ops.minimum, self, place, axis, keepdim, others)
+        return ops.min(self, axis=axis, keepdim=keepdim)
+    def amax(self, axis=None, keepdim=False): return ops.max(self, axis=axis, keepdim=keepdim)
+    def amin(self, axis=None, keepdim=False): return ops.min(self, axis=axis, keepdim=keepdim)
+    def norm(self, p=2.0, axis=None, keepdim=False): return norm(self, p, axis, keepdim)
+    def __eq__(self, other): return False if other is None else ops.eq(self, other)
+    def __ne__(self, other): return True if other is None else ops.ne(self, other)
+    gt, ge, lt, le = Methods.__gt__, Methods.__ge__, Methods.__lt__, Methods.__le__
+    multiply, divide, negative, absolute = Methods.mul, Methods.div, Methods.neg, Methods.abs
+    greater, greater_equal, less, less_equal, not_equal = gt, ge, lt, le, Methods.ne
+    def logical_and(self, other):
+        """Where neither is 0, or false; x & y is bit by bit for integers."""
+        return ops.logical_and(ops.compare.truth(self), ops.compare.truth(other))
+    def logical_or(self, other):
+        """Where not both are 0, or false; x | y is bit by bit for integers."""
+        return ops.logical_or(ops.compare.truth(self), ops.compare.truth(other))
+    def logical_xor(self, other):
+        """Where one of them is 0, or false; x ^ y is bit by bit for integers."""
+        return ops.logical_xor(ops.compare.truth(self), ops.compare.truth(other))
+    def mm(self, mat2): return ops.matmul(self, mat2)
+    bmm = spmm = mm
+    def mv(self, vec): return ops.matmul(self, vec)
+    def add(self, other, alpha=1): return ops.add(self, _times(other, alpha, self))
+    def sub(self, other, alpha=1): return ops.sub(self, _times(other, alpha, self))
+    subtract = sub
+    def addcmul(self, a, b, value=1): return self + a * b * value
+    def addcdiv(self, a, b, value=1): return self + a / b * value
+    def addmm(self, mat1, mat2, beta=1, alpha=1):
+        return _times(self, beta) + _times(ops.matmul(mat1, mat2), alpha)
+
+    def nonzero(self, as_tuple=False):
+        """The places that are not 0, one in each row: (number, ndim); or, as a tuple, their indices along each axis."""
+        found = ops.nonzero(self)
+        return ops.unbind(found, 1) if as_tuple else found
+
+    def t(self):
+        """The transpose of a matrix; a vector stays as it is."""
+        if self.ndim > 2:
+            raise ValueError(f"t: takes a matrix, got shape {self.shape}; use x.transpose(-2, -1) or x.mT")
+        return self if self.ndim < 2 else ops.transpose(self)
+    mH = Methods.mT
+    def view_as(self, other): return ops.reshape(self, shape=other.shape)
+    reshape_as = view_as
+    def expand_as(self, other): return ops.expand(self, shape=other.shape)
+    broadcast_to = Methods.expand
+    def ravel(self): return ops.reshape(self, shape=(-1,))
+    def swapaxes(self, axis0, axis1): return ops.transpose(self, axis0, axis1)
+    swapdims = swapaxes
+    def narrow(self, axis, start, length): return ops.getitem(self, _slice("narrow", self, axis, start, length))
+    def select(self, axis, index): return ops.getitem(self, (*_before("select", self, axis), index))
+    def index_select(self, axis, index): return ops.getitem(self, (*_before("index_select", self, axis), index))
+    def index_add(self, axis, index, source, alpha=1):
+        """This Tensor with the slices of source, times alpha, added to those that index names along the axis."""
+        if not self.ndim:
+            return ops.scatter_add(self, ops.reshape(index, shape=()), _times(source, alpha), axis=axis)
+        axis = ops.axes.one_axis("index_add", axis, self.ndim)
+        index = index if index.ndim == 1 else ops.reshape(index, shape=(-1,))
+        place = ops.index.plain_index((*(slice(None),) * axis, index), self.shape)
+        n, fits = index.shape[0], (*self.shape[:axis], *index.shape, *self.shape[axis + 1:])
+        if source.shape != fits or index.dtype.kind == "b":
+            raise ValueError(f"index_add: along axis {axis} of shape {self.shape}, an index of {n} integers "
+                             f"takes a source of shape {fits}, got {index.dtype} and {source.shape}")
+        return ops.arrange.put_onto(self, _times(source, alpha), index=place)
+    def index_put(self, indices, values, accumulate=False):
+        """This Tensor with `values` at the places that a tuple of indices names, or added there with accumulate."""
+        from ..methods.in_place import _with_items
+
+        if not accumulate:
+            return _with_items(self, tuple(indices), values)
+        index = ops.index.plain_index(tuple(indices), self.shape)
+        if ops.index.torch_order(index, self.ndim) is None:
+            return ops.arrange.put_onto(self, values, index=index)
+        place = ops.reshape(tensor.wrap(np.arange(self._data.size)), shape=self.shape)[tuple(indices)]
+        flat = ops.reshape(ops.expand(values, shape=place.shape), shape=(-1,))
+        sums = ops.scatter_add(ops.reshape(self, shape=(-1,)), ops.reshape(place, shape=(-1,)), flat, axis=0)
+        return ops.reshape(sums, shape=self.shape)
+    def tile(self, *repeats):
+        """The whole Tensor repeated along each of its last axes."""
+        repeats = plain_shape(repeats)
+        return ops.repeat(self, (1,) * (self.ndim - len(repeats)) + tuple(repeats))
+
+    grad_fn = property(lambda self: self.node)
+    new_zeros = property(lambda self: _of(self, creation.Creation.zeros),
+                         doc="A new Tensor of this one's dtype, x.new_zeros(shape).")
+    new_ones = property(lambda self: _of(self, creation.Creation.ones),
+                        doc="A new Tensor of this one's dtype, x.new_ones(shape).")
+    new_empty = property(lambda self: _of(self, creation.Creation.empty),
+                         doc="A new Tensor of this one's dtype, x.new_empty(shape).")
+    new_full = property(lambda self: _of(self, creation.Creation.full),
+                        doc="A new Tensor of this one's dtype, x.new_full(shape, value).")
+    new_tensor = property(lambda self: _of(self, tensor.Tensor),
+                          doc="A new Tensor of this one's dtype, x.new_tensor(numbers).")
+
+
+def _times(x: Any, factor: Any, beside: Any = None) -> Any:
+    """x times a factor; in the dtype of what it is added to, `beside`, if that holds numbers which its own does not."""
+    if isinstance(factor, int) and factor == 1:
+        return x
+    if beside is not None and getattr(x, "dtype", FLOAT32).kind in "iub" and hasattr(beside, "dtype"):
+        x = ops.cast(x, dtype=promote_types(x.dtype, beside.dtype))
+    return ops.mul(x, factor)
+
+
+def _before(who: str, x: Tensor, axis: int) -> tuple:
+    return (slice(None),) * ops.axes.one_axis(who, axis, x.ndim)
+
+
+def _slice(who: str, x: Tensor, axis: int, start: int, length: int) -> tuple:
+    before = _before(who, x, axis)
+    start = int(start) + (x.shape[len(before)] if start < 0 else 0)
+    if not 0 <= start <= start + length <= x.shape[len(before)]:
+        raise IndexError(f"{who}: {length} elements from {start} on do not lie in axis {axis} of shape {x.shape}")
+    return (*before, slice(start, start + length))
+
+
+# What a Tensor does not have -> what to write instead. (With `__getattr__` every attribute would take longer to find.)
+MISSING = {
+    "cuda": "there is only the CPU; leave it out", "is_sparse": "every Tensor is dense",
+    "values": "only x.max(dim) and the like give a pair", "realize": "ops compute at once; leave it out",
+    "indices": "write x.max(dim=1), which gives values and indices, or x.argmax(1)",
+    "astype": "write x.cast(dtype)", "copy": "write x.clone()",
+    "storage": "the array is x.data", "lazydata": "the array is x.data",
+    "save_for_backward": "declare an op with @primitive", "block_until_ready": "ops compute at once; leave it out",
+    "at": "write x.clone(), then y[index] = value under no_grad(); or scatter", "apply_": "compute with ops",
+}
+
+
+def _missing(name: str, hint: str) -> property:
+    def get(self: Any) -> Any:
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}; {hint}", name=name, obj=self)
+
+    return property(get)
+
+
+for _name, _hint in MISSING.items():
+    setattr(Names, _name, _missing(_name, _hint))
+for _name in ("addcmul addcdiv addmm t view_as reshape_as expand_as swapaxes swapdims narrow select index_select "
+              "index_add index_put tile type type_as logical_and "
+              "logical_or logical_xor").split():  # those of several ops
+    setattr(Names, _name, named(vars(Names)[_name], _name))
+
+
+def _extremum(op: Any, of_two: Any, x: Any, place: tuple, axis: Any, keepdim: bool, others: dict) -> Any:
+    """Values, which are the pair too where the axis is given by position, an `Extremum`; of two Tensors one."""
+    if len(place) == 1 and type(place[0]) is int and axis is None and not others and isinstance(x, tensor.Tensor):
+        return extremum().of(*ops.order.pair_of(op, x, place[0], keepdim))
+    if place and isinstance(place[0], tensor.Tensor | np.ndarray):
+        return of_two(x, place[0])
+    if set(others) == {"other"}:
+        return of_two(x, others["other"])
+    if set(others) == {"dim"}:  # PyTorch's name, and so PyTorch's pair
+        return ops.order.pair_of(op, x, others["dim"], keepdim)
+    if others:
+        given = renamed(op.name, op.options, {"axis": axis, "keepdim": keepdim}, others)
+        axis, keepdim = given["axis"], given["keepdim"]
+    if place:
+        axis, keepdim = (*place, keepdim)[:2]
+        if isinstance(axis, int):
+            x = x if isinstance(x, tensor.Tensor) else tensor.wrap(np.asarray(x))  # of `torch.max(x.data, 1)`
+            return extremum().of(*ops.order.pair_of(op, x, axis, keepdim))
+    return op(x, axis=axis, keepdim=keepdim)
+
+
+@lru_cache
+def extremum() -> Any:
+    """`Extremum`, which needs the class of Tensors; an import in a function takes longer."""
+    return import_module(".min_max_result", __package__).Extremum
+
+# Functions of the package ---------------------------------------------------------------------------------------------
+
+
+def new(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """`Tensor(data)`, a copy, as PyTorch's `torch.tensor`."""
+    renamed("tensor", {}, {}, {"device": device})
+    return tensor.Tensor(data, requires_grad, dtype)
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """`data` as a Tensor, which shares the memory of an array or is the Tensor itself, unless its dtype differs."""
+    renamed("as_tensor", {}, {}, {"device": device})
+    if isinstance(data, np.ndarray):
+        data = tensor.Tensor.from_numpy(data)
+    return data.to(dtype) if isinstance(data, tensor.Tensor) else tensor.Tensor(data, dtype=dtype)
+
+
+def randint(*bounds: Any, low: int = 0, high: int | None = None, size: Any = None, **options: Any) -> Tensor:
+    """Integers, uniform on low, ..., high - 1: `randint(high, size)` or `randint(low, high, size)`, as in PyTorch."""
+    if bounds and isinstance(bounds[-1], tuple | list):
+        *numbers, size = bounds
+    else:
+        numbers = list(bounds)
+    if numbers:
+        low, high = numbers if len(numbers) == 2 else (low, numbers[0])
+    if high is None or size is None:
+        raise TypeError("randint: takes (high, size) or (low, high, size), with the size a tuple")
+    return creation.Creation.randint(*size, low=low, high=high, **options)
+
+
+def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, **options: Any) -> Tensor:
+    """Normal numbers: of the given size, or of that of mean and std, if those are Tensors."""
+    if size is None:
+        size = np.broadcast_shapes(np.shape(mean), np.shape(std))
+        with no_grad():
+            return mean + std * creation.Creation.randn(*size, **options)
+    return creation.Creation.normal(*plain_shape((size,)), mean=mean, std=std, **options)
+
+
+@overload
+def where(condition: Any) -> tuple[Tensor, ...]: ...
+@overload
+def where(condition: Any, a: Any, b: Any) -> Tensor: ...
+def where(condition: Any, *ab: Any, **named_ab: Any) -> Any:
+    """The first where the condition is true, else the second; without them where it is true, as NumPy and PyTorch."""
+    return ops.where(condition, *ab, **named_ab) if ab or named_ab else tensor.Tensor.nonzero(condition, as_tuple=True)
+
+
+def empty_like(input: Any, **options: Any) -> Tensor:
+    """A Tensor of the input's shape and dtype that holds any numbers."""
+    return creation.Creation.empty(input.shape, **{"dtype": input.dtype, **options})
+
+
+def bernoulli(input: Any, generator: Any = None) -> Tensor:
+    """1 with the probability that the input says, else 0, element by element."""
+    if input._data.size < MANY and input.dtype in (FLOAT32, FLOAT64):
+        numbers = of(generator)
+        return tensor.wrap(sampled("bernoulli", lambda p: (numbers.random(p.shape, p.dtype) < p).astype(p.dtype),
+                                   input))
+    with no_grad():
+        drawn = creation.Creation.rand(*input.shape, dtype=input.dtype, generator=generator)
+        return (drawn < input).cast(input.dtype)
+
+
+def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None,
+         create_graph: bool = False, allow_unused: bool = False, is_grads_batched: bool = False,
+         materialize_grads: bool = False, only_inputs: bool = True) -> tuple:
+    """The gradients of `outputs`, a Tensor or several, with respect to `inputs`, as PyTorch's `torch.autograd.grad`.
+
+    grad_outputs: the cotangent of each output. allow_unused: None for an input that no output depends on, instead of
+    an error. is_grads_batched: the first axis of grad_outputs counts cotangents, and so does that of the gradients,
+    found one after the other. `Tensor.gradient` is the same for one output.
+    """
+    if is_grads_batched:
+        given = grad_outputs if isinstance(grad_outputs, list | tuple) else (grad_outputs,)
+        rows = [grad(outputs, inputs, row, True, create_graph, allow_unused, False, materialize_grads)
+                for row in zip(*given, strict=True)]
+        return tuple([None if gs[0] is None else ops.stack(*gs, axis=0) for gs in zip(*rows, strict=True)])
+    outputs, inputs = ((x,) if isinstance(x, tensor.Tensor) or not isinstance(x, Iterable) else tuple(x)
+                       for x in (outputs, inputs))
+    given = tuple(grad_outputs) if isinstance(grad_outputs, list | tuple) else (grad_outputs,) * len(outputs)
+    y, g = joined("grad", outputs, given, create_graph)
+    reached = _reached(y) if allow_unused and not materialize_grads else None
+    wanted = [x for x in inputs if reached is None or not x.requires_grad or (x.node or x) in reached]
+    found = y.gradient(*wanted, gradient=g, create_graph=create_graph, retain_graph=retain_graph,
+                       materialize_grads=materialize_grads)
+    by_input = dict(zip(wanted, found, strict=True))
+    return tuple([by_input.get(x) for x in inputs])
+
+
+def _reached(y: Tensor) -> set:
+    """All nodes and leaves that y was computed from."""
+    stack: list = [y.node or y]
+    seen = set(stack)
+    while stack:
+        for parent in getattr(stack.pop(), "parents", None) or ():
+            if parent is not None and parent not in seen:
+                seen.add(parent)
+                stack.append(parent)
+    return seen
+
+
+def compile(model: Any = None, **options: Any) -> Any:
+    """The function or module itself, as its ops are compiled. Warns that it is `capture` that makes a step faster."""
+    warnings.warn("compile: changes nothing here; decorate the training step with capture", stacklevel=2)
+    return model if model is not None else lambda model: model
+
+
+class _IsTuple(type):
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, tuple)
+
+
+class Size(tuple, metaclass=_IsTuple):
+    """A shape, as PyTorch's `torch.Size`: a tuple, as a shape is here, that also knows how many elements it has."""
+
+    def numel(self) -> int:
+        """How many elements a Tensor of this shape has."""
+        return math.prod(self)
+
+
+_absent = SimpleNamespace(is_available=lambda: False, is_built=lambda: False, device_count=lambda: 0,
+                          manual_seed=lambda seed: None, manual_seed_all=lambda seed: None)
+_NAMES: dict[str, Any] = {
+    "float": np.dtype("float32"), "double": np.dtype("float64"), "long": np.dtype("int64"), "int": np.dtype("int32"),
+    "short": np.dtype("int16"), "int8": np.dtype("int8"), "int16": np.dtype("int16"), "int32": np.dtype("int32"),
+    "half": np.dtype("float16"), "float16": np.dtype("float16"), "bfloat16": bfloat16,
+    "uint8": np.dtype("uint8"), "bool": np.dtype("bool"), "dtype": np.dtype, "Size": Size, "inf": float("inf"),
+    "nan": float("nan"), "pi": np.pi, "e": np.e, "newaxis": None, "finfo": finfo, "iinfo": np.iinfo,
+    "device": device, "cuda": _absent, "backends": SimpleNamespace(mps=_absent, cuda=_absent, cudnn=SimpleNamespace()),
+    "asarray": as_tensor, "as_tensor": as_tensor, "randint": randint, "normal": normal, "bernoulli": bernoulli,
+    "where": where, "empty_like": empty_like,
+    "is_tensor": lambda x: isinstance(x, tensor.Tensor), "inference_mode": no_grad,
+    "set_grad_enabled": set_grad_enabled, "Generator": Generator, "compile": compile,
+    "concat": "cat", "concatenate": "cat", "row_stack": "vstack", "trapz": "trapezoid",
+}
+# Those of nn.functional: PyTorch's have their arguments in another order than methods and ops, or their options first.
+FUNCTIONAL = frozenset("""
+    alpha_dropout avg_pool1d bilinear channel_shuffle conv1d conv2d conv3d conv_transpose1d conv_transpose2d
+    conv_transpose3d cosine_similarity feature_alpha_dropout group_norm hardshrink layer_norm max_pool1d max_pool2d
+    max_pool3d pairwise_distance pdist pixel_shuffle pixel_unshuffle prelu rms_norm rrelu threshold
+""".split())
+# What the package does not have -> what to write instead.
+_NO_FUNCTIONS = {
+    "jit": "use capture",
+}
+
+
+def of_input(method: Any) -> Any:
+    """A method as PyTorch's function, whose first argument can be given as `input=`; a call takes no longer."""
+    code = getattr(method, "__code__", None)
+    if code is not None and code.co_varnames[0] == "inputs" and hasattr(method, "__wrapped__"):
+        return named(of_input(method.__wrapped__), method.__name__)
+    if code is None or code.co_argcount + code.co_kwonlyargcount == 0 or code.co_varnames[0] != "self":
+        return method
+    code = code.replace(**{kind: tuple(["input" if name == "self" else name for name in getattr(code, kind)])
+                           for kind in ("co_varnames", "co_cellvars")})
+    f = FunctionType(code, method.__globals__, method.__name__, method.__defaults__, method.__closure__)
+    vars(f).update(vars(method))
+    f.__kwdefaults__, f.__doc__, f.__qualname__ = method.__kwdefaults__, method.__doc__, method.__qualname__
+    f.__module__ = method.__module__
+    return f
+
+
+def function(name: str) -> Any:
+    """What the package has under a name of PyTorch's or NumPy's besides what it exports. Raises AttributeError."""
+    if name in MEMORY_FORMATS or name == "strided":
+        return name
+    found = _NAMES.get(name)
+    if found is bfloat16:
+        return bfloat16()
+    if name in FUNCTIONAL:
+        return getattr(import_module("nn.functional"), name)
+    if isinstance(found, str):
+        name, found = found, None
+    if found is None and name[0] != "_" and any([name in vars(part) for part in (
+            Methods, Names, MoreNames, InPlace, creation.Creation)]):
+        found = of_input(getattr(tensor.Tensor, name))
+    if found is None or isinstance(found, property):
+        found = getattr(ops, name, None) if not isinstance(getattr(ops, name, None), type(ops)) else None
+    if found is None:
+        hint = f"; {_NO_FUNCTIONS[name]}" if name in _NO_FUNCTIONS else ""
+        raise AttributeError(f"module 'tinygrad_like' has no attribute {name!r}{hint}")
+    return found
+

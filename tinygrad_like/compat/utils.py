@@ -1,0 +1,18 @@
+"""PyTorch's `torch.utils`: its `data` and its `checkpoint`."""
+
+import sys
+from types import ModuleType
+
+from .. import data
+from ..transforms import checkpointing
+
+_NAME = "tinygrad_like.utils"
+
+checkpoint = ModuleType(f"{_NAME}.checkpoint", checkpointing.__doc__)
+checkpoint.checkpoint = checkpointing.checkpoint  # type: ignore[attr-defined]
+checkpoint.checkpoint_sequential = checkpointing.checkpoint_sequential  # type: ignore[attr-defined]
+for _name, _module in (("data", data), ("checkpoint", checkpoint)):
+    sys.modules[f"{_NAME}.{_name}"] = _module
+for _name in "sampler dataset dataloader _utils _utils.collate".split():  # each of them has all that data has
+    sys.modules[f"{_NAME}.data.{_name}"] = data
+__all__ = ["checkpoint", "data"]

@@ -1,0 +1,17 @@
+"""The few ops that the engine itself calls. It declares none: `ops/__init__.py` puts them here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class basics:
+    accumulate: Any  # total += c, of arrays
+    add_part: Any  # total[index] += value, of arrays
+    cast: Any  # to another dtype
+    clone: Any  # a copy
+    identity: Any  # the same memory, as a new node
+    put: Any  # zeros with a value at an index
+    sum_to: Any  # sums over what was broadcast; None if the shapes do not fit
+    plus: Any  # adds cotangents, see `walk`
+    copied: Any  # an array's copy in C order

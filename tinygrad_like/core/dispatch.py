@@ -1,0 +1,282 @@
+"""What an op does when it is called, and when the cotangent of its output comes back.
+
+Called on Tensors, it gives a Tensor and records a node; called on arrays, it is just its forward. So rules written in
+ops run on arrays if only numbers are wanted, and on Tensors if `create_graph=True` asks for the graph of the gradient.
+
+A call is four things, in `apply` and `record`: unwrap the arrays, run the forward, make a node, and, on the way back,
+`unbroadcast`. What may stand in place of a Tensor, and which dtype a result has, is decided in `ops/operands.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import FLOAT32, FLOATS
+from ..errors import blame, explain
+from .basics import basics
+from .graph import Node, freed, mode, tick
+from .tensor import Tensor, wrap
+
+NOTHING: dict = {}  # the residuals of a forward that hands out none
+
+
+class Op:
+    """A forward on arrays and its VJP rules, as `Primitive` declares them, ready to be called."""
+
+    name: str
+    forward: Callable
+    inputs: list[str]  # their names
+    required: int  # so many inputs have no default
+    options: dict[str, Any]  # with their defaults
+    variadic: bool
+    arity: int | None
+    rules: dict[int, tuple[Callable, list[int]]]  # per input: the rule, and where in `saved` is what it names
+    array_rules: dict[int, tuple[Callable, list[int]]]  # the same for arrays, faster
+    joint: tuple[Callable, list[int]] | None  # one rule for all inputs
+    saved: list[str]  # the names of what a node saves
+    out: int | None  # the position of the output among them
+    differentiable: bool  # whether it has rules
+    save: Callable  # makes what a node saves
+    fresh: bool  # whether its cotangents are arrays of their own (see `primitive.fresh`)
+    saves: bool  # whether its nodes hold values, rather than shapes and options alone
+
+    # Forward --------------------------------------------------------------------------------------------------------
+
+    def __call__(self, *inputs, **options):
+        return self.general(inputs, options)
+
+    def general(self, inputs, options: dict):
+        """What a call does, whatever it was given and whoever listens."""
+        if mode.waiting is not None:  # see `walk`
+            mode.waiting = None
+        if len(inputs) != self.arity:
+            inputs, options = self.bind(inputs, options)
+        if mode.listener is not None and any([isinstance(x, Tensor) for x in inputs]):
+            return mode.listener.op(self, inputs, options, self.prepared)
+        return self.prepared(inputs, options)
+
+    def prepared(self, inputs, options: dict):
+        """`apply`, for inputs that may be anything; `ops/operands.py` has the conversions."""
+        return self.apply(inputs, options)
+
+    def apply(self, inputs, options: dict):
+        """Run the forward on the arrays of Tensors and on numbers; of Tensors, record what was done."""
+        arrays = [x._data if isinstance(x, Tensor) else x for x in inputs]
+        tensors = any([isinstance(x, Tensor) for x in inputs])
+        try:
+            if tensors and mode.listener is not None:
+                out = mode.listener.compute(self.name, self.forward, arrays, options)
+            else:
+                out = self.forward(*arrays, **options)
+        except Exception as error:
+            if (y := self.failed(error, inputs, arrays, options)) is NotImplemented:
+                raise
+            return y
+        if tensors:
+            return self.record(inputs, arrays, options, out)
+        return out[0] if type(out) is tuple else out
+
+    def record(self, inputs, arrays, options: dict, out, residuals=NOTHING) -> Tensor:
+        """The Tensor that shows the array `out`, with its node if one of the inputs requires grad."""
+        if type(out) is tuple:
+            out, residuals = out
+        out = np.asarray(out)
+        if out.dtype is not FLOAT32:
+            out, inputs = self.promoted(inputs, arrays, options, out)
+            if isinstance(out, Tensor):
+                return out
+        y = wrap(out)
+        parents = [(x.node or x) if isinstance(x, Tensor) and x.requires_grad else None for x in inputs]
+        recorded = mode.recording and self.differentiable and out.dtype.kind in FLOATS
+        if recorded and any([p is not None for p in parents]):
+            y.node = node = Node()
+            node.op, node.parents, node.extra = self, parents, None
+            node.saved = self.save(inputs, out, options, residuals)
+            node.order, node.shape, node.dtype, y.requires_grad = tick(), out.shape, out.dtype, True
+        if out.base is not None or any([x is out for x in arrays]):
+            share_version(y, inputs)
+        return y
+
+    def promoted(self, inputs, arrays, options: dict, out: np.ndarray):
+        """(out, what to save in place of the inputs), in the dtype that a result has here, where NumPy's is another."""
+        return out, inputs
+
+    def failed(self, error: Exception, inputs, arrays, options: dict):
+        """Raise an error that the caller understands; or the result after all, if a ring knows what was meant."""
+        explain(self, error, arrays, options)
+        return NotImplemented
+
+    def bind(self, inputs, options: dict):
+        """Inputs and options in their places: options may come by position and inputs by name.
+
+        Those of an op of any number of inputs may come in a list, followed by the options.
+        """
+        if self.variadic:
+            if inputs and type(inputs[0]) in (list, tuple):
+                return inputs[0], {**options, **dict(zip(self.options, inputs[1:], strict=False))}
+            return inputs, options
+        n = len(self.inputs)
+        if len(inputs) > n:
+            if len(inputs) > n + len(self.options):
+                raise TypeError(f"{self.name}: {len(inputs)} arguments, "
+                                f"but it takes at most {n + len(self.options)}: {self!r}")
+            given = dict(zip(self.options, inputs[n:], strict=False))
+            for name in given.keys() & options.keys():
+                raise TypeError(f"{self.name}: {name!r} was given twice, by position and by name")
+            return inputs[:n], {**given, **options}
+        inputs, options = list(inputs), dict(options)
+        for i in range(len(inputs), n):
+            if i < self.required and self.inputs[i] not in options:
+                return self.bind(inputs, self.renamed(self.inputs[i], options))
+            inputs.append(options.pop(self.inputs[i], None))
+        return inputs, options
+
+    def renamed(self, missing: str, options: dict) -> dict:
+        """The options by the op's own names, if a ring knows others; the input `missing` is not among them."""
+        raise TypeError(f"{self.name}: missing input {missing!r}: {self!r}")
+
+    # Backward -------------------------------------------------------------------------------------------------------
+
+    def pull(self, node: Node, g, parents) -> list:
+        """Cotangents of the inputs from the cotangent `g` of the output; None where `parents` has None."""
+        g = self.received(node, g)
+        cotangents = self.cotangents(node, g, parents)
+        for i, parent in enumerate(parents):
+            if parent is None:
+                cotangents[i] = None
+                continue
+            c = cotangents[i]
+            try:
+                fits = c.shape == parent.shape and c.dtype is parent.dtype
+            except AttributeError:
+                raise TypeError(f"{self.rule_for(i)} gave {type(c).__name__}, which is no array") from None
+            if not fits:
+                cotangents[i] = self.unbroadcast(c, parent, g, i)
+        return cotangents
+
+    def received(self, node: Node, g):
+        """The cotangent as the rules take it."""
+        return g.written() if type(g) is Scattered else g
+
+    def cotangents(self, node: Node, g, parents) -> list:
+        """What the rules give for the inputs whose parent is not None."""
+        saved = self.values(node)
+        if self.joint is not None:
+            rule, uses = self.joint
+            wanted = [p is not None for p in parents]
+            given = self._run(node, None, rule, g, [wanted if k < 0 else saved[k] for k in uses])
+            if given is NotImplemented:
+                return given
+            if len(given) != len(parents):
+                raise TypeError(f"the joint VJP of {self.name} gave {len(given)} cotangents for {len(parents)} inputs")
+            return list(given)
+        cotangents: list = []
+        rules = self.rules if mode.recording else self.array_rules
+        for i, parent in enumerate(parents):
+            if parent is None:
+                cotangents.append(None)
+                continue
+            entry = rules.get(0 if self.variadic else i)
+            if entry is None:
+                raise NotImplementedError(f"{self.name} has no VJP for input {self.inputs[i]!r}; pass it detach()ed")
+            rule, uses = entry
+            cotangents.append(self._run(node, i, rule, g, [i if k < 0 else saved[k] for k in uses]))
+        return cotangents
+
+    def _run(self, node: Node, i: int | None, rule: Callable, g, values: list):
+        try:
+            return rule(g, *values) if mode.listener is None else mode.listener.rule(self, node, i, rule, g, values)
+        except Exception as error:
+            blame(self.rule_for(i), error)
+            raise
+
+    def values(self, node: Node) -> list:
+        """The values that the rules name, as arrays; or as Tensors on the graph while recording."""
+        graph, order, values, saved = mode.recording, node.order, [], node.saved
+        tensors = graph or mode.listener is not None and mode.listener.on_tensors
+        if saved is None:  # by another thread, since the walk came here
+            raise freed(node)
+        for x in saved:
+            if isinstance(x, Tensor):
+                if x.version is not None and x.version[0] > order:
+                    self._changed(node, "an input")
+                if not tensors:
+                    x = x._data
+            values.append(x)
+        if self.variadic and self.saved and self.saved[0] in self.inputs:
+            n = len(node.parents)
+            values[:n] = [tuple(values[:n])]
+        if self.out is not None and values[self.out] is not None:
+            extra = node.extra
+            if extra is not None and extra.version is not None and extra.version[0] > order:
+                self._changed(node, "the output")
+            if tensors:
+                out = values[self.out] = wrap(values[self.out])
+            if graph:
+                out.node, out.requires_grad = node, True  # attached only now: kept on the node it would be a cycle
+                out.shared_version()  # a rule's ops save this Tensor, while the user may change the one they have
+        return values
+
+    def _changed(self, node, what):
+        raise RuntimeError(f"backward: {what} of {self.name} (output shape {node.shape}) was changed in place after "
+                           f"{self.name} saved it; change it after backward, or compute from a clone()")
+
+    def unbroadcast(self, c, parent, g, i):
+        """Undo broadcasting and promotion, for all ops: a cotangent has its input's shape and dtype."""
+        if type(c) is Scattered:
+            c = c.written()
+        if c.shape != parent.shape:
+            if (summed := basics.sum_to(c, parent.shape)) is None:
+                raise ValueError(f"{self.rule_for(i)} gave shape {c.shape}, which is not {parent.shape} nor broadcasts "
+                                 "from it")
+            c = summed
+        if c.dtype is not parent.dtype:
+            if c.dtype is not g.dtype or c.dtype.kind not in FLOATS:
+                raise TypeError(f"{self.rule_for(i)} gave {c.dtype}, but the input is {parent.dtype} and the output "
+                                f"{g.dtype}")
+            c = basics.cast(c, dtype=parent.dtype)
+        return c
+
+    def rule_for(self, i: int | None) -> str:
+        if i is None:
+            return f"the joint VJP of {self.name}"
+        return f"the VJP of {self.name} for input {self.inputs[0 if self.variadic else i]!r}"
+
+
+class Scattered:
+    """The cotangent of x from a part x[index]: `value` there, and zeros elsewhere that are not written out.
+
+    So those of many parts, as `split` makes them, go into one array. The value is an array, or a Tensor.
+    """
+
+    __slots__ = "shape", "dtype", "index", "value"
+
+    def __init__(self, shape, index, value):
+        self.shape, self.dtype, self.index, self.value = shape, value.dtype, index, value
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.written())
+
+    def written(self):
+        """The whole cotangent, with its zeros."""
+        if isinstance(self.value, Tensor):
+            return basics.put(self.value, shape=self.shape, index=self.index)
+        out = np.zeros(self.shape, self.dtype)
+        out[self.index] = self.value
+        return out
+
+
+def share_version(y: Tensor, inputs) -> None:
+    """A view has the version of the Tensor whose memory it shows, so that a change through either is seen."""
+    out, node = y._data, y.node
+    base = out if out.base is None else out.base
+    for x in inputs:
+        if isinstance(x, Tensor) and ((data := x._data) is base or data.base is base):
+            (x.version or x.shared_version()).show(y)
+            if x._apart is not None:
+                y._apart = x._apart
+            if node is not None and node.op.out is not None:
+                node.details().version = y.version

@@ -1,0 +1,226 @@
+"""Reverse-mode differentiation: the recorded graph, the backward walk, and the mode of a thread.
+
+Nothing here knows arrays or mathematics. A cotangent is anything with `+`, and `tests/test_autograd.py` runs this file
+on plain floats. What a cotangent means is up to the op (`dispatch.py`).
+
+The walk adds cotangents in place where it may. It owns a buffer that nobody else refers to: the result of one of its
+own additions, or what an op gives that is `fresh`, which promises that each buffer it gives is new and apart from the
+others. An owned buffer may be written to, and may become a gradient without a copy. When its node is taken from the
+heap it is owned no more, since hooks and rules then see it, and may keep it or hand it on. What is not owned is never
+written to.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterable
+from heapq import heappop, heappush
+from typing import Any
+
+# One clock stamps every recorded op and every in-place change, so "was this value changed after it was saved?"
+# and "which op came later?" are both a comparison of two numbers.
+tick = itertools.count(1).__next__
+
+# The graph ------------------------------------------------------------------------------------------------------------
+
+
+class Node:
+    """One recorded op: where its inputs came from and what its VJP rules need.
+
+    A parent is the Node that made the input, or the leaf itself, or None if no gradient flows there. Nodes know their
+    parents, not their children, so dropping the output frees the graph at once, without the garbage collector.
+    """
+
+    __slots__ = ("op", "parents", "saved", "order", "shape", "dtype", "extra", "__weakref__")
+
+    # Has a `name`, `pull(node, g, parents)`, which gives the parents' cotangents, `fresh` (see above), and `saves`:
+    # whether its nodes hold values, so that a walk releases them.
+    op: Any
+    parents: Any
+    saved: Any
+    order: int  # the tick at which it was recorded
+    shape: Any
+    dtype: Any
+    extra: Extra | None
+
+    def add_hook(self, hook) -> None:
+        """Call `hook(cotangent)` when this node's cotangent is complete; a result other than None replaces it."""
+        self.details().hooks.append(hook)
+
+    def details(self) -> Extra:
+        if self.extra is None:
+            self.extra = Extra()
+        return self.extra
+
+
+class Extra:
+    """What few nodes have: hooks, who keeps the gradient, the version if the output has views, the user's line."""
+
+    __slots__ = ("hooks", "keep", "version", "line")
+
+    def __init__(self):
+        self.hooks, self.keep, self.version, self.line = [], None, None, None
+
+
+class Handle:
+    """What registering a hook gives: `remove()`, or a call, or the end of a `with` block, removes the hook."""
+
+    def __init__(self, hooks: list[Callable], hook: Callable):
+        self._hooks, self._hook = hooks, hook
+
+    def remove(self) -> None:
+        if self._hook in self._hooks:
+            self._hooks.remove(self._hook)
+
+    __call__ = remove
+
+    def __enter__(self) -> Handle:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.remove()
+
+# The walk -------------------------------------------------------------------------------------------------------------
+
+
+def plus(total, c, owned: bool):
+    """total + c; if the buffer of total is owned, it may be reused."""
+    if owned:
+        total += c
+        return total
+    return total + c
+
+
+def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Callable = plus,
+         owned: set | None = None) -> dict[Any, Any]:
+    """Carry the cotangent `g` of `root` back through the graph: leaf (or target) -> cotangent.
+
+    Nodes are taken from a heap, latest first. Whatever uses a value was recorded after it, so when a node is taken its
+    cotangent is complete. Nothing recurses: a graph may be any number of ops deep.
+
+    targets: Nodes whose cotangents are wanted besides the leaves'; only paths leading to a target are walked.
+    since: stop at nodes recorded up to this tick, and return their cotangents.
+    retain: keep what the nodes saved; otherwise each that saved values is released as the walk passes. The others can
+    be walked again: a cast or a view of a leaf may be made once for many losses.
+    plus: how cotangents are added. owned: an empty set, which gets the keys of those the caller may keep and change.
+    """
+    mode.waiting = None  # Ctrl-C may have come just as a block that puts work off was to end
+    table, owned = {root: g}, set() if owned is None else owned
+    heap = [(-root.order, root)] if type(root) is Node else []
+    first, needed = 0, None
+    if targets:
+        first = min([t.order if type(t) is Node else 0 for t in targets])  # leaves are older than any node
+        needed = _leading_to(root, targets, first)
+    while heap:
+        node = heappop(heap)[1]
+        g = table[node] if targets and node in targets else table.pop(node)
+        owned.discard(node)
+        parents = node.parents
+        if needed is not None and (parents is not None or node.order == first):
+            parents = [p if p in needed else None for p in parents or ()]
+        if parents is None:
+            raise freed(node)
+        if (extra := node.extra) is not None:
+            for hook in tuple(extra.hooks):  # a hook may remove itself
+                new = hook(g)
+                g = g if new is None else new
+            if node in targets:
+                table[node] = g
+            if extra.keep is not None and mode.filling:
+                extra.keep(g)
+        if needed is not None and all([p is None for p in parents]):
+            continue  # a target beyond which nothing is wanted: its own graph is left to another walk
+        op, fresh, i = node.op, node.op.fresh, -1
+        for c in op.pull(node, g, parents):
+            i += 1  # zip takes longer
+            parent = parents[i]
+            if c is None:
+                continue
+            if parent not in table:
+                table[parent] = c
+                if fresh:
+                    owned.add(parent)
+                if type(parent) is Node and parent.order > since:
+                    heappush(heap, (-parent.order, parent))
+            else:
+                total = table[parent]
+                if fresh and parent not in owned:
+                    total, c = c, total  # of the two, c is the buffer that may be written to
+                table[parent] = plus(total, c, fresh or parent in owned)
+                owned.add(parent)
+        if op.saves and not retain:
+            node.parents = node.saved = None
+    return table
+
+
+def freed(node: Node) -> RuntimeError:
+    """What to raise where something is needed that `node` no longer has."""
+    return RuntimeError(f"backward: the graph through {node.op.name} was already freed by an earlier backward, even if "
+                        "an exception stopped that one; to walk it twice, pass retain_graph=True to the first")
+
+
+def _leading_to(root, targets: Iterable, first: int) -> set:
+    """All on a path from `root` to one of `targets`, the targets included; and freed nodes, for the walk to report.
+
+    first: the tick of the oldest target; no path leads on from what is older.
+    """
+    seen, stack, nodes, needed = {root}, [root], [], set(targets)
+    while stack:
+        node = stack.pop()
+        if type(node) is not Node or node.order <= first:
+            continue
+        if node.parents is None:
+            needed.add(node)
+        else:
+            nodes.append(node)
+            for parent in node.parents:
+                if parent not in seen:
+                    seen.add(parent)
+                    stack.append(parent)
+    for node in sorted(nodes, key=lambda node: node.order):  # inputs before outputs
+        if not needed.isdisjoint(node.parents):
+            needed.add(node)
+    return needed
+
+# The mode -------------------------------------------------------------------------------------------------------------
+
+
+class _Mode(threading.local):
+    """What holds for one thread at the moment. A ring adds a field of its own with `declare`."""
+
+    recording = True  # whether ops make nodes
+    filling = True  # whether a walk fills .grad where retain_grad asked for it
+    listener: Any = None  # who is told of what happens, see `listener.py`
+    waiting: list | None = None  # work that a block puts off until it ends
+    usual: bool | None = True  # `recording`, or None if somebody listens or work waits: all that most ops look at
+
+    def __setattr__(self, field, value):
+        mine = self.__dict__  # this thread's
+        mine[field] = value
+        if field in ("recording", "listener", "waiting"):
+            mine["usual"] = self.recording if self.listener is None and self.waiting is None else None
+
+    @classmethod
+    def declare(cls, **defaults: Any) -> None:
+        for field, value in defaults.items():
+            setattr(cls, field, value)
+
+
+mode: Any = _Mode()
+
+
+class setting:
+    """Set a field of `mode` for a `with` block."""
+
+    __slots__ = ("field", "value", "before")
+
+    def __init__(self, field: str, value: Any):
+        self.field, self.value = field, value
+
+    def __enter__(self):
+        self.before = getattr(mode, self.field)
+        setattr(mode, self.field, self.value)
+
+    def __exit__(self, *error):
+        setattr(mode, self.field, self.before)

@@ -1,0 +1,160 @@
+"""Who listens to what happens: capture, anomaly mode, checkpoints and tracers are listeners, and nobody else asks.
+
+While `mode.listener` is set, dispatch hands it every op, every computation on arrays beside the ops, every write to
+memory, and every look that Python takes at a value. A listener that does not care about one of these passes it on to
+the listener outside of it, and at last to what would have happened anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any
+
+from .graph import mode
+
+
+class Listener:
+    """Passes everything on. It listens in a `with` block, inside those that listened before."""
+
+    outer: Any = None
+
+    @property
+    def on_tensors(self) -> bool:
+        """Whether VJP rules run on Tensors, so that a listener sees the ops that they are made of."""
+        return self.outer is not None and self.outer.on_tensors
+
+    def op(self, op: Any, inputs: Any, options: dict, run: Callable) -> Any:
+        """An op is called on Tensors; `run(inputs, options)` gives its result."""
+        return run(inputs, options) if self.outer is None else self.outer.op(op, inputs, options, run)
+
+    def compute(self, name: str, function: Callable, arguments: Sequence, options: dict) -> Any:
+        """Arrays are computed from arrays: the forward of an op, or work beside the ops."""
+        if self.outer is None:
+            return function(*arguments, **options)
+        return self.outer.compute(name, function, arguments, options)
+
+    def rule(self, op: Any, node: Any, i: int | None, rule: Callable, g: Any, values: Sequence) -> Any:
+        """A VJP rule runs on what the node saved: that of input i, or for None the joint one."""
+        return rule(g, *values) if self.outer is None else self.outer.rule(op, node, i, rule, g, values)
+
+    def effect(self, name: str, function: Callable, arguments: Sequence, writes: Sequence) -> None:
+        """function(*arguments) writes to the arrays `writes`."""
+        if self.outer is None:
+            function(*arguments)
+        else:
+            self.outer.effect(name, function, arguments, writes)
+
+    def observe(self, what: str, tensor: Any, remedy: str) -> None:
+        """Python looks at a value, of `tensor` if that is given, and what it does next may depend on it."""
+        if self.outer is not None:
+            self.outer.observe(what, tensor, remedy)
+
+    def data(self, x: Any) -> Any:
+        """Python asks for the memory of a Tensor; None for the array itself."""
+        return None if self.outer is None else self.outer.data(x)
+
+    def set_data(self, x: Any, value: Any) -> bool:
+        """A Tensor is put on other memory; whether that has been done."""
+        return self.outer is not None and self.outer.set_data(x, value)
+
+    def gradient(self, x: Any) -> None:
+        """The `.grad` of a Tensor is about to be set or added to."""
+        if self.outer is not None:
+            self.outer.gradient(x)
+
+    def draw(self, make: Callable[[], Any]) -> Any:
+        """make() gives random numbers, others each time."""
+        return make() if self.outer is None else self.outer.draw(make)
+
+    def make(self, make: Callable[[], Any], numbers: Sequence) -> Any:
+        """make() gives an array of some numbers, none of which is random."""
+        return make() if self.outer is None else self.outer.make(make, numbers)
+
+    def number(self, x: Any) -> Any:
+        """Python needs a number as it is now, as a size."""
+        return x if self.outer is None else self.outer.number(x)
+
+    def value(self, x: Any) -> Any:
+        """A number that is only computed with, as it is now."""
+        return x if self.outer is None else self.outer.value(x)
+
+    def option(self, group: Any, name: str, value: Any) -> Any:
+        """Python reads an option of an optimizer."""
+        return value if self.outer is None else self.outer.option(group, name, value)
+
+    def tell(self, event: str, *about: Any) -> Any:
+        """Something else happens that a program depends on; NotImplemented unless the listener has seen to it."""
+        return NotImplemented if self.outer is None else self.outer.tell(event, *about)
+
+    def __enter__(self) -> Any:
+        self.outer, mode.listener = mode.listener, self
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        mode.listener, self.outer = self.outer, None
+
+
+class after(Listener):
+    """Call `watch(op, inputs, options, result)` after every op in a `with` block."""
+
+    def __init__(self, watch: Callable):
+        self.watch = watch
+
+    def op(self, op: Any, inputs: Any, options: dict, run: Callable) -> Any:
+        y = super().op(op, inputs, options, run)
+        self.watch(op, inputs, options, y)
+        return y
+
+
+def pure(function: Callable) -> Callable:
+    """Declare a function that makes arrays of arrays, beside the ops, and changes nothing."""
+    name = function.__name__.lstrip("_")
+
+    @wraps(function)
+    def run(*arguments: Any, **options: Any) -> Any:
+        listener = mode.listener
+        return function(*arguments, **options) if listener is None else listener.compute(
+            name, function, arguments, options)
+
+    return run
+
+
+def effect(name: str, function: Callable, *arguments: Any, writes: Sequence) -> None:
+    """Do function(*arguments), which writes to the arrays `writes`."""
+    if mode.listener is None:
+        function(*arguments)
+    else:
+        mode.listener.effect(name, function, arguments, writes)
+
+
+def observe(what: str, tensor: Any = None, remedy: str = "return the Tensor and do it outside, or decorate what comes "
+            "before it") -> None:
+    """Say that Python looks at a value, as of item()."""
+    if mode.listener is not None:
+        mode.listener.observe(what, tensor, remedy)
+
+
+def made(make: Callable[[], Any], *numbers: Any) -> Any:
+    """make(), an array of some numbers."""
+    return make() if mode.listener is None else mode.listener.make(make, numbers)
+
+
+def number(x: Any) -> Any:
+    """A number as it is now, where Python needs one."""
+    return x if mode.listener is None else mode.listener.number(x)
+
+
+def value(x: Any) -> Any:
+    """A number, or a tuple of them, as it is now."""
+    return x if mode.listener is None else mode.listener.value(x)
+
+
+def tell(event: str, *about: Any) -> Any:
+    """Tell the listener of something that it may see to; else NotImplemented."""
+    return NotImplemented if mode.listener is None else mode.listener.tell(event, *about)
+
+
+def draw(make: Callable[[], Any]) -> Any:
+    """make(), which gives random numbers."""
+    return make() if mode.listener is None else mode.listener.draw(make)

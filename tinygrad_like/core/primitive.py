@@ -1,0 +1,229 @@
+"""How an op is declared: a forward on arrays, and a table of VJP rules whose parameter names say what is saved.
+
+    @primitive
+    def mul(a, b):
+        return np.multiply(a, b)
+
+    mul.vjp(a=lambda g, b: g * b,
+            b=lambda g, a: g * a)
+
+Positional parameters are inputs, keyword-only ones are options. A rule takes `g`, the cotangent of the output, and may
+name: an input, `<input>_shape`, `out`, an option, or a residual that the forward handed out with `Residuals`. What no
+rule names is not saved, nor what only the rules of inputs name that need no gradient. Broadcasting is undone by the
+caller (`Op.unbroadcast`), so a rule may ignore it.
+
+What happens when an op is called, and when its rules are, stands in `dispatch.py`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+from weakref import WeakSet
+
+import numpy as np
+
+from .basics import basics
+from .dispatch import Op
+from .graph import Node, mode, setting, tick, walk
+from .tensor import Tensor, wrap
+
+
+class Residuals(dict):
+    """What a forward keeps for its rules besides inputs and output: `return y, Residuals(mask=mask)`."""
+
+
+class Primitive(Op):
+    """An op made of a forward on arrays and VJP rules (see the module's docstring)."""
+
+    def __init__(self, forward: Callable):
+        self.forward, self.family, self.met = forward, type(self), False
+        self.name = forward.__name__
+        self.__name__, self.__doc__, self.__wrapped__ = forward.__name__, forward.__doc__, forward
+        kinds = inspect.signature(forward).parameters.values()
+        positional = [p for p in kinds if p.kind is not p.KEYWORD_ONLY]
+        self.inputs = [p.name for p in positional]
+        self.required = sum(p.default is p.empty for p in positional)
+        self.options = {p.name: p.default for p in kinds if p.kind is p.KEYWORD_ONLY}
+        self.variadic = any(p.kind is p.VAR_POSITIONAL for p in kinds)
+        self.arity = None if self.variadic else len(positional)
+        if "out" in self.inputs or "out" in self.options:
+            raise TypeError(f"{self.name}: 'out' names the output in VJP rules; call the parameter something else")
+        self.rules, self.joint, self.ours = {}, None, False
+        self.saved, self.out, self.differentiable, self.fresh, self.saves = [], None, False, False, False
+        declared.add(self)
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}({', '.join([*self.inputs, *self.options])})>"
+
+    def __reduce__(self) -> tuple:
+        """A copy is the op itself, a pickle where to find it."""
+        return _find, (self.forward.__module__, self.name)
+
+    def vjp(self, **rules: Callable) -> None:
+        """Declare one rule per input: `rule(g, *what it names) -> cotangent of that input`.
+
+        The rule of a variadic input (`*xs`) names `which`, the index of the input whose cotangent it is to give, and
+        gets all of them, as a tuple, by its name.
+        """
+        for name, rule in rules.items():
+            if name not in self.inputs:
+                raise TypeError(f"{self.name}.vjp: {name!r} is no input of {self!r}")
+            self.rules[self.inputs.index(name)] = rule, self._uses(rule)
+        self._redeclared()
+        self.fresh = all(getattr(rule, "fresh", False) for rule, _ in self.rules.values())
+
+    def joint_vjp(self, rule: Callable) -> Callable:
+        """Declare one rule for all inputs: `rule(g, ...) -> cotangents`; it may name `wanted`, a bool per input."""
+        self.joint = rule, self._uses(rule)
+        self._redeclared()
+        self.fresh = getattr(rule, "fresh", False)
+        return rule
+
+    @cached_property
+    def array_rules(self) -> dict[int, tuple[Callable, list[int]]]:  # type: ignore[override]
+        """The rules as they run on arrays."""
+        return {i: (self.of_arrays(rule), uses) for i, (rule, uses) in self.rules.items()}
+
+    def of_arrays(self, rule: Any) -> Any:
+        return rule
+
+    def _uses(self, rule) -> list[int]:
+        """Positions, in what the node saves, of the values the rule names; -1 stands for `which` or `wanted`."""
+        names = list(inspect.signature(rule).parameters)[1:]
+        self.saved += [n for n in names if n not in self.saved and n not in ("which", "wanted")]
+        if self.variadic:
+            self.saved.sort(key=self.inputs[0].__ne__)  # all the inputs, if they are saved, come first, see `values`
+        return [-1 if n in ("which", "wanted") else self.saved.index(n) for n in names]
+
+    def _redeclared(self) -> None:
+        """What a node saves is known anew, and what was compiled of the names holds no more."""
+        self.differentiable = True
+        self.out = self.saved.index("out") if "out" in self.saved else None
+        self.saves = not {*self.options, *[f"{n}_shape" for n in self.inputs]}.issuperset(self.saved)
+        self.__class__ = self.family
+        for name in ("save", "array_rules"):
+            vars(self).pop(name, None)
+
+    def needed(self, name: str) -> list[int] | None:
+        """For the gradients of which inputs a saved value is needed; None if of all, or if that cannot be told."""
+        rules = [i for i, (_, uses) in self.rules.items() if name in self.saved and self.saved.index(name) in uses]
+        apart = not self.variadic and self.joint is None and name in (*self.inputs, "out")
+        return rules if apart and rules and len(rules) < len(self.rules) else None
+
+    def save(self, inputs, out, options: dict, residuals: dict) -> tuple:  # type: ignore[override]
+        """What a node saves: the values of the names that rules have."""
+        kept: list = []
+        for name in self.saved:
+            wanted = self.needed(name)
+            if wanted is not None and not any([getattr(inputs[i], "requires_grad", False) for i in wanted]):
+                kept.append(None)
+            elif name in self.inputs:
+                kept += inputs if self.variadic else [inputs[self.inputs.index(name)]]
+            elif name in self.options:
+                kept.append(options.get(name, self.options[name]))
+            elif name == "out" or name in residuals:
+                kept.append(out if name == "out" else residuals[name])
+            elif (x := name.removesuffix("_shape")) != name and x in self.inputs:
+                shapes = [np.shape(getattr(x, "_data", x)) for x in inputs]
+                kept.append(tuple(shapes) if self.variadic else shapes[self.inputs.index(x)])
+            else:
+                raise TypeError(f"a VJP rule of {self!r} names {name!r}, which is no input, option or residual")
+        return tuple(kept)
+
+
+class Composite(Primitive):
+    """An op that other ops define; a kernel does its forward and its VJP.
+
+    The joint rule is plain array code. If the graph of the gradient is wanted, there may be a rule in ops for that. If
+    there is none for what is wanted, or it returns NotImplemented, the definition is replayed and differentiated
+    instead, which gives every order.
+    """
+
+    in_ops: tuple[Callable, list[int]] | None = None
+
+    def __init__(self, forward: Callable, reference: Callable):
+        super().__init__(forward)
+        self.reference = reference
+        self.saved = [*self.inputs, *self.options]  # all that the definition needs
+        self._redeclared()
+        self.fresh = True  # as what is replayed is
+
+    def joint_vjp_in_ops(self, rule: Callable) -> Callable:
+        """Declare the joint rule that is used where its own graph is wanted: fewer ops than the definition's replay."""
+        self.in_ops = rule, self._uses(rule)
+        self._redeclared()
+        return rule
+
+    def needed(self, name: str) -> None:
+        return None  # the definition needs all
+
+    def cotangents(self, node: Node, g, parents) -> list:
+        if self.joint is not None and not mode.recording:
+            cotangents = super().cotangents(node, g, parents)
+            if cotangents is not NotImplemented:
+                return cotangents
+        elif self.in_ops is not None and mode.recording:
+            rule, uses = self.in_ops
+            saved, wanted = self.values(node), [p is not None for p in parents]
+            return list(rule(g, *[wanted if i < 0 else saved[i] for i in uses]))
+        with setting("recording", True):
+            saved = self.values(node)
+            inputs = saved[0] if self.variadic else saved[: len(self.inputs)]
+            options = dict(zip(self.options, saved[len(self.inputs) :], strict=False))
+            # With an alias for each input, a Tensor given twice gets two cotangents, and the walk stops at the aliases
+            # instead of running on into the graph below.
+            inputs = [x if p is None else basics.identity(x) for x, p in zip(inputs, parents, strict=True)]
+            since = tick()
+            y = self.reference(*inputs, **options)
+        found = replayed(y, g, since, [None if p is None else x.node for x, p in zip(inputs, parents, strict=True)])
+        for i, p in enumerate(parents):
+            if p is not None and found[i] is None:  # the definition does not depend on it
+                zeros = np.zeros(p.shape, p.dtype)
+                found[i] = wrap(zeros) if mode.recording else zeros
+        return found
+
+
+def replayed(y: Tensor, g, since: int, keys) -> list:
+    """Cotangents from a graph that was recorded only now: of nodes and leaves older than `since`, or None.
+
+    Each is an array of its own, so an op that replays is fresh.
+    """
+    owned: set = set()
+    found = walk(y.node, g, since=since, retain=mode.recording, plus=basics.plus, owned=owned)
+    if not mode.recording:
+        found = {key: c if key in owned else basics.clone(c) for key, c in found.items()}
+    return [found.get(key) for key in keys]
+
+
+def fresh(rule: Callable) -> Callable:
+    """Mark a VJP rule that makes every array it gives, each in memory of its own, and keeps none of them.
+
+    So it gives neither g nor what was saved, nor a view of them, nor anything twice. If all rules of an op are marked,
+    backward adds to their arrays in place, and hands them to `.grad` without a copy.
+    """
+    rule.fresh = True  # type: ignore[attr-defined]
+    return rule
+
+
+def primitive(forward: Callable) -> Primitive:
+    """Declare an op by its forward on arrays; its rules follow with `.vjp(...)`, or it is not differentiable."""
+    return Primitive(forward)
+
+
+def fused(*, reference: Callable) -> Callable[[Callable], Composite]:
+    """Declare a fused op: the decorated kernel forward, its `joint_vjp`, and the `reference` composed of primitives."""
+    return lambda forward: Composite(forward, reference)
+
+
+def _find(module: str, name: str) -> Primitive:
+    found = [op for op in vars(import_module(module)).values() if isinstance(op, Primitive) and op.name == name]
+    if not found:
+        raise AttributeError(f"the op {name} is not in {module}; a pickle finds only the ops of a module")
+    return found[0]
+
+
+declared: WeakSet[Primitive] = WeakSet()  # every op there is, for tests that go over all of them

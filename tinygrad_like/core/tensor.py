@@ -1,0 +1,376 @@
+"""Tensor: an array, its gradient, and the node that made it.
+
+What else a Tensor can do is installed from outside: see `methods/`.
+"""
+
+from __future__ import annotations
+
+import operator
+import threading
+import weakref
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..dtypes import BOOL, FLOAT32, FLOATS, INT64, as_array, as_dtype, get_default_dtype
+from ..errors import named
+from .basics import basics
+from .graph import Handle, Node, mode, setting, tick, walk
+from .listener import effect, observe
+from .versions import Version
+
+if TYPE_CHECKING:
+    from ..compat.surface import Surface
+else:
+    Surface = object
+
+
+def _set_grad(x: Tensor, gradient: Tensor | None) -> None:
+    """x.grad = gradient. Raises TypeError for what is no other Tensor, RuntimeError for another dtype or shape."""
+    if gradient is not None:
+        if not isinstance(gradient, Tensor) or gradient is x:
+            got = "this Tensor itself" if gradient is x else type(gradient).__name__
+            raise TypeError(f"grad: the gradient of a Tensor is another Tensor, or None, got {got}")
+        if gradient._data.shape != x._data.shape or gradient.dtype is not x.dtype:
+            raise RuntimeError(f"grad: the gradient of a Tensor of {x.dtype} {x.shape} has that dtype and shape, got "
+                               f"{gradient.dtype} {gradient.shape}; cast or reshape it, or change .data first")
+    x._grad = gradient
+
+
+class Tensor(Surface):
+    """An n-dimensional array that remembers how it was computed.
+
+    `Tensor(data)` copies `data` (a number, nested sequence, array or Tensor). Python floats become float32 (see
+    `set_default_dtype`) and ints int64; arrays keep their dtype. With `requires_grad=True`, ops on it are recorded and
+    `backward()` fills `.grad`.
+    `Tensor(2, 3)` is zeros of that shape. `Tensor(5)` is the number 5, but a row of 5 numbers, as in PyTorch, where it
+    becomes a Parameter or is filled, as by `uniform_()`.
+    Raises TypeError for data no array can hold and for integers that require grad, ValueError for ragged rows.
+    """
+
+    # Defaults live on the class: a result stores only what differs, which makes recording cheap.
+    _data: np.ndarray  # what `data` gives, which checks what it is set to; here it is read and set without detour
+    _grad: Tensor | None = None  # what `grad` gives
+    node: Node | None = None  # the op that made this Tensor, while the graph is alive
+    requires_grad: bool = False
+    version: Version | None = None  # shared with views
+    _viewed: tuple[Callable[[], Tensor | None], Any] | None = None  # what this is an index of, if it shows its memory
+    _apart: object = None  # the same for views of one another; another one is made where one is detached
+    _count: int | None = None  # n, if this was made as Tensor(n)
+    _hooks: list[Callable] | None = None  # of a leaf; an inner Tensor's hooks are on its node
+    _after: list[Callable] | None = None  # of a leaf: what is called once its .grad is there
+
+    def __init__(self, data: Any, requires_grad: bool = False, dtype: Any = None, *sizes: int):
+        if type(data) is int:
+            if type(requires_grad) is int:
+                sizes = (data, requires_grad, *(() if dtype is None else (dtype,)), *sizes)
+                self._data = np.zeros(sizes, get_default_dtype())
+                return
+            self._count = data
+        if isinstance(data, Tensor) and mode.listener is not None:  # as an op, which is seen
+            data = basics.clone(data.detach())
+            self._data = (data if dtype is None else basics.cast(data, dtype=as_dtype(dtype, "Tensor")))._data
+        else:
+            given = data._data if isinstance(data, Tensor) else data, dtype, "Tensor"
+            self._data = as_array(*given) if mode.listener is None else mode.listener.compute(
+                "tensor", as_array, given, {})
+        if requires_grad:
+            self.requires_grad_()
+
+    # What it is -----------------------------------------------------------------------------------------------------
+    # With attrgetter, since a function written here would take as long again.
+    shape: tuple[int, ...] = property(operator.attrgetter("_data.shape"))  # type: ignore[assignment]
+    ndim: int = property(operator.attrgetter("_data.ndim"))  # type: ignore[assignment]
+    dtype: np.dtype = property(operator.attrgetter("_data.dtype"))  # type: ignore[assignment]
+    nbytes: int = property(operator.attrgetter("_data.nbytes"))  # type: ignore[assignment]
+    grad: Tensor | None = property(operator.attrgetter("_grad"), _set_grad,  # type: ignore[assignment]
+                                   lambda self: self.__dict__.pop("_grad", None))
+
+    def numel(self) -> int:
+        """Number of elements."""
+        return self._data.size
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded op made this Tensor; gradients gather in leaves."""
+        return self.node is None
+
+    def is_floating_point(self) -> bool:
+        return self._data.dtype.kind in FLOATS
+
+    def item(self) -> Any:
+        """The single element as a Python number. Raises ValueError if there is not exactly one."""
+        if self._data.size != 1:
+            raise ValueError(f"item: only a Tensor of one element converts to a number, this has shape {self.shape}")
+        observe("item(), or a number made of a Tensor,", self)
+        return self._data.item()
+
+    def __repr__(self) -> str:
+        observe("print(), str() or repr() of a Tensor, or one in an f-string,")
+        data, digits = (self._data, None) if self.dtype.kind != "V" else (self._data.astype(FLOAT32), 4)
+        values = np.array2string(data, separator=", ", prefix="Tensor(", threshold=100, precision=digits)
+        notes = "" if self._data.size else f", shape={self.shape}"
+        if self.dtype not in (get_default_dtype(), INT64, BOOL):
+            notes += f", dtype={self.dtype}"
+        if self.node is not None:
+            notes += f", op={self.node.op.name}"
+        elif self.requires_grad:
+            notes += ", requires_grad=True"
+        return f"Tensor({values}{notes})"
+
+    __hash__ = object.__hash__  # by identity: == compares elements
+
+    # Gradients ------------------------------------------------------------------------------------------------------
+
+    @named
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Set whether ops on this leaf are recorded, and return it. Raises TypeError unless it is floating point."""
+        if requires_grad and not self.is_floating_point():
+            raise TypeError(f"requires_grad: a Tensor of {self.dtype} cannot require grad; cast it with .float() first")
+        if self.node is not None and not requires_grad:
+            raise RuntimeError(f"requires_grad_: this Tensor was computed by {self.node.op.name}; use detach()")
+        self.requires_grad = requires_grad
+        return self
+
+    def backward(self, gradient: Any = None, retain_graph: bool = False, create_graph: bool = False,
+                 inputs: Any = None) -> None:
+        """Add d(self)/d(leaf), contracted with `gradient`, to the `.grad` of every leaf that requires grad.
+
+        gradient: the cotangent of this Tensor, of its shape; may be left out for a single element, where it is 1.
+        retain_graph: keep the graph for another backward; otherwise it is freed as the walk passes.
+        create_graph: record the gradients themselves, so that they can be differentiated (implies retain_graph).
+        inputs: the Tensors whose `.grad` is to be added to, instead of all leaves'.
+
+        Raises ValueError for a missing or mis-shaped `gradient`, RuntimeError if nothing was recorded or it was freed.
+        An exception in a rule or a hook leaves the `.grad` of every leaf as it was; only one that comes while the found
+        gradients are added, as no memory or Ctrl-C, may leave some with theirs: call zero_grad() before the next try.
+        """
+        if inputs is not None:
+            wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+            if not wanted:
+                raise ValueError("backward: inputs is empty; leave it out for all leaves")
+            retain_graph = retain_graph or create_graph
+            found = zip(wanted, self._gradients("backward", wanted, gradient, create_graph, retain_graph), strict=True)
+            return self._fill([(x, g) for x, g in found if g is not None], create_graph)
+        g = self._seed("backward", gradient, create_graph)
+        before = mode.recording, mode.filling
+        mode.recording, mode.filling = create_graph, True
+        try:
+            retain = retain_graph or create_graph
+            owned: set = set()
+            found = []
+            table = walk(self.node or self, g, retain=retain, plus=basics.plus, owned=owned)
+            while table:  # emptied, so that what is copied is freed one by one
+                leaf, c = table.popitem()
+                if not leaf.requires_grad:  # any more
+                    continue
+                if leaf._grad is None or leaf._hooks or type(c) is not np.ndarray:
+                    c = _own(c, leaf in owned)
+                if leaf._hooks:
+                    for hook in tuple(leaf._hooks):
+                        c = hook(c)
+                if leaf._grad is not None and leaf._grad.shape != c.shape:
+                    raise RuntimeError(f"backward: the gradient has shape {c.shape}, but .grad, from before .data was "
+                                       f"changed, {leaf._grad.shape}; call zero_grad() first")
+                found.append((leaf, c))
+        finally:
+            mode.recording, mode.filling = before
+        self._fill(found[::-1], create_graph)
+
+    def _fill(self, found: list, create_graph: bool) -> None:
+        with setting("recording", create_graph):
+            with _adding:
+                for leaf, c in found:
+                    add_gradient(leaf, c)
+            for leaf in [leaf for leaf, _ in found if leaf._after]:
+                for hook in tuple(leaf._after):
+                    hook(leaf)
+
+    def gradient(self, *targets: Tensor, gradient: Any = None, create_graph: bool = False,
+                 retain_graph: bool | None = None, materialize_grads: bool = False) -> list[Tensor]:
+        """The gradients of this Tensor with respect to `targets`, in their order; no `.grad` is touched.
+
+        Only the graph between the two is walked, and freed: after `dh, = loss.gradient(h)`, `h.backward(dh)` goes on.
+
+        gradient: the cotangent of this Tensor (1 for a single element).
+        retain_graph: keep the graph (default: as create_graph).
+        materialize_grads: give zeros for a target this Tensor does not depend on, instead of raising ValueError.
+        """
+        found = self._gradients("gradient", targets, gradient, create_graph,
+                                create_graph if retain_graph is None else retain_graph)
+        for i, (t, c) in enumerate(zip(targets, found, strict=True)):
+            if c is None and not materialize_grads:
+                raise ValueError(f"gradient: the result does not depend on target {i} (shape {t.shape}); "
+                                 "pass materialize_grads=True to get zeros")
+        return [wrap(np.zeros(t.shape, t.dtype)) if c is None else c for t, c in zip(targets, found, strict=True)]
+
+    def _gradients(self, who: str, targets, gradient: Any, create_graph: bool, retain: bool) -> list[Tensor | None]:
+        """Those with respect to `targets`; None for one that this Tensor does not depend on, whose hooks rest."""
+        g = self._seed(who, gradient, create_graph)
+        for i, t in enumerate(targets):
+            if not isinstance(t, Tensor) or not t.requires_grad:
+                raise ValueError(f"{who}: target {i}, a {type(t).__name__}, is no Tensor that requires grad; pass "
+                                 "Tensors one by one, made with requires_grad=True before use")
+        keys = [t.node or t for t in targets]
+        with setting("recording", create_graph), setting("filling", False):
+            owned: set = set()
+            table = walk(self.node or self, g, targets=set(keys), retain=retain, plus=basics.plus, owned=owned)
+            first: dict[Any, Any] = {}
+            found: list[Tensor | None] = []
+            for t, key in zip(targets, keys, strict=True):
+                if key in first:  # asked for twice: hooks are called once, and memory is not shared
+                    found.append(basics.clone(first[key]))
+                    continue
+                c = table.get(key)
+                if c is not None:
+                    c = _own(c, key in owned)
+                    for hook in tuple(t._hooks or ()) if key is t else ():
+                        c = hook(c)
+                    first[key] = c
+                found.append(c)
+            return found
+
+    def _seed(self, who: str, gradient: Any, create_graph: bool) -> Any:
+        if not self.requires_grad:
+            raise RuntimeError(f"{who}: this Tensor does not require grad: it was computed from Tensors without "
+                               "requires_grad=True, under no_grad, or by an op without VJP rules, such as argmax")
+        on_tensors = mode.listener is not None and mode.listener.on_tensors
+        if gradient is None:
+            if self._data.size != 1:
+                raise ValueError(f"{who}: a Tensor of shape {self.shape} needs gradient=, a cotangent of that shape; "
+                                 "or reduce it to one number, with .sum() or .mean()")
+            one = _one(self.shape, self.dtype)
+            return wrap(one) if on_tensors else wrap(one.copy()) if create_graph else one
+        gradient = gradient if isinstance(gradient, Tensor) else wrap(as_array(gradient, self.dtype, who))
+        if gradient.shape != self.shape:
+            raise ValueError(f"{who}: gradient has shape {gradient.shape} but the Tensor has shape {self.shape}")
+        if gradient.dtype is not self.dtype:
+            gradient = basics.cast(gradient, dtype=self.dtype)
+        return gradient if create_graph or on_tensors else gradient._data
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Handle:
+        """Call `hook(gradient)` when this Tensor's gradient is complete; what it returns, if not None, replaces it.
+
+        Returns a handle, whose `remove()` removes the hook.
+        """
+        if not self.requires_grad:
+            raise RuntimeError("register_hook: this Tensor does not require grad")
+
+        def call(g):
+            given = g if isinstance(g, Tensor) else wrap(np.array(g))
+            new = hook(given)
+            if new is None:
+                return g
+            if not isinstance(new, Tensor) or new.shape != given.shape or new.dtype is not given.dtype:
+                got = f"{new.dtype} {new.shape}" if isinstance(new, Tensor) else type(new).__name__
+                raise ValueError(f"register_hook: the hook must return None or a Tensor, {given.dtype} {given.shape}; "
+                                 f"got {got}")
+            return new if isinstance(g, Tensor) else new._data
+
+        if self.node is not None:
+            self.node.add_hook(call)
+            hooks = self.node.details().hooks
+        else:
+            hooks = self._hooks = self._hooks or []
+            hooks.append(call)
+        return Handle(hooks, call)
+
+    def detach(self) -> Tensor:
+        """The same values without the graph. Memory is shared, and so is the version: a change is seen by both."""
+        out = wrap(self._data)
+        self.shared_version().show(out)
+        out._apart = object()
+        return out
+
+    def zero_grad(self) -> None:
+        self._grad = None
+
+    # In-place change, each a tick that backward checks ----------------------------------------------------------------
+
+    def shared_version(self) -> Version:
+        """The cell that holds the tick of the last in-place change of this memory."""
+        if self.version is None:
+            node = self.node
+            if node is None or getattr(node.op, "out", 0) is None:  # it keeps no output that might change
+                self.version = Version.of(0, [weakref.ref(self)])
+            elif (extra := node.details()).version is None:
+                self.version = extra.version = Version.of(0, [weakref.ref(self)])
+            else:  # of the output there may be several Tensors: rules get one of their own
+                extra.version.show(self)
+        return self.version  # type: ignore[return-value]
+
+    def touch(self) -> None:
+        """Note that the values have changed in place, so that a backward that needs the old ones raises."""
+        self.shared_version().change(tick())
+
+
+def wrap(array: np.ndarray) -> Tensor:
+    """A Tensor on `array`, without a copy or a check: for arrays made here."""
+    t = Tensor.__new__(Tensor)
+    t._data = array
+    return t
+
+
+@lru_cache(maxsize=16)
+def _one(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """The cotangent that backward begins with: always the same array, so that nothing has to be written for it."""
+    one = np.ones(shape, dtype)
+    one.flags.writeable = False
+    return one
+
+
+def fills(array: np.ndarray) -> bool:
+    """Whether an array is all that lies in the memory it keeps."""
+    base = array.base
+    return base is None or isinstance(base, np.ndarray) and base.nbytes <= array.nbytes
+
+
+def _own(c: Any, owned: bool) -> Tensor:
+    """A cotangent as a gradient, on memory of its own: without a copy if the walk owned it."""
+    if hasattr(c, "written"):  # it is scattered
+        c, owned = c.written(), True
+    array = c if type(c) is np.ndarray else getattr(c, "_data", None)
+    alone = owned and array is not None and array.flags.c_contiguous and fills(array)
+    if isinstance(c, Tensor):
+        return c if alone and not mode.recording else basics.clone(c)
+    return wrap(np.array(c) if array is None else array if alone else basics.copied(array))
+
+
+def add_gradient(x: Tensor, c: Any) -> None:
+    """Add c, an array or a Tensor, to the `.grad` of x.
+
+    A gradient is changed where it lies, since others may show that memory, as a flat array of all gradients does.
+    """
+    if mode.listener is not None:
+        mode.listener.gradient(x)
+    grad = x._grad
+    if grad is None:
+        x._grad = c
+    elif mode.recording or grad.node is not None or not grad._data.flags.writeable or grad.dtype is not c.dtype:
+        x._grad = grad + (wrap(c) if type(c) is np.ndarray else c)
+    else:
+        array = c if type(c) is np.ndarray else c._data
+        if mode.listener is None:
+            basics.accumulate(grad._data, array)
+        else:
+            effect("add_part", basics.add_part, grad._data, (...,), array, writes=[grad._data])
+        grad.touch()
+
+
+def zero_gradient(x: Tensor, set_to_none: bool) -> None:
+    """Forget the gradient of a Tensor, or make it zeros where it lies, if it has one."""
+    grad = x._grad
+    if set_to_none or grad is None:
+        x._grad = None
+    elif mode.recording or grad.node is not None or not grad._data.flags.writeable:
+        x._grad = wrap(np.zeros(x.shape, x.dtype))
+    else:
+        if mode.listener is not None:
+            mode.listener.gradient(x)
+        effect("assign", operator.setitem, grad._data, ..., np.zeros(x.shape, x.dtype), writes=[grad._data])
+        grad.touch()
+
+
+_adding = threading.RLock()  # to read, add and write is not one step, and two threads may have the same leaf

@@ -1,0 +1,341 @@
+"""What every call of an op does, and what every pull of a cotangent through it does, written out for that op.
+
+`Op.general` and `Op.pull` of call.py say what is to be done. They loop over inputs and look at all that may be special,
+which takes longer than the arithmetic of a small array. Nearly always nothing is special. Then one of the functions
+below does the same without loops, with the names that the op was declared with; as soon as there is more to say it
+hands over. They are methods of a class of which the op is the only instance, so nothing stands between a call and them.
+
+To read those of an op that has been called: `print(inspect.getsource(type(ops.mul).pull))`.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import weakref
+from collections.abc import Callable
+from functools import cached_property, partial
+from string import Template
+from typing import Any
+
+import numpy as np
+
+from ..core.dispatch import Op, Scattered, share_version
+from ..core.graph import Node, mode, tick
+from ..core.primitive import Primitive
+from ..core.tensor import Tensor, wrap
+from ..dtypes import BOOL, FLOAT32, FLOAT64, INT64, NARROW
+from ..errors import blame
+from ..ops.on_arrays import on_arrays
+from ..ops.operands import PLAIN, SETTINGS, SINGLE
+
+ABSENT = object()  # in place of an input that was not given
+# Names in the templates end in _, or begin with it and a digit, as no name of an op does.
+_NAMES: dict[str, Any] = {
+    "ABSENT_": ABSENT, "BOOL_": BOOL, "FLOAT32_": FLOAT32, "FLOAT64_": FLOAT64, "INT64_": INT64, "NARROW_": NARROW,
+    "NOTHING_": {}, "Node_": Node, "PLAIN_": PLAIN, "Scattered_": Scattered, "SETTINGS_": SETTINGS, "SINGLE_": SINGLE,
+    "Tensor_": Tensor, "array_": np.ndarray, "asarray_": np.asarray, "blame_": blame, "mode_": mode,
+    "dtype_of_": lambda x: getattr(x, "dtype", BOOL), "new_": Tensor.__new__,
+    "numbers_": frozenset({np.float32, np.float64, np.int64, np.bool_}),
+    "shape_": lambda x: getattr(x, "shape", ()), "share_version_": share_version, "tick_": tick, "wrap_": wrap,
+}
+# An op with an option of such a name is called in the general way.
+_TAKEN = {"any", "isinstance", "len", "list", "map", "self", "tuple", "type"}
+
+_CALL = Template('''\
+def __call__(self, $head, $options_or_default **named_):
+$options_by_position\
+    usual_ = mode_.usual
+    if usual_ is None or named_ or NARROW_ $or_an_option_is_a_tensor:
+        return self.given($given, {$options}, named_)
+$each_input\
+    try:
+        out_, residuals_ = self.forward($arrays $passed), NOTHING_
+    except Exception as error_:
+        y_ = self.failed(error_, $inputs, ($arrays), {$options})
+        if y_ is NotImplemented: raise
+        return y_
+    $take_residuals
+    if type(out_) in numbers_: out_ = asarray_(out_)  # as NumPy makes of 0-d arrays
+    if type(out_) is not array_ or (dtype_ := out_.dtype) is not FLOAT32_ and not (
+            dtype_ is BOOL_ or dtype_ is INT64_ or dtype_ is FLOAT64_ and
+            FLOAT64_ in (kinds_ := [*map(dtype_of_, ($arrays))]) and FLOAT32_ not in kinds_):
+        return self.record($inputs, ($arrays), {$options}, out_, residuals_)
+    y_ = new_(Tensor_)
+    y_._data = out_
+    if usual_ and ($one_requires_grad) and (dtype_ is FLOAT32_ or dtype_ is FLOAT64_):
+        y_.node = node_ = Node_()
+        node_.op, node_.parents, node_.extra, node_.saved = self, $parents, None, ($kept)
+        node_.order, node_.shape, node_.dtype, y_.requires_grad = tick_(), out_.shape, dtype_, True
+    if out_.base is not None or $out_is_an_input:
+        share_version_(y_, $inputs)
+    return y_
+''')
+
+_OPTIONS_BY_POSITION = Template('''\
+    if rest_:
+        if len(rest_) > $count or $one_is_named: return self.given($given, {$options}, named_)
+        $names = (*rest_, *($names)[len(rest_):])
+        rest_ = ()
+''')
+
+_INPUT = Template('''\
+    if isinstance(_$i, Tensor_):
+        x_$i = _$i._data
+        p_$i = (_$i.node or _$i) if _$i.requires_grad else None
+    elif type(_$i) in PLAIN_: x_$i, p_$i = _$i, None
+    elif $optional and _$i is ABSENT_: _$i = x_$i = p_$i = None
+    else: return self.given($given, {$options}, named_)
+''')
+
+_ENOUGH = Template('''\
+    if rest_ or $all_are_numbers:
+        return self.given($given, {$options}, named_)
+''')
+
+_ANY_INPUTS = Template('''\
+    arrays_, parents_, differs_ = [], [], False
+    for x_ in inputs_:
+        if not isinstance(x_, Tensor_): return self.given($given, {$options}, named_)
+        arrays_.append(x_._data)
+        parents_.append((x_.node or x_) if x_.requires_grad else None)
+        differs_ = differs_ or x_.requires_grad
+''')
+
+_LISTED = """\
+    rest_ = ()
+    if inputs_ and type(inputs_[0]) in (list, tuple): inputs_, rest_ = tuple(inputs_[0]), inputs_[1:]
+"""
+
+_PULL = Template('''\
+def $name(self, node, g, parents):
+    if (mode_.usual is not $recording or type(g) is Scattered_ or node.saved is None
+            or NARROW_ and node.dtype in NARROW_):
+        return $otherwise
+    ($saved) = node.saved
+    ($parents) = parents
+$each_saved_input\
+$saved_output\
+    try:
+$the_rules\
+    except Exception as error:
+        blame_(where if isinstance(where, str) else self.rule_for(where), error)
+        raise
+    try:
+$each_cotangent\
+    except AttributeError:
+        return general_(self, node, g, parents)
+    return ($cotangents)
+''')
+
+_PULL_ALL = Template('''\
+def pull(self, node, g, parents):
+    if mode_.usual is not False or type(g) is Scattered_ or NARROW_ and node.dtype in NARROW_:
+        return general_(self, node, g, parents)
+    ($saved) = node.saved
+    try:
+        found = [None if p is None else rule_0(g, $values) for i, p in enumerate(parents)]
+    except Exception as error:
+        blame_(self.rule_for(0), error)
+        raise
+    for i, (c, p) in enumerate(zip(found, parents)):
+        if p is not None and (dtype_of_(c) is not p.dtype or c.shape != p.shape):
+            return general_(self, node, g, parents)
+    return found
+''')
+
+_SAVED_INPUT = Template('''\
+    if isinstance(s_$k, Tensor_):
+        if s_$k.version is not None and s_$k.version[0] > node.order: return general_(self, node, g, parents)
+        $as_array
+''')
+
+_SAVED_OUTPUT = Template('''\
+    if node.extra is not None and node.extra.version is not None: return general_(self, node, g, parents)
+    $as_tensor
+''')
+
+_AS_TENSOR = Template('''\
+if s_$k is not None:
+        s_$k = wrap_(s_$k)
+        s_$k.node, s_$k.requires_grad = node, True
+        s_$k.shared_version()
+''')
+
+_RULE = Template('''\
+        where = $i
+        c_$i = None if p_$i is None else $rule(g, $values)
+''')
+
+_JOINT_RULE = Template('''\
+        where = 'the joint VJP of ' + self.name
+        found = self.joint[0](g, $values)
+        if found is NotImplemented or len(found) != $count: return general_(self, node, g, parents)
+        ($cotangents) = found
+''')
+
+_COTANGENT = Template('''\
+        if p_$i is None: c_$i = None
+        elif c_$i.shape != p_$i.shape or c_$i.dtype is not p_$i.dtype: c_$i = self.unbroadcast(c_$i, p_$i, g, $i)
+''')
+
+
+def given(self: Any, inputs: Any, options: dict, others: dict) -> Any:
+    """`Op.general`, for a call that begins below: all inputs and options in their places, `others` by name."""
+    options = {n: value for n, value in options.items() if value is not self.options[n]}
+    return self.general(tuple([x for x in inputs if x is not ABSENT]), {**options, **others})
+
+
+def _first_calls(self: Any, *inputs: Any, **options: Any) -> Any:
+    """The first two calls; then the op has a class of its own, unless it was made for a single call."""
+    if self.met:
+        self.__class__ = specialized(self)
+    self.met = True
+    return self.general(inputs, options)
+
+
+def install() -> None:
+    """Have all ops called and pulled by what is written out for each."""
+    kept = cached_property(save)
+    kept.__set_name__(Primitive, "save")
+    for name, value in (("save", kept), ("__call__", _first_calls), ("given", given), ("of_arrays", _of_arrays)):
+        setattr(Primitive, name, value)
+
+
+def _of_arrays(op: Any, rule: Any) -> Any:
+    """The rule; that of an op of ours calls the forwards of the ops it names."""
+    return on_arrays(rule) if op.ours else rule
+
+
+def specialized(op: Any) -> type:
+    """A class for the op alone, with what is written out for it in place of what its family has."""
+    made: dict[str, Any] = {"__module__": op.family.__module__, "__call__": Op.__call__}
+    if _TAKEN.isdisjoint(op.options):
+        made["__call__"] = call(op)
+    if not op.variadic and (op.joint is not None or len(op.rules) == len(op.inputs)):
+        made["pull"] = pull(op, recording=False)
+        if _records(op):
+            made["pull_recording"] = pull(op, recording=True)
+    elif op.variadic and op.rules and not op.saves:
+        made["pull"] = pull_all(op)
+    return type(op.family.__name__, (op.family,), made)
+
+
+def _records(op: Any) -> bool:
+    """Whether its rules make the graph of the gradient, too, if they are given Tensors."""
+    return op.joint is None or op.family.cotangents is Op.cotangents
+
+
+def save(op: Any) -> Callable:
+    """`Primitive.save` written out: a function `(inputs, out, options, residuals) -> what a node saves`."""
+    sources = {n: f"options[{n!r}] if {n!r} in options else defaults_[{n!r}]" for n in op.options} | {"out": "out"}
+    for i, n in enumerate(op.inputs):
+        sources[n] = "*inputs" if op.variadic else f"inputs[{i}]"
+        sources[f"{n}_shape"] = "tuple(map(shape_, inputs))" if op.variadic else f"shape_(inputs[{i}])"
+    sources = _if_needed(op, sources, [f"wanted_(inputs[{i}])" for i in range(len(op.inputs))])
+    return _define(op, "save", f"def save(inputs, out, options, residuals_): return ({_saved(op, sources)})",
+                   defaults_=op.options, wanted_=lambda x: isinstance(x, Tensor) and x.requires_grad)
+
+
+def call(op: Any) -> Callable:
+    """`__call__` for inputs that are Tensors or numbers, if the result is of their dtype and nobody watches."""
+    count, sources = range(len(op.inputs)), {n: n for n in op.options} | {"out": "out_"}
+    words = {"options": ", ".join([f"{n!r}: {n}" for n in op.options])}
+    if op.variadic:
+        name = op.inputs[0]
+        sources |= {name: "*inputs_", f"{name}_shape": "tuple(map(shape_, inputs_))"}
+        words |= {"head": "*inputs_", "given": "([*inputs_], *rest_)", "inputs": "inputs_", "arrays": "*arrays_, ",
+                  "parents": "parents_", "one_requires_grad": "differs_",
+                  "out_is_an_input": "any([out_ is x_ for x_ in arrays_])"}
+        words["each_input"] = _ANY_INPUTS.substitute(words)
+    else:
+        for i, n in enumerate(op.inputs):
+            sources |= {n: f"_{i}", f"{n}_shape": f"() if x_{i} is _{i} else x_{i}.shape"}
+        inputs = "".join([f"_{i}, " for i in count])
+        words |= {"head": ", ".join([f"_{i}=ABSENT_" for i in count]) + ", *rest_", "given": f"({inputs} *rest_)",
+                  "inputs": f"({inputs})", "arrays": "".join([f"x_{i}, " for i in count]),
+                  "parents": f"({''.join([f'p_{i}, ' for i in count])})",
+                  "one_requires_grad": " or ".join([f"p_{i} is not None" for i in count]),
+                  "out_is_an_input": " or ".join([f"out_ is x_{i}" for i in count])}
+        numbers = " and ".join([f"x_{i} is _{i}" for i in count])
+        words["each_input"] = "".join([_INPUT.substitute(words, i=i, optional=i >= op.required) for i in count]
+                                      + [_ENOUGH.substitute(words, all_are_numbers=numbers)])
+    if not op.differentiable:
+        words["one_requires_grad"] = "False"
+    words["options_by_position"] = (_LISTED if op.variadic else "") + (_OPTIONS_BY_POSITION.substitute(
+        words, count=len(op.options), names="".join([n + ", " for n in op.options]),
+        one_is_named=" or ".join([f"len(rest_) > {k} and {n} is not defaults_[{n!r}]"
+                                  for k, n in enumerate(op.options)])) if op.options else "")
+    text = _CALL.substitute(
+        words, options_or_default="".join([f"{n}=defaults_[{n!r}], " for n in op.options]),
+        or_an_option_is_a_tensor="".join(
+            [f" or type({n}) not in SETTINGS_ and isinstance({n}, SINGLE_)" for n in op.options]),
+        passed=", ".join([f"{n}={n}" for n in op.options]),
+        take_residuals="" if sources.keys() >= set(op.saved) else "if type(out_) is tuple: out_, residuals_ = out_",
+        kept=_saved(op, _if_needed(op, sources, [f"p_{i} is not None" for i in count])))
+    return _define(op, "__call__", text, defaults_=op.options)
+
+
+def pull(op: Any, recording: bool) -> Callable:
+    """`pull` where nobody watches: the rules, one after another, on arrays, or on Tensors for the gradient's graph."""
+    count = range(len(op.inputs))
+    cotangents, values = "".join([f"c_{i}, " for i in count]), [f"s_{k}" for k in range(len(op.saved))]
+    of_inputs = op.rules if recording else op.array_rules
+    names = {f"rule_{i}": rule for i, (rule, _) in of_inputs.items()}
+    least, large = (0, {}) if recording else getattr(op, "large", (0, {}))
+    names |= {f"large_{i}": rule for i, rule in large.items()}
+    if op.joint is not None:
+        wanted = f"[{', '.join([f'p_{i} is not None' for i in count])}]"
+        rules = _JOINT_RULE.substitute(values=", ".join([wanted if k < 0 else values[k] for k in op.joint[1]]),
+                                       count=len(count), cotangents=cotangents)
+    else:
+        rules = "".join([_RULE.substitute(
+            i=i, rule=f"(rule_{i} if g.size < {least} else large_{i})" if i in large else f"rule_{i}",
+            values=", ".join([str(i) if k < 0 else values[k] for k in uses]))
+            for i, (_, uses) in sorted(of_inputs.items())])
+    as_tensor = _AS_TENSOR.substitute(k=op.out) if recording else ""
+    name = "pull_recording" if recording else "pull"
+    otherwise = "general_(self, " if recording or not _records(op) else "self.pull_recording("
+    return _define(op, name, _PULL.substitute(
+        name=name, recording=recording, otherwise=otherwise + "node, g, parents)",
+        saved="".join([s + ", " for s in values]), parents="".join([f"p_{i}, " for i in count]),
+        each_saved_input="".join([_SAVED_INPUT.substitute(k=k, as_array="" if recording else f"s_{k} = s_{k}._data")
+                                  for k, n in enumerate(op.saved) if n in op.inputs]),
+        saved_output="" if op.out is None else _SAVED_OUTPUT.substitute(as_tensor=as_tensor), the_rules=rules,
+        each_cotangent="".join([_COTANGENT.substitute(i=i) for i in count]), cotangents=cotangents),
+        general_=op.family.pull, **names)
+
+
+def pull_all(op: Any) -> Callable:
+    """`pull` of an op of any number of inputs, none of which its rule needs: the rule for each, on arrays."""
+    rule, uses = op.array_rules[0]
+    return _define(op, "pull", _PULL_ALL.substitute(
+        saved="".join([f"s_{k}, " for k in range(len(op.saved))]),
+        values=", ".join(["i" if k < 0 else f"s_{k}" for k in uses])), general_=op.family.pull, rule_0=rule)
+
+
+def _if_needed(op: Any, sources: dict[str, str], wanted: list[str]) -> dict[str, str]:
+    """The sources; None in place of an input, or the output, that only rules name whose inputs need no gradient."""
+    needed = {name: op.needed(name) for name in op.saved}
+    return sources | {name: f"{sources[name]} if {' or '.join([wanted[i] for i in rules])} else None"
+                      for name, rules in needed.items() if rules is not None}
+
+
+def _saved(op: Any, sources: dict[str, str]) -> str:
+    """A row of what a node keeps, each from the source of its name; what has none is a residual."""
+    return "".join([sources.get(n, f"residuals_[{n!r}] if {n!r} in residuals_ else unknown_({n!r})") + ", "
+                    for n in op.saved])
+
+
+def _define(op: Any, name: str, text: str, **names: Any) -> Callable:
+    """The function of this text. Tracebacks show its lines, as those of a file of this package."""
+    file = os.path.join(os.path.dirname(__file__), f"<{name} of {op.name} {id(op):x}>")
+    names |= {**_NAMES, "unknown_": partial(_unknown, repr(op))}  # not the op itself: that would be a cycle
+    exec(compile(text, file, "exec"), names)
+    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+    weakref.finalize(op, linecache.cache.pop, file, None)
+    return names[name]
+
+
+def _unknown(op: str, name: str):
+    raise TypeError(f"a VJP rule of {op} names {name!r}, which is no input, option or residual")

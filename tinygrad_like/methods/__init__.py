@@ -1,0 +1,22 @@
+"""What a Tensor can do, installed on the class from tables: methods, creation, indexing, changes in place."""
+
+from ..core.tensor import Tensor
+from .creation import Creation
+from .in_place import InPlace
+from .of_ops import Methods, complete
+from .protocol import Protocol
+
+_OWN = frozenset(vars(Tensor))  # what a Tensor has itself stays
+_OF_CLASSES = frozenset(("__dict__", "__weakref__", "__module__", "__doc__", "__annotations__"))
+
+
+def install(*parts: type) -> None:
+    """Give Tensor what some classes have; the last one counts."""
+    for part in parts:
+        for name, member in vars(part).items():
+            if name not in _OWN and name not in _OF_CLASSES:
+                setattr(Tensor, name, member)
+
+
+complete()
+install(Protocol, Creation, Methods, InPlace)

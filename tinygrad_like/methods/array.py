@@ -1,0 +1,115 @@
+"""What `x.data` gives: NumPy's array, which takes the methods of Tensors too."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from ..core.graph import setting
+from ..core.tensor import wrap
+from ..dtypes import views
+from ..ops import operands
+
+
+class Array(np.ndarray):
+    """The memory of a Tensor as a NumPy array, on which `p.data.uniform_(-k, k)` and `p.data.norm()` work too.
+
+    What NumPy's arrays have means what it means there (`sum`, `std`), unless it is called as PyTorch's: with `dim=` or
+    `keepdim=`, `max(1)`, `size(0)`. That, and another name, is of the Tensor on the same memory, which records nothing;
+    a method that ends in _ changes this memory. Raises AttributeError for a name that neither has, and TypeError for
+    `sort(1)` and `repeat(2, 1)`, which do different things in the two.
+    """
+
+    @property
+    def size(self) -> Any:  # type: ignore[override]
+        """The number of elements, and PyTorch's `size()`, `size(dim)`."""
+        return wrap(np.asarray(self)).size
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # of protocols, which NumPy and others ask for
+            raise AttributeError(f"an array has no attribute {name!r}")
+        found = getattr(wrap(np.asarray(self)), name)
+        if not callable(found) or not name.endswith("_"):
+            return found
+
+        def change(*inputs: Any, **options: Any) -> Array:  # without its name and docstring: that would take longer
+            with setting("recording", False):  # else what it is given could make a graph of it, and leave the memory
+                found(*inputs, **options)
+            return self
+
+        return change
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        """What a function of NumPy's gives; a number of its float64 leaves the dtype of what it meets: m * p.data."""
+        if array.dtype is _FLOAT64 and context is not None and any(type(x) is np.float64 for x in context[1]):
+            y = context[0](*map(plain, context[1][:context[0].nin]))
+            return y[context[2]] if type(y) is tuple else y
+        return super().__array_wrap__(array, context, return_scalar)
+
+    def view(self, *shape: Any, **options: Any) -> Any:
+        """NumPy's, or a Tensor's if sizes are given: `x.data.view(-1, 10)`."""
+        sizes = sizes_in(shape)
+        return self.reshape(*sizes) if sizes else super().view(*shape, **options)
+
+    # What is shown, kept in a file or sent to another process is a plain array.
+    def __repr__(self) -> str:
+        return repr(np.asarray(self))
+
+    def __reduce__(self) -> Any:
+        return np.asarray(self).__reduce__()
+
+
+_FLOAT64 = np.dtype(np.float64)
+
+
+def plain(x: Any) -> Any:
+    """A number of NumPy's as Python's."""
+    return float(x) if issubclass(type(x), np.floating) else x  # by its type, as a Number is none of NumPy's
+
+
+def sizes_in(shape: tuple) -> Any:
+    """The sizes that `view(*shape)` is given; () if it is given something else."""
+    sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
+    return sizes if all(isinstance(size, int | np.integer) for size in sizes) else ()
+
+
+def as_pytorchs(name: str, inputs: tuple, options: dict) -> bool:
+    """Whether a method that NumPy's arrays have too is called as PyTorch's is. Raises TypeError if one cannot tell."""
+    counted = len(inputs) > (name == "repeat") and all(isinstance(n, int | bool) for n in inputs)
+    if name in _UNLIKE and counted and not options:
+        raise TypeError(f"{name}: of numbers alone it is {_UNLIKE[name]}")
+    return bool(options.keys() & {"dim", "keepdim", "unbiased", "descending"}) or name in ("max", "min") and counted
+
+
+def _either(name: str) -> Any:
+    """A method of NumPy's, or of Tensors if it is called as PyTorch's is."""
+    numpys = getattr(np.ndarray, name)
+
+    @functools.wraps(numpys)
+    def method(self: Array, *inputs: Any, **options: Any) -> Any:
+        if as_pytorchs(name, inputs, options):
+                return getattr(wrap(np.asarray(self)), name)(*inputs, **options)
+        return numpys(self, *inputs, **options)
+
+    return method
+
+
+_UNLIKE = {"sort": "in place in NumPy, a pair in PyTorch; write sort(axis=1) or sort(dim=1)",
+           "repeat": "elements along an axis in NumPy, copies side by side in PyTorch; write repeat(2, axis=1), or "
+                     "x.repeat(2, 1) of the Tensor"}
+EITHER = (*_UNLIKE, "max", "min", "sum", "mean", "std", "var", "prod", "argmax", "argmin", "all", "any", "cumsum",
+          "cumprod", "argsort", "squeeze")
+for _name in EITHER:
+    setattr(Array, _name, _either(_name))
+
+
+def shows(value: Any, array: np.ndarray) -> bool:
+    """Whether `value` is this array, or the view of all of it that `.data` gave."""
+    return value is array or (type(value) is Array and value.base is array and value.shape == array.shape
+                              and value.strides == array.strides and value.dtype is array.dtype)
+
+
+views.append(Array)
+operands.views.add(Array)

@@ -1,0 +1,213 @@
+"""Tensors from nothing but a shape, a range, random numbers or the memory of another array."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import tinygrad_like.core.tensor as tensor  # `from . import tensor` may give the function
+
+from .. import random
+from ..core.graph import mode
+from ..core.listener import made, number
+from ..dtypes import FLOAT32, FLOAT64, INT64, as_array, as_dtype, checked, get_default_dtype, wide
+from .of_ops import part_of_tensor, plain_shape
+
+if TYPE_CHECKING:
+    from ..core.tensor import Tensor
+
+
+@part_of_tensor
+class Creation:
+    """The part of Tensor that makes new ones. dtype is the default, float32, if left out, unless said otherwise."""
+
+    @staticmethod
+    def from_dlpack(x: Any) -> Tensor:
+        """A Tensor on the memory of another library's CPU tensor (PyTorch, JAX, NumPy ...), without a copy."""
+        return Creation.from_numpy(np.from_dlpack(x))
+
+    @staticmethod
+    def from_numpy(array: np.ndarray) -> Tensor:
+        """A Tensor on the memory of `array`, without a copy: later writes to the array change the Tensor, unchecked.
+
+        A read-only array makes a Tensor that cannot be changed in place. Raises TypeError for what is no plain array.
+        """
+        return tensor.wrap(checked(array, "from_numpy"))
+
+    manual_seed = staticmethod(random.manual_seed)
+
+    @staticmethod
+    def empty(*shape: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+        return _make("empty", np.zeros, shape, dtype, requires_grad, 0)
+
+    @staticmethod
+    def zeros(*shape: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+        return _make("zeros", np.zeros, shape, dtype, requires_grad, 0)
+
+    @staticmethod
+    def ones(*shape: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+        return _make("ones", np.ones, shape, dtype, requires_grad, 1)
+
+    @staticmethod
+    def full(shape: int | Sequence[int], fill_value: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+        _constant("full", fill_value)
+        if mode.listener is not None and isinstance(fill_value, int | float) and type(fill_value) not in (int, float):
+            filled = tensor.Tensor(fill_value, dtype=dtype).expand(plain_shape((shape,))).clone()
+            return filled.requires_grad_() if requires_grad else filled
+        dtype = as_array(fill_value, None, "full").dtype if dtype is None else dtype
+        if isinstance(fill_value, complex):
+            raise TypeError(f"full: a Tensor holds real numbers, got {fill_value!r}")
+        return _make("full", lambda s, d: np.full(s, fill_value, d), (shape,), dtype, requires_grad,
+                     fill_value if type(fill_value) in (int, float) else None)
+
+    @staticmethod
+    def eye(n: int, m: int | None = None, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+        return _make("eye", lambda s, d: np.eye(*s, dtype=d), (n, n if m is None else m), dtype, requires_grad)
+
+    @staticmethod
+    def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any = None,
+               requires_grad: bool = False) -> Tensor:
+        """start, start + step, ... below stop; `arange(stop)` starts at 0. int64 if all are ints, else the default."""
+        _constant("arange", start, stop, step)
+        start, stop = (0, start) if stop is None else (start, stop)
+        if any(value is None for value in (start, stop, step)):  # which NumPy takes for left out
+            raise TypeError(f"arange: start, stop and step are numbers, got {start}, {stop}, {step}")
+        if step == 0:
+            raise ValueError("arange: step must not be 0")
+        dtype = dtype or (INT64 if all(isinstance(v, int) for v in (start, stop, step)) else get_default_dtype())
+        return _tensor(as_array(np.arange(start, stop, step), dtype, "arange"), requires_grad)
+
+    @staticmethod
+    def linspace(start: float, stop: float, steps: int, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+        """`steps` values from start to stop, both included."""
+        _constant("linspace", start, stop)
+        if not isinstance(steps, int | np.integer) or steps < 0:
+            raise ValueError(f"linspace: steps is how many values there are, an integer from 0, got {steps!r}")
+        dtype = dtype or get_default_dtype()
+        values = made(lambda: as_array(np.linspace(float(start), float(stop), steps), dtype, "linspace"), start, stop)
+        return _tensor(values, requires_grad)
+
+    @staticmethod
+    def rand(*shape: Any, dtype: Any = None, requires_grad: bool = False, generator: Any = None) -> Tensor:
+        """Uniform on [0, 1)."""
+        numbers = random.of(generator)
+        return _make("uniform", numbers.random, shape, dtype, requires_grad, noise=(numbers, 0.0, 1.0))
+
+    @staticmethod
+    def randn(*shape: Any, dtype: Any = None, requires_grad: bool = False, generator: Any = None) -> Tensor:
+        """Standard normal."""
+        numbers = random.of(generator)
+        return _make("normal", numbers.standard_normal, shape, dtype, requires_grad, noise=(numbers, 0.0, 1.0))
+
+    @staticmethod
+    def uniform(*shape: Any, low: float = 0.0, high: float = 1.0, dtype: Any = None,
+                requires_grad: bool = False, generator: Any = None) -> Tensor:
+        """Uniform on [low, high)."""
+        _constant("uniform", low, high)
+        numbers = random.of(generator)
+        return _make("uniform", lambda s, d: numbers.random(s, d) * (high - low) + low, shape, dtype, requires_grad,
+                     noise=(numbers, low, high - low))
+
+    @staticmethod
+    def normal(*shape: Any, mean: float = 0.0, std: float = 1.0, dtype: Any = None,
+               requires_grad: bool = False, generator: Any = None) -> Tensor:
+        """Normal with the given mean and standard deviation."""
+        _constant("normal", mean, std)
+        numbers, standard = random.of(generator), type(std) is type(mean) is float and std == 1 and mean == 0
+        return _make("normal", numbers.standard_normal if standard else
+                     lambda s, d: numbers.standard_normal(s, d) * std + mean, shape, dtype, requires_grad,
+                     noise=(numbers, mean, std))
+
+    @staticmethod
+    def scaled_uniform(*shape: Any, **options: Any) -> Tensor:
+        """Uniform on [-b, b) with b = 1 / sqrt(number of elements)."""
+        return _within(math.prod(plain_shape(shape)), shape, options)
+
+    @staticmethod
+    def glorot_uniform(*shape: Any, **options: Any) -> Tensor:
+        """Uniform on [-b, b) with b = sqrt(6 / (fan_in + fan_out)), for shape (fan_out, *fan_in)."""
+        outputs, *inputs = plain_shape(shape)
+        return _within((outputs + math.prod(inputs)) / 6, shape, options)
+
+    @staticmethod
+    def kaiming_uniform(*shape: Any, a: float = 0.01, **options: Any) -> Tensor:
+        """Uniform on [-b, b) with b = sqrt(6 / (fan_in (1 + a^2))), for a leaky_relu of slope a to come."""
+        return _within(math.prod(plain_shape(shape)[1:]) * (1 + a**2) / 6, shape, options)
+
+    @staticmethod
+    def kaiming_normal(*shape: Any, a: float = 0.01, **options: Any) -> Tensor:
+        """Normal with standard deviation sqrt(2 / (fan_in (1 + a^2))), for a leaky_relu of slope a to come."""
+        fan_in = math.prod(plain_shape(shape)[1:])
+        return Creation.normal(*shape, std=math.sqrt(2 / (fan_in * (1 + a**2) or 1)), **options)
+
+    @staticmethod
+    def randint(*shape: Any, low: int = 0, high: int = 10, dtype: Any = None, generator: Any = None) -> Tensor:
+        """Integers, uniform on low, ..., high - 1."""
+        if low >= high:
+            raise ValueError(f"randint: low={low} must be below high={high}")
+        numbers = random.of(generator)
+        return _make("randint", lambda s, d: numbers.integers(low, high, s, d), shape, dtype or INT64, False)
+
+    @staticmethod
+    def randperm(n: int, generator: Any = None) -> Tensor:
+        """The numbers 0, ..., n - 1 in random order."""
+        numbers, n = random.of(generator), number(n)
+        return tensor.wrap(random.drawn(lambda: numbers.permutation(n)))
+
+    def zeros_like(self, **options: Any) -> Tensor: return _like(self, Creation.zeros, options)
+    def ones_like(self, **options: Any) -> Tensor: return _like(self, Creation.ones, options)
+    def rand_like(self, **options: Any) -> Tensor: return _like(self, Creation.rand, options)
+    def randn_like(self, **options: Any) -> Tensor: return _like(self, Creation.randn, options)
+    def full_like(self, fill_value: Any, **options: Any) -> Tensor:
+        return _like(self, lambda shape, **options: Creation.full(shape, fill_value, **options), options)
+
+
+def _within(inverse: float, shape: tuple, options: dict) -> Tensor:
+    """Uniform on [-b, b) with b = 1 / sqrt(inverse); of no elements, if that is 0."""
+    bound = 1 / math.sqrt(inverse or 1)
+    return Creation.uniform(*shape, low=-bound, high=bound, **options)
+
+
+def _like(x: Any, make: Callable[..., Tensor], options: dict) -> Tensor:
+    return make(x.shape, **{"dtype": x.dtype, **options})
+
+
+def _constant(who: str, *values: Any) -> None:
+    if any([getattr(v, "requires_grad", False) for v in values]):
+        raise TypeError(f"{who}: no gradient reaches the numbers it takes, but one is a Tensor that requires grad; "
+                        "pass its .item(), or compute with operators, as in mean + std * Tensor.randn(3)")
+
+
+_WIDE = frozenset({FLOAT32, FLOAT64, INT64})  # which generators draw as they are
+
+
+def _make(who: str, fill: Callable, shape: tuple, dtype: Any, requires_grad: bool,
+          number: float | None = None, noise: tuple | None = None) -> Tensor:
+    """number: what each element is, if that is known. A captured function may write to the array, which begins like
+    that in every call. noise: a generator and the numbers that the kernel of this name is given."""
+    shape = plain_shape(shape)
+    for n in shape:
+        if type(n) is not int and not isinstance(n, int | np.integer) or n < 0:
+            raise ValueError(f"{who}: a shape is made of non-negative integers, got {shape}")
+    dtype = get_default_dtype() if dtype is None else as_dtype(dtype, who)
+    if mode.listener is not None and number is not None and not requires_grad:
+        return tensor.wrap(mode.listener.compute("filled", np.full, [shape, number], {"dtype": dtype}))
+    if noise is not None and dtype is FLOAT32 and (array := random.noise(who, shape, *noise)) is not None:
+        return _tensor(array, requires_grad)
+    try:
+        if mode.listener is None and dtype in _WIDE:
+            array = np.asarray(fill(shape, dtype), dtype)
+        else:
+            drawn = wide(dtype)
+            array = random.drawn(lambda: np.asarray(fill(shape, drawn), dtype=dtype))
+    except TypeError:
+        raise TypeError(f"{who}: cannot draw {dtype}; draw another dtype and cast()") from None
+    return _tensor(array, requires_grad)
+
+
+def _tensor(array: np.ndarray, requires_grad: bool) -> Tensor:
+    out = tensor.wrap(array)
+    return out.requires_grad_() if requires_grad else out

@@ -1,0 +1,408 @@
+"""Changes in place: `x += y`, `x.add_(y)`, `x.zero_()`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from mmap import mmap
+from sys import getrefcount
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import tinygrad_like.core.tensor as tensor  # `from . import tensor` may give the function
+
+from .. import ops, random
+from ..core.graph import mode
+from ..core.listener import effect, made, tell
+from ..dtypes import BOOL, FLOAT32, FLOAT64, FLOATS, INT64, as_array, get_default_dtype
+from ..errors import named
+from ..methods.array import Array
+from . import creation
+from . import view_aliases as aliases
+from .of_ops import plain_shape
+from .protocol import write
+
+if TYPE_CHECKING:
+    from ..core.tensor import Tensor
+
+
+# What is done at once, in NumPy: of the array to be changed, and arrays of its dtype or numbers.
+_AT_ONCE: dict[str, Callable] = {
+    "add": lambda x, b, alpha=1: np.add(x, b if alpha == 1 else np.multiply(b, alpha), out=x),
+    "sub": lambda x, b, alpha=1: np.subtract(x, b if alpha == 1 else np.multiply(b, alpha), out=x),
+    "mul": lambda x, b: np.multiply(x, b, out=x), "div": lambda x, b: np.true_divide(x, b, out=x),
+    "addcmul": lambda x, a, b, value=1: np.add(x, np.multiply(a, b) * value, out=x),
+    "addcdiv": lambda x, a, b, value=1: np.add(x, np.true_divide(a, b) * value, out=x),
+    "copy_": lambda x, src, non_blocking=False: np.copyto(x, src),
+    **dict.fromkeys(("clip", "clamp"), lambda x, low, high: np.clip(x, float(low), float(high), out=x))}
+
+
+def _at_once(change: Callable, x: Tensor, inputs: tuple, options: dict) -> bool:
+    """Have NumPy change x, if all are of one dtype and there is nothing to record: what `_become` does, without an
+    array in between. Returns whether that was done."""
+    usual = mode.usual
+    if usual is None or x.node is not None or x.dtype not in (FLOAT32, FLOAT64) or usual and x.requires_grad:
+        return False
+    arrays = []
+    for y in inputs:
+        if isinstance(y, tensor.Tensor):
+            if usual and y.requires_grad:
+                return False
+            y = y._data
+        if type(y) not in (float, int) and getattr(y, "dtype", None) is not x.dtype:
+            return False
+        arrays.append(np.asarray(y) if type(y) is Array else y)
+    if not x._data.flags.writeable:
+        return False
+    try:
+        change(x._data, *arrays, **options)
+    except Exception:  # which `_become` explains
+        return False
+    x.touch()
+    return True
+
+
+def in_place(name: str, symbol: str = "") -> Callable:
+    who, at_once = symbol or f"{name}_", _AT_ONCE.get(name)
+
+    def change(self: Tensor, *inputs: Any, **options: Any) -> Tensor:
+        if at_once is not None and _at_once(at_once, self, inputs, options):
+            return self
+        return self._become(who, lambda x: getattr(x, name)(*inputs, **options))
+
+    change.__name__ = change.__qualname__ = who
+    change.__doc__ = f"`{name}`, in place: of a leaf that requires grad under no_grad() only."
+    return named(change, who)
+
+
+def _filled(name: str, values: Callable) -> Callable:
+    def of_row(*inputs: Any) -> bool:
+        return name == "fill_" and type(inputs[0]) is float or name not in ("zero_", "fill_", "copy_", "fill_diagonal_")
+
+    at_once = _AT_ONCE.get(name)
+
+    def change(self: Tensor, *inputs: Any, **options: Any) -> Tensor:
+        if at_once is not None and _at_once(at_once, self, inputs, options):
+            return self
+        if self._count is not None and of_row(*inputs):
+            self._as_row()  # type: ignore[attr-defined]
+
+        def fill(x: Tensor) -> Tensor:
+            y = values(x, *inputs, **options)
+            y = y if isinstance(y, tensor.Tensor) else tensor.wrap(np.asarray(y, x.dtype))
+            if y.dtype is not x.dtype:  # what is copied may be of any
+                y = ops.cast(y, dtype=x.dtype)
+            if x.requires_grad and mode.recording and not y.requires_grad:  # what x was made of gets gradients of 0
+                return ops.shape.set_at(y, x, index=(...,))
+            return y
+
+        return self._become(name, fill)
+
+    change.__name__ = change.__qualname__ = name
+    return named(change, name)
+
+
+def _array(value: Any, dtype: np.dtype) -> np.ndarray:
+    """What items are set to that is no Tensor: numbers have the dtype of the items."""
+    given = value, None if isinstance(value, np.ndarray | np.generic) else dtype, "setitem"
+    return as_array(*given) if mode.listener is None else mode.listener.compute("setitem", as_array, given, {})
+
+
+def _of_shape(name: str) -> Callable:
+    def change(self: Tensor, *inputs: Any, **options: Any) -> Tensor:
+        who = f"{name}_"
+        before = _as_before(self, who)
+        y = getattr(before, name)(*inputs, **options)
+        if before.node is not None and y.node is None:
+            raise RuntimeError(f"{who}: this Tensor was computed by {before.node.op.name}, and here no ops are "
+                               f"recorded; write x = x.{name}(...)")
+        aliases.show(self, y)
+        return self
+
+    change.__name__ = change.__qualname__ = f"{name}_"
+    change.__doc__ = f"`{name}` of this Tensor itself, which has another shape from then on; its memory stays."
+    return named(change, f"{name}_")
+
+
+def _as_before(x: Tensor, who: str) -> Tensor:
+    """What shows the memory of x and has its graph, for a change of the shape of x.
+
+    Raises RuntimeError for a leaf that requires grad while ops are recorded.
+    """
+    _check_leaf(x, who, f"write y = x.{who.rstrip('_')}(...)")
+    tell("cannot", f"{who} changes the shape of a Tensor", f"write x = x.{who.rstrip('_')}(...)")
+    x.shared_version()
+    return _twin(x)
+
+
+def _check_leaf(x: Tensor, who: str, instead: str) -> None:
+    if x.requires_grad and x.node is None and mode.recording:
+        raise RuntimeError(f"{who}: a leaf that requires grad cannot be changed in place while ops are recorded; do it "
+                           f"in a block of no_grad(), or {instead}")
+
+
+def _twin(x: Tensor) -> Tensor:
+    """Another Tensor of the same memory and graph: what records a change of x must not itself become its result."""
+    y = tensor.wrap(x._data)
+    y.node, y.requires_grad, y.version = x.node, x.requires_grad, x.version
+    return y
+
+
+def _drawn(x: Tensor, generator: Any, name: str, *numbers: Any) -> np.ndarray:
+    """Random numbers of NumPy's distribution of that name, in the shape and dtype of x."""
+    draw = getattr(random.of(generator), name)
+    return random.drawn(lambda: draw(*numbers, x.shape).astype(x.dtype))
+
+
+def _with_items(x: Tensor, index: Any, value: Any, reuse: bool = False) -> Tensor:
+    """x with `value` at `index`, on the graph. Of several values for one element the last counts, as in NumPy."""
+    if x.dtype.kind not in FLOATS:
+        raise TypeError(f"setitem: x is {x.dtype}, through which no gradient reaches the value; cast x with .float()")
+    if not isinstance(value, tensor.Tensor):
+        value = tensor.wrap(_array(value, x.dtype))
+    index = ops.index.plain_index(index, x.shape)
+    axis = ops.index.axis_of_array(index)
+    axis = None if axis is None or index[axis].ndim != 1 else axis
+    try:
+        part = np.shape(x._data[index]) if axis is None else (*x.shape[:axis], index[axis].size, *x.shape[axis + 1 :])
+    except IndexError:
+        ops.index.check_range(index, x.shape)  # which says more
+        raise
+    axes = ops.index.torch_order(index, x.ndim)
+    part = part if axes is None else tuple([part[a] for a in axes])
+    if (extra := value.ndim - len(part)) > 0 and value.shape[:extra] == (1,) * extra:
+        value = value.reshape(value.shape[extra:])
+    if axes is not None:
+        value = ops.permute(ops.expand(value, shape=part), axes=np.argsort(axes).tolist())
+        part = value.shape
+    if value.dtype is not x.dtype:
+        value = ops.cast(value, dtype=x.dtype)
+    if axis is not None:
+        ops.index.check_range(index, x.shape)
+        return ops.index_copy(x, axis, tensor.wrap(index[axis]), ops.expand(value, shape=part))
+    if not ops.index._is_basic(index) and any([getattr(i, "dtype", BOOL) is not BOOL for i in index]):
+        turn = tensor.wrap(np.arange(math.prod(part)).reshape(part))  # an element may be named more than once
+        last = ops.take(ops.shape.surround(turn, shape=x.shape, index=index), index=index)
+        value = ops.where(ops.eq(turn, last), value, 0.0)
+    return ops.shape.set_at(value, x, index=index, reuse=reuse)
+
+
+def _mask_of(x: Tensor, index: Any, value: Any) -> Tensor | None:
+    """The mask with the axes of x, if the index is a mask and the value a number that suits the dtype of x."""
+    if not isinstance(index, tensor.Tensor) or index.dtype is not BOOL or index.shape != x.shape[:index.ndim]:
+        return None
+    suits = type(value) is int or x.dtype.kind in FLOATS and (
+        type(value) is float or isinstance(value, tensor.Tensor) and value.ndim == 0 and value.dtype.kind in FLOATS)
+    return ops.reshape(index, shape=(*index.shape, *[1] * (x.ndim - index.ndim))) if suits and x.ndim else None
+
+
+_NUMBERS = {FLOAT32: float, INT64: int}  # what NumPy writes as we would
+_MASKED = 4096  # so many numbers are written anew in less time than NumPy writes to those that a mask names
+_BY_SELF_AND_PART = 3  # references to an array: of its Tensor, of a part of it, and as the argument of `getrefcount`
+
+
+class InPlace:
+    """The part of Tensor that changes it."""
+
+    def _as_row(self: Any) -> None:
+        """Become what PyTorch's `Tensor(5)` is, if it was made so: for uses that a whole number does not have."""
+        count, self._count = self._count, None
+        if count is not None and self._data.ndim == 0 and self._data.dtype.kind == "i" and self._data == count:
+            self._data = np.zeros(count, get_default_dtype())
+
+    def _become(self: Any, who: str, make: Callable[[Tensor], Tensor], part: np.ndarray | None = None,
+                alone: bool = False) -> Tensor:
+        """This Tensor, with the values that `make` makes of it: in its memory, so that views see them.
+
+        If that has to be recorded, it becomes what `make` gave, node and all, and views of it, and what it is a view
+        of, follow. Raises RuntimeError for a leaf that requires grad while ops are recorded, and where one of those
+        cannot follow.
+
+        part: what of it is changed, if that is not all. alone: whether no other Tensor is known to show its memory.
+        """
+        plain = f"write x = x.{who.rstrip('_')}(...)" if who.endswith("_") else f"write x = x {who[:-1]} ..."
+        if who == "setitem":
+            plain = "build the result with where, cat or scatter"
+        _check_leaf(self, who, f"{plain} for a new Tensor")
+        before = _twin(self)
+        y = make(before)
+        if y.shape != self.shape:
+            raise ValueError(f"{who}: the result has shape {y.shape}, which does not fit in place into {self.shape}; "
+                             f"{plain}")
+        if not np.can_cast(y.dtype, self.dtype, "same_kind"):
+            raise TypeError(f"{who}: the result is {y.dtype}, which does not fit in place into {self.dtype}; {plain}")
+        if y.dtype is not self.dtype:
+            y = ops.cast(y, dtype=self.dtype)
+        if not y.requires_grad:
+            if self.node is not None:
+                raise RuntimeError(f"{who}: this Tensor was computed by {self.node.op.name}, whose rule may need its "
+                                   f"values; {plain}, or change a clone()")
+            self._require_writable(who)
+            write(self._data, ..., y._data)
+            self.touch()
+        else:
+            if y.version is not None and y.version is not before.version:  # as of what `copy_` is given
+                y = ops.clone(y)
+            others = [] if alone else aliases.sharing(self, before, y)
+            if not others and others is not None:
+                aliases.become(self, y)
+            elif not self._data.flags.writeable and others:
+                self._require_writable(who)
+            elif why := aliases.UNSEEN if others is None else aliases.follow(self, y, part, others, _with_items):
+                raise RuntimeError(f"{who}: {why}; {plain}, or start from a clone()")
+        return self
+
+    def __setitem__(self: Any, index: Any, value: Any) -> None:
+        if isinstance(value, tensor.Tensor) and value._viewed is not None and value._viewed[0]() is self and (
+                value._viewed[1] is index and value.version is self.version is not None):  # type: ignore[union-attr]
+            return  # `x[i] += y` has changed x already
+        if mode.listener is not None and (mask := _mask_of(self, index, value)) is not None:
+            value = ops.cast(value, dtype=self.dtype) if isinstance(value, tensor.Tensor) else value
+            self.masked_fill_(mask, value)  # which takes no number of elements that depends on values
+            return
+        many = self._data.size >= _MASKED and getattr(index, "ndim", 0) == self.ndim
+        if many and (mask := _mask_of(self, index, value)) is not None:
+            return self._become("setitem", lambda x: x.masked_fill(mask, value))
+        recorded = mode.recording and (self.requires_grad or isinstance(value, tensor.Tensor) and value.requires_grad)
+        if recorded or self.node is not None:
+            return self._set_items(index, value)
+        self._require_writable("setitem")
+        index = ops.index.plain_index(index, self.shape)
+        if isinstance(value, tensor.Tensor):
+            value = value._data
+        elif mode.listener is not None or type(value) is not _NUMBERS.get(self._data.dtype):
+            # A number is not rounded to float32 on its way into float64.
+            value = _array(value, self.dtype)
+        axes = ops.index.torch_order(index, self.ndim)
+        try:
+            if axes is None:
+                write(self._data, index, value)
+            else:
+                effect("assign", ops.index.assign, self._data, index, value, axes, writes=[self._data])
+        except (IndexError, ValueError) as error:
+            why = error
+        else:
+            return self.touch()
+        ops.index.check_range(index, self.shape)  # which says more
+        if type(why) is IndexError:
+            raise why
+        shape = self._data[index].transpose(axes).shape if axes else self._data[index].shape
+        raise ValueError(f"setitem: a value of shape {value.shape} does not broadcast to {shape}, the shape of "
+                         "x[index]")
+
+    __setitem__ = named(__setitem__, "setitem")
+
+    def _set_items(self: Any, index: Any, value: Any) -> None:
+        places = index if type(index) is tuple else (index,)
+        basic = all([i is None or i is ... or type(i) in (int, slice) for i in places])
+        try:
+            part = self._data[places if ... in places else (*places, ...)] if basic else None
+        except IndexError:  # which is explained below
+            part = None
+        # Into a loop's result, row by row: nothing else shows the memory, and no node keeps it.
+        reuse = part is not None and mode.usual is True and part.base is self._data and (
+            getrefcount(self._data) == _BY_SELF_AND_PART and aliases.sharing(self) == [])
+        self._become("setitem", lambda x: _with_items(x, index, value, reuse), part, reuse)
+
+    add_, sub_, mul_, div_, pow_, clamp_ = map(in_place, ("add", "sub", "mul", "div", "pow", "clamp"))
+    addcmul_, addcdiv_ = map(in_place, ("addcmul", "addcdiv"))
+    __iadd__, __isub__, __imul__ = in_place("add", "+="), in_place("sub", "-="), in_place("mul", "*=")
+    __itruediv__, __ifloordiv__ = in_place("div", "/="), in_place("__floordiv__", "//=")
+    __imod__, __ipow__, __imatmul__ = in_place("mod", "%="), in_place("pow", "**="), in_place("matmul", "@=")
+    __iand__, __ior__, __ixor__ = in_place("__and__", "&="), in_place("__or__", "|="), in_place("__xor__", "^=")
+    zero_ = _filled("zero_", lambda x: np.zeros(x.shape, x.dtype))
+    fill_ = _filled("fill_", lambda x, value: made(
+        lambda value=value: np.full(x.shape, getattr(value, "data", value), x.dtype), value))
+    copy_ = _filled("copy_", lambda x, src, non_blocking=False: ops.expand(
+        src if isinstance(src, tensor.Tensor) else tensor.Tensor(src), shape=x.shape))
+    normal_ = _filled("normal_", lambda x, mean=0.0, std=1.0, generator=None: creation.Creation.normal(
+        *x.shape, mean=mean, std=std, dtype=x.dtype, generator=generator))
+    uniform_ = _filled("uniform_", lambda x, low=0.0, high=1.0, generator=None: creation.Creation.uniform(
+        *x.shape, low=low, high=high, dtype=x.dtype, generator=generator))
+    bernoulli_ = _filled("bernoulli_", lambda x, p=0.5, generator=None: creation.Creation.rand(
+        *x.shape, dtype=FLOAT64, generator=generator) < p)
+    exponential_ = _filled("exponential_", lambda x, lambd=1.0, generator=None: _drawn(
+        x, generator, "exponential", 1 / lambd))
+    log_normal_ = _filled("log_normal_", lambda x, mean=1.0, std=2.0, generator=None: _drawn(
+        x, generator, "lognormal", mean, std))
+    geometric_ = _filled("geometric_", lambda x, p, generator=None: _drawn(x, generator, "geometric", p))
+    random_ = _filled("random_", lambda x, low=0, high=None, generator=None: _drawn(
+        x, generator, "integers", *((low, high) if high is not None else (0, low or 1 << 24))))
+    fill_diagonal_ = _filled("fill_diagonal_", lambda x, value, wrap=False: ops.where(
+        np.eye(*x.shape, dtype=bool), value, x))
+    squeeze_, unsqueeze_, transpose_, t_ = map(_of_shape, ("squeeze", "unsqueeze", "transpose", "t"))
+    swapaxes_, swapdims_ = map(_of_shape, ("swapaxes", "swapdims"))
+
+    def resize_(self: Any, *size: Any, memory_format: Any = None) -> Tensor:
+        """Give this Tensor another shape, of its first numbers, row by row; if it needs more, zeros follow.
+
+        Raises RuntimeError if it requires grad, or would grow while others show its memory, ValueError if its numbers
+        do not lie one after the other.
+        """
+        size = plain_shape(size)
+        if self.requires_grad:
+            raise RuntimeError("resize_: a Tensor that requires grad cannot be resized; use reshape, or pad")
+        if not all([isinstance(n, int | np.integer) and n >= 0 for n in size]):
+            raise ValueError(f"resize_: sizes are integers from 0, got {tuple(size)}")
+        self._as_row()
+        before, count = _as_before(self, "resize_"), math.prod(size)
+        if not self._data.flags.c_contiguous:
+            raise ValueError(f"resize_: the numbers of this Tensor of shape {self.shape} do not lie one after the "
+                             "other; take its contiguous()")
+        if count > self._data.size and aliases.sharing(self, before) != []:
+            raise RuntimeError(f"resize_: other Tensors show the memory of this one, so it cannot grow from "
+                               f"{self._data.size} numbers to {count}; resize a clone()")
+        new = self._data.reshape(-1)[:count]
+        if count > new.size:
+            new = np.concatenate([new, np.zeros(count - new.size, new.dtype)])
+        aliases.show(self, tensor.wrap(new.reshape(size)))
+        return self
+
+    resize_ = named(resize_)
+
+    def resize_as_(self: Any, the_template: Any, memory_format: Any = None) -> Tensor:
+        """`resize_` to the shape of another Tensor."""
+        return self.resize_(the_template.shape)
+
+    resize_as_ = named(resize_as_)
+
+    def share_memory_(self: Any) -> Tensor:
+        """Move the numbers to memory that processes forked from now on share: what one of them writes, all see.
+
+        A process that is started anew, and what a pickle is sent to, have copies. Raises RuntimeError if other Tensors
+        show the memory, and in a captured function.
+        """
+        if self.is_shared():
+            return self
+        tell("cannot", "share_memory_ moves a Tensor", "do it before the function is called")
+        if aliases.sharing(self) != []:
+            raise RuntimeError("share_memory_: other Tensors show the memory of this one, and would show the old; call "
+                               "it before they are made, or of a clone()")
+        data = self._data
+        shared = np.frombuffer(mmap(-1, max(data.nbytes, 1)), data.dtype, data.size).reshape(data.shape)
+        shared[...] = data
+        self._data = shared
+        return self
+
+    share_memory_ = named(share_memory_)
+
+    def detach_(self):
+        """Leave the graph: from here on a leaf that does not require grad."""
+        self.__dict__.pop("node", None)
+        self.requires_grad = False
+        return self
+
+
+for _name in """
+    abs absolute acos acosh addbmm addmm addmv addr
+    asin asinh atan atan2 atanh ceil celu clip copysign cos cosh cumprod cumsum elu erf exp exp2
+    expm1 floor fmod hardsigmoid hardswish hardtanh hypot index_add leaky_relu lerp log log10 log1p log2
+    logical_and logical_not logical_or logical_xor masked_fill mod multiply neg reciprocal relu relu6 round rsqrt
+    baddbmm clamp_max clamp_min deg2rad divide erfc fix floor_divide frac heaviside index_copy index_fill
+    index_put ldexp logit masked_scatter nan_to_num negative rad2deg remainder renorm sgn sinc true_divide xlogy
+    scatter scatter_add scatter_reduce selu sigmoid sign silu sin sinh softmax sqrt square subtract tan tanh tril triu
+    trunc arccos arccosh arcsin arcsinh arctan arctan2 arctanh bitwise_and bitwise_not bitwise_or bitwise_xor digamma
+    erfinv gcd i0 index_reduce lcm lgamma
+""".split():
+    setattr(InPlace, f"{_name}_", in_place(_name))

@@ -1,0 +1,347 @@
+"""The methods of a Tensor that are ops. What they do stands there: x.softmax(axis=0) is ops.softmax(x, axis=0)."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+import numpy as np
+
+from .. import ops
+from ..core.graph import mode
+from ..dtypes import BOOL, FLOAT16, FLOAT32, FLOAT64, INT64, as_dtype, bfloat16
+from ..errors import named
+
+if TYPE_CHECKING:
+    from ..core.tensor import Tensor
+
+Axis = int | tuple[int, ...] | None
+
+
+def plain_shape(args: tuple) -> tuple:
+    """`f(2, 3)`, `f((2, 3))` and `f([2, 3])` mean the same."""
+    return tuple(args[0]) if len(args) == 1 and isinstance(args[0], tuple | list) else args
+
+
+def _axes_of_windows(size: Any) -> int:
+    """How many axes a window has: those of a list, and two for a number."""
+    return len(size) if isinstance(size, tuple | list) else 2
+
+
+def part_of_tensor(cls):
+    """Let errors call the functions what users know them as: Tensor.f, and `named` those that are no methods."""
+    for name, member in list(vars(cls).items()):
+        f = getattr(member, "__func__", member)
+        if inspect.isfunction(f):
+            f.__qualname__ = f"Tensor.{f.__name__}"
+        if isinstance(member, staticmethod):
+            setattr(cls, name, staticmethod(named(f)))
+    return cls
+
+
+@part_of_tensor
+class Methods:
+    """The part of Tensor that is ops."""
+
+    # Arithmetic
+    def add(self, other): return ops.add(self, other)
+    def sub(self, other): return ops.sub(self, other)
+    def mul(self, other): return ops.mul(self, other)
+    def div(self, other, rounding_mode=None):
+        return ops.div(self, other) if rounding_mode is None else ops.divide(self, other, rounding_mode)
+    def mod(self, other): return ops.mod(self, other)
+    def pow(self, exponent):
+        return ops.square(self) if type(exponent) is int and exponent == 2 else ops.pow(self, exponent)
+    def matmul(self, other): return ops.matmul(self, other)
+    def neg(self): return ops.neg(self)
+    def abs(self): return ops.abs(self)
+    def eq(self, other): return ops.eq(self, other)
+    def ne(self, other): return ops.ne(self, other)
+    def logical_not(self):
+        """Where it is 0, or false; ~x is bit by bit for integers."""
+        return ops.logical_not(ops.compare.truth(self))
+    __add__, __sub__, __mul__, __truediv__, __mod__, __pow__, __matmul__ = add, sub, mul, div, mod, pow, matmul
+    __neg__, __abs__ = neg, abs
+    def __invert__(self): return ops.logical_not(self)
+    def __pos__(self): return self
+    dot = matmul
+    def __radd__(self, other): return ops.add(other, self)
+    def __rsub__(self, other): return ops.sub(other, self)
+    def __rmul__(self, other): return ops.mul(other, self)
+    def __rtruediv__(self, other): return ops.div(other, self)
+    def __floordiv__(self, other): return ops.floordiv(self, other)
+    def __rfloordiv__(self, other): return ops.floordiv(other, self)
+    def __rmod__(self, other): return ops.mod(other, self)
+    def __rpow__(self, other): return ops.pow(other, self)
+    def __rmatmul__(self, other): return ops.matmul(other, self)
+    def __lt__(self, other): return ops.lt(self, other)
+    def __le__(self, other): return ops.le(self, other)
+    def __gt__(self, other): return ops.gt(self, other)
+    def __ge__(self, other): return ops.ge(self, other)
+    def __and__(self, other): return ops.logical_and(self, other)
+    def __or__(self, other): return ops.logical_or(self, other)
+    def __xor__(self, other): return ops.logical_xor(self, other)
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+    def maximum(self, other): return ops.maximum(self, other)
+    def minimum(self, other): return ops.minimum(self, other)
+    def clip(self, min_=None, max_=None):
+        """x limited to [min_, max_], which are numbers, or Tensors that broadcast."""
+        for limit in min_, max_:
+            if hasattr(limit, "shape") and not isinstance(limit, np.generic) or (
+                    mode.listener is not None and type(limit) not in (int, float, type(None))):
+                return ops.clamp(self, min_, max_)
+        return ops.clip(self, min=min_, max=max_)
+    clamp = clip
+    def where(self, x, y):
+        """x where this boolean Tensor is true, else y; or `a.where(condition, y)`: a where it is true, else y."""
+        if self._data.dtype is not BOOL and getattr(x, "dtype", None) is BOOL:  # which can only be PyTorch's order
+            return ops.where(x, self, y)
+        return ops.where(self, x, y)
+    def masked_fill(self, mask, value): return ops.where(mask, value, self)
+    def lerp(self, end, weight): return ops.lerp(self, end, weight)
+
+    def exp(self): return ops.exp(self)
+    def exp2(self): return ops.exp2(self)
+    def expm1(self): return ops.expm1(self)
+    def log(self): return ops.log(self)
+    def log2(self): return ops.log2(self)
+    def log10(self): return ops.log10(self)
+    def log1p(self): return ops.log1p(self)
+    def sqrt(self): return ops.sqrt(self)
+    def rsqrt(self): return ops.rsqrt(self)
+    def square(self): return ops.square(self)
+    def reciprocal(self): return ops.reciprocal(self)
+    def sin(self): return ops.sin(self)
+    def cos(self): return ops.cos(self)
+    def tan(self): return ops.tan(self)
+    def asin(self): return ops.asin(self)
+    def acos(self): return ops.acos(self)
+    def atan(self): return ops.atan(self)
+    def sinh(self): return ops.sinh(self)
+    def cosh(self): return ops.cosh(self)
+    def tanh(self): return ops.tanh(self)
+    def erf(self): return ops.erf(self)
+    def sign(self): return ops.sign(self)
+    def floor(self): return ops.floor(self)
+    def ceil(self): return ops.ceil(self)
+    def round(self, decimals=0):
+        if not decimals:
+            return ops.round(self)
+        scale = 10.0 ** abs(decimals)
+        return ops.round(self * scale) / scale if decimals > 0 else ops.round(self / scale) * scale
+    def trunc(self): return ops.trunc(self)
+    def isnan(self): return ops.isnan(self)
+    def isinf(self): return ops.isinf(self)
+    def isfinite(self): return ops.isfinite(self)
+
+    # Activations
+    def relu(self): return ops.relu(self)
+    def leaky_relu(self, negative_slope=0.01): return ops.leaky_relu(self, negative_slope=negative_slope)
+    def sigmoid(self): return ops.sigmoid(self)
+    def gelu(self, approximate="none"): return ops.gelu(self, approximate=approximate)
+    def silu(self): return ops.silu(self)
+    swish = silu
+    def elu(self, alpha=1.0): return ops.elu(self, alpha=alpha)
+    def softplus(self, beta=1.0): return ops.softplus(self, beta=beta)
+    def logsigmoid(self): return ops.logsigmoid(self)
+    def softmax(self, axis=-1, dtype=None):
+        return ops.softmax(self, axis=axis) if dtype is None else ops.in_dtype(ops.softmax, self, dtype, axis=axis)
+    def softmin(self, axis=-1, dtype=None): return ops.in_dtype(ops.softmin, self, dtype, axis=axis)
+    def log_softmax(self, axis=-1, dtype=None):
+        if dtype is None:
+            return ops.log_softmax(self, axis=axis)
+        return ops.in_dtype(ops.log_softmax, self, dtype, axis=axis)
+
+    # Reductions
+    def sum(self, axis: Axis = None, keepdim=False, dtype=None):
+        if dtype is None:
+            return ops.sum(self, axis=axis, keepdim=keepdim)
+        return ops.in_dtype(ops.sum, self, dtype, axis=axis, keepdim=keepdim)
+    def mean(self, axis: Axis = None, keepdim=False, dtype=None):
+        if dtype is None:
+            return ops.mean(self, axis=axis, keepdim=keepdim)
+        return ops.in_dtype(ops.mean, self, dtype, axis=axis, keepdim=keepdim)
+    def var(self, *place, axis: Axis = None, keepdim=False, correction=1):
+        if place:
+            axis, keepdim, correction = ops.statistics.placed("var", place, axis, keepdim, correction)
+        return ops.var(self, axis=axis, keepdim=keepdim, correction=correction)
+    def std(self, *place, axis: Axis = None, keepdim=False, correction=1):
+        if place:
+            axis, keepdim, correction = ops.statistics.placed("std", place, axis, keepdim, correction)
+        return ops.std(self, axis=axis, keepdim=keepdim, correction=correction)
+    def prod(self, axis: Axis = None, keepdim=False, dtype=None):
+        return ops.in_dtype(ops.prod, self, dtype, axis=axis, keepdim=keepdim)
+    def logsumexp(self, axis: Axis = None, keepdim=False): return ops.logsumexp(self, axis=axis, keepdim=keepdim)
+    def any(self, axis: Axis = None, keepdim=False): return ops.any(self, axis=axis, keepdim=keepdim)
+    def all(self, axis: Axis = None, keepdim=False): return ops.all(self, axis=axis, keepdim=keepdim)
+    def argmax(self, axis=None, keepdim=False): return ops.argmax(self, axis=axis, keepdim=keepdim)
+    def argmin(self, axis=None, keepdim=False): return ops.argmin(self, axis=axis, keepdim=keepdim)
+    def cumsum(self, axis=0, dtype=None):
+        return ops.cumsum(self, axis=axis) if dtype is None else ops.in_dtype(ops.cumsum, self, dtype, axis=axis)
+    def cumprod(self, axis=0, dtype=None): return ops.in_dtype(ops.cumprod, self, dtype, axis=axis)
+
+    # Shape
+    @property
+    def T(self: Any) -> Tensor:
+        """The transpose of a matrix (all axes reversed)."""
+        return ops.permute(self, axes=tuple(range(self.ndim))[::-1])
+
+    @property
+    def mT(self: Any) -> Tensor:
+        """The last two axes swapped: the transpose of every matrix in a batch."""
+        return ops.transpose(self, -1, -2)
+
+    def reshape(self, *shape): return ops.reshape(self, shape=plain_shape(shape))
+    view = reshape
+    def permute(self, *axes): return ops.permute(self, axes=plain_shape(axes))
+    def transpose(self, axis0=1, axis1=0): return ops.transpose(self, axis0, axis1)
+    def flatten(self, start_axis=0, end_axis=-1): return ops.flatten(self, start_axis, end_axis)
+    def unflatten(self, axis, sizes): return ops.unflatten(self, axis, sizes)
+    def squeeze(self, axis: Axis = None): return ops.squeeze(self, axis)
+    def unsqueeze(self, axis): return ops.unsqueeze(self, axis)
+    def expand(self, *shape): return ops.expand(self, shape=plain_shape(shape))
+    def repeat(self, *repeats): return ops.repeat(self, plain_shape(repeats))
+    def repeat_interleave(self, repeats, axis=None): return ops.repeat_interleave(self, repeats, axis)
+    def pad(self, padding, mode="constant", value=0.0): return ops.pad(self, padding=padding, mode=mode, value=value)
+    def shrink(self, ranges): return ops.shrink(self, ranges)
+    def flip(self, *axis): return ops.flip(self, axis=plain_shape(axis) if axis else None)
+    def roll(self, shifts, axis=None): return ops.roll(self, shifts=shifts, axis=axis)
+    def cat(self, *others, axis=0): return ops.cat(self, *others, axis=axis)
+    def stack(self, *others, axis=0): return ops.stack(self, *others, axis=axis)
+    def split(self, sizes, axis=0): return ops.split(self, sizes, axis)
+    def chunk(self, chunks, axis=0): return ops.chunk(self, chunks, axis)
+    def unbind(self, axis=0): return ops.unbind(self, axis)
+    def tril(self, diagonal=0): return ops.tril(self, diagonal=diagonal)
+    def triu(self, diagonal=0): return ops.triu(self, diagonal=diagonal)
+    def diagonal(self, offset=0, axis1=0, axis2=1): return ops.diagonal(self, offset, axis1, axis2)
+
+    # Indexing and order
+    def __getitem__(self, index):
+        kind = type(index)
+        if (kind is int or kind is slice) and mode.listener is None and self._data.ndim:  # as below, sooner
+            y = ops.take(self, index=(index,))
+        else:
+            y = ops.getitem(self, index)
+        if y.version is not None:  # a view: what changes it in place changes this
+            y._viewed = ref(self), index  # weakly, or the graph of both may keep itself
+        return y
+    def gather(self, axis, index): return ops.gather(self, index, axis=axis)
+    def scatter(self, axis, index, src, reduce=None):
+        """src written at index; or added to what is there (reduce="add"), or multiplied with it ("multiply")."""
+        if reduce is None:
+            return ops.scatter(self, index, src, axis=axis)
+        reduce = "sum" if reduce == "add" else "prod" if reduce == "multiply" else reduce
+        return ops.scatter_reduce(self, index, src, axis=axis, reduce=reduce)
+    def scatter_add(self, axis, index, src): return ops.scatter_add(self, index, src, axis=axis)
+    def one_hot(self, num_classes=-1): return ops.one_hot(self, num_classes=num_classes)
+    def sort(self, axis=-1, descending=False): return ops.sort(self, axis, descending)
+    def argsort(self, axis=-1, descending=False): return ops.argsort(self, axis=axis, descending=descending)
+    def topk(self, k, axis=-1, largest=True, sorted=True): return ops.topk(self, k, axis, largest, sorted)
+
+    # Products
+    def linear(self, weight, bias=None): return ops.linear(self, weight, bias)
+    def outer(self, other): return ops.outer(self, other)
+
+    @staticmethod
+    def einsum(formula: str, *operands: Any) -> Tensor:
+        return ops.einsum(formula, *operands)
+
+    def scaled_dot_product_attention(self, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None,
+                                     enable_gqa=False):
+        return ops.scaled_dot_product_attention(self, key, value, attn_mask, dropout_p=dropout_p, is_causal=is_causal,
+                                                scale=scale, enable_gqa=enable_gqa)
+
+    # Signals, images and volumes: as many axes as the weight, or the kernel_size, has
+    def conv2d(self, weight, bias=None, groups=1, stride=1, dilation=1, padding=0):
+        op = {3: ops.conv1d, 5: ops.conv3d}.get(getattr(weight, "ndim", 4), ops.conv2d)
+        return op(self, weight, bias, stride=stride, padding=padding, dilation=dilation, groups=groups)
+    def conv_transpose2d(self, weight, bias=None, groups=1, stride=1, dilation=1, padding=0, output_padding=0):
+        op = {3: ops.conv_transpose1d, 5: ops.conv_transpose3d}.get(getattr(weight, "ndim", 4), ops.conv_transpose2d)
+        return op(self, weight, bias, stride=stride, padding=padding, output_padding=output_padding, groups=groups,
+                  dilation=dilation)
+    def max_pool2d(self, kernel_size=(2, 2), stride=None, dilation=1, padding=0, ceil_mode=False, return_indices=False):
+        rank = _axes_of_windows(kernel_size)
+        if not isinstance(return_indices, int):
+            raise TypeError(f"max_pool2d: return_indices must be True or False, got {type(return_indices).__name__}")
+        if return_indices:
+            return ops.max_pool_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode, rank)
+        op = {1: ops.max_pool1d, 3: ops.max_pool3d}.get(rank, ops.max_pool2d)
+        return op(self, kernel_size, stride, padding, dilation, ceil_mode)
+    def avg_pool2d(self, kernel_size=(2, 2), stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+        op = {1: ops.avg_pool1d, 3: ops.avg_pool3d}.get(_axes_of_windows(kernel_size))
+        return (op or ops.avg_pool2d)(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
+    def max_unpool2d(self, indices, kernel_size=(2, 2), stride=None, padding=0, output_size=None):
+        rank = _axes_of_windows(kernel_size)
+        return ops.max_unpool(self, indices, kernel_size, stride, padding, output_size, rank)
+    def interpolate(self, size=None, mode="linear", align_corners=False, scale_factor=None):
+        return ops.interpolate(self, size, scale_factor, mode, align_corners)
+
+    # Type and copies
+    def cast(self, dtype): return ops.cast(self, dtype=as_dtype(dtype, "cast"))
+    def float(self): return self if self._data.dtype is FLOAT32 else ops.cast(self, dtype=FLOAT32)
+    def double(self): return self if self._data.dtype is FLOAT64 else ops.cast(self, dtype=FLOAT64)
+    def int(self): return ops.cast(self, dtype=np.dtype("int32"))
+    def half(self): return ops.cast(self, dtype=FLOAT16)
+    def bfloat16(self): return ops.cast(self, dtype=bfloat16())
+    def short(self): return ops.cast(self, dtype=np.dtype("int16"))
+    def long(self): return ops.cast(self, dtype=INT64)
+    def bool(self): return ops.cast(self, dtype=BOOL)
+    def clone(self, memory_format=None): return ops.clone(self)  # of which there is one here, NumPy's
+    def contiguous(self, memory_format=None): return self if self._data.flags.c_contiguous else ops.contiguous(self)
+
+    def scatter_reduce(self, axis, index, src, reduce, include_self=True):
+        return ops.scatter_reduce(self, index, src, axis=axis, reduce=reduce, include_self=include_self)
+    def sparse_categorical_crossentropy(self, target, ignore_index=-1, label_smoothing=0.0, reduction="mean"):
+        """The cross-entropy of labels for logits whose classes are the last axis."""
+        logits = ops.movement.moved(self, -1, 1) if self.ndim > 2 else self
+        return ops.cross_entropy(logits, target, ignore_index=ignore_index, label_smoothing=label_smoothing,
+                                 reduction=reduction)
+
+    def sequential(self, layers):
+        """x.sequential([f, g]) is g(f(x))."""
+        for layer in layers:
+            self = layer(self)
+        return self
+
+
+# Methods that are ops as they stand, under the same name or under another one: `name=op`.
+OPS = """
+    gcd lcm
+    asinh acosh atanh atan2 hypot logaddexp copysign signbit fmod lshift rshift bitcast isclose allclose celu selu
+    softsign mish quick_gelu hardtanh relu6 hardsigmoid hardswish cummax cummin logcumsumexp var_mean std_mean
+    normalize layernorm batchnorm multinomial diag trace meshgrid rearrange masked_select nonzero dropout cross_entropy
+    nll_loss qr svd det slogdet logdet cholesky cholesky_solve cholesky_inverse
+    searchsorted
+    inverse=inv unfold=sliding_windows __lshift__=lshift __rshift__=rshift
+    bitwise_and=logical_and bitwise_or=logical_or bitwise_xor=logical_xor bitwise_not=logical_not
+    fmax fmin frac deg2rad rad2deg heaviside logaddexp2 logit nan_to_num remainder sinc xlogy float_power isposinf
+    isneginf clamp_min clamp_max sgn erfc erfinv lgamma digamma i0 ldexp diag_embed diagflat fliplr flipud rot90 movedim
+    moveaxis=movedim tensor_split hsplit vsplit dsplit take_along_dim index_fill index_copy select_scatter
+    slice_scatter masked_scatter take=take_flat kthvalue median nanmedian nansum nanmean quantile nanquantile mode
+    bincount count_nonzero histc isin unique unique_consecutive inner kron cross vecdot ger baddbmm addbmm addmv
+    addr dist renorm diff cov corrcoef
+    matrix_exp pinverse matrix_power lstsq
+    split_with_sizes=split true_divide=div floor_divide=floordiv fix=trunc positive=identity arctan2=atan2 arcsin=asin
+    arccos=acos arctan=atan arcsinh=asinh arccosh=acosh arctanh=atanh argwhere=nonzero
+    binary_crossentropy=binary_cross_entropy binary_crossentropy_logits=binary_cross_entropy_with_logits
+"""
+
+
+def complete() -> None:
+    """Give Tensor the methods of the table above, once the ops are there."""
+    for entry in OPS.split():
+        name, _, other = entry.partition("=")
+        op = getattr(ops, other or name, None) or getattr(ops.linalg, other or name)
+        setattr(Methods, name, _method(name, op))
+
+
+def _method(name: str, op: Any) -> Any:
+    @functools.wraps(op, updated=())
+    def method(self, *inputs, **options):
+        return op(self, *inputs, **options)
+
+    method.__name__, method.__qualname__ = name, f"Tensor.{name}"
+    return method

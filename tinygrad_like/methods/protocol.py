@@ -1,0 +1,141 @@
+"""What Python and NumPy ask of a Tensor: its memory, its truth, a number, a copy."""
+
+from __future__ import annotations
+
+import operator
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..core.graph import mode
+from ..core.listener import effect, observe
+from ..core.tensor import Tensor, _adding, _own
+from ..dtypes import FLOATS, as_array, checked
+from .array import Array, shows
+
+
+class Protocol:
+    """The part of Tensor that Python's protocols are, and its memory."""
+
+    def _set_data(self: Any, value: Any) -> None:
+        if mode.listener is not None and mode.listener.set_data(self, value):
+            return
+        if not shows(value, self._data):  # as it does after `x.data -= ...`
+            array = value._data if isinstance(value, Tensor) else value
+            # NumPy's functions give numbers where arrays were 0-d.
+            array = checked(np.asarray(array) if isinstance(array, np.generic) else array, "data")
+            if self.requires_grad and array.dtype.kind not in FLOATS:
+                raise TypeError(f"data: a Tensor that requires grad cannot be {array.dtype}; cast it with .float()")
+            if isinstance(value, Tensor):  # both lie on one memory now, and what saved this one must see it too
+                self.touch()
+                value.shared_version().show(self)
+            self._data = array
+        self.touch()
+
+    def _get_data(self: Any) -> Array:
+        seen = None if mode.listener is None else mode.listener.data(self)
+        return self._data.view(Array) if seen is None else seen
+
+    data: Any = property(_get_data, _set_data, doc="""The memory, as a NumPy array that takes a Tensor's methods too.
+
+        Setting it counts as a change in place, also by `x.data -= ...`. A write to the array is not seen, as that of
+        `x.data.zero_()`: `assign` is.
+        Raises TypeError unless it is set to a plain NumPy array, or a Tensor, of a dtype a Tensor may have.
+        """)  # type: ignore[assignment]
+
+    def tolist(self: Any) -> Any:
+        observe("tolist()", self)
+        return self._data.tolist()
+
+    def __format__(self: Any, spec: str) -> str:
+        return format(self.item(), spec) if spec else repr(self)
+
+    def __bool__(self: Any) -> bool:
+        if self._data.size != 1:
+            raise ValueError(f"bool: the truth of a Tensor of shape {self.shape} is ambiguous; use .any() or .all()")
+        observe("the truth of a Tensor", self)
+        return bool(self._data.item())
+
+    def __float__(self: Any) -> float:
+        return float(self.item())
+
+    def __int__(self: Any) -> int:
+        return int(self.item())
+
+    def __index__(self: Any) -> int:
+        if self._data.size != 1 or self.dtype.kind not in "iu":
+            raise TypeError("index: only an integer Tensor of one element is an index, "
+                            f"this is {self.dtype} {self.shape}")
+        observe("an index made of a Tensor", self)
+        return int(self._data.item())
+
+    def __len__(self: Any) -> int:
+        if not self.ndim:
+            raise TypeError("len: a 0-d Tensor has no length")
+        return len(self._data)
+
+    def __iter__(self: Any) -> Iterator[Tensor]:
+        if not self.ndim:
+            raise TypeError("iter: a 0-d Tensor cannot be iterated over; use .item()")
+        return (self[i] for i in range(len(self._data)))
+
+    def __contains__(self: Any, value: Any) -> bool:
+        observe("`in`")
+        return bool((self._data == (value._data if isinstance(value, Tensor) else value)).any())
+
+    def __getstate__(self: Any) -> dict:
+        """For copies and pickles: neither hooks nor the version, which belong to this one."""
+        observe("a pickle of a Tensor, or a copy that is no clone(),")
+        if self.node is not None:
+            raise RuntimeError(f"copy: this Tensor was computed by {self.node.op.name}, and a graph cannot be "
+                               "copied or pickled; take a leaf, or x.detach()")
+        left_out = {"version", "_hooks", "_after", "_viewed", "_apart"}
+        state = {k: v for k, v in self.__dict__.items() if k not in left_out}
+        return state if self._grad is None else state | {"_grad": self._grad.detach().clone()}
+
+    def __setstate__(self: Any, state: dict) -> None:
+        self.__dict__.update(state, _data=as_array(state["_data"], None, "Tensor"))  # with this process's dtype objects
+
+    def retain_grad(self: Any) -> Tensor:
+        """Have backward fill `.grad` of this inner Tensor too, with what its hooks have left; returns the Tensor."""
+        if not self.requires_grad:
+            raise RuntimeError("retain_grad: this Tensor does not require grad")
+        if self.node is not None:
+            ref = weakref.ref(self)  # the node must not keep the Tensor: that would be a cycle
+
+            def keep(g):
+                t = ref()
+                if t is not None:
+                    with _adding:
+                        c = _own(g, False)
+                        t._grad = c if t._grad is None else t._grad + c
+
+            self.node.details().keep = keep
+        return self
+
+    def assign(self: Any, value: Any) -> Tensor:
+        """Overwrite the values in place; not recorded. Raises if the shape differs, or if this Tensor was computed."""
+        if (node := self.node) is not None:
+            raise RuntimeError(f"assign: this Tensor was computed by {node.op.name}; assign to a leaf, or to a clone()")
+        value = value._data if isinstance(value, Tensor) else np.asarray(value)
+        if value.shape != self.shape:
+            raise ValueError(f"assign: value has shape {value.shape} but the Tensor has shape {self.shape}")
+        self._require_writable("assign")
+        write(self._data, ..., value)
+        self.touch()
+        return self
+
+    def _require_writable(self: Any, who: str) -> None:
+        if not self._data.flags.writeable:
+            raise ValueError(f"{who}: this Tensor of shape {self.shape} shows memory that must not be written, "
+                             "as expand does and read-only arrays are; change a clone()")
+
+
+def write(array: np.ndarray, index: Any, value: Any) -> None:
+    """array[index] = value"""
+    if mode.listener is None:
+        array[index] = value
+    else:
+        effect("assign", operator.setitem, array, index, value, writes=[array])

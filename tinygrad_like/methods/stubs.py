@@ -1,0 +1,200 @@
+"""Writes the stubs, which type checkers and editors read: `python -m tinygrad_like.stubs`.
+
+Tensor's methods and the ops come from tables and decorators, which only running them shows. So here it is: their
+signatures, what they return, their docstrings. A test checks that the stubs are up to date.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from .. import ops
+from ..compat import names
+from ..compat.numpy_functions import ForNumPy
+from ..core.primitive import Primitive
+from .docstrings import entries
+from .in_place import InPlace
+from .surface import Surface
+
+_HEADER = '''"""Made by `python -m tinygrad_like.stubs`: do not edit."""
+'''
+# What is returned where that is no Tensor.
+_RETURNS = {"allclose": "builtins.bool", "is_floating_point": "builtins.bool", "is_complex": "builtins.bool",
+            "sequential": "Any", "in_dtype": "Any", "tolist": "Any",
+            "dim": "builtins.int", "nelement": "builtins.int", "element_size": "builtins.int",
+            "ndimension": "builtins.int", "stride": "Any", "is_contiguous": "builtins.bool", "type": "Any",
+            "manual_seed": "Any", "equal": "builtins.bool", "is_shared": "builtins.bool",
+            "storage_offset": "builtins.int", "data_ptr": "builtins.int", "aminmax": "Any",
+            "register_post_accumulate_grad_hook": "Any"} | dict.fromkeys(
+    "split chunk unbind sort topk cummax cummin var_mean std_mean qr svd slogdet meshgrid eigh "
+    "max_pool_with_indices fractional_max_pool kthvalue mode tensor_split hsplit vsplit dsplit broadcast_tensors "
+    "split_with_sizes lstsq".split(), "tuple[Tensor, ...]") | dict.fromkeys(
+    "median nanmedian unique unique_consecutive atleast_1d atleast_2d atleast_3d".split(), "Any")
+_ANNOTATED = {"axis": "Axis", "keepdim": "builtins.bool", "other": "Value", "exponent": "Value", "eps": "Number | None"}
+_OPERATORS = [f"__{side}{name}__" for name in
+              "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split() for side in ("", "r", "i")]
+_OPERATORS += [f"__{name}__" for name in "neg abs invert lt le gt ge eq ne getitem".split()]
+
+
+_PACKAGES = {"nn": "", "optim": "",
+             **dict.fromkeys(("training", "distributed", "distributions", "autograd"), "from . ")}
+_LATE = {"get_num_threads": "kernels.threads", "set_num_threads": "kernels.threads", "save": "training.saving",
+         "load": "training.saving"}
+
+
+def _sentence(f: Any) -> str:
+    """The docstring in one line: its first paragraph, and the example."""
+    first, _, rest = inspect.cleandoc(f.__doc__ or "").partition("\n\n")
+    example = rest.rpartition(">>> ")[2].partition("\n")[0] if ">>> " in rest else ""
+    text = " ".join(first.split()) + (f" Example: `{example}`" if example else "")
+    return f'r"""{text} """'.replace('. """', '."""').replace('` """', '`"""')
+
+
+def _parameter(p: inspect.Parameter) -> str:
+    stars = "*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else ""
+    note = p.annotation if isinstance(p.annotation, str) else _ANNOTATED.get(p.name, "")
+    if not note and type(p.default) in (bool, float, str):
+        note = "float" if type(p.default) is float else f"builtins.{type(p.default).__name__}"
+    note = {"int": "builtins.int", "float": "Number", "bool": "builtins.bool"}.get(note, note)
+    note = note.replace("int |", "builtins.int |").replace("[int]", "[builtins.int]").replace("float", "Number")
+    return f"{stars}{p.name}: {note or 'Any'}" + (" = ..." if p.default is not p.empty else "")
+
+
+def _function(name: str, f: Any, indent: str = "", returns: str = "", like: Any = None) -> str:
+    """One line: what a checker needs to know of a function, op or method."""
+    static = isinstance(f, staticmethod)
+    f = getattr(f, "__func__", f)
+    signature = inspect.signature(like or f)
+    parameters = list(signature.parameters.values())
+    if indent and not static:
+        parameters = parameters[1:]
+    if "__" in name:
+        parameters = [p.replace(default=p.empty) for p in parameters[:1]]
+    required = [p.default is p.empty for p in parameters]
+    options_by_position = isinstance(inspect.unwrap(f, stop=lambda f: isinstance(f, Primitive)), Primitive)
+    if options_by_position and not _variadic(parameters) and required == sorted(required, reverse=True):
+        parameters = [p.replace(kind=p.POSITIONAL_OR_KEYWORD) if p.kind is p.KEYWORD_ONLY else p for p in parameters]
+    shown = ["self"] * (bool(indent) and not static) + [_parameter(p) for p in parameters]
+    keywords = [i for i, p in enumerate(parameters, len(shown) - len(parameters)) if p.kind is p.KEYWORD_ONLY]
+    if keywords and not _variadic(parameters):
+        shown.insert(keywords[0], "*")
+    if parameters and not any(p.kind is p.VAR_KEYWORD for p in parameters) and name[0] != "_":
+        shown.append("**by_other_names: Any")
+    returns = returns or _RETURNS.get(name) or _annotated(signature.return_annotation)
+    head = f"{indent}@staticmethod\n" if static else ""
+    body = "..." if name[0] == "_" else _sentence(f)
+    ignored = "  # type: ignore[override]" if name in ("__eq__", "__ne__") else ""
+    return f"{head}{indent}def {name}({', '.join(shown)}) -> {returns}: {body}{ignored}"
+
+
+def _variadic(parameters: list[inspect.Parameter]) -> bool:
+    return any(p.kind is p.VAR_POSITIONAL for p in parameters)
+
+
+def _annotated(note: Any) -> str:
+    if not isinstance(note, str):
+        return "Tensor"
+    return {"int": "builtins.int", "bool": "builtins.bool"}.get(note, note)
+
+
+def _methods() -> Iterator[str]:
+    yield "    def __setitem__(self, index: Any, value: Any) -> None: ..."
+    for name in sorted(dir(Surface)):
+        member = inspect.getattr_static(Surface, name)
+        if name.startswith("_") and name not in (*_OPERATORS, "_become") or name in names.MISSING:
+            continue
+        if isinstance(member, property):
+            kind = {"size": "names.Count", "device": "habits.device",
+                    **dict.fromkeys(("T", "mT", "mH", "real"), "Tensor")}.get(name, "Callable[..., Tensor]")
+            yield f"    @property\n    def {name}(self) -> {kind}: {_sentence(member)}"
+        elif not callable(getattr(member, "__func__", member)):
+            yield f"    {name}: builtins.bool"
+        elif name in vars(InPlace):
+            like = getattr(Surface, f"__{name[3:]}" if name[-2:] == "__" else name[:-1], None)
+            yield _function(name, member, "    ", "Self", like if inspect.isfunction(like) else None)
+        else:
+            yield _function(name, member, "    ")
+
+
+def surface() -> str:
+    """The stub of `surface.py`."""
+    return "\n".join([_HEADER.rstrip(), "import builtins", "from collections.abc import Callable, Sequence",
+                      "from typing import Any, Self", "import numpy as np", "from . import habits, names",
+                      "from .methods import Axis", "from .numpy_functions import ForNumPy",
+                      "from .tensor import Tensor", "", "Number = float",
+                      "Value = Tensor | np.ndarray | np.generic | float", "", "class Surface(ForNumPy):",
+                      *_methods(), ""])
+
+
+def _public(module: ModuleType) -> dict[str, Any]:
+    return {name: f for name, f in vars(module).items() if name[0] != "_" and callable(f)
+            and getattr(getattr(f, "forward", f), "__module__", "").startswith(f"{__package__}.ops")}
+
+
+def _modules() -> list[str]:
+    return sorted(path.stem for path in Path(str(ops.__file__)).parent.glob("[a-z]*.py"))
+
+
+def of_ops() -> str:
+    """The stub of `ops/__init__.py`."""
+    public = _public(ops)
+    return "\n".join([_HEADER.rstrip(), "import builtins", "from collections.abc import Callable, Sequence",
+                      "from typing import Any", "import numpy as np", "from ..methods import Axis",
+                      "from ..tensor import Tensor", "from ..surface import Number, Value",
+                      *[f"from . import {name} as {name}" for name in _modules() if name not in public], "",
+                      f"__all__ = {list(public)!r}", "", *[_function(name, f) for name, f in public.items()], ""])
+
+
+def package() -> str:
+    """The stub of `tinygrad_like/__init__.py`: what it imports, and what `names.function` finds."""
+    source = Path(str(names.__file__)).with_name("__init__.py")
+    lines, known = [], set()
+    for node in ast.parse(source.read_text(encoding="utf-8")).body:
+        for alias in getattr(node, "names", ()):
+            name = alias.asname or alias.name
+            if isinstance(node, ast.ImportFrom) and name[0] != "_":
+                lines.append(f"from .{node.module or ''} import {alias.name} as {name}")
+                known.add(name)
+    lines += [f"{place}import {name} as {name}" for name, place in _PACKAGES.items()]
+    lines += [f"from .{place} import {name} as {name}" for name, place in _LATE.items()]
+    functions = {"tensor": "new"} | {name: name for name in (
+        "as_tensor", "randint", "normal", "bernoulli", "where", "empty_like")}
+    lines += [f"from .names import {function} as {name}" for name, function in functions.items()]
+    lines += [f"from nn.functional import {name} as {name}" for name in sorted(names.FUNCTIONAL)]
+    known |= functions.keys() | names.FUNCTIONAL
+    methods = {name for name in dir(Surface) if name[0] != "_" and name not in names.MISSING
+               and inspect.isfunction(getattr(Surface, name)) and name not in (*vars(InPlace), *vars(ForNumPy))}
+    # To import a function from a package that has a file of this name would be the file to pyright.
+    own = {*functions, *names.FUNCTIONAL, *[name for name, value in names._NAMES.items() if callable(value)]}
+    public, files = [name for name in _public(ops) if name not in own], _modules()
+    lines += [f"from .ops import {', '.join(n for n in public if n not in files)}", "", "__version__: str"]
+    lines += [f"{name} = ops.{name}" for name in public if name in files]
+    rest = sorted({*names._NAMES, *methods - _public(ops).keys()} - known)
+    for name in rest:
+        value = names._NAMES.get(name)
+        if isinstance(value, str):
+            lines.append(f"{name} = ops.{value}")
+        elif name in names._NAMES:
+            lines.append(f"{name}: {'np.dtype' if hasattr(value, 'itemsize') or name == 'bfloat16' else 'Any'}")
+        else:
+            lines.append(f"{name} = Tensor.{name}")
+    exported = sorted({*known, *rest, *_public(ops), *_PACKAGES, *_LATE})
+    return "\n".join([_HEADER.rstrip(), "from typing import Any", "import numpy as np", *lines,
+                      f"__all__ = {exported!r}", "def __getattr__(name: str) -> Any: ...", ""])
+
+
+def written() -> dict[Path, str]:
+    """Every stub with what it should say."""
+    here = Path(str(names.__file__)).parent
+    assert {name for name, *_ in entries()}  # the docstrings are attached
+    return {here / "surface.pyi": surface(), here / "ops" / "__init__.pyi": of_ops(), here / "__init__.pyi": package()}
+
+
+if __name__ == "__main__":
+    for path, text in written().items():
+        path.write_text(text, encoding="utf-8")

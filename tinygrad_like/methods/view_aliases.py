@@ -1,0 +1,205 @@
+"""What becomes of the Tensors that show one memory, when one of them is changed and the change is recorded.
+
+What is recorded has new values in new memory, so that the old ones are there for backward. One Tensor shows all of the
+memory: the base. It becomes what was computed, and each of the others the same part of the new memory as it was of the
+old: `a = u[0]; u += 1` changes `a`, and `a += 1` changes `u`. If the part is one that was changed, its Tensor now
+stands on the graph of the base. Other parts have the values and the graph that they had.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from sys import getrefcount
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import tinygrad_like.core.tensor as tensor  # `from . import tensor` may give the function
+
+from .. import ops
+from ..core.graph import Node, tick
+
+if TYPE_CHECKING:
+    from ..core.tensor import Tensor
+
+
+UNSEEN = ("another Tensor shows the memory of this one, as views and detach() do, and what is recorded cannot be "
+          "written into it")
+
+
+OF_A_LEAF = "this Tensor shows the memory of a leaf that requires grad; change that under no_grad()"
+
+
+def sharing(x: Tensor, *own: Tensor) -> list[Tensor] | None:
+    """The Tensors besides x and `own` that show the memory of x; None if there is one that nobody knows."""
+    if x.version is None:
+        return []
+    row = x.version.shown
+    found = [t for t in (seen() for seen in tuple(row)) if t is not None and t.version is not None and
+             t.version.shown is row and all([t is not each for each in (x, *own)])]
+    return found if _are_all([x, *own, *found]) else None
+
+
+def _are_all(tensors: Sequence[Tensor]) -> bool:
+    """Whether these Tensors, and what they were made of, hold the cells of their versions alone."""
+    cells: dict[int, list] = {id(t.version): [t.version, 0] for t in tensors if t.version is not None}
+    holders: list = [t for t in tensors if t.version is not None]
+    for t in tensors:
+        node = t.node
+        for _ in range(64):
+            if type(node) is not Node:
+                break
+            extra = node.extra  # nodes have it too, where views were made of their outputs
+            if extra is not None and id(extra.version) in cells and all([h is not extra for h in holders]):
+                holders.append(extra)
+            parents = [p for p in node.parents or () if p is not None]
+            node = parents[0] if len(parents) == 1 else None
+    for holder in holders:
+        cells[id(holder.version)][1] += 1
+    return all([getrefcount(cell[0]) == cell[1] + 2 for cell in cells.values()])  # 2: here, and as its argument
+
+
+def follow(x: Tensor, y: Tensor, part: np.ndarray | None, others: Sequence[Tensor], with_items: Callable) -> str:
+    """Have x become y, and the others what they show of it then; if that can't be, nothing is done: gives why.
+
+    Of what was detached from x, or x from it, only the values follow.
+    part: what of x was changed. with_items: a function of a Tensor, an index and values, as `x[index] = values` is.
+    """
+    index = _index_in(x, others[0])
+    if index is not None and len(others) == 1 and others[0]._apart is x._apart:
+        return _write_back(x, y, others[0], index, with_items)
+    part = x._data if part is None else part
+    touched = [t for t in others if _meet(part, t._data)]
+    base = next((t for t in (x, *others) if t._apart is x._apart and _shows_all(t, (x, *others))), None)
+    if base is None:
+        if touched:
+            return UNSEEN
+        become(x, y)
+        return ""
+    if any([t.requires_grad and t.node is None for t in (base, *touched)]):
+        return OF_A_LEAF
+    was, axes, whole = base._data, _axes(base._data), y
+    if base is not x:
+        whole = _placed(_as_it_was(base), x, _index_in(x, base), y, with_items)
+    memory = ops.contiguous(ops.permute(whole.detach(), axes=axes))._data
+    row = [weakref.ref(base)]
+    changed = tensor.Version.of(tick(), row, True)
+    same: dict[int, tensor.Version] = {}
+    base._data = memory.transpose(np.argsort(axes))
+    base.node, base.requires_grad, base.version = whole.node, True, changed
+    for t in (x, *others):
+        if t is base:
+            continue
+        position, there, index = _position(t._data, was), t._data, _index_in(t, base)
+        t._data = np.ndarray(there.shape, there.dtype, memory, position, there.strides)
+        t._data.flags.writeable = there.flags.writeable  # what expand gives is not
+        if t is x or any([t is each for each in touched]):
+            if t._apart is x._apart:
+                t.node, t.requires_grad = _taken(base, t, there, position, index).node, True
+            changed.show(t)
+        else:
+            assert t.version is not None
+            same.setdefault(id(t.version), tensor.Version.of(t.version[0], row, True)).show(t)
+    return ""
+
+
+def _write_back(x: Tensor, y: Tensor, base: Tensor, index: tuple, with_items: Callable) -> str:
+    """`follow` for base[index] = y, where x is base[index] and nobody else shows the memory."""
+    if base.requires_grad and base.node is None:
+        return OF_A_LEAF
+    become(base, with_items(_as_it_was(base), *index, y))
+    new = ops.getitem(base, *index)
+    x._data, x.node, x.requires_grad = new._data, new.node, True
+    base.version.show(x)  # type: ignore[union-attr]
+    return ""
+
+
+def _as_it_was(base: Tensor) -> Tensor:
+    old = tensor.wrap(base._data)
+    old.node, old.requires_grad = base.node, base.requires_grad
+    return old
+
+
+def become(x: Tensor, y: Tensor) -> None:
+    """x has the memory and the graph of y from now on."""
+    x._data, x.node, x.requires_grad = y._data, y.node, True
+    x.version = tensor.Version.of(tick(), [weakref.ref(x)])
+
+
+def show(x: Tensor, y: Tensor) -> None:
+    """x shows its memory in the way of y, with the graph of y if that has one; this counts as a change in place."""
+    for t in [seen() for seen in x.shared_version().shown]:
+        if t is not None and t._viewed is not None and t._viewed[0]() is x:
+            t._viewed = None  # the index was one of the shape that x had
+    x._data, x._viewed = y._data, None
+    x.touch()
+    if y.node is not None:
+        x.node, x.requires_grad = y.node, True
+
+
+def _meet(a: np.ndarray, b: np.ndarray) -> bool:
+    try:
+        return np.shares_memory(a, b, max_work=10**5)  # type: ignore
+    except np.exceptions.TooHardError:
+        return True
+
+
+def _shows_all(base: Tensor, tensors: Sequence[Tensor]) -> bool:
+    """Whether all of these show numbers of the base, which lie in memory one after the other."""
+    if not base._data.transpose(_axes(base._data)).flags.c_contiguous:
+        return False
+    low, high = np.lib.array_utils.byte_bounds(base._data)
+    for t in tensors:
+        first, last = np.lib.array_utils.byte_bounds(t._data)
+        if first < low or last > high or t.dtype is not base.dtype or (first - low) % base._data.itemsize:
+            return False
+    return True
+
+
+def _position(part: np.ndarray, whole: np.ndarray) -> int:
+    """How many bytes after that of the whole the memory of a part begins."""
+    return part.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
+
+
+def _index_in(t: Tensor, base: Tensor) -> tuple | None:
+    """The index of base that t is, alone in a tuple, if it was made so."""
+    return (t._viewed[1],) if t._viewed is not None and t._viewed[0]() is base else None
+
+
+def _placed(base: Tensor, x: Tensor, index: tuple | None, y: Tensor, with_items: Callable) -> Tensor:
+    """The base, with the values y where x is."""
+    if index is not None:
+        return with_items(base, *index, y)
+    places = _numbers(_position(x._data, base._data), x._data.itemsize, x.shape, x._data.strides)
+    axes = _axes(base._data)
+    row = ops.shape.set_at(y, _row(base, axes), index=(places,))
+    return ops.permute(ops.reshape(row, shape=[base.shape[a] for a in axes]), axes=np.argsort(axes).tolist())
+
+
+def _taken(base: Tensor, t: Tensor, there: np.ndarray, position: int, index: tuple | None) -> Tensor:
+    """What t is of the base, on its graph."""
+    if index is not None:
+        return ops.getitem(base, *index)
+    places = _numbers(position, there.itemsize, there.shape, there.strides)
+    return ops.take(_row(base, _axes(base._data)), index=(places,))
+
+
+def _axes(array: np.ndarray) -> tuple[int, ...]:
+    """The axes in the order in which they lie in memory."""
+    return tuple(sorted(range(array.ndim), key=lambda a: -array.strides[a]))
+
+
+def _row(base: Tensor, axes: tuple[int, ...]) -> Tensor:
+    """The numbers of the base as they lie in memory."""
+    return ops.reshape(ops.permute(base, axes=axes), shape=(-1,))
+
+
+@lru_cache(256)
+def _numbers(position: int, size: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
+    """Which numbers of a row an array of these strides, in bytes, shows."""
+    places = np.asarray(position // size)
+    for n, stride in zip(shape, strides, strict=True):
+        places = places[..., None] + np.arange(n) * (stride // size)
+    return places

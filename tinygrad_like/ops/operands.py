@@ -1,0 +1,151 @@
+"""What may stand in place of a Tensor, and which dtype a result has: decided here for all ops.
+
+Arrays and lists become Tensors, NumPy's scalars numbers. Python's numbers are weak: they take the dtype of what they
+meet. Where NumPy would choose another dtype, as float64 for int64 / int64, the result has that of
+`dtypes.result_dtype`. Nothing is computed in 16 bits: those inputs are cast to float32, and the result back.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..core.basics import basics
+from ..core.dispatch import Op, Scattered
+from ..core.graph import Node, mode
+from ..core.listener import pure
+from ..core.tensor import Tensor, wrap
+from ..dtypes import (
+    FLOAT16,
+    FLOAT32,
+    FLOAT64,
+    FLOATS,
+    INT64,
+    NARROW,
+    as_array,
+    get_default_dtype,
+    result_dtype,
+)
+from ..errors import explain
+
+mode.declare(compiled=False)  # whether kernels do what NumPy does faster when Python calls it
+PLAIN = {int, float, bool, type(None)}  # inputs taken as they are: Python scalars are weak, None is absent
+SETTINGS = PLAIN | {tuple, str, slice, type(FLOAT32), type(FLOAT64), type(INT64)}  # what options mostly are
+SINGLE = Tensor, np.float64  # in place of a number: beside the latter float32 would become float64
+MOVES = frozenset("bitcast cast cat clone contiguous expand flip identity map_axes permute reshape roll stack "
+                  "surround take tril triu".split())  # what leaves numbers as they are
+views: set[type] = set()  # classes of arrays that an op takes as plain ones and gives back
+
+
+def prepared(op: Op, inputs, options: dict):
+    """`op.apply` of inputs and options that may be anything."""
+    for value in options.values():
+        if type(value) not in SETTINGS and isinstance(value, SINGLE):
+            return op(*inputs, **_numbers(op, options))
+    tensors = any([isinstance(x, Tensor) for x in inputs])
+    if not all([isinstance(x, Tensor) or type(x) in PLAIN for x in inputs]):
+        if any([type(x) in views for x in inputs]):
+            y = op(*[np.asarray(x) if type(x) in views else x for x in inputs], **options)
+            return y.view(next(type(x) for x in inputs if type(x) in views)) if type(y) is np.ndarray else y
+        if tensors:
+            inputs = _tensors(op, inputs)
+    if NARROW and tensors and (y := _in_float32(op, inputs, options)) is not NotImplemented:
+        return y
+    return op.apply(inputs, options)
+
+
+def _numbers(op: Op, options: dict) -> dict:
+    """The options, with a number in place of a Tensor that holds a single one, or of NumPy's."""
+    who = op.name.lstrip("_")
+    for name, value in options.items():
+        if isinstance(value, Tensor) and value.requires_grad:
+            raise TypeError(f"{who}: {name} is an option, which no gradient reaches, but a Tensor that requires "
+                            "grad; pass its .item(), or compute with operators what is to be differentiated")
+        if isinstance(value, Tensor) and value.ndim:
+            raise TypeError(f"{who}: {name} must be a number, got a Tensor of shape {value.shape}")
+    return {name: value.item() if isinstance(value, SINGLE) else value for name, value in options.items()}
+
+
+def _tensors(op: Op, inputs) -> list:
+    """Tensors and numbers of what was given. The numbers of a list beside a float64 Tensor are float64 too: rounded to
+    float32, 0.1 would not be 0.1."""
+    given = [x.item() if isinstance(x, np.generic) and type(x.item()) in PLAIN else x for x in inputs]
+    made = [x if isinstance(x, Tensor) or type(x) in PLAIN else
+            wrap(x if mode.listener is not None and type(x) is np.ndarray else as_array(x, None, op.name))
+            for x in given]  # a recorder knows the array, but no copy of it
+    if any(x.dtype is FLOAT64 for x in made if isinstance(x, Tensor)):
+        made = [wrap(as_array(x, FLOAT64, op.name)) if isinstance(x, list | tuple) and y.dtype is FLOAT32 else y
+                for x, y in zip(given, made, strict=True)]
+    return made
+
+
+def _in_float32(op: Op, inputs, options: dict):
+    """The call in float32, rounded to the dtype of all its floating-point inputs; NotImplemented if not needed.
+
+    What only moves numbers leaves them as they are, unless dtypes are mixed.
+    """
+    narrow = [isinstance(x, Tensor) and x.dtype in NARROW for x in inputs]
+    if True not in narrow:
+        return NotImplemented
+    dtypes = {x.dtype for x in inputs if isinstance(x, Tensor)}
+    if op.name in MOVES and len(dtypes) == 1:
+        return NotImplemented
+    dtypes = {dtype for dtype in dtypes if dtype.kind in FLOATS}
+    y = op(*[basics.cast(x, dtype=FLOAT32) if n else x for x, n in zip(inputs, narrow, strict=True)], **options)
+    return basics.cast(y, dtype=dtypes.pop()) if len(dtypes) == 1 and y.dtype is FLOAT32 else y
+
+
+def promoted(op: Op, inputs, arrays, options: dict, out: np.ndarray):
+    """(result, inputs to save): the result in the dtype it has here, where NumPy's is another."""
+    dtype = out.dtype
+    if dtype is FLOAT16 and op.name not in MOVES:  # NumPy's exp of uint8: in its place that of the default
+        return op(*[basics.cast(x, dtype=get_default_dtype()) if isinstance(x, Tensor) else x for x in inputs],
+                  **options), inputs
+    ours = result_dtype(op.name, dtype, arrays, options)
+    if dtype is FLOAT64 and ours is FLOAT32 and any(isinstance(x, Tensor) and x.dtype is FLOAT64 for x in inputs):
+        return op(*[basics.cast(x, dtype=FLOAT32) if isinstance(x, Tensor) and x.dtype is FLOAT64 else x
+                    for x in inputs], **options), inputs
+    if dtype is ours:
+        return out, inputs
+    if any([isinstance(x, Tensor) and x.requires_grad for x in inputs]):
+        # A rule that multiplied with an integer Tensor would meet NumPy's promotion again.
+        inputs = [wrap(_astype(x._data, ours)) if isinstance(x, Tensor) and x.dtype.kind not in FLOATS else x
+                  for x in inputs]
+    return _astype(out, ours), inputs
+
+
+@pure
+def _astype(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    return x.astype(dtype)
+
+
+def received(op: Op, node: Node, g):
+    """The cotangent as the rules take it: whole, and not in 16 bits, since rules compute, too."""
+    g = g.written() if type(g) is Scattered else g
+    return basics.cast(g, dtype=FLOAT32) if NARROW and node.dtype in NARROW else g
+
+
+def failed(op: Op, error: Exception, inputs, arrays, options: dict):
+    """The result after all, if a Python integer does not fit the dtype beside it; else a clear error."""
+    if type(error) is OverflowError and (narrow := _wrapped_around(inputs, arrays)) is not None:
+        return op(*narrow, **options)
+    explain(op, error, arrays, options)
+    return NotImplemented
+
+
+def _wrapped_around(inputs, arrays) -> list | None:
+    """The inputs, with Python's integers wrapped around to the integer dtype beside them: as in PyTorch, -1 beside
+    uint8 is 255. None if all of them fit."""
+    dtypes = [x.dtype for x in arrays if getattr(x, "dtype", FLOAT32).kind in "iu"]
+    if not dtypes:
+        return None
+    bounds = np.iinfo(np.result_type(*dtypes))
+    least, count = int(bounds.min), int(bounds.max) - int(bounds.min) + 1
+    if all([type(x) is not int or least <= x < least + count for x in inputs]):
+        return None
+    return [(x - least) % count + least if type(x) is int else x for x in inputs]
+
+
+def install() -> None:
+    """Have every call of an op go by this module."""
+    for f in prepared, promoted, received, failed:
+        setattr(Op, f.__name__, f)

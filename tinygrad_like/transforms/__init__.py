@@ -1,0 +1,1 @@
+"""Functions of functions and of graphs: derivatives, checks, checkpoints, pictures."""

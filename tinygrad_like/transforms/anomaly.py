@@ -1,0 +1,111 @@
+"""Anomaly mode: the first NaN or infinity is an error that names the op and the user's line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..core.graph import Node, mode
+from ..core.listener import Listener
+from ..core.tensor import Tensor
+from ..dtypes import FLOATS
+from ..errors import user_line
+from .switches import Switch
+
+
+class detect_anomaly(Switch):
+    """Raise FloatingPointError at the first NaN or infinity, naming the op and the user's line that called it.
+
+    Forward values are checked as they are made, cotangents as the backward walk makes them. An infinity is not the
+    op's doing if it was given one, as a mask of -inf is; a NaN is always reported. Slow: for debugging.
+
+    check_nan: whether anything is checked.
+    """
+
+    def __init__(self, check_nan: bool = True):
+        if not isinstance(check_nan, bool):  # as of a decorator without brackets
+            super().__init__(check_nan)
+        self.check_nan = check_nan
+
+    def _recreate_cm(self):
+        return detect_anomaly(self.check_nan)
+
+    def on(self):
+        before = mode.listener, np.geterr()
+        if self.check_nan and not is_on():
+            np.seterr(all="ignore")  # the error says more than NumPy's warning
+            _Checks().__enter__()
+        return before
+
+    def off(self, before):
+        mode.listener, errors = before
+        np.seterr(**errors)
+
+
+class set_detect_anomaly:
+    """`detect_anomaly` from this call on, or no more; or in a block, `with set_detect_anomaly(debugging): ...`."""
+
+    errors: dict[str, Any] = {}  # what NumPy did about them before it was on
+
+    def __init__(self, enabled: bool, check_nan: bool = True):
+        self.before = mode.listener, np.geterr()
+        if enabled and not is_on():
+            set_detect_anomaly.errors = detect_anomaly().on()[1]
+        elif not enabled and type(mode.listener) is _Checks:
+            detect_anomaly().off((mode.listener.outer, self.errors))
+
+    def __enter__(self) -> set_detect_anomaly:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        detect_anomaly().off(self.before)
+
+
+def is_on() -> bool:
+    """Whether values are checked in this thread."""
+    listener = mode.listener
+    while listener is not None and type(listener) is not _Checks:
+        listener = listener.outer
+    return listener is not None
+
+
+class _Checks(Listener):
+    """Checks what ops and rules give."""
+
+    def op(self, op: Any, inputs: Any, options: dict, run: Callable) -> Any:
+        y = super().op(op, inputs, options, run)
+        check_finite(y, op.name, y.node, [*inputs, *options.values()])
+        return y
+
+    def rule(self, op: Any, node: Node, i: int | None, rule: Callable, g: Any, values: Any) -> Any:
+        found = super().rule(op, node, i, rule, g, values)
+        for c in [found] if i is not None else [] if found is NotImplemented else found:
+            if c is not None:
+                check_finite(c, f"the VJP of {op.name}", node, [g])
+        return found
+
+
+def check_finite(value: Any, what: str, node: Node | None, given: list) -> None:
+    """Raise if `value`, which `what` made of what was given, has the first NaN, or an infinity and they have none."""
+    array = value.data if isinstance(value, Tensor) else np.asarray(value)
+    line = node.extra.line if node is not None and node.extra is not None else None
+    if line is None:
+        line = user_line()
+        if node is not None:
+            node.details().line = line
+    if array.dtype.kind not in FLOATS or np.isfinite(array).all():
+        return
+    if np.isnan(array).any():
+        kind, verb = "NaN", "was given" if any(_has(np.isnan, x) for x in given) else "made"
+    elif any(_has(np.isinf, x) for x in given):
+        return
+    else:
+        kind, verb = "infinity", "made"
+    raise FloatingPointError(f"{what} {verb} the first {kind} (shape {array.shape}), called at {line}")
+
+
+def _has(test: Callable, x: Any) -> bool:
+    x = x.data if isinstance(x, Tensor) else x
+    return isinstance(x, float | np.floating | np.ndarray) and np.asarray(x).dtype.kind in FLOATS and test(x).any()

@@ -1,0 +1,131 @@
+"""Activation checkpointing: what a part of the graph saves is thrown away, and computed once more in backward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..core.graph import Node, freed, mode, setting, tick
+from ..core.listener import after
+from ..core.primitive import replayed
+from ..core.tensor import Tensor, wrap
+from ..random import get_rng_state, set_rng_state
+
+
+def checkpoint(f: Callable[..., Any], *args: Any, use_reentrant: bool | None = None, preserve_rng_state: bool = True,
+               **options: Any) -> Any:
+    """f(*args, **options), of which only the result is kept: backward calls f again to know the rest.
+
+    For L blocks in a row, y = checkpoint(block, y) keeps the activations of one block at a time instead of L, and costs
+    one more forward. f gives a Tensor or a tuple of them, and may use other Tensors than its arguments, such as a
+    module's parameters. Random numbers, as in dropout, are the same both times; what f changes, such as the running
+    statistics of a batch norm, it changes twice. f is called once more for every result that a gradient reaches.
+    use_reentrant and preserve_rng_state are PyTorch's, and change nothing.
+
+    Raises TypeError if f gives anything else; and in backward RuntimeError if a Tensor that f computed from was changed
+    in place since, or f gives something of another shape than before.
+    (Chen et al., Training deep nets with sublinear memory cost, 2016)
+    """
+    if not mode.recording:
+        return f(*args, **options)
+    state, since = get_rng_state(), tick()
+    used: dict[int, tuple] = {}
+
+    def watch(op, inputs, op_options, result):
+        """Note what comes from outside of f, by its version: the Tensor itself need not be kept."""
+        for x in inputs:
+            if isinstance(x, Tensor) and (x.node is None or x.node.order <= since):
+                version = x.shared_version()
+                used.setdefault(id(version), (version, x.shape))
+
+    with after(watch):
+        made = f(*args, **options)
+    results = [_kept(y, since, (f, args, options, state), used, which) for which, y in enumerate(_tuple(made))]
+    return tuple(results) if isinstance(made, tuple | list) else results[0]
+
+
+def checkpoint_sequential(functions: Sequence, segments: int, input: Any, **options: Any) -> Any:
+    """The functions one after the other, in so many checkpoints; the last segment is computed as usual.
+
+    functions: a Sequential or a list. Raises ValueError unless there are from 1 to len(functions) segments.
+    """
+    size = len(functions) // segments if 0 < segments <= len(functions) else 0
+    if not size:
+        raise ValueError(f"checkpoint_sequential: segments={segments!r} must be 1 to {len(functions)}, the number of "
+                         "functions")
+
+    def run(x: Any, first: int, end: int) -> Any:
+        for i in range(first, end):
+            x = functions[i](x)
+        return x
+
+    for first in range(0, size * (segments - 1), size):
+        input = checkpoint(run, input, first, first + size, **options)
+    return run(input, size * (segments - 1), len(functions))
+
+
+def _tuple(made: Any) -> tuple[Tensor, ...]:
+    ys = tuple(made) if isinstance(made, tuple | list) else (made,)
+    for y in ys:
+        if not isinstance(y, Tensor):
+            raise TypeError(f"checkpoint: the function must give a Tensor or a tuple of them, got {type(y).__name__}")
+    return ys
+
+
+def _kept(y: Tensor, since: int, call: tuple, used: dict, which: int) -> Tensor:
+    """y with all that was recorded since then replaced by a single node."""
+    if y.node is None or y.node.order <= since:
+        return y
+    node = Node()
+    node.op, node.parents = _op, _below(y.node, since)
+    node.saved = call, which, used
+    node.order, node.shape, node.dtype, node.extra = tick(), y.shape, y.dtype, None
+    out = wrap(y._data)
+    out.node, out.requires_grad = node, True
+    y.shared_version().show(out)
+    return out
+
+
+def _below(root: Node, since: int) -> list:
+    """The leaves, and the nodes recorded up to a tick, that the graph of root stands on."""
+    seen, stack = {root}, [root]
+    found: list = []
+    while stack:
+        for parent in stack.pop().parents:
+            if parent is None or parent in seen:
+                continue
+            seen.add(parent)
+            (stack if type(parent) is Node and parent.order > since else found).append(parent)
+    return found
+
+
+class _Recompute:
+    """The op of a checkpoint's node: its VJP is that of the graph which calling f again records."""
+
+    name = "checkpoint"
+    fresh = saves = True
+
+    def pull(self, node: Node, g: Any, parents: list) -> list:
+        saved = node.saved
+        if saved is None:  # by another thread, since the walk came here
+            raise freed(node)
+        (f, args, options, state), which, used = saved
+        for version, shape in used.values():
+            if version[0] > node.order:
+                raise RuntimeError(f"backward: a Tensor of shape {shape} was changed in place after checkpoint used "
+                                   "it; change it after backward, or compute from a clone()")
+        now = get_rng_state()
+        set_rng_state(state)
+        try:
+            with setting("recording", True):
+                since = tick()
+                y = _tuple(f(*args, **options))[which]
+        finally:
+            set_rng_state(now)
+        if y.node is None or y.shape != node.shape or y.dtype is not node.dtype:
+            raise RuntimeError(f"backward: a checkpointed function gave shape {node.shape} and {node.dtype}, but shape "
+                               f"{y.shape} and {y.dtype} when called again; it must do the same every time")
+        return replayed(y, g, since, parents)
+
+
+_op = _Recompute()

@@ -1,0 +1,223 @@
+"""Functions to functions: from f, its gradient, its products with Jacobian and Hessian, and the matrices themselves.
+
+They nest: grad(grad(f)) is a second derivative, grad(grad(f, 0), 1) a mixed one, and an inner f may use what an outer
+one differentiates by. Other Tensors that f uses besides its arguments count as constants, and no `.grad` is touched;
+but what comes out can be differentiated by those that require grad, as weights do, unless it is computed under no_grad.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..core.graph import mode, setting
+from ..core.tensor import Tensor, wrap
+from ..dtypes import FLOATS, as_array
+from ..transforms.switches import enable_grad
+
+_ALIAS = "_differentiated_by"  # an attribute of leaves that only a function of here knows
+
+
+mode.declare(within=False)  # whether a function runs that is being differentiated
+
+
+def grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable:
+    """The function (args) -> df/dargs[argnums], a Tensor, or a tuple of them if argnums is a tuple.
+
+    Of an argument that is a dict of Tensors, or a list or tuple of them, the gradient has the same form. has_aux: f
+    gives a pair, of what is differentiated and of something else, and the function (gradient, that). Raises ValueError
+    if f does not give a single number.
+    """
+    both = value_and_grad(f, argnums, has_aux)
+
+    def gradient(*args, **options):
+        y, found = both(*args, **options)
+        return (found, y[1]) if has_aux else found
+
+    return gradient
+
+
+def value_and_grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable:
+    """The function (args) -> (f, df/dargs[argnums]); has_aux: f gives a pair, of which the first is differentiated."""
+    which = argnums if isinstance(argnums, tuple | list) else (argnums,)
+    if not all(isinstance(i, int) for i in which):
+        raise TypeError(f"grad: argnums must be the number of an argument, or a tuple of them, got {argnums!r}")
+
+    def both(*args, **options):
+        given, leaves = args, []
+        args = list(args)
+        for i in which:
+            if not -len(args) <= i < len(args):
+                raise ValueError(f"grad: argument {i} is to be differentiated, but there are {len(args)}")
+            args[i] = _mapped(lambda x: leaves.append(_alias("grad", x)[0]) or leaves[-1], args[i])
+        outer: list[bool] = []  # further out one may differentiate by any argument
+        _mapped(lambda x: outer.append(isinstance(x, Tensor) and x.requires_grad), given)
+        nested = mode.within or any(outer)
+        aux: list = []
+        y = _output("grad", _without(f, aux) if has_aux else f, args, options)
+        if y.size != 1:
+            raise ValueError(f"grad: f must give a single number, got shape {y.shape}; reduce it, or use jacobian")
+        nested = nested or _uses_others(y)
+        gradients = iter(_pull(y, leaves, np.ones(y.shape, y.dtype), nested))
+        found = [_mapped(lambda x: next(gradients), given[i]) for i in which]
+        value = y if nested else y.detach()
+        value = (value, _plain(aux, nested)) if has_aux else value
+        return value, found[0] if isinstance(argnums, int) else tuple(found)
+
+    return both
+
+
+def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple:
+    """f(primals), and the function v -> v^T J: its cotangents, one for each primal.
+
+    has_aux: f gives a pair, of which the first is differentiated, and the other is a third result.
+    """
+    return _vjp("vjp", f, primals, has_aux)
+
+
+def _vjp(who: str, f: Callable[..., Any], primals: tuple, has_aux: bool = False) -> tuple:
+    """`vjp`, with errors in the name of who calls it."""
+    aux: list = []
+    fresh = [_alias(who, x) for x in primals]
+    xs, nested = [x for x, _ in fresh], mode.within or any(outer for _, outer in fresh)
+    y = _output(who, _without(f, aux) if has_aux else f, xs, {})
+    nested = nested or _uses_others(y)
+
+    def pull(v: Any) -> tuple[Tensor, ...]:
+        v = v if isinstance(v, Tensor) else wrap(as_array(v, y.dtype, who))
+        return tuple(_pull(y, xs, v, nested or v.requires_grad, retain=True))
+
+    return y if nested else y.detach(), pull, *([_plain(aux, nested)] if has_aux else [])
+
+
+def jvp(f: Callable[..., Tensor], primals: tuple, tangents: tuple) -> tuple[Tensor, Tensor]:
+    """f(primals) and J t, the derivative of f along the tangents.
+
+    v^T J is linear in v, so J t is its derivative with respect to v, pulled back by t: two reverse passes in place of a
+    forward one (Townsend 2017).
+    """
+    if not isinstance(primals, tuple | list) or not isinstance(tangents, tuple | list):
+        raise TypeError(f"jvp: takes a tuple of primals and one of tangents, got {type(primals).__name__} and "
+                        f"{type(tangents).__name__}")
+    if len(primals) != len(tangents):
+        raise ValueError(f"jvp: {len(primals)} primals but {len(tangents)} tangents; give one for each")
+    y, pull = _vjp("jvp", f, primals)
+    with enable_grad():
+        v = wrap(np.zeros(y.shape, y.dtype)).requires_grad_()
+        cotangents = pull(v)
+        terms = []
+        for x, c, t in zip(primals, cotangents, tangents, strict=True):
+            t = t if isinstance(t, Tensor) else wrap(as_array(t, c.dtype, "jvp"))
+            if t.shape != c.shape:
+                raise ValueError(f"jvp: a tangent has shape {t.shape} but its primal {np.shape(x)}; they must agree")
+            terms.append(ops.sum(c * t))
+        total = sum(terms[1:], terms[0])
+    nested = mode.within or any(isinstance(x, Tensor) and x.requires_grad for x in (y, *primals, *tangents))
+    if not total.requires_grad:  # f does not depend on its arguments
+        return y, wrap(np.zeros(y.shape, y.dtype))
+    return y, _pull(total, [v], np.ones((), total.dtype), nested)[0]
+
+
+def jacobian(f: Callable[[Any], Any], has_aux: bool = False) -> Callable[[Any], Any]:
+    """The function x -> J of shape (*f(x).shape, *x.shape), J[i, j] = df_i / dx_j: one reverse pass for each i.
+
+    has_aux: f gives a pair, of which the first is differentiated, and the function (J, the other).
+    """
+
+    def matrix(x: Any) -> Any:
+        y, pull, *aux = _vjp("jacobian", f, (x,), has_aux)
+        basis = np.eye(y.size, dtype=y.dtype).reshape(y.size, *y.shape)
+        rows = [pull(v)[0] for v in basis]
+        shape = (*y.shape, *np.shape(x))
+        found = ops.reshape(ops.stack(*rows), shape=shape) if rows else wrap(np.zeros(shape, y.dtype))
+        return (found, *aux) if has_aux else found
+
+    return matrix
+
+
+def hessian(f: Callable[[Any], Tensor]) -> Callable[[Any], Tensor]:
+    """The function x -> H of shape (*x.shape, *x.shape), the second derivatives of f, which gives a single number."""
+    return jacobian(grad(f))
+
+
+def hvp(f: Callable[[Any], Tensor], x: Any, v: Any) -> Tensor:
+    """H v, the Hessian of f at x times v, without the matrix: it is v^T H, as H is symmetric (Pearlmutter 1994)."""
+    v = v if isinstance(v, Tensor) else wrap(as_array(v, None, "hvp"))
+    if v.shape != np.shape(x):
+        raise ValueError(f"hvp: v has shape {v.shape} but x {np.shape(x)}; they must agree")
+    return _vjp("hvp", grad(f), (x,))[1](v)[0]
+
+
+def _mapped(f: Callable, x: Any) -> Any:
+    """f of all Tensors in x: a Tensor, or a dict, list or tuple that holds some."""
+    if isinstance(x, dict):
+        return {name: _mapped(f, part) for name, part in x.items()}
+    if isinstance(x, list | tuple) and any(isinstance(part, Tensor | dict | list | tuple) for part in x):
+        parts = [_mapped(f, part) for part in x]
+        return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
+    return f(x)
+
+
+def _alias(who: str, x: Any) -> tuple[Tensor, bool]:
+    """An alias of x to differentiate by, and whether x itself is being differentiated further out."""
+    x = x if isinstance(x, Tensor) else wrap(as_array(x, None, who))
+    if x.dtype.kind not in FLOATS:
+        raise TypeError(f"{who}: cannot differentiate with respect to {x.dtype}; cast with .float()")
+    if not x.requires_grad:
+        x = x.detach().requires_grad_()
+        setattr(x, _ALIAS, True)
+        return x, False
+    with enable_grad():
+        return ops.identity(x), True
+
+
+def _uses_others(y: Tensor) -> bool:
+    """Whether something that requires grad, and is no alias of here, went into y, and ops are recorded."""
+    todo, seen = [y.node or y] if mode.recording and y.requires_grad else [], set()
+    while todo:
+        part = todo.pop()
+        if part is None or id(part) in seen:
+            continue
+        seen.add(id(part))
+        if not isinstance(part, Tensor):
+            todo.extend(part.parents or ())
+        elif not hasattr(part, _ALIAS):
+            return True
+    return False
+
+
+def _without(f: Callable, aux: list) -> Callable:
+    """The first of the two that f gives; the other goes into the list."""
+    def first(*args: Any, **options: Any) -> Any:
+        y = f(*args, **options)
+        if not isinstance(y, tuple | list) or len(y) != 2:
+            raise TypeError(f"has_aux: the function must give a pair, got {type(y).__name__}")
+        aux[:] = y[1:]
+        return y[0]
+
+    return first
+
+
+def _plain(aux: list, nested: bool) -> Any:
+    """What was put there, off the graph unless one further out differentiates too."""
+    return _mapped(lambda x: x.detach() if isinstance(x, Tensor) and not nested else x, aux[0])
+
+
+def _output(who: str, f: Callable, args: list, options: dict) -> Tensor:
+    if not callable(f):
+        raise TypeError(f"{who}: takes a function of Tensors, got {type(f).__name__}")
+    with enable_grad(), setting("within", True):
+        y = f(*args, **options)
+    if not isinstance(y, Tensor):
+        raise TypeError(f"{who}: f must give a Tensor, got {type(y).__name__}")
+    return y
+
+
+def _pull(y: Tensor, xs: list[Tensor], v: Any, create_graph: bool, retain: bool = False) -> list[Tensor]:
+    if not y.requires_grad:
+        return [wrap(np.zeros(x.shape, x.dtype)) for x in xs]
+    return y.gradient(*xs, gradient=v, create_graph=create_graph, retain_graph=retain or create_graph,
+                      materialize_grads=True)

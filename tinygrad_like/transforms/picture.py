@@ -1,0 +1,242 @@
+"""Pictures of a recorded graph, as Mermaid text or as SVG: boxes are ops and leaves, arrows go from input to output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.graph import Node, setting
+from ..core.tensor import Tensor, wrap
+
+# Of the SVG, in pixels: a letter, a box, and the space around boxes.
+_LETTER, _HEIGHT, _GAP, _BEND, _MARGIN = 7.4, 38, 18, 34, 12
+_SWEEPS = 8  # down and up again, each time to where neighbours are
+_MOST_BENDS = 20_000  # more would be no picture, and take minutes: arrows then go straight
+
+
+class Box(NamedTuple):
+    """An op, or a leaf by its name; and the shape of its value."""
+
+    label: str
+    shape: tuple[int, ...]
+    leaf: bool
+
+
+class Picture:
+    """A graph to look at: `print` it as Mermaid, `save` it, or let a notebook show it."""
+
+    def __init__(self, boxes: list[Box], arrows: list[tuple[int, int]]):
+        self.boxes, self.arrows = boxes, arrows
+
+    def mermaid(self) -> str:
+        """A Mermaid flowchart, as Markdown pages show it in a block of that language."""
+        lines = ["flowchart TD"]
+        for i, box in enumerate(self.boxes):
+            text = f"{box.label}<br/>{box.shape}".replace('"', "#quot;")
+            lines.append(f'    n{i}["{text}"]:::leaf' if box.leaf else f'    n{i}("{text}")')
+        lines += [f"    n{a} --> n{b}" for a, b in self.arrows]
+        return "\n".join([*lines, "    classDef leaf fill:#fdf0d5,stroke:#c8963e", ""])
+
+    def svg(self) -> str:
+        """An SVG image. Every op is below its inputs, and every leaf just above its first use."""
+        return _drawn(self)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the picture to a file whose name ends in .svg, or in .mmd or .md for Mermaid; returns its path."""
+        path = Path(path)
+        if path.suffix not in (".svg", ".mmd", ".md"):
+            raise ValueError(f"Picture.save: {path.name!r} must end in .svg, .mmd or .md")
+        text = self.svg() if path.suffix == ".svg" else self.mermaid()
+        path.write_text(f"```mermaid\n{text}```\n" if path.suffix == ".md" else text, encoding="utf-8")
+        return path
+
+    __str__ = mermaid
+    _repr_svg_ = svg  # what Jupyter asks for
+
+
+def graph(y: Tensor, names: Mapping[str, Tensor] | Iterable[tuple[str, Tensor]] = (), expand: bool = False) -> Picture:
+    """The graph behind y: every op that was recorded, with the shape of its result, and the leaves it stands on.
+
+    names: of leaves, such as `model.named_parameters()` or `{"x": x}`; others are called "leaf". What needs no gradient
+    is not recorded, and so not drawn.
+    expand: draw a fused op as the ops of its reference, so that a whole MLP shows its layers, sums and skips.
+
+    Raises TypeError if y is no Tensor, ValueError if nothing was recorded, and RuntimeError if backward has freed it.
+    """
+    from ..capture.capture import capture  # here, since what it captures knows Box
+
+    if isinstance(y, capture):
+        if not y.programs:
+            raise ValueError(f"graph: {y.name} has not been captured{', since ' + y.gave_up if y.gave_up else ' yet'}")
+        return Picture(y.programs[-1].boxes, y.programs[-1].arrows)
+    if not isinstance(y, Tensor):
+        raise TypeError(f"graph: takes a Tensor, got {type(y).__name__}")
+    if not y.requires_grad:
+        raise ValueError("graph: nothing was recorded for this Tensor, since it depends on nothing that requires grad")
+    known = {id(x): name for name, x in (names.items() if isinstance(names, Mapping) else names)}
+    parents = behind(y, expand)
+    order = list(parents)
+    place = {n: i for i, n in enumerate(order)}
+    boxes = [Box(n.op.name.strip("_"), n.shape, False) if isinstance(n, Node) else
+             Box(known.get(id(n), "leaf"), n.shape, True) for n in order]
+    arrows = [(place[p], place[n]) for n in order for p in parents[n] if p is not None]
+    return Picture(boxes, arrows)
+
+
+def behind(y: Tensor, expand: bool = False) -> dict[Node | Tensor, list]:
+    """Every node and leaf behind y with the parents of each (None for what needs no gradient); after its parents.
+
+    expand: put in place of a fused op the nodes of its reference. Raises RuntimeError if backward has freed the graph.
+    """
+    parents: dict[Node | Tensor, list] = {}
+    when: dict[Node | Tensor, tuple] = {}  # by creation: nodes of a reference where the fused op was
+    instead: dict[Node | Tensor, Node | Tensor] = {}
+    stack: list[tuple[Node | Tensor, tuple]] = [(y.node or y, ())]
+    while stack:
+        node, inside = stack.pop()
+        if node in parents or node in instead:
+            continue
+        if not isinstance(node, Node):
+            parents[node], when[node] = [], (0, -len(when))  # leaves first, as they were met
+            continue
+        if node.parents is None:
+            raise RuntimeError(f"graph: backward has freed the graph through {node.op.name}; draw it before, or "
+                               "pass retain_graph=True to backward")
+        stamp = (*inside, node.order)
+        found = opened(node) if expand else None
+        if found is not None:
+            result, aliases = found
+            instead[node] = result
+            stack.append((result, stamp))
+            instead |= {a: p for a, p in zip(aliases, node.parents, strict=True) if a is not None}
+        else:
+            parents[node], when[node] = list(node.parents), stamp
+        stack += [(p, inside) for p in node.parents if p is not None]
+
+    def real(node):
+        while node in instead:
+            node = instead[node]
+        return node
+
+    order = sorted(parents, key=lambda n: when[n])
+    return {n: [p if p is None else real(p) for p in parents[n]] for n in order}
+
+
+def opened(node: Node) -> tuple[Node | Tensor, list] | None:
+    """The graph of a fused op's reference, at what the node saved: its result, and a leaf for each input (or None).
+
+    None if the op has no reference, or its result stands on no input.
+    """
+    op: Any = node.op
+    if getattr(op, "reference", None) is None or node.saved is None or node.parents is None:
+        return None
+    with setting("recording", False):
+        saved = op._saved(node)
+    given = saved[0] if op.variadic else saved[: len(op.inputs)]
+    options = dict(zip(op.options, saved[len(op.inputs):], strict=False))
+    with setting("recording", True):
+        leaves = [x if p is None else Tensor(x, requires_grad=True) for x, p in zip(given, node.parents, strict=True)]
+        result = op.reference(*[wrap(x) if isinstance(x, np.ndarray) else x for x in leaves], **options)
+    if result.node is None:
+        return None
+    return result.node, [None if p is None else x for x, p in zip(leaves, node.parents, strict=True)]
+
+
+# Layout (Sugiyama et al., Methods for visual understanding of hierarchical system structures, 1981) -------------------
+
+
+class Layout:
+    """Places of boxes: ops near their neighbours, leaves where there is room beside them.
+
+    An arrow across several rows bends in each, at a point that is placed like a narrow box.
+    """
+
+    def __init__(self, picture: Picture):
+        count = len(picture.boxes)
+        self.width = [_LETTER * max(len(b.label), len(str(b.shape))) + 16 for b in picture.boxes]
+        self.row = [0] * count  # counted from the last: the longest way to the result
+        users: list[list[int]] = [[] for _ in range(count)]
+        for a, b in picture.arrows:
+            users[a].append(b)
+        for a in reversed(range(count)):
+            self.row[a] = 1 + max((self.row[b] for b in users[a]), default=-1)
+        bent = sum(self.row[a] - self.row[b] - 1 for a, b in picture.arrows) <= _MOST_BENDS
+        self.paths = []
+        for a, b in picture.arrows:
+            passed = range(self.row[a] - 1, self.row[b], -1) if bent else ()
+            self.paths.append([a, *range(len(self.row), len(self.row) + len(passed)), b])
+            self.row += passed
+            self.width += [1.0] * len(passed)
+        self.leaf = [*(box.leaf for box in picture.boxes), *[False] * (len(self.row) - count)]
+        self.rows: list[list[int]] = [[] for _ in range(max(self.row) + 1)]
+        for i, row in enumerate(self.row):
+            self.rows[row].append(i)
+        self._place()
+
+    def _place(self) -> None:
+        above: list[list[int]] = [[] for _ in self.row]
+        below: list[list[int]] = [[] for _ in self.row]
+        for path in self.paths:
+            for a, b in zip(path, path[1:], strict=False):
+                above[b].append(a)
+                below[a].append(b)
+        self.x = [0.0] * len(self.row)
+        for sweep in range(_SWEEPS):
+            down = sweep % 2 == 0
+            near = above if down else below
+            for row in reversed(self.rows) if down else self.rows:
+                wish = {}
+                for i in row:
+                    ops = [j for j in near[i] if not self.leaf[j]] or near[i]
+                    wish[i] = sum(self.x[j] for j in ops) / len(ops) if ops else self.x[i]
+                row.sort(key=lambda i: (wish[i], self.leaf[i]))
+                self._spread(row, wish)
+        left = min(x - w / 2 for x, w in zip(self.x, self.width, strict=True))
+        self.x = [x - left + _MARGIN for x in self.x]
+
+    def _spread(self, row: list[int], wish: dict[int, float]) -> None:
+        """Place a row in its order without overlaps, with its ops on average where they wish to be."""
+        at, least = [], float("-inf")
+        for i in row:
+            at.append(max(wish[i], least + self.width[i] / 2))
+            least = at[-1] + self.width[i] / 2 + _GAP
+        ops = [wish[i] - x for i, x in zip(row, at, strict=True) if not self.leaf[i]] or [0.0]
+        for i, x in zip(row, at, strict=True):
+            self.x[i] = x + sum(ops) / len(ops)
+
+    def y(self, i: int) -> float:
+        return _MARGIN + (len(self.rows) - 1 - self.row[i]) * (_HEIGHT + _BEND) + _HEIGHT / 2
+
+
+def _drawn(picture: Picture) -> str:
+    from html import escape  # here, not at the top: it takes 4 ms, and few programs draw
+
+    at = Layout(picture)
+    right = max(x + w / 2 for x, w in zip(at.x, at.width, strict=True)) + _MARGIN
+    bottom = len(at.rows) * (_HEIGHT + _BEND) - _BEND + 2 * _MARGIN
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {right:.0f} {bottom:.0f}" width="{right:.0f}" '
+        f'height="{bottom:.0f}" font-family="ui-monospace, Menlo, Consolas, monospace" font-size="12">',
+        '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+        '<path d="M0 0 8 4 0 8z" fill="#667"/></marker></defs>',
+        f'<rect width="{right:.0f}" height="{bottom:.0f}" fill="white"/>',
+    ]
+    for path in at.paths:
+        d = f"M{at.x[path[0]]:.0f} {at.y(path[0]) + _HEIGHT / 2:.0f}"
+        for a, b in zip(path, path[1:], strict=False):
+            start, end = at.y(a) + _HEIGHT / 2, at.y(b) - _HEIGHT / 2
+            middle = (start + end) / 2
+            d += f" C{at.x[a]:.0f} {middle:.0f} {at.x[b]:.0f} {middle:.0f} {at.x[b]:.0f} {end:.0f}"
+            d += f" V{end + _HEIGHT:.0f}" if b != path[-1] else ""
+        lines.append(f'<path d="{d}" fill="none" stroke="#667" marker-end="url(#tip)"/>')
+    for i, box in enumerate(picture.boxes):
+        x, y, fill, line = at.x[i], at.y(i), *(("#fdf0d5", "#c8963e") if box.leaf else ("#e3edf7", "#4a78a8"))
+        lines.append(f'<rect x="{x - at.width[i] / 2:.0f}" y="{y - _HEIGHT / 2:.0f}" width="{at.width[i]:.0f}" '
+                     f'height="{_HEIGHT}" rx="{3 if box.leaf else 9}" fill="{fill}" stroke="{line}"/>')
+        for text, dy, colour in (box.label, -3, "#123"), (str(box.shape), 12, "#567"):
+            lines.append(f'<text x="{x:.0f}" y="{y + dy:.0f}" text-anchor="middle" fill="{colour}">'
+                         f"{escape(text)}</text>")
+    return "\n".join([*lines, "</svg>", ""])
