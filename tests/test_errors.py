@@ -344,7 +344,7 @@ BAD_CALLS = [
     (lambda: Tensor([-1.0, 2]).multinomial(), ValueError, "multinomial: takes (n) or (rows, n) weights, none below 0 "),
     (lambda: Tensor([np.inf, 2]).multinomial(), ValueError, "multinomial: takes (n) or (rows, n) weights, none "),
     (lambda: ops.smooth_l1_loss(Tensor([1.0]), Tensor([1.0, 2.0])), ValueError, "smooth_l1_loss: input has shape (1,)"),
-    (lambda: ops.kl_div(Tensor.zeros(0, 3), Tensor.zeros(0, 3), "batchmean"), ValueError, "kl_div: an input of shape "),
+    (lambda: ops.kl_div(Tensor.zeros(0, 3), Tensor.zeros(0, 3), reduction="batchmean"), ValueError, "kl_div: an input of shape "),
     (lambda: Tensor([0.0, 2]).multinomial(2), ValueError, "multinomial: 2 samples without replacement of fewer "),
     (lambda: Tensor.full((2,), 1j, dtype="float32"), TypeError, "full: a Tensor holds real numbers, got 1j"),
     (lambda: IMAGE.t(), ValueError, "t: takes a matrix, got shape (1, 2, 4, 6); use x.transpose(-2, -1) or x.mT"),

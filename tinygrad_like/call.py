@@ -231,6 +231,8 @@ class Op:
         n = len(self.inputs)
         if len(inputs) > n:
             if len(inputs) > n + len(self.options):
+                if habits.ends_with_inplace(self.name, inputs, n + len(self.options)):
+                    return self._bind(inputs[:-1], {**options, "inplace": inputs[-1]})
                 raise TypeError(f"{self.name}: {len(inputs)} arguments, "
                                 f"but it takes at most {n + len(self.options)}: {self!r}")
             given = dict(zip(self.options, inputs[n:], strict=False))

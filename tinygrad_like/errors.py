@@ -119,8 +119,8 @@ def named(function: F, method: str = "") -> F:
                 return function(*inputs, **own)
             return function(*inputs, **options)
         except Exception as error:
-            if options and type(error) is TypeError:
-                y = again_function(function, inputs, options)
+            if type(error) is TypeError:
+                y = again_function(function, inputs, options, who)
                 if y is not NotImplemented:
                     learned.update(other_names(function, options))
                     return y

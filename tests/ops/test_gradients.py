@@ -335,7 +335,7 @@ CASES = {
     "bce pos_weight": (lambda x, t: ops.binary_cross_entropy_with_logits(x, t, None, Tensor(np.array(2.5))),
                        real(3, 4), rng.random((3, 4))),
     "kl_div": (ops.kl_div, real(3, 4), PROBABILITIES),
-    "kl_div log": (lambda x, t: ops.kl_div(x, t, "batchmean", log_target=True), real(3, 4), real(3, 4)),
+    "kl_div log": (lambda x, t: ops.kl_div(x, t, reduction="batchmean", log_target=True), real(3, 4), real(3, 4)),
     "take_along": (lambda x: ops.index.take_along(x, Tensor([[0, 0], [3, -1], [2, 2]]), axis=1), real(3, 4)),
     "add_along": (lambda x: ops.index.add_along(x, Tensor([[0, 0], [3, -1]]), size=4, axis=1), real(2, 2)),
     "logdet": (lambda x: linalg.logdet(x @ x.T), real(3, 3)),

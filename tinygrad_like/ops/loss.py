@@ -77,7 +77,7 @@ def _(g, input, target, reduction, wanted):
     return [d, -d if wanted[1] else None]
 
 
-def l1_loss(input, target, reduction="mean"):
+def l1_loss(input, target, *, reduction="mean"):
     """The absolute error |input - target|; its gradient is 0 where they agree."""
     _check("l1_loss", input, target, reduction)
     return _reduce(abs(input - target), reduction)
@@ -101,18 +101,18 @@ def huber_loss(input, target, reduction="mean", delta=1.0):
     return _reduce(huber(input - target, delta=delta), reduction)
 
 
-def smooth_l1_loss(input, target, reduction="mean", beta=1.0):
+def smooth_l1_loss(input, target, *, reduction="mean", beta=1.0):
     """d^2 / (2 beta) for |d| < beta, else |d| - beta / 2: the Huber loss divided by beta; the L1 loss for beta = 0."""
     _check("smooth_l1_loss", input, target, reduction)
     if beta == 0:
-        return l1_loss(input, target, reduction)
+        return l1_loss(input, target, reduction=reduction)
     if not beta > 0:
         raise ValueError(f"smooth_l1_loss: beta must not be negative, got {beta}")
     loss = _reduce(huber(input - target, delta=beta), reduction)
     return loss if beta == 1 else loss * (1 / beta)
 
 
-def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
+def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean"):
     """-input[i, target[i]]: the negative log-likelihood of labels, given log-probabilities (as log_softmax makes them).
 
     input (batch, classes), (classes,) or (batch, classes, d1, ...); target: indices without the axis of classes.
@@ -180,7 +180,7 @@ def _labels(labels, weight, classes, ignore_index, dtype) -> tuple:
     return labels, w, w != 0, w.sum(dtype=dtype)
 
 
-def binary_cross_entropy(input, target, weight=None, reduction="mean"):
+def binary_cross_entropy(input, target, weight=None, *, reduction="mean"):
     """-(t log p + (1 - t) log(1 - p)) of probabilities p; logarithms are kept above -100, as in PyTorch."""
     _check("binary_cross_entropy", input, target, reduction)
     change("binary_cross_entropy", _check_probabilities, getattr(input, "_data", input), changes=())
@@ -222,6 +222,8 @@ def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None
     input, target: of one shape. weight: a factor per element; weight and pos_weight broadcast to that shape.
     """
     _check("binary_cross_entropy_with_logits", input, target, reduction)
+    if isinstance(pos_weight, bool):
+        check_reduction("binary_cross_entropy_with_logits", pos_weight)  # which tells what to write instead
     if weight is None is pos_weight:
         return _bce(input, target, reduction)
     losses = binary_cross_entropy_with_logits_reference(input, target, weight, pos_weight, "none")
@@ -242,7 +244,7 @@ def _(g, input, target, weight, pos_weight, reduction, wanted):
             None, None, None]
 
 
-def kl_div(input, target, reduction="mean", log_target=False):
+def kl_div(input, target, *, reduction="mean", log_target=False):
     """t (log t - input), with input = log-probabilities and t = target (or e^target if log_target); 0 where t = 0.
 
     reduction: also "batchmean", the sum divided by the batch size, which is the mathematical divergence.

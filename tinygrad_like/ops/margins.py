@@ -17,32 +17,32 @@ from .softmax import check_reduction
 from .table import one_hot
 
 
-def margin_ranking_loss(input1, input2, target, margin=0.0, reduction="mean"):
+def margin_ranking_loss(input1, input2, target, margin=0.0, *, reduction="mean"):
     """max(0, -t (x1 - x2) + margin): t = 1 where x1 is to be the larger, -1 where x2 is."""
     check_reduction("margin_ranking_loss", reduction)
     return _reduce(relu((input2 - input1) * target + margin), reduction)
 
 
-def hinge_embedding_loss(input, target, margin=1.0, reduction="mean"):
+def hinge_embedding_loss(input, target, margin=1.0, *, reduction="mean"):
     """Of distances x: x where t = 1, max(0, margin - x) where t = -1."""
     check_reduction("hinge_embedding_loss", reduction)
     return _reduce(where(target == -1, 0.0, input) + where(target == 1, 0.0, relu(margin - input)), reduction)
 
 
-def soft_margin_loss(input, target, reduction="mean"):
+def soft_margin_loss(input, target, *, reduction="mean"):
     """log(1 + e^(-t x)) for t = 1 or -1."""
     check_reduction("soft_margin_loss", reduction)
     return _reduce(softplus(-(input * target)), reduction)
 
 
-def multilabel_soft_margin_loss(input, target, weight=None, reduction="mean"):
+def multilabel_soft_margin_loss(input, target, weight=None, *, reduction="mean"):
     """-(t log sigma(x) + (1 - t) log sigma(-x)), times `weight`, in the mean over the classes of the last axis."""
     check_reduction("multilabel_soft_margin_loss", reduction)
     losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     return _reduce(mean(losses if weight is None else losses * weight, axis=-1), reduction)
 
 
-def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, reduction="mean"):
+def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, *, reduction="mean"):
     """sum_j max(0, margin - x_t + x_j)^p / classes over the classes j other than t; p is 1 or 2.
 
     input (batch, classes) or (classes,), target: labels. weight: a factor of each class, that of t counts.
@@ -52,7 +52,7 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, reduction="me
         raise ValueError(f"multi_margin_loss: p is 1 or 2, got {p}")
     if input.ndim < 2:  # a single row
         row, label = reshape(input, shape=(1, -1)), reshape(target, shape=(1,))
-        losses = multi_margin_loss(row, label, p, margin, weight, "none")
+        losses = multi_margin_loss(row, label, p, margin, weight, reduction="none")
         return _reduce(reshape(losses, shape=target.shape), reduction)
     classes = input.shape[-1]
     right = gather(input, target[..., None], axis=-1)
@@ -63,7 +63,7 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, reduction="me
     return _reduce(sum(where(others, losses, 0.0), axis=-1) / classes, reduction)
 
 
-def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction="mean"):
+def cosine_embedding_loss(input1, input2, target, margin=0.0, *, reduction="mean"):
     """1 - c where t = 1, max(0, c - margin) where t = -1, with c the cosine of the angle of two rows."""
     check_reduction("cosine_embedding_loss", reduction)
     lengths = (sum(square(input1), axis=-1) + 1e-12) * (sum(square(input2), axis=-1) + 1e-12)
@@ -71,7 +71,7 @@ def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction="mean"):
     return _reduce(where(target == 1, 1 - c, relu(c - margin)), reduction)
 
 
-def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, swap=False, reduction="mean"):
+def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, swap=False, *, reduction="mean"):
     """max(0, d(a, p) - d(a, n) + margin), with d(x, y) = |x - y + eps|_p over the last axis (Balntas et al. 2016).
 
     swap: take d(p, n) instead of d(a, n) where it is smaller.
@@ -107,7 +107,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
     return _reduce(losses + 0.5 * math.log(2 * math.pi) if full else losses, reduction)
 
 
-def poisson_nll_loss(input, target, log_input=True, full=False, eps=1e-8, reduction="mean"):
+def poisson_nll_loss(input, target, log_input=True, full=False, *, eps=1e-8, reduction="mean"):
     """e^x - t x, or x - t log(x + eps) with log_input=False: the negative log-likelihood of Poisson numbers.
 
     full: with Stirling's approximation of log t! where t > 1.
@@ -120,7 +120,7 @@ def poisson_nll_loss(input, target, log_input=True, full=False, eps=1e-8, reduct
     return _reduce(losses, reduction)
 
 
-def multilabel_margin_loss(input, target, reduction="mean"):
+def multilabel_margin_loss(input, target, *, reduction="mean"):
     """sum over labels t of the example and classes j that are none of max(0, 1 - x_t + x_j), divided by the classes.
 
     input (batch, classes) or (classes,); target, of the same shape: the labels of an example, then -1.
@@ -133,7 +133,7 @@ def multilabel_margin_loss(input, target, reduction="mean"):
         raise ValueError(f"multilabel_margin_loss: takes input and target (batch, classes) of one shape, got "
                          f"{input.shape} and {target.shape}")
     if input.ndim == 1:
-        rows = multilabel_margin_loss(reshape(input, shape=(1, -1)), reshape(target, shape=(1, -1)), "none")
+        rows = multilabel_margin_loss(reshape(input, shape=(1, -1)), reshape(target, shape=(1, -1)), reduction="none")
         return _reduce(reshape(rows, shape=()), reduction)
     labels = target.numpy() if hasattr(target, "numpy") else np.asarray(target)
     counted = np.cumprod(labels >= 0, axis=1).astype(bool)
