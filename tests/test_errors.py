@@ -8,8 +8,9 @@ import pytest
 
 import nn
 import optim
+import tinygrad_like as torch
 from optim import lr_scheduler
-from tinygrad_like import Tensor, jacobian, linalg, manual_seed, no_grad, ops
+from tinygrad_like import Tensor, detect_anomaly, is_grad_enabled, jacobian, linalg, manual_seed, no_grad, ops
 from tinygrad_like.data import DataLoader
 from tinygrad_like.ops.table import add_rows
 
@@ -783,10 +784,12 @@ def test_arguments_that_do_not_exist():
         X.sum(keep=True)
     with pytest.raises(TypeError, match=r"exp\(\) takes 1 positional argument"):
         X.exp(3)
-    with pytest.raises(TypeError, match=r"no_grad\(\) takes no arguments"):
-        @no_grad
-        def f():
-            pass
+    with pytest.raises(TypeError, match=r"no_grad: takes no arguments, got False; write with no_grad\(\):"):
+        no_grad(False)
+    for switch in torch.set_grad_enabled, torch.inference_mode, detect_anomaly:
+        with pytest.raises(TypeError, match=f"{switch.__name__}: takes True or False, got 'train'"):
+            switch("train")
+    assert is_grad_enabled()
 
 
 def test_a_tensor_is_no_condition():

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .autograd import Node, Switch, mode
+from .autograd import Node, Switch, mode, true_or_false
 from .dtypes import FLOATS
 from .tensor import Tensor
 
@@ -25,9 +25,7 @@ class detect_anomaly(Switch):
     """
 
     def __init__(self, check_nan: bool = True):
-        if not isinstance(check_nan, bool):  # as of a decorator without brackets
-            super().__init__(check_nan)
-        self.check_nan = check_nan
+        self.check_nan = true_or_false("detect_anomaly", check_nan)
 
     def _recreate_cm(self):
         return detect_anomaly(self.check_nan)

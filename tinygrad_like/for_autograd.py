@@ -9,7 +9,7 @@ from typing import Any
 
 from . import transforms
 from .anomaly import detect_anomaly, set_detect_anomaly
-from .autograd import Node, no_grad, set_grad_enabled
+from .autograd import Node, inference_mode, no_grad, set_grad_enabled
 from .func import jacrev
 from .function import Function, once_differentiable
 from .gradcheck import gradcheck, gradgradcheck
@@ -91,7 +91,7 @@ def _constant(x: Tensor, create_graph: bool) -> Tensor:
 
 FOR_AUTOGRAD = {
     "grad": grad, "backward": backward, "Function": Function, "Variable": variable, "detect_anomaly": detect_anomaly,
-    "set_grad_enabled": set_grad_enabled, "inference_mode": no_grad, "gradcheck": gradcheck,
+    "set_grad_enabled": set_grad_enabled, "inference_mode": inference_mode, "gradcheck": gradcheck,
     "gradgradcheck": gradgradcheck,
     "set_detect_anomaly": set_detect_anomaly,
 }

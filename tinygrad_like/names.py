@@ -15,7 +15,7 @@ import numpy as np
 import tinygrad_like.tensor as tensor  # `from . import tensor` may give the function
 
 from . import creation, ops
-from .autograd import no_grad, set_grad_enabled
+from .autograd import inference_mode, no_grad, set_grad_enabled
 from .dtypes import FLOAT32, FLOAT64, bfloat16, finfo, promote_types
 from .errors import named
 from .habits import MEMORY_FORMATS, device, renamed, taught, wanted_dtype
@@ -395,7 +395,7 @@ _NAMES: dict[str, Any] = {
     "device": device, "cuda": _absent, "backends": SimpleNamespace(mps=_absent, cuda=_absent, cudnn=SimpleNamespace()),
     "asarray": as_tensor, "as_tensor": as_tensor, "randint": randint, "normal": normal, "bernoulli": bernoulli,
     "where": where, "empty_like": empty_like,
-    "is_tensor": lambda x: isinstance(x, tensor.Tensor), "inference_mode": no_grad,
+    "is_tensor": lambda x: isinstance(x, tensor.Tensor), "inference_mode": inference_mode,
     "set_grad_enabled": set_grad_enabled, "Generator": Generator, "compile": compile,
     "concat": "cat", "concatenate": "cat", "row_stack": "vstack", "trapz": "trapezoid",
 }
