@@ -136,10 +136,11 @@ def multilabel_margin_loss(input, target, *, reduction="mean"):
         rows = multilabel_margin_loss(reshape(input, shape=(1, -1)), reshape(target, shape=(1, -1)), reduction="none")
         return _reduce(reshape(rows, shape=()), reduction)
     labels = target.numpy() if hasattr(target, "numpy") else np.asarray(target)
-    counted = np.cumprod(labels >= 0, axis=1).astype(bool)
+    counted = np.cumprod(labels != -1, axis=1).astype(bool)
     labels = np.where(counted, labels, 0)
-    if labels.size and labels.max() >= input.shape[1]:
-        raise ValueError(f"multilabel_margin_loss: label {labels.max()} is out of range for {input.shape[1]} classes")
+    if labels.size and not 0 <= labels.min() <= labels.max() < input.shape[1]:
+        bad = labels.min() if labels.min() < 0 else labels.max()
+        raise ValueError(f"multilabel_margin_loss: label {bad} is out of range for {input.shape[1]} classes")
     own = np.zeros(labels.shape, bool)
     row, place = np.nonzero(counted)
     own[row, labels[row, place]] = True
