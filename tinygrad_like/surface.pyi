@@ -363,7 +363,7 @@ class Surface(ForNumPy):
     def logical_xor_(self, other: Value, **by_other_names: Any) -> Self: r"""`logical_xor`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([True, True]).logical_xor_(Tensor([True, False]))  # (2,), (2,) -> (2,)`"""
     def logit(self, eps: Number | None = ..., **by_other_names: Any) -> Tensor: r"""log(x / (1 - x)), the inverse of the sigmoid; with eps, x is limited to [eps, 1 - eps] first. Example: `Tensor([0.5]).logit()  # (1,) -> (1,)`"""
     def logit_(self, eps: Number | None = ..., **by_other_names: Any) -> Self: r"""`logit`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.5]).logit_()  # (1,) -> (1,)`"""
-    def logsigmoid(self) -> Tensor: r"""log sigma(x) = -softplus(-x). Example: `Tensor([0.0, 2.0]).logsigmoid()  # (2,) -> (2,)`"""
+    def logsigmoid(self) -> Tensor: r"""log sigma(x) = -softplus(-x), without its threshold. Example: `Tensor([0.0, 2.0]).logsigmoid()  # (2,) -> (2,)`"""
     def logsumexp(self, axis: Axis = ..., keepdim: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""log sum_j e^(x_j) over `axis`, as m + log sum_j e^(x_j - m) with m = max_j x_j. Example: `Tensor([0.0, 0.0]).logsumexp()  # (2,) -> ()`"""
     def long(self) -> Tensor: r"""This Tensor as int64. Example: `Tensor([1.7]).long()  # (1,) -> (1,)`"""
     def lshift(self, b: Any, **by_other_names: Any) -> Tensor: r"""a 2^b, for integers. Example: `Tensor([1, 2]).lshift(3)  # (2,) -> (2,)`"""

@@ -417,6 +417,8 @@ CASES |= {
     "i1e": (ops.i1e, real(3, 4)),
     "bessel_i of a higher order": (lambda x: ops.bessel_i(x, order=3, scaled=False), 3 * real(3, 4)),
     "bessel_i far from 0": (lambda x: ops.bessel_i(x, order=0, scaled=True), 40 + positive(3, 4)),
+    "pinv": (linalg.pinv, real(4, 3)),
+    "pinv wide": (linalg.pinv, real(2, 3, 4)),
 }
 
 def triangle(**how):

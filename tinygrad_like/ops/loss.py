@@ -9,9 +9,9 @@ import numpy as np
 from .. import kernels
 from ..dtypes import FLOATS
 from ..kernels import accelerated
-from ..noting import change, noted
-from ..primitive import Residuals, fresh, fused
-from .activation import log1p_unit, sigmoid, softplus
+from ..noting import noted
+from ..primitive import Residuals, fresh, fused, primitive
+from .activation import log1p_unit, logsigmoid, sigmoid
 from .elementwise import abs, exp, log, maximum, minimum, mul, neg, square, where
 from .index import gather
 from .pointwise import on_arrays, pointwise
@@ -181,17 +181,32 @@ def _labels(labels, weight, classes, ignore_index, dtype) -> tuple:
 
 
 def binary_cross_entropy(input, target, weight=None, *, reduction="mean"):
-    """-(t log p + (1 - t) log(1 - p)) of probabilities p; logarithms are kept above -100, as in PyTorch."""
+    """-(t log p + (1 - t) log(1 - p)) of probabilities p; logarithms are kept above -100, as in PyTorch.
+
+    As there, the slope is (p - t) / max(p (1 - p), 1e-12): finite where p has vanished or become 1, and then too small.
+    `binary_cross_entropy_with_logits` has no such limits.
+    """
     _check("binary_cross_entropy", input, target, reduction)
-    change("binary_cross_entropy", _check_probabilities, getattr(input, "_data", input), changes=())
-    losses = -(target * _log_above(input) + (1 - target) * _log_above(1 - input))
-    return _reduce(losses if weight is None else losses * weight, reduction)
+    losses = _binary_cross_entropy(input, target)
+    weighted = losses if weight is None else losses * weight
+    if weighted.shape != losses.shape:
+        raise ValueError(f"binary_cross_entropy: a weight of shape {weight.shape} does not broadcast to the input's, "
+                         f"{input.shape}")
+    return _reduce(weighted, reduction)
 
 
-def _check_probabilities(p) -> None:
+@primitive
+def _binary_cross_entropy(p, t):
     if (p < 0).any() or (p > 1).any():
         raise ValueError("binary_cross_entropy: probabilities must lie in [0, 1]; for logits use "
                          "binary_cross_entropy_with_logits")
+    with np.errstate(divide="ignore"):
+        log_p, log_q = np.log(p), np.log1p(-p)
+    return -(t * np.maximum(log_p, -100) + (1 - t) * np.maximum(log_q, -100))
+
+
+_binary_cross_entropy.vjp(p=lambda g, p, t: g * (p - t) / maximum(p * (1 - p), 1e-12),
+                           t=lambda g, p: g * (_log_above(1 - p) - _log_above(p)))
 
 
 def _log_above(p, least=3.7835e-44):  # e^-100, in float32 a denormal number
@@ -205,7 +220,7 @@ def binary_cross_entropy_with_logits_reference(input, target, weight=None, pos_w
     That is -(w t log p + (1 - t) log(1 - p)) with p = sigma(x).
     """
     scale = 1 if pos_weight is None else 1 + (pos_weight - 1) * target
-    losses = (1 - target) * input + scale * softplus(neg(input))
+    losses = (1 - target) * input + scale * neg(logsigmoid(input))
     return _reduce(losses if weight is None else losses * weight, reduction)
 
 
@@ -245,7 +260,8 @@ def _(g, input, target, weight, pos_weight, reduction, wanted):
 
 
 def kl_div(input, target, *, reduction="mean", log_target=False):
-    """t (log t - input), with input = log-probabilities and t = target (or e^target if log_target); 0 where t = 0.
+    """t (log t - input), with input = log-probabilities and t = target (or e^target if log_target); 0 where t = 0, and
+    NaN where t < 0.
 
     reduction: also "batchmean", the sum divided by the batch size, which is the mathematical divergence.
     """
@@ -253,8 +269,7 @@ def kl_div(input, target, *, reduction="mean", log_target=False):
     if log_target:
         losses = exp(target) * (target - input)
     else:
-        some = target > 0
-        losses = target * (log(where(some, target, 1.0)) - input)
+        losses = target * (log(where(target == 0, 1.0, target)) - input)
     if reduction == "batchmean":
         return sum(losses) * (1 / (input.shape[0] if input.ndim else 1))
     return _reduce(losses, reduction)

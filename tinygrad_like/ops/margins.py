@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from .activation import logsigmoid, relu, softplus
+from .activation import logsigmoid, relu
 from .elementwise import abs, clip, exp, log, maximum, pow, sqrt, square, where
 from .index import gather
 from .loss import _reduce
@@ -32,7 +32,7 @@ def hinge_embedding_loss(input, target, margin=1.0, *, reduction="mean"):
 def soft_margin_loss(input, target, *, reduction="mean"):
     """log(1 + e^(-t x)) for t = 1 or -1."""
     check_reduction("soft_margin_loss", reduction)
-    return _reduce(softplus(-(input * target)), reduction)
+    return _reduce(-logsigmoid(input * target), reduction)
 
 
 def multilabel_soft_margin_loss(input, target, weight=None, *, reduction="mean"):
@@ -91,16 +91,23 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6,
 def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
     """(log v + (input - target)^2 / v) / 2 with v = max(var, eps): the negative log-likelihood of normal numbers.
 
-    var: a number, or of the shape of the input, or of that without its last axis. full: with its constant, log(2 pi)
-    / 2. The gradient reaches var also where eps was taken.
+    var: a number, or of the shape of the input, or of that without its last axis, or with 1 there. full: with its
+    constant, log(2 pi) / 2. The gradient reaches var also where eps was taken.
+    Raises ValueError for other shapes and for a negative var.
     """
     check_reduction("gaussian_nll_loss", reduction)
+    if np.any(np.less(getattr(var, "_data", var), 0)):
+        raise ValueError("gaussian_nll_loss: var must not be negative, got "
+                         f"{np.min(getattr(var, '_data', var))}; take its square, or its softplus")
     if isinstance(var, int | float):
         var = builtins.max(var, eps)
         level = math.log(var)
     else:
         if var.shape != input.shape and var.shape == input.shape[:-1]:
             var = var[..., None]
+        if var.ndim and var.shape not in (input.shape, (*input.shape[:-1], 1)):
+            raise ValueError(f"gaussian_nll_loss: var of shape {var.shape} does not fit the input's, {input.shape}; it "
+                             "must have that, or that without its last axis, or with 1 there")
         var = var + (clip(var, min=eps) - var).detach()
         level = log(var)
     losses = 0.5 * (level + square(input - target) / var)
