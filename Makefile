@@ -76,6 +76,6 @@ lint: $(STAMP)  ## check style (ruff) and types (mypy)
 docs: $(STAMP)  ## build the handbook, offline, into build/site, and check it: open build/site/index.html
 	$(BIN)/python -m handbook
 
-clean:  ## remove .venv, pictures, caches and compiled kernels
+clean:  ## remove .venv, pictures and caches; not the compiled kernels in your cache folder, which other copies share
 	rm -rf .venv runs build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tinygrad_like.errors import named
+from tinygrad_like.compat.keyword_aliases import device
 
 from . import functional, init, models, utils
 from .activation import InPlace as _InPlace
@@ -141,11 +142,22 @@ def _constructor(init: Any, name: str) -> Any:
                 args, options["inplace"] = args[:-1], args[-1]
             if isinstance(options.get("inplace"), bool):
                 self.inplace = options.pop("inplace")
+        most = len([p for p in parameters.values() if p.kind is not p.KEYWORD_ONLY]) - 1
+        if most < len(args) <= most + 2 and _are_device_and_dtype(*args[most:]):
+            dtype, args = args[most + 1] if len(args) == most + 2 else dtype, args[:most]
         init(self, *args, **options)
         if dtype is not None:
             self.to(dtype)
 
     return construct
+
+
+def _are_device_and_dtype(place: Any, dtype: Any = None) -> bool:
+    """Whether these may be the last arguments of PyTorch's layers by position."""
+    if not isinstance(place, str | None) or not isinstance(dtype, np.dtype | None):
+        return False
+    device(place)  # of which there is one
+    return True
 
 
 for _name in __all__:

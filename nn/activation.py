@@ -123,7 +123,7 @@ class SiLU(InPlace):
 
 
 class Softplus(Configured):
-    """log(1 + e^(beta x)) / beta (7.28), a smooth ReLU. Stable for every x, so PyTorch's threshold has no effect."""
+    """log(1 + e^(beta x)) / beta (7.28), a smooth ReLU; x itself where beta x exceeds the threshold."""
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0):
         if not beta > 0:
@@ -131,7 +131,7 @@ class Softplus(Configured):
         self.beta, self.threshold = beta, threshold
 
     def forward(self, x: Tensor) -> Tensor:
-        return ops.softplus(x, beta=self.beta)
+        return ops.softplus(x, beta=self.beta, threshold=self.threshold)
 
 
 class CELU(InPlace):

@@ -124,7 +124,7 @@ class TripletMarginWithDistanceLoss(_Loss):
 
     def __init__(self, *, distance_function: Callable | None = None, margin: float = 1.0, swap: bool = False,
                  reduction: str = "mean"):
-        super().__init__(reduction)
+        super().__init__(reduction=reduction)
         self.distance_function: Any = distance_function or PairwiseDistance()
         self.margin, self.swap = margin, swap
 

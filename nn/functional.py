@@ -21,7 +21,7 @@ from tinygrad_like.ops import (
     multi_margin_loss, multilabel_soft_margin_loss, poisson_nll_loss, soft_margin_loss, triplet_margin_loss,
     binary_cross_entropy, binary_cross_entropy_with_logits, binary_step, celu, conv1d, conv2d, conv_transpose1d,
     conv_transpose2d, cross_entropy, dropout, dropout1d, dropout2d, elu, fold, gaussian_dropout, gelu,
-    hardsigmoid, hardswish, hardtanh, huber_loss, interpolate, kl_div, l1_loss, leaky_relu, linear, logsigmoid,
+    hardswish, hardtanh, huber_loss, interpolate, kl_div, l1_loss, leaky_relu, linear, logsigmoid,
     mish, mse_loss, nll_loss, one_hot, relu, relu6, scaled_dot_product_attention, selu, sigmoid,
     silu, smooth_l1_loss, softplus, softsign, tanh, unfold,
     avg_pool3d, conv3d, conv_transpose3d, ctc_loss, multilabel_margin_loss)
@@ -68,10 +68,15 @@ def log_softmax(input: Tensor, dim: int = -1, dtype: Any = None) -> Tensor:
     return ops.log_softmax(input if dtype is None else input.to(dtype), axis=dim)
 
 
-def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, dim: int = -1) -> Tensor:
+def hardsigmoid(input: Tensor) -> Tensor:
+    """min(max(x / 6 + 1/2, 0), 1)."""
+    return ops.hardsigmoid(input)
+
+
+def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """softmax((logits + n) / tau) with Gumbel noise n: a soft sample (Jang et al. 2017).
 
-    hard: a one-hot sample instead, with the gradient of the soft one.
+    hard: a one-hot sample instead, with the gradient of the soft one. eps: taken, without effect.
     """
     noise = -(-Tensor.rand(*logits.shape, dtype=logits.dtype).clip(finfo(logits.dtype).tiny, None).log()).log()
     soft = ops.softmax((logits + noise) / tau, axis=dim)

@@ -40,9 +40,9 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
     return _fill(tensor, values)
 
 
-def constant_(tensor: Tensor, value: float) -> Tensor:
-    """Every element `value`."""
-    return _fill(tensor, value)
+def constant_(tensor: Tensor, val: float) -> Tensor:
+    """Every element `val`."""
+    return _fill(tensor, val)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
@@ -76,6 +76,9 @@ def fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
                          f"{tensor.shape}")
     outputs, inputs, *kernel = tensor.shape
     return inputs * math.prod(kernel), outputs * math.prod(kernel)
+
+
+_calculate_fan_in_and_fan_out = fan_in_and_fan_out  # as PyTorch's programs write in `reset_parameters`
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:

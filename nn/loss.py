@@ -14,7 +14,7 @@ from .module import Module
 
 
 class _Loss(Module):
-    def __init__(self, reduction: str = "mean"):
+    def __init__(self, *, reduction: str = "mean"):
         check_reduction(type(self).__name__, reduction)
         self.reduction = reduction
 
@@ -53,11 +53,11 @@ class CrossEntropyLoss(_LabelLoss):
     label_smoothing: eps mixes the target with the uniform distribution, (1 - eps) q + eps / classes.
     """
 
-    def __init__(self, weight: Any = None, ignore_index: int = -100, reduction: str = "mean",
+    def __init__(self, weight: Any = None, *, ignore_index: int = -100, reduction: str = "mean",
                  label_smoothing: float = 0.0):
         if not 0 <= label_smoothing <= 1:
             raise ValueError(f"CrossEntropyLoss: label_smoothing must lie in [0, 1], got {label_smoothing}")
-        super().__init__(reduction)
+        super().__init__(reduction=reduction)
         self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
         self._weigh("weight", weight)
 
@@ -72,8 +72,8 @@ class NLLLoss(_LabelLoss):
     Shapes, weight and ignore_index are those of CrossEntropyLoss, with class indices as targets.
     """
 
-    def __init__(self, weight: Any = None, ignore_index: int = -100, reduction: str = "mean"):
-        super().__init__(reduction)
+    def __init__(self, weight: Any = None, *, ignore_index: int = -100, reduction: str = "mean"):
+        super().__init__(reduction=reduction)
         self.ignore_index = ignore_index
         self._weigh("weight", weight)
 
@@ -99,7 +99,7 @@ class HuberLoss(_Loss):
     """d^2 / 2 for |d| <= delta, else delta (|d| - delta / 2), with d = input - target."""
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0):
-        super().__init__(reduction)
+        super().__init__(reduction=reduction)
         self.delta = delta
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -109,8 +109,8 @@ class HuberLoss(_Loss):
 class SmoothL1Loss(_Loss):
     """d^2 / (2 beta) for |d| < beta, else |d| - beta / 2, with d = input - target; L1Loss for beta = 0."""
 
-    def __init__(self, reduction: str = "mean", beta: float = 1.0):
-        super().__init__(reduction)
+    def __init__(self, *, reduction: str = "mean", beta: float = 1.0):
+        super().__init__(reduction=reduction)
         self.beta = beta
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -125,8 +125,8 @@ class BCELoss(_Loss):
 
     weight: Tensor | None
 
-    def __init__(self, weight: Any = None, reduction: str = "mean"):
-        super().__init__(reduction)
+    def __init__(self, weight: Any = None, *, reduction: str = "mean"):
+        super().__init__(reduction=reduction)
         self._weigh("weight", weight)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -142,8 +142,8 @@ class BCEWithLogitsLoss(_Loss):
     weight: Tensor | None
     pos_weight: Tensor | None
 
-    def __init__(self, weight: Any = None, reduction: str = "mean", pos_weight: Any = None):
-        super().__init__(reduction)
+    def __init__(self, weight: Any = None, *, reduction: str = "mean", pos_weight: Any = None):
+        super().__init__(reduction=reduction)
         self._weigh("weight", weight)
         self._weigh("pos_weight", pos_weight)
 
@@ -159,8 +159,8 @@ class KLDivLoss(_Loss):
     the number of elements.
     """
 
-    def __init__(self, reduction: str = "mean", log_target: bool = False):
-        super().__init__("sum" if reduction == "batchmean" else reduction)
+    def __init__(self, *, reduction: str = "mean", log_target: bool = False):
+        super().__init__(reduction="sum" if reduction == "batchmean" else reduction)
         self.reduction, self.log_target = reduction, log_target
 
     def count(self, target: Tensor) -> float:

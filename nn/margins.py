@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tinygrad_like import Tensor, ops
+from tinygrad_like.compat.keyword_aliases import renamed
 
 from .loss import _Loss
 
@@ -17,12 +18,14 @@ class _Settled(_Loss):
     settings: dict[str, Any] = {}  # with their defaults, in order
 
     def __init__(self, *given: Any, reduction: str = "mean", **named: Any):
-        if len(given) > len(self.settings) or not named.keys() <= self.settings.keys():
-            unknown = ", ".join(sorted(named.keys() - self.settings.keys())) or f"{len(given)} arguments"
-            raise TypeError(f"{type(self).__name__}: {unknown} where it takes "
-                            f"{', '.join([*self.settings, 'reduction'])}")
-        super().__init__(reduction)
-        for name, value in {**self.settings, **dict(zip(self.settings, given, strict=False)), **named}.items():
+        who = type(self).__name__
+        if len(given) > len(self.settings):
+            raise TypeError(f"{who}: takes {', '.join(self.settings) or 'nothing'} by position; give reduction by name "
+                            '(size_average=False is reduction="sum", reduce=False is "none")')
+        known = {**self.settings, "reduction": reduction}
+        chosen = renamed(who, known, {**known, **dict(zip(self.settings, given, strict=False))}, named)
+        super().__init__(reduction=chosen.pop("reduction"))
+        for name, value in chosen.items():
             setattr(self, name, value)
 
     def forward(self, *tensors: Any) -> Tensor:
@@ -98,3 +101,6 @@ class PoissonNLLLoss(_Settled):
     """e^x - t x, or x - t log(x + eps) with log_input=False."""
 
     function, settings = staticmethod(ops.poisson_nll_loss), {"log_input": True, "full": False, "eps": 1e-8}
+
+    def __init__(self, log_input: bool = True, full: bool = False, *, eps: float = 1e-8, reduction: str = "mean"):
+        super().__init__(log_input, full, eps, reduction=reduction)

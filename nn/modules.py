@@ -32,7 +32,7 @@ class _WeightedLoss(_Loss):
     weight: Tensor | None
 
     def __init__(self, weight: Any = None, *, reduction: str = "mean"):
-        super().__init__(reduction)
+        super().__init__(reduction=reduction)
         self._weigh("weight", weight)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -26,7 +27,7 @@ def clip_grad_norm(parameters: Iterable[Tensor], max_norm: float, norm_type: flo
     numbers = all(isinstance(x, int | float | np.number) for x in (max_norm, norm_type))
     if not numbers or not max_norm >= 0 or not norm_type > 0:
         raise ValueError(f"clip_grad_norm: max_norm={max_norm!r} must be >= 0 and norm_type={norm_type!r} > 0")
-    parameters = parameters if isinstance(parameters, Tensor) else list(parameters)
+    parameters = parameters if isinstance(parameters, Tensor) else listed("clip_grad_norm", parameters)
     gradients = _gradients("clip_grad_norm", parameters)
     arrays, norm = [g._data for g in gradients], np.empty(())
     if mode.listener is not None:
@@ -74,10 +75,19 @@ def _norm(arrays: list[np.ndarray], p: float) -> float:
     return math.sqrt(squares)
 
 
+def listed(who: str, tensors: Iterable[Tensor]) -> list[Tensor]:
+    """Tensors as a list. Warns of a generator that gives none, since one that has been read looks like that."""
+    found = list(tensors)
+    if not found and isinstance(tensors, Iterator):
+        warnings.warn(f"{who}: the generator gives no Tensor, so nothing is done; it can be read only once: call "
+                      "model.parameters() again, or keep a list", stacklevel=4)
+    return found
+
+
 def _gradients(who: str, parameters: Iterable[Tensor]) -> list[Tensor]:
     if isinstance(parameters, Tensor):
         raise TypeError(f"{who}: parameters is a single Tensor; pass a list, such as [x] or model.parameters()")
-    parameters = list(parameters)
+    parameters = listed(who, parameters)
     for i, p in enumerate(parameters):
         if not isinstance(p, Tensor):
             raise TypeError(f"{who}: parameter {i} is a {type(p).__name__}, not a Tensor; pass model.parameters()")

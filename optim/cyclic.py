@@ -37,10 +37,14 @@ class CyclicLR(LRScheduler):
         self.total = step_size_up + (step_size_up if step_size_down is None else step_size_down)
         self.up, self.momenta = step_size_up / self.total, (max_momentum, base_momentum) if cycle_momentum else None
         self.max_lrs = for_each(max_lr, optimizer)
-        for group, lr in zip(optimizer.param_groups, for_each(base_lr, optimizer), strict=True):
-            if last_epoch == -1:
-                group["lr"] = group["initial_lr"] = lr
+        base_lrs = for_each(base_lr, optimizer)
+        if last_epoch == -1:
+            for group, lr in zip(optimizer.param_groups, base_lrs, strict=True):
+                group["lr"] = lr
         super().__init__(optimizer, last_epoch)
+        self.base_lrs = base_lrs  # its own: "initial_lr" is where the schedulers beside it begin
+        self._undo()
+        self._initial_step()
 
     def _scale(self) -> float:
         cycle = math.floor(1 + self.last_epoch / self.total)

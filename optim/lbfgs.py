@@ -195,18 +195,22 @@ def _like(x: np.ndarray, value: float) -> Any:
 
 def _cubic(x1: float, f1: float, g1: float, x2: float, f2: float, g2: float,
            bounds: tuple[float, float] | None = None) -> float:
-    """Where the cubic with these values and slopes at x1 and x2 is smallest within the bounds."""
+    """Where the cubic with these values and slopes at x1 and x2 is smallest within the bounds.
+
+    Of a line that is the end that lies lower; of numbers that are not finite, the middle.
+    """
     low, high = bounds or (min(x1, x2), max(x1, x2))
-    d1 = g1 + g2 - 3 * (f1 - f2) / (x1 - x2)
-    square = d1**2 - g1 * g2
-    if square < 0:
+    d1 = g1 + g2 - (3 * (f1 - f2) / (x1 - x2) if x1 != x2 else 3 * g1)
+    square = d1 * d1 - g1 * g2
+    if not square >= 0:
         return (low + high) / 2
     d2 = square**0.5
-    if x1 <= x2:
-        at = x2 - (x2 - x1) * ((g2 + d2 - d1) / (g2 - g1 + 2 * d2))
-    else:
-        at = x1 - (x1 - x2) * ((g1 + d2 - d1) / (g1 - g2 + 2 * d2))
-    return min(max(at, low), high)
+    x1, g1, x2, g2 = (x1, g1, x2, g2) if x1 <= x2 else (x2, g2, x1, g1)
+    curve = g2 - g1 + 2 * d2
+    if curve == 0:
+        return high if g1 < 0 else low if g1 > 0 else (low + high) / 2
+    at = x2 - (x2 - x1) * ((g2 + d2 - d1) / curve)
+    return min(max(at, low), high) if at == at else (low + high) / 2
 
 
 def _strong_wolfe(at: Callable, t: float, d: np.ndarray, f: float, g: np.ndarray, slope: float, tolerance: float,

@@ -40,12 +40,12 @@ class LambdaLR(LRScheduler):
 
 
 class MultiplicativeLR(LambdaLR):
-    """The rate so far times lr_lambda(epoch), from epoch 1 on; one function, or one for each group."""
+    """The rate so far times lr_lambda(epoch), after the first epoch; one function, or one for each group."""
 
     absolute = False
 
     def get_lr(self) -> list[float]:
-        return [group["lr"] * (factor(self.last_epoch) if self.last_epoch > 0 else 1.0)
+        return [group["lr"] * (1.0 if self._is_initial else factor(self.last_epoch))
                 for group, factor in zip(self.optimizer.param_groups, self.lambdas, strict=True)]
 
 
@@ -165,23 +165,41 @@ class SequentialLR(LRScheduler):
         if not schedulers or len(milestones) != len(schedulers) - 1:
             raise ValueError(f"SequentialLR: {len(schedulers)} schedulers need {max(len(schedulers) - 1, 0)} "
                              f"milestones, got {len(milestones)}")
-        _same_optimizer("SequentialLR", schedulers, optimizer)
+        if list(milestones) != sorted(milestones):
+            raise ValueError(f"SequentialLR: milestones={list(milestones)} must not fall")
+        _check_schedulers("SequentialLR", schedulers, optimizer)
         self.optimizer, self._schedulers, self._milestones = optimizer, list(schedulers), list(milestones)
         self.last_epoch = last_epoch + 1
         for group in optimizer.param_groups:  # which all of them have changed by now
             group["lr"] = group["initial_lr"]
-        for scheduler in schedulers:
-            scheduler.last_epoch -= 1
-        schedulers[0].step()
+        self._undo()
+        self._initial_step()
+
+    def _initial_step(self) -> None:
+        self.last_epoch += 1
+        self._first()._initial_step()
+
+    def _undo(self, steps: float = 1) -> None:
+        super()._undo(steps)
+        for scheduler in self._schedulers:
+            scheduler._undo(steps)
+
+    def _restart(self) -> None:
+        self.last_epoch = 0
+        self._first()._restart()
+
+    def _first(self) -> LRScheduler:
+        return self._schedulers[bisect_right(self._milestones, 0)]
 
     def step(self, epoch: float | None = None) -> None:
         """Go on to the next epoch."""
-        if epoch is not None:
-            raise TypeError("SequentialLR: step takes no epoch; its schedulers count their own")
+        _takes_no_epoch("SequentialLR", epoch)
         self.last_epoch += 1
         i = bisect_right(self._milestones, self.last_epoch)
-        begins = i > 0 and self._milestones[i - 1] == self.last_epoch
-        self._schedulers[i].step(*[0] if begins else [])
+        if i > 0 and self._milestones[i - 1] == self.last_epoch:
+            self._schedulers[i]._restart()
+        else:
+            self._schedulers[i].step()
 
     def state_dict(self) -> dict[str, Any]:
         return {"last_epoch": self.last_epoch, "schedulers": [s.state_dict() for s in self._schedulers]}
@@ -196,37 +214,56 @@ class SequentialLR(LRScheduler):
             group["lr"] = lr
 
 
-class ChainedScheduler:
+class ChainedScheduler(LRScheduler):
     """Schedulers of one optimizer that step together: their factors multiply."""
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None):
         if not schedulers:
             raise ValueError("ChainedScheduler: give at least one scheduler")
         self.optimizer = optimizer or schedulers[0].optimizer
-        _same_optimizer("ChainedScheduler", schedulers, self.optimizer)
+        _check_schedulers("ChainedScheduler", schedulers, self.optimizer)
         self._schedulers = list(schedulers)
 
+    def _initial_step(self) -> None:
+        for scheduler in self._schedulers:
+            scheduler._initial_step()
+
+    def _undo(self, steps: float = 1) -> None:
+        for scheduler in self._schedulers:
+            scheduler._undo(steps)
+
+    def _restart(self) -> None:
+        first, *others = self._schedulers
+        first._restart()
+        for scheduler in others:
+            scheduler._undo(math.inf)
+            scheduler._initial_step()
+
     @announced
-    def step(self) -> None:
+    def step(self, epoch: float | None = None) -> None:
         """Have every one of them go on to its next epoch."""
+        _takes_no_epoch("ChainedScheduler", epoch)
         for scheduler in self._schedulers:
             scheduler.step()
 
-    def get_last_lr(self) -> list[float]:
-        """The rate of each group."""
-        return [group["lr"] for group in self.optimizer.param_groups]
-
     def state_dict(self) -> dict[str, Any]:
-        """What a resumed run needs."""
         return {"schedulers": [s.state_dict() for s in self._schedulers]}
 
     load_state_dict = SequentialLR.load_state_dict
 
 
-def _same_optimizer(who: str, schedulers: Sequence[LRScheduler], optimizer: Optimizer) -> None:
+def _check_schedulers(who: str, schedulers: Sequence[LRScheduler], optimizer: Optimizer) -> None:
     for i, scheduler in enumerate(schedulers):
-        if getattr(scheduler, "optimizer", None) is not optimizer:
+        if not isinstance(scheduler, LRScheduler):
+            raise ValueError(f"{who}: scheduler {i}, a {type(scheduler).__name__}, must step by epochs alone; call the "
+                             "step of a ReduceLROnPlateau yourself")
+        if scheduler.optimizer is not optimizer:
             raise ValueError(f"{who}: scheduler {i}, a {type(scheduler).__name__}, is of another optimizer")
+
+
+def _takes_no_epoch(who: str, epoch: Any) -> None:
+    if epoch is not None:
+        raise TypeError(f"{who}: step takes no epoch; its schedulers count their own")
 
 
 class ReduceLROnPlateau:

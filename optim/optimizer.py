@@ -17,7 +17,7 @@ from tinygrad_like.core.listener import value as as_it_is
 from tinygrad_like.core.tensor import zero_gradient
 from tinygrad_like.dtypes import FLOAT32, FLOATS, NARROW, wide
 
-from .state import Group, Seen, State, States
+from .state import Group, Seen, State, States, check_spelling
 
 required: Any = object()  # what an optimizer of older programs for PyTorch has as the default of lr
 MASTER = "master"  # the name, in the state of a parameter of 16 bits, of its weights in float32
@@ -242,16 +242,16 @@ class Optimizer:
     # Groups ---------------------------------------------------------------------------------------------------------
 
     def add_param_group(self, group: dict[str, Any]) -> None:
-        """Add a dict of "params" and the options that differ from the optimizer's, for instance for unfrozen layers."""
+        """Add a dict of "params" and the options that differ from the optimizer's, for instance for unfrozen layers.
+
+        Other keys are for who made the group: they are kept. One that looks like a misspelt option raises ValueError.
+        """
         if not isinstance(group, dict) or "params" not in group:
             raise TypeError(f'{self.name}: a group is a dict with "params", got {_brief(group)}')
         params = [group["params"]] if isinstance(group["params"], Tensor) else list(group["params"])
-        known = type(group) is Group or self._steps_itself  # what options there are, another optimizer has said
+        if type(group) is not Group and not self._steps_itself:
+            check_spelling(self.name, group, self.defaults)
         group = Group({**self.defaults, **group, "params": params})
-        for name in group.keys() - self.defaults.keys() - {"params", "name"}:  # a name is for who made the group
-            if not known:
-                raise ValueError(f"{self.name}: unknown option {name!r} of a group; it takes "
-                                 f"{', '.join(self.defaults)}")
         self._check_options(group)
         seen = set(self._params())
         for i, p in enumerate(params):
@@ -381,8 +381,7 @@ class Optimizer:
         groups = []
         for saved, group in pairs:
             schedule = {"lr": group["lr"]} if callable(group.get("lr")) else {}
-            options = {k: v for k, v in saved.items() if k in (group if self._steps_itself else self.defaults)}
-            groups.append({**group, **options, "params": group["params"], **schedule})
+            groups.append({**group, **saved, "params": group["params"], **schedule})
             self._check_options(groups[-1])
         return groups, state, _count(f"{who}: step", tree.get("step", max((s.get("step", 0) for s in state.values()),
                                                                            default=0)))

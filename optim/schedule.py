@@ -74,9 +74,9 @@ def one_cycle(lr: float, steps: int, warm: float = 0.3, start: float = 0.04, end
 
 def joined(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> Schedule:
     """One schedule after the other: at each boundary the next one takes over, counting from 0."""
-    if len(boundaries) != len(schedules) - 1 or list(boundaries) != sorted(set(boundaries)):
-        raise ValueError(f"joined: {len(schedules)} schedules need {len(schedules) - 1} boundaries in rising order, "
-                         f"got {list(boundaries)}")
+    if len(boundaries) != len(schedules) - 1 or list(boundaries) != sorted({max(b, 0) for b in boundaries}):
+        raise ValueError(f"joined: {len(schedules)} schedules need {len(schedules) - 1} boundaries from 0 in rising "
+                         f"order, got {list(boundaries)}")
     starts = [0, *boundaries]
 
     def schedule(step: int) -> float:

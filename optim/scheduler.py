@@ -30,11 +30,12 @@ class LRScheduler:
     in PyTorch, `get_lr()`, the rates of all groups at `self.last_epoch`, which may use `self.base_lrs`.
 
     Several for one optimizer multiply: each carries on from the rate that it finds, unless it is `absolute`.
-    last_epoch: the epoch that was the last, of a run that goes on.
+    last_epoch: the last epoch of a run that goes on; the rates become those of the next one.
     """
 
     absolute = False
     floor = 0.0  # what of a rate is not scaled
+    _is_initial = False  # during the first step, as in PyTorch
 
     def __init_subclass__(cls) -> None:
         if "step" in vars(cls):
@@ -53,7 +54,26 @@ class LRScheduler:
             group.setdefault("initial_lr", group["lr"])
         self.optimizer, self.last_epoch = optimizer, last_epoch
         self.base_lrs = [float(group["initial_lr"]) for group in optimizer.param_groups]
-        self.step()
+        self._initial_step()
+
+    # The three with which schedulers of schedulers start others: PyTorch calls them _initial_step, recursive_undo and
+    # _update_lr(0).
+
+    def _initial_step(self) -> None:
+        """Scale the rates found by what this scheduler begins with."""
+        self._is_initial = True
+        try:
+            self.step()
+        finally:
+            del self._is_initial
+
+    def _undo(self, steps: float = 1) -> None:
+        """Count as before the last steps, of which a constructor has taken the first."""
+        self.last_epoch = max(self.last_epoch - steps, -1)  # type: ignore[assignment]
+
+    def _restart(self) -> None:
+        """Set the rates of epoch 0, whatever they are now."""
+        self.step(0)
 
     def rate(self, base: float, epoch: float) -> float:
         raise NotImplementedError(f"{type(self).__name__} must define rate(base, epoch), or get_lr()")
@@ -66,16 +86,21 @@ class LRScheduler:
     def step(self, epoch: float | None = None) -> None:
         """Go on to the next epoch, or to the one given, and set the rates of it."""
         before, self.last_epoch = self.last_epoch, self.last_epoch + 1 if epoch is None else epoch  # type: ignore
-        rates = self.get_lr()
-        relative = not self.absolute and epoch is None and type(self).get_lr is LRScheduler.get_lr
+        closed = getattr(self, "_get_closed_form_lr", self.get_lr)  # PyTorch's name, in a class written for it
+        rates = self.get_lr() if epoch is None else closed()
+        resumed = self._is_initial and before >= 0  # nobody knows whether the rates found are of this or the last epoch
+        relative = not (self.absolute or resumed) and epoch is None and type(self).get_lr is LRScheduler.get_lr
         for to in rates:
             if not isinstance(to, int | float | np.integer | np.floating) or not 0 <= to < math.inf:
                 self.last_epoch = before
                 raise ValueError(f"{type(self).__name__}: the rate would be {to!r}, but a rate is a number >= 0")
         for group, base, to in zip(self.optimizer.param_groups, self.base_lrs, rates, strict=True):
             now, then = group["lr"], self.rate(base, before) if relative and before >= 0 else base
-            if relative and now != then != self.floor:
-                to = self.floor + (now - self.floor) * ((to - self.floor) / (then - self.floor))
+            if relative and now != then:  # else `to` is exact
+                if then != self.floor:
+                    to = self.floor + (now - self.floor) * ((to - self.floor) / (then - self.floor))
+                else:
+                    to = now + (to - then)
             group["lr"] = to
 
     def get_last_lr(self) -> list[float]:

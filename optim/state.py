@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,16 @@ class Group(dict):
     def __setitem__(self, name: str, value: Any) -> None:
         super().__setitem__(name, value)
         tell("option set", self, name, value)
+
+
+def check_spelling(who: str, group: Iterable[str], options: Iterable[str]) -> None:
+    """Raise ValueError for a key of a group that looks like an option misspelt; others are for who made the group."""
+    known = ["params", *options]
+    for name in group:
+        near = [] if name in known else difflib.get_close_matches(str(name), known, 1, 0.85)
+        if near:
+            raise ValueError(f"{who}: unknown option {name!r} of a group; did you mean {near[0]!r}? A group may have "
+                             f"keys of your own, if they do not look like one of {', '.join(known)}")
 
 
 class State(dict):

@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import io
 import os
 import pickle
 import re
@@ -422,6 +423,14 @@ def test_a_tensor_from_outside_that_is_another_each_time():
     assert got == list(range(9))
 
 
+def test_an_array_of_what_a_file_says_is_another_each_time():
+    """Where a file is read from, no watch can see: only the numbers of two recordings tell."""
+    file = io.StringIO("123456789")
+    f = capture(lambda x: x + Tensor(np.array([float(file.read(1))], "f")))
+    with pytest.warns(UserWarning, match="tensor gets an array float32 .1,. from outside, another one in each call"):
+        assert [f(Tensor([0.0])).item() for _ in range(9)] == list(range(1, 10))
+
+
 def test_the_same_tensor_twice():
     f = capture(lambda a, b: a * b + a)
     x = Tensor([3.0])
@@ -469,6 +478,48 @@ def test_numpy_on_a_tensors_data_is_found():
     with pytest.warns(UserWarning, match="gives other numbers"):
         got = [f(Tensor([1.0, 2.0, 3.0])).item() for _ in range(6)]
     np.testing.assert_allclose(got, [6 - 1.4 * i for i in range(6)], rtol=1e-5)
+
+
+def test_numpy_on_what_lasts_is_found_though_no_result_tells():
+    state = Tensor([1.0, 1.0])
+
+    @capture
+    def f(x):
+        state.add_(1)
+        state._data *= 2
+        return x * 2
+
+    with pytest.warns(UserWarning, match="other numbers, first in an array of shape .2,. that lasts from call to call"):
+        assert [f(Tensor([3.0])).item() for _ in range(5)] == [6.0] * 5
+    assert state.tolist() == [94.0, 94.0]
+
+
+def test_zeros_that_numpy_made_are_found():
+    """The proof begins with NaN in all that the call made, so that nothing is 0 by chance."""
+    @capture
+    def f(x):
+        new = tg.from_numpy(np.zeros(4, "f"))
+        new[:2] = x
+        return new * 1
+
+    with pytest.warns(UserWarning, match="gives other numbers, first in a result"):
+        assert [f(Tensor([1.0, 2.0])).tolist() for _ in range(5)] == [[1.0, 2.0, 0.0, 0.0]] * 5
+
+
+def test_arguments_in_the_same_memory_of_which_one_is_changed_are_refused():
+    @capture
+    def f(a, b):
+        a.add_(b)
+        return a + b
+
+    for _ in range(4):
+        f(Tensor([1.0, 2.0, 3.0]), Tensor([4.0, 5.0, 6.0]))
+    assert f.programs
+    x = Tensor([1.0, 2.0, 3.0, 4.0])
+    with pytest.raises(Refused, match="two arguments lie in the same memory, of which one is changed"):
+        f(x[1:], x[:-1])
+    assert x.tolist() == [1.0, 2.0, 3.0, 4.0]
+    assert f(x[2:], x[:2]).tolist() == [5.0, 8.0] and x.tolist() == [1.0, 2.0, 4.0, 6.0]  # beside one another
 
 
 def test_an_array_beside_a_tensor_is_read_where_it_lies():

@@ -8,8 +8,9 @@ import pytest
 
 import nn
 import optim
+import tinygrad_like as torch
 from optim import lr_scheduler
-from tinygrad_like import Tensor, jacobian, linalg, manual_seed, no_grad, ops
+from tinygrad_like import Tensor, detect_anomaly, is_grad_enabled, jacobian, linalg, manual_seed, no_grad, ops
 from tinygrad_like.data import DataLoader
 from tinygrad_like.ops.table import add_rows
 
@@ -294,11 +295,11 @@ BAD_CALLS = [
     (lambda: X.gather(0, [[5, 0, 0]]), IndexError,
      "gather: index 5 is out of range for axis 0 of size 2 (shape (2, 3))"),
     (lambda: X.gather(0, [[-2, 5, 0]]), IndexError,
-     "gather: index 5 is out of range for axis 0 of size 2 (shape (2, 3))"),
+     "gather: index -2 is out of range for axis 0 of size 2 (shape (2, 3)); only x[index] counts from the end"),
     (lambda: X.gather(2, [[0]]), IndexError, "gather: axis 2 is out of range; with 2 axes it lies between -2 and 1"),
     (lambda: X.scatter(0, [[0, 1]], V), ValueError,
      "scatter: src has shape (3,) but index has shape (1, 2); src must be as large"),
-    (lambda: X.scatter(0, [[-2, 2]], 1.0), IndexError,
+    (lambda: X.scatter(0, [[0, 2]], 1.0), IndexError,
      "scatter: index 2 is out of range for axis 0 of size 2 (shape (2, 3))"),
     (lambda: Tensor(1.0).scatter(0, Tensor(1), 2.0), IndexError,
      "scatter: index 1 is out of range for axis 0 of size 1 (shape ())"),
@@ -344,7 +345,7 @@ BAD_CALLS = [
     (lambda: Tensor([-1.0, 2]).multinomial(), ValueError, "multinomial: takes (n) or (rows, n) weights, none below 0 "),
     (lambda: Tensor([np.inf, 2]).multinomial(), ValueError, "multinomial: takes (n) or (rows, n) weights, none "),
     (lambda: ops.smooth_l1_loss(Tensor([1.0]), Tensor([1.0, 2.0])), ValueError, "smooth_l1_loss: input has shape (1,)"),
-    (lambda: ops.kl_div(Tensor.zeros(0, 3), Tensor.zeros(0, 3), "batchmean"), ValueError, "kl_div: an input of shape "),
+    (lambda: ops.kl_div(Tensor.zeros(0, 3), Tensor.zeros(0, 3), reduction="batchmean"), ValueError, "kl_div: an input of shape "),
     (lambda: Tensor([0.0, 2]).multinomial(2), ValueError, "multinomial: 2 samples without replacement of fewer "),
     (lambda: Tensor.full((2,), 1j, dtype="float32"), TypeError, "full: a Tensor holds real numbers, got 1j"),
     (lambda: IMAGE.t(), ValueError, "t: takes a matrix, got shape (1, 2, 4, 6); use x.transpose(-2, -1) or x.mT"),
@@ -659,8 +660,10 @@ BAD_CALLS = [
      "max_pool2d: takes (batch, channels, height, width) or (channels, height, width), got shape (2, 3)"),
     (lambda: ops.avg_pool1d(V, 2), ValueError,
      "avg_pool1d: takes (batch, channels, length) or (channels, length), got shape (3,)"),
-    (lambda: ops.max_pool1d(Tensor([[1, 2]]), 2), TypeError,
-     "max_pool1d: takes floating point, got int64; cast with .float()"),
+    (lambda: ops.max_pool1d(Tensor([[True, False]]), 2), TypeError,
+     "max_pool1d: takes floating point or integers, got bool; cast with .float()"),
+    (lambda: ops.avg_pool1d(Tensor([[1, 2]]), 2), TypeError,
+     "avg_pool1d: takes floating point, got int64; cast with .float()"),
     (lambda: ops.max_pool2d(IMAGE, 5), ValueError,
      "max_pool2d: kernel_size 5 exceeds size 4 + 2 * padding 0 of axis -2 of shape (1, 2, 4, 6)"),
     (lambda: ops.max_pool2d(IMAGE, (1, 5), dilation=2, padding=(0, 1)), ValueError,
@@ -685,7 +688,8 @@ BAD_CALLS = [
      "adaptive_avg_pool2d: takes (batch, channels, height, width) or (channels, height, width), got shape (2, 3)"),
     (lambda: ops.adaptive_avg_pool2d(IMAGE[:, :, :0], 1), ValueError,
      "adaptive_avg_pool2d: nothing to pool over in the spatial axes of shape (1, 2, 0, 6)"),
-    (lambda: ops.interpolate(IMAGE.long(), 2), TypeError, "interpolate: takes floating point, got int64; cast with"),
+    (lambda: ops.interpolate(IMAGE.long(), 2, mode="bilinear"), TypeError,
+     "interpolate: takes floating point, got int64; cast with"),
     (lambda: ops.interpolate(IMAGE, 2, 2), ValueError,
      "interpolate: give either size or scale_factor, got size=2, scale_factor=2"),
     (lambda: ops.interpolate(IMAGE, scale_factor=-1.5), ValueError,
@@ -780,10 +784,12 @@ def test_arguments_that_do_not_exist():
         X.sum(keep=True)
     with pytest.raises(TypeError, match=r"exp\(\) takes 1 positional argument"):
         X.exp(3)
-    with pytest.raises(TypeError, match=r"no_grad\(\) takes no arguments"):
-        @no_grad
-        def f():
-            pass
+    with pytest.raises(TypeError, match=r"no_grad: takes no arguments, got False; write with no_grad\(\):"):
+        no_grad(False)
+    for switch in torch.set_grad_enabled, torch.inference_mode, detect_anomaly:
+        with pytest.raises(TypeError, match=f"{switch.__name__}: takes True or False, got 'train'"):
+            switch("train")
+    assert is_grad_enabled()
 
 
 def test_a_tensor_is_no_condition():

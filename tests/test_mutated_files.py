@@ -351,7 +351,7 @@ def toml(folder):
 
 def kernel(folder):
     """A compiled kernel; for what is damaged, None: it is compiled anew."""
-    files = cache.Files(str(folder), "k")
+    files = cache.Files(folder, "k", bytes(32))
     files.save(("key",), ["code", 3])
 
     def read():

@@ -42,7 +42,6 @@ SAID = {
                       lambda x: x.where(x > 0, 0.0).sum()),
     "nonzero": (lambda x: (x > 0).nonzero().sum(), "nonzero gives .*nonzero.*use where, or a mask", None),
     "unique": (lambda x: tg.unique(x), "unique gives .*unique.*do that outside, and capture what comes before", None),
-    "pinv": (tg.linalg.pinv, "depends on the rank, at .*use linalg.solve", None),
     "lu_solve": (solved, "lu_solve compares .*lu_factor.*use linalg.solve",
                  lambda x: tg.linalg.solve(x @ x.T + Tensor.eye(4), x)),
     "packed": (packed, "nn.utils.rnn reads lengths .*pack_padded.* the padded batch, and leave out by a mask",

@@ -61,6 +61,6 @@ def __getattr__(name: str):
     if name in ("save", "load"):
         return getattr(_importlib.import_module(".training.saving", __name__), name)
     if name in ("get_num_threads", "set_num_threads"):
-        return getattr(_importlib.import_module(".kernels.threads", __name__), name)
+        return getattr(_importlib.import_module(".kernels", __name__).threads, name)
     found = globals()[name] = _function(name)  # the next time it is found at once
     return found

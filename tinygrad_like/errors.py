@@ -22,7 +22,7 @@ F = TypeVar("F", bound=Callable)
 class other_keywords:
     """How a call is done after all whose options have other libraries' names; `compat` knows some."""
 
-    again: Callable = lambda function, inputs, options: NotImplemented  # noqa: E731
+    again: Callable = lambda function, inputs, options, who: NotImplemented  # noqa: E731
     names: Callable = lambda function, options: {}  # noqa: E731
 
 _OURS = re.compile(r"(\w|\.)+(\(\))?: |the (joint )?VJP of ")  # how our messages begin
@@ -127,8 +127,8 @@ def named(function: F, method: str = "") -> F:
                 return function(*inputs, **own)
             return function(*inputs, **options)
         except Exception as error:
-            if options and type(error) is TypeError:
-                y = other_keywords.again(function, inputs, options)
+            if type(error) is TypeError:
+                y = other_keywords.again(function, inputs, options, who)
                 if y is not NotImplemented:
                     learned.update(other_keywords.names(function, options))
                     return y

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from optim.clip import clip_grad_norm, clip_grad_value
+from optim.clip import clip_grad_norm, clip_grad_value, listed
 from tinygrad_like import Tensor, ops
 
 from .. import parametrizations, parametrize
@@ -25,7 +25,7 @@ sys.modules[f"{__name__}.parametrize"] = parametrize
 def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0,
                     error_if_nonfinite: bool = False, foreach: bool | None = None) -> Tensor:
     """`optim.clip_grad_norm`, of one Tensor too; the norm before it as a Tensor. foreach: without effect here."""
-    parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    parameters = [parameters] if isinstance(parameters, Tensor) else listed("clip_grad_norm_", parameters)
     norm = clip_grad_norm(parameters, max_norm, norm_type, error_if_nonfinite)
     float64 = any(p.grad is not None and p.grad.dtype == np.float64 for p in parameters)
     dtype = np.float64 if float64 else np.float32
@@ -38,7 +38,7 @@ def get_total_norm(tensors: Tensor | Iterable[Tensor], norm_type: float = 2.0, e
 
     foreach: without effect here. Raises FloatingPointError for a norm that is infinite or NaN, if told to.
     """
-    tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    tensors = [tensors] if isinstance(tensors, Tensor) else listed("get_total_norm", tensors)
     norms = [ops.linalg.vector_norm(x.detach(), norm_type) for x in tensors]
     norm = ops.linalg.vector_norm(ops.stack(*norms), norm_type) if norms else Tensor(0.0)
     if error_if_nonfinite and not bool(norm.isfinite()):

@@ -1,13 +1,16 @@
 """What a call means in PyTorch where NumPy or tinygrad would give something else; the numbers are PyTorch's."""
 
+import inspect
 import warnings
 
 import numpy as np
 import pytest
 
+import nn
 import nn.functional as F
 import tinygrad_like as tg
 from tinygrad_like import Tensor
+from tinygrad_like.core.primitive import Primitive
 
 rng = np.random.default_rng(5)
 IMAGES, WEIGHT = rng.standard_normal((2, 4, 8, 8)), rng.standard_normal((4, 2, 3, 3))
@@ -361,3 +364,51 @@ def test_a_gradient_to_which_a_captured_function_adds_is_the_one_that_it_had(fus
             got.append([y.item() for y in step(Tensor([i, 1.0, 2.0]))] + w.grad.tolist() + w.tolist())
         found.append(got)
     assert found[0] == found[1] and step.programs
+
+
+@pytest.mark.torch
+def test_a_loss_given_pytorchs_former_options_by_position_is_no_other_number():
+    """They are refused, with the name to write; here another option once stood in the place of size_average."""
+    theirs = pytest.importorskip("torch").nn
+    losses = {n: list(inspect.signature(f).parameters) for n, f in vars(theirs.functional).items() if hasattr(F, n)
+              and inspect.isfunction(f) and "size_average" in inspect.signature(f).parameters}
+    assert len(losses) > 15
+    for name, parameters in losses.items():
+        given = parameters[:parameters.index("size_average")]
+        options = {"margin": 1.0, "p": 2, "eps": 1e-6, "swap": False, "log_input": True, "full": False, "weight": None}
+        known = [options.get(n, tg.rand(3, 4)) for n in given]
+        for more in (False,), (True,), (None, False), (None, -100, False):
+            with pytest.raises(TypeError, match=f"{name}: .*(reduction|at most)"):
+                getattr(F, name)(*known, *more)
+    layers = {n: list(inspect.signature(c).parameters) for n, c in vars(theirs).items()
+              if isinstance(c, type) and "size_average" in inspect.signature(c).parameters and hasattr(nn, n)}
+    assert len(layers) > 15
+    for name, parameters in layers.items():
+        known = [options.get(n, 1) for n in parameters[:parameters.index("size_average")]]
+        for more in (False,), (True,), (None, False):
+            with pytest.raises(TypeError, match=f"{name}: .*reduction"):
+                getattr(nn, name)(*known, *more)
+        assert getattr(nn, name)(*known, size_average=False).reduction == "sum"
+        assert getattr(nn, name)(*known, reduce=False).reduction == "none"
+
+
+@pytest.mark.torch
+def test_functions_of_nn_functional_have_pytorchs_arguments_by_position():
+    theirs = pytest.importorskip("torch").nn.functional
+    same = {"x": "input", "_stacklevel": "dtype"}  # called otherwise, or of no use
+    others = {"binary_cross_entropy_with_logits", "mse_loss"}  # which refuse them, see above
+    compared = 0
+    for name in sorted(set(vars(theirs)) & set(vars(F)) - others):
+        f, own = getattr(theirs, name), getattr(F, name)
+        if name[0] == "_" or not callable(f) or getattr(f, "__doc__", None) is None:
+            continue
+        try:
+            expected = [same.get(n, n) for n in inspect.signature(f).parameters]
+        except ValueError:  # a builtin
+            continue
+        found = [*own.inputs, *own.options] if isinstance(own, Primitive) else [
+            p.name for p in inspect.signature(own).parameters.values() if p.kind is not p.KEYWORD_ONLY]
+        if expected != ["args", "kwargs"]:
+            compared += 1
+            assert [same.get(n, n) for n in found] == expected[:len(found)], name
+    assert compared > 60

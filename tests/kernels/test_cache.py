@@ -50,6 +50,17 @@ def kernels(folder):
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
+def program(code, folder, timeout=120, **environment):
+    """A run of Python with its own home and no NUMBA_CACHE_DIR: what it printed, and what it said."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")}
+    root = str(Path(tinygrad_like.__file__).parents[1])
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=timeout,
+                          env={**kept, "PYTHONPATH": root, "HOME": str(folder), "LOCALAPPDATA": str(folder),
+                               **environment})
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip(), warnings(done.stderr)
+
+
 def test_a_kernel_is_compiled_once_for_each_type(start, tmp_path):
     for expected in (0, 1):
         kernel = start()
@@ -136,6 +147,7 @@ def test_a_file_of_other_arguments_or_sources_is_not_used(start, tmp_path, monke
     monkeypatch.setattr(cache, "SOURCES", bytes(32))
     kernel = start()
     assert kernel(3) == 6 and hits(kernel) == 0
+    assert cache.folder().name == "0" * 20
     monkeypatch.setattr(cache, "COMPILER", ("0.1",))
     assert kernel._cache._cache_file.path(()) not in kernels(tmp_path)
     kernel = start()
@@ -155,18 +167,139 @@ def test_a_full_disk_is_said_once_and_stops_nothing(start, tmp_path, monkeypatch
     assert kernels(tmp_path) == []
 
 
-def test_without_any_folder_kernels_run_and_one_line_says_so(tmp_path):
-    shutil.copytree(Path(tinygrad_like.__file__).parent, tmp_path / "tinygrad_like",
-                    ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "tinygrad_like" / "kernels" / "__pycache__").touch()  # no folder: not even root can write into it
-    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
-    environment |= {"PYTHONPATH": str(tmp_path), "HOME": os.devnull, "XDG_CACHE_HOME": f"{os.devnull}/cache"}
+def test_kernels_of_ones_own_are_compiled_anew_when_their_file_changes(tmp_path, monkeypatch):
+    """What a kernel's entry calls is no part of numba's key."""
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path / "cache"))
+    text = (tmp_path / "mine.py").write_text
+    for factor in (2, 2, 3):
+        text(f"""
+import numpy as np
+from tinygrad_like.kernels.kinds import READ, WRITE
+from tinygrad_like.kernels.program import kernel
+
+@kernel(x=READ, y=WRITE, cost=0.06)
+def _times(x, y, task, tasks):
+    for i in range(task * x.size // tasks, (task + 1) * x.size // tasks):
+        y[i] = {factor} * x[i]
+
+y = np.empty(1, np.float32)
+_times(np.ones(1, np.float32), y)
+""")
+        names = {}
+        code = compile((tmp_path / "mine.py").read_text(), str(tmp_path / "mine.py"), "exec")
+        exec(code, names)
+        assert names["y"] == factor
+    files = [path for path in kernels(tmp_path / "cache") if path.name.startswith("mine._times")]
+    assert len(files) == 2
+
+
+def test_kernels_lie_in_the_users_cache_folder_not_beside_the_sources(tmp_path):
+    """A folder of the package's would outlive its removal, and pass for the package."""
+    for hits in (0, 1):
+        assert program(ERF, tmp_path) == (f"[0.842701, {hits}]", [])
+    (folder,) = {path.parent for path in kernels(tmp_path) if path.suffix == ".kernel"}
+    assert folder == cache_folder("kernels", tmp_path) / cache.SOURCES.hex()[:20]
+
+
+def cache_folder(name, home):
+    place = {"win32": "", "darwin": "Library/Caches"}.get(sys.platform, ".cache")
+    return home / place / "tinygrad_like" / name
+
+
+@pytest.fixture
+def no_folder_known():
+    """What the process has found out about its cache folder is forgotten, before and after."""
+    cache._folder.cache_clear()
+    yield
+    cache._folder.cache_clear()
+
+
+def test_the_folder_may_be_chosen(tmp_path, monkeypatch, no_folder_known):
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    assert cache.folder() == tmp_path / "tinygrad_like" / "kernels" / cache.SOURCES.hex()[:20]
+    if sys.platform not in ("win32", "darwin"):
+        monkeypatch.setattr(config, "CACHE_DIR", "")
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+        assert cache.folder().parents[2] == tmp_path / "xdg"
+
+
+def test_what_no_run_has_used_for_long_goes(start, tmp_path, monkeypatch):
+    start()(3)
+    folder = cache.folder()
+    old, used, stray = folder / "old.kernel", folder / "used.kernel", folder / "killed.1.new"
+    for path in (old, used, stray):
+        path.write_bytes(b"")
+        os.utime(path, (0, 0))
+    cache.keep(used, b"code")
+    os.utime(used, (0, 0))
+    assert cache.read(used) == b"code"  # which notes that it is in use
+    others = [folder.with_name(f"{i:020}") for i in range(2 * cache.VERSIONS)]
+    today = [folder.with_name(f"a{i:019}") for i in range(2 * cache.VERSIONS)]
+
+    def use(folders, now):
+        for i, other in enumerate(folders):
+            other.mkdir(exist_ok=True)
+            (other / "a.kernel").write_bytes(b"")
+            os.utime(other, (now + i, now + i))
+
+    use(others, 0)
+    monkeypatch.setattr(cache, "_tidied", set())
+    start()(1.5)
+    left = kernels(folder)
+    assert used in left and old not in left and stray not in left and len(left) == 3
+    assert {*folder.parent.iterdir()} == {folder, *others[-cache.VERSIONS + 1 :]}
+    use(others, 0)
+    use(today, time.time() - cache.DAY / 2)
+    cache.tidy(folder)
+    assert {*folder.parent.iterdir()} == {folder, *today}
+    assert hits(start()) == 0 and cache._tidied == {folder}
+
+
+def test_a_run_whose_folder_goes_compiles_anew(start, tmp_path, capfd):
+    kernel = start()
+    kernel(3)
+    shutil.rmtree(tmp_path)
+    assert kernel(3) == 6 and kernel(1.5) == 3.0 and start()(3) == 6
+    assert len(kernels(tmp_path)) == 2 and warnings(capfd.readouterr().err) == []
+
+
+def test_kernels_that_cannot_be_written_are_read(start, tmp_path, monkeypatch, capfd):
+    """As in a container whose files are read-only."""
+    start()(3)
+
+    def refuse(*args, **options):
+        raise PermissionError(13, "Permission denied")
+
+    for owner, name in (os, "utime"), (os, "replace"), (Path, "mkdir"), (Path, "write_bytes"):
+        monkeypatch.setattr(owner, name, refuse)
+    kernel = start()
+    assert kernel(3) == 6 and hits(kernel) == 1 and warnings(capfd.readouterr().err) == []
+
+
+@pytest.mark.parametrize("environment", [
+    {"NUMBA_CACHE_DIR": f"{os.devnull}/cache"},
+    {"HOME": os.devnull, "XDG_CACHE_HOME": f"{os.devnull}/cache", "LOCALAPPDATA": os.devnull},
+], ids=["NUMBA_CACHE_DIR", "home"])
+def test_without_any_folder_kernels_run_and_one_line_says_so(tmp_path, environment):
     for _ in range(2):
-        done = subprocess.run([sys.executable, "-c", ERF], env=environment, cwd=tmp_path, capture_output=True,
-                              text=True, timeout=120)
-        assert done.stdout.strip() == "[0.842701, 0]", done.stderr
-        assert warnings(done.stderr) == ["compiled kernels cannot be kept: no folder for them can be written to; "
-                                         "NUMBA_CACHE_DIR can name a folder"]
+        out, said = program(ERF, tmp_path, **environment)
+        assert out == "[0.842701, 0]" and kernels(tmp_path) == []
+        (line,) = said
+        assert line.startswith("compiled kernels cannot be kept: ") and os.devnull in line
+        assert line.endswith("; NUMBA_CACHE_DIR can name a folder")
+
+
+def test_a_user_without_a_home_is_told_once(monkeypatch, capfd, no_folder_known):
+    def nowhere(name):
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(config, "CACHE_DIR", "")
+    monkeypatch.setattr(cache, "kept", True)
+    monkeypatch.setattr(cache, "cache_folder", nowhere)
+    kernel = simd.compiled()(double)
+    assert kernel(3) == 6 and kernel(1.5) == 3.0
+    (said,) = warnings(capfd.readouterr().err)
+    assert said.startswith("compiled kernels cannot be kept: Could not determine home directory.; NUMBA_CACHE_DIR")
 
 
 @pytest.mark.slow

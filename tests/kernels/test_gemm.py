@@ -258,16 +258,16 @@ def floats(n):
 
 def test_a_change_of_any_kernel_source_empties_the_cache(python, tmp_path):
     """numba alone looks at the file of the function only, but most of a kernel comes from simd.py."""
-    package = tmp_path / "package"
-    package.mkdir()
-    (package / "__init__.py").touch()
+    package = tmp_path / "package" / "kernels"
+    package.mkdir(parents=True)
     (package / "one.py").write_text(ONE_KERNEL)
-    for name in ("cache.py", "inlined.py", "interrupts.py", "simd.py"):
-        (package / name).write_text(Path(simd.__file__).with_name(name).read_text())
+    here = Path(simd.__file__).parent
+    for name in ("cache.py", "inlined.py", "interrupts.py", "simd.py", "../environment.py"):
+        (package / name).write_text((here / name).read_text())
     code = f"""
 import json, sys
 sys.path.insert(0, {str(tmp_path)!r})
-from package.one import floats
+from package.kernels.one import floats
 print(json.dumps([floats(2), len(floats.stats.cache_hits)]))
 """
     first, second = (python(code, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2))

@@ -59,7 +59,7 @@ def test_values_by_hand():
     np.testing.assert_allclose(nn.L1Loss(reduction="sum")(z, Tensor(OTHER)).item(), np.abs(LOGITS - OTHER).sum())
     np.testing.assert_allclose(nn.BCELoss()(Tensor(P), Tensor(Q)).item(),
                                -(Q * np.log(P) + (1 - Q) * np.log(1 - P)).mean())
-    np.testing.assert_allclose(nn.KLDivLoss("batchmean")(Tensor(LOG_P), Tensor(Q)).item(),
+    np.testing.assert_allclose(nn.KLDivLoss(reduction="batchmean")(Tensor(LOG_P), Tensor(Q)).item(),
                                (Q * (np.log(Q) - LOG_P)).sum() / 6)
 
 
@@ -76,7 +76,7 @@ def test_repr_and_state():
     assert list(loss.state_dict()) == ["weight"] and not list(loss.parameters())
     assert list(nn.BCEWithLogitsLoss().state_dict()) == []
     assert list(nn.BCEWithLogitsLoss(pos_weight=[2.0]).state_dict()) == ["pos_weight"]
-    assert repr(nn.KLDivLoss("batchmean")) == "KLDivLoss(reduction='batchmean', log_target=False)"
+    assert repr(nn.KLDivLoss(reduction="batchmean")) == "KLDivLoss(reduction='batchmean', log_target=False)"
 
 
 @pytest.mark.parametrize("make", [nn.CrossEntropyLoss, nn.NLLLoss, nn.MSELoss, nn.L1Loss, nn.HuberLoss, nn.SmoothL1Loss,

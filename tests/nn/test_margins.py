@@ -158,7 +158,7 @@ def test_gradients_of_losses(name):
 
 
 def test_what_losses_refuse():
-    with pytest.raises(TypeError, match="MarginRankingLoss: size where it takes margin, reduction"):
+    with pytest.raises(TypeError, match="MarginRankingLoss: unknown argument 'size'; it takes margin, reduction"):
         nn.MarginRankingLoss(size=1)
     with pytest.raises(ValueError, match="reduction"):
         nn.TripletMarginLoss(reduction="max")

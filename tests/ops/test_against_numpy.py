@@ -458,7 +458,7 @@ def gather_case(draw):
     length = draw(st.integers(0, 4))
     shape = tuple(length if a == axis % x.ndim else draw(st.integers(0, n)) for a, n in enumerate(x.shape))
     n = x.shape[axis]
-    return x, axis, draw(hnp.arrays("int64", shape, elements=st.integers(-n, n - 1)))
+    return x, axis, draw(hnp.arrays("int64", shape, elements=st.integers(0, n - 1)))
 
 
 @quick

@@ -1,6 +1,7 @@
 """PyTorch's functions where their formulas have an edge: ties, zeros, infinities, integers, nothing at all."""
 
 import math
+from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
@@ -360,3 +361,32 @@ def test_gamma_next_to_a_pole():
         -math.log(far) - math.lgamma(1001 - far), rel=1e-12)
     assert ops.polygamma(Tensor(np.array(-9999.5)), n=1).item() == pytest.approx(math.pi**2 - 1 / 10000, rel=1e-8)
     assert not math.isfinite(ops.polygamma(Tensor(np.array(-10000.0)), n=1).item())
+
+
+def bessel_by_series(n, x):
+    """e^-x I_n(x) with so many digits that no term is lost."""
+    with localcontext(prec=60 + int(x)):
+        half = Decimal(x) / 2
+        total = term = half**n / math.factorial(n)
+        for k in range(1, 40 + 2 * int(x)):
+            term = term * half * half / (k * (k + n))
+            total += term
+        return float(total * (-Decimal(x)).exp())
+
+
+@pytest.mark.parametrize("order", [0, 1, 5, 6, 28, 60])
+def test_bessel_functions_near_and_far(order):
+    x = [0.5, 29.9, 30.1, 36.0, 99.0, 745.0, 746.0, 783.0, 800.0]
+    right = np.array([bessel_by_series(order, v) for v in x])
+    np.testing.assert_allclose(ops.bessel_i(np.array(x), order=order, scaled=True), right, rtol=3e-15)
+    found = ops.bessel_i(np.array([700.0, 710.0, 800.0]), order=order, scaled=False)
+    np.testing.assert_allclose(np.log(found[:2]), [v + math.log(bessel_by_series(order, v)) for v in (700.0, 710.0)],
+                               rtol=1e-15)
+    assert found[2] == np.inf
+
+
+@pytest.mark.parametrize(("n", "zeta"), [(1, math.pi**2 / 6), (2, 1.2020569031595943), (3, math.pi**4 / 90),
+                                         (5, math.pi**6 / 945), (10, 1.0004941886041195), (20, 1.0000004769329868)])
+def test_polygamma_of_every_order_has_all_digits(n, zeta):
+    right = (-1) ** (n + 1) * math.factorial(n) * zeta * np.array([1, 2 ** (n + 1) - 1])
+    np.testing.assert_allclose(ops.polygamma(np.array([1.0, 0.5]), n=n), right, rtol=1e-15)

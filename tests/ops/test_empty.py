@@ -57,3 +57,14 @@ def test_a_convolution_without_channels_is_an_error():
 def test_roll_of_nothing():
     for shifts, axis in ((1, 1), (-3, 0), ((1, 2), (0, 1)), (2, None)):
         assert Tensor.zeros(3, 0).roll(shifts, axis).shape == (3, 0)
+
+
+@pytest.mark.parametrize("call", [
+    lambda x, axis: ops.quantile(x, 0.5, axis), lambda x, axis: ops.nanquantile(x, 0.5, axis), ops.median,
+    ops.nanmedian, lambda x, axis: ops.mode(x, axis or 0), lambda x, axis: ops.quantile(x, [0.1, 0.9], axis)])
+def test_nothing_has_no_quantile(call):
+    for shape, axis in ((0,), 0), ((0,), None), ((0, 3), 0), ((0, 3), None):
+        with pytest.raises(ValueError, match="^(quantile|nanquantile|median|nanmedian|mode): nothing to choose from"):
+            call(Tensor.zeros(shape), axis)
+    found = call(Tensor.zeros(3, 0), 0)  # of no rows there are no results
+    assert (found[0] if isinstance(found, tuple) else found).size == 0

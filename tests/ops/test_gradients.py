@@ -335,9 +335,9 @@ CASES = {
     "bce pos_weight": (lambda x, t: ops.binary_cross_entropy_with_logits(x, t, None, Tensor(np.array(2.5))),
                        real(3, 4), rng.random((3, 4))),
     "kl_div": (ops.kl_div, real(3, 4), PROBABILITIES),
-    "kl_div log": (lambda x, t: ops.kl_div(x, t, "batchmean", log_target=True), real(3, 4), real(3, 4)),
-    "take_along": (lambda x: ops.index.take_along(x, Tensor([[0, 0], [3, -1], [2, 2]]), axis=1), real(3, 4)),
-    "add_along": (lambda x: ops.index.add_along(x, Tensor([[0, 0], [3, -1]]), size=4, axis=1), real(2, 2)),
+    "kl_div log": (lambda x, t: ops.kl_div(x, t, reduction="batchmean", log_target=True), real(3, 4), real(3, 4)),
+    "take_along": (lambda x: ops.index.take_along(x, Tensor([[0, 0], [3, 3], [2, 2]]), axis=1), real(3, 4)),
+    "add_along": (lambda x: ops.index.add_along(x, Tensor([[0, 0], [3, 3]]), size=4, axis=1), real(2, 2)),
     "logdet": (lambda x: linalg.logdet(x @ x.T), real(3, 3)),
     "cholesky_solve": (lambda b, x: linalg.cholesky_solve(b, x.tril() + 3 * Tensor.eye(3)), real(3, 2), real(3, 3)),
     "where finite": (lambda x: ops.where(ops.isfinite(x + LIMITS), x * x, 3 * x)
@@ -417,6 +417,8 @@ CASES |= {
     "i1e": (ops.i1e, real(3, 4)),
     "bessel_i of a higher order": (lambda x: ops.bessel_i(x, order=3, scaled=False), 3 * real(3, 4)),
     "bessel_i far from 0": (lambda x: ops.bessel_i(x, order=0, scaled=True), 40 + positive(3, 4)),
+    "pinv": (linalg.pinv, real(4, 3)),
+    "pinv wide": (linalg.pinv, real(2, 3, 4)),
 }
 
 def triangle(**how):

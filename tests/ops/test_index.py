@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tinygrad_like import Tensor, ops
+from tinygrad_like import Tensor, capture, ops
 
 BAD = [9, 10**6, -1, -(2**62), 2**62]  # of 9
 
@@ -205,3 +205,88 @@ def test_setting_what_is_not_there_writes_nothing():
     y = Tensor([1, 2, 3])
     y[Tensor([0, 2])] = 7
     assert y.tolist() == [7, 2, 7] and y.dtype == np.int64
+
+
+X, ROW = Tensor(np.arange(9, dtype=np.float32).reshape(3, 3)), Tensor(np.arange(3, dtype=np.float32))
+BY_INDEX = {  # what takes or puts along an axis, where -1 is no place
+    "gather": lambda i: X.gather(0, Tensor([[i, 0, 1]])),
+    "gather a row": lambda i: ROW.gather(0, Tensor([i])),
+    "gather slices": lambda i: X.gather(0, Tensor([[i], [0]]).expand(2, 3)),
+    "gather a part": lambda i: X.gather(0, Tensor([[i]])),
+    "gather integers": lambda i: X.long().gather(1, Tensor([[i, 0], [0, 0], [1, 1]])),
+    "gather many": lambda i: Tensor.zeros(3, 999).gather(0, Tensor(np.full((3, 999), i))),
+    "gather many of float64": lambda i: Tensor(np.zeros((3, 999))).double().gather(0, Tensor(np.full((3, 999), i))),
+    "scatter": lambda i: X.scatter(0, Tensor([[0, i, 1]]), 2.0),
+    "scatter_": lambda i: X.clone().scatter_(0, Tensor([[0, i, 1]]), Tensor.ones(1, 3)),
+    "scatter many": lambda i: Tensor.zeros(3, 999).scatter(0, Tensor(np.full((3, 999), i)), Tensor.ones(3, 999)),
+    "scatter with add": lambda i: X.scatter(0, Tensor([[0, i, 1]]), Tensor.ones(1, 3), reduce="add"),
+    "scatter_add": lambda i: X.scatter_add(0, Tensor([[0, i, 1]]), Tensor.ones(1, 3)),
+    "scatter_add all": lambda i: X.scatter_add(0, Tensor(np.full((3, 3), i)), Tensor.ones(3, 3)),
+    "scatter_add slices": lambda i: X.scatter_add(0, Tensor([[0], [i]]).expand(2, 3), Tensor.ones(2, 3)),
+    **{f"scatter_reduce {r}, {own}": lambda i, r=r, own=own: X.scatter_reduce(
+        0, Tensor([[0, i, 1]]), Tensor.ones(1, 3), reduce=r, include_self=own)
+       for r in ("sum", "prod", "mean", "amax", "amin") for own in (True, False)},
+    **{f"scatter_reduce slices, {r}": lambda i, r=r: X.scatter_reduce(
+        0, Tensor([[0], [i]]).expand(2, 3), Tensor.ones(2, 3), reduce=r) for r in ("sum", "prod", "mean", "amax")},
+    "index_select": lambda i: X.index_select(0, Tensor([0, i])),
+    "index_select, last axis": lambda i: X.index_select(-1, Tensor([i])),
+    "index_add": lambda i: X.index_add(0, Tensor([i, 0]), Tensor.ones(2, 3)),
+    "index_add_": lambda i: X.clone().index_add_(1, Tensor([i]), Tensor.ones(3, 1)),
+    "index_copy": lambda i: X.index_copy(0, Tensor([i, 0]), Tensor.ones(2, 3)),
+    "index_reduce": lambda i: X.index_reduce(0, Tensor([i, 0]), Tensor.ones(2, 3), "prod"),
+    "take_along_dim of all": lambda i: ops.take_along_dim(ROW, Tensor([i])),
+    "max_unpool1d": lambda i: ops.max_unpool(Tensor.ones(1, 1, 1), Tensor([[[i]]]), 3, rank=1),
+    "max_unpool2d": lambda i: ops.max_unpool(Tensor.ones(1, 1, 1, 1), Tensor([[[[i]]]]), (1, 3), rank=2),
+    "embedding": lambda i: ops.embedding(Tensor([0, i]), X),
+    "one_hot": lambda i: ops.one_hot(Tensor([0, i]), num_classes=3),
+    "cross_entropy": lambda i: ops.cross_entropy(X, Tensor([0, i, 1])),
+    "nll_loss": lambda i: ops.nll_loss(X, Tensor([0, i, 1])),
+}
+
+
+@pytest.mark.parametrize("case", BY_INDEX)
+def test_an_index_along_an_axis_counts_from_the_front(case):
+    for inside in 0, 2:
+        BY_INDEX[case](inside)
+    for outside in -1, -3, 3, -4, 2**40, -(2**40):
+        with pytest.raises(IndexError, match=f"(index|label) {outside} .*is out of range"):
+            BY_INDEX[case](outside)
+
+
+def test_what_counts_from_the_end_as_in_pytorch():
+    assert X[Tensor([-1])].tolist() == [[6, 7, 8]] and ops.take_flat(X, Tensor([-1])).tolist() == [8]
+    assert X.index_fill(0, Tensor([-1]), 5.0).tolist() == [[0, 1, 2], [3, 4, 5], [5, 5, 5]]
+    assert ops.take_along_dim(X, Tensor([[-1, 0, -2]]), 0).tolist() == [[6, 1, 5]]
+    y = X * Tensor(1.0, requires_grad=True)
+    y[[-1, 0]] = Tensor([[1.0], [2.0]])
+    assert y.tolist() == [[2, 2, 2], [3, 4, 5], [1, 1, 1]]
+    for f in (lambda i: X.index_fill(0, Tensor([i]), 5.0), lambda i: ops.take_along_dim(X, Tensor([[i]]), 0)):
+        for outside in 3, -4:
+            with pytest.raises(IndexError, match=f"index {outside} is out of range for axis 0 of size 3"):
+                f(outside)
+
+
+@pytest.mark.parametrize("case", ["gather", "slices", "scatter_add", "index_select", "index_copy"])
+def test_a_captured_function_looks_at_each_index(case):
+    at = {"gather": lambda i: X.gather(0, i.reshape(1, 3)), "slices": lambda i: X.gather(0, i.reshape(3, 1).expand(3, 3)),
+          "scatter_add": lambda i: X.scatter_add(0, i.reshape(1, 3), Tensor.ones(1, 3)),
+          "index_select": lambda i: X.index_select(0, i), "index_copy": lambda i: X.index_copy(0, i, X)}[case]
+    f = capture(lambda i: at(i) * 2)
+    for numbers in ([0, 1, 2], [2, 1, 0], [1, 0, 2], [0, 2, 1]):
+        assert f(Tensor(numbers)).tolist() == (at(Tensor(numbers)) * 2).tolist()
+    assert f.programs
+    with pytest.raises(IndexError, match="index -1 .*out of range"):
+        f(Tensor([0, -1, 1]))
+
+
+def test_labels_of_several_margins():
+    with pytest.raises(ValueError, match="multilabel_margin_loss: label -4 is out of range for 3 classes"):
+        ops.multilabel_margin_loss(X, Tensor([[0, -4, -1]] * 3))
+    assert ops.multilabel_margin_loss(X, Tensor([[0, -1, -4]] * 3)).item() == pytest.approx(5 / 3)
+
+
+def test_what_replaces_a_slice_has_its_shape():
+    for call in (lambda: ops.slice_scatter(ROW, Tensor.ones(1), 0, -1, 0),
+                 lambda: ops.slice_scatter(X, Tensor.ones(1, 3), 0, 0, 2), lambda: ops.select_scatter(X, ROW[:1], 0, 1)):
+        with pytest.raises(ValueError, match="_scatter: src has shape .*, but what it replaces in x .* has"):
+            call()

@@ -222,6 +222,75 @@ def test_pseudo_inverses_ranks_and_solutions_of_any_rank_are_numpys(shape, rank)
         equal(linalg.pinv(a, hermitian=True), np.linalg.pinv(lower))
 
 
+DEFICIENT = {name: (m, n, s) for name, (m, n, *s) in {
+    "tall": (4, 2, 1.5), "wide": (2, 4, 1.5), "square": (3, 3, 2, 1), "tall, equal": (4, 3, 1, 1),
+    "wide, equal": (3, 4, 1, 1), "full rank": (3, 2, 2, 1), "full, equal": (3, 3, 1, 1, 1)}.items()}
+
+
+def of_values(m, n, values):
+    u, v = (np.linalg.qr(normal(k, k))[0][:, :len(values)] for k in (m, n))
+    return u * values @ v.T
+
+
+@pytest.mark.parametrize(("m", "n", "values"), DEFICIENT.values(), ids=DEFICIENT)
+def test_gradients_of_pseudo_inverses_of_any_rank_are_those_of_changes_that_keep_it(m, n, values):
+    x, g, h = of_values(m, n, values), normal(n, m), normal(m, n)
+    a, eps = Tensor(x, requires_grad=True), 1e-6
+    left, right = normal(m, m), normal(n, n)  # dx = left x + x right keeps the rank
+    change = left @ x + x @ right
+
+    def moved(t):
+        y = Tensor((np.eye(m) + t * left) @ x @ (np.eye(n) + t * right), requires_grad=True)
+        return y, linalg.pinv(y, 1e-9)
+
+    for recorded in False, True:
+        slope = linalg.pinv(a, 1e-9).gradient(a, gradient=Tensor(g), create_graph=recorded)[0]
+        slopes = [(p.detach().numpy() * g).sum() for _, p in (moved(eps), moved(-eps))]
+        assert (slope.detach().numpy() * change).sum() == pytest.approx((slopes[0] - slopes[1]) / (2 * eps), rel=1e-6)
+    second = slope.gradient(a, gradient=Tensor(h))[0]
+    slopes = [(p.gradient(y, gradient=Tensor(g))[0].numpy() * h).sum() for y, p in (moved(eps), moved(-eps))]
+    assert (second.numpy() * change).sum() == pytest.approx((slopes[0] - slopes[1]) / (2 * eps), rel=1e-5)
+    captured = capture(lambda y: linalg.pinv(y, 1e-9))
+    for _ in range(4):
+        equal(captured(Tensor(x)), linalg.pinv(Tensor(x), 1e-9).numpy())
+    assert captured.programs
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (2, 3), (3, 3), (2, 4, 3)])
+@pytest.mark.parametrize("recorded", [False, True])
+def test_singular_values_of_0_have_a_gradient(shape, recorded):
+    x = np.zeros(shape)
+    x[..., 0, 0] = 2.0
+    a, k = Tensor(x, requires_grad=True), min(shape[-2:])
+    u, _, vh = np.linalg.svd(x, full_matrices=False)
+    for f, g in ((linalg.svdvals, np.arange(1.0, k + 1)), (lambda x: linalg.matrix_norm(x, "nuc"), np.ones(k)),
+                 (lambda x: linalg.matrix_norm(x, 2), np.eye(k)[0])):
+        y = f(a)
+        slope = y.gradient(a, gradient=Tensor(np.broadcast_to(g, y.shape).copy() if y.ndim > len(shape) - 2 else
+                                              np.ones(y.shape)), create_graph=recorded)[0]
+        equal(slope.detach(), u * g @ vh)
+    if recorded:  # the largest has a second one
+        assert np.isfinite((slope * Tensor(normal(*shape))).sum().gradient(a)[0].numpy()).all()
+
+
+def test_condition_numbers_of_singular_matrices_are_infinite():
+    x = np.stack([np.ones((2, 2)), np.diag([2.0, 1.0])])
+    for p in 1, -1, math.inf, -math.inf, "fro", "nuc":
+        equal(linalg.cond(Tensor(x), p), [math.inf, np.linalg.cond(x[1], p)])
+    with np.errstate(divide="ignore"):
+        assert linalg.cond(Tensor(np.diag([1.0, 0.0]))).item() == math.inf
+    with pytest.raises(ValueError, match="cond: takes square matrices"):
+        linalg.cond(Tensor(normal(3, 2)), 1)
+
+
+def test_the_rank_of_a_least_squares_solution_is_that_of_its_rcond():
+    a, b = Tensor(np.diag([4.0, 2.0, 1.0])), Tensor(normal(3, 2))
+    for rcond, rank in (None, 3), (0.3, 2), (0.5, 1):
+        for driver in None, "gelsd", "gelss":
+            found = linalg.lstsq(a, b, rcond, driver=driver)
+            assert found.rank.item() == rank == (found.solution.numpy() != 0).any(1).sum()
+
+
 def test_what_counts_as_zero():
     x = np.diag([4.0, 2.0, 1.0])
     a = Tensor(x)
@@ -278,7 +347,6 @@ def test_the_exponential_of_matrices_to_the_last_digits():
 
 
 @pytest.mark.parametrize(("f", "why"), [
-    (linalg.pinv, "which formula is used depends on the rank"),
     (linalg.matrix_rank, "matrix_rank compares with the largest singular value in NumPy"),
     (linalg.matrix_exp, "how often matrix_exp squares depends on its input"),
 ])

@@ -201,3 +201,77 @@ def test_log_softmax_of_a_number_is_0():
         for axis in (0, -1):
             y = op(x, axis)
             assert y.item() == value == op(np.array(3.0), axis) and y.gradient(x)[0].item() == 0
+
+
+@pytest.mark.parametrize("label", [0.0, 1.0])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_binary_cross_entropy_of_saturated_sigmoids_has_a_finite_slope(dtype, label):
+    x = Tensor(np.linspace(-110, 110, 441, dtype=dtype), requires_grad=True)
+    loss = ops.binary_cross_entropy(x.sigmoid(), Tensor(np.full(x.shape, label, dtype)), reduction="none")
+    slope = loss.sum().gradient(x, create_graph=True)[0]
+    right = 1 / (1 + np.exp(-x.detach().numpy().astype(float))) - label
+    near = np.abs(x.detach().numpy()) < 12
+    np.testing.assert_allclose(slope.detach().numpy()[near], right[near], rtol=1e-5, atol=0.05 if dtype == "float32"
+                               else 1e-12)
+    assert (np.abs(slope.detach().numpy()) <= 1.1).all()
+    assert np.isfinite(slope.sum().gradient(x)[0].numpy()).all()
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_binary_cross_entropy_at_the_ends_is_pytorchs(dtype):
+    torch = pytest.importorskip("torch")
+    p, t = (a.ravel() for a in np.meshgrid(np.array([0, 5e-42, 1e-40, 1e-20, 1e-12, 1e-5, 0.3, 1 - 1e-6, 1], dtype),
+                                           np.array([0, 0.2, 1], dtype)))
+    results = []
+    for made, loss in ((Tensor, ops.binary_cross_entropy), (torch.tensor, torch.nn.functional.binary_cross_entropy)):
+        a, g = made(p, requires_grad=True), made(np.linspace(-1, 1, p.size).astype(dtype))
+        y = loss(a, made(t), reduction="none")
+        if made is Tensor:
+            first = y.gradient(a, gradient=g, create_graph=True)[0]
+            second = (first * g).sum().gradient(a)[0]
+        else:
+            first = torch.autograd.grad(y, a, g, create_graph=True)[0]
+            second = torch.autograd.grad((first * g).sum(), a)[0]
+        results.append([v.detach().numpy() for v in (y, first)] + [second.numpy()[(p > 1e-5) & (p < 0.9)]])
+    for ours, theirs in zip(*results, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_kl_div_takes_negative_targets_for_none(dtype):
+    with np.errstate(invalid="ignore"):
+        found = ops.kl_div(Tensor(np.array([-1, -2, -1], dtype)), Tensor(np.array([-0.3, 0, 1], dtype)),
+                           reduction="none")
+    np.testing.assert_array_equal(found.numpy(), [np.nan, 0, 1])
+
+
+@pytest.mark.parametrize("var", [-1.0, [[-1e-9]], [[1.0], [-2.0]]], ids=str)
+def test_gaussian_nll_refuses_a_negative_variance(var):
+    x = Tensor(np.array([[1.0, 2], [3, 4]]))
+    with pytest.raises(ValueError, match="gaussian_nll_loss: var must not be negative, got -"):
+        ops.gaussian_nll_loss(x, x, var if type(var) is float else Tensor(np.broadcast_to(var, (2, 1)).copy()))
+
+
+@pytest.mark.parametrize(("var", "right"), [(0.0, 1e-6), (2.0, 2.0), ([[0.0], [2]], [[1e-6], [2]]),
+                                           ([0.5, 2], [[0.5], [2]])],
+                         ids=str)
+def test_gaussian_nll_is_its_formula(var, right):
+    x, t = np.array([[1.0, 2], [3, 4]]), np.array([[1.0, 2.5], [3, 5]])
+    found = ops.gaussian_nll_loss(Tensor(x), Tensor(t), var if type(var) is float else Tensor(np.array(var)),
+                                  reduction="none")
+    np.testing.assert_allclose(found.numpy(), (np.log(right) + (x - t) ** 2 / right) / 2, rtol=1e-12)
+
+
+@pytest.mark.parametrize("loss", [ops.binary_cross_entropy, ops.binary_cross_entropy_with_logits])
+def test_weights_do_not_widen_a_loss(loss):
+    x = Tensor(np.full((2, 3), 0.5))
+    assert loss(x, x, Tensor(np.ones(3))).shape == ()
+    with pytest.raises(ValueError, match="broadcast"):
+        loss(x, x, Tensor(np.ones((4, 2, 3))))
+
+
+def test_gaussian_nll_refuses_a_variance_of_another_shape():
+    x = Tensor(np.ones((2, 3)))
+    with pytest.raises(ValueError, match=r"var of shape \(3,\) does not fit the input's, \(2, 3\)"):
+        ops.gaussian_nll_loss(x, x, Tensor(np.ones(3)))

@@ -147,14 +147,14 @@ ELSEWHERE = {"device", "memory_format", "layout"}  # what there is one of
 
 
 # Random, not written, a number, another function of that name (`numpy.gradient`), or an error that says the remedy;
-# and all samples of softplus are linear from 0.2 on, where ours is exact; weights of cov in float32; a module as an
-# argument; and the gradient of ctc_loss, which there is that before log_softmax only.
+# weights of cov in float32; a module as an argument; and the gradient of ctc_loss, which
+# there is that before log_softmax only.
 NOT_COMPARED = set("""
     randn rand randint randn_like rand_like normal uniform bernoulli multinomial nn.functional.dropout
     nn.functional.dropout2d nn.functional.dropout3d nn.functional.alpha_dropout nn.functional.feature_alpha_dropout
     nn.functional.rrelu nn.functional.fractional_max_pool2d nn.functional.fractional_max_pool3d
     cov nn.functional.triplet_margin_with_distance_loss nn.functional.ctc_loss
-    empty new_empty item gradient nansum nanmean nn.functional.softplus
+    empty new_empty item gradient nansum nanmean
 """.split())
 VARIANTS = {"linalg.lstsq grad_oriented", "linalg.pinv singular", "linalg.pinv hermitian",  # composed of several
             "nn.functional.silu complex", "nn.functional.batch_norm without_cudnn",  # for other devices and dtypes

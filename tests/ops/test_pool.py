@@ -234,3 +234,18 @@ def test_where_all_is_minus_infinity_the_first_of_a_window_counts_but_never_the_
 
 def test_a_divisor_of_ones_own():
     assert ops.avg_pool2d(Tensor.ones(1, 1, 2, 2), 2, divisor_override=8).item() == 0.5
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "int64"])
+def test_maxima_of_integers(dtype):
+    x = np.random.default_rng(0).integers(-9, 9, (2, 3, 7, 6, 5)).astype(dtype)
+    for rank, pool, array in ((1, ops.max_pool1d, x[:, :, 0, 0]), (2, ops.max_pool2d, x[:, :, 0]),
+                              (3, ops.max_pool3d, x)):
+        y, wide = pool(Tensor(array), 3, 2, 1), pool(Tensor(array.astype(np.float64)), 3, 2, 1)
+        assert y.dtype == dtype and y.tolist() == wide.tolist()
+        values, index = ops.max_pool_with_indices(Tensor(array), 3, 2, 1, rank=rank)
+        assert values.dtype == dtype and values.tolist() == y.tolist()
+        assert index.tolist() == ops.max_pool_with_indices(Tensor(array.astype(np.float64)), 3, 2, 1,
+                                                           rank=rank)[1].tolist()
+    with pytest.raises(TypeError, match="avg_pool2d: takes floating point, got"):
+        ops.avg_pool2d(Tensor(x[:, :, 0]), 2)

@@ -3,6 +3,8 @@ import math
 import numpy as np
 import pytest
 
+import nn
+import optim
 from optim import clip_grad_norm, clip_grad_value
 from tinygrad_like import Tensor
 
@@ -72,6 +74,21 @@ def test_squares_beyond_float32():
     (a,) = leaves([3e25, 4e25])
     assert clip_grad_norm([a], 1.0) == pytest.approx(5e25)
     np.testing.assert_allclose(a.grad.data, [0.6, 0.8], rtol=1e-6)
+
+
+@pytest.mark.parametrize("clip", [
+    lambda ps: clip_grad_norm(ps, 1.0), lambda ps: clip_grad_value(ps, 1.0),
+    lambda ps: nn.utils.clip_grad_norm_(ps, 1.0), lambda ps: nn.utils.clip_grad_value_(ps, 1.0),
+    nn.utils.get_total_norm])
+def test_a_generator_that_has_been_read_is_told(clip):
+    model = nn.Linear(2, 1)
+    generator = model.parameters()
+    optim.SGD(generator, lr=0.1)
+    with pytest.warns(UserWarning, match="the generator gives no Tensor.* read only once") as seen:
+        clip(generator)
+    assert len(seen) == 1
+    clip([])  # a list that is empty is meant to be
+    clip(p.detach() for p in model.parameters())
 
 
 def test_nothing_to_clip():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import optim
-from optim.lbfgs import _strong_wolfe
+from optim.lbfgs import _cubic, _strong_wolfe
 from tinygrad_like import Tensor
 
 
@@ -100,6 +100,41 @@ def test_a_line_search_ends_where_the_loss_and_its_slope_are_small_enough(curve,
     assert f <= f0 + 1e-4 * t * g0[0] and abs(g[0]) <= 0.9 * abs(g0[0])
 
 
+LOCALLY_LINEAR = {
+    "distance": lambda x: (x - 3).abs().sum(),
+    "falling for ever": lambda x: -x.sum(),
+    "hinge": lambda x: (1 - x * Tensor([1.0, -1.0, 2.0, 0.5], dtype="float64")).relu().sum(),
+    "steep": lambda x: 1e5 * (x + 2).abs().sum(),
+    "leaky": lambda x: (x - 0.25).leaky_relu(0.1).sum() - 0.5 * x.sum(),
+}
+
+
+@pytest.mark.parametrize("name", LOCALLY_LINEAR)
+def test_a_line_search_along_a_line_goes_on_where_it_falls(name):
+    loss, x = LOCALLY_LINEAR[name], start()
+    first, *_, last = minimize(optim.LBFGS([x], line_search_fn="strong_wolfe"), x, loss, steps=4)
+    assert np.isfinite(x.data).all() and last < first
+    if name != "falling for ever":
+        assert loss(x).item() <= 0.2 * first
+
+
+def test_a_line_search_of_length_0_stays():
+    x = start()
+    minimize(optim.LBFGS([x], lr=0.0, line_search_fn="strong_wolfe"), x, steps=2)
+    assert np.array_equal(x.data, start().data)
+
+
+@pytest.mark.parametrize("first", [(0.0, 1.0, -1.0), (2.0, -1.0, -1.0), (0.0, -1.0, 1.0), (0.0, 0.0, 0.0)])
+@pytest.mark.parametrize("second", [(1.0, 0.0, -1.0), (1.0, 0.0, 1.0), (0.0, 0.0, 0.0), (1.0, np.inf, 1.0),
+                                    (1.0, np.nan, np.nan), (1.0, 1e300, -1e300)])
+def test_the_lowest_point_of_a_cubic_lies_within_its_bounds(first, second):
+    for a, b in ((first, second), (second, first)):
+        low, high = sorted((a[0], b[0]))
+        assert low <= _cubic(*a, *b) <= high
+        assert 5 <= _cubic(*a, *b, (5, 7)) <= 7
+    assert _cubic(0.0, 1.0, -1.0, 1.0, 0.0, -1.0, (2, 9)) == 9 and _cubic(0.0, 0.0, 1.0, 1.0, 1.0, 1.0, (2, 9)) == 2
+
+
 def test_misuse():
     x = start()
     with pytest.raises(TypeError, match="needs a closure"):
@@ -126,3 +161,16 @@ def test_losses_are_pytorchs(options):
     ours, theirs = optim.LBFGS([x], **options), torch.optim.LBFGS([y], **options)
     np.testing.assert_allclose(minimize(ours, x, steps=6), minimize(theirs, y, steps=6), rtol=1e-6, atol=1e-12)
     np.testing.assert_allclose(x.data, y.detach().numpy(), rtol=1e-6)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", ["distance", "hinge", "steep", "leaky"])
+def test_lines_are_pytorchs(name):
+    torch = pytest.importorskip("torch")
+    losses = {"distance": lambda x: (x - 3).abs().sum(), "steep": lambda x: 1e5 * (x + 2).abs().sum(),
+              "hinge": lambda x: (1 - x * torch.tensor([1.0, -1.0, 2.0, 0.5], dtype=torch.float64)).relu().sum(),
+              "leaky": lambda x: torch.nn.functional.leaky_relu(x - 0.25, 0.1).sum() - 0.5 * x.sum()}
+    x, y = start(), torch.tensor(start().data, requires_grad=True)
+    options = dict(line_search_fn="strong_wolfe", max_iter=4)  # later, rounding decides on which side of an edge it is
+    np.testing.assert_allclose(minimize(optim.LBFGS([x], **options), x, LOCALLY_LINEAR[name], steps=2),
+                               minimize(torch.optim.LBFGS([y], **options), y, losses[name], steps=2), rtol=1e-6)

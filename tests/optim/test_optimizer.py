@@ -13,7 +13,7 @@ import pytest
 
 import nn
 import optim
-from optim import ASGD, SGD, Adadelta, Adam, Adamax, AdamW, Optimizer, RMSProp, Rprop, schedule
+from optim import ASGD, SGD, Adadelta, Adam, Adamax, AdamW, Optimizer, RMSProp, Rprop, lr_scheduler, schedule
 from tinygrad_like import Tensor, capture, enable_grad, no_grad, ops
 from tinygrad_like.kernels import threads
 
@@ -562,7 +562,8 @@ def test_state_is_loaded_in_the_parameters_dtype_and_string_keys_are_indices():
     group = {**optimizer.state_dict()["param_groups"][0], "lr": 0.7, "foreach": None}
     optimizer.load_state_dict({"state": {"0": {"momentum_buffer": np.arange(3.0)}}, "param_groups": [group]})
     assert optimizer.state[p]["momentum_buffer"].dtype == np.float32
-    assert optimizer.lr == 0.7 and "foreach" not in optimizer.param_groups[0] and optimizer.steps == 0
+    assert optimizer.lr == 0.7 and optimizer.steps == 0
+    assert optimizer.param_groups[0]["foreach"] is None  # kept, as any key that is no option
 
 
 @pytest.mark.parametrize("change, message", [
@@ -628,6 +629,36 @@ def test_groups_that_a_program_takes_out_may_be_added_anew():
     assert optimizer.state_dict()["state"].keys() == {0}
 
 
+@pytest.mark.parametrize("cls", [SGD, Adam, RMSProp])
+def test_keys_of_ones_own_are_kept_in_groups_and_in_their_state(cls):
+    (x, y), own = make((3,), (2,)), {"lr_scale": 0.5, "use_muon": True, "initial_lr": 0.3, "name": "head"}
+    optimizer = cls([{"params": [x]}, {"params": [y], **own}], lr=0.1)
+    assert own.items() <= optimizer.param_groups[1].items() and not own.keys() & optimizer.param_groups[0].keys()
+    optimizer.add_param_group({"params": make((4,)), "depth": 3})
+    (x, y, z) = make((3,), (2,), (4,))
+    other = cls([{"params": [p]} for p in (x, y, z)], lr=0.2)
+    other.load_state_dict(optimizer.state_dict())
+    assert own.items() <= other.param_groups[1].items() and other.param_groups[2]["depth"] == 3
+    for group in other.param_groups:
+        group["lr"] *= group.get("lr_scale", 1.0)
+    assert [group["lr"] for group in other.param_groups] == [0.1, 0.05, 0.1]
+
+
+def test_a_run_that_goes_on_finds_where_its_rates_began():
+    def begun(lr):
+        return SGD(make((3,)), lr=lr)
+
+    first = begun(0.5)
+    scheduler = lr_scheduler.ExponentialLR(first, 0.5)
+    scheduler.step()
+    second = begun(0.1)
+    second.load_state_dict(first.state_dict())
+    scheduler = lr_scheduler.ExponentialLR(second, 0.5, last_epoch=0)
+    assert second.lr == 0.25 and scheduler.base_lrs == [0.5]
+    third = SGD([{"params": make((3,)), "initial_lr": 0.5}], lr=0.125)
+    assert lr_scheduler.StepLR(third, 1, 0.5, last_epoch=2).get_last_lr() == [0.0625]
+
+
 # Bad input ----------------------------------------------------------------------------------------------------------
 
 X, Y = make((3,), (2,))
@@ -647,7 +678,7 @@ X, Y = make((3,), (2,))
     ([{"params": [X]}, {"params": [Y, X]}], ValueError, r"SGD: parameter 1 \(shape \(3,\)\) is given twice"),
     ([{"params": [X]}, Y], TypeError, "SGD: params mixes groups"),
     ([{"param": [X]}], TypeError, "SGD: a group is a dict with \"params\", got a dict with keys 'param'"),
-    ([{"params": [X], "momentun": 0.9}], ValueError, "SGD: unknown option 'momentun' of a group; it takes lr, "),
+    ([{"params": [X], "momentun": 0.9}], ValueError, "unknown option 'momentun' of a group; did you mean 'momentum'"),
     ([{"params": [X], "momentum": -1}], ValueError, "SGD: momentum=-1 must be >= 0"),
     ([{"params": [X], "lr": "fast"}], ValueError, "SGD: lr='fast' must be a number >= 0, or a schedule"),
 ])

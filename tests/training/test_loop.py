@@ -99,7 +99,8 @@ def test_accumulated_batches_equal_one_big_batch_for_any_share_of_labels(criteri
         assert runs[0][1] == pytest.approx(runs[1][1], rel=1e-5)
 
 
-@pytest.mark.parametrize("criterion", [nn.MSELoss(), nn.KLDivLoss("batchmean"), nn.KLDivLoss(), nn.L1Loss("sum"),
+@pytest.mark.parametrize("criterion", [nn.MSELoss(), nn.KLDivLoss(reduction="batchmean"), nn.KLDivLoss(),
+                                       nn.L1Loss(reduction="sum"),
                                        nn.BCEWithLogitsLoss()], ids=range(5))
 def test_accumulated_batches_of_numbers_equal_one_big_batch(criterion):
     """Also where examples differ in length from batch to batch."""

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core.primitive import replayed
 from ..core.graph import mode, setting, tick
-from ..core.primitive import Composite, declared
+from ..core.primitive import Composite, declared, replayed
 from ..core.tensor import Tensor, wrap
 from ..dtypes import BOOL, INT64
 from ..kernels.copies import parts_of_roll

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from numba.core import event as events
+from numba import core
 from numba.core.registry import cpu_target
 
 from .numbers import Number
@@ -18,7 +18,7 @@ _OF_NUMBERS = [(math, name) for name in "sqrt exp expm1 log log1p log2 log10 pow
                                         "cosh fabs hypot isnan isinf isfinite".split()] + [(builtins, "pow")]
 
 
-class _Functions(events.Listener):
+class _Functions(core.event.Listener):
     """math's functions, replaced by others that follow Numbers, but while numba compiles, which looks for its own."""
 
     def __init__(self, follow: Callable[[Callable], Callable]):
@@ -63,9 +63,9 @@ def math_follows() -> Iterator[None]:
     _know_functions()
     functions = _Functions(following)
     try:
-        events.register("numba:compile", functions)
+        core.event.register("numba:compile", functions)
         functions.put(functions.after)
         yield
     finally:
-        events.unregister("numba:compile", functions)
+        core.event.unregister("numba:compile", functions)
         functions.put(functions.before)

@@ -6,7 +6,7 @@ from .. import errors
 from ..core.dispatch import Op
 from . import keyword_aliases
 
-_failed, _renamed = Op.failed, Op.renamed
+_failed, _misfit = Op.failed, Op.misfit
 
 
 def failed(op: Op, error: Exception, inputs: Any, arrays: Any, options: dict) -> Any:
@@ -16,14 +16,16 @@ def failed(op: Op, error: Exception, inputs: Any, arrays: Any, options: dict) ->
     return _failed(op, error, inputs, arrays, options)
 
 
-def renamed(op: Op, missing: str, options: dict) -> dict:
-    """The options by an op's own names, if PyTorch's names of inputs are among them."""
+def misfit(op: Op, inputs: Any, options: dict, why: str) -> Any:
+    """Inputs by PyTorch's names, or PyTorch's `inplace` by position, in their places."""
+    if keyword_aliases.ends_with_inplace(op.name, inputs, len(op.inputs) + len(op.options)):
+        return op.bind(inputs[:-1], {**options, "inplace": inputs[-1]})
     if {"input", "other", "self"} & options.keys():
-        return keyword_aliases.renamed(op.name, dict.fromkeys(op.inputs), {}, options)
-    return _renamed(op, missing, options)
+        return op.bind(inputs, keyword_aliases.renamed(op.name, dict.fromkeys(op.inputs), {}, options))
+    return _misfit(op, inputs, options, why)
 
 
-for _f in failed, renamed:
+for _f in failed, misfit:
     setattr(Op, _f.__name__, _f)
 errors.other_keywords.again, errors.other_keywords.names = keyword_aliases.again_function, keyword_aliases.other_names
 from . import surface  # noqa: E402, F401

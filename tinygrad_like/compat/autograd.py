@@ -12,7 +12,6 @@ from ..core.tensor import Tensor, wrap
 from ..transforms import derivatives as transforms
 from ..transforms.saved_tensors import save_on_cpu, saved_tensors_hooks
 from ..transforms.several_outputs import joined
-from ..transforms.switches import no_grad
 from .func import jacrev
 from .function import Function, once_differentiable
 
@@ -87,7 +86,7 @@ def _constant(x: Tensor, create_graph: bool) -> Tensor:
     return x if create_graph else x.detach()
 
 
-Variable, inference_mode = variable, no_grad
+Variable = variable
 for _name, _parts in (("function", (Function, once_differentiable)),
                       ("functional", (jacobian, hessian, vjp, jvp, hvp, vhp)),
                       ("graph", (saved_tensors_hooks, save_on_cpu, Node))):

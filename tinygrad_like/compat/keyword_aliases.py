@@ -45,6 +45,12 @@ _WITHOUT_EFFECT: dict[str, tuple] = {
     "fused": (None, True, False), "capturable": (False,), "differentiable": (False,), "inplace": (True, False),
     "verbose": (True, False), "stable": (None, True, False),
 }
+_REDUCTION = frozenset({"size_average", "reduce"})  # by which PyTorch's losses said it before there was reduction
+# Whose last argument in PyTorch is inplace, by position too: ours have it only by name.
+_IN_PLACE = frozenset("""
+    relu relu6 leaky_relu elu selu celu silu mish hardswish hardsigmoid hardtanh rrelu threshold
+    dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout
+""".split())
 
 
 def renamed(who: str, known: Mapping[str, Any], given: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
@@ -53,7 +59,7 @@ def renamed(who: str, known: Mapping[str, Any], given: Mapping[str, Any], others
     Raises TypeError in the name of `who` for a name that nobody uses, or an option given twice.
     """
     options = dict(given)
-    for name, value in others.items():
+    for name, value in _with_reduction(others).items():
         if name == "device":
             device(value)
         elif name in _WITHOUT_EFFECT:
@@ -64,9 +70,25 @@ def renamed(who: str, known: Mapping[str, Any], given: Mapping[str, Any], others
             if target is None:
                 raise TypeError(f"{who}: unknown argument {name!r}; it takes {', '.join(known) or 'none'}")
             if target in options and options[target] is not known[target]:
-                raise TypeError(f"{who}: {name} and {target} are the same; give one of them")
+                said = "size_average or reduce" if name == target else name
+                raise TypeError(f"{who}: {said} and {target} are the same; give one of them")
             options[target] = _CONVERTED.get(name, lambda v: v)(value)
     return options
+
+
+def _with_reduction(others: Mapping[str, Any]) -> Mapping[str, Any]:
+    """`others`, with `reduction` in place of PyTorch's former size_average and reduce, which win over it there too."""
+    if _REDUCTION.isdisjoint(others):
+        return others
+    average, reduce = others.get("size_average"), others.get("reduce")
+    reduction = {} if average is None and reduce is None else {
+        "reduction": "none" if reduce is False else "sum" if average is False else "mean"}
+    return {**{name: value for name, value in others.items() if name not in _REDUCTION}, **reduction}
+
+
+def ends_with_inplace(who: str, inputs: tuple, most: int) -> bool:
+    """Whether a function that takes at most so many arguments by position was given PyTorch's inplace after them."""
+    return who in _IN_PLACE and len(inputs) == most + 1 and isinstance(inputs[-1], bool)
 
 
 # How many axes a batch has, for ops that take one alone; others see to it themselves.
@@ -93,18 +115,34 @@ def again(op: Any, inputs: tuple, options: dict) -> Any:
     return _anew(op, inputs, wanted)
 
 
-def again_function(f: Callable, inputs: tuple, options: dict) -> Any:
-    """`again` for a plain function. Raises TypeError, with the names there are, for an option that nobody has."""
+def again_function(f: Callable, inputs: tuple, options: dict, who: str) -> Any:
+    """`again` for a plain function. Raises TypeError, with the names there are, for an option that nobody has, and for
+    arguments by position that are to be given by name."""
     parameters = _signature(f).parameters
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return NotImplemented
     others = {name: value for name, value in options.items() if name not in parameters}
+    by_position = [p for p in parameters.values() if p.kind is not p.KEYWORD_ONLY]
+    if ends_with_inplace(f.__name__, inputs, len(by_position)):
+        inputs, others = inputs[:-1], {**others, "inplace": inputs[-1]}
+    _by_name(who, len(inputs), parameters)
     if not others:
         return NotImplemented
     given = {n: v for n, v in options.items() if n not in others}
     if others.get("inplace") and hasattr(inputs[0] if inputs else None, "_become"):
         return inputs[0]._become(f"{f.__name__}_", lambda x: _anew(called, (f, (x, *inputs[1:]), given, others), {}))
     return _anew(called, (f, inputs, given, others), {})
+
+
+def _by_name(who: str, given: int, parameters: Mapping[str, inspect.Parameter]) -> None:
+    """Raise TypeError if so many arguments by position are too many, and the others would be taken by name."""
+    own = [p for p in parameters.values() if p.name != "self"]
+    most = [p.name for p in own if p.kind is not p.KEYWORD_ONLY]
+    rest = [p.name for p in own if p.kind is p.KEYWORD_ONLY]
+    if rest and given - len(parameters) + len(own) > len(most) and all([p.kind is not p.VAR_POSITIONAL for p in own]):
+        hint = ' (size_average=False is reduction="sum", reduce=False is "none")' if "reduction" in rest else ""
+        raise TypeError(f"{who}: takes {', '.join(most) or 'nothing'} by position; give {', '.join(rest)} by "
+                        f"name{hint}")
 
 
 def other_names(f: Callable, options: Mapping[str, Any]) -> dict[str, str]:
@@ -116,7 +154,7 @@ def other_names(f: Callable, options: Mapping[str, Any]) -> dict[str, str]:
 def _others(known: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """The options that other libraries call by these names; none if there is one that nobody uses."""
     others = {name: value for name, value in options.items() if name not in known}
-    return others if all(name in OPTIONS or name in _WITHOUT_EFFECT for name in others) else {}
+    return others if all(name in OPTIONS or name in _WITHOUT_EFFECT or name in _REDUCTION for name in others) else {}
 
 
 def taught(cls: C) -> C:

@@ -22,7 +22,7 @@ from ..methods.in_place import InPlace
 from ..methods.of_ops import Methods, part_of_tensor, plain_shape
 from ..random import MANY, Generator, of, sampled
 from ..transforms.several_outputs import joined
-from ..transforms.switches import no_grad, set_grad_enabled
+from ..transforms.switches import inference_mode, no_grad, set_grad_enabled
 from .keyword_aliases import MEMORY_FORMATS, device, renamed, wanted_dtype
 from .more_names import MoreNames
 from .numpy_functions import norm
@@ -145,19 +145,18 @@ class Names:
     swapdims = swapaxes
     def narrow(self, axis, start, length): return ops.getitem(self, _slice("narrow", self, axis, start, length))
     def select(self, axis, index): return ops.getitem(self, (*_before("select", self, axis), index))
-    def index_select(self, axis, index): return ops.getitem(self, (*_before("index_select", self, axis), index))
+    def index_select(self, axis, index): return ops.arrange.index_select(self, axis, index)
     def index_add(self, axis, index, source, alpha=1):
         """This Tensor with the slices of source, times alpha, added to those that index names along the axis."""
         if not self.ndim:
             return ops.scatter_add(self, ops.reshape(index, shape=()), _times(source, alpha), axis=axis)
         axis = ops.axes.one_axis("index_add", axis, self.ndim)
-        index = index if index.ndim == 1 else ops.reshape(index, shape=(-1,))
-        place = ops.index.plain_index((*(slice(None),) * axis, index), self.shape)
-        n, fits = index.shape[0], (*self.shape[:axis], *index.shape, *self.shape[axis + 1:])
-        if source.shape != fits or index.dtype.kind == "b":
-            raise ValueError(f"index_add: along axis {axis} of shape {self.shape}, an index of {n} integers "
-                             f"takes a source of shape {fits}, got {index.dtype} and {source.shape}")
-        return ops.arrange.put_onto(self, _times(source, alpha), index=place)
+        places = ops.arrange.slices_named("index_add", self.shape, axis, index)
+        fits = (*self.shape[:axis], places.size, *self.shape[axis + 1:])
+        if source.shape != fits:
+            raise ValueError(f"index_add: along axis {axis} of shape {self.shape}, an index of {places.size} integers "
+                             f"takes a source of shape {fits}, got {source.shape}")
+        return ops.arrange.put_onto(self, _times(source, alpha), index=(*(slice(None),) * axis, places))
     def index_put(self, indices, values, accumulate=False):
         """This Tensor with `values` at the places that a tuple of indices names, or added there with accumulate."""
         from ..methods.in_place import _with_items
@@ -395,7 +394,7 @@ _NAMES: dict[str, Any] = {
     "device": device, "cuda": _absent, "backends": SimpleNamespace(mps=_absent, cuda=_absent, cudnn=SimpleNamespace()),
     "asarray": as_tensor, "as_tensor": as_tensor, "randint": randint, "normal": normal, "bernoulli": bernoulli,
     "where": where, "empty_like": empty_like,
-    "is_tensor": lambda x: isinstance(x, tensor.Tensor), "inference_mode": no_grad,
+    "is_tensor": lambda x: isinstance(x, tensor.Tensor), "inference_mode": inference_mode,
     "set_grad_enabled": set_grad_enabled, "Generator": Generator, "compile": compile,
     "concat": "cat", "concatenate": "cat", "row_stack": "vstack", "trapz": "trapezoid",
 }

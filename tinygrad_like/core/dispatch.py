@@ -121,22 +121,22 @@ class Op:
         n = len(self.inputs)
         if len(inputs) > n:
             if len(inputs) > n + len(self.options):
-                raise TypeError(f"{self.name}: {len(inputs)} arguments, "
-                                f"but it takes at most {n + len(self.options)}: {self!r}")
+                return self.misfit(inputs, options, f"{len(inputs)} arguments, "
+                                   f"but it takes at most {n + len(self.options)}")
             given = dict(zip(self.options, inputs[n:], strict=False))
             for name in given.keys() & options.keys():
                 raise TypeError(f"{self.name}: {name!r} was given twice, by position and by name")
             return inputs[:n], {**given, **options}
-        inputs, options = list(inputs), dict(options)
+        given, inputs, options = inputs, list(inputs), dict(options)
         for i in range(len(inputs), n):
             if i < self.required and self.inputs[i] not in options:
-                return self.bind(inputs, self.renamed(self.inputs[i], options))
+                return self.misfit(given, options, f"missing input {self.inputs[i]!r}")
             inputs.append(options.pop(self.inputs[i], None))
         return inputs, options
 
-    def renamed(self, missing: str, options: dict) -> dict:
-        """The options by the op's own names, if a ring knows others; the input `missing` is not among them."""
-        raise TypeError(f"{self.name}: missing input {missing!r}: {self!r}")
+    def misfit(self, inputs, options: dict, why: str):
+        """Inputs and options in their places all the same, if a ring knows what was meant."""
+        raise TypeError(f"{self.name}: {why}: {self!r}")
 
     # Backward -------------------------------------------------------------------------------------------------------
 

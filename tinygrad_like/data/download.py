@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from ..environment import cache_folder
+
 try:
     import fcntl
 except ImportError:  # Windows
@@ -32,13 +34,7 @@ def data_folder(name: str) -> Path:
     """The default folder of a data set: $TINYGRAD_LIKE_DATA/name, or tinygrad_like/name in the user's cache folder."""
     if chosen := os.environ.get(VARIABLE):
         return Path(chosen).expanduser() / name
-    if sys.platform == "win32":
-        cache = os.environ.get("LOCALAPPDATA", "~/AppData/Local")
-    elif sys.platform == "darwin":
-        cache = "~/Library/Caches"
-    else:
-        cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(cache).expanduser() / "tinygrad_like" / name
+    return cache_folder(name)
 
 
 def download(folder: str | os.PathLike, digests: Mapping[str, str], mirrors: Sequence[str]) -> None:

@@ -22,6 +22,7 @@ import numpy as np
 
 from ..core.graph import mode
 from ..dtypes import FLOAT32
+from .interrupts import without_interrupts
 
 _LONG = (128,)  # a row that NumPy takes at once
 _SMALL = 16  # in NumPy they are many calls; but numba need not be imported for a few numbers
@@ -165,6 +166,9 @@ def accelerated_arithmetic(definition: Callable) -> Callable:
 def __getattr__(name: str):
     if importlib.util.find_spec(f"{__name__}.{name}") is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = importlib.import_module(f".{name}", __name__)
-    importlib.import_module(".notice", __name__).install()
+    with without_interrupts():  # what Ctrl-C leaves of numba cannot be imported again
+        import numba  # noqa: F401  # all of it first: a part does not wait for another thread that imports the whole
+
+        module = importlib.import_module(f".{name}", __name__)
+        importlib.import_module(".notice", __name__).install()
     return module

@@ -65,7 +65,7 @@ def _take_along(x, index, n, width, taken, wrong, task, tasks):
         named = np.empty(some * rows, np.int64)
         for k in range(first, last, some):
             end = min(k + some, last)
-            if not places(index[k * rows : end * rows], n, 1, 0, named[: (end - k) * rows]):
+            if not places(index[k * rows : end * rows], n, 0, 0, named[: (end - k) * rows]):
                 wrong[0] = 1
             for row in range(k, end):
                 here = (row - k) * rows
@@ -76,7 +76,7 @@ def _take_along(x, index, n, width, taken, wrong, task, tasks):
         k, left = unit // strips, unit % strips * AT_ONCE
         found, begin = named[: min(AT_ONCE, width - left)], k * n * width + left
         for at in range(k * rows * width + left, (k + 1) * rows * width + left, width):
-            if not places(index[at : at + found.size], n, 1, 0, found):
+            if not places(index[at : at + found.size], n, 0, 0, found):
                 wrong[0] = 1
             for i in range(found.size):
                 taken[at + i] = x[begin + found[i] * width + i]
@@ -92,7 +92,7 @@ def _add_rows(x, index, first, rows, n, width, named, total, pitch):
     """total[place * pitch + i] += x, for some columns i of the rows; whether all places are there."""
     fine = True
     for at in range(first, first + rows * width, width):
-        fine &= places(index[at : at + named.size], n, 1, 0, named)
+        fine &= places(index[at : at + named.size], n, 0, 0, named)
         for i in range(named.size):
             total[named[i] * pitch + i] += x[at + i]
     return fine
@@ -116,7 +116,7 @@ def _add_along(x, index, n, width, out, wrong, task, tasks):
             for i in range(0, target.size, width if strips > 1 else target.size):
                 fill(target[i : i + (columns if strips > 1 else target.size)], F(0))
         if width == 1:
-            fine = places(index[first : first + rows], n, 1, 0, named)
+            fine = places(index[first : first + rows], n, 0, 0, named)
             if few:
                 add_to(target, named, x[first : first + rows])
             else:
@@ -160,5 +160,5 @@ def added_along(x: np.ndarray, index: np.ndarray, n: int, axis: int) -> np.ndarr
 def check(wrong: np.ndarray, index: np.ndarray, n: int) -> None:
     if wrong[0]:
         wrong[0] = 0
-        bad = index[(index < -n) | (index >= n)]
+        bad = index[(index < 0) | (index >= n)]
         raise IndexError(f"index {bad[0] if bad.size else '?'} is out of range for an axis of size {n}")

@@ -6,103 +6,184 @@ run. Here every compiled kernel is a file of its own, which says what it is: its
 that it was compiled for. What does not match is compiled anew, and replaced.
 
 The key, numba's, has the types of the arguments and the machine: no other host runs this one's code.
+
+The files lie in kernels/<hash of the kernels' sources>, in NUMBA_CACHE_DIR/tinygrad_like or else in the user's cache
+folder, so that all installations with the same kernels share them. Files that no run has used for a month go, and so
+do the folders of all sources but the latest few and those of the last day; a run whose folder goes compiles anew.
 """
 
 import hashlib
 import os
 import pickle
+import shutil
 import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import llvmlite
 import numba
-from numba.core.caching import FunctionCache
+from numba.core import config
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, InTreeCacheLocator
 from numba.core.serialize import dumps
 
+from ..environment import cache_folder
 from .interrupts import without_interrupts
 
 # numba compares the file of the function only. But a kernel contains functions of other files: the sources of all
 # kernels must be the same.
-SOURCES = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))).digest()
+_HERE = Path(__file__).parent
+SOURCES = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(_HERE.glob("*.py")))).digest()
 COMPILER = numba.__version__, llvmlite.__version__, sys.version
+DAY = 24 * 3600.0  # seconds
+UNUSED = 30 * DAY
+VERSIONS = 4  # of the kernels' sources, which stay: there are several checkouts, and one goes back and forth
 
-kept = True  # whether compiled kernels have found a folder so far
+kept = True  # whether compiled kernels could be written so far
+_tidied: set[Path] = set()
 
 
-class Files:
-    """The files of one kernel, in place of numba's IndexDataCacheFile."""
+def folder() -> Path:
+    """Where compiled kernels lie."""
+    return _folder(config.CACHE_DIR, SOURCES)
 
-    def __init__(self, folder: str, name: str):
-        self.folder, self.name = Path(folder), name
 
-    def path(self, key: tuple) -> Path:
-        digest = hashlib.sha256(repr((COMPILER, key)).encode()).hexdigest()
-        return self.folder / f"{self.name}-{digest[:20]}.kernel"
+@lru_cache
+def _folder(chosen: str, sources: bytes) -> Path:
+    try:
+        place = Path(chosen, "tinygrad_like", "kernels") if chosen else cache_folder("kernels")
+    except RuntimeError as error:  # a user without a home
+        not_kept(str(error))
+        place = Path(os.devnull)
+    path = place / sources.hex()[:20]
+    with suppress(OSError):
+        os.utime(path)  # now is the last time it was used
+    return path
 
-    def load(self, key: tuple) -> Any:
-        """What was saved for this key; None if there is nothing, or it is damaged, or of other sources."""
+
+def tidy(folder: Path) -> None:
+    """Remove what no run has used for long: files of this folder, and other folders beside it."""
+    now = time.time()
+
+    def used(path: Path) -> float:
         try:
-            content = self.path(key).read_bytes()
-        except OSError:
-            return None
-        digest, sources, rest = content[:32], content[32:64], content[64:]
-        if sources != SOURCES or hashlib.sha256(sources + rest).digest() != digest:
-            return None
-        saved, data = pickle.loads(rest)
-        return data if saved == key else None
+            return path.stat().st_mtime
+        except OSError:  # another run has just removed it
+            return 0.0
 
-    def save(self, key: tuple, data: Any) -> None:
-        """Write the file of this key, whole or not at all, also for those who read it at this moment."""
-        content, path = SOURCES + dumps((key, data)), self.path(key)
-        fresh = path.with_suffix(f".{os.getpid()}.new")
+    for path in folder.iterdir():
+        if used(path) < now - UNUSED:
+            path.unlink(missing_ok=True)
+    others = [path for path in folder.parent.iterdir() if path != folder and path.is_dir()]
+    for path in sorted(others, key=used, reverse=True)[VERSIONS - 1 :]:
+        if used(path) < now - DAY:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def read(path: Path) -> bytes | None:
+    """What `keep` wrote; None if there is nothing, or it is damaged."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    if hashlib.sha256(content[32:]).digest() != content[:32]:
+        return None
+    with suppress(OSError):
+        os.utime(path)
+    return content[32:]
+
+
+def keep(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all, also for those who read it at this moment, with its SHA-256 first.
+
+    If it cannot be written, say so once: what was compiled is in memory all the same.
+    """
+    fresh = path.with_suffix(f".{os.getpid()}.new")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         try:
             fresh.write_bytes(hashlib.sha256(content).digest() + content)
             os.replace(fresh, path)
         except BaseException:
             fresh.unlink(missing_ok=True)
             raise
+    except OSError as error:
+        if not path.exists():  # Windows replaces no file that another run is reading
+            not_kept(str(error))
+        return
+    if path.parent not in _tidied:
+        _tidied.add(path.parent)
+        with suppress(OSError):
+            tidy(path.parent)
+
+
+class Files:
+    """The files of one kernel, in place of numba's IndexDataCacheFile."""
+
+    def __init__(self, folder: Path, name: str, sources: bytes):
+        self.folder, self.name, self.sources = folder, name, sources
+
+    def path(self, key: tuple) -> Path:
+        digest = hashlib.sha256(repr((COMPILER, self.sources, key)).encode()).hexdigest()
+        return self.folder / f"{self.name}-{digest[:20]}.kernel"
+
+    def load(self, key: tuple) -> Any:
+        """What was saved for this key; None if there is nothing, or it is damaged, or of other sources."""
+        content = read(self.path(key))
+        if content is None or content[:32] != self.sources:
+            return None
+        saved, data = pickle.loads(content[32:])
+        return data if saved == key else None
+
+    def save(self, key: tuple, data: Any) -> None:
+        keep(self.path(key), self.sources + dumps((key, data)))
 
     def flush(self) -> None:
         for path in self.folder.glob(f"{self.name}-*.kernel"):
             path.unlink(missing_ok=True)
 
 
-def keep(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all, with its SHA-256 first; if it cannot be written, say so once."""
-    fresh = path.with_suffix(f".{os.getpid()}.new")
-    try:
-        path.parent.mkdir(exist_ok=True)
-        fresh.write_bytes(hashlib.sha256(content).digest() + content)
-        os.replace(fresh, path)
-    except OSError as error:
-        not_kept(str(error))
+class _Place(InTreeCacheLocator):
+    """numba looks for a folder that can be written to, for each function; here there is one for all."""
+
+    def get_cache_path(self) -> str:
+        return str(folder())
+
+    def get_source_stamp(self) -> None:
+        pass
+
+    def ensure_cache_path(self) -> None:
+        pass
+
+
+class _Results(CompileResultCacheImpl):
+    def __init__(self, function: Callable):
+        self._locator = _Place(function, function.__code__.co_filename)
+        self._lineno = function.__code__.co_firstlineno
+        self._filename_base = function.__name__
 
 
 class KernelCache(FunctionCache):
-    """The cache of one kernel. Raises RuntimeError if there is no folder that can be written to."""
+    """The cache of one kernel."""
+
+    _impl_class = _Results
 
     def __init__(self, function: Callable):
         super().__init__(function)
-        self._cache_file = Files(self.cache_path, f"{Path(function.__code__.co_filename).stem}.{function.__name__}")
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        try:
-            super().save_overload(sig, data)
-        except OSError as error:  # the disk is full, the folder is gone: the kernel is in memory all the same
-            not_kept(str(error))
+        file, sources = Path(function.__code__.co_filename), SOURCES
+        if file.parent != _HERE:  # a user's kernel
+            sources = hashlib.sha256(sources + file.read_bytes()).digest()
+        self._cache_file = Files(folder(), f"{file.stem}.{function.__name__}", sources)
 
 
 def attach(dispatcher: Any) -> None:
-    """Have what numba compiles of a function kept on disk, if it is in a file, and there is a folder for it."""
+    """Have what numba compiles of a function kept on disk, if it is in a file."""
     dispatcher.compile = without_interrupts()(dispatcher.compile)
-    if not os.path.exists(dispatcher.py_func.__code__.co_filename):
-        return
-    try:
+    if os.path.exists(dispatcher.py_func.__code__.co_filename):
         dispatcher._cache = KernelCache(dispatcher.py_func)
-    except RuntimeError:
-        not_kept("no folder for them can be written to")
 
 
 def not_kept(why: str) -> None:

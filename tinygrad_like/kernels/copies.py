@@ -150,7 +150,7 @@ def copied(x: np.ndarray) -> np.ndarray:
 def joined(xs: Sequence[np.ndarray], axis: int) -> np.ndarray:
     """Arrays one after the other along an axis; of arrays in C order NumPy does that as fast as one thread."""
     first = xs[0]
-    if mode.tape is not None or any([x.dtype is not FLOAT32 or x.ndim != first.ndim for x in xs]) or (
+    if mode.listener is not None or any([x.dtype is not FLOAT32 or x.ndim != first.ndim for x in xs]) or (
             get_num_threads() == 1 and all([x.flags.c_contiguous for x in xs])):
         return NotImplemented
     shape, start, calls = list(first.shape), 0, []

@@ -358,15 +358,10 @@ def _compiled(keys: str, loops: Sequence[tuple[Loop, bool]]) -> Any:
     digest = hashlib.sha256((_about() + keys).encode()).hexdigest()
     if digest in _engines:
         return _engines[digest]
-    file = Path(__file__).parent / "__pycache__" / f"loops-{digest[:20]}.code"
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-    try:
-        saved = file.read_bytes()
-    except OSError:
-        saved = b""
-    if saved[:32] == hashlib.sha256(saved[32:]).digest():
-        engine.add_object_file(llvm.ObjectFileRef.from_data(saved[32:]))
-    else:
+    file = cache.folder() / f"loops-{digest[:20]}.code"
+    code = cache.read(file)
+    if code is None:
         module = llvm.parse_assembly(_text(loops))
         for name in {v.make for loop, _ in loops for v in loop.values if v.make in FORMULAS}:
             full, text = FORMULAS[name].code
@@ -378,7 +373,7 @@ def _compiled(keys: str, loops: Sequence[tuple[Loop, bool]]) -> Any:
         builder.getModulePassManager().run(module, builder)
         code = machine.emit_object(module)
         cache.keep(file, code)
-        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
     _engines[digest] = engine
     return engine

@@ -6,14 +6,14 @@ import sys
 import threading
 import time
 
-from numba.core import event as events
+from numba import core
 
 from . import cache
 
 AFTER = 1.0  # seconds
 
 
-class Notice(events.Listener):
+class Notice(core.event.Listener):
     """Listens to numba's compilations; those of inner functions happen within that of the kernel that calls them."""
 
     def __init__(self) -> None:
@@ -22,7 +22,7 @@ class Notice(events.Listener):
         self.said = False
         self.timer: threading.Timer | None = None
 
-    def on_start(self, event: events.Event) -> None:
+    def on_start(self, event: core.event.Event) -> None:
         self.depth += 1
         if self.depth == 1:
             self.begun = time.perf_counter()
@@ -32,7 +32,7 @@ class Notice(events.Listener):
             self.timer.daemon = True
             self.timer.start()
 
-    def on_end(self, event: events.Event) -> None:
+    def on_end(self, event: core.event.Event) -> None:
         self.depth -= 1
         if self.depth == 0 and self.timer is not None:
             self.timer.cancel()
@@ -52,7 +52,7 @@ def install() -> None:
     global _notice
     if _notice is None:
         _notice = Notice()
-        events.register("numba:compile", _notice)
+        core.event.register("numba:compile", _notice)
 
 
 def seconds() -> float:

@@ -102,7 +102,7 @@ def _each(op, part, n, width, index, x, table, like, y):
                 count = min(step, rows - row)
             together = shared and width > 1
             known, named = 1 if together else count, row if shared else at
-            fine &= places(index[named : named + known], n, 1, 0, spots[:known])
+            fine &= places(index[named : named + known], n, 0, 0, spots[:known])
             here, base, wide = spots[:count], k * n * width + begin, width > 1
             if together and op <= MIN:
                 base += here[0] * width

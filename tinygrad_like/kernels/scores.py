@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 from llvmlite import ir
+from numba import extending
 from numba.core import cgutils
-from numba.extending import intrinsic
 
 from .kinds import REAL, WRITE
 from .matrix import pack_columns, part_of, turn
@@ -125,19 +125,19 @@ def _fold(combine):
     return procedure(emit, 3)
 
 
-@intrinsic
+@extending.intrinsic
 def maximum(typing, panel, keys, line):
     """line = the larger of line and every line of the panel."""
     return _fold(lambda b, x, y: b.select(b.fcmp_ordered(">", x, y), x, y))
 
 
-@intrinsic
+@extending.intrinsic
 def add_lines(typing, panel, keys, line):
     """line += every line of the panel."""
     return _fold(lambda b, x, y: b.fadd(x, y))
 
 
-@intrinsic
+@extending.intrinsic
 def subtract(typing, panel, keys, line):
     """panel -= line."""
 
@@ -150,7 +150,7 @@ def subtract(typing, panel, keys, line):
     return procedure(emit, 3)
 
 
-@intrinsic
+@extending.intrinsic
 def gradient_of_scores(typing, weights, gradients, keys, inverse, delta):
     """weights *= inverse; gradients = weights * (gradients - delta)."""
 
@@ -166,7 +166,7 @@ def gradient_of_scores(typing, weights, gradients, keys, inverse, delta):
     return procedure(emit, 5)
 
 
-@intrinsic
+@extending.intrinsic
 def _hide(typing, line, count):
     """The first `count` numbers of a line = -inf."""
 

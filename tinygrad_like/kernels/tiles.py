@@ -20,8 +20,8 @@ from collections.abc import Callable
 from functools import partial
 
 from llvmlite import ir
+from numba import extending
 from numba.core import cgutils
-from numba.extending import intrinsic
 
 from .simd import (
     F32,
@@ -64,7 +64,7 @@ def make_tile(rows: int, vectors: int, scattered: bool = False) -> Callable:
     are that a tap of a convolution meets.
     """
 
-    @intrinsic
+    @extending.intrinsic
     def tile(typing, k, a, r, c, b, b_k, start, start_i, out, out_i, rows_left, columns_left):
         return procedure(partial(_emit_tile, rows, vectors, scattered), 12)
 
@@ -134,7 +134,7 @@ def make_dots(rows: int) -> Callable:
     The numbers of b lie together, and those of a from each FLOATS-th j to the next: of c, only these entries are read.
     """
 
-    @intrinsic
+    @extending.intrinsic
     def dots(typing, k, a, r, c, b, start, out, rows_left):
         return procedure(partial(_emit_dots, rows), 8)
 
@@ -184,13 +184,13 @@ def _folded(build, x, width):
 # Copies ---------------------------------------------------------------------------------------------------------------
 
 
-@intrinsic
+@extending.intrinsic
 def copy_float(typing, source, target):
     """Copy one float32."""
     return procedure(lambda b, source, target: store(b, load(b, source, F32), target), 2)
 
 
-@intrinsic
+@extending.intrinsic
 def add_float(typing, source, target):
     """Add one float32 to another."""
     return procedure(lambda b, source, target: store(b, b.fadd(load(b, target, F32), load(b, source, F32)), target), 2)
@@ -212,7 +212,7 @@ def make_copy(floats: int, exact: bool = False) -> Callable:
     Of the source, no more is read; in the target the rest becomes 0, or, if the copy is exact, stays.
     """
 
-    @intrinsic
+    @extending.intrinsic
     def copy(typing, source, target, count):
         return procedure(partial(_emit_copy, floats, exact), 3)
 
@@ -222,7 +222,7 @@ def make_copy(floats: int, exact: bool = False) -> Callable:
 def make_add(floats: int) -> Callable:
     """``add(source, target, count)``: target[i] += source[i] for i < count, or, if that are fewer, i < floats."""
 
-    @intrinsic
+    @extending.intrinsic
     def add(typing, source, target, count):
         def emit(b, source, target, count):
             kind = ir.VectorType(F32, floats)
@@ -248,7 +248,7 @@ def make_strip_copy(rows: int, panels: int) -> Callable:
     """
     exact, wide = (ir.VectorType(F32, n) for n in (rows, 1 << (rows - 1).bit_length()))
 
-    @intrinsic
+    @extending.intrinsic
     def copy(typing, source, target, pitch, following):
         def emit(b, source, target, pitch, following):
             for line in range(0, 4 * rows * panels, 64):
@@ -263,7 +263,7 @@ def make_strip_copy(rows: int, panels: int) -> Callable:
     return copy
 
 
-@intrinsic
+@extending.intrinsic
 def copy_apart(typing, source, target, count):
     """target[2 i] = source[i] for i < count <= FLOATS; what lies between them stays."""
 
@@ -279,7 +279,7 @@ def copy_apart(typing, source, target, count):
     return procedure(emit, 3)
 
 
-@intrinsic
+@extending.intrinsic
 def copy_together(typing, source, target, count):
     """target[i] = source[2 i] for i < count <= FLOATS; the rest of the FLOATS become 0."""
 
@@ -293,7 +293,7 @@ def copy_together(typing, source, target, count):
     return procedure(emit, 3)
 
 
-@intrinsic
+@extending.intrinsic
 def copy_turned(typing, source, target):
     """target[FLOATS - 1 - i] = source[i] for i < FLOATS."""
 
@@ -305,7 +305,7 @@ def copy_turned(typing, source, target):
     return procedure(emit, 2)
 
 
-@intrinsic
+@extending.intrinsic
 def transpose(typing, source, source_i, target, target_j, rows_left):
     """target[j, i] = source[i, j] for a block of FLOATS x FLOATS; rows from rows_left on repeat the last one."""
 

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba.extending import intrinsic
+from numba import extending
 
 from .kinds import OPTIONAL, READ, WRITE
 from .matrix import Matrix, aligned, ceil_div, pack_columns
@@ -61,7 +61,7 @@ def _lanes(b, x, y, lanes):
     return b.shuffle_vector(x, y, ir.Constant(ir.VectorType(I32, FLOATS), list(lanes)))
 
 
-@intrinsic
+@extending.intrinsic
 def _columns(typing, source, target, plane, left, right):
     """d B for FLOATS tiles: four vectors, to target + b * plane, from 2 FLOATS pixels at source and one either side.
 
@@ -85,7 +85,7 @@ def _columns(typing, source, target, plane, left, right):
     return procedure(emit, 5)
 
 
-@intrinsic
+@extending.intrinsic
 def _rows(typing, even, odd, plane, row, target, step):
     """B^T (d B) for FLOATS tiles: 16 vectors, to target + e * step, from rows of even and odd number."""
 
@@ -100,7 +100,7 @@ def _rows(typing, even, odd, plane, row, target, step):
     return procedure(emit, 6)
 
 
-@intrinsic
+@extending.intrinsic
 def _outputs(typing, m, step, bias, even, odd):
     """A^T m A + bias for FLOATS tiles: 2 FLOATS pixels of the even row and 2 FLOATS of the odd one."""
 
@@ -122,7 +122,7 @@ def _outputs(typing, m, step, bias, even, odd):
     return procedure(emit, 5)
 
 
-@intrinsic
+@extending.intrinsic
 def _gradients(typing, g, column, row, target, step):
     """A g A^T for one tile and FLOATS channels: 16 vectors, to target + e * step, from 2x2 vectors at g."""
 

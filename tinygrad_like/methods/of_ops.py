@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -145,7 +146,7 @@ class Methods:
     def silu(self): return ops.silu(self)
     swish = silu
     def elu(self, alpha=1.0): return ops.elu(self, alpha=alpha)
-    def softplus(self, beta=1.0): return ops.softplus(self, beta=beta)
+    def softplus(self, beta=1.0): return ops.softplus(self, beta=beta, threshold=math.inf)
     def logsigmoid(self): return ops.logsigmoid(self)
     def softmax(self, axis=-1, dtype=None):
         return ops.softmax(self, axis=axis) if dtype is None else ops.in_dtype(ops.softmax, self, dtype, axis=axis)

@@ -143,29 +143,30 @@ def log1p_unit(x):
 
 
 @pointwise
-def _softplus(x, *, beta=1.0):
-    """log(1 + e^(beta x)) / beta."""
+def _softplus(x, *, beta=1.0, threshold=math.inf):
+    """log(1 + e^(beta x)) / beta, and x where beta x exceeds the threshold."""
     z = beta * x
-    return (maximum(z, 0) + log1p_unit(exp(-abs(z)))) / beta  # which does not overflow
+    return where(z > threshold, x, (maximum(z, 0) + log1p_unit(exp(-abs(z)))) / beta)  # which does not overflow
 
 
-_softplus.vjp(x=lambda g, x, beta: g * sigmoid(beta * x))  # not of the formula: its kinks at 0 cancel only once
+# Not that of the formula: its kinks at 0 cancel only once.
+_softplus.vjp(x=lambda g, x, beta, threshold: where(beta * x > threshold, g, g * sigmoid(beta * x)))
 
 
 def softplus(x, beta=1.0, threshold=20.0):
     """log(1 + e^(beta x)) / beta (7.28): a smooth relu; its derivative is sigma(beta x).
 
-    threshold: beyond it PyTorch gives x, which rounds to the same; it has no effect here. Raises ValueError for a beta
-    that is not positive.
+    As in PyTorch it is x, with slope 1, where beta x exceeds the threshold: by default where float32 rounds to that
+    anyway; math.inf for none. Raises ValueError for a beta that is not positive.
     """
     if not beta > 0:
         raise ValueError(f"softplus: beta must be positive, got {beta}")
-    return _softplus(x, beta=beta)
+    return _softplus(x, beta=beta, threshold=threshold)
 
 
 def logsigmoid(x):
-    """log sigma(x) = -softplus(-x)."""
-    return neg(softplus(neg(x)))
+    """log sigma(x) = -softplus(-x), without its threshold."""
+    return neg(_softplus(neg(x)))
 
 
 @pointwise

@@ -9,11 +9,10 @@ import numpy as np
 
 from ..core.listener import made, pure
 from ..core.primitive import fresh, primitive
-from ..dtypes import INT64
 from .axes import axes, one_axis
 from .compare import cast, clone
 from .elementwise import add
-from .index import _beside, _in_range, added, copied, gather, getitem, take
+from .index import _beside, added, gather, getitem, in_range, take
 from .shape import cat, expand, flip, permute, reshape, set_at, split, stack, surround, transpose, unsqueeze
 
 
@@ -197,12 +196,16 @@ def dsplit(x, indices_or_sections):
 
 
 def take_along_dim(x, indices, axis=None):
-    """Along the axis the elements that indices name, where the other axes broadcast; without one, of all in a row."""
+    """Along the axis the elements that indices name, where the other axes broadcast; without one, of all in a row.
+    Along an axis, indices below 0 count from the end."""
     if axis is None:
         return gather(reshape(x, shape=(-1,)), reshape(indices, shape=(-1,)), axis=0)
     axis = one_axis("take_along_dim", axis, x.ndim)
     if indices.ndim != x.ndim:
         raise ValueError(f"take_along_dim: x has {x.ndim} axes, but indices has shape {indices.shape}")
+    array = np.asarray(getattr(indices, "_data", indices))
+    if array.dtype.kind in "iu":
+        indices = _beside(x, in_range("take_along_dim", x.shape, array, axis, wraps=True))
     if (x.shape[:axis], x.shape[axis + 1:]) == (indices.shape[:axis], indices.shape[axis + 1:]):
         return gather(x, indices, axis=axis)
     shape = list(np.broadcast_shapes(*[(*y.shape[:axis], 1, *y.shape[axis + 1:]) for y in (x, indices)]))
@@ -211,11 +214,12 @@ def take_along_dim(x, indices, axis=None):
 
 
 def index_fill(x, axis, index, value):
-    """x with `value`, a number, in the slices that index names along the axis."""
+    """x with `value`, a number, in the slices that index names along the axis; below 0 it counts from the end."""
     if not x.ndim:
         return reshape(index_fill(reshape(x, shape=(1,)), axis, index, value), shape=())
     axis = one_axis("index_fill", axis, x.ndim)
-    return _with_slices("index_fill", x, axis, index, reshape(_constant(value, x), shape=(1,) * x.ndim))
+    index = slices_named("index_fill", x.shape, axis, index, wraps=True)
+    return with_slices(x, axis, index, reshape(_constant(value, x), shape=(1,) * x.ndim))
 
 
 @primitive
@@ -235,38 +239,56 @@ def index_copy(x, axis, index, source):
     if not x.ndim:
         return reshape(index_copy(reshape(x, shape=(1,)), axis, index, reshape(source, shape=(1,))), shape=())
     axis = one_axis("index_copy", axis, x.ndim)
-    return _with_slices("index_copy", x, axis, index, source)
+    return with_slices(x, axis, slices_named("index_copy", x.shape, axis, index), source)
 
 
 def _constant(value, x):
     return value if hasattr(value, "shape") else made(lambda: np.asarray(value, x.dtype), value)
 
 
-def _with_slices(who, x, axis, index, values):
+def slices_named(who: str, shape: tuple[int, ...], axis: int, index, wraps: bool = False) -> np.ndarray:
+    """A copy of an index of slices along the axis: a row of integers, or a single one. wraps: see `in_range`."""
+    array = np.asarray(getattr(index, "_data", index))
+    if array.dtype.kind not in "iu" and array.size:
+        raise TypeError(f"{who}: index must hold integers, got {array.dtype}")
+    if array.ndim > 1:
+        raise ValueError(f"{who}: index must be a row of integers, got shape {array.shape}")
+    return in_range(who, shape, array, axis, wraps).reshape(-1)
+
+
+def with_slices(x, axis: int, index: np.ndarray, values):
+    """x with slices in place of those that an index names along the axis."""
     from .scatter import scatter_last
 
-    array = np.asarray(getattr(index, "_data", index))
-    if array.dtype.kind not in "iu":
-        raise TypeError(f"{who}: index must hold integers, got {array.dtype}")
-    index = _beside(x, _in_range(who, x.shape, copied(array, INT64), axis))
-    values = expand(values, shape=(*x.shape[:axis], array.size, *x.shape[axis + 1:]))
-    index = reshape(index, shape=tuple([-1 if a == axis else 1 for a in range(x.ndim)]))
+    values = expand(values, shape=(*x.shape[:axis], index.size, *x.shape[axis + 1:]))
+    index = reshape(_beside(x, index), shape=tuple([-1 if a == axis else 1 for a in range(x.ndim)]))
     return scatter_last(x, values, index, axis=axis)
+
+
+def index_select(x, axis, index):
+    """The slices of x that index, a row of integers from 0 on, names along the axis."""
+    if not x.ndim:
+        return reshape(index_select(reshape(x, shape=(1,)), axis, index), shape=())
+    axis = one_axis("index_select", axis, x.ndim)
+    return take(x, index=(*(slice(None),) * axis, slices_named("index_select", x.shape, axis, index)))
 
 
 def select_scatter(x, src, axis, index):
     """x with src in place of the slice at `index` along the axis."""
     axis = one_axis("select_scatter", axis, x.ndim)
-    return _replaced(x, (slice(None),) * axis + (index,), src)
+    return _replaced("select_scatter", x, (slice(None),) * axis + (index,), src)
 
 
 def slice_scatter(x, src, axis=0, start=None, stop=None, step=1):
     """x with src in place of its slice start:stop:step along the axis."""
     axis = one_axis("slice_scatter", axis, x.ndim)
-    return _replaced(x, (slice(None),) * axis + (slice(start, stop, step),), src)
+    return _replaced("slice_scatter", x, (slice(None),) * axis + (slice(start, stop, step),), src)
 
 
-def _replaced(x, index, src):
+def _replaced(who, x, index, src):
+    part = take(x, index=index).shape
+    if tuple(src.shape) != part:
+        raise ValueError(f"{who}: src has shape {tuple(src.shape)}, but what it replaces in x {x.shape} has {part}")
     return set_at(cast(src, dtype=x.dtype), x, index=index)
 
 

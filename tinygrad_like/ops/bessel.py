@@ -9,6 +9,7 @@ from ..dtypes import get_default_dtype
 from .elementwise import sign
 
 _FAR = 30.0  # from here on the series of 1 / x has all digits, for orders n with n^2 <= x
+_STEPS = 6  # times n, after which ratios of higher orders no longer count, where x < n^2
 
 
 @primitive
@@ -22,13 +23,13 @@ def bessel_i(x, *, order, scaled):
     if x.dtype.kind not in "fiub":
         raise TypeError(f"bessel_i: takes real numbers, got {x.dtype}")
     y = np.abs(np.asarray(x, np.float64))
-    far = y > max(_FAR, order * order)
+    far = y > _FAR
     with np.errstate(all="ignore"):
         near = np.where(far, 0.0, y)
         out = np.exp(-near) * _near(near, order) if scaled else _near(near, order)
         if far.any():
             large = _far(np.where(far, y, _FAR), order)
-            out = np.where(far, large if scaled else np.exp(y) * large, out)
+            out = np.where(far, large if scaled else np.exp(y / 2) * large * np.exp(y / 2), out)
         out = np.where(np.isposinf(y), 0.0 if scaled else np.inf, out)
         if order % 2:
             out = np.copysign(out, x)
@@ -79,7 +80,21 @@ def _near(x, n):
 
 
 def _far(x, n):
-    """e^-x I_n(x) = (1 - (4n^2 - 1) / (8x) + (4n^2 - 1)(4n^2 - 9) / (2! (8x)^2) - ...) / sqrt(2 pi x)."""
+    """e^-x I_n(x): its asymptotic series where n^2 <= x, elsewhere that of order 0 times I_k / I_(k-1), for all k <= n.
+
+    The ratios are a continued fraction, 1 / (2k / x + the next one), which neither overflows nor cancels.
+    """
+    if (between := n * n > x).any():
+        ratio, product = 0.0, _asymptotic(x, 0)
+        for k in range((_STEPS + 1) * n, 0, -1):
+            ratio = 1 / (2 * k / x + ratio)
+            product = product * ratio if k <= n else product
+        return np.where(between, product, _asymptotic(x, n))
+    return _asymptotic(x, n)
+
+
+def _asymptotic(x, n):
+    """(1 - (4n^2 - 1) / (8x) + (4n^2 - 1)(4n^2 - 9) / (2! (8x)^2) - ...) / sqrt(2 pi x)."""
     term = np.ones(x.shape)
     total, k = term.copy(), 0
     while (np.abs(term) > 1e-17 * np.abs(total)).any() and k < 2 * _FAR:

@@ -24,7 +24,7 @@ def rank_places(x, *, axis, k, nan):
     others, "" what the order says."""
     order, before, n = argsort.forward(x, axis=axis), (slice(None),) * axis, x.shape[axis]
     index = order[(*before, (n - 1) // 2 if k is None else k)]
-    if nan and x.dtype.kind == "f" and np.isnan(np.maximum.reduce(x, axis=None)):
+    if nan and x.dtype.kind == "f" and x.size and np.isnan(np.maximum.reduce(x, axis=None)):
         bad = np.isnan(x)
         if nan == "last":
             return np.where(bad.any(axis), order[(*before, n - 1)], index)
@@ -39,11 +39,15 @@ def _ranked(who, x, axis, keepdim, k=None, nan=""):
     if not x.ndim:
         order = argsort(x, axis=axis)
         return Found(gather(x, order, axis=axis), order)
-    if not x.shape[axis]:
-        raise ValueError(f"{who}: nothing to choose from along axis {axis} of shape {x.shape}")
+    _some(who, x, axis)
     index = rank_places(x, axis=axis, k=k, nan=nan)
     values = take_along(x, index, axis=axis, keepdim=False)
     return Found(unsqueeze(values, axis), unsqueeze(index, axis)) if keepdim else Found(values, index)
+
+
+def _some(who, x, axis) -> None:
+    if not x.shape[axis]:
+        raise ValueError(f"{who}: nothing to choose from along axis {axis} of shape {x.shape}")
 
 
 def kthvalue(x, k, axis=-1, keepdim=False):
@@ -82,7 +86,7 @@ def quantile(x, q, axis=None, keepdim=False, interpolation="linear"):
     """The value below which a share q of the numbers lies, between two of them on a straight line.
 
     q: a number in [0, 1], or several, which come first in the result. interpolation: or "lower", "higher", "nearest",
-    "midpoint". Raises ValueError for a q outside [0, 1].
+    "midpoint". Raises ValueError for a q outside [0, 1], or where there are no numbers.
     """
     if getattr(q, "requires_grad", False):
         raise TypeError("quantile: q is an option, which no gradient reaches; pass its detach()")
@@ -99,8 +103,9 @@ def quantile(x, q, axis=None, keepdim=False, interpolation="linear"):
         y, axis, keepdim = reshape(x, shape=(1,)), 0, False
         return quantile(y, q, axis, keepdim, interpolation)
     flat = axis is None
-    axis = 0 if flat else one_axis("quantile", axis, x.ndim)
-    ordered = sort(reshape(x, shape=(-1,)) if flat else x, axis)[0]
+    axis, y = (0, reshape(x, shape=(-1,))) if flat else (one_axis("quantile", axis, x.ndim), x)
+    _some("quantile", y, axis)
+    ordered = sort(y, axis)[0]
     parts = [_between(ordered, float(s * (ordered.shape[axis] - 1)), axis, interpolation) for s in np.ravel(shares)]
     if flat and keepdim:
         parts = [reshape(p, shape=(1,) * x.ndim) for p in parts]
@@ -135,6 +140,7 @@ def nanquantile(x, q, axis=None, keepdim=False, interpolation="linear"):
         y = nanquantile(reshape(x, shape=(-1,)), q, 0, False, interpolation)
         return reshape(y, shape=(1,) * x.ndim) if keepdim else y
     axis = one_axis("nanquantile", axis, x.ndim)
+    _some("nanquantile", x, axis)
     ordered = sort(x, axis)[0]
     count = sum(isnan(x) == False, axis=axis, keepdim=True)  # noqa: E712
     place = where(count > 0, cast(count - 1, dtype=x.dtype) * q, 0.0)
@@ -153,6 +159,7 @@ def mode(x, axis=-1, keepdim=False):
     if not x.ndim:
         return Found(*[reshape(y, shape=()) for y in mode(reshape(x, shape=(1,)), 0)])
     axis = one_axis("mode", axis, x.ndim)
+    _some("mode", x, axis)
     varying("mode counts values in NumPy")
     rows = np.moveaxis(np.asarray(getattr(x, "_data", x)), axis, -1)
     rows = rows.astype(np.uint8) if rows.dtype.kind == "b" else rows

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..core.dispatch import Scattered
 from ..core.graph import mode
-from ..core.listener import made
+from ..core.listener import made, pure
 from ..core.primitive import fresh, primitive
 from ..core.tensor import wrap
 from ..dtypes import BOOL, INT64
@@ -288,7 +288,8 @@ _FEW = 256  # of so many numbers NumPy's index is sooner there than the kernel
 @primitive
 def take_along(x, index, *, axis, keepdim=True):
     """out[i, j] = x[i, index[i, j]] for axis=1, and so for any axis; no other axis of the two differs in size. With
-    keepdim=False out[i] = x[i, index[i]]: index and out lack the axis."""
+    keepdim=False out[i] = x[i, index[i]]: index and out lack the axis. An index counts from 0 on, never from the end.
+    """
     try:
         if keepdim:
             return along(x, index, axis)
@@ -296,10 +297,10 @@ def take_along(x, index, *, axis, keepdim=True):
             before, after = _grid_around(index.shape, axis, True)
             return x[(*before, index, *after)]
         return along(x, _with_axis(index, axis), axis).reshape(index.shape)
-    except IndexError:
-        n = x.shape[axis]
-        bad = index.min() if index.min() < -n else index.max()
-        raise IndexError(f"gather: index {bad} is out of range for axis {axis} of size {n} (shape {x.shape})") from None
+    except IndexError as error:
+        why = error
+    in_range("gather", x.shape, index, axis)  # which says more
+    raise why
 
 
 @accelerated
@@ -337,7 +338,7 @@ def _beside(x, index):
 def gather(x, index, *, axis):
     """out[i, j] = x[i, index[i, j]] for axis=1, and so for any axis.
 
-    index has as many axes as x, none longer but `axis`.
+    index has as many axes as x, none longer but `axis`. Raises IndexError for what it does not name, or below 0.
     """
     array, n = getattr(index, "_data", None), x.ndim
     if (type(array) is np.ndarray and array.dtype is INT64 and array.flags.c_contiguous and array.ndim == n and n
@@ -347,7 +348,7 @@ def gather(x, index, *, axis):
             return take_along(x, _beside(x, array.copy()), axis=axis)
     axis, index, rows = _axis_and_index("gather", x.shape, index, axis)
     if not x.ndim:
-        _in_range("gather", (), index, 0)
+        in_range("gather", (), index, 0)
         return take(x, index=())
     if rows:
         return take(x, index=_rows_along("gather", x.shape, index, axis))
@@ -365,6 +366,8 @@ def source(src, x, index):
 
 
 def _places(index, axis) -> tuple:
+    if index.size and index.min() < 0:  # to NumPy the last
+        raise IndexError(f"index {index.min()} is negative")
     before, after = _grid_around(index.shape, axis)
     return (*before, index, *after) if index.ndim else ()
 
@@ -390,16 +393,23 @@ def _axis_and_index(who, shape, index, axis, src=None) -> tuple:
 
 def _rows_along(who, shape, index, axis) -> tuple:
     """What `take` takes for an index made by expand, of one axis: whole slices go where it says."""
-    array = copied(index[tuple([slice(None) if a == axis else 0 for a in range(index.ndim)])], INT64)
-    return (*(slice(None),) * axis, _in_range(who, shape, array, axis))
+    row = index[tuple([slice(None) if a == axis else 0 for a in range(index.ndim)])]
+    return (*(slice(None),) * axis, in_range(who, shape, row, axis))
 
 
-def _in_range(who, shape, index: np.ndarray, axis: int) -> np.ndarray:
+@pure
+def in_range(who: str, shape: tuple[int, ...], index: np.ndarray, axis: int, wraps: bool = False) -> np.ndarray:
+    """A copy of an index along an axis of `shape`, whose entries count from 0. wraps: those below 0, from the end.
+
+    Raises IndexError, in the name of `who`, for what is out of range.
+    """
     n = shape[axis] if shape else 1
-    if index.size and (index.min() < -n or index.max() >= n):
-        bad = index.min() if index.min() < -n else index.max()
-        raise IndexError(f"{who}: index {bad} is out of range for axis {axis} of size {n} (shape {shape})")
-    return index
+    least = -n if wraps else 0
+    if index.size and ((low := index.min()) < least or index.max() >= n):
+        hint = "; only x[index] counts from the end" if -n <= low < least else ""
+        raise IndexError(f"{who}: index {low if low < least else index.max()} is out of range for axis {axis} of size "
+                         f"{n} (shape {shape}){hint}")
+    return np.where(index < 0, index + n, index).astype(INT64) if wraps else np.array(index, INT64)
 
 
 def _beginning(x, shape, axis):

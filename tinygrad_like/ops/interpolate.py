@@ -13,6 +13,7 @@ import numpy as np
 
 from ..core.primitive import fresh, primitive
 from ..kernels import accelerated
+from .compare import clone
 from .index import take
 from .pool import check_spatial, each, nearest_by_whole_numbers
 
@@ -24,19 +25,21 @@ def interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=F
     """x enlarged or reduced: (batch, channels, *spatial) -> (batch, channels, *size), for one to three spatial axes.
 
     Give `size`, or `scale_factor`, for size floor(n scale_factor); as one number, or one for each axis. Element i lies
-    at i n / m of the old axis ("nearest" takes floor of it), or, of its middle, at (i + 1/2) n / m - 1/2.
+    at i n / m of the old axis ("nearest" takes floor of it), or, of its middle, at (i + 1/2) n / m - 1/2; by a
+    scale_factor s, 1 / s takes the place of n / m. "nearest" finds places in float32, as PyTorch does, and takes
+    integers too; "linear" and the like leave an axis as it is if its size stays.
 
     mode: "nearest", "nearest-exact" (the nearest of the middle), "linear", "bilinear", "trilinear" (between two
     neighbours on each axis; "linear" fits any number of axes), "bicubic" (four on each; Keys 1981 with a = -3/4), or
     "area" (means, see `adaptive_avg_pool2d`). align_corners: the first and last elements stay where they are.
     recompute_scale_factor: elements lie where they would with the `size` that a scale_factor gives, not by itself.
 
-    Raises ValueError for other axes, sizes or modes, or unless one of size and scale_factor is given;
-    NotImplementedError for antialias=True.
+    Raises ValueError for other axes, sizes or modes, or unless one of size and scale_factor is given; TypeError for
+    integers between which there is nothing; NotImplementedError for antialias=True.
     """
     if antialias:
         raise NotImplementedError("interpolate: antialias=True is not supported; mode='area' takes means")
-    rank = check_spatial("interpolate", x)
+    rank = check_spatial("interpolate", x, integers=isinstance(mode, str) and mode.startswith("nearest"))
     spatial = x.shape[2:]
     if mode not in ("nearest", "nearest-exact", "area", *MODES) or MODES.get(mode, 1) not in (1, rank):
         raise ValueError(f"interpolate: mode {mode!r} does not fit {rank} spatial axes; use nearest, nearest-exact, "
@@ -53,13 +56,14 @@ def interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=F
         size = tuple([math.floor(n * s) for n, s in zip(spatial, scales, strict=True)])
         scales = (None,) * rank if recompute_scale_factor else scales
     size = each("interpolate", "size", size, rank, 1)
-    if mode == "nearest" and (whole := nearest_by_whole_numbers(x, size)) is not None:
-        return whole
-    for axis, (n, m, scale) in enumerate(zip(spatial, size, scales, strict=True), 2):
-        if (n, scale) != (m, None) or mode == "area":
-            x = _nearest(x, axis, m, scale, mode) if mode.startswith("nearest") else resample(
-                x, axis=axis, taps=_neighbours(n, m, scale, mode, align_corners))
-    return x
+    axes = [*zip(spatial, size, scales, strict=True)]
+    if mode.startswith("nearest"):
+        return _nearest(x, [_nearest_places(*axis, mode) for axis in axes])
+    y = x
+    for axis, (n, m, scale) in enumerate(axes, 2):
+        if n != m or mode == "bicubic" and scale is not None and not align_corners:
+            y = resample(y, axis=axis, taps=_neighbours(n, m, scale, mode, align_corners))
+    return clone(x) if y is x else y
 
 
 def _factors(scale_factor, rank: int) -> tuple[float, ...]:
@@ -70,9 +74,30 @@ def _factors(scale_factor, rank: int) -> tuple[float, ...]:
     return factors
 
 
-def _nearest(x, axis: int, m: int, scale: float | None, mode: str):
-    at = (np.arange(m) + (0.5 if mode == "nearest-exact" else 0)) * (1 / scale if scale else x.shape[axis] / m)
-    return take(x, index=(*(slice(None),) * axis, np.floor(at).astype(np.int64)))
+def _nearest(x, places: list[np.ndarray]):
+    """x at some places of each spatial axis."""
+    spatial, size = x.shape[2:], tuple(map(len, places))
+    if all([m % n == 0 and np.array_equal(at, np.arange(m) // (m // n))
+            for n, m, at in zip(spatial, size, places, strict=True)]) and (
+            repeated := nearest_by_whole_numbers(x, size)) is not None:
+        return repeated
+    y = x
+    for axis, at in enumerate(places, 2):
+        if not np.array_equal(at, np.arange(x.shape[axis])):
+            y = take(y, index=(*(slice(None),) * axis, at))
+    return clone(x) if y is x else y
+
+
+@functools.lru_cache
+def _nearest_places(n: int, m: int, scale: float | None, mode: str) -> np.ndarray:
+    """For each of m elements the place among n that it is taken from; nobody writes to it.
+
+    PyTorch computes positions in float32, which decides where they are whole numbers: 11 * (30 / 22) is 15 there, and
+    a little less in float64.
+    """
+    step = np.float32(1 / scale) if scale else np.float32(n) / np.float32(m)
+    i = np.arange(m, dtype=np.float32) + np.float32(0.5 if mode == "nearest-exact" else 0)
+    return np.minimum(np.floor(i * step).astype(np.int64), n - 1)
 
 
 @functools.lru_cache

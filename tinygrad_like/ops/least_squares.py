@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dtypes import finfo, wide
+from ..core.primitive import primitive
+from ..dtypes import finfo
 from .compare import cast, ne
 from .elementwise import where
-from .linalg import _eye, _matrices, _t, cholesky, inv, matrix_norm, qr, solve, svd, svdvals
+from .linalg import _eye, _lapack, _matrices, _t, cholesky, inv, matrix_norm, svdvals
 from .matmul import matmul
 from .products import vander as powers
 from .reduce import any, sum
@@ -31,34 +32,35 @@ def matrix_rank(x, tol=None, *, atol=None, rtol=None, hermitian=False):
     return sum(values > least[..., None].astype(x.dtype), axis=-1)
 
 
-def _full_rank(x, rtol) -> bool:
-    varying("which formula is used depends on the rank", "use linalg.solve, or do that outside")
-    values = np.linalg.svd(np.asarray(getattr(x, "_data", x), wide(x.dtype)), compute_uv=False)
-    return bool((values.min(-1, initial=np.inf) > rtol * values.max(-1, initial=0.0)).all())
+@primitive
+def _pinv(x, *, rtol):
+    u, s, vh = _lapack("pinv", np.linalg.svd, x, full_matrices=False)
+    there = s > rtol * s.max(-1, keepdims=True, initial=0.0)
+    return np.matmul(np.swapaxes(vh, -1, -2) * (there / np.where(there, s, 1))[..., None, :], np.swapaxes(u, -1, -2))
+
+
+def _pinv_vjp(g, x, out):
+    """Golub, Pereyra (1973): the rule of an inverse, and what turns the spaces of columns and rows."""
+    if x.shape[-2] < x.shape[-1]:  # so that products of two are small and square
+        return _t(_pinv_vjp(_t(g), _t(x), _t(out)))
+    columns, inner = matmul(_t(g), matmul(out, _t(out))), matmul(out, _t(g))
+    rows = inner - matmul(inner, matmul(out, x)) - _t(inner)
+    return columns - matmul(x, matmul(out, columns)) + matmul(_t(out), rows)
+
+
+_pinv.vjp(x=_pinv_vjp)
 
 
 def pinv(x, rtol=None, hermitian=False):
     """The pseudo-inverse of every matrix (m, n) -> (n, m): x^+ b is the least-squares solution of least norm.
 
-    Singular values up to rtol times the largest, by default max(m, n) eps, count as 0. Where there are none such, the
-    gradient is exact for equal singular values too.
+    Singular values up to rtol times the largest, by default max(m, n) eps, count as 0. The gradient is that of changes
+    which keep the rank; singular values may be equal.
     """
     _matrices("pinv", x, square=hermitian)
     if hermitian:  # the lower triangle counts
         x = tril(x) + _t(tril(x, diagonal=-1))
-    rtol = max(x.shape[-2:]) * float(finfo(x.dtype).eps) if rtol is None else rtol
-    if not x.size:
-        return reshape(x, shape=(*x.shape[:-2], x.shape[-1], x.shape[-2]))
-    if not _full_rank(x, rtol):
-        u, s, vh = svd(x, full_matrices=False)
-        values = np.asarray(getattr(s, "_data", s))
-        there = values > rtol * values.max(-1, keepdims=True, initial=0.0)
-        inverse = where(there, 1.0 / where(there, s, 1.0), 0.0)
-        return matmul(_t(vh) * reshape(inverse, shape=(*s.shape[:-1], 1, s.shape[-1])), _t(u))
-    if x.shape[-2] < x.shape[-1]:
-        return _t(pinv(_t(x), rtol))
-    q, r = qr(x)
-    return solve(r, _t(q))
+    return _pinv(x, rtol=max(x.shape[-2:]) * float(finfo(x.dtype).eps) if rtol is None else rtol)
 
 
 def pinverse(x, rcond=1e-15):
@@ -90,7 +92,7 @@ def lstsq(a, b, rcond=None, *, driver=None):
     if a.shape[-2] > a.shape[-1] and driver in ("gels", "gelsd", "gelss"):
         missed = matmul(a, solution) - b
         residuals = sum(missed * missed, axis=-2)
-    rank = cast(nothing, dtype=np.dtype("int64")) if driver == "gels" else matrix_rank(a)
+    rank = cast(nothing, dtype=np.dtype("int64")) if driver == "gels" else matrix_rank(a, rtol=rcond)
     return LeastSquares(solution, residuals, rank, svdvals(a) if driver in ("gelsd", "gelss") else nothing)
 
 
@@ -115,11 +117,17 @@ def vander(x, N=None):
 
 
 def cond(x, p=None):
-    """The condition number of matrices in a norm, |x| |x^-1|; by default the ratio of the outermost singular values."""
+    """The condition number of matrices in a norm, |x| |x^-1|; by default the ratio of the outermost singular values.
+
+    Infinite for a singular matrix.
+    """
     if p in (None, 2, -2):
         values = svdvals(_matrices("cond", x))
         return values[..., 0] / values[..., -1] if p != -2 else values[..., -1] / values[..., 0]
-    return matrix_norm(x, p) * matrix_norm(inv(x), p)
+    inverse, info = inv_ex(_matrices("cond", x, square=True))
+    singular = ne(info, 0)
+    inverse = where(reshape(singular, shape=(*singular.shape, 1, 1)), x, inverse)
+    return where(singular, math.inf, matrix_norm(x, p) * matrix_norm(inverse, p))
 
 
 class Checked(NamedTuple):

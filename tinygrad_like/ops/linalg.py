@@ -302,14 +302,14 @@ def _eigh_vjp(g, x_shape, out):
     n = x_shape[-1]
     (w, v), (gw, gv) = (_parts(y, (1, n), (n, n)) for y in (out, g))
     turned = matmul(_t(v), gv)  # only its rotation counts: vectors stay orthonormal
-    inner = _off_diagonal((turned - _t(turned)) * 0.5, w - _t(w)) + mul(gw, _eye(v))
+    inner = _quotient((turned - _t(turned)) * 0.5, w - _t(w)) + mul(gw, _eye(v))
     return matmul(matmul(v, inner), _t(v))
 
 
-def _off_diagonal(x, differences):
-    """x / differences, and 0 where both are 0, as on the diagonal."""
-    nothing = logical_and(eq(differences, 0), eq(x, 0))
-    return where(nothing, 0.0, x / where(nothing, 1.0, differences))
+def _quotient(a, b):
+    """a / b, and 0 where both are 0: where nothing is owed to vectors, it does not matter that they have no slope."""
+    nothing = logical_and(eq(b, 0), eq(a, 0))
+    return where(nothing, 0.0, a / where(nothing, 1.0, b))
 
 
 _eigh.vjp(x=_eigh_vjp)
@@ -345,12 +345,12 @@ def _svd_vjp(g, x_shape, out):
     (u, s, vh), (gu, gs, gvh) = (_parts(y, (m, k), (1, k), (k, n)) for y in (out, g))
     squares = s * s
     turned_u, turned_v = matmul(_t(u), gu), matmul(vh, _t(gvh))
-    left, right = (_off_diagonal(t - _t(t), squares - _t(squares)) for t in (turned_u, turned_v))
+    left, right = (_quotient(t - _t(t), squares - _t(squares)) for t in (turned_u, turned_v))
     x = matmul(matmul(u, left * s + _t(s) * right + mul(gs, _eye(left))), vh)
     if m > k:
-        x = x + matmul((gu - matmul(u, turned_u)) / s, vh)
+        x = x + matmul(_quotient(gu - matmul(u, turned_u), s), vh)
     if n > k:
-        x = x + matmul(u, (gvh - matmul(_t(turned_v), vh)) / _t(s))
+        x = x + matmul(u, _quotient(gvh - matmul(_t(turned_v), vh), _t(s)))
     return x
 
 
@@ -361,7 +361,8 @@ def svd(x, full_matrices=True):
     """U, S and V^T with U diag(S) V^T = x, S in falling order: (..., m, k), (..., k), (..., k, n), k = min(m, n).
 
     With full_matrices U and V^T are square, m x m and n x n; then there is a gradient only if they are so anyway. U and
-    V have one only where all singular values differ, and, unless x is square, none is 0; their signs are arbitrary.
+    V have one only where all singular values differ, and, unless x is square, none is 0; their signs are arbitrary. The
+    singular values have one everywhere: U diag(g) V^T.
     """
     m, n = _matrices("svd", x).shape[-2:]
     k = builtins.min(m, n)

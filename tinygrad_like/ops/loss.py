@@ -7,11 +7,11 @@ from functools import partial
 import numpy as np
 
 from .. import kernels
-from ..core.listener import effect, pure
-from ..core.primitive import Residuals, fresh, fused
+from ..core.listener import pure
+from ..core.primitive import Residuals, fresh, fused, primitive
 from ..dtypes import FLOATS
 from ..kernels import accelerated
-from .activation import log1p_unit, sigmoid, softplus
+from .activation import log1p_unit, logsigmoid, sigmoid
 from .elementwise import abs, exp, log, maximum, minimum, mul, neg, square, where
 from .index import gather
 from .on_arrays import on_arrays
@@ -78,7 +78,7 @@ def _(g, input, target, reduction, wanted):
     return [d, -d if wanted[1] else None]
 
 
-def l1_loss(input, target, reduction="mean"):
+def l1_loss(input, target, *, reduction="mean"):
     """The absolute error |input - target|; its gradient is 0 where they agree."""
     _check("l1_loss", input, target, reduction)
     return _reduce(abs(input - target), reduction)
@@ -102,18 +102,18 @@ def huber_loss(input, target, reduction="mean", delta=1.0):
     return _reduce(huber(input - target, delta=delta), reduction)
 
 
-def smooth_l1_loss(input, target, reduction="mean", beta=1.0):
+def smooth_l1_loss(input, target, *, reduction="mean", beta=1.0):
     """d^2 / (2 beta) for |d| < beta, else |d| - beta / 2: the Huber loss divided by beta; the L1 loss for beta = 0."""
     _check("smooth_l1_loss", input, target, reduction)
     if beta == 0:
-        return l1_loss(input, target, reduction)
+        return l1_loss(input, target, reduction=reduction)
     if not beta > 0:
         raise ValueError(f"smooth_l1_loss: beta must not be negative, got {beta}")
     loss = _reduce(huber(input - target, delta=beta), reduction)
     return loss if beta == 1 else loss * (1 / beta)
 
 
-def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
+def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean"):
     """-input[i, target[i]]: the negative log-likelihood of labels, given log-probabilities (as log_softmax makes them).
 
     input (batch, classes), (classes,) or (batch, classes, d1, ...); target: indices without the axis of classes.
@@ -181,18 +181,33 @@ def _labels(labels, weight, classes, ignore_index, dtype) -> tuple:
     return labels, w, w != 0, w.sum(dtype=dtype)
 
 
-def binary_cross_entropy(input, target, weight=None, reduction="mean"):
-    """-(t log p + (1 - t) log(1 - p)) of probabilities p; logarithms are kept above -100, as in PyTorch."""
+def binary_cross_entropy(input, target, weight=None, *, reduction="mean"):
+    """-(t log p + (1 - t) log(1 - p)) of probabilities p; logarithms are kept above -100, as in PyTorch.
+
+    As there, the slope is (p - t) / max(p (1 - p), 1e-12): finite where p has vanished or become 1, and then too small.
+    `binary_cross_entropy_with_logits` has no such limits.
+    """
     _check("binary_cross_entropy", input, target, reduction)
-    effect("binary_cross_entropy", _check_probabilities, getattr(input, "_data", input), writes=())
-    losses = -(target * _log_above(input) + (1 - target) * _log_above(1 - input))
-    return _reduce(losses if weight is None else losses * weight, reduction)
+    losses = _binary_cross_entropy(input, target)
+    weighted = losses if weight is None else losses * weight
+    if weighted.shape != losses.shape:
+        raise ValueError(f"binary_cross_entropy: a weight of shape {weight.shape} does not broadcast to the input's, "
+                         f"{input.shape}")
+    return _reduce(weighted, reduction)
 
 
-def _check_probabilities(p) -> None:
+@primitive
+def _binary_cross_entropy(p, t):
     if (p < 0).any() or (p > 1).any():
         raise ValueError("binary_cross_entropy: probabilities must lie in [0, 1]; for logits use "
                          "binary_cross_entropy_with_logits")
+    with np.errstate(divide="ignore"):
+        log_p, log_q = np.log(p), np.log1p(-p)
+    return -(t * np.maximum(log_p, -100) + (1 - t) * np.maximum(log_q, -100))
+
+
+_binary_cross_entropy.vjp(p=lambda g, p, t: g * (p - t) / maximum(p * (1 - p), 1e-12),
+                           t=lambda g, p: g * (_log_above(1 - p) - _log_above(p)))
 
 
 def _log_above(p, least=3.7835e-44):  # e^-100, in float32 a denormal number
@@ -206,7 +221,7 @@ def binary_cross_entropy_with_logits_reference(input, target, weight=None, pos_w
     That is -(w t log p + (1 - t) log(1 - p)) with p = sigma(x).
     """
     scale = 1 if pos_weight is None else 1 + (pos_weight - 1) * target
-    losses = (1 - target) * input + scale * softplus(neg(input))
+    losses = (1 - target) * input + scale * neg(logsigmoid(input))
     return _reduce(losses if weight is None else losses * weight, reduction)
 
 
@@ -223,6 +238,8 @@ def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None
     input, target: of one shape. weight: a factor per element; weight and pos_weight broadcast to that shape.
     """
     _check("binary_cross_entropy_with_logits", input, target, reduction)
+    if isinstance(pos_weight, bool):
+        check_reduction("binary_cross_entropy_with_logits", pos_weight)  # which tells what to write instead
     if weight is None is pos_weight:
         return _bce(input, target, reduction)
     losses = binary_cross_entropy_with_logits_reference(input, target, weight, pos_weight, "none")
@@ -243,8 +260,9 @@ def _(g, input, target, weight, pos_weight, reduction, wanted):
             None, None, None]
 
 
-def kl_div(input, target, reduction="mean", log_target=False):
-    """t (log t - input), with input = log-probabilities and t = target (or e^target if log_target); 0 where t = 0.
+def kl_div(input, target, *, reduction="mean", log_target=False):
+    """t (log t - input), with input = log-probabilities and t = target (or e^target if log_target); 0 where t = 0, and
+    NaN where t < 0.
 
     reduction: also "batchmean", the sum divided by the batch size, which is the mathematical divergence.
     """
@@ -252,8 +270,7 @@ def kl_div(input, target, reduction="mean", log_target=False):
     if log_target:
         losses = exp(target) * (target - input)
     else:
-        some = target > 0
-        losses = target * (log(where(some, target, 1.0)) - input)
+        losses = target * (log(where(target == 0, 1.0, target)) - input)
     if reduction == "batchmean":
         return sum(losses) * (1 / (input.shape[0] if input.ndim else 1))
     return _reduce(losses, reduction)

@@ -63,7 +63,7 @@ def normalize_rows(x, weight, bias, n, eps, centred=True):
 @kernels.accelerated
 def normalize_rows_vjp(g, x, weight, stats, n, centred=True):
     """dx as above; dw = sum g xhat and db = sum g over the rows."""
-    mean, rstd = stats[:, :, None]
+    mean, rstd = stats.astype(x.dtype)[:, :, None]
     xhat, wg = (x.reshape(-1, n) - mean) * rstd, scaled(g, weight, None).reshape(-1, n)
     g = g.reshape(-1, n)
     return (rstd * _across(wg, xhat, 1, centred)).reshape(x.shape), (g * xhat).sum(0), g.sum(0)
@@ -191,7 +191,7 @@ def normalize_channels_vjp(g, x, weight, bias, stats, groups=0, y=None, skipped=
     """
     g = g if y is None else np.where(y <= 0, 0, g)
     z, axis = _grouped(x, groups)
-    mean, rstd = stats.reshape(2, -1, z.shape[1], 1, 1)
+    mean, rstd = stats.astype(x.dtype).reshape(2, -1, z.shape[1], 1, 1)
     xhat, wg = (z - mean) * rstd, scaled(g, per_channel(weight, x), None).reshape(z.shape)
     dx = rstd * (wg if given else _across(wg, xhat, axis))
     over = all_but_channels(x)

@@ -109,11 +109,12 @@ def max_windows(x, *, windows):
     rows, columns = windows
     first_rows, first_columns = _first_taps(rows), _first_taps(columns)
     taps = rows.kernel * columns.kernel
-    y = np.full((*x.shape[:-2], rows.number, columns.number), -np.inf, x.dtype)
-    # If all elements are -inf, none is larger than what y starts with: then the first counts, but never the padding.
+    least = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else -np.inf
+    y = np.full((*x.shape[:-2], rows.number, columns.number), least, x.dtype)
+    # If all elements are the least, none is larger than what y starts with: the first counts, but never the padding.
     index = np.empty(y.shape, np.min_scalar_type(taps - 1))
     index[...] = first_rows[:, None] * columns.kernel + first_columns
-    for tap, values in _taps(_framed(x, windows, -np.inf), windows):
+    for tap, values in _taps(_framed(x, windows, least), windows):
         larger = ~(values <= y) & (y == y)  # unlike values > y, true of the first NaN
         y[larger], index[larger] = values[larger], tap
     return y, Residuals(index=index)
@@ -153,7 +154,7 @@ def max_pool2d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=Fal
     The cotangent goes to the largest element, the first in the order of rows if several tie, as in PyTorch.
 
     Raises ValueError if x has other axes, a window exceeds the padded image or lies in the padding alone, or the
-    padding exceeds half the kernel; TypeError for integers.
+    padding exceeds half the kernel; TypeError for booleans. Of integers the result is integers.
     """
     return max_windows(x, windows=windows_of("max_pool2d", x, 2, kernel_size, stride, padding, dilation, ceil_mode))
 
@@ -350,25 +351,25 @@ def _signal(x):
     return reshape(x, shape=(*x.shape[:-2], x.shape[-1]))
 
 
-def check_spatial(who: str, x) -> int:
+def check_spatial(who: str, x, integers: bool = False) -> int:
     """How many spatial axes x (batch, channels, *spatial) has: one, two or three."""
     if x.ndim not in (3, 4, 5):
         raise ValueError(f"{who}: takes (batch, channels, *spatial) with one to three spatial axes, got shape "
                          f"{x.shape}")
-    _check_axes(who, x, x.ndim - 2)
+    _check_axes(who, x, x.ndim - 2, integers)
     return x.ndim - 2
 
 
-def _check_axes(who: str, x, rank: int) -> None:
+def _check_axes(who: str, x, rank: int, integers: bool = False) -> None:
     if x.ndim not in (rank + 1, rank + 2):
         raise ValueError(f"{who}: takes (batch, {_NAMES[rank]}) or ({_NAMES[rank]}), got shape {x.shape}")
-    if x.dtype.kind not in FLOATS:
-        raise TypeError(f"{who}: takes floating point, got {x.dtype}; cast with .float()")
+    if x.dtype.kind not in FLOATS and not (integers and x.dtype.kind in "iu"):
+        raise TypeError(f"{who}: takes floating point{' or integers' * integers}, got {x.dtype}; cast with .float()")
 
 
 def windows_of(who: str, x, rank: int, kernel_size, stride, padding, dilation, ceil_mode) -> tuple[Axis, ...]:
     """The windows along each spatial axis; for one axis they are those of an image of height 1."""
-    _check_axes(who, x, rank)
+    _check_axes(who, x, rank, integers="max_pool" in who)
     kernels_ = each(who, "kernel_size", kernel_size, rank, 1)
     strides = kernels_ if stride is None else each(who, "stride", stride, rank, 1)
     paddings = each(who, "padding", padding, rank, 0)

@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..core.primitive import fresh, primitive
-from ..dtypes import FLOAT32
+from ..dtypes import FLOAT32, FLOAT64
 from ..kernels import accelerated
 from .axes import one_axis
-from .compare import eq
+from .compare import cast, eq
 from .elementwise import exp, mul, where
 from .index import gather, take
 from .order import Found
@@ -102,9 +102,18 @@ def logcumsumexp(x, *, axis=0):
     return _running(np.logaddexp, x, axis)
 
 
-# d out[i] / d x[j] is e^(x[j] - out[j]) e^(out[j] - out[i]), both at most 1; out[j] - out[i] step by step.
-logcumsumexp.vjp(x=lambda g, x, out, axis: mul(
-    _sums_owed(g, _ratio(_before(out, axis), out), axis, False), _ratio(x, out)))
+def _logcumsumexp_vjp(g, x, axis):
+    """d out[i] / d x[j] is e^(x[j] - out[j]) e^(out[j] - out[i]), both at most 1; out[j] - out[i] step by step.
+
+    In float64, since to a difference of large numbers their last digits count.
+    """
+    wide = cast(x, dtype=FLOAT64)
+    out = logcumsumexp(wide, axis=axis)
+    decay, share = _ratio(_before(out, axis, first=-np.inf), out), _ratio(wide, out)
+    return mul(_sums_owed(g, cast(decay, dtype=x.dtype), axis, False), cast(share, dtype=x.dtype))
+
+
+logcumsumexp.vjp(x=_logcumsumexp_vjp)
 
 
 def _ratio(a, b):

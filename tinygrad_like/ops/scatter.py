@@ -19,11 +19,10 @@ from .elementwise import add, mul, where
 from .index import (
     _axis_and_index,
     _beside,
-    _in_range,
     _places,
     add_along,
-    copied,
     getitem,
+    in_range,
     source,
     take,
     take_along,
@@ -82,19 +81,20 @@ def scatter(x, index, src, *, axis):
     Of several written to one place the last stays. The gradient reaches what is left of x, and of src what was not
     overwritten.
     """
-    return _to_places("scatter", x, index, src, axis, scatter_last)
+    return to_places("scatter", x, index, src, axis, scatter_last)
 
 
-def _to_places(who, x, index, src, axis, what):
+def to_places(who, x, index, src, axis, what):
     """what(part, src, index, axis=axis), of the part of x that the index reaches."""
     axis, index, rows = _axis_and_index(who, x.shape, index, axis, src)
     src = source(src, x, index)
     if not x.ndim:
-        _in_range(who, (), index, axis)
+        in_range(who, (), index, axis)
         x, index, src = (reshape(y, shape=(1,)) for y in (x, _beside(x, index), src))
-        return reshape(_to_places(who, x, index, src, 0, what), shape=())
+        return reshape(to_places(who, x, index, src, 0, what), shape=())
     if rows:
-        index = copied(index[tuple([slice(None) if a == axis else slice(1) for a in range(index.ndim)])], INT64)
+        row = index[tuple([slice(None) if a == axis else slice(1) for a in range(index.ndim)])]
+        index = in_range(who, x.shape, row, axis)
     cut = tuple([slice(None) if a == axis else slice(n) for a, n in enumerate(src.shape)])
     whole = all([n == m for a, (n, m) in enumerate(zip(x.shape, src.shape, strict=True)) if a != axis])
     if not src.size:
@@ -105,7 +105,7 @@ def _to_places(who, x, index, src, axis, what):
         why = error
     else:
         return y if whole else set_at(y, x, index=cut)
-    _in_range(who, x.shape, index, axis)  # which says more
+    in_range(who, x.shape, index, axis)  # which says more
     raise why
 
 
@@ -121,7 +121,7 @@ def scatter_add(x, index, src, *, axis):
                 return add(x, add_along(src, wrap(array.copy()), size=shape[axis], axis=axis))
             except IndexError:  # which is explained below
                 pass
-    return _to_places("scatter_add", x, index, src, axis, add_at_places)
+    return to_places("scatter_add", x, index, src, axis, add_at_places)
 
 
 def scatter_reduce(x, index, src, *, axis, reduce, include_self=True):
@@ -134,7 +134,7 @@ def scatter_reduce(x, index, src, *, axis, reduce, include_self=True):
     """
     if reduce not in REDUCTIONS:
         raise ValueError(f"scatter_reduce: reduce must be one of {', '.join(REDUCTIONS)}, got {reduce!r}")
-    return _to_places("scatter_reduce", x, index, src, axis, partial(_reduced, reduce, include_self))
+    return to_places("scatter_reduce", x, index, src, axis, partial(_reduced, reduce, include_self))
 
 
 def _reduced(reduce, include_self, x, src, index, *, axis):

@@ -120,7 +120,7 @@ def _(g, x, out, axis):
 # Cross-entropy --------------------------------------------------------------------------------------------------------
 
 
-def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
+def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="mean", label_smoothing=0.0):
     """The cross-entropy between logits and labels: L = -sum_c q_c log softmax(input)_c, with dL/dinput = p - q (003).
 
     input: logits (batch, classes), (classes,) or (batch, classes, d1, ...); not probabilities.
@@ -280,4 +280,7 @@ def check_ignore_index(who: str, ignore_index: int) -> None:
 
 def check_reduction(who: str, reduction: str) -> None:
     if reduction not in ("mean", "sum", "none"):
+        if reduction is None or isinstance(reduction, bool):
+            raise TypeError(f'{who}: size_average and reduce are given by name, or, as PyTorch writes it by now, as '
+                            f'reduction="sum" or "none", got {reduction!r}')
         raise ValueError(f'{who}: reduction must be "mean", "sum" or "none", got {reduction!r}')

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .elementwise import rsqrt, where
+from .elementwise import abs, rsqrt, where
 from .ufunc import ufunc
 
 sin = ufunc("sin", "sin x.", lambda x: np.sin(x))
@@ -38,7 +38,7 @@ asinh = ufunc("asinh", "The number whose sinh is x.", lambda x: np.arcsinh(x))
 asinh.vjp(x=lambda g, x: g / hypot(x, 1.0))  # x * x + 1 would overflow first
 
 acosh = ufunc("acosh", "The number not below 0 whose cosh is x.", lambda x: np.arccosh(x))
-acosh.vjp(x=lambda g, x: g * (rsqrt(x - 1) * rsqrt(x + 1)))
+acosh.vjp(x=lambda g, x: g * (rsqrt(abs(x) - 1) * rsqrt(abs(x) + 1)))  # x * x - 1 would overflow first
 
 atanh = ufunc("atanh", "The number whose tanh is x.", lambda x: np.arctanh(x))
 atanh.vjp(x=lambda g, x: g / ((1 - x) * (1 + x)))

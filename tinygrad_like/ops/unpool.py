@@ -13,7 +13,7 @@ from .elementwise import floor
 from .index import gather, take_along
 from .pool import Axis, each, max_windows, windows_of
 from .reduce import argmax
-from .scatter import scatter
+from .scatter import scatter_last, to_places
 from .shape import cat, reshape
 
 
@@ -73,7 +73,7 @@ def max_unpool(x, indices, kernel_size, stride=None, padding=0, output_size=None
     size = each(who, "output_size", tuple(output_size)[-rank:], rank, 1)
     n, m = math.prod(lead), math.prod(spatial)
     zeros = np.zeros((n, math.prod(size)), x.dtype)
-    y = scatter(zeros, reshape(indices, shape=(n, m)), reshape(x, shape=(n, m)), axis=1)
+    y = to_places(who, zeros, reshape(indices, shape=(n, m)), reshape(x, shape=(n, m)), 1, scatter_last)
     return reshape(y, shape=(*lead, *size))
 
 

@@ -12,7 +12,7 @@ from ..core.listener import Listener
 from ..core.tensor import Tensor
 from ..dtypes import FLOATS
 from ..errors import user_line
-from .switches import Switch
+from .switches import Switch, true_or_false
 
 
 class detect_anomaly(Switch):
@@ -25,9 +25,7 @@ class detect_anomaly(Switch):
     """
 
     def __init__(self, check_nan: bool = True):
-        if not isinstance(check_nan, bool):  # as of a decorator without brackets
-            super().__init__(check_nan)
-        self.check_nan = check_nan
+        self.check_nan = true_or_false("detect_anomaly", check_nan)
 
     def _recreate_cm(self):
         return detect_anomaly(self.check_nan)

@@ -25,13 +25,19 @@ def _entered() -> list:
 class Switch(ContextDecorator):
     """Set something for a `with` block, or for each call of a function, each step of a generator or coroutine.
 
-    One object may be entered again inside itself, and by several threads.
+    One object may be entered again inside itself, and by several threads. A decorator needs no brackets.
     """
+
+    def __new__(cls, *arguments, **options):
+        if len(arguments) == 1 and not options and callable(arguments[0]):
+            return cls()(arguments[0])
+        return super().__new__(cls)
 
     def __init__(self, *arguments):
         if arguments:
             name = type(self).__name__
-            raise TypeError(f"{name}() takes no arguments; to decorate a function write @{name}()")
+            raise TypeError(f"{name}: takes no arguments, got {arguments[0]!r}; write with {name}(): or decorate a "
+                            "function with it")
 
     on: Callable  # sets it, and returns what `off` takes to restore what was before
     off: Callable
@@ -110,17 +116,41 @@ class enable_grad(_Recording):
     value = True
 
 
-class set_grad_enabled:
-    """Record or not from this call on, or in a block, `with set_grad_enabled(training): ...`; per thread."""
+class set_grad_enabled(_Recording):
+    """Record or not: from this call on, in a block, `with set_grad_enabled(training): ...`, or in a function alone,
+    `@set_grad_enabled(False)`; per thread. Raises TypeError for what is not True or False."""
 
-    def __init__(self, enabled: bool):
-        self.before, mode.recording = mode.recording, bool(enabled)
+    def __init__(self, mode: bool):
+        self.value = true_or_false("set_grad_enabled", mode)
+        self.before = super().on()
 
-    def __enter__(self):
-        return self
+    def on(self):
+        super().on()
+        return self.before
 
-    def __exit__(self, *error):
-        mode.recording = self.before
+    def __call__(self, function: Any) -> Any:
+        self.off(self.before)  # it is in the function that it holds
+        return super().__call__(function)
+
+    def _recreate_cm(self):
+        return type(self)(self.value)
+
+
+class inference_mode(_Recording):
+    """PyTorch's name for `no_grad`; with mode=False for `enable_grad`."""
+
+    def __init__(self, mode: bool = True):
+        self.value = not true_or_false("inference_mode", mode)
+
+    def _recreate_cm(self):
+        return type(self)(not self.value)
+
+
+def true_or_false(who: str, value: Any) -> bool:
+    """The setting of a switch. Raises TypeError for what is neither."""
+    if value != bool(value):
+        raise TypeError(f"{who}: takes True or False, got {value!r}")
+    return bool(value)
 
 
 def is_grad_enabled() -> bool:

@@ -1,0 +1,107 @@
+"""Where interpolation takes elements from: sizes and factors that divide nothing, sizes that stay, integers."""
+
+import math
+
+import numpy as np
+import pytest
+
+from tinygrad_like import Tensor, gradcheck, gradgradcheck, ops
+
+FACTORS = [0.3, 1 / 3, 0.37, 0.5, 0.6, 2 / 3, 0.7, 0.9, 1.0, 1.05, 1.1, 1.2, 1.3, 4 / 3, 1.5, 1.7, 2, 2.3, 2.7, 3, 3.1]
+
+
+def places(n, **options):
+    x = Tensor(np.arange(n, dtype=np.float32).reshape(1, 1, n))
+    return ops.interpolate(x, **options).numpy().astype(int)[0, 0].tolist()
+
+
+@pytest.mark.parametrize(("n", "options", "expected"), [
+    (5, {"scale_factor": 1.1}, [0, 0, 1, 2, 3]), (3, {"scale_factor": 1.0}, [0, 1, 2]),
+    (3, {"scale_factor": 2.5}, [0, 0, 0, 1, 1, 2, 2]), (4, {"scale_factor": 0.7}, [0, 1]),
+    (3, {"size": 3}, [0, 1, 2]), (2, {"size": 6}, [0, 0, 0, 1, 1, 1]), (6, {"size": 4}, [0, 1, 3, 4]),
+    (5, {"scale_factor": 1.1, "mode": "nearest-exact"}, [0, 1, 2, 3, 4]),
+    (5, {"scale_factor": 1.19, "mode": "nearest-exact"}, [0, 1, 2, 2, 3]),
+    (5, {"scale_factor": 1.1, "recompute_scale_factor": True}, [0, 1, 2, 3, 4])])
+def test_nearest(n, options, expected):
+    assert places(n, **options) == expected
+
+
+def test_nearest_rounds_as_pytorch_does():
+    assert places(30, size=22)[11] == 15  # 14.999999999999998 in float64
+
+
+@pytest.mark.parametrize("mode", ["linear", "bilinear", "trilinear", "bicubic", "area"])
+def test_a_factor_that_leaves_the_size(mode):
+    rank = {"linear": 1, "trilinear": 3}.get(mode, 2)
+    x = Tensor(np.random.default_rng(0).standard_normal((2, 3, *(5,) * rank), np.float32))
+    y = ops.interpolate(x, scale_factor=1.1, mode=mode)
+    assert y.shape == x.shape and (np.array_equal(y.numpy(), x.numpy()) == (mode != "bicubic"))
+
+
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "linear", "area"])
+@pytest.mark.parametrize("rank", [1, 3])
+def test_a_size_that_stays_gives_a_copy(mode, rank):
+    x = Tensor(np.ones((1, 2, *(3,) * rank)))
+    y = ops.interpolate(x, size=3, mode=mode)
+    y += 1
+    assert (x == 1).all() and (y == 2).all()
+
+
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "bilinear", "bicubic"])
+def test_gradients_of_factors(mode):
+    x = np.random.default_rng(0).standard_normal((1, 2, 5, 4))
+    for factor in ((1.1, 1.3), (1.1, 1.6), 0.7):
+        assert gradcheck(lambda x, f=factor: ops.interpolate(x, scale_factor=f, mode=mode) ** 2, x)
+        assert gradgradcheck(lambda x, f=factor: ops.interpolate(x, scale_factor=f, mode=mode) ** 2, x)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "int64"])
+def test_integers(dtype):
+    x = Tensor(np.arange(12).reshape(1, 1, 3, 4), dtype=dtype)
+    for mode in "nearest", "nearest-exact":
+        for size in (6, 8), (5, 3):
+            y = ops.interpolate(x, size, mode=mode)
+            assert y.dtype == dtype and y.tolist() == ops.interpolate(x.float(), size, mode=mode).int().tolist()
+    with pytest.raises(TypeError, match="interpolate: takes floating point, got .*; cast with"):
+        ops.interpolate(x, (6, 8), mode="bilinear")
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact"])
+def test_nearest_of_every_size_as_in_pytorch(mode):
+    import torch
+    import torch.nn.functional as F
+
+    for n in range(1, 48):
+        x = np.arange(4 * n * 3, dtype=np.float32).reshape(1, 4, n, 3)
+        for m in range(1, 48):
+            theirs = F.interpolate(torch.from_numpy(x), (m, 2), mode=mode).numpy()
+            np.testing.assert_array_equal(ops.interpolate(Tensor(x), (m, 2), mode=mode).numpy(), theirs, f"{n} {m}")
+        line = x[..., 0].copy()
+        for factor in FACTORS:
+            if n * factor >= 1:
+                theirs = F.interpolate(torch.from_numpy(line), scale_factor=factor, mode=mode).numpy()
+                np.testing.assert_array_equal(ops.interpolate(Tensor(line), scale_factor=factor, mode=mode).numpy(),
+                                              theirs, f"{n} {factor}")
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("recompute", [False, True])
+@pytest.mark.parametrize(("mode", "align"), [(mode, align) for mode in ("linear", "bilinear", "trilinear", "bicubic")
+                                             for align in (False, True)] + [("area", None)])
+def test_factors_as_in_pytorch(mode, align, recompute):
+    import torch
+    import torch.nn.functional as F
+
+    rank = {"linear": 1, "trilinear": 3}.get(mode, 2)
+    for n in range(1, 10):
+        x = np.random.default_rng(n).standard_normal((1, 2, n, *(3,) * (rank - 1)), np.float32)
+        for factor in FACTORS:
+            factors = (factor, *(1.2,) * (rank - 1))
+            if math.floor(n * factor) < 1:
+                continue
+            theirs = F.interpolate(torch.from_numpy(x), scale_factor=factors, mode=mode, align_corners=align,
+                                   recompute_scale_factor=recompute).numpy()
+            ours = ops.interpolate(Tensor(x), scale_factor=factors, mode=mode, align_corners=bool(align),
+                                   recompute_scale_factor=recompute).numpy()
+            np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5, err_msg=f"{n} {factor}")
