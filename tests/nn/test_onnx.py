@@ -1,7 +1,5 @@
 """Exported models, run by onnxruntime, in batches of other sizes than they were exported with."""
 
-import warnings
-
 import numpy as np
 import pytest
 
@@ -239,13 +237,12 @@ BATCH = {
 }
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 6])
-@pytest.mark.parametrize("f", BATCH.values(), ids=BATCH)
-def test_the_size_of_the_batch(tmp_path, f, size):
+@pytest.mark.parametrize("name, size", [(name, size) for name in BATCH for size in (1, 2, 3, 6)
+                                        if size > 1 or name not in ("std", "var")])  # which one example does not have
+def test_the_size_of_the_batch(tmp_path, name, size):
+    f = BATCH[name]
     x = np.random.default_rng(0).standard_normal((40, 4, 6)).astype(np.float32)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of one example there is no variance
-        export(Function(f), Tensor(x[:size]), tmp_path / "m.onnx")
+    export(Function(f), Tensor(x[:size]), tmp_path / "m.onnx")
     for n in (2, 3, 7, 8, 40):
         expected, found = f(Tensor(x[:n])), run(tmp_path / "m.onnx", [Tensor(x[:n])])[0]
         assert found.dtype == expected.dtype and found.shape == expected.shape
