@@ -36,7 +36,7 @@ try:
 except ImportError:  # Windows does not have it: runs do not lock each other out there
     fcntl = None  # type: ignore[assignment]
 
-EXTRA = {"matplotlib": "matplotlib", "PIL": "pillow", "safetensors": "safetensors", "tqdm": "tqdm"}
+EXTRA = {"matplotlib": "matplotlib", "PIL": "pillow", "tqdm": "tqdm"}
 INTERRUPTED = 130  # a shell's exit status for a program ended by Ctrl-C
 
 

@@ -80,7 +80,7 @@ def listed(who: str, tensors: Iterable[Tensor]) -> list[Tensor]:
     found = list(tensors)
     if not found and isinstance(tensors, Iterator):
         warnings.warn(f"{who}: the generator gives no Tensor, so nothing is done; it can be read only once: call "
-                      "model.parameters() again, or keep a list", stacklevel=4)
+                      "model.parameters() again, or keep a list", stacklevel=3)
     return found
 
 

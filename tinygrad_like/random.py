@@ -12,7 +12,7 @@ import numpy as np
 
 from .core.graph import mode
 from .core.listener import draw as drawn
-from .core.listener import tell
+from .core.listener import tell, value
 from .dtypes import wide
 
 generator = np.random.default_rng(0)
@@ -66,7 +66,7 @@ def manual_seed(seed: int) -> Generator:
     if not isinstance(seed, int | np.integer) or seed < 0:
         raise ValueError(f"manual_seed: a seed is an integer from 0, got {seed!r}")
     _restart(generator, seed)
-    default_generator._seed = int(seed)
+    default_generator._seed = int(value(seed))
     return default_generator
 
 

@@ -1,8 +1,9 @@
 """Models as ONNX files, which other programs run.
 
-A model is called, and the ops that it runs are written down; each becomes the ONNX nodes that its row in `rows.py`
-names. A fused op without a row opens into its reference, and a pointwise one into its formula. Two calls, with batches
-of different sizes, tell which numbers, such as those of a shape, come from the batch.
+A model is called, and the ops that it runs are written down (`trace.py`); each becomes the ONNX nodes that its row in
+`rows.py` names. A fused op without a row opens into its reference, and a pointwise one into its formula. That is done
+for batches of several sizes, with other values, and what differs is computed from the size or refused (`merge.py`). In
+the end the graph is run, and compared with the model (`export.py`).
 """
 
 from .export import export

@@ -1,7 +1,7 @@
 """The ONNX nodes of each op: a function of the graph, the op's name, inputs, options and output.
 
 `g.node(kind, *inputs, **attributes)` adds a node and returns the name of its value. Inputs are Tensors, arrays, numbers
-or such names. Where a number may depend on the size of the batch, `g.integers` makes a value of it.
+or such names. Where a number may depend on the size of the batch, it has to be an input, as `g.integers` makes it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ LOGICAL = {"logical_not", "logical_and", "logical_or", "logical_xor"}
 @row(*NODES)
 def _node(g: Any, name: str, inputs: list, options: dict, out: Tensor) -> Any:
     if name not in ("isnan", "isinf"):
-        inputs = [_cast(g, x, bool if name in LOGICAL else out.dtype) for x in inputs]
+        inputs = [cast(g, x, bool if name in LOGICAL else out.dtype) for x in inputs]
     return g.node(NODES[name], *inputs, **options)
 
 
@@ -103,17 +103,17 @@ COMPARED = {"eq": "Equal", "ne": "Equal", "lt": "Less", "le": "LessOrEqual", "gt
 @row(*COMPARED)
 def _compare(g: Any, name: str, inputs: list, options: dict, out: Tensor) -> Any:
     g.like = np.result_type(*[getattr(x, "dtype", x) for x in inputs])
-    y = g.node(COMPARED[name], *[_cast(g, x, g.like) for x in inputs])
+    y = g.node(COMPARED[name], *[cast(g, x, g.like) for x in inputs])
     return g.node("Not", y) if name == "ne" else y
 
 
 @row("where")
 def _where(g: Any, name: str, inputs: list, options: dict, out: Tensor) -> Any:
     condition, a, b = inputs
-    return g.node("Where", _cast(g, condition, bool), _cast(g, a, out.dtype), _cast(g, b, out.dtype))
+    return g.node("Where", cast(g, condition, bool), cast(g, a, out.dtype), cast(g, b, out.dtype))
 
 
-def _cast(g: Any, x: Any, dtype: Any) -> Any:
+def cast(g: Any, x: Any, dtype: Any) -> Any:
     """A Tensor or array of that dtype; numbers take it when they are used."""
     if isinstance(x, np.ndarray):
         return x.astype(dtype)
@@ -141,7 +141,7 @@ def _reduce(g: Any, name: str, inputs: list, options: dict, out: Tensor) -> Any:
     x, axis = inputs[0], options["axis"]
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple | list) else [axis]
     logical = name in ("any", "all")
-    given = g.node("Cast", _cast(g, x, bool), to=g.code(np.int32)) if logical else _cast(g, x, out.dtype)
+    given = g.node("Cast", cast(g, x, bool), to=g.code(np.int32)) if logical else cast(g, x, out.dtype)
     y = g.node(REDUCED[name], given, g.integers([a % x.ndim for a in axes]), keepdims=int(options["keepdim"])
                ) if len(axes) else given
     return g.node("Cast", y, to=g.code(bool)) if logical else y
@@ -185,7 +185,8 @@ def _take(g: Any, name: str, inputs: list, options: dict, out: Tensor) -> Any:
         y = g.node("Slice", y, *map(g.integers, (starts, stops, [axis for axis, _ in cuts], steps)))
     for axis in reversed(range(len(axes))):
         if not isinstance(axes[axis], slice):
-            y = g.node("Gather", y, g.constant(axes[axis], np.int64), axis=axis)
+            i = axes[axis]
+            y = g.node("Gather", y, i if isinstance(i, np.ndarray) else g.constant(i, np.int64), axis=axis)
     places, at = [], 0
     for i in index:
         places += [at] if i is None else []
@@ -220,7 +221,7 @@ def _set_at(g: Any, name: str, inputs: list, options: dict, out: Tensor) -> Any:
                                   "slices without steps")
     there = np.ones([1 if i == slice(None) else int(n) for i, n in zip(index, x.shape, strict=True)], bool)
     before, after = [0] * x.ndim, [0] * x.ndim
-    v: Any = value if isinstance(value, Tensor) else g.constant(value, x.dtype)
+    v: Any = cast(g, value, x.dtype) if isinstance(value, Tensor) else g.constant(value, x.dtype)
     axes = [axis for axis, i in enumerate(index) if isinstance(i, slice)]
     axes = axes[len(axes) - getattr(value, "ndim", 0):]  # those of the value
     if dropped := [axis - x.ndim for axis, i in enumerate(index) if isinstance(i, int) and axes and axis > axes[0]]:

@@ -1,114 +1,155 @@
-"""The ops that a model runs, and what in them depends on the size of the batch."""
+"""What a model does in a call, written down as a graph."""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tinygrad_like import Tensor, eager, no_grad
-from tinygrad_like.core.listener import after
-from tinygrad_like.core.primitive import Composite, Primitive
+from tinygrad_like.capture.data_view import shown
+from tinygrad_like.capture.instructions import arrays_in, memory
+from tinygrad_like.core.graph import setting
+from tinygrad_like.core.listener import Listener
+from tinygrad_like.core.primitive import Composite
+from tinygrad_like.core.tensor import wrap
+from tinygrad_like.errors import user_line
 from tinygrad_like.ops.pointwise import Pointwise
 
-
-class Call(NamedTuple):
-    """An op, and what it was given and gave. It holds the Tensors, so that none of them gets the id of another."""
-
-    op: Primitive
-    inputs: list[Any]
-    options: dict[str, Any]
-    output: Tensor
+from .graph import Graph, refused
+from .rows import ROWS, cast, has_row
 
 
-class Size(int):
-    """A number that follows from the batch: per_example * batch + fixed."""
-
-    per_example: int
-    fixed: int
-
-    @classmethod
-    def of(cls, value: int, per_example: int, fixed: int) -> Size:
-        size = cls(value)
-        size.per_example, size.fixed = per_example, fixed
-        return size
+class Output(NamedTuple):
+    name: str
+    dtype: np.dtype
+    shape: tuple[int, ...]
 
 
-class Trace:
-    """The calls of a model on `inputs`; and which outputs are others by another name."""
+class Trace(Listener):
+    """The graph of `model(*inputs)`, for inputs by their names.
 
-    def __init__(self, run: Callable, inputs: Sequence[Tensor], known: Callable[[Primitive, Sequence[Any]], bool]):
-        self.calls: list[Call] = []
-        self.same: dict[int, Tensor] = {}
-        self.held: list[Tensor] = []
-        self.known = known
-        with no_grad(), eager(), after(self._note):
-            output = run(*inputs)
-        self.outputs = list(output) if isinstance(output, tuple | list) else [output]
-        self.outputs = [y for y in self.outputs if y is not None]
-        if not self.outputs or not all(isinstance(y, Tensor) for y in self.outputs):
-            raise TypeError("onnx.export: the model must return a Tensor, or a tuple or list of Tensors, got "
-                            f"{type(output).__name__}")
-
-    def _note(self, op: Primitive, inputs: Sequence[Any], options: dict[str, Any], output: Tensor) -> None:
-        if self.known(op, inputs) or not isinstance(op, Composite | Pointwise):
-            self.calls.append(Call(op, list(inputs), {**op.options, **options}, output))
-            return
-        definition = op.reference if isinstance(op, Composite) else op.__wrapped__
-        self.held.append(output)
-        self.same[id(output)] = definition(*inputs, **options)
-
-    def root(self, x: Tensor) -> Tensor:
-        """The Tensor that a call of the trace, or nobody, has made, with the values of x."""
-        while id(x) in self.same:
-            x = self.same[id(x)]
-        return x
-
-
-class Merge:
-    """The calls of a trace, with a `Size` for each number that is another in a second trace, of one example more.
-
-    Raises ValueError if anything else differs.
+    It listens while the model runs, and so is told what happens beside ops. Changes in place become nodes. Where Python or NumPy look at what follows from the inputs is an error: what
+    they make of it would be the same for all inputs from then on.
     """
 
-    def __init__(self, first: Trace, second: Trace, inputs: Sequence[Tensor], batch: int | None):
-        self.first, self.second, self.batch = first, second, batch
-        if [call.op.name for call in first.calls] != [call.op.name for call in second.calls]:
-            raise ValueError("onnx.export: the model runs other ops for other inputs, or in a batch of another size; "
-                             "in the second case, export it for one size, with batch_axis=None")
-        self.computed = {id(x) for x in inputs} | {id(call.output) for call in first.calls}
-        self.calls = [Call(a.op, [self.input(a.op.name, x, y) for x, y in zip(a.inputs, b.inputs, strict=True)],
-                           {name: self.setting(a.op.name, value, b.options[name]) for name, value in a.options.items()},
-                           a.output)
-                      for a, b in zip(first.calls, second.calls, strict=True)]
+    inside = False  # whether an op runs
+    forward: Any = None  # of the op that is being called
 
-    def input(self, op: str, a: Any, b: Any) -> Any:
-        """A Tensor that is computed, or a constant: a parameter, an array or a number."""
-        if not isinstance(a, Tensor):
-            return self.setting(op, a, b)
-        a, b = self.first.root(a), self.second.root(b)
-        if id(a) not in self.computed and a is not b:
-            self.setting(op, a.numpy(), b.numpy())
-        return a
+    def __init__(self, model: Any, inputs: dict[str, Tensor], code: Callable[[Any], int]):
+        self.state = {id(memory(x._data)): name for name, x in model._state()}
+        self.graph = Graph({id(x._data): name for name, x in model._state()}, code)
+        self.graph.taken.update(inputs)
+        for name, x in inputs.items():
+            self.graph.name(x._data, name)
+        with no_grad(), eager(), self:
+            made = model(*inputs.values())
+            found = [y for y in (made if isinstance(made, tuple | list) else [made]) if y is not None]
+            if not found or not all(isinstance(y, Tensor) for y in found):
+                raise TypeError("onnx.export: the model must return a Tensor, or a tuple or list of Tensors, got "
+                                f"{type(made).__name__}")
+            self.outputs = [Output(self.graph.value(y), y.dtype, y.shape) for y in found]
 
-    def setting(self, op: str, a: Any, b: Any) -> Any:
-        """A setting of `op`, or a part of one."""
-        if isinstance(a, tuple | list) and len(a) == len(b):
-            parts = [self.setting(op, x, y) for x, y in zip(a, b, strict=True)]
-            return type(a)(*parts) if hasattr(a, "_fields") else type(a)(parts)
-        if isinstance(a, slice):
-            return slice(self.setting(op, a.start, b.start), self.setting(op, a.stop, b.stop), a.step)
-        if isinstance(a, np.ndarray):
-            if a.shape != b.shape or not np.array_equal(a, b, equal_nan=a.dtype.kind == "f"):
-                raise ValueError(f"onnx.export: {op} is given an array, of shape {a.shape}, that follows from the "
-                                 "input but was not made of it by ops: what goes through NumPy, .numpy() or .item() "
-                                 "cannot be exported")
-            return a
-        if a is b or a == b:
-            return a
-        if self.batch is None or not isinstance(a, int | np.integer) or not isinstance(b, int | np.integer):
-            raise ValueError(f"onnx.export: {op} has the setting {a!r} for one input and {b!r} for another; if it "
-                             "comes from the size of the batch, export the model for one size, with batch_axis=None")
-        per_example = int(b) - int(a)  # the second batch has one example more
-        return Size.of(int(a), per_example, int(a) - per_example * self.batch)
+    def op(self, op: Any, inputs: Sequence[Any], options: dict[str, Any], run: Callable) -> Any:
+        before, self.forward = self.forward, op.forward
+        try:
+            y = run(inputs, options)
+        finally:
+            self.forward = before
+        self._note(op, inputs, options, y)
+        return y
+
+    def _note(self, op: Any, inputs: Sequence[Any], options: dict[str, Any], y: Tensor) -> None:
+        """Add the nodes of an op: those of its row, or of the ops or the formula that define it."""
+        g = self.graph
+        indexed = any(map(g.follows, arrays_in(options)))
+        if not indexed and not any(map(g.follows, inputs)):
+            return  # a constant
+        g.where, g.like = f"{op.name}, called at {user_line()}", y.dtype
+        if has_row(op, inputs) and (op.name == "take" or not indexed):
+            name = ROWS[op.name](g, op.name, list(inputs), {**op.options, **options}, y)
+        elif isinstance(op, Composite | Pointwise):
+            definition = op.reference if isinstance(op, Composite) else op.__wrapped__
+            name = g.value(definition(*inputs, **options))
+        else:
+            raise NotImplementedError(f"onnx.export: the op {op.name}{' with a computed index' * indexed} has no ONNX "
+                                      "counterpart here; add a row for it to nn/onnx/rows.py, or write it in other "
+                                      f"ops: {g.where}")
+        g.name(y._data, name)
+
+    # Beside the ops ------------------------------------------------------------------------------------------------
+
+    def _run(self, function: Callable, arguments: Sequence[Any], options: dict[str, Any]) -> Any:
+        before, self.inside = self.inside, True
+        try:
+            return function(*arguments, **options)
+        finally:
+            self.inside = before
+
+    def compute(self, name: str, function: Callable, arguments: Sequence[Any], options: dict) -> Any:
+        """Work in NumPy. What is cast is an index."""
+        result = self._run(function, arguments, options)
+        beside = not self.inside and function is not self.forward
+        if beside and any(map(self.graph.follows, arrays_in([*arguments, options]))):
+            if name != "cast":
+                raise refused(f"{name}, which NumPy does")
+            self.graph.name(result, self.graph.node("Cast", arguments[0], to=self.graph.code(result.dtype)))
+        return result
+
+    def effect(self, name: str, function: Callable, arguments: Sequence[Any], writes: Sequence[np.ndarray]) -> None:
+        """A change in place; array[index] = value is a node, if the inputs have to do with it."""
+        if not self.inside:
+            for x in writes:
+                self._keep(x)
+            if any(map(self.graph.follows, arrays_in(arguments))):
+                if function is not operator.setitem:
+                    raise refused(f"{name}, which NumPy does")
+                self._set(*arguments)
+        self._run(function, arguments, {})
+
+    def _keep(self, x: np.ndarray) -> None:
+        if name := self.state.get(id(memory(x))):
+            raise ValueError(f"onnx.export: {name} of the model changes in each call, at {user_line()}: an ONNX model "
+                             "keeps nothing; make it an input and an output")
+
+    def _set(self, array: np.ndarray, index: Any, value: Any) -> None:
+        g, x = self.graph, wrap(array)
+        g.where, g.like = f"a change in place at {user_line()}", array.dtype
+        value = wrap(value) if isinstance(value, np.ndarray) else value
+        name = g.value(cast(g, value, array.dtype)) if index is Ellipsis else ROWS["set_at"](
+            g, "set_at", [value, x], {"index": index}, x)
+        g.name(array, name, changed=True)
+
+    def observe(self, what: str, tensor: Any, remedy: str) -> None:
+        """Python is about to do what needs the value of a Tensor, if one is given."""
+        if not self.inside and (tensor is None or self.graph.follows(tensor)):
+            raise refused(what.rstrip(","))
+
+    def data(self, x: Tensor) -> Any:
+        return None if self.inside else shown(x)
+
+    def set_data(self, x: Tensor, value: Any) -> bool:
+        self._keep(x._data)
+        with setting("listener", None):
+            x.data = getattr(value, "_data", value)
+        return True
+
+    def gradient(self, x: Any) -> None:
+        self.tell("gradient")
+
+    def draw(self, make: Callable[[], Any]) -> Any:
+        return make()  # if it is random, it is another one in the next trace
+
+    def tell(self, event: str, *about: Any) -> Any:
+        if event == "looked at":  # NumPy is about to do what depends on the values of a Tensor
+            if self.graph.follows(about[0]):
+                raise refused(about[1])
+            return True
+        if event == "varies" or event == "refuse" and not self.inside:
+            raise refused(about[0])
+        if event == "cannot":  # programs cannot do this; but here names are those of arrays, whichever Tensor shows them
+            return None
+        raise ValueError(f"onnx.export: gradients, optimizers, generators of random numbers and their seeds cannot be "
+                         f"exported, at {user_line()}; use them outside the model")

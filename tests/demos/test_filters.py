@@ -18,7 +18,6 @@ def test_filters_of_a_net_trained_here(tmp_path, capsys):
 
 
 def test_filters_of_a_saved_net(tmp_path, capsys):
-    pytest.importorskip("safetensors")
     for name in ("resnet8", "mlp"):
         train.main(["--model", name, "--epochs", "1", "--limit", "512", "--width", "4", "--depth", "1",
                     "--out", str(tmp_path)])

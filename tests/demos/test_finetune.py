@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip("matplotlib")
-pytest.importorskip("safetensors")
 
 from demos import finetune, recipes, train
 from tinygrad_like import Tensor, manual_seed

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip("matplotlib")
-pytest.importorskip("safetensors")
 
 import nn
 from demos import language

@@ -5,8 +5,6 @@ import json
 import numpy as np
 import pytest
 
-pytest.importorskip("safetensors")
-
 from demos import recipes
 from demos.recipes import MODELS, load_net
 from tinygrad_like import Tensor

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip("matplotlib")
-pytest.importorskip("safetensors")
 
 import nn
 import optim

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 import nn
+import nn.functional as F
 from nn import models
-from tinygrad_like import Tensor, no_grad, ops
+from tinygrad_like import Tensor, enable_grad, manual_seed, no_grad, ops
 
 onnx = pytest.importorskip("onnx", reason="pip install 'tinygrad-like[onnx]'")
 onnxruntime = pytest.importorskip("onnxruntime")
 
-from nn.onnx import export  # noqa: E402
+from nn.onnx import export, rows  # noqa: E402
 
 
 def images(channels, size):
@@ -125,7 +126,7 @@ def test_a_fixed_size(tmp_path):
     assert [d.dim_value for d in proto.graph.output[0].type.tensor_type.shape.dim] == [2, 3]
 
 
-class F(nn.Module):
+class Function(nn.Module):
     """A function as a model."""
 
     def __init__(self, f):
@@ -183,7 +184,7 @@ FUNCTIONS = {
 
 @pytest.mark.parametrize("f", FUNCTIONS.values(), ids=FUNCTIONS)
 def test_ops(tmp_path, f):
-    export(F(f), Tensor(X), tmp_path / "m.onnx")
+    export(Function(f), Tensor(X), tmp_path / "m.onnx")
     x = np.concatenate([X, X[:, ::-1] * 0.9, X[:1]])
     expected = f(Tensor(x))
     expected = expected if isinstance(expected, tuple) else (expected,)
@@ -214,20 +215,198 @@ def test_layers(tmp_path, make, shape):
         np.testing.assert_allclose(found, y.detach().numpy(), atol=2e-5)
 
 
-@pytest.mark.parametrize("f, error, message", [
-    (lambda x: ops.argsort(x), NotImplementedError, "the op argsort has no ONNX counterpart here; add a row for it"),
-    (lambda x: x * np.exp(x.numpy()).mean(), ValueError, "mul has the setting .* for one input and .* for another"),
-    (lambda x: x[:1] - x.numpy()[:1], ValueError, "sub is given an array, of shape .1, 4, 6., that follows from the"),
-    (lambda x: x + 1 if x[0, 0, 0].item() == X[0, 0, 0] else x, ValueError, "runs other ops for other inputs"),
-    (lambda x: x.chunk(len(x))[0], ValueError, "the model runs other ops .* in a batch of another size"),
-    (lambda x: ops.max_pool2d(x.permute(1, 2, 0)[None], (1, len(x))), ValueError, "kernel_shape of MaxPool depends on"),
-    (lambda x: "text", TypeError, "the model must return a Tensor"),
-    (lambda x: x[:, [0, 1], [2, 3]], NotImplementedError, "written for slices, whole numbers, None, and one array"),
-], ids=range(8))
-def test_what_cannot_be_exported_is_told(tmp_path, f, error, message):
-    with pytest.raises(error, match=message):
-        export(F(f), Tensor(X), tmp_path / "m.onnx")
-    assert not (tmp_path / "m.onnx").exists()
+def spread(x):
+    """With masks, indices and products of the sizes, as models write them."""
+    n, t, _ = x.shape
+    state = Tensor.zeros(n, 3)
+    return ops.cat(state, x.reshape(n, -1)[:, :3] * Tensor.full((n, 1), 2.0), axis=1) + t * n
+
+
+BATCH = {
+    "divided": lambda x: x / x.shape[0], "len": lambda x: x * len(x), "size": lambda x: x * x.size(0),
+    "added": lambda x: x + x.shape[0], "taken from": lambda x: x.shape[0] - x, "numel": lambda x: x / x.numel(),
+    "fewer": lambda x: x / (x.shape[0] - 0.5), "clamp": lambda x: (x * 9).clamp(0, len(x)),
+    "compared": lambda x: x * 9 > len(x), "a Tensor": lambda x: x * Tensor(len(x)) + Tensor([1.0, len(x)])[1],
+    "covariance": lambda x: x.flatten(1).t() @ x.flatten(1) / len(x), "std": lambda x: x.std(0),
+    "var": lambda x: x.var(0), "mean": lambda x: x.sum(0) / len(x), "mse": lambda x: F.mse_loss(x, x * 2),
+    "pad": lambda x: F.pad(x, (len(x), 0)), "all but one": lambda x: x[: len(x) - 1], "last": lambda x: x[len(x) - 1],
+    "rows": lambda x: x.permute(1, 0, 2)[:, :-1].reshape(4, (len(x) - 1) * 6), "zeros": spread,
+    "ones": lambda x: x + Tensor.ones(len(x), 1, 6), "like": lambda x: x - x.zeros_like(),
+    "linear": lambda x: x.permute(1, 2, 0) * len(x) / (2 * len(x) + 1), "norm": lambda x: F.batch_norm(
+        x, None, None, training=True), "set": lambda x: x.add(0).fill_(len(x)), "tril": lambda x: x.tril(len(x) - 2),
+}
+
+
+@pytest.mark.parametrize("name, size", [(name, size) for name in BATCH for size in (1, 2, 3, 6)
+                                        if size > 1 or name not in ("std", "var")])  # which one example does not have
+def test_the_size_of_the_batch(tmp_path, name, size):
+    f = BATCH[name]
+    x = np.random.default_rng(0).standard_normal((40, 4, 6)).astype(np.float32)
+    export(Function(f), Tensor(x[:size]), tmp_path / "m.onnx")
+    for n in (2, 3, 7, 8, 40):
+        expected, found = f(Tensor(x[:n])), run(tmp_path / "m.onnx", [Tensor(x[:n])])[0]
+        assert found.dtype == expected.dtype and found.shape == expected.shape
+        np.testing.assert_allclose(found, expected.numpy(), rtol=1e-5, atol=1e-5)
+
+
+def in_place(change):
+    def f(x):
+        y = x * 2
+        y = change(y)
+        return y * 3 if y is not None else x
+
+    return f
+
+
+def set_items(y, *index):
+    y[index] = 7
+    return y
+
+
+def set_masked(y):
+    y[y > 1] = 0
+    return y
+
+
+def added(y):
+    z = y + 1
+    y += z
+    return y * z
+
+
+def data(y):
+    y.data = y.data * 2 + 1
+    y.data -= 0.1
+    return y
+
+
+def buffer(y):
+    made = Tensor.zeros(4, 6)
+    made[1, :3] = y[0, 0, 0]
+    return made + y
+
+
+IN_PLACE = {
+    "items": lambda y: set_items(y, slice(None), 0), "part": lambda y: set_items(y, ..., slice(1, 3)),
+    "all": lambda y: set_items(y, ...), "mask": set_masked, "added": added, "data": data, "buffer": buffer,
+    "relu": lambda y: F.relu(y - 1, inplace=True), "zero": lambda y: y.zero_(), "copy": lambda y: y.copy_(y * 3),
+    "shape": lambda y: y.unsqueeze_(1).transpose_(1, 2), "detach": lambda y: y.detach() * 2,
+    "assign": lambda y: y.assign(y.detach() + 1), "clamp": lambda y: y.clamp_(0.5, 1), "layer": nn.ReLU6(inplace=True),
+    "index": lambda y: y[:, (y.sum((0, 2)) > y.sum()).cast("int64")],
+}
+
+
+@pytest.mark.parametrize("change", IN_PLACE.values(), ids=IN_PLACE)
+def test_changes_in_place_are_ops(tmp_path, change):
+    f = in_place(change)
+    export(Function(f), Tensor(X), tmp_path / "m.onnx")
+    x = np.concatenate([X, X[:, ::-1] * 0.9])
+    np.testing.assert_allclose(run(tmp_path / "m.onnx", [Tensor(x)])[0], f(Tensor(x)).numpy(), rtol=1e-5)
+
+
+def test_what_the_model_is_given_may_change_in_place(tmp_path):
+    x = Tensor(X)
+    export(Function(lambda x: x.add_(1) * 2), x, tmp_path / "m.onnx")
+    np.testing.assert_array_equal(x.numpy(), X)
+    np.testing.assert_allclose(run(tmp_path / "m.onnx", [x])[0], (X + 1) * 2, rtol=1e-6)
+
+
+WEIGHT = Tensor(np.float32(2.0))
+
+
+def test_constants_may_be_looked_at(tmp_path):
+    """What does not follow from the input is a constant, also where no row is written for its ops."""
+    def f(x):
+        order = ops.argsort(Tensor([3.0, 1.0, 2.0, 0.0]))
+        return x[:, order] * WEIGHT.item() if WEIGHT > 1 else x
+
+    proto = export(Function(f), Tensor(X), tmp_path / "m.onnx")
+    assert [node.op_type for node in proto.graph.node] == ["Gather", "Mul", "Identity"]
+    np.testing.assert_allclose(run(tmp_path / "m.onnx", [Tensor(X)])[0], X[:, [3, 1, 2, 0]] * 2)
+
+
+class Counting(nn.Module):
+    """A model that remembers."""
+
+    def __init__(self, buffer):
+        self.count = nn.Buffer(Tensor([0.0])) if buffer else None
+        self.last = 0
+
+    def forward(self, x):
+        if self.count is not None:
+            self.count += 1
+        self.last = self.last * 2 + 1
+        return x + self.last
+
+
+def view(x):
+    y = x * 2
+    z = y[:, 0]
+    y += 1
+    return z  # no more than y
+
+
+def gradient(x):
+    with enable_grad():
+        x = x.clone().requires_grad_()
+        return x.square().sum().gradient(x)[0]
+
+
+REFUSED = {
+    "no row": (lambda x: ops.argsort(x), "the op argsort has no ONNX counterpart here; add a row for it"),
+    "numpy": (lambda x: x * np.exp(x.numpy()).mean(), r"numpy\(\), at .*test_onnx.py:.*np.exp.*only ops can be "),
+    "array": (lambda x: x * np.median(x), "at .*np.median"),
+    "item": (lambda x: x / x.abs().max().item(), r"item\(\), .*at .*x.abs\(\).max\(\).item"),
+    "float": (lambda x: x / float(x.max()), "item.*at .*float"), "list": (lambda x: x + x.tolist()[0][0][0], "tolist"),
+    "branch": (lambda x: x + 1 if x.max() > 0 else x, "the truth of a Tensor, at .*if x.max"),
+    "index": (lambda x: x[int(x.argmax() * 0)], "item"), "in": (lambda x: x if 0.5 in x else -x, "`in`, at"),
+    "data": (lambda x: x + x.data.std(), "x.data.std, at"), "mask": (lambda x: x[x > 0].sum(), "a mask selects"),
+    "print": (lambda x: x + len(f"{x}"), "in an f-string, at"), "random": (
+        lambda x: x + Tensor.rand(4, 6), "another constant in each call, .*: add, called at .*Tensor.rand.*random"),
+    "whole": (lambda x: x[: (len(x) + 1) // 2], r"\[2\] in a batch of 3; \[1\] in .* 2; .*take, called at .*// 2"),
+    "inverse": (lambda x: x * (1 / len(x)), r"mul, called at .*Only a \* batch \+ b"), "numbers": (
+        lambda x: x + Tensor.arange(len(x))[:, None, None], "add, called at .*arange"),
+    "least": (lambda x: x * min(len(x), 5), "mul, called at .*min"), "iteration": (
+        lambda x: ops.stack(*x), "runs (other|more) ops for other inputs or in a batch"),
+    "other ops": (lambda x: x.exp() if len(x) % 2 else x.sin(), "other ops.*batch_axis=None: exp, called at .*: sin, "),
+    "fails": (lambda x: x.chunk(len(x))[2], "the model fails with inputs of other values, and of shape .2, 4, 6."),
+    "attribute": (lambda x: ops.max_pool2d(x.permute(1, 2, 0)[None], (1, len(x))), "kernel_shape of MaxPool, which an"),
+    "shape": (lambda x: x[:, :1, 0].squeeze(), r"shape \(1, 4, 6\) the graph gives float32 \(1,\), where the .* \(\)"),
+    "one size": (lambda x: x if len(x) != 5 else -x, "the graph gives .* or other numbers"),
+    "attention": (lambda x: ops.scaled_dot_product_attention(*[x.permute(1, 0, 2)] * 3, is_causal=True), "constant"),
+    "view": (view, "whose memory another one shows, which was changed in place: a change in place at .*y \\+= 1"),
+    "output": (lambda x: "text", "the model must return a Tensor"), "set": (
+        lambda x: in_place(lambda y: set_items(y, 0))(x), "constant.*a change in place at"),
+    "seed": (lambda x: (manual_seed(0), x + 1)[1], "seeds cannot be exported, at .*manual_seed"),
+    "generator": (lambda x: x + Tensor.rand(4, generator=np.random.default_rng(0)), "generators of random numbers"),
+    "gradient": (gradient, "gradients, .* cannot be exported, at .*gradient"),
+    "mixed": (lambda x: x[:, [0, 1], [2, 3]], "written for slices, whole numbers, None, and one array"),
+    "state": (Counting(True), "count of the model changes in each call, at .*self.count"),
+    "python's state": (Counting(False), "another constant in each call, 1.0 in a batch of 3; 3.0 .*earlier call"),
+}
+
+
+@pytest.mark.parametrize("f, message", REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_exported_is_told(tmp_path, f, message):
+    with pytest.raises((ValueError, NotImplementedError, TypeError), match=f"(?s)onnx.export: .*{message}"):
+        export(f if isinstance(f, nn.Module) else Function(f), Tensor(X), tmp_path / "m.onnx")
+    assert not (tmp_path / "m.onnx").exists() and ops.add(Tensor(1.0), 1).item() == 2
+
+
+def test_a_row_that_is_wrong_is_found(tmp_path, monkeypatch):
+    monkeypatch.setitem(rows.NODES, "exp", "Log")
+    with pytest.raises(ValueError, match="the graph gives .* or other numbers"):
+        export(Function(lambda x: x.exp()), Tensor(X), tmp_path / "m.onnx")
+
+
+def test_with_one_size_all_may_depend_on_it(tmp_path):
+    def f(x):
+        return x[: (len(x) + 1) // 2].squeeze() ** (1 / len(x)) + Tensor.arange(len(x))[1]
+
+    export(Function(f), Tensor(X), tmp_path / "m.onnx", batch_axis=None)
+    np.testing.assert_allclose(run(tmp_path / "m.onnx", [Tensor(X * 2)])[0], f(Tensor(X * 2)).numpy(), rtol=1e-5)
+    with pytest.raises(ValueError, match="another constant"):
+        export(Function(lambda x: x + Tensor.rand()), Tensor(X), tmp_path / "n.onnx", batch_axis=None)
 
 
 def test_bad_arguments(tmp_path):

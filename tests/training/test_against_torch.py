@@ -58,6 +58,19 @@ def test_tied_weights_from_there(tmp_path):
     assert np.array_equal(ours[1].weight.detach().numpy(), theirs[0].weight.detach().numpy())
 
 
+def test_tied_weights_to_there(tmp_path):
+    """`load_model` wants a shared tensor once."""
+    ours, theirs = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4)), torch.nn.Sequential(*[torch.nn.Linear(4, 4)] * 2)
+    ours[1].weight, ours[1].bias = ours[0].weight, ours[0].bias
+    save_weights(ours, tmp_path / "w.safetensors", {"best": "3"})
+    files.save_model(theirs, str(tmp_path / "theirs.safetensors"), {"best": "3"})
+    with files.safe_open(tmp_path / "w.safetensors", "pt") as a, \
+            files.safe_open(tmp_path / "theirs.safetensors", "pt") as b:
+        assert set(a.keys()) == set(b.keys()) and b.metadata().items() <= a.metadata().items()
+    assert files.load_model(theirs, tmp_path / "w.safetensors") == (set(), [])
+    assert np.array_equal(theirs[1].weight.detach().numpy(), ours[0].weight.detach().numpy())
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_half_precision_from_there(tmp_path, dtype):
     ours, theirs = Ours(), Theirs().to(dtype)

@@ -67,7 +67,6 @@ def test_a_callback_stops_the_run_and_adds_to_its_rows():
 
 
 def test_the_state_of_a_callback_is_part_of_the_checkpoint(tmp_path):
-    pytest.importorskip("safetensors")
 
     class Counter(Callback):
         def __init__(self):

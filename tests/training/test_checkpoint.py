@@ -23,6 +23,7 @@ from tinygrad_like.training import (
     load_weights,
     previous,
     read_metadata,
+    safetensors,
     save_checkpoint,
     save_weights,
 )
@@ -57,14 +58,52 @@ def test_weights_come_back(tmp_path):
     save_weights(first, tmp_path / "new" / "model.safetensors", {"classes": "2"})
     assert load_weights(second, tmp_path / "new" / "model.safetensors") == ([], [])
     assert equal(values(first), values(second))
-    assert read_metadata(tmp_path / "new" / "model.safetensors") == {"classes": "2"}
+    assert read_metadata(tmp_path / "new" / "model.safetensors") == {"classes": "2", "b.weight": "a.weight"}
     assert [p.name for p in (tmp_path / "new").iterdir()] == ["model.safetensors"]
 
 
 def test_the_file_is_what_the_library_reads(tmp_path):
     model = Model()
     save_weights(model, tmp_path / "w.safetensors")
-    assert equal(files.load_file(tmp_path / "w.safetensors"), values(model))
+    expected = values(model)
+    del expected["b.weight"]  # a tied one is written once
+    assert equal(files.load_file(tmp_path / "w.safetensors"), expected)
+
+
+class Shared(nn.Module):
+    """Weights that are tied, that only share memory, and that are a part of another's memory."""
+
+    def __init__(self, tied=True):
+        self.head, self.embedding, self.twin, self.part = (nn.Linear(3, 4, bias=False) for _ in range(4))
+        if tied:
+            self.head.weight = self.embedding.weight
+            self.twin.weight.data = self.embedding.weight.detach()
+            self.part.weight.data = self.embedding.weight.detach()[:2]
+
+
+def test_what_is_tied_is_written_once_and_read_everywhere(tmp_path):
+    model, path = Shared(), tmp_path / "w"
+    assert np.shares_memory(model.twin.weight._data, model.embedding.weight._data)
+    save_weights(model, path, {"best": "part.weight", "twin.weight": "mine"})
+    assert files.load_file(path).keys() == {"embedding.weight", "part.weight"}
+    assert read_metadata(path) == {"head.weight": "embedding.weight", "best": "part.weight", "twin.weight": "mine"}
+    with pytest.raises(ValueError, match="missing: twin.weight"):  # a string of one's own stands in the way
+        load_weights(Shared(tied=False), path)
+    save_weights(model, path)
+    for other in Shared(tied=False), Shared():
+        other.part.weight = nn.Parameter(np.zeros((2, 3), np.float32))
+        assert load_weights(other, path) == ([], [])
+        assert equal(values(other), values(model))
+    save_checkpoint(path, model=model)
+    other = Shared()
+    load_checkpoint(path, model=other)
+    assert equal(values(other), values(model))
+
+
+def test_empty_parameters_are_not_tied(tmp_path):
+    model = nn.ParameterList([nn.Parameter(np.zeros((0, 2), np.float32)) for _ in range(3)])
+    save_weights(model, tmp_path / "w")
+    assert load_weights(model, tmp_path / "w") == ([], []) and len(files.load_file(tmp_path / "w")) == 3
 
 
 def test_equal_contents_are_equal_files(tmp_path):
@@ -76,12 +115,13 @@ def test_equal_contents_are_equal_files(tmp_path):
         save_checkpoint(tmp_path / "c", model=module, rows=[{"loss": 0.1}])
         contents.add(((tmp_path / "w").read_bytes(), (tmp_path / "c").read_bytes()))
     assert len(contents) == 1 and tinygrad_like.get_rng_state() == rng
-    mine, library = (tmp_path / "w").read_bytes(), files.save(values(module))
+    arrays = {name: a for name, a in values(module).items() if name != "b.weight"}  # which is tied
+    mine, library = (tmp_path / "w").read_bytes(), files.save(arrays)
     headers = []
     for content in mine, library:
         end = 8 + int.from_bytes(content[:8], "little")
         headers.append((json.loads(content[8:end]), content[end:], end % 8))
-    assert headers[0][0].pop("__metadata__").keys() == {*"abcdefg", "sha256", "writer"}
+    assert headers[0][0].pop("__metadata__").keys() == {*"abcdefg", "sha256", "writer", "b.weight"}
     assert headers[0] == headers[1]  # names, types, places and numbers
 
 
@@ -326,14 +366,14 @@ def test_out_of_memory_while_writing_or_reading_harms_nothing(tmp_path, monkeypa
     def fail(*args, **kwargs):
         raise MemoryError
 
-    for name in "_digest", "_encoded":
+    for module, name in (safetensors, "_digest"), (checkpoint, "_encoded"):
         with monkeypatch.context() as patch, pytest.raises(MemoryError):
-            patch.setattr(checkpoint, name, fail)
+            patch.setattr(module, name, fail)
             save_checkpoint(tmp_path / "c", **parts)
     state = {name: value.copy() for name, value in values(parts["model"]).items()}
-    for name in "_digest", "_array", "_decoded":
+    for module, name in (safetensors, "_digest"), (safetensors, "_arrays"), (checkpoint, "_decoded"):
         with monkeypatch.context() as patch, pytest.raises(MemoryError):
-            patch.setattr(checkpoint, name, fail)
+            patch.setattr(module, name, fail)
             load_checkpoint(tmp_path / "c", **parts)
     assert (tmp_path / "c").read_bytes() == before and os.listdir(tmp_path) == ["c"]
     assert equal(values(parts["model"]), state)

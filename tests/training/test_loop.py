@@ -239,7 +239,6 @@ def test_fit_tells_the_plateau():
 
 @pytest.mark.parametrize("kind", ["ema", "best", "stopped", "plain"])
 def test_fit_resumes_to_the_bit(tmp_path, kind):
-    pytest.importorskip("safetensors")
     scores = [1, 4, 3, 5, 2, 1, 0, 0]
 
     def run(epochs, resume=None):
@@ -281,7 +280,6 @@ def test_out_of_memory_in_evaluation_leaves_the_model_as_it_was():
 
 
 def test_fit_refuses_a_checkpoint_that_is_not_its_own(tmp_path):
-    pytest.importorskip("safetensors")
     model, criterion, optimizer = setup()
     loader = DataLoader(X, Y, batch_size=30)
     for parts in {}, {"rows": 3, "settings": {}}, {"rows": [], "settings": None}:
@@ -294,7 +292,6 @@ def test_fit_refuses_a_checkpoint_that_is_not_its_own(tmp_path):
 
 
 def test_fit_refuses_a_checkpoint_of_other_settings(tmp_path):
-    pytest.importorskip("safetensors")
     for resume in (None, tmp_path / "c"):
         model, criterion, optimizer = setup()
         loader = DataLoader(X, Y, batch_size=30)
@@ -355,7 +352,6 @@ class Drawn:
 @pytest.mark.parametrize("accumulate", [1, 2])
 @pytest.mark.parametrize("batch", [0, 1, 4, 8, 9])
 def test_ctrl_c_saves_after_the_step_and_resumes_to_the_bit(tmp_path, batch, accumulate, loader):
-    pytest.importorskip("safetensors")
 
     def run(*pressed, resume=None):
         model, criterion, optimizer = setup(optim.schedule.cosine(0.1, 12))
@@ -378,7 +374,6 @@ def test_ctrl_c_saves_after_the_step_and_resumes_to_the_bit(tmp_path, batch, acc
 @pytest.mark.parametrize("loader", [DataLoader(X, Y, batch_size=20, shuffle=True), Drawn()])
 def test_ctrl_c_between_two_epochs_resumes_to_the_bit(tmp_path, loader):
     """The order of the next epoch has been drawn then."""
-    pytest.importorskip("safetensors")
 
     def run(pressed_in, resume=None):
         model, criterion, optimizer = setup()
@@ -402,7 +397,6 @@ def test_ctrl_c_between_two_epochs_resumes_to_the_bit(tmp_path, loader):
 
 
 def test_ctrl_c_in_the_last_epochs_evaluation_is_not_lost(tmp_path):
-    pytest.importorskip("safetensors")
     model, criterion, optimizer = setup()
     with pytest.raises(KeyboardInterrupt):
         fit(model, DataLoader(X, Y, batch_size=30), criterion, optimizer, 1, checkpoint=tmp_path / "c",
@@ -411,7 +405,6 @@ def test_ctrl_c_in_the_last_epochs_evaluation_is_not_lost(tmp_path):
 
 
 def test_ctrl_c_twice_stops_at_once_and_leaves_the_last_epochs_checkpoint(tmp_path):
-    pytest.importorskip("safetensors")
     model, criterion, optimizer = setup()
     with pytest.raises(KeyboardInterrupt):
         fit(model, CtrlC(DataLoader(X, Y, batch_size=30), 4, 4), criterion, optimizer, 3, checkpoint=tmp_path / "c")
@@ -420,7 +413,6 @@ def test_ctrl_c_twice_stops_at_once_and_leaves_the_last_epochs_checkpoint(tmp_pa
 
 
 def test_ctrl_c_within_saving_leaves_the_old_checkpoint(tmp_path, monkeypatch):
-    pytest.importorskip("safetensors")
     model, criterion, optimizer = setup()
     rename, seen = os.replace, []
 
@@ -448,7 +440,6 @@ def test_a_handler_of_ones_own_is_left_alone():
 
 
 def test_a_run_that_is_over_goes_on(tmp_path):
-    pytest.importorskip("safetensors")
     path = tmp_path / "c"
     model, criterion, optimizer = setup()
     fit(model, DataLoader(X, Y, batch_size=30), criterion, optimizer, 2, checkpoint=path)
@@ -459,7 +450,6 @@ def test_a_run_that_is_over_goes_on(tmp_path):
 
 
 def test_a_loss_that_is_no_number_names_the_op_and_keeps_the_weights(tmp_path):
-    pytest.importorskip("safetensors")
     model, _, optimizer = setup()
     calls = []
 
@@ -476,7 +466,6 @@ def test_a_loss_that_is_no_number_names_the_op_and_keeps_the_weights(tmp_path):
 
 
 def test_weights_that_are_no_longer_finite_are_not_saved(tmp_path):
-    pytest.importorskip("safetensors")
     model, criterion, optimizer = setup(lr=1e30)
     with pytest.raises(FloatingPointError, match=r"fit: 0.weight is no longer finite after the last step of epoch 1"):
         fit(model, [(Tensor(1e12 * X), Tensor(Y))], criterion, optimizer, 3, checkpoint=tmp_path / "c")

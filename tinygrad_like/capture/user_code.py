@@ -8,7 +8,7 @@ import types
 from functools import lru_cache
 from typing import Any
 
-_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 def slots(of: type) -> tuple[str, ...]:

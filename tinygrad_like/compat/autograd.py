@@ -14,6 +14,7 @@ from ..transforms.saved_tensors import save_on_cpu, saved_tensors_hooks
 from ..transforms.several_outputs import joined
 from .func import jacrev
 from .function import Function, once_differentiable
+from .names import grad
 
 
 def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None,
@@ -87,6 +88,8 @@ def _constant(x: Tensor, create_graph: bool) -> Tensor:
 
 
 Variable = variable
+__all__ = ["Function", "Variable", "backward", "detect_anomaly", "grad", "gradcheck", "gradgradcheck", "inference_mode",
+           "set_detect_anomaly", "set_grad_enabled"]
 for _name, _parts in (("function", (Function, once_differentiable)),
                       ("functional", (jacobian, hessian, vjp, jvp, hvp, vhp)),
                       ("graph", (saved_tensors_hooks, save_on_cpu, Node))):

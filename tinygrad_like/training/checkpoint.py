@@ -1,17 +1,15 @@
 """Weights and checkpoints as safetensors files: arrays by name, and JSON for the rest. Nothing in them is executed.
 
 A file is written under another name and then renamed, so that at any moment, even in a power failure, either the old
-file or the new one is there. It contains a SHA-256 of its contents, which reading checks. The same contents give the
-same file, byte by byte.
+file or the new one is there. It contains a SHA-256 of its contents, which reading checks.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,22 +20,21 @@ from nn.state import Keys
 
 from .. import Tensor, distributed, get_rng_state
 from ..data.download import folder_lock
-from ..dtypes import bfloat16
 from ..random import generator, prepare_rng_state
+from .safetensors import WRITER, parsed, serialized
 
 FORMAT = "tinygrad_like checkpoint 1"
-WRITER = "tinygrad_like"  # of weights: a damaged header must not make them look like another program's, unchecked
 OURS = "sha256", "writer"
 GENERATOR = "package generator"  # cannot be the name of a part, which is an identifier
-DTYPES = {"BOOL": "?", "U8": "u1", "I8": "<i1", "U16": "<u2", "I16": "<i2", "U32": "<u4", "I32": "<i4", "U64": "<u8",
-          "I64": "<i8", "F16": "<f2", "F32": "<f4", "F64": "<f8"}
-CODES = {np.dtype(text): code for code, text in DTYPES.items()}
 
 # Weights --------------------------------------------------------------------------------------------------------------
 
 
 def save_weights(module: Module, path: str | os.PathLike, metadata: Mapping[str, str] | None = None) -> None:
     """Write the state_dict of `module` to a safetensors file under the names PyTorch uses: PyTorch can load it.
+
+    A tied parameter is written under the first of its names in the alphabet; the metadata says so of the others. This
+    is what `safetensors.torch.save_model` does, and `load_model` reads.
 
     metadata: strings by name, which `read_metadata` returns; the names "sha256" and "writer" are taken.
 
@@ -48,8 +45,8 @@ def save_weights(module: Module, path: str | os.PathLike, metadata: Mapping[str,
         if not isinstance(name, str) or not isinstance(text, str) or name in OURS:
             raise TypeError(f"save_weights: metadata {name!r}: {text!r} must be a string, its name a string other than "
                             f"{' and '.join(OURS)}")
-    arrays = {name: t.data for name, t in module.state_dict().items()}
-    write("save_weights", Path(path), arrays, {**metadata, "writer": WRITER})
+    arrays, tied = _untied(module.state_dict())
+    write("save_weights", Path(path), arrays, {**tied, **metadata, "writer": WRITER})
 
 
 def load_weights(module: Module, path: str | os.PathLike, strict: bool = True) -> Keys:
@@ -57,11 +54,28 @@ def load_weights(module: Module, path: str | os.PathLike, strict: bool = True) -
 
     Raises FileNotFoundError, and ValueError if the file is damaged or does not fit; the module is then unchanged.
     """
-    arrays = read_arrays("load_weights", Path(path))
+    arrays, metadata = read("load_weights", Path(path))
+    tied = {name: arrays[metadata[name]] for name in module.state_dict() if metadata.get(name) in arrays}
     try:
-        return module.load_state_dict(arrays, strict)
+        return module.load_state_dict({**tied, **arrays}, strict)
     except ValueError as error:
         raise ValueError(f"load_weights: {path}: {error}") from None
+
+
+def _untied(state: Mapping[str, Tensor]) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """The arrays of a state_dict by name, each once, and the name that an array has there for every other name."""
+    arrays: dict[str, np.ndarray] = {}
+    tied: dict[str, str] = {}
+    first: dict[Any, str] = {}
+    for name, tensor in sorted(state.items()):
+        a = tensor._data
+        memory = (a.__array_interface__["data"][0], a.dtype, a.shape, a.strides) if a.size else name
+        kept = first.setdefault(memory, name)
+        if kept == name:
+            arrays[name] = a
+        else:
+            tied[name] = kept
+    return arrays, tied
 
 
 def read_arrays(who: str, path: Path) -> dict[str, np.ndarray]:
@@ -70,7 +84,10 @@ def read_arrays(who: str, path: Path) -> dict[str, np.ndarray]:
 
 
 def read_metadata(path: str | os.PathLike) -> dict[str, str]:
-    """The strings that `save_weights` was given. Raises as `load_weights` does."""
+    """The strings that `save_weights` was given, and the name under which it wrote each tied parameter, by the others.
+
+    Raises as `load_weights` does.
+    """
     return {name: text for name, text in read("read_metadata", Path(path))[1].items() if name not in OURS}
 
 
@@ -236,37 +253,6 @@ def write(who: str, path: Path, arrays: Mapping[str, np.ndarray], metadata: dict
                                    "before is unharmed") from None
 
 
-def serialized(who: str, arrays: Mapping[str, np.ndarray], metadata: dict[str, str]) -> list[bytes | memoryview]:
-    """The parts of a safetensors file that states the SHA-256 of its contents. Raises TypeError for other dtypes."""
-    arrays = {name: np.asarray(a, a.dtype.newbyteorder("<"), order="C") for name, a in arrays.items()}
-    for name, a in arrays.items():
-        if _code(a.dtype) is None:
-            raise TypeError(f"{who}: {name} is an array of {a.dtype}; a file holds arrays of bools, integers, "
-                            "bfloat16, and float16, 32 or 64")
-    return [*_parts(arrays, {**metadata, "sha256": _digest(arrays, metadata)})]
-
-
-def _parts(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> Iterator[bytes | memoryview]:
-    """The parts of a safetensors file: the length of its header, the header in JSON, and the arrays, widest first.
-
-    The safetensors library itself writes the metadata in another order each time.
-    """
-    header: dict[str, Any] = {"__metadata__": dict(sorted(metadata.items()))}
-    ordered, end = sorted(arrays.items(), key=lambda item: (-item[1].itemsize, item[0])), 0
-    for name, a in ordered:
-        header[name] = {"dtype": _code(a.dtype), "shape": a.shape, "data_offsets": [end, end := end + a.nbytes]}
-    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
-    text += b" " * (-len(text) % 8)
-    yield len(text).to_bytes(8, "little")
-    yield text
-    for _, a in ordered:
-        yield a.reshape(-1).view(np.uint8).data
-
-
-def _code(dtype: np.dtype) -> str | None:
-    return "BF16" if dtype.name == "bfloat16" else CODES.get(dtype)
-
-
 def _sync_folder(folder: Path) -> None:
     """Make renames durable: a folder is a file too. (Windows cannot open one, and does not need this.)"""
     if os.name == "posix":
@@ -279,73 +265,11 @@ def _sync_folder(folder: Path) -> None:
 
 def read(who: str, path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     """The arrays and the metadata of a safetensors file."""
-    _safetensors()
     if not path.is_file():
         raise FileNotFoundError(f"{who}: there is no file {str(path)!r}")
     return parsed(who, str(path), path.read_bytes(), _advice(path))
 
 
-def parsed(who: str, path: str, content: bytes, advice: str = "") -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """The arrays and the metadata of the contents of a safetensors file."""
-    if content[:4] == b"PK\3\4":
-        raise ValueError(f"{who}: {path} is a file of torch.save, a pickle, which may execute anything when read; "
-                         "write it again in PyTorch with safetensors.torch.save_file(state_dict, path)")
-    safetensors = _safetensors()
-    try:
-        entries = safetensors.deserialize(content)
-    except safetensors.SafetensorError as error:
-        raise ValueError(f"{who}: {path} is damaged, or not a safetensors file ({error}){advice}") from None
-    header = json.loads(content[8:8 + int.from_bytes(content[:8], "little")])  # 8 bytes of length, JSON, the arrays
-    metadata = header.get("__metadata__") or {}
-    arrays = {}
-    for name, entry in entries:
-        try:
-            arrays[name] = _array(**entry)
-        except ValueError as error:
-            raise ValueError(f"{who}: {name} in {path} cannot be read: {error}") from None
-    if "sha256" in metadata:  # PyTorch's files have no checksum
-        rest = {name: text for name, text in metadata.items() if name != "sha256"}
-        if _digest(arrays, rest) != metadata["sha256"]:
-            raise ValueError(f"{who}: {path} is damaged: its contents do not have the SHA-256 it states{advice}")
-    elif metadata.get("format") == FORMAT or metadata.get("writer") == WRITER:
-        raise ValueError(f"{who}: {path} is damaged: its SHA-256 is missing{advice}")
-    return {name: _from_bfloat16(a) if a.dtype.kind == "V" else a for name, a in arrays.items()}, metadata
-
-
 def _advice(path: Path) -> str:
     backup = previous(path)
     return f"; the checkpoint before it is {backup}" if backup.exists() else ""
-
-
-def _array(dtype: str, shape: list[int], data: bytearray) -> np.ndarray:
-    if dtype == "BF16":
-        return np.frombuffer(data, "V2").reshape(shape)
-    if dtype not in DTYPES:
-        raise ValueError(f"its numbers are {dtype}, which NumPy does not have; save them as F32")
-    return np.frombuffer(data, DTYPES[dtype]).reshape(shape)
-
-
-def _from_bfloat16(bits: np.ndarray) -> np.ndarray:
-    """As bfloat16; or without the package that has it as float32, of which it is the upper half."""
-    try:
-        return bits.view(bfloat16())
-    except ImportError:
-        return (bits.view("<u2").astype(np.uint32) << 16).view(np.float32)
-
-
-def _digest(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> str:
-    """SHA-256 of all names, dtypes, shapes and values, sorted by name, since safetensors reorders the arrays."""
-    sha = hashlib.sha256(json.dumps(sorted(metadata.items())).encode())
-    for name in sorted(arrays):
-        a = arrays[name]
-        sha.update(json.dumps([name, "BF16" if a.dtype.kind == "V" else a.dtype.str, a.shape]).encode())
-        sha.update(a.reshape(-1).view(np.uint8).data)
-    return sha.hexdigest()
-
-
-def _safetensors() -> Any:
-    try:
-        import safetensors.numpy
-    except ImportError:
-        raise ImportError("weight files need safetensors: pip install 'tinygrad-like[checkpoints]'") from None
-    return safetensors

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from .. import Tensor
-from . import checkpoint
+from .checkpoint import read, write
+from .safetensors import WRITER, parsed, serialized
 
 FORMAT = "tinygrad_like value 1"
 
@@ -36,11 +37,11 @@ def save(value: Any, file: Any) -> None:
         tree = json.dumps(_encoded("", value, arrays))
     except RecursionError:
         raise ValueError("save: the value is nested too deep, or contains itself") from None
-    metadata = {"format": FORMAT, "tree": tree, "writer": checkpoint.WRITER}
+    metadata = {"format": FORMAT, "tree": tree, "writer": WRITER}
     if hasattr(file, "write"):
-        file.write(b"".join(checkpoint.serialized("save", arrays, metadata)))
+        file.write(b"".join(serialized("save", arrays, metadata)))
     else:
-        checkpoint.write("save", Path(file), arrays, metadata)
+        write("save", Path(file), arrays, metadata)
 
 
 def load(file: Any, map_location: Any = None, weights_only: bool = True) -> Any:
@@ -51,9 +52,9 @@ def load(file: Any, map_location: Any = None, weights_only: bool = True) -> Any:
     Raises FileNotFoundError, and ValueError if the file is damaged or of another kind.
     """
     if hasattr(file, "read"):
-        name, (arrays, metadata) = "the file", checkpoint.parsed("load", "the file", file.read())
+        name, (arrays, metadata) = "the file", parsed("load", "the file", file.read())
     else:
-        name, (arrays, metadata) = os.fspath(file), checkpoint.read("load", Path(file))
+        name, (arrays, metadata) = os.fspath(file), read("load", Path(file))
     if "tree" not in metadata:
         return {name: Tensor(array) for name, array in arrays.items()}
     if metadata.get("format") != FORMAT:
