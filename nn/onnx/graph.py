@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from tinygrad_like.anomaly import user_line
-from tinygrad_like.steps import memory
 
 from tinygrad_like import Tensor
+from tinygrad_like.capture.instructions import memory
+from tinygrad_like.errors import user_line
 
 
 class Node(NamedTuple):

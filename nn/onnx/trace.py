@@ -31,8 +31,9 @@ class Output(NamedTuple):
 class Trace(Listener):
     """The graph of `model(*inputs)`, for inputs by their names.
 
-    It listens while the model runs, and so is told what happens beside ops. Changes in place become nodes. Where Python or NumPy look at what follows from the inputs is an error: what
-    they make of it would be the same for all inputs from then on.
+    It listens while the model runs, and so is told what happens beside ops. Changes in place become nodes. Where
+    Python or NumPy look at what follows from the inputs is an error: what they make of it would be the same for all
+    inputs from then on.
     """
 
     inside = False  # whether an op runs
@@ -149,7 +150,7 @@ class Trace(Listener):
             return True
         if event == "varies" or event == "refuse" and not self.inside:
             raise refused(about[0])
-        if event == "cannot":  # programs cannot do this; but here names are those of arrays, whichever Tensor shows them
+        if event == "cannot":  # programs cannot, but here names are those of arrays, whichever Tensor shows them
             return None
         raise ValueError(f"onnx.export: gradients, optimizers, generators of random numbers and their seeds cannot be "
                          f"exported, at {user_line()}; use them outside the model")

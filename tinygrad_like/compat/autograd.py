@@ -10,8 +10,11 @@ from typing import Any
 from ..core.graph import Node
 from ..core.tensor import Tensor, wrap
 from ..transforms import derivatives as transforms
+from ..transforms.anomaly import detect_anomaly, set_detect_anomaly
+from ..transforms.gradcheck import gradcheck, gradgradcheck
 from ..transforms.saved_tensors import save_on_cpu, saved_tensors_hooks
 from ..transforms.several_outputs import joined
+from ..transforms.switches import inference_mode, set_grad_enabled
 from .func import jacrev
 from .function import Function, once_differentiable
 from .names import grad
