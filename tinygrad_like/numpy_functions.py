@@ -4,6 +4,7 @@ raises an error if they require grad.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ import tinygrad_like.tensor as tensor  # `from . import tensor` may give the fun
 from . import ops
 from .array import Array
 from .autograd import mode
-from .dtypes import FLOATS
+from .dtypes import FLOATS, wide
 
 
 def norm(x: Any, p: Any = 2.0, axis: Any = None, keepdim: bool = False) -> Any:
@@ -140,6 +141,16 @@ class ForNumPy:
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self._data.__dlpack_device__()
+
+    @classmethod
+    def __torch_function__(cls, function, types, inputs=(), options=None):
+        """`copy_` of PyTorch's tensors takes a Tensor, and `load_state_dict` of its modules a state_dict from here."""
+        if getattr(function, "__name__", "") != "copy_" or isinstance(inputs[0], tensor.Tensor):
+            return NotImplemented
+        to, x, *others = inputs
+        values = x.numpy()
+        values = np.array(values, wide(values.dtype))  # a copy, which may be written; PyTorch cannot read ml_dtypes'
+        return function(to, sys.modules["torch"].from_numpy(values), *others, **(options or {}))
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         if method == "__call__" and len(options) == 1 and "out" in options and mode.tape is None:  # `array -= x`
