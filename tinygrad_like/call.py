@@ -37,6 +37,9 @@ SINGLE = Tensor, np.float64  # in place of a number: beside the latter float32 w
 ABSENT = object()  # in place of an input that was not given
 _MOVES = frozenset("bitcast cast cat clone contiguous expand flip identity map_axes permute reshape roll stack "
                    "surround take tril triu".split())  # what leaves numbers as they are
+# What gives numbers of the dtype that its inputs have together.
+PROMOTES = frozenset("add floordiv fmod gcd lcm logical_and logical_or logical_xor lshift maximum minimum mod mul pow "
+                     "rshift sub truncdiv where".split())
 _NOTHING: dict = {}  # the residuals of a forward that hands out none
 
 
@@ -165,6 +168,9 @@ class Op:
             wide = [ops.cast(x, dtype=get_default_dtype()) if isinstance(x, Tensor) else x for x in inputs]
             y = self(*wide, **options)
             return y, y.dtype, inputs
+        if dtype.kind in "iu" and self.name in PROMOTES and (alike := _of_those_with_axes(inputs)) is not None:
+            y = self(*alike, **options)
+            return y, y.dtype, inputs
         ours = result_dtype(self.name, dtype, arrays, options)
         if dtype is FLOAT64 and ours is FLOAT32 and any(isinstance(x, Tensor) and x.dtype is FLOAT64 for x in inputs):
             alike = [ops.cast(x, dtype=FLOAT32) if isinstance(x, Tensor) and x.dtype is FLOAT64 else x for x in inputs]
@@ -186,7 +192,8 @@ class Op:
         dtypes = {x.dtype for x in inputs if isinstance(x, Tensor)}
         if self.name in _MOVES and len(dtypes) == 1:
             return NotImplemented
-        dtypes = {dtype for dtype in dtypes if dtype.kind in FLOATS}
+        given = [x for x in inputs if isinstance(x, Tensor) and x.dtype.kind in FLOATS]
+        dtypes = {x.dtype for x in given if x.ndim} or {x.dtype for x in given}  # as dtypes.result_dtype
         wide = [ops.cast(x, dtype=FLOAT32) if n else x for x, n in zip(inputs, narrow, strict=True)]
         y = self(*wide, **options)
         return ops.cast(y, dtype=dtypes.pop()) if len(dtypes) == 1 and y.dtype is FLOAT32 else y
@@ -386,6 +393,18 @@ class Placed:
         out = np.zeros(self.shape, self.dtype)
         out[self.index] = self.value
         return out
+
+
+def _of_those_with_axes(inputs) -> list | None:
+    """The inputs, with integers without axes in the dtype of those that have some, as in PyTorch: uint8 times a Tensor
+    of one int64 is uint8. None if there is nothing to change."""
+    wide = {x.dtype for x in inputs if isinstance(x, Tensor) and x.dtype.kind in "iu" and x._data.ndim}
+    if not wide:
+        return None
+    dtype = wide.pop() if len(wide) == 1 else np.result_type(*wide)
+    alike = [ops.cast(x, dtype=dtype) if isinstance(x, Tensor) and x.dtype.kind in "iu" and x.dtype is not dtype and
+             not x._data.ndim else x for x in inputs]
+    return None if all([x is y for x, y in zip(inputs, alike, strict=True)]) else alike
 
 
 def _astype(x: np.ndarray, dtype: np.dtype) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Any
 
 from . import transforms
 from .anomaly import detect_anomaly, set_detect_anomaly
-from .autograd import Node, inference_mode, no_grad, set_grad_enabled
+from .autograd import Node, inference_mode, set_grad_enabled
 from .func import jacrev
 from .function import Function, once_differentiable
 from .gradcheck import gradcheck, gradgradcheck

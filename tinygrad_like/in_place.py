@@ -16,7 +16,7 @@ from . import aliases, creation, ops, random
 from .array import Array
 from .autograd import mode
 from .counted import Number, array_of
-from .dtypes import BOOL, FLOAT32, FLOAT64, FLOATS, INT64, get_default_dtype
+from .dtypes import BOOL, FLOAT32, FLOAT64, FLOATS, INT64, can_cast, get_default_dtype
 from .errors import named
 from .methods import plain_shape
 
@@ -227,7 +227,7 @@ class InPlace:
         if y.shape != self.shape:
             raise ValueError(f"{who}: the result has shape {y.shape}, which does not fit in place into {self.shape}; "
                              f"{plain}")
-        if not np.can_cast(y.dtype, self.dtype, "same_kind"):
+        if not can_cast(y.dtype, self.dtype):
             raise TypeError(f"{who}: the result is {y.dtype}, which does not fit in place into {self.dtype}; {plain}")
         if y.dtype is not self.dtype:
             y = ops.cast(y, dtype=self.dtype)

@@ -16,7 +16,7 @@ import tinygrad_like.tensor as tensor  # `from . import tensor` may give the fun
 
 from . import creation, ops
 from .autograd import inference_mode, no_grad, set_grad_enabled
-from .dtypes import FLOAT32, FLOAT64, bfloat16, finfo, promote_types
+from .dtypes import FLOAT32, FLOAT64, FLOATS, bfloat16, finfo, promote_types
 from .errors import named
 from .habits import MEMORY_FORMATS, device, renamed, taught, wanted_dtype
 from .in_place import InPlace
@@ -161,6 +161,10 @@ class Names:
         """This Tensor with `values` at the places that a tuple of indices names, or added there with accumulate."""
         from .in_place import _with_items
 
+        if not accumulate and self.dtype.kind not in FLOATS:
+            y = self.clone()
+            y[tuple(indices)] = values
+            return y
         if not accumulate:
             return _with_items(self, tuple(indices), values)
         index = ops.index.plain_index(tuple(indices), self.shape)
@@ -192,7 +196,8 @@ def _times(x: Any, factor: Any, beside: Any = None) -> Any:
     """x times a factor; in the dtype of what it is added to, `beside`, if that holds numbers which its own does not."""
     if isinstance(factor, int) and factor == 1:
         return x
-    if beside is not None and getattr(x, "dtype", FLOAT32).kind in "iub" and hasattr(beside, "dtype"):
+    if beside is not None and getattr(x, "dtype", FLOAT32).kind in "iub" and hasattr(beside, "dtype") and (
+            beside.ndim or not x.ndim or beside.dtype.kind in FLOATS or x.dtype.kind == "b"):
         x = ops.cast(x, dtype=promote_types(x.dtype, beside.dtype))
     return ops.mul(x, factor)
 

@@ -8,7 +8,6 @@ import operator
 import numpy as np
 
 from ..counted import anew
-from ..dtypes import INT64
 from ..noting import noted
 from ..primitive import fresh, primitive
 from .axes import axes, one_axis
