@@ -708,7 +708,7 @@ BAD_CALLS = [
     (lambda: ops.conv3d(Tensor.ones(1, 1, 4, 4, 4), Tensor.ones(1, 1, 3, 3, 3), stride=2, padding="same"), ValueError,
      'conv3d: padding="same" is for stride 1, got stride (2,); give the padding in numbers'),
     (lambda: ops.conv_transpose3d(Tensor.ones(1, 1, 4, 4, 4), Tensor.ones(1, 1, 3, 3, 3), output_padding=1), ValueError,
-     "conv_transpose3d: along the depth of x (1, 1, 4, 4, 4), output_padding 1 must be less than stride 1, and "),
+     "conv_transpose3d: output_padding (1, 1, 1) must be less than stride (1, 1, 1) or dilation (1, 1, 1)"),
     (lambda: ops.max_pool3d(IMAGE[0], 2), ValueError,
      "max_pool3d: takes (batch, channels, depth, height, width) or (channels, depth, height, width), got shape "),
     (lambda: ops.max_unpool(IMAGE, IMAGE[0].long(), 2), ValueError,
