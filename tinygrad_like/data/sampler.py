@@ -11,7 +11,6 @@ import numpy as np
 from .. import random
 from ..tensor import Tensor
 
-
 _PART = 1 << 12
 
 
