@@ -16,7 +16,7 @@ from tinygrad_like.ops.table import add_rows
 
 X = Tensor(np.ones((2, 3)), requires_grad=True, dtype="float32")  # a leaf
 V = Tensor([1.0, 2.0, 3.0])
-I = Tensor([0, 1, 2])  # noqa: E741
+I = Tensor.arange(3)  # noqa: E741
 D = Tensor(np.ones((2, 3)))  # float64
 W = Tensor(np.ones((4, 3)), dtype="float32")
 IMAGE = Tensor(np.ones((1, 2, 4, 6)), dtype="float32")
@@ -48,7 +48,7 @@ BAD_CALLS = [
      "Tensor: a sequence of Tensors that require grad would lose their graph; join them with stack or cat"),
     (lambda: Tensor([1, 2], requires_grad=True), TypeError,
      "requires_grad: a Tensor of int64 cannot require grad; cast it with .float() first"),
-    (lambda: Tensor([1, 2]).requires_grad_(), TypeError,
+    (lambda: Tensor.arange(2).requires_grad_(), TypeError,
      "requires_grad: a Tensor of int64 cannot require grad; cast it with .float() first"),
     (lambda: (X*2).requires_grad_(False), RuntimeError,
      "requires_grad_: this Tensor was computed by mul; use detach()"),
@@ -442,7 +442,7 @@ BAD_CALLS = [
      "linear: the input is float64 but the weight float32; cast the input with .float()"),
     (lambda: ops.linear(X, W, Tensor.zeros(4, dtype="float64")), TypeError,
      "linear: the bias is float64 but the weight float32; cast one of them"),
-    (lambda: ops.linear(X, W, Tensor([0, 0, 0, 0])), TypeError,
+    (lambda: ops.linear(X, W, Tensor.arange(4)), TypeError,
      "linear: the bias is int64 but the weight float32; cast one of them"),
     (lambda: ops.linear(Tensor(1.0), W), ValueError,
      "linear: the last axis of the input, shape (), must be 3, the second of the weight (out, in) = (4, 3)"),

@@ -144,7 +144,7 @@ class Op:
         does not fit the dtype beside it; else NotImplemented, or a clear error is raised."""
         if type(error) is OverflowError and (narrow := self._wrapped(inputs, arrays)) is not None:
             return self(*narrow, **options)
-        if (y := habits.again(self, inputs, options)) is NotImplemented:
+        if (y := habits.again(self, inputs, options, error)) is NotImplemented:
             explain(self, error, arrays, options)
         return y
 

@@ -33,7 +33,8 @@ class Tensor(Surface):
     `set_default_dtype`) and ints int64; arrays keep their dtype. With `requires_grad=True`, ops on it are recorded and
     `backward()` fills `.grad`.
     `Tensor(2, 3)` is zeros of that shape. `Tensor(5)` is the number 5, but a row of 5 numbers, as in PyTorch, where it
-    becomes a Parameter or is filled, as by `uniform_()`.
+    becomes a Parameter or is filled, as by `uniform_()`. `Tensor([1, 2])` is int64, but becomes float32, as it is in
+    PyTorch from the beginning, where only floats will do: as a Parameter, or where one is written into it.
     Raises TypeError for data no array can hold and for integers that require grad, ValueError for ragged rows.
     """
 
@@ -45,7 +46,7 @@ class Tensor(Surface):
     version: Version | None = None  # shared with views
     _viewed: tuple[Callable[[], Tensor | None], Any] | None = None  # what this is an index of, if it shows its memory
     _apart: object = None  # the same for views of one another; another one is made where one is detached
-    _count: int | None = None  # n, if this was made as Tensor(n)
+    _count: int | None = None  # n, if this was made as Tensor(n); -1 if of an array or rows of whole numbers
     _hooks: list[Callable] | None = None  # of a leaf; an inner Tensor's hooks are on its node
     _after: list[Callable] | None = None  # of a leaf: what is called once its .grad is there
 
@@ -72,6 +73,8 @@ class Tensor(Surface):
             self._data = mode.tape.unit("tensor", as_array, given) if noted else array_of(*given)
         if requires_grad:
             self.requires_grad_()
+        elif dtype is None and self._data.dtype.kind in "iu" and isinstance(data, list | tuple | np.ndarray):
+            self._count = -1
 
     # What it is -----------------------------------------------------------------------------------------------------
     # With attrgetter, since a function written here would take as long again.
@@ -199,6 +202,8 @@ class Tensor(Surface):
     @named
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set whether ops on this leaf are recorded, and return it. Raises TypeError unless it is floating point."""
+        if requires_grad and self._count is not None:
+            self._as_floats()
         if requires_grad and not self.is_floating_point():
             raise TypeError(f"requires_grad: a Tensor of {self.dtype} cannot require grad; cast it with .float() first")
         if self.node is not None and not requires_grad:
