@@ -142,7 +142,8 @@ def _constructor(init: Any, name: str) -> Any:
                 args, options["inplace"] = args[:-1], args[-1]
             if isinstance(options.get("inplace"), bool):
                 self.inplace = options.pop("inplace")
-        most = len([p for p in parameters.values() if p.kind is not p.KEYWORD_ONLY]) - 1
+        most = len([p for p in parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]) - 1
+        most += len(args) * any([p.kind is p.VAR_POSITIONAL for p in parameters.values()])
         if most < len(args) <= most + 2 and _are_device_and_dtype(*args[most:]):
             dtype, args = args[most + 1] if len(args) == most + 2 else dtype, args[:most]
         init(self, *args, **options)

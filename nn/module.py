@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import Any, ParamSpec, Protocol, Self, TypeVar
 
 from tinygrad_like import Tensor
+from tinygrad_like.array import Array
 from tinygrad_like.dtypes import FLOAT16, FLOAT32, FLOAT64, FLOATS, bfloat16
 from tinygrad_like.habits import wanted_dtype
 from tinygrad_like.several import zero_gradient
@@ -94,6 +95,8 @@ class Module:
     # Attributes -----------------------------------------------------------------------------------------------------
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, Array) and name in self._buffers:  # what `x.data` gives
+            value = Tensor.from_numpy(value)
         if problem := self._problem(name, value):
             raise TypeError(f"{type(self).__name__}.{name} {problem}")
         if type(value) is Buffer:
@@ -132,6 +135,7 @@ class Module:
         persistent: whether `state_dict` has it. None stands for an absent buffer.
         """
         self._check_name("register_buffer", name)
+        tensor = Tensor.from_numpy(tensor) if isinstance(tensor, Array) else tensor
         if not _is_buffer(tensor):
             raise TypeError(f"register_buffer: {name!r} must be a Tensor or None, got {type(tensor).__name__}")
         self.__dict__["_buffers"] = {**self._buffers, name: persistent}

@@ -455,11 +455,13 @@ def test_sizes_as_in_pytorch():
 AS_FLOATS = {
     "[0] =": lambda x: x.__setitem__(0, 0.5), "[:2] =": lambda x: x.__setitem__(slice(2), Tensor([0.5, 0.5])),
     "[mask] =": lambda x: x.__setitem__(x == 1, 0.5), "fill_": lambda x: x.fill_(0.5), "normal_": lambda x: x.normal_(),
-    "copy_": lambda x: x.copy_(Tensor([0.5, 1.5, 2.5])), "*=": lambda x: x.__imul__(0.5), "/=": lambda x: x.__itruediv__(2),
-    "sub_": lambda x: x.sub_(0.5), "lerp_": lambda x: x.lerp_(Tensor([0.5]), 0.5), "clamp_": lambda x: x.clamp_(max=0.5),
+    "copy_": lambda x: x.copy_(Tensor([0.5, 1.5, 2.5])), "*=": lambda x: x.__imul__(0.5), "sub_": lambda x: x.sub_(0.5),
+    "/=": lambda x: x.__itruediv__(2), "lerp_": lambda x: x.lerp_(Tensor([0.5]), 0.5),
+    "clamp_": lambda x: x.clamp_(max=0.5),
     "masked_fill_": lambda x: x.masked_fill_(x == 1, 0.5), "addcmul_": lambda x: x.addcmul_(x, x, value=0.5),
     "index_fill_": lambda x: x.index_fill_(0, Tensor([1]), 0.5), "requires_grad_": lambda x: x.requires_grad_(),
-    "scatter_": lambda x: x.scatter_(0, Tensor([1]), 0.5), "index_add_": lambda x: x.index_add_(0, Tensor([1]), Tensor([0.5])),
+    "scatter_": lambda x: x.scatter_(0, Tensor([1]), 0.5),
+    "index_add_": lambda x: x.index_add_(0, Tensor([1]), Tensor([0.5])),
 }
 
 

@@ -29,10 +29,17 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     y.backward(g, bool(retain_graph), create_graph, inputs)
 
 
-def variable(data: Any, requires_grad: bool = False, volatile: bool = False) -> Tensor:
+class _AnyTensor(type):
+    def __call__(cls, data: Any, requires_grad: bool = False, volatile: bool = False) -> Tensor:
+        x = wrap(data._data) if isinstance(data, Tensor) else Tensor(data)
+        return x.requires_grad_(requires_grad)
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, Tensor)
+
+
+class Variable(metaclass=_AnyTensor):
     """PyTorch's `Variable(x)` of early days: a Tensor on the memory of x that requires grad if it is told to."""
-    x = wrap(data._data) if isinstance(data, Tensor) else Tensor(data)
-    return x.requires_grad_(requires_grad)
 
 
 def jacobian(func: Callable, inputs: Any, create_graph: bool = False, strict: bool = False,
@@ -90,7 +97,7 @@ def _constant(x: Tensor, create_graph: bool) -> Tensor:
 
 
 FOR_AUTOGRAD = {
-    "grad": grad, "backward": backward, "Function": Function, "Variable": variable, "detect_anomaly": detect_anomaly,
+    "grad": grad, "backward": backward, "Function": Function, "Variable": Variable, "detect_anomaly": detect_anomaly,
     "set_grad_enabled": set_grad_enabled, "inference_mode": inference_mode, "gradcheck": gradcheck,
     "gradgradcheck": gradgradcheck,
     "set_detect_anomaly": set_detect_anomaly,

@@ -71,14 +71,42 @@ def scalar_tensor(s: Any, **options: Any) -> Any:
     return names.new(float(s), **options)
 
 
-def _of_dtype(name: str, dtype: str) -> Callable:
-    def make(*data: Any) -> Any:
-        if len(data) == 1 and not isinstance(data[0], int):
-            return T(data[0], dtype=np.dtype(dtype))
-        return Creation.zeros(*data, dtype=np.dtype(dtype))
+class OfDtype(type):
+    """The class of PyTorch's `FloatTensor` and the like, whose instances are the Tensors of a dtype."""
 
-    make.__name__, make.__doc__ = name, f"PyTorch's `{name}`: the data as {dtype}, or, of sizes, zeros of this shape."
-    return named(make)
+    dtype: np.dtype
+
+    def __call__(cls, *data: Any) -> Any:
+        return names.made_of(cls.dtype, data)
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, T) and x.dtype == cls.dtype
+
+
+def _of_dtype(name: str, dtype: str) -> type:
+    return OfDtype(name, (), {"dtype": np.dtype(dtype), "__doc__": (
+        f"PyTorch's `{name}`: the data as {dtype}, or, of sizes, zeros of this shape. Tensors of {dtype} are its "
+        "instances.")})
+
+
+def sparse_coo_tensor(indices: Any, values: Any, size: Any = None, **options: Any) -> Any:
+    """A Tensor that is 0 but at some places: values (n,) at indices (axes, n), added where a place comes twice.
+
+    It is dense, as every Tensor is here. size: its shape; if left out, as small as may be.
+    """
+    given = {"dtype": None, "requires_grad": False}
+    chosen = names.renamed("sparse_coo_tensor", given, given, {n: v for n, v in options.items() if n != "is_coalesced"})
+    indices, values = (x if isinstance(x, T) else T(x) for x in (indices, values))
+    places = tuple(indices.long())
+    shape = tuple(size) if size is not None else (*[int(i.max()) + 1 for i in places], *values.shape[1:])
+    made = Creation.zeros(*shape, dtype=values.dtype).index_put(places, values, accumulate=True)
+    made = made if chosen["dtype"] is None else made.cast(chosen["dtype"])
+    return made.requires_grad_() if chosen["requires_grad"] else made
+
+
+def nextafter(input: Any, other: Any) -> Any:
+    """The next number of the dtype after each of the first Tensor, towards that of the other. It has no gradient."""
+    return tensor.wrap(np.nextafter(input.detach().numpy(), other.detach().numpy()))
 
 
 def vmap(func: Callable, *args: Any, **options: Any) -> Callable:
@@ -223,7 +251,10 @@ def equal(input: Any, other: Any) -> bool:
 
 
 names._NAMES.update({
-    **OF_DTYPE, "vmap": vmap,
+    **OF_DTYPE, "vmap": vmap, "sparse_coo_tensor": named(sparse_coo_tensor), "nextafter": named(nextafter),
+    "sparse": SimpleNamespace(mm=ops.matmul, addmm=T.addmm, sum=ops.sum, **{
+        name: lambda indices, values, size=None, dtype=dtype: sparse_coo_tensor(indices, values, size, dtype=dtype)
+        for name, dtype in (("FloatTensor", "float32"), ("DoubleTensor", "float64"), ("LongTensor", "int64"))}),
     "max": max_, "min": min_, "logspace": logspace, "tril_indices": tril_indices, "triu_indices": triu_indices,
     "randint_like": randint_like, "scalar_tensor": scalar_tensor, "autocast": autocast, "poisson": poisson,
     "amp": SimpleNamespace(autocast=autocast, GradScaler=GradScaler), "GradScaler": GradScaler, "seed": seed,

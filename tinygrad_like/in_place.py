@@ -352,6 +352,8 @@ class InPlace:
         x, generator, "integers", *((low, high) if high is not None else (0, low or 1 << 24))))
     fill_diagonal_ = _filled("fill_diagonal_", lambda x, value, wrap=False: ops.where(
         np.eye(*x.shape, dtype=bool), value, x))
+    apply_ = _filled("apply_", lambda x, callable: np.array(
+        [callable(v) for v in x.reshape(-1).tolist()], x.dtype).reshape(x.shape))
     squeeze_, unsqueeze_, transpose_, t_ = map(_of_shape, ("squeeze", "unsqueeze", "transpose", "t"))
     swapaxes_, swapdims_ = map(_of_shape, ("swapaxes", "swapdims"))
 

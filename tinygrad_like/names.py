@@ -43,7 +43,7 @@ class Count(int):
         return count
 
     def __call__(self, dim: int | None = None) -> Any:
-        return self.shape if dim is None else self.shape[ops.axes.one_axis("size", dim, len(self.shape))]
+        return Size(self.shape) if dim is None else self.shape[ops.axes.one_axis("size", dim, len(self.shape))]
 
     def __reduce__(self) -> tuple:
         return int, (int(self),)
@@ -86,7 +86,23 @@ class Names:
         """This Tensor with the dtype that is named, if any, or that of a Tensor; a device may be named too."""
         dtype = wanted_dtype("to", *wanted, **others)
         return self if dtype is None or dtype is self.dtype else ops.cast(self, dtype=dtype)
-    def type(self, dtype=None): return str(self.dtype) if dtype is None else self.to(dtype)
+    def type(self, dtype=None):
+        """This Tensor with another dtype, also by a name such as "torch.LongTensor"; or its own one."""
+        from .for_torch import OF_DTYPE, OfDtype
+
+        if dtype is None:
+            return next((f"torch.{name}" for name, of in OF_DTYPE.items() if of.dtype == self.dtype),
+                        "torch.BFloat16Tensor")
+        named_by = OF_DTYPE.get(dtype.removeprefix("torch.")) if isinstance(dtype, str) else dtype
+        return self.to(named_by.dtype if isinstance(named_by, OfDtype) else dtype)
+    def byte(self): return ops.cast(self, dtype=np.dtype("uint8"))
+    def char(self): return ops.cast(self, dtype=np.dtype("int8"))
+    def new(self, *data):
+        """A new Tensor of this one's dtype: of data, or zeros of the sizes given."""
+        return made_of(self.dtype, data)
+    def to_dense(self): return self
+    to_sparse = coalesce = to_dense
+    is_sparse = False
     def type_as(self, other): return self.to(other.dtype)
 
     def max(self, *place, axis=None, keepdim=False, **others):
@@ -216,13 +232,13 @@ def _slice(who: str, x: Tensor, axis: int, start: int, length: int) -> tuple:
 
 # What a Tensor does not have -> what to write instead. (With `__getattr__` every attribute would take longer to find.)
 MISSING = {
-    "cuda": "there is only the CPU; leave it out", "is_sparse": "every Tensor is dense",
+    "cuda": "there is only the CPU; leave it out",
     "values": "only x.max(dim) and the like give a pair", "realize": "ops compute at once; leave it out",
     "indices": "write x.max(dim=1), which gives values and indices, or x.argmax(1)",
     "astype": "write x.cast(dtype)", "copy": "write x.clone()",
     "storage": "the array is x.data", "lazydata": "the array is x.data",
     "save_for_backward": "declare an op with @primitive", "block_until_ready": "ops compute at once; leave it out",
-    "at": "write x.clone(), then y[index] = value under no_grad(); or scatter", "apply_": "compute with ops",
+    "at": "write x.clone(), then y[index] = value under no_grad(); or scatter",
 }
 
 
@@ -389,6 +405,12 @@ class Size(tuple, metaclass=_IsTuple):
     def numel(self) -> int:
         """How many elements a Tensor of this shape has."""
         return math.prod(self)
+
+def made_of(dtype: np.dtype, data: tuple) -> Tensor:
+    """A Tensor of this dtype: of data, or zeros of the sizes that are given, one by one or as `x.size()`."""
+    if len(data) == 1 and not isinstance(data[0], int) and type(data[0]) is not Size:
+        return tensor.Tensor(data[0], dtype=dtype)
+    return creation.Creation.zeros(*(data or (0,)), dtype=dtype)
 
 
 _absent = SimpleNamespace(is_available=lambda: False, is_built=lambda: False, device_count=lambda: 0,

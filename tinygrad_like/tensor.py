@@ -75,6 +75,8 @@ class Tensor(Surface):
             self.requires_grad_()
         elif dtype is None and self._data.dtype.kind in "iu" and isinstance(data, list | tuple | np.ndarray):
             self._count = -1
+            if hasattr(data, "numel"):  # a shape, as x.size() gives it
+                self._data = np.zeros(data, get_default_dtype())
 
     # What it is -----------------------------------------------------------------------------------------------------
     # With attrgetter, since a function written here would take as long again.
