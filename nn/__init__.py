@@ -164,6 +164,6 @@ def _are_device_and_dtype(place: Any, dtype: Any = None) -> bool:
 for _name in __all__:
     _class: Any = globals()[_name]
     if _name[0].isupper() and _class is not Module and _class.__new__ is object.__new__:
-        _bare = _class.__init__ is object.__init__  # a layer without options, which takes only those for habits
+        _bare = _class.__init__ is Module.__init__  # a layer without options, which takes only those for habits
         _class.__init__ = _constructor((lambda self: None) if _bare else _class.__init__, _name)
 from . import modules as modules  # noqa: E402  # of the layers as they are now

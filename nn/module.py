@@ -64,13 +64,22 @@ class Module:
             def forward(self, x):
                 return self.head(F.relu(self.hidden(x)))
 
-    Calling `super().__init__()` is allowed but not needed.
+    Calling `super().__init__()` is allowed but not needed. As in PyTorch it calls no other class, such as a mixin, unless
+    `call_super_init` is set.
     """
 
     # Defaults live on the class; an instance stores only what differs.
     training: bool = True
     _buffers: Mapping[str, bool] = {}  # name of a buffer -> whether state_dict keeps it
     _hooks: Hooks | None = None
+    call_super_init: bool = False
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
+        elif args or kwargs:
+            raise TypeError(f"{type(self).__name__}: the constructor of a Module takes no arguments, got "
+                            f"{', '.join([*map(repr, args), *kwargs])}; define __init__")
 
     def __call__(self: _Computes[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         try:
@@ -414,7 +423,8 @@ class Configured(Module):
     """A module that keeps the arguments of its constructor under their names, and shows them in `repr`."""
 
     def extra_repr(self) -> str:
-        return ", ".join(f"{name}={getattr(self, name)!r}" for name in inspect.signature(type(self)).parameters)
+        return ", ".join(f"{name}={getattr(self, name)!r}" for name, p in inspect.signature(type(self)).parameters.items()
+                         if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
 
 
 def check_positive(who: Any, **sizes: Any) -> None:
