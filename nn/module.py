@@ -64,8 +64,8 @@ class Module:
             def forward(self, x):
                 return self.head(F.relu(self.hidden(x)))
 
-    Calling `super().__init__()` is allowed but not needed. As in PyTorch it calls no other class, such as a mixin, unless
-    `call_super_init` is set.
+    Calling `super().__init__()` is allowed but not needed. As in PyTorch it calls no other class, such as a mixin,
+    unless `call_super_init` is set.
     """
 
     # Defaults live on the class; an instance stores only what differs.
@@ -423,7 +423,8 @@ class Configured(Module):
     """A module that keeps the arguments of its constructor under their names, and shows them in `repr`."""
 
     def extra_repr(self) -> str:
-        return ", ".join(f"{name}={getattr(self, name)!r}" for name, p in inspect.signature(type(self)).parameters.items()
+        parameters = inspect.signature(type(self)).parameters.values()
+        return ", ".join(f"{p.name}={getattr(self, p.name)!r}" for p in parameters
                          if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
 
 

@@ -161,7 +161,7 @@ def test_every_change_in_place_is_that_of_a_method():
             plain_name = name.rstrip("_")
             assert callable(getattr(Tensor, plain_name, None)) or plain_name in (
                 "zero", "fill", "copy", "normal", "uniform", "bernoulli", "detach", "exponential", "log_normal",
-                "geometric", "random", "fill_diagonal", "resize", "resize_as", "share_memory"), name
+                "geometric", "random", "fill_diagonal", "resize", "resize_as", "share_memory", "apply"), name
 
 
 def test_what_is_copied_may_be_of_any_dtype():
