@@ -20,6 +20,7 @@ from .dtypes import INT64 as int64
 from .for_autograd import FOR_AUTOGRAD as _for_autograd
 from .gradcheck import gradcheck, gradgradcheck
 from .graph import Picture, graph
+from .imports import Beside as _Beside
 from .imports import Finder as _Finder
 from .memory import align as _align_arrays
 from .memory import keep_freed_memory as _keep_freed_memory
@@ -35,6 +36,7 @@ from .transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 vars(_autograd).update(_for_autograd)  # where PyTorch has it
 __version__ = "0.1.0"
 _sys.modules[f"{__name__}.linalg"] = linalg
+_sys.meta_path.insert(0, _Beside)
 _sys.meta_path.append(_Finder)
 _keep_freed_memory()
 _align_arrays()
@@ -52,9 +54,7 @@ __all__ = [
 
 def __getattr__(name: str):
     """Packages such as `nn` and `training`, and the size of the kernels' thread pool: imported when first named."""
-    if name in ("nn", "optim"):
-        return _importlib.import_module(name)
-    if name in ("data", "distributions", "func", "testing", "training", "utils"):
+    if name in ("data", "distributions", "func", "nn", "optim", "testing", "training", "utils"):
         return _importlib.import_module(f".{name}", __name__)
     if name in ("save", "load"):
         return getattr(_importlib.import_module(".training.saving", __name__), name)

@@ -33,12 +33,12 @@ from .transforms import jacobian as jacobian
 from .transforms import jvp as jvp
 from .transforms import value_and_grad as value_and_grad
 from .transforms import vjp as vjp
-import nn as nn
-import optim as optim
-from . import training as training
+from . import autograd as autograd
 from . import distributed as distributed
 from . import distributions as distributions
-from . import autograd as autograd
+from . import nn as nn
+from . import optim as optim
+from . import training as training
 from .kernels.threads import get_num_threads as get_num_threads
 from .kernels.threads import set_num_threads as set_num_threads
 from .training.saving import save as save
@@ -50,32 +50,32 @@ from .names import normal as normal
 from .names import bernoulli as bernoulli
 from .names import where as where
 from .names import empty_like as empty_like
-from nn.functional import alpha_dropout as alpha_dropout
-from nn.functional import avg_pool1d as avg_pool1d
-from nn.functional import bilinear as bilinear
-from nn.functional import channel_shuffle as channel_shuffle
-from nn.functional import conv1d as conv1d
-from nn.functional import conv2d as conv2d
-from nn.functional import conv3d as conv3d
-from nn.functional import conv_transpose1d as conv_transpose1d
-from nn.functional import conv_transpose2d as conv_transpose2d
-from nn.functional import conv_transpose3d as conv_transpose3d
-from nn.functional import cosine_similarity as cosine_similarity
-from nn.functional import feature_alpha_dropout as feature_alpha_dropout
-from nn.functional import group_norm as group_norm
-from nn.functional import hardshrink as hardshrink
-from nn.functional import layer_norm as layer_norm
-from nn.functional import max_pool1d as max_pool1d
-from nn.functional import max_pool2d as max_pool2d
-from nn.functional import max_pool3d as max_pool3d
-from nn.functional import pairwise_distance as pairwise_distance
-from nn.functional import pdist as pdist
-from nn.functional import pixel_shuffle as pixel_shuffle
-from nn.functional import pixel_unshuffle as pixel_unshuffle
-from nn.functional import prelu as prelu
-from nn.functional import rms_norm as rms_norm
-from nn.functional import rrelu as rrelu
-from nn.functional import threshold as threshold
+from .nn.functional import alpha_dropout as alpha_dropout
+from .nn.functional import avg_pool1d as avg_pool1d
+from .nn.functional import bilinear as bilinear
+from .nn.functional import channel_shuffle as channel_shuffle
+from .nn.functional import conv1d as conv1d
+from .nn.functional import conv2d as conv2d
+from .nn.functional import conv3d as conv3d
+from .nn.functional import conv_transpose1d as conv_transpose1d
+from .nn.functional import conv_transpose2d as conv_transpose2d
+from .nn.functional import conv_transpose3d as conv_transpose3d
+from .nn.functional import cosine_similarity as cosine_similarity
+from .nn.functional import feature_alpha_dropout as feature_alpha_dropout
+from .nn.functional import group_norm as group_norm
+from .nn.functional import hardshrink as hardshrink
+from .nn.functional import layer_norm as layer_norm
+from .nn.functional import max_pool1d as max_pool1d
+from .nn.functional import max_pool2d as max_pool2d
+from .nn.functional import max_pool3d as max_pool3d
+from .nn.functional import pairwise_distance as pairwise_distance
+from .nn.functional import pdist as pdist
+from .nn.functional import pixel_shuffle as pixel_shuffle
+from .nn.functional import pixel_unshuffle as pixel_unshuffle
+from .nn.functional import prelu as prelu
+from .nn.functional import rms_norm as rms_norm
+from .nn.functional import rrelu as rrelu
+from .nn.functional import threshold as threshold
 from .ops import add, sub, mul, div, neg, square, reciprocal, exp, exp2, expm1, log, log2, log10, log1p, erf, sqrt, rsqrt, pow, abs, maximum, minimum, clip, sign, floor, ceil, round, trunc, frac, floordiv, mod, sin, cos, tan, asin, acos, atan, sinh, cosh, asinh, acosh, atanh, hypot, atan2, eq, ne, lt, le, gt, ge, logical_and, logical_or, logical_xor, logical_not, isnan, isinf, isfinite, cast, clone, contiguous, identity, getitem, gather, one_hot, argsort, searchsorted, sort, topk, reshape, permute, transpose, expand, unsqueeze, squeeze, flatten, unflatten, flip, roll, tril, triu, cat, stack, split, chunk, unbind, repeat, repeat_interleave, shrink, sum, sum_to, mean, var, std, norm, argmax, argmin, any, all, prod, cumsum, batched_matmul, matrix_vector, outer, linear, relu, leaky_relu, binary_step, sigmoid, tanh, silu, gelu, softplus, logsigmoid, elu, celu, selu, softsign, quick_gelu, mish, hardtanh, relu6, hardsigmoid, hardswish, glu, swiglu, logaddexp, signbit, copysign, fmod, truncdiv, divide, clamp, gcd, lcm, lshift, rshift, bitcast, isclose, allclose, pad, recurrence, cumprod, cummax, cummin, logcumsumexp, log_softmax, logsumexp, cross_entropy, mse_loss, l1_loss, huber_loss, smooth_l1_loss, nll_loss, binary_cross_entropy, binary_cross_entropy_with_logits, kl_div, margin_ranking_loss, hinge_embedding_loss, soft_margin_loss, multilabel_soft_margin_loss, multi_margin_loss, cosine_embedding_loss, triplet_margin_loss, gaussian_nll_loss, poisson_nll_loss, multilabel_margin_loss, dropout1d, dropout2d, gaussian_dropout, batch_norm_relu, avg_pool2d, adaptive_avg_pool2d, adaptive_avg_pool1d, adaptive_max_pool2d, adaptive_max_pool1d, unfold, fold, diagonal, diag, trace, sliding_windows, meshgrid, rearrange, scatter_add, scatter_reduce, masked_select, nonzero, affine_grid, grid_sample, fractional_max_pool, max_pool_with_indices, max_unpool, avg_pool3d, in_dtype, var_mean, std_mean, normalize, layernorm, batchnorm, softmin, multinomial, all_sum, sync_batch_norm, lstm, gru, ctc_loss, fmax, fmin, deg2rad, rad2deg, heaviside, logaddexp2, logit, lerp, nan_to_num, remainder, sinc, xlogy, xlog1py, entr, float_power, isposinf, isneginf, clamp_min, clamp_max, sgn, erfc, erfinv, ndtr, ldexp, lgamma, digamma, bessel_i, i0, i0e, i1, i1e, atleast_1d, atleast_2d, atleast_3d, hstack, vstack, dstack, column_stack, block_diag, broadcast_tensors, cartesian_prod, combinations, diag_embed, diagflat, fliplr, flipud, rot90, movedim, tensor_split, hsplit, vsplit, dsplit, take_along_dim, index_fill, index_copy, select_scatter, slice_scatter, masked_scatter, take_flat, kthvalue, median, nanmedian, nansum, nanmean, quantile, nanquantile, mode, bincount, count_nonzero, histc, unique, unique_consecutive, bucketize, tensordot, inner, kron, cross, vecdot, ger, multi_dot, chain_matmul, baddbmm, addbmm, addmv, addr, cdist, dist, renorm, diff, trapezoid, cumulative_trapezoid, cov, corrcoef, vander, scaled_dot_product_attention, self_attention, attention_weights, rotate_halves
 
 __version__: str

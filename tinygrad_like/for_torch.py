@@ -212,28 +212,30 @@ def polygamma(n: int, input: Any) -> Any:
 # Layers whose functions have another order of arguments in `torch` than in nn.functional ------------------------------
 
 
+def _layers() -> Any:
+    return import_module("tinygrad_like.nn.functional")
+
+
 def embedding(weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False,
               sparse: bool = False) -> Any:
     """The rows of a table, the first argument, that the indices name; no gradient reaches row padding_idx, if >= 0."""
     if sparse:
         raise NotImplementedError("embedding: gradients are dense; leave out sparse")
-    return import_module("nn.functional").embedding(indices, weight, None if padding_idx < 0 else padding_idx,
-                                                    scale_grad_by_freq=scale_grad_by_freq)
+    return _layers().embedding(indices, weight, None if padding_idx < 0 else padding_idx,
+                               scale_grad_by_freq=scale_grad_by_freq)
 
 
 def batch_norm(input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool = False,
                momentum: float = 0.1, eps: float = 1e-5, cudnn_enabled: bool = True) -> Any:
     """`nn.functional.batch_norm`, with the weights before the statistics."""
-    return import_module("nn.functional").batch_norm(input, running_mean, running_var, weight, bias, training,
-                                                     momentum, eps)
+    return _layers().batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
 def instance_norm(input: Any, weight: Any = None, bias: Any = None, running_mean: Any = None, running_var: Any = None,
                   use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
                   cudnn_enabled: bool = True) -> Any:
     """`nn.functional.instance_norm`, with the weights before the statistics."""
-    return import_module("nn.functional").instance_norm(input, running_mean, running_var, weight, bias,
-                                                        use_input_stats, momentum, eps)
+    return _layers().instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
 
 
 def _nothing(*args: Any, **options: Any) -> None:

@@ -92,7 +92,7 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
 
 def _of_functional(name: str) -> Any:
     def change(input: Any, *options: Any, **named_options: Any) -> Any:
-        f = getattr(import_module("nn.functional"), name[:-1])
+        f = getattr(import_module("tinygrad_like.nn.functional"), name[:-1])
         return input._become(name, lambda x: f(x, *options, **named_options))
 
     change.__name__ = change.__qualname__ = name

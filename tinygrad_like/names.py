@@ -464,7 +464,7 @@ def function(name: str) -> Any:
     if found is bfloat16:
         return bfloat16()
     if name in FUNCTIONAL:
-        return getattr(import_module("nn.functional"), name)
+        return getattr(import_module("tinygrad_like.nn.functional"), name)
     if isinstance(found, str):
         name, found = found, None
     if found is None and name[0] != "_" and any([name in vars(part) for part in (

@@ -10,12 +10,10 @@ from typing import Any
 
 import numpy as np
 
-import optim
-from nn import Module, pooled_batch_norm
-from nn.module import modes_restored
-
-from .. import Tensor, capture, detect_anomaly, distributed, no_grad, ops, random
+from .. import Tensor, capture, detect_anomaly, distributed, no_grad, ops, optim, random
 from ..data import DataLoader
+from ..nn import Module, pooled_batch_norm
+from ..nn.module import modes_restored
 from ..tensor import wrap
 from .log import Log
 from .metrics import accuracy
