@@ -6,9 +6,9 @@ import sys
 from collections.abc import Iterable
 
 import numpy as np
-from tinygrad_like.optim.clip import clip_grad_norm, clip_grad_value, listed
 
 from tinygrad_like import Tensor, ops
+from tinygrad_like.optim.clip import clip_grad_norm, clip_grad_value, listed
 
 from .. import parametrizations, parametrize
 from . import prune, rnn
