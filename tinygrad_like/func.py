@@ -11,10 +11,10 @@ from typing import Any
 
 from . import ops, random, transforms
 from .tensor import Tensor
-from .transforms import grad, jvp, value_and_grad, vjp
+from .transforms import flatten, grad, jvp, value_and_grad, vjp
 
-__all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "stack_module_state",
-           "value_and_grad", "vjp", "vmap"]
+__all__ = ["flatten", "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp",
+           "stack_module_state", "value_and_grad", "vjp", "vmap"]
 
 
 def vmap(func: Callable, in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
