@@ -44,6 +44,7 @@ from .margins import (
 from .models import (
     CNN, MLP, AlexNet, ConvNeXt, LanguageModel, RecurrentLanguageModel, ResNet, ResNetS, Seq2Seq, Transformer, ViT)
 from .module import Buffer, Module, Parameter
+from . import parallel as parallel
 from . import parameter as parameter
 from .norm import BatchNorm1d, BatchNorm2d, GroupNorm, InstanceNorm1d, InstanceNorm2d, LayerNorm, LayerNorm2d, RMSNorm
 from .ode import NeuralODE, odeint

@@ -14,9 +14,11 @@ from contextlib import contextmanager
 from typing import Any, ParamSpec, Protocol, Self, TypeVar
 
 from tinygrad_like import Tensor
+from tinygrad_like.absent import Missing
 from tinygrad_like.array import Array
 from tinygrad_like.dtypes import FLOAT16, FLOAT32, FLOAT64, FLOATS, bfloat16
 from tinygrad_like.habits import wanted_dtype
+from tinygrad_like.names import MISSING
 from tinygrad_like.several import zero_gradient
 
 from .buffer import Buffer
@@ -73,6 +75,7 @@ class Module:
     _buffers: Mapping[str, bool] = {}  # name of a buffer -> whether state_dict keeps it
     _hooks: Hooks | None = None
     call_super_init: bool = False
+    cuda = Missing("cuda", MISSING["cuda"])
 
     def __init__(self, *args: Any, **kwargs: Any):
         if self.call_super_init:

@@ -12,6 +12,7 @@ import numpy as np
 import tinygrad_like.tensor as tensor  # `from . import tensor` may give the function
 
 from . import names, ops
+from .absent import nothing
 from .autograd import Switch
 from .creation import Creation
 from .dtypes import can_cast, get_default_dtype, promote_types, set_default_dtype
@@ -238,10 +239,6 @@ def instance_norm(input: Any, weight: Any = None, bias: Any = None, running_mean
     return _layers().instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
 
 
-def _nothing(*args: Any, **options: Any) -> None:
-    """A setting of PyTorch's that has no meaning here."""
-
-
 def result_type(a: Any, b: Any) -> np.dtype:
     """The dtype that a + b has."""
     return (a + b).dtype
@@ -262,8 +259,8 @@ names._NAMES.update({
     "amp": SimpleNamespace(autocast=autocast, GradScaler=GradScaler), "GradScaler": GradScaler, "seed": seed,
     "set_default_dtype": set_default_dtype, "get_default_dtype": get_default_dtype,
     "set_default_tensor_type": set_default_tensor_type,
-    "set_printoptions": set_printoptions, "set_float32_matmul_precision": _nothing,
-    "use_deterministic_algorithms": _nothing, "set_num_interop_threads": _nothing, "result_type": result_type,
+    "set_printoptions": set_printoptions, "set_float32_matmul_precision": nothing,
+    "use_deterministic_algorithms": nothing, "set_num_interop_threads": nothing, "result_type": result_type,
     "promote_types": promote_types, "can_cast": can_cast, "broadcast_shapes": np.broadcast_shapes,
     "pinverse": ops.linalg.pinverse, "matrix_exp": ops.linalg.matrix_exp,
     "matrix_rank": ops.linalg.matrix_rank, "get_default_device": lambda: cpu(), "set_default_device": cpu,
@@ -276,7 +273,7 @@ names._NAMES.update({
         **{name: getattr(ops, name) for name in ("digamma entr erf erfc erfinv exp2 expm1 i0 i0e i1 i1e log1p "
            "log_softmax logit logsumexp ndtr round sinc softmax xlog1py xlogy").split()}),
 })
-names._absent.amp = names._NAMES["amp"]
+names._NAMES["cuda"].amp = names._NAMES["amp"]
 for _name in ("logspace tril_indices triu_indices randint_like scalar_tensor poisson result_type equal embedding "
               "batch_norm instance_norm").split():
     names._NAMES[_name] = named(names._NAMES[_name])

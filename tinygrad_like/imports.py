@@ -1,4 +1,7 @@
-"""Import lines of what is no file of this package: `tinygrad_like.nn`, which lies beside it, `tinygrad_like.cuda`."""
+"""Import lines of what is no file of this package: `tinygrad_like.nn`, which lies beside it, `tinygrad_like.cuda`.
+
+Parts of PyTorch that are modules under another name lead there; those that have no counterpart say so.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
 from types import ModuleType, SimpleNamespace
 from typing import Any
+
+from .absent import ABSENT, LEADS, Part
 
 _PACKAGE = __name__.partition(".")[0]
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -84,6 +89,11 @@ class Finder:
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         parent, _, last = name.rpartition(".")
+        part = name.removeprefix(f"{_PACKAGE}.")
+        if part != name and part in ABSENT:
+            raise ModuleNotFoundError(f"No module named {name!r}: {ABSENT[part]}", name=name)
+        if part != name and part in LEADS:
+            return ModuleSpec(name, _Twin(LEADS[part]))
         module = sys.modules.get(parent)
         if parent != _PACKAGE and not isinstance(getattr(module, "__loader__", None), _Loader):
             return None  # other modules may look here themselves for what they have
@@ -100,3 +110,5 @@ class _Loader(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         vars(module).update(vars(self.parts))
+        if isinstance(self.parts, Part):  # whose errors say more
+            vars(module)["__getattr__"] = self.parts.__getattr__

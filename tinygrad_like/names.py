@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from importlib import import_module
-from types import FunctionType, SimpleNamespace
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 import tinygrad_like.tensor as tensor  # `from . import tensor` may give the function
 
 from . import creation, ops
+from .absent import ABSENT, DEVICES, LEADS
 from .autograd import inference_mode, no_grad, set_grad_enabled
 from .dtypes import FLOAT32, FLOAT64, FLOATS, bfloat16, finfo, promote_types
 from .errors import named
@@ -413,15 +414,13 @@ def made_of(dtype: np.dtype, data: tuple) -> Tensor:
     return creation.Creation.zeros(*(data or (0,)), dtype=dtype)
 
 
-_absent = SimpleNamespace(is_available=lambda: False, is_built=lambda: False, device_count=lambda: 0,
-                          manual_seed=lambda seed: None, manual_seed_all=lambda seed: None)
 _NAMES: dict[str, Any] = {
     "float": np.dtype("float32"), "double": np.dtype("float64"), "long": np.dtype("int64"), "int": np.dtype("int32"),
     "short": np.dtype("int16"), "int8": np.dtype("int8"), "int16": np.dtype("int16"), "int32": np.dtype("int32"),
     "half": np.dtype("float16"), "float16": np.dtype("float16"), "bfloat16": bfloat16,
     "uint8": np.dtype("uint8"), "bool": np.dtype("bool"), "dtype": np.dtype, "Size": Size, "inf": float("inf"),
     "nan": float("nan"), "pi": np.pi, "e": np.e, "newaxis": None, "finfo": finfo, "iinfo": np.iinfo,
-    "device": device, "cuda": _absent, "backends": SimpleNamespace(mps=_absent, cuda=_absent, cudnn=SimpleNamespace()),
+    "device": device, **DEVICES,
     "asarray": as_tensor, "as_tensor": as_tensor, "randint": randint, "normal": normal, "bernoulli": bernoulli,
     "where": where, "empty_like": empty_like,
     "is_tensor": lambda x: isinstance(x, tensor.Tensor), "inference_mode": inference_mode,
@@ -434,10 +433,6 @@ FUNCTIONAL = frozenset("""
     conv_transpose3d cosine_similarity feature_alpha_dropout group_norm hardshrink layer_norm max_pool1d max_pool2d
     max_pool3d pairwise_distance pdist pixel_shuffle pixel_unshuffle prelu rms_norm rrelu threshold
 """.split())
-# What the package does not have -> what to write instead.
-_NO_FUNCTIONS = {
-    "jit": "use capture",
-}
 
 
 def of_input(method: Any) -> Any:
@@ -460,6 +455,8 @@ def function(name: str) -> Any:
     """What the package has under a name of PyTorch's or NumPy's besides what it exports. Raises AttributeError."""
     if name in MEMORY_FORMATS or name == "strided":
         return name
+    if name in LEADS:
+        return import_module(LEADS[name])
     found = _NAMES.get(name)
     if found is bfloat16:
         return bfloat16()
@@ -473,7 +470,7 @@ def function(name: str) -> Any:
     if found is None or isinstance(found, property):
         found = getattr(ops, name, None) if not isinstance(getattr(ops, name, None), type(ops)) else None
     if found is None:
-        hint = f"; {_NO_FUNCTIONS[name]}" if name in _NO_FUNCTIONS else ""
+        hint = f"; {ABSENT[name]}" if name in ABSENT else ""
         raise AttributeError(f"module 'tinygrad_like' has no attribute {name!r}{hint}")
     return found
 

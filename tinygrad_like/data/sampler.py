@@ -116,6 +116,12 @@ class WeightedRandomSampler(Sampler):
         return self.num_samples
 
 
+def DistributedSampler(*args: Any, **options: Any) -> Any:
+    """Raises NotImplementedError: a DataLoader of arrays gives each process its part."""
+    raise NotImplementedError("DistributedSampler: pass DataLoader(x, y, ..., shard=(rank, size)), or let training.fit "
+                              "share the batches")
+
+
 class BatchSampler(Sampler):
     """Lists of batch_size indices of a sampler each; the last may be shorter, or with drop_last is left out."""
 
