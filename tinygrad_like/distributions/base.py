@@ -272,7 +272,7 @@ def weighed(p: Tensor, x: Tensor) -> Tensor:
 
 
 def log_odds(d: Any) -> tuple[Tensor, Tensor]:
-    """log p and log(1 - p) of a distribution with probs and logits; exactly -inf and 0 of a p that was given as such."""
+    """log p and log(1 - p) of a distribution with probs and logits; exactly -inf and 0 of a p given as such."""
     never, always = (d.probs == 0) & d._by_probs, (d.probs == 1) & d._by_probs
     log_p, log_q = always.where(0.0, d.logits.logsigmoid()), never.where(0.0, (-d.logits).logsigmoid())
     return never.where(-math.inf, log_p), always.where(-math.inf, log_q)
