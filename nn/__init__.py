@@ -44,6 +44,7 @@ from .margins import (
 from .models import (
     CNN, MLP, AlexNet, ConvNeXt, LanguageModel, RecurrentLanguageModel, ResNet, ResNetS, Seq2Seq, Transformer, ViT)
 from .module import Buffer, Module, Parameter
+from . import parallel as parallel
 from . import parameter as parameter
 from .norm import BatchNorm1d, BatchNorm2d, GroupNorm, InstanceNorm1d, InstanceNorm2d, LayerNorm, LayerNorm2d, RMSNorm
 from .ode import NeuralODE, odeint
@@ -142,7 +143,8 @@ def _constructor(init: Any, name: str) -> Any:
                 args, options["inplace"] = args[:-1], args[-1]
             if isinstance(options.get("inplace"), bool):
                 self.inplace = options.pop("inplace")
-        most = len([p for p in parameters.values() if p.kind is not p.KEYWORD_ONLY]) - 1
+        most = len([p for p in parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]) - 1
+        most += len(args) * any([p.kind is p.VAR_POSITIONAL for p in parameters.values()])
         if most < len(args) <= most + 2 and _are_device_and_dtype(*args[most:]):
             dtype, args = args[most + 1] if len(args) == most + 2 else dtype, args[:most]
         init(self, *args, **options)
@@ -163,6 +165,6 @@ def _are_device_and_dtype(place: Any, dtype: Any = None) -> bool:
 for _name in __all__:
     _class: Any = globals()[_name]
     if _name[0].isupper() and _class is not Module and _class.__new__ is object.__new__:
-        _bare = _class.__init__ is object.__init__  # a layer without options, which takes only those for habits
+        _bare = _class.__init__ is Module.__init__  # a layer without options, which takes only those for habits
         _class.__init__ = _constructor((lambda self: None) if _bare else _class.__init__, _name)
 from . import modules as modules  # noqa: E402  # of the layers as they are now

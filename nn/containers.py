@@ -66,6 +66,18 @@ class _List(Module):
             self.append(module)
         return self
 
+    __iadd__ = extend
+
+    def __add__(self, other: Iterable[Module]) -> _List:
+        """A container of the modules of both, under new numbers."""
+        return (Sequential if isinstance(self, Sequential) else ModuleList)().extend([*self, *other])
+
+    def pop(self, index: int) -> Module:
+        """Remove the module at `index`, and return it."""
+        module = self[index]
+        del self[index]
+        return module
+
     def insert(self, index: int, module: Module) -> _List:
         """Add a module before the one at `index`, and renumber all; returns the container."""
         if not isinstance(module, Module):
@@ -184,6 +196,8 @@ class ParameterList(Module):
         for value in values:
             self.append(value)
         return self
+
+    __iadd__ = extend
 
     def __getitem__(self, index: Any) -> Any:
         found = list(self)[index]

@@ -69,9 +69,13 @@ class _Conv(Module):
                              f"{x.shape}")
 
     def forward(self, x: Tensor) -> Tensor:
+        return self._conv_forward(x, self.weight, self.bias)
+
+    def _conv_forward(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """The convolution with other weights, as low-rank adapters have them."""
         self._check(x)
         x, padding = self._padded(x)
-        return self.op(x, self.weight, self.bias, stride=self.stride, padding=padding, dilation=self.dilation,
+        return self.op(x, weight, bias, stride=self.stride, padding=padding, dilation=self.dilation,
                        groups=self.groups)
 
     def extra_repr(self) -> str:

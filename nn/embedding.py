@@ -74,6 +74,7 @@ class Embedding(Module):
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
         self.max_norm, self.norm_type, self.scale_grad_by_freq = max_norm, norm_type, scale_grad_by_freq
+        self.sparse = sparse
         if _weight is not None and np.shape(_weight) != (num_embeddings, embedding_dim):
             raise ValueError(f"Embedding: _weight has shape {np.shape(_weight)}, not {(num_embeddings, embedding_dim)}")
         self.weight = Parameter(Tensor.empty(num_embeddings, embedding_dim) if _weight is None else _weight)

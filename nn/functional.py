@@ -203,5 +203,5 @@ celu_, elu_, hardtanh_, leaky_relu_, relu_, selu_ = map(_in_place, (
 # As of the ops, their unforeseen errors come in their names.
 for _name in __all__:
     _f = globals()[_name]
-    if isinstance(_f, FunctionType) and _f.__module__.startswith("nn."):
+    if isinstance(_f, FunctionType) and _f.__module__.startswith(f"{__package__}."):
         globals()[_name] = named(_f)

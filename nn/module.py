@@ -14,9 +14,12 @@ from contextlib import contextmanager
 from typing import Any, ParamSpec, Protocol, Self, TypeVar
 
 from tinygrad_like import Tensor
+from tinygrad_like.compat.absent import Missing
 from tinygrad_like.compat.keyword_aliases import wanted_dtype
+from tinygrad_like.compat.names import MISSING
 from tinygrad_like.core.tensor import zero_gradient
 from tinygrad_like.dtypes import FLOAT16, FLOAT32, FLOAT64, FLOATS, bfloat16
+from tinygrad_like.methods.array import Array
 
 from .buffer import Buffer
 from .holders import HOLDERS, unregistered
@@ -32,7 +35,7 @@ class Parameter(Tensor):
 
     def __init__(self, data: Any, requires_grad: bool = True, dtype: Any = None):
         if type(data) is Tensor and data._count is not None and requires_grad:
-            data._as_row()  # type: ignore[attr-defined]
+            data._as_floats()  # type: ignore[attr-defined]
         super().__init__(data, requires_grad, dtype)
 
     def __repr__(self) -> str:
@@ -63,13 +66,23 @@ class Module:
             def forward(self, x):
                 return self.head(F.relu(self.hidden(x)))
 
-    Calling `super().__init__()` is allowed but not needed.
+    Calling `super().__init__()` is allowed but not needed. As in PyTorch it calls no other class, such as a mixin,
+    unless `call_super_init` is set.
     """
 
     # Defaults live on the class; an instance stores only what differs.
     training: bool = True
     _buffers: Mapping[str, bool] = {}  # name of a buffer -> whether state_dict keeps it
     _hooks: Hooks | None = None
+    call_super_init: bool = False
+    cuda = Missing("cuda", MISSING["cuda"])
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
+        elif args or kwargs:
+            raise TypeError(f"{type(self).__name__}: the constructor of a Module takes no arguments, got "
+                            f"{', '.join([*map(repr, args), *kwargs])}; define __init__")
 
     def __call__(self: _Computes[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         try:
@@ -94,6 +107,8 @@ class Module:
     # Attributes -----------------------------------------------------------------------------------------------------
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, Array) and name in self._buffers:  # what `x.data` gives
+            value = Tensor.from_numpy(value)
         if problem := self._problem(name, value):
             raise TypeError(f"{type(self).__name__}.{name} {problem}")
         if type(value) is Buffer:
@@ -132,6 +147,7 @@ class Module:
         persistent: whether `state_dict` has it. None stands for an absent buffer.
         """
         self._check_name("register_buffer", name)
+        tensor = Tensor.from_numpy(tensor) if isinstance(tensor, Array) else tensor
         if not _is_buffer(tensor):
             raise TypeError(f"register_buffer: {name!r} must be a Tensor or None, got {type(tensor).__name__}")
         self.__dict__["_buffers"] = {**self._buffers, name: persistent}
@@ -410,7 +426,9 @@ class Configured(Module):
     """A module that keeps the arguments of its constructor under their names, and shows them in `repr`."""
 
     def extra_repr(self) -> str:
-        return ", ".join(f"{name}={getattr(self, name)!r}" for name in inspect.signature(type(self)).parameters)
+        parameters = inspect.signature(type(self)).parameters.values()
+        return ", ".join(f"{p.name}={getattr(self, p.name)!r}" for p in parameters
+                         if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
 
 
 def check_positive(who: Any, **sizes: Any) -> None:

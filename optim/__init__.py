@@ -38,4 +38,4 @@ for _class in (ASGD, Adadelta, Adafactor, Adagrad, Adam, AdamW, Adamax, LBFGS, M
 def __getattr__(name: str) -> _Any:
     if name == "swa_utils":  # which needs nn, which needs this package
         return _importlib.import_module(".swa_utils", __name__)
-    raise AttributeError(f"module 'optim' has no attribute {name!r}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -20,8 +20,7 @@ from typing import Any
 
 import numpy as np
 
-import nn
-from tinygrad_like import Tensor, no_grad
+from tinygrad_like import Tensor, nn, no_grad
 from tinygrad_like.core.graph import mode
 
 from .optimizer import Optimizer

@@ -961,11 +961,20 @@ def test_what_data_is_changed_by_is_recorded():
     (lambda p: np.sqrt(p.data), "__array_ufunc__"), (lambda p: np.ones(3, "f") * p.data, "__array_ufunc__"),
     (lambda p: p.data // 2, "x.data.__floordiv__"), (lambda p: p.data + np.ones(3), "x.data.__add__ of ndarray"),
     (lambda p: Tensor(np.ones(3)) * p.data.sum(), "x.data.sum"), (lambda p: p.data * Tensor(np.ones(3)), "__mul__"),
+    (lambda p: (p != 0).data.sum(), "x.data.sum"), (lambda p: tg.nonzero(p.data.astype("f")), "x.data.astype"),
 ])
 def test_what_an_array_does_in_another_way_is_refused(use, what):
     p = nn.Parameter(np.ones(3, "f"))
-    with pytest.raises(Refused, match=re.escape(what)):
+    remedy = "return the Tensor and do it outside" if what == "numpy()" else r"write x.detach\(\) in place of x.data"
+    with pytest.raises(Refused, match=f"{re.escape(what)}.*{remedy}"):
         capture(lambda x: (use(p), x)[1])(Tensor([1.0]))
+
+
+def test_a_copy_off_the_graph_in_place_of_data_is_captured():
+    f = capture(lambda x: ((x.detach() != 0).sum(), tg.nonzero(x.detach() > 1)))
+    for n in range(5):
+        count, places = f(Tensor([0.0, 1.0, 2.0 + n]))
+        assert count.item() == 2 and places.tolist() == [[2]]
 
 
 def test_a_target_that_follows_by_its_state():

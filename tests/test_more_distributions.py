@@ -246,3 +246,71 @@ def test_samples_of_the_relaxed_and_of_counts():
     assert (half >= 0).all() and abs(np.median(half) - 2) < 0.2
     with pytest.raises(ValueError, match="Multinomial: total_count"):
         D.Multinomial(-1, logits=logits)
+
+
+IMPOSSIBLE = [  # distribution, the parameters of p and q, the divergence
+    ("Categorical", [0.2, 0.3, 0.5], [0.0, 0.5, 0.5], math.inf),
+    ("Categorical", [0.0, 0.5, 0.5], [0.0, 0.25, 0.75], 0.5 * math.log(2) + 0.5 * math.log(2 / 3)),
+    ("Categorical", [0.0, 0.5, 0.5], [0.5, 0.25, 0.25], math.log(2)),
+    ("OneHotCategorical", [0.5, 0.5], [0.0, 1.0], math.inf), ("OneHotCategorical", [0.0, 1.0], [0.5, 0.5], math.log(2)),
+    ("Bernoulli", 0.5, 0.0, math.inf), ("Bernoulli", 0.5, 1.0, math.inf), ("Bernoulli", 1.0, 0.0, math.inf),
+    ("Bernoulli", 0.0, 1.0, math.inf), ("Bernoulli", 0.0, 0.0, 0.0), ("Bernoulli", 1.0, 1.0, 0.0),
+    ("Bernoulli", 1.0, 0.25, math.log(4)), ("Bernoulli", 0.0, 0.75, math.log(4)),
+    ("Geometric", 0.5, 1.0, math.inf), ("Geometric", 1.0, 1.0, 0.0), ("Geometric", 1.0, 0.25, math.log(4)),
+    ("Poisson", 0.0, 2.0, 2.0), ("Poisson", 2.0, 0.0, math.inf), ("Poisson", 0.0, 0.0, 0.0),
+]
+
+
+@pytest.mark.parametrize(("name", "p", "q", "right"), IMPOSSIBLE)
+def test_divergences_of_what_is_impossible(name, p, q, right):
+    a, b = (Tensor(np.array(x), requires_grad=True) for x in (p, q))
+    made = getattr(D, name)
+    with np.errstate(divide="ignore"):
+        kl = D.kl_divergence(made(a), made(b))
+        assert kl.item() == pytest.approx(right, abs=1e-12)
+        if name == "Bernoulli":
+            three = D.kl_divergence(D.Binomial(3.0, a), D.Binomial(3.0, b))
+            assert three.item() == pytest.approx(3 * right, abs=1e-12)
+    if math.isfinite(right) and name != "Poisson":
+        assert np.isfinite(kl.gradient(a, b)[0].numpy()).all()
+
+
+def test_divergences_of_logits_are_exact_where_their_probability_is_rounded_away():
+    zero, far = (D.Categorical(logits=Tensor([0.0, x])) for x in (0.0, -200.0))
+    assert D.kl_divergence(zero, far).item() == pytest.approx(100 - math.log(2), rel=1e-5)
+    half, sure = (D.Bernoulli(logits=Tensor(x)) for x in (0.0, 60.0))
+    assert D.kl_divergence(half, sure).item() == pytest.approx(30 - math.log(2), rel=1e-5)
+    ends = D.Bernoulli(logits=Tensor([math.inf, -math.inf]))
+    assert D.kl_divergence(ends, ends).tolist() == [0, 0] == ends.entropy().tolist()
+    assert D.kl_divergence(half, ends).tolist() == [math.inf] * 2
+    assert D.Geometric(Tensor([1.0, 1.0])).log_prob(Tensor([0.0, 1.0])).tolist() == [0, -math.inf]
+    with pytest.raises(ValueError, match="Geometric: probs must be above 0"):
+        D.Geometric(0.0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_samples_that_were_rounded_to_0_or_1_have_a_density(dtype):
+    manual_seed(0)
+    half, thirds = Tensor(0.5, dtype=dtype), Tensor(np.array([0.2, 0.3, 0.5], dtype))
+    for d in (D.RelaxedBernoulli(0.003, half), D.RelaxedOneHotCategorical(0.003, thirds), D.TransformedDistribution(
+            D.Normal(half * 0, half * 2000), D.SigmoidTransform())):
+        x = d.sample((200,))
+        assert (x == 0).any() and (x == 1).any()
+        assert np.isfinite(d.log_prob(x).numpy()).all()
+    x = Tensor(np.array([0.0, 1.0, 0.25], dtype), requires_grad=True)
+    assert np.isfinite(D.RelaxedBernoulli(0.5, half).log_prob(x).sum().gradient(x)[0].numpy()).all()
+
+
+@pytest.mark.torch
+def test_densities_at_the_ends_are_pytorchs():
+    torch = pytest.importorskip("torch")
+    ours, theirs = ([d.RelaxedBernoulli(t(0.3), t(0.5)).log_prob(t([0.0, 1.0, 0.5, 1e-30])),
+                     d.TransformedDistribution(d.Normal(t(0.0), t(1.0)), [d.SigmoidTransform()]).log_prob(
+                         t([0.0, 1.0, 0.5])),
+                     d.Geometric(t([1.0, 1.0, 0.5])).log_prob(t([0.0, 1.0, 2.0])),
+                     d.Bernoulli(t([0.0, 1.0])).log_prob(t([1.0, 0.0])), d.Categorical(t([0.0, 1.0])).log_prob(t(0)),
+                     *[d.kl_divergence(getattr(d, name)(t(p)), getattr(d, name)(t(q)))
+                       for name, p, q, _ in IMPOSSIBLE if p and name != "Poisson" and (p, q) != (1.0, 1.0)]]
+                    for d, t in ((D, Tensor), (torch.distributions, torch.tensor)))
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5, atol=1e-6)

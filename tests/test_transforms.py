@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tinygrad_like import Tensor, grad, hessian, hvp, jacobian, jvp, no_grad, value_and_grad, vjp
+from tinygrad_like import Tensor, func, grad, hessian, hvp, jacobian, jvp, no_grad, value_and_grad, vjp
 
 rng = np.random.default_rng(4)
 A = rng.standard_normal((3, 3))
@@ -156,3 +156,60 @@ def test_another_argument_may_be_differentiated_by_further_out(argnums):
     found = found[0] if isinstance(found, tuple) else found
     assert y.requires_grad and found.tolist() == [6, 16] and found.sum().gradient(w)[0].tolist() == [2, 4]
     assert not grad(lambda a, b: (a * a * b).sum(), argnums)(x, w.detach())[0].requires_grad
+
+
+W, B = np.arange(6.0).reshape(2, 3), np.ones(3)
+TREES = {
+    "list": ([W, B], lambda p: p), "pair": ((W, B), lambda p: p), "dict": ({"w": W, "b": B}, lambda p: p.values()),
+    "layers": ([(W, B)], lambda p: p[0]), "nested": ({"layers": [W, {"bias": B}]}, lambda p: (
+        p["layers"][0], p["layers"][1]["bias"])), "arrays of one shape": ([W, W], lambda p: p),
+    "Tensors among arrays": ([Tensor(W), B], lambda p: p),
+}
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_parameters_may_be_trees_of_arrays(name):
+    """As in HIPS autograd and JAX: the gradient of each array is in its place."""
+    tree, parts = TREES[name]
+
+    def loss(p):
+        w, b = parts(p)
+        return ((np.ones((4, 2)) @ w + b.sum()) ** 2).sum()
+
+    found, (w, b) = grad(loss)(tree), [Tensor(np.asarray(x), requires_grad=True) for x in parts(tree)]
+    assert type(found) is type(tree)
+    loss_of_two = ((Tensor(np.ones((4, 2))) @ w + b.sum()) ** 2).sum()
+    for mine, right in zip(parts(found), loss_of_two.gradient(w, b), strict=True):
+        np.testing.assert_array_equal(mine.numpy(), right.numpy())
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_trees_as_vectors(name):
+    tree, parts = TREES[name]
+    vector, back = func.flatten(tree)
+    np.testing.assert_array_equal(vector.numpy(), np.concatenate([np.ravel(x) for x in parts(tree)]))
+    for mine, given in zip(parts(back(2 * vector)), parts(tree), strict=True):
+        np.testing.assert_array_equal(mine.numpy(), 2 * np.asarray(given))
+
+    def loss(v):
+        return sum((x**3).sum() for x in parts(back(v)))
+
+    np.testing.assert_allclose(grad(loss)(vector).numpy(), 3 * vector.numpy() ** 2)
+    with pytest.raises(ValueError, match=r"unflatten: the tree has \d+ numbers, but the vector has shape .1,."):
+        back(Tensor([1.0]))
+
+
+def test_a_vector_of_a_tree_is_on_the_graph_and_its_parts_keep_their_dtypes():
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    vector, back = func.flatten({"x": x, "n": np.array([3], np.int64), "y": np.ones(1)})
+    assert vector.dtype == np.float64 and {k: v.dtype.name for k, v in back(vector).items()} == {
+        "x": "float32", "n": "int64", "y": "float64"}
+    assert (vector * vector).sum().gradient(x)[0].tolist() == [2.0, 4.0]
+    assert func.flatten({})[0].shape == (0,) and func.flatten({})[1](Tensor([])) == {}
+
+
+@pytest.mark.parametrize("f", [
+    lambda p: vjp(sum, p), lambda p: jacobian(sum)(p), lambda p: hvp(sum, p, Tensor([1.0])), Tensor])
+def test_where_a_tree_is_not_taken_its_shapes_are_named(f):
+    with pytest.raises(ValueError, match=r"arrays of shapes \(2, 3\), \(3,\) make no array; give each by itself"):
+        f([W, B])

@@ -1,6 +1,6 @@
 """A minimal reverse-mode autodiff engine for CPUs: Tensors that record a graph, ops that carry their VJPs."""
 
-# ruff: noqa: I001, F401  # the engine comes first, then what is around it
+# ruff: noqa: E402, I001, F401  # the engine comes first, then what is around it
 import importlib as _importlib
 import sys as _sys
 
@@ -23,20 +23,24 @@ from .transforms.switches import enable_grad, is_grad_enabled, no_grad
 from .kernels import specialize as _specialize
 from .kernels.memory import align as _align_arrays
 from .kernels.memory import keep_freed_memory as _keep_freed_memory
+from .compat.import_lines import Beside as _Beside
+from .compat.import_lines import Finder as _Finder
+
+_sys.modules[f"{__name__}.linalg"] = linalg
+_sys.meta_path.insert(0, _Beside)
+_sys.meta_path.append(_Finder)
+
 from . import compat as _compat
 from .compat import autograd
 from .compat import torch_functions as _functions_of_torch
 from .compat import torch_names as _for_torch
 from .compat import windows as _windows
-from .compat.import_lines import Finder as _Finder
 from .compat.names import function as _function
 from .compat.names import new as _new
 from .capture.capture import capture, eager
 from .methods.docstrings import attach as _attach_docstrings
 
 __version__ = "0.1.0"
-_sys.modules[f"{__name__}.linalg"], _sys.modules[f"{__name__}.autograd"] = linalg, autograd
-_sys.meta_path.append(_Finder)
 _specialize.install()
 _keep_freed_memory()
 _align_arrays()
@@ -49,15 +53,12 @@ __all__ = [
     "hessian", "hvp", "int64", "is_grad_enabled", "jacobian", "jvp", "linalg", "manual_seed", "nn", "no_grad", "ops",
     "optim", "primitive", "set_num_threads", "set_rng_state", "training", "value_and_grad", "vjp",
 ]
-_PARTS = {"nn": "nn", "optim": "optim", **{name: f"{__name__}.{name}" for name in (
-    "data", "distributions", "training")}, **{name: f"{__name__}.compat.{name}" for name in (
-        "func", "testing", "utils")}}
 
 
 def __getattr__(name: str):
     """Packages such as `nn` and `training`, and the size of the kernels' thread pool: imported when first named."""
-    if name in _PARTS:
-        return _importlib.import_module(_PARTS[name])
+    if name in ("data", "distributions", "func", "nn", "optim", "testing", "training", "utils"):
+        return _importlib.import_module(f".{name}", __name__)
     if name in ("save", "load"):
         return getattr(_importlib.import_module(".training.saving", __name__), name)
     if name in ("get_num_threads", "set_num_threads"):

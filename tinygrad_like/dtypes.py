@@ -133,7 +133,10 @@ def as_array(data: Any, dtype: Any, who: str) -> np.ndarray:
     try:
         array = np.asarray(data)
     except ValueError:
-        raise ValueError(f"{who}: the nested sequence is ragged; all its rows must have the same length") from None
+        shapes = [tuple(x.shape) for x in data if hasattr(x, "shape")] if isinstance(data, list | tuple) else []
+        why = (f"arrays of shapes {', '.join(map(str, shapes))} make no array; give each by itself, or join them with "
+               "stack or cat" if shapes else "the nested sequence is ragged; all its rows must have the same length")
+        raise ValueError(f"{who}: {why}") from None
     if dtype is not None:
         wanted = as_dtype(dtype, who)
     elif array.dtype == FLOAT64 and not hasattr(data, "dtype"):

@@ -38,6 +38,7 @@ class Trace(Listener):
 
     inside = False  # whether an op runs
     forward: Any = None  # of the op that is being called
+    noted: Any = None  # what the last op gave
 
     def __init__(self, model: Any, inputs: dict[str, Tensor], code: Callable[[Any], int]):
         self.state = {id(memory(x._data)): name for name, x in model._state()}
@@ -59,8 +60,13 @@ class Trace(Listener):
             y = run(inputs, options)
         finally:
             self.forward = before
-        self._note(op, inputs, options, y)
+        if y is not self.noted:  # by another call, as of an option by another name
+            self.noted = y
+            self._note(op, inputs, options, y)
         return y
+
+    def rule(self, *of: Any) -> Any:
+        return self.tell("gradient")
 
     def _note(self, op: Any, inputs: Sequence[Any], options: dict[str, Any], y: Tensor) -> None:
         """Add the nodes of an op: those of its row, or of the ops or the formula that define it."""

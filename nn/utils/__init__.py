@@ -7,14 +7,15 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from optim.clip import clip_grad_norm, clip_grad_value, listed
 from tinygrad_like import Tensor, ops
+from tinygrad_like.optim.clip import clip_grad_norm, clip_grad_value, listed
 
 from .. import parametrizations, parametrize
 from . import prune, rnn
 from .weights import remove_spectral_norm, remove_weight_norm, spectral_norm, weight_norm
 
-__all__ = ["clip_grad_norm_", "clip_grad_value_", "get_total_norm", "parameters_to_vector", "prune",
+__all__ = ["clip_grad_norm_", "clip_grad_value_", "get_total_norm", "parameters_to_vector",
+           "parametrizations", "parametrize", "prune",
            "remove_spectral_norm", "remove_weight_norm", "rnn", "spectral_norm", "vector_to_parameters", "weight_norm"]
 
 # For `from nn.utils.parametrizations import weight_norm`.

@@ -78,7 +78,7 @@ def test_a_data_set_of_single_arrays():
         def __getitem__(self, i):
             return Tensor(X[i])
 
-    (batch,), _ = DataLoader(Rows(), batch_size=2)
+    batch, _ = DataLoader(Rows(), batch_size=2)
     assert batch.shape == (2, 1, 4, 4)
 
 
@@ -87,8 +87,10 @@ def test_examples_that_do_not_stack_are_refused():
         def __getitem__(self, i):
             return np.zeros(2 + i % 2), 1
 
-    with pytest.raises(ValueError, match=r"the examples \[0, 1\] do not stack: .* \[\(2,\), \(\)\] and \[\(3,\)"):
+    with pytest.raises(ValueError, match=r"default_collate: the examples have shapes \(2,\) and \(3,\)"):
         next(iter(DataLoader(Ragged(), batch_size=2)))
+    with pytest.raises(ValueError, match=r"the examples \[0, 1\] do not stack: .* \[\(2,\), \(\)\] and \[\(3,\)"):
+        next(iter(DataLoader(Ragged(), batch_size=2, transform=RandomShift(1))))
 
 
 @given(st.integers(1, 30), st.integers(1, 12), st.booleans(), st.booleans())
@@ -117,7 +119,7 @@ def test_loader_order_follows_the_seed():
 @pytest.mark.parametrize("shuffle", [False, True])
 def test_batches_are_copies(shuffle):
     x = np.zeros((4, 2), np.float32)
-    for (batch,) in DataLoader(x, batch_size=2, shuffle=shuffle):
+    for batch in DataLoader(x, batch_size=2, shuffle=shuffle):
         batch.assign(np.ones((2, 2)))
     assert not x.any()
 
@@ -177,13 +179,13 @@ def test_a_batch_that_no_tensor_can_hold_is_refused(made, prefetch):
 @pytest.mark.parametrize("made", [Tensor, np.ndarray.tolist, lambda x: x.astype(">f8"),
                                   lambda x: x.view(type("Mine", (np.ndarray,), {}))])
 def test_a_transform_may_give_anything_like_an_array(made):
-    (batch,), = DataLoader(np.ones((4, 2)), batch_size=4, transform=lambda x, generator: made(x))
+    batch, = DataLoader(np.ones((4, 2)), batch_size=4, transform=lambda x, generator: made(x))
     assert type(batch._data) is np.ndarray and batch.dtype is np.dtype("float64") and batch.tolist() == [[1, 1]] * 4
 
 
 def test_batches_of_no_rows_and_of_more_than_there_are():
     assert list(DataLoader(np.zeros((0, 3)), batch_size=2, shuffle=True)) == []
-    assert [len(x) for x, in DataLoader(np.zeros((3, 2)), batch_size=5)] == [3]
+    assert [len(x) for x in DataLoader(np.zeros((3, 2)), batch_size=5)] == [3]
     last = DataLoader(np.zeros((3, 2)), batch_size=5, drop_last=True)
     assert list(last) == [] and len(last) == 0
 
@@ -191,12 +193,12 @@ def test_batches_of_no_rows_and_of_more_than_there_are():
 def test_an_iteration_left_half_way_changes_no_other():
     loader = DataLoader(np.arange(10.0), batch_size=3, shuffle=True, prefetch=2)
     manual_seed(0)
-    whole = [x.tolist() for _ in range(2) for x, in loader]
+    whole = [x.tolist() for _ in range(2) for x in loader]
     manual_seed(0)
     left = iter(loader)
-    first = [next(left)[0].tolist()]
-    second = [x.tolist() for x, in loader]
-    assert first + [x.tolist() for x, in left] + second == whole
+    first = [next(left).tolist()]
+    second = [x.tolist() for x in loader]
+    assert first + [x.tolist() for x in left] + second == whole
 
 
 def test_nothing_is_drawn_where_nothing_is_left_to_chance():
@@ -250,7 +252,7 @@ def failing(images, generator):
 def test_an_error_is_raised_in_its_place(prefetch):
     seen = []
     with pytest.raises(ZeroDivisionError, match="the last batch") as caught:
-        for (x,) in DataLoader(X, batch_size=4, transform=failing, prefetch=prefetch):
+        for x in DataLoader(X, batch_size=4, transform=failing, prefetch=prefetch):
             seen.append(len(x))
     assert seen == [4] * 5
     assert "failing" in [frame.name for frame in traceback.extract_tb(caught.tb)]

@@ -114,7 +114,7 @@ class TestOneRule:
         with pytest.raises(ValueError, match=r"shape \(2, 3\), which does not fit in place into \(3,\)"):
             change(plain(1, 2, 3), tg.ones(2, 3))
         with pytest.raises(TypeError, match="float32, which does not fit in place into int64"):
-            change(Tensor([1, 2]), 0.5)
+            change(tg.tensor([1, 2]), 0.5)
         x = Tensor([1.0])
         assert change(x, plain(2)).dtype == "float32" and x.item() == 3
 
@@ -162,11 +162,11 @@ def test_every_change_in_place_is_that_of_a_method():
             plain_name = name.rstrip("_")
             assert callable(getattr(Tensor, plain_name, None)) or plain_name in (
                 "zero", "fill", "copy", "normal", "uniform", "bernoulli", "detach", "exponential", "log_normal",
-                "geometric", "random", "fill_diagonal", "resize", "resize_as", "share_memory"), name
+                "geometric", "random", "fill_diagonal", "resize", "resize_as", "share_memory", "apply"), name
 
 
 def test_what_is_copied_may_be_of_any_dtype():
-    counts, reals = Tensor([0, 0, 0]), Tensor([1.7, -2.9, 3.0], requires_grad=True)
+    counts, reals = tg.tensor([0, 0, 0]), Tensor([1.7, -2.9, 3.0], requires_grad=True)
     assert counts.copy_(reals * 2).tolist() == [3, -5, 6] and not counts.requires_grad
     assert Tensor([False, True, True]).copy_(counts - 3).tolist() == [False, True, True]
     step = tg.capture(lambda x: counts.copy_(x) + 1)

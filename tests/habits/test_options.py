@@ -1,8 +1,10 @@
 """Options, devices and functions by the names that they have in PyTorch, NumPy and tinygrad."""
 
 import ast
+import importlib
 import inspect
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -11,9 +13,11 @@ import nn
 import nn.functional as F
 import optim
 import tinygrad_like as tg
-from tinygrad_like import Tensor, ops
+from tinygrad_like import Tensor, data, ops
 from tinygrad_like.compat import keyword_aliases as habits
 from tinygrad_like.compat import names
+from tinygrad_like.compat.absent import ABSENT
+from tinygrad_like.methods import creation
 from tinygrad_like.methods import of_ops as methods
 
 
@@ -311,8 +315,8 @@ def test_tables_name_what_exists():
     takers = {p for f in (*vars(methods.Methods).values(), *vars(names.Names).values()) if inspect.isfunction(f)
               for p in inspect.signature(f).parameters}
     takers |= {n for op in vars(ops).values() if hasattr(op, "inputs") for n in (*op.inputs, *op.options)}
-    for module in (ops, tg.creation):
-        for f in (*vars(module).values(), *vars(tg.creation.Creation).values()):
+    for module in (ops, creation):
+        for f in (*vars(module).values(), *vars(creation.Creation).values()):
             f = getattr(f, "__func__", f)
             takers |= set(inspect.signature(f).parameters) if inspect.isfunction(f) else set()
     for other, targets in habits.OPTIONS.items():
@@ -407,3 +411,27 @@ def test_a_float64_number_without_axes_leaves_float32(f):
     f(s64, x64).sum().backward()
     np.testing.assert_allclose(s.grad.numpy(), s64.grad.numpy(), rtol=1e-5)
     assert (s * s).dtype == np.float64 and (Tensor(np.ones(2)) * x[0]).dtype == np.float64
+
+
+@pytest.mark.parametrize("part", [part for part in ABSENT if part not in ("stft", "istft", "complex", "polar")])
+def test_a_part_without_counterpart_says_so_in_its_import_line(part):
+    with pytest.raises(ImportError, match=re.escape(f"No module named 'tinygrad_like.{part}': {ABSENT[part]}")):
+        importlib.import_module(f"tinygrad_like.{part}")
+    if "." not in part:
+        with pytest.raises(AttributeError, match=re.escape(f"has no attribute {part!r}; {ABSENT[part]}")):
+            getattr(tg, part)
+
+
+def test_parts_of_other_devices_say_what_is_missing():
+    import tinygrad_like.cuda as cuda
+
+    for part in (tg.cuda, cuda):
+        with pytest.raises(AttributeError, match="tinygrad_like.cuda' has no attribute 'synchronize'; there is only"):
+            part.synchronize()
+        assert not hasattr(part, "FloatTensor") and part.is_available() is False
+    with pytest.raises(AttributeError, match="'Linear' object has no attribute 'cuda'; there is only the CPU"):
+        nn.Linear(1, 1).cuda()
+    for call, message in ((lambda: nn.parallel.DistributedDataParallel(nn.ReLU()), "DistributedDataParallel: .*mpirun"),
+                          (lambda: data.DistributedSampler([1, 2]), "DistributedSampler: pass DataLoader")):
+        with pytest.raises(NotImplementedError, match=message):
+            call()

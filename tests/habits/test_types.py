@@ -11,8 +11,8 @@ import pytest
 import tinygrad_like
 from tinygrad_like import Tensor, linalg, ops
 from tinygrad_like.compat.names import MISSING
+from tinygrad_like.compat.stubs import _RETURNS, written
 from tinygrad_like.methods.docstrings import entries
-from tinygrad_like.methods.stubs import _RETURNS, written
 
 ENTRIES = {name: (example, result) for name, _, example, result, _ in entries()}
 SHAPES = {name: shapes for name, *_, shapes in entries() if shapes}
@@ -96,7 +96,7 @@ def test_help(capsys):
 
 def test_the_stubs_are_up_to_date():
     for path, text in written().items():
-        assert path.read_text(encoding="utf-8") == text, f"{path}: run `python -m tinygrad_like.stubs`"
+        assert path.read_text(encoding="utf-8") == text, f"{path}: run `python -m tinygrad_like.compat.stubs`"
 
 
 def test_what_the_stubs_say_is_returned():

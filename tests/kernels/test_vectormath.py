@@ -159,3 +159,14 @@ def test_erf_array_keeps_shape_and_precision():
     assert single.dtype == np.float32
     np.testing.assert_allclose(single, exact.transpose(2, 0, 1), rtol=1e-6)
     np.testing.assert_allclose(vectormath.erf_array(np.array([0, 1])), [0, math.erf(1)])
+
+
+def test_what_tanh_leaves_to_1_is_as_exact_as_its_rounding():
+    x = np.linspace(0.5, 9.5, 1_000_001, dtype=np.float32)
+    y, exact = apply(loop("tanh"), x).astype(float), np.tanh(x.astype(float))
+    far = exact > 0.9  # where the squared policies of reinforcement learning take log(1 - tanh(x)^2 + 1e-6)
+    assert (np.abs(y - exact)[far] <= 1.1 * 2.0**-24).all()
+    assert (np.abs(y - exact)[exact > 0.99] <= 0.52 * 2.0**-24).all()
+    logs, right = (np.log(1 - t[far] ** 2 + 1e-6) for t in (y, exact.astype(np.float32).astype(float)))
+    assert np.abs(logs - right).mean() < 1e-3
+    np.testing.assert_array_equal(apply(loop("tanh"), -x), -y)

@@ -13,6 +13,7 @@ from tinygrad_like import Tensor, ops
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 NARROW = pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+NAMES = {"float16": "torch.HalfTensor", "bfloat16": "torch.BFloat16Tensor"}  # of `x.type()`
 X = np.array([[0.5, -1.25, 3.0], [2.0, 0.125, -4.0]])
 MOVES = {
     "reshape": lambda x: x.reshape(3, 2), "T": lambda x: x.T, "slice": lambda x: x[:, ::-1],
@@ -121,7 +122,7 @@ def test_made_kept_and_shown(dtype):
     d = BFLOAT16 if dtype == "bfloat16" else np.dtype(dtype)
     x = Tensor([1.0, 1.001, 60001.0], dtype=dtype)
     assert x.dtype is d and x.nbytes == 6 and x.element_size() == 2 and f"dtype={dtype}" in repr(x)
-    assert x.to(dtype) is x and x.is_floating_point() and x.type() == dtype and getattr(tg, dtype) == d
+    assert x.to(dtype) is x and x.is_floating_point() and x.type() == NAMES[dtype] and getattr(tg, dtype) == d
     for made in (Tensor.zeros(2, dtype=dtype), Tensor.full((2,), 0.5, dtype=d), Tensor.randn(2, dtype=dtype),
                  Tensor.arange(2, dtype=dtype), Tensor.eye(2, dtype=dtype), Tensor(np.ones(2, d)), x.zeros_like(),
                  Tensor.from_numpy(np.ones(2, d)), pickle.loads(pickle.dumps(x)), Tensor([True]).to(dtype),

@@ -1,12 +1,14 @@
 """Convolution as the sources define it: (7.48) to (7.51), and the worked examples and sizes of 004."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from demos.convolution import FILTER, IMAGE
-from tinygrad_like import Tensor, ops
+from tinygrad_like import Tensor, gradcheck, gradgradcheck, ops
 
 rng = np.random.default_rng(5)
 
@@ -162,8 +164,8 @@ ERRORS = [
      r"the input \(2, 3, 0, 8\) and the weight .* must have pixels"),
     (lambda: ops.conv_transpose1d(Tensor.zeros(2, 3, 8), W), ValueError, r"conv_transpose1d: takes x \(batch"),
     (lambda: ops.conv_transpose2d(X, Tensor.zeros(3, 4, 3, 3), output_padding=1), ValueError, r"output_padding"),
-    (lambda: ops.conv_transpose2d(X, Tensor.zeros(3, 4, 2, 2), dilation=2, output_padding=1), ValueError,
-     r"output_padding \(1, 1\) must be less than stride \(1, 1\)"),
+    (lambda: ops.conv_transpose2d(X, Tensor.zeros(3, 4, 2, 2), dilation=2, output_padding=2), ValueError,
+     r"output_padding \(2, 2\) must be less than stride \(1, 1\) or dilation \(2, 2\)"),
     (lambda: ops.conv_transpose2d(X, Tensor.zeros(3, 4, 1, 1), padding=4), ValueError, r"the output would be 0 x 0"),
     (lambda: ops.unfold(Tensor.zeros(8, 8), kernel_size=3), ValueError, r"unfold: takes \(batch, channels"),
     (lambda: ops.fold(Tensor.zeros(1, 5, 36), output_size=8, kernel_size=3), ValueError, r"fold: takes"),
@@ -175,3 +177,57 @@ def test_errors_name_the_shapes_and_the_rule(k):
     call, kind, text = ERRORS[k]
     with pytest.raises(kind, match=text):
         call()
+
+
+@pytest.mark.parametrize(("stride", "padding", "extra", "dilation"), [
+    (1, 0, 1, 2), (1, 0, (2, 0), 3), (2, 1, 2, 3), (1, 1, 1, 2), ((1, 2), (0, 2), (2, 3), 4), (2, (3, 0), 3, (4, 5))])
+def test_output_padding_below_the_dilation(stride, padding, extra, dilation):
+    """As without padding and with zeros after all that an input pixel reaches, cut."""
+    def whole(x, w, b):
+        (s, p, e, d) = (v if isinstance(v, tuple) else (v, v) for v in (stride, padding, extra, dilation))
+        y = ops.conv_transpose2d(x, w, None, stride=stride, dilation=dilation)
+        y = y.pad((0, e[1], 0, e[0]))
+        return y[:, :, p[0] : y.shape[2] - p[0], p[1] : y.shape[3] - p[1]] + b.reshape(-1, 1, 1)
+
+    numbers = [rng.standard_normal(shape) for shape in ((2, 4, 3, 5), (4, 3, 3, 2), (3,))]
+    inputs, same = ([Tensor(x, requires_grad=True) for x in numbers] for _ in range(2))
+    y = ops.conv_transpose2d(*inputs, stride=stride, padding=padding, output_padding=extra, dilation=dilation)
+    expected = whole(*same)
+    np.testing.assert_allclose(y.detach().numpy(), expected.detach().numpy(), rtol=1e-10)
+    g = rng.standard_normal(y.shape)
+    y.backward(Tensor(g))
+    expected.backward(Tensor(g))
+    for a, b in zip(inputs, same, strict=True):
+        np.testing.assert_allclose(a.grad.numpy(), b.grad.numpy(), rtol=1e-9, atol=1e-12)
+
+    def f(x, w, b):
+        return ops.conv_transpose2d(x, w, b, stride=stride, padding=padding, output_padding=extra, dilation=dilation)
+
+    small = [rng.standard_normal(shape) for shape in ((1, 2, 3, 4), (2, 1, 2, 2), (1,))]
+    assert gradcheck(f, *small) and gradgradcheck(f, *small)
+    narrow = f(*[Tensor(x.astype(np.float32)) for x in numbers])
+    np.testing.assert_allclose(narrow.numpy(), expected.detach().numpy(), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_output_padding_as_in_pytorch(rank):
+    import torch
+
+    theirs = getattr(torch.nn.functional, f"conv_transpose{rank}d")
+    for stride, padding, extra, dilation in itertools.product((1, 2), (0, 1), range(4), range(1, 4)):
+        x, w = rng.standard_normal((2, 3, *(3, 4, 3)[:rank])), rng.standard_normal((3, 2, *(2, 3, 2)[:rank]))
+        options = {"stride": stride, "padding": padding, "output_padding": extra, "dilation": dilation}
+        ours = lambda x, w, o=options: getattr(ops, f"conv_transpose{rank}d")(x, w, **o)  # noqa: E731
+        if extra >= max(stride, dilation):
+            with pytest.raises(ValueError, match=rf"conv_transpose{rank}d: output_padding \(.*must be less than"):
+                ours(Tensor(x), Tensor(w))
+            continue
+        a, b = (torch.tensor(v, requires_grad=True) for v in (x, w))
+        c, d = (Tensor(v, requires_grad=True) for v in (x, w))
+        y, z = theirs(a, b, **options), ours(c, d)
+        np.testing.assert_allclose(z.detach().numpy(), y.detach().numpy(), rtol=1e-9, atol=1e-12)
+        (y * y).sum().backward()
+        (z * z).sum().backward()
+        np.testing.assert_allclose(c.grad.numpy(), a.grad.numpy(), rtol=1e-9, atol=1e-10)
+        np.testing.assert_allclose(d.grad.numpy(), b.grad.numpy(), rtol=1e-9, atol=1e-10)

@@ -268,7 +268,8 @@ def test_what_counts_from_the_end_as_in_pytorch():
 
 @pytest.mark.parametrize("case", ["gather", "slices", "scatter_add", "index_select", "index_copy"])
 def test_a_captured_function_looks_at_each_index(case):
-    at = {"gather": lambda i: X.gather(0, i.reshape(1, 3)), "slices": lambda i: X.gather(0, i.reshape(3, 1).expand(3, 3)),
+    at = {"gather": lambda i: X.gather(0, i.reshape(1, 3)),
+          "slices": lambda i: X.gather(0, i.reshape(3, 1).expand(3, 3)),
           "scatter_add": lambda i: X.scatter_add(0, i.reshape(1, 3), Tensor.ones(1, 3)),
           "index_select": lambda i: X.index_select(0, i), "index_copy": lambda i: X.index_copy(0, i, X)}[case]
     f = capture(lambda i: at(i) * 2)
@@ -287,6 +288,7 @@ def test_labels_of_several_margins():
 
 def test_what_replaces_a_slice_has_its_shape():
     for call in (lambda: ops.slice_scatter(ROW, Tensor.ones(1), 0, -1, 0),
-                 lambda: ops.slice_scatter(X, Tensor.ones(1, 3), 0, 0, 2), lambda: ops.select_scatter(X, ROW[:1], 0, 1)):
+                 lambda: ops.slice_scatter(X, Tensor.ones(1, 3), 0, 0, 2),
+                 lambda: ops.select_scatter(X, ROW[:1], 0, 1)):
         with pytest.raises(ValueError, match="_scatter: src has shape .*, but what it replaces in x .* has"):
             call()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import nn
+import optim
 from tinygrad_like import Tensor
 from tinygrad_like.training import load_weights, save_weights
 
@@ -47,6 +48,63 @@ def test_to_there(tmp_path):
     save_weights(ours, tmp_path / "w.safetensors")
     theirs.load_state_dict(files.load_file(tmp_path / "w.safetensors"))
     np.testing.assert_allclose(*outputs(ours, theirs), atol=1e-6)
+
+
+PAIRS = {
+    "linear": lambda lib: lib.Linear(3, 2), "norm": lambda lib: lib.BatchNorm2d(3),
+    "recurrent": lambda lib: lib.LSTM(3, 4, 2, bidirectional=True), "bfloat16": lambda lib: lib.Linear(3, 2).bfloat16(),
+    "float16": lambda lib: lib.Linear(3, 2).half(), "float64": lambda lib: lib.Linear(3, 2).double(),
+    "attention": lambda lib: lib.TransformerEncoderLayer(8, 2), "nothing": lambda lib: lib.ReLU(),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_a_state_dict_loads_there_as_it_is(name):
+    ours, theirs = PAIRS[name](nn), PAIRS[name](torch.nn)
+    for tensor in ours.state_dict().values():
+        tensor.copy_((Tensor.randn(*tensor.shape) * 9).to(tensor.dtype))
+    assert theirs.load_state_dict(ours.state_dict()) == ([], [])
+    for mine, other in zip(ours.state_dict().values(), theirs.state_dict().values(), strict=True):
+        np.testing.assert_array_equal(mine.double().numpy(), other.double().numpy())
+    before = {name: t.clone() for name, t in theirs.state_dict().items()}
+    for tensor in ours.state_dict().values():  # what was loaded is a copy
+        tensor.zero_()
+    assert all(torch.equal(before[name], t) for name, t in theirs.state_dict().items())
+
+
+def test_only_values_go_there():
+    with pytest.raises(RuntimeError, match="size mismatch for weight"):
+        torch.nn.Linear(3, 2).load_state_dict(nn.Linear(4, 2).state_dict())
+    x = torch.ones(2)
+    assert torch.equal(x.copy_(Tensor([3, 4])), torch.tensor([3.0, 4.0]))
+    with pytest.raises(RuntimeError, match="this Tensor requires grad"):
+        x.copy_(Tensor([1.0, 2.0], requires_grad=True))
+    with pytest.raises(TypeError):  # no other function of PyTorch's takes what it would not follow
+        torch.relu(Tensor([1.0]))
+    assert type(x + Tensor([1.0, 1.0])) is Tensor
+
+
+@pytest.mark.parametrize("name, options", [("Adam", dict(lr=0.1)), ("SGD", dict(lr=0.1, momentum=0.9)),
+                                           ("RMSprop", dict(lr=0.01)), ("Adagrad", dict(lr=0.1)), ("AdamW", dict(lr=0.1, amsgrad=True))])
+def test_an_optimizers_state_goes_there_once_its_arrays_are_tensors(name, options):
+    x, y = Tensor([1.0, -2.0], requires_grad=True), torch.tensor([1.0, -2.0], requires_grad=True)
+    ours, theirs = getattr(optim, name)([x], **options), getattr(torch.optim, name)([y], lr=3.0)
+
+    def steps(optimizer, p, count):
+        for _ in range(count):
+            optimizer.zero_grad()
+            (p**4).sum().backward()
+            optimizer.step()
+
+    steps(ours, x, 3)
+    y.data.copy_(x.detach())
+    state = ours.state_dict()
+    entries = {i: {k: torch.as_tensor(v) for k, v in {"step": state["step"], **e}.items()}
+               for i, e in state["state"].items()}
+    theirs.load_state_dict({**state, "state": entries})
+    steps(ours, x, 3)
+    steps(theirs, y, 3)
+    np.testing.assert_allclose(x.detach().numpy(), y.detach().numpy(), rtol=1e-5)
 
 
 def test_tied_weights_from_there(tmp_path):

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from ..core.graph import mode, setting
-from ..core.listener import observe as _python
 from ..core.tensor import Tensor
 from ..dtypes import FLOATS
 from ..errors import user_line
@@ -43,18 +42,18 @@ class Shown(Tensor):
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         operate = _OPERATORS.get(ufunc)
         if method != "__call__" or options or operate is None or not issubclass(type(inputs[0]), np.floating):
-            _python("x.data.__array_ufunc__")
+            _only_arrays("__array_ufunc__")
             return super().__array_ufunc__(ufunc, method, *inputs, **options)
         return operate(plain(inputs[0]), *inputs[1:])  # as in m * p.data, where m is a number of NumPy's
 
     def view(self, *shape: Any, **options: Any) -> Shown:
         if options or not sizes_in(shape):
-            _python("x.data.view")
+            _only_arrays("view")
         return shown(super().view(*shape, **options))
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_") and hasattr(np.ndarray, name):
-            _python(f"x.data.{name}")
+            _only_arrays(name)
             return getattr(self._data, name)
         return object.__getattribute__(self, name)  # which raises what it did
 
@@ -99,6 +98,11 @@ def set_data(x: Tensor, value: Any) -> None:
     x.touch()
 
 
+def _only_arrays(what: str) -> None:
+    if mode.tape is not None:
+        mode.tape.refuse(f"x.data.{what}", "write x.detach() in place of x.data: it is a Tensor, as x is", True)
+
+
 def _arithmetic(name: str) -> Callable:
     """An operator between Tensors of one floating dtype, or one and a number: NumPy gives the same."""
     of_tensors, in_place = getattr(Tensor, name), name.startswith("__i")
@@ -108,7 +112,7 @@ def _arithmetic(name: str) -> Callable:
         for y in others:
             if self.dtype.kind not in FLOATS or type(y) not in (int, float, Number) and not (
                     isinstance(y, Tensor) and y.dtype is self.dtype):
-                _python(f"x.data.{name} of {type(y).__name__}")
+                _only_arrays(f"{name} of {type(y).__name__}")
         with setting("recording", mode.recording and not in_place):
             out = of_tensors(self, *others)
         return out if in_place or any(isinstance(y, Tensor) and type(y) is not Shown for y in others) else shown(out)
@@ -130,11 +134,11 @@ def _changing(name: str) -> Callable:
 def _refused(name: str) -> Any:
     """What Tensors have of that name, but while a tape is open."""
     def method(self: Shown, *inputs: Any, **options: Any) -> Any:
-        _python(f"x.data.{name}")
+        _only_arrays(name)
         return getattr(super(Shown, self), name)(*inputs, **options)
 
     def attribute(self: Shown) -> Any:
-        _python(f"x.data.{name}")
+        _only_arrays(name)
         return getattr(super(Shown, self), name)
 
     return method if name.startswith("__") else property(attribute)
@@ -144,7 +148,7 @@ def _either(name: str) -> Any:
     """What Tensors have of that name, called as PyTorch's is."""
     def method(self: Shown, *inputs: Any, **options: Any) -> Any:
         if not as_pytorchs(name, inputs, options):
-            _python(f"x.data.{name}")
+            _only_arrays(name)
         return getattr(super(Shown, self), name)(*inputs, **options)
 
     return method

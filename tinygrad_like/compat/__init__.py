@@ -11,7 +11,8 @@ _failed, _misfit = Op.failed, Op.misfit
 
 def failed(op: Op, error: Exception, inputs: Any, arrays: Any, options: dict) -> Any:
     """A call of an op that failed is made again, if its options have other libraries' names."""
-    if type(error) is not OverflowError and (y := keyword_aliases.again(op, inputs, options)) is not NotImplemented:
+    y = NotImplemented if type(error) is OverflowError else keyword_aliases.again(op, inputs, options, error)
+    if y is not NotImplemented:
         return y
     return _failed(op, error, inputs, arrays, options)
 

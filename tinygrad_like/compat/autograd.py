@@ -30,10 +30,17 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     y.backward(g, bool(retain_graph), create_graph, inputs)
 
 
-def variable(data: Any, requires_grad: bool = False, volatile: bool = False) -> Tensor:
+class _AnyTensor(type):
+    def __call__(cls, data: Any, requires_grad: bool = False, volatile: bool = False) -> Tensor:
+        x = wrap(data._data) if isinstance(data, Tensor) else Tensor(data)
+        return x.requires_grad_(requires_grad)
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, Tensor)
+
+
+class Variable(metaclass=_AnyTensor):
     """PyTorch's `Variable(x)` of early days: a Tensor on the memory of x that requires grad if it is told to."""
-    x = wrap(data._data) if isinstance(data, Tensor) else Tensor(data)
-    return x.requires_grad_(requires_grad)
 
 
 def jacobian(func: Callable, inputs: Any, create_graph: bool = False, strict: bool = False,
@@ -90,7 +97,6 @@ def _constant(x: Tensor, create_graph: bool) -> Tensor:
     return x if create_graph else x.detach()
 
 
-Variable = variable
 __all__ = ["Function", "Variable", "backward", "detect_anomaly", "grad", "gradcheck", "gradgradcheck", "inference_mode",
            "set_detect_anomaly", "set_grad_enabled"]
 for _name, _parts in (("function", (Function, once_differentiable)),

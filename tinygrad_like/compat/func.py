@@ -12,10 +12,10 @@ from typing import Any
 from .. import ops, random
 from ..core.tensor import Tensor
 from ..transforms import derivatives as transforms
-from ..transforms.derivatives import grad, jvp, value_and_grad, vjp
+from ..transforms.derivatives import flatten, grad, jvp, value_and_grad, vjp
 
-__all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "stack_module_state",
-           "value_and_grad", "vjp", "vmap"]
+__all__ = ["flatten", "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp",
+           "stack_module_state", "value_and_grad", "vjp", "vmap"]
 
 
 def vmap(func: Callable, in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
@@ -185,7 +185,7 @@ def hessian(func: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
 def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: Any = None,
                     **options: Any) -> Any:
     """What a module gives with other Tensors in place of its parameters and buffers, see `nn.functional_call`."""
-    import nn
+    from . import nn
 
     dicts = parameter_and_buffer_dicts
     merged = {k: v for d in dicts for k, v in d.items()} if isinstance(dicts, list | tuple) else dicts

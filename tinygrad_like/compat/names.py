@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from importlib import import_module
-from types import FunctionType, SimpleNamespace
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 import tinygrad_like.core.tensor as tensor  # `from . import tensor` may give the function
 
 from .. import ops
-from ..dtypes import FLOAT32, FLOAT64, bfloat16, finfo, promote_types
+from ..dtypes import FLOAT32, FLOAT64, FLOATS, bfloat16, finfo, promote_types
 from ..errors import named
 from ..methods import creation
 from ..methods.in_place import InPlace
@@ -23,6 +23,7 @@ from ..methods.of_ops import Methods, part_of_tensor, plain_shape
 from ..random import MANY, Generator, of, sampled
 from ..transforms.several_outputs import joined
 from ..transforms.switches import inference_mode, no_grad, set_grad_enabled
+from .absent import ABSENT, DEVICES, LEADS
 from .keyword_aliases import MEMORY_FORMATS, device, renamed, wanted_dtype
 from .more_names import MoreNames
 from .numpy_functions import norm
@@ -44,7 +45,7 @@ class Count(int):
         return count
 
     def __call__(self, dim: int | None = None) -> Any:
-        return self.shape if dim is None else self.shape[ops.axes.one_axis("size", dim, len(self.shape))]
+        return Size(self.shape) if dim is None else self.shape[ops.axes.one_axis("size", dim, len(self.shape))]
 
     def __reduce__(self) -> tuple:
         return int, (int(self),)
@@ -86,7 +87,23 @@ class Names:
         """This Tensor with the dtype that is named, if any, or that of a Tensor; a device may be named too."""
         dtype = wanted_dtype("to", *wanted, **others)
         return self if dtype is None or dtype is self.dtype else ops.cast(self, dtype=dtype)
-    def type(self, dtype=None): return str(self.dtype) if dtype is None else self.to(dtype)
+    def type(self, dtype=None):
+        """This Tensor with another dtype, also by a name such as "torch.LongTensor"; or its own one."""
+        from .for_torch import OF_DTYPE, OfDtype
+
+        if dtype is None:
+            return next((f"torch.{name}" for name, of in OF_DTYPE.items() if of.dtype == self.dtype),
+                        "torch.BFloat16Tensor")
+        named_by = OF_DTYPE.get(dtype.removeprefix("torch.")) if isinstance(dtype, str) else dtype
+        return self.to(named_by.dtype if isinstance(named_by, OfDtype) else dtype)
+    def byte(self): return ops.cast(self, dtype=np.dtype("uint8"))
+    def char(self): return ops.cast(self, dtype=np.dtype("int8"))
+    def new(self, *data):
+        """A new Tensor of this one's dtype: of data, or zeros of the sizes given."""
+        return made_of(self.dtype, data)
+    def to_dense(self): return self
+    to_sparse = coalesce = to_dense
+    is_sparse = False
     def type_as(self, other): return self.to(other.dtype)
 
     def max(self, *place, axis=None, keepdim=False, **others):
@@ -161,6 +178,10 @@ class Names:
         """This Tensor with `values` at the places that a tuple of indices names, or added there with accumulate."""
         from ..methods.in_place import _with_items
 
+        if not accumulate and self.dtype.kind not in FLOATS:
+            y = self.clone()
+            y[tuple(indices)] = values
+            return y
         if not accumulate:
             return _with_items(self, tuple(indices), values)
         index = ops.index.plain_index(tuple(indices), self.shape)
@@ -192,7 +213,8 @@ def _times(x: Any, factor: Any, beside: Any = None) -> Any:
     """x times a factor; in the dtype of what it is added to, `beside`, if that holds numbers which its own does not."""
     if isinstance(factor, int) and factor == 1:
         return x
-    if beside is not None and getattr(x, "dtype", FLOAT32).kind in "iub" and hasattr(beside, "dtype"):
+    if beside is not None and getattr(x, "dtype", FLOAT32).kind in "iub" and hasattr(beside, "dtype") and (
+            beside.ndim or not x.ndim or beside.dtype.kind in FLOATS or x.dtype.kind == "b"):
         x = ops.cast(x, dtype=promote_types(x.dtype, beside.dtype))
     return ops.mul(x, factor)
 
@@ -211,13 +233,13 @@ def _slice(who: str, x: Tensor, axis: int, start: int, length: int) -> tuple:
 
 # What a Tensor does not have -> what to write instead. (With `__getattr__` every attribute would take longer to find.)
 MISSING = {
-    "cuda": "there is only the CPU; leave it out", "is_sparse": "every Tensor is dense",
+    "cuda": "there is only the CPU; leave it out",
     "values": "only x.max(dim) and the like give a pair", "realize": "ops compute at once; leave it out",
     "indices": "write x.max(dim=1), which gives values and indices, or x.argmax(1)",
     "astype": "write x.cast(dtype)", "copy": "write x.clone()",
     "storage": "the array is x.data", "lazydata": "the array is x.data",
     "save_for_backward": "declare an op with @primitive", "block_until_ready": "ops compute at once; leave it out",
-    "at": "write x.clone(), then y[index] = value under no_grad(); or scatter", "apply_": "compute with ops",
+    "at": "write x.clone(), then y[index] = value under no_grad(); or scatter",
 }
 
 
@@ -268,7 +290,10 @@ def extremum() -> Any:
 def new(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """`Tensor(data)`, a copy, as PyTorch's `torch.tensor`."""
     renamed("tensor", {}, {}, {"device": device})
-    return tensor.Tensor(data, requires_grad, dtype)
+    made = tensor.Tensor(data, requires_grad, dtype)
+    if made._count is not None:
+        made._count = None  # for good: here PyTorch's integers are integers too
+    return made
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
@@ -382,16 +407,20 @@ class Size(tuple, metaclass=_IsTuple):
         """How many elements a Tensor of this shape has."""
         return math.prod(self)
 
+def made_of(dtype: np.dtype, data: tuple) -> Tensor:
+    """A Tensor of this dtype: of data, or zeros of the sizes that are given, one by one or as `x.size()`."""
+    if len(data) == 1 and not isinstance(data[0], int) and type(data[0]) is not Size:
+        return tensor.Tensor(data[0], dtype=dtype)
+    return creation.Creation.zeros(*(data or (0,)), dtype=dtype)
 
-_absent = SimpleNamespace(is_available=lambda: False, is_built=lambda: False, device_count=lambda: 0,
-                          manual_seed=lambda seed: None, manual_seed_all=lambda seed: None)
+
 _NAMES: dict[str, Any] = {
     "float": np.dtype("float32"), "double": np.dtype("float64"), "long": np.dtype("int64"), "int": np.dtype("int32"),
     "short": np.dtype("int16"), "int8": np.dtype("int8"), "int16": np.dtype("int16"), "int32": np.dtype("int32"),
     "half": np.dtype("float16"), "float16": np.dtype("float16"), "bfloat16": bfloat16,
     "uint8": np.dtype("uint8"), "bool": np.dtype("bool"), "dtype": np.dtype, "Size": Size, "inf": float("inf"),
     "nan": float("nan"), "pi": np.pi, "e": np.e, "newaxis": None, "finfo": finfo, "iinfo": np.iinfo,
-    "device": device, "cuda": _absent, "backends": SimpleNamespace(mps=_absent, cuda=_absent, cudnn=SimpleNamespace()),
+    "device": device, **DEVICES,
     "asarray": as_tensor, "as_tensor": as_tensor, "randint": randint, "normal": normal, "bernoulli": bernoulli,
     "where": where, "empty_like": empty_like,
     "is_tensor": lambda x: isinstance(x, tensor.Tensor), "inference_mode": inference_mode,
@@ -404,10 +433,6 @@ FUNCTIONAL = frozenset("""
     conv_transpose3d cosine_similarity feature_alpha_dropout group_norm hardshrink layer_norm max_pool1d max_pool2d
     max_pool3d pairwise_distance pdist pixel_shuffle pixel_unshuffle prelu rms_norm rrelu threshold
 """.split())
-# What the package does not have -> what to write instead.
-_NO_FUNCTIONS = {
-    "jit": "use capture",
-}
 
 
 def of_input(method: Any) -> Any:
@@ -430,11 +455,13 @@ def function(name: str) -> Any:
     """What the package has under a name of PyTorch's or NumPy's besides what it exports. Raises AttributeError."""
     if name in MEMORY_FORMATS or name == "strided":
         return name
+    if name in LEADS:
+        return import_module(LEADS[name])
     found = _NAMES.get(name)
     if found is bfloat16:
         return bfloat16()
     if name in FUNCTIONAL:
-        return getattr(import_module("nn.functional"), name)
+        return getattr(import_module("tinygrad_like.nn.functional"), name)
     if isinstance(found, str):
         name, found = found, None
     if found is None and name[0] != "_" and any([name in vars(part) for part in (
@@ -443,7 +470,7 @@ def function(name: str) -> Any:
     if found is None or isinstance(found, property):
         found = getattr(ops, name, None) if not isinstance(getattr(ops, name, None), type(ops)) else None
     if found is None:
-        hint = f"; {_NO_FUNCTIONS[name]}" if name in _NO_FUNCTIONS else ""
+        hint = f"; {ABSENT[name]}" if name in ABSENT else ""
         raise AttributeError(f"module 'tinygrad_like' has no attribute {name!r}{hint}")
     return found
 

@@ -4,6 +4,8 @@ raises an error if they require grad.
 
 from __future__ import annotations
 
+import inspect
+import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +16,7 @@ import tinygrad_like.core.tensor as tensor  # `from . import tensor` may give th
 from .. import ops
 from ..core.graph import mode
 from ..core.listener import observe
-from ..dtypes import FLOATS
+from ..dtypes import FLOATS, wide
 from ..methods.array import Array
 
 
@@ -43,27 +45,113 @@ def _op_of(name: str) -> Any:
     return getattr(ops, name, None) if name else None
 
 
-# With NumPy's parameters, where they are not already ours.
+def _along(op: str) -> Callable:
+    """The function of an op along an axis, of all numbers in one row if there is none."""
+    return lambda a, axis=None: getattr(ops, op)(ops.flatten(a) if axis is None else a, axis=axis or 0)
+
+
+def _op(name: str) -> Callable:
+    return lambda *inputs, **options: getattr(ops, name)(*inputs, **options)
+
+
+def _diff(a: Any, n: Any = 1, axis: Any = -1, prepend: Any = None, append: Any = None) -> Any:
+    if a.dtype.kind == "b":
+        return NotImplemented
+    axis = ops.axes.one_axis("np.diff", axis, np.ndim(a))
+    one = (*a.shape[:axis], 1, *a.shape[axis + 1:])
+    ends = [ops.expand(x, shape=one) if x is not None and not np.ndim(x) else x for x in (prepend, append)]
+    return ops.diff(a, n, axis, *ends)
+
+
+_PADDING = {"constant": "constant", "edge": "replicate", "reflect": "reflect", "wrap": "circular"}
+
+
+def _pad(array: Any, pad_width: Any, mode: Any = "constant", constant_values: Any = 0) -> Any:
+    if mode not in _PADDING or isinstance(pad_width, dict) or np.ndim(constant_values):
+        return NotImplemented
+    pairs = np.broadcast_to(pad_width, (array.ndim, 2)).tolist()
+    return ops.pad(array, padding=pairs, mode=_PADDING[mode], value=constant_values)
+
+
+def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    axes = range(f.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    apart = varargs * len(axes) if len(varargs) == 1 and not np.ndim(varargs[0]) else varargs or (1.0,) * len(axes)
+    if edge_order != 1 or len(apart) != len(axes):
+        return NotImplemented
+    found = [_slopes(f, h, ops.axes.one_axis("np.gradient", i, f.ndim)) for h, i in zip(apart, axes, strict=True)]
+    return tuple(found) if len(found) > 1 else found[0]
+
+
+def _slopes(f: Any, h: Any, axis: int) -> Any:
+    """At each place the mean of the slopes on both sides, of which that of the nearer neighbour counts more."""
+    n, places = f.shape[axis], np.asarray(h) if isinstance(h, list | tuple) else h
+    if n < 2:
+        raise ValueError(f"np.gradient: axis {axis} of shape {f.shape} must have at least 2 numbers")
+    if np.ndim(h) and places.shape != (n,):
+        raise ValueError(f"np.gradient: {places.shape} places for axis {axis} of shape {f.shape}; it needs {n}")
+    widths = ops.diff(places) if np.ndim(h) else np.full(n - 1, h, f.dtype if f.dtype.kind in FLOATS else None)
+    h = ops.reshape(widths, shape=(-1,) + (1,) * (f.ndim - axis - 1))
+    slopes, left, right = ops.diff(f, axis=axis) / h, h[:-1], h[1:]
+    before = (slice(None),) * axis
+    first, low, high, last = [ops.getitem(slopes, (*before, slice(*ends))) for ends in
+                              ((0, 1), (0, n - 2), (1, None), (n - 2, None))]
+    return ops.cat(first, (low * right + high * left) / (left + right), last, axis=axis)
+
+
+def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool) -> Any:
+    known = a.dtype.kind in FLOATS and not isinstance(axis, tuple) and method in (
+        "linear", "lower", "higher", "nearest", "midpoint")
+    return ops.quantile(a, q, axis, keepdims, method) if known else NotImplemented
+
+
+def _solve(a: Any, b: Any) -> Any:
+    if np.ndim(b) not in (1, np.ndim(a)):
+        return NotImplemented
+    a, b = [x if isinstance(x, tensor.Tensor) else np.asarray(x) for x in (a, b)]
+    both = np.result_type(a.dtype, b.dtype)
+    return ops.linalg.solve(*[x if x.dtype == both else ops.cast(x, dtype=both) for x in (a, b)])
+
+
+def _split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> Any:
+    n = indices_or_sections
+    return NotImplemented if not np.ndim(n) and ary.shape[axis] % n else ops.tensor_split(ary, n, axis)
+
+
+# With NumPy's parameters, where they are not already ours. NotImplemented: there is no op for that.
 _NUMPY: dict[str, Callable] = {
     "concatenate": lambda arrays, axis=0: ops.cat(*arrays, axis=axis),
     "stack": lambda arrays, axis=0: ops.stack(*arrays, axis=axis),
-    "where": lambda condition, *ab: ops.where(condition, *ab) if ab else _on_arrays("np.where", np.where, (condition,)),
+    "vstack": lambda tup: ops.vstack(*tup), "hstack": lambda tup: ops.hstack(*tup),
+    "dstack": lambda tup: ops.dstack(*tup), "column_stack": lambda tup: ops.column_stack(*tup),
+    "split": _split, "array_split": lambda ary, indices_or_sections, axis=0: ops.tensor_split(
+        ary, indices_or_sections, axis),
+    "where": lambda condition, *ab: ops.where(condition, *ab) if ab else NotImplemented,
     "max": lambda a, axis=None, out=None, keepdims=False: ops.max(a, axis=axis, keepdim=keepdims),
     "min": lambda a, axis=None, out=None, keepdims=False: ops.min(a, axis=axis, keepdim=keepdims),
-    "var": lambda a, axis=None, ddof=0, keepdims=False: ops.var(a, axis=axis, keepdim=keepdims, correction=ddof),
-    "std": lambda a, axis=None, ddof=0, keepdims=False: ops.std(a, axis, keepdims, ddof),
-    "cumsum": lambda a, axis=None: ops.cumsum(ops.flatten(a) if axis is None else a, axis=0 if axis is None else axis),
+    "var": lambda a, axis=None, *, ddof=0, keepdims=False: ops.var(a, axis=axis, keepdim=keepdims, correction=ddof),
+    "std": lambda a, axis=None, *, ddof=0, keepdims=False: ops.std(a, axis, keepdims, ddof),
+    "median": lambda a, axis=None, *, keepdims=False: _quantile(a, 0.5, axis, "linear", keepdims),
+    "quantile": lambda a, q, axis=None, *, method="linear", keepdims=False: _quantile(a, q, axis, method, keepdims),
+    "percentile": lambda a, q, axis=None, *, method="linear", keepdims=False: _quantile(
+        a, np.divide(q, 100), axis, method, keepdims),
+    "nansum": lambda a, axis=None, *, keepdims=False: ops.nansum(a, axis, keepdims),
+    "nanmean": lambda a, axis=None, *, keepdims=False: ops.nanmean(a, axis, keepdims),
+    "cumsum": _along("cumsum"), "cumprod": _along("cumprod"), "diff": _diff, "gradient": _gradient, "pad": _pad,
+    "trapezoid": _op("trapezoid"), "repeat": lambda a, repeats, axis=None: ops.repeat_interleave(a, repeats, axis),
     "transpose": lambda a, axes=None: ops.permute(a, axes=tuple(range(a.ndim))[::-1] if axes is None else tuple(axes)),
-    "dot": lambda a, b: (ops.matmul(a, b) if {np.ndim(a), np.ndim(b)} <= {1, 2} else
-                         _on_arrays("np.dot", np.dot, (a, b))),
-    "norm": lambda x, ord=None, axis=None, keepdims=False: norm(x, ord or 2, axis, keepdims)
-    if ord is None or axis is not None or np.ndim(x) == 1 else _on_arrays("np.norm", np.linalg.norm, (x, ord)),
+    "dot": lambda a, b: ops.matmul(a, b) if {np.ndim(a), np.ndim(b)} <= {1, 2} else NotImplemented,
+    "tensordot": _op("tensordot"), "kron": _op("kron"), "inner": _op("inner"), "einsum": _op("einsum"),
+    "cross": lambda a, b, *, axis=-1: ops.cross(a, b, axis),
     "reshape": lambda a, shape: ops.reshape(a, shape=shape if isinstance(shape, tuple | list) else (shape,)),
     "ravel": lambda a: ops.reshape(a, shape=(-1,)),
     "expand_dims": lambda a, axis: ops.unsqueeze(a, axis),
     "broadcast_to": lambda array, shape: ops.expand(array, shape=shape),
+    "flipud": lambda m: ops.flipud(m), "fliplr": lambda m: ops.fliplr(m),
+    "rot90": lambda m, k=1, axes=(0, 1): ops.rot90(m, k, axes),
     "sort": lambda a, axis=-1: ops.sort(a, axis)[0],
-    "round": lambda a, decimals=0: ops.round(a) if not decimals else _on_arrays("np.round", np.round, (a, decimals)),
+    "round": lambda a, decimals=0: NotImplemented if decimals else ops.round(a),
+    "nan_to_num": lambda x, copy=True, nan=0.0, posinf=None, neginf=None: ops.nan_to_num(x, nan, posinf, neginf),
+    "sinc": lambda x: ops.sinc(x), "i0": lambda x: ops.i0(x),
     "shape": lambda a: a.shape, "ndim": lambda a: a.ndim,
     "size": lambda a, axis=None: a._data.size if axis is None else a.shape[axis],
 }
@@ -71,15 +159,30 @@ _NUMPY |= {"amax": _NUMPY["max"], "amin": _NUMPY["min"], "around": _NUMPY["round
 _SAME_IN_NUMPY = frozenset({
     "sum", "mean", "prod", "any", "all", "argmax", "argmin", "squeeze", "clip", "swapaxes", "flip", "roll", "tril",
     "triu", "diagonal", "outer", "trace", "argsort", "tile", "zeros_like", "ones_like", "full_like", "matmul"})
+_LINALG: dict[str, Callable] = {
+    "norm": lambda x, ord=None, axis=None, keepdims=False: norm(x, ord or 2, axis, keepdims)
+    if ord is None or axis is not None or np.ndim(x) == 1 else NotImplemented,
+    "solve": _solve,
+    "inv": lambda a: ops.linalg.inv(a), "det": lambda a: ops.linalg.det(a), "slogdet": lambda a: ops.linalg.slogdet(a),
+    "cholesky": lambda a, *, upper=False: ops.linalg.cholesky(a, upper),
+    "matrix_power": lambda a, n: ops.linalg.matrix_power(a, n), "multi_dot": lambda arrays: ops.multi_dot(*arrays),
+    "matmul": _op("matmul"), "outer": _op("outer"), "tensordot": _op("tensordot"),
+    "cross": _NUMPY["cross"],
+}
 
 
-def _of_numpy(function: Any) -> Callable | None:
-    """What computes a function of NumPy's on Tensors, if something does."""
-    if function.__module__ not in ("numpy", "numpy.linalg"):
-        return None
-    name = function.__name__
-    return _NUMPY.get(name) or (getattr(tensor.Tensor, name, None) if name in _SAME_IN_NUMPY else
-                                ops.einsum if name == "einsum" else None)
+def _of_numpy(function: Any, inputs: tuple, options: dict) -> Any:
+    """What a function of NumPy's gives of Tensors; NotImplemented if no op does that."""
+    name, module = function.__name__, function.__module__
+    op = {"numpy": _NUMPY, "numpy.linalg": _LINALG}.get(module, {}).get(name)
+    if op is None and module == "numpy" and name in _SAME_IN_NUMPY:
+        op = getattr(tensor.Tensor, name)
+    elif (code := getattr(op, "__code__", None)) is not None:
+        count = code.co_argcount + code.co_kwonlyargcount
+        many = len(inputs) > code.co_argcount and not code.co_flags & inspect.CO_VARARGS
+        if many or not options.keys() <= {*code.co_varnames[:count]} and not code.co_flags & inspect.CO_VARKEYWORDS:
+            return NotImplemented
+    return NotImplemented if op is None else op(*inputs, **options)
 
 
 def _on_arrays(who: str, f: Callable, inputs: Any, options: Mapping[str, Any] = {}) -> Any:  # noqa: B006
@@ -142,6 +245,16 @@ class ForNumPy:
     def __dlpack_device__(self) -> tuple[int, int]:
         return self._data.__dlpack_device__()
 
+    @classmethod
+    def __torch_function__(cls, function, types, inputs=(), options=None):
+        """`copy_` of PyTorch's tensors takes a Tensor, and `load_state_dict` of its modules a state_dict from here."""
+        if getattr(function, "__name__", "") != "copy_" or isinstance(inputs[0], tensor.Tensor):
+            return NotImplemented
+        to, x, *others = inputs
+        values = x.numpy()
+        values = np.array(values, wide(values.dtype))  # a copy, which may be written; PyTorch cannot read ml_dtypes'
+        return function(to, sys.modules["torch"].from_numpy(values), *others, **(options or {}))
+
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         if method == "__call__" and len(options) == 1 and "out" in options and mode.listener is None:  # `array -= x`
             tensors = [x for x in (*inputs, *options["out"]) if isinstance(x, tensor.Tensor)]
@@ -152,7 +265,5 @@ class ForNumPy:
         return op(*inputs) if op else _on_arrays(f"np.{ufunc.__name__}", getattr(ufunc, method), inputs, options)
 
     def __array_function__(self, function, types, inputs, options):
-        op = _of_numpy(function)
-        if op:
-            return op(*inputs, **options)
-        return _on_arrays(f"np.{function.__name__}", function, inputs, options)
+        y = _of_numpy(function, inputs, options)
+        return y if y is not NotImplemented else _on_arrays(f"np.{function.__name__}", function, inputs, options)

@@ -1,11 +1,11 @@
-"""Made by `python -m tinygrad_like.stubs`: do not edit."""
+"""Made by `python -m tinygrad_like.compat.stubs`: do not edit."""
 import builtins
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 import numpy as np
-from ..compat import keyword_aliases as habits, names
-from .of_ops import Axis
-from ..compat.numpy_functions import ForNumPy
+from . import keyword_aliases as habits, names
+from ..methods.of_ops import Axis
+from .numpy_functions import ForNumPy
 from ..core.tensor import Tensor
 
 Number = float
@@ -89,6 +89,7 @@ class Surface(ForNumPy):
     def amin(self, axis: Axis = ..., keepdim: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""The smallest value, or values over `axis`. Example: `Tensor([[1, 5], [4, 2]]).amin(1)  # (2, 2) -> (2,)`"""
     def aminmax(self, axis: Axis = ..., keepdim: builtins.bool = ..., **by_other_names: Any) -> Any: r"""The smallest and the largest along an axis, or of all, as the pair (min, max). Example: `Tensor([1.0, 3.0, 2.0]).aminmax()[1]  # (3,) -> ()`"""
     def any(self, axis: Axis = ..., keepdim: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""Whether any value is true (not 0). Example: `Tensor([[0, 0], [0, 1]]).any(axis=1)  # (2, 2) -> (2,)`"""
+    def apply_(self, *inputs: Any, **options: Any) -> Self: r"""Write what a function of Python gives for each number, one after the other. Example: `Tensor([1.0, 2.0]).apply_(lambda v: v * v)`"""
     @staticmethod
     def arange(start: Number, stop: Number | None = ..., step: Number = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""start, start + step, ... below stop; `arange(stop)` starts at 0. int64 if all are ints, else the default. Example: `Tensor.arange(1, 7, 2)`"""
     def arccos(self) -> Tensor: r"""The inverse of the cosine, as `acos`. Example: `Tensor([0.0]).arccos()  # (1,) -> (1,)`"""
@@ -114,6 +115,7 @@ class Surface(ForNumPy):
     def asin_(self) -> Self: r"""`asin`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).asin_()  # (2,) -> (2,)`"""
     def asinh(self) -> Tensor: r"""The number whose sinh is x. Example: `Tensor([0.0, 1.0]).asinh()  # (2,) -> (2,)`"""
     def asinh_(self) -> Self: r"""`asinh`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).asinh_()  # (2,) -> (2,)`"""
+    def assign(self, value: Any, **by_other_names: Any) -> Tensor: r"""Overwrite the values in place; not recorded. Raises if the shape differs, or if this Tensor was computed. Example: `Tensor([1.0, 2.0]).assign([3.0, 4.0])  # (2,) -> (2,)`"""
     def atan(self) -> Tensor: r"""The angle in (-pi/2, pi/2) whose tangent is x. Example: `Tensor([0.0, 1.0]).atan()  # (2,) -> (2,)`"""
     def atan2(self, b: Any, **by_other_names: Any) -> Tensor: r"""The angle in [-pi, pi] at which (b, a) lies, seen from (0, 0); there both gradients are 0. Example: `Tensor([0.0, 1.0]).atan2(Tensor([1.0, 0.0]))  # (2,), (2,) -> (2,)`"""
     def atan2_(self, b: Any, **by_other_names: Any) -> Self: r"""`atan2`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).atan2_(Tensor([1.0, 0.0]))  # (2,), (2,) -> (2,)`"""
@@ -140,13 +142,15 @@ class Surface(ForNumPy):
     def bitwise_xor_(self, b: Any, **by_other_names: Any) -> Self: r"""`bitwise_xor`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([6, 5]).bitwise_xor_(3)  # (2,) -> (2,)`"""
     def bmm(self, mat2: Any, **by_other_names: Any) -> Tensor: r"""The products of matrices, one by one. Example: `Tensor([[[2.0]]]).bmm(Tensor([[[3.0]]]))  # (1, 1, 1), (1, 1, 1) -> (1, 1, 1)`"""
     def bool(self) -> Tensor: r"""This Tensor as booleans: whether elements differ from 0. Example: `Tensor([0, 2]).bool()  # (2,) -> (2,)`"""
-    def broadcast_to(self, *shape: Any, **by_other_names: Any) -> Tensor: r"""Broadcast to `shape`; -1 keeps a size. A view: no memory is copied. Example: `Tensor([[1], [2]]).expand(2, 2)  # (2, 1) -> (2, 2)`"""
+    def broadcast_to(self, *shape: Any, **by_other_names: Any) -> Tensor: r""" """
+    def byte(self) -> Tensor: r"""This Tensor as uint8. Example: `Tensor([1.7]).byte()  # (1,) -> (1,)`"""
     def cast(self, dtype: Any, **by_other_names: Any) -> Tensor: r"""x with another dtype; between floats the gradient passes, cast back by the engine. Example: `Tensor([1.7]).cast("int32")  # (1,) -> (1,)`"""
     def cat(self, *others: Any, axis: Axis = ..., **by_other_names: Any) -> Tensor: r"""Tensors one after the other along `axis`; their other axes must agree. Example: `Tensor([1, 2]).cat(Tensor([3]))  # (2,), (1,) -> (3,)`"""
     def ceil(self) -> Tensor: r"""The smallest whole number not below x; the gradient is 0. Example: `Tensor([-1.5, 1.5]).ceil()  # (2,) -> (2,)`"""
     def ceil_(self) -> Self: r"""`ceil`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([-1.5, 1.5]).ceil_()  # (2,) -> (2,)`"""
     def celu(self, alpha: Number = ..., **by_other_names: Any) -> Tensor: r"""x if x > 0, else alpha (e^(x / alpha) - 1): an elu whose slope at 0 is 1 for every alpha (Barron 2017). Example: `Tensor([-1.0, 2.0]).celu(alpha=2.0)  # (2,) -> (2,)`"""
     def celu_(self, alpha: Number = ..., **by_other_names: Any) -> Self: r"""`celu`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([-1.0, 2.0]).celu_(alpha=2.0)  # (2,) -> (2,)`"""
+    def char(self) -> Tensor: r"""This Tensor as int8. Example: `Tensor([1.7]).char()  # (1,) -> (1,)`"""
     def cholesky(self, upper: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""L, lower triangular, with L L^T = x, for symmetric positive definite matrices; only the lower half is read. Example: `Tensor([[4.0, 2.0], [2.0, 5.0]]).cholesky()  # (2, 2) -> (2, 2)`"""
     def cholesky_inverse(self, upper: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""The inverse of a, given its Cholesky factor: (..., n, n). Raises ValueError for a zero on the diagonal. Example: `Tensor([[2.0, 0.0], [0.0, 1.0]]).cholesky_inverse()  # (2, 2) -> (2, 2)`"""
     def cholesky_solve(self, factor: Any, upper: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""X with a X = b, given the Cholesky factor of a (see `cholesky`): b (..., n, k), factor (..., n, n). Example: `Tensor([[4.0], [8.0]]).cholesky_solve(Tensor([[2.0, 0.0], [0.0, 1.0]]))  # (2, 1), (2, 2) -> (2, 1)`"""
@@ -160,6 +164,7 @@ class Surface(ForNumPy):
     def clip(self, min_: Any = ..., max_: Any = ..., **by_other_names: Any) -> Tensor: r"""x limited to [min_, max_], which are numbers, or Tensors that broadcast. Example: `Tensor([-2.0, 0.5, 3.0]).clip(0, 1)  # (3,) -> (3,)`"""
     def clip_(self, min_: Any = ..., max_: Any = ..., **by_other_names: Any) -> Self: r"""`clip`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([-2.0, 0.5, 3.0]).clip_(0, 1)  # (3,) -> (3,)`"""
     def clone(self, memory_format: Any = ..., **by_other_names: Any) -> Tensor: r"""A copy of x, on the graph. Example: `Tensor([1, 2]).clone()  # (2,) -> (2,)`"""
+    def coalesce(self) -> Tensor: r"""This Tensor: every one is dense. Example: `Tensor([1.0]).coalesce()  # (1,) -> (1,)`"""
     def conj(self) -> Tensor: r"""The Tensor itself: its elements are real. Example: `Tensor([1.0]).conj()`"""
     def conj_physical(self) -> Tensor: r"""The Tensor itself: its elements are real. Example: `Tensor([1.0]).conj()`"""
     def contiguous(self, memory_format: Any = ..., **by_other_names: Any) -> Tensor: r"""x in C order in memory; a copy only if it is not. Example: `Tensor([[1, 2], [3, 4]]).T.contiguous()  # (2, 2) -> (2, 2)`"""
@@ -184,6 +189,8 @@ class Surface(ForNumPy):
     def cumprod_(self, axis: Axis = ..., dtype: Any = ..., **by_other_names: Any) -> Self: r"""`cumprod`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1, 2, 3]).cumprod_(0)  # (3,) -> (3,)`"""
     def cumsum(self, axis: Axis = ..., dtype: Any = ..., **by_other_names: Any) -> Tensor: r"""Running sums along `axis`: out[i] = x[0] + ... + x[i]. Example: `Tensor([1, 2, 3]).cumsum()  # (3,) -> (3,)`"""
     def cumsum_(self, axis: Axis = ..., dtype: Any = ..., **by_other_names: Any) -> Self: r"""`cumsum`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1, 2, 3]).cumsum_()  # (3,) -> (3,)`"""
+    @property
+    def data(self) -> Callable[..., Tensor]: r"""The memory, as a NumPy array that takes a Tensor's methods too. Example: `Tensor([1.0, 2.0]).data`"""
     def data_ptr(self) -> builtins.int: r"""The address of the first element, a number. Example: `(x := Tensor([1.0])).data_ptr() == x.data.ctypes.data`"""
     def deg2rad(self) -> Tensor: r"""x pi / 180: degrees as radians. Example: `Tensor([180.0]).deg2rad()  # (1,) -> (1,)`"""
     def deg2rad_(self) -> Self: r"""`deg2rad`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([180.0]).deg2rad_()  # (1,) -> (1,)`"""
@@ -294,7 +301,7 @@ class Surface(ForNumPy):
     def index_add_(self, axis: Axis = ..., index: Any = ..., source: Any = ..., alpha: Any = ..., **by_other_names: Any) -> Self: r"""`index_add`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1, 2]).index_add_(0, Tensor([1, 1]), Tensor([10, 20]))  # (2,), (2,), (2,) -> (2,)`"""
     def index_copy(self, axis: Axis, index: Any, source: Any, **by_other_names: Any) -> Tensor: r"""x with the slices of source in place of those that index names along the axis. Example: `Tensor([[1.0, 2.0], [3.0, 4.0]]).index_copy(0, Tensor([1]), Tensor([[8.0, 9.0]]))  # (2, 2) -> (2, 2)`"""
     def index_copy_(self, axis: Axis, index: Any, source: Any, **by_other_names: Any) -> Self: r"""`index_copy`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([[1.0, 2.0], [3.0, 4.0]]).index_copy_(0, Tensor([1]), Tensor([[8.0, 9.0]]))  # (2, 2) -> (2, 2)`"""
-    def index_fill(self, axis: Axis, index: Any, value: Any, **by_other_names: Any) -> Tensor: r"""x with `value`, a number, in the slices that index names along the axis. Example: `Tensor([[1.0, 2.0], [3.0, 4.0]]).index_fill(0, Tensor([1]), 0.0)  # (2, 2) -> (2, 2)`"""
+    def index_fill(self, axis: Axis, index: Any, value: Any, **by_other_names: Any) -> Tensor: r"""x with `value`, a number, in the slices that index names along the axis; below 0 it counts from the end. Example: `Tensor([[1.0, 2.0], [3.0, 4.0]]).index_fill(0, Tensor([1]), 0.0)  # (2, 2) -> (2, 2)`"""
     def index_fill_(self, axis: Axis, index: Any, value: Any, **by_other_names: Any) -> Self: r"""`index_fill`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([[1.0, 2.0], [3.0, 4.0]]).index_fill_(0, Tensor([1]), 0.0)  # (2, 2) -> (2, 2)`"""
     def index_put(self, indices: Any, values: Any, accumulate: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""This Tensor with `values` at the places that a tuple of indices names, or added there with accumulate. Example: `Tensor([1.0, 2.0]).index_put((Tensor([0]),), Tensor([5.0]))  # (2,) -> (2,)`"""
     def index_put_(self, indices: Any, values: Any, accumulate: builtins.bool = ..., **by_other_names: Any) -> Self: r"""`index_put`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1.0, 2.0]).index_put_((Tensor([0]),), Tensor([5.0]))  # (2,) -> (2,)`"""
@@ -309,6 +316,7 @@ class Surface(ForNumPy):
     def is_contiguous(self) -> builtins.bool: r"""Whether the elements lie in memory row by row, without gaps. Example: `Tensor([[1, 2, 3]]).is_contiguous()`"""
     is_cuda: builtins.bool
     def is_shared(self) -> builtins.bool: r"""Whether `share_memory_` has moved it to memory that forked processes share. Example: `Tensor([1.0]).is_shared()`"""
+    is_sparse: builtins.bool
     def isclose(self, b: Any, rtol: Number = ..., atol: Number = ..., equal_nan: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""Where |a - b| <= atol + rtol |b|, or both are the same infinity; or both NaN, with equal_nan. Example: `Tensor([1.0, 2.0]).isclose(Tensor([1.0, 2.1]))  # (2,), (2,) -> (2,)`"""
     def isfinite(self) -> Tensor: r"""Where x is neither infinite nor NaN. Example: `Tensor([1.0, float("inf")]).isfinite()  # (2,) -> (2,)`"""
     def isin(self, values: Any, **by_other_names: Any) -> Tensor: r"""Where a number of x is one of the values. Example: `Tensor([1, 2, 3]).isin(Tensor([2]))  # (3,) -> (3,)`"""
@@ -419,6 +427,7 @@ class Surface(ForNumPy):
     def negative(self) -> Tensor: r"""-x. Example: `Tensor([1, -2]).neg()  # (2,) -> (2,)`"""
     def negative_(self) -> Self: r"""`negative`, in place: of a leaf that requires grad under no_grad() only."""
     def nelement(self) -> builtins.int: r"""The number of elements. Example: `Tensor([[1, 2, 3]]).nelement()`"""
+    def new(self, *data: Any, **by_other_names: Any) -> Tensor: r"""A new Tensor of this one's dtype: of data, or zeros of the sizes given. Example: `Tensor([1.0, 2.0]).new(2, 1).shape`"""
     @property
     def new_empty(self) -> Callable[..., Tensor]: r"""`Tensor.empty`, of this Tensor's dtype. Example: `Tensor([1, 2]).new_empty(3)  # (2,) -> (3,)`"""
     @property
@@ -490,6 +499,7 @@ class Surface(ForNumPy):
     def resize_as_(self, the_template: Any, memory_format: Any = ..., **by_other_names: Any) -> Self: r"""`resize_` to the shape of another Tensor."""
     def resolve_conj(self) -> Tensor: r"""The Tensor itself: its elements are real. Example: `Tensor([1.0]).conj()`"""
     def resolve_neg(self) -> Tensor: r"""The Tensor itself: its elements are real. Example: `Tensor([1.0]).conj()`"""
+    def retain_grad(self) -> Tensor: r"""Have backward fill `.grad` of this inner Tensor too, with what its hooks have left; returns the Tensor. Example: `(y := Tensor([3.0], requires_grad=True) * 2).retain_grad().square().backward() or y.grad`"""
     def roll(self, shifts: Any = ..., axis: Axis = ..., **by_other_names: Any) -> Tensor: r"""Shift elements along `axis`, re-entering at the other end; of the flattened Tensor if axis is None. Example: `Tensor([1, 2, 3]).roll(1)  # (3,) -> (3,)`"""
     def rot90(self, k: Any = ..., axes: Any = ..., **by_other_names: Any) -> Tensor: r"""Turned k times by 90 degrees, from the first of two axes towards the second. Example: `Tensor([[1.0, 2.0], [3.0, 4.0]]).rot90()  # (2, 2) -> (2, 2)`"""
     def round(self, decimals: Any = ..., **by_other_names: Any) -> Tensor: r"""The nearest whole number, halves to even; the gradient is 0. Example: `Tensor([0.5, 1.5, 2.6]).round()  # (3,) -> (3,)`"""
@@ -563,13 +573,13 @@ class Surface(ForNumPy):
     def svd(self, full_matrices: builtins.bool = ..., **by_other_names: Any) -> tuple[Tensor, ...]: r"""U, S and V^T with U diag(S) V^T = x, S in falling order: (..., m, k), (..., k), (..., k, n), k = min(m, n). Example: `Tensor([[2.0, 0.0], [0.0, 4.0]]).svd()[1]  # (2, 2) -> (2,)`"""
     def swapaxes(self, axis0: Any = ..., axis1: Any = ..., **by_other_names: Any) -> Tensor: r"""Two axes swapped. Example: `Tensor.zeros(2, 3, 4).swapaxes(0, 2).shape`"""
     def swapaxes_(self, axis0: Any = ..., axis1: Any = ..., **by_other_names: Any) -> Self: r"""`swapaxes` of this Tensor itself, which has another shape from then on; its memory stays. Example: `Tensor.zeros(2, 3, 4).swapaxes_(0, 2).shape`"""
-    def swapdims(self, axis0: Any = ..., axis1: Any = ..., **by_other_names: Any) -> Tensor: r"""Two axes swapped. Example: `Tensor.zeros(2, 3, 4).swapdims(0, 2).shape`"""
-    def swapdims_(self, axis0: Any = ..., axis1: Any = ..., **by_other_names: Any) -> Self: r"""`swapdims` of this Tensor itself, which has another shape from then on; its memory stays. Example: `Tensor.zeros(2, 3, 4).swapdims_(0, 2).shape`"""
+    def swapdims(self, axis0: Any, axis1: Any, **by_other_names: Any) -> Tensor: r"""Two axes swapped. Example: `Tensor.zeros(2, 3, 4).swapdims(0, 2).shape`"""
+    def swapdims_(self, axis0: Any, axis1: Any, **by_other_names: Any) -> Self: r"""`swapdims` of this Tensor itself, which has another shape from then on; its memory stays. Example: `Tensor.zeros(2, 3, 4).swapdims_(0, 2).shape`"""
     def swish(self) -> Tensor: r"""x sigma(x), also called Swish. Example: `Tensor([-1.0, 1.0]).silu()  # (2,) -> (2,)`"""
     def t(self) -> Tensor: r"""The transpose of a matrix; a vector stays as it is. Example: `Tensor([[1, 2], [3, 4]]).t()  # (2, 2) -> (2, 2)`"""
     def t_(self) -> Self: r"""`t` of this Tensor itself, which has another shape from then on; its memory stays. Example: `Tensor([[1, 2], [3, 4]]).t_()  # (2, 2) -> (2, 2)`"""
     def take(self, index: Any, **by_other_names: Any) -> Tensor: r"""Elements counted through all rows, in the shape of the index. Example: `Tensor([[1.0, 2.0], [3.0, 4.0]]).take(Tensor([3, 0]))  # (2, 2) -> (2,)`"""
-    def take_along_dim(self, indices: Any, axis: Axis = ..., **by_other_names: Any) -> Tensor: r"""Along the axis the elements that indices name, where the other axes broadcast; without one, of all in a row. Example: `Tensor([[1.0, 2.0], [3.0, 4.0]]).take_along_dim(Tensor([[1], [0]]), 1)  # (2, 2) -> (2, 1)`"""
+    def take_along_dim(self, indices: Any, axis: Axis = ..., **by_other_names: Any) -> Tensor: r"""Along the axis the elements that indices name, where the other axes broadcast; without one, of all in a row. Along an axis, indices below 0 count from the end. Example: `Tensor([[1.0, 2.0], [3.0, 4.0]]).take_along_dim(Tensor([[1], [0]]), 1)  # (2, 2) -> (2, 1)`"""
     def tan(self) -> Tensor: r"""tan x. Example: `Tensor([0.0, 1.0]).tan()  # (2,) -> (2,)`"""
     def tan_(self) -> Self: r"""`tan`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).tan_()  # (2,) -> (2,)`"""
     def tanh(self) -> Tensor: r"""(e^x - e^-x) / (e^x + e^-x) (7.25). Example: `Tensor([0.0, 1.0]).tanh()  # (2,) -> (2,)`"""
@@ -577,6 +587,9 @@ class Surface(ForNumPy):
     def tensor_split(self, indices_or_sections: Any, axis: Axis = ..., **by_other_names: Any) -> tuple[Tensor, ...]: r"""Parts along an axis: so many, of lengths that differ by one at most; or cut at these indices. Example: `Tensor([1.0, 2.0, 3.0]).tensor_split(2)  # (3,) -> (2,), (1,)`"""
     def tile(self, *repeats: Any, **by_other_names: Any) -> Tensor: r"""The whole Tensor repeated along each of its last axes. Example: `Tensor([1, 2]).tile(2)  # (2,) -> (4,)`"""
     def to(self, *wanted: Any, **others: Any) -> Tensor: r"""This Tensor with the dtype that is named, if any, or that of a Tensor; a device may be named too. Example: `Tensor([1.7]).to("float64")  # (1,) -> (1,)`"""
+    def to_dense(self) -> Tensor: r"""This Tensor: every one is dense. Example: `Tensor([1.0]).coalesce()  # (1,) -> (1,)`"""
+    def to_sparse(self) -> Tensor: r"""This Tensor: every one is dense. Example: `Tensor([1.0]).coalesce()  # (1,) -> (1,)`"""
+    def tolist(self) -> Any: r"""The values as a number or nested lists of numbers. Example: `Tensor([[1, 2], [3, 4]]).tolist()`"""
     def topk(self, k: Any = ..., axis: Axis = ..., largest: builtins.bool = ..., sorted: builtins.bool = ..., **by_other_names: Any) -> tuple[Tensor, ...]: r"""The k largest (or smallest) values along `axis` in order, also with sorted=False, and their indices: (values, indices). Example: `Tensor([3, 1, 2]).topk(2)  # (3,) -> (2,), (2,)`"""
     def trace(self) -> Tensor: r"""The sum of the diagonal of a matrix. Example: `Tensor([[1, 2], [3, 4]]).trace()  # (2, 2) -> ()`"""
     def transpose(self, axis0: Any = ..., axis1: Any = ..., **by_other_names: Any) -> Tensor: r"""Swap two axes. Example: `Tensor.zeros(2, 3, 4).transpose(0, 2).shape`"""
@@ -589,7 +602,7 @@ class Surface(ForNumPy):
     def true_divide_(self, b: Any, **by_other_names: Any) -> Self: r"""`true_divide`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1.0, 2.0, 3.0]).true_divide_(2)  # (3,) -> (3,)`"""
     def trunc(self) -> Tensor: r"""x without its fraction; the gradient is 0. Example: `Tensor([-1.5, 1.5]).trunc()  # (2,) -> (2,)`"""
     def trunc_(self) -> Self: r"""`trunc`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([-1.5, 1.5]).trunc_()  # (2,) -> (2,)`"""
-    def type(self, dtype: Any = ..., **by_other_names: Any) -> Any: r"""This Tensor with another dtype; without one, the name of its dtype. Example: `Tensor([1.0]).type()`"""
+    def type(self, dtype: Any = ..., **by_other_names: Any) -> Any: r"""This Tensor with another dtype, also by a name such as "torch.LongTensor"; or its own one. Example: `Tensor([1.0]).type()`"""
     def type_as(self, other: Value, **by_other_names: Any) -> Tensor: r"""This Tensor with the dtype of another. Example: `Tensor([1, 2]).type_as(Tensor([0.5]))  # (2,), (1,) -> (2,)`"""
     def unbind(self, axis: Axis = ..., **by_other_names: Any) -> tuple[Tensor, ...]: r"""The slices along `axis`, without that axis. A tuple. Example: `Tensor([[1, 2], [3, 4]]).unbind()  # (2, 2) -> (2,), (2,)`"""
     def unflatten(self, axis: Axis = ..., sizes: Any = ..., **by_other_names: Any) -> Tensor: r"""Split one axis into several, whose product is its size (one may be -1). Example: `Tensor([1, 2, 3, 4]).unflatten(0, (2, 2))  # (4,) -> (2, 2)`"""

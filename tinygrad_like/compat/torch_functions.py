@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -93,7 +92,7 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
 
 def _of_functional(name: str) -> Any:
     def change(input: Any, *options: Any, **named_options: Any) -> Any:
-        f = getattr(import_module("nn.functional"), name[:-1])
+        f = getattr(import_module("tinygrad_like.nn.functional"), name[:-1])
         return input._become(name, lambda x: f(x, *options, **named_options))
 
     change.__name__ = change.__qualname__ = name
@@ -111,6 +110,3 @@ names._NAMES.update({name: named(_of_functional(name)) for name in (
     "alpha_dropout_", "dropout_", "feature_alpha_dropout_", "rrelu_", "threshold_")})
 names._NAMES.update({"lu": ops.linalg.lu_factor, "lu_unpack": ops.linalg.lu_unpack})
 names._NAMES.update({"initial_seed": initial_seed, "default_generator": random.default_generator})
-names._NAMES["backends"].cudnn = SimpleNamespace(
-    benchmark=False, deterministic=False, enabled=False, allow_tf32=False, is_available=lambda: False,
-    version=lambda: None)

@@ -18,6 +18,7 @@ from ..methods.creation import Creation
 from ..random import manual_seed, of, sampled
 from ..transforms.switches import Switch
 from . import names
+from .absent import nothing
 from .keyword_aliases import device as cpu
 
 T = tensor.Tensor
@@ -72,14 +73,42 @@ def scalar_tensor(s: Any, **options: Any) -> Any:
     return names.new(float(s), **options)
 
 
-def _of_dtype(name: str, dtype: str) -> Callable:
-    def make(*data: Any) -> Any:
-        if len(data) == 1 and not isinstance(data[0], int):
-            return T(data[0], dtype=np.dtype(dtype))
-        return Creation.zeros(*data, dtype=np.dtype(dtype))
+class OfDtype(type):
+    """The class of PyTorch's `FloatTensor` and the like, whose instances are the Tensors of a dtype."""
 
-    make.__name__, make.__doc__ = name, f"PyTorch's `{name}`: the data as {dtype}, or, of sizes, zeros of this shape."
-    return named(make)
+    dtype: np.dtype
+
+    def __call__(cls, *data: Any) -> Any:
+        return names.made_of(cls.dtype, data)
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, T) and x.dtype == cls.dtype
+
+
+def _of_dtype(name: str, dtype: str) -> type:
+    return OfDtype(name, (), {"dtype": np.dtype(dtype), "__doc__": (
+        f"PyTorch's `{name}`: the data as {dtype}, or, of sizes, zeros of this shape. Tensors of {dtype} are its "
+        "instances.")})
+
+
+def sparse_coo_tensor(indices: Any, values: Any, size: Any = None, **options: Any) -> Any:
+    """A Tensor that is 0 but at some places: values (n,) at indices (axes, n), added where a place comes twice.
+
+    It is dense, as every Tensor is here. size: its shape; if left out, as small as may be.
+    """
+    given = {"dtype": None, "requires_grad": False}
+    chosen = names.renamed("sparse_coo_tensor", given, given, {n: v for n, v in options.items() if n != "is_coalesced"})
+    indices, values = (x if isinstance(x, T) else T(x) for x in (indices, values))
+    places = tuple(indices.long())
+    shape = tuple(size) if size is not None else (*[int(i.max()) + 1 for i in places], *values.shape[1:])
+    made = Creation.zeros(*shape, dtype=values.dtype).index_put(places, values, accumulate=True)
+    made = made if chosen["dtype"] is None else made.cast(chosen["dtype"])
+    return made.requires_grad_() if chosen["requires_grad"] else made
+
+
+def nextafter(input: Any, other: Any) -> Any:
+    """The next number of the dtype after each of the first Tensor, towards that of the other. It has no gradient."""
+    return tensor.wrap(np.nextafter(input.detach().numpy(), other.detach().numpy()))
 
 
 def vmap(func: Callable, *args: Any, **options: Any) -> Callable:
@@ -185,32 +214,30 @@ def polygamma(n: int, input: Any) -> Any:
 # Layers whose functions have another order of arguments in `torch` than in nn.functional ------------------------------
 
 
+def _layers() -> Any:
+    return import_module("tinygrad_like.nn.functional")
+
+
 def embedding(weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False,
               sparse: bool = False) -> Any:
     """The rows of a table, the first argument, that the indices name; no gradient reaches row padding_idx, if >= 0."""
     if sparse:
         raise NotImplementedError("embedding: gradients are dense; leave out sparse")
-    return import_module("nn.functional").embedding(indices, weight, None if padding_idx < 0 else padding_idx,
-                                                    scale_grad_by_freq=scale_grad_by_freq)
+    return _layers().embedding(indices, weight, None if padding_idx < 0 else padding_idx,
+                               scale_grad_by_freq=scale_grad_by_freq)
 
 
 def batch_norm(input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool = False,
                momentum: float = 0.1, eps: float = 1e-5, cudnn_enabled: bool = True) -> Any:
     """`nn.functional.batch_norm`, with the weights before the statistics."""
-    return import_module("nn.functional").batch_norm(input, running_mean, running_var, weight, bias, training,
-                                                     momentum, eps)
+    return _layers().batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
 def instance_norm(input: Any, weight: Any = None, bias: Any = None, running_mean: Any = None, running_var: Any = None,
                   use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
                   cudnn_enabled: bool = True) -> Any:
     """`nn.functional.instance_norm`, with the weights before the statistics."""
-    return import_module("nn.functional").instance_norm(input, running_mean, running_var, weight, bias,
-                                                        use_input_stats, momentum, eps)
-
-
-def _nothing(*args: Any, **options: Any) -> None:
-    """A setting of PyTorch's that has no meaning here."""
+    return _layers().instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
 
 
 def result_type(a: Any, b: Any) -> np.dtype:
@@ -224,14 +251,17 @@ def equal(input: Any, other: Any) -> bool:
 
 
 names._NAMES.update({
-    **OF_DTYPE, "vmap": vmap,
+    **OF_DTYPE, "vmap": vmap, "sparse_coo_tensor": named(sparse_coo_tensor), "nextafter": named(nextafter),
+    "sparse": SimpleNamespace(mm=ops.matmul, addmm=T.addmm, sum=ops.sum, **{
+        name: lambda indices, values, size=None, dtype=dtype: sparse_coo_tensor(indices, values, size, dtype=dtype)
+        for name, dtype in (("FloatTensor", "float32"), ("DoubleTensor", "float64"), ("LongTensor", "int64"))}),
     "max": max_, "min": min_, "logspace": logspace, "tril_indices": tril_indices, "triu_indices": triu_indices,
     "randint_like": randint_like, "scalar_tensor": scalar_tensor, "autocast": autocast, "poisson": poisson,
     "amp": SimpleNamespace(autocast=autocast, GradScaler=GradScaler), "GradScaler": GradScaler, "seed": seed,
     "set_default_dtype": set_default_dtype, "get_default_dtype": get_default_dtype,
     "set_default_tensor_type": set_default_tensor_type,
-    "set_printoptions": set_printoptions, "set_float32_matmul_precision": _nothing,
-    "use_deterministic_algorithms": _nothing, "set_num_interop_threads": _nothing, "result_type": result_type,
+    "set_printoptions": set_printoptions, "set_float32_matmul_precision": nothing,
+    "use_deterministic_algorithms": nothing, "set_num_interop_threads": nothing, "result_type": result_type,
     "promote_types": promote_types, "can_cast": can_cast, "broadcast_shapes": np.broadcast_shapes,
     "pinverse": ops.linalg.pinverse, "matrix_exp": ops.linalg.matrix_exp,
     "matrix_rank": ops.linalg.matrix_rank, "get_default_device": lambda: cpu(), "set_default_device": cpu,
@@ -244,7 +274,7 @@ names._NAMES.update({
         **{name: getattr(ops, name) for name in ("digamma entr erf erfc erfinv exp2 expm1 i0 i0e i1 i1e log1p "
            "log_softmax logit logsumexp ndtr round sinc softmax xlog1py xlogy").split()}),
 })
-names._absent.amp = names._NAMES["amp"]
+names._NAMES["cuda"].amp = names._NAMES["amp"]
 for _name in ("logspace tril_indices triu_indices randint_like scalar_tensor poisson result_type equal embedding "
               "batch_norm instance_norm").split():
     names._NAMES[_name] = named(names._NAMES[_name])

@@ -13,6 +13,7 @@ checkpoint.checkpoint = checkpointing.checkpoint  # type: ignore[attr-defined]
 checkpoint.checkpoint_sequential = checkpointing.checkpoint_sequential  # type: ignore[attr-defined]
 for _name, _module in (("data", data), ("checkpoint", checkpoint)):
     sys.modules[f"{_NAME}.{_name}"] = _module
-for _name in "sampler dataset dataloader _utils _utils.collate".split():  # each of them has all that data has
+for _name in "sampler dataset dataloader distributed _utils _utils.collate".split():  # each has all that data has
     sys.modules[f"{_NAME}.data.{_name}"] = data
+__path__: list[str] = []  # so that `imports.Finder` is asked for what is not here
 __all__ = ["checkpoint", "data"]

@@ -46,7 +46,8 @@ class Tensor(Surface):
     `set_default_dtype`) and ints int64; arrays keep their dtype. With `requires_grad=True`, ops on it are recorded and
     `backward()` fills `.grad`.
     `Tensor(2, 3)` is zeros of that shape. `Tensor(5)` is the number 5, but a row of 5 numbers, as in PyTorch, where it
-    becomes a Parameter or is filled, as by `uniform_()`.
+    becomes a Parameter or is filled, as by `uniform_()`. `Tensor([1, 2])` is int64, but becomes float32, as it is in
+    PyTorch from the beginning, where only floats will do: as a Parameter, or where one is written into it.
     Raises TypeError for data no array can hold and for integers that require grad, ValueError for ragged rows.
     """
 
@@ -58,7 +59,7 @@ class Tensor(Surface):
     version: Version | None = None  # shared with views
     _viewed: tuple[Callable[[], Tensor | None], Any] | None = None  # what this is an index of, if it shows its memory
     _apart: object = None  # the same for views of one another; another one is made where one is detached
-    _count: int | None = None  # n, if this was made as Tensor(n)
+    _count: int | None = None  # n, if this was made as Tensor(n); -1 if of an array or rows of whole numbers
     _hooks: list[Callable] | None = None  # of a leaf; an inner Tensor's hooks are on its node
     _after: list[Callable] | None = None  # of a leaf: what is called once its .grad is there
 
@@ -78,6 +79,10 @@ class Tensor(Surface):
                 "tensor", as_array, given, {})
         if requires_grad:
             self.requires_grad_()
+        elif dtype is None and self._data.dtype.kind in "iu" and isinstance(data, list | tuple | np.ndarray):
+            self._count = -1
+            if hasattr(data, "numel"):  # a shape, as x.size() gives it
+                self._data = np.zeros(data, get_default_dtype())
 
     # What it is -----------------------------------------------------------------------------------------------------
     # With attrgetter, since a function written here would take as long again.
@@ -127,6 +132,8 @@ class Tensor(Surface):
     @named
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set whether ops on this leaf are recorded, and return it. Raises TypeError unless it is floating point."""
+        if requires_grad and self._count is not None:
+            self._as_floats()
         if requires_grad and not self.is_floating_point():
             raise TypeError(f"requires_grad: a Tensor of {self.dtype} cannot require grad; cast it with .float() first")
         if self.node is not None and not requires_grad:
@@ -364,7 +371,7 @@ def zero_gradient(x: Tensor, set_to_none: bool) -> None:
     grad = x._grad
     if set_to_none or grad is None:
         x._grad = None
-    elif mode.recording or grad.node is not None or not grad._data.flags.writeable:
+    elif grad.node is not None or not grad._data.flags.writeable:
         x._grad = wrap(np.zeros(x.shape, x.dtype))
     else:
         if mode.listener is not None:

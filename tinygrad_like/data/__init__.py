@@ -42,6 +42,7 @@ from .sampler import (
     SubsetRandomSampler,
     WeightedRandomSampler,
 )
+from .sampler import DistributedSampler as DistributedSampler
 from .scale import MinMaxScaler, StandardScaler
 
 __all__ = [

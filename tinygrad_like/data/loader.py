@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -13,17 +14,38 @@ from .. import random
 from ..core.tensor import Tensor, wrap
 from ..dtypes import as_dtype, get_default_dtype
 from ..random import Rows
-from .collate import Batches
+from .collate import Batches, default_collate
 from .dataset import Dataset
+
+_BY_POSITION = ("batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn", "pin_memory",
+                "drop_last", "timeout", "worker_init_fn", "multiprocessing_context", "generator")
+
+
+def _as_pytorchs(init: Callable) -> Callable:
+    """`init`, which also takes `dataset=`, and after a data set PyTorch's arguments in PyTorch's order."""
+
+    @wraps(init)
+    def construct(self: Any, *arrays: Any, **options: Any) -> None:
+        if "dataset" in options:
+            arrays = (options.pop("dataset"), *arrays)
+        if len(arrays) > 1 and isinstance(arrays[1], int | np.integer | None):
+            arrays, others = arrays[:1], dict(zip(_BY_POSITION, arrays[1:], strict=False))
+            if twice := sorted(others.keys() & options.keys()):
+                raise TypeError(f"DataLoader: {', '.join(twice)} is given twice, by position and by name")
+            options = {**others, **options}
+        init(self, *arrays, **options)
+
+    return construct
 
 
 class DataLoader:
     """Iterate over arrays in batches: `for x, y in DataLoader(images, labels, batch_size=64, shuffle=True)`.
 
-    arrays: one or more of the same length n; a batch is a tuple of Tensors, one per array, (batch_size, ...).
-        Or one data set, an object with `__len__` and `__getitem__` that gives an example for each of 0, ..., n - 1: a
-        tuple, whose parts are arrays of one shape in all examples, or one array. `DataLoader(dataset, batch_size=64)`
-        stacks them. Memory is that of a batch; the examples may be read from files.
+    arrays: two or more of the same length n; a batch is a tuple of Tensors, one per array, (batch_size, ...). Of one
+        array, a batch is a Tensor.
+        Or one data set, a list or an object with `__len__` and `__getitem__` that gives an example for each of 0, ...,
+        n - 1; `DataLoader(dataset, batch_size=64)` collates them (`default_collate`). Memory is that of a batch; the
+        examples may be read from files. With transform or mix they are arrays, or tuples of arrays of one shape in all.
     shuffle: a new order for each iteration.
     drop_last: leave out a last batch that is smaller than the others.
     transform: changes the first array of each batch, `images = transform(images, generator)`: augmentation.
@@ -36,9 +58,9 @@ class DataLoader:
     such as dropout is that of the same rows. The package's transforms draw for the whole batch and change the part;
     others, and `mix`, are given the whole batch.
 
-    sampler, batch_sampler, collate_fn, generator, and batch_size=None: as in PyTorch, of a data set. With one of them,
-        and for a subclass of `Dataset`, a batch is what `collate_fn` makes of a list of examples: by default a list of
-        Tensors for tuples, a dict for dicts, a Tensor for single Tensors (`default_collate`).
+    sampler, batch_sampler, collate_fn, generator, and batch_size=None: as in PyTorch, of a data set. A batch is what
+        `collate_fn` makes of a list of examples: by default a list of Tensors for tuples, a dict for dicts, a Tensor
+        for single Tensors (`default_collate`). After a data set, the arguments by position are PyTorch's.
     num_workers and what belongs to it, pin_memory, timeout: taken, without effect; batches are made in the loop.
 
     A batch is a copy: changing it does not change the data set. `len(loader)` is the number of batches.
@@ -52,15 +74,13 @@ class DataLoader:
     shapes.
     """
 
+    @_as_pytorchs
     def __init__(self, *arrays: Any, batch_size: Any = 1, shuffle: bool = False, drop_last: bool = False,
                  transform: Callable[[np.ndarray, np.random.Generator], np.ndarray] | None = None,
                  mix: Callable[..., tuple[np.ndarray, np.ndarray]] | None = None, prefetch: int = 0,
                  shard: tuple[int, int] | None = None, sampler: Any = None, batch_sampler: Any = None,
                  collate_fn: Callable[[list], Any] | None = None, generator: Any = None, **of_workers: Any):
         _without_effect(of_workers)
-        if len(arrays) in (2, 3) and all(x is None or isinstance(x, int | np.integer) for x in arrays[1:]):
-            batch_size, shuffle = (*arrays[1:], shuffle)[:2]  # by position, as in PyTorch
-            arrays = arrays[:1]
         self.batches: Batches | None = None
         theirs = sampler is not None or batch_sampler is not None or collate_fn is not None or generator is not None
         if len(arrays) == 1 and (theirs or batch_size is None or isinstance(arrays[0], Dataset)):
@@ -124,7 +144,7 @@ class DataLoader:
         total = min(self.batch_size, self.examples - i * self.batch_size)
         return Rows.of(*self.shard or (0, 1), total)
 
-    def _placed(self, batches: Iterator[tuple[Tensor, ...]]) -> Iterator[tuple[Tensor, ...]]:
+    def _placed(self, batches: Iterator[Any]) -> Iterator[Any]:
         try:
             for i, batch in enumerate(batches):
                 random.rows = self.rows(i)
@@ -132,26 +152,31 @@ class DataLoader:
         finally:
             random.rows = None
 
-    def _batch(self, order: np.ndarray, seed: int, i: int) -> tuple[Tensor, ...]:
+    def _batch(self, order: np.ndarray, seed: int, i: int) -> Any:
         indices = order[i * self.batch_size:(i + 1) * self.batch_size]
         mine = self.rows(i).part
+        if self.dataset is not None and self.transform is None and self.mix is None and len(indices[mine]):
+            return default_collate([self.dataset[int(i)] for i in indices[mine]])
         whole = self.shard is None or self.mix is not None or self.transform is not None and not getattr(
             self.transform, "takes_rows", False)
-        batch = self._rows(indices if whole else indices[mine])
+        batch, single = self._rows(indices if whole else indices[mine])
         if self.transform is not None or self.mix is not None:
             generator = np.random.default_rng((seed, i))
             if self.transform is not None:
                 batch[0] = self.transform(batch[0], generator, *[] if whole else [self.rows(i)])
             if self.mix is not None:
                 batch[:2] = self.mix(*batch[:2], generator)
-        return tuple(_tensor(x, mine if whole and self.shard else None) for x in batch)
+        tensors = [_tensor(x, mine if whole and self.shard else None) for x in batch]
+        return tensors[0] if single else tuple(tensors)
 
-    def _rows(self, indices: np.ndarray) -> list[np.ndarray]:
+    def _rows(self, indices: np.ndarray) -> tuple[list[np.ndarray], bool]:
+        """The arrays of a batch, and whether it is one array by itself."""
         if self.dataset is None:
-            return [x[indices] for x in self.arrays]
-        if not len(indices):  # a part without rows: of what they would be, only an example tells
-            return [x[:0] for x in _stacked([self.dataset[0]], [0])]
-        return _stacked([self.dataset[int(i)] for i in indices], indices)
+            return [x[indices] for x in self.arrays], len(self.arrays) == 1
+        examples = [self.dataset[int(i)] for i in (indices if len(indices) else [0])]
+        # Of what a part without rows would be, only an example tells.
+        rows = [x[:len(indices)] for x in _stacked(examples, indices if len(indices) else [0])]
+        return rows, not isinstance(examples[0], tuple | list)
 
     def _ahead(self, order: np.ndarray, seed: int) -> Iterator[tuple[Tensor, ...]]:
         worker = ThreadPoolExecutor(1, "DataLoader")
@@ -178,9 +203,9 @@ def _without_effect(options: dict[str, Any]) -> None:
 
 
 def _gives_examples(x: Any) -> bool:
-    """Whether x is a data set, not an array or what NumPy makes an array of; a list of tuples is one."""
+    """Whether x is a data set, not an array; a list is one."""
     if isinstance(x, list | tuple):
-        return bool(x) and isinstance(x[0], tuple)
+        return bool(x)
     return not isinstance(x, Tensor) and not hasattr(x, "__array__") and all(
         hasattr(x, name) for name in ("__len__", "__getitem__"))
 

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, count, islice
 from typing import Any
 
 import numpy as np
 
 from .. import random
 from ..core.tensor import Tensor
+
+_PART = 1 << 12
+
+
+def _own(generator: Any) -> np.random.Generator:
+    """A generator that begins with a number of another, so that what the loop draws from that changes no order."""
+    return np.random.default_rng(int(random.of(generator).integers(2**63)))
+
+
+def _in_parts(wanted: int, draw: Callable[[int], np.ndarray]) -> Iterator[int]:
+    """So many indices, drawn as they are needed: there may be more than fit into memory."""
+    return chain.from_iterable(draw(min(_PART, wanted - done)).tolist() for done in range(0, wanted, _PART))
 
 
 class Sampler:
@@ -52,11 +65,10 @@ class RandomSampler(Sampler):
         random.of(generator)
 
     def __iter__(self) -> Iterator[int]:
-        n, wanted, rng = len(self.data_source), self.num_samples, random.of(self.generator)
+        n, rng = len(self.data_source), _own(self.generator)
         if self.replacement:
-            return iter(rng.integers(0, n, wanted).tolist())
-        rounds = -(-wanted // n) if n else 0
-        return iter([i for _ in range(rounds) for i in rng.permutation(n).tolist()][:wanted])
+            return _in_parts(self.num_samples, lambda k: rng.integers(0, n, k))
+        return islice((i for _ in count() for i in rng.permutation(n).tolist()), self.num_samples)
 
     def __len__(self) -> int:
         return self.num_samples
@@ -93,11 +105,21 @@ class WeightedRandomSampler(Sampler):
                              f"{np.count_nonzero(w)} weights are not 0")
 
     def __iter__(self) -> Iterator[int]:
-        p = self.weights / self.weights.sum()
-        return iter(random.of(self.generator).choice(len(p), self.num_samples, self.replacement, p).tolist())
+        p, rng = self.weights / self.weights.sum(), _own(self.generator)
+        if not self.replacement:
+            return iter(rng.choice(len(p), self.num_samples, False, p).tolist())
+        up_to = p.cumsum()
+        up_to /= up_to[-1]  # or a number just below 1 could lie beyond it
+        return _in_parts(self.num_samples, lambda k: up_to.searchsorted(rng.random(k), side="right"))
 
     def __len__(self) -> int:
         return self.num_samples
+
+
+def DistributedSampler(*args: Any, **options: Any) -> Any:
+    """Raises NotImplementedError: a DataLoader of arrays gives each process its part."""
+    raise NotImplementedError("DistributedSampler: pass DataLoader(x, y, ..., shard=(rank, size)), or let training.fit "
+                              "share the batches")
 
 
 class BatchSampler(Sampler):

@@ -232,8 +232,7 @@ class Uniform(Distribution):
         self._require(self.low._data < self.high._data, "low must be below high")
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        u = Tensor.rand(*self._sizes(sample_shape), dtype=self.low.dtype)
-        return self.low + u * (self.high - self.low)
+        return self.low + Tensor.rand(*self._sizes(sample_shape), dtype=self.low.dtype) * (self.high - self.low)
 
     def log_prob(self, value: Any) -> Tensor:
         value = value if isinstance(value, Tensor) else Tensor(value)
@@ -255,15 +254,29 @@ class Uniform(Distribution):
         return (self.high - self.low).square() / 12
 
 
-def _one_of(who: str, probs: Any, logits: Any) -> None:
+def _one_of(who: str, probs: Any, logits: Any) -> bool:
+    """Whether it is probs that is given."""
     if (probs is None) == (logits is None):
         raise ValueError(f"{who}: give either probs or logits")
+    return probs is not None
 
 
 def _within(p: Tensor) -> Tensor:
-    """Probabilities that have a logarithm."""
+    """Probabilities that have a logarithm: with it, as in PyTorch, what is impossible has a log_prob of -16."""
     eps = float(finfo(p.dtype).eps)
     return p.clip(eps, 1 - eps)
+
+
+def weighed(p: Tensor, x: Tensor) -> Tensor:
+    """p x, and 0 where p is, also of an infinite x."""
+    return (none := p == 0).where(0.0, p * none.where(0.0, x))
+
+
+def log_odds(d: Any) -> tuple[Tensor, Tensor]:
+    """log p and log(1 - p) of a distribution with probs and logits; exactly -inf and 0 of a p given as such."""
+    never, always = (d.probs == 0) & d._by_probs, (d.probs == 1) & d._by_probs
+    log_p, log_q = always.where(0.0, d.logits.logsigmoid()), never.where(0.0, (-d.logits).logsigmoid())
+    return never.where(-math.inf, log_p), always.where(-math.inf, log_q)
 
 
 class Bernoulli(Distribution):
@@ -273,7 +286,7 @@ class Bernoulli(Distribution):
     logits: Tensor
 
     def __init__(self, probs: Any = None, logits: Any = None):
-        _one_of("Bernoulli", probs, logits)
+        self._by_probs = _one_of("Bernoulli", probs, logits)
         if probs is not None:
             self._take(probs=probs)
             self._require((self.probs._data >= 0) & (self.probs._data <= 1), "probs must lie in [0, 1]")
@@ -290,7 +303,8 @@ class Bernoulli(Distribution):
         return value * self.logits - self.logits.softplus()  # log sigmoid(l) and log(1 - sigmoid(l)) at 1 and 0
 
     def entropy(self) -> Tensor:
-        return self.logits.softplus() - self.probs * self.logits
+        log_p, log_q = log_odds(self)
+        return -weighed(self.probs, log_p) - weighed(1 - self.probs, log_q)
 
     @property
     def mean(self) -> Tensor:
@@ -308,7 +322,7 @@ class Categorical(Distribution):
     """
 
     def __init__(self, probs: Any = None, logits: Any = None):
-        _one_of("Categorical", probs, logits)
+        self._by_probs = _one_of("Categorical", probs, logits)
         x = probs if logits is None else logits
         x = x if isinstance(x, Tensor) else Tensor(x)
         self._require(x.ndim and x.shape[-1], f"needs an axis of categories, got shape {x.shape}")
@@ -340,8 +354,7 @@ class Categorical(Distribution):
         return logits.gather(-1, index.long().expand(*shape).unsqueeze(-1)).squeeze(-1)
 
     def entropy(self) -> Tensor:
-        certain = self.probs == 0  # whose logarithm counts for nothing
-        return -certain.where(0.0, self.probs * certain.where(0.0, self.logits)).sum(axis=-1)
+        return -weighed(self.probs, self.logits).sum(axis=-1)
 
 
 class MultivariateNormal(Distribution):
@@ -391,8 +404,7 @@ class MultivariateNormal(Distribution):
         return self._half_log_det() + self.event_shape[0] * (0.5 + _HALF_LOG_TWO_PI)
 
     def _half_log_det(self) -> Tensor:
-        i = np.arange(self.event_shape[0])
-        return self.scale_tril[..., i, i].log().sum(axis=-1)
+        return self.scale_tril.diagonal(0, -2, -1).log().sum(axis=-1)
 
     def _distance(self, difference: Tensor) -> Tensor:
         """The squared length of scale_tril^-1 difference."""

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from .. import ops
 from ..core.tensor import Tensor
-from .base import Bernoulli, Categorical, Distribution, Independent, MultivariateNormal, Normal, Uniform
+from .base import (
+    Bernoulli,
+    Categorical,
+    Distribution,
+    Independent,
+    MultivariateNormal,
+    Normal,
+    Uniform,
+    log_odds,
+    weighed,
+)
 
 
 def _normal(p: Normal, q: Normal) -> Tensor:
@@ -17,13 +28,21 @@ def _normal(p: Normal, q: Normal) -> Tensor:
     return (ratio + ((p.loc - q.loc) / q.scale).square() - 1 - ratio.log()) / 2
 
 
-def _bernoulli(p: Bernoulli, q: Bernoulli) -> Tensor:
-    return p.probs * (p.logits - q.logits) - p.logits.softplus() + q.logits.softplus()
+def _gain(p: Tensor, log_p: Tensor, log_q: Tensor) -> Tensor:
+    """p (log p - log q), and 0 where p is."""
+    return weighed(p, log_p) - weighed(p, log_q)
+
+
+def bernoulli(p: Any, q: Any) -> Tensor:
+    """Of all that have probs and logits; infinite if q excludes what p does not."""
+    (yes_p, no_p), (yes_q, no_q) = log_odds(p), log_odds(q)
+    return _gain(p.probs, yes_p, yes_q) + _gain(1 - p.probs, no_p, no_q)
 
 
 def _categorical(p: Categorical, q: Categorical) -> Tensor:
-    certain = p.probs == 0
-    return certain.where(0.0, p.probs * (certain.where(0.0, p.logits - q.logits))).sum(axis=-1)
+    """Infinite if q excludes what p does not."""
+    excluded = (q.probs == 0) & q._by_probs
+    return _gain(p.probs, p.logits, excluded.where(-math.inf, q.logits)).sum(axis=-1)
 
 
 def _uniform(p: Uniform, q: Uniform) -> Tensor:
@@ -45,7 +64,7 @@ def _independent(p: Independent, q: Independent) -> Tensor:
     return p._summed(kl_divergence(p.base_dist, q.base_dist))
 
 
-KL: dict[type, Callable] = {Normal: _normal, Bernoulli: _bernoulli, Categorical: _categorical, Uniform: _uniform,
+KL: dict[type, Callable] = {Normal: _normal, Bernoulli: bernoulli, Categorical: _categorical, Uniform: _uniform,
                             MultivariateNormal: _multivariate, Independent: _independent}
 
 

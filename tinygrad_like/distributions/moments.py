@@ -14,7 +14,7 @@ from . import base as b
 from . import more as m
 from . import positive as p
 from . import transformed as t
-from .divergence import KL, kl_divergence
+from .divergence import KL, bernoulli, kl_divergence
 
 _LOG_PI = math.log(math.pi)
 
@@ -82,7 +82,7 @@ VARIANCES: dict[type, Callable] = {
 }
 ENTROPIES: dict[type, Callable] = {
     p.StudentT: _student_entropy,
-    p.Geometric: lambda d: (d.logits.softplus() - d.probs * d.logits) / d.probs,
+    p.Geometric: lambda d: b.Bernoulli.entropy(d) / d.probs,
 }
 CDFS: dict[type, Callable] = {
     p.Cauchy: lambda d, x: ((x - d.loc) / d.scale).atan() / math.pi + 0.5,
@@ -111,7 +111,7 @@ def _binomial(x: p.Binomial, y: p.Binomial) -> Tensor:
     """Infinite if the first has more trials; of more in the second there is no formula."""
     if (x.total_count._data < y.total_count._data).any():
         raise NotImplementedError("kl_divergence: no formula for a Binomial of fewer trials than the other")
-    found = x.total_count * kl_divergence(b.Bernoulli(logits=x.logits), b.Bernoulli(logits=y.logits))
+    found = b.weighed(x.total_count, bernoulli(x, y))
     return ops.where(x.total_count > y.total_count, math.inf, found)
 
 
@@ -122,7 +122,7 @@ def _gumbel(x: p.Gumbel, y: p.Gumbel) -> Tensor:
 
 KL.update({
     t.LogNormal: lambda x, y: kl_divergence(x.base_dist, y.base_dist), p.Binomial: _binomial, p.Gumbel: _gumbel,
-    p.Geometric: lambda x, y: -x.entropy() + y.logits.softplus() / x.probs - y.logits,
+    p.Geometric: lambda x, y: bernoulli(x, y) / x.probs,  # of the first success, and of each failure before it
     p.Cauchy: lambda x, y: ((x.scale + y.scale).square() + (x.loc - y.loc).square()).log() -
     (4 * x.scale * y.scale).log(),
 })

@@ -12,6 +12,7 @@ from ..core.tensor import Tensor
 from ..ops.gamma import digamma, lgamma
 from .base import Bernoulli, Categorical, Distribution
 from .positive import Cauchy, Gamma, Half, Poisson, _uniform, standard_gamma
+from .transformed import inside
 
 
 class Chi2(Gamma):
@@ -238,6 +239,7 @@ class RelaxedOneHotCategorical(Distribution):
     def log_prob(self, value: Any) -> Tensor:
         k, t = self.event_shape[0], self.temperature
         t = t if isinstance(t, Tensor) else Tensor(float(t), dtype=self.logits.dtype)
+        value = inside(value if isinstance(value, Tensor) else Tensor(value))
         scores = self.logits - t * value.log()
         scale = lgamma(Tensor(float(k), dtype=self.logits.dtype)) + (k - 1) * t.log()
         return (scores - scores.logsumexp(-1, keepdim=True) - value.log()).sum(axis=-1) + scale
@@ -258,7 +260,7 @@ class RelaxedBernoulli(Distribution):
         return ((ops.logit(u) + self.logits) / self.temperature).sigmoid()
 
     def log_prob(self, value: Any) -> Tensor:
-        value = value if isinstance(value, Tensor) else Tensor(value)
+        value = inside(value if isinstance(value, Tensor) else Tensor(value))
         t = self.temperature if isinstance(self.temperature, Tensor) else Tensor(
             float(self.temperature), dtype=self.logits.dtype)
         x = ops.logit(value)

@@ -13,7 +13,7 @@ from ..core.listener import pure
 from ..core.tensor import Tensor, wrap
 from ..ops.gamma import digamma, lgamma
 from ..transforms.switches import no_grad
-from .base import Bernoulli, Categorical, Distribution, Normal
+from .base import Bernoulli, Categorical, Distribution, Normal, log_odds, weighed
 from .divergence import KL, kl_divergence
 
 
@@ -289,13 +289,17 @@ class Geometric(Distribution):
     def __init__(self, probs: Any = None, logits: Any = None):
         one = Bernoulli(probs, logits)
         self.batch_shape, self.probs, self.logits = one.batch_shape, one.probs, one.logits
+        self._by_probs = one._by_probs
+        self._require((self.probs._data > 0) | (not self._by_probs), "probs must be above 0")
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         return self._sampled(lambda n, p: np.asarray(random.generator.geometric(p, n) - 1, p.dtype), sample_shape,
                              self.probs)
 
     def log_prob(self, value: Any) -> Tensor:
-        return -value * self.logits.softplus() - (-self.logits).softplus()
+        value = value if isinstance(value, Tensor) else Tensor(value)
+        log_p, log_q = log_odds(self)
+        return weighed(value, log_q) + log_p
 
 
 class Binomial(Distribution):
@@ -304,7 +308,7 @@ class Binomial(Distribution):
     def __init__(self, total_count: Any = 1, probs: Any = None, logits: Any = None):
         one = Bernoulli(probs, logits)
         self._take(total_count=total_count, logits=one.logits)
-        self.total_count = self.total_count.to(self.logits.dtype)
+        self.total_count, self._by_probs = self.total_count.to(self.logits.dtype), one._by_probs
         self.probs = self.logits.sigmoid() if probs is None else one.probs.expand(*self.batch_shape)
 
     total_count: Tensor
@@ -402,7 +406,7 @@ def _dirichlet(p: Dirichlet, q: Dirichlet) -> Tensor:
 
 
 def _poisson(p: Poisson, q: Poisson) -> Tensor:
-    return p.rate * (p.rate / q.rate).log() - (p.rate - q.rate)
+    return ops.xlogy(p.rate, p.rate) - ops.xlogy(p.rate, q.rate) - (p.rate - q.rate)
 
 
 KL.update({Exponential: _exponential, Laplace: _laplace, Gamma: _gamma, Dirichlet: _dirichlet, Poisson: _poisson,

@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import ops
 from ..core.tensor import Tensor
+from ..dtypes import finfo
 from ..transforms.switches import no_grad
 from . import constraints
 from .base import Categorical, Distribution, Independent, Normal
@@ -124,6 +125,11 @@ class TanhTransform(Transform):
         return 2 * (math.log(2) - x - (-2 * x).softplus())  # log(1 - tanh^2 x), without its cancellation
 
 
+def inside(p: Tensor) -> Tensor:
+    """Samples that were rounded to 0 or 1, moved to the next number between that has a logarithm, as in PyTorch."""
+    return p.clip(float(finfo(p.dtype).tiny), 1 - float(finfo(p.dtype).eps))
+
+
 class SigmoidTransform(Transform):
     """1 / (1 + e^-x)."""
 
@@ -133,7 +139,7 @@ class SigmoidTransform(Transform):
         return x.sigmoid()
 
     def _inverse(self, y: Tensor) -> Tensor:
-        return ops.logit(y)
+        return ops.logit(inside(y))
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return -(-x).softplus() - x.softplus()

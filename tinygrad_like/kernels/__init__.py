@@ -65,6 +65,7 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     "hardtanh": ("formula", 8192),
     **dict.fromkeys(("sigmoid", "erf", "silu", "gelu", "gelu_tanh", "softplus", "elu"), ("formula", _SMALL)),
     **dict.fromkeys(("leaky_relu", "celu", "selu", "quick_gelu", "mish", "hardswish", "huber"), ("formula", _SMALL)),
+    "binary_cross_entropy": ("formula", _SMALL),
     **dict.fromkeys(("sign", "rsqrt", "abs_vjp", "rsqrt_vjp", "log1p_vjp", "cube", "cube_vjp"), ("formula", 8192)),
     "sqrt_vjp": ("formula", _SMALL),
     **dict.fromkeys(("tanh_vjp", "sigmoid_vjp"), ("formula", 4096)),  # if not listed, as the function

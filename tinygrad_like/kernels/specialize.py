@@ -27,13 +27,14 @@ from ..core.tensor import Tensor, wrap
 from ..dtypes import BOOL, FLOAT32, FLOAT64, INT64, NARROW
 from ..errors import blame
 from ..ops.on_arrays import on_arrays
-from ..ops.operands import PLAIN, SETTINGS, SINGLE
+from ..ops.operands import PLAIN, PROMOTES, SETTINGS, SINGLE
 
 ABSENT = object()  # in place of an input that was not given
 # Names in the templates end in _, or begin with it and a digit, as no name of an op does.
 _NAMES: dict[str, Any] = {
     "ABSENT_": ABSENT, "BOOL_": BOOL, "FLOAT32_": FLOAT32, "FLOAT64_": FLOAT64, "INT64_": INT64, "NARROW_": NARROW,
-    "NOTHING_": {}, "Node_": Node, "PLAIN_": PLAIN, "Scattered_": Scattered, "SETTINGS_": SETTINGS, "SINGLE_": SINGLE,
+    "NOTHING_": {}, "NO_NARROWER_": frozenset({BOOL, INT64}),
+    "Node_": Node, "PLAIN_": PLAIN, "Scattered_": Scattered, "SETTINGS_": SETTINGS, "SINGLE_": SINGLE,
     "Tensor_": Tensor, "array_": np.ndarray, "asarray_": np.asarray, "blame_": blame, "mode_": mode,
     "dtype_of_": lambda x: getattr(x, "dtype", BOOL), "new_": Tensor.__new__,
     "numbers_": frozenset({np.float32, np.float64, np.int64, np.bool_}),
@@ -58,7 +59,7 @@ $each_input\
     $take_residuals
     if type(out_) in numbers_: out_ = asarray_(out_)  # as NumPy makes of 0-d arrays
     if type(out_) is not array_ or (dtype_ := out_.dtype) is not FLOAT32_ and not (
-            dtype_ is BOOL_ or dtype_ is INT64_ or dtype_ is FLOAT64_ and
+            dtype_ is BOOL_ or dtype_ is INT64_ $of_no_narrower or dtype_ is FLOAT64_ and
             FLOAT64_ in (kinds_ := [*map(dtype_of_, ($arrays))]) and FLOAT32_ not in kinds_):
         return self.record($inputs, ($arrays), {$options}, out_, residuals_)
     y_ = new_(Tensor_)
@@ -266,8 +267,10 @@ def call(op: Any) -> Callable:
         words, count=len(op.options), names="".join([n + ", " for n in op.options]),
         one_is_named=" or ".join([f"len(rest_) > {k} and {n} is not defaults_[{n!r}]"
                                   for k, n in enumerate(op.options)])) if op.options else "")
+    kinds = f"{{*map(dtype_of_, ({words['arrays']}))}}"
     text = _CALL.substitute(
-        words, options_or_default="".join([f"{n}=defaults_[{n!r}], " for n in op.options]),
+        words, of_no_narrower=f"and NO_NARROWER_ >= {kinds}" if op.name in PROMOTES else "",
+        options_or_default="".join([f"{n}=defaults_[{n!r}], " for n in op.options]),
         or_an_option_is_a_tensor="".join(
             [f" or type({n}) not in SETTINGS_ and isinstance({n}, SINGLE_)" for n in op.options]),
         passed=", ".join([f"{n}={n}" for n in op.options]),

@@ -15,8 +15,8 @@ from .trace import Trace, Watch
 
 def examples() -> dict[str, tuple[Any, Callable[[], Tensor]]]:
     """name -> (model, a function that computes the loss)."""
-    import nn  # only here: the tools themselves need no layers
-    import nn.functional as F
+    from .. import nn  # only here: the tools themselves need no layers
+    from ..nn import functional as F
 
     manual_seed(0)
     x, labels = Tensor.randn(4, 6), Tensor([0, 2, 1, 2])

@@ -15,11 +15,11 @@ import tinygrad_like.core.tensor as tensor  # `from . import tensor` may give th
 from .. import ops, random
 from ..core.graph import mode
 from ..core.listener import effect, made, tell
-from ..dtypes import BOOL, FLOAT32, FLOAT64, FLOATS, INT64, as_array, get_default_dtype
+from ..dtypes import BOOL, FLOAT32, FLOAT64, FLOATS, INT64, as_array, can_cast, get_default_dtype
 from ..errors import named
-from ..methods.array import Array
 from . import creation
 from . import view_aliases as aliases
+from .array import Array
 from .of_ops import plain_shape
 from .protocol import write
 
@@ -69,6 +69,8 @@ def in_place(name: str, symbol: str = "") -> Callable:
     def change(self: Tensor, *inputs: Any, **options: Any) -> Tensor:
         if at_once is not None and _at_once(at_once, self, inputs, options):
             return self
+        if self._count is not None and any(map(_floats, (*inputs, *options.values()))):
+            self._as_floats()  # type: ignore[attr-defined]
         return self._become(who, lambda x: getattr(x, name)(*inputs, **options))
 
     change.__name__ = change.__qualname__ = who
@@ -77,16 +79,18 @@ def in_place(name: str, symbol: str = "") -> Callable:
 
 
 def _filled(name: str, values: Callable) -> Callable:
-    def of_row(*inputs: Any) -> bool:
-        return name == "fill_" and type(inputs[0]) is float or name not in ("zero_", "fill_", "copy_", "fill_diagonal_")
+    def of_floats(count: int, value: Any = None, *others: Any) -> bool:
+        if name in ("fill_", "copy_", "fill_diagonal_"):
+            return _floats(value) and (count < 0 or name == "fill_")
+        return name != "zero_"
 
     at_once = _AT_ONCE.get(name)
 
     def change(self: Tensor, *inputs: Any, **options: Any) -> Tensor:
         if at_once is not None and _at_once(at_once, self, inputs, options):
             return self
-        if self._count is not None and of_row(*inputs):
-            self._as_row()  # type: ignore[attr-defined]
+        if self._count is not None and of_floats(self._count, *inputs, *options.values()):
+            self._as_floats()  # type: ignore[attr-defined]
 
         def fill(x: Tensor) -> Tensor:
             y = values(x, *inputs, **options)
@@ -101,6 +105,10 @@ def _filled(name: str, values: Callable) -> Callable:
 
     change.__name__ = change.__qualname__ = name
     return named(change, name)
+
+
+def _floats(value: Any) -> bool:
+    return type(value) is float or getattr(value, "dtype", INT64).kind in FLOATS
 
 
 def _array(value: Any, dtype: np.dtype) -> np.ndarray:
@@ -205,11 +213,19 @@ _BY_SELF_AND_PART = 3  # references to an array: of its Tensor, of a part of it,
 class InPlace:
     """The part of Tensor that changes it."""
 
-    def _as_row(self: Any) -> None:
-        """Become what PyTorch's `Tensor(5)` is, if it was made so: for uses that a whole number does not have."""
-        count, self._count = self._count, None
-        if count is not None and self._data.ndim == 0 and self._data.dtype.kind == "i" and self._data == count:
+    def _as_floats(self: Any) -> None:
+        """Become what PyTorch's `Tensor(5)` or `Tensor([1, 2])` is, if it was made so: for uses that whole numbers do
+        not have. Raises TypeError for rows whose memory other Tensors show, or in a captured function."""
+        count, whole = self._count, self._data.dtype.kind in "iu"
+        if whole and count >= 0 and self._data.ndim == 0 and self._data == count:
             self._data = np.zeros(count, get_default_dtype())
+        elif whole and count < 0:
+            if mode.tape is not None or aliases.sharing(self) != []:
+                raise TypeError(f"Tensor: one of whole numbers is {self._data.dtype}, and cannot become one of floats "
+                                "any more, as others show its memory, or in a captured function; make it of floats")
+            self._data = self._data.astype(get_default_dtype())
+            self.touch()
+        self._count = None
 
     def _become(self: Any, who: str, make: Callable[[Tensor], Tensor], part: np.ndarray | None = None,
                 alone: bool = False) -> Tensor:
@@ -230,7 +246,11 @@ class InPlace:
         if y.shape != self.shape:
             raise ValueError(f"{who}: the result has shape {y.shape}, which does not fit in place into {self.shape}; "
                              f"{plain}")
-        if not np.can_cast(y.dtype, self.dtype, "same_kind"):
+        if not can_cast(y.dtype, self.dtype):
+            if self._count is not None and y.dtype.kind in FLOATS:
+                del before
+                self._as_floats()
+                return self._become(who, make, part, alone)
             raise TypeError(f"{who}: the result is {y.dtype}, which does not fit in place into {self.dtype}; {plain}")
         if y.dtype is not self.dtype:
             y = ops.cast(y, dtype=self.dtype)
@@ -268,6 +288,8 @@ class InPlace:
         if recorded or self.node is not None:
             return self._set_items(index, value)
         self._require_writable("setitem")
+        if self._count is not None and _floats(value):
+            self._as_floats()
         index = ops.index.plain_index(index, self.shape)
         if isinstance(value, tensor.Tensor):
             value = value._data
@@ -331,6 +353,8 @@ class InPlace:
         x, generator, "integers", *((low, high) if high is not None else (0, low or 1 << 24))))
     fill_diagonal_ = _filled("fill_diagonal_", lambda x, value, wrap=False: ops.where(
         np.eye(*x.shape, dtype=bool), value, x))
+    apply_ = _filled("apply_", lambda x, callable: np.array(
+        [callable(v) for v in x.reshape(-1).tolist()], x.dtype).reshape(x.shape))
     squeeze_, unsqueeze_, transpose_, t_ = map(_of_shape, ("squeeze", "unsqueeze", "transpose", "t"))
     swapaxes_, swapdims_ = map(_of_shape, ("swapaxes", "swapdims"))
 
@@ -345,7 +369,8 @@ class InPlace:
             raise RuntimeError("resize_: a Tensor that requires grad cannot be resized; use reshape, or pad")
         if not all([isinstance(n, int | np.integer) and n >= 0 for n in size]):
             raise ValueError(f"resize_: sizes are integers from 0, got {tuple(size)}")
-        self._as_row()
+        if self._count is not None and self._count >= 0:
+            self._as_floats()
         before, count = _as_before(self, "resize_"), math.prod(size)
         if not self._data.flags.c_contiguous:
             raise ValueError(f"resize_: the numbers of this Tensor of shape {self.shape} do not lie one after the "

@@ -1,11 +1,11 @@
-"""Made by `python -m tinygrad_like.stubs`: do not edit."""
+"""Made by `python -m tinygrad_like.compat.stubs`: do not edit."""
 import builtins
 from collections.abc import Callable, Sequence
 from typing import Any
 import numpy as np
 from ..methods.of_ops import Axis
 from ..core.tensor import Tensor
-from ..methods.surface import Number, Value
+from ..compat.surface import Number, Value
 from . import activation as activation
 from . import arrange as arrange
 from . import attention as attention
@@ -28,6 +28,8 @@ from . import loss as loss
 from . import margins as margins
 from . import movement as movement
 from . import normalization as normalization
+from . import on_arrays as on_arrays
+from . import operands as operands
 from . import order as order
 from . import padding as padding
 from . import pointwise as pointwise
@@ -333,8 +335,8 @@ def tensor_split(x: Any, indices_or_sections: Any, axis: Axis = ..., **by_other_
 def hsplit(x: Any, indices_or_sections: Any, **by_other_names: Any) -> tuple[Tensor, ...]: r"""`tensor_split` along the second axis, or of a vector along its only one. Example: `Tensor([[1.0, 2.0], [3.0, 4.0]]).hsplit(2)  # (2, 2) -> (2, 1), (2, 1)`"""
 def vsplit(x: Any, indices_or_sections: Any, **by_other_names: Any) -> tuple[Tensor, ...]: r"""`tensor_split` along the first axis. Example: `Tensor([[1.0, 2.0], [3.0, 4.0]]).vsplit(2)  # (2, 2) -> (1, 2), (1, 2)`"""
 def dsplit(x: Any, indices_or_sections: Any, **by_other_names: Any) -> tuple[Tensor, ...]: r"""`tensor_split` along the third axis. Example: `Tensor([[[1, 2]]]).dsplit(2)  # (1, 1, 2) -> (1, 1, 1), (1, 1, 1)`"""
-def take_along_dim(x: Any, indices: Any, axis: Axis = ..., **by_other_names: Any) -> Tensor: r"""Along the axis the elements that indices name, where the other axes broadcast; without one, of all in a row. Example: `Tensor([[1.0, 2.0], [3.0, 4.0]]).take_along_dim(Tensor([[1], [0]]), 1)  # (2, 2) -> (2, 1)`"""
-def index_fill(x: Any, axis: Axis, index: Any, value: Any, **by_other_names: Any) -> Tensor: r"""x with `value`, a number, in the slices that index names along the axis. Example: `Tensor([[1.0, 2.0], [3.0, 4.0]]).index_fill(0, Tensor([1]), 0.0)  # (2, 2) -> (2, 2)`"""
+def take_along_dim(x: Any, indices: Any, axis: Axis = ..., **by_other_names: Any) -> Tensor: r"""Along the axis the elements that indices name, where the other axes broadcast; without one, of all in a row. Along an axis, indices below 0 count from the end. Example: `Tensor([[1.0, 2.0], [3.0, 4.0]]).take_along_dim(Tensor([[1], [0]]), 1)  # (2, 2) -> (2, 1)`"""
+def index_fill(x: Any, axis: Axis, index: Any, value: Any, **by_other_names: Any) -> Tensor: r"""x with `value`, a number, in the slices that index names along the axis; below 0 it counts from the end. Example: `Tensor([[1.0, 2.0], [3.0, 4.0]]).index_fill(0, Tensor([1]), 0.0)  # (2, 2) -> (2, 2)`"""
 def index_copy(x: Any, axis: Axis, index: Any, source: Any, **by_other_names: Any) -> Tensor: r"""x with the slices of source in place of those that index names along the axis. Example: `Tensor([[1.0, 2.0], [3.0, 4.0]]).index_copy(0, Tensor([1]), Tensor([[8.0, 9.0]]))  # (2, 2) -> (2, 2)`"""
 def select_scatter(x: Any, src: Any, axis: Axis, index: Any, **by_other_names: Any) -> Tensor: r"""x with src in place of the slice at `index` along the axis. Example: `Tensor([[1.0, 2.0], [3.0, 4.0]]).select_scatter(Tensor([8.0, 9.0]), 0, 1)  # (2, 2) -> (2, 2)`"""
 def slice_scatter(x: Any, src: Any, axis: Axis = ..., start: Any = ..., stop: Any = ..., step: Any = ..., **by_other_names: Any) -> Tensor: r"""x with src in place of its slice start:stop:step along the axis. Example: `Tensor([1.0, 2.0, 3.0]).slice_scatter(Tensor([8.0, 9.0]), 0, 1)  # (3,) -> (3,)`"""

@@ -14,8 +14,9 @@ from .. import kernels
 from ..core.primitive import fresh, fused, primitive
 from .axes import each
 from .elementwise import add
-from .index import put
+from .index import put, take
 from .matmul import matmul
+from .padding import pad
 from .reduce import sum as sum_of
 from .reduce import sum_over
 from .shape import expand, reshape, surrounded, transpose
@@ -267,8 +268,11 @@ def conv_matrix(weight, length: int):
 
 def conv_transpose2d_reference(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """Every input pixel adds its multiple of the weights to the patch of the output it belongs to."""
-    return input_gradient(x, weight, bias, *_check_transposed(x, weight, bias, stride, padding, output_padding, groups,
-                                                              dilation))
+    how, beyond = _check_transposed(x, weight, bias, stride, padding, output_padding, groups, dilation)
+    if not any(beyond):
+        return input_gradient(x, weight, bias, *how)
+    y = pad(input_gradient(x, weight, None, *how), padding=(0, beyond[1], 0, beyond[0]))
+    return y if bias is None else y + reshape(bias, shape=(-1, 1, 1))
 
 
 @fused(reference=conv_transpose2d_reference)
@@ -278,7 +282,7 @@ def conv_transpose2d(x, weight, bias=None, *, stride=1, padding=0, output_paddin
     x (batch, in, height, width), weight (in, out / groups, kh, kw), bias (out) -> (batch, out, height', width') with
     height' = (height - 1) stride - 2 padding + dilation (kh - 1) + output_padding + 1.
 
-    output_padding: which of the sizes that conv2d maps to this height, less than stride.
+    output_padding: which of the sizes that conv2d maps to this height, or more, less than stride or dilation.
     Raises ValueError if channels, groups and shapes do not fit.
     """
     return conv_transpose2d_reference(x, weight, bias, stride, padding, output_padding, groups, dilation)
@@ -286,21 +290,28 @@ def conv_transpose2d(x, weight, bias=None, *, stride=1, padding=0, output_paddin
 
 @conv_transpose2d.joint_vjp_in_ops
 def _(g, x, weight, stride, padding, output_padding, groups, dilation, wanted):
-    _, stride, margins, dilation, groups = _check_transposed(x, weight, None, stride, padding, output_padding, groups,
-                                                             dilation)
+    (shape, *how), beyond = _check_transposed(x, weight, None, stride, padding, output_padding, groups, dilation)
+    stride, margins, dilation, groups = how
+    reached = _reached(g, shape, beyond)
     options = {"stride": stride, "dilation": dilation, "groups": groups}
-    return [conv2d(g, weight, padding=margins, **options) if wanted[0] else None,
-            conv2d_weight(x, g, shape=weight.shape, margins=margins, **options) if wanted[1] else None,
+    return [conv2d(reached, weight, padding=margins, **options) if wanted[0] else None,
+            conv2d_weight(x, reached, shape=weight.shape, margins=margins, **options) if wanted[1] else None,
             sum_of(g, axis=(0, 2, 3)) if wanted[2] else None]
 
 
 @conv_transpose2d.joint_vjp
 @fresh
 def _(g, x, weight, bias, stride, padding, output_padding, groups, dilation, wanted):
-    _, *how = _check_transposed(x, weight, bias, stride, padding, output_padding, groups, dilation)
-    return [correlation(g, weight, None, *how) if wanted[0] else None,
-            weight_gradient(x, g, weight.shape, *how) if wanted[1] else None,
+    (shape, *how), beyond = _check_transposed(x, weight, bias, stride, padding, output_padding, groups, dilation)
+    reached = _reached(g, shape, beyond)
+    return [correlation(reached, weight, None, *how) if wanted[0] else None,
+            weight_gradient(x, reached, weight.shape, *how) if wanted[1] else None,
             _channel_sums(g) if wanted[2] else None]
+
+
+def _reached(g, shape, beyond):
+    """The part of an output's cotangent that some input pixel reaches."""
+    return take(g, index=(..., slice(shape[2]), slice(shape[3]))) if any(beyond) else g
 
 
 def conv_transpose1d(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
@@ -313,6 +324,7 @@ def conv_transpose1d(x, weight, bias=None, stride=1, padding=0, output_padding=0
     one = {name: (least, *each("conv_transpose1d", name, value, 1, least)) for name, value, least in
            (("stride", stride, 1), ("padding", padding, 0), ("output_padding", output_padding, 0),
             ("dilation", dilation, 1))}  # fmt: skip
+    check_extra("conv_transpose1d", *[one[name][1:] for name in ("output_padding", "stride", "dilation")])
     y = conv_transpose2d(_row(x), _row(weight), bias, groups=groups, **one)
     return reshape(y, shape=(*y.shape[:2], y.shape[3]))
 
@@ -335,7 +347,11 @@ def _check(who, x, weight, bias, stride, padding, dilation, groups):
 
 
 def _check_transposed(x, weight, bias, stride, padding, output_padding, groups, dilation):
-    """The shape of the output; stride, margins and dilation in full, and the groups."""
+    """(the shape of the output; stride, margins and dilation in full, and the groups), and how many rows and columns
+    follow that no input pixel reaches.
+
+    More output_padding than conv2d could have left over is less padding at the end, and what there is none for is 0.
+    """
     who = "conv_transpose2d"
     _check_operands(who, x, weight, bias, groups)
     if x.shape[1] != weight.shape[0] or weight.shape[0] % groups:
@@ -346,15 +362,26 @@ def _check_transposed(x, weight, bias, stride, padding, output_padding, groups, 
         raise ValueError(f"{who}: the input {x.shape} and the weight {weight.shape} must have pixels")
     stride, dilation = each(who, "stride", stride, 2, 1), each(who, "dilation", dilation, 2, 1)
     extra, kernel = each(who, "output_padding", output_padding, 2, 0), weight.shape[2:]
-    if any(e >= s for e, s in zip(extra, stride, strict=True)):  # conv2d would map the output to a larger image than x
-        raise ValueError(f"{who}: output_padding {extra} must be less than stride {stride}")
+    check_extra(who, extra, stride, dilation)
     margins = margins_of(who, padding, kernel, stride, dilation)
+    more = [max(e - s + 1, 0) for e, s in zip(extra, stride, strict=True)]
+    beyond = [0, 0]
+    if any(more):
+        extra = tuple([e - n for e, n in zip(extra, more, strict=True)])
+        beyond = [max(n - end, 0) for n, (_, end) in zip(more, margins, strict=True)]
+        margins = tuple([(start, max(end - n, 0)) for n, (start, end) in zip(more, margins, strict=True)])
     size = tuple((n - 1) * s - sum(m) + d * (k - 1) + e + 1 for n, s, m, d, k, e in
                  zip(x.shape[2:], stride, margins, dilation, kernel, extra, strict=True))  # fmt: skip
     if min(size) < 1:
         raise ValueError(f"{who}: the output would be {size[0]} x {size[1]} (input {x.shape}, weight {weight.shape}, "
                          f"stride {stride}, padding {padding}); pad less")
-    return (x.shape[0], weight.shape[1] * groups, *size), stride, margins, dilation, groups
+    return ((x.shape[0], weight.shape[1] * groups, *size), stride, margins, dilation, groups), beyond
+
+
+def check_extra(who: str, extra: tuple, stride: tuple, dilation: tuple) -> None:
+    """Raise ValueError for an output_padding that is neither less than the stride nor than the dilation."""
+    if any(e >= max(s, d) for e, s, d in zip(extra, stride, dilation, strict=True)):
+        raise ValueError(f"{who}: output_padding {extra} must be less than stride {stride} or dilation {dilation}")
 
 
 def _check_operands(who, x, weight, bias, groups):

@@ -54,19 +54,27 @@ def dropout2d(x, p=0.5, training=True):
     """Dropout of whole channels of images: spatial dropout (002).
 
     Neighbouring pixels carry much the same, so that dropping single ones would hide little from the next layer.
-    x: (batch, channels, height, width) or (channels, height, width). Raises ValueError for other axes.
+    x: (batch, channels, height, width); or, as in PyTorch, (batch, channels, length) or (batch, channels). Raises
+    ValueError for other axes.
     """
-    return _channels("dropout2d", "channels, height, width", x, p, training)
+    if not 2 <= x.ndim <= 4:
+        raise ValueError(f"dropout2d: takes (batch, channels, height, width), got shape {x.shape}")
+    return _masked("dropout2d", x, p, training, x.ndim - 2)
 
 
 def _channels(who, names, x, p, training):
-    _check(who, x, p)
     spatial = names.count(",")
     if x.ndim not in (spatial + 1, spatial + 2):
         raise ValueError(f"{who}: takes (batch, {names}) or ({names}), got shape {x.shape}")
+    return _masked(who, x, p, training, spatial)
+
+
+def _masked(who, x, p, training, spatial):
+    """Dropout of all numbers together that differ in the last axes alone, so many."""
+    _check(who, x, p)
     if not training or p == 0:
         return x
-    ones = np.ones((*x.shape[:-spatial], *(1,) * spatial), x.dtype)
+    ones = np.ones((*x.shape[:x.ndim - spatial], *(1,) * spatial), x.dtype)
     return mul(x, dropout(wrap(ones) if hasattr(x, "_data") else ones, p))
 
 

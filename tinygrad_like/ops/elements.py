@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..dtypes import BOOL, FLOAT64, FLOATS, finfo, get_default_dtype
+from ..dtypes import FLOAT64, FLOATS, finfo, get_default_dtype
 from .compare import cast, eq, isnan, le, logical_and, logical_or, ne
 from .elementwise import erf, exp, log, log1p, maximum, minimum, mod, pow, sign, where
 from .functions import as_float, clamp, float_dtype, logaddexp
@@ -95,22 +95,16 @@ def sinc(x):
     return where(there, sin(safe) / safe, 1.0 - (x * x) * (math.pi**2 / 6))
 
 
-def _as_float(y, x):
-    """y in the dtype of x, if y is of integers: their logarithm would be of the default dtype."""
-    integers = getattr(y, "dtype", FLOAT64).kind not in FLOATS and getattr(x, "dtype", BOOL).kind in FLOATS
-    return cast(y, dtype=x.dtype) if integers else y
-
-
 def xlogy(x, y):
     """x log y, and 0 where x = 0, unless y is NaN."""
-    y = _as_float(y, x)
+    y = as_float(y, float_dtype(x, y))
     none = logical_and(eq(x, 0), logical_or(le(y, 0), eq(y, math.inf)))  # where the product would be NaN
     return where(none, 0.0, x * log(where(none, 1.0, y)))
 
 
 def xlog1py(x, y):
     """x log(1 + y), and 0 where x = 0, unless y is NaN."""
-    y = _as_float(y, x)
+    y = as_float(y, float_dtype(x, y))
     none = logical_and(eq(x, 0), logical_or(le(y, -1), eq(y, math.inf)))
     return where(none, 0.0, x * log1p(where(none, 0.0, y)))
 

@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 
 from .. import kernels
-from ..core.listener import pure
-from ..core.primitive import Residuals, fresh, fused, primitive
+from ..core.listener import effect, pure
+from ..core.primitive import Residuals, fresh, fused
 from ..dtypes import FLOATS
 from ..kernels import accelerated
 from .activation import log1p_unit, logsigmoid, sigmoid
@@ -188,6 +188,7 @@ def binary_cross_entropy(input, target, weight=None, *, reduction="mean"):
     `binary_cross_entropy_with_logits` has no such limits.
     """
     _check("binary_cross_entropy", input, target, reduction)
+    effect("binary_cross_entropy", _check_probabilities, getattr(input, "_data", input), writes=())
     losses = _binary_cross_entropy(input, target)
     weighted = losses if weight is None else losses * weight
     if weighted.shape != losses.shape:
@@ -196,23 +197,33 @@ def binary_cross_entropy(input, target, weight=None, *, reduction="mean"):
     return _reduce(weighted, reduction)
 
 
-@primitive
-def _binary_cross_entropy(p, t):
+def _check_probabilities(p) -> None:
     if (p < 0).any() or (p > 1).any():
         raise ValueError("binary_cross_entropy: probabilities must lie in [0, 1]; for logits use "
                          "binary_cross_entropy_with_logits")
-    with np.errstate(divide="ignore"):
-        log_p, log_q = np.log(p), np.log1p(-p)
-    return -(t * np.maximum(log_p, -100) + (1 - t) * np.maximum(log_q, -100))
+
+
+def _log_above(p):
+    """log p, and -100 from e^-100 down, in float32 a denormal number."""
+    none = p < 3.72e-44
+    return where(none, -100.0, log(where(none, 1.0, p)))
+
+
+def _log_rest(p):
+    """log(1 - p): times what is missing of p in 1 - (1 - p), which keeps the digits of a small p."""
+    rest = 1 - p
+    small = rest == 1
+    return where(small, -p, _log_above(rest) * (p / where(small, 1.0, 1 - rest)))
+
+
+@pointwise
+def _binary_cross_entropy(p, t):
+    """-(t log p + (1 - t) log(1 - p))."""
+    return -(t * _log_above(p) + (1 - t) * _log_rest(p))
 
 
 _binary_cross_entropy.vjp(p=lambda g, p, t: g * (p - t) / maximum(p * (1 - p), 1e-12),
-                           t=lambda g, p: g * (_log_above(1 - p) - _log_above(p)))
-
-
-def _log_above(p, least=3.7835e-44):  # e^-100, in float32 a denormal number
-    none = p <= least
-    return where(none, -100.0, log(where(none, 1.0, p)))
+                          t=lambda g, p: g * (_log_rest(p) - _log_above(p)))
 
 
 def binary_cross_entropy_with_logits_reference(input, target, weight=None, pos_weight=None, reduction="mean"):

@@ -33,6 +33,9 @@ SETTINGS = PLAIN | {tuple, str, slice, type(FLOAT32), type(FLOAT64), type(INT64)
 SINGLE = Tensor, np.float64  # in place of a number: beside the latter float32 would become float64
 MOVES = frozenset("bitcast cast cat clone contiguous expand flip identity map_axes permute reshape roll stack "
                   "surround take tril triu".split())  # what leaves numbers as they are
+# What gives numbers of the dtype that its inputs have together.
+PROMOTES = frozenset("add floordiv fmod gcd lcm logical_and logical_or logical_xor lshift maximum minimum mod mul pow "
+                     "rshift sub truncdiv where".split())
 views: set[type] = set()  # classes of arrays that an op takes as plain ones and gives back
 
 
@@ -89,7 +92,8 @@ def _in_float32(op: Op, inputs, options: dict):
     dtypes = {x.dtype for x in inputs if isinstance(x, Tensor)}
     if op.name in MOVES and len(dtypes) == 1:
         return NotImplemented
-    dtypes = {dtype for dtype in dtypes if dtype.kind in FLOATS}
+    given = [x for x in inputs if isinstance(x, Tensor) and x.dtype.kind in FLOATS]
+    dtypes = {x.dtype for x in given if x.ndim} or {x.dtype for x in given}  # as dtypes.result_dtype
     y = op(*[basics.cast(x, dtype=FLOAT32) if n else x for x, n in zip(inputs, narrow, strict=True)], **options)
     return basics.cast(y, dtype=dtypes.pop()) if len(dtypes) == 1 and y.dtype is FLOAT32 else y
 
@@ -100,6 +104,8 @@ def promoted(op: Op, inputs, arrays, options: dict, out: np.ndarray):
     if dtype is FLOAT16 and op.name not in MOVES:  # NumPy's exp of uint8: in its place that of the default
         return op(*[basics.cast(x, dtype=get_default_dtype()) if isinstance(x, Tensor) else x for x in inputs],
                   **options), inputs
+    if dtype.kind in "iu" and op.name in PROMOTES and (alike := _of_those_with_axes(inputs)) is not None:
+        return op(*alike, **options), inputs
     ours = result_dtype(op.name, dtype, arrays, options)
     if dtype is FLOAT64 and ours is FLOAT32 and any(isinstance(x, Tensor) and x.dtype is FLOAT64 for x in inputs):
         return op(*[basics.cast(x, dtype=FLOAT32) if isinstance(x, Tensor) and x.dtype is FLOAT64 else x
@@ -111,6 +117,18 @@ def promoted(op: Op, inputs, arrays, options: dict, out: np.ndarray):
         inputs = [wrap(_astype(x._data, ours)) if isinstance(x, Tensor) and x.dtype.kind not in FLOATS else x
                   for x in inputs]
     return _astype(out, ours), inputs
+
+
+def _of_those_with_axes(inputs) -> list | None:
+    """The inputs, with integers without axes in the dtype of those that have some, as in PyTorch: uint8 times a Tensor
+    of one int64 is uint8. None if there is nothing to change."""
+    wide = {x.dtype for x in inputs if isinstance(x, Tensor) and x.dtype.kind in "iu" and x._data.ndim}
+    if not wide:
+        return None
+    dtype = wide.pop() if len(wide) == 1 else np.result_type(*wide)
+    alike = [basics.cast(x, dtype=dtype) if isinstance(x, Tensor) and x.dtype.kind in "iu" and x.dtype is not dtype and
+             not x._data.ndim else x for x in inputs]
+    return None if all([x is y for x, y in zip(inputs, alike, strict=True)]) else alike
 
 
 @pure

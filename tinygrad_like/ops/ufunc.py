@@ -16,6 +16,7 @@ from .on_arrays import on_arrays
 class Ufunc(Primitive):
     """An op of a function of arrays. Its rules are formulas, if the list of kernels names one: `mul_vjp`."""
 
+    large: tuple[int, dict[int, Callable]] = 0, {}  # from how many numbers on other rules are taken, and which
     compiled: dict[Callable, Callable] = {}  # by the rules; for few numbers they are the rules on arrays
 
     def vjp(self, **rules: Callable) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from .conv import conv2d, conv_transpose2d, margins_of, of_one
+from .conv import check_extra, conv2d, conv_transpose2d, margins_of, of_one
 from .index import put, take
 from .movement import tap_index, taps
 from .padding import pad
@@ -58,9 +58,10 @@ def conv_transpose3d(x, weight, bias=None, stride=1, padding=0, output_padding=0
                                                    (("padding", padding), ("output_padding", output_padding)))
     (batch, channels, depth, *plane), (_, per_group, kd, *kernel) = x.shape, weight.shape
     length = (depth - 1) * sd + dd * (kd - 1) + 1 + extra
-    if extra >= sd or length <= 2 * front:
-        raise ValueError(f"{who}: along the depth of x {x.shape}, output_padding {extra} must be less than stride "
-                         f"{sd}, and padding {front} less than half of the {length} that come out")
+    check_extra(who, (extra, *output_padding), (sd, *stride), (dd, *dilation))
+    if length <= 2 * front:
+        raise ValueError(f"{who}: along the depth of x {x.shape}, padding {front} must be less than half of the "
+                         f"{length} that come out")
     images = reshape(permute(x, axes=(0, 2, 1, 3, 4)), shape=(batch * depth, channels, *plane))
     y = conv_transpose2d(images, reshape(weight, shape=(channels, per_group * kd, *kernel)), stride=tuple(stride),
                          padding=tuple(padding), output_padding=tuple(output_padding), groups=groups,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import optim
-from nn import Module
+from .. import optim
+from ..nn import Module
 
 
 class Run:

@@ -15,11 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from nn import Module
-from nn.state import Keys
-
 from .. import Tensor, distributed, get_rng_state
 from ..data.download import folder_lock
+from ..nn import Module
+from ..nn.state import Keys
 from ..random import generator, prepare_rng_state
 from .safetensors import WRITER, parsed, serialized
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nn import Module
+from ..nn import Module
 
 
 class EarlyStopping:

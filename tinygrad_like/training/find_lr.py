@@ -12,10 +12,8 @@ from typing import Any
 
 import numpy as np
 
-import optim
-from nn import Module
-
-from .. import Tensor, get_rng_state, set_rng_state
+from .. import Tensor, get_rng_state, optim, set_rng_state
+from ..nn import Module
 from .loop import epoch
 from .pictures import BLUE, MUTED, ORANGE, figure, written
 

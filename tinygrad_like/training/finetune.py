@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import nn
+from .. import nn
 
 
 def replace_head(model: nn.Module, classes: int) -> nn.Linear:

@@ -15,10 +15,8 @@ from typing import Any
 
 import numpy as np
 
-import optim
-from nn import Module
-
-from .. import Tensor, distributed, get_rng_state, set_rng_state
+from .. import Tensor, distributed, get_rng_state, optim, set_rng_state
+from ..nn import Module
 from .callbacks import Callback, Run
 from .checkpoint import read_checkpoint, restore, save_checkpoint
 from .early_stopping import EarlyStopping

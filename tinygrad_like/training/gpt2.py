@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-import nn
-
+from .. import nn
 from .checkpoint import read_arrays
 
 # Theirs -> ours, in a block. A matrix of theirs is (in, out), one of ours (out, in).

@@ -10,14 +10,11 @@ from typing import Any
 
 import numpy as np
 
-import optim
-from nn import Module, pooled_batch_norm
-from nn.module import modes_restored
-
-from .. import Tensor, detect_anomaly, distributed, no_grad, ops, random
-from ..capture import capture
+from .. import Tensor, capture, detect_anomaly, distributed, no_grad, ops, optim, random
 from ..core.tensor import wrap
 from ..data import DataLoader
+from ..nn import Module, pooled_batch_norm
+from ..nn.module import modes_restored
 from .log import Log
 from .metrics import accuracy
 from .ranks import parts_of

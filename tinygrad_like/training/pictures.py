@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from nn import Module
-
 from .. import Tensor, ops
 from ..kernels.interrupts import without_interrupts
+from ..nn import Module
 from .loop import predict
 
 BLUE, ORANGE, MUTED, INK = "#2563ab", "#e8722c", "#6b7785", "#1f2933"

@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 
-import optim
-from nn import Module, convert_sync_batchnorm
-
-from .. import Tensor, distributed, random
+from .. import Tensor, distributed, optim, random
 from ..data import DataLoader
+from ..nn import Module, convert_sync_batchnorm
 
 
 def join(model: Module, loader: Any, criterion: Any, optimizer: optim.Optimizer, parts: Mapping[str, Any],

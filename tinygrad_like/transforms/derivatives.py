@@ -27,7 +27,7 @@ mode.declare(within=False)  # whether a function runs that is being differentiat
 def grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable:
     """The function (args) -> df/dargs[argnums], a Tensor, or a tuple of them if argnums is a tuple.
 
-    Of an argument that is a dict of Tensors, or a list or tuple of them, the gradient has the same form. has_aux: f
+    Of an argument that is a dict of Tensors or arrays, or a list or tuple, the gradient has the same form. has_aux: f
     gives a pair, of what is differentiated and of something else, and the function (gradient, that). Raises ValueError
     if f does not give a single number.
     """
@@ -145,17 +145,41 @@ def hessian(f: Callable[[Any], Tensor]) -> Callable[[Any], Tensor]:
 
 def hvp(f: Callable[[Any], Tensor], x: Any, v: Any) -> Tensor:
     """H v, the Hessian of f at x times v, without the matrix: it is v^T H, as H is symmetric (Pearlmutter 1994)."""
-    v = v if isinstance(v, Tensor) else wrap(as_array(v, None, "hvp"))
-    if v.shape != np.shape(x):
-        raise ValueError(f"hvp: v has shape {v.shape} but x {np.shape(x)}; they must agree")
+    x, v = [y if isinstance(y, Tensor) else wrap(as_array(y, None, "hvp")) for y in (x, v)]
+    if v.shape != x.shape:
+        raise ValueError(f"hvp: v has shape {v.shape} but x {x.shape}; they must agree")
     return _vjp("hvp", grad(f), (x,))[1](v)[0]
 
 
+def flatten(tree: Any) -> tuple[Tensor, Callable[[Tensor], Any]]:
+    """All numbers of a tree in one vector, on the graph, and the function that makes such a tree of a vector.
+
+    tree: Tensors or arrays in dicts, lists and tuples, as `grad` takes them.
+    """
+    leaves: list[Tensor] = []
+    _mapped(lambda x: leaves.append(x if isinstance(x, Tensor) else wrap(as_array(x, None, "flatten"))), tree)
+    ends = np.cumsum([x.size for x in leaves], dtype=int).tolist()
+    count = ends[-1] if ends else 0
+
+    def unflatten(vector: Tensor) -> Any:
+        if vector.shape != (count,):
+            raise ValueError(f"unflatten: the tree has {count} numbers, but the vector has shape {vector.shape}")
+        parts = zip(leaves, ops.tensor_split(vector, ends[:-1]), strict=True)
+
+        def part(_: Any) -> Tensor:
+            x, numbers = next(parts)
+            return ops.cast(ops.reshape(numbers, shape=x.shape), dtype=x.dtype)
+
+        return _mapped(part, tree)
+
+    return ops.cat(*[ops.reshape(x, shape=(-1,)) for x in leaves]) if leaves else wrap(np.zeros(0)), unflatten
+
+
 def _mapped(f: Callable, x: Any) -> Any:
-    """f of all Tensors in x: a Tensor, or a dict, list or tuple that holds some."""
+    """f of all Tensors and arrays in x: one, or a dict, list or tuple that holds some."""
     if isinstance(x, dict):
         return {name: _mapped(f, part) for name, part in x.items()}
-    if isinstance(x, list | tuple) and any(isinstance(part, Tensor | dict | list | tuple) for part in x):
+    if isinstance(x, list | tuple) and any(isinstance(part, Tensor | np.ndarray | dict | list | tuple) for part in x):
         parts = [_mapped(f, part) for part in x]
         return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
     return f(x)

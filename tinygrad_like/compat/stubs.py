@@ -1,4 +1,4 @@
-"""Writes the stubs, which type checkers and editors read: `python -m tinygrad_like.stubs`.
+"""Writes the stubs, which type checkers and editors read: `python -m tinygrad_like.compat.stubs`.
 
 Tensor's methods and the ops come from tables and decorators, which only running them shows. So here it is: their
 signatures, what they return, their docstrings. A test checks that the stubs are up to date.
@@ -9,19 +9,20 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .. import ops
-from ..compat import names
-from ..compat.numpy_functions import ForNumPy
+from .. import nn, ops, optim
 from ..core.primitive import Primitive
-from .docstrings import entries
-from .in_place import InPlace
+from ..methods.docstrings import entries
+from ..methods.in_place import InPlace
+from . import names
+from .numpy_functions import ForNumPy
 from .surface import Surface
 
-_HEADER = '''"""Made by `python -m tinygrad_like.stubs`: do not edit."""
+_HEADER = '''"""Made by `python -m tinygrad_like.compat.stubs`: do not edit."""
 '''
 # What is returned where that is no Tensor.
 _RETURNS = {"allclose": "builtins.bool", "is_floating_point": "builtins.bool", "is_complex": "builtins.bool",
@@ -41,8 +42,7 @@ _OPERATORS = [f"__{side}{name}__" for name in
 _OPERATORS += [f"__{name}__" for name in "neg abs invert lt le gt ge eq ne getitem".split()]
 
 
-_PACKAGES = {"nn": "", "optim": "",
-             **dict.fromkeys(("training", "distributed", "distributions", "autograd"), "from . ")}
+_PACKAGES = ["autograd", "distributed", "distributions", "nn", "optim", "training"]
 _LATE = {"get_num_threads": "kernels.threads", "set_num_threads": "kernels.threads", "save": "training.saving",
          "load": "training.saving"}
 
@@ -124,16 +124,16 @@ def _methods() -> Iterator[str]:
 def surface() -> str:
     """The stub of `surface.py`."""
     return "\n".join([_HEADER.rstrip(), "import builtins", "from collections.abc import Callable, Sequence",
-                      "from typing import Any, Self", "import numpy as np", "from . import habits, names",
-                      "from .methods import Axis", "from .numpy_functions import ForNumPy",
-                      "from .tensor import Tensor", "", "Number = float",
+                      "from typing import Any, Self", "import numpy as np",
+                      "from . import keyword_aliases as habits, names", "from ..methods.of_ops import Axis",
+                      "from .numpy_functions import ForNumPy", "from ..core.tensor import Tensor", "", "Number = float",
                       "Value = Tensor | np.ndarray | np.generic | float", "", "class Surface(ForNumPy):",
                       *_methods(), ""])
 
 
 def _public(module: ModuleType) -> dict[str, Any]:
     return {name: f for name, f in vars(module).items() if name[0] != "_" and callable(f)
-            and getattr(getattr(f, "forward", f), "__module__", "").startswith(f"{__package__}.ops")}
+            and getattr(getattr(f, "forward", f), "__module__", "").startswith("tinygrad_like.ops")}
 
 
 def _modules() -> list[str]:
@@ -144,15 +144,15 @@ def of_ops() -> str:
     """The stub of `ops/__init__.py`."""
     public = _public(ops)
     return "\n".join([_HEADER.rstrip(), "import builtins", "from collections.abc import Callable, Sequence",
-                      "from typing import Any", "import numpy as np", "from ..methods import Axis",
-                      "from ..tensor import Tensor", "from ..surface import Number, Value",
+                      "from typing import Any", "import numpy as np", "from ..methods.of_ops import Axis",
+                      "from ..core.tensor import Tensor", "from ..compat.surface import Number, Value",
                       *[f"from . import {name} as {name}" for name in _modules() if name not in public], "",
                       f"__all__ = {list(public)!r}", "", *[_function(name, f) for name, f in public.items()], ""])
 
 
-def package() -> str:
+def face() -> str:
     """The stub of `tinygrad_like/__init__.py`: what it imports, and what `names.function` finds."""
-    source = Path(str(names.__file__)).with_name("__init__.py")
+    source = Path(__file__).parents[1] / "__init__.py"
     lines, known = [], set()
     for node in ast.parse(source.read_text(encoding="utf-8")).body:
         for alias in getattr(node, "names", ()):
@@ -160,12 +160,12 @@ def package() -> str:
             if isinstance(node, ast.ImportFrom) and name[0] != "_":
                 lines.append(f"from .{node.module or ''} import {alias.name} as {name}")
                 known.add(name)
-    lines += [f"{place}import {name} as {name}" for name, place in _PACKAGES.items()]
+    lines += [f"from . import {name} as {name}" for name in _PACKAGES]
     lines += [f"from .{place} import {name} as {name}" for name, place in _LATE.items()]
     functions = {"tensor": "new"} | {name: name for name in (
         "as_tensor", "randint", "normal", "bernoulli", "where", "empty_like")}
-    lines += [f"from .names import {function} as {name}" for name, function in functions.items()]
-    lines += [f"from nn.functional import {name} as {name}" for name in sorted(names.FUNCTIONAL)]
+    lines += [f"from .compat.names import {function} as {name}" for name, function in functions.items()]
+    lines += [f"from .nn.functional import {name} as {name}" for name in sorted(names.FUNCTIONAL)]
     known |= functions.keys() | names.FUNCTIONAL
     methods = {name for name in dir(Surface) if name[0] != "_" and name not in names.MISSING
                and inspect.isfunction(getattr(Surface, name)) and name not in (*vars(InPlace), *vars(ForNumPy))}
@@ -188,13 +188,33 @@ def package() -> str:
                       f"__all__ = {exported!r}", "def __getattr__(name: str) -> Any: ...", ""])
 
 
+def beside(package: ModuleType) -> Iterator[tuple[Path, str]]:
+    """For `nn` and `optim`, which lie beside this package: the stubs of `tinygrad_like.nn`, file by file."""
+    folder = Path(str(package.__file__)).parent
+    for path in sorted(folder.rglob("*.py")):
+        parts = path.relative_to(folder.parent).with_suffix("").parts
+        lines = [_HEADER.rstrip()]
+        if path.stem == "__init__":
+            parts = parts[:-1]
+            inner = import_module(".".join(["tinygrad_like", *parts]))
+            inside = {node.module.partition(".")[0] for node in ast.parse(path.read_text(encoding="utf-8")).body
+                      if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module}
+            lines += [f"from . import {name} as {name}" for name in sorted(inside - {*inner.__all__})
+                      if isinstance(getattr(inner, name), ModuleType)]
+        yield path.relative_to(folder.parent).with_suffix(".pyi"), "\n".join([
+            *lines, f"from {'.'.join(parts)} import *", ""])
+
+
 def written() -> dict[Path, str]:
     """Every stub with what it should say."""
-    here = Path(str(names.__file__)).parent
+    here = Path(__file__).parents[1]
     assert {name for name, *_ in entries()}  # the docstrings are attached
-    return {here / "surface.pyi": surface(), here / "ops" / "__init__.pyi": of_ops(), here / "__init__.pyi": package()}
+    return {here / "compat" / "surface.pyi": surface(), here / "ops" / "__init__.pyi": of_ops(),
+            here / "__init__.pyi": face(),
+            **{here / path: text for package in (nn, optim) for path, text in beside(package)}}
 
 
 if __name__ == "__main__":
     for path, text in written().items():
+        path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")

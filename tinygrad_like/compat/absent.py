@@ -1,0 +1,88 @@
+"""What PyTorch has and we do not: what its builds for CPUs answer of other devices, and what to write for the rest."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+_NO_COMPLEX = "there are no complex numbers; NumPy's fft computes with x.numpy(), off the graph"
+# Parts, and names in the package itself, that have no counterpart -> what to write instead.
+ABSENT = {
+    "jit": "use capture", "fx": "use capture, or graph", "_dynamo": "use capture", "export": "use nn.onnx.export",
+    "utils.tensorboard": "there is no SummaryWriter; training.Log writes the numbers of a run to a CSV file",
+    "hub": "download the weights, and give model.load_state_dict what training's load_safetensors reads",
+    "profiler": "use Python's cProfile", "utils.bottleneck": "use Python's cProfile", "utils.benchmark": "use timeit",
+    "utils.cpp_extension": "write a kernel in Python, see CONTRIBUTING.md", "_six": "use what Python has itself",
+    "quantization": "numbers have 16 bits at least", "ao": "numbers have 16 bits at least",
+    **dict.fromkeys(("fft", "stft", "istft", "complex", "polar", "view_as_complex", "view_as_real", "complex64",
+                     "complex128", "cfloat", "cdouble"), _NO_COMPLEX)}
+ABSENT["utils.model_zoo"] = ABSENT["hub"]
+# Parts that are a module here, under another name.
+LEADS = {"multiprocessing": "multiprocessing", "onnx": "tinygrad_like.nn.onnx", **{
+    name: f"tinygrad_like.compat.{name}" for name in ("autograd", "func", "testing", "utils")}}
+
+
+class Part(SimpleNamespace):
+    """A module of PyTorch's, as an attribute of the package: an error for a name it does not have says why."""
+
+    def __init__(self, part: str, why: str, **members: Any):
+        super().__init__(**members)
+        self._part, self._why = part, why
+
+    def __getattr__(self, name: str) -> Any:
+        if name[:2] == "__":
+            raise AttributeError(name)
+        raise AttributeError(f"module 'tinygrad_like.{self._part}' has no attribute {name!r}; {self._why}",
+                             name=name, obj=self)
+
+
+def nothing(*args: Any, **options: Any) -> None:
+    """A setting of PyTorch's that has no meaning here."""
+
+
+def _false(*args: Any) -> bool:
+    return False
+
+
+def _zero(*args: Any) -> int:
+    return 0
+
+
+def _device(part: str) -> Part:
+    """What PyTorch answers where there are none of these devices."""
+    return Part(
+        part, "there is only the CPU; leave it out, or ask torch.cuda.is_available() before",
+        **dict.fromkeys(("is_available", "is_built", "is_initialized", "is_bf16_supported"), _false),
+        **dict.fromkeys(("device_count", "memory_allocated", "max_memory_allocated", "memory_reserved",
+                         "max_memory_reserved", "memory_cached", "max_memory_cached"), _zero),
+        **dict.fromkeys(("manual_seed", "manual_seed_all", "seed", "seed_all", "empty_cache"), nothing),
+        get_rng_state_all=list, OutOfMemoryError=MemoryError)
+
+
+_NONE = "there is no such setting for the CPU; leave it out"
+DEVICES: dict[str, Any] = {
+    **{name: _device(name) for name in ("cuda", "mps", "xpu")}, "OutOfMemoryError": MemoryError,
+    "version": SimpleNamespace(cuda=None, hip=None, xpu=None),
+    "accelerator": Part("accelerator", "there is only the CPU; leave it out", is_available=_false, device_count=_zero,
+                        current_accelerator=nothing),
+    "backends": Part(
+        "backends", _NONE, mps=_device("backends.mps"), openmp=SimpleNamespace(is_available=_false),
+        cuda=Part("backends.cuda", _NONE, is_built=_false, matmul=SimpleNamespace(
+            allow_tf32=False, allow_fp16_reduced_precision_reduction=False,
+            allow_bf16_reduced_precision_reduction=False), **dict.fromkeys((
+                "enable_flash_sdp", "enable_mem_efficient_sdp", "enable_math_sdp", "enable_cudnn_sdp"), nothing)),
+        cudnn=SimpleNamespace(benchmark=False, deterministic=False, enabled=False, allow_tf32=False,
+                              is_available=_false, version=nothing),
+        **{name: SimpleNamespace(is_available=_false, enabled=False) for name in ("mkl", "mkldnn", "quantized")}),
+}
+
+
+class Missing:
+    """An attribute that PyTorch's classes have and ours do not: to ask for it is an error that says what to write."""
+
+    def __init__(self, name: str, hint: str):
+        self.name, self.hint = name, hint
+
+    def __get__(self, obj: Any, owner: type) -> Any:
+        raise AttributeError(f"{owner.__name__!r} object has no attribute {self.name!r}; {self.hint}",
+                             name=self.name, obj=obj)

@@ -1,0 +1,31 @@
+"""Made by `python -m tinygrad_like.compat.stubs`: do not edit."""
+from . import activation as activation
+from . import attention as attention
+from . import augment as augment
+from . import bag as bag
+from . import batch_norm_tools as batch_norm_tools
+from . import blocks as blocks
+from . import containers as containers
+from . import conv as conv
+from . import distance as distance
+from . import dropout as dropout
+from . import embedding as embedding
+from . import fractional as fractional
+from . import lazy as lazy
+from . import linear as linear
+from . import loss as loss
+from . import margins as margins
+from . import module as module
+from . import norm as norm
+from . import ode as ode
+from . import pool as pool
+from . import position as position
+from . import recurrent as recurrent
+from . import residual as residual
+from . import responses as responses
+from . import shrink as shrink
+from . import state as state
+from . import sync_batch_norm as sync_batch_norm
+from . import transformer as transformer
+from . import volume as volume
+from nn import *
