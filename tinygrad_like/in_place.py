@@ -94,7 +94,7 @@ def _filled(name: str, values: Callable) -> Callable:
             y = y if isinstance(y, tensor.Tensor) else tensor.wrap(np.asarray(y, x.dtype))
             if y.dtype is not x.dtype:  # what is copied may be of any
                 y = ops.cast(y, dtype=x.dtype)
-            if x.requires_grad and mode.recording and not y.requires_grad:  # what x was made of gets gradients of 0
+            if x.requires_grad and mode.recording:  # what x was made of gets gradients of 0
                 return ops.shape.set_at(y, x, index=(...,))
             return y
 
@@ -152,6 +152,15 @@ def _twin(x: Tensor) -> Tensor:
     y = tensor.wrap(x._data)
     y.node, y.requires_grad, y.version = x.node, x.requires_grad, x.version
     return y
+
+
+def _full(x: Tensor, value: Any) -> Any:
+    """A number everywhere; gradients reach a Tensor of one."""
+    if np.ndim(value):
+        raise ValueError(f"fill_: takes a number, got a value of shape {np.shape(value)}; copy_ takes what broadcasts")
+    if type(value) is Number:
+        value = tensor.Tensor(value, dtype=x.dtype)
+    return ops.expand(value, shape=x.shape) if isinstance(value, tensor.Tensor) else np.full(x.shape, value, x.dtype)
 
 
 def _drawn(x: Tensor, generator: Any, name: str, *numbers: Any) -> np.ndarray:
@@ -261,11 +270,10 @@ class InPlace:
         else:
             if y.version is not None and y.version is not before.version:  # as of what `copy_` is given
                 y = ops.clone(y)
+            self._require_writable(who)
             others = [] if alone else aliases.sharing(self, before, y)
             if not others and others is not None:
                 aliases.become(self, y)
-            elif not self._data.flags.writeable and others:
-                self._require_writable(who)
             elif why := aliases.UNSEEN if others is None else aliases.follow(self, y, part, others, _with_items):
                 raise RuntimeError(f"{who}: {why}; {plain}, or start from a clone()")
         return self
@@ -322,7 +330,7 @@ class InPlace:
         except IndexError:  # which is explained below
             part = None
         # Into a loop's result, row by row: nothing else shows the memory, and no node keeps it.
-        reuse = part is not None and mode.usual is True and part.base is self._data and (
+        reuse = part is not None and mode.usual is True and part.base is self._data and part.flags.writeable and (
             getrefcount(self._data) == _BY_SELF_AND_PART and aliases.sharing(self) == [])
         self._become("setitem", lambda x: _with_items(x, index, value, reuse), part, reuse)
 
@@ -333,8 +341,7 @@ class InPlace:
     __imod__, __ipow__, __imatmul__ = in_place("mod", "%="), in_place("pow", "**="), in_place("matmul", "@=")
     __iand__, __ior__, __ixor__ = in_place("__and__", "&="), in_place("__or__", "|="), in_place("__xor__", "^=")
     zero_ = _filled("zero_", lambda x: np.zeros(x.shape, x.dtype))
-    fill_ = _filled("fill_", lambda x, value: ops.expand(tensor.Tensor(value, dtype=x.dtype), shape=x.shape) if type(
-        value) is Number else np.full(x.shape, getattr(value, "data", value), x.dtype))
+    fill_ = _filled("fill_", _full)
     copy_ = _filled("copy_", lambda x, src, non_blocking=False: ops.expand(
         src if isinstance(src, tensor.Tensor) else tensor.Tensor(src), shape=x.shape))
     normal_ = _filled("normal_", lambda x, mean=0.0, std=1.0, generator=None: creation.Creation.normal(
