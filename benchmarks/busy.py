@@ -18,7 +18,7 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
-from .process import Worker
+from .process import Worker, need
 from .workloads import WORKLOADS
 
 
@@ -79,6 +79,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="default: all cores")
     parser.add_argument("--out", type=Path, default=Path("runs/bench"), help="folder of busy.md and busy.json")
     args = parser.parse_args()
+    need(*{"torch"} & {*args.frameworks})
     cores, results = os.cpu_count() or 1, []
     for name in args.workloads:
         for framework in args.frameworks:

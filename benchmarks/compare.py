@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from .process import Worker
+from .process import Worker, need
 
 PAUSE = 0.15  # seconds, until the threads of the process that had its turn have stopped spinning
 
@@ -35,6 +35,7 @@ def main(module: str, libraries: Sequence[str], cases: Callable[[], Sequence[str
     if options.serve:
         _serve(options.serve, make)
         return
+    need(*{library.partition(".")[0] for library in libraries} - {"ours", "numpy"})
     if options.quick:
         rounds, budget = rounds // 2, budget / 2
     names = cases()

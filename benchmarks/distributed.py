@@ -24,6 +24,8 @@ from typing import Any
 
 import numpy as np
 
+from .process import need
+
 NETS = {"resnet20": "ResNet-20", "gpt": "GPT"}
 BATCHES = {"resnet20": (64, 16, 4, 1), "gpt": (32, 8, 2, 1)}  # the first is that of a machine
 # Gbit/s -> seconds until an empty message has arrived: assumed, of Ethernet with TCP, the last with RDMA
@@ -256,6 +258,7 @@ def main() -> None:
     if args.rank:
         work_of_rank()
         return
+    need("matplotlib", *["mpi4py"] * (not args.again))
     args.out.mkdir(parents=True, exist_ok=True)
     path = args.out / "distributed.json"
     if not args.again:

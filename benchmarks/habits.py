@@ -19,7 +19,7 @@ from typing import Any
 
 from tests.habits.test_programs import load, ours
 
-from .process import Worker
+from .process import Worker, need
 
 HABITS = Path(__file__).resolve().parent.parent / "tests" / "habits"
 KINDS = ("torch", "eager", "captured")
@@ -165,6 +165,7 @@ def main() -> None:
     args = parser.parse_args()
     if args.serve:
         return serve(args.only, args.serve, args.threads)
+    need("torch")
     ratios: dict[str, list[float]] = {"eager": [], "captured": []}
     print("| program | PyTorch, ms | ours eager, ms | ratio | captured, ms | ratio |")
     print("| --- | --- | --- | --- | --- | --- |")

@@ -10,6 +10,16 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 
+def need(*modules: str) -> None:
+    """End this program now, not after minutes of measuring, if packages are missing."""
+    from tinygrad_like.environment import require
+
+    try:
+        require("this benchmark", *modules, project=".")
+    except ImportError as error:
+        raise SystemExit(f"error: {error}") from None
+
+
 class Worker:
     """Runs a module of this project, which answers every line on its standard input with one on its standard output."""
 

@@ -17,7 +17,7 @@ import platform
 import statistics
 from pathlib import Path
 
-from .process import Worker
+from .process import Worker, need
 from .workloads import WORKLOADS
 
 
@@ -92,6 +92,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("runs/bench"),
                         help="folder of table.md, results.json and ratios.png")
     args = parser.parse_args()
+    need("matplotlib", *{library.partition(".")[0] for library in args.against})
     results = []
     for name in args.workloads:
         results.append(measure(name, args.against, args.threads, args.rounds, args.seconds,

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import _thread
 import argparse
-import importlib.util
 import math
 import os
 import signal
@@ -29,6 +28,7 @@ from typing import Any, NoReturn
 
 import demos
 from tinygrad_like import distributed, eager, set_num_threads
+from tinygrad_like.environment import require
 from tinygrad_like.kernels import threads
 
 try:
@@ -36,7 +36,6 @@ try:
 except ImportError:  # Windows does not have it: runs do not lock each other out there
     fcntl = None  # type: ignore[assignment]
 
-EXTRA = {"matplotlib": "matplotlib", "PIL": "pillow", "tqdm": "tqdm"}
 INTERRUPTED = 130  # a shell's exit status for a program ended by Ctrl-C
 
 
@@ -91,7 +90,7 @@ def command(make_parser: Callable[[], argparse.ArgumentParser],
                     if distributed.size > 1 and not ranks:
                         raise ValueError(f"{reader.prog} runs as one process, not on several MPI ranks")
                     args = parse(argv) if parse is not None else reader.parse_args(argv)
-                    _need_extra()
+                    require(reader.prog, "matplotlib", "PIL", "tqdm", project=".")
                     if getattr(args, "threads", None) is not None:
                         set_num_threads(args.threads)
                     with eager() if args.eager else nullcontext():
@@ -142,12 +141,6 @@ def _one_voice() -> Iterator[None]:
 def refuse(option: str, message: str) -> NoReturn:
     """Report an argument as argparse does, if it is wrong only together with others or with the data."""
     raise argparse.ArgumentError(None, f"argument {option}: {message}")
-
-
-def _need_extra() -> None:
-    missing = [package for module, package in EXTRA.items() if importlib.util.find_spec(module) is None]
-    if missing:
-        raise ImportError(f"the demos need {', '.join(missing)}: pip install '.[demos]'")
 
 
 def _in_words(error: BaseException) -> str:

@@ -13,6 +13,8 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
+from tinygrad_like.environment import require
+
 from . import notebooks
 from .blocks import run
 from .check import problems
@@ -88,6 +90,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m handbook", description=__doc__)
     parser.add_argument("out", nargs="?", type=Path, default=ROOT / "build" / "site", help="where the site goes")
     out = parser.parse_args().out
+    try:
+        require("the handbook", "zensical", "latex2mathml", "matplotlib", "einops", "onnx", project=".")
+    except ImportError as error:
+        raise SystemExit(f"error: {error}") from None
     start = time.perf_counter()
     build(out, out.parent / "handbook")
     found = problems(out)

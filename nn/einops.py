@@ -4,7 +4,7 @@
 
     y = rearrange(x, "b c (h 2) (w 2) -> b (c 2 2) h w")
 
-Source: Rogozhnikov 2022. Needs einops: pip install einops.
+Source: Rogozhnikov 2022. Needs the extra `einops`.
 """
 
 from __future__ import annotations
@@ -13,19 +13,21 @@ from typing import Any
 
 import numpy as np
 
+from tinygrad_like import Tensor, ops
+from tinygrad_like.dtypes import FLOATS
+from tinygrad_like.environment import require
+
+from . import init
+from .module import Module, Parameter
+
 try:
     from einops import einsum, pack, parse_shape, rearrange, reduce, repeat, unpack
     from einops._backends import AbstractBackend
     from einops.layers import RearrangeMixin, ReduceMixin
     from einops.layers._einmix import _EinmixMixin
 except ImportError:
-    raise ImportError("nn.einops needs einops: pip install 'tinygrad-like[einops]'") from None
-
-from tinygrad_like import Tensor, ops
-from tinygrad_like.dtypes import FLOATS
-
-from . import init
-from .module import Module, Parameter
+    require("nn.einops", "einops")
+    raise
 
 __all__ = ["EinMix", "Rearrange", "Reduce", "einsum", "pack", "parse_shape", "rearrange", "reduce", "repeat", "unpack"]
 

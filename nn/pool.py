@@ -201,6 +201,8 @@ def pixel_shuffle(x: Tensor, upscale_factor: int) -> Tensor:
     if x.ndim < 3 or r < 1 or x.shape[-3] % r**2:
         raise ValueError(f"pixel_shuffle: takes (..., channels, height, width) with channels divisible by {r}^2, got "
                          f"shape {x.shape}")
+    if r == 1:
+        return x.clone()
     *batch, channels, h, w = x.shape
     n, channels = len(batch), channels // r**2
     apart = ops.reshape(x, shape=(*batch, channels, r, r, h, w))
@@ -214,6 +216,8 @@ def pixel_unshuffle(x: Tensor, downscale_factor: int) -> Tensor:
     if x.ndim < 3 or r < 1 or x.shape[-1] % r or x.shape[-2] % r:
         raise ValueError(f"pixel_unshuffle: takes (..., channels, height, width) with sizes divisible by {r}, got "
                          f"shape {x.shape}")
+    if r == 1:
+        return x.clone()
     *batch, channels, h, w = x.shape
     n = len(batch)
     apart = ops.reshape(x, shape=(*batch, channels, h // r, r, w // r, r))

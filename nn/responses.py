@@ -145,6 +145,8 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
         raise ValueError(f"channel_shuffle: takes (batch, channels, ...) with channels divisible by groups={groups}, "
                          f"got shape {input.shape}")
     batch, channels, *rest = input.shape
+    if groups in (1, channels):  # where nothing moves, and what does would be a copy
+        return input.clone()
     return input.reshape(batch, groups, channels // groups, *rest).transpose(1, 2).reshape(*input.shape)
 
 

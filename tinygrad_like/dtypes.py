@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .environment import require
+
 FLOAT16 = np.dtype("float16")
 FLOAT32, FLOAT64 = np.dtype("float32"), np.dtype("float64")  # NumPy keeps one object per dtype: compare with `is`
 INT64, BOOL = np.dtype("int64"), np.dtype("bool")
@@ -40,11 +42,9 @@ def set_default_dtype(dtype: Any) -> None:
 
 def bfloat16() -> np.dtype:
     """The dtype: the upper half of a float32. Raises ImportError without the package that has it."""
-    try:
-        import ml_dtypes
-    except ImportError:
-        raise ImportError("bfloat16 is a dtype of ml_dtypes, not of NumPy: pip install 'tinygrad-like[bfloat16]', or "
-                          "use float16") from None
+    require("bfloat16", "ml_dtypes", otherwise=", or use float16")
+    import ml_dtypes
+
     dtype = np.dtype(ml_dtypes.bfloat16)
     return SUPPORTED.setdefault(dtype, dtype)
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
+
+# Of optional modules: the extra that brings them (see pyproject.toml), and the package, if it is called otherwise.
+EXTRAS = {"matplotlib": "demos", "PIL": "demos", "tqdm": "demos", "tensorboardX": "tensorboard",
+          "mpi4py": "distributed", "ml_dtypes": "bfloat16", "einops": "einops", "onnx": "onnx", "zensical": "docs",
+          "latex2mathml": "docs", "torch": "torch"}
+PACKAGES = {"PIL": "pillow"}
 
 
 def cache_folder(name: str) -> Path:
@@ -16,3 +23,16 @@ def cache_folder(name: str) -> Path:
     else:
         cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(cache).expanduser() / "tinygrad_like" / name
+
+
+def require(who: str, *modules: str, project: str = "tinygrad-like", otherwise: str = "") -> None:
+    """Raise ImportError, before any work, if optional packages are missing: what needs them, and how to install them.
+
+    project: "." for what only a checkout has, such as the demos. otherwise: what one can do instead.
+    """
+    missing = [name for name in modules if sys.modules.get(name) is None and find_spec(name) is None]
+    if missing:
+        extras = ",".join(dict.fromkeys(EXTRAS[name] for name in missing if name in EXTRAS))
+        install = [f"'{project}[{extras}]'"] * bool(extras) + [name for name in missing if name not in EXTRAS]
+        raise ImportError(f"{who} needs {', '.join([PACKAGES.get(name, name) for name in missing])}: "
+                          f"pip install {' '.join(install)}{otherwise}")

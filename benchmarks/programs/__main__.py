@@ -15,7 +15,7 @@ import statistics
 import sys
 import time
 
-from ..process import Worker
+from ..process import Worker, need
 from . import programs
 
 PAUSE = 0.1  # seconds, until the threads of the other process have stopped spinning
@@ -71,6 +71,7 @@ def main() -> None:
     if args.serve:
         serve(args.serve, args.only, args.threads)
         return
+    need("torch")
     chosen = {name: p for name, p in programs().items() if args.only in name}
     if not chosen:
         raise SystemExit(f"no program's name contains {args.only!r}; they are {', '.join(programs())}")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tinygrad_like import Tensor, no_grad
+from tinygrad_like.environment import require
 
 from ..module import Module, modes_restored
 from .merge import Merge
@@ -182,9 +183,8 @@ def _names(what: str, given: Sequence[str] | None, default: Sequence[str], count
 
 
 def _onnx() -> Any:
-    try:
-        import onnx
-        import onnx.reference
-    except ImportError:
-        raise ImportError("nn.onnx.export needs onnx: pip install 'tinygrad-like[onnx]'") from None
+    require("nn.onnx.export", "onnx")
+    import onnx
+    import onnx.reference
+
     return onnx

@@ -820,3 +820,103 @@ def test_a_forked_process_writes_to_shared_memory():
     with pytest.raises(RuntimeError, match="share_memory_: other Tensors show the memory"):
         shown.share_memory_()
     assert tg.zeros(0, 2).share_memory_().shape == (0, 2)
+
+
+VIEWS = {
+    "diagonal": lambda x: x.diagonal(1), "expand": lambda x: x.expand(1, 4, 4),
+    "expand to itself": lambda x: x.expand(4, -1), "expand_as": lambda x: x.expand_as(x),
+    "broadcast_to": lambda x: x.broadcast_to((4, 4)), "a row": lambda x: x[1].expand(1, 4),
+    "broadcast_tensors": lambda x: tg.broadcast_tensors(x, x[0])[0], "movedim": lambda x: x.movedim(0, 1),
+    "narrow": lambda x: x.narrow(0, 1, 2), "permute": lambda x: x.permute(1, 0), "select": lambda x: x.select(0, 1),
+    "squeeze": lambda x: x[None].squeeze(), "transpose": lambda x: x.transpose(0, 1), "t": lambda x: x.t(),
+    "T": lambda x: x.T, "mT": lambda x: x.mT, "unflatten": lambda x: x.unflatten(0, (2, 2)),
+    "unsqueeze": lambda x: x.unsqueeze(1), "view": lambda x: x.view(2, 8), "view_as": lambda x: x.view_as(x),
+    "unbind": lambda x: x.unbind(1)[0], "split": lambda x: x.split(2, 1)[1], "chunk": lambda x: x.chunk(2)[1],
+    "tensor_split": lambda x: tg.tensor_split(x, (1, 3))[1], "hsplit": lambda x: tg.hsplit(x, 2)[0],
+    "swapaxes": lambda x: x.swapaxes(0, 1), "reshape": lambda x: x.reshape(16), "flatten": lambda x: x.flatten(),
+    "ravel": lambda x: x.ravel(), "atleast_3d": lambda x: tg.atleast_3d(x), "items": lambda x: x[1:, None, ::2],
+    "unfold": lambda x: x.unfold(1, 2, 2), "unfold, apart": lambda x: x.reshape(2, 8).unfold(1, 3, 4),
+    "unfold, one": lambda x: x.unfold(0, 4, 9), "unfold, some left": lambda x: x.reshape(1, 16).unfold(1, 3, 5),
+    "einsum, a diagonal": lambda x: tg.einsum("ii->i", x), "einsum, turned": lambda x: tg.einsum("ij->ji", x),
+    "einsum, of matrices": lambda x: tg.einsum("iij->ji", x.reshape(2, 2, 4)),
+    "einsum, the last": lambda x: tg.einsum("iji->ij", x.reshape(2, 4, 2)),
+    "Unflatten": lambda x: nn.Unflatten(1, (2, 2))(x), "detach": lambda x: x.detach(),
+}
+SIXTEEN = np.arange(16.0).reshape(4, 4)
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_what_is_a_view_in_pytorch(name):
+    x, index = Tensor(SIXTEEN), VIEWS[name](Tensor(SIXTEEN)).numpy().astype(int).ravel()
+    y = VIEWS[name](x)
+    y += 100
+    expected = SIXTEEN.copy().ravel()
+    expected[index] += 100
+    assert x.tolist() == expected.reshape(4, 4).tolist()
+    if name == "detach":
+        return
+    leaf = Tensor(SIXTEEN, requires_grad=True)  # and on the graph
+    x = leaf * 2
+    y = VIEWS[name](x)
+    y *= Tensor(3.0)
+    expected = SIXTEEN.copy().ravel() * 2
+    expected[index] *= 3
+    assert x.tolist() == expected.reshape(4, 4).tolist()
+    g = np.random.default_rng(0).standard_normal((4, 4))
+    x.backward(Tensor(g))
+    factor = np.full(16, 2.0)
+    factor[index] = 6
+    np.testing.assert_allclose(leaf.grad.numpy(), g * factor.reshape(4, 4))
+
+
+@pytest.mark.parametrize("make", [
+    lambda x: x.unfold(1, 2, 1), lambda x: x.unfold(0, 2, 1)[:1], lambda x: x.unfold(1, 1, 3),
+    lambda x: x[:1].expand(4, 4), lambda x: x.expand(2, 4, 4), lambda x: tg.meshgrid(x[0], x[1])[0],
+    lambda x: x.as_strided((2, 2), (4, 1))])
+def test_what_cannot_be_changed_in_place(make):
+    x, base = Tensor(SIXTEEN), Tensor(SIXTEEN, requires_grad=True) * 2
+    for change in (lambda y: y.add_(1), lambda y: y.__setitem__((0, 0), 1.0),
+                   lambda y: y.mul_(Tensor(2.0, requires_grad=True))):
+        with pytest.raises((ValueError, RuntimeError), match="must not be written|shows? the memory"):
+            change(make(x))
+        with pytest.raises((ValueError, RuntimeError), match="must not be written|shows? the memory|computed by"):
+            change(make(base))
+    assert x.tolist() == SIXTEEN.tolist()
+
+
+@pytest.mark.parametrize("make", [
+    lambda x: tg.rot90(x, 0), lambda x: tg.rot90(x, 4), lambda x: tg.diff(x, n=0), lambda x: x.flip(0),
+    lambda x: x.repeat(1, 1),
+    lambda x: x.masked_scatter(Tensor(np.zeros((4, 4), bool)), Tensor(np.zeros(0))), lambda x: x.roll(0, 0),
+    lambda x: F.pixel_shuffle(x[None], 1), lambda x: nn.PixelUnshuffle(1)(x[None]), lambda x: x.diag(),
+    lambda x: F.channel_shuffle(x[None], 1), lambda x: F.channel_shuffle(x[None], 4),
+    lambda x: x.index_select(1, Tensor([0])),
+    lambda x: F.interpolate(x[None], size=4), lambda x: tg.einsum("ij->i", x)])
+def test_what_is_a_copy_in_pytorch(make):
+    x = Tensor(SIXTEEN)
+    y = make(x)
+    y += 1
+    assert x.tolist() == SIXTEEN.tolist()
+
+
+@pytest.mark.parametrize("value", [lambda v: v, lambda v: v * 3, lambda v: v[0], lambda v: v.double()[1:]])
+@pytest.mark.parametrize("change", ["copy_", "fill_", "setitem"])
+def test_gradients_of_what_is_overwritten(change, value):
+    x, v, g = (Tensor(np.float32(numbers), requires_grad=k < 2) for k, numbers in enumerate(
+        ([1, 2, 3, 4], [5, 6], [1, -2, 3, 0.5])))
+    given = value(v)
+    y = (x * 2).reshape(2, 2)
+    if change == "copy_":
+        y.copy_(given)
+    elif change == "setitem":
+        y[...] = given
+    elif given.ndim:
+        with pytest.raises(ValueError, match="fill_: takes a number, got a value of shape"):
+            y.fill_(given)
+        return
+    else:
+        y.fill_(given)
+    y.backward(g.reshape(2, 2))
+    same = Tensor(np.float32([5, 6]), requires_grad=True)
+    (value(same).float().expand(2, 2) * g.reshape(2, 2)).sum().backward()
+    assert x.grad.tolist() == [0, 0, 0, 0] and v.grad.tolist() == same.grad.tolist()

@@ -87,3 +87,25 @@ def test_an_axis_may_be_an_integer_of_numpys():
         for one in np.int64(axis), np.int8(axis):
             assert ops.sum(x, axis=one).tolist() == ops.sum(x, axis=axis).tolist()
             assert ops.cumsum(x, axis=one).tolist() == ops.cumsum(x, axis=axis).tolist()
+
+
+@pytest.mark.parametrize("name", [name for name in (*REDUCTIONS, *ALONG) if name not in ("var", "std")])
+def test_an_axis_is_no_bool(name):
+    """`x.norm(1, True)` means keepdim to some, and axis 1 to Python."""
+    for axis in True, np.bool(False), (True,):
+        if name in ("transpose", "gather", "scatter", "scatter a number", "scatter_add", "sort") and axis == (True,):
+            continue
+        with pytest.raises(TypeError, match="axis must be an integer, got"):
+            (REDUCTIONS | ALONG)[name](Tensor(np.ones((2, 2))), axis)
+    x = Tensor(np.ones((2, 3)))
+    for call in (lambda: x.norm(1, True), lambda: x.sum(True), lambda: x.max(True), lambda: x.unsqueeze(True)):
+        with pytest.raises(TypeError, match="axis must be an integer, got True"):
+            call()
+    assert x.var(True).item() == x.std(True).item() == 0  # the correction, as in PyTorch
+
+
+def test_infinities_of_one_sign():
+    x = Tensor([1.0, np.inf, -np.inf, np.nan])
+    for positive, negative, expected in ((True, True, [0, 1, 1, 0]), (True, False, [0, 1, 0, 0]),
+                                         (False, True, [0, 0, 1, 0]), (False, False, [0, 0, 0, 0])):
+        assert x.isinf(detect_positive=positive, detect_negative=negative).int().tolist() == expected

@@ -68,3 +68,27 @@ def test_nothing_has_no_quantile(call):
             call(Tensor.zeros(shape), axis)
     found = call(Tensor.zeros(3, 0), 0)  # of no rows there are no results
     assert (found[0] if isinstance(found, tuple) else found).size == 0
+
+
+def test_norms_of_no_examples_take_no_memory():
+    for shape, norm in (((0, 2**40), lambda x: ops.group_norm(x, num_groups=4)), ((0, 2**40, 3), ops.instance_norm),
+                        ((0, 2**40), ops.layer_norm), ((0, 2**40), ops.rms_norm)):
+        x = Tensor(np.zeros(shape, np.float32), requires_grad=True)
+        y = norm(x)
+        y.sum().backward()
+        assert y.shape == x.grad.shape == shape
+    weight, bias = (Tensor(np.ones(4, np.float32), requires_grad=True) for _ in range(2))
+    x = Tensor(np.zeros((0, 4), np.float32), requires_grad=True)
+    for y in (ops.group_norm(x, weight, bias, num_groups=2), ops.layer_norm(x, weight, bias), ops.rms_norm(x, weight)):
+        weight.grad = bias.grad = None
+        y.sum().backward()
+        assert weight.grad.tolist() == [0] * 4 and (bias.grad is None or bias.grad.tolist() == [0] * 4)
+
+
+@pytest.mark.parametrize("op", [ops.batch_norm, ops.batch_norm_relu])
+def test_batch_norm_of_no_channels_in_evaluation(op):
+    for shape in (2, 0, 3), (2, 0), (0, 0, 4, 4):
+        x, weight = (Tensor(np.zeros(n, np.float32), requires_grad=True) for n in (shape, 0))
+        y = op(x, weight, weight, np.zeros(0, np.float32), np.ones(0, np.float32))
+        y.sum().backward()
+        assert y.shape == x.grad.shape == shape and weight.grad.shape == (0,)

@@ -89,6 +89,6 @@ def test_what_cannot_be_shown(monkeypatch):
         show(nn.Linear(6, 3), X, X[:, :2])
     with pytest.raises(ValueError, match="the loss must give one number for each of the 90 examples"):
         show(nn.Linear(6, 3), X, Y, loss=lambda z, y: z)
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ImportError, match=r"show draws with matplotlib: pip install 'tinygrad-like\[demos\]'"):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"show needs matplotlib: pip install 'tinygrad-like\[demos\]'"):
         show(nn.Linear(6, 3), X, Y)

@@ -17,6 +17,7 @@ from .. import kernels
 from ..core.graph import mode, setting
 from ..core.listener import tell
 from ..dtypes import wide
+from ..environment import require
 
 # What launchers tell their processes: MPICH, Intel MPI and Slurm's PMI; Open MPI; Slurm's PMIx.
 SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
@@ -54,11 +55,9 @@ def init(strict: bool = False) -> Group:
 
 
 def _joined() -> Group:
-    try:
-        import mpi4py
-    except ImportError:
-        raise ImportError("distributed.init: this process was started by MPI, which needs mpi4py: pip install "
-                          "'tinygrad-like[distributed]'") from None
+    require("distributed.init in a process that was started by MPI", "mpi4py")
+    import mpi4py
+
     mpi4py.rc.thread_level = "serialized"  # without effect if it is imported already, like the next
     mpi4py.rc.finalize = False  # a process that ends without it ends the job: see ending.py
     from mpi4py import MPI

@@ -84,9 +84,15 @@ class Creation:
     def linspace(start: float, stop: float, steps: int, dtype: Any = None, requires_grad: bool = False) -> Tensor:
         """`steps` values from start to stop, both included."""
         _constant("linspace", start, stop)
-        if not isinstance(steps, int | np.integer) or steps < 0:
+        if not isinstance(steps, int | np.integer) or isinstance(steps, bool) or steps < 0:
             raise ValueError(f"linspace: steps is how many values there are, an integer from 0, got {steps!r}")
-        dtype = dtype or get_default_dtype()
+        if any([isinstance(end, str) or np.ndim(end) for end in (start, stop)]):
+            raise TypeError(f"linspace: start and stop must be numbers, got {start!r} and {stop!r}")
+        dtype = as_dtype(dtype or get_default_dtype(), "linspace")
+        if dtype.kind == "b":
+            raise TypeError("linspace: takes a dtype of numbers, got bool")
+        if dtype.kind in "iu" and not all([np.iinfo(dtype).min <= end <= np.iinfo(dtype).max for end in (start, stop)]):
+            raise ValueError(f"linspace: {start} to {stop} does not fit into {dtype}")
         values = made(lambda: as_array(np.linspace(float(start), float(stop), steps), dtype, "linspace"), start, stop)
         return _tensor(values, requires_grad)
 

@@ -97,7 +97,7 @@ def _filled(name: str, values: Callable) -> Callable:
             y = y if isinstance(y, tensor.Tensor) else tensor.wrap(np.asarray(y, x.dtype))
             if y.dtype is not x.dtype:  # what is copied may be of any
                 y = ops.cast(y, dtype=x.dtype)
-            if x.requires_grad and mode.recording and not y.requires_grad:  # what x was made of gets gradients of 0
+            if x.requires_grad and mode.recording:  # what x was made of gets gradients of 0
                 return ops.shape.set_at(y, x, index=(...,))
             return y
 
@@ -155,6 +155,15 @@ def _twin(x: Tensor) -> Tensor:
     y = tensor.wrap(x._data)
     y.node, y.requires_grad, y.version = x.node, x.requires_grad, x.version
     return y
+
+
+def _full(x: Tensor, value: Any) -> Any:
+    """A number everywhere; gradients reach a Tensor of one."""
+    if np.ndim(value):
+        raise ValueError(f"fill_: takes a number, got a value of shape {np.shape(value)}; copy_ takes what broadcasts")
+    if isinstance(value, tensor.Tensor):
+        return ops.expand(value, shape=x.shape)
+    return made(lambda value=value: np.full(x.shape, value, x.dtype), value)
 
 
 def _drawn(x: Tensor, generator: Any, name: str, *numbers: Any) -> np.ndarray:
@@ -220,7 +229,7 @@ class InPlace:
         if whole and count >= 0 and self._data.ndim == 0 and self._data == count:
             self._data = np.zeros(count, get_default_dtype())
         elif whole and count < 0:
-            if mode.tape is not None or aliases.sharing(self) != []:
+            if mode.listener is not None or aliases.sharing(self) != []:
                 raise TypeError(f"Tensor: one of whole numbers is {self._data.dtype}, and cannot become one of floats "
                                 "any more, as others show its memory, or in a captured function; make it of floats")
             self._data = self._data.astype(get_default_dtype())
@@ -264,11 +273,10 @@ class InPlace:
         else:
             if y.version is not None and y.version is not before.version:  # as of what `copy_` is given
                 y = ops.clone(y)
+            self._require_writable(who)
             others = [] if alone else aliases.sharing(self, before, y)
             if not others and others is not None:
                 aliases.become(self, y)
-            elif not self._data.flags.writeable and others:
-                self._require_writable(who)
             elif why := aliases.UNSEEN if others is None else aliases.follow(self, y, part, others, _with_items):
                 raise RuntimeError(f"{who}: {why}; {plain}, or start from a clone()")
         return self
@@ -323,7 +331,7 @@ class InPlace:
         except IndexError:  # which is explained below
             part = None
         # Into a loop's result, row by row: nothing else shows the memory, and no node keeps it.
-        reuse = part is not None and mode.usual is True and part.base is self._data and (
+        reuse = part is not None and mode.usual is True and part.base is self._data and part.flags.writeable and (
             getrefcount(self._data) == _BY_SELF_AND_PART and aliases.sharing(self) == [])
         self._become("setitem", lambda x: _with_items(x, index, value, reuse), part, reuse)
 
@@ -334,8 +342,7 @@ class InPlace:
     __imod__, __ipow__, __imatmul__ = in_place("mod", "%="), in_place("pow", "**="), in_place("matmul", "@=")
     __iand__, __ior__, __ixor__ = in_place("__and__", "&="), in_place("__or__", "|="), in_place("__xor__", "^=")
     zero_ = _filled("zero_", lambda x: np.zeros(x.shape, x.dtype))
-    fill_ = _filled("fill_", lambda x, value: made(
-        lambda value=value: np.full(x.shape, getattr(value, "data", value), x.dtype), value))
+    fill_ = _filled("fill_", _full)
     copy_ = _filled("copy_", lambda x, src, non_blocking=False: ops.expand(
         src if isinstance(src, tensor.Tensor) else tensor.Tensor(src), shape=x.shape))
     normal_ = _filled("normal_", lambda x, mean=0.0, std=1.0, generator=None: creation.Creation.normal(

@@ -135,7 +135,11 @@ class Methods:
         return ops.round(self * scale) / scale if decimals > 0 else ops.round(self / scale) * scale
     def trunc(self): return ops.trunc(self)
     def isnan(self): return ops.isnan(self)
-    def isinf(self): return ops.isinf(self)
+    def isinf(self, detect_positive=True, detect_negative=True):
+        """Where it is infinite; of one sign alone, if the other is not to be detected."""
+        if detect_positive and detect_negative:
+            return ops.isinf(self)
+        return ops.isinf(self) & (ops.gt(self, 0) if detect_positive else ops.lt(self, 0) if detect_negative else False)
     def isfinite(self): return ops.isfinite(self)
 
     # Activations
@@ -234,8 +238,9 @@ class Methods:
         """src written at index; or added to what is there (reduce="add"), or multiplied with it ("multiply")."""
         if reduce is None:
             return ops.scatter(self, index, src, axis=axis)
-        reduce = "sum" if reduce == "add" else "prod" if reduce == "multiply" else reduce
-        return ops.scatter_reduce(self, index, src, axis=axis, reduce=reduce)
+        if reduce not in ("add", "multiply"):
+            raise ValueError(f"scatter: reduce must be 'add' or 'multiply', got {reduce!r}; others: scatter_reduce")
+        return ops.scatter_reduce(self, index, src, axis=axis, reduce="sum" if reduce == "add" else "prod")
     def scatter_add(self, axis, index, src): return ops.scatter_add(self, index, src, axis=axis)
     def one_hot(self, num_classes=-1): return ops.one_hot(self, num_classes=num_classes)
     def sort(self, axis=-1, descending=False): return ops.sort(self, axis, descending)

@@ -123,7 +123,7 @@ def topk(x: Any, k: builtins.int, axis: Axis = ..., largest: builtins.bool = ...
 def reshape(x: Any, shape: Any, **by_other_names: Any) -> Tensor: r"""The same elements, in C order, in another shape; one size may be -1, to be worked out. Example: `Tensor([1, 2, 3, 4]).reshape(2, -1)  # (4,) -> (2, 2)`"""
 def permute(x: Any, axes: Any, **by_other_names: Any) -> Tensor: r"""The axes in another order: out.shape[i] = x.shape[axes[i]]. Example: `Tensor.zeros(2, 3, 4).permute(2, 0, 1).shape`"""
 def transpose(x: Any, axis0: Any = ..., axis1: Any = ..., **by_other_names: Any) -> Tensor: r"""Swap two axes. Example: `Tensor.zeros(2, 3, 4).transpose(0, 2).shape`"""
-def expand(x: Any, shape: Any, **by_other_names: Any) -> Tensor: r"""Broadcast to `shape`; -1 keeps a size. A view: no memory is copied. Example: `Tensor([[1], [2]]).expand(2, 2)  # (2, 1) -> (2, 2)`"""
+def expand(x: Any, shape: Any, **by_other_names: Any) -> Tensor: r"""Broadcast to `shape`; -1 keeps a size. A view, which can be written to if no element is shown twice. Example: `Tensor([[1], [2]]).expand(2, 2)  # (2, 1) -> (2, 2)`"""
 def unsqueeze(x: Any, axis: Axis, **by_other_names: Any) -> Tensor: r"""Insert an axis of size 1 at `axis` of the result. Example: `Tensor([1, 2]).unsqueeze(0)  # (2,) -> (1, 2)`"""
 def squeeze(x: Any, axis: Axis = ..., **by_other_names: Any) -> Tensor: r"""Remove the axes of size 1, or those of `axis` that have size 1. Example: `Tensor([[1, 2]]).squeeze(0)  # (1, 2) -> (2,)`"""
 def flatten(x: Any, start_axis: Any = ..., end_axis: Any = ..., **by_other_names: Any) -> Tensor: r"""Merge the axes from start_axis to end_axis into one. Example: `Tensor([[1, 2], [3, 4]]).flatten()  # (2, 2) -> (4,)`"""

@@ -142,7 +142,7 @@ def rot90(x, k=1, axes=(0, 1)):
     k = k % 4
     if k == 2:
         return flip(x, axis=(a, b))
-    return x if k == 0 else transpose(flip(x, axis=b), a, b) if k == 1 else flip(transpose(x, a, b), axis=b)
+    return clone(x) if k == 0 else transpose(flip(x, axis=b), a, b) if k == 1 else flip(transpose(x, a, b), axis=b)
 
 
 def movedim(x, source, destination):
@@ -302,7 +302,7 @@ def masked_scatter(x, mask, source):
     shape = np.broadcast_shapes(mask.shape, x.shape)
     mask, x = np.broadcast_to(mask, shape), expand(x, shape=shape)
     turns = _turns(mask, source.size)
-    return where(mask, getitem(reshape(source, shape=(-1,)), turns), x) if source.size else x
+    return where(mask, getitem(reshape(source, shape=(-1,)), turns), x) if source.size else clone(x)
 
 
 @pure

@@ -15,9 +15,12 @@ def one_axis(who: str, axis, ndim: int, scalar: bool = False) -> int:
     if type(axis) is int and -ndim <= axis < ndim:  # as below, sooner
         return axis % ndim
     try:
-        axis = operator.index(axis)
+        number = operator.index(axis)
     except TypeError:
-        raise TypeError(f"{who}: axis must be an integer, got {axis!r}") from None
+        number = None
+    if number is None or isinstance(axis, bool | np.bool):  # True is more likely a keepdim by position
+        raise TypeError(f"{who}: axis must be an integer, got {axis!r}")
+    axis = number
     if scalar and not ndim and axis in (0, -1):
         return 0
     if not -ndim <= axis < ndim:

@@ -7,11 +7,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
 from .elementwise import mul
-from .index import take
 from .matmul import matmul, operand
+from .movement import diagonal
 from .reduce import sum
 from .shape import expand, permute, reshape
 
@@ -19,7 +17,8 @@ from .shape import expand, permute, reshape
 def einsum(formula: str, *operands):
     """Sums of products over named axes, as in `einsum("bij,bjk->bik", a, b)`; without "->" the axes named once, sorted.
 
-    The operands may come in a list. Raises ValueError for a formula that does not fit the operands.
+    The operands may come in a list. What only orders axes and takes diagonals is a view.
+    Raises ValueError for a formula that does not fit the operands.
     """
     if not isinstance(formula, str):
         raise TypeError('einsum: the formula comes first, as in einsum("ij,jk->ik", a, b); '
@@ -111,10 +110,9 @@ def _diagonal(names: list[str], x: _Value) -> tuple[list[str], _Value]:
     for name in sorted(set(names)):
         while names.count(name) > 1:
             a, b = names.index(name), len(names) - 1 - names[::-1].index(name)
-            order = [a, b] + [i for i in range(len(names)) if i not in (a, b)]
-            both, turned = np.arange(x.shape[a]), _permuted(x, order)
-            x = turned.then(take, turned.shape[1:], index=(both, both))
-            names = [name] + [names[i] for i in order[2:]]
+            others = [i for i in range(len(names)) if i not in (a, b)]
+            x = x.then(diagonal, (*[x.shape[i] for i in others], x.shape[a]), axis1=a, axis2=b)
+            names = [*[names[i] for i in others], name]
     return names, x
 
 

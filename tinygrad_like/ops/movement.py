@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from ..core.graph import mode
 from ..core.primitive import primitive
 from .axes import one_axis
 from .compare import clone
@@ -86,12 +87,23 @@ def tap_index(n: int, size: int, step: int, dilation: int) -> np.ndarray:
 def sliding_windows(x, axis, size, step=1):
     """The windows of `size` elements that slide along `axis` by `step`; what each sees is a new last axis.
 
+    A view, if windows lie apart and a whole step follows each; else a copy that cannot be changed in place.
     Raises ValueError unless 1 <= size <= the size of the axis and step >= 1.
     """
     axis = one_axis("unfold", axis, x.ndim)
     if not 1 <= size <= x.shape[axis] or step < 1:
         raise ValueError(f"unfold: windows of size {size} by steps of {step} do not fit axis {axis} of shape {x.shape}")
-    return moved(taps(x, axis, size, step, 1), axis + 1, -1)
+    n, before = x.shape[axis], (slice(None),) * axis
+    count = (n - size) // step + 1
+    step = step if count > 1 else size
+    if step >= size and count * step <= n:
+        y = reshape(take(x, index=(*before, slice(count * step))),
+                    shape=(*x.shape[:axis], count, step, *x.shape[axis + 1:]))
+        return moved(take(y, index=(*before, slice(None), slice(size))), axis + 1, -1)
+    y = moved(taps(x, axis, size, step, 1), axis + 1, -1)
+    if mode.listener is None and hasattr(y, "_data"):
+        y._data.flags.writeable = False  # in PyTorch a change of it would be one of x
+    return y
 
 
 def meshgrid(*xs, indexing="ij"):

@@ -69,6 +69,18 @@ def normalize_rows_vjp(g, x, weight, stats, n, centred=True):
     return (rstd * _across(wg, xhat, 1, centred)).reshape(x.shape), (g * xhat).sum(0), g.sum(0)
 
 
+def _normalized_rows(x, weight, bias, n, eps, centred=True):
+    """The same, and of no rows nothing: they may be longer than memory has room for."""
+    if not x.size:
+        return np.zeros(x.shape, x.dtype), np.zeros((2, 0))
+    return normalize_rows(x, weight, bias, n, eps, centred)
+
+
+def _like(*operands):
+    """The gradients of operands, some absent, that had no part in anything."""
+    return [p if p is None else np.zeros(p.shape, p.dtype) for p in operands]
+
+
 def layer_norm_reference(x, weight=None, bias=None, normalized_shape=None, eps=1e-5):
     shape = _trailing("layer_norm", x, weight, bias, normalized_shape)
     return scaled(standardize(x, tuple(range(-len(shape), 0)), eps), weight, bias)
@@ -83,13 +95,15 @@ def layer_norm(x, weight=None, bias=None, *, normalized_shape=None, eps=1e-5):
     Raises ValueError if the shapes do not fit, TypeError if the dtypes differ.
     """
     shape = _trailing("layer_norm", x, weight, bias, normalized_shape)
-    y, stats = normalize_rows(x, weight, bias, length := math.prod(shape), eps)
+    y, stats = _normalized_rows(x, weight, bias, length := math.prod(shape), eps)
     return y, Residuals(stats=stats, length=length)
 
 
 @layer_norm.joint_vjp
 @fresh
 def _(g, x, weight, bias, stats, length):
+    if not x.size:
+        return _like(x, weight, bias)
     dx, dweight, dbias = normalize_rows_vjp(g, x, weight, stats, length)
     return [dx, None if weight is None else dweight.reshape(weight.shape),
             None if bias is None else dbias.reshape(bias.shape)]
@@ -108,13 +122,15 @@ def rms_norm(x, weight=None, *, normalized_shape=None, eps=None):
     eps: by default the distance from 1 to the next number of x's dtype.
     """
     shape = _trailing("rms_norm", x, weight, None, normalized_shape)
-    y, stats = normalize_rows(x, weight, None, length := math.prod(shape), _rms_eps(x, eps), centred=False)
+    y, stats = _normalized_rows(x, weight, None, length := math.prod(shape), _rms_eps(x, eps), centred=False)
     return y, Residuals(stats=stats, length=length)
 
 
 @rms_norm.joint_vjp
 @fresh
 def _(g, x, weight, stats, length):
+    if not x.size:
+        return _like(x, weight)
     dx, dweight, _ = normalize_rows_vjp(g, x, weight, stats, length, centred=False)
     return [dx, None if weight is None else dweight.reshape(weight.shape)]
 
@@ -212,6 +228,8 @@ def group_norm(x, weight=None, bias=None, *, num_groups=1, eps=1e-5):
     x (batch, channels, ...), weight and bias (channels,). Raises ValueError if the groups do not divide the channels.
     """
     _check_groups(x, weight, bias, num_groups)
+    if not x.size:  # as above
+        return np.zeros(x.shape, x.dtype), Residuals(stats=np.zeros((2, 0)))
     y, stats = normalize_channels(x, weight, bias, eps, num_groups)
     return y, Residuals(stats=stats)
 
@@ -219,6 +237,8 @@ def group_norm(x, weight=None, bias=None, *, num_groups=1, eps=1e-5):
 @group_norm.joint_vjp
 @fresh
 def _(g, x, weight, bias, num_groups, stats):
+    if not x.size:
+        return _like(x, weight, bias)
     dx, dweight, dbias, _ = normalize_channels_vjp(g, x, weight, bias, stats, num_groups)
     return [dx, None if weight is None else dweight, None if bias is None else dbias]
 
@@ -277,7 +297,7 @@ def batch_norm(x, weight=None, bias=None, running_mean=None, running_var=None, *
 @batch_norm.joint_vjp
 @fresh
 def _(g, x, weight, bias, running_mean, moments, wanted):
-    if wanted[3] or wanted[4]:  # statistics that are differentiated too
+    if wanted[3] or wanted[4] or not x.shape[1]:  # statistics that are differentiated too, or nothing to be counted
         return NotImplemented
     dx, dweight, dbias, _ = normalize_channels_vjp(g, x, weight, bias, moments, given=running_mean is not None)
     return [dx, dweight, dbias, None, None]
@@ -303,7 +323,7 @@ def batch_norm_relu(x, weight=None, bias=None, running_mean=None, running_var=No
 @batch_norm_relu.joint_vjp
 @fresh
 def _(g, x, weight, bias, running_mean, skip, out, moments, wanted):
-    if wanted[3] or wanted[4]:
+    if wanted[3] or wanted[4] or not x.shape[1]:
         return NotImplemented
     dx, dweight, dbias, dskip = normalize_channels_vjp(
         g, x, weight, bias, moments, y=out, skipped=skip is not None, given=running_mean is not None)

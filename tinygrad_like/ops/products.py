@@ -8,7 +8,7 @@ import numpy as np
 
 from ..core.primitive import fresh, fused
 from .axes import axes, one_axis
-from .compare import cast
+from .compare import cast, clone
 from .elementwise import clip, sqrt, sub, where
 from .index import getitem, take
 from .linalg import vector_norm
@@ -197,7 +197,7 @@ def diff(x, n=1, axis=-1, prepend=None, append=None):
     if n < 0:
         raise ValueError(f"diff: n={n} must be at least 0")
     if n == 0:
-        return x
+        return clone(x)
     ends = [y for y in (prepend, x, append) if y is not None]
     x = cat(*ends, axis=axis) if len(ends) > 1 else x
     before = (slice(None),) * axis

@@ -82,7 +82,7 @@ def _swapped(ndim: int, axis0: int, axis1: int) -> tuple[int, ...]:
 
 @primitive
 def expand(x, *, shape):
-    """Broadcast to `shape`; -1 keeps a size. A view: no memory is copied."""
+    """Broadcast to `shape`; -1 keeps a size. A view, which can be written to if no element is shown twice."""
     shape = tuple(shape)
     try:  # np.broadcast_to, which takes four times as long, and does not know -1
         y = np.nditer(x, ["multi_index", "zerosize_ok"], ["readonly"], itershape=shape, order="C").itviews[0]
@@ -93,7 +93,7 @@ def expand(x, *, shape):
     if below and (below != {-1} or -1 in shape[: len(shape) - x.ndim]):
         raise ValueError(f"expand: shape {x.shape} does not broadcast to {shape}; -1 keeps the size of an axis that is "
                          "there")
-    return y
+    return x[(*(None,) * (y.ndim - x.ndim), ...)] if y.size == x.size > 0 else y
 
 
 expand.vjp(x=lambda g: g)  # the engine sums over what was broadcast
@@ -150,10 +150,15 @@ def roll(x, *, shifts, axis=None):
     """Shift elements along `axis`, re-entering at the other end; of the flattened Tensor if axis is None."""
     if type(shifts) is not int:
         try:
+            if isinstance(shifts, bool | np.bool):
+                raise TypeError
             shifts = tuple(map(operator.index, shifts)) if isinstance(shifts, tuple | list) else operator.index(shifts)
         except TypeError:
             raise TypeError(f"roll: shifts must be an integer or several, got {shifts!r}") from None
     axis = None if axis is None else all_axes("roll", axis, x.ndim)
+    if axis is None and type(shifts) is tuple and len(shifts) != 1:
+        raise ValueError(f"roll: {len(shifts)} shifts {shifts} for the flattened Tensor, which takes one; give an axis "
+                         "for each")
     if axis is not None and (1 if type(shifts) is int else len(shifts)) != len(axis):
         raise ValueError(f"roll: {np.size(shifts)} shifts {shifts} for {len(axis)} axes {axis}; give one for each")
     if axis is None or not x.size:

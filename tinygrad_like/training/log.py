@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import distributed
+from ..environment import require
 from .progress import Line, Row, shown
 
 
@@ -136,10 +137,9 @@ class Log:
 
 
 def _summary_writer() -> Any:
-    try:
-        from tensorboardX import SummaryWriter
-    except ImportError:
-        raise ImportError("logging for TensorBoard: pip install 'tinygrad-like[tensorboard]'") from None
+    require("Log(tensorboard=...)", "tensorboardX")
+    from tensorboardX import SummaryWriter
+
     return SummaryWriter
 
 

@@ -41,7 +41,7 @@ def predict(model: Module, x: Any, batch_size: int = 1000, shared: bool = False)
     forward = capture(lambda batch: model(batch), fuse=False, strict=False)
     with evaluating(model), random.of_rows(None):
         mine = [forward(batch).numpy() for start in starts[rank::size]
-                for (batch,) in DataLoader(x[start:start + batch_size], batch_size=batch_size)]
+                for batch in DataLoader(x[start:start + batch_size], batch_size=batch_size)]
     if size == 1:
         return np.concatenate(mine)
     found = distributed.all_gather(np.concatenate(mine) if mine else np.zeros(0))

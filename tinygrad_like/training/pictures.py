@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import Tensor, ops
+from ..environment import require
 from ..kernels.interrupts import without_interrupts
 from ..nn import Module
 from .loop import predict
@@ -99,12 +100,10 @@ def _draw(axes: Any, example: np.ndarray, first: bool) -> None:
 
 def figure(who: str, width: float, height: float) -> Any:
     """An empty figure that needs no display. Raises ImportError without matplotlib."""
-    try:
-        with without_interrupts():
-            from matplotlib.backends.backend_agg import FigureCanvasAgg
-            from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError(f"{who} draws with matplotlib: pip install 'tinygrad-like[demos]'") from None
+    require(who, "matplotlib")
+    with without_interrupts():
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
     fig = Figure((width, height), layout="constrained")
     FigureCanvasAgg(fig)
     return fig
