@@ -230,7 +230,11 @@ class setting:
 
     def __enter__(self):
         self.before = getattr(mode, self.field)
-        setattr(mode, self.field, self.value)
+        try:
+            setattr(mode, self.field, self.value)
+        except BaseException:  # Ctrl-C, after it was set: the block does not begin, and so does not end
+            setattr(mode, self.field, self.before)
+            raise
 
     def __exit__(self, *error):
         setattr(mode, self.field, self.before)
@@ -257,7 +261,15 @@ class Switch(ContextDecorator):
     off: Callable
 
     def __enter__(self):
-        mode.entered.append((self, self.on()))  # not to self, which other threads may have entered
+        mine, entered = mode.__dict__, mode.entered
+        before, count = mine.copy(), len(entered)
+        try:
+            entered.append((self, self.on()))  # not to self, which other threads may have entered
+        except BaseException:  # see `setting`
+            del entered[count:]
+            mine.clear()
+            mine.update(before)
+            raise
         return self
 
     def __exit__(self, *error):

@@ -14,6 +14,7 @@ from .ends import end_of_result
 from .epilogues import with_epilogues
 from .graph import Box
 from .kernels.epilogue import WithEpilogue
+from .kernels.interrupts import without_interrupts
 from .kernels.loops import Loop, addresses
 from .kernels.program import Call, play_records
 from .lower import lowered
@@ -335,7 +336,8 @@ class Calls:
         calls = [step.call for step in self.steps]
         found = [(call, False) if isinstance(call, Loop) else (call.loop, True) for call in calls
                  if not isinstance(call, Call)]
-        codes = iter(addresses(found) if found else [])
+        with without_interrupts():  # Ctrl-C inside LLVM's compiler ends the process the next time it compiles
+            codes = iter(addresses(found) if found else [])
         records = [call.packed() if isinstance(call, Call) else call.record(next(codes)) for call in calls]
         self.offsets = np.cumsum([0, *map(len, records)]).tolist()
         self.records = np.frombuffer(b"".join(records), np.uint8).copy()

@@ -88,8 +88,14 @@ class Tape:
         self.rates_set = False  # and whether a scheduler has set some of those in this call
 
     def __enter__(self) -> Tape:
-        mode.tape = self
-        self.program.open_tape(self.calls)
+        self.program.close_tape()  # what Ctrl-C may have left: one tape is open at a time
+        try:
+            self.program.open_tape(self.calls)
+            mode.tape = self
+        except BaseException:
+            mode.tape = None
+            self.program.close_tape()
+            raise
         return self
 
     def __exit__(self, *error: Any) -> None:

@@ -230,8 +230,8 @@ class Tensor(Surface):
             return backward_to(self, inputs, gradient, retain_graph, create_graph)
         g = self._seed("backward", gradient, create_graph)
         before = mode.recording, mode.filling
-        mode.recording, mode.filling = create_graph, True
         try:
+            mode.recording, mode.filling = create_graph, True
             retain = retain_graph or create_graph
             owned: set = set()
             found = []
