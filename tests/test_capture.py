@@ -114,7 +114,8 @@ def plain(optimizer=lambda p: optim.SGD(p, lr=0.1, momentum=0.9), extra=tuple, a
     plain(lambda p: optim.Adafactor(p, lr=lambda n: 0.5 / (1 + n))),
     plain(lambda p: optim.Muon([p for p in p if p.ndim == 2], lr=0.05)),
     plain(criterion=nn.CrossEntropyLoss(label_smoothing=0.1)),
-    plain(extra=lambda: [nn.LayerNorm(16), nn.GELU(), nn.Tanh()])],
+    pytest.param(plain(extra=lambda: [nn.LayerNorm(16), nn.GELU(), nn.Tanh()]),
+                 marks=pytest.mark.rejected)],  # the gradient of a bias before a norm is made of rounding errors
     ids=["sgd", "adamw", "rmsprop", "schedule", "dropout", "clip_norm", "clip_value", "adafactor", "muon", "smoothing",
          "layer_norm"])
 def test_training_is_the_same_to_the_bit(make):

@@ -43,6 +43,7 @@ class Program:
         self.outputs = tensors_in(result)
         self.arena, self.bytes = np.empty(0, np.uint8), 0
         self.names: list[str] = []  # of places that it binds, or whose numbers it follows
+        self.rejected: list[str] = []  # what faster code gave other numbers in, when that was proved
         self.ended: list[Tensor] = []  # results whose graphs are for nobody
         self.boxes: list[Box] = []
         self.arrows: list[tuple[int, int]] = []
@@ -247,7 +248,8 @@ class Program:
         lines = [f"({kinds}), {len(steps) - loops - len(python)} calls of kernels, {loops} loops, "
                  f"{len(python)} steps in Python; {_size(self.arena.nbytes)} in one arena "
                  f"in place of {_size(self.bytes)}"
-                 + (f"; others in each call: {', '.join(self.names)}" if self.names else "")]
+                 + (f"; others in each call: {', '.join(self.names)}" if self.names else "")
+                 + (f"; faster code gave other numbers, in {self.rejected[-1]}" if self.rejected else "")]
         for i, step in enumerate(steps):
             what = "Python" if step.call is None else "loop" if isinstance(step.call, Loop) else (
                 step.call.kernel.name if isinstance(step.call, Call) else
@@ -274,13 +276,16 @@ def proved(tape: Tape, inputs: list[Tensor], result: Any, before: Saved, fuse: b
 
 
 def _fastest(make: Callable[..., Program], before: Saved, fuse: bool) -> Program:
+    rejected: list[str] = []
     alone = init().size == 1  # or bits must be alike, also of a rank that plays and one that records
     for level in (FUSED, EXACT, PLAIN) if fuse and alone else (EXACT, PLAIN):
         program: Program | None = None  # whose memory the next one takes
         program = make(level)
         wrong = program.prove(before)
         if not wrong:
+            program.rejected = rejected
             return program
+        rejected.append(wrong)
         if wrong == ROUNDING:  # then it is the plain one, equal to the bit, that tells whether all is on the tape
             program = None
             wrong = make(PLAIN).prove(before)
