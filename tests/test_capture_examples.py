@@ -62,7 +62,7 @@ MORE = {
                           " + ops.slice_scatter(x, x[:, :2], 1, -2)[:, :2] + nn.functional.pad(x, (2, -3), value=7.0)"
                           " + ops.select_scatter(x, x[:, 0], 1, -1)[:, 1:]",
     "ties": "(x := Tensor([[1.0, 1.0, 0.5]])).max(1).values + x.min() + x.amax(1) + x.maximum(1.0).sum()",
-    "choices": "ops.where(Tensor([1, 0, 2]) > 0, Tensor([1, 2, 3]), 0.5) + ops.where(Tensor([True, False]).any(), 2, 3)",
+    "choices": "ops.where(Tensor([1, 0, 2]) > 0, Tensor([1, 2, 3]), 0.5) + ops.where(Tensor([1, 0]).any(), 2, 3)",
 }
 
 
