@@ -659,6 +659,22 @@ def test_a_run_that_goes_on_finds_where_its_rates_began():
     assert lr_scheduler.StepLR(third, 1, 0.5, last_epoch=2).get_last_lr() == [0.0625]
 
 
+@pytest.mark.parametrize("cls", [SGD, Adam, optim.LBFGS])
+def test_a_step_in_which_no_parameter_has_a_gradient_is_told(cls):
+    (x, y) = make((3,), (2,))
+    optimizer, before = cls([x, y], lr=0.1), x.tolist()
+    closure = [lambda: Tensor(1.0)] if cls is optim.LBFGS else []
+    with pytest.warns(UserWarning, match=f"{cls.__name__}.step: no parameter has a gradient, so none changes") as seen:
+        optimizer.step(*closure)
+    assert len(seen) == 1 and x.tolist() == before
+    if cls is not optim.LBFGS:
+        assert seen[0].filename == __file__
+        y.grad = Tensor([1.0, 1.0])  # one is enough
+        optimizer.step()
+        y.grad = Tensor([0.0, 0.0])
+        optimizer.step()
+
+
 # Bad input ----------------------------------------------------------------------------------------------------------
 
 X, Y = make((3,), (2,))
