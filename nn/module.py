@@ -24,6 +24,7 @@ from tinygrad_like.several import zero_gradient
 from .buffer import Buffer
 from .holders import HOLDERS, unregistered
 from .hooks import Handle, Hooks
+from .located import locate
 from .state import Keys, prepare_load
 
 
@@ -89,14 +90,14 @@ class Module:
             if self._hooks is None:
                 return self.forward(*args, **kwargs)
             return self._hooks.call(self, args, kwargs)  # type: ignore[arg-type]
-        except AttributeError as error:
-            got = error.obj
-            if any(got is x for x in args) and not isinstance(got, Tensor) and hasattr(Tensor, error.name or ""):
-                raise TypeError(f"{type(self).__name__}: takes Tensors, got {type(got).__name__}; "
-                                "Tensor(data) makes one of numbers") from None
-            raise
-        except TypeError as error:
-            if args or "input" not in kwargs or "unexpected keyword argument 'input'" not in str(error):
+        except Exception as error:
+            if isinstance(error, AttributeError) and hasattr(Tensor, error.name or "") and any(
+                    error.obj is x for x in args) and not isinstance(error.obj, Tensor):
+                raise locate(TypeError(f"{type(self).__name__}: takes Tensors, got {type(error.obj).__name__}; "
+                                       "Tensor(data) makes one of numbers"), self, args) from None
+            locate(error, self, args)
+            if (type(error) is not TypeError or args or "input" not in kwargs
+                    or "unexpected keyword argument 'input'" not in str(error)):
                 raise
         return self(kwargs.pop("input"), **kwargs)  # type: ignore  # PyTorch's name of what is x here
 
