@@ -18,6 +18,7 @@ from .creation import Creation
 from .dtypes import can_cast, get_default_dtype, promote_types, set_default_dtype
 from .errors import named
 from .habits import device as cpu
+from .more_names import made_of
 from .random import manual_seed, of, sampled
 
 T = tensor.Tensor
@@ -78,7 +79,7 @@ class OfDtype(type):
     dtype: np.dtype
 
     def __call__(cls, *data: Any) -> Any:
-        return names.made_of(cls.dtype, data)
+        return made_of(cls.dtype, data)
 
     def __instancecheck__(cls, x: Any) -> bool:
         return isinstance(x, T) and x.dtype == cls.dtype
