@@ -758,8 +758,7 @@ BAD_CALLS = [
     (lambda: ops.gaussian_dropout(X, 1), ValueError,
      "gaussian_dropout: p must be below 1, where the variance p / (1 - p) is infinite"),
     (lambda: ops.dropout(I), TypeError, "dropout: takes floating point, got int64; cast with .float()"),
-    (lambda: ops.dropout2d(X), ValueError,
-     "dropout2d: takes (batch, channels, height, width) or (channels, height, width), got shape (2, 3)"),
+    (lambda: ops.dropout2d(V), ValueError, "dropout2d: takes (batch, channels, height, width), got shape (3,)"),
     (lambda: ops.dropout1d(V), ValueError,
      "dropout1d: takes (batch, channels, length) or (channels, length), got shape (3,)"),
 ]
