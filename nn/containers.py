@@ -107,8 +107,7 @@ class Sequential(_List):
 
     def forward(self, x: Any) -> Tensor:
         # The attributes are the layers, see module.py.
-        return applied([layer for layer in self.__dict__.values() if isinstance(layer, Module)], x,
-                       lambda layer: next(name for name, m in self._children() if m is layer))
+        return applied([layer for layer in self.__dict__.values() if isinstance(layer, Module)], x)
 
 
 class ModuleList(_List):

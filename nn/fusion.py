@@ -8,6 +8,7 @@ from typing import Any
 from tinygrad_like import Tensor
 
 from .activation import ReLU
+from .located import locate
 from .module import Module
 
 # The original methods, to notice when somebody replaces them.
@@ -16,8 +17,8 @@ _relu, _call = ReLU.forward, Module.__call__
 with_relu: dict[type[Module], Callable] = {}  # type of layer -> f(layer, x), which computes relu(layer(x)) as one op
 
 
-def applied(layers: Sequence[Module], x: Any, name: Callable[[Module], str]) -> Any:
-    """The layers one after the other. An error says the name of its layer."""
+def applied(layers: Sequence[Module], x: Any) -> Any:
+    """The layers one after the other."""
     i, end = 0, len(layers)
     try:
         while i < end:
@@ -27,8 +28,7 @@ def applied(layers: Sequence[Module], x: Any, name: Callable[[Module], str]) -> 
             else:
                 x, i = layer(x), i + 1
     except Exception as error:
-        given = f"{x.dtype} {x.shape}" if isinstance(x, Tensor) else type(x).__name__
-        error.add_note(f"in layer {name(layer)}, {type(layer).__name__}({layer.extra_repr()}), given {given}")
+        locate(error, layer, [x])
         raise
     return x
 

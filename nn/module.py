@@ -10,7 +10,6 @@ from __future__ import annotations
 import inspect
 import itertools
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any, ParamSpec, Protocol, Self, TypeVar
 
 from tinygrad_like import Tensor
@@ -24,7 +23,10 @@ from tinygrad_like.methods.array import Array
 from .buffer import Buffer
 from .holders import HOLDERS, unregistered
 from .hooks import Handle, Hooks
+from .located import locate
 from .state import Keys, prepare_load
+from .state import check_positive as check_positive
+from .state import modes_restored as modes_restored
 
 
 class Parameter(Tensor):
@@ -66,8 +68,7 @@ class Module:
             def forward(self, x):
                 return self.head(F.relu(self.hidden(x)))
 
-    Calling `super().__init__()` is allowed but not needed. As in PyTorch it calls no other class, such as a mixin,
-    unless `call_super_init` is set.
+    Calling `super().__init__()` is allowed but not needed. It calls no mixin, unless `call_super_init` is set.
     """
 
     # Defaults live on the class; an instance stores only what differs.
@@ -81,22 +82,21 @@ class Module:
         if self.call_super_init:
             super().__init__(*args, **kwargs)
         elif args or kwargs:
-            raise TypeError(f"{type(self).__name__}: the constructor of a Module takes no arguments, got "
-                            f"{', '.join([*map(repr, args), *kwargs])}; define __init__")
+            raise TypeError(f"{type(self).__name__}: a Module without __init__ takes nothing, got {args or kwargs}")
 
     def __call__(self: _Computes[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         try:
             if self._hooks is None:
                 return self.forward(*args, **kwargs)
             return self._hooks.call(self, args, kwargs)  # type: ignore[arg-type]
-        except AttributeError as error:
-            got = error.obj
-            if any(got is x for x in args) and not isinstance(got, Tensor) and hasattr(Tensor, error.name or ""):
-                raise TypeError(f"{type(self).__name__}: takes Tensors, got {type(got).__name__}; "
-                                "Tensor(data) makes one of numbers") from None
-            raise
-        except TypeError as error:
-            if args or "input" not in kwargs or "unexpected keyword argument 'input'" not in str(error):
+        except Exception as error:
+            if isinstance(error, AttributeError) and hasattr(Tensor, error.name or "") and any(
+                    error.obj is x for x in args) and not isinstance(error.obj, Tensor):
+                raise locate(TypeError(f"{type(self).__name__}: takes Tensors, got {type(error.obj).__name__}; "
+                                       "Tensor(data) makes one of numbers"), self, args) from None
+            locate(error, self, args)
+            if (type(error) is not TypeError or args or "input" not in kwargs
+                    or "unexpected keyword argument 'input'" not in str(error)):
                 raise
         return self(kwargs.pop("input"), **kwargs)  # type: ignore  # PyTorch's name of what is x here
 
@@ -431,13 +431,6 @@ class Configured(Module):
                          if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
 
 
-def check_positive(who: Any, **sizes: Any) -> None:
-    """Raise ValueError, in the name of the type of `who`, for a size that is no positive integer."""
-    for name, n in sizes.items():
-        if not isinstance(n, int) or n < 1:
-            raise ValueError(f"{type(who).__name__}: {name} must be a positive integer, got {n!r}")
-
-
 def _join(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
@@ -455,14 +448,3 @@ def described(value: Any) -> str:
     if callable(value):
         return f"the function {getattr(value, '__name__', value)!s}; use a Module, as nn.ReLU() for ops.relu"
     return type(value).__name__
-
-
-@contextmanager
-def modes_restored(model: Module) -> Iterator[None]:
-    """At the end, give every module in `model` back its mode, training or evaluation."""
-    modes = {module: module.training for module in model.modules()}
-    try:
-        yield
-    finally:
-        for module, training in modes.items():
-            module.training = training

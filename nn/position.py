@@ -58,6 +58,8 @@ class LearnedEncoding(Module):
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
         if x.ndim < 2:
             raise ValueError(f"LearnedEncoding: takes (..., T, {self.weight.shape[1]}), got shape {x.shape}")
+        if not hasattr(offset, "__index__"):
+            raise TypeError(f"LearnedEncoding: offset must be an integer, got {offset!r}")
         start, stop = offset, offset + x.shape[-2]
         if stop > len(self.weight):
             raise ValueError(f"LearnedEncoding: positions {start} to {stop - 1} of an input {x.shape} are not all in "

@@ -1,8 +1,9 @@
-"""Replacing a module's tensors: by loaded values, or for one call by other Tensors."""
+"""Replacing a module's tensors, by loaded values or for one call by other Tensors; and its mode for a while."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -89,3 +90,21 @@ def functional_call(module: Module, tensors: Mapping[str, Tensor], *args: Any, *
     finally:
         for attributes, name, old in places:
             attributes[name] = old
+
+
+def check_positive(who: Any, **sizes: Any) -> None:
+    """Raise ValueError, in the name of the type of `who`, for a size that is no positive integer."""
+    for name, n in sizes.items():
+        if not isinstance(n, int) or n < 1:
+            raise ValueError(f"{type(who).__name__}: {name} must be a positive integer, got {n!r}")
+
+
+@contextmanager
+def modes_restored(model: Module) -> Iterator[None]:
+    """At the end, give every module in `model` back its mode, training or evaluation."""
+    modes = {module: module.training for module in model.modules()}
+    try:
+        yield
+    finally:
+        for module, training in modes.items():
+            module.training = training

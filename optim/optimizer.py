@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import copy
 import inspect
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import byte_bounds
 
 from tinygrad_like import Tensor, enable_grad, kernels
 from tinygrad_like.core.graph import mode
@@ -17,7 +17,7 @@ from tinygrad_like.core.listener import value as as_it_is
 from tinygrad_like.core.tensor import zero_gradient
 from tinygrad_like.dtypes import FLOAT32, FLOATS, NARROW, wide
 
-from .state import Group, Seen, State, States, check_spelling
+from .state import Group, Seen, State, States, check_memory, check_spelling
 
 required: Any = object()  # what an optimizer of older programs for PyTorch has as the default of lr
 MASTER = "master"  # the name, in the state of a parameter of 16 bits, of its weights in float32
@@ -116,6 +116,8 @@ class Optimizer:
         steps, ready = self.steps, False
         try:
             plan = self._plan(before, careful=not self.kernel)
+            if not before:
+                self._warn_of_no_gradient()
             ready = True
             if tell("optimizer step", self, plan, before) is NotImplemented:
                 self._carry_out(plan, before, steps + 1)
@@ -126,6 +128,10 @@ class Optimizer:
                 _undo(before)
             raise
         return loss
+
+    def _warn_of_no_gradient(self) -> None:
+        warnings.warn(f"{self.name}.step: no parameter has a gradient, so none changes; call backward() of a loss that "
+                      "depends on them before it, and zero_grad() not between the two", stacklevel=3)
 
     def _plan(self, before: list[tuple[Tensor, State, dict]], careful: bool) -> tuple[list, list]:
         """All of a step except changing the parameters: calls of the kernel (numbers and rows), and pairs of a
@@ -257,7 +263,7 @@ class Optimizer:
         for i, p in enumerate(params):
             self._check_param(f"{self.name}: parameter {i}", p, seen)
             seen.add(p)
-        _check_memory(self.name, seen)
+        check_memory(self.name, seen)
         self.param_groups.append(group)
         self._states.update((p, State(p)) for p in params)
 
@@ -413,18 +419,6 @@ def _count(what: str, value: Any) -> int:
     if not value >= 0 or int(value) != value:
         raise ValueError(f"{what} is {value!r}, but it must be a count of steps")
     return int(value)
-
-
-def _check_memory(who: str, params: Iterable[Tensor]) -> None:
-    """Raise ValueError for parameters that overlap: the threads of a step would write to the same numbers."""
-    arrays = sorted((p._data for p in params if p.size), key=byte_bounds)
-    for i, a in enumerate(arrays):
-        for b in arrays[i + 1:]:
-            if byte_bounds(b)[0] >= byte_bounds(a)[1]:
-                break
-            if np.shares_memory(a, b):
-                raise ValueError(f"{who}: parameters of shapes {a.shape} and {b.shape} share memory; copy one, "
-                                 "or, to tie layers, give them one Parameter: decoder.weight = encoder.weight")
 
 
 def _undo(before: list[tuple[Tensor, State, dict]]) -> None:

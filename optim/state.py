@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 from tinygrad_like import Tensor
 from tinygrad_like.core.graph import mode
@@ -39,6 +40,18 @@ def check_spelling(who: str, group: Iterable[str], options: Iterable[str]) -> No
         if near:
             raise ValueError(f"{who}: unknown option {name!r} of a group; did you mean {near[0]!r}? A group may have "
                              f"keys of your own, if they do not look like one of {', '.join(known)}")
+
+
+def check_memory(who: str, params: Iterable[Tensor]) -> None:
+    """Raise ValueError for parameters that overlap: the threads of a step would write to the same numbers."""
+    arrays = sorted((p._data for p in params if p.size), key=byte_bounds)
+    for i, a in enumerate(arrays):
+        for b in arrays[i + 1:]:
+            if byte_bounds(b)[0] >= byte_bounds(a)[1]:
+                break
+            if np.shares_memory(a, b):
+                raise ValueError(f"{who}: parameters of shapes {a.shape} and {b.shape} share memory; copy one, "
+                                 "or, to tie layers, give them one Parameter: decoder.weight = encoder.weight")
 
 
 class State(dict):

@@ -12,6 +12,24 @@ def seeded():
     manual_seed(0)
 
 
+@pytest.fixture(autouse=True)
+def proofs(request, monkeypatch):
+    """Compiled code that gives other numbers than Python did is thrown away, and nothing but speed would tell: a test
+    fails if that happens in it, unless it is marked `rejected`."""
+    from tinygrad_like import replay
+
+    found, fastest = [], replay._fastest
+
+    def noting(*arguments):
+        program = fastest(*arguments)
+        found.extend(program.rejected)
+        return program
+
+    monkeypatch.setattr(replay, "_fastest", noting)
+    yield
+    assert not found or request.node.get_closest_marker("rejected"), f"faster code gave other numbers, in {found}"
+
+
 @pytest.fixture(scope="session")
 def torchvision():
     """torchvision, or None; also where it was built for CUDA, and PyTorch was not. Transformers imports it, too."""

@@ -1544,3 +1544,34 @@ def test_anomalies_that_are_not_to_be_checked():
         x.log()
     with pytest.raises(FloatingPointError, match="log"):
         detect_anomaly(lambda: x.log())()
+
+
+SWITCHES = {"no_grad": no_grad, "enable_grad": enable_grad, "eager": autograd.eager, "detect_anomaly": detect_anomaly,
+            "inference_mode": autograd.inference_mode, "setting": lambda: setting("recording", False)}
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_ctrl_c_while_a_block_begins_leaves_nothing_on(name):
+    """Python lets it in where a function begins, and after one was called: then the block never ends."""
+    switch = SWITCHES[name]()
+    before, presses = {**vars(mode), "entered": list(mode.entered)}, itertools.count(1)
+    for press in presses:
+        seen = itertools.count(1)
+
+        def note(frame, event, arg, seen=seen, press=press):
+            inside = frame.f_back is not None and frame.f_back.f_code.co_filename == autograd.__file__
+            if event in ("call", "return") and inside and next(seen) == press:
+                sys.setprofile(None)
+                raise KeyboardInterrupt
+
+        sys.setprofile(note)
+        try:
+            switch.__enter__()
+        except KeyboardInterrupt:
+            assert {**vars(mode)} == before
+        else:
+            break
+        finally:
+            sys.setprofile(None)
+    switch.__exit__(None, None, None)
+    assert press > 2 and {**before, **vars(mode)}["usual"] is True and mode.recording

@@ -25,6 +25,7 @@ from tinygrad_like import Tensor, capture, linalg, no_grad
 from tinygrad_like import distributions as D
 from tinygrad_like.capture import program as replay
 from tinygrad_like.capture.instructions import Refused
+from tinygrad_like.kernels import loops, program
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.standard_normal((64, 6)).astype("f"), RNG.integers(0, 3, 64)
@@ -114,7 +115,8 @@ def plain(optimizer=lambda p: optim.SGD(p, lr=0.1, momentum=0.9), extra=tuple, a
     plain(lambda p: optim.Adafactor(p, lr=lambda n: 0.5 / (1 + n))),
     plain(lambda p: optim.Muon([p for p in p if p.ndim == 2], lr=0.05)),
     plain(criterion=nn.CrossEntropyLoss(label_smoothing=0.1)),
-    plain(extra=lambda: [nn.LayerNorm(16), nn.GELU(), nn.Tanh()])],
+    pytest.param(plain(extra=lambda: [nn.LayerNorm(16), nn.GELU(), nn.Tanh()]),
+                 marks=pytest.mark.rejected)],  # the gradient of a bias before a norm is made of rounding errors
     ids=["sgd", "adamw", "rmsprop", "schedule", "dropout", "clip_norm", "clip_value", "adafactor", "muon", "smoothing",
          "layer_norm"])
 def test_training_is_the_same_to_the_bit(make):
@@ -693,6 +695,43 @@ def test_ctrl_c_leaves_a_step_done_or_not_begun():
     assert np.isfinite(step(*given).item())
 
 
+def test_ctrl_c_while_loops_are_compiled_comes_when_they_are(monkeypatch):
+    """In the middle of LLVM it would leave two owners of one thing, and the next compilation ends the process."""
+    f = capture(lambda x: (x * 0.123 + 4.56).exp() * 7.89)
+    machine, before, pressed = loops._machine, dict(loops._engines), []
+
+    def press():
+        if not pressed:
+            pressed.append(os.kill(os.getpid(), signal.SIGINT))
+        return machine()
+
+    monkeypatch.setattr(loops, "_machine", press)
+    monkeypatch.setattr(loops, "_about", lambda: "")  # which asks for the machine too
+    f(Tensor([1.0, 2.0]))
+    with pytest.raises(KeyboardInterrupt):
+        f(Tensor([1.0, 2.0]))
+    assert len(loops._engines) == len(before) + 1
+    expected = f.function(Tensor([1.0, 3.0]))
+    for _ in range(4):
+        np.testing.assert_allclose(f(Tensor([1.0, 3.0])).numpy(), expected.numpy(), rtol=1e-6)
+    assert f.programs and tg.is_grad_enabled()
+
+
+def test_ctrl_c_while_a_tape_is_opened_leaves_none_open(monkeypatch):
+    f = capture(lambda x: x * 2 + 1)
+    opened = program.open_tape
+
+    def press(calls):
+        opened(calls)
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(program, "open_tape", press)
+    with pytest.raises(KeyboardInterrupt):
+        f(Tensor([1.0]))
+    assert [f(Tensor([float(i)])).item() for i in range(5)] == [1.0, 3.0, 5.0, 7.0, 9.0] and f.programs
+
+
 def test_the_memory_of_a_proof_is_free_before_the_next_one(monkeypatch):
     arenas, placed = [], replay.placed
 
@@ -706,7 +745,7 @@ def test_the_memory_of_a_proof_is_free_before_the_next_one(monkeypatch):
     model = net()
     gc.disable()
     try:
-        step = capture(lambda x: model(x).tanh().sum())
+        step = capture(lambda x: model(x).erf().sum())
         for x, _ in batches(3):
             with no_grad():
                 step(x)

@@ -63,13 +63,15 @@ def explain(op, error: Exception, arrays, options) -> None:
             raise TypeError(f"{op.name}: unknown argument {name!r}: {op!r}") from None
     for x in arrays:
         if isinstance(error, AttributeError) and not isinstance(x, np.ndarray | np.generic):
-            raise TypeError(f"{op.name}: takes Tensors or arrays, got {type(x).__name__}") from None
+            raise TypeError(f"{op.name}: takes Tensors or arrays, got {_kind(x)}") from None
     text = str(error)
     if text.startswith(("operands could not be broadcast", "non-broadcastable output operand")):
         shapes = " and ".join(str(np.shape(x)) for x in arrays if x is not None)
         raise ValueError(f"{op.name}: shapes {shapes} do not broadcast; "
                          "counted from the last axis, sizes must be equal or 1") from None
     if isinstance(error, TypeError) and any(word in text for word in ("ufunc", "numpy", "operand")):
+        if any(x is None for x in arrays):
+            raise TypeError(f"{op.name}: takes Tensors or arrays, got {_kind(None)}") from None
         given = " and ".join(str(getattr(x, "dtype", type(x).__name__)) for x in arrays)
         raise TypeError(f"{op.name}: not defined for {given}; cast, with .float(), .int() or .bool()") from None
     if op.forward.__module__.startswith("tinygrad_like.ops."):  # an op of the user's speaks for itself
@@ -98,12 +100,18 @@ def in_the_name_of(who: str, error: Exception, inputs, options=None) -> Exceptio
     if kind is None:
         return error
     given = ", ".join([*map(_brief, inputs), *(f"{name}={_brief(value)}" for name, value in (options or {}).items())])
+    if inputs and inputs[0] is None:
+        return TypeError(f"{who}: takes Tensors or arrays, got {_kind(None)}")
     why = "no kernel takes these types" if numba else text.partition("\n")[0]
     for said, better in _REASONS:
         if found := re.fullmatch(said, why):
             why = found.expand(better)
             break
     return kind(f"{who}: cannot work with ({given}): {why}")
+
+
+def _kind(x: Any) -> str:
+    return "None, as what a function gives that has no return" if x is None else type(x).__name__
 
 
 def _brief(x: Any) -> str:

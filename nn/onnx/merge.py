@@ -76,7 +76,8 @@ class Merge:
             rows = [y if _equal(np.broadcast_to(y, x.shape), x) else x for y, x in zip(firsts, rows, strict=True)]
         found = _line(rows, self.sizes)
         if found is None:
-            shown = "; ".join([f"{_brief(x)} in a batch of {n}" for x, n in zip(arrays, self.sizes, strict=True)])
+            shown = "; ".join([f"{_brief(x)} in a batch of {n}" if self.batch else _brief(x)
+                               for x, n in zip(arrays, self.sizes, strict=True)])
             raise ValueError(f"onnx.export: there is another constant in each call, {shown}: {where}. Only a * batch + "
                              "b can be computed in its place, and nothing that comes from values by way of Python, "
                              "from random numbers or from an earlier call")

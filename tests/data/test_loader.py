@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 import traceback
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -144,6 +145,25 @@ def test_loader_refuses(arrays, options, message):
 
 
 # Randomness
+
+
+@pytest.mark.parametrize("options", [dict(), dict(prefetch=1), dict(shard=(0, 1)), dict(prefetch=1, shard=(0, 1))])
+def test_a_batch_is_let_go_before_the_next_is_made(options):
+    gone, found = threading.Event(), []
+
+    def transform(x, generator):
+        if made:  # the first is read by now, and let go of once the second is asked for
+            found.append(gone.wait(20))
+        made.append(len(x))
+        return x
+
+    made: list = []
+    batches = iter(DataLoader(np.arange(8.0), batch_size=4, transform=transform, **options))
+    first = next(batches)
+    ref = weakref.ref(first, lambda _: gone.set())
+    del first
+    second = next(batches)
+    assert found == [True] and ref() is None and second.tolist() == [4, 5, 6, 7]
 
 
 @pytest.mark.parametrize("prefetch", [1, 3, 100])

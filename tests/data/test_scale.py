@@ -52,6 +52,36 @@ def test_constant_features_stay_finite(scaler, value, constant):
     np.testing.assert_allclose(y[:, 0], value, atol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("n", [3, 37, 5000])
+@pytest.mark.parametrize("constant", [0.1, 1 / 3, -7e3])
+def test_a_constant_feature_is_only_shifted(dtype, n, constant):
+    """Its mean is rounded, so that its standard deviation is not 0."""
+    x = np.full((n, 2), constant, dtype)
+    x[:, 1] = np.linspace(-1, 1, n)
+    scaler = StandardScaler().fit(x)
+    assert scaler.scale[0] == 1
+    shifted = x + np.array([1.0, 0.0], dtype)
+    moved = shifted[0, 0].astype(float) - x[0, 0].astype(float)
+    np.testing.assert_allclose(scaler.transform(shifted)[:, 0], moved, rtol=2e-3)
+
+
+def test_a_small_spread_far_from_0_counts():
+    """Seconds since 1970, over some minutes."""
+    x = 1.7e9 + np.arange(200.0)[:, None]
+    np.testing.assert_allclose(StandardScaler().fit(x).transform(x).std(0), 1)
+    y = (1e6 + np.arange(200.0)[:, None]).astype(np.float32)
+    np.testing.assert_allclose(StandardScaler().fit(y).transform(y).std(0), 1, rtol=1e-5)
+
+
+def test_two_neighbouring_numbers_are_told_apart():
+    for dtype in np.float16, np.float32, np.float64:
+        x = np.full((100, 1), 0.1, dtype)
+        x[50:] = np.nextafter(x[0], dtype(1))
+        y = StandardScaler().fit(x).transform(x)
+        assert 1 < y[-1, 0] - y[0, 0] < 2.1 and np.abs(y).max() < 2.1
+
+
 def test_a_scaler_may_end_compose():
     scaler = StandardScaler().fit(IMAGES)
     assert np.array_equal(Compose([RandomShift(0), scaler])(IMAGES), scaler.transform(IMAGES))

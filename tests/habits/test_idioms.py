@@ -16,6 +16,7 @@ def ours(source):
     return re.sub(r"^(import|from) torch\.([\w.]+) (as|import) ", r"\1 tinygrad_like.\2 \3 ", source, flags=re.M)
 
 
+@pytest.mark.filterwarnings("ignore:.*no parameter has a gradient")  # as where a schedule is only looked at
 @pytest.mark.parametrize("name", IDIOMS)
 def test_it_runs(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

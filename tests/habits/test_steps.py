@@ -14,7 +14,8 @@ SOURCES = {path: path.read_text(encoding="utf-8") for path in sorted(Path(__file
 PATHS = {name: path for path, source in SOURCES.items() for name in load(path, ours(source)).PROGRAMS}
 
 
-@pytest.mark.parametrize("name", PATHS)
+@pytest.mark.parametrize("name", [  # of a bias before a norm the gradient is made of rounding errors
+    pytest.param(name, marks=[pytest.mark.rejected] * (name == "barlow")) for name in PATHS])
 def test_captured_it_loses_as_without(name):
     losses = []
     for kind in (lambda step: step, tinygrad_like.capture):

@@ -45,7 +45,7 @@ def test_slow_ones_are_named_once_each(capsys, monkeypatch):
 def test_installing_twice_listens_once(monkeypatch):
     listeners = []
     monkeypatch.setattr(notice, "_notice", None)
-    monkeypatch.setattr(notice.events, "register", lambda kind, listener: listeners.append(listener))
+    monkeypatch.setattr(notice.core.event, "register", lambda kind, listener: listeners.append(listener))
     notice.install()
     notice.install()
     assert len(listeners) == 1

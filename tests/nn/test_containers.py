@@ -144,7 +144,8 @@ def test_a_parameter_dict():
      "in layer 4, Linear(in_features=5, out_features=4, bias=True), given float32 (2, 6)"),
     ([nn.Linear(3, 4), nn.ReLU(), nn.Linear(5, 4), nn.ReLU(), nn.Linear(4, 4), nn.ReLU()],
      "in layer 2, Linear(in_features=5, out_features=4, bias=True), given float32 (2, 4)"),
-    ([nn.Linear(3, 4), nn.Res(4), nn.Res(4), nn.Res(5), nn.Res(4)], "in layer 3, Res(), given float32 (2, 4)"),
+    ([nn.Linear(3, 4), nn.Res(4), nn.Res(4), nn.Res(5), nn.Res(4)],
+     "in layer 3.mm2, Linear(in_features=5, out_features=5, bias=True), given float32 (2, 4)"),
     ([nn.Linear(3, 4), nn.BatchNorm1d(5), nn.ReLU()],
      "in layer 1, BatchNorm1d(5, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True), "
      "given float32 (2, 4)"),
@@ -160,4 +161,59 @@ def test_a_failing_layer_is_named_as_its_containers_name_it():
     inner = nn.Sequential({"hidden": nn.Linear(4, 4), "act": nn.ReLU(), "out": nn.Linear(3, 1)})
     with pytest.raises(ValueError) as caught:
         nn.Sequential(nn.Linear(3, 4), nn.Identity(), inner)(Tensor.ones(2, 3))
-    assert [note.partition(",")[0] for note in caught.value.__notes__] == ["in layer out", "in layer 2"]
+    assert caught.value.__notes__ == [
+        "in layer 2.out, Linear(in_features=3, out_features=1, bias=True), given float32 (2, 4)"]
+    with pytest.raises(ValueError) as caught:
+        inner.out(Tensor.ones(2, 4))
+    assert not hasattr(caught.value, "__notes__")
+
+
+class Net(nn.Module):
+    """A model of one's own, with layers in lists, of which `wrong` is called as `fail` says."""
+
+    def __init__(self, fail=None):
+        self.fail, self.first = fail, nn.Linear(3, 4)
+        self.blocks = nn.ModuleList([nn.Sequential(nn.ReLU(), nn.Sequential(nn.Tanh(), nn.Linear(5, 4)))])
+        self.wrong = nn.Bilinear(4, 4, 2)
+
+    def forward(self, x):
+        x = self.first(x)
+        if self.fail is not None:
+            return self.fail(self, x)
+        for block in self.blocks:
+            x = block(x)
+        return x
+
+
+@pytest.mark.parametrize("fail, note", [
+    (None, "in layer 1.blocks.0.1.1, Linear(in_features=5, out_features=4, bias=True), given float32 (2, 4)"),
+    (lambda self, x: self.wrong(x, x[:, :3]), "in layer 1.wrong, Bilinear("),
+    (lambda self, x: nn.Linear(7, 1)(x), "in layer 1, Net(), given float32 (2, 3)"),  # which is no part of it
+    (lambda self, x: self.wrong.forward(x, x[:, :3]), "in layer 1, Net(), given float32 (2, 3)"),
+    (lambda self, x: self.first(3), "in layer 1.first, Linear(in_features=3, out_features=4, bias=True), given int"),
+    (lambda self, x: self.first(input=x.sum()), "in layer 1.first, Linear("),
+])
+def test_a_failing_layer_is_named_by_its_path(fail, note):
+    with pytest.raises((TypeError, ValueError)) as caught:
+        nn.Sequential(nn.Identity(), Net(fail))(Tensor.ones(2, 3))
+    assert len(caught.value.__notes__) == 1 and caught.value.__notes__[0].startswith(note)
+
+
+def test_a_module_that_is_no_part_of_the_one_that_runs_it_is_named_below_it():
+    foreign = nn.Sequential(nn.ReLU(), nn.Linear(7, 1))
+    with pytest.raises(ValueError) as caught:
+        nn.Sequential(nn.Identity(), Net(lambda self, x: foreign(x)))(Tensor.ones(2, 3))
+    assert [note.partition("(")[0] for note in caught.value.__notes__] == ["in layer 1, Net", "in layer 1, Linear"]
+
+
+def test_what_has_no_return_is_told():
+    class Forgets(nn.Module):
+        def forward(self, x):
+            x.exp()
+
+    for call in (lambda y: nn.Sequential(Forgets(), nn.Linear(3, 2))(y), lambda y: nn.MSELoss()(Forgets()(y), y),
+                 lambda y: nn.CrossEntropyLoss()(Forgets()(y), y), lambda y: ops.relu(Forgets()(y)),
+                 lambda y: ops.cat(Forgets()(y), y), lambda y: ops.softmax(Forgets()(y)),
+                 lambda y: ops.add(Forgets()(y), y), lambda y: y * 2 + Forgets()(y)):
+        with pytest.raises(TypeError, match="got None, as what a function gives that has no return"):
+            call(Tensor.ones(2, 3))

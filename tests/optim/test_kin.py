@@ -175,7 +175,9 @@ def test_muon_makes_the_step_orthogonal():
 
 
 def rates(make, steps=8, momentum=False, **options):
-    optimizer = optim.SGD([Tensor([1.0], requires_grad=True)], lr=0.5, momentum=0.9)
+    x = Tensor([1.0], requires_grad=True)
+    x.grad = Tensor([0.0])
+    optimizer = optim.SGD([x], lr=0.5, momentum=0.9)
     scheduler, found = make(optimizer, **options), []
     for _ in range(steps):
         group = optimizer.param_groups[0]

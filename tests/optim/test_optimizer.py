@@ -659,6 +659,47 @@ def test_a_run_that_goes_on_finds_where_its_rates_began():
     assert lr_scheduler.StepLR(third, 1, 0.5, last_epoch=2).get_last_lr() == [0.0625]
 
 
+@pytest.mark.parametrize("cls", [SGD, Adam, optim.LBFGS])
+def test_a_step_in_which_no_parameter_has_a_gradient_is_told(cls):
+    (x, y) = make((3,), (2,))
+    optimizer, before = cls([x, y], lr=0.1), x.tolist()
+    closure = [lambda: Tensor(1.0)] if cls is optim.LBFGS else []
+    with pytest.warns(UserWarning, match=f"{cls.__name__}.step: no parameter has a gradient, so none changes") as seen:
+        optimizer.step(*closure)
+    assert len(seen) == 1 and x.tolist() == before
+    if cls is not optim.LBFGS:
+        assert seen[0].filename == __file__
+        y.grad = Tensor([1.0, 1.0])  # one is enough
+        optimizer.step()
+        y.grad = Tensor([0.0, 0.0])
+        optimizer.step()
+
+
+@pytest.mark.parametrize("cls, options", [
+    (ASGD, dict(lambd=0.0, t0=8)), (Adam, dict(betas=(0.0, 0.0))), (optim.RAdam, dict(betas=(0.0, 0.9))), (Adam, {})])
+def test_parameters_that_have_had_other_numbers_of_steps_stay_apart_when_captured(cls, options):
+    """Even where the numbers of a step are the same by chance when it is recorded: later they may not be."""
+    def run(decorated):
+        x, y = (Tensor(np.linspace(1, 2, 600, dtype="float32") * n, requires_grad=True) for n in (1, 2))
+        optimizer = cls([x, y], lr=0.01, **options)
+
+        def step(both=True):
+            optimizer.zero_grad()
+            ((x * x).sum() + (y**3).sum() if both else (x * x).sum()).backward()
+            optimizer.step()
+
+        for _ in range(3):
+            step(both=False)
+        step = decorated(step)
+        for _ in range(12):
+            step()
+        states = [v.numpy() for p in (x, y) for v in optimizer.state[p].values() if isinstance(v, Tensor)]
+        return step, [x.tolist(), y.tolist(), *[v.tolist() for v in states]]
+
+    captured, found = run(capture)
+    assert found == run(lambda step: step)[1] and len(captured.programs) == 1
+
+
 # Bad input ----------------------------------------------------------------------------------------------------------
 
 X, Y = make((3,), (2,))

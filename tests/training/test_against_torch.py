@@ -85,7 +85,8 @@ def test_only_values_go_there():
 
 
 @pytest.mark.parametrize("name, options", [("Adam", dict(lr=0.1)), ("SGD", dict(lr=0.1, momentum=0.9)),
-                                           ("RMSprop", dict(lr=0.01)), ("Adagrad", dict(lr=0.1)), ("AdamW", dict(lr=0.1, amsgrad=True))])
+                                           ("RMSprop", dict(lr=0.01)),
+                                           ("Adagrad", dict(lr=0.1)), ("AdamW", dict(lr=0.1, amsgrad=True))])
 def test_an_optimizers_state_goes_there_once_its_arrays_are_tensors(name, options):
     x, y = Tensor([1.0, -2.0], requires_grad=True), torch.tensor([1.0, -2.0], requires_grad=True)
     ours, theirs = getattr(optim, name)([x], **options), getattr(torch.optim, name)([y], lr=3.0)

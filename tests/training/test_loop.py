@@ -1,5 +1,7 @@
+import gc
 import os
 import signal
+import weakref
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from tinygrad_like import Tensor, get_rng_state, is_grad_enabled, manual_seed
 from tinygrad_like.data import DataLoader
 from tinygrad_like.random import generator
 from tinygrad_like.training import (
+    Callback,
     EarlyStopping,
     evaluating,
     fit,
@@ -157,6 +160,95 @@ def test_clipping_and_penalty():
     unpenalised = train_epoch(decayed, DataLoader(X, Y, batch_size=30), criterion, optimizer)
     np.testing.assert_allclose(weights(model), weights(decayed), atol=1e-6)
     assert numbers["loss"] == pytest.approx(unpenalised["loss"])
+
+
+def test_clipping_counts_the_penalty():
+    """Each step is no longer than clip_norm, however steep the penalty is."""
+    model, criterion, _ = setup()
+    optimizer, before = optim.SGD(model.parameters(), lr=1.0), weights(model)
+
+    class Lengths(Callback):
+        found: list = []
+
+        def on_step_end(self, run):
+            self.found.append(np.linalg.norm(weights(model) - self.before))
+            self.before = weights(model)
+
+    lengths = Lengths()
+    lengths.before = before
+    fit(model, DataLoader(X, Y, batch_size=30), criterion, optimizer, 2, clip_norm=0.1, callbacks=[lengths],
+        penalty=lambda: 1e3 * optim.l2_penalty(model.parameters()), progress=False)
+    np.testing.assert_allclose(lengths.found, [0.1] * 6, rtol=1e-4)
+    model, criterion, optimizer = setup()
+    train_epoch(model, DataLoader(X, Y, batch_size=30), criterion, optimizer, clip_norm=0.1,
+                penalty=lambda: 0.05 * optim.l2_penalty(model.parameters()))
+
+    def both(m):
+        (0.05 * optim.l2_penalty(m.parameters())).backward()
+        optim.clip_grad_norm(m.parameters(), 0.1)
+
+    np.testing.assert_allclose(weights(model), plain(DataLoader(X, Y, batch_size=30), after=both), atol=1e-6)
+
+
+def test_another_criterion_or_model_for_the_same_optimizer():
+    """What is captured for one is not run for another."""
+    def of(changes):
+        model, criterion, optimizer = setup()
+        for criterion, part in changes:
+            train_epoch(model if part is None else part(model), DataLoader(X, Y, batch_size=15), criterion, optimizer)
+        return weights(model)
+
+    def by_hand(changes):
+        model, _, optimizer = setup()
+        for criterion, part in changes:
+            for x, y in DataLoader(X, Y, batch_size=15):
+                optimizer.zero_grad()
+                criterion((model if part is None else part(model))(x), y).backward()
+                optimizer.step()
+        return weights(model)
+
+    mean, smooth = nn.CrossEntropyLoss(), nn.CrossEntropyLoss(label_smoothing=0.3)
+    weighted = nn.CrossEntropyLoss(Tensor([1.0, 5.0, 0.1]))
+    wrapped = nn.Sequential
+    for changes in ([(mean, None), (smooth, None)], [(smooth, None), (weighted, None), (smooth, None)],
+                    [(mean, None), (lambda out, y: smooth(out * 2, y), None)],
+                    [(mean, None), (mean, lambda m: wrapped(m, nn.Tanh())), (mean, None)]):
+        np.testing.assert_allclose(of(changes), by_hand(changes), atol=1e-5)
+
+
+def test_what_is_captured_for_one_criterion_gives_way_to_that_for_the_next():
+    """Or after some of them nothing would be captured any more, and the first would live on."""
+    model, _, optimizer = setup()
+    seen = []
+    for i in range(12):
+        criterion = nn.CrossEntropyLoss(label_smoothing=i / 20)
+        seen.append(weakref.ref(criterion))
+        train_epoch(model, DataLoader(X, Y, batch_size=15), criterion, optimizer)
+        step, update = optimizer.captured[2:]
+        assert len(step.programs) == len(update.programs) == 1 and not step.gave_up
+    del criterion
+    gc.collect()
+    assert sum(ref() is not None for ref in seen) == 1
+
+
+@pytest.mark.parametrize("accumulate", [1, 2])
+def test_batches_are_let_go(accumulate):
+    """No more of them live than those of a step, and of the one before, which the loader's next one replaces."""
+    model, criterion, optimizer = setup()
+    alive, most = [], []
+
+    def loader():
+        for start in range(0, 80, 10):
+            x, y = Tensor(X[start:start + 10]), Tensor(Y[start:start + 10])
+            alive.extend([weakref.ref(x), weakref.ref(x._data), weakref.ref(y), weakref.ref(y._data)])
+            most.append(sum(ref() is not None for ref in alive) // 4)
+            yield x, y
+            del x, y
+
+    for _ in range(2):
+        train_epoch(model, loader(), criterion, optimizer, accumulate=accumulate)
+        assert not any(ref() is not None for ref in alive)
+    assert max(most) <= 2 * accumulate
 
 
 def test_ema_follows_each_step():

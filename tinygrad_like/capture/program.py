@@ -12,6 +12,7 @@ from ..core.graph import setting
 from ..core.tensor import Tensor, wrap
 from ..distributed.group import Again, init
 from ..kernels.epilogue import WithEpilogue
+from ..kernels.interrupts import without_interrupts
 from ..kernels.loops import Loop, addresses
 from ..kernels.memory import give_back
 from ..kernels.program import Call, play_records
@@ -42,6 +43,7 @@ class Program:
         self.outputs = tensors_in(result)
         self.arena, self.bytes = np.empty(0, np.uint8), 0
         self.names: list[str] = []  # of places that it binds, or whose numbers it follows
+        self.rejected: list[str] = []  # what faster code gave other numbers in, when that was proved
         self.ended: list[Tensor] = []  # results whose graphs are for nobody
         self.boxes: list[Box] = []
         self.arrows: list[tuple[int, int]] = []
@@ -246,7 +248,8 @@ class Program:
         lines = [f"({kinds}), {len(steps) - loops - len(python)} calls of kernels, {loops} loops, "
                  f"{len(python)} steps in Python; {_size(self.arena.nbytes)} in one arena "
                  f"in place of {_size(self.bytes)}"
-                 + (f"; others in each call: {', '.join(self.names)}" if self.names else "")]
+                 + (f"; others in each call: {', '.join(self.names)}" if self.names else "")
+                 + (f"; faster code gave other numbers, in {self.rejected[-1]}" if self.rejected else "")]
         for i, step in enumerate(steps):
             what = "Python" if step.call is None else "loop" if isinstance(step.call, Loop) else (
                 step.call.kernel.name if isinstance(step.call, Call) else
@@ -273,13 +276,16 @@ def proved(tape: Tape, inputs: list[Tensor], result: Any, before: Saved, fuse: b
 
 
 def _fastest(make: Callable[..., Program], before: Saved, fuse: bool) -> Program:
+    rejected: list[str] = []
     alone = init().size == 1  # or bits must be alike, also of a rank that plays and one that records
     for level in (FUSED, EXACT, PLAIN) if fuse and alone else (EXACT, PLAIN):
         program: Program | None = None  # whose memory the next one takes
         program = make(level)
         wrong = program.prove(before)
         if not wrong:
+            program.rejected = rejected
             return program
+        rejected.append(wrong)
         if wrong == ROUNDING:  # then it is the plain one, equal to the bit, that tells whether all is on the tape
             program = None
             wrong = make(PLAIN).prove(before)
@@ -335,7 +341,8 @@ class Calls:
         calls = [step.call for step in self.steps]
         found = [(call, False) if isinstance(call, Loop) else (call.loop, True) for call in calls
                  if not isinstance(call, Call)]
-        codes = iter(addresses(found) if found else [])
+        with without_interrupts():  # Ctrl-C inside LLVM's compiler ends the process the next time it compiles
+            codes = iter(addresses(found) if found else [])
         records = [call.packed() if isinstance(call, Call) else call.record(next(codes)) for call in calls]
         self.offsets = np.cumsum([0, *map(len, records)]).tolist()
         self.records = np.frombuffer(b"".join(records), np.uint8).copy()

@@ -88,9 +88,16 @@ class Tape(Listening):
         self.rates_set = False  # and whether a scheduler has set some of those in this call
 
     def __enter__(self) -> Tape:
-        super().__enter__()
-        mode.tape = self
-        self.program.open_tape(self.calls)
+        self.program.close_tape()  # what Ctrl-C may have left: one tape is open at a time
+        outer = mode.listener
+        try:
+            super().__enter__()
+            self.program.open_tape(self.calls)
+            mode.tape = self
+        except BaseException:
+            mode.tape, mode.listener = None, outer
+            self.program.close_tape()
+            raise
         return self
 
     def __exit__(self, *error: Any) -> None:

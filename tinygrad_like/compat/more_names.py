@@ -2,18 +2,45 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from mmap import mmap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+import tinygrad_like.core.tensor as tensor
+
 from .. import ops
 from ..core.graph import Handle, mode
 from ..core.tensor import fills
 from ..errors import named
+from ..methods import creation
 from ..methods import view_aliases as aliases
 from ..methods.of_ops import part_of_tensor
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+
+class _IsTuple(type):
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, tuple)
+
+
+class Size(tuple, metaclass=_IsTuple):
+    """A shape, as PyTorch's `torch.Size`: a tuple, as a shape is here, that also knows how many elements it has."""
+
+    def numel(self) -> int:
+        """How many elements a Tensor of this shape has."""
+        return math.prod(self)
+
+
+def made_of(dtype: np.dtype, data: tuple) -> Tensor:
+    """A Tensor of this dtype: of data, or zeros of the sizes that are given, one by one or as `x.size()`."""
+    if len(data) == 1 and not isinstance(data[0], int) and type(data[0]) is not Size:
+        return tensor.Tensor(data[0], dtype=dtype)
+    return creation.Creation.zeros(*(data or (0,)), dtype=dtype)
 
 
 class MinMax(NamedTuple):
@@ -35,6 +62,24 @@ class MoreNames:
         node: Any
         _after: list[Callable] | None
         _data: np.ndarray
+
+    def type(self, dtype=None):
+        """This Tensor with another dtype, also by a name such as "torch.LongTensor"; or its own one."""
+        from .for_torch import OF_DTYPE, OfDtype
+
+        if dtype is None:
+            return next((f"torch.{name}" for name, of in OF_DTYPE.items() if of.dtype == self.dtype),
+                        "torch.BFloat16Tensor")
+        named_by = OF_DTYPE.get(dtype.removeprefix("torch.")) if isinstance(dtype, str) else dtype
+        return self.to(named_by.dtype if isinstance(named_by, OfDtype) else dtype)
+    def byte(self): return ops.cast(self, dtype=np.dtype("uint8"))
+    def char(self): return ops.cast(self, dtype=np.dtype("int8"))
+    def new(self, *data):
+        """A new Tensor of this one's dtype: of data, or zeros of the sizes given."""
+        return made_of(self.dtype, data)
+    def to_dense(self): return self
+    to_sparse = coalesce = to_dense
+    is_sparse = False
 
     def equal(self, other):
         """Whether both have the same shape and the same elements, one answer for all."""
@@ -122,5 +167,5 @@ def _root(array: np.ndarray) -> np.ndarray:
     return array
 
 
-for _name in ("equal", "aminmax", "as_strided", "index_reduce"):
+for _name in ("equal", "aminmax", "as_strided", "index_reduce", "type", "new"):
     setattr(MoreNames, _name, named(vars(MoreNames)[_name], _name))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Iterable
 from functools import lru_cache
@@ -25,7 +24,7 @@ from ..transforms.several_outputs import joined
 from ..transforms.switches import inference_mode, no_grad, set_grad_enabled
 from .absent import ABSENT, DEVICES, LEADS
 from .keyword_aliases import MEMORY_FORMATS, device, renamed, wanted_dtype
-from .more_names import MoreNames
+from .more_names import MoreNames, Size
 from .numpy_functions import norm
 
 if TYPE_CHECKING:
@@ -87,23 +86,6 @@ class Names:
         """This Tensor with the dtype that is named, if any, or that of a Tensor; a device may be named too."""
         dtype = wanted_dtype("to", *wanted, **others)
         return self if dtype is None or dtype is self.dtype else ops.cast(self, dtype=dtype)
-    def type(self, dtype=None):
-        """This Tensor with another dtype, also by a name such as "torch.LongTensor"; or its own one."""
-        from .for_torch import OF_DTYPE, OfDtype
-
-        if dtype is None:
-            return next((f"torch.{name}" for name, of in OF_DTYPE.items() if of.dtype == self.dtype),
-                        "torch.BFloat16Tensor")
-        named_by = OF_DTYPE.get(dtype.removeprefix("torch.")) if isinstance(dtype, str) else dtype
-        return self.to(named_by.dtype if isinstance(named_by, OfDtype) else dtype)
-    def byte(self): return ops.cast(self, dtype=np.dtype("uint8"))
-    def char(self): return ops.cast(self, dtype=np.dtype("int8"))
-    def new(self, *data):
-        """A new Tensor of this one's dtype: of data, or zeros of the sizes given."""
-        return made_of(self.dtype, data)
-    def to_dense(self): return self
-    to_sparse = coalesce = to_dense
-    is_sparse = False
     def type_as(self, other): return self.to(other.dtype)
 
     def max(self, *place, axis=None, keepdim=False, **others):
@@ -253,7 +235,7 @@ def _missing(name: str, hint: str) -> property:
 for _name, _hint in MISSING.items():
     setattr(Names, _name, _missing(_name, _hint))
 for _name in ("addcmul addcdiv addmm t view_as reshape_as expand_as swapaxes swapdims narrow select index_select "
-              "index_add index_put tile type type_as logical_and "
+              "index_add index_put tile type_as logical_and "
               "logical_or logical_xor").split():  # those of several ops
     setattr(Names, _name, named(vars(Names)[_name], _name))
 
@@ -393,25 +375,6 @@ def compile(model: Any = None, **options: Any) -> Any:
     """The function or module itself, as its ops are compiled. Warns that it is `capture` that makes a step faster."""
     warnings.warn("compile: changes nothing here; decorate the training step with capture", stacklevel=2)
     return model if model is not None else lambda model: model
-
-
-class _IsTuple(type):
-    def __instancecheck__(cls, x: Any) -> bool:
-        return isinstance(x, tuple)
-
-
-class Size(tuple, metaclass=_IsTuple):
-    """A shape, as PyTorch's `torch.Size`: a tuple, as a shape is here, that also knows how many elements it has."""
-
-    def numel(self) -> int:
-        """How many elements a Tensor of this shape has."""
-        return math.prod(self)
-
-def made_of(dtype: np.dtype, data: tuple) -> Tensor:
-    """A Tensor of this dtype: of data, or zeros of the sizes that are given, one by one or as `x.size()`."""
-    if len(data) == 1 and not isinstance(data[0], int) and type(data[0]) is not Size:
-        return tensor.Tensor(data[0], dtype=dtype)
-    return creation.Creation.zeros(*(data or (0,)), dtype=dtype)
 
 
 _NAMES: dict[str, Any] = {

@@ -20,6 +20,7 @@ from ..transforms.switches import Switch
 from . import names
 from .absent import nothing
 from .keyword_aliases import device as cpu
+from .more_names import made_of
 
 T = tensor.Tensor
 
@@ -79,7 +80,7 @@ class OfDtype(type):
     dtype: np.dtype
 
     def __call__(cls, *data: Any) -> Any:
-        return names.made_of(cls.dtype, data)
+        return made_of(cls.dtype, data)
 
     def __instancecheck__(cls, x: Any) -> bool:
         return isinstance(x, T) and x.dtype == cls.dtype

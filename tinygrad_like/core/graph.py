@@ -220,7 +220,11 @@ class setting:
 
     def __enter__(self):
         self.before = getattr(mode, self.field)
-        setattr(mode, self.field, self.value)
+        try:
+            setattr(mode, self.field, self.value)
+        except BaseException:  # Ctrl-C, after it was set: the block does not begin, and so does not end
+            setattr(mode, self.field, self.before)
+            raise
 
     def __exit__(self, *error):
         setattr(mode, self.field, self.before)

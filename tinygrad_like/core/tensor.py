@@ -133,7 +133,7 @@ class Tensor(Surface):
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set whether ops on this leaf are recorded, and return it. Raises TypeError unless it is floating point."""
         if requires_grad and self._count is not None:
-            self._as_floats()
+            self._as_floats()  # type: ignore[attr-defined]
         if requires_grad and not self.is_floating_point():
             raise TypeError(f"requires_grad: a Tensor of {self.dtype} cannot require grad; cast it with .float() first")
         if self.node is not None and not requires_grad:
@@ -163,8 +163,8 @@ class Tensor(Surface):
             return self._fill([(x, g) for x, g in found if g is not None], create_graph)
         g = self._seed("backward", gradient, create_graph)
         before = mode.recording, mode.filling
-        mode.recording, mode.filling = create_graph, True
         try:
+            mode.recording, mode.filling = create_graph, True
             retain = retain_graph or create_graph
             owned: set = set()
             found = []

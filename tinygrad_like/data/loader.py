@@ -145,10 +145,12 @@ class DataLoader:
         return Rows.of(*self.shard or (0, 1), total)
 
     def _placed(self, batches: Iterator[Any]) -> Iterator[Any]:
+        i = 0
         try:
-            for i, batch in enumerate(batches):
-                random.rows = self.rows(i)
+            for batch in batches:  # enumerate would keep it
+                random.rows, i = self.rows(i), i + 1
                 yield batch
+                del batch  # or it would live until the next is ready
         finally:
             random.rows = None
 

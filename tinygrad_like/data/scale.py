@@ -9,6 +9,8 @@ be the last transform in Compose.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..random import Rows
@@ -67,12 +69,15 @@ class StandardScaler(_Scaler):
     def fit(self, x: np.ndarray) -> StandardScaler:
         """Take mean and standard deviation from x; a constant feature or channel is only shifted."""
         self._check_data(x)
-        axes = (0, *range(2, x.ndim))
-        mean = x.mean(axes, dtype=np.float64)
-        shaped = mean.reshape(-1, *[1] * (x.ndim - 2))
-        squares = sum(np.square(x[i:i + BLOCK] - shaped).sum(axes) for i in range(0, len(x), BLOCK))
-        std = np.sqrt(squares / (x.size / x.shape[1]))
-        self._set(mean, np.where(std > 1e-7 * np.abs(mean), std, 0.0))  # a smaller one is rounding of the mean
+        axes, count = (0, *range(2, x.ndim)), x.size // x.shape[1]
+
+        def mean(of: Callable[[np.ndarray], np.ndarray], offset: np.ndarray) -> np.ndarray:
+            offset = offset.reshape(-1, *[1] * (x.ndim - 2))
+            return sum(of(x[i:i + BLOCK] - offset).sum(axes) for i in range(0, len(x), BLOCK)) / count
+
+        first = x[0].reshape(x.shape[1], -1)[:, 0].astype(np.float64)
+        center = first + mean(np.positive, first)  # exact for a constant, whose std is 0 then
+        self._set(center, np.sqrt(mean(np.square, center)))
         return self
 
 

@@ -250,7 +250,7 @@ def slices_named(who: str, shape: tuple[int, ...], axis: int, index, wraps: bool
     """A copy of an index of slices along the axis: a row of integers, or a single one. wraps: see `in_range`."""
     array = np.asarray(getattr(index, "_data", index))
     if array.dtype.kind not in "iu" and array.size:
-        raise TypeError(f"{who}: index must hold integers, got {array.dtype}")
+        raise TypeError(f"{who}: index must hold integers, got {array.dtype}; cast with .long()")
     if array.ndim > 1:
         raise ValueError(f"{who}: index must be a row of integers, got shape {array.shape}")
     return in_range(who, shape, array, axis, wraps).reshape(-1)

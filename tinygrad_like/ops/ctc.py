@@ -128,7 +128,7 @@ def _checked(log_probs, targets, input_lengths, target_lengths, blank):
         raise ValueError(f"ctc: takes log_probs (T, batch, classes), targets (batch, L) and lengths (batch,), got "
                          f"shapes {log_probs.shape}, {targets.shape}, {lengths[0].shape} and {lengths[1].shape}")
     if any(x.dtype.kind not in "iu" for x in (targets, *lengths)) or not isinstance(blank, int):
-        raise TypeError("ctc: targets, lengths and blank must be integers")
+        raise TypeError("ctc: targets, lengths and blank must be integers; cast with .long()")
     steps, _, classes = log_probs.shape
     for name, x, low, high in (("input_lengths", lengths[0], 1, steps), ("target_lengths", lengths[1], 0,
                                                                          targets.shape[1])):

@@ -377,7 +377,7 @@ def _axis_and_index(who, shape, index, axis, src=None) -> tuple:
     axis = one_axis(who, axis, len(shape), scalar=True)
     array = np.asarray(getattr(index, "_data", index))
     if array.dtype.kind not in "iu":
-        raise TypeError(f"{who}: index must hold integers, got {array.dtype}")
+        raise TypeError(f"{who}: index must hold integers, got {array.dtype}; cast with .long()")
     if array.ndim != len(shape) or any(
             [n > m for a, (n, m) in enumerate(zip(array.shape, shape, strict=True)) if a != axis]):
         raise ValueError(f"{who}: index of shape {array.shape} does not fit shape {shape}: "

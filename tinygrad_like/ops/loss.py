@@ -9,7 +9,6 @@ import numpy as np
 from .. import kernels
 from ..core.listener import effect, pure
 from ..core.primitive import Residuals, fresh, fused
-from ..dtypes import FLOATS
 from ..kernels import accelerated
 from .activation import log1p_unit, logsigmoid, sigmoid
 from .elementwise import abs, exp, log, maximum, minimum, mul, neg, square, where
@@ -18,7 +17,15 @@ from .on_arrays import on_arrays
 from .pointwise import pointwise
 from .reduce import mean, sum
 from .shape import permute, reshape
-from .softmax import _plain, check_ignore_index, check_reduction, check_weight, reduced
+from .softmax import (
+    _plain,
+    check_ignore_index,
+    check_input,
+    check_labels,
+    check_reduction,
+    check_weight,
+    reduced,
+)
 
 
 def _reduce(losses, reduction):
@@ -27,8 +34,7 @@ def _reduce(losses, reduction):
 
 def _check(who, input, target, reduction):
     check_reduction(who, reduction)
-    if input.dtype.kind not in FLOATS:
-        raise TypeError(f"{who}: the input must be floating point, got {input.dtype}; cast with .float()")
+    check_input(who, input, target)
     if not hasattr(target, "shape"):
         raise TypeError(f"{who}: the target must be a Tensor or an array of shape {input.shape}, "
                         f"got {type(target).__name__}")
@@ -122,14 +128,12 @@ def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean")
     """
     check_reduction("nll_loss", reduction)
     target = target if hasattr(target, "dtype") else np.asarray(target)
-    if input.ndim == 0 or target.dtype.kind not in "iu":
-        raise TypeError("nll_loss: needs log-probabilities with an axis of classes and integer labels, "
-                        f"got shape {input.shape} and {target.dtype}")
+    check_input("nll_loss", input, target, "the log-probabilities")
+    if input.ndim == 0:
+        raise ValueError("nll_loss: the log-probabilities need an axis of classes, got a 0-d Tensor")
+    check_labels("nll_loss", input.shape, target)
     axis = 0 if input.ndim == 1 else 1
-    classes, wanted = input.shape[axis], input.shape[:axis] + input.shape[axis + 1 :]
-    if tuple(target.shape) != wanted:
-        raise ValueError(f"nll_loss: input of shape {input.shape} (classes on axis {axis}) takes indices of shape "
-                         f"{wanted}, got {tuple(target.shape)}")
+    classes = input.shape[axis]
     check_weight("nll_loss", weight, classes)
     check_ignore_index("nll_loss", ignore_index)
     if axis == 0:

@@ -13,7 +13,7 @@ from .index import gather
 from .loss import _reduce
 from .reduce import mean, sum
 from .shape import reshape
-from .softmax import check_reduction
+from .softmax import check_input, check_labels, check_reduction
 from .table import one_hot
 
 
@@ -50,10 +50,12 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, *, reduction=
     check_reduction("multi_margin_loss", reduction)
     if p not in (1, 2):
         raise ValueError(f"multi_margin_loss: p is 1 or 2, got {p}")
+    check_input("multi_margin_loss", input, target)
     if input.ndim < 2:  # a single row
         row, label = reshape(input, shape=(1, -1)), reshape(target, shape=(1,))
         losses = multi_margin_loss(row, label, p, margin, weight, reduction="none")
         return _reduce(reshape(losses, shape=target.shape), reduction)
+    check_labels("multi_margin_loss", input.shape, target)
     classes = input.shape[-1]
     right = gather(input, target[..., None], axis=-1)
     losses = pow(relu(margin - right + input), p)
@@ -134,6 +136,10 @@ def multilabel_margin_loss(input, target, *, reduction="mean"):
     Raises ValueError for other shapes and labels out of range.
     """
     check_reduction("multilabel_margin_loss", reduction)
+    check_input("multilabel_margin_loss", input, target)
+    if target.dtype.kind not in "iu":
+        raise TypeError(f"multilabel_margin_loss: labels are integers, got {target.dtype}; cast the target with "
+                        ".long()")
     if input.shape == target.shape == ():
         input, target = reshape(input, shape=(1,)), reshape(target, shape=(1,))
     if input.shape != target.shape or input.ndim not in (1, 2):

@@ -135,9 +135,8 @@ def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="m
     check_reduction(who, reduction)
     if not 0 <= label_smoothing <= 1:
         raise ValueError(f"{who}: label_smoothing must lie in [0, 1], got {label_smoothing}")
-    if input.dtype.kind not in FLOATS:
-        raise TypeError(f"{who}: the logits must be floating point, got {input.dtype}; cast with .float()")
     target = target if hasattr(target, "dtype") else np.asarray(target)
+    check_input(who, input, target, "the logits")
     if input.ndim == 0:
         raise ValueError(f"{who}: the logits need an axis of classes, got a 0-d Tensor")
     axis = 0 if input.ndim == 1 else 1
@@ -145,24 +144,39 @@ def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="m
     if classes == 0:
         raise ValueError(f"{who}: logits of shape {input.shape} have no classes (axis {axis})")
     check_ignore_index(who, ignore_index)
-    if target.dtype.kind in FLOATS:
-        if target.shape != input.shape:
-            raise ValueError(f"{who}: probabilities of shape {target.shape} for logits of shape {input.shape}; "
-                             "they must agree (class indices must be integers)")
-    else:
-        if target.dtype.kind not in "iu":
-            raise TypeError(f"{who}: the target must hold class indices (integers) or probabilities (floats), "
-                            f"got {target.dtype}")
-        wanted = input.shape[:axis] + input.shape[axis + 1 :]
-        if target.shape != wanted:
-            raise ValueError(f"{who}: logits of shape {input.shape} (classes on axis {axis}) take indices "
-                             f"of shape {wanted}, got {target.shape}")
+    if target.dtype.kind not in FLOATS or target.shape == input.shape[:axis] + input.shape[axis + 1 :]:
+        check_labels(who, input.shape, target)
+    elif target.shape != input.shape:
+        swapped = input.shape == target.shape[:1] + target.shape[2:]
+        raise ValueError(f"{who}: probabilities of shape {target.shape} for logits of shape {input.shape}; they must "
+                         f"agree{'. The logits come first' if swapped else ' (class indices are integers)'}")
     check_weight(who, weight, classes)
     if input.ndim == 1:
         input, target = reshape(input, shape=(1, classes)), reshape(target, shape=(1, *target.shape))
     out = _cross_entropy(input, target, weight, ignore_index=ignore_index, reduction=reduction,
                          label_smoothing=label_smoothing)
     return reshape(out, shape=()) if axis == 0 else out
+
+
+def check_input(who, input, target, name="the input"):
+    """Raise TypeError for an input of a loss that is not floating point."""
+    if input.dtype.kind not in FLOATS:
+        swapped = getattr(getattr(target, "dtype", None), "kind", "") in FLOATS
+        raise TypeError(f"{who}: {name} must be floating point, got {input.dtype}; cast with .float()" + (
+            f", or swap the two: the target, here {target.dtype}, comes second" if swapped else ""))
+
+
+def check_labels(who, shape, target):
+    """Raise TypeError or ValueError unless the target holds class indices of the shape without the axis of classes."""
+    axis = 0 if len(shape) == 1 else 1
+    wanted = tuple(shape[:axis] + shape[axis + 1 :])
+    if target.dtype.kind not in "iu":
+        cast = target.dtype.kind in (*FLOATS, "b")
+        raise TypeError(f"{who}: labels are integers, got {target.dtype}" + "; cast the target with .long()" * cast)
+    if tuple(target.shape) != wanted:
+        count = math.prod(wanted) == math.prod(target.shape)
+        raise ValueError(f"{who}: an input of shape {tuple(shape)} (classes on axis {axis}) takes labels of shape "
+                         f"{wanted}, got {tuple(target.shape)}" + f"; reshape the target to {wanted}" * count)
 
 
 @pure

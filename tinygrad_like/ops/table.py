@@ -18,7 +18,7 @@ def embedding(index, weight, *, padding_idx=None):
     Raises IndexError for an index below 0 or past the last row, ValueError for a padding_idx that is no row.
     """
     if index.dtype.kind not in "iu":
-        raise TypeError(f"embedding: the index must hold integers, got {index.dtype}")
+        raise TypeError(f"embedding: the index must hold integers, got {index.dtype}; cast with .long()")
     if weight.ndim != 2:
         raise ValueError(f"embedding: weight must be (rows, size), got shape {weight.shape}")
     rows = len(weight)
@@ -74,7 +74,7 @@ add_rows.vjp(x=lambda g, index, rows, padding_idx: where(
 def one_hot(index, *, num_classes=-1):
     """A new last axis of size num_classes, 1 at the index and 0 elsewhere (int64); -1 takes the largest index + 1."""
     if index.dtype.kind not in "iu":
-        raise TypeError(f"one_hot: needs integers, got {index.dtype}")
+        raise TypeError(f"one_hot: needs integers, got {index.dtype}; cast with .long()")
     if not isinstance(num_classes, int | np.integer) or num_classes < -1:
         raise ValueError(f"one_hot: num_classes is how many, or -1 for as many as there are, got {num_classes!r}")
     n = (int(index.max()) + 1 if index.size else 0) if num_classes == -1 else num_classes

@@ -36,6 +36,7 @@ def predict(model: Module, x: Any, batch_size: int = 1000, shared: bool = False)
     """
     if len(x) == 0:
         raise ValueError("predict: x has no rows")
+    x = x if isinstance(x, Tensor) else np.asarray(x)
     rank, size = (distributed.rank, distributed.size) if shared else (0, 1)
     starts = range(0, len(x), batch_size)
     forward = capture(lambda batch: model(batch), fuse=False, strict=False)

@@ -43,7 +43,15 @@ class Switch(ContextDecorator):
     off: Callable
 
     def __enter__(self):
-        _entered().append((self, self.on()))  # not to self, which other threads may have entered
+        mine, entered = mode.__dict__, _entered()
+        before, count = mine.copy(), len(entered)
+        try:
+            entered.append((self, self.on()))  # not to self, which other threads may have entered
+        except BaseException:  # see `setting`
+            del entered[count:]
+            mine.clear()
+            mine.update(before)
+            raise
         return self
 
     def __exit__(self, *error):

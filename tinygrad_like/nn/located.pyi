@@ -1,0 +1,2 @@
+"""Made by `python -m tinygrad_like.compat.stubs`: do not edit."""
+from nn.located import *
