@@ -16,7 +16,7 @@ def seeded():
 def proofs(request, monkeypatch):
     """Compiled code that gives other numbers than Python did is thrown away, and nothing but speed would tell: a test
     fails if that happens in it, unless it is marked `rejected`."""
-    from tinygrad_like import replay
+    from tinygrad_like.capture import program as replay
 
     found, fastest = [], replay._fastest
 
