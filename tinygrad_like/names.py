@@ -421,6 +421,8 @@ def function(name: str) -> Any:
     if name in LEADS:
         return import_module(LEADS[name])
     found = _NAMES.get(name)
+    if found is None and name in _NAMES:  # newaxis
+        return None
     if found is bfloat16:
         return bfloat16()
     if name in FUNCTIONAL:

@@ -124,7 +124,7 @@ class Tensor(Surface):
     def is_floating_point(self) -> bool:
         return self._data.dtype.kind in FLOATS
 
-    def item(self) -> Any:
+    def item(self) -> float:
         """The single element as a Python number. Raises ValueError if there is not exactly one."""
         if self._data.size != 1:
             raise ValueError(f"item: only a Tensor of one element converts to a number, this has shape {self.shape}")
