@@ -1583,3 +1583,20 @@ def test_ctrl_c_while_a_block_begins_leaves_nothing_on(name):
             sys.setprofile(None)
     switch.__exit__(None, None, None)
     assert press > 2 and {**before, **vars(mode)}["usual"] is True and mode.recording
+
+
+@pytest.mark.parametrize("ask", [
+    lambda y, x: y.backward(inputs=[x]), lambda y, x: y.gradient(),
+    lambda y, x: torch.autograd.grad(y, [x], allow_unused=True),
+    lambda y, x: torch.autograd.grad(y, [x], allow_unused=True, materialize_grads=True)])
+def test_what_nothing_depends_on_leaves_the_graph_alone(ask):
+    """No hook is called, no gradient is filled and nothing is freed on ways that lead to no input that is asked for."""
+    seen, w, x = [], leaf(1.0, 2.0), leaf(3.0, 4.0)
+    h = w.exp()
+    h.register_hook(seen.append)
+    h.retain_grad()
+    y = (h * h).sum()
+    ask(y, x)
+    assert not seen and w.grad is None and h.grad is None and (x.grad is None or not x.grad.any())
+    y.backward()
+    assert len(seen) == 1 and w.grad is not None and h.grad is not None

@@ -274,6 +274,8 @@ class Tensor(Surface):
             if not isinstance(t, Tensor) or not t.requires_grad:
                 raise ValueError(f"gradient: target {i}, a {type(t).__name__}, is no Tensor that requires grad; pass "
                                  "Tensors one by one, made with requires_grad=True before use")
+        if not targets:
+            return []  # for the walk, no targets are all leaves
         keys = [t.node or t for t in targets]
         with setting("recording", create_graph), setting("filling", False):
             retain = create_graph if retain_graph is None else retain_graph
