@@ -1600,3 +1600,13 @@ def test_what_nothing_depends_on_leaves_the_graph_alone(ask):
     assert not seen and w.grad is None and h.grad is None and (x.grad is None or not x.grad.any())
     y.backward()
     assert len(seen) == 1 and w.grad is not None and h.grad is not None
+
+
+@pytest.mark.parametrize("ask", [
+    lambda y, x: y.backward(inputs=[x]), lambda y, x: torch.autograd.grad(y, [x], allow_unused=True)])
+def test_what_lay_beyond_a_freed_graph_is_not_said_to_be_unused(ask):
+    x = leaf(1.0, 2.0)
+    h = x.exp()
+    (h * h).sum().backward()
+    with pytest.raises(RuntimeError, match="through exp was already freed"):
+        ask(h.sum(), x)

@@ -15,7 +15,7 @@ import tinygrad_like.tensor as tensor  # `from . import tensor` may give the fun
 
 from . import creation, ops
 from .absent import ABSENT, DEVICES, LEADS
-from .autograd import inference_mode, no_grad, set_grad_enabled
+from .autograd import freed, inference_mode, no_grad, set_grad_enabled
 from .dtypes import FLOAT32, FLOAT64, FLOATS, bfloat16, finfo, promote_types
 from .errors import named
 from .habits import MEMORY_FORMATS, device, renamed, taught, wanted_dtype
@@ -351,24 +351,29 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
                        for x in (outputs, inputs))
     given = tuple(grad_outputs) if isinstance(grad_outputs, list | tuple) else (grad_outputs,) * len(outputs)
     y, g = joined("grad", outputs, given, create_graph)
-    reached = _reached(y) if allow_unused and not materialize_grads else None
+    reached, lost = _reached(y) if allow_unused and not materialize_grads else (None, None)
     wanted = [x for x in inputs if reached is None or not x.requires_grad or (x.node or x) in reached]
+    if lost is not None and len(wanted) < len(inputs):  # whether they are beyond it, nobody knows any more
+        raise freed(lost)
     found = y.gradient(*wanted, gradient=g, create_graph=create_graph, retain_graph=retain_graph,
                        materialize_grads=materialize_grads)
     by_input = dict(zip(wanted, found, strict=True))
     return tuple([by_input.get(x) for x in inputs])
 
 
-def _reached(y: Tensor) -> set:
-    """All nodes and leaves that y was computed from."""
+def _reached(y: Tensor) -> tuple[set, Any]:
+    """All nodes and leaves that y was computed from, as far as the graph is there; and a node that was freed."""
     stack: list = [y.node or y]
-    seen = set(stack)
+    seen, lost = set(stack), None
     while stack:
-        for parent in getattr(stack.pop(), "parents", None) or ():
+        node = stack.pop()
+        parents = getattr(node, "parents", ())
+        lost = node if parents is None else lost
+        for parent in parents or ():
             if parent is not None and parent not in seen:
                 seen.add(parent)
                 stack.append(parent)
-    return seen
+    return seen, lost
 
 
 def compile(model: Any = None, **options: Any) -> Any:
