@@ -1,6 +1,6 @@
 """What data-parallel training costs: measured on this machine, and from that predicted for many.
 
-    python -m benchmarks.distributed                        needs the extras `distributed` and `demos`
+    python -m benchmarks.distributed                        needs the extras `distributed` and `pictures`
 
 Measured: a training step on one process, and what a rank of several does in it but for the reductions, by batch size;
 the number and bytes of the reductions; the time of one, by size, and steps with and without them, on two ranks.

@@ -1547,19 +1547,20 @@ def test_anomalies_that_are_not_to_be_checked():
 
 
 SWITCHES = {"no_grad": no_grad, "enable_grad": enable_grad, "eager": autograd.eager, "detect_anomaly": detect_anomaly,
-            "inference_mode": autograd.inference_mode, "setting": lambda: setting("recording", False)}
+            "inference_mode": switches.inference_mode, "setting": lambda: setting("recording", False)}
 
 
 @pytest.mark.parametrize("name", SWITCHES)
 def test_ctrl_c_while_a_block_begins_leaves_nothing_on(name):
     """Python lets it in where a function begins, and after one was called: then the block never ends."""
     switch = SWITCHES[name]()
-    before, presses = {**vars(mode), "entered": list(mode.entered)}, itertools.count(1)
+    before, entered, presses = {**vars(mode)}, list(switches._entered()), itertools.count(1)
     for press in presses:
         seen = itertools.count(1)
 
         def note(frame, event, arg, seen=seen, press=press):
-            inside = frame.f_back is not None and frame.f_back.f_code.co_filename == autograd.__file__
+            inside = frame.f_back is not None and frame.f_back.f_code.co_filename in (
+                autograd.__file__, switches.__file__)
             if event in ("call", "return") and inside and next(seen) == press:
                 sys.setprofile(None)
                 raise KeyboardInterrupt
@@ -1568,10 +1569,37 @@ def test_ctrl_c_while_a_block_begins_leaves_nothing_on(name):
         try:
             switch.__enter__()
         except KeyboardInterrupt:
-            assert {**vars(mode)} == before
+            assert {**vars(mode)} == before and switches._entered() == entered
         else:
             break
         finally:
             sys.setprofile(None)
     switch.__exit__(None, None, None)
     assert press > 2 and {**before, **vars(mode)}["usual"] is True and mode.recording
+
+
+@pytest.mark.parametrize("ask", [
+    lambda y, x: y.backward(inputs=[x]), lambda y, x: y.gradient(),
+    lambda y, x: torch.autograd.grad(y, [x], allow_unused=True),
+    lambda y, x: torch.autograd.grad(y, [x], allow_unused=True, materialize_grads=True)])
+def test_what_nothing_depends_on_leaves_the_graph_alone(ask):
+    """No hook is called, no gradient is filled and nothing is freed on ways that lead to no input that is asked for."""
+    seen, w, x = [], leaf(1.0, 2.0), leaf(3.0, 4.0)
+    h = w.exp()
+    h.register_hook(seen.append)
+    h.retain_grad()
+    y = (h * h).sum()
+    ask(y, x)
+    assert not seen and w.grad is None and h.grad is None and (x.grad is None or not x.grad.any())
+    y.backward()
+    assert len(seen) == 1 and w.grad is not None and h.grad is not None
+
+
+@pytest.mark.parametrize("ask", [
+    lambda y, x: y.backward(inputs=[x]), lambda y, x: torch.autograd.grad(y, [x], allow_unused=True)])
+def test_what_lay_beyond_a_freed_graph_is_not_said_to_be_unused(ask):
+    x = leaf(1.0, 2.0)
+    h = x.exp()
+    (h * h).sum().backward()
+    with pytest.raises(RuntimeError, match="through exp was already freed"):
+        ask(h.sum(), x)

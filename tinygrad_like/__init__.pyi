@@ -1,5 +1,12 @@
+<<<<<<< HEAD
 """Made by `python -m tinygrad_like.compat.stubs`: do not edit."""
 from typing import Any
+=======
+"""Made by `python -m tinygrad_like.stubs`: do not edit."""
+import builtins
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
+>>>>>>> origin/main
 import numpy as np
 from .core.primitive import Residuals as Residuals
 from .core.primitive import fused as fused
@@ -7,6 +14,15 @@ from .core.primitive import primitive as primitive
 from .core.tensor import Tensor as Tensor
 from . import dtypes as dtypes
 from . import ops as ops
+<<<<<<< HEAD
+=======
+from .anomaly import detect_anomaly as detect_anomaly
+from .autograd import eager as eager
+from .autograd import enable_grad as enable_grad
+from .autograd import is_grad_enabled as is_grad_enabled
+from .autograd import no_grad as no_grad
+from .checkpointing import checkpoint as checkpoint
+>>>>>>> origin/main
 from .dtypes import BOOL as bool_
 from .dtypes import FLOAT32 as float32
 from .dtypes import FLOAT64 as float64
@@ -35,15 +51,21 @@ from .compat import autograd as autograd
 from .capture.capture import capture as capture
 from .capture.capture import eager as eager
 from . import autograd as autograd
+from . import data as data
 from . import distributed as distributed
 from . import distributions as distributions
+from . import func as func
 from . import nn as nn
 from . import optim as optim
+from . import random as random
+from . import testing as testing
 from . import training as training
+from . import utils as utils
 from .kernels.threads import get_num_threads as get_num_threads
 from .kernels.threads import set_num_threads as set_num_threads
 from .training.saving import save as save
 from .training.saving import load as load
+<<<<<<< HEAD
 from .compat.names import new as tensor
 from .compat.names import as_tensor as as_tensor
 from .compat.names import randint as randint
@@ -51,6 +73,16 @@ from .compat.names import normal as normal
 from .compat.names import bernoulli as bernoulli
 from .compat.names import where as where
 from .compat.names import empty_like as empty_like
+=======
+from . import names as _names
+tensor = _names.new
+as_tensor = _names.as_tensor
+randint = _names.randint
+normal = _names.normal
+bernoulli = _names.bernoulli
+where = _names.where
+empty_like = _names.empty_like
+>>>>>>> origin/main
 from .nn.functional import alpha_dropout as alpha_dropout
 from .nn.functional import avg_pool1d as avg_pool1d
 from .nn.functional import bilinear as bilinear
@@ -77,7 +109,7 @@ from .nn.functional import prelu as prelu
 from .nn.functional import rms_norm as rms_norm
 from .nn.functional import rrelu as rrelu
 from .nn.functional import threshold as threshold
-from .ops import add, sub, mul, div, neg, square, reciprocal, exp, exp2, expm1, log, log2, log10, log1p, erf, sqrt, rsqrt, pow, abs, maximum, minimum, clip, sign, floor, ceil, round, trunc, frac, floordiv, mod, sin, cos, tan, asin, acos, atan, sinh, cosh, asinh, acosh, atanh, hypot, atan2, eq, ne, lt, le, gt, ge, logical_and, logical_or, logical_xor, logical_not, isnan, isinf, isfinite, cast, clone, contiguous, identity, getitem, gather, one_hot, argsort, searchsorted, sort, topk, reshape, permute, transpose, expand, unsqueeze, squeeze, flatten, unflatten, flip, roll, tril, triu, cat, stack, split, chunk, unbind, repeat, repeat_interleave, shrink, sum, sum_to, mean, var, std, norm, argmax, argmin, any, all, prod, cumsum, batched_matmul, matrix_vector, outer, linear, relu, leaky_relu, binary_step, sigmoid, tanh, silu, gelu, softplus, logsigmoid, elu, celu, selu, softsign, quick_gelu, mish, hardtanh, relu6, hardsigmoid, hardswish, glu, swiglu, logaddexp, signbit, copysign, fmod, truncdiv, divide, clamp, gcd, lcm, lshift, rshift, bitcast, isclose, allclose, pad, recurrence, cumprod, cummax, cummin, logcumsumexp, log_softmax, logsumexp, cross_entropy, mse_loss, l1_loss, huber_loss, smooth_l1_loss, nll_loss, binary_cross_entropy, binary_cross_entropy_with_logits, kl_div, margin_ranking_loss, hinge_embedding_loss, soft_margin_loss, multilabel_soft_margin_loss, multi_margin_loss, cosine_embedding_loss, triplet_margin_loss, gaussian_nll_loss, poisson_nll_loss, multilabel_margin_loss, dropout1d, dropout2d, gaussian_dropout, batch_norm_relu, avg_pool2d, adaptive_avg_pool2d, adaptive_avg_pool1d, adaptive_max_pool2d, adaptive_max_pool1d, unfold, fold, diagonal, diag, trace, sliding_windows, meshgrid, rearrange, scatter_add, scatter_reduce, masked_select, nonzero, affine_grid, grid_sample, fractional_max_pool, max_pool_with_indices, max_unpool, avg_pool3d, in_dtype, var_mean, std_mean, normalize, layernorm, batchnorm, softmin, multinomial, all_sum, sync_batch_norm, lstm, gru, ctc_loss, fmax, fmin, deg2rad, rad2deg, heaviside, logaddexp2, logit, lerp, nan_to_num, remainder, sinc, xlogy, xlog1py, entr, float_power, isposinf, isneginf, clamp_min, clamp_max, sgn, erfc, erfinv, ndtr, ldexp, lgamma, digamma, bessel_i, i0, i0e, i1, i1e, atleast_1d, atleast_2d, atleast_3d, hstack, vstack, dstack, column_stack, block_diag, broadcast_tensors, cartesian_prod, combinations, diag_embed, diagflat, fliplr, flipud, rot90, movedim, tensor_split, hsplit, vsplit, dsplit, take_along_dim, index_fill, index_copy, select_scatter, slice_scatter, masked_scatter, take_flat, kthvalue, median, nanmedian, nansum, nanmean, quantile, nanquantile, mode, bincount, count_nonzero, histc, unique, unique_consecutive, bucketize, tensordot, inner, kron, cross, vecdot, ger, multi_dot, chain_matmul, baddbmm, addbmm, addmv, addr, cdist, dist, renorm, diff, trapezoid, cumulative_trapezoid, cov, corrcoef, vander, scaled_dot_product_attention, self_attention, attention_weights, rotate_halves
+from .ops import add as add, sub as sub, mul as mul, div as div, neg as neg, square as square, reciprocal as reciprocal, exp as exp, exp2 as exp2, expm1 as expm1, log as log, log2 as log2, log10 as log10, log1p as log1p, erf as erf, sqrt as sqrt, rsqrt as rsqrt, pow as pow, abs as abs, maximum as maximum, minimum as minimum, clip as clip, sign as sign, floor as floor, ceil as ceil, round as round, trunc as trunc, frac as frac, floordiv as floordiv, mod as mod, sin as sin, cos as cos, tan as tan, asin as asin, acos as acos, atan as atan, sinh as sinh, cosh as cosh, asinh as asinh, acosh as acosh, atanh as atanh, hypot as hypot, atan2 as atan2, eq as eq, ne as ne, lt as lt, le as le, gt as gt, ge as ge, logical_and as logical_and, logical_or as logical_or, logical_xor as logical_xor, logical_not as logical_not, isnan as isnan, isinf as isinf, isfinite as isfinite, cast as cast, clone as clone, contiguous as contiguous, identity as identity, getitem as getitem, gather as gather, one_hot as one_hot, argsort as argsort, searchsorted as searchsorted, sort as sort, topk as topk, reshape as reshape, permute as permute, transpose as transpose, expand as expand, unsqueeze as unsqueeze, squeeze as squeeze, flatten as flatten, unflatten as unflatten, flip as flip, roll as roll, tril as tril, triu as triu, cat as cat, stack as stack, split as split, chunk as chunk, unbind as unbind, repeat as repeat, repeat_interleave as repeat_interleave, shrink as shrink, sum as sum, sum_to as sum_to, mean as mean, var as var, std as std, norm as norm, argmax as argmax, argmin as argmin, any as any, all as all, prod as prod, cumsum as cumsum, batched_matmul as batched_matmul, matrix_vector as matrix_vector, outer as outer, linear as linear, relu as relu, leaky_relu as leaky_relu, binary_step as binary_step, sigmoid as sigmoid, tanh as tanh, silu as silu, gelu as gelu, softplus as softplus, logsigmoid as logsigmoid, elu as elu, celu as celu, selu as selu, softsign as softsign, quick_gelu as quick_gelu, mish as mish, hardtanh as hardtanh, relu6 as relu6, hardsigmoid as hardsigmoid, hardswish as hardswish, glu as glu, swiglu as swiglu, logaddexp as logaddexp, signbit as signbit, copysign as copysign, fmod as fmod, truncdiv as truncdiv, divide as divide, clamp as clamp, gcd as gcd, lcm as lcm, lshift as lshift, rshift as rshift, bitcast as bitcast, isclose as isclose, allclose as allclose, pad as pad, recurrence as recurrence, cumprod as cumprod, cummax as cummax, cummin as cummin, logcumsumexp as logcumsumexp, log_softmax as log_softmax, logsumexp as logsumexp, cross_entropy as cross_entropy, mse_loss as mse_loss, l1_loss as l1_loss, huber_loss as huber_loss, smooth_l1_loss as smooth_l1_loss, nll_loss as nll_loss, binary_cross_entropy as binary_cross_entropy, binary_cross_entropy_with_logits as binary_cross_entropy_with_logits, kl_div as kl_div, margin_ranking_loss as margin_ranking_loss, hinge_embedding_loss as hinge_embedding_loss, soft_margin_loss as soft_margin_loss, multilabel_soft_margin_loss as multilabel_soft_margin_loss, multi_margin_loss as multi_margin_loss, cosine_embedding_loss as cosine_embedding_loss, triplet_margin_loss as triplet_margin_loss, gaussian_nll_loss as gaussian_nll_loss, poisson_nll_loss as poisson_nll_loss, multilabel_margin_loss as multilabel_margin_loss, dropout1d as dropout1d, dropout2d as dropout2d, gaussian_dropout as gaussian_dropout, batch_norm_relu as batch_norm_relu, avg_pool2d as avg_pool2d, adaptive_avg_pool2d as adaptive_avg_pool2d, adaptive_avg_pool1d as adaptive_avg_pool1d, adaptive_max_pool2d as adaptive_max_pool2d, adaptive_max_pool1d as adaptive_max_pool1d, unfold as unfold, fold as fold, diagonal as diagonal, diag as diag, trace as trace, sliding_windows as sliding_windows, meshgrid as meshgrid, rearrange as rearrange, scatter_add as scatter_add, scatter_reduce as scatter_reduce, masked_select as masked_select, nonzero as nonzero, affine_grid as affine_grid, grid_sample as grid_sample, fractional_max_pool as fractional_max_pool, max_pool_with_indices as max_pool_with_indices, max_unpool as max_unpool, avg_pool3d as avg_pool3d, in_dtype as in_dtype, var_mean as var_mean, std_mean as std_mean, normalize as normalize, layernorm as layernorm, batchnorm as batchnorm, softmin as softmin, multinomial as multinomial, all_sum as all_sum, sync_batch_norm as sync_batch_norm, lstm as lstm, gru as gru, ctc_loss as ctc_loss, fmax as fmax, fmin as fmin, deg2rad as deg2rad, rad2deg as rad2deg, heaviside as heaviside, logaddexp2 as logaddexp2, logit as logit, lerp as lerp, nan_to_num as nan_to_num, remainder as remainder, sinc as sinc, xlogy as xlogy, xlog1py as xlog1py, entr as entr, float_power as float_power, isposinf as isposinf, isneginf as isneginf, clamp_min as clamp_min, clamp_max as clamp_max, sgn as sgn, erfc as erfc, erfinv as erfinv, ndtr as ndtr, ldexp as ldexp, lgamma as lgamma, digamma as digamma, bessel_i as bessel_i, i0 as i0, i0e as i0e, i1 as i1, i1e as i1e, atleast_1d as atleast_1d, atleast_2d as atleast_2d, atleast_3d as atleast_3d, hstack as hstack, vstack as vstack, dstack as dstack, column_stack as column_stack, block_diag as block_diag, broadcast_tensors as broadcast_tensors, cartesian_prod as cartesian_prod, combinations as combinations, diag_embed as diag_embed, diagflat as diagflat, fliplr as fliplr, flipud as flipud, rot90 as rot90, movedim as movedim, tensor_split as tensor_split, hsplit as hsplit, vsplit as vsplit, dsplit as dsplit, take_along_dim as take_along_dim, index_fill as index_fill, index_copy as index_copy, select_scatter as select_scatter, slice_scatter as slice_scatter, masked_scatter as masked_scatter, take_flat as take_flat, kthvalue as kthvalue, median as median, nanmedian as nanmedian, nansum as nansum, nanmean as nanmean, quantile as quantile, nanquantile as nanquantile, mode as mode, bincount as bincount, count_nonzero as count_nonzero, histc as histc, unique as unique, unique_consecutive as unique_consecutive, bucketize as bucketize, tensordot as tensordot, inner as inner, kron as kron, cross as cross, vecdot as vecdot, ger as ger, multi_dot as multi_dot, chain_matmul as chain_matmul, baddbmm as baddbmm, addbmm as addbmm, addmv as addmv, addr as addr, cdist as cdist, dist as dist, renorm as renorm, diff as diff, trapezoid as trapezoid, cumulative_trapezoid as cumulative_trapezoid, cov as cov, corrcoef as corrcoef, vander as vander, scaled_dot_product_attention as scaled_dot_product_attention, self_attention as self_attention, attention_weights as attention_weights, rotate_halves as rotate_halves
 
 __version__: str
 matmul = ops.matmul
@@ -87,6 +119,13 @@ dropout = ops.dropout
 scatter = ops.scatter
 interpolate = ops.interpolate
 ctc = ops.ctc
+import multiprocessing as multiprocessing
+from tinygrad_like.nn import onnx as onnx
+contiguous_format: builtins.str
+preserve_format: builtins.str
+channels_last: builtins.str
+channels_last_3d: builtins.str
+strided: builtins.str
 BoolTensor: Any
 ByteTensor: Any
 CharTensor: Any
@@ -100,39 +139,72 @@ LongTensor: Any
 OutOfMemoryError: Any
 ShortTensor: Any
 Size: Any
+abs_ = Tensor.abs_
 absolute = Tensor.absolute
+absolute_ = Tensor.absolute_
 accelerator: Any
+acos_ = Tensor.acos_
+acosh_ = Tensor.acosh_
+add_ = Tensor.add_
+addbmm_ = Tensor.addbmm_
 addcdiv = Tensor.addcdiv
+addcdiv_ = Tensor.addcdiv_
 addcmul = Tensor.addcmul
+addcmul_ = Tensor.addcmul_
 addmm = Tensor.addmm
+addmm_ = Tensor.addmm_
+addmv_ = Tensor.addmv_
+addr_ = Tensor.addr_
 alpha_dropout_: Any
 amax = Tensor.amax
 amin = Tensor.amin
 aminmax = Tensor.aminmax
 amp: Any
+apply_ = Tensor.apply_
 arange = Tensor.arange
 arccos = Tensor.arccos
+arccos_ = Tensor.arccos_
 arccosh = Tensor.arccosh
+arccosh_ = Tensor.arccosh_
 arcsin = Tensor.arcsin
+arcsin_ = Tensor.arcsin_
 arcsinh = Tensor.arcsinh
+arcsinh_ = Tensor.arcsinh_
 arctan = Tensor.arctan
 arctan2 = Tensor.arctan2
+arctan2_ = Tensor.arctan2_
+arctan_ = Tensor.arctan_
 arctanh = Tensor.arctanh
+arctanh_ = Tensor.arctanh_
 argwhere = Tensor.argwhere
 as_strided = Tensor.as_strided
 asarray: Any
+<<<<<<< HEAD
 assign = Tensor.assign
+=======
+asin_ = Tensor.asin_
+asinh_ = Tensor.asinh_
+atan2_ = Tensor.atan2_
+atan_ = Tensor.atan_
+atanh_ = Tensor.atanh_
+>>>>>>> origin/main
 autocast: Any
 backends: Any
+baddbmm_ = Tensor.baddbmm_
 bartlett_window: Any
 batch_norm: Any
+bernoulli_ = Tensor.bernoulli_
 bfloat16: np.dtype
 binary_crossentropy = Tensor.binary_crossentropy
 binary_crossentropy_logits = Tensor.binary_crossentropy_logits
 bitwise_and = Tensor.bitwise_and
+bitwise_and_ = Tensor.bitwise_and_
 bitwise_not = Tensor.bitwise_not
+bitwise_not_ = Tensor.bitwise_not_
 bitwise_or = Tensor.bitwise_or
+bitwise_or_ = Tensor.bitwise_or_
 bitwise_xor = Tensor.bitwise_xor
+bitwise_xor_ = Tensor.bitwise_xor_
 blackman_window: Any
 bmm = Tensor.bmm
 bool: np.dtype
@@ -140,44 +212,78 @@ broadcast_shapes: Any
 broadcast_to = Tensor.broadcast_to
 byte = Tensor.byte
 can_cast: Any
+ceil_ = Tensor.ceil_
+celu_ = Tensor.celu_
 char = Tensor.char
 cholesky = Tensor.cholesky
 cholesky_inverse = Tensor.cholesky_inverse
 cholesky_solve = Tensor.cholesky_solve
+clamp_ = Tensor.clamp_
+clamp_max_ = Tensor.clamp_max_
+clamp_min_ = Tensor.clamp_min_
+clip_ = Tensor.clip_
 coalesce = Tensor.coalesce
 compile: Any
 concat = ops.cat
 concatenate = ops.cat
 conj = Tensor.conj
 conj_physical = Tensor.conj_physical
+copy_ = Tensor.copy_
+copysign_ = Tensor.copysign_
+cos_ = Tensor.cos_
+cosh_ = Tensor.cosh_
 cpu = Tensor.cpu
 cuda: Any
+cumprod_ = Tensor.cumprod_
+cumsum_ = Tensor.cumsum_
 data_ptr = Tensor.data_ptr
 default_generator: Any
+deg2rad_ = Tensor.deg2rad_
 det = Tensor.det
+detach_ = Tensor.detach_
 device: Any
+digamma_ = Tensor.digamma_
 dim = Tensor.dim
+div_ = Tensor.div_
+divide_ = Tensor.divide_
 dot = Tensor.dot
 double: np.dtype
 dropout_: Any
 dtype: np.dtype
 e: Any
 element_size = Tensor.element_size
+elu_ = Tensor.elu_
 embedding: Any
 empty = Tensor.empty
 equal: Any
+erf_ = Tensor.erf_
+erfc_ = Tensor.erfc_
+erfinv_ = Tensor.erfinv_
+exp2_ = Tensor.exp2_
+exp_ = Tensor.exp_
 expand_as = Tensor.expand_as
+expm1_ = Tensor.expm1_
+exponential_ = Tensor.exponential_
 eye = Tensor.eye
 feature_alpha_dropout_: Any
+fill_ = Tensor.fill_
+fill_diagonal_ = Tensor.fill_diagonal_
 finfo: Any
 fix = Tensor.fix
+fix_ = Tensor.fix_
 float: np.dtype
 float16: np.dtype
+floor_ = Tensor.floor_
 floor_divide = Tensor.floor_divide
+floor_divide_ = Tensor.floor_divide_
+fmod_ = Tensor.fmod_
+frac_ = Tensor.frac_
 from_dlpack = Tensor.from_dlpack
 from_numpy = Tensor.from_numpy
 full = Tensor.full
 full_like = Tensor.full_like
+gcd_ = Tensor.gcd_
+geometric_ = Tensor.geometric_
 get_default_device: Any
 get_default_dtype: Any
 glorot_uniform = Tensor.glorot_uniform
@@ -186,11 +292,22 @@ greater_equal = Tensor.greater_equal
 half: np.dtype
 hamming_window: Any
 hann_window: Any
+hardsigmoid_ = Tensor.hardsigmoid_
+hardswish_ = Tensor.hardswish_
+hardtanh_ = Tensor.hardtanh_
+heaviside_ = Tensor.heaviside_
 histogram: Any
+hypot_ = Tensor.hypot_
+i0_ = Tensor.i0_
 iinfo: Any
 index_add = Tensor.index_add
+index_add_ = Tensor.index_add_
+index_copy_ = Tensor.index_copy_
+index_fill_ = Tensor.index_fill_
 index_put = Tensor.index_put
+index_put_ = Tensor.index_put_
 index_reduce = Tensor.index_reduce
+index_reduce_ = Tensor.index_reduce_
 index_select = Tensor.index_select
 inf: Any
 inference_mode: Any
@@ -210,10 +327,25 @@ isin: Any
 kaiming_normal = Tensor.kaiming_normal
 kaiming_uniform = Tensor.kaiming_uniform
 kaiser_window: Any
+lcm_ = Tensor.lcm_
+ldexp_ = Tensor.ldexp_
+leaky_relu_ = Tensor.leaky_relu_
+lerp_ = Tensor.lerp_
 less = Tensor.less
 less_equal = Tensor.less_equal
+lgamma_ = Tensor.lgamma_
 linspace = Tensor.linspace
+log10_ = Tensor.log10_
+log1p_ = Tensor.log1p_
+log2_ = Tensor.log2_
+log_ = Tensor.log_
+log_normal_ = Tensor.log_normal_
 logdet = Tensor.logdet
+logical_and_ = Tensor.logical_and_
+logical_not_ = Tensor.logical_not_
+logical_or_ = Tensor.logical_or_
+logical_xor_ = Tensor.logical_xor_
+logit_ = Tensor.logit_
 logspace: Any
 long: np.dtype
 lstsq = Tensor.lstsq
@@ -221,6 +353,8 @@ lu: Any
 lu_solve: Any
 lu_unpack: Any
 masked_fill = Tensor.masked_fill
+masked_fill_ = Tensor.masked_fill_
+masked_scatter_ = Tensor.masked_scatter_
 matrix_exp: Any
 matrix_power = Tensor.matrix_power
 matrix_rank: Any
@@ -228,19 +362,26 @@ max: Any
 max_unpool2d = Tensor.max_unpool2d
 min: Any
 mm = Tensor.mm
+mod_ = Tensor.mod_
 moveaxis = Tensor.moveaxis
 mps: Any
 msort: Any
+mul_ = Tensor.mul_
 multiply = Tensor.multiply
+multiply_ = Tensor.multiply_
 mv = Tensor.mv
 nan: Any
+nan_to_num_ = Tensor.nan_to_num_
 narrow = Tensor.narrow
 ndimension = Tensor.ndimension
+neg_ = Tensor.neg_
 negative = Tensor.negative
+negative_ = Tensor.negative_
 nelement = Tensor.nelement
 new = Tensor.new
 newaxis: Any
 nextafter: Any
+normal_ = Tensor.normal_
 not_equal = Tensor.not_equal
 numel: Any
 ones = Tensor.ones
@@ -251,28 +392,47 @@ pinverse: Any
 poisson: Any
 polygamma: Any
 positive = Tensor.positive
+pow_ = Tensor.pow_
 promote_types: Any
 qr = Tensor.qr
+rad2deg_ = Tensor.rad2deg_
 rand = Tensor.rand
 rand_like = Tensor.rand_like
 randint_like: Any
 randn = Tensor.randn
 randn_like = Tensor.randn_like
+random_ = Tensor.random_
 randperm = Tensor.randperm
 ravel = Tensor.ravel
 real: Any
+reciprocal_ = Tensor.reciprocal_
 register_post_accumulate_grad_hook = Tensor.register_post_accumulate_grad_hook
+relu6_ = Tensor.relu6_
+relu_ = Tensor.relu_
+remainder_ = Tensor.remainder_
+renorm_ = Tensor.renorm_
 reshape_as = Tensor.reshape_as
+resize_ = Tensor.resize_
+resize_as_ = Tensor.resize_as_
 resolve_conj = Tensor.resolve_conj
 resolve_neg = Tensor.resolve_neg
 result_type: Any
+<<<<<<< HEAD
 retain_grad = Tensor.retain_grad
+=======
+round_ = Tensor.round_
+>>>>>>> origin/main
 row_stack = ops.vstack
 rrelu_: Any
+rsqrt_ = Tensor.rsqrt_
 scalar_tensor: Any
 scaled_uniform = Tensor.scaled_uniform
+scatter_ = Tensor.scatter_
+scatter_add_ = Tensor.scatter_add_
+scatter_reduce_ = Tensor.scatter_reduce_
 seed: Any
 select = Tensor.select
+selu_ = Tensor.selu_
 sequential = Tensor.sequential
 set_default_device: Any
 set_default_dtype: Any
@@ -281,46 +441,86 @@ set_float32_matmul_precision: Any
 set_grad_enabled: Any
 set_num_interop_threads: Any
 set_printoptions: Any
+sgn_ = Tensor.sgn_
+share_memory_ = Tensor.share_memory_
 short: np.dtype
+sigmoid_ = Tensor.sigmoid_
+sign_ = Tensor.sign_
+silu_ = Tensor.silu_
+sin_ = Tensor.sin_
+sinc_ = Tensor.sinc_
+sinh_ = Tensor.sinh_
 slogdet = Tensor.slogdet
+softmax_ = Tensor.softmax_
 sparse: Any
 sparse_categorical_crossentropy = Tensor.sparse_categorical_crossentropy
 sparse_coo_tensor: Any
 special: Any
 split_with_sizes = Tensor.split_with_sizes
 spmm = Tensor.spmm
+sqrt_ = Tensor.sqrt_
+square_ = Tensor.square_
+squeeze_ = Tensor.squeeze_
 storage_offset = Tensor.storage_offset
 stride = Tensor.stride
+sub_ = Tensor.sub_
 subtract = Tensor.subtract
+subtract_ = Tensor.subtract_
 svd: Any
 swapaxes = Tensor.swapaxes
+swapaxes_ = Tensor.swapaxes_
 swapdims = Tensor.swapdims
+swapdims_ = Tensor.swapdims_
 swish = Tensor.swish
 t = Tensor.t
+t_ = Tensor.t_
 take: Any
+tan_ = Tensor.tan_
+tanh_ = Tensor.tanh_
 threshold_: Any
 tile = Tensor.tile
 to = Tensor.to
 to_dense = Tensor.to_dense
 to_sparse = Tensor.to_sparse
+<<<<<<< HEAD
 tolist = Tensor.tolist
+=======
+transpose_ = Tensor.transpose_
+>>>>>>> origin/main
 trapz = ops.trapezoid
+tril_ = Tensor.tril_
 tril_indices: Any
+triu_ = Tensor.triu_
 triu_indices: Any
 true_divide = Tensor.true_divide
+true_divide_ = Tensor.true_divide_
+trunc_ = Tensor.trunc_
 type = Tensor.type
 type_as = Tensor.type_as
 uint8: np.dtype
 uniform = Tensor.uniform
+uniform_ = Tensor.uniform_
 unravel_index: Any
+unsqueeze_ = Tensor.unsqueeze_
 use_deterministic_algorithms: Any
 vdot: Any
 version: Any
 view = Tensor.view
 view_as = Tensor.view_as
 vmap: Any
+xlogy_ = Tensor.xlogy_
 xpu: Any
+zero_ = Tensor.zero_
 zeros = Tensor.zeros
 zeros_like = Tensor.zeros_like
+<<<<<<< HEAD
 __all__ = ['BoolTensor', 'ByteTensor', 'CharTensor', 'DoubleTensor', 'FloatTensor', 'Generator', 'GradScaler', 'HalfTensor', 'IntTensor', 'LongTensor', 'OutOfMemoryError', 'Picture', 'Residuals', 'ShortTensor', 'Size', 'Tensor', 'abs', 'absolute', 'accelerator', 'acos', 'acosh', 'adaptive_avg_pool1d', 'adaptive_avg_pool2d', 'adaptive_max_pool1d', 'adaptive_max_pool2d', 'add', 'addbmm', 'addcdiv', 'addcmul', 'addmm', 'addmv', 'addr', 'affine_grid', 'all', 'all_sum', 'allclose', 'alpha_dropout', 'alpha_dropout_', 'amax', 'amin', 'aminmax', 'amp', 'any', 'arange', 'arccos', 'arccosh', 'arcsin', 'arcsinh', 'arctan', 'arctan2', 'arctanh', 'argmax', 'argmin', 'argsort', 'argwhere', 'as_strided', 'as_tensor', 'asarray', 'asin', 'asinh', 'assign', 'atan', 'atan2', 'atanh', 'atleast_1d', 'atleast_2d', 'atleast_3d', 'attention_weights', 'autocast', 'autograd', 'avg_pool1d', 'avg_pool2d', 'avg_pool3d', 'backends', 'baddbmm', 'bartlett_window', 'batch_norm', 'batch_norm_relu', 'batched_matmul', 'batchnorm', 'bernoulli', 'bessel_i', 'bfloat16', 'bilinear', 'binary_cross_entropy', 'binary_cross_entropy_with_logits', 'binary_crossentropy', 'binary_crossentropy_logits', 'binary_step', 'bincount', 'bitcast', 'bitwise_and', 'bitwise_not', 'bitwise_or', 'bitwise_xor', 'blackman_window', 'block_diag', 'bmm', 'bool', 'bool_', 'broadcast_shapes', 'broadcast_tensors', 'broadcast_to', 'bucketize', 'byte', 'can_cast', 'capture', 'cartesian_prod', 'cast', 'cat', 'cdist', 'ceil', 'celu', 'chain_matmul', 'channel_shuffle', 'char', 'checkpoint', 'cholesky', 'cholesky_inverse', 'cholesky_solve', 'chunk', 'clamp', 'clamp_max', 'clamp_min', 'clip', 'clone', 'coalesce', 'column_stack', 'combinations', 'compile', 'concat', 'concatenate', 'conj', 'conj_physical', 'contiguous', 'conv1d', 'conv2d', 'conv3d', 'conv_transpose1d', 'conv_transpose2d', 'conv_transpose3d', 'copysign', 'corrcoef', 'cos', 'cosh', 'cosine_embedding_loss', 'cosine_similarity', 'count_nonzero', 'cov', 'cpu', 'cross', 'cross_entropy', 'ctc', 'ctc_loss', 'cuda', 'cummax', 'cummin', 'cumprod', 'cumsum', 'cumulative_trapezoid', 'data_ptr', 'default_generator', 'deg2rad', 'det', 'detect_anomaly', 'device', 'diag', 'diag_embed', 'diagflat', 'diagonal', 'diff', 'digamma', 'dim', 'dist', 'distributed', 'distributions', 'div', 'divide', 'dot', 'double', 'dropout', 'dropout1d', 'dropout2d', 'dropout_', 'dsplit', 'dstack', 'dtype', 'dtypes', 'e', 'eager', 'einsum', 'element_size', 'elu', 'embedding', 'empty', 'empty_like', 'enable_grad', 'entr', 'eq', 'equal', 'erf', 'erfc', 'erfinv', 'exp', 'exp2', 'expand', 'expand_as', 'expm1', 'eye', 'feature_alpha_dropout', 'feature_alpha_dropout_', 'finfo', 'fix', 'flatten', 'flip', 'fliplr', 'flipud', 'float', 'float16', 'float32', 'float64', 'float_power', 'floor', 'floor_divide', 'floordiv', 'fmax', 'fmin', 'fmod', 'fold', 'frac', 'fractional_max_pool', 'from_dlpack', 'from_numpy', 'full', 'full_like', 'fused', 'gather', 'gaussian_dropout', 'gaussian_nll_loss', 'gcd', 'ge', 'gelu', 'ger', 'get_default_device', 'get_default_dtype', 'get_num_threads', 'get_rng_state', 'getitem', 'glorot_uniform', 'glu', 'grad', 'gradcheck', 'gradgradcheck', 'graph', 'greater', 'greater_equal', 'grid_sample', 'group_norm', 'gru', 'gt', 'half', 'hamming_window', 'hann_window', 'hardshrink', 'hardsigmoid', 'hardswish', 'hardtanh', 'heaviside', 'hessian', 'hinge_embedding_loss', 'histc', 'histogram', 'hsplit', 'hstack', 'huber_loss', 'hvp', 'hypot', 'i0', 'i0e', 'i1', 'i1e', 'identity', 'iinfo', 'in_dtype', 'index_add', 'index_copy', 'index_fill', 'index_put', 'index_reduce', 'index_select', 'inf', 'inference_mode', 'initial_seed', 'inner', 'instance_norm', 'int', 'int16', 'int32', 'int64', 'int8', 'interpolate', 'inverse', 'is_complex', 'is_contiguous', 'is_floating_point', 'is_grad_enabled', 'is_shared', 'is_tensor', 'isclose', 'isfinite', 'isin', 'isinf', 'isnan', 'isneginf', 'isposinf', 'jacobian', 'jvp', 'kaiming_normal', 'kaiming_uniform', 'kaiser_window', 'kl_div', 'kron', 'kthvalue', 'l1_loss', 'layer_norm', 'layernorm', 'lcm', 'ldexp', 'le', 'leaky_relu', 'lerp', 'less', 'less_equal', 'lgamma', 'linalg', 'linear', 'linspace', 'load', 'log', 'log10', 'log1p', 'log2', 'log_softmax', 'logaddexp', 'logaddexp2', 'logcumsumexp', 'logdet', 'logical_and', 'logical_not', 'logical_or', 'logical_xor', 'logit', 'logsigmoid', 'logspace', 'logsumexp', 'long', 'lshift', 'lstm', 'lstsq', 'lt', 'lu', 'lu_solve', 'lu_unpack', 'manual_seed', 'margin_ranking_loss', 'masked_fill', 'masked_scatter', 'masked_select', 'matmul', 'matrix_exp', 'matrix_power', 'matrix_rank', 'matrix_vector', 'max', 'max_pool1d', 'max_pool2d', 'max_pool3d', 'max_pool_with_indices', 'max_unpool', 'max_unpool2d', 'maximum', 'mean', 'median', 'meshgrid', 'min', 'minimum', 'mish', 'mm', 'mod', 'mode', 'moveaxis', 'movedim', 'mps', 'mse_loss', 'msort', 'mul', 'multi_dot', 'multi_margin_loss', 'multilabel_margin_loss', 'multilabel_soft_margin_loss', 'multinomial', 'multiply', 'mv', 'nan', 'nan_to_num', 'nanmean', 'nanmedian', 'nanquantile', 'nansum', 'narrow', 'ndimension', 'ndtr', 'ne', 'neg', 'negative', 'nelement', 'new', 'newaxis', 'nextafter', 'nll_loss', 'nn', 'no_grad', 'nonzero', 'norm', 'normal', 'normalize', 'not_equal', 'numel', 'one_hot', 'ones', 'ones_like', 'ops', 'optim', 'outer', 'pad', 'pairwise_distance', 'pdist', 'permute', 'pi', 'pin_memory', 'pinverse', 'pixel_shuffle', 'pixel_unshuffle', 'poisson', 'poisson_nll_loss', 'polygamma', 'positive', 'pow', 'prelu', 'primitive', 'prod', 'promote_types', 'qr', 'quantile', 'quick_gelu', 'rad2deg', 'rand', 'rand_like', 'randint', 'randint_like', 'randn', 'randn_like', 'randperm', 'ravel', 'real', 'rearrange', 'reciprocal', 'recurrence', 'register_post_accumulate_grad_hook', 'relu', 'relu6', 'remainder', 'renorm', 'repeat', 'repeat_interleave', 'reshape', 'reshape_as', 'resolve_conj', 'resolve_neg', 'result_type', 'retain_grad', 'rms_norm', 'roll', 'rot90', 'rotate_halves', 'round', 'row_stack', 'rrelu', 'rrelu_', 'rshift', 'rsqrt', 'save', 'scalar_tensor', 'scaled_dot_product_attention', 'scaled_uniform', 'scatter', 'scatter_add', 'scatter_reduce', 'searchsorted', 'seed', 'select', 'select_scatter', 'self_attention', 'selu', 'sequential', 'set_default_device', 'set_default_dtype', 'set_default_tensor_type', 'set_float32_matmul_precision', 'set_grad_enabled', 'set_num_interop_threads', 'set_num_threads', 'set_printoptions', 'set_rng_state', 'sgn', 'short', 'shrink', 'sigmoid', 'sign', 'signbit', 'silu', 'sin', 'sinc', 'sinh', 'slice_scatter', 'sliding_windows', 'slogdet', 'smooth_l1_loss', 'soft_margin_loss', 'softmax', 'softmin', 'softplus', 'softsign', 'sort', 'sparse', 'sparse_categorical_crossentropy', 'sparse_coo_tensor', 'special', 'split', 'split_with_sizes', 'spmm', 'sqrt', 'square', 'squeeze', 'stack', 'std', 'std_mean', 'storage_offset', 'stride', 'sub', 'subtract', 'sum', 'sum_to', 'svd', 'swapaxes', 'swapdims', 'swiglu', 'swish', 'sync_batch_norm', 't', 'take', 'take_along_dim', 'take_flat', 'tan', 'tanh', 'tensor', 'tensor_split', 'tensordot', 'threshold', 'threshold_', 'tile', 'to', 'to_dense', 'to_sparse', 'tolist', 'topk', 'trace', 'training', 'transpose', 'trapezoid', 'trapz', 'tril', 'tril_indices', 'triplet_margin_loss', 'triu', 'triu_indices', 'true_divide', 'trunc', 'truncdiv', 'type', 'type_as', 'uint8', 'unbind', 'unflatten', 'unfold', 'uniform', 'unique', 'unique_consecutive', 'unravel_index', 'unsqueeze', 'use_deterministic_algorithms', 'value_and_grad', 'vander', 'var', 'var_mean', 'vdot', 'vecdot', 'version', 'view', 'view_as', 'vjp', 'vmap', 'vsplit', 'vstack', 'where', 'xlog1py', 'xlogy', 'xpu', 'zeros', 'zeros_like']
 def __getattr__(name: str) -> Any: ...
+=======
+_F = TypeVar("_F", bound=Callable[..., Any])
+@overload
+def capture(function: _F, *, fuse: builtins.bool = ..., strict: builtins.bool = ...) -> _F: ...
+@overload
+def capture(*, fuse: builtins.bool = ..., strict: builtins.bool = ...) -> Callable[[_F], _F]: ...
+__all__ = ['Picture', 'Residuals', 'Tensor', 'bool_', 'capture', 'checkpoint', 'detect_anomaly', 'dtypes', 'eager', 'enable_grad', 'float32', 'float64', 'fused', 'get_num_threads', 'get_rng_state', 'grad', 'gradcheck', 'gradgradcheck', 'graph', 'hessian', 'hvp', 'int64', 'is_grad_enabled', 'jacobian', 'jvp', 'linalg', 'manual_seed', 'nn', 'no_grad', 'ops', 'optim', 'primitive', 'set_num_threads', 'set_rng_state', 'training', 'value_and_grad', 'vjp']
+>>>>>>> origin/main

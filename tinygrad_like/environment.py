@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 # Of optional modules: the extra that brings them (see pyproject.toml), and the package, if it is called otherwise.
-EXTRAS = {"matplotlib": "demos", "PIL": "demos", "tqdm": "demos", "tensorboardX": "tensorboard",
+EXTRAS = {"matplotlib": "pictures", "PIL": "pictures", "tqdm": "pictures", "tensorboardX": "tensorboard",
           "mpi4py": "distributed", "ml_dtypes": "bfloat16", "einops": "einops", "onnx": "onnx", "zensical": "docs",
           "latex2mathml": "docs", "torch": "torch"}
 PACKAGES = {"PIL": "pillow"}

@@ -132,7 +132,7 @@ def test_help_and_what_is_missing_without_the_extras(tmp_path):
                        text=True, check=True).stdout
         for options, demos in (("--help", DEMOS), ("", rest)))
     assert helps.count("usage: python -m demos.") == len(DEMOS) == helps.count("ended with 0\n")
-    lines = [f"ended with error: python -m demos.{demo} needs matplotlib, pillow, tqdm: pip install '.[demos]'"
+    lines = [f"ended with error: python -m demos.{demo} needs matplotlib, pillow, tqdm: pip install '.[pictures]'"
              for demo in rest]
     assert missing.splitlines() == lines
     assert not list(tmp_path.iterdir())

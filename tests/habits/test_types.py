@@ -1,9 +1,11 @@
 """What editors, `help` and type checkers are told of Tensor's methods and of ops."""
 
+import ast
 import inspect
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -147,5 +149,101 @@ def test_a_type_checker_sees_them_from_outside(tmp_path):
         env={"MYPYPATH": tinygrad_like.__path__[0].removesuffix("tinygrad_like"), "PATH": ""}, cwd=tmp_path,
         capture_output=True, text=True)
     revealed = re.findall(r'Revealed type is "(.*)"', found.stdout)
-    assert revealed == ["tinygrad_like.tensor.Tensor"] * (len(TENSORS) + 1), found.stdout + found.stderr
+    assert revealed == ["tinygrad_like.core.tensor.Tensor"] * (len(TENSORS) + 1), found.stdout + found.stderr
     assert re.findall("error: (.*)", found.stdout) == ['"Tensor" has no attribute "exponential"  [attr-defined]']
+
+
+RIGHT = '''
+import numpy as np
+import tinygrad_like as tg
+import tinygrad_like.nn.functional as F
+from tinygrad_like import *
+from tinygrad_like import Tensor, capture, grad, nn, no_grad, optim, value_and_grad
+from tinygrad_like.data import DataLoader
+from tinygrad_like.nn.utils.rnn import pad_sequence
+
+def f(n: int, s: str) -> bool:
+    return int(s) == n + sum([1])
+
+@capture
+def step(x: Tensor, n: int) -> Tensor:
+    return x + n
+
+@capture(fuse=False)
+def play(x: Tensor) -> float:
+    return x.item()
+
+@no_grad()
+def count(n: int) -> int:
+    return n
+
+def loss(w: Tensor, x: Tensor) -> Tensor:
+    return (w * x).sum()
+
+def of_tree(p: dict[str, Tensor]) -> Tensor:
+    return p["a"].sum()
+
+def with_more(w: Tensor) -> tuple[Tensor, int]:
+    return w.sum(), 1
+
+x = Tensor([1.0, 2.0])
+model: nn.Module = tg.nn.Linear(2, 3)
+optimizer: tg.optim.Optimizer = optim.SGD(model.parameters(), lr=0.1)
+with no_grad(), tg.enable_grad(), tg.eager():
+    x.sum(dim=0, keepdims=True); x.gather(dim=0, index=x); x.var(ddof=1); tg.zeros(2, device="cpu"); tg.cat([x], dim=0)
+F.cross_entropy(x, x, size_average=True); tg.ones(2, out=None)
+'''
+REVEALED = {
+    "step(x, 1)": "Tensor", "play(x)": "float", "count(3)": "int", "x.item()": "float", "grad(loss)(x, x)": "Tensor",
+    "grad(loss, (0, 1))(x, x)": "tuple[Tensor, ...]", "value_and_grad(loss)(x, x)": "tuple[Tensor, Tensor]",
+    "grad(of_tree)({'a': x})": "dict[str, Tensor]", "grad(with_more, has_aux=True)(x)": "tuple[Tensor, int]",
+    "next(iter(DataLoader(np.ones(3), np.ones(3))))": "tuple[Tensor, ...]", "next(iter(DataLoader(x)))": "Tensor",
+    "tg.nn.Linear(1, 2)(x)": "Tensor", "nn.functional.relu(x)": "Tensor", "tg.tensor(1.0)": "Tensor",
+}
+MISTAKES = """
+    x.exponential(); x.summ(); x.sum(dims_=0); x.sum(axiss=0); x.sum(keepdimm=True); x.softmax(axs=1); x.exp_(3)
+    tg.zeross(3); tg.exp(x, diim=0); tg.optimm; tg.cat([x], axes_=0); tg.randn(2).nope; tg.nn.Linearr(1, 2)
+    nn.Linear("a", 2); nn.Linear(2); nn.Linear(1, 2, biass=True); nn.functional.rell(x)
+    F.cross_entropy(x, x, redct="sum"); F.mse_loss(x); optim.Adamm; optim.SGD(model.parameters(), lr="a"); optim.SGD(model.parameters(), learning_rate=1.0)
+    step(x); step(x, "a"); play(x).shape; count("a"); grad(loss)(x); grad(loss)("a", x); grad(loss)(x, x).nope
+    value_and_grad(loss)(x, x)[2]; grad(of_tree)({"a": x})["a"].nope; len(x.item()); capture(fuze=True); no_grad().nope
+    DataLoader(x, x, batch_sise=2); DataLoader(x, x, shufle=True); [batch.nope for batch in DataLoader(x)]
+    [a.nope for a, b in DataLoader(x, x)]; zeros(3); x + "a"; x.reshape(2).nope; tg.relu_(x, 1)
+""".replace("\n", ";").split(";")
+MISTAKES = [t.strip() for t in MISTAKES if t.strip()]
+
+
+def test_a_type_checker_finds_mistakes_and_only_these(tmp_path):
+    pytest.importorskip("mypy")
+    program = tmp_path / "program.py"
+    shown = [f"reveal_type({expression})" for expression in REVEALED]
+    program.write_text("\n".join([RIGHT.rstrip(), *shown, *MISTAKES]))
+    first = len(RIGHT.rstrip().splitlines()) + len(REVEALED) + 1
+    found = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--config-file=",
+         f"--cache-dir={tmp_path}", str(program)],
+        env={"MYPYPATH": tinygrad_like.__path__[0].removesuffix("tinygrad_like"), "PATH": ""}, cwd=tmp_path,
+        capture_output=True, text=True)
+    revealed = [text.replace("tinygrad_like.core.tensor.", "") for text in re.findall('type is "(.*)"', found.stdout)]
+    assert dict(zip(REVEALED, revealed, strict=True)) == REVEALED, found.stdout + found.stderr
+    lines = {int(line) for line in re.findall(r"program.py:(\d+): error", found.stdout)}
+    assert [t for i, t in enumerate(MISTAKES, first) if i not in lines] == [], "mistakes that no checker would find"
+    assert min(lines) >= first, found.stdout
+
+
+def test_the_stub_has_the_names_that_there_are():
+    """What `import *` brings, and nothing that is not there."""
+    path = Path(tinygrad_like.__file__).with_suffix(".pyi")
+    names, exported = set(), []
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ImportFrom):
+            names |= {alias.asname or alias.name for alias in node.names}
+        elif isinstance(node, ast.FunctionDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            names.add(target.id)
+            exported = ast.literal_eval(node.value) if target.id == "__all__" else exported
+    assert exported == tinygrad_like.__all__ and {*exported} <= names
+    rest = names - {"Any", "Callable", "TypeVar", "overload", "_F", "_names", "__all__"}
+    assert [name for name in sorted(rest) if not hasattr(tinygrad_like, name)] == []

@@ -12,7 +12,7 @@ from tinygrad_like.ops.pointwise import Pointwise, pointwise
 
 OPS = {op.name: op for module in (elementwise, activation) for op in vars(module).values() if isinstance(op, Pointwise)}
 OPTIONS = {"negative_slope": (0.01, 0.3, -0.2), "alpha": (1.0, 0.3), "beta": (1.0, 2.5), "min_val": (-1.0, 0.2),
-           "max_val": (1.0, -0.2), "threshold": (np.inf, 2.0)}
+           "max_val": (1.0, -0.2), "threshold": (20.0, 0.5)}
 UNARY = [(name, {}) for name, op in OPS.items() if len(op.inputs) == 1 and not op.options]
 UNARY += [(name, {option: value}) for name, op in OPS.items() for option in op.options for value in OPTIONS[option]]
 NEAR, FAR = np.random.default_rng(0).standard_normal((30, 4)), np.array([-1000.0, -100.0, 100.0, 1000.0])

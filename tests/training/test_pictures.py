@@ -90,5 +90,5 @@ def test_what_cannot_be_shown(monkeypatch):
     with pytest.raises(ValueError, match="the loss must give one number for each of the 90 examples"):
         show(nn.Linear(6, 3), X, Y, loss=lambda z, y: z)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r"show needs matplotlib: pip install 'tinygrad-like\[demos\]'"):
+    with pytest.raises(ImportError, match=r"show needs matplotlib: pip install 'tinygrad-like\[pictures\]'"):
         show(nn.Linear(6, 3), X, Y)

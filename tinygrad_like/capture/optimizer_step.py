@@ -1,4 +1,4 @@
-"""A step of an optimizer on a tape: what is done for it whenever the tape is played (see `tinygrad_like.tape`)."""
+"""A step of an optimizer on a tape: what is done for it whenever the tape is played (see `recorder.py`)."""
 
 from __future__ import annotations
 

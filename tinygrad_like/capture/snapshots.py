@@ -130,7 +130,7 @@ class Saved:
             for name, value in numbers.items():
                 if (not rounded or type(value) is int) and repr(holder.get(name)) != repr(value):  # NaN equals itself
                     return f"the number {name}"
-        return "" if self.random.same() else "the state of the random numbers"
+        return "" if self.random.same() else "the state of the random numbers, of which another thread may have drawn"
 
 
 class Undo:

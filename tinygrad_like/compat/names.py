@@ -351,24 +351,11 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
                        for x in (outputs, inputs))
     given = tuple(grad_outputs) if isinstance(grad_outputs, list | tuple) else (grad_outputs,) * len(outputs)
     y, g = joined("grad", outputs, given, create_graph)
-    reached = _reached(y) if allow_unused and not materialize_grads else None
-    wanted = [x for x in inputs if reached is None or not x.requires_grad or (x.node or x) in reached]
-    found = y.gradient(*wanted, gradient=g, create_graph=create_graph, retain_graph=retain_graph,
-                       materialize_grads=materialize_grads)
-    by_input = dict(zip(wanted, found, strict=True))
-    return tuple([by_input.get(x) for x in inputs])
-
-
-def _reached(y: Tensor) -> set:
-    """All nodes and leaves that y was computed from."""
-    stack: list = [y.node or y]
-    seen = set(stack)
-    while stack:
-        for parent in getattr(stack.pop(), "parents", None) or ():
-            if parent is not None and parent not in seen:
-                seen.add(parent)
-                stack.append(parent)
-    return seen
+    if allow_unused and not materialize_grads:
+        return tuple(y._gradients("gradient", inputs, g, create_graph,
+                                  create_graph if retain_graph is None else retain_graph))
+    return tuple(y.gradient(*inputs, gradient=g, create_graph=create_graph, retain_graph=retain_graph,
+                            materialize_grads=materialize_grads))
 
 
 def compile(model: Any = None, **options: Any) -> Any:
@@ -421,6 +408,8 @@ def function(name: str) -> Any:
     if name in LEADS:
         return import_module(LEADS[name])
     found = _NAMES.get(name)
+    if found is None and name in _NAMES:  # newaxis
+        return None
     if found is bfloat16:
         return bfloat16()
     if name in FUNCTIONAL:

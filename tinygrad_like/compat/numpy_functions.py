@@ -59,7 +59,8 @@ def _diff(a: Any, n: Any = 1, axis: Any = -1, prepend: Any = None, append: Any =
         return NotImplemented
     axis = ops.axes.one_axis("np.diff", axis, np.ndim(a))
     one = (*a.shape[:axis], 1, *a.shape[axis + 1:])
-    ends = [ops.expand(x, shape=one) if x is not None and not np.ndim(x) else x for x in (prepend, append)]
+    ends = [np.full(one, x, a.dtype if a.dtype.kind in FLOATS else None) if isinstance(x, int | float) else
+            ops.expand(x, shape=one) if x is not None and not np.ndim(x) else x for x in (prepend, append)]
     return ops.diff(a, n, axis, *ends)
 
 

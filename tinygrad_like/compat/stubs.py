@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -18,7 +19,8 @@ from .. import nn, ops, optim
 from ..core.primitive import Primitive
 from ..methods.docstrings import entries
 from ..methods.in_place import InPlace
-from . import names
+from . import keyword_aliases, names
+from .absent import LEADS
 from .numpy_functions import ForNumPy
 from .surface import Surface
 
@@ -42,7 +44,13 @@ _OPERATORS = [f"__{side}{name}__" for name in
 _OPERATORS += [f"__{name}__" for name in "neg abs invert lt le gt ge eq ne getitem".split()]
 
 
-_PACKAGES = ["autograd", "distributed", "distributions", "nn", "optim", "training"]
+_PACKAGES = ["autograd", "data", "distributed", "distributions", "func", "nn", "optim", "random", "testing", "training",
+             "utils"]
+_CAPTURE = """_F = TypeVar("_F", bound=Callable[..., Any])
+@overload
+def capture(function: _F, *, fuse: builtins.bool = ..., strict: builtins.bool = ...) -> _F: ...
+@overload
+def capture(*, fuse: builtins.bool = ..., strict: builtins.bool = ...) -> Callable[[_F], _F]: ..."""  # keeps the type
 _LATE = {"get_num_threads": "kernels.threads", "set_num_threads": "kernels.threads", "save": "training.saving",
          "load": "training.saving"}
 
@@ -70,7 +78,7 @@ def _function(name: str, f: Any, indent: str = "", returns: str = "", like: Any 
     static = isinstance(f, staticmethod)
     f = getattr(f, "__func__", f)
     signature = inspect.signature(like or f)
-    parameters = list(signature.parameters.values())
+    parameters = [p for p in signature.parameters.values() if p.name != "by_other_names"]
     if indent and not static:
         parameters = parameters[1:]
     if "__" in name:
@@ -84,12 +92,25 @@ def _function(name: str, f: Any, indent: str = "", returns: str = "", like: Any 
     if keywords and not _variadic(parameters):
         shown.insert(keywords[0], "*")
     if parameters and not any(p.kind is p.VAR_KEYWORD for p in parameters) and name[0] != "_":
-        shown.append("**by_other_names: Any")
+        shown += _elsewhere({p.name for p in parameters}, "*" in shown or _variadic(parameters))
     returns = returns or _RETURNS.get(name) or _annotated(signature.return_annotation)
     head = f"{indent}@staticmethod\n" if static else ""
     body = "..." if name[0] == "_" else _sentence(f)
     ignored = "  # type: ignore[override]" if name in ("__eq__", "__ne__") else ""
     return f"{head}{indent}def {name}({', '.join(shown)}) -> {returns}: {body}{ignored}"
+
+
+def _elsewhere(known: set[str], keywords: bool) -> list[str]:
+    """What else may be given by name to what has these parameters: what other libraries call them, and what has no
+    effect here. keywords: whether there are parameters by name alone."""
+    others = [name for name, targets in keyword_aliases.OPTIONS.items()
+              if name != "self" and name not in known and not known.isdisjoint(targets)]
+    others += sorted(keyword_aliases._REDUCTION) if "reduction" in known else []
+    without = keyword_aliases._WITHOUT_EFFECT.keys() - {*others}
+    rest = ["**without_effect: Unpack[WithoutEffect]"]
+    if without & known or len(without) < len(keyword_aliases._WITHOUT_EFFECT):
+        others, rest = others + sorted(without - known), []
+    return ["*"] * (not keywords and bool(others)) + [f"{name}: Any = ..." for name in others] + rest
 
 
 def _variadic(parameters: list[inspect.Parameter]) -> bool:
@@ -124,10 +145,13 @@ def _methods() -> Iterator[str]:
 def surface() -> str:
     """The stub of `surface.py`."""
     return "\n".join([_HEADER.rstrip(), "import builtins", "from collections.abc import Callable, Sequence",
-                      "from typing import Any, Self", "import numpy as np",
-                      "from . import keyword_aliases as habits, names", "from ..methods.of_ops import Axis",
-                      "from .numpy_functions import ForNumPy", "from ..core.tensor import Tensor", "", "Number = float",
-                      "Value = Tensor | np.ndarray | np.generic | float", "", "class Surface(ForNumPy):",
+                      "from typing import Any, Self, TypedDict, Unpack", "import numpy as np",
+                      "from . import keyword_aliases as habits, names",
+                      "from ..methods.of_ops import Axis", "from .numpy_functions import ForNumPy",
+                      "from ..core.tensor import Tensor", "", "Number = float",
+                      "Value = Tensor | np.ndarray | np.generic | float", "",
+                      "class WithoutEffect(TypedDict, total=False):",
+                      *[f"    {name}: Any" for name in keyword_aliases._WITHOUT_EFFECT], "", "class Surface(ForNumPy):",
                       *_methods(), ""])
 
 
@@ -144,8 +168,8 @@ def of_ops() -> str:
     """The stub of `ops/__init__.py`."""
     public = _public(ops)
     return "\n".join([_HEADER.rstrip(), "import builtins", "from collections.abc import Callable, Sequence",
-                      "from typing import Any", "import numpy as np", "from ..methods.of_ops import Axis",
-                      "from ..core.tensor import Tensor", "from ..compat.surface import Number, Value",
+                      "from typing import Any, Unpack", "import numpy as np", "from ..methods.of_ops import Axis",
+                      "from ..core.tensor import Tensor", "from ..compat.surface import Number, Value, WithoutEffect",
                       *[f"from . import {name} as {name}" for name in _modules() if name not in public], "",
                       f"__all__ = {list(public)!r}", "", *[_function(name, f) for name, f in public.items()], ""])
 
@@ -157,23 +181,28 @@ def face() -> str:
     for node in ast.parse(source.read_text(encoding="utf-8")).body:
         for alias in getattr(node, "names", ()):
             name = alias.asname or alias.name
-            if isinstance(node, ast.ImportFrom) and name[0] != "_":
+            if isinstance(node, ast.ImportFrom) and name[0] != "_" and name != "capture":
                 lines.append(f"from .{node.module or ''} import {alias.name} as {name}")
                 known.add(name)
     lines += [f"from . import {name} as {name}" for name in _PACKAGES]
     lines += [f"from .{place} import {name} as {name}" for name, place in _LATE.items()]
     functions = {"tensor": "new"} | {name: name for name in (
         "as_tensor", "randint", "normal", "bernoulli", "where", "empty_like")}
-    lines += [f"from .compat.names import {function} as {name}" for name, function in functions.items()]
+    lines += ["from .compat import names as _names"]
+    lines += [f"{name} = _names.{function}" for name, function in functions.items()]
     lines += [f"from .nn.functional import {name} as {name}" for name in sorted(names.FUNCTIONAL)]
     known |= functions.keys() | names.FUNCTIONAL
     methods = {name for name in dir(Surface) if name[0] != "_" and name not in names.MISSING
-               and inspect.isfunction(getattr(Surface, name)) and name not in (*vars(InPlace), *vars(ForNumPy))}
+               and inspect.isfunction(getattr(Surface, name)) and name not in vars(ForNumPy)
+               and (name not in vars(InPlace) or name[-1] == "_")}
     # To import a function from a package that has a file of this name would be the file to pyright.
     own = {*functions, *names.FUNCTIONAL, *[name for name, value in names._NAMES.items() if callable(value)]}
     public, files = [name for name in _public(ops) if name not in own], _modules()
-    lines += [f"from .ops import {', '.join(n for n in public if n not in files)}", "", "__version__: str"]
+    lines += [f"from .ops import {', '.join(f'{n} as {n}' for n in public if n not in files)}", "", "__version__: str"]
     lines += [f"{name} = ops.{name}" for name in public if name in files]
+    lines += [f"from {place.rpartition('.')[0]} import {name} as {name}" if "." in place else
+              f"import {place} as {name}" for name, place in LEADS.items()]
+    lines += [f"{name}: builtins.str" for name in (*keyword_aliases.MEMORY_FORMATS, "strided")]
     rest = sorted({*names._NAMES, *methods - _public(ops).keys()} - known)
     for name in rest:
         value = names._NAMES.get(name)
@@ -183,9 +212,9 @@ def face() -> str:
             lines.append(f"{name}: {'np.dtype' if hasattr(value, 'itemsize') or name == 'bfloat16' else 'Any'}")
         else:
             lines.append(f"{name} = Tensor.{name}")
-    exported = sorted({*known, *rest, *_public(ops), *_PACKAGES, *_LATE})
-    return "\n".join([_HEADER.rstrip(), "from typing import Any", "import numpy as np", *lines,
-                      f"__all__ = {exported!r}", "def __getattr__(name: str) -> Any: ...", ""])
+    return "\n".join([_HEADER.rstrip(), "import builtins", "from collections.abc import Callable",
+                      "from typing import Any, TypeVar, overload", "import numpy as np", *lines, _CAPTURE,
+                      f"__all__ = {sys.modules[str(__package__)].__all__!r}", ""])
 
 
 def beside(package: ModuleType) -> Iterator[tuple[Path, str]]:

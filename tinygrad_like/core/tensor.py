@@ -105,7 +105,7 @@ class Tensor(Surface):
     def is_floating_point(self) -> bool:
         return self._data.dtype.kind in FLOATS
 
-    def item(self) -> Any:
+    def item(self) -> float:
         """The single element as a Python number. Raises ValueError if there is not exactly one."""
         if self._data.size != 1:
             raise ValueError(f"item: only a Tensor of one element converts to a number, this has shape {self.shape}")
@@ -220,6 +220,10 @@ class Tensor(Surface):
             if not isinstance(t, Tensor) or not t.requires_grad:
                 raise ValueError(f"{who}: target {i}, a {type(t).__name__}, is no Tensor that requires grad; pass "
                                  "Tensors one by one, made with requires_grad=True before use")
+        if not targets:
+            return []  # for the walk, no targets are all leaves
+        if not targets:
+            return []  # for the walk, no targets are all leaves
         keys = [t.node or t for t in targets]
         with setting("recording", create_graph), setting("filling", False):
             owned: set = set()

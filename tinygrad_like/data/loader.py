@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import wraps
-from typing import Any
+from typing import Any, Generic, TypedDict, TypeVar, Unpack, overload
 
 import numpy as np
 
@@ -19,6 +19,33 @@ from .dataset import Dataset
 
 _BY_POSITION = ("batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn", "pin_memory",
                 "drop_last", "timeout", "worker_init_fn", "multiprocessing_context", "generator")
+
+
+Batch = TypeVar("Batch", covariant=True)
+Array = np.ndarray | Tensor
+
+
+class _Options(TypedDict, total=False):
+    batch_size: int | None
+    shuffle: bool | None
+    drop_last: bool
+    transform: Callable[[Any, np.random.Generator], Any] | None
+    mix: Callable[..., tuple[Any, Any]] | None
+    prefetch: int
+    shard: tuple[int, int] | None
+    sampler: Any
+    batch_sampler: Any
+    collate_fn: Callable[[list], Any] | None
+    generator: Any
+    num_workers: int
+    pin_memory: bool
+    pin_memory_device: str
+    timeout: float
+    worker_init_fn: Any
+    multiprocessing_context: Any
+    prefetch_factor: int | None
+    persistent_workers: bool
+    in_order: bool
 
 
 def _as_pytorchs(init: Callable) -> Callable:
@@ -38,7 +65,7 @@ def _as_pytorchs(init: Callable) -> Callable:
     return construct
 
 
-class DataLoader:
+class DataLoader(Generic[Batch]):
     """Iterate over arrays in batches: `for x, y in DataLoader(images, labels, batch_size=64, shuffle=True)`.
 
     arrays: two or more of the same length n; a batch is a tuple of Tensors, one per array, (batch_size, ...). Of one
@@ -74,6 +101,15 @@ class DataLoader:
     shapes.
     """
 
+    @overload
+    def __init__(self: DataLoader[Tensor], array: Array, /, **options: Unpack[_Options]): ...
+    @overload
+    def __init__(self: DataLoader[tuple[Tensor, ...]], x: Array, y: Array, /, *more: Array,
+                 **options: Unpack[_Options]): ...
+    @overload
+    def __init__(self: DataLoader[Any], dataset: Any, /, *by_position: Any, **options: Unpack[_Options]): ...
+    @overload
+    def __init__(self: DataLoader[Any], *, dataset: Any, **options: Unpack[_Options]): ...
     @_as_pytorchs
     def __init__(self, *arrays: Any, batch_size: Any = 1, shuffle: bool = False, drop_last: bool = False,
                  transform: Callable[[np.ndarray, np.random.Generator], np.ndarray] | None = None,
@@ -130,13 +166,14 @@ class DataLoader:
         whole, rest = divmod(self.examples, self.batch_size)
         return whole + (rest > 0 and not self.drop_last)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Batch]:
         if self.batches is not None:
             return iter(self.batches)
         n, chance = self.examples, self.shuffle or self.transform is not None or self.mix is not None
         seed = int(random.generator.integers(2**63)) if chance else 0
         order = np.random.default_rng(seed).permutation(n) if self.shuffle else np.arange(n)
-        batches = self._ahead(order, seed) if self.prefetch else (self._batch(order, seed, i) for i in range(len(self)))
+        batches: Any = (self._ahead(order, seed) if self.prefetch else
+                        (self._batch(order, seed, i) for i in range(len(self))))
         return batches if self.shard is None else self._placed(batches)
 
     def rows(self, i: int) -> Rows:

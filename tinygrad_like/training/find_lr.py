@@ -34,7 +34,7 @@ class RangeTest:
     suggestion: float
 
     def show(self, path: str | os.PathLike | None = None) -> Any:
-        """A matplotlib Figure of the losses, written to `path` if there is one. Needs the extra `demos`."""
+        """A matplotlib Figure of the losses, written to `path` if there is one. Needs the extra `pictures`."""
         fig = figure("RangeTest.show", 6.4, 4.0)
         axes = fig.subplots()
         axes.semilogx(self.lrs, self.losses, color=MUTED, linewidth=0.8, alpha=0.6, label="loss of each batch")

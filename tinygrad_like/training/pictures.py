@@ -32,8 +32,8 @@ def show(model: Module, x: Any, y: Any, path: str | os.PathLike | None = None, *
         error.
 
     Above each stands its row of x, what it is, what the model says, for classes with their probability, and its loss.
-    An image is drawn from white, its lowest number, to black, its highest. Needs the extra `demos`. Raises ValueError
-    if y fits neither form.
+    An image is drawn from white, its lowest number, to black, its highest. Needs the extra `pictures`. Raises
+    ValueError if y fits neither form.
     """
     fig = figure("show", 1.35 * count, 4.8)
     x, y = (a.data if isinstance(a, Tensor) else np.asarray(a) for a in (x, y))

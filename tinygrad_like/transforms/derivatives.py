@@ -8,7 +8,7 @@ but what comes out can be differentiated by those that require grad, as weights 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, overload
 
 import numpy as np
 
@@ -18,12 +18,28 @@ from ..core.tensor import Tensor, wrap
 from ..dtypes import FLOATS, as_array
 from ..transforms.switches import enable_grad
 
+A = TypeVar("A")
+P = ParamSpec("P")
+Y = TypeVar("Y")
+Tree = TypeVar("Tree", bound=dict | list | tuple)  # of Tensors or arrays: its gradient has the same form
 _ALIAS = "_differentiated_by"  # an attribute of leaves that only a function of here knows
 
 
 mode.declare(within=False)  # whether a function runs that is being differentiated
 
 
+@overload
+def grad(f: Callable[Concatenate[Tree, P], Any]) -> Callable[Concatenate[Tree, P], Tree]: ...
+@overload
+def grad(f: Callable[P, Any], argnums: int = 0, has_aux: Literal[False] = False) -> Callable[P, Tensor]: ...
+@overload
+def grad(f: Callable[P, Any], argnums: tuple[int, ...],
+         has_aux: Literal[False] = False) -> Callable[P, tuple[Tensor, ...]]: ...
+@overload
+def grad(f: Callable[P, tuple[Any, A]], argnums: int = 0, *,
+         has_aux: Literal[True]) -> Callable[P, tuple[Tensor, A]]: ...
+@overload
+def grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]: ...
 def grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable:
     """The function (args) -> df/dargs[argnums], a Tensor, or a tuple of them if argnums is a tuple.
 
@@ -40,6 +56,20 @@ def grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: boo
     return gradient
 
 
+@overload
+def value_and_grad(f: Callable[Concatenate[Tree, P], Y]) -> Callable[Concatenate[Tree, P], tuple[Y, Tree]]: ...
+@overload
+def value_and_grad(f: Callable[P, Y], argnums: int = 0,
+                   has_aux: Literal[False] = False) -> Callable[P, tuple[Y, Tensor]]: ...
+@overload
+def value_and_grad(f: Callable[P, Y], argnums: tuple[int, ...],
+                   has_aux: bool = False) -> Callable[P, tuple[Y, tuple[Tensor, ...]]]: ...
+@overload
+def value_and_grad(f: Callable[P, tuple[Y, A]], argnums: int = 0, *,
+                   has_aux: Literal[True]) -> Callable[P, tuple[tuple[Y, A], Tensor]]: ...
+@overload
+def value_and_grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0,
+                   has_aux: bool = False) -> Callable[..., Any]: ...
 def value_and_grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable:
     """The function (args) -> (f, df/dargs[argnums]); has_aux: f gives a pair, of which the first is differentiated."""
     which = argnums if isinstance(argnums, tuple | list) else (argnums,)

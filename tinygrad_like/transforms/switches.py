@@ -8,10 +8,11 @@ import types
 from collections.abc import Callable
 from contextlib import ContextDecorator
 from functools import wraps
-from typing import Any
+from typing import Any, Self, TypeVar
 
 from ..core.graph import mode
 
+F = TypeVar("F", bound=Callable[..., Any])
 _thread = threading.local()
 
 
@@ -28,12 +29,12 @@ class Switch(ContextDecorator):
     One object may be entered again inside itself, and by several threads. A decorator needs no brackets.
     """
 
-    def __new__(cls, *arguments, **options):
+    def __new__(cls, *arguments: Any, **options: Any) -> Self:
         if len(arguments) == 1 and not options and callable(arguments[0]):
-            return cls()(arguments[0])
+            return cls()(arguments[0])  # a function; what checkers see is a switch
         return super().__new__(cls)
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments: Any):
         if arguments:
             name = type(self).__name__
             raise TypeError(f"{name}: takes no arguments, got {arguments[0]!r}; write with {name}(): or decorate a "
@@ -42,7 +43,7 @@ class Switch(ContextDecorator):
     on: Callable  # sets it, and returns what `off` takes to restore what was before
     off: Callable
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         mine, entered = mode.__dict__, _entered()
         before, count = mine.copy(), len(entered)
         try:
@@ -54,14 +55,14 @@ class Switch(ContextDecorator):
             raise
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         entered = _entered()
         i = -1
         while entered[i][0] is not self:  # a suspended generator may have entered another since
             i -= 1
         self.off(entered.pop(i)[1])
 
-    def __call__(self, function: Any) -> Any:
+    def __call__(self, function: F) -> F:
         again = self._recreate_cm
         if inspect.isasyncgenfunction(function):
             raise TypeError(f"{type(self).__name__}: {function.__name__} is an asynchronous generator, between whose "
@@ -69,12 +70,13 @@ class Switch(ContextDecorator):
         if inspect.iscoroutinefunction(function):
 
             @wraps(function)
-            async def stepwise(*args, **options):
+            async def stepwise(*args: Any, **options: Any) -> Any:
                 return await _steps(again, function(*args, **options))
 
-            return stepwise
+            return stepwise  # type: ignore[return-value]
         if inspect.isgeneratorfunction(function):
-            return wraps(function)(lambda *args, **options: _steps(again, function(*args, **options)))
+            steps: Any = wraps(function)(lambda *args, **options: _steps(again, function(*args, **options)))
+            return steps
         return super().__call__(function)
 
     def _recreate_cm(self):
@@ -136,7 +138,7 @@ class set_grad_enabled(_Recording):
         super().on()
         return self.before
 
-    def __call__(self, function: Any) -> Any:
+    def __call__(self, function: F) -> F:
         self.off(self.before)  # it is in the function that it holds
         return super().__call__(function)
 

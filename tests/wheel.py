@@ -1,0 +1,33 @@
+"""Run a page's Python programs with what is installed, outside of the tree: PYTHON tests/wheel.py README.md
+
+Each in a process of its own and an empty folder. Ends with 1 if one fails, or if the packages are those of the tree.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parents[1]
+WHERE = "import nn, optim, tinygrad_like; print(nn.__file__, optim.__file__, tinygrad_like.__file__, sep='\\n')"
+
+
+def run(code: str) -> str:
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{code}\n{done.stderr}")
+    return done.stdout
+
+
+places = run(WHERE).split()
+if any(Path(place).is_relative_to(HERE) for place in places):
+    raise SystemExit(f"this is not what is installed: {places}")
+programs = [code for page in sys.argv[1:]
+            for code in re.findall(r"^```python\n(.*?)^```", Path(page).read_text(), re.M | re.S)]
+for program in programs:
+    run(program)
+print(f"{len(programs)} programs ran with {places[-1]}")
