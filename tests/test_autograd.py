@@ -1546,7 +1546,7 @@ def test_anomalies_that_are_not_to_be_checked():
         detect_anomaly(lambda: x.log())()
 
 
-SWITCHES = {"no_grad": no_grad, "enable_grad": enable_grad, "eager": autograd.eager, "detect_anomaly": detect_anomaly,
+SWITCHES = {"no_grad": no_grad, "enable_grad": enable_grad, "eager": torch.eager, "detect_anomaly": detect_anomaly,
             "inference_mode": switches.inference_mode, "setting": lambda: setting("recording", False)}
 
 

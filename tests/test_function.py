@@ -5,10 +5,10 @@ import weakref
 
 import numpy as np
 import pytest
+from tinygrad_like.autograd import Function, function
 
 import tinygrad_like
 from tinygrad_like import Tensor, capture, detect_anomaly, gradcheck, gradgradcheck, no_grad, ops
-from tinygrad_like.core.graph import Function, function
 
 X, W = np.array([-0.8, 0.3, 1.1, 2.0]), np.array([1.0, 2.0, 0.5, 0.3])
 
@@ -172,7 +172,7 @@ def test_what_is_refused():
         Square()(Tensor(1.0))
     with pytest.raises(NotImplementedError, match="must define a static forward"):
         Function.apply(Tensor(1.0))
-    ctx = tinygrad_like.function.Context((True,))
+    ctx = tinygrad_like.compat.function.Context((True,))
     with pytest.raises(TypeError, match="takes Tensors and None, got int"):
         ctx.save_for_backward(3)
     with pytest.raises(NotImplementedError, match="compute a new Tensor"):

@@ -15,7 +15,7 @@ from tinygrad_like import Tensor, checkpoint, is_grad_enabled, kernels, manual_s
 from tinygrad_like.core.graph import Node
 from tinygrad_like.core.listener import after
 from tinygrad_like.core.primitive import declared
-from tinygrad_like.kernels.memory import fills
+from tinygrad_like.core.tensor import fills
 
 rng = np.random.default_rng(0)
 

@@ -87,7 +87,7 @@ def test_readme_says_where_every_module_is():
 
 
 @pytest.mark.parametrize(("said", "count", "off"), [
-    (r"reverse mode in (\d+) lines", len((ROOT / "tinygrad_like" / "autograd.py").read_text().splitlines()), 15),
+    (r"reverse mode in (\d+) lines", len((ROOT / "tinygrad_like" / "core" / "graph.py").read_text().splitlines()), 15),
     (r"\b(\d+) puzzles", len(PUZZLES), 0),
     (r"\b(\d+) ops without their rules", len(PUZZLES), 0),
     (r"\b(\d+) more ops", len(list((ROOT / "docs" / "ops").glob("*.md"))), 20),

@@ -14,6 +14,7 @@ from collections import deque
 
 import numpy as np
 import pytest
+from tinygrad_like.autograd import Function
 
 import nn
 import nn.functional as F
@@ -21,7 +22,6 @@ import optim
 import tinygrad_like as tg
 from tinygrad_like import Tensor, capture
 from tinygrad_like.capture.instructions import Refused
-from tinygrad_like.core.graph import Function
 
 CALLS = 12
 

@@ -20,7 +20,7 @@ from .transforms.derivatives import grad, hessian, hvp, jacobian, jvp, value_and
 from .transforms.gradcheck import gradcheck, gradgradcheck
 from .transforms.picture import Picture, graph
 from .transforms.switches import enable_grad, is_grad_enabled, no_grad
-from .kernels import specialize as _specialize
+from .kernels.specialize import install as _specialize
 from .kernels.memory import align as _align_arrays
 from .kernels.memory import keep_freed_memory as _keep_freed_memory
 from .compat.import_lines import Beside as _Beside
@@ -41,7 +41,7 @@ from .capture.capture import capture, eager
 from .methods.docstrings import attach as _attach_docstrings
 
 __version__ = "0.1.0"
-_specialize.install()
+_specialize()
 _keep_freed_memory()
 _align_arrays()
 _attach_docstrings()

@@ -1,12 +1,7 @@
-<<<<<<< HEAD
 """Made by `python -m tinygrad_like.compat.stubs`: do not edit."""
-from typing import Any
-=======
-"""Made by `python -m tinygrad_like.stubs`: do not edit."""
 import builtins
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
->>>>>>> origin/main
 import numpy as np
 from .core.primitive import Residuals as Residuals
 from .core.primitive import fused as fused
@@ -14,15 +9,6 @@ from .core.primitive import primitive as primitive
 from .core.tensor import Tensor as Tensor
 from . import dtypes as dtypes
 from . import ops as ops
-<<<<<<< HEAD
-=======
-from .anomaly import detect_anomaly as detect_anomaly
-from .autograd import eager as eager
-from .autograd import enable_grad as enable_grad
-from .autograd import is_grad_enabled as is_grad_enabled
-from .autograd import no_grad as no_grad
-from .checkpointing import checkpoint as checkpoint
->>>>>>> origin/main
 from .dtypes import BOOL as bool_
 from .dtypes import FLOAT32 as float32
 from .dtypes import FLOAT64 as float64
@@ -48,7 +34,6 @@ from .transforms.switches import enable_grad as enable_grad
 from .transforms.switches import is_grad_enabled as is_grad_enabled
 from .transforms.switches import no_grad as no_grad
 from .compat import autograd as autograd
-from .capture.capture import capture as capture
 from .capture.capture import eager as eager
 from . import autograd as autograd
 from . import data as data
@@ -65,16 +50,7 @@ from .kernels.threads import get_num_threads as get_num_threads
 from .kernels.threads import set_num_threads as set_num_threads
 from .training.saving import save as save
 from .training.saving import load as load
-<<<<<<< HEAD
-from .compat.names import new as tensor
-from .compat.names import as_tensor as as_tensor
-from .compat.names import randint as randint
-from .compat.names import normal as normal
-from .compat.names import bernoulli as bernoulli
-from .compat.names import where as where
-from .compat.names import empty_like as empty_like
-=======
-from . import names as _names
+from .compat import names as _names
 tensor = _names.new
 as_tensor = _names.as_tensor
 randint = _names.randint
@@ -82,7 +58,6 @@ normal = _names.normal
 bernoulli = _names.bernoulli
 where = _names.where
 empty_like = _names.empty_like
->>>>>>> origin/main
 from .nn.functional import alpha_dropout as alpha_dropout
 from .nn.functional import avg_pool1d as avg_pool1d
 from .nn.functional import bilinear as bilinear
@@ -121,6 +96,10 @@ interpolate = ops.interpolate
 ctc = ops.ctc
 import multiprocessing as multiprocessing
 from tinygrad_like.nn import onnx as onnx
+from tinygrad_like.compat import autograd as autograd
+from tinygrad_like.compat import func as func
+from tinygrad_like.compat import testing as testing
+from tinygrad_like.compat import utils as utils
 contiguous_format: builtins.str
 preserve_format: builtins.str
 channels_last: builtins.str
@@ -179,15 +158,12 @@ arctanh_ = Tensor.arctanh_
 argwhere = Tensor.argwhere
 as_strided = Tensor.as_strided
 asarray: Any
-<<<<<<< HEAD
-assign = Tensor.assign
-=======
 asin_ = Tensor.asin_
 asinh_ = Tensor.asinh_
+assign = Tensor.assign
 atan2_ = Tensor.atan2_
 atan_ = Tensor.atan_
 atanh_ = Tensor.atanh_
->>>>>>> origin/main
 autocast: Any
 backends: Any
 baddbmm_ = Tensor.baddbmm_
@@ -417,11 +393,8 @@ resize_as_ = Tensor.resize_as_
 resolve_conj = Tensor.resolve_conj
 resolve_neg = Tensor.resolve_neg
 result_type: Any
-<<<<<<< HEAD
 retain_grad = Tensor.retain_grad
-=======
 round_ = Tensor.round_
->>>>>>> origin/main
 row_stack = ops.vstack
 rrelu_: Any
 rsqrt_ = Tensor.rsqrt_
@@ -482,11 +455,8 @@ tile = Tensor.tile
 to = Tensor.to
 to_dense = Tensor.to_dense
 to_sparse = Tensor.to_sparse
-<<<<<<< HEAD
 tolist = Tensor.tolist
-=======
 transpose_ = Tensor.transpose_
->>>>>>> origin/main
 trapz = ops.trapezoid
 tril_ = Tensor.tril_
 tril_indices: Any
@@ -513,14 +483,9 @@ xpu: Any
 zero_ = Tensor.zero_
 zeros = Tensor.zeros
 zeros_like = Tensor.zeros_like
-<<<<<<< HEAD
-__all__ = ['BoolTensor', 'ByteTensor', 'CharTensor', 'DoubleTensor', 'FloatTensor', 'Generator', 'GradScaler', 'HalfTensor', 'IntTensor', 'LongTensor', 'OutOfMemoryError', 'Picture', 'Residuals', 'ShortTensor', 'Size', 'Tensor', 'abs', 'absolute', 'accelerator', 'acos', 'acosh', 'adaptive_avg_pool1d', 'adaptive_avg_pool2d', 'adaptive_max_pool1d', 'adaptive_max_pool2d', 'add', 'addbmm', 'addcdiv', 'addcmul', 'addmm', 'addmv', 'addr', 'affine_grid', 'all', 'all_sum', 'allclose', 'alpha_dropout', 'alpha_dropout_', 'amax', 'amin', 'aminmax', 'amp', 'any', 'arange', 'arccos', 'arccosh', 'arcsin', 'arcsinh', 'arctan', 'arctan2', 'arctanh', 'argmax', 'argmin', 'argsort', 'argwhere', 'as_strided', 'as_tensor', 'asarray', 'asin', 'asinh', 'assign', 'atan', 'atan2', 'atanh', 'atleast_1d', 'atleast_2d', 'atleast_3d', 'attention_weights', 'autocast', 'autograd', 'avg_pool1d', 'avg_pool2d', 'avg_pool3d', 'backends', 'baddbmm', 'bartlett_window', 'batch_norm', 'batch_norm_relu', 'batched_matmul', 'batchnorm', 'bernoulli', 'bessel_i', 'bfloat16', 'bilinear', 'binary_cross_entropy', 'binary_cross_entropy_with_logits', 'binary_crossentropy', 'binary_crossentropy_logits', 'binary_step', 'bincount', 'bitcast', 'bitwise_and', 'bitwise_not', 'bitwise_or', 'bitwise_xor', 'blackman_window', 'block_diag', 'bmm', 'bool', 'bool_', 'broadcast_shapes', 'broadcast_tensors', 'broadcast_to', 'bucketize', 'byte', 'can_cast', 'capture', 'cartesian_prod', 'cast', 'cat', 'cdist', 'ceil', 'celu', 'chain_matmul', 'channel_shuffle', 'char', 'checkpoint', 'cholesky', 'cholesky_inverse', 'cholesky_solve', 'chunk', 'clamp', 'clamp_max', 'clamp_min', 'clip', 'clone', 'coalesce', 'column_stack', 'combinations', 'compile', 'concat', 'concatenate', 'conj', 'conj_physical', 'contiguous', 'conv1d', 'conv2d', 'conv3d', 'conv_transpose1d', 'conv_transpose2d', 'conv_transpose3d', 'copysign', 'corrcoef', 'cos', 'cosh', 'cosine_embedding_loss', 'cosine_similarity', 'count_nonzero', 'cov', 'cpu', 'cross', 'cross_entropy', 'ctc', 'ctc_loss', 'cuda', 'cummax', 'cummin', 'cumprod', 'cumsum', 'cumulative_trapezoid', 'data_ptr', 'default_generator', 'deg2rad', 'det', 'detect_anomaly', 'device', 'diag', 'diag_embed', 'diagflat', 'diagonal', 'diff', 'digamma', 'dim', 'dist', 'distributed', 'distributions', 'div', 'divide', 'dot', 'double', 'dropout', 'dropout1d', 'dropout2d', 'dropout_', 'dsplit', 'dstack', 'dtype', 'dtypes', 'e', 'eager', 'einsum', 'element_size', 'elu', 'embedding', 'empty', 'empty_like', 'enable_grad', 'entr', 'eq', 'equal', 'erf', 'erfc', 'erfinv', 'exp', 'exp2', 'expand', 'expand_as', 'expm1', 'eye', 'feature_alpha_dropout', 'feature_alpha_dropout_', 'finfo', 'fix', 'flatten', 'flip', 'fliplr', 'flipud', 'float', 'float16', 'float32', 'float64', 'float_power', 'floor', 'floor_divide', 'floordiv', 'fmax', 'fmin', 'fmod', 'fold', 'frac', 'fractional_max_pool', 'from_dlpack', 'from_numpy', 'full', 'full_like', 'fused', 'gather', 'gaussian_dropout', 'gaussian_nll_loss', 'gcd', 'ge', 'gelu', 'ger', 'get_default_device', 'get_default_dtype', 'get_num_threads', 'get_rng_state', 'getitem', 'glorot_uniform', 'glu', 'grad', 'gradcheck', 'gradgradcheck', 'graph', 'greater', 'greater_equal', 'grid_sample', 'group_norm', 'gru', 'gt', 'half', 'hamming_window', 'hann_window', 'hardshrink', 'hardsigmoid', 'hardswish', 'hardtanh', 'heaviside', 'hessian', 'hinge_embedding_loss', 'histc', 'histogram', 'hsplit', 'hstack', 'huber_loss', 'hvp', 'hypot', 'i0', 'i0e', 'i1', 'i1e', 'identity', 'iinfo', 'in_dtype', 'index_add', 'index_copy', 'index_fill', 'index_put', 'index_reduce', 'index_select', 'inf', 'inference_mode', 'initial_seed', 'inner', 'instance_norm', 'int', 'int16', 'int32', 'int64', 'int8', 'interpolate', 'inverse', 'is_complex', 'is_contiguous', 'is_floating_point', 'is_grad_enabled', 'is_shared', 'is_tensor', 'isclose', 'isfinite', 'isin', 'isinf', 'isnan', 'isneginf', 'isposinf', 'jacobian', 'jvp', 'kaiming_normal', 'kaiming_uniform', 'kaiser_window', 'kl_div', 'kron', 'kthvalue', 'l1_loss', 'layer_norm', 'layernorm', 'lcm', 'ldexp', 'le', 'leaky_relu', 'lerp', 'less', 'less_equal', 'lgamma', 'linalg', 'linear', 'linspace', 'load', 'log', 'log10', 'log1p', 'log2', 'log_softmax', 'logaddexp', 'logaddexp2', 'logcumsumexp', 'logdet', 'logical_and', 'logical_not', 'logical_or', 'logical_xor', 'logit', 'logsigmoid', 'logspace', 'logsumexp', 'long', 'lshift', 'lstm', 'lstsq', 'lt', 'lu', 'lu_solve', 'lu_unpack', 'manual_seed', 'margin_ranking_loss', 'masked_fill', 'masked_scatter', 'masked_select', 'matmul', 'matrix_exp', 'matrix_power', 'matrix_rank', 'matrix_vector', 'max', 'max_pool1d', 'max_pool2d', 'max_pool3d', 'max_pool_with_indices', 'max_unpool', 'max_unpool2d', 'maximum', 'mean', 'median', 'meshgrid', 'min', 'minimum', 'mish', 'mm', 'mod', 'mode', 'moveaxis', 'movedim', 'mps', 'mse_loss', 'msort', 'mul', 'multi_dot', 'multi_margin_loss', 'multilabel_margin_loss', 'multilabel_soft_margin_loss', 'multinomial', 'multiply', 'mv', 'nan', 'nan_to_num', 'nanmean', 'nanmedian', 'nanquantile', 'nansum', 'narrow', 'ndimension', 'ndtr', 'ne', 'neg', 'negative', 'nelement', 'new', 'newaxis', 'nextafter', 'nll_loss', 'nn', 'no_grad', 'nonzero', 'norm', 'normal', 'normalize', 'not_equal', 'numel', 'one_hot', 'ones', 'ones_like', 'ops', 'optim', 'outer', 'pad', 'pairwise_distance', 'pdist', 'permute', 'pi', 'pin_memory', 'pinverse', 'pixel_shuffle', 'pixel_unshuffle', 'poisson', 'poisson_nll_loss', 'polygamma', 'positive', 'pow', 'prelu', 'primitive', 'prod', 'promote_types', 'qr', 'quantile', 'quick_gelu', 'rad2deg', 'rand', 'rand_like', 'randint', 'randint_like', 'randn', 'randn_like', 'randperm', 'ravel', 'real', 'rearrange', 'reciprocal', 'recurrence', 'register_post_accumulate_grad_hook', 'relu', 'relu6', 'remainder', 'renorm', 'repeat', 'repeat_interleave', 'reshape', 'reshape_as', 'resolve_conj', 'resolve_neg', 'result_type', 'retain_grad', 'rms_norm', 'roll', 'rot90', 'rotate_halves', 'round', 'row_stack', 'rrelu', 'rrelu_', 'rshift', 'rsqrt', 'save', 'scalar_tensor', 'scaled_dot_product_attention', 'scaled_uniform', 'scatter', 'scatter_add', 'scatter_reduce', 'searchsorted', 'seed', 'select', 'select_scatter', 'self_attention', 'selu', 'sequential', 'set_default_device', 'set_default_dtype', 'set_default_tensor_type', 'set_float32_matmul_precision', 'set_grad_enabled', 'set_num_interop_threads', 'set_num_threads', 'set_printoptions', 'set_rng_state', 'sgn', 'short', 'shrink', 'sigmoid', 'sign', 'signbit', 'silu', 'sin', 'sinc', 'sinh', 'slice_scatter', 'sliding_windows', 'slogdet', 'smooth_l1_loss', 'soft_margin_loss', 'softmax', 'softmin', 'softplus', 'softsign', 'sort', 'sparse', 'sparse_categorical_crossentropy', 'sparse_coo_tensor', 'special', 'split', 'split_with_sizes', 'spmm', 'sqrt', 'square', 'squeeze', 'stack', 'std', 'std_mean', 'storage_offset', 'stride', 'sub', 'subtract', 'sum', 'sum_to', 'svd', 'swapaxes', 'swapdims', 'swiglu', 'swish', 'sync_batch_norm', 't', 'take', 'take_along_dim', 'take_flat', 'tan', 'tanh', 'tensor', 'tensor_split', 'tensordot', 'threshold', 'threshold_', 'tile', 'to', 'to_dense', 'to_sparse', 'tolist', 'topk', 'trace', 'training', 'transpose', 'trapezoid', 'trapz', 'tril', 'tril_indices', 'triplet_margin_loss', 'triu', 'triu_indices', 'true_divide', 'trunc', 'truncdiv', 'type', 'type_as', 'uint8', 'unbind', 'unflatten', 'unfold', 'uniform', 'unique', 'unique_consecutive', 'unravel_index', 'unsqueeze', 'use_deterministic_algorithms', 'value_and_grad', 'vander', 'var', 'var_mean', 'vdot', 'vecdot', 'version', 'view', 'view_as', 'vjp', 'vmap', 'vsplit', 'vstack', 'where', 'xlog1py', 'xlogy', 'xpu', 'zeros', 'zeros_like']
-def __getattr__(name: str) -> Any: ...
-=======
 _F = TypeVar("_F", bound=Callable[..., Any])
 @overload
 def capture(function: _F, *, fuse: builtins.bool = ..., strict: builtins.bool = ...) -> _F: ...
 @overload
 def capture(*, fuse: builtins.bool = ..., strict: builtins.bool = ...) -> Callable[[_F], _F]: ...
 __all__ = ['Picture', 'Residuals', 'Tensor', 'bool_', 'capture', 'checkpoint', 'detect_anomaly', 'dtypes', 'eager', 'enable_grad', 'float32', 'float64', 'fused', 'get_num_threads', 'get_rng_state', 'grad', 'gradcheck', 'gradgradcheck', 'graph', 'hessian', 'hvp', 'int64', 'is_grad_enabled', 'jacobian', 'jvp', 'linalg', 'manual_seed', 'nn', 'no_grad', 'ops', 'optim', 'primitive', 'set_num_threads', 'set_rng_state', 'training', 'value_and_grad', 'vjp']
->>>>>>> origin/main

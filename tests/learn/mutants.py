@@ -214,7 +214,7 @@ def cloned(op, i, rule, text):
     rule = eval(compile(text, file, "eval"), rule.__globals__)
     clone = object.__new__(type(op))  # a copy would be the op itself
     clone.__dict__.update(op.__dict__)
-    clone.rules, clone.kept, clone.out, clone.ours = {}, [], None, False
+    clone.rules, clone.saved, clone.out, clone.ours = {}, [], None, False
     try:
         Primitive.vjp(clone, **{op.inputs[k]: rule if k == i else r for k, (r, _) in op.rules.items()})
     except TypeError:

@@ -291,7 +291,7 @@ def _by_reference(step: Step, tape: Tape) -> list[Step]:
     g, given = None, dict(zip([*op.inputs, *op.options], step.arguments, strict=False)) | step.options
     if step.function is not op.forward and op.joint is not None:
         g, *values = step.arguments
-        given = {"wanted" if k < 0 else op.kept[k]: x for k, x in zip(op.joint[1], values, strict=True)}
+        given = {"wanted" if k < 0 else op.saved[k]: x for k, x in zip(op.joint[1], values, strict=True)}
     if not set(op.inputs[:op.required]) <= given.keys():
         return []
     inputs = [wrap(x) if isinstance(x, np.ndarray) else x for x in map(given.get, op.inputs)]
@@ -320,7 +320,7 @@ def _by_rule(op: Composite, g: Any, given: dict[str, Any]) -> list | None:
     if g is None or op.in_ops is None:
         return None
     rule, uses = op.in_ops
-    names = ["wanted" if k < 0 else op.kept[k] for k in uses]
+    names = ["wanted" if k < 0 else op.saved[k] for k in uses]
     if not given.keys() >= set(names):
         return None
     mode.recording = False

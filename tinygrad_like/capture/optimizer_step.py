@@ -13,8 +13,8 @@ from tinygrad_like import Tensor
 from tinygrad_like.core.graph import tick
 
 if TYPE_CHECKING:
-    from .optimizer import Optimizer
-    from .state import State
+    from tinygrad_like.optim.optimizer import Optimizer
+    from tinygrad_like.optim.state import State
 
 
 class Update:

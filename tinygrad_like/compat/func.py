@@ -185,7 +185,7 @@ def hessian(func: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
 def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: Any = None,
                     **options: Any) -> Any:
     """What a module gives with other Tensors in place of its parameters and buffers, see `nn.functional_call`."""
-    from . import nn
+    from .. import nn
 
     dicts = parameter_and_buffer_dicts
     merged = {k: v for d in dicts for k, v in d.items()} if isinstance(dicts, list | tuple) else dicts

@@ -20,7 +20,7 @@ from ..methods import view_aliases as aliases
 from ..methods.of_ops import part_of_tensor
 
 if TYPE_CHECKING:
-    from .tensor import Tensor
+    from ..core.tensor import Tensor
 
 
 class _IsTuple(type):
@@ -65,7 +65,7 @@ class MoreNames:
 
     def type(self, dtype=None):
         """This Tensor with another dtype, also by a name such as "torch.LongTensor"; or its own one."""
-        from .for_torch import OF_DTYPE, OfDtype
+        from .torch_names import OF_DTYPE, OfDtype
 
         if dtype is None:
             return next((f"torch.{name}" for name, of in OF_DTYPE.items() if of.dtype == self.dtype),

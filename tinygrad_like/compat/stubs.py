@@ -214,7 +214,7 @@ def face() -> str:
             lines.append(f"{name} = Tensor.{name}")
     return "\n".join([_HEADER.rstrip(), "import builtins", "from collections.abc import Callable",
                       "from typing import Any, TypeVar, overload", "import numpy as np", *lines, _CAPTURE,
-                      f"__all__ = {sys.modules[str(__package__)].__all__!r}", ""])
+                      f"__all__ = {sys.modules['tinygrad_like'].__all__!r}", ""])
 
 
 def beside(package: ModuleType) -> Iterator[tuple[Path, str]]:

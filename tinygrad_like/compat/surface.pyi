@@ -132,7 +132,7 @@ class Surface(ForNumPy):
     def asin_(self) -> Self: r"""`asin`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).asin_()  # (2,) -> (2,)`"""
     def asinh(self) -> Tensor: r"""The number whose sinh is x. Example: `Tensor([0.0, 1.0]).asinh()  # (2,) -> (2,)`"""
     def asinh_(self) -> Self: r"""`asinh`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).asinh_()  # (2,) -> (2,)`"""
-    def assign(self, value: Any, **by_other_names: Any) -> Tensor: r"""Overwrite the values in place; not recorded. Raises if the shape differs, or if this Tensor was computed. Example: `Tensor([1.0, 2.0]).assign([3.0, 4.0])  # (2,) -> (2,)`"""
+    def assign(self, value: Any, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Overwrite the values in place; not recorded. Raises if the shape differs, or if this Tensor was computed. Example: `Tensor([1.0, 2.0]).assign([3.0, 4.0])  # (2,) -> (2,)`"""
     def atan(self) -> Tensor: r"""The angle in (-pi/2, pi/2) whose tangent is x. Example: `Tensor([0.0, 1.0]).atan()  # (2,) -> (2,)`"""
     def atan2(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The angle in [-pi, pi] at which (b, a) lies, seen from (0, 0); there both gradients are 0. Example: `Tensor([0.0, 1.0]).atan2(Tensor([1.0, 0.0]))  # (2,), (2,) -> (2,)`"""
     def atan2_(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`atan2`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).atan2_(Tensor([1.0, 0.0]))  # (2,), (2,) -> (2,)`"""
@@ -159,11 +159,7 @@ class Surface(ForNumPy):
     def bitwise_xor_(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`bitwise_xor`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([6, 5]).bitwise_xor_(3)  # (2,) -> (2,)`"""
     def bmm(self, mat2: Any, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The products of matrices, one by one. Example: `Tensor([[[2.0]]]).bmm(Tensor([[[3.0]]]))  # (1, 1, 1), (1, 1, 1) -> (1, 1, 1)`"""
     def bool(self) -> Tensor: r"""This Tensor as booleans: whether elements differ from 0. Example: `Tensor([0, 2]).bool()  # (2,) -> (2,)`"""
-<<<<<<< HEAD:tinygrad_like/compat/surface.pyi
-    def broadcast_to(self, *shape: Any, **by_other_names: Any) -> Tensor: r""" """
-=======
-    def broadcast_to(self, *shape: Any, size: Any = ..., sizes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Broadcast to `shape`; -1 keeps a size. A view, which can be written to if no element is shown twice. Example: `Tensor([[1], [2]]).expand(2, 2)  # (2, 1) -> (2, 2)`"""
->>>>>>> origin/main:tinygrad_like/surface.pyi
+    def broadcast_to(self, *shape: Any, size: Any = ..., sizes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r""" """
     def byte(self) -> Tensor: r"""This Tensor as uint8. Example: `Tensor([1.7]).byte()  # (1,) -> (1,)`"""
     def cast(self, dtype: Any, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x with another dtype; between floats the gradient passes, cast back by the engine. Example: `Tensor([1.7]).cast("int32")  # (1,) -> (1,)`"""
     def cat(self, *others: Any, axis: Axis = ..., dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Tensors one after the other along `axis`; their other axes must agree. Example: `Tensor([1, 2]).cat(Tensor([3]))  # (2,), (1,) -> (3,)`"""
@@ -202,18 +198,6 @@ class Surface(ForNumPy):
     def count_nonzero(self, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""How many numbers are not 0, over the axis. Example: `Tensor([0, 2, 2]).count_nonzero()  # (3,) -> ()`"""
     def cov(self, correction: Any = ..., fweights: Any = ..., aweights: Any = ..., *, unbiased: Any = ..., ddof: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The covariances of the rows of x, variables (rows) by observations (columns). Example: `Tensor([[1.0, 2.0], [3.0, 4.0]]).cov()  # (2, 2) -> (2, 2)`"""
     def cpu(self) -> Tensor: r"""This Tensor: everything is on the CPU. Example: `Tensor([1.0]).cpu()  # (1,) -> (1,)`"""
-<<<<<<< HEAD:tinygrad_like/compat/surface.pyi
-    def cross(self, b: Any, axis: Axis = ..., **by_other_names: Any) -> Tensor: r"""The cross product along an axis of 3 elements, by default the first such axis. Example: `Tensor([1, 0, 0]).cross(Tensor([0, 1, 0]))  # (3,) -> (3,)`"""
-    def cross_entropy(self, target: Any, weight: Any = ..., *, ignore_index: Any = ..., reduction: builtins.str = ..., label_smoothing: Number = ..., **by_other_names: Any) -> Tensor: r"""The cross-entropy between logits and labels: L = -sum_c q_c log softmax(input)_c, with dL/dinput = p - q (003). Example: `Tensor([[0.0, 0.0]]).cross_entropy(Tensor([1]))  # (1, 2), (1,) -> ()`"""
-    def cummax(self, axis: Axis = ..., **by_other_names: Any) -> tuple[Tensor, ...]: r"""The largest value so far along `axis`, and where it stands, the last place of several: (values, indices). Example: `Tensor([1, 3, 2]).cummax(0)  # (3,) -> (3,), (3,)`"""
-    def cummin(self, axis: Axis = ..., **by_other_names: Any) -> tuple[Tensor, ...]: r"""The smallest value so far along `axis`, and where it stands, the last place of several: (values, indices). Example: `Tensor([2, 3, 1]).cummin(0)  # (3,) -> (3,), (3,)`"""
-    def cumprod(self, axis: Axis = ..., dtype: Any = ..., **by_other_names: Any) -> Tensor: r"""Running products along `axis`: out[i] = x[0] ... x[i]; the gradient is exact where factors are 0. Example: `Tensor([1, 2, 3]).cumprod(0)  # (3,) -> (3,)`"""
-    def cumprod_(self, axis: Axis = ..., dtype: Any = ..., **by_other_names: Any) -> Self: r"""`cumprod`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1, 2, 3]).cumprod_(0)  # (3,) -> (3,)`"""
-    def cumsum(self, axis: Axis = ..., dtype: Any = ..., **by_other_names: Any) -> Tensor: r"""Running sums along `axis`: out[i] = x[0] + ... + x[i]. Example: `Tensor([1, 2, 3]).cumsum()  # (3,) -> (3,)`"""
-    def cumsum_(self, axis: Axis = ..., dtype: Any = ..., **by_other_names: Any) -> Self: r"""`cumsum`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1, 2, 3]).cumsum_()  # (3,) -> (3,)`"""
-    @property
-    def data(self) -> Callable[..., Tensor]: r"""The memory, as a NumPy array that takes a Tensor's methods too. Example: `Tensor([1.0, 2.0]).data`"""
-=======
     def cross(self, b: Any, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The cross product along an axis of 3 elements, by default the first such axis. Example: `Tensor([1, 0, 0]).cross(Tensor([0, 1, 0]))  # (3,) -> (3,)`"""
     def cross_entropy(self, target: Any, weight: Any = ..., *, ignore_index: Any = ..., reduction: builtins.str = ..., label_smoothing: Number = ..., reduce: Any = ..., size_average: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The cross-entropy between logits and labels: L = -sum_c q_c log softmax(input)_c, with dL/dinput = p - q (003). Example: `Tensor([[0.0, 0.0]]).cross_entropy(Tensor([1]))  # (1, 2), (1,) -> ()`"""
     def cummax(self, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""The largest value so far along `axis`, and where it stands, the last place of several: (values, indices). Example: `Tensor([1, 3, 2]).cummax(0)  # (3,) -> (3,), (3,)`"""
@@ -222,7 +206,8 @@ class Surface(ForNumPy):
     def cumprod_(self, axis: Axis = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`cumprod`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1, 2, 3]).cumprod_(0)  # (3,) -> (3,)`"""
     def cumsum(self, axis: Axis = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Running sums along `axis`: out[i] = x[0] + ... + x[i]. Example: `Tensor([1, 2, 3]).cumsum()  # (3,) -> (3,)`"""
     def cumsum_(self, axis: Axis = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`cumsum`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1, 2, 3]).cumsum_()  # (3,) -> (3,)`"""
->>>>>>> origin/main:tinygrad_like/surface.pyi
+    @property
+    def data(self) -> Callable[..., Tensor]: r"""The memory, as a NumPy array that takes a Tensor's methods too. Example: `Tensor([1.0, 2.0]).data`"""
     def data_ptr(self) -> builtins.int: r"""The address of the first element, a number. Example: `(x := Tensor([1.0])).data_ptr() == x.data.ctypes.data`"""
     def deg2rad(self) -> Tensor: r"""x pi / 180: degrees as radians. Example: `Tensor([180.0]).deg2rad()  # (1,) -> (1,)`"""
     def deg2rad_(self) -> Self: r"""`deg2rad`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([180.0]).deg2rad_()  # (1,) -> (1,)`"""
@@ -531,20 +516,12 @@ class Surface(ForNumPy):
     def resize_as_(self, the_template: Any, memory_format: Any = ..., *, capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., generator: Any = ..., inplace: Any = ..., layout: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Self: r"""`resize_` to the shape of another Tensor."""
     def resolve_conj(self) -> Tensor: r"""The Tensor itself: its elements are real. Example: `Tensor([1.0]).conj()`"""
     def resolve_neg(self) -> Tensor: r"""The Tensor itself: its elements are real. Example: `Tensor([1.0]).conj()`"""
-<<<<<<< HEAD:tinygrad_like/compat/surface.pyi
     def retain_grad(self) -> Tensor: r"""Have backward fill `.grad` of this inner Tensor too, with what its hooks have left; returns the Tensor. Example: `(y := Tensor([3.0], requires_grad=True) * 2).retain_grad().square().backward() or y.grad`"""
-    def roll(self, shifts: Any = ..., axis: Axis = ..., **by_other_names: Any) -> Tensor: r"""Shift elements along `axis`, re-entering at the other end; of the flattened Tensor if axis is None. Example: `Tensor([1, 2, 3]).roll(1)  # (3,) -> (3,)`"""
-    def rot90(self, k: Any = ..., axes: Any = ..., **by_other_names: Any) -> Tensor: r"""Turned k times by 90 degrees, from the first of two axes towards the second. Example: `Tensor([[1.0, 2.0], [3.0, 4.0]]).rot90()  # (2, 2) -> (2, 2)`"""
-    def round(self, decimals: Any = ..., **by_other_names: Any) -> Tensor: r"""The nearest whole number, halves to even; the gradient is 0. Example: `Tensor([0.5, 1.5, 2.6]).round()  # (3,) -> (3,)`"""
-    def round_(self, decimals: Any = ..., **by_other_names: Any) -> Self: r"""`round`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.5, 1.5, 2.6]).round_()  # (3,) -> (3,)`"""
-    def rshift(self, b: Any, **by_other_names: Any) -> Tensor: r"""floor(a / 2^b), for integers. Example: `Tensor([8, 17]).rshift(3)  # (2,) -> (2,)`"""
-=======
     def roll(self, shifts: Any = ..., axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., shift: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Shift elements along `axis`, re-entering at the other end; of the flattened Tensor if axis is None. Example: `Tensor([1, 2, 3]).roll(1)  # (3,) -> (3,)`"""
     def rot90(self, k: Any = ..., axes: Any = ..., *, dim: Any = ..., dims: Any = ..., axis: Any = ..., key: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Turned k times by 90 degrees, from the first of two axes towards the second. Example: `Tensor([[1.0, 2.0], [3.0, 4.0]]).rot90()  # (2, 2) -> (2, 2)`"""
     def round(self, decimals: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The nearest whole number, halves to even; the gradient is 0. Example: `Tensor([0.5, 1.5, 2.6]).round()  # (3,) -> (3,)`"""
     def round_(self, decimals: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`round`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.5, 1.5, 2.6]).round_()  # (3,) -> (3,)`"""
     def rshift(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""floor(a / 2^b), for integers. Example: `Tensor([8, 17]).rshift(3)  # (2,) -> (2,)`"""
->>>>>>> origin/main:tinygrad_like/surface.pyi
     def rsqrt(self) -> Tensor: r"""1 / sqrt(x). Example: `Tensor([4.0, 16.0]).rsqrt()  # (2,) -> (2,)`"""
     def rsqrt_(self) -> Self: r"""`rsqrt`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([4.0, 16.0]).rsqrt_()  # (2,) -> (2,)`"""
     def scaled_dot_product_attention(self, key: Any, value: Any, attn_mask: Any = ..., dropout_p: Number = ..., is_causal: builtins.bool = ..., scale: Any = ..., enable_gqa: builtins.bool = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""softmax(scale q k^T + mask) v: for every query a mean of the values, weighed by how well their keys match it. Example: `Tensor([[0.0]]).scaled_dot_product_attention(Tensor([[1.0], [2.0]]), Tensor([[1.0], [3.0]]))  # (1, 1), (2, 1), (2, 1) -> (1, 1)`"""
@@ -604,19 +581,6 @@ class Surface(ForNumPy):
     def std(self, *place: Any, axis: Axis = ..., keepdim: builtins.bool = ..., correction: Any = ..., dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., unbiased: Any = ..., ddof: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The square root of `var`; where all values are equal its gradient is 0. Example: `Tensor([1.0, 4.0]).std(correction=0)  # (2,) -> ()`"""
     def std_mean(self, *place: Any, axis: Axis = ..., keepdim: builtins.bool = ..., correction: Any = ..., dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., unbiased: Any = ..., ddof: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""The standard deviation and the mean over `axis`. Example: `Tensor([1.0, 4.0]).std_mean(correction=0)  # (2,) -> (), ()`"""
     def storage_offset(self) -> builtins.int: r"""How many elements after the beginning of its memory, which it may show a part of, the first one lies. Example: `Tensor([1, 2, 3])[1:].storage_offset()`"""
-<<<<<<< HEAD:tinygrad_like/compat/surface.pyi
-    def stride(self, axis: Axis = ..., **by_other_names: Any) -> Any: r"""How many elements one step along each axis is in memory, or along one. Example: `Tensor([[1, 2, 3]]).stride()`"""
-    def sub(self, other: Value, alpha: Any = ..., **by_other_names: Any) -> Tensor: r"""a - b; or a - alpha b. Example: `Tensor([1, 2]).sub(1)  # (2,) -> (2,)`"""
-    def sub_(self, other: Value, alpha: Any = ..., **by_other_names: Any) -> Self: r"""`sub`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1, 2]).sub_(1)  # (2,) -> (2,)`"""
-    def subtract(self, other: Value, alpha: Any = ..., **by_other_names: Any) -> Tensor: r"""a - b; or a - alpha b. Example: `Tensor([1, 2]).sub(1)  # (2,) -> (2,)`"""
-    def subtract_(self, other: Value, alpha: Any = ..., **by_other_names: Any) -> Self: r"""`subtract`, in place: of a leaf that requires grad under no_grad() only."""
-    def sum(self, axis: Axis = ..., keepdim: builtins.bool = ..., dtype: Any = ..., **by_other_names: Any) -> Tensor: r"""The sum over `axis` (all axes if None). Booleans and small integers are added up as int64. Example: `Tensor([[1, 2], [3, 4]]).sum(axis=1)  # (2, 2) -> (2,)`"""
-    def svd(self, full_matrices: builtins.bool = ..., **by_other_names: Any) -> tuple[Tensor, ...]: r"""U, S and V^T with U diag(S) V^T = x, S in falling order: (..., m, k), (..., k), (..., k, n), k = min(m, n). Example: `Tensor([[2.0, 0.0], [0.0, 4.0]]).svd()[1]  # (2, 2) -> (2,)`"""
-    def swapaxes(self, axis0: Any = ..., axis1: Any = ..., **by_other_names: Any) -> Tensor: r"""Two axes swapped. Example: `Tensor.zeros(2, 3, 4).swapaxes(0, 2).shape`"""
-    def swapaxes_(self, axis0: Any = ..., axis1: Any = ..., **by_other_names: Any) -> Self: r"""`swapaxes` of this Tensor itself, which has another shape from then on; its memory stays. Example: `Tensor.zeros(2, 3, 4).swapaxes_(0, 2).shape`"""
-    def swapdims(self, axis0: Any, axis1: Any, **by_other_names: Any) -> Tensor: r"""Two axes swapped. Example: `Tensor.zeros(2, 3, 4).swapdims(0, 2).shape`"""
-    def swapdims_(self, axis0: Any, axis1: Any, **by_other_names: Any) -> Self: r"""`swapdims` of this Tensor itself, which has another shape from then on; its memory stays. Example: `Tensor.zeros(2, 3, 4).swapdims_(0, 2).shape`"""
-=======
     def stride(self, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Any: r"""How many elements one step along each axis is in memory, or along one. Example: `Tensor([[1, 2, 3]]).stride()`"""
     def sub(self, other: Value, alpha: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a - b; or a - alpha b. Example: `Tensor([1, 2]).sub(1)  # (2,) -> (2,)`"""
     def sub_(self, other: Value, alpha: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`sub`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1, 2]).sub_(1)  # (2,) -> (2,)`"""
@@ -626,9 +590,8 @@ class Surface(ForNumPy):
     def svd(self, full_matrices: builtins.bool = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""U, S and V^T with U diag(S) V^T = x, S in falling order: (..., m, k), (..., k), (..., k, n), k = min(m, n). Example: `Tensor([[2.0, 0.0], [0.0, 4.0]]).svd()[1]  # (2, 2) -> (2,)`"""
     def swapaxes(self, axis0: Any = ..., axis1: Any = ..., *, dim0: Any = ..., dim1: Any = ..., dim2: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Two axes swapped. Example: `Tensor.zeros(2, 3, 4).swapaxes(0, 2).shape`"""
     def swapaxes_(self, axis0: Any = ..., axis1: Any = ..., *, dim0: Any = ..., dim1: Any = ..., dim2: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`swapaxes` of this Tensor itself, which has another shape from then on; its memory stays. Example: `Tensor.zeros(2, 3, 4).swapaxes_(0, 2).shape`"""
-    def swapdims(self, axis0: Any = ..., axis1: Any = ..., *, dim0: Any = ..., dim1: Any = ..., dim2: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Two axes swapped. Example: `Tensor.zeros(2, 3, 4).swapdims(0, 2).shape`"""
-    def swapdims_(self, axis0: Any = ..., axis1: Any = ..., *, dim0: Any = ..., dim1: Any = ..., dim2: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`swapdims` of this Tensor itself, which has another shape from then on; its memory stays. Example: `Tensor.zeros(2, 3, 4).swapdims_(0, 2).shape`"""
->>>>>>> origin/main:tinygrad_like/surface.pyi
+    def swapdims(self, axis0: Any, axis1: Any, *, dim0: Any = ..., dim1: Any = ..., dim2: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Two axes swapped. Example: `Tensor.zeros(2, 3, 4).swapdims(0, 2).shape`"""
+    def swapdims_(self, axis0: Any, axis1: Any, *, dim0: Any = ..., dim1: Any = ..., dim2: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`swapdims` of this Tensor itself, which has another shape from then on; its memory stays. Example: `Tensor.zeros(2, 3, 4).swapdims_(0, 2).shape`"""
     def swish(self) -> Tensor: r"""x sigma(x), also called Swish. Example: `Tensor([-1.0, 1.0]).silu()  # (2,) -> (2,)`"""
     def t(self) -> Tensor: r"""The transpose of a matrix; a vector stays as it is. Example: `Tensor([[1, 2], [3, 4]]).t()  # (2, 2) -> (2, 2)`"""
     def t_(self) -> Self: r"""`t` of this Tensor itself, which has another shape from then on; its memory stays. Example: `Tensor([[1, 2], [3, 4]]).t_()  # (2, 2) -> (2, 2)`"""
@@ -643,12 +606,8 @@ class Surface(ForNumPy):
     def to(self, *wanted: Any, **others: Any) -> Tensor: r"""This Tensor with the dtype that is named, if any, or that of a Tensor; a device may be named too. Example: `Tensor([1.7]).to("float64")  # (1,) -> (1,)`"""
     def to_dense(self) -> Tensor: r"""This Tensor: every one is dense. Example: `Tensor([1.0]).coalesce()  # (1,) -> (1,)`"""
     def to_sparse(self) -> Tensor: r"""This Tensor: every one is dense. Example: `Tensor([1.0]).coalesce()  # (1,) -> (1,)`"""
-<<<<<<< HEAD:tinygrad_like/compat/surface.pyi
     def tolist(self) -> Any: r"""The values as a number or nested lists of numbers. Example: `Tensor([[1, 2], [3, 4]]).tolist()`"""
-    def topk(self, k: Any = ..., axis: Axis = ..., largest: builtins.bool = ..., sorted: builtins.bool = ..., **by_other_names: Any) -> tuple[Tensor, ...]: r"""The k largest (or smallest) values along `axis` in order, also with sorted=False, and their indices: (values, indices). Example: `Tensor([3, 1, 2]).topk(2)  # (3,) -> (2,), (2,)`"""
-=======
     def topk(self, k: Any = ..., axis: Axis = ..., largest: builtins.bool = ..., sorted: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., key: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""The k largest (or smallest) values along `axis` in order, also with sorted=False, and their indices: (values, indices). Example: `Tensor([3, 1, 2]).topk(2)  # (3,) -> (2,), (2,)`"""
->>>>>>> origin/main:tinygrad_like/surface.pyi
     def trace(self) -> Tensor: r"""The sum of the diagonal of a matrix. Example: `Tensor([[1, 2], [3, 4]]).trace()  # (2, 2) -> ()`"""
     def transpose(self, axis0: Any = ..., axis1: Any = ..., *, dim0: Any = ..., dim1: Any = ..., dim2: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Swap two axes. Example: `Tensor.zeros(2, 3, 4).transpose(0, 2).shape`"""
     def transpose_(self, axis0: Any = ..., axis1: Any = ..., *, dim0: Any = ..., dim1: Any = ..., dim2: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`transpose` of this Tensor itself, which has another shape from then on; its memory stays. Example: `Tensor.zeros(2, 3, 4).transpose_(0, 2).shape`"""

@@ -199,7 +199,8 @@ def install() -> None:
     """Have all ops called and pulled by what is written out for each."""
     kept = cached_property(save)
     kept.__set_name__(Primitive, "save")
-    for name, value in (("save", kept), ("__call__", _first_calls), ("given", given), ("of_arrays", _of_arrays)):
+    for name, value in (("save", kept), ("__call__", _first_calls), ("given", given), ("of_arrays", _of_arrays),
+                        ("large", (0, {}))):
         setattr(Primitive, name, value)
 
 
@@ -285,7 +286,7 @@ def pull(op: Any, recording: bool) -> Callable:
     cotangents, values = "".join([f"c_{i}, " for i in count]), [f"s_{k}" for k in range(len(op.saved))]
     of_inputs = op.rules if recording else op.array_rules
     names = {f"rule_{i}": rule for i, (rule, _) in of_inputs.items()}
-    least, large = (0, {}) if recording else getattr(op, "large", (0, {}))
+    least, large = (0, {}) if recording else op.large
     names |= {f"large_{i}": rule for i, rule in large.items()}
     if op.joint is not None:
         wanted = f"[{', '.join([f'p_{i} is not None' for i in count])}]"

@@ -124,7 +124,7 @@ class Point:
             named |= {f"{name}_shape": np.shape(x) for name, x in zip(op.inputs, self.inputs, strict=False)}
         if self.node is not None and self.node.saved is not None:
             with setting("recording", False):
-                named |= dict(zip(op.kept, op._saved(self.node), strict=False))
+                named |= dict(zip(op.saved, op.values(self.node), strict=False))
         named["wanted"] = [i in self.vary for i in range(len(self.inputs))]
         return named
 

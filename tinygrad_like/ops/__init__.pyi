@@ -3,15 +3,9 @@ import builtins
 from collections.abc import Callable, Sequence
 from typing import Any, Unpack
 import numpy as np
-<<<<<<< HEAD
 from ..methods.of_ops import Axis
 from ..core.tensor import Tensor
-from ..compat.surface import Number, Value
-=======
-from ..methods import Axis
-from ..tensor import Tensor
-from ..surface import Number, Value, WithoutEffect
->>>>>>> origin/main
+from ..compat.surface import Number, Value, WithoutEffect
 from . import activation as activation
 from . import arrange as arrange
 from . import attention as attention

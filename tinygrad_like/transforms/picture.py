@@ -134,7 +134,7 @@ def opened(node: Node) -> tuple[Node | Tensor, list] | None:
     if getattr(op, "reference", None) is None or node.saved is None or node.parents is None:
         return None
     with setting("recording", False):
-        saved = op._saved(node)
+        saved = op.values(node)
     given = saved[0] if op.variadic else saved[: len(op.inputs)]
     options = dict(zip(op.options, saved[len(op.inputs):], strict=False))
     with setting("recording", True):
