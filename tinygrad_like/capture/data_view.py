@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..core.graph import mode, setting
+from ..core.listener import observe
 from ..core.tensor import Tensor
 from ..dtypes import FLOATS
 from ..errors import user_line
@@ -99,8 +100,7 @@ def set_data(x: Tensor, value: Any) -> None:
 
 
 def _only_arrays(what: str) -> None:
-    if mode.tape is not None:
-        mode.tape.refuse(f"x.data.{what}", "write x.detach() in place of x.data: it is a Tensor, as x is", True)
+    observe(f"x.data.{what}", remedy="write x.detach() in place of x.data: it is a Tensor, as x is")
 
 
 def _arithmetic(name: str) -> Callable:

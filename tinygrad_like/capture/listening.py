@@ -12,11 +12,12 @@ from ..core.listener import Listener
 from ..core.tensor import Tensor
 from ..dtypes import as_array
 from ..errors import user_line
-from ..ops.operands import PLAIN
+from ..ops.operands import PLAIN, SETTINGS
 from .instructions import Refused, memory
 from .numbers import Number, array_of, each, followed, inputs_of, now, plain, set_when_played, shown
 
-PLAIN.add(Number)  # which ops take as they take Python's
+for _kinds in PLAIN, SETTINGS:  # ops take them as they take Python's
+    _kinds.add(Number)
 
 
 class Communicates(Exception):

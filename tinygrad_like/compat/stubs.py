@@ -19,6 +19,7 @@ from .. import nn, ops, optim
 from ..core.primitive import Primitive
 from ..methods.docstrings import entries
 from ..methods.in_place import InPlace
+from ..methods.protocol import Protocol
 from . import keyword_aliases, names
 from .absent import LEADS
 from .numpy_functions import ForNumPy
@@ -127,7 +128,8 @@ def _methods() -> Iterator[str]:
     yield "    def __setitem__(self, index: Any, value: Any) -> None: ..."
     for name in sorted(dir(Surface)):
         member = inspect.getattr_static(Surface, name)
-        if name.startswith("_") and name not in (*_OPERATORS, "_become") or name in names.MISSING:
+        if name.startswith("_") and name not in (*_OPERATORS, "_become") or (
+                name in names.MISSING or name in vars(Protocol)):
             continue
         if isinstance(member, property):
             kind = {"size": "names.Count", "device": "habits.device",
@@ -148,10 +150,10 @@ def surface() -> str:
                       "from typing import Any, Self, TypedDict, Unpack", "import numpy as np",
                       "from . import keyword_aliases as habits, names",
                       "from ..methods.of_ops import Axis", "from .numpy_functions import ForNumPy",
-                      "from ..core.tensor import Tensor", "", "Number = float",
+                      "from ..core.tensor import Tensor", "from ..methods.protocol import Protocol", "", "Number = float",
                       "Value = Tensor | np.ndarray | np.generic | float", "",
                       "class WithoutEffect(TypedDict, total=False):",
-                      *[f"    {name}: Any" for name in keyword_aliases._WITHOUT_EFFECT], "", "class Surface(ForNumPy):",
+                      *[f"    {name}: Any" for name in keyword_aliases._WITHOUT_EFFECT], "", "class Surface(ForNumPy, Protocol):",
                       *_methods(), ""])
 
 
@@ -184,7 +186,7 @@ def face() -> str:
             if isinstance(node, ast.ImportFrom) and name[0] != "_" and name != "capture":
                 lines.append(f"from .{node.module or ''} import {alias.name} as {name}")
                 known.add(name)
-    lines += [f"from . import {name} as {name}" for name in _PACKAGES]
+    lines += [f"from . import {name} as {name}" for name in _PACKAGES if name not in known]
     lines += [f"from .{place} import {name} as {name}" for name, place in _LATE.items()]
     functions = {"tensor": "new"} | {name: name for name in (
         "as_tensor", "randint", "normal", "bernoulli", "where", "empty_like")}
@@ -193,7 +195,7 @@ def face() -> str:
     lines += [f"from .nn.functional import {name} as {name}" for name in sorted(names.FUNCTIONAL)]
     known |= functions.keys() | names.FUNCTIONAL
     methods = {name for name in dir(Surface) if name[0] != "_" and name not in names.MISSING
-               and inspect.isfunction(getattr(Surface, name)) and name not in vars(ForNumPy)
+               and inspect.isfunction(getattr(Surface, name)) and name not in vars(ForNumPy) | vars(Protocol)
                and (name not in vars(InPlace) or name[-1] == "_")}
     # To import a function from a package that has a file of this name would be the file to pyright.
     own = {*functions, *names.FUNCTIONAL, *[name for name, value in names._NAMES.items() if callable(value)]}
@@ -201,7 +203,7 @@ def face() -> str:
     lines += [f"from .ops import {', '.join(f'{n} as {n}' for n in public if n not in files)}", "", "__version__: str"]
     lines += [f"{name} = ops.{name}" for name in public if name in files]
     lines += [f"from {place.rpartition('.')[0]} import {name} as {name}" if "." in place else
-              f"import {place} as {name}" for name, place in LEADS.items()]
+              f"import {place} as {name}" for name, place in LEADS.items() if name not in _PACKAGES]
     lines += [f"{name}: builtins.str" for name in (*keyword_aliases.MEMORY_FORMATS, "strided")]
     rest = sorted({*names._NAMES, *methods - _public(ops).keys()} - known)
     for name in rest:

@@ -1,7 +1,12 @@
 """The names that Tensor has for habits, installed on it; `surface.pyi` has the types of all its methods."""
 
+# ruff: noqa: E402  # names.py gives other names to methods that take other libraries' keywords already
 from ..methods import Creation, InPlace, Methods, Protocol, install
 from .keyword_aliases import taught
+
+for _part in Methods, Creation:
+    taught(_part)
+
 from .more_names import MoreNames
 from .names import Names
 from .numpy_functions import ForNumPy
@@ -11,6 +16,6 @@ class Surface(Names, MoreNames, InPlace, ForNumPy, Methods, Creation, Protocol):
     """The methods of Tensor: ops, changes in place, names of other libraries, NumPy's protocols, creation."""
 
 
-for _part in Names, MoreNames, Methods, Creation:
+for _part in MoreNames, Names:
     taught(_part)
 install(Creation, Methods, ForNumPy, InPlace, MoreNames, Names)

@@ -23,6 +23,13 @@ from .tensor import Tensor, wrap
 NOTHING: dict = {}  # the residuals of a forward that hands out none
 
 
+class _Failed(Exception):
+    """A forward has raised an error."""
+
+    def __init__(self, error: Exception):
+        self.error = error
+
+
 class Op:
     """A forward on arrays and its VJP rules, as `Primitive` declares them, ready to be called."""
 
@@ -54,13 +61,24 @@ class Op:
             mode.waiting = None
         if len(inputs) != self.arity:
             inputs, options = self.bind(inputs, options)
-        if mode.listener is not None and any([isinstance(x, Tensor) for x in inputs]):
-            return mode.listener.op(self, inputs, options, self.prepared)
         return self.prepared(inputs, options)
 
     def prepared(self, inputs, options: dict):
-        """`apply`, for inputs that may be anything; `ops/operands.py` has the conversions."""
-        return self.apply(inputs, options)
+        """`run`, for inputs that may be anything; `ops/operands.py` has the conversions."""
+        return self.run(inputs, options)
+
+    def run(self, inputs, options: dict):
+        """`apply`, or what a listener makes of it; an error of the forward is explained."""
+        try:
+            if mode.listener is not None and any([isinstance(x, Tensor) for x in inputs]):
+                return mode.listener.op(self, inputs, options, self.apply)
+            return self.apply(inputs, options)
+        except _Failed as failed:
+            error = failed.error
+        y = self.failed(error, inputs, [x._data if isinstance(x, Tensor) else x for x in inputs], options)
+        if y is NotImplemented:
+            raise error
+        return y
 
     def apply(self, inputs, options: dict):
         """Run the forward on the arrays of Tensors and on numbers; of Tensors, record what was done."""
@@ -72,9 +90,7 @@ class Op:
             else:
                 out = self.forward(*arrays, **options)
         except Exception as error:
-            if (y := self.failed(error, inputs, arrays, options)) is NotImplemented:
-                raise
-            return y
+            raise _Failed(error) from error
         if tensors:
             return self.record(inputs, arrays, options, out)
         return out[0] if type(out) is tuple else out

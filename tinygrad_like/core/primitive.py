@@ -86,7 +86,7 @@ class Primitive(Op):
     @cached_property
     def array_rules(self) -> dict[int, tuple[Callable, list[int]]]:  # type: ignore[override]
         """The rules as they run on arrays."""
-        return {i: (self.of_arrays(rule), uses) for i, (rule, uses) in self.rules.items()}
+        return {i: (self.of_arrays(rule), uses) for i, (rule, uses) in self.rules.items()} if self.ours else self.rules
 
     def of_arrays(self, rule: Any) -> Any:
         return rule

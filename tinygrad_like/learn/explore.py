@@ -353,7 +353,7 @@ def _kept(node: Node) -> list[tuple[str, Any]]:
     op: Any = node.op
     if hasattr(op, "function"):
         return [(f"saved_tensors[{i}]", x) for i, x in enumerate(node.saved.saved_tensors)]
-    kept, saved = list(getattr(op, "kept", ())), list(node.saved or ()) if hasattr(op, "kept") else []
+    kept, saved = list(getattr(op, "saved", ())), list(node.saved or ()) if hasattr(op, "saved") else []
     if getattr(op, "variadic", False) and len(saved) > len(kept):
         kept = [f"{op.inputs[0]}[{i}]" for i in range(len(saved) - len(kept) + 1)] + kept[1:]
     return list(zip(kept, saved, strict=False))

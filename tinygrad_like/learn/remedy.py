@@ -75,7 +75,7 @@ _SAID = [(re.compile(said), kind, text) for said, kind, text in [
      "parenthesis?"),
     (r"unexpected keyword argument 'keepdim'", "option",
      "a method of NumPy's arrays says keepdims; ops.sum(x, axis=..., keepdim=True) takes arrays and Tensors."),
-    (r"unknown argument|unexpected keyword argument|missing input|positional argument", "call",
+    (r"unknown argument|unexpected keyword argument|missing input|positional argument|by position; give", "call",
      "something is called with arguments that it does not take; the message says what it takes."),
     (r"'(?:float|int)' object has no attribute 'shape'", "call", "a number stands where an array is meant."),
     (r"arrays used as indices must be of integer|cannot be interpreted as an integer", "inputs",

@@ -40,7 +40,7 @@ views: set[type] = set()  # classes of arrays that an op takes as plain ones and
 
 
 def prepared(op: Op, inputs, options: dict):
-    """`op.apply` of inputs and options that may be anything."""
+    """`op.run` of inputs and options that may be anything."""
     for value in options.values():
         if type(value) not in SETTINGS and isinstance(value, SINGLE):
             return op(*inputs, **_numbers(op, options))
@@ -53,7 +53,7 @@ def prepared(op: Op, inputs, options: dict):
             inputs = _tensors(op, inputs)
     if NARROW and tensors and (y := _in_float32(op, inputs, options)) is not NotImplemented:
         return y
-    return op.apply(inputs, options)
+    return op.run(inputs, options)
 
 
 def _numbers(op: Op, options: dict) -> dict:
@@ -71,7 +71,8 @@ def _numbers(op: Op, options: dict) -> dict:
 def _tensors(op: Op, inputs) -> list:
     """Tensors and numbers of what was given. The numbers of a list beside a float64 Tensor are float64 too: rounded to
     float32, 0.1 would not be 0.1."""
-    given = [x.item() if isinstance(x, np.generic) and type(x.item()) in PLAIN else x for x in inputs]
+    given = [x.item() if type(x) not in PLAIN and isinstance(x, np.generic) and type(x.item()) in PLAIN else x
+             for x in inputs]
     made = [x if isinstance(x, Tensor) or type(x) in PLAIN else
             wrap(x if mode.listener is not None and type(x) is np.ndarray else as_array(x, None, op.name))
             for x in given]  # a recorder knows the array, but no copy of it
