@@ -35,17 +35,13 @@ from .transforms.switches import is_grad_enabled as is_grad_enabled
 from .transforms.switches import no_grad as no_grad
 from .compat import autograd as autograd
 from .capture.capture import eager as eager
-from . import autograd as autograd
 from . import data as data
 from . import distributed as distributed
 from . import distributions as distributions
-from . import func as func
 from . import nn as nn
 from . import optim as optim
 from . import random as random
-from . import testing as testing
 from . import training as training
-from . import utils as utils
 from .kernels.threads import get_num_threads as get_num_threads
 from .kernels.threads import set_num_threads as set_num_threads
 from .training.saving import save as save
@@ -96,7 +92,6 @@ interpolate = ops.interpolate
 ctc = ops.ctc
 import multiprocessing as multiprocessing
 from tinygrad_like.nn import onnx as onnx
-from tinygrad_like.compat import autograd as autograd
 from tinygrad_like.compat import func as func
 from tinygrad_like.compat import testing as testing
 from tinygrad_like.compat import utils as utils
@@ -160,7 +155,6 @@ as_strided = Tensor.as_strided
 asarray: Any
 asin_ = Tensor.asin_
 asinh_ = Tensor.asinh_
-assign = Tensor.assign
 atan2_ = Tensor.atan2_
 atan_ = Tensor.atan_
 atanh_ = Tensor.atanh_
@@ -393,7 +387,6 @@ resize_as_ = Tensor.resize_as_
 resolve_conj = Tensor.resolve_conj
 resolve_neg = Tensor.resolve_neg
 result_type: Any
-retain_grad = Tensor.retain_grad
 round_ = Tensor.round_
 row_stack = ops.vstack
 rrelu_: Any
@@ -455,7 +448,6 @@ tile = Tensor.tile
 to = Tensor.to
 to_dense = Tensor.to_dense
 to_sparse = Tensor.to_sparse
-tolist = Tensor.tolist
 transpose_ = Tensor.transpose_
 trapz = ops.trapezoid
 tril_ = Tensor.tril_

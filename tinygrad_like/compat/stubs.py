@@ -19,6 +19,7 @@ from .. import nn, ops, optim
 from ..core.primitive import Primitive
 from ..methods.docstrings import entries
 from ..methods.in_place import InPlace
+from ..methods.protocol import Protocol
 from . import keyword_aliases, names
 from .absent import LEADS
 from .numpy_functions import ForNumPy
@@ -44,8 +45,7 @@ _OPERATORS = [f"__{side}{name}__" for name in
 _OPERATORS += [f"__{name}__" for name in "neg abs invert lt le gt ge eq ne getitem".split()]
 
 
-_PACKAGES = ["autograd", "data", "distributed", "distributions", "func", "nn", "optim", "random", "testing", "training",
-             "utils"]
+_PACKAGES = ["data", "distributed", "distributions", "nn", "optim", "random", "training"]
 _CAPTURE = """_F = TypeVar("_F", bound=Callable[..., Any])
 @overload
 def capture(function: _F, *, fuse: builtins.bool = ..., strict: builtins.bool = ...) -> _F: ...
@@ -129,6 +129,8 @@ def _methods() -> Iterator[str]:
         member = inspect.getattr_static(Surface, name)
         if name.startswith("_") and name not in (*_OPERATORS, "_become") or name in names.MISSING:
             continue
+        if name in vars(Protocol):  # inherited
+            continue
         if isinstance(member, property):
             kind = {"size": "names.Count", "device": "habits.device",
                     **dict.fromkeys(("T", "mT", "mH", "real"), "Tensor")}.get(name, "Callable[..., Tensor]")
@@ -147,12 +149,13 @@ def surface() -> str:
     return "\n".join([_HEADER.rstrip(), "import builtins", "from collections.abc import Callable, Sequence",
                       "from typing import Any, Self, TypedDict, Unpack", "import numpy as np",
                       "from . import keyword_aliases as habits, names",
-                      "from ..methods.of_ops import Axis", "from .numpy_functions import ForNumPy",
+                      "from ..methods.of_ops import Axis", "from ..methods.protocol import Protocol",
+                      "from .numpy_functions import ForNumPy",
                       "from ..core.tensor import Tensor", "", "Number = float",
                       "Value = Tensor | np.ndarray | np.generic | float", "",
                       "class WithoutEffect(TypedDict, total=False):",
-                      *[f"    {name}: Any" for name in keyword_aliases._WITHOUT_EFFECT], "", "class Surface(ForNumPy):",
-                      *_methods(), ""])
+                      *[f"    {name}: Any" for name in keyword_aliases._WITHOUT_EFFECT], "",
+                      "class Surface(ForNumPy, Protocol):", *_methods(), ""])
 
 
 def _public(module: ModuleType) -> dict[str, Any]:
@@ -193,7 +196,7 @@ def face() -> str:
     lines += [f"from .nn.functional import {name} as {name}" for name in sorted(names.FUNCTIONAL)]
     known |= functions.keys() | names.FUNCTIONAL
     methods = {name for name in dir(Surface) if name[0] != "_" and name not in names.MISSING
-               and inspect.isfunction(getattr(Surface, name)) and name not in vars(ForNumPy)
+               and inspect.isfunction(getattr(Surface, name)) and name not in {**vars(ForNumPy), **vars(Protocol)}
                and (name not in vars(InPlace) or name[-1] == "_")}
     # To import a function from a package that has a file of this name would be the file to pyright.
     own = {*functions, *names.FUNCTIONAL, *[name for name, value in names._NAMES.items() if callable(value)]}
@@ -201,7 +204,8 @@ def face() -> str:
     lines += [f"from .ops import {', '.join(f'{n} as {n}' for n in public if n not in files)}", "", "__version__: str"]
     lines += [f"{name} = ops.{name}" for name in public if name in files]
     lines += [f"from {place.rpartition('.')[0]} import {name} as {name}" if "." in place else
-              f"import {place} as {name}" for name, place in LEADS.items()]
+              f"import {place} as {name}" for name, place in LEADS.items()
+              if name not in known]
     lines += [f"{name}: builtins.str" for name in (*keyword_aliases.MEMORY_FORMATS, "strided")]
     rest = sorted({*names._NAMES, *methods - _public(ops).keys()} - known)
     for name in rest:

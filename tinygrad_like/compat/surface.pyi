@@ -5,6 +5,7 @@ from typing import Any, Self, TypedDict, Unpack
 import numpy as np
 from . import keyword_aliases as habits, names
 from ..methods.of_ops import Axis
+from ..methods.protocol import Protocol
 from .numpy_functions import ForNumPy
 from ..core.tensor import Tensor
 
@@ -28,7 +29,7 @@ class WithoutEffect(TypedDict, total=False):
     verbose: Any
     stable: Any
 
-class Surface(ForNumPy):
+class Surface(ForNumPy, Protocol):
     def __setitem__(self, index: Any, value: Any) -> None: ...
     @property
     def T(self) -> Tensor: r"""The transpose of a matrix (all axes reversed). Example: `Tensor([[1, 2], [3, 4]]).T  # (2, 2) -> (2, 2)`"""
@@ -132,7 +133,6 @@ class Surface(ForNumPy):
     def asin_(self) -> Self: r"""`asin`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).asin_()  # (2,) -> (2,)`"""
     def asinh(self) -> Tensor: r"""The number whose sinh is x. Example: `Tensor([0.0, 1.0]).asinh()  # (2,) -> (2,)`"""
     def asinh_(self) -> Self: r"""`asinh`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).asinh_()  # (2,) -> (2,)`"""
-    def assign(self, value: Any, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Overwrite the values in place; not recorded. Raises if the shape differs, or if this Tensor was computed. Example: `Tensor([1.0, 2.0]).assign([3.0, 4.0])  # (2,) -> (2,)`"""
     def atan(self) -> Tensor: r"""The angle in (-pi/2, pi/2) whose tangent is x. Example: `Tensor([0.0, 1.0]).atan()  # (2,) -> (2,)`"""
     def atan2(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The angle in [-pi, pi] at which (b, a) lies, seen from (0, 0); there both gradients are 0. Example: `Tensor([0.0, 1.0]).atan2(Tensor([1.0, 0.0]))  # (2,), (2,) -> (2,)`"""
     def atan2_(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`atan2`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).atan2_(Tensor([1.0, 0.0]))  # (2,), (2,) -> (2,)`"""
@@ -159,7 +159,7 @@ class Surface(ForNumPy):
     def bitwise_xor_(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`bitwise_xor`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([6, 5]).bitwise_xor_(3)  # (2,) -> (2,)`"""
     def bmm(self, mat2: Any, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The products of matrices, one by one. Example: `Tensor([[[2.0]]]).bmm(Tensor([[[3.0]]]))  # (1, 1, 1), (1, 1, 1) -> (1, 1, 1)`"""
     def bool(self) -> Tensor: r"""This Tensor as booleans: whether elements differ from 0. Example: `Tensor([0, 2]).bool()  # (2,) -> (2,)`"""
-    def broadcast_to(self, *shape: Any, size: Any = ..., sizes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r""" """
+    def broadcast_to(self, *shape: Any, size: Any = ..., sizes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""`expand`, as NumPy calls it: a view of that shape. Example: `Tensor([[1], [2]]).broadcast_to((2, 2))  # (2, 1) -> (2, 2)`"""
     def byte(self) -> Tensor: r"""This Tensor as uint8. Example: `Tensor([1.7]).byte()  # (1,) -> (1,)`"""
     def cast(self, dtype: Any, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x with another dtype; between floats the gradient passes, cast back by the engine. Example: `Tensor([1.7]).cast("int32")  # (1,) -> (1,)`"""
     def cat(self, *others: Any, axis: Axis = ..., dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Tensors one after the other along `axis`; their other axes must agree. Example: `Tensor([1, 2]).cat(Tensor([3]))  # (2,), (1,) -> (3,)`"""
@@ -206,8 +206,6 @@ class Surface(ForNumPy):
     def cumprod_(self, axis: Axis = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`cumprod`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1, 2, 3]).cumprod_(0)  # (3,) -> (3,)`"""
     def cumsum(self, axis: Axis = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Running sums along `axis`: out[i] = x[0] + ... + x[i]. Example: `Tensor([1, 2, 3]).cumsum()  # (3,) -> (3,)`"""
     def cumsum_(self, axis: Axis = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`cumsum`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1, 2, 3]).cumsum_()  # (3,) -> (3,)`"""
-    @property
-    def data(self) -> Callable[..., Tensor]: r"""The memory, as a NumPy array that takes a Tensor's methods too. Example: `Tensor([1.0, 2.0]).data`"""
     def data_ptr(self) -> builtins.int: r"""The address of the first element, a number. Example: `(x := Tensor([1.0])).data_ptr() == x.data.ctypes.data`"""
     def deg2rad(self) -> Tensor: r"""x pi / 180: degrees as radians. Example: `Tensor([180.0]).deg2rad()  # (1,) -> (1,)`"""
     def deg2rad_(self) -> Self: r"""`deg2rad`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([180.0]).deg2rad_()  # (1,) -> (1,)`"""
@@ -516,7 +514,6 @@ class Surface(ForNumPy):
     def resize_as_(self, the_template: Any, memory_format: Any = ..., *, capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., generator: Any = ..., inplace: Any = ..., layout: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Self: r"""`resize_` to the shape of another Tensor."""
     def resolve_conj(self) -> Tensor: r"""The Tensor itself: its elements are real. Example: `Tensor([1.0]).conj()`"""
     def resolve_neg(self) -> Tensor: r"""The Tensor itself: its elements are real. Example: `Tensor([1.0]).conj()`"""
-    def retain_grad(self) -> Tensor: r"""Have backward fill `.grad` of this inner Tensor too, with what its hooks have left; returns the Tensor. Example: `(y := Tensor([3.0], requires_grad=True) * 2).retain_grad().square().backward() or y.grad`"""
     def roll(self, shifts: Any = ..., axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., shift: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Shift elements along `axis`, re-entering at the other end; of the flattened Tensor if axis is None. Example: `Tensor([1, 2, 3]).roll(1)  # (3,) -> (3,)`"""
     def rot90(self, k: Any = ..., axes: Any = ..., *, dim: Any = ..., dims: Any = ..., axis: Any = ..., key: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Turned k times by 90 degrees, from the first of two axes towards the second. Example: `Tensor([[1.0, 2.0], [3.0, 4.0]]).rot90()  # (2, 2) -> (2, 2)`"""
     def round(self, decimals: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The nearest whole number, halves to even; the gradient is 0. Example: `Tensor([0.5, 1.5, 2.6]).round()  # (3,) -> (3,)`"""
@@ -606,7 +603,6 @@ class Surface(ForNumPy):
     def to(self, *wanted: Any, **others: Any) -> Tensor: r"""This Tensor with the dtype that is named, if any, or that of a Tensor; a device may be named too. Example: `Tensor([1.7]).to("float64")  # (1,) -> (1,)`"""
     def to_dense(self) -> Tensor: r"""This Tensor: every one is dense. Example: `Tensor([1.0]).coalesce()  # (1,) -> (1,)`"""
     def to_sparse(self) -> Tensor: r"""This Tensor: every one is dense. Example: `Tensor([1.0]).coalesce()  # (1,) -> (1,)`"""
-    def tolist(self) -> Any: r"""The values as a number or nested lists of numbers. Example: `Tensor([[1, 2], [3, 4]]).tolist()`"""
     def topk(self, k: Any = ..., axis: Axis = ..., largest: builtins.bool = ..., sorted: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., key: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""The k largest (or smallest) values along `axis` in order, also with sorted=False, and their indices: (values, indices). Example: `Tensor([3, 1, 2]).topk(2)  # (3,) -> (2,), (2,)`"""
     def trace(self) -> Tensor: r"""The sum of the diagonal of a matrix. Example: `Tensor([[1, 2], [3, 4]]).trace()  # (2, 2) -> ()`"""
     def transpose(self, axis0: Any = ..., axis1: Any = ..., *, dim0: Any = ..., dim1: Any = ..., dim2: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Swap two axes. Example: `Tensor.zeros(2, 3, 4).transpose(0, 2).shape`"""
