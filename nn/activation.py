@@ -8,7 +8,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 
-from tinygrad_like import Tensor, ops
+from tinygrad_like import ops
+from tinygrad_like.core.tensor import Tensor
 
 from .module import Configured, Module, Parameter, check_positive, described
 

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tinygrad_like import Tensor, random
+from tinygrad_like import random
 from tinygrad_like.core.graph import mode
 from tinygrad_like.core.listener import pure
+from tinygrad_like.core.tensor import Tensor
 
 from .module import Configured, described
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tinygrad_like import Tensor, ops
+from tinygrad_like import ops
+from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.errors import named
 
 from . import init

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from tinygrad_like import Tensor, no_grad
+from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.random import get_rng_state, set_rng_state
+from tinygrad_like.transforms.switches import no_grad
 
 from .linear import Identity
 from .module import Module, Parameter, modes_restored

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tinygrad_like import Tensor
+from tinygrad_like.core.tensor import Tensor
 
 from . import init
 from .activation import GELU, ReLU, make_activation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tinygrad_like import Tensor
+from tinygrad_like.core.tensor import Tensor
 
 
 class Buffer(Tensor):

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from tinygrad_like import Tensor
+from tinygrad_like.core.tensor import Tensor
 
 from .fusion import applied
 from .module import Module, Parameter, described

@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from tinygrad_like import Tensor, ops
+from tinygrad_like import ops
+from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.ops.axes import each
 from tinygrad_like.ops.conv import margins_of
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from tinygrad_like import Tensor, ops
+from tinygrad_like import ops
 from tinygrad_like.compat.numpy_functions import norm
+from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.errors import named
 from tinygrad_like.ops.softmax import check_reduction
 

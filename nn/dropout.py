@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tinygrad_like import Tensor, no_grad, ops, random
+from tinygrad_like import ops, random
+from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.dtypes import finfo
 from tinygrad_like.ops.dropout import check_probability
+from tinygrad_like.transforms.switches import no_grad
 
 from .activation import InPlace, ReLU, make_activation
 from .linear import Linear

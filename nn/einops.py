@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tinygrad_like import Tensor, ops
+from tinygrad_like import ops
+from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.dtypes import FLOATS
 from tinygrad_like.environment import require
 

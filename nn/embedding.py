@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from tinygrad_like import Tensor, no_grad, ops
+from tinygrad_like import ops
+from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.errors import named
+from tinygrad_like.transforms.switches import no_grad
 
 from . import init
 from .module import Module, Parameter, check_positive

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from tinygrad_like import Tensor, ops
+from tinygrad_like import ops
+from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.dtypes import finfo
 from tinygrad_like.errors import named
 from tinygrad_like.ops import (

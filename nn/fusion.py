@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tinygrad_like import Tensor
+from tinygrad_like.core.tensor import Tensor
 
 from .activation import ReLU
 from .located import locate

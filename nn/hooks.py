@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tinygrad_like import Tensor
 from tinygrad_like.core.graph import Node, mode, tick
-from tinygrad_like.core.tensor import wrap
+from tinygrad_like.core.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
     from .module import Module

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from tinygrad_like import Tensor, random
+from tinygrad_like import random
+from tinygrad_like.core.tensor import Tensor
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0) -> Tensor:

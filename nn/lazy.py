@@ -5,8 +5,8 @@ from __future__ import annotations
 from inspect import signature
 from typing import Any
 
-from tinygrad_like import Tensor
 from tinygrad_like.core.graph import mode
+from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.random import get_rng_state, set_rng_state
 
 from .conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tinygrad_like import Tensor, ops
+from tinygrad_like import ops
+from tinygrad_like.core.tensor import Tensor
 
 from . import init
 from .module import Configured, Module, Parameter, check_positive

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tinygrad_like import Tensor, ops
+from tinygrad_like import ops
+from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.ops.softmax import check_reduction
 
 from .module import Module

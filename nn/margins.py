@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tinygrad_like import Tensor, ops
+from tinygrad_like import ops
 from tinygrad_like.compat.keyword_aliases import renamed
+from tinygrad_like.core.tensor import Tensor
 
 from .loss import _Loss
 

@@ -12,11 +12,10 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ParamSpec, Protocol, Self, TypeVar
 
-from tinygrad_like import Tensor
 from tinygrad_like.compat.absent import Missing
 from tinygrad_like.compat.keyword_aliases import wanted_dtype
 from tinygrad_like.compat.names import MISSING
-from tinygrad_like.core.tensor import zero_gradient
+from tinygrad_like.core.tensor import Tensor, zero_gradient
 from tinygrad_like.dtypes import FLOAT16, FLOAT32, FLOAT64, FLOATS, bfloat16
 from tinygrad_like.methods.array import Array
 

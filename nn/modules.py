@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tinygrad_like import Tensor
+from tinygrad_like.core.tensor import Tensor
 
 from . import *  # noqa: F403
 from .conv import _Conv as _ConvNd

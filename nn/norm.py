@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from tinygrad_like import Tensor, ops
+from tinygrad_like import ops
 from tinygrad_like.core.listener import effect, pure, tell
+from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.ops import normalization
 
 from . import init

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from tinygrad_like import Tensor, no_grad, ops
+from tinygrad_like import ops
 from tinygrad_like.core.graph import Node, freed, mode, setting, tick
 from tinygrad_like.core.listener import tell
-from tinygrad_like.core.tensor import wrap
+from tinygrad_like.core.tensor import Tensor, wrap
 from tinygrad_like.dtypes import NARROW, wide
+from tinygrad_like.transforms.switches import no_grad
 
 from .module import Module
 

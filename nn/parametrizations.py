@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tinygrad_like import Tensor, no_grad, ops
+from tinygrad_like import ops
+from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.dtypes import finfo
+from tinygrad_like.transforms.switches import no_grad
 
 from .conv import ConvTranspose1d, ConvTranspose2d
 from .module import Module

@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tinygrad_like import Tensor, no_grad
+from tinygrad_like.core.tensor import Tensor
+from tinygrad_like.transforms.switches import no_grad
 
 from .containers import ModuleDict, ModuleList
 from .module import Module, Parameter

@@ -6,7 +6,8 @@ import functools
 
 import numpy as np
 
-from tinygrad_like import Tensor, ops
+from tinygrad_like import ops
+from tinygrad_like.core.tensor import Tensor
 
 from . import init
 from .module import Module, Parameter

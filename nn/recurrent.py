@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tinygrad_like import Tensor, ops
+from tinygrad_like import ops
+from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.dtypes import NARROW
 from tinygrad_like.ops.dropout import check_probability
 from tinygrad_like.ops.recurrent import gru_step, lstm_step

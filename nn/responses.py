@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tinygrad_like import Tensor, ops, random
-from tinygrad_like.core.tensor import wrap
+from tinygrad_like import ops, random
+from tinygrad_like.core.tensor import Tensor, wrap
 from tinygrad_like.errors import named
 from tinygrad_like.ops.dropout import check_probability
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tinygrad_like import Tensor, ops, random
+from tinygrad_like import ops, random
+from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.errors import named
 
 from .activation import InPlace

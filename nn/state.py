@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tinygrad_like import Tensor
+from tinygrad_like.core.tensor import Tensor
 
 if TYPE_CHECKING:
     from .module import Module

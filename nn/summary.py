@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tinygrad_like import Tensor, no_grad
+from tinygrad_like.core.tensor import Tensor
+from tinygrad_like.transforms.switches import no_grad
 
 from .module import Module, modes_restored
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tinygrad_like import Tensor, distributed, ops
+from tinygrad_like import distributed, ops
 from tinygrad_like.core.listener import effect
+from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.ops import normalization
 
 from .module import Module

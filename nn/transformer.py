@@ -6,7 +6,8 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-from tinygrad_like import Tensor, ops
+from tinygrad_like import ops
+from tinygrad_like.core.tensor import Tensor
 
 from . import init
 from .attention import KeyValueCache, MultiheadAttention

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from tinygrad_like import Tensor, kernels
+from tinygrad_like import kernels
 from tinygrad_like.core.graph import mode
 from tinygrad_like.core.listener import effect
-from tinygrad_like.core.tensor import wrap
+from tinygrad_like.core.tensor import Tensor, wrap
 from tinygrad_like.dtypes import FLOAT32, wide
 
 

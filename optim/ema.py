@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tinygrad_like import Tensor
 from tinygrad_like.core.listener import effect
+from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.dtypes import FLOATS, wide
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tinygrad_like import enable_grad
 from tinygrad_like.core.listener import tell
 from tinygrad_like.dtypes import NARROW
+from tinygrad_like.transforms.switches import enable_grad
 
 from .optimizer import Optimizer
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tinygrad_like import Tensor, ops
+from tinygrad_like import ops
+from tinygrad_like.core.tensor import Tensor
 
 # By name, as the optimizers do not know the layers; subclasses count as their bases.
 UNDECAYED = {"LayerNorm", "LayerNorm2d", "RMSNorm", "GroupNorm", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d",

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
-from tinygrad_like import Tensor
 from tinygrad_like.core.graph import mode
 from tinygrad_like.core.listener import tell
-from tinygrad_like.core.tensor import wrap
+from tinygrad_like.core.tensor import Tensor, wrap
 from tinygrad_like.dtypes import wide
 
 

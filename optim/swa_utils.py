@@ -20,8 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from tinygrad_like import Tensor, nn, no_grad
 from tinygrad_like.core.graph import mode
+from tinygrad_like.core.tensor import Tensor
+from tinygrad_like.nn.module import Module
+from tinygrad_like.transforms.switches import no_grad
 
 from .optimizer import Optimizer
 from .scheduler import LRScheduler, for_each
@@ -59,7 +61,7 @@ def _of_lists(average: Average) -> Callable:
     return change
 
 
-class AveragedModel(nn.Module):
+class AveragedModel(Module):
     """A copy of the model, `module`, whose parameters are averages: the first update copies, later ones average.
 
     avg_fn(averaged, current, n_averaged) gives the new average of one parameter, by default the mean of all;
@@ -69,7 +71,7 @@ class AveragedModel(nn.Module):
 
     n_averaged: Tensor
 
-    def __init__(self, model: nn.Module, device: Any = None, avg_fn: Average | None = None,
+    def __init__(self, model: Module, device: Any = None, avg_fn: Average | None = None,
                  multi_avg_fn: Callable | None = None, use_buffers: bool = False):
         super().__init__()
         if avg_fn is not None and multi_avg_fn is not None:
@@ -87,7 +89,7 @@ class AveragedModel(nn.Module):
         return self.module(*args, **options)
 
     @no_grad()
-    def update_parameters(self, model: nn.Module) -> None:
+    def update_parameters(self, model: Module) -> None:
         """Take the current weights of the model into the averages. Raises ValueError if it has others than at first."""
         pairs = self._pairs(model.parameters(), self.module.parameters())
         buffers = self._pairs(model.buffers(), self.module.buffers())
@@ -153,7 +155,7 @@ class SWALR(LRScheduler):
 
 
 @no_grad()
-def update_bn(loader: Iterable, model: nn.Module, device: Any = None) -> None:
+def update_bn(loader: Iterable, model: Module, device: Any = None) -> None:
     """Give every batch norm the statistics of the batches of `loader`, each of which counts alike.
 
     A batch is a Tensor, or a tuple or list whose first entry is one. See also `nn.reestimate_batch_norm`.

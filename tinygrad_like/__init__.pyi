@@ -38,13 +38,10 @@ from .capture.capture import eager as eager
 from . import data as data
 from . import distributed as distributed
 from . import distributions as distributions
-from . import func as func
 from . import nn as nn
 from . import optim as optim
 from . import random as random
-from . import testing as testing
 from . import training as training
-from . import utils as utils
 from .kernels.threads import get_num_threads as get_num_threads
 from .kernels.threads import set_num_threads as set_num_threads
 from .training.saving import save as save
@@ -95,6 +92,9 @@ interpolate = ops.interpolate
 ctc = ops.ctc
 import multiprocessing as multiprocessing
 from tinygrad_like.nn import onnx as onnx
+from tinygrad_like.compat import func as func
+from tinygrad_like.compat import testing as testing
+from tinygrad_like.compat import utils as utils
 contiguous_format: builtins.str
 preserve_format: builtins.str
 channels_last: builtins.str

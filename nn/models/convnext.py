@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tinygrad_like import Tensor
+from tinygrad_like.core.tensor import Tensor
 
 from .. import init
 from ..blocks import ConvNeXtBlock

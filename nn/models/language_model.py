@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tinygrad_like import Tensor, no_grad, ops, random
+from tinygrad_like import ops, random
+from tinygrad_like.core.tensor import Tensor
+from tinygrad_like.transforms.switches import no_grad
 
 from .. import init
 from ..attention import KeyValueCache

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tinygrad_like import Tensor, no_grad
+from tinygrad_like.core.tensor import Tensor
+from tinygrad_like.transforms.switches import no_grad
 
 from ..dropout import Dropout
 from ..embedding import Embedding

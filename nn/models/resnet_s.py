@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tinygrad_like import Tensor
+from tinygrad_like.core.tensor import Tensor
 
 from ..activation import ReLU
 from ..containers import Sequential

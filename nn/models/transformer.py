@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tinygrad_like import Tensor, no_grad, ops
+from tinygrad_like import ops
+from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.dtypes import get_default_dtype
+from tinygrad_like.transforms.switches import no_grad
 
 from .. import init
 from ..dropout import Dropout

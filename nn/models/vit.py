@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tinygrad_like import Tensor, ops
+from tinygrad_like import ops
+from tinygrad_like.core.tensor import Tensor
 
 from .. import init
 from ..containers import ModuleList

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from tinygrad_like import Tensor, no_grad
+from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.environment import require
+from tinygrad_like.transforms.switches import no_grad
 
 from ..module import Module, modes_restored
 from .merge import Merge

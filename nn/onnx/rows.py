@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from tinygrad_like import Tensor
 from tinygrad_like.core.primitive import Primitive
+from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.ops.conv import margins_of
 
 Row = Callable[..., Any]

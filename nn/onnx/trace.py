@@ -8,15 +8,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tinygrad_like import Tensor, eager, no_grad
+from tinygrad_like.capture.capture import eager
 from tinygrad_like.capture.data_view import shown
 from tinygrad_like.capture.instructions import arrays_in, memory
 from tinygrad_like.core.graph import setting
 from tinygrad_like.core.listener import Listener
 from tinygrad_like.core.primitive import Composite
-from tinygrad_like.core.tensor import wrap
+from tinygrad_like.core.tensor import Tensor, wrap
 from tinygrad_like.errors import user_line
 from tinygrad_like.ops.pointwise import Pointwise
+from tinygrad_like.transforms.switches import no_grad
 
 from .graph import Graph, refused
 from .rows import ROWS, cast, has_row

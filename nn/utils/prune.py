@@ -10,7 +10,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
-from tinygrad_like import Tensor, no_grad, ops
+from tinygrad_like import ops
+from tinygrad_like.core.tensor import Tensor
+from tinygrad_like.transforms.switches import no_grad
 
 from ..module import Module, Parameter
 

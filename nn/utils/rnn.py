@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tinygrad_like import Tensor, ops
-from tinygrad_like.core.tensor import wrap
+from tinygrad_like import ops
+from tinygrad_like.core.tensor import Tensor, wrap
 from tinygrad_like.errors import named
 
 __all__ = ["PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tinygrad_like import Tensor, no_grad
+from tinygrad_like.core.tensor import Tensor
+from tinygrad_like.transforms.switches import no_grad
 
 from ..module import Module, Parameter
 from ..parametrizations import as_matrix, length, output_axis, unit

@@ -204,7 +204,8 @@ MISTAKES = """
     x.exponential(); x.summ(); x.sum(dims_=0); x.sum(axiss=0); x.sum(keepdimm=True); x.softmax(axs=1); x.exp_(3)
     tg.zeross(3); tg.exp(x, diim=0); tg.optimm; tg.cat([x], axes_=0); tg.randn(2).nope; tg.nn.Linearr(1, 2)
     nn.Linear("a", 2); nn.Linear(2); nn.Linear(1, 2, biass=True); nn.functional.rell(x)
-    F.cross_entropy(x, x, redct="sum"); F.mse_loss(x); optim.Adamm; optim.SGD(model.parameters(), lr="a"); optim.SGD(model.parameters(), learning_rate=1.0)
+    F.cross_entropy(x, x, redct="sum"); F.mse_loss(x); optim.Adamm; optim.SGD(model.parameters(), lr="a")
+    optim.SGD(model.parameters(), learning_rate=1.0)
     step(x); step(x, "a"); play(x).shape; count("a"); grad(loss)(x); grad(loss)("a", x); grad(loss)(x, x).nope
     value_and_grad(loss)(x, x)[2]; grad(of_tree)({"a": x})["a"].nope; len(x.item()); capture(fuze=True); no_grad().nope
     DataLoader(x, x, batch_sise=2); DataLoader(x, x, shufle=True); [batch.nope for batch in DataLoader(x)]

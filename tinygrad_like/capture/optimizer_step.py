@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tinygrad_like import Tensor
 from tinygrad_like.core.graph import tick
+from tinygrad_like.core.tensor import Tensor
 
 if TYPE_CHECKING:
     from tinygrad_like.optim.optimizer import Optimizer

@@ -45,8 +45,7 @@ _OPERATORS = [f"__{side}{name}__" for name in
 _OPERATORS += [f"__{name}__" for name in "neg abs invert lt le gt ge eq ne getitem".split()]
 
 
-_PACKAGES = ["autograd", "data", "distributed", "distributions", "func", "nn", "optim", "random", "testing", "training",
-             "utils"]
+_PACKAGES = ["data", "distributed", "distributions", "nn", "optim", "random", "training"]
 _CAPTURE = """_F = TypeVar("_F", bound=Callable[..., Any])
 @overload
 def capture(function: _F, *, fuse: builtins.bool = ..., strict: builtins.bool = ...) -> _F: ...
@@ -128,8 +127,9 @@ def _methods() -> Iterator[str]:
     yield "    def __setitem__(self, index: Any, value: Any) -> None: ..."
     for name in sorted(dir(Surface)):
         member = inspect.getattr_static(Surface, name)
-        if name.startswith("_") and name not in (*_OPERATORS, "_become") or (
-                name in names.MISSING or name in vars(Protocol)):
+        if name.startswith("_") and name not in (*_OPERATORS, "_become") or name in names.MISSING:
+            continue
+        if name in vars(Protocol):  # inherited
             continue
         if isinstance(member, property):
             kind = {"size": "names.Count", "device": "habits.device",
@@ -149,12 +149,13 @@ def surface() -> str:
     return "\n".join([_HEADER.rstrip(), "import builtins", "from collections.abc import Callable, Sequence",
                       "from typing import Any, Self, TypedDict, Unpack", "import numpy as np",
                       "from . import keyword_aliases as habits, names",
-                      "from ..methods.of_ops import Axis", "from .numpy_functions import ForNumPy",
-                      "from ..core.tensor import Tensor", "from ..methods.protocol import Protocol", "", "Number = float",
+                      "from ..methods.of_ops import Axis", "from ..methods.protocol import Protocol",
+                      "from .numpy_functions import ForNumPy",
+                      "from ..core.tensor import Tensor", "", "Number = float",
                       "Value = Tensor | np.ndarray | np.generic | float", "",
                       "class WithoutEffect(TypedDict, total=False):",
-                      *[f"    {name}: Any" for name in keyword_aliases._WITHOUT_EFFECT], "", "class Surface(ForNumPy, Protocol):",
-                      *_methods(), ""])
+                      *[f"    {name}: Any" for name in keyword_aliases._WITHOUT_EFFECT], "",
+                      "class Surface(ForNumPy, Protocol):", *_methods(), ""])
 
 
 def _public(module: ModuleType) -> dict[str, Any]:
@@ -186,7 +187,7 @@ def face() -> str:
             if isinstance(node, ast.ImportFrom) and name[0] != "_" and name != "capture":
                 lines.append(f"from .{node.module or ''} import {alias.name} as {name}")
                 known.add(name)
-    lines += [f"from . import {name} as {name}" for name in _PACKAGES if name not in known]
+    lines += [f"from . import {name} as {name}" for name in _PACKAGES]
     lines += [f"from .{place} import {name} as {name}" for name, place in _LATE.items()]
     functions = {"tensor": "new"} | {name: name for name in (
         "as_tensor", "randint", "normal", "bernoulli", "where", "empty_like")}
@@ -195,7 +196,7 @@ def face() -> str:
     lines += [f"from .nn.functional import {name} as {name}" for name in sorted(names.FUNCTIONAL)]
     known |= functions.keys() | names.FUNCTIONAL
     methods = {name for name in dir(Surface) if name[0] != "_" and name not in names.MISSING
-               and inspect.isfunction(getattr(Surface, name)) and name not in vars(ForNumPy) | vars(Protocol)
+               and inspect.isfunction(getattr(Surface, name)) and name not in {**vars(ForNumPy), **vars(Protocol)}
                and (name not in vars(InPlace) or name[-1] == "_")}
     # To import a function from a package that has a file of this name would be the file to pyright.
     own = {*functions, *names.FUNCTIONAL, *[name for name, value in names._NAMES.items() if callable(value)]}
@@ -203,7 +204,8 @@ def face() -> str:
     lines += [f"from .ops import {', '.join(f'{n} as {n}' for n in public if n not in files)}", "", "__version__: str"]
     lines += [f"{name} = ops.{name}" for name in public if name in files]
     lines += [f"from {place.rpartition('.')[0]} import {name} as {name}" if "." in place else
-              f"import {place} as {name}" for name, place in LEADS.items() if name not in _PACKAGES]
+              f"import {place} as {name}" for name, place in LEADS.items()
+              if name not in known]
     lines += [f"{name}: builtins.str" for name in (*keyword_aliases.MEMORY_FORMATS, "strided")]
     rest = sorted({*names._NAMES, *methods - _public(ops).keys()} - known)
     for name in rest:

@@ -5,6 +5,7 @@ from typing import Any, Self, TypedDict, Unpack
 import numpy as np
 from . import keyword_aliases as habits, names
 from ..methods.of_ops import Axis
+from ..methods.protocol import Protocol
 from .numpy_functions import ForNumPy
 from ..core.tensor import Tensor
 from ..methods.protocol import Protocol
@@ -159,7 +160,7 @@ class Surface(ForNumPy, Protocol):
     def bitwise_xor_(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`bitwise_xor`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([6, 5]).bitwise_xor_(3)  # (2,) -> (2,)`"""
     def bmm(self, mat2: Any, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The products of matrices, one by one. Example: `Tensor([[[2.0]]]).bmm(Tensor([[[3.0]]]))  # (1, 1, 1), (1, 1, 1) -> (1, 1, 1)`"""
     def bool(self) -> Tensor: r"""This Tensor as booleans: whether elements differ from 0. Example: `Tensor([0, 2]).bool()  # (2,) -> (2,)`"""
-    def broadcast_to(self, *shape: Any, size: Any = ..., sizes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r""" """
+    def broadcast_to(self, *shape: Any, size: Any = ..., sizes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""`expand`, as NumPy calls it: a view of that shape. Example: `Tensor([[1], [2]]).broadcast_to((2, 2))  # (2, 1) -> (2, 2)`"""
     def byte(self) -> Tensor: r"""This Tensor as uint8. Example: `Tensor([1.7]).byte()  # (1,) -> (1,)`"""
     def cast(self, dtype: Any, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x with another dtype; between floats the gradient passes, cast back by the engine. Example: `Tensor([1.7]).cast("int32")  # (1,) -> (1,)`"""
     def cat(self, *others: Any, axis: Axis = ..., dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Tensors one after the other along `axis`; their other axes must agree. Example: `Tensor([1, 2]).cat(Tensor([3]))  # (2,), (1,) -> (3,)`"""

@@ -159,8 +159,9 @@ class Tensor(Surface):
             if not wanted:
                 raise ValueError("backward: inputs is empty; leave it out for all leaves")
             retain_graph = retain_graph or create_graph
-            found = zip(wanted, self._gradients("backward", wanted, gradient, create_graph, retain_graph), strict=True)
-            return self._fill([(x, g) for x, g in found if g is not None], create_graph)
+            gradients = self._gradients("backward", wanted, gradient, create_graph, retain_graph)
+            found = [(x, g) for x, g in zip(wanted, gradients, strict=True) if g is not None]
+            return self._fill(found, create_graph)
         g = self._seed("backward", gradient, create_graph)
         before = mode.recording, mode.filling
         try:
@@ -220,8 +221,6 @@ class Tensor(Surface):
             if not isinstance(t, Tensor) or not t.requires_grad:
                 raise ValueError(f"{who}: target {i}, a {type(t).__name__}, is no Tensor that requires grad; pass "
                                  "Tensors one by one, made with requires_grad=True before use")
-        if not targets:
-            return []  # for the walk, no targets are all leaves
         if not targets:
             return []  # for the walk, no targets are all leaves
         keys = [t.node or t for t in targets]

@@ -163,7 +163,7 @@ def _full(x: Tensor, value: Any) -> Any:
         raise ValueError(f"fill_: takes a number, got a value of shape {np.shape(value)}; copy_ takes what broadcasts")
     if isinstance(value, tensor.Tensor):
         return ops.expand(value, shape=x.shape)
-    return made(lambda value=value: np.full(x.shape, value, x.dtype), value)
+    return made(lambda: np.full(x.shape, value, x.dtype), value)
 
 
 def _drawn(x: Tensor, generator: Any, name: str, *numbers: Any) -> np.ndarray:

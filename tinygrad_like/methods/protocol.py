@@ -38,12 +38,13 @@ class Protocol:
         seen = None if mode.listener is None else mode.listener.data(self)
         return self._data.view(Array) if seen is None else seen
 
-    data: Any = property(_get_data, _set_data, doc="""The memory, as a NumPy array that takes a Tensor's methods too.
+    data: np.ndarray = property(_get_data, _set_data, doc=(  # type: ignore[assignment]
+        """The memory, as a NumPy array that takes a Tensor's methods too.
 
         Setting it counts as a change in place, also by `x.data -= ...`. A write to the array is not seen, as that of
         `x.data.zero_()`: `assign` is.
         Raises TypeError unless it is set to a plain NumPy array, or a Tensor, of a dtype a Tensor may have.
-        """)  # type: ignore[assignment]
+        """))
 
     def tolist(self: Any) -> Any:
         observe("tolist()", self)
