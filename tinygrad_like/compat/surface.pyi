@@ -8,7 +8,6 @@ from ..methods.of_ops import Axis
 from ..methods.protocol import Protocol
 from .numpy_functions import ForNumPy
 from ..core.tensor import Tensor
-from ..methods.protocol import Protocol
 
 Number = float
 Value = Tensor | np.ndarray | np.generic | float
@@ -160,7 +159,7 @@ class Surface(ForNumPy, Protocol):
     def bitwise_xor_(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`bitwise_xor`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([6, 5]).bitwise_xor_(3)  # (2,) -> (2,)`"""
     def bmm(self, mat2: Any, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The products of matrices, one by one. Example: `Tensor([[[2.0]]]).bmm(Tensor([[[3.0]]]))  # (1, 1, 1), (1, 1, 1) -> (1, 1, 1)`"""
     def bool(self) -> Tensor: r"""This Tensor as booleans: whether elements differ from 0. Example: `Tensor([0, 2]).bool()  # (2,) -> (2,)`"""
-    def broadcast_to(self, *shape: Any, size: Any = ..., sizes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""`expand`, as NumPy calls it: a view of that shape. Example: `Tensor([[1], [2]]).broadcast_to((2, 2))  # (2, 1) -> (2, 2)`"""
+    def broadcast_to(self, *shape: Any, size: Any = ..., sizes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""`expand`, as NumPy calls it: a view of that shape. Example: `Tensor([[1], [2]]).expand(2, 2)  # (2, 1) -> (2, 2)`"""
     def byte(self) -> Tensor: r"""This Tensor as uint8. Example: `Tensor([1.7]).byte()  # (1,) -> (1,)`"""
     def cast(self, dtype: Any, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x with another dtype; between floats the gradient passes, cast back by the engine. Example: `Tensor([1.7]).cast("int32")  # (1,) -> (1,)`"""
     def cat(self, *others: Any, axis: Axis = ..., dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Tensors one after the other along `axis`; their other axes must agree. Example: `Tensor([1, 2]).cat(Tensor([3]))  # (2,), (1,) -> (3,)`"""
@@ -250,7 +249,7 @@ class Surface(ForNumPy, Protocol):
     def exp2(self) -> Tensor: r"""2^x. Example: `Tensor([0.0, 3.0]).exp2()  # (2,) -> (2,)`"""
     def exp2_(self) -> Self: r"""`exp2`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 3.0]).exp2_()  # (2,) -> (2,)`"""
     def exp_(self) -> Self: r"""`exp`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).exp_()  # (2,) -> (2,)`"""
-    def expand(self, *shape: Any, size: Any = ..., sizes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Broadcast to `shape`; -1 keeps a size. A view, which can be written to if no element is shown twice. Example: `Tensor([[1], [2]]).expand(2, 2)  # (2, 1) -> (2, 2)`"""
+    def expand(self, *shape: Any, size: Any = ..., sizes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""`expand`, as NumPy calls it: a view of that shape. Example: `Tensor([[1], [2]]).expand(2, 2)  # (2, 1) -> (2, 2)`"""
     def expand_as(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Broadcast to the shape of another Tensor: a view. Example: `Tensor([1, 2]).expand_as(Tensor.zeros(2, 2))  # (2,), (2, 2) -> (2, 2)`"""
     def expm1(self) -> Tensor: r"""e^x - 1, accurate for small x. Example: `Tensor([0.0, 1.0]).expm1()  # (2,) -> (2,)`"""
     def expm1_(self) -> Self: r"""`expm1`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).expm1_()  # (2,) -> (2,)`"""
