@@ -17,7 +17,8 @@ from handbook.blocks import programs
 from tinygrad_like.learn.puzzles import PUZZLES
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+CAPTURE = ROOT / "tinygrad_like" / "capture" / "README.md"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", CAPTURE, *sorted((ROOT / "docs").glob("**/*.md"))]
 
 
 def blocks(language):
@@ -80,10 +81,17 @@ def test_links_lead_somewhere():
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-def test_readme_says_where_every_module_is():
-    named = set(re.findall(r"`(?:ops/)?(\w+\.py)`", PAGES[0].read_text()))
-    there = {path.name for path in (ROOT / "tinygrad_like").glob("*.py")} - {"__init__.py"}
-    assert not there - named, f"README.md does not say what is in {sorted(there - named)}"
+def test_readme_says_where_every_room_is():
+    tree = re.search(r"^```\ntinygrad_like/\n(.*?)^```", PAGES[0].read_text(), re.M | re.S)[1]
+    names = [re.match(r" *((?:[\w.]+(?:/|\.py) ?)*)", line)[1].split() for line in tree.splitlines()]
+    rooms = {f"{path.parent.name}/" for path in (ROOT / "tinygrad_like").glob("*/__init__.py")}
+    files = {path.name for path in (ROOT / "tinygrad_like").glob("*.py")} - {"__init__.py"}
+    assert {name for line in names for name in line} == rooms | files | {"nn/", "optim/"}
+
+
+def test_capture_says_what_each_of_its_files_does():
+    named = set(re.findall(r"`(\w+\.py)`", CAPTURE.read_text()))
+    assert named == {path.name for path in CAPTURE.parent.glob("*.py")} - {"__init__.py"}
 
 
 @pytest.mark.parametrize(("said", "count", "off"), [

@@ -17,8 +17,8 @@ SUPPORTED = {
     for n in ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool")
 }
 FLOATS = "fV"  # the kinds of the floating ones; V is that of bfloat16, which is ml_dtypes' and not NumPy's
-# Of 16 bits, to store numbers in and to move them: ops compute in float32 and round the result (`call.py`). Only those
-# are here that some array has had, so that a program without them is asked nothing.
+# Of 16 bits, to store numbers in and to move them: ops compute in float32 and round the result (`ops/operands.py`).
+# Only those are here that some array has had, so that a program without them is asked nothing.
 NARROW: set[np.dtype] = set()
 views: list[type] = [np.memmap]  # classes of arrays that are plain ones under another name
 

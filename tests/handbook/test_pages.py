@@ -54,8 +54,8 @@ def test_a_name_that_is_not_there_would_be_found():
 
 
 def test_the_walk_passes_its_stations_in_their_order():
-    """Where read.md says that one `loss.backward()` goes, it goes, one station after the other: in a new process, since
-    the first call of an op goes further than later ones."""
+    """Where read.md says that `a * b` and its backward go, they go, one station after the other, and nowhere else: in a
+    new process, since the first call of an op goes further than later ones."""
     page = (DOCS / "read.md").read_text(encoding="utf-8")
     code = programs(page)[0] + "\nimport json\nprint(json.dumps({'forward': forward, 'backward': backward}))"
     ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -69,6 +69,9 @@ def test_the_walk_passes_its_stations_in_their_order():
         assert len(stations) >= (4 if part == "Forward" else 6), stations
         first = [functions.index(station) for station in stations]
         assert first == sorted(first), f"{part}: {stations}"
+        unnamed = {(file, name) for file, name in functions
+                   if not {name, re.sub(r"\.__\w+__$", "", name)} & {said for at, said in named if at == file}}
+        assert not unnamed, f"{part} does not name {sorted(unnamed)}"
 
 
 def test_the_engine_of_an_hour_is_small_and_learns(capsys):

@@ -4,7 +4,7 @@
 
 What lies in such a place before a call is one more input of its program, and what lies there after it one more result:
 a new Tensor in each call, as in eager code, so that whoever has the one of before keeps it. It may be a number instead,
-such as a count of steps (`counted.py`).
+such as a count of steps (`numbers.py`).
 """
 
 from __future__ import annotations

@@ -9,15 +9,15 @@
         return loss
 
 A call is told from others by the shapes and dtypes of the Tensors it is given, and by its other arguments. The first
-two calls of a kind run as they would without capture, while a tape (`tape.py`) notes what they do. If they did the same
-things, the second is played from a copy of all that was there before it, on memory filled with NaN, and compared with
-what Python did, to the bit. Only then is the third call played: its Tensors are copied in, the numbers that change from
-call to call (learning rates, Adam's corrections, seeds of dropout) are worked out, and the kernels run.
+two calls of a kind run as they would without capture, while a tape (`recorder.py`) notes what they do. If they did the
+same things, the second is played from a copy of all that was there before it, on memory filled with NaN, and compared
+with what Python did, to the bit. Only then is the third call played: its Tensors are copied in, the numbers that change
+from call to call (learning rates, Adam's corrections, seeds of dropout) are worked out, and the kernels run.
 
 Why that is right: a step on the tape reads inputs, what the steps before it have written, and what lasts from call to
 call: parameters, state, constants. The same steps on the same numbers give the same bits. What remains is whether
-Python would take the same steps again; so before it is played, all that it may have looked at (`watch.py`) must be as
-it was, but for places that the function binds anew in each call: they are inputs and results (`places.py`).
+Python would take the same steps again; so before it is played, all that it may have looked at (`guards.py`) must be as
+it was, but for places that the function binds anew in each call: they are inputs and results (`bindings.py`).
 
 What capture cannot do, it says, once, and the function runs as it would without. `item()`, `numpy()` and the truth of a
 Tensor raise: what comes of them would be a number that never changes again.
@@ -74,7 +74,7 @@ class capture:
     Raises Refused for what needs a Tensor's value in Python; warns where it gives up, and why.
     """
 
-    keeps_numbers = True  # in its programs, see `counted.settled`
+    keeps_numbers = True  # in its programs, see `numbers.settled`
 
     def __new__(cls, function: Callable | None = None, **options: Any) -> Any:
         return functools.partial(cls, **options) if function is None else super().__new__(cls)

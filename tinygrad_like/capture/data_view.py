@@ -35,7 +35,7 @@ _UNNAMED = 5  # how often a value is referred to in `set_data`, if by no name of
 
 
 class Shown(Tensor):
-    """Made by `x.data` while a tape is open. Raises `steps.Refused` for what it does not do; later it is a Tensor."""
+    """Made by `x.data` while a tape is open. Raises `Refused` for what it does not do; later it is a Tensor."""
 
     def __getitem__(self, index: Any) -> Shown:
         return shown(super().__getitem__(index))

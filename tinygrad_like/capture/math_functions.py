@@ -1,4 +1,4 @@
-"""math's functions, of Numbers: of what changes from call to call of a captured function (see counted.py)."""
+"""math's functions, of Numbers: of what changes from call to call of a captured function (see `numbers.py`)."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
     step(x, y, 0.1 * 0.99**i)
 
 They lie in a list that the function is called with: an item that is another one in a later call is a place like any
-other that changes (`places.py`), and what is computed of it is followed (`counted.py`).
+other that changes (`bindings.py`), and what is computed of it is followed (`numbers.py`).
 """
 
 from __future__ import annotations

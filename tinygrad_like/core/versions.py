@@ -14,7 +14,7 @@ class Version(list):
 
     __slots__ = ("shown", "most", "split", "__weakref__")
 
-    shown: list[ref[Tensor]]  # those Tensors, and others whose version is another cell, see `aliases.py`
+    shown: list[ref[Tensor]]  # those Tensors, and others whose version is another cell, see `methods/view_aliases.py`
     most: int  # so many may be in the list before those that are gone are sorted out
     split: bool  # whether there are such others
 
