@@ -409,7 +409,7 @@ def many():
 def along():
     x = values(size(), size(), size())
     axis = pick(0, 1, 2)
-    which = rng.integers(-x.shape[axis], x.shape[axis], [size() if a == axis else n for a, n in enumerate(x.shape)])
+    which = rng.integers(0, x.shape[axis], [size() if a == axis else n for a, n in enumerate(x.shape)])
     name = pick("gather", "scatter_add", "scatter", "scatter_reduce", "prod", "cumprod", "tril", "topk", "cummax",
                 "cummin", "mask")
     if name == "gather":
