@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tinygrad_like.errors import named
-from tinygrad_like.compat.keyword_aliases import device
+from tinygrad_like.errors import named, other_keywords
 
 from . import functional, init, models, utils
 from .activation import InPlace as _InPlace
@@ -158,7 +157,7 @@ def _are_device_and_dtype(place: Any, dtype: Any = None) -> bool:
     """Whether these may be the last arguments of PyTorch's layers by position."""
     if not isinstance(place, str | None) or not isinstance(dtype, np.dtype | None):
         return False
-    device(place)  # of which there is one
+    other_keywords.device(place)  # of which there is one
     return True
 
 

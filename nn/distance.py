@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from tinygrad_like import ops
-from tinygrad_like.compat.numpy_functions import norm
 from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.errors import named
 from tinygrad_like.ops.softmax import check_reduction
@@ -25,14 +24,14 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     if x1.shape != x2.shape:
         shape = np.broadcast_shapes(x1.shape, x2.shape)
         x1, x2 = ops.expand(x1, shape=shape), ops.expand(x2, shape=shape)
-    lengths = [norm(x, 2, dim, True).maximum(eps) for x in (x1, x2)]
+    lengths = [ops.linalg.vector_norm(x, 2, dim, True).maximum(eps) for x in (x1, x2)]
     return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(axis=dim)
 
 
 @named
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """|x1 - x2 + eps|_p along the last axis."""
-    return norm(x1 - x2 + eps, p, -1, keepdim)
+    return ops.linalg.vector_norm(x1 - x2 + eps, p, -1, keepdim)
 
 
 @named
@@ -42,7 +41,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
         raise ValueError(f"pdist: takes a matrix, got shape {input.shape}")
     i, j = np.triu_indices(len(input), 1)
     d = input[i] - input[j]
-    return norm(d, p, -1) if p else norm(d, p, -1) + (d * 0.0).sum(axis=-1)
+    return ops.linalg.vector_norm(d, p, -1) if p else ops.linalg.vector_norm(d, p, -1) + (d * 0.0).sum(axis=-1)
 
 
 @named

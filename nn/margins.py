@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tinygrad_like import ops
-from tinygrad_like.compat.keyword_aliases import renamed
 from tinygrad_like.core.tensor import Tensor
+from tinygrad_like.errors import other_keywords
 
 from .loss import _Loss
 
@@ -24,7 +24,7 @@ class _Settled(_Loss):
             raise TypeError(f"{who}: takes {', '.join(self.settings) or 'nothing'} by position; give reduction by name "
                             '(size_average=False is reduction="sum", reduce=False is "none")')
         known = {**self.settings, "reduction": reduction}
-        chosen = renamed(who, known, {**known, **dict(zip(self.settings, given, strict=False))}, named)
+        chosen = other_keywords.renamed(who, known, {**known, **dict(zip(self.settings, given, strict=False))}, named)
         super().__init__(reduction=chosen.pop("reduction"))
         for name, value in chosen.items():
             setattr(self, name, value)

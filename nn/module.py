@@ -12,11 +12,9 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ParamSpec, Protocol, Self, TypeVar
 
-from tinygrad_like.compat.absent import Missing
-from tinygrad_like.compat.keyword_aliases import wanted_dtype
-from tinygrad_like.compat.names import MISSING
 from tinygrad_like.core.tensor import Tensor, zero_gradient
 from tinygrad_like.dtypes import FLOAT16, FLOAT32, FLOAT64, FLOATS, bfloat16
+from tinygrad_like.errors import other_keywords
 from tinygrad_like.methods.array import Array
 
 from .buffer import Buffer
@@ -75,7 +73,6 @@ class Module:
     _buffers: Mapping[str, bool] = {}  # name of a buffer -> whether state_dict keeps it
     _hooks: Hooks | None = None
     call_super_init: bool = False
-    cuda = Missing("cuda", MISSING["cuda"])
 
     def __init__(self, *args: Any, **kwargs: Any):
         if self.call_super_init:
@@ -337,7 +334,7 @@ class Module:
 
         It takes a dtype, a Tensor whose dtype is meant, and the device "cpu", which changes nothing.
         """
-        dtype = wanted_dtype("to", *wanted, **others)
+        dtype = other_keywords.dtype("to", *wanted, **others)
         if dtype is not None and dtype.kind not in FLOATS:
             raise TypeError(f"to: parameters must be floating point, got {dtype}; use float32 or float64")
         for tensor in () if dtype is None else itertools.chain(self.parameters(), self.buffers()):
@@ -419,6 +416,10 @@ class Module:
             lines += f"{label} {text}".split("\n")
         body = "".join(f"  {line}\n" for line in lines)
         return f"{type(self).__name__}(\n{body})"
+
+
+for _name, _absent in other_keywords.of_modules.items():
+    setattr(Module, _name, _absent)
 
 
 class Configured(Module):

@@ -11,7 +11,7 @@ import os
 import re
 import struct
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,11 +19,21 @@ import numpy as np
 F = TypeVar("F", bound=Callable)
 
 
+def _own(who: str, known: Mapping[str, Any], given: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
+    for name in others:
+        raise TypeError(f"{who}: unknown argument {name!r}; it takes {', '.join(known) or 'none'}")
+    return dict(given)
+
+
 class other_keywords:
     """How a call is done after all whose options have other libraries' names; `compat` knows some."""
 
     again: Callable = lambda function, inputs, options, who: NotImplemented  # noqa: E731
     names: Callable = lambda function, options: {}  # noqa: E731
+    renamed: Callable = _own  # options by our names, together with others
+    device: Callable = lambda place: place  # noqa: E731
+    dtype: Callable = lambda who, dtype=None: dtype  # noqa: E731  # the one that `Module.to` is asked for
+    of_modules: dict[str, Any] = {}  # attributes of every Module
 
 _OURS = re.compile(r"(\w|\.)+(\(\))?: |the (joint )?VJP of ")  # how our messages begin
 # A key that is missing is a wrong index, a division by zero a wrong value. What is not listed here is not touched.

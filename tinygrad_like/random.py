@@ -27,15 +27,18 @@ def sampled(name: str, draw: Callable[..., Any], *inputs: Any) -> Any:
     return mode.listener.compute(name, lambda *now: drawn(lambda: draw(*now)), arrays, {})
 
 
+makers: Callable[[], Any] | None = None  # gives the module of kernels that make noise, which is loaded late
+
+
 def noise(name: str, shape: tuple[int, ...], numbers: np.random.Generator, *parameters: Any) -> np.ndarray | None:
     """Many float32 numbers by the kernel of this name, from a seed of the generator's; None if they are few."""
-    if math.prod(shape) < MANY or not all([isinstance(p, int | float) and abs(p) < 1e38 for p in parameters]):
+    if makers is None or math.prod(shape) < MANY:
         return None
-    from .kernels import noise as kernels  # which takes longer to import than most programs need
-
+    if not all([isinstance(p, int | float) and abs(p) < 1e38 for p in parameters]):
+        return None
     given = [float(p) if type(p) in (int, bool) or isinstance(p, np.generic) else p for p in parameters]
     arguments = shape, drawn(lambda: int(numbers.integers(2**63))), *given
-    make = getattr(kernels, name)
+    make = getattr(makers(), name)
     return make(*arguments) if mode.listener is None else mode.listener.compute(name, make, arguments, {})
 
 

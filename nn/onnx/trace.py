@@ -10,9 +10,8 @@ import numpy as np
 
 from tinygrad_like.capture.capture import eager
 from tinygrad_like.capture.data_view import shown
-from tinygrad_like.capture.instructions import arrays_in, memory
 from tinygrad_like.core.graph import setting
-from tinygrad_like.core.listener import Listener
+from tinygrad_like.core.listener import Listener, arrays_in, memory
 from tinygrad_like.core.primitive import Composite
 from tinygrad_like.core.tensor import Tensor, wrap
 from tinygrad_like.errors import user_line

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ..compat.min_max_result import Extremum
 from ..core.graph import Node
+from ..core.listener import memory
 from ..core.tensor import Tensor, wrap
 from ..kernels.views import address
+from ..methods.min_max_result import Extremum
 from .bindings import Places
 from .graph_boundary import end
 from .guards import Watch
-from .instructions import memory
 from .plan import in_bytes
 from .pytree import alive, overlap, parts_of, structure, tensors_in
 from .snapshots import differ

@@ -16,9 +16,10 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from ..core.graph import mode
+from ..core.listener import memory
 from ..core.tensor import Tensor
 from .growing import Growing
-from .instructions import Refused, memory
+from .instructions import Refused
 from .numbers import ERRORS, Number, Seen, each, refreshed, shown
 from .pytree import Unsuited, alike, holds_only_tensors, structure, tensors_in
 from .recorder import Tape

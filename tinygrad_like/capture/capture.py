@@ -37,6 +37,7 @@ from ..core.graph import mode, setting
 from ..core.tensor import Tensor
 from ..distributed.group import Again
 from ..kernels.memory import thrifty
+from ..transforms.picture import Picture
 from ..transforms.switches import Switch
 from .bindings import Places
 from .graph_boundary import Ends
@@ -206,6 +207,13 @@ class capture:
     def programs(self) -> list[Any]:
         """What was made so far, one for each kind of call."""
         return self.kinds.programs
+
+    def picture(self) -> Picture:
+        """The steps of the last program. Raises ValueError if there is none."""
+        if not self.programs:
+            why = f", since {self.gave_up}" if self.gave_up else " yet"
+            raise ValueError(f"graph: {self.name} has not been captured{why}")
+        return Picture(self.programs[-1].boxes, self.programs[-1].arrows)
 
     def __repr__(self) -> str:
         lines = [p.described() for p in self.programs] + ([f"not captured, since {self.gave_up}"] * bool(self.gave_up))

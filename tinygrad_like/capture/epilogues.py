@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..core.listener import memory
 from ..dtypes import FLOAT32
 from ..kernels.epilogue import WithEpilogue, takes
 from ..kernels.loops import Loop
 from ..kernels.program import Call
-from .instructions import Step, memory
+from .instructions import Step
 from .plan import REACH, Uses, repointed, shown
 
 

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from ..core.listener import memory
 from ..errors import user_line
-from .instructions import Drawn, Step, memory
+from .instructions import Drawn, Step
 from .numbers import Seen
 
 _MOST = 2**20  # bytes that are compared before each play

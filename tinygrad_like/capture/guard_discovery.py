@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from ..core.listener import memory
 from ..core.tensor import Tensor
 from ..dtypes import FLOAT32
 from .bindings import MISSING, GrowingPlace, Place, can_be_bound, get
-from .instructions import memory
 from .numbers import asks_for_numbers
 from .pytree import overlap, parts_of, tensors_in
 from .scalar_arguments import NUMBERS, Lifted

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ..compat.min_max_result import Extremum
+from ..core.listener import memory
 from ..core.tensor import Tensor
+from ..methods.min_max_result import Extremum
 from .bindings import GrowingPlace, Place, can_be_bound, found, get, has_items
 from .guard_discovery import FIELDS, Followed
-from .instructions import memory
 from .numbers import settled
 from .pytree import holds_only_tensors, tensors_in
 from .signs import FLAGS, VALUES

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..core.listener import arrays_in, memory
 from .numbers import Number
 
 
@@ -65,22 +66,6 @@ class Step:
             if old.shape != new.shape:
                 raise Refused(f"{self.name} gives shape {new.shape}, but it gave {old.shape} when it was captured")
             old[...] = new
-
-
-def memory(x: np.ndarray) -> np.ndarray:
-    """The array that owns the memory of x."""
-    while isinstance(x.base, np.ndarray):
-        x = x.base
-    return x
-
-
-def arrays_in(value: Any) -> Iterable[np.ndarray]:
-    """The arrays in nested tuples, lists and dicts."""
-    if isinstance(value, np.ndarray):
-        yield value
-    elif isinstance(value, tuple | list | dict):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from arrays_in(part)
 
 
 def now(x: Any) -> Any:

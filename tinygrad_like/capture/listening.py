@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..core.graph import mode
-from ..core.listener import Listener
+from ..core.listener import Listener, memory
 from ..core.tensor import Tensor
 from ..dtypes import as_array
 from ..errors import user_line
 from ..ops.operands import PLAIN, SETTINGS
-from .instructions import Refused, memory
+from .instructions import Refused
 from .numbers import Number, array_of, each, followed, inputs_of, now, plain, set_when_played, shown
 
 for _kinds in PLAIN, SETTINGS:  # ops take them as they take Python's

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..core.graph import mode, setting, tick
+from ..core.listener import arrays_in
 from ..core.primitive import Composite, declared, replayed
 from ..core.tensor import Tensor, wrap
 from ..dtypes import BOOL, INT64
@@ -18,7 +19,7 @@ from ..kernels.copies import parts_of_roll
 from ..kernels.loops import MAKE, Loop
 from ..kernels.program import Call
 from .elementwise_loops import Body, accumulated, as_loop, copied
-from .instructions import Step, arrays_in
+from .instructions import Step
 from .recorder import Tape
 
 

@@ -14,9 +14,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..core.listener import memory
 from ..errors import user_line
 from ..kernels.views import address
-from .instructions import Refused, Step, memory
+from .instructions import Refused, Step
 from .plan import BYTE, LINE, repointed, shown
 
 _SMALL, _LITTLE = 2**16, 2**20  # bytes of an array that is kept as it is, and of all of them,

@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
+from ..core.listener import memory
 from ..kernels.epilogue import WithEpilogue
 from ..kernels.loops import Loop, Value, place
 from ..kernels.memory import give_back, pages
 from ..kernels.program import Call, Copy
 from ..kernels.table import Table
 from ..kernels.views import address
-from .instructions import Step, memory
+from .instructions import Step
 
 LINE = 64  # bytes of a cache line
 BYTE = np.dtype(np.uint8)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..core.graph import setting
+from ..core.listener import memory
 from ..core.tensor import Tensor, wrap
 from ..distributed.group import Again, init
 from ..kernels.epilogue import WithEpilogue
@@ -19,7 +20,7 @@ from ..kernels.program import Call, play_records
 from ..transforms.picture import Box
 from .epilogues import with_epilogues
 from .graph_boundary import end_of_result
-from .instructions import Refused, Step, memory
+from .instructions import Refused, Step
 from .lower import lowered
 from .plan import in_bytes, joined, placed, without_copies
 from .pytree import alive, closed, overlap, structure, tensors_in

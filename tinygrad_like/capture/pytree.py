@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..compat.min_max_result import Extremum
 from ..core.graph import Node
 from ..core.tensor import Tensor
+from ..methods.min_max_result import Extremum
 from .growing import Growing
 from .numbers import Number
 from .scalar_arguments import Mark

@@ -22,10 +22,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.graph import mode
+from ..core.listener import arrays_in, memory
 from ..core.tensor import Tensor, wrap
 from ..errors import user_line
 from .grounds import Grounds
-from .instructions import Drawn, Refused, Step, all_now, arrays_in, as_arrays, memory
+from .instructions import Drawn, Refused, Step, all_now, as_arrays
 from .listening import Communicates, Listening
 from .numbers import Number, plain, shown
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..core.listener import memory
 from ..kernels.loops import Loop, Value, place
 from ..kernels.views import address
-from .instructions import Step, memory
+from .instructions import Step
 from .plan import Uses
 
 _MOST = 2**22  # numbers of an array of zeros, whose places are counted one by one

@@ -4,7 +4,8 @@ from typing import Any
 
 from .. import errors
 from ..core.dispatch import Op
-from . import keyword_aliases
+from . import keyword_aliases, names
+from .absent import Missing
 
 _failed, _misfit = Op.failed, Op.misfit
 
@@ -28,5 +29,10 @@ def misfit(op: Op, inputs: Any, options: dict, why: str) -> Any:
 
 for _f in failed, misfit:
     setattr(Op, _f.__name__, _f)
-errors.other_keywords.again, errors.other_keywords.names = keyword_aliases.again_function, keyword_aliases.other_names
+for _name, _known in {"again": keyword_aliases.again_function, "names": keyword_aliases.other_names,
+                      "renamed": keyword_aliases.renamed, "device": keyword_aliases.device,
+                      "dtype": keyword_aliases.wanted_dtype}.items():
+    setattr(errors.other_keywords, _name, _known)
 from . import surface  # noqa: E402, F401
+
+errors.other_keywords.of_modules["cuda"] = Missing("cuda", names.MISSING["cuda"])

@@ -7,6 +7,7 @@ any order, are those of a batch, but the time is that of a loop. Where an op tak
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import Any
 
 from .. import ops, random
@@ -185,12 +186,10 @@ def hessian(func: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
 def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: Any = None,
                     **options: Any) -> Any:
     """What a module gives with other Tensors in place of its parameters and buffers, see `nn.functional_call`."""
-    from .. import nn
-
     dicts = parameter_and_buffer_dicts
     merged = {k: v for d in dicts for k, v in d.items()} if isinstance(dicts, list | tuple) else dicts
     args = () if args is None else args if isinstance(args, tuple) else (args,)
-    return nn.functional_call(module, merged, *args, **(kwargs or {}))
+    return import_module("tinygrad_like.nn").functional_call(module, merged, *args, **(kwargs or {}))
 
 
 def stack_module_state(models: Any) -> tuple[dict, dict]:

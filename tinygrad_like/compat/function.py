@@ -205,10 +205,10 @@ class Part:
     fresh = saves = False
 
     def __init__(self, name: str, i: int):
-        self.name, self.i = name, i
+        self.name, self.output = name, i
 
     def pull(self, node: Node, g: Any, parents: list) -> list:
-        return [_Bundle({self.i: g})]
+        return [_Bundle({self.output: g})]
 
 
 class _Call:

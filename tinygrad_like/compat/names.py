@@ -264,7 +264,7 @@ def _extremum(op: Any, of_two: Any, x: Any, place: tuple, axis: Any, keepdim: bo
 @lru_cache
 def extremum() -> Any:
     """`Extremum`, which needs the class of Tensors; an import in a function takes longer."""
-    return import_module(".min_max_result", __package__).Extremum
+    return import_module("..methods.min_max_result", __package__).Extremum
 
 # Functions of the package ---------------------------------------------------------------------------------------------
 

@@ -7,9 +7,11 @@ the listener outside of it, and at last to what would have happened anyway.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from typing import Any
+
+import numpy as np
 
 from .graph import mode
 
@@ -158,3 +160,22 @@ def tell(event: str, *about: Any) -> Any:
 def draw(make: Callable[[], Any]) -> Any:
     """make(), which gives random numbers."""
     return make() if mode.listener is None else mode.listener.draw(make)
+
+
+# The arrays that a listener is handed ---------------------------------------------------------------------------------
+
+
+def memory(x: np.ndarray) -> np.ndarray:
+    """The array that owns the memory of x."""
+    while isinstance(x.base, np.ndarray):
+        x = x.base
+    return x
+
+
+def arrays_in(value: Any) -> Iterable[np.ndarray]:
+    """The arrays in nested tuples, lists and dicts."""
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, tuple | list | dict):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from arrays_in(part)

@@ -18,6 +18,7 @@ from ..core.graph import mode, setting
 from ..core.listener import tell
 from ..dtypes import wide
 from ..environment import require
+from ..ops import collective
 
 # What launchers tell their processes: MPICH, Intel MPI and Slurm's PMI; Open MPI; Slurm's PMIx.
 SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
@@ -169,6 +170,9 @@ def all_reduce(x: Any, op: str = "sum") -> np.ndarray:
             _together()
         reduce_in_place(out, op)
     return out.astype(dtype, copy=False)
+
+
+collective.all_reduce = all_reduce
 
 
 def all_gather(x: Any) -> np.ndarray:

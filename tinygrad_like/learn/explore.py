@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ..compat.function import Part
 from ..core.graph import Node
 from ..core.tensor import Tensor
 from ..transforms.picture import Box, Layout, Picture
@@ -317,11 +316,16 @@ def _laid_out(boxes: list[tuple[str, int, Box]], arrows: list[tuple[int, int]]) 
 
 def _name(node: Node) -> str:
     name = node.op.name.strip("_")
-    return f"{name}[{node.op.i}]" if type(node.op) is Part else name
+    return name if _output(node) is None else f"{name}[{_output(node)}]"
+
+
+def _output(node: Node) -> int | None:
+    """Which of several outputs of a custom Function this is."""
+    return getattr(node.op, "output", None)
 
 
 def _input_name(node: Node, i: int) -> str:
-    if type(node.op) is Part:
+    if _output(node) is not None:
         return "value"
     names: Any = getattr(node.op, "inputs", ())
     if hasattr(node.op, "function"):

@@ -10,7 +10,6 @@ import numpy as np
 from .. import random
 from ..core.listener import tell
 from ..core.primitive import Residuals, fresh, fused, primitive
-from ..distributed.group import all_reduce
 from .elementwise import rsqrt, square, sub
 from .normalization import (
     all_but_channels,
@@ -21,6 +20,11 @@ from .normalization import (
     scaled,
 )
 from .reduce import sum
+
+
+def all_reduce(x):
+    """The sum of the ranks' arrays, as a new array: of one rank, until `distributed` puts its own in this place."""
+    return np.array(x, order="C")
 
 
 @primitive

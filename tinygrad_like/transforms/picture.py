@@ -66,12 +66,8 @@ def graph(y: Tensor, names: Mapping[str, Tensor] | Iterable[tuple[str, Tensor]] 
 
     Raises TypeError if y is no Tensor, ValueError if nothing was recorded, and RuntimeError if backward has freed it.
     """
-    from ..capture.capture import capture  # here, since what it captures knows Box
-
-    if isinstance(y, capture):
-        if not y.programs:
-            raise ValueError(f"graph: {y.name} has not been captured{', since ' + y.gave_up if y.gave_up else ' yet'}")
-        return Picture(y.programs[-1].boxes, y.programs[-1].arrows)
+    if hasattr(y, "picture"):  # a captured function
+        return y.picture()
     if not isinstance(y, Tensor):
         raise TypeError(f"graph: takes a Tensor, got {type(y).__name__}")
     if not y.requires_grad:
