@@ -27,10 +27,10 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..core.dispatch import Scattered
 from ..core.graph import Node, freed, mode, setting, tick
 from ..core.tensor import Tensor, wrap
 from ..dtypes import FLOATS, get_default_dtype
+from ..ops.cotangents import Scattered
 
 
 class Context:

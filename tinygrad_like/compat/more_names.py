@@ -12,11 +12,12 @@ import numpy as np
 import tinygrad_like.core.tensor as tensor
 
 from .. import ops
-from ..core.graph import Handle, mode
+from ..core.graph import mode
 from ..core.tensor import fills
 from ..errors import named
 from ..methods import creation
 from ..methods import view_aliases as aliases
+from ..methods.hooks import Handle
 from ..methods.of_ops import part_of_tensor
 
 if TYPE_CHECKING:

@@ -175,7 +175,7 @@ class Op:
 
     def received(self, node: Node, g):
         """The cotangent as the rules take it."""
-        return g.written() if type(g) is Scattered else g
+        return g
 
     def cotangents(self, node: Node, g, parents) -> list:
         """What the rules give for the inputs whose parent is not None."""
@@ -242,7 +242,7 @@ class Op:
 
     def unbroadcast(self, c, parent, g, i):
         """Undo broadcasting and promotion, for all ops: a cotangent has its input's shape and dtype."""
-        if type(c) is Scattered:
+        if hasattr(c, "written"):  # zeros but for a part, which were not written out
             c = c.written()
         if c.shape != parent.shape:
             if (summed := basics.sum_to(c, parent.shape)) is None:
@@ -260,29 +260,6 @@ class Op:
         if i is None:
             return f"the joint VJP of {self.name}"
         return f"the VJP of {self.name} for input {self.inputs[0 if self.variadic else i]!r}"
-
-
-class Scattered:
-    """The cotangent of x from a part x[index]: `value` there, and zeros elsewhere that are not written out.
-
-    So those of many parts, as `split` makes them, go into one array. The value is an array, or a Tensor.
-    """
-
-    __slots__ = "shape", "dtype", "index", "value"
-
-    def __init__(self, shape, index, value):
-        self.shape, self.dtype, self.index, self.value = shape, value.dtype, index, value
-
-    def __array__(self, dtype=None, copy=None):
-        return np.asarray(self.written())
-
-    def written(self):
-        """The whole cotangent, with its zeros."""
-        if isinstance(self.value, Tensor):
-            return basics.put(self.value, shape=self.shape, index=self.index)
-        out = np.zeros(self.shape, self.dtype)
-        out[self.index] = self.value
-        return out
 
 
 def share_version(y: Tensor, inputs) -> None:

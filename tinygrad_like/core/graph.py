@@ -62,25 +62,6 @@ class Extra:
     def __init__(self):
         self.hooks, self.keep, self.version, self.line = [], None, None, None
 
-
-class Handle:
-    """What registering a hook gives: `remove()`, or a call, or the end of a `with` block, removes the hook."""
-
-    def __init__(self, hooks: list[Callable], hook: Callable):
-        self._hooks, self._hook = hooks, hook
-
-    def remove(self) -> None:
-        if self._hook in self._hooks:
-            self._hooks.remove(self._hook)
-
-    __call__ = remove
-
-    def __enter__(self) -> Handle:
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self.remove()
-
 # The walk -------------------------------------------------------------------------------------------------------------
 
 
@@ -125,8 +106,7 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Cal
             raise freed(node)
         if (extra := node.extra) is not None:
             for hook in tuple(extra.hooks):  # a hook may remove itself
-                new = hook(g)
-                g = g if new is None else new
+                g = g if (new := hook(g)) is None else new
             if node in targets:
                 table[node] = g
             if extra.keep is not None and mode.filling:

@@ -17,7 +17,7 @@ import numpy as np
 from ..dtypes import BOOL, FLOAT32, FLOATS, INT64, as_array, as_dtype, get_default_dtype
 from ..errors import named
 from .basics import basics
-from .graph import Handle, Node, mode, setting, tick, walk
+from .graph import Node, mode, setting, tick, walk
 from .listener import effect, observe
 from .versions import Version
 
@@ -259,33 +259,6 @@ class Tensor(Surface):
         if gradient.dtype is not self.dtype:
             gradient = basics.cast(gradient, dtype=self.dtype)
         return gradient if create_graph or on_tensors else gradient._data
-
-    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Handle:
-        """Call `hook(gradient)` when this Tensor's gradient is complete; what it returns, if not None, replaces it.
-
-        Returns a handle, whose `remove()` removes the hook.
-        """
-        if not self.requires_grad:
-            raise RuntimeError("register_hook: this Tensor does not require grad")
-
-        def call(g):
-            given = g if isinstance(g, Tensor) else wrap(np.array(g))
-            new = hook(given)
-            if new is None:
-                return g
-            if not isinstance(new, Tensor) or new.shape != given.shape or new.dtype is not given.dtype:
-                got = f"{new.dtype} {new.shape}" if isinstance(new, Tensor) else type(new).__name__
-                raise ValueError(f"register_hook: the hook must return None or a Tensor, {given.dtype} {given.shape}; "
-                                 f"got {got}")
-            return new if isinstance(g, Tensor) else new._data
-
-        if self.node is not None:
-            self.node.add_hook(call)
-            hooks = self.node.details().hooks
-        else:
-            hooks = self._hooks = self._hooks or []
-            hooks.append(call)
-        return Handle(hooks, call)
 
     def detach(self) -> Tensor:
         """The same values without the graph. Memory is shared, and so is the version: a change is seen by both."""

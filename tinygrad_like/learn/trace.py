@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.dispatch import Scattered
 from ..core.graph import Node, setting
 from ..core.listener import after
 from ..core.tensor import Tensor
+from ..ops.cotangents import Scattered
 from ..transforms.picture import behind, opened
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

@@ -2,6 +2,7 @@
 
 from ..core.tensor import Tensor
 from .creation import Creation
+from .hooks import Hooks
 from .in_place import InPlace
 from .of_ops import Methods, complete
 from .protocol import Protocol
@@ -19,4 +20,4 @@ def install(*parts: type) -> None:
 
 
 complete()
-install(Protocol, Creation, Methods, InPlace)
+install(Hooks, Protocol, Creation, Methods, InPlace)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from ..core.graph import mode
 from ..core.listener import effect, observe
-from ..core.tensor import Tensor, _adding, _own
+from ..core.tensor import Tensor
 from ..dtypes import FLOATS, as_array, checked
 from .array import Array, shows
 
@@ -98,23 +97,6 @@ class Protocol:
 
     def __setstate__(self: Any, state: dict) -> None:
         self.__dict__.update(state, _data=as_array(state["_data"], None, "Tensor"))  # with this process's dtype objects
-
-    def retain_grad(self: Any) -> Tensor:
-        """Have backward fill `.grad` of this inner Tensor too, with what its hooks have left; returns the Tensor."""
-        if not self.requires_grad:
-            raise RuntimeError("retain_grad: this Tensor does not require grad")
-        if self.node is not None:
-            ref = weakref.ref(self)  # the node must not keep the Tensor: that would be a cycle
-
-            def keep(g):
-                t = ref()
-                if t is not None:
-                    with _adding:
-                        c = _own(g, False)
-                        t._grad = c if t._grad is None else t._grad + c
-
-            self.node.details().keep = keep
-        return self
 
     def assign(self: Any, value: Any) -> Tensor:
         """Overwrite the values in place; not recorded. Raises if the shape differs, or if this Tensor was computed."""

@@ -4,12 +4,35 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.dispatch import Scattered
+from ..core.basics import basics
 from ..core.listener import effect
 from ..core.tensor import Tensor
 from ..kernels import accelerated
 from .compare import clone
 from .elementwise import add
+
+
+class Scattered:
+    """The cotangent of x from a part x[index]: `value` there, and zeros elsewhere that are not written out.
+
+    So those of many parts, as `split` makes them, go into one array. The value is an array, or a Tensor.
+    """
+
+    __slots__ = "shape", "dtype", "index", "value"
+
+    def __init__(self, shape, index, value):
+        self.shape, self.dtype, self.index, self.value = shape, value.dtype, index, value
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.written())
+
+    def written(self):
+        """The whole cotangent, with its zeros."""
+        if isinstance(self.value, Tensor):
+            return basics.put(self.value, shape=self.shape, index=self.index)
+        out = np.zeros(self.shape, self.dtype)
+        out[self.index] = self.value
+        return out
 
 
 def plus(total, c, owned: bool):

@@ -10,7 +10,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..core.dispatch import Scattered
 from ..core.graph import mode
 from ..core.listener import made, pure
 from ..core.primitive import fresh, primitive
@@ -18,6 +17,7 @@ from ..core.tensor import wrap
 from ..dtypes import BOOL, INT64
 from ..kernels import accelerated
 from .axes import one_axis
+from .cotangents import Scattered
 from .values import looked_at
 
 # take and put: every index there is -----------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..core.basics import basics
-from ..core.dispatch import Op, Scattered
+from ..core.dispatch import Op
 from ..core.graph import Node, mode
 from ..core.listener import pure
 from ..core.tensor import Tensor, wrap
@@ -26,6 +26,7 @@ from ..dtypes import (
     result_dtype,
 )
 from ..errors import explain
+from .cotangents import Scattered
 
 mode.declare(compiled=False)  # whether kernels do what NumPy does faster when Python calls it
 PLAIN = {int, float, bool, type(None)}  # inputs taken as they are: Python scalars are weak, None is absent
