@@ -21,7 +21,7 @@ from .links import ROOT, Places
 MODULES = ("tinygrad_like", "tinygrad_like.ops", "tinygrad_like.linalg", "nn", "nn.functional", "nn.models", "nn.init",
            "nn.utils", "nn.utils.prune", "nn.utils.rnn", "nn.onnx", "nn.einops", "optim", "optim.schedule",
            "optim.lr_scheduler", "tinygrad_like.data", "tinygrad_like.training", "tinygrad_like.func",
-           "tinygrad_like.function", "tinygrad_like.distributions", "tinygrad_like.distributed", "tinygrad_like.learn")
+           "tinygrad_like.autograd", "tinygrad_like.distributions", "tinygrad_like.distributed", "tinygrad_like.learn")
 PAGES = ("Tensor", *MODULES)
 
 

@@ -81,6 +81,20 @@ def test_links_lead_somewhere():
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+def test_files_that_are_named_exist():
+    """In pages, in docstrings and in comments: a name of a file is that of one, with as much of its folders."""
+    others = {"nn.py", "config.json", "script.py", "my_ops.py", "my_model.py"}  # those of a user
+    code = [path for room in ("tinygrad_like", "nn", "optim") for path in (ROOT / room).rglob("*.py")]
+    folders = ("tinygrad_like", "nn", "optim", "demos", "benchmarks", "docs", "handbook", "tests")
+    files = {path.relative_to(ROOT).as_posix() for folder in folders for path in (ROOT / folder).rglob("*.*")}
+    for path in [*PAGES, *code]:
+        text = path.read_text(encoding="utf-8")
+        found = re.findall(r"`([\w./-]*\w\.(?:py|txt|json|js|css|html))`" if path.suffix == ".md" else
+                           r"(?<![\w/.\"'{}>])([a-z_][\w/]*\.py)\b", text)
+        for name in set(found) - others:
+            assert any(f == name or f.endswith(f"/{name}") for f in files), f"{path.relative_to(ROOT)} names {name}"
+
+
 def test_readme_says_where_every_room_is():
     tree = re.search(r"^```\ntinygrad_like/\n(.*?)^```", PAGES[0].read_text(), re.M | re.S)[1]
     names = [re.match(r" *((?:[\w.]+(?:/|\.py) ?)*)", line)[1].split() for line in tree.splitlines()]

@@ -17,6 +17,7 @@ from tinygrad_like.core.listener import after
 from tinygrad_like.core.primitive import Primitive
 from tinygrad_like.learn import example
 from tinygrad_like.learn.check import check_op
+from tinygrad_like.learn.explain import explain
 from tinygrad_like.learn.files import check_file, check_one
 from tinygrad_like.learn.measure import Point
 
@@ -36,6 +37,16 @@ def shipped():
             f(*[Tensor(x, requires_grad=True) if isinstance(x, np.ndarray) and x.dtype.kind == "f" else x
                 for x in inputs])
     return sorted(calls.items(), key=lambda pair: pair[0].name)
+
+
+@pytest.mark.parametrize("constant", [np.ones, lambda n: np.ones(n).tolist(), lambda n: Tensor(np.ones(n))])
+def test_a_constant_that_an_op_is_given_needs_no_rule(constant):
+    @primitive
+    def scaled(x, by):
+        return x * by
+
+    scaled.vjp(x=lambda g, by: g * by)
+    assert "right by itself (scaled)" in explain(lambda x: scaled(x, constant(2)), [np.ones((3, 2))])
 
 
 @pytest.mark.slow

@@ -47,7 +47,7 @@ def jacobian(func: Callable, inputs: Any, create_graph: bool = False, strict: bo
              vectorize: bool = False) -> Any:
     """The Jacobian of func at `inputs`, a Tensor or a tuple of them, as PyTorch's `autograd.functional.jacobian`.
 
-    For several inputs a tuple, of an array (*output.shape, *input.shape) for each. See `transforms.jacobian`.
+    For several inputs a tuple, of an array (*output.shape, *input.shape) for each. See `tinygrad_like.jacobian`.
     """
     if isinstance(inputs, Tensor):
         return _constant(transforms.jacobian(func)(inputs), create_graph)

@@ -1,7 +1,7 @@
 """What every call of an op does, and what every pull of a cotangent through it does, written out for that op.
 
-`Op.general` and `Op.pull` of call.py say what is to be done. They loop over inputs and look at all that may be special,
-which takes longer than the arithmetic of a small array. Nearly always nothing is special. Then one of the functions
+`Op.general` and `Op.pull` of `core/dispatch.py` say what is to be done. They loop over inputs and look at all that may
+be special, which takes longer than the arithmetic of a small array. Nearly always nothing is. Then one of the functions
 below does the same without loops, with the names that the op was declared with; as soon as there is more to say it
 hands over. They are methods of a class of which the op is the only instance, so nothing stands between a call and them.
 

@@ -1,6 +1,6 @@
 """What a recorded graph does, forward and backward: every value, every cotangent, what each rule makes of it.
 
-The backward here is the engine's walk (`autograd.walk`) at its slowest: nothing is freed, and of a cotangent that is a
+The backward here is the engine's walk (`core/graph.py`) at its slowest: nothing is freed, and of a cotangent that is a
 sum every term is kept.
 """
 
