@@ -19,7 +19,7 @@ from . import notebooks
 from .blocks import run
 from .check import problems
 from .figures import figures
-from .links import ROOT, Places, source_page
+from .links import OUTSIDE, ROOT, Places, source_page
 from .navigation import navigation
 from .reference import reference
 
@@ -30,7 +30,7 @@ def texts(places: Places) -> dict[str, str]:
     """The site's page -> its Markdown, blocks run and links rewritten."""
     from tests.ops.test_gradients import CASES  # calls of every op
 
-    files = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    files = [*[ROOT / file for file in OUTSIDE], *sorted((ROOT / "docs").rglob("*.md"))]
     names = [path.relative_to(ROOT).as_posix() for path in files]
     # Blocks that compile kernels for the first time take most of the build, so other processes run them.
     with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as others:

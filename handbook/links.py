@@ -9,6 +9,8 @@ from pathlib import Path, PurePosixPath
 from .blocks import outside_code
 
 ROOT = Path(__file__).resolve().parent.parent
+OUTSIDE = {"README.md": "project.md", "CONTRIBUTING.md": "contributing.md",  # pages that do not lie in docs/
+           "tinygrad_like/capture/README.md": "inside_capture.md"}
 LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^)\s]+)(\))")
 
 
@@ -21,8 +23,8 @@ class Places:
 
     def page(self, file: str) -> str:
         """The site's page, in Markdown, for a file or folder of the repository, both from its root."""
-        if file in ("README.md", "CONTRIBUTING.md"):
-            return {"README.md": "project.md", "CONTRIBUTING.md": "contributing.md"}[file]
+        if file in OUTSIDE:
+            return OUTSIDE[file]
         path = PurePosixPath(file)
         if path.parts[:1] == ("docs",) and path.suffix in (".md", ".ipynb"):
             inside = path.relative_to("docs").with_suffix(".md")

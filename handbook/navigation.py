@@ -20,7 +20,7 @@ def navigation(ops: str) -> str:
         {"Start": "index.md"},
         {"Backprop in an hour": "backprop.md"},
         {"Use it": ["use/index.md", *tasks]},
-        {"Read it": "read.md"},
+        {"Read it": ["read.md", "inside_capture.md"]},
         {"Learn by doing": ["learn.md", *[f"notebooks/{p.stem}.md"
                                           for p in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))]]},
         {"The rules": ["ops/index.md", *kinds]},
