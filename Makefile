@@ -69,9 +69,10 @@ bench: $(STAMP)  ## time training steps side by side with PyTorch (installs it);
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/python -m benchmarks.run --out $(OUT)/bench
 
-lint: $(STAMP)  ## check style (ruff) and types (mypy)
+lint: $(STAMP)  ## check style (ruff), types (mypy) and layers (import-linter)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache --no-logo
 
 docs: $(STAMP)  ## build the handbook, offline, into build/site, and check it: open build/site/index.html
 	$(BIN)/python -m handbook

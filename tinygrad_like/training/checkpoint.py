@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import Tensor, distributed, get_rng_state
+from .. import distributed
+from ..core.tensor import Tensor
 from ..data.download import folder_lock
 from ..nn import Module
 from ..nn.state import Keys
-from ..random import generator, prepare_rng_state
+from ..random import generator, get_rng_state, prepare_rng_state
 from .safetensors import WRITER, parsed, serialized
 
 FORMAT = "tinygrad_like checkpoint 1"

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import Tensor, get_rng_state, optim, set_rng_state
+from .. import optim
+from ..core.tensor import Tensor
 from ..nn import Module
+from ..random import get_rng_state, set_rng_state
 from .loop import epoch
 from .pictures import BLUE, MUTED, ORANGE, figure, written
 

@@ -15,8 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import Tensor, distributed, get_rng_state, optim, set_rng_state
+from .. import distributed, optim
+from ..core.tensor import Tensor
 from ..nn import Module
+from ..random import get_rng_state, set_rng_state
 from .callbacks import Callback, Run
 from .checkpoint import read_checkpoint, restore, save_checkpoint
 from .early_stopping import EarlyStopping

@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import Tensor, capture, detect_anomaly, distributed, no_grad, ops, optim, random
-from ..core.tensor import wrap
+from .. import distributed, ops, optim, random
+from ..capture.capture import capture
+from ..core.tensor import Tensor, wrap
 from ..data import DataLoader
 from ..nn import Module, pooled_batch_norm
 from ..nn.module import modes_restored
+from ..transforms.anomaly import detect_anomaly
+from ..transforms.switches import no_grad
 from .log import Log
 from .metrics import accuracy
 from .ranks import parts_of

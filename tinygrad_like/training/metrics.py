@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import Tensor
+from ..core.tensor import Tensor
 from ..dtypes import FLOATS
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import Tensor, ops
+from .. import ops
+from ..core.tensor import Tensor
 from ..environment import require
 from ..kernels.interrupts import without_interrupts
 from ..nn import Module

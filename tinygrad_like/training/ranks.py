@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import Tensor, distributed, optim, random
+from .. import distributed, optim, random
+from ..core.tensor import Tensor
 from ..data import DataLoader
 from ..nn import Module, convert_sync_batchnorm
 

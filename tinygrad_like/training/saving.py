@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import Tensor
+from ..core.tensor import Tensor
 from .checkpoint import read, write
 from .safetensors import WRITER, parsed, serialized
 
