@@ -38,7 +38,7 @@ class Trace(Listener):
 
     inside = False  # whether an op runs
     forward: Any = None  # of the op that is being called
-    noted: Any = None  # what the last op gave
+    last: Any = None  # what the last op gave
 
     def __init__(self, model: Any, inputs: dict[str, Tensor], code: Callable[[Any], int]):
         self.state = {id(memory(x._data)): name for name, x in model._state()}
@@ -60,8 +60,8 @@ class Trace(Listener):
             y = run(inputs, options)
         finally:
             self.forward = before
-        if y is not self.noted:  # by another call, as of an option by another name
-            self.noted = y
+        if y is not self.last:  # by another call, as of an option by another name
+            self.last = y
             self._note(op, inputs, options, y)
         return y
 

@@ -94,7 +94,7 @@ class Tensor(Surface):
                                    lambda self: self.__dict__.pop("_grad", None))
 
     def numel(self) -> int:
-        """Number of elements."""
+        """How many elements there are."""
         return self._data.size
 
     @property

@@ -81,12 +81,12 @@ def watch(comm: Any) -> None:
     def excepthook(kind: Any, error: Any, trace: Any) -> None:
         fail(lambda: before(kind, error, trace))
 
-    def noted(status: Any = None) -> None:
+    def remembered(status: Any = None) -> None:
         _Watch.status = status
         leave(status)
 
     if comm.size > 1:
-        sys.excepthook, sys.exit = excepthook, noted  # type: ignore[assignment]
+        sys.excepthook, sys.exit = excepthook, remembered  # type: ignore[assignment]
     atexit.register(_end)
 
 

@@ -44,7 +44,7 @@ class Watch(after):
         self.calls: dict[Key, Called] = {}
 
     def note(self, op: Any, inputs: Sequence[Any], options: dict, y: Tensor) -> None:
-        if y.node is None or y.node.op is not op:  # it was made by another call, which was noted
+        if y.node is None or y.node.op is not op:  # it was made by another call, which is known
             return
         inside: list[tuple[int, str]] = []
         line = ""
@@ -182,7 +182,7 @@ def _sum(terms: list) -> Any:
 
 
 def watched(f: Callable[[], Tensor]) -> tuple[Tensor, dict]:
-    """f() and what was noted of the calls in it."""
+    """f() and what is known of the calls in it."""
     with Watch() as watch:
         y = f()
     return y, watch.calls

@@ -66,7 +66,7 @@ _FLOAT64 = np.dtype(np.float64)
 
 def plain(x: Any) -> Any:
     """A number of NumPy's as Python's."""
-    return float(x) if issubclass(type(x), np.floating) else x  # by its type, as a Number is none of NumPy's
+    return float(x) if issubclass(type(x), np.floating) else x  # by its type: one that only poses as NumPy's is not
 
 
 def sizes_in(shape: tuple) -> Any:

@@ -188,7 +188,7 @@ class _Stopped(KeyboardInterrupt):
 
 
 class _CtrlC:
-    """Inside it, the first Ctrl-C is only noted, since in the middle of a step weights and optimizer do not match. The
+    """Inside it, the first Ctrl-C is only remembered, since in the middle of a step weights and optimizer do not match. The
     second interrupts immediately."""
 
     def __init__(self) -> None:

@@ -42,7 +42,7 @@ def _told(value: Any) -> str:
 
 
 def _described(loader: Any) -> str:
-    """Number of steps, options, and a checksum of some of the data."""
+    """How many steps, options, and a checksum of some of the data."""
     lines = [f"{len(loader)} batches"] if hasattr(loader, "__len__") else []
     if isinstance(loader, DataLoader):
         lines += [f"{name} {getattr(loader, name)}" for name in ("batch_size", "shuffle", "drop_last")]
