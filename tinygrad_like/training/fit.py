@@ -188,8 +188,8 @@ class _Stopped(KeyboardInterrupt):
 
 
 class _CtrlC:
-    """Inside it, the first Ctrl-C is only remembered, since in the middle of a step weights and optimizer do not match. The
-    second interrupts immediately."""
+    """Inside it, the first Ctrl-C is only remembered, since in the middle of a step weights and optimizer do not match.
+    The second interrupts immediately."""
 
     def __init__(self) -> None:
         self.pressed = False  # on this rank
