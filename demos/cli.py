@@ -28,8 +28,7 @@ from typing import Any, NoReturn
 
 import demos
 from tinygrad_like import distributed, eager, set_num_threads
-from tinygrad_like.environment import require
-from tinygrad_like.kernels import threads
+from tinygrad_like.environment import most_threads, require
 
 try:
     import fcntl
@@ -190,7 +189,7 @@ RATE.metavar = "RATE"  # type: ignore[attr-defined]
 
 
 def thread_count(text: str) -> int:
-    return whole(1, threads.config.NUMBA_NUM_THREADS)(text)
+    return whole(1, most_threads())(text)
 
 
 def file(text: str) -> Path:
