@@ -10,13 +10,15 @@ numbers from 0 to 1.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..core.replaceable import replaceable
 
 (NOTHING, WARP, ERASE, BRIGHTNESS, CONTRAST, COLOR, SHARPNESS, SOLARIZE, POSTERIZE, AUTO_CONTRAST,
  EQUALIZE) = range(11)  # fmt: skip
-LUMA = np.float32([0.299, 0.587, 0.114])  # of red, green and blue, ITU-R BT.601
+LUMA = np.array([0.299, 0.587, 0.114], np.float32)  # of red, green and blue, ITU-R BT.601
 
 
 @replaceable
@@ -82,7 +84,7 @@ def _recoloured(image: np.ndarray, code: int, f: np.float32) -> np.ndarray:
         return np.stack([*map(_stretched if code == AUTO_CONTRAST else _equalized, image)])
     if code == SHARPNESS:
         return _sharpened(image, f)
-    mean = np.float32(0)
+    mean: Any = np.float32(0)
     if code != BRIGHTNESS:
         mean = np.tensordot(LUMA, image, 1) if len(image) == 3 else image.mean(0)
         mean = mean.mean(dtype=np.float64).astype(np.float32) if code == CONTRAST else mean

@@ -188,7 +188,7 @@ def accelerated(definition: Callable, name: str, made: Callable[[ModuleType], Ca
               f"    return definition_({given})\n")
     exec(compile(source, os.path.join(os.path.dirname(__file__), f"<{name}>"), "exec"), names)
     choose = wraps(definition)(names["choose"])
-    choose.kernel = kernel
+    choose.kernel = kernel  # type: ignore[attr-defined]
     return choose
 
 
