@@ -7,8 +7,6 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from .core.replaceable import replaceable
-
 # Of optional modules: the extra that brings them (see pyproject.toml), and the package, if it is called otherwise.
 EXTRAS = {"matplotlib": "pictures", "PIL": "pictures", "tqdm": "pictures", "tensorboardX": "tensorboard",
           "mpi4py": "distributed", "ml_dtypes": "bfloat16", "einops": "einops", "onnx": "onnx", "zensical": "docs",
@@ -38,31 +36,3 @@ def require(who: str, *modules: str, project: str = "tinygrad-like", otherwise: 
         install = [f"'{project}[{extras}]'"] * bool(extras) + [name for name in missing if name not in EXTRAS]
         raise ImportError(f"{who} needs {', '.join([PACKAGES.get(name, name) for name in missing])}: "
                           f"pip install {' '.join(install)}{otherwise}")
-
-
-# What kernels do otherwise --------------------------------------------------------------------------------------------
-
-
-@replaceable
-def get_num_threads() -> int:
-    """Number of threads that compute, besides those of NumPy's matrix products."""
-    return 1
-
-
-@replaceable
-def most_threads() -> int:
-    """The largest number that `set_num_threads` takes."""
-    return 1
-
-
-@replaceable
-def set_num_threads(n: int) -> None:
-    """Compute in n threads. Raises ValueError for any n that there cannot be."""
-    if isinstance(n, bool) or n != 1:
-        raise ValueError(f"set_num_threads: there are no kernels that could use n={n!r} threads")
-
-
-@replaceable
-def compiling_seconds() -> float:
-    """How long this process has compiled so far."""
-    return 0.0

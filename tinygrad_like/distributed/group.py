@@ -15,8 +15,9 @@ import numpy as np
 
 from ..core.graph import mode, setting
 from ..core.listener import tell
+from ..core.machine import get_num_threads, set_num_threads
 from ..dtypes import wide
-from ..environment import get_num_threads, require, set_num_threads
+from ..environment import require
 from ..ops import collective
 
 # What launchers tell their processes: MPICH, Intel MPI and Slurm's PMI; Open MPI; Slurm's PMIx.

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import distributed, ops, optim, random
-from ..capture.capture import capture
+from .. import capture, distributed, ops, optim, random
 from ..core.tensor import Tensor, wrap
 from ..data import DataLoader
 from ..nn import Module, pooled_batch_norm
