@@ -28,8 +28,8 @@ from typing import Any, NoReturn
 
 import demos
 from tinygrad_like import distributed, eager, set_num_threads
+from tinygrad_like.core.machine import most_threads
 from tinygrad_like.environment import require
-from tinygrad_like.kernels import threads
 
 try:
     import fcntl
@@ -190,7 +190,7 @@ RATE.metavar = "RATE"  # type: ignore[attr-defined]
 
 
 def thread_count(text: str) -> int:
-    return whole(1, threads.config.NUMBA_NUM_THREADS)(text)
+    return whole(1, most_threads())(text)
 
 
 def file(text: str) -> Path:

@@ -20,8 +20,8 @@ import numpy as np
 import nn
 import optim
 from tinygrad_like import distributed, get_num_threads, manual_seed
+from tinygrad_like.core.machine import compiling_seconds
 from tinygrad_like.data import CutMix, DataLoader, MixUp, stratified_split
-from tinygrad_like.kernels.notice import seconds as compiling
 from tinygrad_like.training import EarlyStopping, Log, accuracy, fit, predict, previous
 
 from . import attention, cli, figures
@@ -410,7 +410,7 @@ def main(args: argparse.Namespace) -> list[Result]:
     with cli.claim(paths, bool(args.resume)):
         for name, number, split in runs:
             results.append(train(args, name, load(args, number), split))
-    print_table(results, compiling())
+    print_table(results, compiling_seconds())
     return results
 
 

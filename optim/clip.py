@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from tinygrad_like import kernels
 from tinygrad_like.core.graph import mode
 from tinygrad_like.core.listener import effect
+from tinygrad_like.core.replaceable import replaceable
 from tinygrad_like.core.tensor import Tensor, wrap
-from tinygrad_like.dtypes import FLOAT32, wide
+from tinygrad_like.dtypes import wide
 
 
 def clip_grad_norm(parameters: Iterable[Tensor], max_norm: float, norm_type: float = 2.0,
@@ -68,11 +68,15 @@ def _norm(arrays: list[np.ndarray], p: float) -> float:
         return float(np.max([np.max(np.abs(a), initial=0) for a in arrays], initial=0))
     if p != 2:
         return float(sum(np.sum(np.abs(a, dtype=np.float64) ** p) for a in arrays)) ** (1 / p)
-    squares = math.fsum(kernels.reduce.sum_squares(a) if a.dtype is FLOAT32 else
-                        float(np.sum(np.square(a, dtype=np.float64))) for a in arrays)
+    squares = math.fsum(map(_sum_squares, arrays))
     if squares == math.inf:  # float32 overflows at 3e38, which the square of 2e19 exceeds
         squares = math.fsum(float(np.sum(np.square(a, dtype=np.float64))) for a in arrays)
     return math.sqrt(squares)
+
+
+@replaceable
+def _sum_squares(x: np.ndarray) -> float:
+    return float(np.sum(np.square(x, dtype=np.float64)))
 
 
 def listed(who: str, tensors: Iterable[Tensor]) -> list[Tensor]:

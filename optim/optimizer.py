@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from tinygrad_like import kernels
 from tinygrad_like.core.graph import mode
 from tinygrad_like.core.listener import number, tell
 from tinygrad_like.core.listener import value as as_it_is
+from tinygrad_like.core.replaceable import replaceable
 from tinygrad_like.core.tensor import Tensor, zero_gradient
 from tinygrad_like.dtypes import FLOAT32, FLOATS, NARROW, wide
 from tinygrad_like.transforms.switches import enable_grad
@@ -24,8 +24,15 @@ required: Any = object()  # what an optimizer of older programs for PyTorch has 
 MASTER = "master"  # the name, in the state of a parameter of 16 bits, of its weights in float32
 
 
+@replaceable
+def fused_update(kernel: str) -> tuple[Callable, Callable] | None:
+    """What makes a table of rows of arrays, and the function of this name that updates all of them in one pass over
+    memory; None if there is none."""
+    return None
+
+
 class Optimizer:
-    """The base of all optimizers. A subclass defines `update`, its formula. If a function of `kernels.optim` does the
+    """The base of all optimizers. A subclass defines `update`, its formula. If a fused update (a kernel) does the
     same for all parameters in one pass over memory, the subclass also gives its name, `kernel`, and its `arguments`.
     One written for PyTorch defines `step` instead, and gives options as a dict: `super().__init__(params, defaults)`.
 
@@ -140,6 +147,8 @@ class Optimizer:
         """
         calls: dict[tuple, list[tuple]] = {}  # number of the group, of steps, numbers -> rows
         formulas = []
+        fused = fused_update(self.kernel) if self.kernel else None
+        careful = careful or fused is None
         self._states = States.of(self._states)
         for i, group in enumerate(self.param_groups):
             group = dict(group)  # whose numbers nobody follows
@@ -152,7 +161,7 @@ class Optimizer:
                 x, g = p._data, p.grad._data
                 if careful:
                     g = self._checked(p, state)
-                    if not (self.kernel and type(x) is np.ndarray and x.dtype is FLOAT32 and x.flags.carray):
+                    if not (fused and type(x) is np.ndarray and x.dtype is FLOAT32 and x.flags.carray):
                         new = self._weights(p, state).copy()
                         state.update({name: copy.deepcopy(a) for name, a in state.items()})
                         self.update(new, g, state, lr, {k: number(v) for k, v in group.items()})
@@ -168,7 +177,7 @@ class Optimizer:
                 calls.setdefault((i, state.get("step"), numbers), []).append(row)
         packed = []
         for (_, _, numbers), rows in calls.items():
-            packed.append((numbers, kernels.table.Table(rows)))
+            packed.append((numbers, fused[0](rows)))  # type: ignore[index]
             if not (careful or packed[-1][1].suited):
                 _undo(before)
                 return self._plan(before, careful=True)
@@ -179,7 +188,7 @@ class Optimizer:
         calls, formulas = plan
         for numbers, rows in calls:
             if not rows.begun:
-                getattr(kernels.optim, self.kernel)(rows, *numbers)
+                fused_update(self.kernel)[1](rows, *numbers)  # type: ignore[index]
         for x, new in formulas:
             x[...] = new
         for p, _, _ in before:

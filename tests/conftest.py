@@ -16,6 +16,9 @@ def seeded():
 def proofs(request, monkeypatch):
     """Compiled code that gives other numbers than Python did is thrown away, and nothing but speed would tell: a test
     fails if that happens in it, unless it is marked `rejected`."""
+    if importlib.util.find_spec("tinygrad_like.kernels") is None:  # see test_rings.py
+        yield
+        return
     from tinygrad_like.capture import program as replay
 
     found, fastest = [], replay._fastest

@@ -7,6 +7,13 @@ import typing as _typing
 
 from .core.primitive import Residuals, fused, primitive
 from .core.tensor import Tensor
+
+try:
+    from .kernels.registry import install as _kernels  # before the functions that kernels may stand in for
+except ModuleNotFoundError as _error:
+    if _error.name != f"{__name__}.kernels":
+        raise
+    _kernels = None  # type: ignore[assignment]
 from . import dtypes, ops
 from .dtypes import BOOL as bool_
 from .dtypes import FLOAT32 as float32
@@ -15,7 +22,6 @@ from .dtypes import INT64 as int64
 from .ops import linalg
 from . import methods as _methods
 from . import distributed as _distributed
-from . import random as _random
 from .random import get_rng_state, manual_seed, set_rng_state
 from .transforms.anomaly import detect_anomaly
 from .transforms.checkpointing import checkpoint
@@ -23,9 +29,6 @@ from .transforms.derivatives import grad, hessian, hvp, jacobian, jvp, value_and
 from .transforms.gradcheck import gradcheck, gradgradcheck
 from .transforms.picture import Picture, graph
 from .transforms.switches import enable_grad, is_grad_enabled, no_grad
-from .kernels.specialize import install as _specialize
-from .kernels.memory import align as _align_arrays
-from .kernels.memory import keep_freed_memory as _keep_freed_memory
 from .compat.import_lines import Beside as _Beside
 from .compat.import_lines import Finder as _Finder
 
@@ -40,16 +43,18 @@ from .compat import torch_names as _for_torch
 from .compat import windows as _windows
 from .compat.names import function as _function
 from .compat.names import new as _new
-from .capture.capture import capture, eager
 from .methods.docstrings import attach as _attach_docstrings
+
+if _kernels is not None:
+    from .capture.capture import capture, eager
+else:
+    from .capture.without_kernels import capture, eager  # type: ignore[assignment]
 
 __version__ = "0.1.0"
 _gradcheck: _typing.Any = _sys.modules[gradcheck.__module__]
 _gradcheck.why = lambda f, inputs: _importlib.import_module(".learn.explain", __name__).explain(f, inputs)
-_random.makers = lambda: _importlib.import_module(".kernels.noise", __name__)
-_specialize()
-_keep_freed_memory()
-_align_arrays()
+if _kernels is not None:
+    _kernels()
 _attach_docstrings()
 tensor = _new  # as in PyTorch
 __all__ = [
@@ -68,6 +73,7 @@ def __getattr__(name: str):
     if name in ("save", "load"):
         return getattr(_importlib.import_module(".training.saving", __name__), name)
     if name in ("get_num_threads", "set_num_threads"):
-        return getattr(_importlib.import_module(".kernels", __name__).threads, name)
+        return getattr(_importlib.import_module(".kernels", __name__).threads if _kernels is not None else
+                       _importlib.import_module(".core.machine", __name__), name)
     found = globals()[name] = _function(name)  # the next time it is found at once
     return found

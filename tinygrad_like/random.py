@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,10 +14,11 @@ import numpy as np
 from .core.graph import mode
 from .core.listener import draw as drawn
 from .core.listener import tell, value
+from .core.replaceable import replaceable
 from .dtypes import wide
 
 generator = np.random.default_rng(0)
-MANY = 256  # numbers that a kernel makes faster than NumPy
+MANY = 256  # float32 numbers that are functions of a seed, which can be made faster
 
 
 def sampled(name: str, draw: Callable[..., Any], *inputs: Any) -> Any:
@@ -27,19 +29,78 @@ def sampled(name: str, draw: Callable[..., Any], *inputs: Any) -> Any:
     return mode.listener.compute(name, lambda *now: drawn(lambda: draw(*now)), arrays, {})
 
 
-makers: Callable[[], Any] | None = None  # gives the module of kernels that make noise, which is loaded late
-
-
 def noise(name: str, shape: tuple[int, ...], numbers: np.random.Generator, *parameters: Any) -> np.ndarray | None:
-    """Many float32 numbers by the kernel of this name, from a seed of the generator's; None if they are few."""
-    if makers is None or math.prod(shape) < MANY:
-        return None
-    if not all([isinstance(p, int | float) and abs(p) < 1e38 for p in parameters]):
+    """Many float32 numbers, "normal" or "uniform", from a seed of the generator's; None if they are few."""
+    if math.prod(shape) < MANY or not all([isinstance(p, int | float) and abs(p) < 1e38 for p in parameters]):
         return None
     given = [float(p) if type(p) in (int, bool) or isinstance(p, np.generic) else p for p in parameters]
     arguments = shape, drawn(lambda: int(numbers.integers(2**63))), *given
-    make = getattr(makers(), name)
+    make = _NOISE[name]
     return make(*arguments) if mode.listener is None else mode.listener.compute(name, make, arguments, {})
+
+
+# Noise by position ----------------------------------------------------------------------------------------------------
+
+
+def bits(i: Any, seed: Any) -> np.ndarray:
+    """32 bits that depend on the positions i and on a seed of 64 bits, or on seeds of 32.
+
+    A multiplication carries every bit to those above it, a shift brings them down again. This is Wellons' triple32
+    ("hash prospector"), which the second half of the seed joins after the first round.
+    """
+    seed = seed.astype(np.uint64) if isinstance(seed, np.ndarray) else np.uint64(operator.index(seed))
+    x = np.asarray(i).astype(np.uint32) + seed.astype(np.uint32)
+    x ^= x >> 17
+    x = x * np.uint32(0xED5AD4BB) + (seed >> np.uint64(32)).astype(np.uint32)
+    x ^= x >> 11
+    x = x * np.uint32(0xAC4C1B51)
+    x ^= x >> 15
+    x = x * np.uint32(0x31848BAB)
+    return x ^ (x >> 14)
+
+
+def threshold(p: float) -> int:
+    """Below which numbers of 32 bits are with probability p < 1."""
+    return min(round(p * 2.0**32), 2**32 - 1)
+
+
+def places(count: int, spread: int) -> np.ndarray:
+    """The positions of numbers of these rows in the whole batch, without the seed's part; spread: as of `spread`."""
+    i = np.arange(count)
+    if not spread:
+        return i
+    each, step = spread & 0xFFFFFFFF, spread >> 32
+    return i + i // each * each * (step - 1)
+
+
+@replaceable
+def _normal_noise(shape: tuple[int, ...], seed: int, mean: float, std: float) -> np.ndarray:
+    """Normal numbers: of each block of 256 the first half comes in pairs with the second.
+
+    r cos t and r sin t, with r^2 = -2 log u for u uniform on (0, 1], t uniform on the circle. (Box and Muller 1958)
+    """
+    count = math.prod(shape)
+    i = np.arange(count)
+    first = i - i % 256
+    half = (np.minimum(256, count - first) + 1) // 2
+    second = i - first >= half
+    i = i - second * half
+    u, v = ((bits(i, seed) >> 1) + 0.5) * 2.0**-31, bits(i + half, seed)
+    t = ((v >> 8 & 0x3FFFFF) + 0.5) * (np.pi / 2 * 2.0**-22) - np.pi / 4  # within a quarter, which two bits turn
+    turned = (v & 1).astype(bool)
+    x = np.where(turned ^ second, np.sin(t), np.cos(t)) * np.where((v & 2 != 0) ^ (second & ~turned), 1, -1)
+    x *= np.sqrt(-2 * np.log(u))
+    return (mean + std * x).astype(np.float32).reshape(shape)
+
+
+@replaceable
+def _uniform_noise(shape: tuple[int, ...], seed: int, low: float, width: float) -> np.ndarray:
+    """Numbers uniform on [low, low + width), in steps of 2^-24 of the width."""
+    part = (bits(np.arange(math.prod(shape)), seed) >> 8).astype(np.float32) * np.float32(2.0**-24)
+    return (np.float32(low) + np.float32(width) * part).reshape(shape)
+
+
+_NOISE = {"normal": _normal_noise, "uniform": _uniform_noise}
 
 
 @dataclass(frozen=True)

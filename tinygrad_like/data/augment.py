@@ -16,15 +16,17 @@ from itertools import groupby
 
 import numpy as np
 
-from .. import kernels, random
+from .. import random
 from ..random import Rows
+from . import instructions
+from .instructions import ERASE, NOTHING, WARP, run_programs
 
 Transform = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 Range = float | tuple[float, float]
 
 
 class Instructed:
-    """A transform that is a program for each image (kernels/augment.py). Compose joins neighbouring programs.
+    """A transform that is a program for each image (instructions.py). Compose joins neighbouring programs.
 
     p: the probability that an image is changed. Raises ValueError if it is not a probability.
     """
@@ -43,7 +45,7 @@ class Instructed:
         """Codes (batch, instructions) and numbers (batch, instructions, 6) for images of this shape."""
         code, numbers = self.draw(shape, generator)
         chosen = generator.random(shape[0]) < self.p
-        return np.where(chosen, code, kernels.augment.NOTHING)[:, None], numbers[:, None]
+        return np.where(chosen, code, NOTHING)[:, None], numbers[:, None]
 
     def __call__(self, images: np.ndarray, generator: np.random.Generator | None = None,
                  rows: Rows | None = None) -> np.ndarray:
@@ -59,7 +61,7 @@ def _run(transforms: Sequence[Instructed], images: np.ndarray, generator: np.ran
     total, part = _drawn(images, rows)
     programs = [t.program((total, *images.shape[1:]), generator) for t in transforms]
     codes, numbers = (np.concatenate(parts, axis=1)[part] for parts in zip(*programs, strict=True))
-    return kernels.augment.run(images, codes, numbers)
+    return run_programs(images, codes, numbers)
 
 
 def _drawn(images: np.ndarray, rows: Rows | None) -> tuple[int, slice]:
@@ -123,7 +125,7 @@ class RandomHorizontalFlip(Instructed):
         super().__init__(p)
 
     def draw(self, shape: Sequence[int], generator: np.random.Generator) -> tuple[int, np.ndarray]:
-        return kernels.augment.WARP, _numbers(shape[0], -1, 0, 0, 0, 1, 0)
+        return WARP, _numbers(shape[0], -1, 0, 0, 0, 1, 0)
 
 
 class RandomShift(Instructed):
@@ -137,7 +139,7 @@ class RandomShift(Instructed):
 
     def draw(self, shape: Sequence[int], generator: np.random.Generator) -> tuple[int, np.ndarray]:
         down, right = generator.integers(-self.pixels, self.pixels + 1, (2, shape[0]))
-        return kernels.augment.WARP, _numbers(shape[0], 1, 0, -right, 0, 1, -down)
+        return WARP, _numbers(shape[0], 1, 0, -right, 0, 1, -down)
 
 
 class RandomRotation(Instructed):
@@ -154,7 +156,7 @@ class RandomRotation(Instructed):
     def draw(self, shape: Sequence[int], generator: np.random.Generator) -> tuple[int, np.ndarray]:
         angle = np.deg2rad(generator.uniform(*self.degrees, shape[0]))
         cos, sin = np.cos(angle), np.sin(angle)
-        return kernels.augment.WARP, _numbers(shape[0], cos, -sin, 0, sin, cos, 0)
+        return WARP, _numbers(shape[0], cos, -sin, 0, sin, cos, 0)
 
 
 class RandomZoom(Instructed):
@@ -169,18 +171,18 @@ class RandomZoom(Instructed):
 
     def draw(self, shape: Sequence[int], generator: np.random.Generator) -> tuple[int, np.ndarray]:
         scale = 1 / generator.uniform(*self.factor, shape[0])
-        return kernels.augment.WARP, _numbers(shape[0], scale, 0, 0, 0, scale, 0)
+        return WARP, _numbers(shape[0], scale, 0, 0, 0, scale, 0)
 
 
 class _ByFactor(Instructed):
-    code: str  # of kernels/augment.py
+    code: str  # of instructions.py
 
     def __init__(self, factor: Range, p: float = 1.0):
         super().__init__(p)
         self.factor = _range(f"{type(self).__name__}: factor", factor, 1, 0)
 
     def draw(self, shape: Sequence[int], generator: np.random.Generator) -> tuple[int, np.ndarray]:
-        return getattr(kernels.augment, self.code), _numbers(shape[0], generator.uniform(*self.factor, shape[0]))
+        return getattr(instructions, self.code), _numbers(shape[0], generator.uniform(*self.factor, shape[0]))
 
 
 class RandomBrightness(_ByFactor):
@@ -215,7 +217,7 @@ class Cutout(Instructed):
         batch, _, height, width = shape
         top = generator.integers(0, height, batch) - self.size // 2
         left = generator.integers(0, width, batch) - self.size // 2
-        return kernels.augment.ERASE, _numbers(batch, top, left, top + self.size, left + self.size)
+        return ERASE, _numbers(batch, top, left, top + self.size, left + self.size)
 
 
 class ChannelCutout:
@@ -237,9 +239,9 @@ class ChannelCutout:
         chosen[generator.random(total) >= self.p] = -1
         code, numbers = self._cutout.draw((total, 1, height, width), generator)
         cut = (chosen[part, None] == np.arange(channels)).ravel()
-        codes = np.where(cut, code, kernels.augment.NOTHING)[:, None]
+        codes = np.where(cut, code, NOTHING)[:, None]
         planes = np.ascontiguousarray(images).reshape(batch * channels, 1, height, width)  # each an image of its own
-        out = kernels.augment.run(planes, codes, np.repeat(numbers[part], channels, axis=0)[:, None])
+        out = run_programs(planes, codes, np.repeat(numbers[part], channels, axis=0)[:, None])
         return out.reshape(images.shape)
 
     def __repr__(self) -> str:
@@ -248,7 +250,7 @@ class ChannelCutout:
 
 def _randaugment(strength: float, height: int, width: int) -> dict[str, tuple]:
     """The instruction for each operation of RandAugment at a strength from -1 to 1."""
-    k, s, size = kernels.augment, strength, abs(strength)
+    k, s, size = instructions, strength, abs(strength)
     cos, sin = math.cos(math.radians(30 * s)), math.sin(math.radians(30 * s))
     return {
         "identity": (k.NOTHING,),

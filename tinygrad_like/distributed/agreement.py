@@ -60,12 +60,14 @@ def layout(tensors: Mapping[str, Tensor]) -> str:
 
 def code_version() -> str:
     """A hash of this package's files, and the versions of what computes for it."""
-    import numba  # which takes longer than to import all else
-
+    try:
+        from numba import __version__ as numba  # which takes longer than to import all else
+    except ModuleNotFoundError:
+        numba = "none"
     root = Path(__file__).resolve().parents[2]
     digest = hashlib.sha256()
     for folder in ("tinygrad_like", "nn", "optim"):
         for path in sorted((root / folder).rglob("*.py")):
             digest.update(path.read_bytes())
     return (f"code {digest.hexdigest()[:12]}\nPython {platform.python_version()}\nNumPy {np.__version__}\n"
-            f"numba {numba.__version__}")
+            f"numba {numba}")

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import kernels
 from ..core.graph import mode, setting
 from ..core.listener import tell
+from ..core.machine import get_num_threads, set_num_threads
 from ..dtypes import wide
 from ..environment import require
 from ..ops import collective
@@ -77,17 +77,17 @@ def _joined() -> Group:
         return Group()
     share = _share_of_cores(comm)
     if "NUMBA_NUM_THREADS" not in os.environ:
-        kernels.threads.set_num_threads(max(1, int(share)))
+        set_num_threads(max(1, int(share)))
     return Group(comm.rank, comm.size, Communicator(comm, crowded=bool(comm.allreduce(share < 1, MPI.LOR))))
 
 
 def _share_of_cores(comm: Any) -> float:
     """Cores / ranks on this machine. Launchers may bind a rank to cores of its own, which it need not share out."""
-    mine = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(kernels.threads.count))
+    mine = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(get_num_threads()))
     hosts = comm.allgather((platform.node(), sorted(mine)))
     here = [cores for host, cores in hosts if host == platform.node()]
     share = sum(1 / sum(core in cores for cores in here) for core in mine)
-    return min(1.0, kernels.threads.count / len(mine)) * share + 1e-9  # count is less if there is a quota
+    return min(1.0, get_num_threads() / len(mine)) * share + 1e-9  # count is less if there is a quota
 
 
 # Reductions, of which captured functions may be made ------------------------------------------------------------------

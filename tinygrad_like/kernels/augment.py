@@ -249,17 +249,7 @@ def _run(images, channels, height, width, codes, numbers, out):
 
 
 def run(images: np.ndarray, codes: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """Images changed by their programs: images (batch, channels, height, width), codes (batch, instructions), numbers
-    (batch, instructions, 6). The numbers of
-
-        WARP        a, b, c, d, e, f                 SHARPNESS   mean + f (x - mean), with the mean around x
-        ERASE       top, left, bottom, right         SOLARIZE    1 - x where x >= f
-        BRIGHTNESS  f x                              POSTERIZE   keeps f of 8 bits
-        CONTRAST    mean + f (x - mean)              AUTO_CONTRAST, EQUALIZE   none
-        COLOR       grey + f (x - grey)
-
-    where f is the first number; the results are kept within 0 ... 1.
-    """
+    """Images changed by their programs, as `run_programs` of data/instructions.py says."""
     arrays = [np.require(x, t, ["C", "A", "W"]) for x, t in ((images, FLOAT32), (codes, INT64), (numbers, FLOAT64))]
     images, codes, numbers = arrays
     if codes.ndim != 2 or len(codes) != len(images) or numbers.shape != (*codes.shape, 6):

@@ -30,13 +30,15 @@ from numba.core import config
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, InTreeCacheLocator
 from numba.core.serialize import dumps
 
+from ..core.interrupts import without_interrupts
 from ..environment import cache_folder
-from .interrupts import without_interrupts
 
 # numba compares the file of the function only. But a kernel contains functions of other files: the sources of all
-# kernels must be the same.
+# kernels must be the same. Nothing of these files is compiled:
+_BESIDE = "__init__.py", "registry.py", "specialize.py"
 _HERE = Path(__file__).parent
-SOURCES = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(_HERE.glob("*.py")))).digest()
+SOURCES = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(_HERE.glob("*.py"))
+                                  if path.name not in _BESIDE)).digest()
 COMPILER = numba.__version__, llvmlite.__version__, sys.version
 DAY = 24 * 3600.0  # seconds
 UNUSED = 30 * DAY

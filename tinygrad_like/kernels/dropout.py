@@ -53,6 +53,11 @@ def dropout(x: np.ndarray, p: float, seed: int, scale: float, spread: int = 0) -
     return y
 
 
+def kept(shape: tuple[int, ...], p: float, seed: int, spread: int) -> np.ndarray:
+    """Whether it keeps what stands at each place of an array of this shape."""
+    return dropout(np.ones(shape, np.float32), p, seed, 1.0, spread) != 0
+
+
 def drop(x: np.ndarray, *, p: float, seed: int, spread: int = 0) -> np.ndarray:
     """The op of this name."""
     return dropout(x, p, seed, 1 / (1 - p), spread)

@@ -7,6 +7,8 @@ One call updates all parameters, since to start the threads for each would cost 
 arrays of one parameter in each row, in the order of the formula; one that is not used is EMPTY.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from .kinds import REAL, TABLE
@@ -162,6 +164,11 @@ def _asgd(table, eta, keep, mu, decay, scale, task, tasks):
         for i in range(x.size):
             x[i] = keep * x[i] - eta * (scale * g[i] + decay * x[i])
             a[i] = x[i] if mu == ONE else a[i] + mu * (x[i] - a[i])
+
+
+def fused_update(name: str) -> tuple[type[Table], Callable]:
+    """What packs rows, and one of the functions below, by its name."""
+    return Table, globals()[name]
 
 
 def sgd(rows: Table, lr: float, momentum: float, fresh: float, weight_decay: float, nesterov: bool,

@@ -35,10 +35,11 @@ from numba import types
 
 from ..core.graph import mode
 from ..dtypes import FLOAT32
-from . import ACCELERATED, blocks, threads
+from . import blocks, threads
 from .atomics import call, get, put
 from .kinds import INTEGER, TABLE, Array, Plan
 from .record import BESIDE, CODE, SIZE, TASKS, address_of, compiled_for
+from .registry import ACCELERATED
 from .simd import compiled, inner
 from .threads import (
     ALONE,

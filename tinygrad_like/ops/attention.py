@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from .. import kernels, random
+from .. import random
 from ..core.primitive import Residuals, fresh, fused, primitive
+from ..core.replaceable import replaceable
 from ..dtypes import BOOL, FLOATS
-from ..kernels import accelerated
 from .compare import gt, logical_and
 from .elementwise import mul, where
 from .matmul import matmul
@@ -124,9 +124,23 @@ def attention_reference(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False,
     weights = attention_weights(q, k, attn_mask, is_causal, scale)
     if dropout_p:  # every head of the output has its own mask, even if only v has several
         heads = np.broadcast_shapes(weights.shape[:-2], v.shape[:-2])
-        factors = kernels.scores.dropout_factors((*heads, *weights.shape[-2:]), dropout_p, seed, spread)
+        factors = dropout_factors((*heads, *weights.shape[-2:]), dropout_p, seed, spread)
         weights = mul(weights, factors.astype(q.dtype))
     return matmul(weights, v)
+
+
+@replaceable
+def dropout_factors(shape, p, seed, spread):
+    """What weights (..., queries, keys) are multiplied with: 0 with probability p, else 1 / (1 - p).
+
+    The lower half of the seed is added to the number of the query, as `random.placed` counts them.
+    """
+    if p == 1:
+        return np.zeros(shape, np.float32)
+    *queries, keys = shape
+    places = random.places(math.prod(queries), spread)
+    hashed = random.bits(np.arange(keys), random.bits(places, seed)[:, None])
+    return np.where(hashed >= random.threshold(p), np.float32(1 / (1 - p)), np.float32(0)).reshape(shape)
 
 
 def attention_weights(q, k, attn_mask=None, is_causal=False, scale=None):
@@ -154,10 +168,16 @@ def _added(mask, dtype):
     return np.where(mask, dtype.type(0), dtype.type(-np.inf)) if mask is not None and mask.dtype is BOOL else mask
 
 
-@accelerated
+@replaceable
 def attention(q, k, v, mask, causal, scale, dropout_p, seed, spread):
-    """The output, and what the kernel's backward needs; here None, as the reference is differentiated."""
+    """The output, and what `attention_vjp` needs; here None, as the reference is differentiated."""
     return attention_reference(q, k, v, mask, dropout_p, causal, scale, seed, spread), None
+
+
+@replaceable
+def attention_vjp(g, q, k, v, out, stats, mask, causal, scale, dropout_p, seed, spread, into=None):
+    """The gradients of q, k and v, if `attention` gave stats; written to the arrays `into`, if there are any."""
+    return NotImplemented
 
 
 @fused(reference=attention_reference)
@@ -172,8 +192,7 @@ def _attention(q, k, v, attn_mask=None, *, dropout_p=0.0, is_causal=False, scale
 def _(g, q, k, v, out, stats, added, is_causal, scale, dropout_p, seed, spread, wanted):
     if stats is None or wanted[3]:
         return NotImplemented
-    return [*kernels.attention.attention_backward(g, q, k, v, out, stats, added, is_causal, scale, dropout_p, seed,
-                                                  spread), None]
+    return [*attention_vjp(g, q, k, v, out, stats, added, is_causal, scale, dropout_p, seed, spread), None]
 
 
 def self_attention_reference(qkv, attn_mask=None, num_heads=1, dropout_p=0.0, is_causal=False, scale=1.0, seed=0,
@@ -206,8 +225,8 @@ def _(g, qkv, out, stats, added, num_heads, is_causal, scale, dropout_p, seed, s
         return NotImplemented
     (g,), (out,) = _heads(g, num_heads, 1), _heads(out, num_heads, 1)
     dqkv = np.empty_like(qkv, order="C")
-    kernels.attention.attention_backward(g, *_heads(qkv, num_heads, 3), out, stats, added, is_causal, scale, dropout_p,
-                                         seed, spread, _heads(dqkv, num_heads, 3))
+    attention_vjp(g, *_heads(qkv, num_heads, 3), out, stats, added, is_causal, scale, dropout_p, seed, spread,
+                  _heads(dqkv, num_heads, 3))
     return [dqkv, None]
 
 

@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
-from .. import kernels
 from ..core.primitive import fresh, fused, primitive
+from ..core.replaceable import replaceable
 from .axes import each
 from .elementwise import add
 from .index import put, take
@@ -122,7 +122,7 @@ fold.vjp(x=lambda g, kernel_size, dilation, padding, stride: unfold(
 # Convolution ----------------------------------------------------------------------------------------------------------
 
 
-@kernels.accelerated
+@replaceable
 def correlation(x, weight, bias, stride, margins, dilation, groups):
     """The weights of each output channel as a row, times the patches as columns, for every group of channels."""
     out = _output_size(x.shape[2:], weight.shape[2:], stride, margins, dilation)
@@ -134,7 +134,7 @@ def correlation(x, weight, bias, stride, margins, dilation, groups):
     return y if bias is None else add(y, reshape(bias, shape=(-1, 1, 1)))
 
 
-@kernels.accelerated
+@replaceable
 def input_gradient(g, weight, bias, shape, stride, margins, dilation, groups):
     """The adjoint of `correlation` in its images, of this shape, plus a bias: g's pixels times the weights, folded."""
     taps = math.prod(weight.shape[1:])
@@ -146,7 +146,7 @@ def input_gradient(g, weight, bias, shape, stride, margins, dilation, groups):
     return x if bias is None else add(x, reshape(bias, shape=(-1, 1, 1)))
 
 
-@kernels.accelerated
+@replaceable
 def weight_gradient(g, x, shape, stride, margins, dilation, groups):
     """The adjoint of `correlation` in its weights, of this shape: g's pixels times what every tap saw there."""
     columns = unfold(x, kernel_size=shape[2:], dilation=dilation, padding=margins, stride=stride)

@@ -6,8 +6,8 @@ import numpy as np
 
 from ..core.basics import basics
 from ..core.listener import effect
+from ..core.replaceable import replaceable
 from ..core.tensor import Tensor
-from ..kernels import accelerated
 from .compare import clone
 from .elementwise import add
 
@@ -64,7 +64,7 @@ def add_part(total, index, value):
         total[index] += value
 
 
-@accelerated
+@replaceable
 def accumulate(total, c):
     """total += c."""
     total += c

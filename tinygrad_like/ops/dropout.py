@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from .. import kernels, random
+from .. import random
 from ..core.primitive import primitive
+from ..core.replaceable import replaceable
 from ..core.tensor import wrap
 from ..dtypes import FLOATS
 from .elementwise import mul, where
@@ -21,10 +24,17 @@ def drop(x, *, p, seed, spread=0):
     return _drop(x, p=p, seed=seed, spread=spread)
 
 
-@kernels.accelerated
+@replaceable
 def _drop(x, *, p, seed, spread):
-    kept = kernels.dropout.dropout(np.ones(x.shape, np.float32), p, seed, 1.0, spread) != 0
-    return np.where(kept, x * (1 / (1 - p)), 0)  # not a product with 0, which would make NaN of infinity
+    # Not a product with 0, which would make NaN of infinity.
+    return np.where(kept(x.shape, p, seed, spread), x * (1 / (1 - p)), 0)
+
+
+@replaceable
+def kept(shape, p, seed, spread):
+    """Whether what stands at each place of an array of this shape is kept."""
+    places = random.places(math.prod(shape), spread)
+    return (random.bits(places, seed) >= random.threshold(p)).reshape(shape)
 
 
 drop.vjp(x=lambda g, p, seed, spread: drop(g, p=p, seed=seed, spread=spread))

@@ -14,10 +14,9 @@ import math
 
 import numpy as np
 
-from .. import kernels
 from ..core.primitive import fresh, primitive
+from ..core.replaceable import replaceable
 from ..dtypes import BOOL, FLOAT32, FLOAT64, INT64, get_default_dtype
-from ..kernels import accelerated
 from .compare import cast, eq, ge, logical_and
 from .pointwise import pointwise
 from .ufunc import ufunc
@@ -74,13 +73,19 @@ log1p = ufunc("log1p", "log(1 + x), accurate for small x.", lambda x: np.log1p(x
 log1p.vjp(x=lambda g, x: g / (1 + x))
 
 
+@replaceable
+def _erf_of(x):
+    """math.erf of each number: NumPy has none."""
+    return np.array([*map(math.erf, x.ravel())], x.dtype if x.dtype is FLOAT32 else float).reshape(x.shape)
+
+
 @pointwise
 def erf(x):
     """The error function, 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x."""
     x = np.asarray(x)
     if x.dtype.kind not in "fiub":
         raise TypeError(f"erf: takes real numbers, got {x.dtype}")
-    return kernels.vectormath.erf_array(x)  # NumPy has none
+    return _erf_of(x)
 
 
 ERF_SLOPE_AT_0 = 2 / math.sqrt(math.pi)
@@ -102,7 +107,7 @@ def where(condition, a, b):
     return select(a if getattr(a, "ndim", 0) else b, condition, a, b)
 
 
-@accelerated
+@replaceable
 def select(like, condition, a, b):
     """np.where. The kernel looks at its first argument: `like` is a or b, whichever is an array."""
     return np.where(condition, *_same_type(a, b))
@@ -163,8 +168,8 @@ def _cube_vjp(g, a):
     return g * (a * a * 3)
 
 
-cube = accelerated(_cube, made=lambda home: home.pointwise(_cube, "cube"))
-cube_vjp = accelerated(_cube_vjp, made=lambda home: home.pointwise(_cube_vjp, "cube_vjp"))
+cube = replaceable(_cube, formula=_cube)
+cube_vjp = replaceable(_cube_vjp, formula=_cube_vjp)
 
 # Powers for which np.power is slow.
 _PRODUCTS = {2: square.forward, 3: cube, 4: lambda a: square.forward(square.forward(a)), -1: reciprocal.forward,

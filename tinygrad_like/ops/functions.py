@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 
 from ..core.primitive import primitive
+from ..core.replaceable import replaceable
 from ..dtypes import BOOL, FLOAT32, FLOAT64, FLOATS, as_dtype, get_default_dtype
-from ..kernels import accelerated
 from .activation import sigmoid
 from .compare import cast, isnan, logical_or
 from .elementwise import abs, div, divided, floordiv, neg, trunc, where
@@ -56,7 +56,7 @@ def truncdiv(a, b):
     return _truncated(a, b)
 
 
-@partial(accelerated, name="truncdiv", made=lambda home: home.pointwise(lambda a, b: trunc(a / b), "truncdiv"))
+@partial(replaceable, name="truncdiv", formula=lambda a, b: trunc(a / b))
 def _truncated(a, b):
     return np.trunc(np.true_divide(a, b))
 

@@ -8,9 +8,8 @@ import math
 
 import numpy as np
 
-from .. import kernels
 from ..core.primitive import Residuals, fresh, fused, primitive
-from ..kernels import accelerated
+from ..core.replaceable import replaceable
 from .activation import hardtanh
 from .compare import cast, ge, le, logical_and
 from .elementwise import abs, floor, mod, mul, round, where
@@ -87,11 +86,17 @@ def grid_sample_reference(input, grid, mode="bilinear", padding_mode="zeros", al
     return reshape(out, shape=(n, c, *places))
 
 
-@accelerated
+@replaceable
 def sampled(input, grid, nearest, padding_mode, align_corners):
-    """What is read, and what the kernel's backward needs; here None, as the reference is differentiated."""
+    """What is read, and what `sampled_vjp` needs; here None, as the reference is differentiated."""
     mode = "nearest" if nearest else "bilinear"
     return grid_sample_reference(input, grid, mode, padding_mode, align_corners), None, None
+
+
+@replaceable
+def sampled_vjp(g, input, grid, index, weight, padding_mode, align_corners, wanted):
+    """The gradients, if `sampled` gave indices and weights."""
+    return NotImplemented
 
 
 @fused(reference=grid_sample_reference)
@@ -105,14 +110,14 @@ def _grid_sample(input, grid, *, mode="bilinear", padding_mode="zeros", align_co
 def _(g, input, grid, index, weight, mode, padding_mode, align_corners, wanted):
     if index is None or (wanted[1] and mode == "nearest"):
         return NotImplemented
-    return kernels.grid.sampled_vjp(g, input, grid, index, weight, padding_mode, align_corners, wanted)
+    return sampled_vjp(g, input, grid, index, weight, padding_mode, align_corners, wanted)
 
 
 # Weighted sums of pixels: of images, weights and what is read any two make a cotangent of the third -------------------
 
 
 @primitive
-@accelerated
+@replaceable
 def sums_at(x, weight, index):
     """out[n, c, p] = sum_t weight[n, p, t] x[n, c, index[n, p, t]]; an index of -1 stands for 0.
 
@@ -125,7 +130,7 @@ def sums_at(x, weight, index):
 
 
 @primitive
-@accelerated
+@replaceable
 def spread_at(y, weight, index, *, size):
     """The adjoint of `sums_at`: zeros (batch, channels, size) with weight[n, p, t] y[n, c, p] added where it read."""
     x = np.zeros((*y.shape[:2], size), np.result_type(y, weight))
@@ -137,7 +142,7 @@ def spread_at(y, weight, index, *, size):
 
 
 @primitive
-@accelerated
+@replaceable
 def products_at(y, x, index):
     """What `sums_at` owes its weights: out[n, p, t] = sum_c y[n, c, p] x[n, c, index[n, p, t]]."""
     out = np.empty(index.shape, np.result_type(y, x))

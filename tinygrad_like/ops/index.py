@@ -13,9 +13,9 @@ import numpy as np
 from ..core.graph import mode
 from ..core.listener import made, pure
 from ..core.primitive import fresh, primitive
+from ..core.replaceable import replaceable
 from ..core.tensor import wrap
 from ..dtypes import BOOL, INT64
-from ..kernels import accelerated
 from .axes import one_axis
 from .cotangents import Scattered
 from .values import looked_at
@@ -39,7 +39,7 @@ def take(x, *, index):
     raise why
 
 
-@accelerated
+@replaceable
 def take_at(x, index):
     axis = axis_of_array(index)
     if axis is not None and x.flags.c_contiguous:
@@ -73,7 +73,7 @@ def added(x, shape, index, base=None):
     raise why
 
 
-@accelerated
+@replaceable
 def add_at(x, shape, index, base=None):
     out = np.zeros(shape, x.dtype) if base is None else np.array(base)
     if not (arrays := _arrays_of(index)) or len(arrays) == 1 and arrays[0].dtype is BOOL:
@@ -303,7 +303,7 @@ def take_along(x, index, *, axis, keepdim=True):
     raise why
 
 
-@accelerated
+@replaceable
 def along(x, index, axis):
     return x[_places(index, axis)]  # what np.take_along_axis does
 
@@ -318,7 +318,7 @@ def _with_axis(x, axis):
     return x.reshape((*x.shape[:axis], 1, *x.shape[axis:]))
 
 
-@accelerated
+@replaceable
 def added_along(x, index, size, axis):
     out = np.zeros((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype)
     np.add.at(out, _places(index, axis), x)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.primitive import fresh, primitive
-from ..kernels import accelerated
+from ..core.replaceable import replaceable
 from .compare import clone
 from .index import take
 from .pool import check_spatial, each, nearest_by_whole_numbers
@@ -153,13 +153,13 @@ resample.vjp(x=fresh(lambda g, axis, taps: resample_back(g, axis=axis, taps=taps
 resample_back.vjp(g=fresh(lambda g, axis, taps: resample(g, axis=axis, taps=taps)))
 
 
-@accelerated
+@replaceable
 def resampled(x, axis, taps):
     pairs = zip(taps.places.T, taps.weight.T, strict=True)
     return functools.reduce(np.add, [np.take(x, index, axis) * _beside(weight, x, axis) for index, weight in pairs])
 
 
-@accelerated
+@replaceable
 def resampled_vjp(g, axis, taps):
     out = np.zeros((*g.shape[:axis], taps.size, *g.shape[axis + 1 :]), g.dtype)
     for index, weight in zip(taps.places.T, taps.weight.T, strict=True):

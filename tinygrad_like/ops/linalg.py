@@ -14,8 +14,8 @@ import math
 import numpy as np
 
 from ..core.primitive import primitive
+from ..core.replaceable import replaceable
 from ..dtypes import FLOATS
-from ..kernels import accelerated
 from .axes import one_axis
 from .compare import cast, eq, logical_and, ne
 from .elementwise import abs, mul, pow, where
@@ -168,7 +168,7 @@ def _solve_triangular(a, b, *, upper, unit):
     return _substituted(a, b, upper, unit)
 
 
-@accelerated
+@replaceable
 def _substituted(a, b, upper, unit):
     """Block of rows by block of rows, from what is solved already."""
     n = a.shape[-1]

@@ -6,10 +6,9 @@ from functools import partial
 
 import numpy as np
 
-from .. import kernels
 from ..core.listener import effect, pure
 from ..core.primitive import Residuals, fresh, fused
-from ..kernels import accelerated
+from ..core.replaceable import replaceable
 from .activation import log1p_unit, logsigmoid, sigmoid
 from .elementwise import abs, exp, log, maximum, minimum, mul, neg, square, where
 from .index import gather
@@ -50,11 +49,11 @@ def _compiled(name, formula, slope):
 
     losses, slopes = on_arrays(formula), on_arrays(slope)
 
-    @partial(accelerated, name=name, made=lambda home: home.loss(formula, name))
+    @partial(replaceable, name=name, formula=formula)
     def loss(input, target, reduction):
         return _reduce(losses(input, target), reduction)
 
-    @partial(accelerated, name=name, made=lambda home: home.loss_vjp(slope, f"{name}_vjp"))
+    @partial(replaceable, name=f"{name}_vjp", formula=slope)
     def vjp(input, target, g, reduction):
         return slopes(g / input.size if reduction == "mean" else g, input, target)
 
@@ -161,15 +160,21 @@ def _nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean"
 def _(g, input_shape, target, weight, totals, ignore_index, reduction):
     if totals is None:
         return NotImplemented
-    return [kernels.nll.nll_vjp(g, target, weight, totals, input_shape, ignore_index, reduction), None, None]
+    return [nll_vjp(g, target, weight, totals, input_shape, ignore_index, reduction), None, None]
 
 
-@accelerated
+@replaceable
 def nll(input, target, weight, ignore_index, reduction):
-    """The loss, and what the kernel's backward needs; here None, as the reference is differentiated."""
+    """The loss, and what `nll_vjp` needs; here None, as the reference is differentiated."""
     labels, w, counts, divisor = _labels(target, weight, input.shape[1], ignore_index, input.dtype)
     picked = np.take_along_axis(input, labels[:, None], 1)[:, 0]
     return reduced(-(np.where(counts, picked, 0) * w), reduction, divisor, sum.forward), None
+
+
+@replaceable
+def nll_vjp(g, target, weight, totals, input_shape, ignore_index, reduction):
+    """The gradient of the input, if `nll` gave totals."""
+    return NotImplemented
 
 
 @pure

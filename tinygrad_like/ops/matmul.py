@@ -7,15 +7,15 @@ import math
 import numpy as np
 
 from ..core.primitive import fresh, fused, primitive
+from ..core.replaceable import replaceable
 from ..dtypes import FLOAT32, as_array
-from ..kernels import accelerated
 from .elementwise import add, mul
 from .reduce import sum, sum_over
 from .shape import reshape, transpose
 
 
 @primitive
-@accelerated
+@replaceable
 def batched_matmul(a, b):
     """Products of the matrices in the last two axes; the axes before them broadcast. a (..., m, k), b (..., k, n)."""
     return _product(a, b)
@@ -36,7 +36,7 @@ def _(g, a, b, wanted):
             batched_matmul(transpose(a, -1, -2), g) if wanted[1] else None]
 
 
-@accelerated
+@replaceable
 def batched_matmul_vjp(g, a, b, wanted):
     """The same for arrays. If b is a single matrix, the rows of all matrices a count as one, and db is their sum."""
     if a.ndim == 2 == b.ndim:
@@ -47,7 +47,7 @@ def batched_matmul_vjp(g, a, b, wanted):
 
 
 @primitive
-@accelerated
+@replaceable
 def matrix_vector(a, b):
     """Products of the matrices in the last two axes with one vector: a (..., m, k), b (k) -> (..., m)."""
     if b.ndim != 1 or a.ndim < 2:
@@ -65,7 +65,7 @@ def _(g, a, b, wanted):
             matrix_vector(transpose(_matrix(a), 0, 1), reshape(g, shape=(-1,))) if wanted[1] else None]
 
 
-@accelerated
+@replaceable
 def matrix_vector_vjp(g, a, b, wanted):
     """The same for arrays; np.dot adds up the rows of a, each times its g."""
     return [np.multiply.outer(g, b) if wanted[0] else None,
@@ -147,7 +147,7 @@ def _(g, x, weight, bias, wanted):
     return [dx if dx is None else dx.reshape(x.shape), dw, db]
 
 
-@accelerated
+@replaceable
 def linear_vjp(g, x, weight, wanted):
     """With rows of x as examples: dL/dx = g W, dL/dW = g^T x, dL/db = the sum of g over examples."""
     return [np.dot(g, weight) if wanted[0] else None, np.dot(g.T, x) if wanted[1] else None,
@@ -165,7 +165,7 @@ def _matrix(x):
     return x if x.ndim == 2 else reshape(x, shape=(math.prod(x.shape[:-1]), x.shape[-1]))
 
 
-@accelerated
+@replaceable
 def affine(x, weight, bias):
     """x W^T + b of a matrix x."""
     y = np.matmul(x, weight.T)

@@ -20,9 +20,9 @@ import math
 
 import numpy as np
 
-from .. import kernels
 from ..core.listener import effect
 from ..core.primitive import Residuals, fresh, fused
+from ..core.replaceable import replaceable
 from ..dtypes import FLOATS
 from .activation import relu
 from .elementwise import rsqrt, square
@@ -50,7 +50,7 @@ def _across(wg, xhat, axis, centred=True):
     return wg - level - xhat * (wg * xhat).mean(axis, keepdims=True)
 
 
-@kernels.accelerated
+@replaceable
 def normalize_rows(x, weight, bias, n, eps, centred=True):
     """y of every n numbers of x, their mean taken as 0 unless `centred`; and [mean, 1 / sqrt(var + eps)] of each n."""
     rows = x.reshape(-1, n)
@@ -60,7 +60,7 @@ def normalize_rows(x, weight, bias, n, eps, centred=True):
     return y, np.stack([mean[:, 0], rstd[:, 0]], dtype=np.float64)
 
 
-@kernels.accelerated
+@replaceable
 def normalize_rows_vjp(g, x, weight, stats, n, centred=True):
     """dx as above; dw = sum g xhat and db = sum g over the rows."""
     mean, rstd = stats.astype(x.dtype)[:, :, None]
@@ -182,7 +182,7 @@ def _grouped(x, groups):
     return x.reshape(n, groups or channels, channels // (groups or channels), math.prod(x.shape[2:])), axis
 
 
-@kernels.accelerated
+@replaceable
 def normalize_channels(x, weight, bias, eps, groups=0, rectify=False, skip=None, running=None, moments=None):
     """y, or max(y + skip, 0), of each of the groups of channels of an example, or without groups of each channel.
 
@@ -199,7 +199,7 @@ def normalize_channels(x, weight, bias, eps, groups=0, rectify=False, skip=None,
     return np.maximum(y, 0) if rectify else y, stats
 
 
-@kernels.accelerated
+@replaceable
 def normalize_channels_vjp(g, x, weight, bias, stats, groups=0, y=None, skipped=False, given=False):
     """dx as above, or rstd w g if the statistics were `given`; dw = sum g xhat and db = sum g of each channel; dskip.
 
@@ -338,7 +338,7 @@ def _batch_norm(who, x, weight, bias, running_mean, running_var, eps, stats, rec
     return y, Residuals(moments=moments)
 
 
-@kernels.accelerated
+@replaceable
 def move_statistics(mean, var, new_mean, new_var, n, momentum, count=None):
     """Move a mean and a variance, in place, by `momentum` of the way to new ones of n numbers, the latter unbiased.
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from ..core.graph import mode
 from ..core.primitive import primitive
+from ..core.replaceable import replaceable
 from ..core.tensor import wrap
 from ..dtypes import FLOAT32, FLOAT64, INT64
-from ..kernels import accelerated
 from .axes import one_axis
 from .index import gather, take_along
 from .reduce import argmax, argmin
@@ -79,7 +79,7 @@ def first_places(x, *, k, axis, largest):
     return first_of_rows(x, k, axis, largest)
 
 
-@accelerated
+@replaceable
 def first_of_rows(x, k, axis, largest):
     if x.dtype is not FLOAT32 or x.size <= _SMALL or not 0 < k < x.shape[axis] // 8:  # or it does not pay
         return argsort.forward(x, axis=axis, descending=largest)[(slice(None),) * axis + (slice(0, k),)]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.primitive import fresh, primitive
-from ..kernels import accelerated
+from ..core.replaceable import replaceable
 from .index import take
 from .shape import surround
 
@@ -56,14 +56,14 @@ map_axes.vjp(x=fresh(lambda g, maps: map_axes_back(g, maps=maps)))
 map_axes_back.vjp(g=fresh(lambda g, maps: map_axes(g, maps=maps)))
 
 
-@accelerated
+@replaceable
 def mapped(x, maps):
     for axis, each in enumerate(maps):
         x = x if type(each) is int else np.take(x, each.places, axis)
     return x
 
 
-@accelerated
+@replaceable
 def mapped_vjp(g, maps):
     for axis, each in enumerate(maps):
         if type(each) is not int:

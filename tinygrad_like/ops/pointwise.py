@@ -7,9 +7,8 @@
     silu.vjp(x=lambda g, x: g * (sigmoid(x) * (1 + x * (1 - sigmoid(x)))))
 
 They are declared as other ops are, forward and rules. But both are formulas: numbers, operators, options that are
-numbers, and helpers and ops that are formulas themselves or named in `FUNCTIONS` of kernels/vectormath.py. So the
-function that works on Tensors, and has derivatives of any order, works on arrays, and is compiled into one pass over a
-large float32 array (kernels/formula.py).
+numbers, and helpers and ops that are formulas themselves. So the function that works on Tensors, and has derivatives
+of any order, works on arrays, and can be compiled into one pass over a large array.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..core.primitive import Primitive, fresh
-from ..kernels import ACCELERATED, accelerated
+from ..core.replaceable import replaceable
 from .on_arrays import on_arrays
 
 
@@ -31,7 +30,7 @@ class Pointwise(Primitive):
     def __init__(self, formula: Callable):
         super().__init__(formula)
         self.name = self.name.lstrip("_")
-        self.forward = self._of_arrays(formula, self.name)
+        self.forward = replaceable(on_arrays(formula), self.name, formula=formula, options=self.options)
 
     def vjp(self, **rules: Callable) -> None:
         super().vjp(**{x: self._differentiable(rule) for x, rule in rules.items()})
@@ -39,12 +38,8 @@ class Pointwise(Primitive):
     def of_arrays(self, rule: Any) -> Any:
         return rule.of_arrays
 
-    def _of_arrays(self, formula: Callable, name: str) -> Callable:
-        kernel = name if name in ACCELERATED else self.name
-        return accelerated(on_arrays(formula), kernel, made=lambda home: home.pointwise(formula, name, self.options))
-
     def _differentiable(self, formula: Callable) -> Callable:
-        of_arrays = self._of_arrays(formula, f"{self.name}_vjp")
+        of_arrays = replaceable(on_arrays(formula), f"{self.name}_vjp", formula=formula, options=self.options)
 
         def rule(g, *saved):
             return of_arrays(g, *saved) if isinstance(g, np.ndarray | np.generic) else formula(g, *saved)

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.primitive import Residuals, fresh, primitive
+from ..core.replaceable import replaceable
 from ..dtypes import FLOATS
-from ..kernels import accelerated
 from .axes import each
 from .elementwise import mul
 from .index import take_along
@@ -103,7 +103,7 @@ def _taps(frame: np.ndarray, windows: Windows) -> Iterator[tuple[int, np.ndarray
 
 
 @primitive
-@accelerated
+@replaceable
 def max_windows(x, *, windows):
     """The largest element of every window; NaN if it has one."""
     rows, columns = windows
@@ -121,7 +121,7 @@ def max_windows(x, *, windows):
 
 
 @primitive
-@accelerated
+@replaceable
 def put_taps(g, *, index, shape, windows):
     """Zeros of `shape`, with each g added at the tap of its window that `index` names. The adjoint of take_taps."""
     frame = _frame(shape, windows, 0, g.dtype)
@@ -169,7 +169,7 @@ def max_pool1d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=Fal
 
 
 @primitive
-@accelerated
+@replaceable
 def sum_windows(x, *, windows):
     """The sum of every window."""
     rows, columns = windows
@@ -180,7 +180,7 @@ def sum_windows(x, *, windows):
 
 
 @primitive
-@accelerated
+@replaceable
 def spread_windows(g, *, shape, windows):
     """Zeros of `shape`, with each g added to all of its window: the adjoint of sum_windows."""
     frame = _frame(shape, windows, 0, g.dtype)
@@ -294,7 +294,7 @@ def _adaptive_places(x, *, size):
     return adaptive_places(x, size)
 
 
-@accelerated
+@replaceable
 def adaptive_places(x, size):
     spatial = x.shape[1:]
     places, index = np.arange(math.prod(spatial)).reshape(spatial), np.empty((len(x), *size), np.int64)

@@ -6,8 +6,8 @@ time, h_t = f(x_t, h_(t-1)), and backward walks it in reverse: backpropagation t
 
 from __future__ import annotations
 
-from .. import kernels
 from ..core.primitive import Residuals, fresh, fused
+from ..core.replaceable import replaceable
 from .activation import sigmoid, tanh
 from .matmul import linear
 from .shape import stack
@@ -50,10 +50,16 @@ def lstm_reference(x, h, c, weight, reverse=False):
     return stack(*outputs, c, axis=0)
 
 
-@kernels.accelerated
+@replaceable
 def lstm_steps(x, h, c, weight, reverse):
-    """The output, and what the kernel's backward needs; here None, as the reference is differentiated."""
+    """The output, and what `lstm_steps_vjp` needs; here None, as the reference is differentiated."""
     return lstm_reference(x, h, c, weight, reverse), None, None
+
+
+@replaceable
+def lstm_steps_vjp(g, weight, h, c, out, gates, cells, reverse):
+    """The gradients of x, the weight, h and c, if `lstm_steps` gave gates and cells."""
+    return NotImplemented
 
 
 @fused(reference=lstm_reference)
@@ -76,7 +82,7 @@ def lstm(x, h, c, weight, *, reverse=False):
 def _(g, h, c, weight, out, gates, cells, reverse):
     if gates is None:
         return NotImplemented
-    dx, dweight, dh, dc = kernels.recurrent.lstm_steps_vjp(g, weight, h, c, out, gates, cells, reverse)
+    dx, dweight, dh, dc = lstm_steps_vjp(g, weight, h, c, out, gates, cells, reverse)
     return [dx, dh, dc, dweight]
 
 
@@ -85,10 +91,16 @@ def gru_reference(x, h, weight, bias=None, reverse=False):
     return stack(*outputs, axis=0)
 
 
-@kernels.accelerated
+@replaceable
 def gru_steps(x, h, weight, bias, reverse):
     """As `lstm_steps`."""
     return gru_reference(x, h, weight, bias, reverse), None
+
+
+@replaceable
+def gru_steps_vjp(g, weight, h, out, gates, reverse):
+    """The gradients of x, the weight, h and a bias, if `gru_steps` gave gates."""
+    return NotImplemented
 
 
 @fused(reference=gru_reference)
@@ -110,7 +122,7 @@ def gru(x, h, weight, bias=None, *, reverse=False):
 def _(g, h, weight, bias, out, gates, reverse):
     if gates is None:
         return NotImplemented
-    dx, dweight, dh, dbias = kernels.recurrent.gru_steps_vjp(g, weight, h, out, gates, reverse)
+    dx, dweight, dh, dbias = gru_steps_vjp(g, weight, h, out, gates, reverse)
     return [dx, dh, dweight, None if bias is None else dbias]
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from ..core.graph import mode
 from ..core.primitive import fresh, fused, primitive
+from ..core.replaceable import replaceable
 from ..dtypes import FLOAT32, FLOAT64, FLOATS, get_default_dtype
-from ..kernels import accelerated
 from .axes import axes, one_axis
 from .elementwise import mul, sqrt, square, where
 from .shape import cat, flip, permute, reshape
@@ -17,7 +17,7 @@ from .shape import cat, flip, permute, reshape
 # Sums ---------------------------------------------------------------------------------------------------------------
 
 
-@accelerated
+@replaceable
 def sum_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool):
     return np.add.reduce(x, axis=axis, keepdims=keepdim)  # type: ignore[call-overload]
 
@@ -34,7 +34,7 @@ def spread(x, *, shape, axis=None, keepdim=False, divisor=1):
     return spread_over(x, shape, axes("spread", axis, len(shape)), keepdim, divisor)
 
 
-@accelerated
+@replaceable
 def spread_over(x, shape, axis, keepdim, divisor):
     out = np.empty(shape, x.dtype)
     x = x if divisor == 1 else x / np.asarray(divisor, x.dtype)
@@ -86,7 +86,7 @@ def mean(x, *, axis=None, keepdim=False):
     return mean_over(x, axis, keepdim)
 
 
-@accelerated
+@replaceable
 def mean_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool):
     return np.add.reduce(x, axis=axis, keepdims=keepdim) / _count(x.shape, axis)  # type: ignore[call-overload]
 
@@ -181,7 +181,7 @@ def norm(x, *, axis=None, keepdim=False):
     return y if exact is x else y.astype(get_default_dtype())
 
 
-@accelerated
+@replaceable
 def sum_of_squares(x, axis, keepdim):
     return sum_over(square.forward(x), axis, keepdim)
 
@@ -218,12 +218,12 @@ def min(x, *, axis=None, keepdim=False):
     return min_over(x, nonempty("min", x, axis), keepdim)
 
 
-@accelerated
+@replaceable
 def max_over(x, axis, keepdim):
     return np.maximum.reduce(x, axis=axis, keepdims=keepdim)
 
 
-@accelerated
+@replaceable
 def min_over(x, axis, keepdim):
     return np.minimum.reduce(x, axis=axis, keepdims=keepdim)
 
@@ -306,7 +306,7 @@ def prod(x, *, axis=None, keepdim=False):
     return prod_over(x, axes("prod", axis, x.ndim), keepdim)
 
 
-@accelerated
+@replaceable
 def prod_over(x, axis, keepdim):
     return np.multiply.reduce(x, axis=axis, keepdims=keepdim)
 
@@ -317,7 +317,7 @@ def _(g, x, axis, keepdim):
     return [other_products(x, np.asarray(g), axes("prod", axis, x.ndim))]  # of a number NumPy makes a scalar
 
 
-@accelerated
+@replaceable
 def other_products(x, g, axis):
     """g times the product of all other factors: those before (a running product from the front) and after (from the
     back)."""
@@ -338,7 +338,7 @@ def cumsum(x, *, axis=0):
     return running_sum(x, axis)
 
 
-@accelerated
+@replaceable
 def running_sum(x, axis):
     return np.cumsum(x, axis=axis).reshape(x.shape)  # NumPy makes 1-d of 0-d
 

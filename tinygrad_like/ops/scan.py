@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..core.primitive import fresh, primitive
+from ..core.replaceable import replaceable
 from ..dtypes import FLOAT32, FLOAT64
-from ..kernels import accelerated
 from .axes import one_axis
 from .compare import cast, eq
 from .elementwise import exp, mul, where
@@ -33,7 +33,7 @@ def recurrence(x, decay, *, axis=0, reverse=False):
     return recur(np.empty(x.shape, np.result_type(x, decay)), x, decay, axis, reverse) if x.ndim else np.array(x)
 
 
-@accelerated
+@replaceable
 def recur(out, x, decay, axis, reverse):
     out[...] = x
     s, a = (np.moveaxis(y, axis, 0)[:: -1 if reverse else 1] for y in (out, decay))
@@ -68,13 +68,13 @@ def cumprod(x, *, axis=0):
     return running_product(x, one_axis("cumprod", axis, x.ndim, scalar=True))
 
 
-@accelerated
+@replaceable
 def running_product(x, axis):
     return _running(np.multiply, x, axis)
 
 
 @primitive
-@accelerated
+@replaceable
 def cumprod_vjp(g, x, y, *, axis=0):
     """What `cumprod` owes x, with y = cumprod(x): y[j - 1] t[j], with t[j] = g[j] + x[j + 1] t[j + 1]."""
     return mul(_sums_owed(g, x, axis, False), _before(y, axis, first=1.0))
@@ -158,7 +158,7 @@ def _places(x, *, sign, axis):
     return places_of_extremes(x, axis, sign) if x.ndim else np.zeros((), np.int64)
 
 
-@accelerated
+@replaceable
 def places_of_extremes(x, axis, sign):
     """Where the largest so far stands, or the smallest, if sign is -1."""
     best = (np.maximum if sign > 0 else np.minimum).accumulate(x, axis=axis)

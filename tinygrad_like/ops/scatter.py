@@ -10,9 +10,9 @@ import numpy as np
 from ..core.graph import mode
 from ..core.listener import pure
 from ..core.primitive import fresh, fused, primitive
+from ..core.replaceable import replaceable
 from ..core.tensor import wrap
 from ..dtypes import FLOAT32, FLOAT64, FLOATS, INT64
-from ..kernels import accelerated
 from .arrange import put_onto
 from .compare import cast, clone, eq, isnan, logical_and, logical_or
 from .elementwise import add, mul, where
@@ -37,7 +37,7 @@ _PUT, _MULTIPLY, _MAX, _MIN = range(4)  # what becomes of a place
 _UFUNCS = {_MULTIPLY: np.multiply, _MAX: np.maximum, _MIN: np.minimum}
 
 
-@accelerated
+@replaceable
 def scattered(x, op, src, index, axis):
     """x with src put where an index along the axis says, or multiplied or compared with what is there. The index is as
     large as src, or has size 1 along all other axes."""
@@ -61,7 +61,7 @@ def take_last(x, index, *, shape, axis):
     return taken_last(x, index, shape, axis)
 
 
-@accelerated
+@replaceable
 def taken_last(x, index, shape, axis):
     place, order = _places(np.broadcast_to(index, shape), axis), np.arange(math.prod(shape)).reshape(shape)
     last = np.zeros(x.shape, np.int64)
@@ -211,7 +211,7 @@ def _(g, x, src, index, out, axis):
     return product_vjp(g, x, src, out, index, axis)
 
 
-@accelerated
+@replaceable
 def product_vjp(g, x, src, out, index, axis):
     return NotImplemented  # the reference knows
 
@@ -259,7 +259,7 @@ def _(g, x, src, index, out, axis):
     return extreme_vjp(g, x, src, out, index, axis)
 
 
-@accelerated
+@replaceable
 def extreme_vjp(g, x, src, out, index, axis):
     index = expand(index, shape=src.shape)
     mine, theirs = _same(x, out), _same(src, take_along(out, index, axis=axis))

@@ -9,18 +9,16 @@ from itertools import accumulate
 
 import numpy as np
 
-from .. import kernels
 from ..core.graph import mode
 from ..core.primitive import fresh, primitive
+from ..core.replaceable import replaceable
 from ..dtypes import FLOAT32
-from ..kernels import accelerated
 from .axes import axes as all_axes
 from .axes import one_axis
 from .compare import clone, copied
 from .index import take
 
-_MANY = kernels.ACCELERATED["copied"][1]  # numbers that a kernel copies in less time than NumPy
-_JOINED = 2**18  # numbers that threads put side by side in less time
+_MANY = 8192  # numbers for which `copied` is worth the call
 
 # Views --------------------------------------------------------------------------------------------------------------
 
@@ -164,10 +162,14 @@ def roll(x, *, shifts, axis=None):
     if axis is None or not x.size:
         return np.roll(x, shifts, axis)
     each = shifts if type(shifts) is tuple else (shifts,)
-    if x.size >= _MANY and x.dtype is FLOAT32:
-        return kernels.copies.rolled(x, each, axis)
+    return rolled(x, each, axis)
+
+
+@replaceable
+def rolled(x, shifts, axes):
+    """np.roll(x, shifts, axes), which takes three times as long for a small array."""
     y = x
-    for shift, a in zip(each, axis, strict=True):  # NumPy's function takes three times as long for a small array
+    for shift, a in zip(shifts, axes, strict=True):
         if cut := -shift % x.shape[a]:
             before = (slice(None),) * a
             y = np.concatenate((y[(*before, slice(cut, None))], y[(*before, slice(cut))]), a)
@@ -205,7 +207,7 @@ def _triangle(x, diagonal, upper):
 _FEW = 1 << 14  # numbers, of which NumPy is sooner there than the kernel
 
 
-@accelerated
+@replaceable
 def triangle(x, diagonal, upper):
     """What is on and below a diagonal, or above it."""
     return np.triu(x, diagonal + 1) if upper else np.tril(x, diagonal)
@@ -233,7 +235,7 @@ def cat(*xs, axis=0):
     first = xs[0].shape
     axis = one_axis("cat", axis, len(first))
     try:
-        return _beside(xs, axis)
+        return joined(xs, axis)
     except ValueError:
         for i, x in enumerate(xs):
             if x.ndim != len(first) or x.shape[:axis] + x.shape[axis + 1 :] != first[:axis] + first[axis + 1 :]:
@@ -242,10 +244,9 @@ def cat(*xs, axis=0):
         raise
 
 
-def _beside(xs, axis):
+@replaceable
+def joined(xs, axis):
     """xs, one after the other along an axis."""
-    if xs[0].size * len(xs) >= _JOINED and (y := kernels.copies.joined(xs, axis)) is not NotImplemented:
-        return y
     return np.concatenate(xs, axis)
 
 
@@ -269,7 +270,7 @@ def stack(*xs, axis=0):
         if x.shape != first:
             raise ValueError(f"stack: Tensor {i} has shape {x.shape} but Tensor 0 has {first}; all must agree")
     shape = (*first[:axis], 1, *first[axis:])
-    return _beside([x.reshape(shape) for x in xs], axis)
+    return joined([x.reshape(shape) for x in xs], axis)
 
 
 stack.vjp(xs=lambda g, which, axis: take(g, index=(slice(None),) * (axis % g.ndim) + (which,)))
@@ -365,7 +366,7 @@ def surround(x, *, shape, index, value=0.0):
     return surrounded(x, shape, index, value)
 
 
-@accelerated
+@replaceable
 def surrounded(x, shape, index, value):
     out = np.full(shape, value, x.dtype) if value else np.zeros(shape, x.dtype)
     out[index] = x

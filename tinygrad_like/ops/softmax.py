@@ -9,9 +9,9 @@ import numpy as np
 from ..core.graph import mode
 from ..core.listener import pure
 from ..core.primitive import Residuals, fresh, fused, primitive
+from ..core.replaceable import replaceable
 from ..core.tensor import wrap
 from ..dtypes import FLOATS, get_default_dtype
-from ..kernels import accelerated
 from .axes import axes, one_axis
 from .compare import eq, isfinite, logical_or
 from .elementwise import exp, log, mul, sub, where
@@ -22,7 +22,7 @@ from .shape import permute, reshape
 
 
 @primitive
-@accelerated
+@replaceable
 def softmax(x, *, axis=-1):
     """p_i = e^(x_i) / sum_j e^(x_j) along `axis`."""
     axis = one_axis("softmax", axis, x.ndim, scalar=True)
@@ -33,7 +33,7 @@ def softmax(x, *, axis=-1):
 
 
 @primitive
-@accelerated
+@replaceable
 def log_softmax(x, *, axis=-1):
     """log p_i = x_i - log sum_j e^(x_j) along `axis`, exact where softmax itself would round to 0."""
     axis = one_axis("log_softmax", axis, x.ndim, scalar=True)
@@ -51,14 +51,14 @@ def _top(who, x, axis):
 
 
 @fused(reference=lambda g, p, axis=-1: p * (g - sum(g * p, axis=axis, keepdim=True)))
-@accelerated
+@replaceable
 def softmax_vjp(g, p, *, axis=-1):
     """p (g - sum_j g_j p_j), with p = softmax(x), whose Jacobian diag(p) - p p^T is symmetric."""
     return p * (g - sum_over(g * p, axes("softmax", axis, p.ndim), True))
 
 
 @fused(reference=lambda g, y, axis=-1: g - exp(y) * sum(g, axis=axis, keepdim=True))
-@accelerated
+@replaceable
 def log_softmax_vjp(g, y, *, axis=-1):
     """g - e^y sum_j g_j, with y = log_softmax(x)."""
     return g - np.exp(y) * sum_over(g, axes("log_softmax", axis, y.ndim), True)
@@ -84,7 +84,7 @@ def logsumexp(x, *, axis=None, keepdim=False):
     return y if keepdim else y.reshape(without_axes(x.shape, axis))
 
 
-@accelerated
+@replaceable
 def logsumexp_over(x, over):
     m = max_over(x, over, True)
     if not np.isfinite(m).all():  # inf - inf would be NaN
@@ -99,7 +99,7 @@ def _(g, x, out, axis):
     return [logsumexp_vjp(x, out.reshape(kept), g.reshape(kept), axes("logsumexp", axis, x.ndim))]
 
 
-@accelerated
+@replaceable
 def logsumexp_vjp(x, out, g, over):
     """g times the softmax of x, which is e^(x - out), but for the rounding of out."""
     p = exp.forward(x - out)
@@ -241,7 +241,7 @@ def _scale_and_shift(divisor: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, 
 
 
 @fused(reference=_cross_entropy_reference)
-@accelerated
+@replaceable
 def _cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="mean", label_smoothing=0.0):
     input, target, shape = _in_rows(input, target, permute.forward, reshape.forward)
     q, divisor = _distribution(input, target, weight, ignore_index, label_smoothing)
@@ -258,7 +258,7 @@ def _(g, input, target, weight, stats, totals, ignore_index, reduction, label_sm
             None, None]
 
 
-@accelerated
+@replaceable
 def cross_entropy_vjp(input, g, target, weight, stats, totals, ignore_index, reduction, label_smoothing):
     input, target, (n, *others) = _in_rows(input, target, permute.forward, reshape.forward)
     q, divisor = _distribution(input, target, weight, ignore_index, label_smoothing)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..core.primitive import fresh, primitive
-from ..kernels import accelerated
+from ..core.replaceable import replaceable
 from .elementwise import where
 
 
@@ -28,7 +28,7 @@ def embedding(index, weight, *, padding_idx=None):
     return y if y is not None else _no_such_row(index, rows)
 
 
-@accelerated
+@replaceable
 def take_rows(table, index):
     """The rows that the index names; None if one is not there."""
     return None if _wrong(index, len(table)).any() else table.take(index, axis=0)
@@ -53,7 +53,7 @@ def add_rows(x, index, *, rows, padding_idx=None):
     return out if out is not None else _no_such_row(index, rows)
 
 
-@accelerated
+@replaceable
 def sum_rows_by(x, index, rows, skipped):
     """Zeros (rows, size) with the rows of x added, but those whose index is `skipped`; None if it names no row."""
     index = np.array(index)  # it may lie in memory that is being changed

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..core.interrupts import without_interrupts
 from ..core.tensor import Tensor
 from ..environment import require
-from ..kernels.interrupts import without_interrupts
 from ..nn import Module
 from .loop import predict
 

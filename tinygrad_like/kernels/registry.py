@@ -1,0 +1,230 @@
+"""Which kernel stands in for which function, and from how many numbers on.
+
+`core/replaceable.py` asks here when a function is declared. So this is imported before the ops are.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from .. import kernels
+from ..core import replaceable
+from ..core.graph import mode
+from ..dtypes import FLOAT32
+
+_LONG = (128,)  # a row that NumPy takes at once
+_SMALL = 16  # in NumPy they are many calls; but numba need not be imported for a few numbers
+
+# Functions with a kernel of the same name: its module, and how many numbers it takes to be faster than NumPy.
+ACCELERATED: dict[str, tuple[str, int]] = {
+    "add_at": ("embedding", 512),
+    "take_at": ("embedding", 1),
+    "along": ("along", 512),
+    "added_along": ("along", _SMALL),
+    **dict.fromkeys(("scattered", "taken_last", "product_vjp", "extreme_vjp"), ("scatter", _SMALL)),
+    **dict.fromkeys(("recur", "other_products", "running_product", "cumprod_vjp"), ("scan", 256)),
+    "places_of_extremes": ("scan", 256),
+    "substituted": ("triangular", 16),
+    "first_of_rows": ("order", 512),
+    "triangle": ("select", _SMALL),
+    "correlation": ("conv", 1),
+    "input_gradient": ("conv", 1),
+    "weight_gradient": ("conv", 1),
+    "max_windows": ("pool", 64),
+    "put_taps": ("pool", 1),
+    "adaptive_places": ("pool", 64),
+    "sum_windows": ("pool", 64),
+    "spread_windows": ("pool", 1),
+    "normalize_rows": ("norm", 0),
+    "normalize_rows_vjp": ("norm", 0),
+    "normalize_channels": ("channel_norm", 0),
+    "normalize_channels_vjp": ("channel_norm", 0),
+    "move_statistics": ("channel_norm", 0),
+    **dict.fromkeys(("add", "sub", "mul", "div"), ("elementwise", 16384)),
+    **dict.fromkeys(("hypot", "logaddexp", "fmod", "mod", "floordiv"), ("elementwise", 256)),
+    **dict.fromkeys(("hypot_vjp", "logaddexp_vjp", "atan2_vjp"), ("formula", 256)),
+    **dict.fromkeys(("neg", "square", "reciprocal", "sqrt", "abs"), ("formula", 49152)),
+    **dict.fromkeys(("sub_vjp", "mul_vjp", "neg_vjp", "exp_vjp", "log_vjp"), ("formula", 49152)),
+    **dict.fromkeys(("div_vjp", "square_vjp", "reciprocal_vjp"), ("formula", 16384)),
+    **dict.fromkeys(("relu", "keep_positive"), ("formula", 1024)),
+    **dict.fromkeys(("relu6", "exp", "exp2", "expm1", "log", "tanh"), ("formula", 2048)),
+    **dict.fromkeys(("exp2_vjp", "frac", "truncdiv"), ("formula", 8192)),
+    **dict.fromkeys(("erfinv", "erfinv_vjp", "hardsigmoid", "logit", "lerp"), ("formula", _SMALL)),
+    "hardtanh": ("formula", 8192),
+    **dict.fromkeys(("sigmoid", "erf", "silu", "gelu", "gelu_tanh", "softplus", "elu"), ("formula", _SMALL)),
+    **dict.fromkeys(("leaky_relu", "celu", "selu", "quick_gelu", "mish", "hardswish", "huber"), ("formula", _SMALL)),
+    "binary_cross_entropy": ("formula", _SMALL),
+    **dict.fromkeys(("sign", "rsqrt", "abs_vjp", "rsqrt_vjp", "log1p_vjp", "cube", "cube_vjp"), ("formula", 8192)),
+    "sqrt_vjp": ("formula", _SMALL),
+    **dict.fromkeys(("tanh_vjp", "sigmoid_vjp"), ("formula", 4096)),  # if not listed, as the function
+    **dict.fromkeys(("relu_vjp", "relu6_vjp", "hardtanh_vjp"), ("formula", _SMALL)),
+    "softsign": ("formula", 1024),
+    **dict.fromkeys(("mse_loss", "binary_cross_entropy_with_logits"), ("formula", 1)),
+    **dict.fromkeys(("mse_loss_vjp", "binary_cross_entropy_with_logits_vjp"), ("formula", 1)),
+    **dict.fromkeys(("softmax", "log_softmax", "softmax_vjp", "log_softmax_vjp"), ("softmax", _SMALL)),
+    **dict.fromkeys(("logsumexp_over", "logsumexp_vjp"), ("columns", _SMALL)),
+    **dict.fromkeys(("cross_entropy", "cross_entropy_vjp"), ("softmax", _SMALL)),
+    "nll": ("nll", _SMALL),
+    "drop": ("dropout", 256),
+    "accumulate": ("elementwise", 8192),
+    "copied": ("copies", 8192),
+    "surrounded": ("copies", 8192),
+    **dict.fromkeys(("mapped", "mapped_vjp"), ("mapped", 256)),
+    "affine": ("gemm", 0),
+    "linear_vjp": ("gemm", 0),
+    "attention": ("attention", 0),
+    **dict.fromkeys(("batched_matmul", "batched_matmul_vjp"), ("gemm", 1)),
+    **dict.fromkeys(("matrix_vector", "matrix_vector_vjp"), ("gemm", 1)),
+    **dict.fromkeys(("lstm_steps", "gru_steps"), ("recurrent", 0)),
+    **dict.fromkeys(("resampled", "resampled_vjp"), ("resample", 64)),
+    **dict.fromkeys(("sampled", "sums_at", "spread_at", "products_at"), ("grid", _SMALL)),
+    "running_sum": ("reduce", 64),
+    "select": ("select", 4096),
+    "mean_over": ("reduce", 256),
+    **dict.fromkeys(("max_over", "min_over"), ("reduce", 4096)),
+    "spread_over": ("reduce", 1),
+    **dict.fromkeys(("sum_over", "prod_over"), ("reduce", 256)),
+    "sum_of_squares": ("reduce", 1024),
+    "sum_rows_by": ("embedding", 512),
+    "sum_squares": ("reduce", 0),
+    "take_rows": ("embedding", 512),
+}
+# Functions that do not look at one array: the module of what does the same, its name, and when it is called.
+DIRECT: dict[str, tuple[str, str, str]] = {
+    "rolled": ("copies", "rolled", "x.size >= 8192 and x.dtype is FLOAT32_"),
+    "joined": ("copies", "joined", "xs[0].size * len(xs) >= 262144"),
+    "sampled_vjp": ("grid", "sampled_vjp", "True"),
+    "nll_vjp": ("nll", "nll_vjp", "True"),
+    "lstm_steps_vjp": ("recurrent", "lstm_steps_vjp", "True"),
+    "gru_steps_vjp": ("recurrent", "gru_steps_vjp", "True"),
+    "attention_vjp": ("attention", "attention_backward", "True"),
+    "dropout_factors": ("scores", "dropout_factors", "True"),
+    "kept": ("dropout", "kept", "True"),
+    "erf_of": ("vectormath", "erf_array", "True"),
+    "normal_noise": ("noise", "normal", "True"),
+    "uniform_noise": ("noise", "uniform", "True"),
+    "run_programs": ("augment", "run", "True"),
+    "fused_update": ("optim", "fused_update", "True"),
+    "get_num_threads": ("threads", "get_num_threads", "True"),
+    "most_threads": ("threads", "most", "True"),
+    "compiling_seconds": ("notice", "seconds", "True"),
+    "set_num_threads": ("threads", "set_num_threads", "True"),
+}
+
+ARITHMETIC = frozenset({"add", "sub", "mul", "div", "hypot", "logaddexp", "fmod", "mod", "floordiv"})
+_LOSSES = {"mse_loss": "loss", "mse_loss_vjp": "loss_vjp", "binary_cross_entropy_with_logits": "loss",
+           "binary_cross_entropy_with_logits_vjp": "loss_vjp"}
+
+
+def replace(definition: Callable, name: str, formula: Callable | None = None, options: dict | None = None) -> Callable:
+    """What does the same as the definition, with a kernel where that is faster; the definition, if there is none.
+
+    A rule of a function with options that is not listed has its function's line.
+    """
+    if name in DIRECT:
+        module, of, when = DIRECT[name]
+        return accelerated(definition, name, lambda home: _function(getattr(home, of)), module, when)
+    line = name.removesuffix("_vjp") if options is not None and name not in ACCELERATED else name
+    if line not in ACCELERATED:
+        return definition
+    module, least = ACCELERATED[line]
+    if name in ARITHMETIC:
+        return accelerated_arithmetic(definition, name)
+    x = next(iter(inspect.signature(definition).parameters))
+    when = f"type({x}) is array_ and ({x}.size >= {least} or mode_.compiled) and {x}.dtype is FLOAT32_"
+    choose = accelerated(definition, name, lambda home: _made(home, name, formula, options), module, when)
+    choose.least = least  # type: ignore[attr-defined]
+    return choose
+
+
+def _function(found: Any) -> Callable:
+    return found if callable(found) else lambda: found
+
+
+def _made(home: ModuleType, name: str, formula: Callable | None, options: dict | None) -> Callable:
+    """The kernel, from its module, which makes those of formulas."""
+    if formula is None:
+        return getattr(home, name)
+    if name in _LOSSES:
+        return getattr(home, _LOSSES[name])(formula, name)
+    return home.pointwise(formula, name, options or ())
+
+
+def accelerated(definition: Callable, name: str, made: Callable[[ModuleType], Callable], module: str,
+                when: str) -> Callable:
+    """A function that calls the kernel if `when` is true of its parameters, which are the definition's.
+
+    The definition serves all else; so it does where the kernel returns NotImplemented.
+    """
+    @lru_cache  # also for copies of what is made here, with names of their own
+    def kernel() -> Callable:
+        return made(getattr(kernels, module))
+
+    def first(*arguments, **options):
+        names["kernel_"] = kernel()
+        return names["kernel_"](*arguments, **options)
+
+    parameters = list(inspect.signature(definition).parameters.values())
+    names: dict[str, Any] = {
+        "definition_": definition, "kernel_": first, "mode_": mode, "FLOAT32_": FLOAT32, "array_": np.ndarray,
+        **{f"{p.name}_0": p.default for p in parameters}}
+    head = [p.name if p.default is p.empty else f"{p.name}={p.name}_0" for p in parameters]
+    passed = [p.name if p.kind is p.POSITIONAL_OR_KEYWORD else f"{p.name}={p.name}" for p in parameters]
+    if named := [k for k, p in enumerate(parameters) if p.kind is p.KEYWORD_ONLY]:
+        head.insert(named[0], "*")
+    given = ", ".join(passed)
+    # Written out with the parameters' own names: to take whatever comes and pass it on takes as long as small arrays.
+    source = (f"def choose({', '.join(head)}):\n"
+              f"    if {when}:\n"
+              f"        result_ = kernel_({given})\n"
+              f"        if result_ is not NotImplemented: return result_\n"
+              f"    return definition_({given})\n")
+    exec(compile(source, os.path.join(os.path.dirname(__file__), f"<{name}>"), "exec"), names)
+    choose = wraps(definition)(names["choose"])
+    choose.kernel = kernel  # type: ignore[attr-defined]
+    return choose
+
+
+def accelerated_arithmetic(definition: Callable, name: str) -> Callable:
+    """The same for a function of two arrays or numbers, of which either may be the large array.
+
+    Where neither repeats short rows of the other, NumPy is as fast up to twice as many numbers.
+    """
+    array = np.ndarray
+    module, least = ACCELERATED[name]
+    kernel: Callable | None = None
+
+    @wraps(definition)
+    def choose(a, b):
+        nonlocal kernel
+        if type(a) is array and a.size >= least or type(b) is array and b.size >= least:
+            m, n = getattr(a, "size", 1), getattr(b, "size", 1)
+            if m < 2 * least > n and (m == n or m == 1 or n == 1 or min(a.shape[-1:], b.shape[-1:]) >= _LONG):
+                return definition(a, b)
+            if kernel is None and FLOAT32 in (getattr(a, "dtype", None), getattr(b, "dtype", None)):
+                kernel = getattr(getattr(kernels, module), name)
+            if kernel is not None and (result := kernel(a, b)) is not NotImplemented:
+                return result
+        return definition(a, b)
+
+    return choose
+
+
+def install() -> None:
+    """Have ops called by what is written out for each, and memory kept as kernels like it."""
+    from .memory import align, keep_freed_memory
+    from .specialize import install as specialize  # which knows the ops
+
+    specialize()
+    keep_freed_memory()
+    align()
+
+
+replaceable.replace = replace
