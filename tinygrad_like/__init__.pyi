@@ -34,6 +34,7 @@ from .transforms.switches import enable_grad as enable_grad
 from .transforms.switches import is_grad_enabled as is_grad_enabled
 from .transforms.switches import no_grad as no_grad
 from .compat import autograd as autograd
+from .capture.capture import eager as eager
 from . import data as data
 from . import distributed as distributed
 from . import distributions as distributions

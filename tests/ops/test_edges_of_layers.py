@@ -185,10 +185,10 @@ def test_losses_of_rows_of_nothing_and_of_single_examples():
         assert ops.multilabel_margin_loss(x[0], target).item() == pytest.approx((1 - 1 + 2 + 1 - 1 + 3) / 3)
     assert ops.multilabel_margin_loss(Tensor(2.0), Tensor(0)).item() == 0
     with pytest.raises(ValueError, match="multilabel_margin_loss: reduction must be"):
-        ops.multilabel_margin_loss(x[0], target, "no")
+        ops.multilabel_margin_loss(x[0], target, reduction="no")
     a, b = Tensor([3.0, 1.0]), Tensor([1.0, 2.0])
     assert ops.margin_ranking_loss(a, b, Tensor([1.0, 1.0]), margin=0.5, reduction="none").tolist() == [0, 1.5]
-    for var in ([2.0], [[2.0] * 3] * 2, [2.0, 4.0], [[2.0], [4.0]]):
+    for var in ([[2.0] * 3] * 2, [2.0, 4.0], [[2.0], [4.0]]):
         v = np.reshape(var, (-1, 1) if np.shape(var) == (2,) else np.shape(var))
         assert ops.gaussian_nll_loss(x, zeros, Tensor(np.array(var))).item() == pytest.approx(
             (np.log(v) + x.numpy() ** 2 / v).mean() / 2)

@@ -133,7 +133,8 @@ def function_for(name):
         return OTHERWISE[name]
     short = name.rpartition(".")[2]
     homes = [F, ops] if name.startswith("nn.functional.") else [linalg] if name.startswith("linalg.") else [Tensor, ops]
-    if name.startswith(("_refs.", "fft.", "masked.", "signal.", "sparse.", "special.", "torch.")):
+    parts = "_refs.", "fft.", "masked.", "signal.", "sparse.", "special.", "torch."
+    if name.startswith(parts) or short == "to_sparse":  # of which NumPy has nothing to compare with
         return None
     found = next((getattr(home, short) for home in homes if hasattr(home, short)), None)
     if found is None or isinstance(found, property):

@@ -183,7 +183,8 @@ def face() -> str:
     """The stub of `tinygrad_like/__init__.py`: what it imports, and what `names.function` finds."""
     source = Path(__file__).parents[1] / "__init__.py"
     lines, known = [], set()
-    for node in ast.parse(source.read_text(encoding="utf-8")).body:
+    top = ast.parse(source.read_text(encoding="utf-8")).body
+    for node in [inner for outer in top for inner in (outer.body if isinstance(outer, ast.If) else [outer])]:
         for alias in getattr(node, "names", ()):
             name = alias.asname or alias.name
             if isinstance(node, ast.ImportFrom) and name[0] != "_" and name != "capture":

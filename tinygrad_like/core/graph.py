@@ -93,8 +93,6 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Cal
     if targets:
         first = min([t.order if type(t) is Node else 0 for t in targets])  # leaves are older than any node
         needed = _leading_to(root, targets, first)
-        if root not in needed:
-            return {}  # no target is reached: hooks rest, and nothing is freed
     while heap:
         node = heappop(heap)[1]
         g = table[node] if targets and node in targets else table.pop(node)
