@@ -829,7 +829,7 @@ class Program:
             bias = [self.fresh(c, m)] if c.flag() else []
             self.call("linear", pair("linear", "F.linear"), i, self.fresh(c, m, n, scale=scale), *bias)
         elif name == "einsum":
-            letters = "abcde"[: len(shape)]
+            letters = "abcdefgh"[: len(shape)]
             last, others = letters[-1], letters[:-1]
             formula, other = c.pick([(f"{letters},{last}->{others}", (n,)), (f"{letters},{last}z->z{others}", (n, m))])
             self.call(f"einsum {formula}", (lambda a, b: ops.einsum(formula, a, b),
