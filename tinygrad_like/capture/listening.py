@@ -13,7 +13,6 @@ from ..core.tensor import Tensor
 from ..dtypes import as_array
 from ..errors import user_line
 from ..ops.operands import PLAIN, SETTINGS
-from .instructions import Refused
 from .numbers import Number, array_of, each, followed, inputs_of, now, plain, set_when_played, shown
 
 for _kinds in PLAIN, SETTINGS:  # ops take them as they take Python's
@@ -157,4 +156,4 @@ class Listening(Listener):
             scheduler, *map(now, args), **{k: now(v) for k, v in options.items()}), (), ())
 
 
-__all__ = ["Communicates", "Listening", "Refused"]
+__all__ = ["Communicates", "Listening"]

@@ -6,6 +6,8 @@ from typing import Any
 
 
 class basics:
+    """A namespace: each name stands for an op of `ops/`."""
+
     accumulate: Any  # total += c, of arrays
     add_part: Any  # total[index] += value, of arrays
     cast: Any  # to another dtype
