@@ -227,3 +227,40 @@ def test_a_pickle_finds_only_the_ops_of_a_module():
     local = primitive(lambda x: x * 1)
     with pytest.raises(AttributeError, match="the op <lambda> is not in .*; a pickle finds only the ops of a module"):
         pickle.loads(pickle.dumps(local))
+
+
+def test_a_contract_is_asked_before_the_forward_runs():
+    @primitive
+    def scaled(a, b, *, k=1):
+        raise AssertionError("the forward has run")
+
+    @scaled.requires
+    def _(a, k):
+        if k < 0:
+            return f"k must be at least 0, got {k}"
+        return TypeError(f"takes rows, got {a.shape}") if a.ndim != 1 else None
+
+    for _ in range(4):  # the first calls, and those that are written out for the op
+        with pytest.raises(ValueError, match=r"^scaled: k must be at least 0, got -1$"):
+            scaled(Tensor([1.0]), Tensor([1.0]), k=-1)
+        with pytest.raises(TypeError, match=r"^scaled: takes rows, got \(1, 1\)$"):
+            scaled(Tensor([[1.0]]), Tensor([1.0]))
+        with pytest.raises(TypeError, match=r"^scaled: takes Tensors or arrays, got float$"):
+            scaled(2.0, Tensor([1.0]))
+        with pytest.raises(AssertionError):
+            scaled(Tensor([1.0]), Tensor([1.0]))
+
+
+def test_a_contract_of_an_op_of_any_number_of_inputs_gets_them_all():
+    @primitive
+    def total(*xs, least=2):
+        return sum(xs)
+
+    @total.requires
+    def _(xs, least):
+        return f"takes at least {least} inputs, got {len(xs)}" if len(xs) < least else None
+
+    for _ in range(4):
+        assert total(Tensor([1.0]), Tensor([2.0])).item() == 3
+        with pytest.raises(ValueError, match=r"^total: takes at least 2 inputs, got 1$"):
+            total(Tensor([1.0]))

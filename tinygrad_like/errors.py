@@ -90,6 +90,12 @@ def explain(op, error: Exception, arrays, options) -> None:
             raise ours from error
 
 
+def refusal(who: str, why: str | Exception) -> Exception:
+    """The error for a contract that does not hold: ValueError, or of the class that the contract gives."""
+    kind, text = (ValueError, why) if isinstance(why, str) else (type(why), why.args[0])
+    return kind(f"{who.lstrip('_')}: {text}")
+
+
 def blame(rule: str, error: Exception) -> None:
     """Say which VJP rule an error of Python's or NumPy's came from; leave errors of other classes alone."""
     if type(error) in (AttributeError, IndexError, TypeError, ValueError):

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import FLOAT32, FLOATS
-from ..errors import blame, explain
+from ..errors import blame, explain, refusal
 from .basics import basics
 from .graph import Node, freed, mode, tick
 from .tensor import Tensor, wrap
@@ -43,6 +43,7 @@ class Op:
     rules: dict[int, tuple[Callable, list[int]]]  # per input: the rule, and where in `saved` is what it names
     array_rules: dict[int, tuple[Callable, list[int]]]  # the same for arrays, faster
     joint: tuple[Callable, list[int]] | None  # one rule for all inputs
+    contracts: list[tuple[Callable, list[str]]]  # what inputs and options have to be, and the names it looks at
     saved: list[str]  # the names of what a node saves
     out: int | None  # the position of the output among them
     differentiable: bool  # whether it has rules
@@ -85,6 +86,8 @@ class Op:
         arrays = [x._data if isinstance(x, Tensor) else x for x in inputs]
         tensors = any([isinstance(x, Tensor) for x in inputs])
         try:
+            if self.contracts:
+                self.check(arrays, options)
             if tensors and mode.listener is not None:
                 out = mode.listener.compute(self.name, self.forward, arrays, options)
             else:
@@ -94,6 +97,14 @@ class Op:
         if tensors:
             return self.record(inputs, arrays, options, out)
         return out[0] if type(out) is tuple else out
+
+    def check(self, arrays, options: dict) -> None:
+        """Raise the error of the first contract that does not hold."""
+        by_name = zip(self.inputs, [arrays] if self.variadic else arrays, strict=False)
+        given = {**self.options, **options, **dict(by_name)}
+        for contract, names in self.contracts:
+            if (why := contract(*[given[n] for n in names])) is not None:
+                raise refusal(self.name, why)
 
     def record(self, inputs, arrays, options: dict, out, residuals=NOTHING) -> Tensor:
         """The Tensor that shows the array `out`, with its node if one of the inputs requires grad."""

@@ -7,6 +7,11 @@
     mul.vjp(a=lambda g, b: g * b,
             b=lambda g, a: g * a)
 
+    @mul.requires
+    def _(a, b):
+        if a.dtype is BOOL:
+            return f"takes numbers, got {a.dtype}"  # the error says that it comes from mul
+
 Positional parameters are inputs, keyword-only ones are options. A rule takes `g`, the cotangent of the output, and may
 name: an input, `<input>_shape`, `out`, an option, or a residual that the forward handed out with `Residuals`. What no
 rule names is not saved, nor what only the rules of inputs name that need no gradient. Broadcasting is undone by the
@@ -52,7 +57,7 @@ class Primitive(Op):
         self.arity = None if self.variadic else len(positional)
         if "out" in self.inputs or "out" in self.options:
             raise TypeError(f"{self.name}: 'out' names the output in VJP rules; call the parameter something else")
-        self.rules, self.joint, self.ours = {}, None, False
+        self.rules, self.joint, self.contracts, self.ours = {}, None, [], False
         self.saved, self.out, self.differentiable, self.fresh, self.saves = [], None, False, False, False
         declared.add(self)
 
@@ -62,6 +67,13 @@ class Primitive(Op):
     def __reduce__(self) -> tuple:
         """A copy is the op itself, a pickle where to find it."""
         return _find, (self.forward.__module__, self.name)
+
+    def requires(self, *contracts: Callable) -> Any:
+        """Declare what inputs and options have to be: `contract(*those it names)`, which dispatch asks before the
+        forward, gives None, or says what is wrong: a text for a ValueError, or a TypeError or IndexError with it."""
+        self.contracts += [(contract, [*inspect.signature(contract).parameters]) for contract in contracts]
+        self.__class__ = self.family  # what was written out for it is out of date
+        return contracts[0]
 
     def vjp(self, **rules: Callable) -> None:
         """Declare one rule per input: `rule(g, *what it names) -> cotangent of that input`.

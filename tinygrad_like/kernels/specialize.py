@@ -25,7 +25,7 @@ from ..core.graph import Node, mode, tick
 from ..core.primitive import Primitive
 from ..core.tensor import Tensor, wrap
 from ..dtypes import BOOL, FLOAT32, FLOAT64, INT64, NARROW
-from ..errors import blame
+from ..errors import blame, refusal
 from ..ops.cotangents import Scattered
 from ..ops.on_arrays import on_arrays
 from ..ops.operands import PLAIN, PROMOTES, SETTINGS, SINGLE
@@ -38,7 +38,7 @@ _NAMES: dict[str, Any] = {
     "Node_": Node, "PLAIN_": PLAIN, "Scattered_": Scattered, "SETTINGS_": SETTINGS, "SINGLE_": SINGLE,
     "Tensor_": Tensor, "array_": np.ndarray, "asarray_": np.asarray, "blame_": blame, "mode_": mode,
     "dtype_of_": lambda x: getattr(x, "dtype", BOOL), "new_": Tensor.__new__,
-    "numbers_": frozenset({np.float32, np.float64, np.int64, np.bool_}),
+    "refusal_": refusal, "numbers_": frozenset({np.float32, np.float64, np.int64, np.bool_}),
     "shape_": lambda x: getattr(x, "shape", ()), "share_version_": share_version, "tick_": tick, "wrap_": wrap,
 }
 # An op with an option of such a name is called in the general way.
@@ -52,6 +52,7 @@ $options_by_position\
         return self.given($given, {$options}, named_)
 $each_input\
     try:
+$the_contracts\
         out_, residuals_ = self.forward($arrays $passed), NOTHING_
     except Exception as error_:
         y_ = self.failed(error_, $inputs, ($arrays), {$options})
@@ -73,6 +74,10 @@ $each_input\
         share_version_(y_, $inputs)
     return y_
 ''')
+
+_CONTRACT = """\
+        if (why_ := contract_{k}({values})) is not None: raise refusal_(self.name, why_)
+"""
 
 _OPTIONS_BY_POSITION = Template('''\
     if rest_:
@@ -270,15 +275,19 @@ def call(op: Any) -> Callable:
         one_is_named=" or ".join([f"len(rest_) > {k} and {n} is not defaults_[{n!r}]"
                                   for k, n in enumerate(op.options)])) if op.options else "")
     kinds = f"{{*map(dtype_of_, ({words['arrays']}))}}"
+    arrays = {n: "arrays_" if op.variadic else f"x_{i}" for i, n in enumerate(op.inputs)}
     text = _CALL.substitute(
         words, of_no_narrower=f"and NO_NARROWER_ >= {kinds}" if op.name in PROMOTES else "",
         options_or_default="".join([f"{n}=defaults_[{n!r}], " for n in op.options]),
         or_an_option_is_a_tensor="".join(
             [f" or type({n}) not in SETTINGS_ and isinstance({n}, SINGLE_)" for n in op.options]),
+        the_contracts="".join([_CONTRACT.format(k=k, values=", ".join([arrays.get(n, n) for n in names]))
+                               for k, (_, names) in enumerate(op.contracts)]),
         passed=", ".join([f"{n}={n}" for n in op.options]),
         take_residuals="" if sources.keys() >= set(op.saved) else "if type(out_) is tuple: out_, residuals_ = out_",
         kept=_saved(op, _if_needed(op, sources, [f"p_{i} is not None" for i in count])))
-    return _define(op, "__call__", text, defaults_=op.options)
+    return _define(op, "__call__", text, defaults_=op.options,
+                   **{f"contract_{k}": contract for k, (contract, _) in enumerate(op.contracts)})
 
 
 def pull(op: Any, recording: bool) -> Callable:
