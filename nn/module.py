@@ -12,10 +12,11 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ParamSpec, Protocol, Self, TypeVar
 
-from tinygrad_like.core.tensor import Tensor, zero_gradient
+from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.dtypes import FLOAT16, FLOAT32, FLOAT64, FLOATS, bfloat16
 from tinygrad_like.errors import other_keywords
 from tinygrad_like.methods.array import Array
+from tinygrad_like.methods.gradients import zero_gradient
 
 from .buffer import Buffer
 from .holders import HOLDERS, unregistered

@@ -14,8 +14,9 @@ from tinygrad_like.core.graph import mode
 from tinygrad_like.core.listener import number, tell
 from tinygrad_like.core.listener import value as as_it_is
 from tinygrad_like.core.replaceable import replaceable
-from tinygrad_like.core.tensor import Tensor, zero_gradient
+from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.dtypes import FLOAT32, FLOATS, NARROW, wide
+from tinygrad_like.methods.gradients import zero_gradient
 from tinygrad_like.transforms.switches import enable_grad
 
 from .state import Group, Seen, State, States, check_memory, check_spelling

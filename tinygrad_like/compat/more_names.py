@@ -17,7 +17,7 @@ from ..core.tensor import fills
 from ..errors import named
 from ..methods import creation
 from ..methods import view_aliases as aliases
-from ..methods.hooks import Handle
+from ..methods.gradients import Handle
 from ..methods.of_ops import part_of_tensor
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self, TypedDict, Unpack
 import numpy as np
 from . import keyword_aliases as habits, names
-from ..methods.hooks import Hooks
+from ..methods.gradients import Gradients
 from ..methods.of_ops import Axis
 from ..methods.protocol import Protocol
 from .numpy_functions import ForNumPy
@@ -30,7 +30,7 @@ class WithoutEffect(TypedDict, total=False):
     verbose: Any
     stable: Any
 
-class Surface(ForNumPy, Protocol, Hooks):
+class Surface(ForNumPy, Protocol, Gradients):
     def __setitem__(self, index: Any, value: Any) -> None: ...
     @property
     def T(self) -> Tensor: r"""The transpose of a matrix (all axes reversed). Example: `Tensor([[1, 2], [3, 4]]).T  # (2, 2) -> (2, 2)`"""

@@ -58,8 +58,6 @@ class Op:
 
     def general(self, inputs, options: dict):
         """What a call does, whatever it was given and whoever listens."""
-        if mode.waiting is not None:  # see `walk`
-            mode.waiting = None
         if len(inputs) != self.arity:
             inputs, options = self.bind(inputs, options)
         return self.prepared(inputs, options)

@@ -86,7 +86,6 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Cal
     be walked again: a cast or a view of a leaf may be made once for many losses.
     plus: how cotangents are added. owned: an empty set, which gets the keys of those the caller may keep and change.
     """
-    mode.waiting = None  # Ctrl-C may have come just as a block that puts work off was to end
     table, owned = {root: g}, set() if owned is None else owned
     heap = [(-root.order, root)] if type(root) is Node else []
     first, needed = 0, None
@@ -172,14 +171,6 @@ class _Mode(threading.local):
     recording = True  # whether ops make nodes
     filling = True  # whether a walk fills .grad where retain_grad asked for it
     listener: Any = None  # who is told of what happens, see `listener.py`
-    waiting: list | None = None  # work that a block puts off until it ends
-    usual: bool | None = True  # `recording`, or None if somebody listens or work waits: all that most ops look at
-
-    def __setattr__(self, field, value):
-        mine = self.__dict__  # this thread's
-        mine[field] = value
-        if field in ("recording", "listener", "waiting"):
-            mine["usual"] = self.recording if self.listener is None and self.waiting is None else None
 
     @classmethod
     def declare(cls, **defaults: Any) -> None:

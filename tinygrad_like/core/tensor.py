@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..dtypes import BOOL, FLOAT32, FLOATS, INT64, as_array, as_dtype, get_default_dtype
+from ..dtypes import as_array, as_dtype, get_default_dtype
 from ..errors import named
 from .basics import basics
 from .graph import Node, mode, setting, tick, walk
@@ -93,17 +93,10 @@ class Tensor(Surface):
     grad: Tensor | None = property(operator.attrgetter("_grad"), _set_grad,  # type: ignore[assignment]
                                    lambda self: self.__dict__.pop("_grad", None))
 
-    def numel(self) -> int:
-        """How many elements there are."""
-        return self._data.size
-
     @property
     def is_leaf(self) -> bool:
         """Whether no recorded op made this Tensor; gradients gather in leaves."""
         return self.node is None
-
-    def is_floating_point(self) -> bool:
-        return self._data.dtype.kind in FLOATS
 
     def item(self) -> float:
         """The single element as a Python number. Raises ValueError if there is not exactly one."""
@@ -111,19 +104,6 @@ class Tensor(Surface):
             raise ValueError(f"item: only a Tensor of one element converts to a number, this has shape {self.shape}")
         observe("item(), or a number made of a Tensor,", self)
         return self._data.item()
-
-    def __repr__(self) -> str:
-        observe("print(), str() or repr() of a Tensor, or one in an f-string,")
-        data, digits = (self._data, None) if self.dtype.kind != "V" else (self._data.astype(FLOAT32), 4)
-        values = np.array2string(data, separator=", ", prefix="Tensor(", threshold=100, precision=digits)
-        notes = "" if self._data.size else f", shape={self.shape}"
-        if self.dtype not in (get_default_dtype(), INT64, BOOL):
-            notes += f", dtype={self.dtype}"
-        if self.node is not None:
-            notes += f", op={self.node.op.name}"
-        elif self.requires_grad:
-            notes += ", requires_grad=True"
-        return f"Tensor({values}{notes})"
 
     __hash__ = object.__hash__  # by identity: == compares elements
 
@@ -154,93 +134,62 @@ class Tensor(Surface):
         An exception in a rule or a hook leaves the `.grad` of every leaf as it was; only one that comes while the found
         gradients are added, as no memory or Ctrl-C, may leave some with theirs: call zero_grad() before the next try.
         """
-        if inputs is not None:
-            wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
-            if not wanted:
-                raise ValueError("backward: inputs is empty; leave it out for all leaves")
-            retain_graph = retain_graph or create_graph
-            gradients = self._gradients("backward", wanted, gradient, create_graph, retain_graph)
-            found = [(x, g) for x, g in zip(wanted, gradients, strict=True) if g is not None]
-            return self._fill(found, create_graph)
-        g = self._seed("backward", gradient, create_graph)
-        before = mode.recording, mode.filling
-        try:
-            mode.recording, mode.filling = create_graph, True
-            retain = retain_graph or create_graph
-            owned: set = set()
-            found = []
-            table = walk(self.node or self, g, retain=retain, plus=basics.plus, owned=owned)
-            while table:  # emptied, so that what is copied is freed one by one
-                leaf, c = table.popitem()
-                if not leaf.requires_grad:  # any more
-                    continue
-                if leaf._grad is None or leaf._hooks or type(c) is not np.ndarray:
-                    c = _own(c, leaf in owned)
-                if leaf._hooks:
-                    for hook in tuple(leaf._hooks):
-                        c = hook(c)
-                if leaf._grad is not None and leaf._grad.shape != c.shape:
-                    raise RuntimeError(f"backward: the gradient has shape {c.shape}, but .grad, from before .data was "
-                                       f"changed, {leaf._grad.shape}; call zero_grad() first")
-                found.append((leaf, c))
-        finally:
-            mode.recording, mode.filling = before
-        self._fill(found[::-1], create_graph)
-
-    def _fill(self, found: list, create_graph: bool) -> None:
+        targets = None if inputs is None else [inputs] if isinstance(inputs, Tensor) else list(inputs)
+        if targets == []:
+            raise ValueError("backward: inputs is empty; leave it out for all leaves")
+        found = self._gradients("backward", gradient, create_graph, retain_graph or create_graph, targets)
         with setting("recording", create_graph):
             with _adding:
-                for leaf, c in found:
-                    add_gradient(leaf, c)
-            for leaf in [leaf for leaf, _ in found if leaf._after]:
-                for hook in tuple(leaf._after):
-                    hook(leaf)
+                for x, c in found:
+                    if c is not None:
+                        add_gradient(x, c)
+            for x in [x for x, c in found if x._after and c is not None]:
+                for hook in tuple(x._after):
+                    hook(x)
 
-    def gradient(self, *targets: Tensor, gradient: Any = None, create_graph: bool = False,
-                 retain_graph: bool | None = None, materialize_grads: bool = False) -> list[Tensor]:
-        """The gradients of this Tensor with respect to `targets`, in their order; no `.grad` is touched.
-
-        Only the graph between the two is walked, and freed: after `dh, = loss.gradient(h)`, `h.backward(dh)` goes on.
-
-        gradient: the cotangent of this Tensor (1 for a single element).
-        retain_graph: keep the graph (default: as create_graph).
-        materialize_grads: give zeros for a target this Tensor does not depend on, instead of raising ValueError.
-        """
-        found = self._gradients("gradient", targets, gradient, create_graph,
-                                create_graph if retain_graph is None else retain_graph)
-        for i, (t, c) in enumerate(zip(targets, found, strict=True)):
-            if c is None and not materialize_grads:
-                raise ValueError(f"gradient: the result does not depend on target {i} (shape {t.shape}); "
-                                 "pass materialize_grads=True to get zeros")
-        return [wrap(np.zeros(t.shape, t.dtype)) if c is None else c for t, c in zip(targets, found, strict=True)]
-
-    def _gradients(self, who: str, targets, gradient: Any, create_graph: bool, retain: bool) -> list[Tensor | None]:
-        """Those with respect to `targets`; None for one that this Tensor does not depend on, whose hooks rest."""
+    def _gradients(self, who: str, gradient: Any, create_graph: bool, retain: bool, targets=None) -> list[tuple]:
+        """(x, its gradient) for each of the targets, None for one that this Tensor does not depend on; without
+        targets for all leaves, whose gradient is an array if it needs nobody's copy."""
         g = self._seed(who, gradient, create_graph)
-        for i, t in enumerate(targets):
+        for i, t in enumerate(targets or ()):
             if not isinstance(t, Tensor) or not t.requires_grad:
                 raise ValueError(f"{who}: target {i}, a {type(t).__name__}, is no Tensor that requires grad; pass "
                                  "Tensors one by one, made with requires_grad=True before use")
-        if not targets:
+        if targets is not None and not targets:
             return []  # for the walk, no targets are all leaves
-        keys = [t.node or t for t in targets]
-        with setting("recording", create_graph), setting("filling", False):
+        with setting("recording", create_graph), setting("filling", targets is None):
             owned: set = set()
-            table = walk(self.node or self, g, targets=set(keys), retain=retain, plus=basics.plus, owned=owned)
+            wanted = None if targets is None else [t.node or t for t in targets]
+            table = walk(self.node or self, g, targets=set(wanted or ()), retain=retain, plus=basics.plus, owned=owned)
+            found: list[tuple] = []
+            if wanted is None:
+                while table:  # emptied, so that what is copied is freed one by one
+                    x, c = table.popitem()
+                    if x.requires_grad:  # still
+                        plain = x._grad is not None and not x._hooks and type(c) is np.ndarray
+                        found.append((x, c if plain else x._completed(c, x in owned)))
+                for x, c in found:
+                    if x._grad is not None and x._grad.shape != c.shape:
+                        raise RuntimeError(f"backward: the gradient has shape {c.shape}, but .grad, from before .data "
+                                           f"was changed, {x._grad.shape}; call zero_grad() first")
+                return found[::-1]
             first: dict[Any, Any] = {}
-            found: list[Tensor | None] = []
-            for t, key in zip(targets, keys, strict=True):
+            for t, key in zip(targets or (), wanted, strict=True):
                 if key in first:  # asked for twice: hooks are called once, and memory is not shared
-                    found.append(basics.clone(first[key]))
+                    found.append((t, basics.clone(first[key])))
                     continue
                 c = table.get(key)
                 if c is not None:
-                    c = _own(c, key in owned)
-                    for hook in tuple(t._hooks or ()) if key is t else ():
-                        c = hook(c)
-                    first[key] = c
-                found.append(c)
+                    c = first[key] = t._completed(c, key in owned)
+                found.append((t, c))
             return found
+
+    def _completed(self, c: Any, owned: bool) -> Tensor:
+        """A cotangent as the gradient of this Tensor, with what its own hooks make of it."""
+        c = own(c, owned)
+        for hook in tuple(self._hooks or ()) if self.node is None else ():
+            c = hook(c)
+        return c
 
     def _seed(self, who: str, gradient: Any, create_graph: bool) -> Any:
         if not self.requires_grad:
@@ -310,7 +259,7 @@ def fills(array: np.ndarray) -> bool:
     return base is None or isinstance(base, np.ndarray) and base.nbytes <= array.nbytes
 
 
-def _own(c: Any, owned: bool) -> Tensor:
+def own(c: Any, owned: bool) -> Tensor:
     """A cotangent as a gradient, on memory of its own: without a copy if the walk owned it."""
     if hasattr(c, "written"):  # it is scattered
         c, owned = c.written(), True
@@ -339,20 +288,6 @@ def add_gradient(x: Tensor, c: Any) -> None:
             basics.accumulate(grad._data, array)
         else:
             effect("add_part", basics.add_part, grad._data, (...,), array, writes=[grad._data])
-        grad.touch()
-
-
-def zero_gradient(x: Tensor, set_to_none: bool) -> None:
-    """Forget the gradient of a Tensor, or make it zeros where it lies, if it has one."""
-    grad = x._grad
-    if set_to_none or grad is None:
-        x._grad = None
-    elif grad.node is not None or not grad._data.flags.writeable:
-        x._grad = wrap(np.zeros(x.shape, x.dtype))
-    else:
-        if mode.listener is not None:
-            mode.listener.gradient(x)
-        effect("assign", operator.setitem, grad._data, ..., np.zeros(x.shape, x.dtype), writes=[grad._data])
         grad.touch()
 
 

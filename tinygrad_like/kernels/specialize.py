@@ -201,12 +201,35 @@ def _first_calls(self: Any, *inputs: Any, **options: Any) -> Any:
     return self.general(inputs, options)
 
 
+# `mode.usual` is all that most calls look at: `recording`, or None if somebody listens or kernels wait for the end of a
+# block. Ctrl-C may come just as that block is to end: so the next call or pull that is not usual forgets what waits.
+mode.declare(usual=True, waiting=None)
+
+
+def _set(self: Any, field: str, value: Any) -> None:
+    mine = self.__dict__  # this thread's
+    mine[field] = value
+    if field in ("recording", "listener", "waiting"):
+        mine["usual"] = self.recording if self.listener is None and self.waiting is None else None
+
+
+def _general(self: Any, inputs: Any, options: dict) -> Any:
+    mode.waiting = None
+    return Op.general(self, inputs, options)
+
+
+def _pull(self: Any, node: Node, g: Any, parents: Any) -> list:
+    mode.waiting = None
+    return Op.pull(self, node, g, parents)
+
+
 def install() -> None:
     """Have all ops called and pulled by what is written out for each."""
+    type(mode).__setattr__ = _set  # type: ignore[method-assign, assignment]
     kept = cached_property(save)
     kept.__set_name__(Primitive, "save")
     for name, value in (("save", kept), ("__call__", _first_calls), ("given", given), ("of_arrays", _of_arrays),
-                        ("large", (0, {}))):
+                        ("large", (0, {})), ("general", _general), ("pull", _pull)):
         setattr(Primitive, name, value)
 
 

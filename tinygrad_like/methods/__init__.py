@@ -2,7 +2,7 @@
 
 from ..core.tensor import Tensor
 from .creation import Creation
-from .hooks import Hooks
+from .gradients import Gradients
 from .in_place import InPlace
 from .of_ops import Methods, complete
 from .protocol import Protocol
@@ -20,4 +20,4 @@ def install(*parts: type) -> None:
 
 
 complete()
-install(Hooks, Protocol, Creation, Methods, InPlace)
+install(Gradients, Protocol, Creation, Methods, InPlace)

@@ -41,13 +41,13 @@ _AT_ONCE: dict[str, Callable] = {
 def _at_once(change: Callable, x: Tensor, inputs: tuple, options: dict) -> bool:
     """Have NumPy change x, if all are of one dtype and there is nothing to record: what `_become` does, without an
     array in between. Returns whether that was done."""
-    usual = mode.usual
-    if usual is None or x.node is not None or x.dtype not in (FLOAT32, FLOAT64) or usual and x.requires_grad:
+    if (mode.listener is not None or x.node is not None or x.dtype not in (FLOAT32, FLOAT64)
+            or mode.recording and x.requires_grad):
         return False
     arrays = []
     for y in inputs:
         if isinstance(y, tensor.Tensor):
-            if usual and y.requires_grad:
+            if mode.recording and y.requires_grad:
                 return False
             y = y._data
         if type(y) not in (float, int) and getattr(y, "dtype", None) is not x.dtype:
@@ -331,8 +331,8 @@ class InPlace:
         except IndexError:  # which is explained below
             part = None
         # Into a loop's result, row by row: nothing else shows the memory, and no node keeps it.
-        reuse = part is not None and mode.usual is True and part.base is self._data and part.flags.writeable and (
-            getrefcount(self._data) == _BY_SELF_AND_PART and aliases.sharing(self) == [])
+        reuse = part is not None and mode.listener is None and mode.recording and part.base is self._data and (
+            part.flags.writeable and getrefcount(self._data) == _BY_SELF_AND_PART and aliases.sharing(self) == [])
         self._become("setitem", lambda x: _with_items(x, index, value, reuse), part, reuse)
 
     add_, sub_, mul_, div_, pow_, clamp_ = map(in_place, ("add", "sub", "mul", "div", "pow", "clamp"))

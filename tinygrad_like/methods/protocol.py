@@ -11,7 +11,7 @@ import numpy as np
 from ..core.graph import mode
 from ..core.listener import effect, observe
 from ..core.tensor import Tensor
-from ..dtypes import FLOATS, as_array, checked
+from ..dtypes import BOOL, FLOAT32, FLOATS, INT64, as_array, checked, get_default_dtype
 from .array import Array, shows
 
 
@@ -44,6 +44,26 @@ class Protocol:
         `x.data.zero_()`: `assign` is.
         Raises TypeError unless it is set to a plain NumPy array, or a Tensor, of a dtype a Tensor may have.
         """))
+
+    def numel(self: Any) -> int:
+        """How many elements there are."""
+        return self._data.size
+
+    def is_floating_point(self: Any) -> bool:
+        return self._data.dtype.kind in FLOATS
+
+    def __repr__(self: Any) -> str:
+        observe("print(), str() or repr() of a Tensor, or one in an f-string,")
+        data, digits = (self._data, None) if self.dtype.kind != "V" else (self._data.astype(FLOAT32), 4)
+        values = np.array2string(data, separator=", ", prefix="Tensor(", threshold=100, precision=digits)
+        notes = "" if self._data.size else f", shape={self.shape}"
+        if self.dtype not in (get_default_dtype(), INT64, BOOL):
+            notes += f", dtype={self.dtype}"
+        if self.node is not None:
+            notes += f", op={self.node.op.name}"
+        elif self.requires_grad:
+            notes += ", requires_grad=True"
+        return f"Tensor({values}{notes})"
 
     def tolist(self: Any) -> Any:
         observe("tolist()", self)

@@ -139,7 +139,7 @@ _PLAIN = frozenset({FLOAT32, FLOAT64, INT64})
 def pair_of(op, x, axis, keepdim: bool) -> Found:
     """`max` or `min` along an axis and where: of several that tie, the first has the cotangent, as in PyTorch."""
     axis, data, largest = one_axis(op.name, axis, x.ndim, scalar=True), x._data, op.name == "max"
-    if mode.usual is not None and data.dtype in _PLAIN and data.ndim and data.size:  # as below, sooner
+    if mode.listener is None and data.dtype in _PLAIN and data.ndim and data.size:  # as below, sooner
         index = wrap(np.asarray((data.argmax if largest else data.argmin)(axis, keepdims=bool(keepdim))))
         return Found(take_along(x, index, axis=axis, keepdim=bool(keepdim)), index)
     index = (argmax if largest else argmin)(x, axis=axis, keepdim=keepdim)

@@ -1,14 +1,17 @@
-"""What is called when a gradient is complete, and gradients of inner Tensors."""
+"""Gradients with respect to any Tensors, those of inner Tensors, and hooks that are called when one is complete."""
 
 from __future__ import annotations
 
+import operator
 import weakref
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..core.tensor import Tensor, _adding, _own, wrap
+from ..core.graph import mode
+from ..core.listener import effect
+from ..core.tensor import Tensor, _adding, own, wrap
 
 
 class Handle:
@@ -30,8 +33,26 @@ class Handle:
         self.remove()
 
 
-class Hooks:
-    """The part of Tensor that hooks are."""
+class Gradients:
+    """The part of Tensor that gives gradients and calls hooks."""
+
+    def gradient(self: Any, *targets: Tensor, gradient: Any = None, create_graph: bool = False,
+                 retain_graph: bool | None = None, materialize_grads: bool = False) -> list[Tensor]:
+        """The gradients of this Tensor with respect to `targets`, in their order; no `.grad` is touched.
+
+        Only the graph between the two is walked, and freed: after `dh, = loss.gradient(h)`, `h.backward(dh)` goes on.
+
+        gradient: the cotangent of this Tensor (1 for a single element).
+        retain_graph: keep the graph (default: as create_graph).
+        materialize_grads: give zeros for a target this Tensor does not depend on, instead of raising ValueError.
+        """
+        found = self._gradients("gradient", gradient, create_graph,
+                                create_graph if retain_graph is None else retain_graph, targets)
+        for i, (t, c) in enumerate(found):
+            if c is None and not materialize_grads:
+                raise ValueError(f"gradient: the result does not depend on target {i} (shape {t.shape}); "
+                                 "pass materialize_grads=True to get zeros")
+        return [wrap(np.zeros(t.shape, t.dtype)) if c is None else c for t, c in found]
 
     def register_hook(self: Any, hook: Callable[[Tensor], Tensor | None]) -> Handle:
         """Call `hook(gradient)` when this Tensor's gradient is complete; what it returns, if not None, replaces it.
@@ -71,8 +92,22 @@ class Hooks:
                 t = ref()
                 if t is not None:
                     with _adding:
-                        c = _own(g, False)
+                        c = own(g, False)
                         t._grad = c if t._grad is None else t._grad + c
 
             self.node.details().keep = keep
         return self
+
+
+def zero_gradient(x: Tensor, set_to_none: bool) -> None:
+    """Forget the gradient of a Tensor, or make it zeros where it lies, if it has one."""
+    grad = x._grad
+    if set_to_none or grad is None:
+        x._grad = None
+    elif grad.node is not None or not grad._data.flags.writeable:
+        x._grad = wrap(np.zeros(x.shape, x.dtype))
+    else:
+        if mode.listener is not None:
+            mode.listener.gradient(x)
+        effect("assign", operator.setitem, grad._data, ..., np.zeros(x.shape, x.dtype), writes=[grad._data])
+        grad.touch()
