@@ -1269,9 +1269,9 @@ def with_gradient(x, make):
 
 @pytest.mark.parametrize("sample", [
     lambda x: [D.Bernoulli(x).sample((5,)), D.Bernoulli(logits=x).sample()],
-    lambda x: [(a := (d := D.Categorical(logits=x)).sample((7,))), d.log_prob(a), D.OneHotCategorical(x).sample()],
-    lambda x: [D.Poisson(x * 9).sample(), D.Geometric(x).sample((3,)), D.Binomial(10, x).sample()],
-    lambda x: [D.Gamma(x * 3, x).sample(), D.Beta(x, x).sample(), D.StudentT(x).sample(), D.Dirichlet(x).sample()],
+    lambda x: [(a := (d := D.Categorical(logits=x)).sample((7,))), d.log_prob(a)],
+    lambda x: [D.Poisson(x * 9).sample(), D.Poisson(x).sample((3,)), D.Binomial(10, x).sample()],
+    lambda x: [D.Gamma(x * 3, x).sample(), D.Beta(x, x).sample(), D.Laplace(x, x).sample(), D.Dirichlet(x).sample()],
     lambda x: with_gradient(x, lambda w: D.Gamma(w, w)), lambda x: with_gradient(x, D.Dirichlet),
 ], ids=["bernoulli", "categorical", "counts", "gamma", "gradient of gamma", "gradient of dirichlet"])
 def test_samples_of_distributions(sample):

@@ -22,11 +22,11 @@ MANY = 256  # float32 numbers that are functions of a seed, which can be made fa
 
 
 def sampled(name: str, draw: Callable[..., Any], *inputs: Any) -> Any:
-    """draw(*inputs), with arrays in place of Tensors: random numbers that depend on what these hold by then."""
+    """draw(generator, *inputs), with arrays in place of Tensors: random numbers that depend on what these hold."""
     arrays = [getattr(x, "_data", x) for x in inputs]
     if mode.listener is None:
-        return np.asarray(draw(*arrays))
-    return mode.listener.compute(name, lambda *now: drawn(lambda: draw(*now)), arrays, {})
+        return np.asarray(draw(generator, *arrays))
+    return mode.listener.compute(name, lambda *now: drawn(lambda: draw(generator, *now)), arrays, {})
 
 
 def noise(name: str, shape: tuple[int, ...], numbers: np.random.Generator, *parameters: Any) -> np.ndarray | None:

@@ -5,43 +5,30 @@ The parameters are Tensors or numbers, broadcast to `batch_shape`, and gradients
 *event_shape). Constructors raise ValueError for parameters that define no distribution.
 """
 
-# isort: off
 import sys
 
-from .base import Bernoulli, Categorical, Distribution, Independent, MultivariateNormal, Normal, Uniform
+from . import constraints
+from .base import Distribution, Independent
+from .continuous import Beta, Dirichlet, Exponential, Gamma, Laplace, MultivariateNormal, Normal, Uniform
+from .discrete import Bernoulli, Binomial, Categorical, Poisson
 from .divergence import kl_divergence
-from .positive import (
-    Beta, Binomial, Cauchy, Dirichlet, Exponential, Gamma, Geometric, Gumbel, HalfNormal, Laplace, OneHotCategorical,
-    OneHotCategoricalStraightThrough, Poisson, StudentT)
 from .transformed import (
-    AffineTransform, ComposeTransform, ExpTransform, LogNormal, MixtureSameFamily, SigmoidTransform, TanhTransform,
-    Transform, TransformedDistribution)
-
-from .more import (
-    Chi2, HalfCauchy, InverseGamma, Kumaraswamy, Multinomial, NegativeBinomial, Pareto, RelaxedBernoulli,
-    RelaxedOneHotCategorical, VonMises, Weibull)
-from .low_rank import LowRankMultivariateNormal
-from .registry import (
-    ConstraintRegistry, IndependentTransform, LowerCholeskyTransform, PositiveDefiniteTransform, SoftmaxTransform,
-    StickBreakingTransform, biject_to, identity_transform, transform_to)
-from . import constraints, moments, supports  # noqa: F401
+    AffineTransform,
+    ComposeTransform,
+    ExpTransform,
+    SigmoidTransform,
+    TanhTransform,
+    Transform,
+    TransformedDistribution,
+)
 
 __all__ = [
-    "Chi2", "HalfCauchy", "InverseGamma", "Multinomial", "NegativeBinomial", "Pareto", "RelaxedBernoulli",
-    "RelaxedOneHotCategorical", "Weibull",
-    "ConstraintRegistry", "IndependentTransform", "Kumaraswamy", "LowRankMultivariateNormal", "LowerCholeskyTransform",
-    "PositiveDefiniteTransform", "SoftmaxTransform", "StickBreakingTransform", "VonMises", "biject_to",
-    "identity_transform", "transform_to",
-    "AffineTransform", "Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy", "ComposeTransform", "Dirichlet",
-    "Distribution", "ExpTransform", "Exponential", "Gamma", "Geometric", "Gumbel", "HalfNormal", "Independent",
-    "Laplace", "LogNormal", "MixtureSameFamily", "MultivariateNormal", "Normal", "OneHotCategorical",
-    "OneHotCategoricalStraightThrough", "Poisson", "SigmoidTransform", "StudentT", "TanhTransform", "Transform",
-    "TransformedDistribution", "Uniform", "constraints", "kl_divergence",
+    "AffineTransform", "Bernoulli", "Beta", "Binomial", "Categorical", "ComposeTransform", "Dirichlet", "Distribution",
+    "ExpTransform", "Exponential", "Gamma", "Independent", "Laplace", "MultivariateNormal", "Normal", "Poisson",
+    "SigmoidTransform", "TanhTransform", "Transform", "TransformedDistribution", "Uniform", "constraints",
+    "kl_divergence",
 ]
 # PyTorch has each in a module of its own: `from torch.distributions.normal import Normal`.
-for _name in ("bernoulli beta binomial categorical cauchy dirichlet distribution exponential gamma geometric gumbel "
-              "half_normal independent kl laplace log_normal mixture_same_family multivariate_normal normal "
-              "chi2 half_cauchy inverse_gamma multinomial negative_binomial pareto relaxed_bernoulli "
-              "relaxed_categorical weibull constraint_registry kumaraswamy lowrank_multivariate_normal von_mises "
-              "one_hot_categorical poisson studentT transformed_distribution transforms uniform").split():
+for _name in ("bernoulli beta binomial categorical dirichlet distribution exponential gamma independent kl laplace "
+              "multivariate_normal normal poisson transformed_distribution transforms uniform").split():
     sys.modules[f"{__name__}.{_name}"] = globals()[_name] = sys.modules[__name__]

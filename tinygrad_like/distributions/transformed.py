@@ -1,4 +1,4 @@
-"""Distributions of functions of samples, and mixtures."""
+"""Distributions of functions of samples, as normalizing flows are."""
 
 from __future__ import annotations
 
@@ -11,15 +11,12 @@ from ..core.tensor import Tensor
 from ..dtypes import finfo
 from ..transforms.switches import no_grad
 from . import constraints
-from .base import Categorical, Distribution, Independent, Normal
-
-__all__ = ["AffineTransform", "ComposeTransform", "ExpTransform", "LogNormal", "MixtureSameFamily", "SigmoidTransform",
-           "TanhTransform", "Transform", "TransformedDistribution"]
+from .base import Distribution, Independent, inside, summed
 
 
 class Transform:
     """An invertible function y = f(x) of each number, or of a vector or a matrix: `f(x)`, its inverse `f.inv(y)`, and
-    the logarithm of its slope.
+    the logarithm of its slope. y has the shape of x.
 
     domain, codomain: constraints that say where x and y lie, and by their event_dim how many axes one of them has.
     bijective: whether each y comes from one x. cache_size is PyTorch's and changes nothing.
@@ -42,14 +39,6 @@ class Transform:
         """log |f'(x)|, number by number; or, of vectors, log |det f'(x)|, vector by vector."""
         raise NotImplementedError(f"{type(self).__name__} must define log_abs_det_jacobian(x, y)")
 
-    def forward_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape of f(x) of an x of this shape."""
-        return tuple(shape)
-
-    def inverse_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape of x of an f(x) of this shape."""
-        return tuple(shape)
-
     @property
     def inv(self) -> Transform:
         """The inverse."""
@@ -59,7 +48,6 @@ class Transform:
 class _Inverse(Transform):
     def __init__(self, of: Transform):
         self.of, self.domain, self.codomain, self.bijective = of, of.codomain, of.domain, of.bijective
-        self.forward_shape, self.inverse_shape = of.inverse_shape, of.forward_shape  # type: ignore[method-assign]
 
     def __call__(self, x: Tensor) -> Tensor:
         return self.of._inverse(x)
@@ -80,8 +68,7 @@ class AffineTransform(Transform):
 
     def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0):
         self.loc, self.scale = loc, scale
-        self.domain = self.codomain = constraints.independent(constraints.real, event_dim) if event_dim else (
-            constraints.real)
+        self.domain = self.codomain = constraints.independent(constraints.real, event_dim)
 
     def __call__(self, x: Tensor) -> Tensor:
         return self.loc + self.scale * x
@@ -92,7 +79,7 @@ class AffineTransform(Transform):
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         scale = self.scale if isinstance(self.scale, Tensor) else Tensor(float(self.scale), dtype=x.dtype)
         slope = scale.abs().log().expand(*ops.broadcast_tensors(x, scale)[0].shape)
-        return _summed(slope, self.domain.event_dim)
+        return summed(slope, self.domain.event_dim)
 
 
 class ExpTransform(Transform):
@@ -113,7 +100,7 @@ class ExpTransform(Transform):
 class TanhTransform(Transform):
     """tanh x, as for actions in (-1, 1)."""
 
-    codomain = constraints.interval(-1.0, 1.0)
+    codomain = constraints.interval(-1, 1)
 
     def __call__(self, x: Tensor) -> Tensor:
         return x.tanh()
@@ -125,11 +112,6 @@ class TanhTransform(Transform):
         return 2 * (math.log(2) - x - (-2 * x).softplus())  # log(1 - tanh^2 x), without its cancellation
 
 
-def inside(p: Tensor) -> Tensor:
-    """Samples that were rounded to 0 or 1, moved to the next number between that has a logarithm, as in PyTorch."""
-    return p.clip(float(finfo(p.dtype).tiny), 1 - float(finfo(p.dtype).eps))
-
-
 class SigmoidTransform(Transform):
     """1 / (1 + e^-x)."""
 
@@ -139,20 +121,10 @@ class SigmoidTransform(Transform):
         return x.sigmoid()
 
     def _inverse(self, y: Tensor) -> Tensor:
-        return ops.logit(inside(y))
+        return ops.logit(inside(y, float(finfo(y.dtype).tiny)))
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return -(-x).softplus() - x.softplus()
-
-
-def _summed(x: Any, axes: int) -> Any:
-    """The sum over so many of the last axes."""
-    return x.sum(axis=tuple(range(-axes, 0))) if axes > 0 else x
-
-
-def _wider(constraint: Any, event_dim: int) -> Any:
-    more = event_dim - constraint.event_dim
-    return constraints.independent(constraint, more) if more > 0 else constraint
 
 
 class ComposeTransform(Transform):
@@ -162,12 +134,10 @@ class ComposeTransform(Transform):
         self.parts = list(parts)
         self.bijective = all(part.bijective for part in self.parts)
         if self.parts:
-            before, after = self.parts[-1].codomain.event_dim, self.parts[0].domain.event_dim
-            for part in reversed(self.parts):
-                before = max(before + part.domain.event_dim - part.codomain.event_dim, part.domain.event_dim)
-            for part in self.parts:
-                after = max(after + part.codomain.event_dim - part.domain.event_dim, part.codomain.event_dim)
-            self.domain, self.codomain = _wider(self.parts[0].domain, before), _wider(self.parts[-1].codomain, after)
+            first, last = self.parts[0].domain, self.parts[-1].codomain
+            events = max(c.event_dim for part in self.parts for c in (part.domain, part.codomain))
+            self.domain = constraints.independent(first, events - first.event_dim)
+            self.codomain = constraints.independent(last, events - last.event_dim)
 
     def __call__(self, x: Tensor) -> Tensor:
         for part in self.parts:
@@ -183,22 +153,10 @@ class ComposeTransform(Transform):
         if not self.parts:
             return x.zeros_like()
         total: Any = 0.0
-        events = self.domain.event_dim
         for part in self.parts:
             slope, x = part.log_abs_det_jacobian(x, y := part(x)), y
-            total = total + _summed(slope, events - part.domain.event_dim)
-            events += part.codomain.event_dim - part.domain.event_dim
+            total = total + summed(slope, self.domain.event_dim - part.domain.event_dim)
         return total
-
-    def forward_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        for part in self.parts:
-            shape = part.forward_shape(shape)
-        return tuple(shape)
-
-    def inverse_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        for part in reversed(self.parts):
-            shape = part.inverse_shape(shape)
-        return tuple(shape)
 
 
 class TransformedDistribution(Distribution):
@@ -208,7 +166,7 @@ class TransformedDistribution(Distribution):
     last axes, also of a base distribution of numbers. Raises ValueError if that has too few axes.
     """
 
-    def __init__(self, base_distribution: Distribution, transforms: Any):
+    def __init__(self, base_distribution: Distribution, transforms: Any, validate_args: bool | None = None):
         self.base_dist = base_distribution
         self.transforms = [transforms] if isinstance(transforms, Transform) else list(transforms)
         self._f = f = ComposeTransform(self.transforms)
@@ -219,10 +177,12 @@ class TransformedDistribution(Distribution):
                              f"those of {base_distribution} have {len(shape)}")
         if f.domain.event_dim > events:
             self.base_dist = Independent(base_distribution, f.domain.event_dim - events)
-        shape = f.forward_shape(shape)
-        cut = len(shape) - max(f.codomain.event_dim, f.codomain.event_dim + events - f.domain.event_dim)
-        self.batch_shape, self.event_shape = shape[:cut], shape[cut:]
+        cut = len(shape) - max(events, f.domain.event_dim)
         self.has_rsample = base_distribution.has_rsample
+        super().__init__(shape[:cut], shape[cut:], validate_args)
+
+    support = property(  # type: ignore[assignment]
+        lambda self: self.transforms[-1].codomain if self.transforms else self.base_dist.support)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         return self._f(self.base_dist.rsample(sample_shape))
@@ -231,58 +191,7 @@ class TransformedDistribution(Distribution):
         with no_grad():
             return self._f(self.base_dist.sample(sample_shape))
 
-    def log_prob(self, value: Any) -> Tensor:
-        y = value if isinstance(value, Tensor) else Tensor(value)
-        x = self._f._inverse(y)
-        slope = _summed(self._f.log_abs_det_jacobian(x, y), len(self.event_shape) - self._f.codomain.event_dim)
-        return self.base_dist.log_prob(x) - slope
-
-
-class LogNormal(TransformedDistribution):
-    """e^x of a normal x of mean loc and standard deviation scale."""
-
-    def __init__(self, loc: Any, scale: Any):
-        base = Normal(loc, scale)
-        super().__init__(base, ExpTransform())
-        self.loc, self.scale = base.loc, base.scale
-
-    @property
-    def mean(self) -> Tensor:
-        return (self.loc + self.scale**2 / 2).exp()
-
-    @property
-    def variance(self) -> Tensor:
-        return (self.scale**2).expm1() * (2 * self.loc + self.scale**2).exp()
-
-    def entropy(self) -> Tensor:
-        return self.base_dist.entropy() + self.loc
-
-
-class MixtureSameFamily(Distribution):
-    """One of the distributions along the last batch axis of `component_distribution`, chosen by a Categorical."""
-
-    def __init__(self, mixture_distribution: Categorical, component_distribution: Distribution):
-        self.mixture_distribution, self.component_distribution = mixture_distribution, component_distribution
-        *batch, count = component_distribution.batch_shape
-        self.batch_shape, self.event_shape = tuple(batch), component_distribution.event_shape
-        self._require(mixture_distribution.probs.shape[-1] == count,
-                      f"{mixture_distribution.probs.shape[-1]} weights for {count} components")
-
-    def log_prob(self, value: Any) -> Tensor:
-        value = value if isinstance(value, Tensor) else Tensor(value)
-        each = self.component_distribution.log_prob(value.unsqueeze(-1 - len(self.event_shape)))
-        return (each + self.mixture_distribution.logits.log_softmax(-1)).logsumexp(-1)
-
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        with no_grad():
-            each, events = self.component_distribution.sample(sample_shape), len(self.event_shape)
-            chosen = self.mixture_distribution._expanded(self.batch_shape).sample(sample_shape)
-            axis = each.ndim - 1 - events
-            index = chosen.reshape(*chosen.shape, *(1,) * (1 + events))
-            return each.gather(axis, index.expand(*each.shape[:axis], 1, *each.shape[axis + 1:])).squeeze(axis)
-
-    @property
-    def mean(self) -> Tensor:
-        weights = self.mixture_distribution.probs
-        weights = weights.reshape(*weights.shape, *(1,) * len(self.event_shape))
-        return (weights * self.component_distribution.mean).sum(axis=-1 - len(self.event_shape))
+    def _log_prob(self, value: Tensor) -> Tensor:
+        x = self._f._inverse(value)
+        slope = summed(self._f.log_abs_det_jacobian(x, value), len(self.event_shape) - self._f.codomain.event_dim)
+        return self.base_dist._log_prob(x) - slope
