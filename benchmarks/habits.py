@@ -1,8 +1,8 @@
 """Times programs written for PyTorch there and here: only imports differ.
 
-    python -m benchmarks.habits                              six of tests/habits/programs, eager and captured
+    python -m benchmarks.habits                              six of tests/compat/programs, eager and captured
     python -m benchmarks.habits --only vae --seconds 2
-    python -m benchmarks.habits --steps                      the 31 steps of tests/habits/steps.py
+    python -m benchmarks.habits --steps                      the 31 steps of tests/compat/steps.py
 
 A step is that of the program's own loop, with its models, losses and optimizers, as a function that can be decorated
 with `capture`. Of the actor-critic it is the learning from a finished episode. Each library runs in a process of its
@@ -17,11 +17,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.habits.test_programs import load, ours
+from tests.compat.test_programs import load, ours
 
 from .process import Worker, need
 
-HABITS = Path(__file__).resolve().parent.parent / "tests" / "habits"
+HABITS = Path(__file__).resolve().parent.parent / "tests" / "compat"
 KINDS = ("torch", "eager", "captured")
 
 
@@ -157,7 +157,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
                                      prog="python -m benchmarks.habits")
     parser.add_argument("--only", default="", help="programs whose name contains this")
-    parser.add_argument("--steps", action="store_true", help="the programs of tests/habits/steps.py")
+    parser.add_argument("--steps", action="store_true", help="the programs of tests/compat/steps.py")
     parser.add_argument("--seconds", type=float, default=0.5, help="of one library in a round (default 0.5)")
     parser.add_argument("--rounds", type=int, default=5, help="interleaved rounds that count (default 5)")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="default: all cores")

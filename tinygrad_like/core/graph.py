@@ -1,6 +1,6 @@
 """Reverse-mode differentiation: the recorded graph, the backward walk, and the mode of a thread.
 
-Nothing here knows arrays or mathematics. A cotangent is anything with `+`, and `tests/test_autograd.py` runs this file
+Nothing here knows arrays or mathematics. A cotangent is anything with `+`, and `tests/core/test_autograd.py` runs this file
 on plain floats. What a cotangent means is up to the op (`dispatch.py`).
 
 The walk adds cotangents in place where it may. It owns a buffer that nobody else refers to: the result of one of its

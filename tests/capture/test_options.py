@@ -10,7 +10,7 @@ import pytest
 import nn
 import nn.functional as F
 import tinygrad_like as tg
-from tests.test_places import weight
+from tests.capture.test_places import weight
 from tinygrad_like import Tensor, capture
 from tinygrad_like.capture.numbers import Number
 

@@ -7,7 +7,7 @@ import pytest
 
 import tinygrad_like
 import tinygrad_like.distributions
-from tests.habits.test_programs import load, ours, shared_noise
+from tests.compat.test_programs import load, ours, shared_noise
 
 SOURCES = {path: path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parent.glob("*steps.py"))
            if not path.name.startswith("test")}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import optim
-from tests.test_places import weight
+from tests.capture.test_places import weight
 from tinygrad_like import Tensor, capture
 
 CALLS = 36

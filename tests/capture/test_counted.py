@@ -14,7 +14,7 @@ import pytest
 import nn.functional as F
 import optim
 import tinygrad_like as tg
-from tests.test_places import updating, weight
+from tests.capture.test_places import updating, weight
 from tinygrad_like import Tensor, capture, no_grad
 from tinygrad_like.capture.math_functions import math_follows
 from tinygrad_like.capture.numbers import Number

@@ -63,8 +63,8 @@ def computed(f, inputs, dtype, second):
 
 def main(least, target):
     sys.meta_path.insert(0, Thresholds(least))
-    from test_gradients import CASES as SMALL
-    from test_kernel_paths import CASES as LARGE
+    from tests.ops.test_gradients import CASES as SMALL
+    from tests.ops.test_kernel_paths import CASES as LARGE
 
     cases = {name: (case, True) for name, case in SMALL.items()}
     if least:

@@ -55,7 +55,7 @@ from tinygrad_like.kernels import (
 )
 from tinygrad_like.kernels.program import Kernel  # fmt: skip
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 def x(*shape, seed=0):
