@@ -34,8 +34,6 @@ class Parameter(Tensor):
     """
 
     def __init__(self, data: Any, requires_grad: bool = True, dtype: Any = None):
-        if type(data) is Tensor and data._count is not None and requires_grad:
-            data._as_floats()  # type: ignore[attr-defined]
         super().__init__(data, requires_grad, dtype)
 
     def __repr__(self) -> str:

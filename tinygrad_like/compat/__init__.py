@@ -4,7 +4,8 @@ from typing import Any
 
 from .. import errors
 from ..core.dispatch import Op
-from . import keyword_aliases, names
+from ..core.tensor import Tensor
+from . import keyword_aliases, more_names, names
 from .absent import Missing
 
 _failed, _misfit = Op.failed, Op.misfit
@@ -36,3 +37,19 @@ for _name, _known in {"again": keyword_aliases.again_function, "names": keyword_
 from . import surface  # noqa: E402, F401
 
 errors.other_keywords.of_modules["cuda"] = Missing("cuda", names.MISSING["cuda"])
+
+_init = Tensor.__init__
+
+
+def _of_sizes(self: Any, data: Any, requires_grad: Any = False, dtype: Any = None, *sizes: int) -> None:
+    """`Tensor(2, 3)`, or of a shape that `x.size()` gave, is zeros of that shape, as in PyTorch."""
+    if type(requires_grad) is int:
+        sizes = (requires_grad, *(() if dtype is None else (dtype,)), *sizes)
+        data, requires_grad, dtype = Tensor.zeros(data, *sizes), False, None
+    elif type(data) is more_names.Size:
+        data = Tensor.zeros(*data)
+    _init(self, data, requires_grad, dtype)
+
+
+_of_sizes.__doc__, _of_sizes.__wrapped__ = _init.__doc__, _init
+Tensor.__init__ = _of_sizes

@@ -98,13 +98,7 @@ _signature = lru_cache(None)(inspect.signature)
 
 def again(op: Any, inputs: tuple, options: dict, error: Exception) -> Any:
     """What an op that has failed gives if its options are called by our names, or its input, which has no batch, as a
-    batch of one, or the whole numbers that `Tensor([1, 2])` has as the floats they are in PyTorch; NotImplemented if
-    that was no reason."""
-    if type(error) is TypeError and any([getattr(x, "_count", None) == -1 for x in inputs]):
-        try:
-            return op(*[x.float() if getattr(x, "_count", None) == -1 else x for x in inputs], **options)
-        except Exception:
-            return NotImplemented
+    batch of one; NotImplemented if that was no reason."""
     if op.name == "linear" and getattr(inputs[1] if len(inputs) > 1 else None, "ndim", 0) == 1:  # one output, no axis
         y = inputs[0] @ inputs[1]
         return y if len(inputs) < 3 or inputs[2] is None else y + inputs[2]

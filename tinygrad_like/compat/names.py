@@ -272,10 +272,7 @@ def extremum() -> Any:
 def new(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """`Tensor(data)`, a copy, as PyTorch's `torch.tensor`."""
     renamed("tensor", {}, {}, {"device": device})
-    made = tensor.Tensor(data, requires_grad, dtype)
-    if made._count is not None:
-        made._count = None  # for good: here PyTorch's integers are integers too
-    return made
+    return tensor.Tensor(data, requires_grad, dtype)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:

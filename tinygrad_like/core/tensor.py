@@ -45,9 +45,6 @@ class Tensor(Surface):
     `Tensor(data)` copies `data` (a number, nested sequence, array or Tensor). Python floats become float32 (see
     `set_default_dtype`) and ints int64; arrays keep their dtype. With `requires_grad=True`, ops on it are recorded and
     `backward()` fills `.grad`.
-    `Tensor(2, 3)` is zeros of that shape. `Tensor(5)` is the number 5, but a row of 5 numbers, as in PyTorch, where it
-    becomes a Parameter or is filled, as by `uniform_()`. `Tensor([1, 2])` is int64, but becomes float32, as it is in
-    PyTorch from the beginning, where only floats will do: as a Parameter, or where one is written into it.
     Raises TypeError for data no array can hold and for integers that require grad, ValueError for ragged rows.
     """
 
@@ -59,17 +56,10 @@ class Tensor(Surface):
     version: Version | None = None  # shared with views
     _viewed: tuple[Callable[[], Tensor | None], Any] | None = None  # what this is an index of, if it shows its memory
     _apart: object = None  # the same for views of one another; another one is made where one is detached
-    _count: int | None = None  # n, if this was made as Tensor(n); -1 if of an array or rows of whole numbers
     _hooks: list[Callable] | None = None  # of a leaf; an inner Tensor's hooks are on its node
     _after: list[Callable] | None = None  # of a leaf: what is called once its .grad is there
 
-    def __init__(self, data: Any, requires_grad: bool = False, dtype: Any = None, *sizes: int):
-        if type(data) is int:
-            if type(requires_grad) is int:
-                sizes = (data, requires_grad, *(() if dtype is None else (dtype,)), *sizes)
-                self._data = np.zeros(sizes, get_default_dtype())
-                return
-            self._count = data
+    def __init__(self, data: Any, requires_grad: bool = False, dtype: Any = None):
         if isinstance(data, Tensor) and mode.listener is not None:  # as an op, which is seen
             data = basics.clone(data.detach())
             self._data = (data if dtype is None else basics.cast(data, dtype=as_dtype(dtype, "Tensor")))._data
@@ -79,10 +69,6 @@ class Tensor(Surface):
                 "tensor", as_array, given, {})
         if requires_grad:
             self.requires_grad_()
-        elif dtype is None and self._data.dtype.kind in "iu" and isinstance(data, list | tuple | np.ndarray):
-            self._count = -1
-            if hasattr(data, "numel"):  # a shape, as x.size() gives it
-                self._data = np.zeros(data, get_default_dtype())
 
     # What it is -----------------------------------------------------------------------------------------------------
     # With attrgetter, since a function written here would take as long again.
@@ -112,8 +98,6 @@ class Tensor(Surface):
     @named
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set whether ops on this leaf are recorded, and return it. Raises TypeError unless it is floating point."""
-        if requires_grad and self._count is not None:
-            self._as_floats()  # type: ignore[attr-defined]
         if requires_grad and not self.is_floating_point():
             raise TypeError(f"requires_grad: a Tensor of {self.dtype} cannot require grad; cast it with .float() first")
         if self.node is not None and not requires_grad:

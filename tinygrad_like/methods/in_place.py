@@ -15,7 +15,7 @@ import tinygrad_like.core.tensor as tensor  # `from . import tensor` may give th
 from .. import ops, random
 from ..core.graph import mode
 from ..core.listener import effect, made, tell
-from ..dtypes import BOOL, FLOAT32, FLOAT64, FLOATS, INT64, as_array, can_cast, get_default_dtype
+from ..dtypes import BOOL, FLOAT32, FLOAT64, FLOATS, INT64, as_array, can_cast
 from ..errors import named
 from . import creation
 from . import view_aliases as aliases
@@ -69,8 +69,6 @@ def in_place(name: str, symbol: str = "") -> Callable:
     def change(self: Tensor, *inputs: Any, **options: Any) -> Tensor:
         if at_once is not None and _at_once(at_once, self, inputs, options):
             return self
-        if self._count is not None and any(map(_floats, (*inputs, *options.values()))):
-            self._as_floats()  # type: ignore[attr-defined]
         return self._become(who, lambda x: getattr(x, name)(*inputs, **options))
 
     change.__name__ = change.__qualname__ = who
@@ -79,18 +77,13 @@ def in_place(name: str, symbol: str = "") -> Callable:
 
 
 def _filled(name: str, values: Callable) -> Callable:
-    def of_floats(count: int, value: Any = None, *others: Any) -> bool:
-        if name in ("fill_", "copy_", "fill_diagonal_"):
-            return _floats(value) and (count < 0 or name == "fill_")
-        return name != "zero_"
-
-    at_once = _AT_ONCE.get(name)
+    at_once, copies = _AT_ONCE.get(name), name in ("fill_", "fill_diagonal_")
 
     def change(self: Tensor, *inputs: Any, **options: Any) -> Tensor:
         if at_once is not None and _at_once(at_once, self, inputs, options):
             return self
-        if self._count is not None and of_floats(self._count, *inputs, *options.values()):
-            self._as_floats()  # type: ignore[attr-defined]
+        if copies:
+            _refuse_floats(name, self, *inputs, *options.values())
 
         def fill(x: Tensor) -> Tensor:
             y = values(x, *inputs, **options)
@@ -107,8 +100,14 @@ def _filled(name: str, values: Callable) -> Callable:
     return named(change, name)
 
 
-def _floats(value: Any) -> bool:
-    return type(value) is float or getattr(value, "dtype", INT64).kind in FLOATS
+def _refuse_floats(who: str, x: Tensor, *values: Any) -> None:
+    """Raise TypeError where integers lie and a number would lose its fraction, or may."""
+    if x._data.dtype.kind in "iu":
+        for value in values:
+            if type(value) is float and not value.is_integer() or getattr(value, "dtype", INT64).kind in FLOATS:
+                said = value if type(value) is float else f"what is {value.dtype}"
+                raise TypeError(f"{who}: {said} does not fit in place into {x.dtype}, which holds whole numbers; make "
+                                "the Tensor of floats, as with .float(), or cast the value")
 
 
 def _array(value: Any, dtype: np.dtype) -> np.ndarray:
@@ -222,20 +221,6 @@ _BY_SELF_AND_PART = 3  # references to an array: of its Tensor, of a part of it,
 class InPlace:
     """The part of Tensor that changes it."""
 
-    def _as_floats(self: Any) -> None:
-        """Become what PyTorch's `Tensor(5)` or `Tensor([1, 2])` is, if it was made so: for uses that whole numbers do
-        not have. Raises TypeError for rows whose memory other Tensors show, or in a captured function."""
-        count, whole = self._count, self._data.dtype.kind in "iu"
-        if whole and count >= 0 and self._data.ndim == 0 and self._data == count:
-            self._data = np.zeros(count, get_default_dtype())
-        elif whole and count < 0:
-            if mode.listener is not None or aliases.sharing(self) != []:
-                raise TypeError(f"Tensor: one of whole numbers is {self._data.dtype}, and cannot become one of floats "
-                                "any more, as others show its memory, or in a captured function; make it of floats")
-            self._data = self._data.astype(get_default_dtype())
-            self.touch()
-        self._count = None
-
     def _become(self: Any, who: str, make: Callable[[Tensor], Tensor], part: np.ndarray | None = None,
                 alone: bool = False) -> Tensor:
         """This Tensor, with the values that `make` makes of it: in its memory, so that views see them.
@@ -256,10 +241,6 @@ class InPlace:
             raise ValueError(f"{who}: the result has shape {y.shape}, which does not fit in place into {self.shape}; "
                              f"{plain}")
         if not can_cast(y.dtype, self.dtype):
-            if self._count is not None and y.dtype.kind in FLOATS:
-                del before
-                self._as_floats()
-                return self._become(who, make, part, alone)
             raise TypeError(f"{who}: the result is {y.dtype}, which does not fit in place into {self.dtype}; {plain}")
         if y.dtype is not self.dtype:
             y = ops.cast(y, dtype=self.dtype)
@@ -296,8 +277,7 @@ class InPlace:
         if recorded or self.node is not None:
             return self._set_items(index, value)
         self._require_writable("setitem")
-        if self._count is not None and _floats(value):
-            self._as_floats()
+        _refuse_floats("setitem", self, value)
         index = ops.index.plain_index(index, self.shape)
         if isinstance(value, tensor.Tensor):
             value = value._data
@@ -376,8 +356,6 @@ class InPlace:
             raise RuntimeError("resize_: a Tensor that requires grad cannot be resized; use reshape, or pad")
         if not all([isinstance(n, int | np.integer) and n >= 0 for n in size]):
             raise ValueError(f"resize_: sizes are integers from 0, got {tuple(size)}")
-        if self._count is not None and self._count >= 0:
-            self._as_floats()
         before, count = _as_before(self, "resize_"), math.prod(size)
         if not self._data.flags.c_contiguous:
             raise ValueError(f"resize_: the numbers of this Tensor of shape {self.shape} do not lie one after the "
