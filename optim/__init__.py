@@ -9,29 +9,27 @@ from . import lr_scheduler, schedule
 from .adafactor import Adafactor
 from .adagrad import Adadelta, Adagrad
 from .adam import Adam, AdamW
-from .adam_kin import Adamax, NAdam, RAdam, SparseAdam
-from .averaged import ASGD, Rprop
+from .adamax import Adamax
 from .clip import clip_grad_norm, clip_grad_value
 from .ema import EMA
 from .lbfgs import LBFGS
 from .muon import Muon
 from .optimizer import Optimizer
-from .penalty import decay_groups, elastic_penalty, group_penalty, l1_penalty, l2_penalty
+from .penalty import decay_groups, group_penalty, l1_penalty, l2_penalty
 from .rmsprop import RMSProp
 from .sgd import SGD, SGDW
 
 RMSprop = RMSProp  # PyTorch's spelling
 
 __all__ = [
-    "ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "EMA", "LBFGS", "Muon", "NAdam", "Optimizer",
-    "RAdam", "RMSProp", "RMSprop", "Rprop", "SGD", "SGDW", "SparseAdam",
-    "clip_grad_norm", "clip_grad_value", "decay_groups", "elastic_penalty", "group_penalty", "l1_penalty", "l2_penalty",
+    "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "EMA", "LBFGS", "Muon", "Optimizer", "RMSProp",
+    "RMSprop", "SGD", "SGDW",
+    "clip_grad_norm", "clip_grad_value", "decay_groups", "group_penalty", "l1_penalty", "l2_penalty",
     "lr_scheduler", "schedule",
 ]
 
 # What has no effect, as fused=, is taken.
-for _class in (ASGD, Adadelta, Adafactor, Adagrad, Adam, AdamW, Adamax, LBFGS, Muon, NAdam, RAdam, RMSProp, Rprop, SGD,
-               SGDW, SparseAdam):
+for _class in (Adadelta, Adafactor, Adagrad, Adam, AdamW, Adamax, LBFGS, Muon, RMSProp, SGD, SGDW):
     _class.__init__ = named(_class.__init__, _class.__name__)  # type: ignore[method-assign]
 
 

@@ -18,9 +18,9 @@ from typing import Any
 from tinygrad_like.errors import named
 
 from . import schedule
-from .cyclic import CyclicLR, OneCycleLR
+from .one_cycle import OneCycleLR
 from .optimizer import Optimizer
-from .scheduler import LRScheduler, announced, for_each
+from .scheduler import LRScheduler, for_each
 
 
 class LambdaLR(LRScheduler):
@@ -37,16 +37,6 @@ class LambdaLR(LRScheduler):
 
     def get_lr(self) -> list[float]:
         return [base * factor(self.last_epoch) for base, factor in zip(self.base_lrs, self.lambdas, strict=True)]
-
-
-class MultiplicativeLR(LambdaLR):
-    """The rate so far times lr_lambda(epoch), after the first epoch; one function, or one for each group."""
-
-    absolute = False
-
-    def get_lr(self) -> list[float]:
-        return [group["lr"] * (1.0 if self._is_initial else factor(self.last_epoch))
-                for group, factor in zip(self.optimizer.param_groups, self.lambdas, strict=True)]
 
 
 class StepLR(LRScheduler):
@@ -109,19 +99,6 @@ class ConstantLR(LRScheduler):
         return base * self.factor if epoch < self.total_iters else base
 
 
-class PolynomialLR(LRScheduler):
-    """base (1 - epoch / total_iters)^power, and 0 after total_iters epochs."""
-
-    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1):
-        if not 0 <= power < math.inf:
-            raise ValueError(f"PolynomialLR: power={power!r} must be a number >= 0")
-        self.total_iters, self.power = total_iters, power
-        super().__init__(optimizer, last_epoch)
-
-    def rate(self, base: float, epoch: float) -> float:
-        return base * (1 - min(epoch / self.total_iters, 1)) ** self.power
-
-
 class CosineAnnealingLR(LRScheduler):
     """eta_min + (base - eta_min) (1 + cos(pi epoch / T_max)) / 2, which rises again after T_max epochs."""
 
@@ -131,30 +108,6 @@ class CosineAnnealingLR(LRScheduler):
 
     def rate(self, base: float, epoch: Any) -> float:
         return self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * epoch / self.T_max)) / 2
-
-
-class CosineAnnealingWarmRestarts(LRScheduler):
-    """CosineAnnealingLR that starts again at the base after T_0 epochs, then after T_mult times as many, and so on.
-
-    `step(epoch + i / batches)` goes on within an epoch. Source: Loshchilov and Hutter 2017.
-    """
-
-    absolute = True
-
-    def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1):
-        for name, value in ("T_0", T_0), ("T_mult", T_mult):
-            if not isinstance(value, int) or value < 1:
-                raise ValueError(f"CosineAnnealingWarmRestarts: {name}={value!r} must be an integer from 1")
-        self.T_0, self.T_mult, self.eta_min = T_0, T_mult, eta_min
-        super().__init__(optimizer, last_epoch)
-
-    def rate(self, base: float, epoch: float) -> float:
-        length = self.T_0
-        if self.T_mult == 1:
-            epoch %= length
-        while epoch >= length:
-            epoch, length = epoch - length, length * self.T_mult
-        return self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * epoch / length)) / 2
 
 
 class SequentialLR(LRScheduler):
@@ -212,44 +165,6 @@ class SequentialLR(LRScheduler):
             scheduler.load_state_dict(one)
         for group, lr in zip(self.optimizer.param_groups, rates, strict=True):
             group["lr"] = lr
-
-
-class ChainedScheduler(LRScheduler):
-    """Schedulers of one optimizer that step together: their factors multiply."""
-
-    def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None):
-        if not schedulers:
-            raise ValueError("ChainedScheduler: give at least one scheduler")
-        self.optimizer = optimizer or schedulers[0].optimizer
-        _check_schedulers("ChainedScheduler", schedulers, self.optimizer)
-        self._schedulers = list(schedulers)
-
-    def _initial_step(self) -> None:
-        for scheduler in self._schedulers:
-            scheduler._initial_step()
-
-    def _undo(self, steps: float = 1) -> None:
-        for scheduler in self._schedulers:
-            scheduler._undo(steps)
-
-    def _restart(self) -> None:
-        first, *others = self._schedulers
-        first._restart()
-        for scheduler in others:
-            scheduler._undo(math.inf)
-            scheduler._initial_step()
-
-    @announced
-    def step(self, epoch: float | None = None) -> None:
-        """Have every one of them go on to its next epoch."""
-        _takes_no_epoch("ChainedScheduler", epoch)
-        for scheduler in self._schedulers:
-            scheduler.step()
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"schedulers": [s.state_dict() for s in self._schedulers]}
-
-    load_state_dict = SequentialLR.load_state_dict
 
 
 def _check_schedulers(who: str, schedulers: Sequence[LRScheduler], optimizer: Optimizer) -> None:
@@ -314,9 +229,8 @@ class ReduceLROnPlateau:
 
 _LRScheduler = LRScheduler  # as it was called
 __all__ = [
-    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR",
-    "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR",
-    "ReduceLROnPlateau", "SequentialLR", "StepLR",
+    "ConstantLR", "CosineAnnealingLR", "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR",
+    "OneCycleLR", "ReduceLROnPlateau", "SequentialLR", "StepLR",
 ]
 for _class in [globals()[_name] for _name in __all__]:
     _class.__init__ = named(_class.__init__, _class.__name__)  # type: ignore[misc]  # verbose= is taken

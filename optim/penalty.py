@@ -28,12 +28,6 @@ def l2_penalty(parameters: Iterable[Tensor]) -> Tensor:
     return _total("l2_penalty", parameters, lambda w: (w * w).sum())
 
 
-def elastic_penalty(parameters: Iterable[Tensor], l1: float, l2: float) -> Tensor:
-    """l1 sum |w| + l2 sum w^2, the elastic net. Source: Zou and Hastie 2005."""
-    parameters = list(parameters)
-    return l1 * l1_penalty(parameters) + l2 * l2_penalty(parameters)
-
-
 def group_penalty(parameters: Iterable[Tensor], dim: int = 0) -> Tensor:
     """sum over groups of sqrt(group size) |group|_2, the group lasso, which makes whole groups 0 (002).
 

@@ -357,8 +357,6 @@ SCHEDULERS = {
     "OneCycleLR": lambda o: optim.lr_scheduler.OneCycleLR(o, 0.2, total_steps=20),
     "SequentialLR": lambda o: optim.lr_scheduler.SequentialLR(
         o, [optim.lr_scheduler.LinearLR(o, total_iters=4), optim.lr_scheduler.ExponentialLR(o, 0.5)], [5]),
-    "ChainedScheduler": lambda o: optim.lr_scheduler.ChainedScheduler(
-        [optim.lr_scheduler.StepLR(o, 4), optim.lr_scheduler.ExponentialLR(o, 0.9)]),
 }
 
 

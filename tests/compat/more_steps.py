@@ -335,7 +335,7 @@ def moe_dense_mask():
     w1 = nn.Parameter(torch.randn(n, d, 16) * 0.2)
     w2 = nn.Parameter(torch.randn(n, 16, d) * 0.2)
     gate = nn.Linear(d, n)
-    opt = optim.NAdam([w1, w2, *gate.parameters()], lr=1e-2)
+    opt = optim.Adamax([w1, w2, *gate.parameters()], lr=1e-2)
     def step(x, y):
         logits = gate(x)
         topv, topi = logits.topk(k, dim=-1)

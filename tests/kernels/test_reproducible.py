@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import nn.functional as F
-from optim import ASGD, SGD, Adadelta, Adam, Adamax, RMSProp, Rprop, clip_grad_norm
+from optim import SGD, Adadelta, Adam, Adamax, RMSProp, clip_grad_norm
 from tinygrad_like import Tensor, kernels, ops
 from tinygrad_like.kernels import (
     along,
@@ -195,8 +195,6 @@ CASES = {
     "RMSprop": (steps(RMSProp, centered=True), ((513, 301), (70_001,), (3,))),
     "Adamax": (steps(Adamax), ((513, 301), (70_001,), (3,))),
     "Adadelta": (steps(Adadelta), ((513, 301), (70_001,), (3,))),
-    "Rprop": (steps(Rprop), ((513, 301), (70_001,), (3,))),
-    "ASGD": (steps(ASGD, t0=0), ((513, 301), (70_001,), (3,))),
 }
 
 

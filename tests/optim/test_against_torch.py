@@ -13,8 +13,7 @@ pytestmark = pytest.mark.torch
 SHAPES = [(5, 3), (7,), (), (2, 1, 4), (1500,)]
 THEIRS = {optim.SGD: torch.optim.SGD, optim.Adam: torch.optim.Adam, optim.AdamW: torch.optim.AdamW,
           optim.RMSProp: torch.optim.RMSprop, optim.Adagrad: torch.optim.Adagrad, optim.Adadelta: torch.optim.Adadelta,
-          optim.Adamax: torch.optim.Adamax, optim.NAdam: torch.optim.NAdam, optim.RAdam: torch.optim.RAdam,
-          optim.Rprop: torch.optim.Rprop, optim.ASGD: torch.optim.ASGD, optim.Adafactor: torch.optim.Adafactor}
+          optim.Adamax: torch.optim.Adamax, optim.Adafactor: torch.optim.Adafactor}
 CASES = [
     (optim.SGD, dict(lr=0.1)),
     (optim.SGD, dict(lr=0.1, weight_decay=0.1, maximize=True)),
@@ -36,16 +35,6 @@ CASES = [
     (optim.RMSProp, dict(lr=0.01, alpha=0.9, momentum=0.5, centered=True)),
     (optim.Adamax, dict(lr=0.01)),
     (optim.Adamax, dict(lr=0.01, betas=(0.8, 0.9), eps=1e-3, weight_decay=0.1, maximize=True)),
-    (optim.NAdam, dict(lr=0.01)),
-    (optim.NAdam, dict(lr=0.01, betas=(0.8, 0.9), weight_decay=0.1, momentum_decay=0.1, maximize=True)),
-    (optim.NAdam, dict(lr=0.01, weight_decay=0.3, decoupled_weight_decay=True)),
-    (optim.RAdam, dict(lr=0.01)),
-    (optim.RAdam, dict(lr=0.01, betas=(0.8, 0.9), eps=1e-3, weight_decay=0.1, maximize=True)),
-    (optim.RAdam, dict(lr=0.01, weight_decay=0.3, decoupled_weight_decay=True)),
-    (optim.Rprop, dict()),
-    (optim.Rprop, dict(lr=0.1, etas=(0.3, 2.0), step_sizes=(1e-3, 0.5), maximize=True)),
-    (optim.ASGD, dict()),
-    (optim.ASGD, dict(lr=0.1, lambd=0.1, alpha=0.5, t0=5, weight_decay=0.1, maximize=True)),
     (optim.Adafactor, dict()),
     (optim.Adafactor, dict(lr=0.3, beta2_decay=-0.5, eps=(1e-2, 0.1), d=1.5, weight_decay=0.1, maximize=True)),
 ]
@@ -73,8 +62,6 @@ def params_of(optimizer):
 
 
 def assert_equal(ours, theirs, rtol):
-    in_float32 = isinstance(ours, optim.NAdam | optim.ASGD)  # numbers of PyTorch's state
-    rtol = max(rtol, 1e-8) if in_float32 else rtol
     for p, q in zip(params_of(ours), params_of(theirs), strict=True):
         q = q.detach().numpy()
         np.testing.assert_allclose(p.data, q, rtol=0, atol=rtol * np.max(np.abs(q), initial=1.0))
@@ -121,20 +108,6 @@ def test_a_checkpoint_goes_both_ways(cls, options):
     theirs.load_state_dict({"state": saved, "param_groups": theirs.state_dict()["param_groups"]})
     steps(resumed, theirs, first=12, count=6)
     assert_equal(resumed, theirs, 1e-12)
-
-
-@pytest.mark.parametrize("options", [dict(), dict(lr=0.1, betas=(0.8, 0.95), eps=1e-3, maximize=True)])
-def test_sparse_adam(options):
-    values = np.random.default_rng(0).standard_normal((6, 3))
-    p, q = Tensor(values, requires_grad=True), torch.tensor(values, requires_grad=True)
-    ours, theirs = optim.SparseAdam([p], **options), torch.optim.SparseAdam([q], **options)
-    for n in range(12):
-        rng = np.random.default_rng(n)
-        g = rng.standard_normal((6, 3)) * (rng.random((6, 1)) < 0.5)
-        p.grad, q.grad = Tensor(g), torch.tensor(g).to_sparse(1)
-        ours.step()
-        theirs.step()
-    assert_equal(ours, theirs, 1e-12)
 
 
 MUON = [dict(), dict(lr=0.1, nesterov=False, weight_decay=0.0, ns_steps=3, ns_coefficients=(3.0, -4.0, 2.0)),

@@ -5,10 +5,9 @@ import math
 import numpy as np
 import pytest
 
-import nn
 import optim
 from optim import lr_scheduler
-from tinygrad_like import Tensor, capture
+from tinygrad_like import Tensor
 
 G = [0.5, -1.0, 0.25, 0.25, -0.125, 2.0, 0.0, 1.5]
 
@@ -35,99 +34,6 @@ def test_adamax(decay, sign):
         found.append(x)
     assert walked(optim.Adamax, lr=0.05, betas=(0.8, 0.9), eps=1e-3, weight_decay=decay, maximize=sign < 0
                   ) == pytest.approx(found)
-
-
-@pytest.mark.parametrize("decoupled", [False, True])
-def test_nadam(decoupled):
-    x, m, v, product, found = 2.0, 0.0, 0.0, 1.0, []
-    for t, g in enumerate(G, 1):
-        if decoupled:
-            x *= 1 - 0.05 * 0.1
-        else:
-            g += 0.1 * x
-        m, v = 0.8 * m + 0.2 * g, 0.9 * v + 0.1 * g * g
-        mu, ahead = (0.8 * (1 - 0.5 * 0.96 ** (n * 0.1)) for n in (t, t + 1))
-        product *= mu
-        root = math.sqrt(v / (1 - 0.9**t)) + 1e-3
-        x -= 0.05 * ((1 - mu) / (1 - product) * g + ahead / (1 - product * ahead) * m) / root
-        found.append(x)
-    assert walked(optim.NAdam, lr=0.05, betas=(0.8, 0.9), eps=1e-3, weight_decay=0.1, momentum_decay=0.1,
-                  decoupled_weight_decay=decoupled) == pytest.approx(found)
-
-
-@pytest.mark.parametrize("decoupled", [False, True])
-def test_radam(decoupled):
-    x, m, v, rho, found, rectified = 2.0, 0.0, 0.0, 2 / (1 - 0.9) - 1, [], 0
-    for t, g in enumerate(G, 1):
-        if decoupled:
-            x *= 1 - 0.05 * 0.1
-        else:
-            g += 0.1 * x
-        m, v = 0.8 * m + 0.2 * g, 0.9 * v + 0.1 * g * g
-        now, step = rho - 2 * t * 0.9**t / (1 - 0.9**t), 0.05 * m / (1 - 0.8**t)
-        if now > 5:
-            rectified += 1
-            step *= math.sqrt((now - 4) * (now - 2) * rho / ((rho - 4) * (rho - 2) * now))
-            step *= math.sqrt(1 - 0.9**t) / (math.sqrt(v) + 1e-3)
-        x -= step
-        found.append(x)
-    assert 0 < rectified < len(G)
-    assert walked(optim.RAdam, lr=0.05, betas=(0.8, 0.9), eps=1e-3, weight_decay=0.1,
-                  decoupled_weight_decay=decoupled) == pytest.approx(found)
-
-
-@pytest.mark.parametrize("sign", [1, -1])
-def test_sparse_adam(sign):
-    x, m, v, found = 2.0, 0.0, 0.0, []
-    for t, g in enumerate(G, 1):
-        if g:
-            m, v = 0.8 * m + 0.2 * sign * g, 0.9 * v + 0.1 * g * g
-            x -= 0.05 * math.sqrt(1 - 0.9**t) / (1 - 0.8**t) * m / (math.sqrt(v) + 1e-3)
-        found.append(x)
-    assert walked(optim.SparseAdam, lr=0.05, betas=(0.8, 0.9), eps=1e-3, maximize=sign < 0) == pytest.approx(found)
-
-
-def test_sparse_adam_leaves_rows_that_a_batch_has_not():
-    layer = nn.Embedding(5, 3, sparse=True)
-    optimizer, before = optim.SparseAdam(layer.parameters(), lr=0.1), layer.weight.detach().clone()
-
-    @capture
-    def step(i):
-        loss = layer(i).square().sum()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        return loss.detach()
-
-    losses = [step(Tensor([i % 2, 3, 3])).item() for i in range(8)]
-    moved = (layer.weight != before).any(axis=1).tolist()
-    assert moved == [True, True, False, True, False] and losses[-1] < losses[0] and len(step.programs) == 1
-
-
-def test_rprop():
-    x, before, s, found = 2.0, 0.0, 0.3, []
-    for g in G:
-        if g * before:
-            s = min(max(s * (1.5 if g * before > 0 else 0.4), 0.1), 0.4)
-        before = 0.0 if g * before < 0 else g
-        x -= s * np.sign(before)
-        found.append(x)
-    assert walked(optim.Rprop, lr=0.3, etas=(0.4, 1.5), step_sizes=(0.1, 0.4)) == pytest.approx(found)
-
-
-def test_asgd():
-    x, a, eta, found, xs = Tensor(np.array([2.0]), requires_grad=True), 2.0, 0.1, 2.0, []
-    optimizer = optim.ASGD([x], lr=0.1, lambd=0.2, alpha=0.5, t0=3, weight_decay=0.1)
-    for t, g in enumerate(G, 1):
-        x.grad = Tensor(np.array([g]))
-        optimizer.step()
-        found = (1 - 0.2 * eta) * found - eta * (g + 0.1 * found)
-        xs.append(found)
-        eta = 0.1 / (1 + 0.2 * 0.1 * t) ** 0.5
-        mu = 1 / max(1, t - 1 - 3)
-        a = found if mu == 1 else a + mu * (found - a)
-        assert x.item() == pytest.approx(found) and optimizer.state[x]["ax"].item() == pytest.approx(a)
-    assert a == pytest.approx(np.mean(xs[4:]))  # the mean of those from the step after t0 on
 
 
 def test_adafactor_of_a_vector():
@@ -187,20 +93,6 @@ def rates(make, steps=8, momentum=False, **options):
     return found
 
 
-def test_cyclic():
-    found = rates(lr_scheduler.CyclicLR, 8, True, base_lr=0.1, max_lr=0.5, step_size_up=2, step_size_down=4,
-                  base_momentum=0.8, max_momentum=0.9)
-    assert [lr for lr, _ in found] == pytest.approx([0.1, 0.3, 0.5, 0.4, 0.3, 0.2, 0.1, 0.3])
-    assert [m for _, m in found] == pytest.approx([0.9, 0.85, 0.8, 0.825, 0.85, 0.875, 0.9, 0.85])
-    halved = rates(lr_scheduler.CyclicLR, 9, base_lr=0.1, max_lr=0.5, step_size_up=2, mode="triangular2")
-    assert halved == pytest.approx([0.1, 0.3, 0.5, 0.3, 0.1, 0.2, 0.3, 0.2, 0.1])
-    shrinking = rates(lr_scheduler.CyclicLR, 4, base_lr=0.1, max_lr=0.5, step_size_up=2, mode="exp_range", gamma=0.5)
-    assert shrinking == pytest.approx([0.1, 0.1 + 0.2 / 2, 0.1 + 0.4 / 4, 0.1 + 0.2 / 8])
-    by_step = rates(lr_scheduler.CyclicLR, 3, base_lr=0.1, max_lr=0.5, step_size_up=2, scale_fn=lambda n: 1 / (1 + n),
-                    scale_mode="iterations", cycle_momentum=False, momentum=True)
-    assert by_step == [pytest.approx((lr, 0.9)) for lr in (0.1, 0.1 + 0.2 / 2, 0.1 + 0.4 / 3)]
-
-
 def test_one_cycle():
     line = dict(max_lr=1.0, total_steps=9, pct_start=1 / 3, div_factor=10, final_div_factor=10, momentum=True, steps=9)
     found = rates(lr_scheduler.OneCycleLR, anneal_strategy="linear", base_momentum=0.8, max_momentum=0.9, **line)
@@ -215,37 +107,25 @@ def test_one_cycle():
     assert max(by_epochs) > 0.9 and by_epochs[-1] < 1e-4
 
 
-def test_polynomial():
-    assert rates(lr_scheduler.PolynomialLR, 6, total_iters=4, power=2.0) == pytest.approx(
-        [0.5, 0.5 * 9 / 16, 0.125, 0.5 / 16, 0, 0])
-
-
 @pytest.mark.parametrize(("call", "message"), [
-    (lambda o: lr_scheduler.CyclicLR(o, 0.1, 0.5, mode="round"), "CyclicLR: mode='round' must be one of triangular"),
     (lambda o: lr_scheduler.OneCycleLR(o, 0.1), "OneCycleLR: give total_steps, or epochs and steps_per_epoch"),
     (lambda o: lr_scheduler.OneCycleLR(o, 0.1, 2), "OneCycleLR: 2 steps and pct_start=0.3 put the peak at"),
     (lambda o: lr_scheduler.OneCycleLR(o, 0.1, 9, anneal_strategy="step"), "anneal_strategy='step' must be"),
     (lambda o: lr_scheduler.OneCycleLR(o, 0.1, epochs=3), "OneCycleLR: give total_steps, or epochs and steps"),
     (lambda o: lr_scheduler.OneCycleLR(o, 0.1, steps_per_epoch=3), "OneCycleLR: give total_steps, or epochs and"),
     (lambda o: optim.Adamax(o.param_groups[0]["params"], betas=(0.9, 1.0)), r"betas=\(0.9, 1.0\) must be two numbers"),
-    (lambda o: optim.NAdam(o.param_groups[0]["params"], weight_decay=-1), "weight_decay=-1 must be >= 0"),
-    (lambda o: optim.NAdam(o.param_groups[0]["params"], momentum_decay=-1), "momentum_decay=-1 must be >= 0"),
-    (lambda o: optim.Rprop(o.param_groups[0]["params"], etas=(1.1, 1.2)), "etas=.* must be a factor in"),
-    (lambda o: optim.Rprop(o.param_groups[0]["params"], step_sizes=(2, 1)), "step_sizes=.* must be the least and the"),
-    (lambda o: optim.ASGD(o.param_groups[0]["params"], lambd=-1.0), "lambd=-1.0 must be >= 0"),
     (lambda o: optim.Adafactor(o.param_groups[0]["params"], eps=(None, None)), "eps=.* must be two numbers"),
     (lambda o: optim.Adafactor(o.param_groups[0]["params"], d=0.5), "d=0.5 must be >= 1"),
     (lambda o: optim.Adafactor(o.param_groups[0]["params"], beta2_decay=0.5), "beta2_decay=0.5 must be <= 0"),
     (lambda o: optim.Muon(o.param_groups[0]["params"]), r"Muon: a parameter of shape \(1,\) is no matrix; give those"),
     (lambda o: optim.Muon([Tensor([[1.0]], requires_grad=True)], adjust_lr_fn="rms"), "adjust_lr_fn='rms' must be 'or"),
     (lambda o: optim.Muon([Tensor([[1.0]], requires_grad=True)], ns_steps=100), "ns_steps=100 must be an integer from"),
-    (lambda o: lr_scheduler.PolynomialLR(o, power=-1), "PolynomialLR: power=-1 must be a number >= 0"),
     (lambda o: lr_scheduler.ExponentialLR(o, gamma=float("nan")).step(), "ExponentialLR: the rate would be nan"),
     (lambda o: lr_scheduler.LambdaLR(o, lambda epoch: -1.0), "LambdaLR: the rate would be -0.5"),
     (lambda o: lr_scheduler.StepLR([1], 3), "StepLR: takes an Optimizer, got list"),
     (lambda o: lr_scheduler.ReduceLROnPlateau(o, threshold_mode="rough"), "threshold_mode='rough' must be"),
-    (lambda o: lr_scheduler.CyclicLR(optim.Adagrad(o.param_groups[0]["params"]), 0.1, 0.2),
-     "CyclicLR: Adagrad has no momentum to cycle; pass cycle_momentum=False"),
+    (lambda o: lr_scheduler.OneCycleLR(optim.Adagrad(o.param_groups[0]["params"]), 0.1, 20),
+     "OneCycleLR: Adagrad has no momentum to cycle; pass cycle_momentum=False"),
 ])
 def test_what_is_refused(call, message):
     optimizer = optim.SGD([Tensor([1.0], requires_grad=True)], lr=0.5, momentum=0.9)

@@ -5,7 +5,7 @@ import pytest
 
 import nn
 import optim
-from optim import SGD, decay_groups, elastic_penalty, l1_penalty, l2_penalty
+from optim import SGD, decay_groups, l1_penalty, l2_penalty
 from optim.penalty import UNDECAYED
 from tinygrad_like import Tensor
 
@@ -18,7 +18,6 @@ def test_values_and_gradients():
     for penalty, value, gradients in [
         (l1_penalty, 10, [[[1, -1], [0, 1]], [-1]]),
         (l2_penalty, 30, [[[2, -4], [0, 6]], [-8]]),
-        (lambda p: elastic_penalty(p, 0.5, 0.25), 12.5, [[[1, -1.5], [0, 2]], [-2.5]]),
     ]:
         params = parameters()
         loss = penalty(iter(params))
@@ -90,7 +89,7 @@ def test_decay_groups_in_an_optimizer():
     assert np.array_equal(model.bias.detach().numpy(), before[1])
 
 
-@pytest.mark.parametrize("penalty", [l1_penalty, l2_penalty, lambda p: elastic_penalty(p, 1, 1)])
+@pytest.mark.parametrize("penalty", [l1_penalty, l2_penalty])
 def test_an_exhausted_generator_is_no_penalty(penalty):
     generator = nn.Linear(2, 2).parameters()
     list(generator)

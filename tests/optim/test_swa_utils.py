@@ -1,11 +1,11 @@
-"""Averaged models, SWALR and update_bn: by hand, and as in PyTorch."""
+"""Averaged models and SWALR: by hand, and as in PyTorch."""
 
 import numpy as np
 import pytest
 
 import nn
 import optim
-from optim.swa_utils import SWALR, AveragedModel, get_ema_avg_fn, get_ema_multi_avg_fn, get_swa_multi_avg_fn, update_bn
+from optim.swa_utils import SWALR, AveragedModel, get_ema_avg_fn
 from tinygrad_like import Tensor, capture, manual_seed
 
 
@@ -27,8 +27,6 @@ def test_the_mean_of_all_weights():
     assert other.module.weight.tolist() == averaged.module.weight.tolist() and other.n_averaged.item() == 3
     with pytest.raises(ValueError, match="other shapes"):
         averaged.update_parameters(nn.Linear(3, 1))
-    with pytest.raises(ValueError, match="not both"):
-        AveragedModel(net, avg_fn=get_ema_avg_fn(), multi_avg_fn=get_ema_multi_avg_fn())
     with pytest.raises(ValueError, match="must lie in"):
         get_ema_avg_fn(1.5)
 
@@ -49,21 +47,9 @@ def test_a_rate_that_settles():
         optim.swa  # noqa: B018
 
 
-def test_statistics_of_the_loader():
-    manual_seed(0)
-    net = model(nn)
-    batches = [(Tensor.randn(8, 3), Tensor.zeros(8)) for _ in range(3)]
-    net.eval()
-    update_bn(batches, net)
-    means = [net[0](x).detach().numpy().mean(0) for x, _ in batches]
-    np.testing.assert_allclose(net[1].running_mean.numpy(), np.mean(means, 0), rtol=1e-5, atol=1e-6)
-    assert net[1].momentum == 0.1 and not net.training and net[1].num_batches_tracked.item() == 3
-    update_bn(batches, nn.Linear(3, 1))
-
-
 @pytest.mark.torch
 @pytest.mark.filterwarnings("ignore:Detected call of")
-@pytest.mark.parametrize("kind", ["mean", "ema", "multi", "ema multi", "buffers", "ema buffers"])
+@pytest.mark.parametrize("kind", ["mean", "ema"])
 def test_as_in_pytorch(kind):
     torch = pytest.importorskip("torch")
     swa = torch.optim.swa_utils
@@ -75,10 +61,7 @@ def test_as_in_pytorch(kind):
     results = []
     for lib, net, tools, optimizers in ((Tensor, ours, optim.swa_utils, optim),
                                         (torch.tensor, theirs, swa, torch.optim)):
-        options = {"mean": {}, "ema": {"avg_fn": tools.get_ema_avg_fn(0.6)}, "buffers": {"use_buffers": True},
-                   "ema buffers": {"multi_avg_fn": tools.get_ema_multi_avg_fn(0.6), "use_buffers": True},
-                   "multi": {"multi_avg_fn": tools.get_swa_multi_avg_fn()},
-                   "ema multi": {"multi_avg_fn": tools.get_ema_multi_avg_fn(0.6)}}[kind]
+        options = {"avg_fn": tools.get_ema_avg_fn(0.6)} if kind == "ema" else {}
         averaged = tools.AveragedModel(net, **options)
         optimizer = optimizers.SGD(net.parameters(), lr=0.2, momentum=0.9)
         scheduler, rates = tools.SWALR(optimizer, swa_lr=0.05, anneal_epochs=3), []
@@ -90,23 +73,16 @@ def test_as_in_pytorch(kind):
             averaged.update_parameters(net)
             scheduler.step()
             rates.append(optimizer.param_groups[0]["lr"])
-        before = {k: v.detach().numpy().copy() for k, v in averaged.state_dict().items()}
-        tools.update_bn([lib(x) for x in batches[:3]], averaged)
-        results.append((rates, before, {k: v.detach().numpy() for k, v in averaged.state_dict().items()}))
-    (rates, before, after), (rates_, before_, after_) = results
-    assert rates == pytest.approx(rates_)
-    for found, expected in (before, before_), (after, after_):
-        assert found.keys() == expected.keys()
-        for name in found:
-            np.testing.assert_allclose(found[name], expected[name], rtol=1e-4, atol=1e-6, err_msg=name)
-    assert get_swa_multi_avg_fn() is not None
+        results.append((rates, {k: v.detach().numpy() for k, v in averaged.state_dict().items()}))
+    (rates, found), (rates_, expected) = results
+    assert rates == pytest.approx(rates_) and found.keys() == expected.keys()
+    for name in found:
+        np.testing.assert_allclose(found[name], expected[name], rtol=1e-4, atol=1e-6, err_msg=name)
 
 
 @pytest.mark.parametrize("options", [
-    {}, {"use_buffers": True}, {"avg_fn": get_ema_avg_fn(0.9)}, {"multi_avg_fn": get_ema_multi_avg_fn(0.9)},
-    {"multi_avg_fn": get_swa_multi_avg_fn(), "use_buffers": True},
-    {"avg_fn": lambda a, x, n: a + (x - a) / (n.item() + 1)},
-], ids=["mean", "buffers", "ema", "ema of lists", "lists with buffers", "a count that is looked at"])
+    {}, {"avg_fn": get_ema_avg_fn(0.9)}, {"avg_fn": lambda a, x, n: a + (x - a) / (n.item() + 1)},
+], ids=["mean", "ema", "a count that is looked at"])
 @pytest.mark.filterwarnings("ignore:capture")
 def test_captured_as_without(options):
     found = []

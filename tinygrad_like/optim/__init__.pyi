@@ -2,8 +2,7 @@
 from . import adafactor as adafactor
 from . import adagrad as adagrad
 from . import adam as adam
-from . import adam_kin as adam_kin
-from . import averaged as averaged
+from . import adamax as adamax
 from . import clip as clip
 from . import ema as ema
 from . import lbfgs as lbfgs

@@ -1,2 +1,2 @@
 """Made by `python -m tinygrad_like.compat.stubs`: do not edit."""
-from optim.adam_kin import *
+from optim.one_cycle import *

@@ -1,2 +1,2 @@
 """Made by `python -m tinygrad_like.compat.stubs`: do not edit."""
-from optim.cyclic import *
+from optim.adamax import *

@@ -1,65 +1,12 @@
-"""Schedulers that go up and down, and take the momentum the other way."""
+"""A scheduler that goes up and down, and takes the momentum the other way."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from . import schedule
 from .optimizer import Optimizer
 from .scheduler import LRScheduler, for_each
-
-
-class CyclicLR(LRScheduler):
-    """From base_lr up to max_lr in step_size_up steps, down again in step_size_down, and so on (Smith 2017).
-
-    mode: "triangular"; "triangular2", where each cycle is half as high as the one before; or "exp_range", where the
-    height is multiplied by gamma^step. scale_fn, a function of the number of the cycle, from 1, or with
-    scale_mode="iterations" of the step, gives any other height. With cycle_momentum the momentum, or the first beta,
-    goes the other way, between max_momentum and base_momentum.
-    """
-
-    absolute = True
-
-    def __init__(self, optimizer: Optimizer, base_lr: float | Sequence[float], max_lr: float | Sequence[float],
-                 step_size_up: int = 2000, step_size_down: int | None = None, mode: str = "triangular",
-                 gamma: float = 1.0, scale_fn: Callable[[float], float] | None = None, scale_mode: str = "cycle",
-                 cycle_momentum: bool = True, base_momentum: float = 0.8, max_momentum: float = 0.9,
-                 last_epoch: int = -1):
-        heights: dict[str, tuple] = {"triangular": (lambda cycle: 1.0, "cycle"),
-                                     "triangular2": (lambda cycle: 1 / 2.0 ** (cycle - 1), "cycle"),
-                                     "exp_range": (lambda step: gamma**step, "iterations")}
-        if scale_fn is None and mode not in heights:
-            raise ValueError(f"CyclicLR: mode={mode!r} must be one of {', '.join(heights)}, or give scale_fn")
-        if cycle_momentum:
-            _needs_momentum("CyclicLR", optimizer)
-        self.height, self.by = (scale_fn, scale_mode) if scale_fn is not None else heights[mode]
-        self.total = step_size_up + (step_size_up if step_size_down is None else step_size_down)
-        self.up, self.momenta = step_size_up / self.total, (max_momentum, base_momentum) if cycle_momentum else None
-        self.max_lrs = for_each(max_lr, optimizer)
-        base_lrs = for_each(base_lr, optimizer)
-        if last_epoch == -1:
-            for group, lr in zip(optimizer.param_groups, base_lrs, strict=True):
-                group["lr"] = lr
-        super().__init__(optimizer, last_epoch)
-        self.base_lrs = base_lrs  # its own: "initial_lr" is where the schedulers beside it begin
-        self._undo()
-        self._initial_step()
-
-    def _scale(self) -> float:
-        cycle = math.floor(1 + self.last_epoch / self.total)
-        x = 1 + self.last_epoch / self.total - cycle
-        scale = x / self.up if x <= self.up else (x - 1) / (self.up - 1)
-        return scale * self.height(cycle if self.by == "cycle" else self.last_epoch)
-
-    def get_lr(self) -> list[float]:
-        return [base + (top - base) * self._scale() for base, top in zip(self.base_lrs, self.max_lrs, strict=True)]
-
-    def step(self, epoch: float | None = None) -> None:
-        super().step(epoch)
-        if self.momenta is not None:
-            high, low = self.momenta
-            _set_momentum(self.optimizer, high - (high - low) * self._scale())
 
 
 class OneCycleLR(LRScheduler):
