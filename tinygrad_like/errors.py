@@ -6,6 +6,7 @@ The ops check what they are given. This is the last resort, for what Python, Num
 from __future__ import annotations
 
 import functools
+import inspect
 import linecache
 import os
 import re
@@ -70,22 +71,29 @@ def explain(op, error: Exception, arrays, options) -> None:
     """Raise, in place of what NumPy or Python complained of in a forward, an error that the op's caller understands."""
     for name in options:
         if name not in op.options:
-            raise TypeError(f"{op.name}: unknown argument {name!r}: {op!r}") from None
+            raise TypeError(f"{op.called}: unknown argument {name!r}: {op!r}") from None
+    if op.explanations and not _OURS.match(str(error)):
+        try:
+            op.check(op.explanations, arrays, options)
+        except Exception as better:
+            if _OURS.match(str(better)):
+                raise better from None
+            error = better  # the same, of what does not even have a shape or a length
     for x in arrays:
         if isinstance(error, AttributeError) and not isinstance(x, np.ndarray | np.generic):
-            raise TypeError(f"{op.name}: takes Tensors or arrays, got {_kind(x)}") from None
+            raise TypeError(f"{op.called}: takes Tensors or arrays, got {_kind(x)}") from None
     text = str(error)
     if text.startswith(("operands could not be broadcast", "non-broadcastable output operand")):
         shapes = " and ".join(str(np.shape(x)) for x in arrays if x is not None)
-        raise ValueError(f"{op.name}: shapes {shapes} do not broadcast; "
+        raise ValueError(f"{op.called}: shapes {shapes} do not broadcast; "
                          "counted from the last axis, sizes must be equal or 1") from None
     if isinstance(error, TypeError) and any(word in text for word in ("ufunc", "numpy", "operand")):
         if any(x is None for x in arrays):
-            raise TypeError(f"{op.name}: takes Tensors or arrays, got {_kind(None)}") from None
+            raise TypeError(f"{op.called}: takes Tensors or arrays, got {_kind(None)}") from None
         given = " and ".join(str(getattr(x, "dtype", type(x).__name__)) for x in arrays)
-        raise TypeError(f"{op.name}: not defined for {given}; cast, with .float(), .int() or .bool()") from None
+        raise TypeError(f"{op.called}: not defined for {given}; cast, with .float(), .int() or .bool()") from None
     if op.forward.__module__.startswith("tinygrad_like.ops."):  # an op of the user's speaks for itself
-        ours = in_the_name_of(op.name.lstrip("_"), error, arrays, options)
+        ours = in_the_name_of(op.called, error, arrays, options)
         if ours is not error:
             raise ours from error
 
@@ -93,7 +101,7 @@ def explain(op, error: Exception, arrays, options) -> None:
 def refusal(who: str, why: str | Exception) -> Exception:
     """The error for a contract that does not hold: ValueError, or of the class that the contract gives."""
     kind, text = (ValueError, why) if isinstance(why, str) else (type(why), why.args[0])
-    return kind(f"{who.lstrip('_')}: {text}")
+    return kind(f"{who}: {text}")
 
 
 def blame(rule: str, error: Exception) -> None:
@@ -139,6 +147,11 @@ def _brief(x: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
+def checked(function: Callable) -> Any:
+    """Declare a function made of ops, whose arguments are checked: `@function.requires` beneath it, as for an op."""
+    return named(function)
+
+
 def named(function: F, method: str = "") -> F:
     """`function`, whose unforeseen errors come in its name; or, of a method, in the one given and without `self`."""
     who = method or function.__name__
@@ -162,7 +175,38 @@ def named(function: F, method: str = "") -> F:
                 raise
             raise ours from error
 
+    def requires(*contracts: Callable) -> Any:
+        nonlocal function
+        for contract in reversed(contracts):
+            function = _asking(function, who, contract)
+        return contracts[0]
+
+    call.requires = requires  # type: ignore[attr-defined]
     return call  # type: ignore[return-value]
+
+
+def _asking(function: F, who: str, contract: Callable) -> F:
+    """`function`, after its contract, which gets the arguments that it names, holds."""
+    parameters = [*inspect.signature(function).parameters.values()]
+    names = [*inspect.signature(contract).parameters]
+    others = [p.name for p in parameters if p.kind is p.VAR_KEYWORD]
+    known = {p.name for p in parameters}
+    least = sum(p.default is p.empty and p.kind is not p.VAR_POSITIONAL for p in parameters) - len(others)
+    places = [(sys.maxsize if p.kind is p.KEYWORD_ONLY else i, p) for n in names for i, p in enumerate(parameters)
+              if p.name == n]
+
+    @functools.wraps(function)
+    def ask(*inputs, **options):
+        if len(inputs) + len(options) < least or not others and options and not known.issuperset(options):
+            return function(*inputs, **options)  # which does not fit at all
+        given = [inputs[i:] if p.kind is p.VAR_POSITIONAL else inputs[i] if i < len(inputs) else
+                 {n: x for n, x in options.items() if n not in known} if p.kind is p.VAR_KEYWORD else
+                 options.get(p.name, p.default) for i, p in places]
+        if (why := contract(*given)) is not None:
+            raise refusal(who, why)
+        return function(*inputs, **options)
+
+    return ask  # type: ignore[return-value]
 
 # Where the user's code is ---------------------------------------------------------------------------------------------
 

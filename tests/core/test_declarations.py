@@ -9,6 +9,7 @@ import pytest
 
 from tinygrad_like import Residuals, Tensor, ops, primitive
 from tinygrad_like.core.primitive import Composite, declared, fresh
+from tinygrad_like.errors import checked
 
 
 def leaf(*values, dtype="float64"):
@@ -264,3 +265,53 @@ def test_a_contract_of_an_op_of_any_number_of_inputs_gets_them_all():
         assert total(Tensor([1.0]), Tensor([2.0])).item() == 3
         with pytest.raises(ValueError, match=r"^total: takes at least 2 inputs, got 1$"):
             total(Tensor([1.0]))
+
+
+def test_an_explanation_is_asked_only_once_the_forward_has_failed():
+    asked = []
+
+    @primitive
+    def halves(x, *, n=2):
+        return x.reshape(n, -1)
+
+    @halves.explains
+    def _(x, n):
+        asked.append(n)
+        return f"shape {x.shape} does not fall into {n} parts" if x.size % n else None
+
+    for _ in range(4):
+        assert halves(Tensor([1.0, 2.0])).shape == (2, 1) and not asked
+    with pytest.raises(ValueError, match=r"^halves: shape \(2,\) does not fall into 3 parts$"):
+        halves(Tensor([1.0, 2.0]), n=3)
+    assert asked == [3]
+
+
+def test_a_function_made_of_ops_has_contracts_too():
+    @checked
+    def cut(x, *sizes, axis=0, **others):
+        return x, sizes, axis, others
+
+    @cut.requires
+    def _(x, sizes, axis, others):
+        return f"{len(sizes)} sizes for axis {axis}" if len(sizes) != axis else None if not others else TypeError("why")
+
+    assert cut(1) == (1, (), 0, {}) and cut(1, 5, axis=1) == (1, (5,), 1, {})
+    with pytest.raises(ValueError, match=r"^cut: 1 sizes for axis 2$"):
+        cut(1, 5, axis=2)
+    with pytest.raises(TypeError, match=r"^cut: why$"):
+        cut(1, a=1)
+    with pytest.raises(TypeError, match=r"^cut: .*missing 1 required"):
+        cut()
+
+
+def test_a_contract_is_not_asked_of_what_the_function_does_not_take():
+    @checked
+    def cut(x, axis):
+        raise AssertionError
+
+    @cut.requires
+    def _(axis):
+        raise AssertionError("asked")
+
+    with pytest.raises(TypeError, match=r"unknown argument 'depth'"):
+        cut(1, depth=2)

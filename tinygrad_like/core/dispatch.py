@@ -34,6 +34,7 @@ class Op:
     """A forward on arrays and its VJP rules, as `Primitive` declares them, ready to be called."""
 
     name: str
+    called: str  # by its errors: if users call another function, which calls this op, then the name of that
     forward: Callable
     inputs: list[str]  # their names
     required: int  # so many inputs have no default
@@ -44,6 +45,7 @@ class Op:
     array_rules: dict[int, tuple[Callable, list[int]]]  # the same for arrays, faster
     joint: tuple[Callable, list[int]] | None  # one rule for all inputs
     contracts: list[tuple[Callable, list[str]]]  # what inputs and options have to be, and the names it looks at
+    explanations: list[tuple[Callable, list[str]]]  # the same, but asked only once the forward has failed
     saved: list[str]  # the names of what a node saves
     out: int | None  # the position of the output among them
     differentiable: bool  # whether it has rules
@@ -85,7 +87,7 @@ class Op:
         tensors = any([isinstance(x, Tensor) for x in inputs])
         try:
             if self.contracts:
-                self.check(arrays, options)
+                self.check(self.contracts, arrays, options)
             if tensors and mode.listener is not None:
                 out = mode.listener.compute(self.name, self.forward, arrays, options)
             else:
@@ -96,13 +98,13 @@ class Op:
             return self.record(inputs, arrays, options, out)
         return out[0] if type(out) is tuple else out
 
-    def check(self, arrays, options: dict) -> None:
+    def check(self, contracts, arrays, options: dict) -> None:
         """Raise the error of the first contract that does not hold."""
         by_name = zip(self.inputs, [arrays] if self.variadic else arrays, strict=False)
         given = {**self.options, **options, **dict(by_name)}
-        for contract, names in self.contracts:
+        for contract, names in contracts:
             if (why := contract(*[given[n] for n in names])) is not None:
-                raise refusal(self.name, why)
+                raise refusal(self.called, why) from None
 
     def record(self, inputs, arrays, options: dict, out, residuals=NOTHING) -> Tensor:
         """The Tensor that shows the array `out`, with its node if one of the inputs requires grad."""

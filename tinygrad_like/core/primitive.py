@@ -46,7 +46,7 @@ class Primitive(Op):
 
     def __init__(self, forward: Callable):
         self.forward, self.family, self.met = forward, type(self), False
-        self.name = forward.__name__
+        self.name, self.called = forward.__name__, forward.__name__.lstrip("_")
         self.__name__, self.__doc__, self.__wrapped__ = forward.__name__, forward.__doc__, forward
         kinds = inspect.signature(forward).parameters.values()
         positional = [p for p in kinds if p.kind is not p.KEYWORD_ONLY]
@@ -57,7 +57,7 @@ class Primitive(Op):
         self.arity = None if self.variadic else len(positional)
         if "out" in self.inputs or "out" in self.options:
             raise TypeError(f"{self.name}: 'out' names the output in VJP rules; call the parameter something else")
-        self.rules, self.joint, self.contracts, self.ours = {}, None, [], False
+        self.rules, self.joint, self.contracts, self.explanations, self.ours = {}, None, [], [], False
         self.saved, self.out, self.differentiable, self.fresh, self.saves = [], None, False, False, False
         declared.add(self)
 
@@ -71,8 +71,14 @@ class Primitive(Op):
     def requires(self, *contracts: Callable) -> Any:
         """Declare what inputs and options have to be: `contract(*those it names)`, which dispatch asks before the
         forward, gives None, or says what is wrong: a text for a ValueError, or a TypeError or IndexError with it."""
-        self.contracts += [(contract, [*inspect.signature(contract).parameters]) for contract in contracts]
+        self.contracts += map(_with_names, contracts)
         self.__class__ = self.family  # what was written out for it is out of date
+        return contracts[0]
+
+    def explains(self, *contracts: Callable) -> Any:
+        """Declare what dispatch asks only once the forward has failed: what NumPy finds out by itself need not be
+        looked for before each call."""
+        self.explanations += map(_with_names, contracts)
         return contracts[0]
 
     def vjp(self, **rules: Callable) -> None:
@@ -229,6 +235,10 @@ def primitive(forward: Callable) -> Primitive:
 def fused(*, reference: Callable) -> Callable[[Callable], Composite]:
     """Declare a fused op: the decorated kernel forward, its `joint_vjp`, and the `reference` composed of primitives."""
     return lambda forward: Composite(forward, reference)
+
+
+def _with_names(contract: Callable) -> tuple[Callable, list[str]]:
+    return contract, [*inspect.signature(contract).parameters]
 
 
 def _find(module: str, name: str) -> Primitive:

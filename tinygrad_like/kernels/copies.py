@@ -147,6 +147,14 @@ def copied(x: np.ndarray) -> np.ndarray:
     return out
 
 
+def in_c_order(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """The numbers of x in C order in another shape: a view, if it can be one."""
+    try:
+        return x.reshape(shape, copy=False)
+    except ValueError:
+        return copied(x).reshape(shape)
+
+
 def joined(xs: Sequence[np.ndarray], axis: int) -> np.ndarray:
     """Arrays one after the other along an axis; of arrays in C order NumPy does that as fast as one thread."""
     first = xs[0]

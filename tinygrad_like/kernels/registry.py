@@ -33,7 +33,7 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     "places_of_extremes": ("scan", 256),
     "substituted": ("triangular", 16),
     "first_of_rows": ("order", 512),
-    "triangle": ("select", _SMALL),
+    "triangle": ("select", 1),
     "correlation": ("conv", 1),
     "input_gradient": ("conv", 1),
     "weight_gradient": ("conv", 1),
@@ -99,6 +99,7 @@ ACCELERATED: dict[str, tuple[str, int]] = {
 # Functions that do not look at one array: the module of what does the same, its name, and when it is called.
 DIRECT: dict[str, tuple[str, str, str]] = {
     "rolled": ("copies", "rolled", "x.size >= 8192 and x.dtype is FLOAT32_"),
+    "in_c_order": ("copies", "in_c_order", "x.size >= 8192 and x.dtype is FLOAT32_"),
     "joined": ("copies", "joined", "xs[0].size * len(xs) >= 262144"),
     "sampled_vjp": ("grid", "sampled_vjp", "True"),
     "nll_vjp": ("nll", "nll_vjp", "True"),

@@ -3,8 +3,11 @@
 And matrices above or below a diagonal, which need no condition.
 """
 
+from functools import lru_cache
+
 import numpy as np
 
+from ..core.graph import mode
 from ..dtypes import BOOL, FLOAT32
 from .formula import broadcasts, run_of, start_of
 from .kinds import OPTIONAL, READ, STRIDED_WRITE, WRITE
@@ -162,8 +165,19 @@ def _triangle(x, n, m, diagonal, upper, out, task, tasks):
         fill(out[last:end], F(0))
 
 
+_FEW = 1 << 14  # numbers, of which NumPy is sooner there
+
+
+@lru_cache(32)
+def _bits(rows: int, columns: int, diagonal: int, upper: bool) -> np.ndarray:
+    """The bits that are left of a number, all or none, for every place of a matrix; nobody writes to it."""
+    return np.where(np.tri(rows, columns, diagonal, bool) == upper, np.uint32(0), ~np.uint32(0))
+
+
 def triangle(x: np.ndarray, diagonal: int, upper: bool) -> np.ndarray:
     """np.tril(x, diagonal), or np.triu(x, diagonal + 1), if upper"""
+    if x.size <= _FEW and not mode.compiled:
+        return (x.view(np.uint32) & _bits(x.shape[-2], x.shape[-1], diagonal, upper)).view(np.float32)
     out = np.empty(x.shape, np.float32)
     n, m = x.shape[-2:]
     if out.size:

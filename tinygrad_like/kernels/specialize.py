@@ -76,7 +76,7 @@ $the_contracts\
 ''')
 
 _CONTRACT = """\
-        if (why_ := contract_{k}({values})) is not None: raise refusal_(self.name, why_)
+        if (why_ := contract_{k}({values})) is not None: raise refusal_(self.called, why_)
 """
 
 _OPTIONS_BY_POSITION = Template('''\

@@ -90,12 +90,12 @@ from ..core.primitive import declared as _declared
 
 for _name, _op in list(globals().items()):
     if isinstance(_op, _types.FunctionType) and _op.__module__.startswith(__name__):
-        globals()[_name] = _named(_op)
+        globals()[_name] = _op if hasattr(_op, "requires") else _named(_op)
         globals()[_name].__module__ = __name__  # where a pickle finds it
 for _name, _op in list(vars(linalg).items()):
     if isinstance(_op, _types.FunctionType) and _name[0] != "_" and _op.__module__ in (
             linalg.__name__, f"{__name__}.least_squares", f"{__name__}.products", f"{__name__}.triangles"):
-        setattr(linalg, _name, _named(_op))
+        setattr(linalg, _name, _op if hasattr(_op, "requires") else _named(_op))
 
 for _op in _declared:
     _op.ours = True

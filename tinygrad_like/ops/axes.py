@@ -12,21 +12,21 @@ def one_axis(who: str, axis, ndim: int, scalar: bool = False) -> int:
 
     scalar: take a 0-d Tensor too, as a row of one number: its axis is 0, or -1.
     """
-    if type(axis) is int and -ndim <= axis < ndim:  # as below, sooner
-        return axis % ndim
-    try:
-        number = operator.index(axis)
-    except TypeError:
-        number = None
-    if number is None or isinstance(axis, bool | np.bool):  # True is more likely a keepdim by position
-        raise TypeError(f"{who}: axis must be an integer, got {axis!r}")
-    axis = number
+    if type(axis) is not int:
+        if not is_integer(axis):
+            raise TypeError(f"{who}: axis must be an integer, got {axis!r}")
+        axis = operator.index(axis)
     if scalar and not ndim and axis in (0, -1):
         return 0
     if not -ndim <= axis < ndim:
         valid = f"with {ndim} axes it lies between {-ndim} and {ndim - 1}" if ndim else "a 0-d Tensor has none"
         raise IndexError(f"{who}: axis {axis} is out of range; {valid}")
     return axis % ndim
+
+
+def is_integer(x) -> bool:
+    """Whether x can count or stand for an axis; True is more likely a keepdim by position."""
+    return hasattr(x, "__index__") and not isinstance(x, bool | np.bool) and getattr(x, "ndim", 0) == 0
 
 
 def axes(who: str, axis, ndim: int) -> tuple[int, ...]:

@@ -9,16 +9,13 @@ from itertools import accumulate
 
 import numpy as np
 
-from ..core.graph import mode
 from ..core.primitive import fresh, primitive
 from ..core.replaceable import replaceable
-from ..dtypes import FLOAT32
+from ..errors import checked
 from .axes import axes as all_axes
-from .axes import one_axis
+from .axes import is_integer, one_axis
 from .compare import clone, copied
 from .index import take
-
-_MANY = 8192  # numbers for which `copied` is worth the call
 
 # Views --------------------------------------------------------------------------------------------------------------
 
@@ -26,16 +23,17 @@ _MANY = 8192  # numbers for which `copied` is worth the call
 @primitive
 def reshape(x, *, shape):
     """The same elements, in C order, in another shape; one size may be -1, to be worked out."""
-    try:
-        if x.flags.c_contiguous or x.size < _MANY:
-            return x.reshape(shape)
-        try:
-            return x.reshape(shape, copy=False)
-        except ValueError:
-            return copied(x).reshape(shape)
-    except (ValueError, TypeError):
-        raise ValueError(f"reshape: {np.size(x)} elements of shape {np.shape(x)} "
-                         f"do not fill shape {tuple(shape)}") from None
+    return x.reshape(shape) if x.flags.c_contiguous else in_c_order(x, shape)
+
+
+@reshape.explains
+def _(x, shape):
+    return f"{np.size(x)} elements of shape {np.shape(x)} do not fill shape {tuple(shape)}"
+
+
+@replaceable
+def in_c_order(x, shape):
+    return x.reshape(shape)
 
 
 reshape.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
@@ -44,15 +42,14 @@ reshape.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
 @primitive
 def permute(x, *, axes):
     """The axes in another order: out.shape[i] = x.shape[axes[i]]."""
-    try:
-        return x.transpose(axes)
-    except (ValueError, TypeError) as error:
-        why = error
+    return x.transpose(axes)
+
+
+@permute.explains
+def _(x, axes):
     if len(axes) != x.ndim:
-        raise ValueError(f"permute: {len(axes)} axes {tuple(axes)} for a Tensor of shape {x.shape}; "
-                         "give each axis once")
-    all_axes("permute", tuple(axes), x.ndim)  # which says more
-    raise why
+        return f"{len(axes)} axes {tuple(axes)} for a Tensor of shape {x.shape}; give each axis once"
+    all_axes("permute", tuple(axes), x.ndim)
 
 
 permute.vjp(x=lambda g, axes: permute(g, axes=inverse(axes)))
@@ -81,17 +78,20 @@ def _swapped(ndim: int, axis0: int, axis1: int) -> tuple[int, ...]:
 @primitive
 def expand(x, *, shape):
     """Broadcast to `shape`; -1 keeps a size. A view, which can be written to if no element is shown twice."""
-    shape = tuple(shape)
-    try:  # np.broadcast_to, which takes four times as long, and does not know -1
-        y = np.nditer(x, ["multi_index", "zerosize_ok"], ["readonly"], itershape=shape, order="C").itviews[0]
-    except ValueError:
-        raise ValueError(f"expand: shape {x.shape} does not broadcast to {shape}; "
-                         "only axes of size 1 stretch") from None
-    below = {n for n in shape if n < 0}
-    if below and (below != {-1} or -1 in shape[: len(shape) - x.ndim]):
-        raise ValueError(f"expand: shape {x.shape} does not broadcast to {shape}; -1 keeps the size of an axis that is "
-                         "there")
+    # np.broadcast_to takes four times as long, and does not know -1.
+    y = np.nditer(x, ["multi_index", "zerosize_ok"], ["readonly"], itershape=tuple(shape), order="C").itviews[0]
     return x[(*(None,) * (y.ndim - x.ndim), ...)] if y.size == x.size > 0 else y
+
+
+@expand.requires
+def _(x, shape):
+    if min(shape, default=0) < 0 and (min(shape) < -1 or -1 in shape[: len(shape) - x.ndim]):
+        return f"shape {x.shape} does not broadcast to {tuple(shape)}; -1 keeps the size of an axis that is there"
+
+
+@expand.explains
+def _(x, shape):
+    return f"shape {x.shape} does not broadcast to {tuple(shape)}; only axes of size 1 stretch"
 
 
 expand.vjp(x=lambda g: g)  # the engine sums over what was broadcast
@@ -110,25 +110,35 @@ def squeeze(x, axis=None):
     return reshape(x, shape=tuple([n for a, n in enumerate(x.shape) if n != 1 or a not in drop]))
 
 
+@checked
 def flatten(x, start_axis=0, end_axis=-1):
     """Merge the axes from start_axis to end_axis into one."""
     if x.ndim == 0:
         return reshape(x, shape=(1,))
     start, end = one_axis("flatten", start_axis, x.ndim), one_axis("flatten", end_axis, x.ndim)
-    if start > end:
-        raise ValueError(f"flatten: start_axis {start_axis} comes after end_axis {end_axis}")
     if start == end:
         return x
     return reshape(x, shape=(*x.shape[:start], math.prod(x.shape[start : end + 1]), *x.shape[end + 1 :]))
 
 
+@flatten.requires
+def _(x, start_axis, end_axis):
+    if x.ndim and one_axis("flatten", start_axis, x.ndim) > one_axis("flatten", end_axis, x.ndim):
+        return f"start_axis {start_axis} comes after end_axis {end_axis}"
+
+
+@checked
 def unflatten(x, axis, sizes):
     """Split one axis into several, whose product is its size (one may be -1)."""
-    axis, sizes = one_axis("unflatten", axis, x.ndim), tuple(sizes)
-    if sizes.count(-1) == 0 and math.prod(sizes) != x.shape[axis]:
-        raise ValueError(f"unflatten: sizes {sizes} do not multiply to {x.shape[axis]}, "
-                         f"the size of axis {axis} of shape {x.shape}")
+    axis = one_axis("unflatten", axis, x.ndim)
     return reshape(x, shape=(*x.shape[:axis], *sizes, *x.shape[axis + 1 :]))
+
+
+@unflatten.requires
+def _(x, axis, sizes):
+    axis, sizes = one_axis("unflatten", axis, x.ndim), tuple(sizes)
+    if -1 not in sizes and math.prod(sizes) != x.shape[axis]:
+        return f"sizes {sizes} do not multiply to {x.shape[axis]}, the size of axis {axis} of shape {x.shape}"
 
 
 @primitive
@@ -146,23 +156,25 @@ flip.vjp(x=fresh(lambda g, axis: flip(g, axis=axis)))
 @primitive
 def roll(x, *, shifts, axis=None):
     """Shift elements along `axis`, re-entering at the other end; of the flattened Tensor if axis is None."""
-    if type(shifts) is not int:
-        try:
-            if isinstance(shifts, bool | np.bool):
-                raise TypeError
-            shifts = tuple(map(operator.index, shifts)) if isinstance(shifts, tuple | list) else operator.index(shifts)
-        except TypeError:
-            raise TypeError(f"roll: shifts must be an integer or several, got {shifts!r}") from None
-    axis = None if axis is None else all_axes("roll", axis, x.ndim)
-    if axis is None and type(shifts) is tuple and len(shifts) != 1:
-        raise ValueError(f"roll: {len(shifts)} shifts {shifts} for the flattened Tensor, which takes one; give an axis "
-                         "for each")
-    if axis is not None and (1 if type(shifts) is int else len(shifts)) != len(axis):
-        raise ValueError(f"roll: {np.size(shifts)} shifts {shifts} for {len(axis)} axes {axis}; give one for each")
     if axis is None or not x.size:
         return np.roll(x, shifts, axis)
-    each = shifts if type(shifts) is tuple else (shifts,)
-    return rolled(x, each, axis)
+    return rolled(x, _several(shifts), all_axes("roll", axis, x.ndim))
+
+
+@roll.requires
+def _(x, shifts, axis):
+    given = _several(shifts)
+    if not all([is_integer(s) for s in given]):
+        return TypeError(f"shifts must be an integer or several, got {shifts!r}")
+    if axis is None:
+        return None if len(given) == 1 else (f"{len(given)} shifts {given} for the flattened Tensor, which takes one; "
+                                             "give an axis for each")
+    if len(given) != len(axes := all_axes("roll", axis, x.ndim)):
+        return f"{len(given)} shifts {shifts} for {len(axes)} axes {axes}; give one for each"
+
+
+def _several(shifts) -> tuple:
+    return tuple(shifts) if isinstance(shifts, tuple | list) else (shifts,)
 
 
 @replaceable
@@ -183,7 +195,7 @@ roll.vjp(x=fresh(lambda g, shifts, axis: roll(
 @primitive
 def tril(x, *, diagonal=0):
     """The lower triangle of the last two axes, zeros above the diagonal."""
-    return _triangle(_matrix("tril", x), operator.index(diagonal), False)
+    return triangle(x, operator.index(diagonal), False)
 
 
 tril.vjp(x=fresh(lambda g, diagonal: tril(g, diagonal=diagonal)))
@@ -192,19 +204,16 @@ tril.vjp(x=fresh(lambda g, diagonal: tril(g, diagonal=diagonal)))
 @primitive
 def triu(x, *, diagonal=0):
     """The upper triangle of the last two axes, zeros below the diagonal."""
-    return _triangle(_matrix("triu", x), operator.index(diagonal) - 1, True)
+    return triangle(x, operator.index(diagonal) - 1, True)
 
 
 triu.vjp(x=fresh(lambda g, diagonal: triu(g, diagonal=diagonal)))
 
 
-def _triangle(x, diagonal, upper):
-    if x.dtype is FLOAT32 and x.size <= _FEW and not mode.compiled:
-        return (x.view(np.uint32) & _bits(x.shape[-2], x.shape[-1], diagonal, upper)).view(FLOAT32)
-    return triangle(x, diagonal, upper)
-
-
-_FEW = 1 << 14  # numbers, of which NumPy is sooner there than the kernel
+@tril.requires
+@triu.requires
+def _(x):
+    return f"needs at least two axes, got shape {x.shape}" if x.ndim < 2 else None
 
 
 @replaceable
@@ -212,36 +221,23 @@ def triangle(x, diagonal, upper):
     """What is on and below a diagonal, or above it."""
     return np.triu(x, diagonal + 1) if upper else np.tril(x, diagonal)
 
-
-@lru_cache(32)
-def _bits(rows: int, columns: int, diagonal: int, upper: bool) -> np.ndarray:
-    """The bits that are left of a number, all or none, for every place of a matrix; nobody writes to it."""
-    return np.where(np.tri(rows, columns, diagonal, bool) == upper, np.uint32(0), ~np.uint32(0))
-
-
-def _matrix(who, x):
-    if x.ndim < 2:
-        raise ValueError(f"{who}: needs at least two axes, got shape {x.shape}")
-    return x
-
 # Joining and splitting ------------------------------------------------------------------------------------------------
 
 
 @primitive
 def cat(*xs, axis=0):
     """Tensors one after the other along `axis`; their other axes must agree."""
+    return joined(xs, one_axis("cat", axis, xs[0].ndim))
+
+
+@cat.explains
+def _(xs, axis):
     if not xs:
-        raise ValueError("cat: needs at least one Tensor")
-    first = xs[0].shape
-    axis = one_axis("cat", axis, len(first))
-    try:
-        return joined(xs, axis)
-    except ValueError:
-        for i, x in enumerate(xs):
-            if x.ndim != len(first) or x.shape[:axis] + x.shape[axis + 1 :] != first[:axis] + first[axis + 1 :]:
-                raise ValueError(f"cat: Tensor {i} has shape {x.shape} but Tensor 0 has {first}; "
-                                 f"all axes except axis {axis} must agree") from None
-        raise
+        return "needs at least one Tensor"
+    first, axis = xs[0].shape, one_axis("cat", axis, xs[0].ndim)
+    for i, x in enumerate(xs):
+        if x.ndim != len(first) or x.shape[:axis] + x.shape[axis + 1 :] != first[:axis] + first[axis + 1 :]:
+            return f"Tensor {i} has shape {x.shape} but Tensor 0 has {first}; all axes except axis {axis} must agree"
 
 
 @replaceable
@@ -262,42 +258,52 @@ cat.vjp(xs=_part)
 @primitive
 def stack(*xs, axis=0):
     """Tensors of one shape side by side along a new axis."""
-    if not xs:
-        raise ValueError("stack: needs at least one Tensor")
     first = xs[0].shape
     axis = one_axis("stack", axis, len(first) + 1)
-    for i, x in enumerate(xs):
-        if x.shape != first:
-            raise ValueError(f"stack: Tensor {i} has shape {x.shape} but Tensor 0 has {first}; all must agree")
     shape = (*first[:axis], 1, *first[axis:])
     return joined([x.reshape(shape) for x in xs], axis)
+
+
+@stack.requires
+def _(xs):
+    if not xs:
+        return "needs at least one Tensor"
+    first = xs[0].shape
+    for i, x in enumerate(xs):
+        if x.shape != first:
+            return f"Tensor {i} has shape {x.shape} but Tensor 0 has {first}; all must agree"
 
 
 stack.vjp(xs=lambda g, which, axis: take(g, index=(slice(None),) * (axis % g.ndim) + (which,)))
 
 
+@checked
 def split(x, sizes, axis=0):
     """Parts of the given sizes along `axis`; an int gives parts of that size, the last may be smaller. A tuple."""
-    axis, shape = one_axis("split", axis, x.ndim), x.shape
-    n = shape[axis]
-    if isinstance(sizes, int):
-        if sizes <= 0:
-            raise ValueError(f"split: the size must be positive, got {sizes}")
-        ends = [*range(sizes, n, sizes), n]
-    else:
-        ends = list(accumulate(sizes))
-        if (ends or [0])[-1] != n or min(sizes, default=0) < 0:
-            raise ValueError(f"split: sizes {list(sizes)} do not add up to {n}, the size of axis {axis} of shape "
-                             f"{shape}")
-    before = (slice(None),) * axis
+    axis = one_axis("split", axis, x.ndim)
+    n, before = x.shape[axis], (slice(None),) * axis
+    ends = [*range(sizes, n, sizes), n] if isinstance(sizes, int) else [*accumulate(sizes)]
     return tuple([take(x, index=(*before, slice(start, end))) for start, end in zip([0, *ends], ends, strict=False)])
 
 
+@split.requires
+def _(x, sizes, axis):
+    if isinstance(sizes, int):
+        return f"the size must be positive, got {sizes}" if sizes <= 0 else None
+    n = x.shape[axis := one_axis("split", axis, x.ndim)]
+    if sum(sizes) != n or min(sizes, default=0) < 0:
+        return f"sizes {list(sizes)} do not add up to {n}, the size of axis {axis} of shape {x.shape}"
+
+
+@checked
 def chunk(x, chunks, axis=0):
     """`chunks` parts of equal size along `axis` (the last smaller, or fewer parts, if it does not divide). A tuple."""
-    if chunks < 1:
-        raise ValueError(f"chunk: needs at least 1 chunk, got {chunks}")
     return split(x, max(1, math.ceil(x.shape[one_axis("chunk", axis, x.ndim)] / chunks)), axis)
+
+
+@chunk.requires
+def _(chunks):
+    return f"needs at least 1 chunk, got {chunks}" if chunks < 1 else None
 
 
 def unbind(x, axis=0):
@@ -307,15 +313,19 @@ def unbind(x, axis=0):
     return tuple([take(x, index=(*before, i)) for i in range(x.shape[axis])])
 
 
+@checked
 def repeat(x, repeats):
     """Tile: the whole Tensor repeated `repeats[i]` times along axis i; missing leading axes are added."""
-    if len(repeats) < x.ndim or any(r < 0 for r in repeats):
-        raise ValueError(f"repeat: give a non-negative count for each of the {x.ndim} axes of shape {x.shape}, "
-                         f"got {tuple(repeats)}")
     shape = (1,) * (len(repeats) - x.ndim) + x.shape
     split_ = reshape(x, shape=tuple(m for n in shape for m in (1, n)))
     wide = expand(split_, shape=tuple(m for r, n in zip(repeats, shape, strict=True) for m in (r, n)))
     return _own(reshape(wide, shape=tuple(r * n for r, n in zip(repeats, shape, strict=True))))
+
+
+@repeat.requires
+def _(x, repeats):
+    if len(repeats) < x.ndim or min(repeats, default=0) < 0:
+        return f"give a non-negative count for each of the {x.ndim} axes of shape {x.shape}, got {tuple(repeats)}"
 
 
 def _own(x):
@@ -323,37 +333,43 @@ def _own(x):
     return clone(x) if getattr(x, "version", None) is not None else x
 
 
+@checked
 def repeat_interleave(x, repeats, axis=None):
     """Each element (or each slice along `axis`) repeated `repeats` times in place; or each its own number of times.
 
     Those of the flattened Tensor if axis is None.
     """
+    x, axis = (flatten(x), 0) if axis is None else (x, one_axis("repeat_interleave", axis, x.ndim))
     if np.ndim(repeats):
-        return _repeat_each(x if axis is not None else flatten(x), np.asarray(repeats), 0 if axis is None else axis)
-    if repeats < 0:
-        raise ValueError(f"repeat_interleave: the number of repeats must not be negative, got {repeats}")
-    x = flatten(x) if axis is None else x
-    axis = one_axis("repeat_interleave", 0 if axis is None else axis, x.ndim)
+        return take(x, index=(*(slice(None),) * axis, np.repeat(np.arange(x.shape[axis]), np.asarray(repeats))))
     wide = expand(unsqueeze(x, axis + 1), shape=(*x.shape[: axis + 1], repeats, *x.shape[axis + 1 :]))
     return _own(reshape(wide, shape=(*x.shape[:axis], x.shape[axis] * repeats, *x.shape[axis + 1 :])))
 
 
-def _repeat_each(x, repeats: np.ndarray, axis):
-    axis = one_axis("repeat_interleave", axis, x.ndim)
-    if repeats.dtype.kind not in "iu" or repeats.shape not in ((1,), (x.shape[axis],)) or (repeats < 0).any():
-        raise ValueError(f"repeat_interleave: repeats must be one integer for each of the {x.shape[axis]} of axis "
-                         f"{axis} of shape {x.shape}, none negative, got {repeats.dtype} of shape {repeats.shape}")
-    return take(x, index=(*[slice(None)] * axis, np.repeat(np.arange(x.shape[axis]), repeats)))
+@repeat_interleave.requires
+def _(x, repeats, axis):
+    if not np.ndim(repeats):
+        return f"the number of repeats must not be negative, got {repeats}" if repeats < 0 else None
+    n = math.prod(x.shape) if axis is None else x.shape[axis := one_axis("repeat_interleave", axis, x.ndim)]
+    counts = np.asarray(repeats)
+    if counts.dtype.kind not in "iu" or counts.shape not in ((1,), (n,)) or counts.min(initial=0) < 0:
+        return (f"repeats must be one integer for each of the {n} of axis {axis or 0} of shape {x.shape}, none "
+                f"negative, got {counts.dtype} of shape {counts.shape}")
 
 
+@checked
 def shrink(x, ranges):
     """Keep, along each axis, the elements from start to stop: `ranges` holds (start, stop) or None per axis."""
+    return take(x, index=tuple([slice(None) if r is None else slice(*r) for r in ranges]))
+
+
+@shrink.requires
+def _(x, ranges):
     if len(ranges) != x.ndim:
-        raise ValueError(f"shrink: {len(ranges)} ranges for {x.ndim} axes of shape {x.shape}")
+        return f"{len(ranges)} ranges for {x.ndim} axes of shape {x.shape}"
     for axis, (r, n) in enumerate(zip(ranges, x.shape, strict=True)):
         if r is not None and not 0 <= r[0] <= r[1] <= n:
-            raise ValueError(f"shrink: range {r} of axis {axis} must lie in 0 <= start <= stop <= {n}")
-    return take(x, index=tuple(slice(None) if r is None else slice(*r) for r in ranges))
+            return f"range {r} of axis {axis} must lie in 0 <= start <= stop <= {n}"
 
 # Written into --------------------------------------------------------------------------------------------------------
 
@@ -361,9 +377,16 @@ def shrink(x, ranges):
 @primitive
 def surround(x, *, shape, index, value=0.0):
     """A Tensor full of `value`, with x at `index`."""
-    if type(value) not in (int, float) and np.iscomplexobj(value):
-        raise TypeError(f"pad: value must be a real number, got {value!r}")
     return surrounded(x, shape, index, value)
+
+
+surround.called = "pad"
+
+
+@surround.requires
+def _(value):
+    if type(value) is not float and np.iscomplexobj(value):
+        return TypeError(f"value must be a real number, got {value!r}")
 
 
 @replaceable
@@ -383,12 +406,16 @@ def set_at(value, x, *, index, reuse=False):
     reuse: whether that may be made in the memory of x, which nobody needs any more.
     """
     out = x if reuse else np.array(x)
-    try:
-        out[index] = value
-    except ValueError:
-        raise ValueError(f"setitem: a value of shape {np.shape(value)} does not broadcast to {out[index].shape}, the "
-                         "shape of x[index]") from None
+    out[index] = value
     return out
+
+
+set_at.called = "setitem"
+
+
+@set_at.explains
+def _(value, x, index):
+    return f"a value of shape {np.shape(value)} does not broadcast to {x[index].shape}, the shape of x[index]"
 
 
 set_at.vjp(value=fresh(lambda g, index: clone(take(g, index=index))),  # before g is overwritten, in a captured function
