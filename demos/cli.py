@@ -28,8 +28,8 @@ from typing import Any, NoReturn
 
 import demos
 from tinygrad_like import distributed, eager, set_num_threads
-from tinygrad_like.core.machine import most_threads
 from tinygrad_like.environment import require
+from tinygrad_like.transforms.switches import most_threads
 
 try:
     import fcntl

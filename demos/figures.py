@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tinygrad_like.core.interrupts import without_interrupts
+from tinygrad_like.environment import without_interrupts
 
 if TYPE_CHECKING:  # it belongs to the extra `demos`: --help must work without it
     from matplotlib.figure import Figure

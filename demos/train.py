@@ -20,9 +20,9 @@ import numpy as np
 import nn
 import optim
 from tinygrad_like import distributed, get_num_threads, manual_seed
-from tinygrad_like.core.machine import compiling_seconds
 from tinygrad_like.data import CutMix, DataLoader, MixUp, stratified_split
 from tinygrad_like.training import EarlyStopping, Log, accuracy, fit, predict, previous
+from tinygrad_like.transforms.switches import compiling_seconds
 
 from . import attention, cli, figures
 from .recipes import (

@@ -74,6 +74,6 @@ def __getattr__(name: str):
         return getattr(_importlib.import_module(".training.saving", __name__), name)
     if name in ("get_num_threads", "set_num_threads"):
         return getattr(_importlib.import_module(".kernels", __name__).threads if _kernels is not None else
-                       _importlib.import_module(".core.machine", __name__), name)
+                       _importlib.import_module(".transforms.switches", __name__), name)
     found = globals()[name] = _function(name)  # the next time it is found at once
     return found

@@ -1,9 +1,13 @@
-"""What there is on this machine beside Python and NumPy: optional packages, and the user's cache folder."""
+"""What there is on this machine beside Python and NumPy: optional packages, the user's cache folder, and Ctrl-C."""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -36,3 +40,20 @@ def require(who: str, *modules: str, project: str = "tinygrad-like", otherwise: 
         install = [f"'{project}[{extras}]'"] * bool(extras) + [name for name in missing if name not in EXTRAS]
         raise ImportError(f"{who} needs {', '.join([PACKAGES.get(name, name) for name in missing])}: "
                           f"pip install {' '.join(install)}{otherwise}")
+
+
+@contextmanager
+def without_interrupts() -> Iterator[None]:
+    """Ctrl-C takes effect at the end of the block: for what calls Python from compiled code, where an exception is
+    printed and lost, and for imports of compiled modules, which are not undone: Python crashes on them when it ends."""
+    before, pressed = signal.getsignal(signal.SIGINT), []  # type: ignore[var-annotated]
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    signal.signal(signal.SIGINT, lambda *press: pressed.append(press))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        for press in pressed:
+            before(*press)

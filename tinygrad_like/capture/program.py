@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..core.graph import setting
-from ..core.interrupts import without_interrupts
 from ..core.listener import memory
 from ..core.tensor import Tensor, wrap
 from ..distributed.group import Again, init
+from ..environment import without_interrupts
 from ..kernels.epilogue import WithEpilogue
 from ..kernels.loops import Loop, addresses
 from ..kernels.memory import give_back

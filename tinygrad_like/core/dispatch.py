@@ -4,7 +4,7 @@ Called on Tensors, it gives a Tensor and records a node; called on arrays, it is
 ops run on arrays if only numbers are wanted, and on Tensors if `create_graph=True` asks for the graph of the gradient.
 
 A call is four things, in `apply` and `record`: unwrap the arrays, run the forward, make a node, and, on the way back,
-`unbroadcast`. What may stand in place of a Tensor, and which dtype a result has, is decided in `ops/operands.py`.
+`unbroadcast`. `ops/operands.py` stands around it: what may be given in place of a Tensor, and which dtype a result has.
 """
 
 from __future__ import annotations
@@ -14,20 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import FLOAT32, FLOATS
+from ..dtypes import FLOATS
 from ..errors import blame, explain, refusal
 from .basics import basics
 from .graph import Node, freed, mode, tick
 from .tensor import Tensor, wrap
 
 NOTHING: dict = {}  # the residuals of a forward that hands out none
-
-
-class _Failed(Exception):
-    """A forward has raised an error."""
-
-    def __init__(self, error: Exception):
-        self.error = error
 
 
 class Op:
@@ -62,24 +55,13 @@ class Op:
         """What a call does, whatever it was given and whoever listens."""
         if len(inputs) != self.arity:
             inputs, options = self.bind(inputs, options)
-        return self.prepared(inputs, options)
-
-    def prepared(self, inputs, options: dict):
-        """`run`, for inputs that may be anything; `ops/operands.py` has the conversions."""
         return self.run(inputs, options)
 
     def run(self, inputs, options: dict):
-        """`apply`, or what a listener makes of it; an error of the forward is explained."""
-        try:
-            if mode.listener is not None and any([isinstance(x, Tensor) for x in inputs]):
-                return mode.listener.op(self, inputs, options, self.apply)
-            return self.apply(inputs, options)
-        except _Failed as failed:
-            error = failed.error
-        y = self.failed(error, inputs, [x._data if isinstance(x, Tensor) else x for x in inputs], options)
-        if y is NotImplemented:
-            raise error
-        return y
+        """`apply`, or what a listener makes of it."""
+        if mode.listener is not None and any([isinstance(x, Tensor) for x in inputs]):
+            return mode.listener.op(self, inputs, options, self.apply)
+        return self.apply(inputs, options)
 
     def apply(self, inputs, options: dict):
         """Run the forward on the arrays of Tensors and on numbers; of Tensors, record what was done."""
@@ -93,7 +75,10 @@ class Op:
             else:
                 out = self.forward(*arrays, **options)
         except Exception as error:
-            raise _Failed(error) from error
+            y = self.failed(error, inputs, arrays, options)
+            if y is NotImplemented:
+                raise
+            return y
         if tensors:
             return self.record(inputs, arrays, options, out)
         return out[0] if type(out) is tuple else out
@@ -110,12 +95,7 @@ class Op:
         """The Tensor that shows the array `out`, with its node if one of the inputs requires grad."""
         if type(out) is tuple:
             out, residuals = out
-        out = np.asarray(out)
-        if out.dtype is not FLOAT32:
-            out, inputs = self.promoted(inputs, arrays, options, out)
-            if isinstance(out, Tensor):
-                return out
-        y = wrap(out)
+        y = wrap(out := np.asarray(out))
         parents = [(x.node or x) if isinstance(x, Tensor) and x.requires_grad else None for x in inputs]
         recorded = mode.recording and self.differentiable and out.dtype.kind in FLOATS
         if recorded and any([p is not None for p in parents]):
@@ -126,10 +106,6 @@ class Op:
         if out.base is not None or any([x is out for x in arrays]):
             share_version(y, inputs)
         return y
-
-    def promoted(self, inputs, arrays, options: dict, out: np.ndarray):
-        """(out, what to save in place of the inputs), in the dtype that a result has here, where NumPy's is another."""
-        return out, inputs
 
     def failed(self, error: Exception, inputs, arrays, options: dict):
         """Raise an error that the caller understands; or the result after all, if a ring knows what was meant."""
@@ -169,7 +145,6 @@ class Op:
 
     def pull(self, node: Node, g, parents) -> list:
         """Cotangents of the inputs from the cotangent `g` of the output; None where `parents` has None."""
-        g = self.received(node, g)
         cotangents = self.cotangents(node, g, parents)
         for i, parent in enumerate(parents):
             if parent is None:
@@ -183,10 +158,6 @@ class Op:
             if not fits:
                 cotangents[i] = self.unbroadcast(c, parent, g, i)
         return cotangents
-
-    def received(self, node: Node, g):
-        """The cotangent as the rules take it."""
-        return g
 
     def cotangents(self, node: Node, g, parents) -> list:
         """What the rules give for the inputs whose parent is not None."""

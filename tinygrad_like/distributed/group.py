@@ -15,10 +15,10 @@ import numpy as np
 
 from ..core.graph import mode, setting
 from ..core.listener import tell
-from ..core.machine import get_num_threads, set_num_threads
 from ..dtypes import wide
 from ..environment import require
 from ..ops import collective
+from ..transforms.switches import get_num_threads, set_num_threads
 
 # What launchers tell their processes: MPICH, Intel MPI and Slurm's PMI; Open MPI; Slurm's PMIx.
 SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")

@@ -14,7 +14,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 
-from ..core.interrupts import without_interrupts
+from ..environment import without_interrupts
 
 
 def __getattr__(name: str):

@@ -30,8 +30,7 @@ from numba.core import config
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, InTreeCacheLocator
 from numba.core.serialize import dumps
 
-from ..core.interrupts import without_interrupts
-from ..environment import cache_folder
+from ..environment import cache_folder, without_interrupts
 
 # numba compares the file of the function only. But a kernel contains functions of other files: the sources of all
 # kernels must be the same. Nothing of these files is compiled:

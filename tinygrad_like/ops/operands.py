@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..core.basics import basics
-from ..core.dispatch import Op
+from ..core.dispatch import NOTHING, Op
 from ..core.graph import Node, mode
 from ..core.listener import pure
 from ..core.tensor import Tensor, wrap
@@ -40,8 +40,11 @@ PROMOTES = frozenset("add floordiv fmod gcd lcm logical_and logical_or logical_x
 views: set[type] = set()  # classes of arrays that an op takes as plain ones and gives back
 
 
-def prepared(op: Op, inputs, options: dict):
-    """`op.run` of inputs and options that may be anything."""
+_run, _record, _pull = Op.run, Op.record, Op.pull
+
+
+def run(op: Op, inputs, options: dict):
+    """The same for inputs and options that may be anything."""
     for value in options.values():
         if type(value) not in SETTINGS and isinstance(value, SINGLE):
             return op(*inputs, **_numbers(op, options))
@@ -54,7 +57,7 @@ def prepared(op: Op, inputs, options: dict):
             inputs = _tensors(op, inputs)
     if NARROW and tensors and (y := _in_float32(op, inputs, options)) is not NotImplemented:
         return y
-    return op.run(inputs, options)
+    return _run(op, inputs, options)
 
 
 def _numbers(op: Op, options: dict) -> dict:
@@ -138,10 +141,22 @@ def _astype(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return x.astype(dtype)
 
 
-def received(op: Op, node: Node, g):
-    """The cotangent as the rules take it: whole, and not in 16 bits, since rules compute, too."""
+def record(op: Op, inputs, arrays, options: dict, out, residuals=NOTHING) -> Tensor:
+    """The same, with the result in the dtype that it has here."""
+    if type(out) is tuple:
+        out, residuals = out
+    out = np.asarray(out)
+    if out.dtype is not FLOAT32:
+        out, inputs = promoted(op, inputs, arrays, options, out)
+        if isinstance(out, Tensor):
+            return out
+    return _record(op, inputs, arrays, options, out, residuals)
+
+
+def pull(op: Op, node: Node, g, parents) -> list:
+    """The same, with the cotangent as rules take it: whole, and not in 16 bits, since rules compute, too."""
     g = g.written() if type(g) is Scattered else g
-    return basics.cast(g, dtype=FLOAT32) if NARROW and node.dtype in NARROW else g
+    return _pull(op, node, basics.cast(g, dtype=FLOAT32) if NARROW and node.dtype in NARROW else g, parents)
 
 
 def failed(op: Op, error: Exception, inputs, arrays, options: dict):
@@ -167,5 +182,5 @@ def _wrapped_around(inputs, arrays) -> list | None:
 
 def install() -> None:
     """Have every call of an op go by this module."""
-    for f in prepared, promoted, received, failed:
+    for f in run, record, pull, failed:
         setattr(Op, f.__name__, f)

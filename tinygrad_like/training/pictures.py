@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..core.interrupts import without_interrupts
 from ..core.tensor import Tensor
-from ..environment import require
+from ..environment import require, without_interrupts
 from ..nn import Module
 from .loop import predict
 

@@ -1,4 +1,5 @@
-"""Switches for a block or for a function: whether ops are recorded; others are made of `Switch`."""
+"""Switches for a block or for a function: whether ops are recorded; others are made of `Switch`. And how many threads
+compute."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from functools import wraps
 from typing import Any, Self, TypeVar
 
 from ..core.graph import mode
+from ..core.replaceable import replaceable
 
 F = TypeVar("F", bound=Callable[..., Any])
 _thread = threading.local()
@@ -166,3 +168,31 @@ def true_or_false(who: str, value: Any) -> bool:
 def is_grad_enabled() -> bool:
     """Whether ops called in this thread are being recorded."""
     return mode.recording
+
+# Threads --------------------------------------------------------------------------------------------------------------
+# NumPy alone has one, and compiles nothing.
+
+
+@replaceable
+def get_num_threads() -> int:
+    """How many threads compute, besides those of NumPy's matrix products."""
+    return 1
+
+
+@replaceable
+def most_threads() -> int:
+    """The largest number that `set_num_threads` takes."""
+    return 1
+
+
+@replaceable
+def set_num_threads(n: int) -> None:
+    """Compute in n threads. Raises ValueError for any n that there cannot be."""
+    if isinstance(n, bool) or n != 1:
+        raise ValueError(f"set_num_threads: there are no kernels that could use n={n!r} threads")
+
+
+@replaceable
+def compiling_seconds() -> float:
+    """How long this process has compiled so far."""
+    return 0.0
