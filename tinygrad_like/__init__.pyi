@@ -35,11 +35,11 @@ from .transforms.switches import is_grad_enabled as is_grad_enabled
 from .transforms.switches import no_grad as no_grad
 from .compat import autograd as autograd
 from .capture.capture import eager as eager
+import nn as nn
+import optim as optim
 from . import data as data
 from . import distributed as distributed
 from . import distributions as distributions
-from . import nn as nn
-from . import optim as optim
 from . import random as random
 from . import training as training
 from .kernels.threads import get_num_threads as get_num_threads
@@ -54,32 +54,32 @@ normal = _names.normal
 bernoulli = _names.bernoulli
 where = _names.where
 empty_like = _names.empty_like
-from .nn.functional import alpha_dropout as alpha_dropout
-from .nn.functional import avg_pool1d as avg_pool1d
-from .nn.functional import bilinear as bilinear
-from .nn.functional import channel_shuffle as channel_shuffle
-from .nn.functional import conv1d as conv1d
-from .nn.functional import conv2d as conv2d
-from .nn.functional import conv3d as conv3d
-from .nn.functional import conv_transpose1d as conv_transpose1d
-from .nn.functional import conv_transpose2d as conv_transpose2d
-from .nn.functional import conv_transpose3d as conv_transpose3d
-from .nn.functional import cosine_similarity as cosine_similarity
-from .nn.functional import feature_alpha_dropout as feature_alpha_dropout
-from .nn.functional import group_norm as group_norm
-from .nn.functional import hardshrink as hardshrink
-from .nn.functional import layer_norm as layer_norm
-from .nn.functional import max_pool1d as max_pool1d
-from .nn.functional import max_pool2d as max_pool2d
-from .nn.functional import max_pool3d as max_pool3d
-from .nn.functional import pairwise_distance as pairwise_distance
-from .nn.functional import pdist as pdist
-from .nn.functional import pixel_shuffle as pixel_shuffle
-from .nn.functional import pixel_unshuffle as pixel_unshuffle
-from .nn.functional import prelu as prelu
-from .nn.functional import rms_norm as rms_norm
-from .nn.functional import rrelu as rrelu
-from .nn.functional import threshold as threshold
+from nn.functional import alpha_dropout as alpha_dropout
+from nn.functional import avg_pool1d as avg_pool1d
+from nn.functional import bilinear as bilinear
+from nn.functional import channel_shuffle as channel_shuffle
+from nn.functional import conv1d as conv1d
+from nn.functional import conv2d as conv2d
+from nn.functional import conv3d as conv3d
+from nn.functional import conv_transpose1d as conv_transpose1d
+from nn.functional import conv_transpose2d as conv_transpose2d
+from nn.functional import conv_transpose3d as conv_transpose3d
+from nn.functional import cosine_similarity as cosine_similarity
+from nn.functional import feature_alpha_dropout as feature_alpha_dropout
+from nn.functional import group_norm as group_norm
+from nn.functional import hardshrink as hardshrink
+from nn.functional import layer_norm as layer_norm
+from nn.functional import max_pool1d as max_pool1d
+from nn.functional import max_pool2d as max_pool2d
+from nn.functional import max_pool3d as max_pool3d
+from nn.functional import pairwise_distance as pairwise_distance
+from nn.functional import pdist as pdist
+from nn.functional import pixel_shuffle as pixel_shuffle
+from nn.functional import pixel_unshuffle as pixel_unshuffle
+from nn.functional import prelu as prelu
+from nn.functional import rms_norm as rms_norm
+from nn.functional import rrelu as rrelu
+from nn.functional import threshold as threshold
 from .ops import add as add, sub as sub, mul as mul, div as div, neg as neg, square as square, reciprocal as reciprocal, exp as exp, exp2 as exp2, expm1 as expm1, log as log, log2 as log2, log10 as log10, log1p as log1p, erf as erf, sqrt as sqrt, rsqrt as rsqrt, pow as pow, abs as abs, maximum as maximum, minimum as minimum, clip as clip, sign as sign, floor as floor, ceil as ceil, round as round, trunc as trunc, frac as frac, floordiv as floordiv, mod as mod, sin as sin, cos as cos, tan as tan, asin as asin, acos as acos, atan as atan, sinh as sinh, cosh as cosh, asinh as asinh, acosh as acosh, atanh as atanh, hypot as hypot, atan2 as atan2, eq as eq, ne as ne, lt as lt, le as le, gt as gt, ge as ge, logical_and as logical_and, logical_or as logical_or, logical_xor as logical_xor, logical_not as logical_not, isnan as isnan, isinf as isinf, isfinite as isfinite, cast as cast, clone as clone, contiguous as contiguous, identity as identity, getitem as getitem, gather as gather, one_hot as one_hot, argsort as argsort, searchsorted as searchsorted, sort as sort, topk as topk, reshape as reshape, permute as permute, transpose as transpose, expand as expand, unsqueeze as unsqueeze, squeeze as squeeze, flatten as flatten, unflatten as unflatten, flip as flip, roll as roll, tril as tril, triu as triu, cat as cat, stack as stack, split as split, chunk as chunk, unbind as unbind, repeat as repeat, repeat_interleave as repeat_interleave, shrink as shrink, sum as sum, sum_to as sum_to, mean as mean, var as var, std as std, norm as norm, argmax as argmax, argmin as argmin, any as any, all as all, prod as prod, cumsum as cumsum, batched_matmul as batched_matmul, matrix_vector as matrix_vector, outer as outer, linear as linear, relu as relu, leaky_relu as leaky_relu, binary_step as binary_step, sigmoid as sigmoid, tanh as tanh, silu as silu, gelu as gelu, softplus as softplus, logsigmoid as logsigmoid, elu as elu, celu as celu, selu as selu, softsign as softsign, quick_gelu as quick_gelu, mish as mish, hardtanh as hardtanh, relu6 as relu6, hardsigmoid as hardsigmoid, hardswish as hardswish, glu as glu, swiglu as swiglu, logaddexp as logaddexp, signbit as signbit, copysign as copysign, fmod as fmod, truncdiv as truncdiv, divide as divide, clamp as clamp, gcd as gcd, lcm as lcm, lshift as lshift, rshift as rshift, bitcast as bitcast, isclose as isclose, allclose as allclose, pad as pad, recurrence as recurrence, cumprod as cumprod, cummax as cummax, cummin as cummin, logcumsumexp as logcumsumexp, log_softmax as log_softmax, logsumexp as logsumexp, cross_entropy as cross_entropy, mse_loss as mse_loss, l1_loss as l1_loss, huber_loss as huber_loss, smooth_l1_loss as smooth_l1_loss, nll_loss as nll_loss, binary_cross_entropy as binary_cross_entropy, binary_cross_entropy_with_logits as binary_cross_entropy_with_logits, kl_div as kl_div, margin_ranking_loss as margin_ranking_loss, hinge_embedding_loss as hinge_embedding_loss, soft_margin_loss as soft_margin_loss, multilabel_soft_margin_loss as multilabel_soft_margin_loss, multi_margin_loss as multi_margin_loss, cosine_embedding_loss as cosine_embedding_loss, triplet_margin_loss as triplet_margin_loss, gaussian_nll_loss as gaussian_nll_loss, poisson_nll_loss as poisson_nll_loss, multilabel_margin_loss as multilabel_margin_loss, dropout1d as dropout1d, dropout2d as dropout2d, gaussian_dropout as gaussian_dropout, batch_norm_relu as batch_norm_relu, avg_pool2d as avg_pool2d, adaptive_avg_pool2d as adaptive_avg_pool2d, adaptive_avg_pool1d as adaptive_avg_pool1d, adaptive_max_pool2d as adaptive_max_pool2d, adaptive_max_pool1d as adaptive_max_pool1d, unfold as unfold, fold as fold, diagonal as diagonal, diag as diag, trace as trace, sliding_windows as sliding_windows, meshgrid as meshgrid, rearrange as rearrange, scatter_add as scatter_add, scatter_reduce as scatter_reduce, masked_select as masked_select, nonzero as nonzero, affine_grid as affine_grid, grid_sample as grid_sample, fractional_max_pool as fractional_max_pool, max_pool_with_indices as max_pool_with_indices, max_unpool as max_unpool, avg_pool3d as avg_pool3d, in_dtype as in_dtype, var_mean as var_mean, std_mean as std_mean, normalize as normalize, layernorm as layernorm, batchnorm as batchnorm, softmin as softmin, multinomial as multinomial, all_sum as all_sum, sync_batch_norm as sync_batch_norm, lstm as lstm, gru as gru, ctc_loss as ctc_loss, fmax as fmax, fmin as fmin, deg2rad as deg2rad, rad2deg as rad2deg, heaviside as heaviside, logaddexp2 as logaddexp2, logit as logit, lerp as lerp, nan_to_num as nan_to_num, remainder as remainder, sinc as sinc, xlogy as xlogy, xlog1py as xlog1py, entr as entr, float_power as float_power, isposinf as isposinf, isneginf as isneginf, clamp_min as clamp_min, clamp_max as clamp_max, sgn as sgn, erfc as erfc, erfinv as erfinv, ndtr as ndtr, ldexp as ldexp, lgamma as lgamma, digamma as digamma, bessel_i as bessel_i, i0 as i0, i0e as i0e, i1 as i1, i1e as i1e, atleast_1d as atleast_1d, atleast_2d as atleast_2d, atleast_3d as atleast_3d, hstack as hstack, vstack as vstack, dstack as dstack, column_stack as column_stack, block_diag as block_diag, broadcast_tensors as broadcast_tensors, cartesian_prod as cartesian_prod, combinations as combinations, diag_embed as diag_embed, diagflat as diagflat, fliplr as fliplr, flipud as flipud, rot90 as rot90, movedim as movedim, tensor_split as tensor_split, hsplit as hsplit, vsplit as vsplit, dsplit as dsplit, take_along_dim as take_along_dim, index_fill as index_fill, index_copy as index_copy, select_scatter as select_scatter, slice_scatter as slice_scatter, masked_scatter as masked_scatter, take_flat as take_flat, kthvalue as kthvalue, median as median, nanmedian as nanmedian, nansum as nansum, nanmean as nanmean, quantile as quantile, nanquantile as nanquantile, mode as mode, bincount as bincount, count_nonzero as count_nonzero, histc as histc, unique as unique, unique_consecutive as unique_consecutive, bucketize as bucketize, tensordot as tensordot, inner as inner, kron as kron, cross as cross, vecdot as vecdot, ger as ger, multi_dot as multi_dot, chain_matmul as chain_matmul, baddbmm as baddbmm, addbmm as addbmm, addmv as addmv, addr as addr, cdist as cdist, dist as dist, renorm as renorm, diff as diff, trapezoid as trapezoid, cumulative_trapezoid as cumulative_trapezoid, cov as cov, corrcoef as corrcoef, vander as vander, scaled_dot_product_attention as scaled_dot_product_attention, self_attention as self_attention, attention_weights as attention_weights, rotate_halves as rotate_halves
 
 __version__: str

@@ -10,12 +10,11 @@ import ast
 import inspect
 import sys
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .. import nn, ops, optim
+from .. import ops
 from ..core.primitive import Primitive
 from ..methods.docstrings import entries
 from ..methods.gradients import Gradients
@@ -46,7 +45,7 @@ _OPERATORS = [f"__{side}{name}__" for name in
 _OPERATORS += [f"__{name}__" for name in "neg abs invert lt le gt ge eq ne getitem".split()]
 
 
-_PACKAGES = ["data", "distributed", "distributions", "nn", "optim", "random", "training"]
+_PACKAGES = ["data", "distributed", "distributions", "random", "training"]
 _CAPTURE = """_F = TypeVar("_F", bound=Callable[..., Any])
 @overload
 def capture(function: _F, *, fuse: builtins.bool = ..., strict: builtins.bool = ...) -> _F: ...
@@ -190,13 +189,13 @@ def face() -> str:
             if isinstance(node, ast.ImportFrom) and name[0] != "_" and name != "capture":
                 lines.append(f"from .{node.module or ''} import {alias.name} as {name}")
                 known.add(name)
-    lines += [f"from . import {name} as {name}" for name in _PACKAGES]
+    lines += ["import nn as nn", "import optim as optim", *[f"from . import {name} as {name}" for name in _PACKAGES]]
     lines += [f"from .{place} import {name} as {name}" for name, place in _LATE.items()]
     functions = {"tensor": "new"} | {name: name for name in (
         "as_tensor", "randint", "normal", "bernoulli", "where", "empty_like")}
     lines += ["from .compat import names as _names"]
     lines += [f"{name} = _names.{function}" for name, function in functions.items()]
-    lines += [f"from .nn.functional import {name} as {name}" for name in sorted(names.FUNCTIONAL)]
+    lines += [f"from nn.functional import {name} as {name}" for name in sorted(names.FUNCTIONAL)]
     known |= functions.keys() | names.FUNCTIONAL
     methods = {name for name in dir(Surface) if name[0] != "_" and name not in names.MISSING
                and inspect.isfunction(getattr(Surface, name)) and name not in {
@@ -225,33 +224,14 @@ def face() -> str:
                       f"__all__ = {sys.modules['tinygrad_like'].__all__!r}", ""])
 
 
-def beside(package: ModuleType) -> Iterator[tuple[Path, str]]:
-    """For `nn` and `optim`, which lie beside this package: the stubs of `tinygrad_like.nn`, file by file."""
-    folder = Path(str(package.__file__)).parent
-    for path in sorted(folder.rglob("*.py")):
-        parts = path.relative_to(folder.parent).with_suffix("").parts
-        lines = [_HEADER.rstrip()]
-        if path.stem == "__init__":
-            parts = parts[:-1]
-            inner = import_module(".".join(["tinygrad_like", *parts]))
-            inside = {node.module.partition(".")[0] for node in ast.parse(path.read_text(encoding="utf-8")).body
-                      if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module}
-            lines += [f"from . import {name} as {name}" for name in sorted(inside - {*inner.__all__})
-                      if isinstance(getattr(inner, name), ModuleType)]
-        yield path.relative_to(folder.parent).with_suffix(".pyi"), "\n".join([
-            *lines, f"from {'.'.join(parts)} import *", ""])
-
-
 def written() -> dict[Path, str]:
     """Every stub with what it should say."""
     here = Path(__file__).parents[1]
     assert {name for name, *_ in entries()}  # the docstrings are attached
     return {here / "compat" / "surface.pyi": surface(), here / "ops" / "__init__.pyi": of_ops(),
-            here / "__init__.pyi": face(),
-            **{here / path: text for package in (nn, optim) for path, text in beside(package)}}
+            here / "__init__.pyi": face()}
 
 
 if __name__ == "__main__":
     for path, text in written().items():
-        path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")

@@ -1,2 +1,0 @@
-"""Made by `python -m tinygrad_like.compat.stubs`: do not edit."""
-from nn.models.vit import *
