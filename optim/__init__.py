@@ -1,7 +1,7 @@
 """Optimizers, learning-rate schedules, gradient clipping, weight averaging and penalties."""
 
 import importlib as _importlib
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import typing as _typing
 from typing import Any as _Any
 
 from tinygrad_like.errors import named
@@ -34,7 +34,7 @@ for _class in (Adadelta, Adafactor, Adagrad, Adam, AdamW, Adamax, LBFGS, Muon, R
     _class.__init__ = named(_class.__init__, _class.__name__)  # type: ignore[method-assign]
 
 
-if not _TYPE_CHECKING:  # what a checker finds here, it finds above
+if not _typing.TYPE_CHECKING:  # what a checker finds here, it finds above
     def __getattr__(name: str) -> _Any:
         if name == "swa_utils":  # which needs nn, which needs this package
             return _importlib.import_module(".swa_utils", __name__)
