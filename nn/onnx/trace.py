@@ -78,7 +78,7 @@ class Trace(Listener):
         if has_row(op, inputs) and (op.name == "take" or not indexed):
             name = ROWS[op.name](g, op.name, list(inputs), {**op.options, **options}, y)
         elif isinstance(op, Composite | Pointwise):
-            definition = op.reference if isinstance(op, Composite) else op.__wrapped__
+            definition = op.definition if isinstance(op, Composite) else op.__wrapped__
             name = g.value(definition(*inputs, **options))
         else:
             raise NotImplementedError(f"onnx.export: the op {op.name}{' with a computed index' * indexed} has no ONNX "

@@ -10,7 +10,9 @@ import pytest
 
 import nn
 from tinygrad_like import Residuals, Tensor, manual_seed, no_grad, ops, primitive
-from tinygrad_like.core.primitive import Composite, declared
+from tinygrad_like.core.graph import setting
+from tinygrad_like.core.listener import after
+from tinygrad_like.core.primitive import Composite, Fused, composite, declared
 
 FACTOR = 1
 
@@ -485,8 +487,8 @@ EXAMPLES = {
              ((some(3, 0),), {"axis": 1}), ((some(3, 0),), {"axis": 0})],
     "product_at": [((some(3, 4), some(5, 4), constant(np.arange(20).reshape(5, 4) % 3)), {"axis": 0}),
                    ((some(3, 2), WITH_ZEROS, constant([[1, 0, 1]])), {"axis": 1})],
-    "logsumexp": [((some(3, 4),), {}), ((some(3, 4, 2),), {"axis": (0, 2), "keepdim": True}),
-                  ((some(5),), {"axis": 0})],
+    "logsumexp_vjp": [((some(3, 4), some(3, 1), some(3, 1)), {"over": (1,)}),
+                      ((some(3, 4), some(1, 1), some(1, 1)), {"over": (0, 1)})],
     "cross_product": [((some(4, 3), some(4, 3)), {}), ((some(3, 2), some(5, 3, 1)), {"axis": -2})],
     "norm": [((some(3, 4),), {}), ((some(3, 4, 2),), {"axis": (0, 2), "keepdim": True}), ((some(3, 4),), {"axis": 1})],
     "var": [((some(3, 4),), {}), ((some(3, 4, 2),), {"axis": (0, 2), "keepdim": True}),
@@ -524,7 +526,7 @@ EXAMPLES = {
     "gru": [((some(4, 3, 6), some(3, 2), some(6, 2), some(6)), {"reverse": r}) for r in (False, True)] + [
         ((some(1, 3, 6), some(3, 2), some(6, 2)), {}), ((some(3, 0, 6), some(0, 2), some(6, 2), some(6)), {}),
         ((some(3, 9, 60), constant(some(9, 20)), some(60, 20), some(60)), {})],
-    "_cross_entropy": [
+    "cross_entropy": [
         ((some(4, 5), LABELS), {"reduction": r, "label_smoothing": eps}) for r in REDUCTIONS for eps in (0.0, 0.2)
     ] + [
         ((some(4, 5), LABELS, constant(positive(5))), {"reduction": r, "label_smoothing": 0.1}) for r in REDUCTIONS
@@ -536,7 +538,7 @@ EXAMPLES = {
         ((some(4, 5), constant([2, 0, 1, 3])), {"ignore_index": 3}),
         ((10 * some(4, 5), constant([2, 0, 1, 3])), {}),
     ],
-    "_nll_loss": [((some(4, 5), LABELS), {"reduction": r}) for r in REDUCTIONS] + [
+    "nll_loss": [((some(4, 5), LABELS), {"reduction": r}) for r in REDUCTIONS] + [
         ((some(4, 5), LABELS, constant(positive(5))), {"reduction": r}) for r in REDUCTIONS
     ] + [
         ((some(4, 5), constant([2, 0, 1, 3])), {"ignore_index": 3}),
@@ -571,13 +573,13 @@ EXAMPLES = {
     ] + [((some(3, 4), positive(3, 4), positive(4), positive(3, 1)), {}),
          ((some(3, 4), constant(positive(3, 4)), constant(positive(4)), constant(positive(4))), {"reduction": "sum"})],
 }
-FUSED = sorted((op for op in declared if isinstance(op, Composite) and op.forward.__module__.startswith(ops.__name__)),
-               key=lambda op: op.name)
-CASES = [(op, k) for op in FUSED for k in range(len(EXAMPLES.get(op.name, ())))]
+COMPOSITES = sorted((op for op in declared if isinstance(op, Composite | Fused) and
+                     op.__wrapped__.__module__.startswith(ops.__name__)), key=lambda op: op.name)
+CASES = [(op, k) for op in COMPOSITES for k in range(len(EXAMPLES.get(op.name, ())))]
 
 
-def test_every_fused_op_has_examples():
-    assert {op.name for op in FUSED} == set(EXAMPLES)
+def test_every_composite_has_examples():
+    assert {op.name for op in COMPOSITES} == set(EXAMPLES)
 
 
 def tensors(inputs, dtype):
@@ -594,36 +596,21 @@ def value_and_gradients(f, inputs, options, dtype, cotangent_seed=3, **how):
 
 
 @pytest.mark.parametrize(("op", "k"), CASES, ids=[f"{op.name}-{k}" for op, k in CASES])
-def test_a_fused_op_is_its_reference(op, k):
-    inputs, options = EXAMPLES[op.name][k]
-    expected, expected_gradients = value_and_gradients(op.reference, inputs, options, "float64")
-    assert all(isinstance(g, Tensor) and np.isfinite(g.detach().numpy()).all() for g in [expected, *expected_gradients])
-    for how in ({}, {"create_graph": True}):
-        y, gradients = value_and_gradients(op, inputs, options, "float64", **how)
-        assert y.node.op is op and y.shape == expected.shape
-        for actual, wanted in zip([y, *gradients], [expected, *expected_gradients], strict=True):
-            assert actual.shape == wanted.shape and actual.dtype == "float64"
-            np.testing.assert_allclose(actual.detach().numpy(), wanted.detach().numpy(), rtol=1e-9, atol=1e-11)
-
-
-@pytest.mark.parametrize(("op", "k"), CASES, ids=[f"{op.name}-{k}" for op, k in CASES])
-def test_in_float32_it_is_its_reference_in_float64(op, k):
+def test_a_composite_is_its_definition(op, k):
+    """In float32, where a kernel may stand in for it, and in float64; with the graph of the gradient and without."""
     inputs, options = EXAMPLES[op.name][k]
     rounded = [np.asarray(x, np.float32) if isinstance(x, np.ndarray) else x for x in inputs]
-    expected, expected_gradients = value_and_gradients(op.reference, rounded, options, "float64")
-    y, gradients = value_and_gradients(op, rounded, options, "float32")
-    for actual, wanted in zip([y, *gradients], [expected, *expected_gradients], strict=True):
-        assert actual.dtype == "float32"
-        scale = np.abs(wanted.detach().numpy()).max(initial=0)
-        np.testing.assert_allclose(actual.detach().numpy(), wanted.detach().numpy(), rtol=2e-5, atol=2e-6 * scale)
-
-
-@pytest.mark.parametrize("op", FUSED, ids=lambda op: op.name)
-def test_a_fused_op_is_declared_as_its_reference_is(op):
-    """Same inputs, same options, same defaults: what is optional in one is optional in the other."""
-    reference, forward = ({p.name: p.default for p in inspect.signature(f).parameters.values()}
-                          for f in (op.reference, op.forward))
-    assert reference == forward
+    expected, expected_gradients = value_and_gradients(op.definition, rounded, options, "float64")
+    assert all(isinstance(g, Tensor) and np.isfinite(g.detach().numpy()).all() for g in [expected, *expected_gradients])
+    scale = max(np.abs(x.detach().numpy()).max(initial=0) for x in [expected, *expected_gradients])
+    for dtype, rtol, atol in ("float64", 1e-9, 1e-11), ("float32", 2e-5, 2e-6):
+        for how in ({}, {"create_graph": True}):
+            with setting("compiled", True):  # kernels take few numbers, too
+                y, gradients = value_and_gradients(op, rounded, options, dtype, **how)
+            for actual, wanted in zip([y, *gradients], [expected, *expected_gradients], strict=True):
+                assert actual.shape == wanted.shape and actual.dtype == dtype
+                np.testing.assert_allclose(actual.detach().numpy(), wanted.detach().numpy(), rtol=rtol,
+                                           atol=atol * scale)
 
 
 def test_the_same_tensor_given_twice_gets_both_cotangents():
@@ -635,45 +622,58 @@ def test_the_same_tensor_given_twice_gets_both_cotangents():
         np.testing.assert_allclose(dx.detach().numpy(), g @ x.detach().numpy() + g.T @ x.detach().numpy())
 
 
-def test_a_joint_rule_may_leave_a_case_to_the_reference():
+def test_a_kernel_may_leave_a_case_to_the_definition():
     ran = []
-    op = Composite(lambda a, b: a * b, lambda a, b: ran.append("reference") or a * b)
-
-    @op.joint_vjp
-    def _(g, a, b, wanted):
-        return NotImplemented if wanted[1] else [g * b, None]
-
+    op = composite(lambda a, b: ran.append("definition") or a * b)
+    op.accelerate(lambda a, b: (np.multiply(a, b), None) if len(a) == 1 else NotImplemented,
+                  lambda g, wanted, a, b, residuals: NotImplemented if wanted[1] else [g * b, None])
     a, b = leaf([2.0]), leaf([3.0])
-    assert op(a, b).gradient(a)[0].item() == 3 and ran == []
-    assert [g.item() for g in op(a, b).gradient(a, b)] == [3, 2] and ran == ["reference"]
+    for _ in range(3):  # the third is by what is written out for the op
+        assert op(a, b).node.op is op and op(a, b).gradient(a)[0].item() == 3 and ran == []
+        assert [g.item() for g in op(a, b).gradient(a, b)] == [3, 2] and ran.pop() == "definition"
+        assert op(leaf([2.0, 1.0]), leaf([3.0, 1.0])).node.op is ops.mul and ran.pop() == "definition"
+        assert op(np.ones(1), np.ones(1)).tolist() == [1] and not ran
+        assert op(np.ones(2), np.ones(2)).tolist() == [1, 1] and ran.pop() == "definition"
 
 
-def test_a_fused_op_of_any_number_of_inputs():
-    op = Composite(lambda *xs: np.prod(xs, axis=0), lambda *xs: xs[0] * xs[1] * xs[2])
+@pytest.mark.parametrize("kernel", [False, True])
+def test_a_composite_of_any_number_of_inputs(kernel):
+    op = composite(lambda *xs, scale=1.0: xs[0] * xs[1] * xs[2] * scale)
+    if kernel:
+        op.accelerate(lambda *xs, scale: (np.prod(xs, axis=0) * scale, None))
     xs = leaf([2.0]), leaf([3.0]), leaf([5.0])
     for how in ({}, {"create_graph": True}):
-        found = op(*xs).gradient(*xs, **how)
-        assert [g.item() for g in found] == [15, 10, 6]
-    assert [g.item() for g in found[0].gradient(*xs[1:])] == [5, 3]
+        found = op(*xs, scale=2.0).gradient(*xs, **how)
+        assert [g.item() for g in found] == [30, 20, 12]
+    assert [g.item() for g in found[0].gradient(*xs[1:])] == [10, 6]
 
 
-def test_a_joint_rule_in_ops_may_name_the_output():
-    op = Composite(lambda x: np.exp(x), ops.exp)
-
-    @op.joint_vjp_in_ops
-    def _(g, out):
-        return [g * out]
-
-    x = leaf([0.5])
-    first, = op(x).gradient(x, create_graph=True)
-    assert first.gradient(x)[0].item() == pytest.approx(np.exp(0.5))
-
-
-def test_an_input_the_reference_does_not_depend_on_gets_zeros():
-    op = Composite(lambda a, b: a * 1, lambda a, b: a * 1)
+def test_an_input_the_definition_does_not_depend_on_gets_zeros():
+    op = composite(lambda a, b: a * 1)
+    op.accelerate(lambda a, b: (a * 1, None))
     a, b = leaf([2.0]), leaf([3.0])
     for how in ({}, {"create_graph": True}):
         assert [g.item() for g in op(a, b).gradient(a, b, **how)] == [1, 0]
+
+
+def test_a_kernel_that_needs_its_output_is_told_if_that_was_changed():
+    op = composite(lambda x: ops.exp(x))
+    op.accelerate(lambda x: (np.exp(x), "kept"), lambda g, wanted, x, kept, out: [g * out], out=True)
+    for _ in range(3):
+        x = leaf([0.0, 1.0])
+        assert op(x).gradient(x, gradient=[1.0, 1.0])[0].tolist() == [1, np.e]
+        y = op(x)
+        y[0:1].detach().assign([1.0])
+        with pytest.raises(RuntimeError, match="the output of .* was changed in place"):
+            y.sum().backward()
+
+
+def test_a_listener_sees_a_composite_and_what_it_is_made_of():
+    seen = []
+    with after(lambda op, *_: seen.append(op.name)):
+        ops.mse_loss(Tensor([1.0]), Tensor([2.0]))
+        ops.mse_loss(Tensor([1.0], dtype="float64"), Tensor([2.0], dtype="float64"))
+    assert seen[-1] == "mse_loss" and seen.count("mse_loss") == 2 and "square" in seen
 
 
 def test_a_variadic_op_whose_rule_names_nothing_but_the_cotangent():

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from tinygrad_like import Tensor, ops
+from tinygrad_like.kernels import composites, formula
 from tinygrad_like.kernels import elementwise as k
-from tinygrad_like.kernels import formula
-from tinygrad_like.ops import activation, loss
+from tinygrad_like.ops import activation
 
 SMALL, LARGE = (7, 13), (300, 401)  # one task, several; of odd lengths, so that loops have rests
 
@@ -260,8 +260,7 @@ LOSSES = {
 @pytest.mark.parametrize("name", LOSSES)
 def test_losses_and_their_slopes(name, reduction, shape):
     function, slope = LOSSES[name]
-    forward, backward = (f.kernel() for f in
-                         {"mse_loss": (loss._mse, loss._mse_vjp)}.get(name, (loss._bce, loss._bce_vjp)))
+    forward, backward = composites.LOSSES[name]()
     x, t = random(*shape, scale=3), sigmoid(random(*shape, seed=1))
     losses, slopes = (f(x.astype(np.float64), t.astype(np.float64)) for f in (function, slope))
     g = random(*shape, seed=2) if reduction == "none" else np.array(1.5, np.float32)

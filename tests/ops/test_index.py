@@ -20,9 +20,9 @@ def changed(make, index, bad):
 @pytest.mark.parametrize("rows", [6, 4000])
 @pytest.mark.parametrize("options", [{}, {"reduction": "sum", "label_smoothing": 0.1}, {"reduction": "none"}], ids=str)
 def test_labels_of_cross_entropy(options, rows, bad):
-    for x in (Tensor.randn(rows, 9, requires_grad=True), Tensor.randn(rows, 9, dtype="float64", requires_grad=True)):
-        with pytest.raises(IndexError, match="cross_entropy: label .* is out of range for 9 classes"):
-            changed(lambda labels, x=x: ops.cross_entropy(x, labels, **options), np.arange(rows) % 9, bad)
+    x = Tensor.randn(rows, 9, requires_grad=True)
+    with pytest.raises(IndexError, match="cross_entropy: label .* is out of range for 9 classes"):
+        changed(lambda labels: ops.cross_entropy(x, labels, **options), np.arange(rows) % 9, bad)
 
 
 @pytest.mark.parametrize("bad", BAD)

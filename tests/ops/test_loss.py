@@ -60,7 +60,7 @@ def test_bce_with_logits_agrees_with_its_reference(reduction, weighted, dtype):
     for names in [()] if weighted is None else [("weight",), ("pos_weight",), ("weight", "pos_weight")]:
         options = {name: Tensor(rng.uniform(1, 2, 4).astype(weighted)) for name in names}
         results = []
-        for f in (loss, loss.reference):
+        for f in (loss, loss.definition):
             y = f(x, Tensor(target.astype(dtype)), reduction=reduction, **options)
             results.append((y, y.gradient(x, gradient=np.ones(y.shape))[0]))
         (ours, g), (theirs, h) = results

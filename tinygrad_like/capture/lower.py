@@ -12,7 +12,7 @@ import numpy as np
 
 from ..core.graph import mode, setting, tick
 from ..core.listener import arrays_in
-from ..core.primitive import Composite, declared, replayed
+from ..core.primitive import Fused, declared, replayed
 from ..core.tensor import Tensor, wrap
 from ..dtypes import BOOL, INT64
 from ..kernels.copies import parts_of_roll
@@ -303,7 +303,7 @@ def _by_reference(step: Step, tape: Tape) -> list[Step]:
             x.requires_grad = g is not None and x.dtype.kind == "f"
     with setting("compiled", True), setting("recording", g is not None), again:
         if (results := _by_rule(op, g, given)) is None:
-            result = op.reference(*inputs, **{name: x for name, x in given.items() if name in op.options})
+            result = op.definition(*inputs, **{name: x for name, x in given.items() if name in op.options})
             results = [result]
             if g is not None:
                 mode.recording = False
@@ -316,7 +316,7 @@ def _by_reference(step: Step, tape: Tape) -> list[Step]:
     return _in_place_of(step, steps, again, [getattr(x, "_data", None) for x in results], tape)
 
 
-def _by_rule(op: Composite, g: Any, given: dict[str, Any]) -> list | None:
+def _by_rule(op: Fused, g: Any, given: dict[str, Any]) -> list | None:
     """The cotangents by the rule in ops, which is shorter than what the reference's replay comes to; None without."""
     if g is None or op.in_ops is None:
         return None
@@ -340,9 +340,9 @@ def _in_place_of(step: Step, steps: list[Step], again: Tape, results: list, tape
 
 
 @lru_cache
-def _fused() -> dict[Callable, Composite]:
+def _fused() -> dict[Callable, Fused]:
     """Fused ops, by their forward and by their joint rule."""
-    ops = [op for op in declared if isinstance(op, Composite)]
+    ops = [op for op in declared if isinstance(op, Fused)]
     return {op.forward: op for op in ops} | {op.joint[0]: op for op in ops if op.joint}
 
 

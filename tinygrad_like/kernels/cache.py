@@ -34,7 +34,7 @@ from ..environment import cache_folder, without_interrupts
 
 # numba compares the file of the function only. But a kernel contains functions of other files: the sources of all
 # kernels must be the same. Nothing of these files is compiled:
-_BESIDE = "__init__.py", "registry.py", "specialize.py"
+_BESIDE = "__init__.py", "registry.py", "composites.py", "specialize.py"
 _HERE = Path(__file__).parent
 SOURCES = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(_HERE.glob("*.py"))
                                   if path.name not in _BESIDE)).digest()

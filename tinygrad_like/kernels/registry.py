@@ -66,12 +66,8 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     **dict.fromkeys(("tanh_vjp", "sigmoid_vjp"), ("formula", 4096)),  # if not listed, as the function
     **dict.fromkeys(("relu_vjp", "relu6_vjp", "hardtanh_vjp"), ("formula", _SMALL)),
     "softsign": ("formula", 1024),
-    **dict.fromkeys(("mse_loss", "binary_cross_entropy_with_logits"), ("formula", 1)),
-    **dict.fromkeys(("mse_loss_vjp", "binary_cross_entropy_with_logits_vjp"), ("formula", 1)),
-    **dict.fromkeys(("softmax", "log_softmax", "softmax_vjp", "log_softmax_vjp"), ("softmax", _SMALL)),
-    **dict.fromkeys(("logsumexp_over", "logsumexp_vjp"), ("columns", _SMALL)),
-    **dict.fromkeys(("cross_entropy", "cross_entropy_vjp"), ("softmax", _SMALL)),
-    "nll": ("nll", _SMALL),
+    **dict.fromkeys(("softmax", "log_softmax"), ("softmax", _SMALL)),
+    "logsumexp_over": ("columns", _SMALL),
     "drop": ("dropout", 256),
     "accumulate": ("elementwise", 8192),
     "copied": ("copies", 8192),
@@ -102,7 +98,6 @@ DIRECT: dict[str, tuple[str, str, str]] = {
     "in_c_order": ("copies", "in_c_order", "x.size >= 8192 and x.dtype is FLOAT32_"),
     "joined": ("copies", "joined", "xs[0].size * len(xs) >= 262144"),
     "sampled_vjp": ("grid", "sampled_vjp", "True"),
-    "nll_vjp": ("nll", "nll_vjp", "True"),
     "lstm_steps_vjp": ("recurrent", "lstm_steps_vjp", "True"),
     "gru_steps_vjp": ("recurrent", "gru_steps_vjp", "True"),
     "attention_vjp": ("attention", "attention_backward", "True"),
@@ -120,8 +115,6 @@ DIRECT: dict[str, tuple[str, str, str]] = {
 }
 
 ARITHMETIC = frozenset({"add", "sub", "mul", "div", "hypot", "logaddexp", "fmod", "mod", "floordiv"})
-_LOSSES = {"mse_loss": "loss", "mse_loss_vjp": "loss_vjp", "binary_cross_entropy_with_logits": "loss",
-           "binary_cross_entropy_with_logits_vjp": "loss_vjp"}
 
 
 def replace(definition: Callable, name: str, formula: Callable | None = None, options: dict | None = None) -> Callable:
@@ -153,8 +146,6 @@ def _made(home: ModuleType, name: str, formula: Callable | None, options: dict |
     """The kernel, from its module, which makes those of formulas."""
     if formula is None:
         return getattr(home, name)
-    if name in _LOSSES:
-        return getattr(home, _LOSSES[name])(formula, name)
     return home.pointwise(formula, name, options or ())
 
 
@@ -221,7 +212,8 @@ def accelerated_arithmetic(definition: Callable, name: str) -> Callable:
 def install() -> None:
     """Have ops called by what is written out for each, and memory kept as kernels like it."""
     from .memory import align, keep_freed_memory
-    from .specialize import install as specialize  # which knows the ops
+    from . import composites  # noqa: F401  # which know the ops, as does
+    from .specialize import install as specialize
 
     specialize()
     keep_freed_memory()

@@ -22,7 +22,7 @@ import numpy as np
 
 from ..core.dispatch import Op, share_version
 from ..core.graph import Node, mode, tick
-from ..core.primitive import Primitive
+from ..core.primitive import Composite, Primitive
 from ..core.tensor import Tensor, wrap
 from ..dtypes import BOOL, FLOAT32, FLOAT64, INT64, NARROW
 from ..errors import blame, refusal
@@ -53,7 +53,7 @@ $options_by_position\
 $each_input\
     try:
 $the_contracts\
-        out_, residuals_ = self.forward($arrays $passed), NOTHING_
+        $run
     except Exception as error_:
         y_ = self.failed(error_, $inputs, ($arrays), {$options})
         if y_ is NotImplemented: raise
@@ -241,7 +241,7 @@ def _of_arrays(op: Any, rule: Any) -> Any:
 def specialized(op: Any) -> type:
     """A class for the op alone, with what is written out for it in place of what its family has."""
     made: dict[str, Any] = {"__module__": op.family.__module__, "__call__": Op.__call__}
-    if _TAKEN.isdisjoint(op.options):
+    if _TAKEN.isdisjoint(op.options) and not (isinstance(op, Composite) and op.kernel is None):
         made["__call__"] = call(op)
     if not op.variadic and (op.joint is not None or len(op.rules) == len(op.inputs)):
         made["pull"] = pull(op, recording=False)
@@ -271,6 +271,8 @@ def save(op: Any) -> Callable:
 def call(op: Any) -> Callable:
     """`__call__` for inputs that are Tensors or numbers, if the result is of their dtype and nobody watches."""
     count, sources = range(len(op.inputs)), {n: n for n in op.options} | {"out": "out_"}
+    if isinstance(op, Composite):
+        sources["residuals"] = "residuals_"
     words = {"options": ", ".join([f"{n!r}: {n}" for n in op.options])}
     if op.variadic:
         name = op.inputs[0]
@@ -306,11 +308,21 @@ def call(op: Any) -> Callable:
             [f" or type({n}) not in SETTINGS_ and isinstance({n}, SINGLE_)" for n in op.options]),
         the_contracts="".join([_CONTRACT.format(k=k, values=", ".join([arrays.get(n, n) for n in names]))
                                for k, (_, names) in enumerate(op.contracts)]),
-        passed=", ".join([f"{n}={n}" for n in op.options]),
-        take_residuals="" if sources.keys() >= set(op.saved) else "if type(out_) is tuple: out_, residuals_ = out_",
+        **_what_runs(op, words, residuals=not sources.keys() >= set(op.saved)),
         kept=_saved(op, _if_needed(op, sources, [f"p_{i} is not None" for i in count])))
     return _define(op, "__call__", text, defaults_=op.options,
                    **{f"contract_{k}": contract for k, (contract, _) in enumerate(op.contracts)})
+
+
+def _what_runs(op: Any, words: dict[str, str], residuals: bool) -> dict[str, str]:
+    """The lines that call the forward; or the kernel of a composite, and its definition if the kernel declines."""
+    passed = ", ".join([f"{n}={n}" for n in op.options])
+    if isinstance(op, Composite):
+        return {"run": f"out_ = self.kernel({words['arrays']} {passed})\n"
+                       f"        if out_ is NotImplemented: return self.definition(*{words['inputs']}, {passed})",
+                "take_residuals": "out_, residuals_ = out_"}
+    return {"run": f"out_, residuals_ = self.forward({words['arrays']} {passed}), NOTHING_",
+            "take_residuals": "if type(out_) is tuple: out_, residuals_ = out_" if residuals else ""}
 
 
 def pull(op: Any, recording: bool) -> Callable:

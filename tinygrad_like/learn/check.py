@@ -205,19 +205,19 @@ def _reference(op: Any, i: int, points: Sequence[Point]) -> Finding | None:
         try:
             xs, _ = point.record()
             with setting("recording", True), np.errstate(all="ignore"):
-                y = op.reference(*xs, **point.options)
+                y = op.definition(*xs, **point.options)
                 given = y.gradient(xs[i], gradient=point.g, materialize_grads=True)[0]._data if y.requires_grad else \
                     np.zeros(point.inputs[i].shape)
         except Exception as error:
             return _finding(op, point.input_name(i), "error", f"{type(error).__name__}: {error}",
-                            "the reference raises this error.", source(op.reference))
+                            "the reference raises this error.", source(op.definition))
         if not close(y._data, point.out):
             return _finding(op, "", "reference", "", "the kernel and the reference give different values: the "
-                            f"largest difference is {np.abs(y._data - point.out).max():.3g}.", source(op.reference))
+                            f"largest difference is {np.abs(y._data - point.out).max():.3g}.", source(op.definition))
         if not close(given, point.wanted(i), 2e-6):
             return _finding(op, point.input_name(i), "reference", "", "the gradient through the reference is wrong; "
                             "the rule itself is right. Does the reference leave the graph (detach, .data)?",
-                            source(op.reference))
+                            source(op.definition))
     return None
 
 

@@ -197,8 +197,8 @@ class Data:
         joint = getattr(op, "joint", None)
         found = [("all inputs", joint[0])] if joint is not None else [
             (op.inputs[i], rule) for i, (rule, _) in sorted(getattr(op, "rules", {}).items())]
-        if not found and getattr(op, "reference", None) is not None:
-            found = [("the reference", op.reference)]
+        if not found and getattr(op, "definition", None) is not None:
+            found = [("the reference", op.definition)]
         if not found and hasattr(op, "function"):  # a custom Function
             found = [("all inputs", op.function.backward)]
         return [self.one_rule(what, rule) for what, rule in found]
@@ -259,7 +259,7 @@ class Data:
                 boxes.append(("group", part.view, Box(f"{part.name} +", part.nodes[-1].shape, False)))
             else:
                 self.nodes[self.number[part]]["view"] = group.view
-                fused = " +" if getattr(part.op, "reference", None) is not None else ""
+                fused = " +" if getattr(part.op, "definition", None) is not None else ""
                 boxes.append(("op", self.number[part], Box(_name(part) + fused, part.shape, False)))
         arrows = dict.fromkeys((box_of[p], box_of[n]) for n in group.nodes for p in trace.parents[n]
                                if p in box_of and box_of[p] != box_of[n])

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
-from ..core.listener import effect, pure
-from ..core.primitive import Residuals, fresh, fused
-from ..core.replaceable import replaceable
-from .activation import log1p_unit, logsigmoid, sigmoid
-from .elementwise import abs, exp, log, maximum, minimum, mul, neg, square, where
-from .index import gather
-from .on_arrays import on_arrays
+from ..core.listener import effect
+from ..core.primitive import composite
+from ..errors import refusal
+from .activation import logsigmoid
+from .elementwise import abs, exp, log, maximum, minimum, square, where
 from .pointwise import pointwise
 from .reduce import mean, sum
-from .shape import permute, reshape
 from .softmax import (
-    _plain,
-    check_ignore_index,
+    a_reduction,
+    at_labels,
     check_input,
-    check_labels,
     check_reduction,
-    check_weight,
+    of_64_bits,
+    of_classes,
+    of_floats,
+    of_labels,
     reduced,
 )
 
@@ -31,56 +28,32 @@ def _reduce(losses, reduction):
     return mean(losses) if reduction == "mean" else sum(losses) if reduction == "sum" else losses
 
 
+def broadcasts(shape, to) -> bool:
+    return len(shape) <= len(to) and all([n in (1, m) for n, m in zip(shape[::-1], to[::-1], strict=False)])
+
+
+def alike(input, target, reduction):
+    if input.shape != target.shape:
+        return (f"input has shape {input.shape} but target {target.shape}; they must agree (broadcasting a loss is "
+                "nearly always a mistake: reshape one)")
+    if reduction == "mean" and 0 in input.shape:
+        return f"an input of shape {input.shape} is empty, and nothing has no mean"
+
+
 def _check(who, input, target, reduction):
     check_reduction(who, reduction)
     check_input(who, input, target)
-    if not hasattr(target, "shape"):
-        raise TypeError(f"{who}: the target must be a Tensor or an array of shape {input.shape}, "
-                        f"got {type(target).__name__}")
-    if tuple(input.shape) != tuple(target.shape):
-        raise ValueError(f"{who}: input has shape {tuple(input.shape)} but target {tuple(target.shape)}; "
-                         "they must agree (broadcasting a loss is nearly always a mistake: reshape one)")
-    if reduction == "mean" and 0 in input.shape:
-        raise ValueError(f"{who}: an input of shape {tuple(input.shape)} is empty, and nothing has no mean")
+    if (why := alike(input, target, reduction)) is not None:
+        raise refusal(who, why)
 
 
-def _compiled(name, formula, slope):
-    """The loss made of a formula of input and target, and g times its slope, reduced or not."""
-
-    losses, slopes = on_arrays(formula), on_arrays(slope)
-
-    @partial(replaceable, name=name, formula=formula)
-    def loss(input, target, reduction):
-        return _reduce(losses(input, target), reduction)
-
-    @partial(replaceable, name=f"{name}_vjp", formula=slope)
-    def vjp(input, target, g, reduction):
-        return slopes(g / input.size if reduction == "mean" else g, input, target)
-
-    return loss, vjp
-
-
-def mse_loss_reference(input, target, reduction="mean"):
-    """The squared error (input - target)^2."""
+@composite
+def mse_loss(input, target, *, reduction="mean"):
+    """The squared error (input - target)^2. Both of one shape; reduction "mean", "sum" or "none"."""
     return _reduce(square(input - target), reduction)
 
 
-_mse, _mse_vjp = _compiled("mse_loss", lambda input, target: square(input - target),
-                           lambda g, input, target: 2 * g * (input - target))
-
-
-@fused(reference=mse_loss_reference)
-def mse_loss(input, target, *, reduction="mean"):
-    """The squared error (input - target)^2. Both of one shape; reduction "mean", "sum" or "none"."""
-    _check("mse_loss", input, target, reduction)
-    return _mse(input, target, reduction)
-
-
-@mse_loss.joint_vjp
-@fresh
-def _(g, input, target, reduction, wanted):
-    d = _mse_vjp(input, target, g, reduction)
-    return [d, -d if wanted[1] else None]
+mse_loss.requires(a_reduction, of_floats, alike)
 
 
 def l1_loss(input, target, *, reduction="mean"):
@@ -118,6 +91,7 @@ def smooth_l1_loss(input, target, *, reduction="mean", beta=1.0):
     return loss if beta == 1 else loss * (1 / beta)
 
 
+@composite
 def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean"):
     """-input[i, target[i]]: the negative log-likelihood of labels, given log-probabilities (as log_softmax makes them).
 
@@ -125,69 +99,10 @@ def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean")
     Weights, ignore_index and mean as in `cross_entropy`. Raises ValueError, TypeError or IndexError for what does not
     fit.
     """
-    check_reduction("nll_loss", reduction)
-    target = target if hasattr(target, "dtype") else np.asarray(target)
-    check_input("nll_loss", input, target, "the log-probabilities")
-    if input.ndim == 0:
-        raise ValueError("nll_loss: the log-probabilities need an axis of classes, got a 0-d Tensor")
-    check_labels("nll_loss", input.shape, target)
-    axis = 0 if input.ndim == 1 else 1
-    classes = input.shape[axis]
-    check_weight("nll_loss", weight, classes)
-    check_ignore_index("nll_loss", ignore_index)
-    if axis == 0:
-        input, target = reshape(input, shape=(1, classes)), reshape(target, shape=(1,))
-    out = _nll_loss(input, target, weight, ignore_index=ignore_index, reduction=reduction)
-    return reshape(out, shape=()) if axis == 0 else out
+    return reduced(*at_labels(input, target, weight, ignore_index), reduction)
 
 
-def _nll_reference(input, target, weight=None, ignore_index=-100, reduction="mean"):
-    labels, w, counts, divisor = _labels(_plain(target), _plain(weight), input.shape[1], ignore_index, input.dtype)
-    last = permute(input, axes=(0, *range(2, input.ndim), 1))
-    picked = reshape(gather(last, labels[..., None], axis=-1), shape=labels.shape)
-    losses = neg(mul(where(counts, picked, 0.0), w))  # an ignored row counts for nothing, also if it holds -inf
-    return reduced(losses, reduction, divisor, sum)
-
-
-@fused(reference=_nll_reference)
-def _nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean"):
-    loss, totals = nll(input, target, weight, ignore_index, reduction)
-    return loss, Residuals(totals=totals)
-
-
-@_nll_loss.joint_vjp
-@fresh
-def _(g, input_shape, target, weight, totals, ignore_index, reduction):
-    if totals is None:
-        return NotImplemented
-    return [nll_vjp(g, target, weight, totals, input_shape, ignore_index, reduction), None, None]
-
-
-@replaceable
-def nll(input, target, weight, ignore_index, reduction):
-    """The loss, and what `nll_vjp` needs; here None, as the reference is differentiated."""
-    labels, w, counts, divisor = _labels(target, weight, input.shape[1], ignore_index, input.dtype)
-    picked = np.take_along_axis(input, labels[:, None], 1)[:, 0]
-    return reduced(-(np.where(counts, picked, 0) * w), reduction, divisor, sum.forward), None
-
-
-@replaceable
-def nll_vjp(g, target, weight, totals, input_shape, ignore_index, reduction):
-    """The gradient of the input, if `nll` gave totals."""
-    return NotImplemented
-
-
-@pure
-def _labels(labels, weight, classes, ignore_index, dtype) -> tuple:
-    """Labels that can be gathered, 0 for those to ignore; how much each counts, whether it does, and all together."""
-    valid = labels != ignore_index
-    if ((labels < 0) | (labels >= classes))[valid].any():
-        bad = labels[valid & ((labels < 0) | (labels >= classes))][0]
-        raise IndexError(f"nll_loss: label {bad} is out of range for {classes} classes (0 to {classes - 1}); "
-                         f"ignore_index is {ignore_index}")
-    labels = np.where(valid, labels, 0)
-    w = valid.astype(dtype) if weight is None else valid * np.asarray(weight, dtype)[labels]
-    return labels, w, w != 0, w.sum(dtype=dtype)
+nll_loss.requires(a_reduction, of_floats, of_classes, of_labels, of_64_bits)
 
 
 def binary_cross_entropy(input, target, weight=None, *, reduction="mean"):
@@ -199,11 +114,10 @@ def binary_cross_entropy(input, target, weight=None, *, reduction="mean"):
     _check("binary_cross_entropy", input, target, reduction)
     effect("binary_cross_entropy", _check_probabilities, getattr(input, "_data", input), writes=())
     losses = _binary_cross_entropy(input, target)
-    weighted = losses if weight is None else losses * weight
-    if weighted.shape != losses.shape:
+    if weight is not None and not broadcasts(weight.shape, input.shape):
         raise ValueError(f"binary_cross_entropy: a weight of shape {weight.shape} does not broadcast to the input's, "
                          f"{input.shape}")
-    return _reduce(weighted, reduction)
+    return _reduce(losses if weight is None else losses * weight, reduction)
 
 
 def _check_probabilities(p) -> None:
@@ -235,49 +149,31 @@ _binary_cross_entropy.vjp(p=lambda g, p, t: g * (p - t) / maximum(p * (1 - p), 1
                           t=lambda g, p: g * (_log_rest(p) - _log_above(p)))
 
 
-def binary_cross_entropy_with_logits_reference(input, target, weight=None, pos_weight=None, reduction="mean"):
-    """(1 - t) x + (1 + (w - 1) t) softplus(-x), which never overflows.
-
-    That is -(w t log p + (1 - t) log(1 - p)) with p = sigma(x).
-    """
-    scale = 1 if pos_weight is None else 1 + (pos_weight - 1) * target
-    losses = (1 - target) * input + scale * neg(logsigmoid(input))
-    return _reduce(losses if weight is None else losses * weight, reduction)
-
-
-_bce, _bce_vjp = _compiled(
-    "binary_cross_entropy_with_logits",
-    lambda x, t: (1 - t) * x + maximum(-x, 0) + log1p_unit(exp(-abs(x))),
-    lambda g, x, t: g * (sigmoid(x) - t))
-
-
-@fused(reference=binary_cross_entropy_with_logits_reference)
+@composite
 def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, *, reduction="mean"):
     """-(w t log p + (1 - t) log(1 - p)) of logits x, with p = sigma(x), targets t in [0, 1] and w = pos_weight.
 
     input, target: of one shape. weight: a factor per element; weight and pos_weight broadcast to that shape.
+    As (1 - t) x + (1 + (w - 1) t) softplus(-x) it never overflows.
     """
-    _check("binary_cross_entropy_with_logits", input, target, reduction)
-    if isinstance(pos_weight, bool):
-        check_reduction("binary_cross_entropy_with_logits", pos_weight)  # which tells what to write instead
-    if weight is None is pos_weight:
-        return _bce(input, target, reduction)
-    losses = binary_cross_entropy_with_logits_reference(input, target, weight, pos_weight, "none")
-    if losses.shape != input.shape:
-        raise ValueError("operands could not be broadcast")  # the caller says which
-    return _reduce(losses, reduction)
+    scale = 1 if pos_weight is None else 1 + (pos_weight - 1) * target
+    losses = (1 - target) * input - scale * logsigmoid(input)
+    return _reduce(losses if weight is None else losses * weight, reduction)
 
 
-@binary_cross_entropy_with_logits.joint_vjp
-@fresh
-def _(g, input, target, weight, pos_weight, reduction, wanted):
-    if any(wanted[1:]):
-        return NotImplemented  # rare enough for the reference
-    if weight is None is pos_weight:
-        return [_bce_vjp(input, target, g, reduction), None, None, None]
-    w, g = 1 if pos_weight is None else pos_weight, g / input.size if reduction == "mean" else g
-    return [g * (1 if weight is None else weight) * ((1 + (w - 1) * target) * sigmoid(input) - w * target),
-            None, None, None]
+@binary_cross_entropy_with_logits.requires
+def _(pos_weight):
+    return a_reduction(pos_weight) if isinstance(pos_weight, bool) else None  # which tells what to write instead
+
+
+@binary_cross_entropy_with_logits.requires
+def _(input, weight, pos_weight):
+    for name, factor in (("weight", weight), ("pos_weight", pos_weight)):
+        if factor is not None and not broadcasts(np.shape(factor), input.shape):
+            return (f"a {name} of shape {np.shape(factor)} does not broadcast to the input's, {input.shape}")
+
+
+binary_cross_entropy_with_logits.requires(a_reduction, of_floats, alike)
 
 
 def kl_div(input, target, *, reduction="mean", log_target=False):

@@ -55,7 +55,7 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, *, reduction=
         row, label = reshape(input, shape=(1, -1)), reshape(target, shape=(1,))
         losses = multi_margin_loss(row, label, p, margin, weight, reduction="none")
         return _reduce(reshape(losses, shape=target.shape), reduction)
-    check_labels("multi_margin_loss", input.shape, target)
+    check_labels("multi_margin_loss", input, target)
     classes = input.shape[-1]
     right = gather(input, target[..., None], axis=-1)
     losses = pow(relu(margin - right + input), p)

@@ -127,7 +127,7 @@ def opened(node: Node) -> tuple[Node | Tensor, list] | None:
     None if the op has no reference, or its result stands on no input.
     """
     op: Any = node.op
-    if getattr(op, "reference", None) is None or node.saved is None or node.parents is None:
+    if getattr(op, "definition", None) is None or node.saved is None or node.parents is None:
         return None
     with setting("recording", False):
         saved = op.values(node)
@@ -135,7 +135,7 @@ def opened(node: Node) -> tuple[Node | Tensor, list] | None:
     options = dict(zip(op.options, saved[len(op.inputs):], strict=False))
     with setting("recording", True):
         leaves = [x if p is None else Tensor(x, requires_grad=True) for x, p in zip(given, node.parents, strict=True)]
-        result = op.reference(*[wrap(x) if isinstance(x, np.ndarray) else x for x in leaves], **options)
+        result = op.definition(*[wrap(x) if isinstance(x, np.ndarray) else x for x in leaves], **options)
     if result.node is None:
         return None
     return result.node, [None if p is None else x for x, p in zip(leaves, node.parents, strict=True)]
