@@ -1,6 +1,5 @@
 """How ops are declared and called, what they keep, and that every fused op is its reference."""
 
-import inspect
 import itertools
 import weakref
 from functools import partial, wraps

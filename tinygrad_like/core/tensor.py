@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..dtypes import as_array, as_dtype, get_default_dtype
+from ..dtypes import as_array, as_dtype
 from ..errors import named
 from .basics import basics
 from .graph import Node, mode, setting, tick, walk

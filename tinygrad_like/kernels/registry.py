@@ -211,8 +211,8 @@ def accelerated_arithmetic(definition: Callable, name: str) -> Callable:
 
 def install() -> None:
     """Have ops called by what is written out for each, and memory kept as kernels like it."""
-    from .memory import align, keep_freed_memory
     from . import composites  # noqa: F401  # which know the ops, as does
+    from .memory import align, keep_freed_memory
     from .specialize import install as specialize
 
     specialize()
