@@ -95,7 +95,7 @@ def _largest(taken: Tensor, bag: np.ndarray, n: int) -> Tensor:
     counts = np.bincount(bag, minlength=n)
     longest, size = max(int(counts.max(initial=0)), 1), taken.shape[1]
     places = bag * longest + np.arange(len(bag)) - np.concatenate([[0], np.cumsum(counts)])[bag]
-    laid = ops.shape.surround(taken, shape=(n * longest, size), index=(places,), value=float("-inf"))
+    laid = ops.parts.surround(taken, shape=(n * longest, size), index=(places,), value=float("-inf"))
     first = laid.reshape(n, longest, size)
     found = first.detach().argmax(axis=1, keepdim=True)  # the first of equals gets the whole cotangent, as in PyTorch
     return ops.where((counts > 0)[:, None], first.gather(1, found).squeeze(1), 0.0)

@@ -187,22 +187,27 @@ def named(function: F, method: str = "") -> F:
 
 def _asking(function: F, who: str, contract: Callable) -> F:
     """`function`, after its contract, which gets the arguments that it names, holds."""
-    parameters = [*inspect.signature(function).parameters.values()]
-    names = [*inspect.signature(contract).parameters]
-    others = [p.name for p in parameters if p.kind is p.VAR_KEYWORD]
-    known = {p.name for p in parameters}
-    least = sum(p.default is p.empty and p.kind is not p.VAR_POSITIONAL for p in parameters) - len(others)
-    places = [(sys.maxsize if p.kind is p.KEYWORD_ONLY else i, p) for n in names for i, p in enumerate(parameters)
-              if p.name == n]
+    parameters = inspect.signature(function).parameters
+    by_name = {n for n, p in parameters.items() if p.kind is p.KEYWORD_ONLY}
+    rest = next((n for n, p in parameters.items() if p.kind is p.VAR_POSITIONAL), "")
+    others = next((n for n, p in parameters.items() if p.kind is p.VAR_KEYWORD), "")
+    least = sum(p.default is p.empty for n, p in parameters.items() if n not in (rest, others))
+    places = [(sys.maxsize if n in by_name else [*parameters].index(n), n, parameters[n].default)
+              for n in inspect.signature(contract).parameters]
 
     @functools.wraps(function)
     def ask(*inputs, **options):
-        if len(inputs) + len(options) < least or not others and options and not known.issuperset(options):
+        if options and not others and not options.keys() <= parameters.keys() or len(inputs) + len(options) < least:
             return function(*inputs, **options)  # which does not fit at all
-        given = [inputs[i:] if p.kind is p.VAR_POSITIONAL else inputs[i] if i < len(inputs) else
-                 {n: x for n, x in options.items() if n not in known} if p.kind is p.VAR_KEYWORD else
-                 options.get(p.name, p.default) for i, p in places]
-        if (why := contract(*given)) is not None:
+        count = len(inputs)
+        if rest or others:
+            i = [*parameters].index(rest) if rest else count
+            given = {rest: inputs[i:], others: {n: x for n, x in options.items() if n not in parameters},
+                     **dict(zip(parameters, inputs[:i], strict=False)), **options}
+            why = contract(*[given.get(n, default) for _, n, default in places])
+        else:
+            why = contract(*[inputs[i] if i < count else options.get(n, default) for i, n, default in places])
+        if why is not None:
             raise refusal(who, why)
         return function(*inputs, **options)
 

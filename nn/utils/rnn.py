@@ -119,7 +119,7 @@ def padded(packed: PackedSequence, value: float = 0.0, total_length: int | None 
                          f"{longest}")
     length, rest = total_length or longest, packed.data.shape[1:]
     places = np.flatnonzero(steps(lengths, length))
-    x = ops.shape.surround(packed.data, shape=(length * len(lengths), *rest), index=(places,), value=value)
+    x = ops.parts.surround(packed.data, shape=(length * len(lengths), *rest), index=(places,), value=value)
     return x.reshape(length, len(lengths), *rest)
 
 
@@ -147,7 +147,7 @@ def pad_sequence(sequences: Iterable[Tensor], batch_first: bool = False, padding
     there = steps(lengths, longest).T
     if padding_side == "left":
         there = there[:, ::-1]
-    y = ops.shape.surround(ops.cat(*xs), shape=(len(xs) * longest, *rest), index=(np.flatnonzero(there),),
+    y = ops.parts.surround(ops.cat(*xs), shape=(len(xs) * longest, *rest), index=(np.flatnonzero(there),),
                            value=padding_value)
     y = y.reshape(len(xs), longest, *rest)
     return y if batch_first else y.transpose(0, 1)

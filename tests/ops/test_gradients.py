@@ -184,7 +184,7 @@ CASES = {
     "pad reflect": (lambda x: x.pad((2, 1), mode="reflect"), real(3, 4)),
     "pad replicate": (lambda x: x.pad(((1, 2), (0, 3)), mode="replicate"), real(3, 4)),
     "pad circular": (lambda x: x.pad((2, 1), mode="circular"), real(3, 4)),
-    "surround": (lambda x: ops.shape.surround(x, shape=(5,), index=(slice(1, 4),), value=2.0), real(3)),
+    "surround": (lambda x: ops.parts.surround(x, shape=(5,), index=(slice(1, 4),), value=2.0), real(3)),
     # indexing and order
     "index int": (lambda x: x[1], real(3, 4)),
     "index slices": (lambda x: x[::-2, 1:], real(4, 5)),
@@ -194,7 +194,7 @@ CASES = {
     "index pairs": (lambda x: x[np.array([[0], [2]]), np.array([1, 3])], real(3, 4)),
     "index mask": (lambda x: x[MASK], real(3, 4)),
     "index Tensor": (lambda x: x[LABELS.data % 3], real(3, 4)),
-    "put": (lambda x: ops.index.put(x, shape=(4,), index=(np.array([0, 2, 0]),)), real(3)),
+    "put": (lambda x: ops.parts.put(x, shape=(4,), index=(np.array([0, 2, 0]),)), real(3)),
     "gather": (lambda x: x.gather(1, [[0, 0], [3, 1], [2, 2]]), real(3, 4)),
     "scatter": (lambda x, s: x.scatter(1, [[0, 0], [3, 1]], s), real(3, 4), real(2, 2)),
     "scatter_add": (lambda x, s: x.scatter_add(0, [[0, 0], [0, 1]], s), real(3, 4), real(2, 2)),
@@ -336,8 +336,8 @@ CASES = {
                        real(3, 4), rng.random((3, 4))),
     "kl_div": (ops.kl_div, real(3, 4), PROBABILITIES),
     "kl_div log": (lambda x, t: ops.kl_div(x, t, reduction="batchmean", log_target=True), real(3, 4), real(3, 4)),
-    "take_along": (lambda x: ops.index.take_along(x, Tensor([[0, 0], [3, 3], [2, 2]]), axis=1), real(3, 4)),
-    "add_along": (lambda x: ops.index.add_along(x, Tensor([[0, 0], [3, 3]]), size=4, axis=1), real(2, 2)),
+    "take_along": (lambda x: ops.along.take_along(x, Tensor([[0, 0], [3, 3], [2, 2]]), axis=1), real(3, 4)),
+    "add_along": (lambda x: ops.along.add_along(x, Tensor([[0, 0], [3, 3]]), size=4, axis=1), real(2, 2)),
     "logdet": (lambda x: linalg.logdet(x @ x.T), real(3, 3)),
     "cholesky_solve": (lambda b, x: linalg.cholesky_solve(b, x.tril() + 3 * Tensor.eye(3)), real(3, 2), real(3, 3)),
     "where finite": (lambda x: ops.where(ops.isfinite(x + LIMITS), x * x, 3 * x)
@@ -347,8 +347,8 @@ CASES = {
     "digamma": (ops.digamma, positive(3, 4)),
     "polygamma": (lambda x: ops.polygamma(x, n=2), positive(3, 4)),
     "lgamma below 0": (ops.lgamma, np.array([-0.4, -1.6, -3.3])),
-    "set_at": (lambda x, v: ops.shape.set_at(v, x, index=(slice(1, 3), ..., 0)), real(3, 2, 2), real(2)),
-    "set_at, a mask": (lambda x, v: ops.shape.set_at(v, x, index=(MASK,)), real(3, 4), real()),
+    "set_at": (lambda x, v: ops.parts.set_at(v, x, index=(slice(1, 3), ..., 0)), real(3, 2, 2), real(2)),
+    "set_at, a mask": (lambda x, v: ops.parts.set_at(v, x, index=(MASK,)), real(3, 4), real()),
     "lu": (lambda x: linalg.lu(x)[1:], real(2, 4, 4)),
     "lu of wide matrices": (lambda x: linalg.lu(x)[1:], real(3, 5)),
     "lu of tall matrices": (lambda x: linalg.lu(x)[1:], real(5, 3)),
@@ -404,9 +404,9 @@ CASES |= {
     # dropout
     "drop": (lambda x: drop(x, p=0.4, seed=11), real(5, 6)),
     "dropout of everything": (lambda x: ops.dropout(x, 1.0) + x * x, real(3, 4)),
-    "take_along without the axis": (lambda x: ops.index.take_along(x, Tensor([3, 0, 2]), axis=1, keepdim=False),
+    "take_along without the axis": (lambda x: ops.along.take_along(x, Tensor([3, 0, 2]), axis=1, keepdim=False),
                                     real(3, 4)),
-    "add_along without the axis": (lambda x: ops.index.add_along(x, Tensor([3, 0, 2]), size=4, axis=1, keepdim=False),
+    "add_along without the axis": (lambda x: ops.along.add_along(x, Tensor([3, 0, 2]), size=4, axis=1, keepdim=False),
                                    real(3)),
     "getitem with axes of size 1": (lambda x: x[:, None] * x[..., None] + x[None, :, 0:3, None][0, :, :, 0],
                                     real(3, 3)),
@@ -605,7 +605,7 @@ def test_the_cotangents_of_parts_are_put_into_one_array(monkeypatch):
         a, b, c = base.chunk(3, axis=1)
         y = a * b * c + base[:, 1:3] + base.sum(axis=1, keepdim=True) + base[2, -1]
         with monkeypatch.context() as patch:
-            patch.setattr(ops.index.put, "forward", forbidden)
+            patch.setattr(ops.parts.put, "forward", forbidden)
             found, = y.sum().gradient(x, retain_graph=True)
         assert len(written) <= 1
         written.clear()

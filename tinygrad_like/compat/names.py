@@ -155,7 +155,7 @@ class Names:
         if source.shape != fits:
             raise ValueError(f"index_add: along axis {axis} of shape {self.shape}, an index of {places.size} integers "
                              f"takes a source of shape {fits}, got {source.shape}")
-        return ops.arrange.put_onto(self, _times(source, alpha), index=(*(slice(None),) * axis, places))
+        return ops.parts.put_onto(self, _times(source, alpha), index=(*(slice(None),) * axis, places))
     def index_put(self, indices, values, accumulate=False):
         """This Tensor with `values` at the places that a tuple of indices names, or added there with accumulate."""
         from ..methods.in_place import _with_items
@@ -168,7 +168,7 @@ class Names:
             return _with_items(self, tuple(indices), values)
         index = ops.index.plain_index(tuple(indices), self.shape)
         if ops.index.torch_order(index, self.ndim) is None:
-            return ops.arrange.put_onto(self, values, index=index)
+            return ops.parts.put_onto(self, values, index=index)
         place = ops.reshape(tensor.wrap(np.arange(self._data.size)), shape=self.shape)[tuple(indices)]
         flat = ops.reshape(ops.expand(values, shape=place.shape), shape=(-1,))
         sums = ops.scatter_add(ops.reshape(self, shape=(-1,)), ops.reshape(place, shape=(-1,)), flat, axis=0)

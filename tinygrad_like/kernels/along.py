@@ -157,6 +157,12 @@ def added_along(x: np.ndarray, index: np.ndarray, n: int, axis: int) -> np.ndarr
     return NotImplemented if wrong[0] else out
 
 
+def picked(x: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
+    """x[i, index[i]] for axis=1, and so for any axis, which the index lacks."""
+    y = along(x, index.reshape((*index.shape[:axis], 1, *index.shape[axis:])), axis)
+    return y if y is NotImplemented else y.reshape(index.shape)
+
+
 def check(wrong: np.ndarray, index: np.ndarray, n: int) -> None:
     if wrong[0]:
         wrong[0] = 0

@@ -95,6 +95,7 @@ ACCELERATED: dict[str, tuple[str, int]] = {
 # Functions that do not look at one array: the module of what does the same, its name, and when it is called.
 DIRECT: dict[str, tuple[str, str, str]] = {
     "rolled": ("copies", "rolled", "x.size >= 8192 and x.dtype is FLOAT32_"),
+    "picked": ("along", "picked", "(index.size >= 256 or mode_.compiled) and x.dtype is FLOAT32_"),
     "in_c_order": ("copies", "in_c_order", "x.size >= 8192 and x.dtype is FLOAT32_"),
     "joined": ("copies", "joined", "xs[0].size * len(xs) >= 262144"),
     "sampled_vjp": ("grid", "sampled_vjp", "True"),

@@ -16,7 +16,7 @@ from .. import ops, random
 from ..core.graph import mode
 from ..core.listener import effect, made, tell
 from ..dtypes import BOOL, FLOAT32, FLOAT64, FLOATS, INT64, as_array, can_cast
-from ..errors import named
+from ..errors import named, refusal
 from . import creation
 from . import view_aliases as aliases
 from .array import Array
@@ -91,7 +91,7 @@ def _filled(name: str, values: Callable) -> Callable:
             if y.dtype is not x.dtype:  # what is copied may be of any
                 y = ops.cast(y, dtype=x.dtype)
             if x.requires_grad and mode.recording:  # what x was made of gets gradients of 0
-                return ops.shape.set_at(y, x, index=(...,))
+                return ops.parts.set_at(y, x, index=(...,))
             return y
 
         return self._become(name, fill)
@@ -182,9 +182,8 @@ def _with_items(x: Tensor, index: Any, value: Any, reuse: bool = False) -> Tenso
     axis = None if axis is None or index[axis].ndim != 1 else axis
     try:
         part = np.shape(x._data[index]) if axis is None else (*x.shape[:axis], index[axis].size, *x.shape[axis + 1 :])
-    except IndexError:
-        ops.index.check_range(index, x.shape)  # which says more
-        raise
+    except IndexError as error:
+        raise refusal("getitem", ops.index.missing(index, x.shape) or error) from None
     axes = ops.index.torch_order(index, x.ndim)
     part = part if axes is None else tuple([part[a] for a in axes])
     if (extra := value.ndim - len(part)) > 0 and value.shape[:extra] == (1,) * extra:
@@ -197,11 +196,11 @@ def _with_items(x: Tensor, index: Any, value: Any, reuse: bool = False) -> Tenso
     if axis is not None:
         places = ops.arrange.slices_named("setitem", x.shape, axis, index[axis], wraps=True)
         return ops.arrange.with_slices(x, axis, places, ops.expand(value, shape=part))
-    if not ops.index._is_basic(index) and any([getattr(i, "dtype", BOOL) is not BOOL for i in index]):
+    if not ops.index.is_basic(index) and any([getattr(i, "dtype", BOOL) is not BOOL for i in index]):
         turn = tensor.wrap(np.arange(math.prod(part)).reshape(part))  # an element may be named more than once
-        last = ops.take(ops.shape.surround(turn, shape=x.shape, index=index), index=index)
+        last = ops.take(ops.parts.surround(turn, shape=x.shape, index=index), index=index)
         value = ops.where(ops.eq(turn, last), value, 0.0)
-    return ops.shape.set_at(value, x, index=index, reuse=reuse)
+    return ops.parts.set_at(value, x, index=index, reuse=reuse)
 
 
 def _mask_of(x: Tensor, index: Any, value: Any) -> Tensor | None:
@@ -294,9 +293,8 @@ class InPlace:
             why = error
         else:
             return self.touch()
-        ops.index.check_range(index, self.shape)  # which says more
-        if type(why) is IndexError:
-            raise why
+        if (missing := ops.index.missing(index, self.shape)) is not None or type(why) is IndexError:
+            raise refusal("getitem", missing or why) from None
         shape = self._data[index].transpose(axes).shape if axes else self._data[index].shape
         raise ValueError(f"setitem: a value of shape {value.shape} does not broadcast to {shape}, the shape of "
                          "x[index]")

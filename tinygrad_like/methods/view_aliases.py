@@ -174,7 +174,7 @@ def _placed(base: Tensor, x: Tensor, index: tuple | None, y: Tensor, with_items:
         return with_items(base, *index, y)
     places = _numbers(_position(x._data, base._data), x._data.itemsize, x.shape, x._data.strides)
     axes = _axes(base._data)
-    row = ops.shape.set_at(y, _row(base, axes), index=(places,))
+    row = ops.parts.set_at(y, _row(base, axes), index=(places,))
     return ops.permute(ops.reshape(row, shape=[base.shape[a] for a in axes]), axes=np.argsort(axes).tolist())
 
 

@@ -16,7 +16,9 @@ from .compare import (
     eq, ne, lt, le, gt, ge, logical_and, logical_or, logical_xor, logical_not, isnan, isinf, isfinite, cast, clone,
     contiguous, identity,
 )
-from .index import take, getitem, gather
+from .along import gather
+from .parts import take
+from .shape import getitem
 from .table import embedding, one_hot
 from .order import argsort, searchsorted, sort, topk
 from .shape import (
@@ -102,9 +104,9 @@ for _op in _declared:
 
 # What the engine itself calls, and what every call goes by.
 from ..core.basics import basics as _basics
-from . import compare as _compare, cotangents as _cotangents, index as _index, operands as _operands, reduce as _reduce
+from . import compare as _compare, cotangents as _cotangents, operands as _operands, parts as _parts, reduce as _reduce
 
 _basics.cast, _basics.clone, _basics.identity, _basics.copied = cast, clone, identity, _compare.copied
-_basics.put, _basics.sum_to, _basics.plus = _index.put, _reduce.summed_to, _cotangents.plus
+_basics.put, _basics.sum_to, _basics.plus = _parts.put, _reduce.summed_to, _cotangents.plus
 _basics.accumulate, _basics.add_part = _cotangents.accumulate, _cotangents.add_part
 _operands.install()

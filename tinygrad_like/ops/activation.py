@@ -13,7 +13,7 @@ from ..core.primitive import primitive
 from ..dtypes import get_default_dtype
 from .axes import one_axis
 from .elementwise import abs, clip, erf, exp, expm1, log1p, maximum, minimum, mul, neg, square, where
-from .index import take
+from .parts import take
 from .pointwise import pointwise
 
 

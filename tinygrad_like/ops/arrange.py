@@ -7,13 +7,13 @@ import operator
 
 import numpy as np
 
-from ..core.listener import made, pure
-from ..core.primitive import fresh, primitive
+from ..core.listener import pure
+from .along import as_index, beside, filled, gather, in_range
 from .axes import axes, one_axis
 from .compare import cast, clone
-from .elementwise import add
-from .index import _beside, added, gather, getitem, in_range, take
-from .shape import cat, expand, flip, permute, reshape, set_at, split, stack, surround, transpose, unsqueeze
+from .parts import set_at, surround, take
+from .scatter import scatter_last
+from .shape import cat, expand, flip, getitem, permute, reshape, split, stack, transpose, unsqueeze
 
 
 def _several(xs):
@@ -203,9 +203,9 @@ def take_along_dim(x, indices, axis=None):
     axis = one_axis("take_along_dim", axis, x.ndim)
     if indices.ndim != x.ndim:
         raise ValueError(f"take_along_dim: x has {x.ndim} axes, but indices has shape {indices.shape}")
-    array = np.asarray(getattr(indices, "_data", indices))
+    array = as_index(indices)
     if array.dtype.kind in "iu":
-        indices = _beside(x, in_range("take_along_dim", x.shape, array, axis, wraps=True))
+        indices = beside(x, in_range("take_along_dim", x.shape, array, axis, wraps=True))
     if (x.shape[:axis], x.shape[axis + 1:]) == (indices.shape[:axis], indices.shape[axis + 1:]):
         return gather(x, indices, axis=axis)
     shape = list(np.broadcast_shapes(*[(*y.shape[:axis], 1, *y.shape[axis + 1:]) for y in (x, indices)]))
@@ -219,19 +219,8 @@ def index_fill(x, axis, index, value):
         return reshape(index_fill(reshape(x, shape=(1,)), axis, index, value), shape=())
     axis = one_axis("index_fill", axis, x.ndim)
     index = slices_named("index_fill", x.shape, axis, index, wraps=True)
-    return with_slices(x, axis, index, reshape(_constant(value, x), shape=(1,) * x.ndim))
-
-
-@primitive
-def put_onto(x, src, *, index):
-    """x with src added at an index that has arrays; an element named twice gets both."""
-    if x.dtype is src.dtype:
-        return added(src, x.shape, index, x)
-    return add.forward(x, added(src, x.shape, index))
-
-
-put_onto.vjp(x=fresh(lambda g: clone(g)),
-             src=fresh(lambda g, index: take(g, index=index)))
+    value = value if hasattr(value, "shape") else filled(x, (), value)
+    return with_slices(x, axis, index, reshape(value, shape=(1,) * x.ndim))
 
 
 def index_copy(x, axis, index, source):
@@ -242,13 +231,9 @@ def index_copy(x, axis, index, source):
     return with_slices(x, axis, slices_named("index_copy", x.shape, axis, index), source)
 
 
-def _constant(value, x):
-    return value if hasattr(value, "shape") else made(lambda: np.asarray(value, x.dtype), value)
-
-
 def slices_named(who: str, shape: tuple[int, ...], axis: int, index, wraps: bool = False) -> np.ndarray:
     """A copy of an index of slices along the axis: a row of integers, or a single one. wraps: see `in_range`."""
-    array = np.asarray(getattr(index, "_data", index))
+    array = as_index(index)
     if array.dtype.kind not in "iu" and array.size:
         raise TypeError(f"{who}: index must hold integers, got {array.dtype}; cast with .long()")
     if array.ndim > 1:
@@ -258,10 +243,8 @@ def slices_named(who: str, shape: tuple[int, ...], axis: int, index, wraps: bool
 
 def with_slices(x, axis: int, index: np.ndarray, values):
     """x with slices in place of those that an index names along the axis."""
-    from .scatter import scatter_last
-
     values = expand(values, shape=(*x.shape[:axis], index.size, *x.shape[axis + 1:]))
-    index = reshape(_beside(x, index), shape=tuple([-1 if a == axis else 1 for a in range(x.ndim)]))
+    index = reshape(beside(x, index), shape=tuple([-1 if a == axis else 1 for a in range(x.ndim)]))
     return scatter_last(x, values, index, axis=axis)
 
 

@@ -46,6 +46,15 @@ def axes(who: str, axis, ndim: int) -> tuple[int, ...]:
     return found if ndim else ()
 
 
+def broadcast(*shapes: tuple[int, ...]) -> bool:
+    """Whether shapes fit one another: counted from the last axis, sizes are equal or 1."""
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError:
+        return False
+    return True
+
+
 def each(who: str, name: str, value, rank: int, least: int) -> tuple[int, ...]:
     """A number for each of `rank` spatial axes; one number stands for all. Raises TypeError or ValueError."""
     values = tuple(value) if isinstance(value, tuple | list | np.ndarray) else (value,) * rank

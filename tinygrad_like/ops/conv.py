@@ -14,12 +14,12 @@ from ..core.primitive import fresh, fused, primitive
 from ..core.replaceable import replaceable
 from .axes import each
 from .elementwise import add
-from .index import put, take
 from .matmul import matmul
 from .padding import pad
+from .parts import put, surrounded, take
 from .reduce import sum as sum_of
 from .reduce import sum_over
-from .shape import expand, reshape, surrounded, transpose
+from .shape import expand, reshape, transpose
 
 # Geometry -------------------------------------------------------------------------------------------------------------
 

@@ -7,13 +7,13 @@ import numpy as np
 from ..core.listener import pure
 from ..core.primitive import primitive
 from ..dtypes import FLOATS
+from .along import gather, take_along
 from .axes import one_axis
 from .compare import cast, eq, isnan
 from .elementwise import ceil, floor, round, where
-from .index import gather, getitem, take_along
 from .order import Found, argsort, searchsorted, sort
 from .reduce import sum
-from .shape import reshape, stack, unsqueeze
+from .shape import getitem, reshape, stack, unsqueeze
 from .values import values_of, varying
 
 

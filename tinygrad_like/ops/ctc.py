@@ -9,11 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..core.primitive import Residuals, fresh, fused
+from .along import gather
 from .compare import cast
 from .elementwise import maximum, where
-from .index import gather, take
 from .loss import _reduce
 from .padding import pad
+from .parts import take
 from .shape import reshape, stack, unsqueeze
 from .softmax import check_reduction, logsumexp
 from .values import values_of

@@ -14,7 +14,7 @@ import numpy as np
 from ..core.primitive import fresh, primitive
 from ..core.replaceable import replaceable
 from .compare import clone
-from .index import take
+from .parts import take
 from .pool import check_spatial, each, nearest_by_whole_numbers
 
 MODES = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}  # and how many axes they are for

@@ -19,9 +19,9 @@ from ..dtypes import FLOATS
 from .axes import one_axis
 from .compare import cast, eq, logical_and, ne
 from .elementwise import abs, mul, pow, where
-from .index import take
 from .matmul import matmul
 from .movement import diagonal
+from .parts import take
 from .reduce import any, max, min, sum
 from .reduce import norm as euclidean
 from .shape import cat, permute, reshape, transpose, tril, triu

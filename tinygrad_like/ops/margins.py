@@ -8,8 +8,8 @@ import math
 import numpy as np
 
 from .activation import logsigmoid, relu
+from .along import gather
 from .elementwise import abs, clip, exp, log, maximum, pow, sqrt, square, where
-from .index import gather
 from .loss import _reduce
 from .reduce import mean, sum
 from .shape import reshape

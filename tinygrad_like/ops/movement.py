@@ -12,7 +12,7 @@ from ..core.graph import mode
 from ..core.primitive import primitive
 from .axes import one_axis
 from .compare import clone
-from .index import put, take
+from .parts import put, take
 from .reduce import sum
 from .shape import expand, permute, reshape
 

@@ -14,8 +14,8 @@ from ..core.primitive import primitive
 from ..core.replaceable import replaceable
 from ..core.tensor import wrap
 from ..dtypes import FLOAT32, FLOAT64, INT64
+from .along import gather, take_along
 from .axes import one_axis
-from .index import gather, take_along
 from .reduce import argmax, argmin
 
 _SMALL = 1024  # so many numbers NumPy sorts as they are before `_ranks` of them would be made

@@ -11,8 +11,7 @@ import numpy as np
 
 from ..core.primitive import fresh, primitive
 from ..core.replaceable import replaceable
-from .index import take
-from .shape import surround
+from .parts import surround, take
 
 
 class Map(NamedTuple):

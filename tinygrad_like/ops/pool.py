@@ -16,9 +16,9 @@ import numpy as np
 from ..core.primitive import Residuals, fresh, primitive
 from ..core.replaceable import replaceable
 from ..dtypes import FLOATS
+from .along import take_along
 from .axes import each
 from .elementwise import mul
-from .index import take_along
 from .matmul import matmul
 from .reduce import mean
 from .shape import reshape, unsqueeze

@@ -10,11 +10,11 @@ from ..core.primitive import fresh, fused
 from .axes import axes, one_axis
 from .compare import cast, clone
 from .elementwise import clip, sqrt, sub, where
-from .index import getitem, take
 from .linalg import vector_norm
 from .matmul import matmul, outer
+from .parts import take
 from .reduce import cumsum, mean, sum
-from .shape import cat, permute, reshape, stack, transpose, unsqueeze
+from .shape import cat, getitem, permute, reshape, stack, transpose, unsqueeze
 
 
 def tensordot(a, b, axes=2):

@@ -13,12 +13,12 @@ import numpy as np
 from ..core.primitive import fresh, primitive
 from ..core.replaceable import replaceable
 from ..dtypes import FLOAT32, FLOAT64
+from .along import gather
 from .axes import one_axis
 from .compare import cast, eq
 from .elementwise import exp, mul, where
-from .index import gather, take
 from .order import Found
-from .shape import surround
+from .parts import surround, take
 
 
 @primitive

@@ -11,23 +11,14 @@ from ..core.graph import mode
 from ..core.listener import pure
 from ..core.primitive import fresh, fused, primitive
 from ..core.replaceable import replaceable
-from ..core.tensor import wrap
-from ..dtypes import FLOAT32, FLOAT64, FLOATS, INT64
-from .arrange import put_onto
+from ..dtypes import FLOAT32, FLOAT64, FLOATS
+from ..errors import checked, refusal
+from .along import add_along, as_index, beside, filled, index_along, out_of_range, places_along, take_along
+from .axes import broadcast
 from .compare import cast, clone, eq, isnan, logical_and, logical_or
 from .elementwise import add, mul, where
-from .index import (
-    _axis_and_index,
-    _beside,
-    _places,
-    add_along,
-    getitem,
-    in_range,
-    source,
-    take,
-    take_along,
-)
-from .shape import expand, reshape, set_at
+from .parts import put_onto, set_at, take
+from .shape import expand, getitem, reshape
 from .values import looked_at, values_of
 
 __all__ = ["extreme_at", "masked_select", "nonzero", "scatter", "scatter_add",
@@ -41,7 +32,7 @@ _UFUNCS = {_MULTIPLY: np.multiply, _MAX: np.maximum, _MIN: np.minimum}
 def scattered(x, op, src, index, axis):
     """x with src put where an index along the axis says, or multiplied or compared with what is there. The index is as
     large as src, or has size 1 along all other axes."""
-    out, place = np.array(x, np.result_type(x, src)), _places(np.broadcast_to(index, src.shape), axis)
+    out, place = np.array(x, np.result_type(x, src)), places_along(np.broadcast_to(index, src.shape), axis)
     if op == _PUT:
         out[place] = src
     else:
@@ -63,7 +54,7 @@ def take_last(x, index, *, shape, axis):
 
 @replaceable
 def taken_last(x, index, shape, axis):
-    place, order = _places(np.broadcast_to(index, shape), axis), np.arange(math.prod(shape)).reshape(shape)
+    place, order = places_along(np.broadcast_to(index, shape), axis), np.arange(math.prod(shape)).reshape(shape)
     last = np.zeros(x.shape, np.int64)
     last[place] = order
     return np.where(last[place] == order, x[place], np.zeros((), x.dtype))
@@ -75,55 +66,44 @@ scatter_last.vjp(x=fresh(lambda g, src_shape, index, axis: scatter_last(
 take_last.vjp(x=fresh(lambda g, x_shape, index, axis: scatter_last(np.zeros(x_shape, g.dtype), g, index, axis=axis)))
 
 
+def _to_places(who, x, index, src, axis, what):
+    """what(part, src, index, axis=axis), of the part of x that the index reaches. A number stands for a src full of it;
+    of a src larger than the index the beginning counts."""
+    if isinstance(src, int | float):
+        src = filled(x, as_index(index).shape, src)
+    if not x.ndim:
+        return reshape(_to_places(who, *[reshape(y, shape=(1,)) for y in (x, index, src)], axis, what), shape=())
+    axis, index, row = index_along(who, x.shape, index, axis)
+    if src.ndim != index.ndim or any([n < m for n, m in zip(src.shape, index.shape, strict=True)]):
+        raise refusal(who, f"src has shape {src.shape} but index has shape {index.shape}; src must be as large")
+    src = beside(x, src) if isinstance(src, np.ndarray) else src  # or what is made of it would be on no graph
+    src = src if src.shape == index.shape else take(src, index=tuple([slice(0, n) for n in index.shape]))
+    if not src.size:
+        return clone(x)
+    cut = tuple([slice(None) if a == axis else slice(n) for a, n in enumerate(src.shape)])
+    whole = all([n == m for a, (n, m) in enumerate(zip(x.shape, src.shape, strict=True)) if a != axis])
+    try:
+        y = what(x if whole else take(x, index=cut), src, beside(x, index if row is None else row), axis=axis)
+    except IndexError as error:
+        raise refusal(who, out_of_range(x.shape, index, axis) or error) from None
+    return y if whole else set_at(y, x, index=cut)
+
+
 def scatter(x, index, src, *, axis):
     """x with src written at index: out[i, index[i, j]] = src[i, j] for axis=1.
 
     Of several written to one place the last stays. The gradient reaches what is left of x, and of src what was not
     overwritten.
     """
-    return to_places("scatter", x, index, src, axis, scatter_last)
-
-
-def to_places(who, x, index, src, axis, what):
-    """what(part, src, index, axis=axis), of the part of x that the index reaches."""
-    axis, index, rows = _axis_and_index(who, x.shape, index, axis, src)
-    src = source(src, x, index)
-    if not x.ndim:
-        in_range(who, (), index, axis)
-        x, index, src = (reshape(y, shape=(1,)) for y in (x, _beside(x, index), src))
-        return reshape(to_places(who, x, index, src, 0, what), shape=())
-    if rows:
-        row = index[tuple([slice(None) if a == axis else slice(1) for a in range(index.ndim)])]
-        index = in_range(who, x.shape, row, axis)
-    cut = tuple([slice(None) if a == axis else slice(n) for a, n in enumerate(src.shape)])
-    whole = all([n == m for a, (n, m) in enumerate(zip(x.shape, src.shape, strict=True)) if a != axis])
-    if not src.size:
-        return clone(x)
-    try:
-        y = what(x if whole else take(x, index=cut), src, _beside(x, index), axis=axis)
-    except IndexError as error:
-        why = error
-    else:
-        return y if whole else set_at(y, x, index=cut)
-    in_range(who, x.shape, index, axis)  # which says more
-    raise why
+    return _to_places("scatter", x, index, src, axis, scatter_last)
 
 
 def scatter_add(x, index, src, *, axis):
     """x with src added at index: out[i, index[i, j]] += src[i, j] for axis=1. The adjoint of gather."""
-    array, n = getattr(index, "_data", None), x.ndim
-    if (type(array) is np.ndarray and array.dtype is INT64 and array.flags.c_contiguous and array.ndim == n and n
-            and type(axis) is int and -n <= axis < n and mode.listener is None and hasattr(src, "_data")):
-        axis, shape = axis % n, x.shape  # as below, sooner
-        if array.shape == src.shape and (array.shape[:axis], array.shape[axis + 1 :]) == (
-                shape[:axis], shape[axis + 1 :]):
-            try:
-                return add(x, add_along(src, wrap(array.copy()), size=shape[axis], axis=axis))
-            except IndexError:  # which is explained below
-                pass
-    return to_places("scatter_add", x, index, src, axis, add_at_places)
+    return _to_places("scatter_add", x, index, src, axis, add_at_places)
 
 
+@checked
 def scatter_reduce(x, index, src, *, axis, reduce, include_self=True):
     """x with src reduced into it at index: for axis=1, out[i, index[i, j]] = reduce of x there and all src[i, j].
 
@@ -132,9 +112,12 @@ def scatter_reduce(x, index, src, *, axis, reduce, include_self=True):
 
     Raises ValueError for another reduce, or an index that does not fit.
     """
-    if reduce not in REDUCTIONS:
-        raise ValueError(f"scatter_reduce: reduce must be one of {', '.join(REDUCTIONS)}, got {reduce!r}")
-    return to_places("scatter_reduce", x, index, src, axis, partial(_reduced, reduce, include_self))
+    return _to_places("scatter_reduce", x, index, src, axis, partial(_reduced, reduce, include_self))
+
+
+@scatter_reduce.requires
+def _(reduce):
+    return None if reduce in REDUCTIONS else f"reduce must be one of {', '.join(REDUCTIONS)}, got {reduce!r}"
 
 
 def _reduced(reduce, include_self, x, src, index, *, axis):
@@ -195,7 +178,7 @@ def _neutral(reduce: str, dtype: np.dtype):
 
 
 def product_at_reference(x, src, index, *, axis):
-    place = _places(np.broadcast_to(getattr(index, "_data", index), src.shape), axis)
+    place = places_along(np.broadcast_to(getattr(index, "_data", index), src.shape), axis)
     return mul(x, _products(src, place, x.shape))
 
 
@@ -275,17 +258,20 @@ def _same(a, b):
 # Masks ----------------------------------------------------------------------------------------------------------------
 
 
+@checked
 def masked_select(x, mask):
     """The elements of x where the mask is true, in a row; the two broadcast. Raises TypeError unless it is boolean."""
     mask = values_of("masked_select", mask, "gives a number of elements that depends on its mask",
                      "use where, or multiply with the mask")
-    if mask.dtype.kind != "b":
-        raise TypeError(f"masked_select: the mask must be boolean, got {mask.dtype}; compare, or cast with .bool()")
-    try:
-        shape = np.broadcast_shapes(x.shape, mask.shape)
-    except ValueError:
-        raise ValueError(f"masked_select: shapes {x.shape} and {mask.shape} do not broadcast") from None
+    shape = np.broadcast_shapes(x.shape, mask.shape)
     return getitem(expand(x, shape=shape), np.broadcast_to(mask, shape))
+
+
+@masked_select.requires
+def _(x, mask):
+    if (mask := as_index(mask)).dtype.kind != "b":
+        return TypeError(f"the mask must be boolean, got {mask.dtype}; compare, or cast with .bool()")
+    return None if broadcast(x.shape, mask.shape) else f"shapes {x.shape} and {mask.shape} do not broadcast"
 
 
 @primitive

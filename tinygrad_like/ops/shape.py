@@ -15,7 +15,8 @@ from ..errors import checked
 from .axes import axes as all_axes
 from .axes import is_integer, one_axis
 from .compare import clone, copied
-from .index import take
+from .index import plain_index, torch_order
+from .parts import take
 
 # Views --------------------------------------------------------------------------------------------------------------
 
@@ -371,52 +372,15 @@ def _(x, ranges):
         if r is not None and not 0 <= r[0] <= r[1] <= n:
             return f"range {r} of axis {axis} must lie in 0 <= start <= stop <= {n}"
 
-# Written into --------------------------------------------------------------------------------------------------------
+# Indexed --------------------------------------------------------------------------------------------------------------
 
 
-@primitive
-def surround(x, *, shape, index, value=0.0):
-    """A Tensor full of `value`, with x at `index`."""
-    return surrounded(x, shape, index, value)
+def getitem(x, index):
+    """x[index] as in PyTorch: integers, slices with step, None, Ellipsis, integer and boolean arrays, in any mix.
 
-
-surround.called = "pad"
-
-
-@surround.requires
-def _(value):
-    if type(value) is not float and np.iscomplexobj(value):
-        return TypeError(f"value must be a real number, got {value!r}")
-
-
-@replaceable
-def surrounded(x, shape, index, value):
-    out = np.full(shape, value, x.dtype) if value else np.zeros(shape, x.dtype)
-    out[index] = x
-    return out
-
-
-surround.vjp(x=lambda g, index: take(g, index=index))
-
-
-@primitive
-def set_at(value, x, *, index, reuse=False):
-    """x with `value`, which broadcasts, at an index as `plain_index` returns it. Nothing may be named twice in it.
-
-    reuse: whether that may be made in the memory of x, which nobody needs any more.
+    The rules are NumPy's, but an integer does not count as an array: x[0, :, [0, 2]] is x[0][:, [0, 2]].
+    Raises IndexError for what is out of range or too many, TypeError for what is no index.
     """
-    out = x if reuse else np.array(x)
-    out[index] = value
-    return out
-
-
-set_at.called = "setitem"
-
-
-@set_at.explains
-def _(value, x, index):
-    return f"a value of shape {np.shape(value)} does not broadcast to {x[index].shape}, the shape of x[index]"
-
-
-set_at.vjp(value=fresh(lambda g, index: clone(take(g, index=index))),  # before g is overwritten, in a captured function
-           x=fresh(lambda g, index: set_at(0.0, g, index=index)))
+    index = plain_index(index, x.shape)
+    axes = torch_order(index, x.ndim)
+    return take(x, index=index) if axes is None else permute(take(x, index=index), axes=axes)

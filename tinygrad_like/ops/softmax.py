@@ -10,10 +10,10 @@ from ..core.primitive import composite, fresh, primitive
 from ..core.replaceable import replaceable
 from ..dtypes import FLOATS, get_default_dtype
 from ..errors import refusal
+from .along import gather
 from .axes import axes, one_axis
 from .compare import cast, isfinite, logical_or, ne
 from .elementwise import exp, where
-from .index import gather
 from .reduce import max_over, mean, nonempty, sum, sum_over, with_axes, without_axes
 from .shape import reshape
 

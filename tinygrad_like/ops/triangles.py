@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.primitive import primitive
+from .along import take_along
 from .axes import one_axis
-from .index import take, take_along
 from .linalg import _eye, _matrices, _solve_triangular, _t, _upper_solved, cholesky_solve, solve_triangular
 from .matmul import matmul
+from .parts import take
 from .shape import cat, expand, reshape, tril, triu
 from .values import values_of
 

@@ -8,12 +8,12 @@ import numpy as np
 
 from ..core.primitive import primitive
 from ..dtypes import INT64
+from .along import gather, take_along
 from .compare import cast
 from .elementwise import floor
-from .index import gather, take_along
 from .pool import Axis, each, max_windows, windows_of
 from .reduce import argmax
-from .scatter import scatter_last, to_places
+from .scatter import _to_places, scatter_last
 from .shape import cat, reshape
 
 
@@ -73,7 +73,7 @@ def max_unpool(x, indices, kernel_size, stride=None, padding=0, output_size=None
     size = each(who, "output_size", tuple(output_size)[-rank:], rank, 1)
     n, m = math.prod(lead), math.prod(spatial)
     zeros = np.zeros((n, math.prod(size)), x.dtype)
-    y = to_places(who, zeros, reshape(indices, shape=(n, m)), reshape(x, shape=(n, m)), 1, scatter_last)
+    y = _to_places(who, zeros, reshape(indices, shape=(n, m)), reshape(x, shape=(n, m)), 1, scatter_last)
     return reshape(y, shape=(*lead, *size))
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 
 from .conv import check_extra, conv2d, conv_transpose2d, margins_of, of_one
-from .index import put, take
 from .movement import tap_index, taps
 from .padding import pad
+from .parts import put, take
 from .pool import Axis, each, max_windows, sum_windows, weighted, windows_of
 from .shape import permute, reshape
 

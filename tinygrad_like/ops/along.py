@@ -1,0 +1,150 @@
+"""Gather: what an index names along one axis, and its adjoint."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from ..core.listener import pure
+from ..core.primitive import fresh, primitive
+from ..core.replaceable import replaceable
+from ..core.tensor import wrap
+from ..dtypes import INT64
+from ..errors import refusal
+from .axes import one_axis
+from .compare import cast
+from .elementwise import add
+from .index import copied
+from .parts import take
+from .shape import reshape
+
+
+@primitive
+def take_along(x, index, *, axis, keepdim=True):
+    """out[i, j] = x[i, index[i, j]] for axis=1, and so for any axis; no other axis of the two differs in size. With
+    keepdim=False out[i] = x[i, index[i]]: index and out lack the axis. An index counts from 0 on, never from the end.
+    """
+    return along(x, index, axis) if keepdim else picked(x, index, axis)
+
+
+@replaceable
+def along(x, index, axis):
+    return x[places_along(index, axis)]  # what np.take_along_axis does
+
+
+@replaceable
+def picked(x, index, axis):
+    grid = _grid(index.shape)
+    return x[(*grid[:axis], index, *grid[axis:])]
+
+
+@primitive
+def add_along(x, index, *, size, axis, keepdim=True):
+    """Zeros, of this size along `axis`, with x added: out[i, index[i, j]] += x[i, j] for axis=1; see `take_along`."""
+    return added_along(*([x, index] if keepdim else [_with_axis(x, axis), _with_axis(index, axis)]), size, axis)
+
+
+def _with_axis(x, axis):
+    return x.reshape((*x.shape[:axis], 1, *x.shape[axis:]))
+
+
+@replaceable
+def added_along(x, index, size, axis):
+    out = np.zeros((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype)
+    np.add.at(out, places_along(index, axis), x)
+    return out
+
+
+take_along.vjp(x=fresh(lambda g, index, x_shape, axis, keepdim: add_along(
+    g, index, size=x_shape[axis], axis=axis, keepdim=keepdim)))
+add_along.vjp(x=fresh(lambda g, index, axis, keepdim: take_along(g, index, axis=axis, keepdim=keepdim)))
+
+
+take_along.called = "gather"
+
+
+@take_along.explains
+def _(x, index, axis):
+    return out_of_range(x.shape, index, axis)
+
+
+def gather(x, index, *, axis):
+    """out[i, j] = x[i, index[i, j]] for axis=1, and so for any axis.
+
+    index has as many axes as x, none longer but `axis`. Raises IndexError for what it does not name, or below 0.
+    """
+    if not x.ndim:
+        return reshape(gather(reshape(x, shape=(1,)), reshape(index, shape=(1,)), axis=axis), shape=())
+    axis, index, row = index_along("gather", x.shape, index, axis)
+    if row is not None:
+        return take(x, index=(*(slice(None),) * axis, row.reshape(-1)))
+    if x.shape[:axis] != index.shape[:axis] or x.shape[axis + 1 :] != index.shape[axis + 1 :]:
+        x = take(x, index=tuple([slice(None) if a == axis else slice(0, n) for a, n in enumerate(index.shape)]))
+    return take_along(x, beside(x, index), axis=axis)
+
+
+def index_along(who: str, shape: tuple[int, ...], index, axis) -> tuple[int, np.ndarray, np.ndarray | None]:
+    """The axis, counted from the front; a copy of an index along it; and, if that was made by expand of one along the
+    axis alone, so that it names whole slices, a copy of that one. Raises if it does not fit an array of this shape."""
+    axis, array = one_axis(who, axis, len(shape)), as_index(index)
+    if array.dtype.kind not in "iu":
+        raise refusal(who, TypeError(f"index must hold integers, got {array.dtype}; cast with .long()"))
+    alike = array.shape[:axis] == shape[:axis] and array.shape[axis + 1 :] == shape[axis + 1 :]
+    if not alike and (array.ndim != len(shape) or any(
+            [n > m for a, (n, m) in enumerate(zip(array.shape, shape, strict=True)) if a != axis])):
+        raise refusal(who, f"index of shape {array.shape} does not fit shape {shape}: it needs as many axes, and none "
+                           f"but axis {axis} may be longer")
+    if alike and 0 in array.strides and array.size and not any(array.strides[:axis] + array.strides[axis + 1 :]):
+        row = array[tuple([slice(None) if a == axis else slice(1) for a in range(array.ndim)])]
+        return axis, array, in_range(who, shape, row, axis)
+    return axis, copied(array, INT64), None
+
+
+def as_index(index) -> np.ndarray:
+    """The array of an index."""
+    array = getattr(index, "_data", index)
+    return array if type(array) is np.ndarray else np.asarray(array)
+
+
+def beside(x, index):
+    """An index that is already a copy, for a call of an op with x, which would copy an array beside a Tensor again."""
+    return wrap(index) if hasattr(x, "_data") else index
+
+
+def filled(x, shape, number):
+    """An array of this shape, like x, full of a number."""
+    return cast(add(beside(x, np.zeros(shape, x.dtype)), number), dtype=x.dtype)
+
+
+def out_of_range(shape: tuple[int, ...], index: np.ndarray, axis: int, wraps: bool = False) -> IndexError | None:
+    """What an index along an axis of `shape` names that is not there. wraps: those below 0 count from the end."""
+    n, least = shape[axis], -shape[axis] if wraps else 0
+    if not index.size or (low := index.min()) >= least and index.max() < n:
+        return None
+    hint = "; only x[index] counts from the end" if -n <= low < least else ""
+    return IndexError(f"index {low if low < least else index.max()} is out of range for axis {axis} of size {n} "
+                      f"(shape {shape}){hint}")
+
+
+@pure
+def in_range(who: str, shape: tuple[int, ...], index: np.ndarray, axis: int, wraps: bool = False) -> np.ndarray:
+    """A copy of an index along an axis of `shape`, whose entries count from 0. Raises IndexError, in the name of `who`,
+    for what is out of range."""
+    if (why := out_of_range(shape, index, axis, wraps)) is not None:
+        raise refusal(who, why)
+    return np.where(index < 0, index + shape[axis], index).astype(INT64) if wraps else np.array(index, INT64)
+
+
+def places_along(index, axis) -> tuple:
+    """What `take` takes for an index along an axis."""
+    if index.size and index.min() < 0:  # to NumPy the last
+        raise IndexError(f"index {index.min()} is negative")
+    grid = _grid(index.shape)
+    return (*grid[:axis], index, *grid[axis + 1 :])
+
+
+@lru_cache(64)
+def _grid(shape: tuple[int, ...]) -> tuple[np.ndarray, ...]:
+    """The index of every place, as arrays that broadcast; nobody writes to them."""
+    return tuple(np.indices(shape, sparse=True)) if shape else ()
