@@ -27,7 +27,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import demos
-from tinygrad_like import distributed, eager, set_num_threads
+import tinygrad_like
+from tinygrad_like import distributed, set_num_threads
 from tinygrad_like.environment import require
 from tinygrad_like.transforms.switches import most_threads
 
@@ -93,7 +94,7 @@ def command(make_parser: Callable[[], argparse.ArgumentParser],
                     require(reader.prog, "matplotlib", "PIL", "tqdm", project=".")
                     if getattr(args, "threads", None) is not None:
                         set_num_threads(args.threads)
-                    with eager() if args.eager else nullcontext():
+                    with tinygrad_like.eager() if args.eager else nullcontext():
                         return run(args)
             except argparse.ArgumentError as error:
                 reader.error(str(error))

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from tinygrad_like import distributed, ops
+from tinygrad_like import ops
 from tinygrad_like.core.listener import effect
 from tinygrad_like.core.tensor import Tensor
-from tinygrad_like.ops import normalization
+from tinygrad_like.ops import collective, normalization
 
 from .module import Module
 from .norm import BatchNorm, BatchNorm1d, BatchNorm2d
@@ -35,12 +35,12 @@ class SyncBatchNorm(BatchNorm):
         return ops.relu(sum(skip, self(x)))
 
     def _masked(self, x: Tensor, mask: Tensor) -> Tensor:
-        if distributed.size > 1 and self._uses_batch:
+        if collective.ranks() > 1 and self._uses_batch:
             raise ValueError("SyncBatchNorm: a mask is for one rank; over several, use a norm of each example")
         return super()._masked(x, mask)
 
     def _run(self, op: Any, x: Tensor, *skip: Tensor) -> Tensor:
-        if distributed.size == 1 or not self.training or not self._uses_batch:
+        if collective.ranks() == 1 or not self.training or not self._uses_batch:
             return super()._run(op, x, *skip)
         self._check_input(x)
         if self.running_mean is None:

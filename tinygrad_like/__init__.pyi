@@ -9,6 +9,8 @@ from .core.primitive import primitive as primitive
 from .core.tensor import Tensor as Tensor
 from . import dtypes as dtypes
 from . import ops as ops
+from .core.machine import get_num_threads as get_num_threads
+from .core.machine import set_num_threads as set_num_threads
 from .dtypes import BOOL as bool_
 from .dtypes import FLOAT32 as float32
 from .dtypes import FLOAT64 as float64
@@ -42,8 +44,6 @@ from . import distributed as distributed
 from . import distributions as distributions
 from . import random as random
 from . import training as training
-from .kernels.threads import get_num_threads as get_num_threads
-from .kernels.threads import set_num_threads as set_num_threads
 from .training.saving import save as save
 from .training.saving import load as load
 from .compat import names as _names

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tinygrad_like.capture.capture import eager
-from tinygrad_like.capture.data_view import shown
 from tinygrad_like.core.graph import setting
 from tinygrad_like.core.listener import Listener, arrays_in, memory
 from tinygrad_like.core.primitive import Composite
@@ -46,7 +44,7 @@ class Trace(Listener):
         self.graph.taken.update(inputs)
         for name, x in inputs.items():
             self.graph.name(x._data, name)
-        with no_grad(), eager(), self:
+        with no_grad(), self:
             made = model(*inputs.values())
             found = [y for y in (made if isinstance(made, tuple | list) else [made]) if y is not None]
             if not found or not all(isinstance(y, Tensor) for y in found):
@@ -135,7 +133,7 @@ class Trace(Listener):
             raise refused(what.rstrip(","))
 
     def data(self, x: Tensor) -> Any:
-        return None if self.inside else shown(x)
+        return None if self.inside else wrap(x._data)  # what is made of the memory is followed too
 
     def set_data(self, x: Tensor, value: Any) -> bool:
         self._keep(x._data)

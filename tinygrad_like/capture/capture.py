@@ -35,7 +35,6 @@ from typing import Any
 from .. import dtypes, random
 from ..core.graph import mode, setting
 from ..core.tensor import Tensor
-from ..distributed.group import Again
 from ..kernels.memory import thrifty
 from ..transforms.picture import Picture
 from ..transforms.switches import Switch
@@ -140,7 +139,7 @@ class capture:
         from .arguments import Arguments
         from .data_view import arrays_wanted
         from .program import proved  # with the kernels
-        from .snapshots import Saved, Undo
+        from .snapshots import Again, Saved, Undo
 
         before, kind.tries = kind.tape, kind.tries + 1
         kind.watch = watch = self.watching(args, options)

@@ -11,12 +11,12 @@ import numpy as np
 from ..core.graph import setting
 from ..core.listener import memory
 from ..core.tensor import Tensor, wrap
-from ..distributed.group import Again, init
 from ..environment import without_interrupts
 from ..kernels.epilogue import WithEpilogue
 from ..kernels.loops import Loop, addresses
 from ..kernels.memory import give_back
 from ..kernels.program import Call, play_records
+from ..ops import collective
 from ..transforms.picture import Box
 from .epilogues import with_epilogues
 from .graph_boundary import end_of_result
@@ -26,7 +26,7 @@ from .plan import in_bytes, joined, placed, without_copies
 from .pytree import alive, closed, overlap, structure, tensors_in
 from .recorder import Tape
 from .scattered_zeros import without_zeros
-from .snapshots import Copies, Random, Saved, differ
+from .snapshots import Again, Copies, Random, Saved, differ
 
 PLAIN, EXACT, FUSED = range(3)  # as noted; as compiled code with the same bits; with other kernels for small arrays
 ROUNDING = "the last bits"
@@ -278,7 +278,7 @@ def proved(tape: Tape, inputs: list[Tensor], result: Any, before: Saved, fuse: b
 
 def _fastest(make: Callable[..., Program], before: Saved, fuse: bool) -> Program:
     rejected: list[str] = []
-    alone = init().size == 1  # or bits must be alike, also of a rank that plays and one that records
+    alone = collective.ranks() == 1  # or bits must be alike, also of a rank that plays and one that records
     for level in (FUSED, EXACT, PLAIN) if fuse and alone else (EXACT, PLAIN):
         program: Program | None = None  # whose memory the next one takes
         program = make(level)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pickle
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any
 
@@ -161,3 +162,24 @@ def differ(x: np.ndarray, y: np.ndarray, rounded: bool) -> bool:
         return not (same.all() or (x.dtype.kind == "f" and (same | np.isnan(x) & np.isnan(y)).all()))
     most = np.abs(y[np.isfinite(y)]).max(initial=0)
     return not np.allclose(x, y, rtol=_ROUNDING, atol=_ROUNDING * float(most), equal_nan=True)
+
+
+class Again:
+    """Gives reductions what they gave before, in the order they came in then, so that other ranks need not take part.
+
+    end: whether there are no others; else those that come later are real.
+    """
+
+    def __init__(self, told: Sequence[tuple[np.ndarray, np.ndarray]], end: bool = True):
+        self.told, self.end, self.wrong = deque(told), end, ""
+
+    def __call__(self, x: np.ndarray) -> bool:
+        if not self.told:
+            self.wrong = "the number of reductions"
+            return self.end
+        sent, came = self.told.popleft()
+        if sent.shape != x.shape or sent.dtype != x.dtype or sent.tobytes() != x.tobytes():
+            self.wrong = f"what it tells other ranks, an array of shape {x.shape}"
+        if came.shape == x.shape:
+            x[...] = came
+        return True

@@ -1,7 +1,7 @@
 """Reverse-mode differentiation: the recorded graph, the backward walk, and the mode of a thread.
 
-Nothing here knows arrays or mathematics. A cotangent is anything with `+`, and `tests/core/test_autograd.py` runs this file
-on plain floats. What a cotangent means is up to the op (`dispatch.py`).
+Nothing here knows arrays or mathematics. A cotangent is anything with `+`, and `tests/core/test_autograd.py` runs this
+file on plain floats. What a cotangent means is up to the op (`dispatch.py`).
 
 The walk adds cotangents in place where it may. It owns a buffer that nobody else refers to: the result of one of its
 own additions, or what an op gives that is `fresh`, which promises that each buffer it gives is new and apart from the

@@ -6,8 +6,7 @@ import math
 import os
 import platform
 import sys
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,29 +108,6 @@ def reduce_in_place(x: np.ndarray, op: str = "sum") -> None:
     if sent is not None:
         tell("reduced", sent, x.copy())
 
-mode.declare(answer=None)  # gives what a reduction over ranks would, in this thread
-
-
-class Again:
-    """Gives reductions what they gave before, in the order they came in then, so that other ranks need not take part.
-
-    end: whether there are no others; else those that come later are real.
-    """
-
-    def __init__(self, told: Sequence[tuple[np.ndarray, np.ndarray]], end: bool = True):
-        self.told, self.end, self.wrong = deque(told), end, ""
-
-    def __call__(self, x: np.ndarray) -> bool:
-        if not self.told:
-            self.wrong = "the number of reductions"
-            return self.end
-        sent, came = self.told.popleft()
-        if sent.shape != x.shape or sent.dtype != x.dtype or sent.tobytes() != x.tobytes():
-            self.wrong = f"what it tells other ranks, an array of shape {x.shape}"
-        if came.shape == x.shape:
-            x[...] = came
-        return True
-
 
 def alone() -> setting:
     """Inside it, this rank's numbers count as the sum of all: other ranks do not take part."""
@@ -172,7 +148,7 @@ def all_reduce(x: Any, op: str = "sum") -> np.ndarray:
     return out.astype(dtype, copy=False)
 
 
-collective.all_reduce = all_reduce
+collective.all_reduce, collective.ranks = all_reduce, lambda: init().size
 
 
 def all_gather(x: Any) -> np.ndarray:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..capture.instructions import memory
+from ..core.listener import memory
 from .kinds import EPILOGUE
 from .loops import Loop, rows_and_columns
 from .program import Call, Kernel
