@@ -9,8 +9,6 @@ from .core.primitive import primitive as primitive
 from .core.tensor import Tensor as Tensor
 from . import dtypes as dtypes
 from . import ops as ops
-from .core.machine import get_num_threads as get_num_threads
-from .core.machine import set_num_threads as set_num_threads
 from .dtypes import BOOL as bool_
 from .dtypes import FLOAT32 as float32
 from .dtypes import FLOAT64 as float64
@@ -33,8 +31,10 @@ from .transforms.gradcheck import gradgradcheck as gradgradcheck
 from .transforms.picture import Picture as Picture
 from .transforms.picture import graph as graph
 from .transforms.switches import enable_grad as enable_grad
+from .transforms.switches import get_num_threads as get_num_threads
 from .transforms.switches import is_grad_enabled as is_grad_enabled
 from .transforms.switches import no_grad as no_grad
+from .transforms.switches import set_num_threads as set_num_threads
 from .compat import autograd as autograd
 from .capture.capture import eager as eager
 import nn as nn
