@@ -20,6 +20,7 @@ from ..methods.docstrings import entries
 from ..methods.gradients import Gradients
 from ..methods.in_place import InPlace
 from ..methods.protocol import Protocol
+from ..methods.versions import Versions
 from . import keyword_aliases, names
 from .absent import LEADS
 from .numpy_functions import ForNumPy
@@ -128,7 +129,7 @@ def _methods() -> Iterator[str]:
         member = inspect.getattr_static(Surface, name)
         if name.startswith("_") and name not in (*_OPERATORS, "_become") or name in names.MISSING:
             continue
-        if name in vars(Protocol) or name in vars(Gradients):  # inherited
+        if name in vars(Protocol) or name in vars(Gradients) or name in vars(Versions):  # inherited
             continue
         if isinstance(member, property):
             kind = {"size": "names.Count", "device": "habits.device",
@@ -150,12 +151,13 @@ def surface() -> str:
                       "from . import keyword_aliases as habits, names",
                       "from ..methods.gradients import Gradients", "from ..methods.of_ops import Axis",
                       "from ..methods.protocol import Protocol",
+                      "from ..methods.versions import Versions",
                       "from .numpy_functions import ForNumPy",
                       "from ..core.tensor import Tensor", "", "Number = float",
                       "Value = Tensor | np.ndarray | np.generic | float", "",
                       "class WithoutEffect(TypedDict, total=False):",
                       *[f"    {name}: Any" for name in keyword_aliases._WITHOUT_EFFECT], "",
-                      "class Surface(ForNumPy, Protocol, Gradients):", *_methods(), ""])
+                      "class Surface(ForNumPy, Protocol, Gradients, Versions):", *_methods(), ""])
 
 
 def _public(module: ModuleType) -> dict[str, Any]:
@@ -198,7 +200,7 @@ def face() -> str:
     known |= functions.keys() | names.FUNCTIONAL
     methods = {name for name in dir(Surface) if name[0] != "_" and name not in names.MISSING
                and inspect.isfunction(getattr(Surface, name)) and name not in {
-                   **vars(ForNumPy), **vars(Protocol), **vars(Gradients)}
+                   **vars(ForNumPy), **vars(Protocol), **vars(Gradients), **vars(Versions)}
                and (name not in vars(InPlace) or name[-1] == "_")}
     # To import a function from a package that has a file of this name would be the file to pyright.
     own = {*functions, *names.FUNCTIONAL, *[name for name, value in names._NAMES.items() if callable(value)]}

@@ -1,7 +1,7 @@
 """The names that Tensor has for habits, installed on it; `surface.pyi` has the types of all its methods."""
 
 # ruff: noqa: E402  # names.py gives other names to methods that take other libraries' keywords already
-from ..methods import Creation, Gradients, InPlace, Methods, Protocol, install
+from ..methods import Creation, Gradients, InPlace, Methods, Protocol, Versions, install
 from .keyword_aliases import taught
 
 for _part in Methods, Creation:
@@ -12,7 +12,7 @@ from .names import Names
 from .numpy_functions import ForNumPy
 
 
-class Surface(Names, MoreNames, InPlace, ForNumPy, Methods, Creation, Protocol, Gradients):
+class Surface(Names, MoreNames, InPlace, ForNumPy, Methods, Creation, Protocol, Gradients, Versions):
     """The methods of Tensor: ops, changes in place, names of other libraries, NumPy's protocols, creation."""
 
 

@@ -7,6 +7,7 @@ from . import keyword_aliases as habits, names
 from ..methods.gradients import Gradients
 from ..methods.of_ops import Axis
 from ..methods.protocol import Protocol
+from ..methods.versions import Versions
 from .numpy_functions import ForNumPy
 from ..core.tensor import Tensor
 
@@ -30,7 +31,7 @@ class WithoutEffect(TypedDict, total=False):
     verbose: Any
     stable: Any
 
-class Surface(ForNumPy, Protocol, Gradients):
+class Surface(ForNumPy, Protocol, Gradients, Versions):
     def __setitem__(self, index: Any, value: Any) -> None: ...
     @property
     def T(self) -> Tensor: r"""The transpose of a matrix (all axes reversed). Example: `Tensor([[1, 2], [3, 4]]).T  # (2, 2) -> (2, 2)`"""

@@ -1,4 +1,4 @@
-"""The few ops that the engine itself calls. It declares none: `ops/__init__.py` puts them here."""
+"""The few ops that the engine itself calls. It declares none: `ops/` and `methods/` put them here."""
 
 from __future__ import annotations
 
@@ -17,3 +17,4 @@ class basics:
     sum_to: Any  # sums over what was broadcast; None if the shapes do not fit
     plus: Any  # adds cotangents, see `walk`
     copied: Any  # an array's copy in C order
+    share_version: Any  # of what shows the memory of an input, see `methods/versions.py`

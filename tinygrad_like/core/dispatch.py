@@ -49,12 +49,6 @@ class Op:
     # Forward --------------------------------------------------------------------------------------------------------
 
     def __call__(self, *inputs, **options):
-        return self.general(inputs, options)
-
-    def general(self, inputs, options: dict):
-        """What a call does, whatever it was given and whoever listens."""
-        if len(inputs) != self.arity:
-            inputs, options = self.bind(inputs, options)
         return self.run(inputs, options)
 
     def run(self, inputs, options: dict):
@@ -104,42 +98,13 @@ class Op:
             node.saved = self.save(inputs, out, options, residuals)
             node.order, node.shape, node.dtype, y.requires_grad = tick(), out.shape, out.dtype, True
         if out.base is not None or any([x is out for x in arrays]):
-            share_version(y, inputs)
+            basics.share_version(y, inputs)
         return y
 
     def failed(self, error: Exception, inputs, arrays, options: dict):
         """Raise an error that the caller understands; or the result after all, if a ring knows what was meant."""
         explain(self, error, arrays, options)
         return NotImplemented
-
-    def bind(self, inputs, options: dict):
-        """Inputs and options in their places: options may come by position and inputs by name.
-
-        Those of an op of any number of inputs may come in a list, followed by the options.
-        """
-        if self.variadic:
-            if inputs and type(inputs[0]) in (list, tuple):
-                return inputs[0], {**options, **dict(zip(self.options, inputs[1:], strict=False))}
-            return inputs, options
-        n = len(self.inputs)
-        if len(inputs) > n:
-            if len(inputs) > n + len(self.options):
-                return self.misfit(inputs, options, f"{len(inputs)} arguments, "
-                                   f"but it takes at most {n + len(self.options)}")
-            given = dict(zip(self.options, inputs[n:], strict=False))
-            for name in given.keys() & options.keys():
-                raise TypeError(f"{self.name}: {name!r} was given twice, by position and by name")
-            return inputs[:n], {**given, **options}
-        given, inputs, options = inputs, list(inputs), dict(options)
-        for i in range(len(inputs), n):
-            if i < self.required and self.inputs[i] not in options:
-                return self.misfit(given, options, f"missing input {self.inputs[i]!r}")
-            inputs.append(options.pop(self.inputs[i], None))
-        return inputs, options
-
-    def misfit(self, inputs, options: dict, why: str):
-        """Inputs and options in their places all the same, if a ring knows what was meant."""
-        raise TypeError(f"{self.name}: {why}: {self!r}")
 
     # Backward -------------------------------------------------------------------------------------------------------
 
@@ -242,16 +207,3 @@ class Op:
         if i is None:
             return f"the joint VJP of {self.name}"
         return f"the VJP of {self.name} for input {self.inputs[0 if self.variadic else i]!r}"
-
-
-def share_version(y: Tensor, inputs) -> None:
-    """A view has the version of the Tensor whose memory it shows, so that a change through either is seen."""
-    out, node = y._data, y.node
-    base = out if out.base is None else out.base
-    for x in inputs:
-        if isinstance(x, Tensor) and ((data := x._data) is base or data.base is base):
-            (x.version or x.shared_version()).show(y)
-            if x._apart is not None:
-                y._apart = x._apart
-            if node is not None and node.op.out is not None:
-                node.details().version = y.version

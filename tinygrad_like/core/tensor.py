@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import operator
 import threading
-import weakref
 from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -17,9 +16,8 @@ import numpy as np
 from ..dtypes import as_array, as_dtype
 from ..errors import named
 from .basics import basics
-from .graph import Node, mode, setting, tick, walk
+from .graph import Node, mode, setting, walk
 from .listener import effect, observe
-from .versions import Version
 
 if TYPE_CHECKING:
     from ..compat.surface import Surface
@@ -53,9 +51,7 @@ class Tensor(Surface):
     _grad: Tensor | None = None  # what `grad` gives
     node: Node | None = None  # the op that made this Tensor, while the graph is alive
     requires_grad: bool = False
-    version: Version | None = None  # shared with views
-    _viewed: tuple[Callable[[], Tensor | None], Any] | None = None  # what this is an index of, if it shows its memory
-    _apart: object = None  # the same for views of one another; another one is made where one is detached
+    version: Any = None  # [the tick of the last change in place], in one cell with what shows the same memory
     _hooks: list[Callable] | None = None  # of a leaf; an inner Tensor's hooks are on its node
     _after: list[Callable] | None = None  # of a leaf: what is called once its .grad is there
 
@@ -193,33 +189,8 @@ class Tensor(Surface):
             gradient = basics.cast(gradient, dtype=self.dtype)
         return gradient if create_graph or on_tensors else gradient._data
 
-    def detach(self) -> Tensor:
-        """The same values without the graph. Memory is shared, and so is the version: a change is seen by both."""
-        out = wrap(self._data)
-        self.shared_version().show(out)
-        out._apart = object()
-        return out
-
     def zero_grad(self) -> None:
         self._grad = None
-
-    # In-place change, each a tick that backward checks ----------------------------------------------------------------
-
-    def shared_version(self) -> Version:
-        """The cell that holds the tick of the last in-place change of this memory."""
-        if self.version is None:
-            node = self.node
-            if node is None or getattr(node.op, "out", 0) is None:  # it keeps no output that might change
-                self.version = Version.of(0, [weakref.ref(self)])
-            elif (extra := node.details()).version is None:
-                self.version = extra.version = Version.of(0, [weakref.ref(self)])
-            else:  # of the output there may be several Tensors: rules get one of their own
-                extra.version.show(self)
-        return self.version  # type: ignore[return-value]
-
-    def touch(self) -> None:
-        """Note that the values have changed in place, so that a backward that needs the old ones raises."""
-        self.shared_version().change(tick())
 
 
 def wrap(array: np.ndarray) -> Tensor:

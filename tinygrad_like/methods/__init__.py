@@ -6,6 +6,7 @@ from .gradients import Gradients
 from .in_place import InPlace
 from .of_ops import Methods, complete
 from .protocol import Protocol
+from .versions import Versions
 
 _OWN = frozenset(vars(Tensor))  # what a Tensor has itself stays
 _OF_CLASSES = frozenset(("__dict__", "__weakref__", "__module__", "__doc__", "__annotations__"))
@@ -20,4 +21,4 @@ def install(*parts: type) -> None:
 
 
 complete()
-install(Gradients, Protocol, Creation, Methods, InPlace)
+install(Gradients, Versions, Protocol, Creation, Methods, InPlace)

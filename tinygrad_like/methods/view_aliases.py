@@ -20,6 +20,7 @@ import tinygrad_like.core.tensor as tensor  # `from . import tensor` may give th
 
 from .. import ops
 from ..core.graph import Node, tick
+from .versions import Version
 
 if TYPE_CHECKING:
     from ..core.tensor import Tensor
@@ -85,8 +86,8 @@ def follow(x: Tensor, y: Tensor, part: np.ndarray | None, others: Sequence[Tenso
         whole = _placed(_as_it_was(base), x, _index_in(x, base), y, with_items)
     memory = ops.contiguous(ops.permute(whole.detach(), axes=axes))._data
     row = [weakref.ref(base)]
-    changed = tensor.Version.of(tick(), row, True)
-    same: dict[int, tensor.Version] = {}
+    changed = Version.of(tick(), row, True)
+    same: dict[int, Version] = {}
     base._data = memory.transpose(np.argsort(axes))
     base.node, base.requires_grad, base.version = whole.node, True, changed
     for t in (x, *others):
@@ -101,7 +102,7 @@ def follow(x: Tensor, y: Tensor, part: np.ndarray | None, others: Sequence[Tenso
             changed.show(t)
         else:
             assert t.version is not None
-            same.setdefault(id(t.version), tensor.Version.of(t.version[0], row, True)).show(t)
+            same.setdefault(id(t.version), Version.of(t.version[0], row, True)).show(t)
     return ""
 
 
@@ -125,7 +126,7 @@ def _as_it_was(base: Tensor) -> Tensor:
 def become(x: Tensor, y: Tensor) -> None:
     """x has the memory and the graph of y from now on."""
     x._data, x.node, x.requires_grad = y._data, y.node, True
-    x.version = tensor.Version.of(tick(), [weakref.ref(x)])
+    x.version = Version.of(tick(), [weakref.ref(x)])
 
 
 def show(x: Tensor, y: Tensor) -> None:

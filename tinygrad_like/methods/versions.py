@@ -1,0 +1,90 @@
+"""When memory was last changed in place, and which Tensors show it: so that backward never uses a value that it did not
+save."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from weakref import ref
+
+from ..core.basics import basics
+from ..core.graph import tick
+from ..core.tensor import Tensor, wrap
+
+
+class Version(list):
+    """The tick of the last in-place change of some memory: one number, in a cell of all Tensors that show it."""
+
+    __slots__ = ("shown", "most", "split", "__weakref__")
+
+    shown: list[ref[Tensor]]  # those Tensors, and others whose version is another cell, see `methods/view_aliases.py`
+    most: int  # so many may be in the list before those that are gone are sorted out
+    split: bool  # whether there are such others
+
+    @classmethod
+    def of(cls, now: int, shown: list, split: bool = False) -> Version:
+        cell = cls((now,))
+        cell.shown, cell.most, cell.split = shown, 16, split
+        return cell
+
+    def show(self, x: Tensor) -> None:
+        """Have this be the version of x."""
+        x.version, shown = self, self.shown
+        shown.append(ref(x))
+        if len(shown) > self.most:
+            shown[:] = [seen for seen in shown if seen() is not None]
+            self.most = 2 * len(shown) + 16
+
+    def change(self, now: int) -> None:
+        """Note a change of the memory, for all that show it."""
+        self[0] = now
+        if self.split:
+            for other in [seen() for seen in self.shown]:
+                if other is not None and other.version is not None and other.version.shown is self.shown:
+                    other.version[0] = now
+
+
+class Versions:
+    """The part of Tensor that knows of changes in place."""
+
+    _viewed: tuple[Callable[[], Tensor | None], Any] | None = None  # what this is an index of, if it shows its memory
+    _apart: object = None  # the same for views of one another; another one is made where one is detached
+
+    def detach(self: Any) -> Tensor:
+        """The same values without the graph. Memory is shared, and so is the version: a change is seen by both."""
+        out = wrap(self._data)
+        self.shared_version().show(out)
+        out._apart = object()
+        return out
+
+    def shared_version(self: Any) -> Version:
+        """The cell that holds the tick of the last in-place change of this memory."""
+        if self.version is None:
+            node = self.node
+            if node is None or getattr(node.op, "out", 0) is None:  # it keeps no output that might change
+                self.version = Version.of(0, [ref(self)])
+            elif (extra := node.details()).version is None:
+                self.version = extra.version = Version.of(0, [ref(self)])
+            else:  # of the output there may be several Tensors: rules get one of their own
+                extra.version.show(self)
+        return self.version
+
+    def touch(self: Any) -> None:
+        """Note that the values have changed in place, so that a backward that needs the old ones raises."""
+        self.shared_version().change(tick())
+
+
+def share_version(y: Tensor, inputs) -> None:
+    """A view has the version of the Tensor whose memory it shows, so that a change through either is seen."""
+    out, node = y._data, y.node
+    base = out if out.base is None else out.base
+    for x in inputs:
+        if isinstance(x, Tensor) and ((data := x._data) is base or data.base is base):
+            (x.version or x.shared_version()).show(y)
+            if x._apart is not None:
+                y._apart = x._apart
+            if node is not None and node.op.out is not None:
+                node.details().version = y.version
+
+
+basics.share_version = share_version
