@@ -5,6 +5,7 @@ from typing import Any
 from .. import errors
 from ..core.dispatch import Op
 from ..core.tensor import Tensor
+from ..ops import operands
 from . import keyword_aliases, more_names, names
 from .absent import Missing
 
@@ -22,9 +23,9 @@ def failed(op: Op, error: Exception, inputs: Any, arrays: Any, options: dict) ->
 def misfit(op: Op, inputs: Any, options: dict, why: str) -> Any:
     """Inputs by PyTorch's names, or PyTorch's `inplace` by position, in their places."""
     if keyword_aliases.ends_with_inplace(op.name, inputs, len(op.inputs) + len(op.options)):
-        return op.bind(inputs[:-1], {**options, "inplace": inputs[-1]})
+        return operands.bind(op, inputs[:-1], {**options, "inplace": inputs[-1]})
     if {"input", "other", "self"} & options.keys():
-        return op.bind(inputs, keyword_aliases.renamed(op.name, dict.fromkeys(op.inputs), {}, options))
+        return operands.bind(op, inputs, keyword_aliases.renamed(op.name, dict.fromkeys(op.inputs), {}, options))
     return _misfit(op, inputs, options, why)
 
 

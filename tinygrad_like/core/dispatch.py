@@ -106,6 +106,10 @@ class Op:
         explain(self, error, arrays, options)
         return NotImplemented
 
+    def misfit(self, inputs, options: dict, why: str):
+        """Inputs and options in their places all the same, if a ring knows what was meant."""
+        raise TypeError(f"{self.name}: {why}: {self!r}")
+
     # Backward -------------------------------------------------------------------------------------------------------
 
     def pull(self, node: Node, g, parents) -> list:

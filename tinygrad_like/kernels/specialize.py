@@ -29,7 +29,7 @@ from ..errors import blame, refusal
 from ..methods.versions import share_version
 from ..ops.cotangents import Scattered
 from ..ops.on_arrays import on_arrays
-from ..ops.operands import PLAIN, PROMOTES, SETTINGS, SINGLE
+from ..ops.operands import PLAIN, PROMOTES, SETTINGS, SINGLE, general
 
 ABSENT = object()  # in place of an input that was not given
 # Names in the templates end in _, or begin with it and a digit, as no name of an op does.
@@ -216,7 +216,7 @@ def _set(self: Any, field: str, value: Any) -> None:
 
 def _general(self: Any, inputs: Any, options: dict) -> Any:
     mode.waiting = None
-    return Op.general(self, inputs, options)
+    return general(self, inputs, options)
 
 
 def _pull(self: Any, node: Node, g: Any, parents: Any) -> list:

@@ -67,7 +67,7 @@ class Versions:
                 self.version = extra.version = Version.of(0, [ref(self)])
             else:  # of the output there may be several Tensors: rules get one of their own
                 extra.version.show(self)
-        return self.version
+        return self.version  # type: ignore[return-value]
 
     def touch(self: Any) -> None:
         """Note that the values have changed in place, so that a backward that needs the old ones raises."""

@@ -43,6 +43,39 @@ views: set[type] = set()  # classes of arrays that an op takes as plain ones and
 _run, _record, _pull = Op.run, Op.record, Op.pull
 
 
+def bind(op: Op, inputs, options: dict):
+    """Inputs and options in their places: options may come by position and inputs by name.
+
+    Those of an op of any number of inputs may come in a list, followed by the options.
+    """
+    if op.variadic:
+        if inputs and type(inputs[0]) in (list, tuple):
+            return inputs[0], {**options, **dict(zip(op.options, inputs[1:], strict=False))}
+        return inputs, options
+    n = len(op.inputs)
+    if len(inputs) > n:
+        if len(inputs) > n + len(op.options):
+            return op.misfit(inputs, options, f"{len(inputs)} arguments, "
+                               f"but it takes at most {n + len(op.options)}")
+        given = dict(zip(op.options, inputs[n:], strict=False))
+        for name in given.keys() & options.keys():
+            raise TypeError(f"{op.name}: {name!r} was given twice, by position and by name")
+        return inputs[:n], {**given, **options}
+    given, inputs, options = inputs, list(inputs), dict(options)
+    for i in range(len(inputs), n):
+        if i < op.required and op.inputs[i] not in options:
+            return op.misfit(given, options, f"missing input {op.inputs[i]!r}")
+        inputs.append(options.pop(op.inputs[i], None))
+    return inputs, options
+
+
+def general(op: Op, inputs, options: dict):
+    """What a call does, whatever it was given and whoever listens."""
+    if len(inputs) != op.arity:
+        inputs, options = op.bind(inputs, options)  # type: ignore[attr-defined]
+    return run(op, inputs, options)
+
+
 def run(op: Op, inputs, options: dict):
     """The same for inputs and options that may be anything."""
     for value in options.values():
@@ -182,5 +215,6 @@ def _wrapped_around(inputs, arrays) -> list | None:
 
 def install() -> None:
     """Have every call of an op go by this module."""
-    for f in run, record, pull, failed:
+    for f in general, bind, run, record, pull, failed:
         setattr(Op, f.__name__, f)
+    Op.__call__ = lambda self, *inputs, **options: general(self, inputs, options)  # type: ignore[method-assign]
