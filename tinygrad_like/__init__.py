@@ -4,11 +4,11 @@
 import sys as _sys
 import typing as _typing
 
-from . import parts as _parts
+from . import rings as _rings
 from .core.primitive import Residuals, fused, primitive
 from .core.tensor import Tensor
 
-if not _parts.missing("kernels"):
+if not _rings.missing("kernels"):
     from .kernels.registry import install as _kernels  # before the functions that kernels may stand in for
 from . import dtypes, ops
 from .dtypes import BOOL as bool_
@@ -28,22 +28,22 @@ from .transforms.switches import enable_grad, get_num_threads, is_grad_enabled, 
 
 __version__ = "0.1.0"
 _sys.modules[f"{__name__}.linalg"] = linalg
-if not _parts.missing("distributed"):
+if not _rings.missing("distributed"):
     from . import distributed as _distributed
-if not _parts.missing("compat"):
+if not _rings.missing("compat"):
     from . import compat as _compat
     from .compat import autograd
     from .compat.names import function as _function
     from .compat.names import new as _new
 
     tensor = _new  # as in PyTorch
-if not _parts.missing("capture"):
+if not _rings.missing("capture"):
     from .capture.capture import capture, eager
-if not _parts.missing("kernels"):
+if not _rings.missing("kernels"):
     _kernels()
-if not _parts.missing("learn"):
+if not _rings.missing("learn"):
     _gradcheck: _typing.Any = _sys.modules[gradcheck.__module__]
-    _gradcheck.why = lambda f, inputs: _parts.named("explain")(f, inputs)
+    _gradcheck.why = lambda f, inputs: _rings.named("explain")(f, inputs)
 _attach_docstrings()
 __all__ = [
     "Picture", "Residuals", "Tensor", "bool_", "capture", "checkpoint", "detect_anomaly", "dtypes", "eager",
@@ -52,14 +52,14 @@ __all__ = [
     "hessian", "hvp", "int64", "is_grad_enabled", "jacobian", "jvp", "linalg", "manual_seed", "nn", "no_grad", "ops",
     "optim", "primitive", "set_num_threads", "set_rng_state", "training", "value_and_grad", "vjp",
 ]
-__all__ = [name for name in __all__ if not _parts.missing(_parts.NAMES.get(name, name))]
+__all__ = [name for name in __all__ if not _rings.missing(_rings.NAMES.get(name, name))]
 
 
 def __getattr__(name: str):
     """Packages such as `nn` and `training` are imported when they are first named; other names are of compat."""
-    if name in _parts.NAMES:
-        return _parts.named(name)
-    if _parts.missing("compat"):
+    if name in _rings.NAMES:
+        return _rings.named(name)
+    if _rings.missing("compat"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}, and {__name__}.compat, which has those "
                              "of PyTorch and NumPy, is not installed here")
     found = globals()[name] = _function(name)  # the next time it is found at once

@@ -11,7 +11,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from ..parts import PACKAGE, Twin
+from ..rings import PACKAGE, Twin
 from .absent import ABSENT, LEADS, Part
 
 

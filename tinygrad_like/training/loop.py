@@ -15,7 +15,7 @@ from ..core.tensor import Tensor, wrap
 from ..data import DataLoader
 from ..nn import Module, pooled_batch_norm
 from ..nn.module import modes_restored
-from ..parts import missing, named
+from ..rings import missing, named
 from ..transforms.anomaly import detect_anomaly
 from ..transforms.switches import no_grad
 from .log import Log
