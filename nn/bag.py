@@ -62,7 +62,7 @@ def embedding_bag(input: Any, weight: Tensor, offsets: Any = None, max_norm: flo
         return _largest(taken, bag, n)
     if factors is not None:
         taken = taken * factors.unsqueeze(1)
-    sums = Tensor.zeros(n, weight.shape[1], dtype=taken.dtype).index_add(0, Tensor(bag), taken)
+    sums = ops.parts.put_onto(Tensor.zeros(n, weight.shape[1], dtype=taken.dtype), taken, index=(bag,))
     if mode == "sum":
         return sums
     return sums / np.maximum(np.bincount(bag, minlength=n), 1).astype(taken.dtype)[:, None]

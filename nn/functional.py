@@ -61,12 +61,12 @@ __all__ = [
 
 def softmax(input: Tensor, dim: int = -1, dtype: Any = None) -> Tensor:
     """e^(x_i) / sum_j e^(x_j) along axis dim, of the input cast to dtype."""
-    return ops.softmax(input if dtype is None else input.to(dtype), axis=dim)
+    return ops.softmax(input if dtype is None else input.cast(dtype), axis=dim)
 
 
 def log_softmax(input: Tensor, dim: int = -1, dtype: Any = None) -> Tensor:
     """x_i - log sum_j e^(x_j) along axis dim, of the input cast to dtype."""
-    return ops.log_softmax(input if dtype is None else input.to(dtype), axis=dim)
+    return ops.log_softmax(input if dtype is None else input.cast(dtype), axis=dim)
 
 
 def hardsigmoid(input: Tensor) -> Tensor:

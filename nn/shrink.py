@@ -39,7 +39,7 @@ def tanhshrink(input: Tensor) -> Tensor:
 @named
 def softmin(input: Tensor, dim: int = -1, dtype: Any = None) -> Tensor:
     """The softmax of -x along axis dim."""
-    return ops.softmin(input if dtype is None else input.to(dtype), axis=dim)
+    return ops.softmin(input if dtype is None else input.cast(dtype), axis=dim)
 
 
 @named

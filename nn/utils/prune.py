@@ -72,7 +72,7 @@ class BasePruningMethod(ABC):
             whole = PruningContainer(*before) if isinstance(before, PruningContainer) else PruningContainer(before)
             whole.add_pruning_method(method)
         with no_grad():
-            mask = whole.compute_mask(scores.detach(), mask).to(original.dtype)
+            mask = whole.compute_mask(scores.detach(), mask).cast(original.dtype)
         if before is None:
             delattr(module, name)
             module.register_parameter(f"{name}_orig", original)
@@ -139,7 +139,7 @@ class PruningContainer(BasePruningMethod):
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """The mask of the method that was added last, of what the mask so far leaves."""
         method = self._methods[-1]
-        mask = default_mask.to(t.dtype)
+        mask = default_mask.cast(t.dtype)
         if method.PRUNING_TYPE == "global":
             return method.compute_mask(t, mask)
         if method.PRUNING_TYPE == "structured":
@@ -152,7 +152,7 @@ class PruningContainer(BasePruningMethod):
             raise ValueError(f"PruningContainer: PRUNING_TYPE={method.PRUNING_TYPE!r} must be unstructured, structured "
                              "or global")
         mask = mask.clone()
-        mask[place] = method.compute_mask(t[place], mask[place]).to(mask.dtype)
+        mask[place] = method.compute_mask(t[place], mask[place]).cast(mask.dtype)
         return mask
 
 
@@ -254,7 +254,7 @@ class CustomFromMask(BasePruningMethod):
         if self.mask.shape != default_mask.shape:
             raise ValueError(f"custom_from_mask: the mask has shape {self.mask.shape}, but the parameter "
                              f"{default_mask.shape}")
-        return default_mask * self.mask.to(default_mask.dtype)
+        return default_mask * self.mask.cast(default_mask.dtype)
 
 
 def identity(module: Module, name: str) -> Module:

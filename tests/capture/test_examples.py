@@ -4,7 +4,6 @@ What an op would work out in NumPy beside the tape is a constant then, which two
 """
 
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,9 +12,9 @@ import nn
 import tinygrad_like as tg
 from tinygrad_like import Tensor, capture
 from tinygrad_like.capture.instructions import Refused
+from tinygrad_like.methods.docstrings import entries
 
-LINES = (Path(tg.__file__).parent / "methods" / "docstrings.txt").read_text(encoding="utf-8").splitlines()
-EXAMPLES = {row[0]: row[2] for row in (line.split(" | ") for line in LINES if not line.startswith("#")) if len(row) > 2}
+EXAMPLES = {name: example for name, _, example, *_ in entries()}
 MORE = {
     "scatter of a number": "Tensor([[0.0, 0.0, 0.0]]).scatter(1, Tensor([[2]]), 1.0)",
     "scatter in place": "Tensor([[5.0, 6.0, 7.0]]).clone().scatter_(1, Tensor([[2, 0]]), 1.0)",

@@ -15,7 +15,6 @@ import tinygrad_like.core.tensor as tensor  # `from . import tensor` may give th
 
 from .. import ops
 from ..core.graph import mode
-from ..core.listener import observe
 from ..dtypes import FLOATS, wide
 from ..methods.array import Array
 
@@ -211,40 +210,11 @@ def _on_arrays(who: str, f: Callable, inputs: Any, options: Mapping[str, Any] = 
 
 
 class ForNumPy:
-    """The part of Tensor that NumPy and other libraries ask for its values."""
+    """The part of Tensor that NumPy's functions, and PyTorch's, ask for."""
 
     if TYPE_CHECKING:
         requires_grad: bool
         _data: np.ndarray
-
-    def numpy(self, *, force: bool = False) -> np.ndarray:
-        """The values as a read-only array, without a copy.
-
-        force: also of a Tensor that requires grad. Raises RuntimeError for one otherwise, since what NumPy computes is
-        off the graph: detach() it.
-        """
-        if not force:
-            self._off_the_graph("numpy")
-        observe("numpy()")
-        view = self._data.view()
-        view.flags.writeable = False
-        return view
-
-    def _off_the_graph(self, who: str) -> None:
-        if self.requires_grad:
-            raise RuntimeError(f"{who}: this Tensor requires grad, and what another library computes of it has no "
-                               "gradient; write x.detach().numpy() if none is wanted, else compute with ops")
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.array(self.numpy(), dtype=dtype, copy=copy)
-
-    def __dlpack__(self, **options: Any) -> Any:
-        self._off_the_graph("__dlpack__")
-        observe("an array of a Tensor's memory by DLPack")
-        return self._data.__dlpack__(**options)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return self._data.__dlpack_device__()
 
     @classmethod
     def __torch_function__(cls, function, types, inputs=(), options=None):

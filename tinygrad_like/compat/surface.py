@@ -1,7 +1,10 @@
 """The names that Tensor has for habits, installed on it; `surface.pyi` has the types of all its methods."""
 
 # ruff: noqa: E402  # names.py gives other names to methods that take other libraries' keywords already
+from pathlib import Path
+
 from ..methods import Creation, Gradients, InPlace, Methods, Protocol, Versions, install
+from ..methods.docstrings import FILES
 from .keyword_aliases import taught
 
 for _part in Methods, Creation:
@@ -18,4 +21,5 @@ class Surface(Names, MoreNames, InPlace, ForNumPy, Methods, Creation, Protocol, 
 
 for _part in MoreNames, Names:
     taught(_part)
+FILES.append(Path(__file__).with_name("docstrings.txt"))
 install(Creation, Methods, ForNumPy, InPlace, MoreNames, Names)

@@ -105,7 +105,7 @@ class Binomial(Distribution):
     def __init__(self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None):
         one = Bernoulli(probs, logits, validate_args)
         shape, self._by_probs = self._take(total_count=total_count, logits=one.logits), one._by_probs
-        self.total_count, self.probs = self.total_count.to(self.logits.dtype), one.probs.expand(*shape)
+        self.total_count, self.probs = self.total_count.cast(self.logits.dtype), one.probs.expand(*shape)
         super().__init__(shape, (), validate_args)
 
     support = property(lambda self: constraints.integer_interval(0, self.total_count))  # type: ignore[assignment]

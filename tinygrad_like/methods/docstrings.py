@@ -16,10 +16,12 @@ from ..core.tensor import Tensor
 from .in_place import InPlace
 from .of_ops import Methods
 
+FILES = [Path(__file__).with_name("docstrings.txt")]  # `compat` adds its own
+
 
 def entries() -> Iterator[tuple[str, str, str, str, str]]:
     """(name, sentence or "", example, its result, its shapes): a method of Tensor, or a function, as "ops.glu"."""
-    for line in Path(__file__).with_name("docstrings.txt").read_text(encoding="utf-8").splitlines():
+    for line in [line for file in FILES for line in file.read_text(encoding="utf-8").splitlines()]:
         if line and line[0] != "#":
             name, sentence, example, result, *shapes = (part.strip() for part in line.split(" | "))
             yield name, sentence, example, result, "".join(shapes)

@@ -169,6 +169,8 @@ class Methods:
         if dtype is None:
             return ops.mean(self, axis=axis, keepdim=keepdim)
         return ops.in_dtype(ops.mean, self, dtype, axis=axis, keepdim=keepdim)
+    def max(self, axis: Axis = None, keepdim=False): return ops.max(self, axis=axis, keepdim=keepdim)
+    def min(self, axis: Axis = None, keepdim=False): return ops.min(self, axis=axis, keepdim=keepdim)
     def var(self, *place, axis: Axis = None, keepdim=False, correction=1):
         if place:
             axis, keepdim, correction = ops.statistics.placed("var", place, axis, keepdim, correction)

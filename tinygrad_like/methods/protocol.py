@@ -1,4 +1,4 @@
-"""What Python and NumPy ask of a Tensor: its memory, its truth, a number, a copy."""
+"""What Python and NumPy ask of a Tensor: its memory, its values, its truth, a number, a copy."""
 
 from __future__ import annotations
 
@@ -45,9 +45,42 @@ class Protocol:
         Raises TypeError unless it is set to a plain NumPy array, or a Tensor, of a dtype a Tensor may have.
         """))
 
+    def numpy(self: Any, *, force: bool = False) -> np.ndarray:
+        """The values as a read-only array, without a copy.
+
+        force: also of a Tensor that requires grad. Raises RuntimeError for one otherwise, since what NumPy computes is
+        off the graph: detach() it.
+        """
+        if not force:
+            self._off_the_graph("numpy")
+        observe("numpy()")
+        view = self._data.view()
+        view.flags.writeable = False
+        return view
+
+    def _off_the_graph(self: Any, who: str) -> None:
+        if self.requires_grad:
+            raise RuntimeError(f"{who}: this Tensor requires grad, and what another library computes of it has no "
+                               "gradient; write x.detach().numpy() if none is wanted, else compute with ops")
+
+    def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.numpy(), dtype=dtype, copy=copy)
+
+    def __dlpack__(self: Any, **options: Any) -> Any:
+        self._off_the_graph("__dlpack__")
+        observe("an array of a Tensor's memory by DLPack")
+        return self._data.__dlpack__(**options)
+
+    def __dlpack_device__(self: Any) -> tuple[int, int]:
+        return self._data.__dlpack_device__()
+
+    __array_ufunc__: Any = None  # `array * x` is x.__rmul__(array)
+
     def numel(self: Any) -> int:
         """How many elements there are."""
         return self._data.size
+
+    size = property(numel)
 
     def is_floating_point(self: Any) -> bool:
         return self._data.dtype.kind in FLOATS
