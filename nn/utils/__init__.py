@@ -6,10 +6,10 @@ import sys
 from collections.abc import Iterable
 
 import numpy as np
+from tinygrad_like.optim.clip import clip_grad_norm, clip_grad_value, listed
 
 from tinygrad_like import ops
 from tinygrad_like.core.tensor import Tensor
-from tinygrad_like.optim.clip import clip_grad_norm, clip_grad_value, listed
 
 from .. import parametrizations, parametrize
 from . import prune, rnn

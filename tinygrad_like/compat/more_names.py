@@ -13,6 +13,7 @@ import tinygrad_like.core.tensor as tensor
 
 from .. import ops
 from ..core.graph import mode
+from ..core.listener import tell
 from ..core.tensor import fills
 from ..errors import named
 from ..methods import creation
@@ -130,6 +131,24 @@ class MoreNames:
         held = _root(self._data).base
         return isinstance(held.obj if isinstance(held, memoryview) else held, mmap)
 
+    def share_memory_(self: Any) -> Tensor:
+        """Move the numbers to memory that processes forked from now on share: what one of them writes, all see.
+
+        A process that is started anew, and what a pickle is sent to, have copies. Raises RuntimeError if other Tensors
+        show the memory, and in a captured function.
+        """
+        if self.is_shared():
+            return self
+        tell("cannot", "share_memory_ moves a Tensor", "do it before the function is called")
+        if aliases.sharing(self) != []:
+            raise RuntimeError("share_memory_: other Tensors show the memory of this one, and would show the old; call "
+                               "it before they are made, or of a clone()")
+        data = self._data
+        shared = np.frombuffer(mmap(-1, max(data.nbytes, 1)), data.dtype, data.size).reshape(data.shape)
+        shared[...] = data
+        self._data = shared
+        return self
+
     def index_reduce(self, axis, index, source, reduce, include_self=True):
         """This Tensor with slices of source reduced into those that index names along the axis, see `scatter_reduce`.
 
@@ -168,5 +187,5 @@ def _root(array: np.ndarray) -> np.ndarray:
     return array
 
 
-for _name in ("equal", "aminmax", "as_strided", "index_reduce", "type", "new"):
+for _name in ("equal", "aminmax", "as_strided", "index_reduce", "share_memory_", "type", "new"):
     setattr(MoreNames, _name, named(vars(MoreNames)[_name], _name))

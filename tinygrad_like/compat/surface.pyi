@@ -539,7 +539,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def sequential(self, layers: Any, **without_effect: Unpack[WithoutEffect]) -> Any: r"""x.sequential([f, g]) is g(f(x)). Example: `Tensor([-1.0, 4.0]).sequential([ops.relu, ops.sqrt])  # (2,) -> (2,)`"""
     def sgn(self) -> Tensor: r"""The sign of x, as `sign`. Example: `Tensor([-2.0, 3.0]).sgn()  # (2,) -> (2,)`"""
     def sgn_(self) -> Self: r"""`sgn`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([-2.0, 3.0]).sgn_()  # (2,) -> (2,)`"""
-    def share_memory_(self) -> Self: r"""Move the numbers to memory that processes forked from now on share: what one of them writes, all see. Example: `Tensor([1.0]).share_memory_().is_shared()`"""
+    def share_memory_(self) -> Tensor: r"""Move the numbers to memory that processes forked from now on share: what one of them writes, all see. Example: `Tensor([1.0]).share_memory_().is_shared()`"""
     def short(self) -> Tensor: r"""This Tensor as int16. Example: `Tensor([1.7]).short()  # (1,) -> (1,)`"""
     def shrink(self, ranges: Any, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Keep, along each axis, the elements from start to stop: `ranges` holds (start, stop) or None per axis. Example: `Tensor([1, 2, 3, 4]).shrink([(1, 3)])  # (4,) -> (2,)`"""
     def sigmoid(self) -> Tensor: r"""1 / (1 + e^-x) (7.24). Example: `Tensor([0.0, 2.0]).sigmoid()  # (2,) -> (2,)`"""
@@ -555,8 +555,6 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def sinc_(self) -> Self: r"""`sinc`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 0.5]).sinc_()  # (2,) -> (2,)`"""
     def sinh(self) -> Tensor: r"""(e^x - e^-x) / 2. Example: `Tensor([0.0, 1.0]).sinh()  # (2,) -> (2,)`"""
     def sinh_(self) -> Self: r"""`sinh`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).sinh_()  # (2,) -> (2,)`"""
-    @property
-    def size(self) -> names.Count: r"""The number of elements, `x.size` as in NumPy; and `x.size()`, the shape, `x.size(dim)` as in PyTorch. Example: `Tensor([[1, 2, 3]]).size(1)`"""
     def slice_scatter(self, src: Any, axis: Axis = ..., start: Any = ..., stop: Any = ..., step: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., end: Any = ..., value: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x with src in place of its slice start:stop:step along the axis. Example: `Tensor([1.0, 2.0, 3.0]).slice_scatter(Tensor([8.0, 9.0]), 0, 1)  # (3,) -> (3,)`"""
     def slogdet(self) -> tuple[Tensor, ...]: r"""The sign of the determinant and the logarithm of its absolute value: det x = sign e^logabsdet. Example: `Tensor([[2.0, 0.0], [0.0, -4.0]]).slogdet()  # (2, 2) -> (), ()`"""
     def softmax(self, axis: Axis = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""p_i = e^(x_i) / sum_j e^(x_j) along `axis`. Example: `Tensor([0.0, 1.0]).softmax()  # (2,) -> (2,)`"""

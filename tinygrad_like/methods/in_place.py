@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from mmap import mmap
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
@@ -374,26 +373,6 @@ class InPlace:
         return self.resize_(the_template.shape)
 
     resize_as_ = named(resize_as_)
-
-    def share_memory_(self: Any) -> Tensor:
-        """Move the numbers to memory that processes forked from now on share: what one of them writes, all see.
-
-        A process that is started anew, and what a pickle is sent to, have copies. Raises RuntimeError if other Tensors
-        show the memory, and in a captured function.
-        """
-        if self.is_shared():
-            return self
-        tell("cannot", "share_memory_ moves a Tensor", "do it before the function is called")
-        if aliases.sharing(self) != []:
-            raise RuntimeError("share_memory_: other Tensors show the memory of this one, and would show the old; call "
-                               "it before they are made, or of a clone()")
-        data = self._data
-        shared = np.frombuffer(mmap(-1, max(data.nbytes, 1)), data.dtype, data.size).reshape(data.shape)
-        shared[...] = data
-        self._data = shared
-        return self
-
-    share_memory_ = named(share_memory_)
 
     def detach_(self):
         """Leave the graph: from here on a leaf that does not require grad."""
