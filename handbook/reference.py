@@ -19,7 +19,7 @@ from tinygrad_like.core.primitive import Primitive
 from .links import ROOT, Places
 
 MODULES = ("tinygrad_like", "tinygrad_like.ops", "tinygrad_like.linalg", "nn", "nn.functional", "nn.models", "nn.init",
-           "nn.utils", "nn.utils.prune", "nn.utils.rnn", "nn.onnx", "nn.einops", "optim", "optim.schedule",
+           "nn.utils", "nn.utils.rnn", "nn.onnx", "nn.einops", "optim", "optim.schedule",
            "optim.lr_scheduler", "tinygrad_like.data", "tinygrad_like.training", "tinygrad_like.func",
            "tinygrad_like.autograd", "tinygrad_like.distributions", "tinygrad_like.distributed", "tinygrad_like.learn")
 PAGES = ("Tensor", *MODULES)

@@ -16,58 +16,52 @@ from tinygrad_like.errors import named, other_keywords
 from . import functional, init, models, utils
 from .activation import InPlace as _InPlace
 from .activation import (
-    CELU, ELU, GELU, GLU, SELU, BinaryStep, Hardsigmoid, Hardswish, Hardtanh, LeakyReLU, LogSigmoid, LogSoftmax, Mish,
-    PReLU, ReLU, ReLU6, Sigmoid, SiLU, Softmax, Softplus, Softsign, SwiGLU, Tanh)
+    CELU, ELU, GELU, GLU, SELU, BinaryStep, Hardshrink, Hardsigmoid, Hardswish, Hardtanh, LeakyReLU, LogSigmoid,
+    LogSoftmax, Mish, PReLU, ReLU, ReLU6, Sigmoid, SiLU, Softmax, Softmin, Softplus, Softshrink, Softsign, SwiGLU, Tanh,
+)
 from .attention import KeyValueCache, MultiHeadAttention, MultiheadAttention
 from .augment import Augment
-from .bag import EmbeddingBag
 from .batch_norm_tools import fold_batch_norm, freeze_batch_norm, pooled_batch_norm, reestimate_batch_norm
 from .blocks import BasicBlock, Bottleneck, ConvNeXtBlock, PreActBlock, ResidualBlock
 from .containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
-from .conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
-from .distance import Bilinear, CosineSimilarity, PairwiseDistance, TripletMarginWithDistanceLoss
+from .conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, Fold, Unfold
 from .dropout import (
-    DropConnect, Dropout, Dropout1d, Dropout2d, GaussianDropout, GaussianNoise, MonteCarlo, StochasticDepth, mc_predict)
+    DropConnect, Dropout, Dropout1d, Dropout2d, GaussianDropout, GaussianNoise, MonteCarlo, StochasticDepth, mc_predict,
+)
 from .embedding import Embedding
-from .lazy import (
-    LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d, LazyConv1d, LazyConv2d, LazyConv3d, LazyConvTranspose1d,
-    LazyConvTranspose2d, LazyConvTranspose3d, LazyInstanceNorm1d, LazyInstanceNorm2d, LazyInstanceNorm3d, LazyLinear)
+from .lazy import LazyConv1d, LazyConv2d, LazyConv3d, LazyLinear
 from .linear import Flatten, Identity, Linear, Permute, SparseLinear, Unflatten
-from .fractional import FractionalMaxPool2d, FractionalMaxPool3d
 from .loss import (
-    BCELoss, BCEWithLogitsLoss, CrossEntropyLoss, HuberLoss, KLDivLoss, L1Loss, MSELoss, NLLLoss, SmoothL1Loss)
-from .margins import (
-    CosineEmbeddingLoss, CTCLoss, GaussianNLLLoss, HingeEmbeddingLoss, MarginRankingLoss, MultiLabelMarginLoss,
-    MultiLabelSoftMarginLoss,
-    MultiMarginLoss, PoissonNLLLoss, SoftMarginLoss, TripletMarginLoss)
+    BCELoss, BCEWithLogitsLoss, CrossEntropyLoss, GaussianNLLLoss, HuberLoss, KLDivLoss, L1Loss, MarginRankingLoss,
+    MSELoss, NLLLoss, SmoothL1Loss, TripletMarginLoss,
+)
 from .models import (
-    CNN, MLP, AlexNet, ConvNeXt, LanguageModel, RecurrentLanguageModel, ResNet, ResNetS, Seq2Seq, Transformer, ViT)
+    CNN, MLP, AlexNet, ConvNeXt, LanguageModel, RecurrentLanguageModel, ResNet, ResNetS, Seq2Seq, Transformer, ViT,
+)
 from .module import Buffer, Module, Parameter
 from . import parallel as parallel
+from .parallel import DataParallel
 from . import parameter as parameter
 from .norm import BatchNorm1d, BatchNorm2d, GroupNorm, InstanceNorm1d, InstanceNorm2d, LayerNorm, LayerNorm2d, RMSNorm
 from .ode import NeuralODE, odeint
 from .pool import (
-    AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AvgPool1d, AvgPool2d, CircularPad1d,
-    CircularPad2d, CircularPad3d, MaxPool1d, MaxPool2d, PixelShuffle, PixelUnshuffle, ReflectionPad1d, ReflectionPad2d,
-    ReflectionPad3d, ReplicationPad1d, ReplicationPad2d, ReplicationPad3d, Upsample, ZeroPad1d, ZeroPad2d, ZeroPad3d)
+    AdaptiveAvgPool1d, AdaptiveAvgPool2d, AvgPool1d, AvgPool2d, CircularPad1d, CircularPad2d, CircularPad3d, MaxPool1d,
+    MaxPool2d, ReflectionPad1d, ReflectionPad2d, ReflectionPad3d, ReplicationPad1d, ReplicationPad2d, ReplicationPad3d,
+    Upsample, UpsamplingBilinear2d, UpsamplingNearest2d, ZeroPad1d, ZeroPad2d, ZeroPad3d,
+)
 from .position import LearnedEncoding, RotaryEncoding, SinusoidalEncoding, sinusoidal_encoding
 from .recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
 from .residual import Res, Residual
-from .responses import (
-    AlphaDropout, ChannelShuffle, DataParallel, FeatureAlphaDropout, Fold, LocalResponseNorm, LPPool1d, LPPool2d,
-    MaxUnpool1d, MaxUnpool2d, MaxUnpool3d, Unfold, UpsamplingBilinear2d, UpsamplingNearest2d)
-from .shrink import Hardshrink, RReLU, Softmax2d, Softmin, Softshrink, Tanhshrink, Threshold
 from .state import functional_call
 from .summary import summary
 from .sync_batch_norm import SyncBatchNorm, convert_sync_batchnorm
 from .transformer import (
-    FeedForward, SwiGLUFFN, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer)
+    FeedForward, SwiGLUFFN, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer,
+)
 from .volume import (
-    AdaptiveAvgPool3d, AdaptiveMaxPool3d, AvgPool3d, BatchNorm3d, ConstantPad1d, ConstantPad2d, ConstantPad3d, Conv3d,
-    ConvTranspose3d, Dropout3d, InstanceNorm3d, MaxPool3d)
-
-NLLLoss2d = NLLLoss  # as it was called
+    AvgPool3d, BatchNorm3d, ConstantPad1d, ConstantPad2d, ConstantPad3d, Conv3d, ConvTranspose3d, Dropout3d,
+    InstanceNorm3d, MaxPool3d,
+)
 
 __all__ = [
     # the base
@@ -76,31 +70,26 @@ __all__ = [
     "Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict",
     # layers
     "Linear", "SparseLinear", "Identity", "Flatten", "Unflatten", "Permute",
-    "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "Bilinear",
-    "CosineSimilarity", "PairwiseDistance", "Unfold", "Fold", "ChannelShuffle", "EmbeddingBag", "DataParallel",
+    "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d",
+    "Unfold", "Fold", "DataParallel",
     # which take the number of their inputs from the first input
-    "LazyLinear", "LazyConv1d", "LazyConv2d", "LazyConv3d", "LazyConvTranspose1d", "LazyConvTranspose2d",
-    "LazyConvTranspose3d", "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d", "LazyInstanceNorm1d",
-    "LazyInstanceNorm2d", "LazyInstanceNorm3d",
+    "LazyLinear", "LazyConv1d", "LazyConv2d", "LazyConv3d",
     # activations
     "BinaryStep", "ReLU", "LeakyReLU", "PReLU", "ELU", "Sigmoid", "LogSigmoid", "Tanh", "GELU", "SiLU", "Softplus",
     "Softmax", "LogSoftmax", "GLU", "SwiGLU", "CELU", "SELU", "Mish", "Softsign", "ReLU6", "Hardsigmoid", "Hardswish",
-    "Hardtanh", "Hardshrink", "Softshrink", "Tanhshrink", "Threshold", "RReLU", "Softmin", "Softmax2d",
+    "Hardtanh", "Hardshrink", "Softshrink", "Softmin",
     # normalisation
     "LayerNorm", "LayerNorm2d", "RMSNorm", "BatchNorm1d", "BatchNorm2d", "GroupNorm", "InstanceNorm1d",
-    "InstanceNorm2d", "SyncBatchNorm", "convert_sync_batchnorm", "fold_batch_norm", "freeze_batch_norm",
-    "pooled_batch_norm", "reestimate_batch_norm",
+    "InstanceNorm2d", "BatchNorm3d", "InstanceNorm3d", "SyncBatchNorm", "convert_sync_batchnorm", "fold_batch_norm",
+    "freeze_batch_norm", "pooled_batch_norm", "reestimate_batch_norm",
     # padding and pooling
     "ZeroPad1d", "ZeroPad2d", "ReflectionPad1d", "ReflectionPad2d", "ReplicationPad1d", "ReplicationPad2d",
     "CircularPad1d", "CircularPad2d", "ZeroPad3d", "ReflectionPad3d", "ReplicationPad3d", "CircularPad3d",
-    "ConstantPad1d", "ConstantPad2d", "ConstantPad3d", "MaxPool3d", "AvgPool3d", "AdaptiveAvgPool3d",
-    "AdaptiveMaxPool3d", "FractionalMaxPool2d", "FractionalMaxPool3d",
-    "LPPool1d", "LPPool2d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d", "UpsamplingNearest2d",
-    "UpsamplingBilinear2d", "LocalResponseNorm", "BatchNorm3d", "InstanceNorm3d",
-    "MaxPool1d", "MaxPool2d", "AvgPool1d", "AvgPool2d", "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveMaxPool1d",
-    "AdaptiveMaxPool2d", "Upsample", "PixelShuffle", "PixelUnshuffle",
+    "ConstantPad1d", "ConstantPad2d", "ConstantPad3d", "MaxPool3d", "AvgPool3d",
+    "MaxPool1d", "MaxPool2d", "AvgPool1d", "AvgPool2d", "AdaptiveAvgPool1d", "AdaptiveAvgPool2d",
+    "Upsample", "UpsamplingNearest2d", "UpsamplingBilinear2d",
     # dropout, noise, augmentation
-    "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout",
+    "Dropout", "Dropout1d", "Dropout2d", "Dropout3d",
     "GaussianDropout", "GaussianNoise", "StochasticDepth", "DropConnect",
     "mc_predict", "MonteCarlo", "Augment",
     # residual blocks
@@ -115,9 +104,7 @@ __all__ = [
     "SinusoidalEncoding", "LearnedEncoding", "RotaryEncoding", "sinusoidal_encoding",
     # losses
     "CrossEntropyLoss", "NLLLoss", "MSELoss", "L1Loss", "HuberLoss", "SmoothL1Loss", "BCELoss", "BCEWithLogitsLoss",
-    "KLDivLoss", "CosineEmbeddingLoss", "GaussianNLLLoss", "HingeEmbeddingLoss", "MarginRankingLoss",
-    "MultiLabelSoftMarginLoss", "MultiMarginLoss", "PoissonNLLLoss", "SoftMarginLoss", "TripletMarginLoss",
-    "CTCLoss", "MultiLabelMarginLoss", "TripletMarginWithDistanceLoss",
+    "KLDivLoss", "GaussianNLLLoss", "MarginRankingLoss", "TripletMarginLoss",
     # models
     "MLP", "CNN", "AlexNet", "ResNet", "ResNetS", "ConvNeXt", "Transformer", "Seq2Seq", "LanguageModel",
     "RecurrentLanguageModel", "ViT",

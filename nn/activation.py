@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from typing import Any
 
 from tinygrad_like import ops
 from tinygrad_like.core.tensor import Tensor
+from tinygrad_like.errors import named
 
 from .module import Configured, Module, Parameter, check_positive, described
 
@@ -223,6 +225,56 @@ class SwiGLU(_AlongAxis):
     """value * silu(gate), the first and second half of axis dim, which must be even (003)."""
 
     op = staticmethod(ops.swiglu)
+
+
+@named
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """x if |x| > lambd, else 0."""
+    return ops.where(ops.le(ops.abs(input), lambd), 0.0, input)
+
+
+@named
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """x - lambd if x > lambd, x + lambd if x < -lambd, else 0."""
+    return input - ops.clip(input, min=-lambd, max=lambd)
+
+
+@named
+def softmin(input: Tensor, dim: int = -1, dtype: Any = None) -> Tensor:
+    """The softmax of -x along axis dim."""
+    return ops.softmin(input if dtype is None else input.to(dtype), axis=dim)
+
+
+class Hardshrink(Configured):
+    """x if |x| > lambd, else 0."""
+
+    def __init__(self, lambd: float = 0.5):
+        self.lambd = lambd
+
+    def forward(self, x: Tensor) -> Tensor:
+        return hardshrink(x, self.lambd)
+
+
+class Softshrink(Configured):
+    """x brought nearer to 0 by lambd, or to 0: the proximal map of lambd |x|. Raises ValueError for lambd < 0."""
+
+    def __init__(self, lambd: float = 0.5):
+        if not lambd >= 0:
+            raise ValueError(f"Softshrink: lambd={lambd!r} must be >= 0")
+        self.lambd = lambd
+
+    def forward(self, x: Tensor) -> Tensor:
+        return softshrink(x, self.lambd)
+
+
+class Softmin(Configured):
+    """The softmax of -x along axis dim."""
+
+    def __init__(self, dim: int = -1):
+        self.dim = dim
+
+    def forward(self, x: Tensor) -> Tensor:
+        return softmin(x, self.dim)
 
 
 def make_activation(who: str, activation: Callable[[], Module]) -> Module:

@@ -36,7 +36,9 @@ def limit_rows(index: Tensor, weight: Tensor, max_norm: float, norm_type: float)
     """Scale the rows of the table that the index names, and that are longer than max_norm, to this length, in place."""
     with no_grad():
         index = index.reshape(-1)
-        weight[index] = ops.renorm(ops.embedding(index, weight.detach()), norm_type, 0, max_norm)
+        rows = ops.embedding(index, weight.detach())
+        length = ops.linalg.vector_norm(rows, norm_type, 1, True)
+        weight[index] = ops.where(length > max_norm, rows * (max_norm / (length + 1e-7)), rows)
 
 
 def by_frequency(taken: Tensor, index: Tensor, weight: Tensor) -> Tensor:

@@ -17,45 +17,30 @@ from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.dtypes import finfo
 from tinygrad_like.errors import named
 from tinygrad_like.ops import (
-    adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_max_pool1d, adaptive_max_pool2d, affine_grid, avg_pool1d,
-    avg_pool2d, cosine_embedding_loss, gaussian_nll_loss, grid_sample, hinge_embedding_loss, margin_ranking_loss,
-    multi_margin_loss, multilabel_soft_margin_loss, poisson_nll_loss, soft_margin_loss, triplet_margin_loss,
-    binary_cross_entropy, binary_cross_entropy_with_logits, binary_step, celu, conv1d, conv2d, conv_transpose1d,
-    conv_transpose2d, cross_entropy, dropout, dropout1d, dropout2d, elu, fold, gaussian_dropout, gelu,
-    hardswish, hardtanh, huber_loss, interpolate, kl_div, l1_loss, leaky_relu, linear, logsigmoid,
-    mish, mse_loss, nll_loss, one_hot, relu, relu6, scaled_dot_product_attention, selu, sigmoid,
-    silu, smooth_l1_loss, softplus, softsign, tanh, unfold,
-    avg_pool3d, conv3d, conv_transpose3d, ctc_loss, multilabel_margin_loss)
+    adaptive_avg_pool1d, adaptive_avg_pool2d, affine_grid, avg_pool1d, avg_pool2d, gaussian_nll_loss, grid_sample,
+    margin_ranking_loss, triplet_margin_loss, binary_cross_entropy, binary_cross_entropy_with_logits, binary_step, celu,
+    conv1d, conv2d, conv_transpose1d, conv_transpose2d, cross_entropy, dropout, dropout1d, dropout2d, elu, fold,
+    gaussian_dropout, gelu, hardswish, hardtanh, huber_loss, interpolate, kl_div, l1_loss, leaky_relu, linear,
+    logsigmoid, mish, mse_loss, nll_loss, one_hot, relu, relu6, scaled_dot_product_attention, selu, sigmoid, silu,
+    smooth_l1_loss, softplus, softsign, tanh, unfold, avg_pool3d, conv3d, conv_transpose3d,
+)
 
-from .activation import prelu
-from .bag import embedding_bag
+from .activation import hardshrink, prelu, softmin, softshrink
 from .embedding import embedding
-from .distance import bilinear, cosine_similarity, pairwise_distance, pdist, triplet_margin_with_distance_loss
-from .fractional import fractional_max_pool2d, fractional_max_pool3d
 from .norm import moments, move_statistics
-from .pool import pixel_shuffle, pixel_unshuffle
-from .responses import alpha_dropout, channel_shuffle, feature_alpha_dropout, local_response_norm, lp_pool1d, lp_pool2d
-from .shrink import hardshrink, rrelu, softmin, softshrink, tanhshrink, threshold
-from .volume import adaptive_avg_pool3d, adaptive_max_pool3d, dropout3d
+from .volume import dropout3d
 
 __all__ = [
-    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_max_pool1d", "adaptive_max_pool2d", "avg_pool1d",
-    "avg_pool2d", "batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits", "binary_step", "conv1d",
-    "conv2d", "conv_transpose1d", "conv_transpose2d", "cosine_similarity", "cross_entropy", "dropout", "dropout1d",
-    "dropout2d", "elu", "embedding", "fold", "gaussian_dropout", "gelu", "glu", "group_norm", "gumbel_softmax",
-    "huber_loss", "interpolate", "kl_div", "l1_loss", "layer_norm", "leaky_relu", "linear", "log_softmax",
-    "logsigmoid", "max_pool1d", "max_pool2d", "mse_loss", "nll_loss", "normalize", "one_hot", "pad",
-    "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "prelu", "relu", "rms_norm",
-    "scaled_dot_product_attention", "sigmoid", "silu",
-    "smooth_l1_loss", "softmax", "softplus", "swiglu", "tanh", "unfold", "celu", "selu", "mish", "softsign", "relu6",
-    "hardsigmoid", "hardswish", "hardtanh", "affine_grid", "grid_sample", "cosine_embedding_loss",
-    "gaussian_nll_loss", "hinge_embedding_loss", "margin_ranking_loss", "multi_margin_loss",
-    "multilabel_soft_margin_loss", "poisson_nll_loss", "soft_margin_loss", "triplet_margin_loss",
-    "adaptive_avg_pool3d", "adaptive_max_pool3d", "fractional_max_pool2d", "fractional_max_pool3d",
-    "alpha_dropout", "avg_pool3d", "bilinear", "channel_shuffle", "conv3d", "conv_transpose3d", "ctc_loss", "dropout3d",
-    "embedding_bag", "feature_alpha_dropout", "hardshrink", "instance_norm", "local_response_norm", "lp_pool1d",
-    "lp_pool2d", "max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d", "multilabel_margin_loss", "pdist",
-    "rrelu", "softmin", "softshrink", "tanhshrink", "threshold", "triplet_margin_with_distance_loss", "upsample",
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "avg_pool1d", "avg_pool2d", "batch_norm", "binary_cross_entropy",
+    "binary_cross_entropy_with_logits", "binary_step", "conv1d", "conv2d", "conv_transpose1d", "conv_transpose2d",
+    "cosine_similarity", "cross_entropy", "dropout", "dropout1d", "dropout2d", "elu", "embedding", "fold",
+    "gaussian_dropout", "gelu", "glu", "group_norm", "gumbel_softmax", "huber_loss", "interpolate", "kl_div", "l1_loss",
+    "layer_norm", "leaky_relu", "linear", "log_softmax", "logsigmoid", "max_pool1d", "max_pool2d", "mse_loss",
+    "nll_loss", "normalize", "one_hot", "pad", "prelu", "relu", "rms_norm", "scaled_dot_product_attention", "sigmoid",
+    "silu", "smooth_l1_loss", "softmax", "softplus", "swiglu", "tanh", "unfold", "celu", "selu", "mish", "softsign",
+    "relu6", "hardsigmoid", "hardswish", "hardtanh", "affine_grid", "grid_sample", "gaussian_nll_loss",
+    "margin_ranking_loss", "triplet_margin_loss", "avg_pool3d", "conv3d", "conv_transpose3d", "dropout3d", "hardshrink",
+    "instance_norm", "max_pool3d", "max_unpool2d", "softmin", "softshrink", "upsample",
 ]
 
 
@@ -97,6 +82,15 @@ def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -
     return ops.normalize(input, p, dim, eps)
 
 
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """x1 . x2 / (max(|x1|, eps) max(|x2|, eps)) along axis dim of their common shape."""
+    if x1.shape != x2.shape:
+        shape = np.broadcast_shapes(x1.shape, x2.shape)
+        x1, x2 = ops.expand(x1, shape=shape), ops.expand(x2, shape=shape)
+    lengths = [ops.linalg.vector_norm(x, 2, dim, True).maximum(eps) for x in (x1, x2)]
+    return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(axis=dim)
+
+
 def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None,
                bias: Tensor | None = None, eps: float = 1e-5) -> Tensor:
     """weight * (x - mean) / sqrt(var + eps) + bias over the trailing axes, of shape normalized_shape."""
@@ -135,7 +129,7 @@ def _max_pool(pool: Any, rank: int) -> Any:
         return pool(input, kernel_size, stride, padding, dilation, ceil_mode)
 
     max_pool.__name__ = max_pool.__qualname__ = pool.__name__
-    max_pool.__doc__ = f"{pool.__doc__}\n\nreturn_indices: also give where it was, for `max_unpool{rank}d`."
+    max_pool.__doc__ = f"{pool.__doc__}\n\nreturn_indices: also give where it was, for `ops.max_unpool`."
     return max_pool
 
 
@@ -155,22 +149,10 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
     return ops.instance_norm(input, weight, bias, eps=eps)
 
 
-def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
-                 output_size: Any = None) -> Tensor:
-    """Zeros, with the numbers where the maxima of a pooling of signals were, see `ops.max_unpool`."""
-    return ops.max_unpool(input, indices, kernel_size, stride, padding, output_size, 1)
-
-
 def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
                  output_size: Any = None) -> Tensor:
     """Zeros, with the numbers where the maxima of a pooling of images were, see `ops.max_unpool`."""
     return ops.max_unpool(input, indices, kernel_size, stride, padding, output_size, 2)
-
-
-def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
-                 output_size: Any = None) -> Tensor:
-    """Zeros, with the numbers where the maxima of a pooling of volumes were, see `ops.max_unpool`."""
-    return ops.max_unpool(input, indices, kernel_size, stride, padding, output_size, 3)
 
 
 def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest",

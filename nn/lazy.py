@@ -9,11 +9,10 @@ from tinygrad_like.core.graph import mode
 from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.random import get_rng_state, set_rng_state
 
-from .conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
+from .conv import Conv1d, Conv2d
 from .linear import Linear
 from .module import Parameter
-from .norm import BatchNorm1d, BatchNorm2d, InstanceNorm1d, InstanceNorm2d
-from .volume import BatchNorm3d, Conv3d, ConvTranspose3d, InstanceNorm3d
+from .volume import Conv3d
 
 
 def _lazy(kind: type, count: str, axis: int) -> Any:
@@ -58,9 +57,4 @@ def _lazy(kind: type, count: str, axis: int) -> Any:
 
 
 LazyLinear = _lazy(Linear, "in_features", -1)
-LazyConv1d, LazyConv2d, LazyConv3d, LazyConvTranspose1d, LazyConvTranspose2d, LazyConvTranspose3d = [
-    _lazy(kind, "in_channels", -1 - kind.axes)
-    for kind in (Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)]
-LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d, LazyInstanceNorm1d, LazyInstanceNorm2d, LazyInstanceNorm3d = [
-    _lazy(kind, "num_features", 1)
-    for kind in (BatchNorm1d, BatchNorm2d, BatchNorm3d, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d)]
+LazyConv1d, LazyConv2d, LazyConv3d = [_lazy(kind, "in_channels", -1 - kind.axes) for kind in (Conv1d, Conv2d, Conv3d)]

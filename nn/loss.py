@@ -5,10 +5,12 @@ reduction: "mean", "sum" or "none", one loss per element. The constructor raises
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tinygrad_like import ops
 from tinygrad_like.core.tensor import Tensor
+from tinygrad_like.errors import other_keywords
 from tinygrad_like.ops.softmax import check_reduction
 
 from .module import Module
@@ -169,3 +171,44 @@ class KLDivLoss(_Loss):
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return ops.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
+
+
+class _Settled(_Loss):
+    """A loss that is a function with settings: its constructor takes these, and its call the function's Tensors."""
+
+    function: Callable
+    settings: dict[str, Any] = {}  # with their defaults, in order
+
+    def __init__(self, *given: Any, reduction: str = "mean", **named: Any):
+        who = type(self).__name__
+        if len(given) > len(self.settings):
+            raise TypeError(f"{who}: takes {', '.join(self.settings) or 'nothing'} by position; give reduction by name "
+                            '(size_average=False is reduction="sum", reduce=False is "none")')
+        known = {**self.settings, "reduction": reduction}
+        chosen = other_keywords.renamed(who, known, {**known, **dict(zip(self.settings, given, strict=False))}, named)
+        super().__init__(reduction=chosen.pop("reduction"))
+        for name, value in chosen.items():
+            setattr(self, name, value)
+
+    def forward(self, *tensors: Any) -> Tensor:
+        settings = {name: getattr(self, name) for name in self.settings}
+        return type(self).function(*tensors, **settings, reduction=self.reduction)
+
+
+class MarginRankingLoss(_Settled):
+    """max(0, -t (x1 - x2) + margin): t = 1 where x1 is to be the larger, -1 where x2 is."""
+
+    function, settings = staticmethod(ops.margin_ranking_loss), {"margin": 0.0}
+
+
+class TripletMarginLoss(_Settled):
+    """max(0, |a - p| - |a - n| + margin) of anchors, positives and negatives (Balntas et al. 2016)."""
+
+    function = staticmethod(ops.triplet_margin_loss)
+    settings = {"margin": 1.0, "p": 2.0, "eps": 1e-6, "swap": False}
+
+
+class GaussianNLLLoss(_Settled):
+    """(log v + (input - target)^2 / v) / 2 with v = max(var, eps)."""
+
+    function, settings = staticmethod(ops.gaussian_nll_loss), {"full": False, "eps": 1e-6}

@@ -8,7 +8,7 @@ from typing import Any
 from tinygrad_like import ops
 from tinygrad_like.core.tensor import Tensor
 
-from .module import Configured, check_positive
+from .module import Configured
 
 Size = int | tuple[int, ...]
 
@@ -120,34 +120,6 @@ class AdaptiveAvgPool2d(_Adaptive):
     op = staticmethod(ops.adaptive_avg_pool2d)
 
 
-class _AdaptiveMax(Configured):
-    op: Callable
-
-    def __init__(self, output_size: int | None | tuple[int | None, ...], return_indices: bool = False):
-        self.output_size, self.return_indices = output_size, return_indices
-
-    def extra_repr(self) -> str:
-        return super().extra_repr().replace(", return_indices=False", "")
-
-    def forward(self, x: Tensor) -> Any:
-        return self.op(x, self.output_size, self.return_indices)
-
-
-class AdaptiveMaxPool1d(_AdaptiveMax):
-    """Maxima over windows that share out a signal: (batch, channels, length) -> (batch, channels, output_size)."""
-
-    op = staticmethod(ops.adaptive_max_pool1d)
-
-
-class AdaptiveMaxPool2d(_AdaptiveMax):
-    """Maxima over windows that share out an image: (batch, channels, height, width) -> (batch, channels, *output_size).
-
-    output_size: a number or a pair; None keeps a size. return_indices: the pair of maxima and where they were.
-    """
-
-    op = staticmethod(ops.adaptive_max_pool2d)
-
-
 class _Pad(Configured):
     """The last axes of x with `padding` elements more on each side; or (left, right), (left, right, top, bottom)."""
 
@@ -193,56 +165,15 @@ class Upsample(Configured):
         return ops.interpolate(x, self.size, self.scale_factor, self.mode, bool(self.align_corners))
 
 
-def pixel_shuffle(x: Tensor, upscale_factor: int) -> Tensor:
-    """(..., channels r^2, height, width) -> (..., channels, height r, width r): channels become pixels.
+class UpsamplingNearest2d(Upsample):
+    """Upsample with mode="nearest"."""
 
-    Source: Shi et al. 2016. Raises ValueError if r^2 does not divide the channels.
-    """
-    r = upscale_factor
-    if x.ndim < 3 or r < 1 or x.shape[-3] % r**2:
-        raise ValueError(f"pixel_shuffle: takes (..., channels, height, width) with channels divisible by {r}^2, got "
-                         f"shape {x.shape}")
-    if r == 1:
-        return x.clone()
-    *batch, channels, h, w = x.shape
-    n, channels = len(batch), channels // r**2
-    apart = ops.reshape(x, shape=(*batch, channels, r, r, h, w))
-    beside = ops.permute(apart, axes=(*range(n + 1), n + 3, n + 1, n + 4, n + 2))
-    return ops.reshape(beside, shape=(*batch, channels, h * r, w * r))
+    def __init__(self, size: Any = None, scale_factor: Any = None):
+        super().__init__(size, scale_factor, "nearest")
 
 
-def pixel_unshuffle(x: Tensor, downscale_factor: int) -> Tensor:
-    """(..., channels, height r, width r) -> (..., channels r^2, height, width): the inverse of `pixel_shuffle`."""
-    r = downscale_factor
-    if x.ndim < 3 or r < 1 or x.shape[-1] % r or x.shape[-2] % r:
-        raise ValueError(f"pixel_unshuffle: takes (..., channels, height, width) with sizes divisible by {r}, got "
-                         f"shape {x.shape}")
-    if r == 1:
-        return x.clone()
-    *batch, channels, h, w = x.shape
-    n = len(batch)
-    apart = ops.reshape(x, shape=(*batch, channels, h // r, r, w // r, r))
-    beside = ops.permute(apart, axes=(*range(n + 1), n + 2, n + 4, n + 1, n + 3))
-    return ops.reshape(beside, shape=(*batch, channels * r * r, h // r, w // r))
+class UpsamplingBilinear2d(Upsample):
+    """Upsample with mode="bilinear" and align_corners=True."""
 
-
-class PixelShuffle(Configured):
-    """(..., channels r^2, height, width) -> (..., channels, height r, width r), see `nn.functional.pixel_shuffle`."""
-
-    def __init__(self, upscale_factor: int):
-        check_positive(self, upscale_factor=upscale_factor)
-        self.upscale_factor = upscale_factor
-
-    def forward(self, x: Tensor) -> Tensor:
-        return pixel_shuffle(x, self.upscale_factor)
-
-
-class PixelUnshuffle(Configured):
-    """(..., channels, height r, width r) -> (..., channels r^2, height, width), the inverse of PixelShuffle."""
-
-    def __init__(self, downscale_factor: int):
-        check_positive(self, downscale_factor=downscale_factor)
-        self.downscale_factor = downscale_factor
-
-    def forward(self, x: Tensor) -> Tensor:
-        return pixel_unshuffle(x, self.downscale_factor)
+    def __init__(self, size: Any = None, scale_factor: Any = None):
+        super().__init__(size, scale_factor, "bilinear", True)

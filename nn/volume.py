@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from tinygrad_like import ops
 from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.errors import named
 
 from .conv import _Conv, _ConvTranspose
 from .dropout import _Dropout
-from .module import Configured
 from .norm import BatchNorm2d, InstanceNorm2d
-from .pool import _AdaptiveMax, _DividedPool, _MaxPool, _Pad
+from .pool import _DividedPool, _MaxPool, _Pad
 
 _VOLUME = {5: "batch, channels, depth, height, width"}
 
@@ -47,55 +44,6 @@ class AvgPool3d(_DividedPool):
     """The mean of every window of a volume, see AvgPool2d."""
 
     op = staticmethod(ops.avg_pool3d)
-
-
-@named
-def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """Means over windows that share out a volume: (batch, channels, d, h, w) -> (batch, channels, *output_size)."""
-    return _adaptive("adaptive_avg_pool3d", ops.adaptive_avg_pool2d, ops.adaptive_avg_pool1d, input, output_size)
-
-
-@named
-def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """Maxima over windows that share out a volume: (batch, channels, d, h, w) -> (batch, channels, *output_size).
-
-    return_indices: the pair of maxima and where they were in their volume.
-    """
-    if return_indices:
-        return ops.pool.adaptive_with_indices("adaptive_max_pool3d", input, 3, output_size)
-    return _adaptive("adaptive_max_pool3d", ops.adaptive_max_pool2d, ops.adaptive_max_pool1d, input, output_size)
-
-
-def _adaptive(who: str, plane: Any, line: Any, x: Tensor, size: Any) -> Tensor:
-    """The pooling of every image, and then along the depth."""
-    if np.ndim(x) == 4:
-        return _adaptive(who, plane, line, x.unsqueeze(0), size).squeeze(0)
-    sizes = tuple(size) if isinstance(size, tuple | list) else (size,) * 3
-    if np.ndim(x) != 5 or len(sizes) != 3:
-        raise ValueError(f"{who}: takes (batch, channels, depth, height, width) and three sizes, got shape "
-                         f"{np.shape(x)} and {size!r}")
-    depth, *rest = sizes
-    batch, channels, d = x.shape[:3]
-    y = plane(x.reshape(batch * channels, d, *x.shape[3:]), tuple(rest))
-    h, w = y.shape[2:]
-    y = line(y.reshape(batch * channels, d, h * w).transpose(1, 2), depth)
-    return y.transpose(1, 2).reshape(batch, channels, y.shape[2], h, w)
-
-
-class AdaptiveAvgPool3d(Configured):
-    """Means over windows that share out a volume; output_size: a number or three; None keeps a size."""
-
-    def __init__(self, output_size: Any):
-        self.output_size = output_size
-
-    def forward(self, x: Tensor) -> Tensor:
-        return adaptive_avg_pool3d(x, self.output_size)
-
-
-class AdaptiveMaxPool3d(_AdaptiveMax):
-    """Maxima over windows that share out a volume; output_size: a number or three; None keeps a size."""
-
-    op = staticmethod(adaptive_max_pool3d)
 
 
 class BatchNorm3d(BatchNorm2d):

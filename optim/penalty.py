@@ -10,8 +10,8 @@ from tinygrad_like.core.tensor import Tensor
 
 # By name, as the optimizers do not know the layers; subclasses count as their bases.
 UNDECAYED = {"LayerNorm", "LayerNorm2d", "RMSNorm", "GroupNorm", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d",
-             "SyncBatchNorm", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LocalResponseNorm", "Embedding",
-             "EmbeddingBag", "LearnedEncoding"}
+             "SyncBatchNorm", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "Embedding",
+             "LearnedEncoding"}
 
 
 def l1_penalty(parameters: Iterable[Tensor]) -> Tensor:

@@ -88,8 +88,8 @@ FUNCTIONS = {
     "fold": lambda t, j, n, c, h, k, i: [t(n, c * i * i, (h - i + 1) ** 2), h, i],
     "max_pool1d avg_pool1d": lambda t, j, n, c, h, k, i: [t(n, c, h), i, k],
     "max_pool2d avg_pool2d": lambda t, j, n, c, h, k, i: [t(n, c, h, h), i, k],
-    "adaptive_avg_pool1d adaptive_max_pool1d": lambda t, j, n, c, h, k, i: [t(n, c, h), i],
-    "adaptive_avg_pool2d adaptive_max_pool2d": lambda t, j, n, c, h, k, i: [t(n, c, h, h), (i, k)],
+    "adaptive_avg_pool1d": lambda t, j, n, c, h, k, i: [t(n, c, h), i],
+    "adaptive_avg_pool2d": lambda t, j, n, c, h, k, i: [t(n, c, h, h), (i, k)],
     "interpolate": lambda t, j, n, c, h, k, i: [t(n, c, h, h), (i, k)],
     "layer_norm rms_norm": lambda t, j, n, c, h, k, i: [t(n, h, c), (c,), t(c)],
     "group_norm": lambda t, j, n, c, h, k, i: [t(n, 2 * c, h), 2, t(2 * c), t(2 * c)],
@@ -144,8 +144,8 @@ LAYERS = {  # the arguments of the constructor, and of the call
     "BatchNorm1d SyncBatchNorm InstanceNorm1d": lambda t, j, n, c, h, k, i: ([c], [t(n, c, h)]),
     "BatchNorm2d InstanceNorm2d": lambda t, j, n, c, h, k, i: ([c], [t(n, c, h, h)]),
     "GroupNorm": lambda t, j, n, c, h, k, i: ([k, c * k], [t(n, c * k, h)]),
-    "MaxPool1d AvgPool1d AdaptiveAvgPool1d AdaptiveMaxPool1d": lambda t, j, n, c, h, k, i: ([i], [t(n, c, h)]),
-    "MaxPool2d AvgPool2d AdaptiveAvgPool2d AdaptiveMaxPool2d Upsample": (
+    "MaxPool1d AvgPool1d AdaptiveAvgPool1d": lambda t, j, n, c, h, k, i: ([i], [t(n, c, h)]),
+    "MaxPool2d AvgPool2d AdaptiveAvgPool2d Upsample": (
         lambda t, j, n, c, h, k, i: ([i], [t(n, c, h, h)])),
     "Dropout1d Dropout2d": lambda t, j, n, c, h, k, i: ([0.5], [t(n, c, h, h)]),
     "Embedding": lambda t, j, n, c, h, k, i: ([k, c], [j(k, n, h)]),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 
 import numpy as np
@@ -11,17 +10,11 @@ from tinygrad_like.optim.clip import clip_grad_norm, clip_grad_value, listed
 from tinygrad_like import ops
 from tinygrad_like.core.tensor import Tensor
 
-from .. import parametrizations, parametrize
-from . import prune, rnn
+from . import rnn
 from .weights import remove_spectral_norm, remove_weight_norm, spectral_norm, weight_norm
 
 __all__ = ["clip_grad_norm_", "clip_grad_value_", "get_total_norm", "parameters_to_vector",
-           "parametrizations", "parametrize", "prune",
            "remove_spectral_norm", "remove_weight_norm", "rnn", "spectral_norm", "vector_to_parameters", "weight_norm"]
-
-# For `from nn.utils.parametrizations import weight_norm`.
-sys.modules[f"{__name__}.parametrizations"] = parametrizations
-sys.modules[f"{__name__}.parametrize"] = parametrize
 
 
 def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0,

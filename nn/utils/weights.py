@@ -1,4 +1,4 @@
-"""PyTorch's older `weight_norm` and `spectral_norm`, which keep what a weight is computed from in the module itself."""
+"""Weights that are computed from others, which are trained: `weight_norm` and `spectral_norm`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,29 @@ from typing import Any
 from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.transforms.switches import no_grad
 
+from ..conv import ConvTranspose1d, ConvTranspose2d
 from ..module import Module, Parameter
-from ..parametrizations import as_matrix, length, output_axis, unit
-from ..parametrize import is_parametrized, parameter_of
+
+
+def length(v: Tensor, dim: int | None) -> Tensor:
+    """The Euclidean norm over all axes but dim, which broadcasts to v; over all, if it is None."""
+    axes = tuple([a for a in range(v.ndim) if dim is None or a != dim % v.ndim])
+    return (v * v).sum(axis=axes, keepdim=dim is not None).sqrt() if axes else v.abs()
+
+
+def as_matrix(w: Tensor, dim: int) -> Tensor:
+    """w as a matrix whose rows lie along an axis."""
+    rows = w if dim == 0 else w.transpose(0, dim)
+    return rows.reshape(rows.shape[0], -1)
+
+
+def output_axis(module: Module) -> int:
+    """The axis of the output channels of its weight."""
+    return 1 if isinstance(module, ConvTranspose1d | ConvTranspose2d) else 0
+
+
+def unit(x: Tensor, eps: float) -> Tensor:
+    return x / (x * x).sum().sqrt().maximum(eps)
 
 
 class _WeightNorm:
@@ -45,10 +65,9 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     """Compute a parameter as w = g v / ||v||, from parameters `weight_g` and `weight_v` (Salimans, Kingma 2016).
 
     dim: the axis along which there are several vectors, each with its own length; None for a single one.
-    `nn.utils.parametrizations.weight_norm` does the same, under other names. Raises ValueError if there is no such
-    parameter.
+    Raises ValueError if there is no such parameter.
     """
-    w = parameter_alone("weight_norm", module, name)
+    w = _parameter("weight_norm", module, name)
     norm = _WeightNorm(name, dim)
     delattr(module, name)
     with no_grad():
@@ -67,7 +86,7 @@ def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int 
     iterations in each call of the module while it trains: v = W^T u / ||W^T u||, u = W v / ||W v||. dim: the axis of
     the matrix's rows, by default that of the output channels. Raises ValueError if there is no such parameter.
     """
-    w = parameter_alone("spectral_norm", module, name)
+    w = _parameter("spectral_norm", module, name)
     if n_power_iterations < 1:
         raise ValueError(f"spectral_norm: n_power_iterations={n_power_iterations} must be at least 1")
     norm = _SpectralNorm(name, n_power_iterations, eps, (output_axis(module) if dim is None else dim) % w.ndim)
@@ -90,14 +109,12 @@ def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
     return _remove("spectral_norm", module, name, _SpectralNorm)
 
 
-def parameter_alone(who: str, module: Module, name: str) -> Parameter:
-    """A parameter of a module without parametrizations; ValueError else."""
-    if is_parametrized(module):
-        raise ValueError(f"{who}: {type(module).__name__} has parametrizations, beside which it does not work; remove "
-                         "them first, or use nn.utils.parametrizations for norms")
-    w = parameter_of(who, module, name)
+def _parameter(who: str, module: Module, name: str) -> Parameter:
+    """A parameter of a module; ValueError if there is none."""
+    w = module.__dict__.get(name)
     if not isinstance(w, Parameter):
-        raise ValueError(f"{who}: {name!r} of {type(module).__name__} is a buffer, not a parameter")
+        raise ValueError(f"{who}: {type(module).__name__} has no parameter {name!r}, only "
+                         f"{[n for n, _ in module.named_parameters(recurse=False)]}")
     return w
 
 

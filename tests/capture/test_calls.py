@@ -394,10 +394,9 @@ def test_what_was_done_before_a_value_is_looked_at_is_done_once():
 
 
 @pytest.mark.parametrize("f", [
-    lambda x, i: x.index_fill(0, i, 9.0), lambda x, i: x.clone().index_fill_(0, i, 9.0),
     lambda x, i: x.scatter(0, i, np.full(1, 9, np.float32)), lambda x, i: x.scatter(0, i, 9.0),
     lambda x, i: x.scatter_add(0, i, np.full(1, 9, np.float32)),
-    lambda x, i: x.index_copy(0, i, Tensor([9.0])), lambda x, i: x.index_add(0, i, Tensor([9.0]))])
+    lambda x, i: x.index_add(0, i, Tensor([9.0]))])
 def test_an_index_that_is_the_same_while_it_is_recorded(f):
     captured = capture(f)
     for k in (0, 0, 0, 0, 3):

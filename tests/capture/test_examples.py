@@ -25,8 +25,6 @@ MORE = {
                         " weight=Tensor([1.0, 2.0]), ignore_index=1)",
     "cross entropy": "nn.functional.cross_entropy(Tensor([[0.5, 1.0], [2.0, 0.1], [3.0, 0.2]]), Tensor([0, 1, 0]),"
                      " weight=Tensor([1.0, 2.0]), ignore_index=1, label_smoothing=0.1)",
-    "multi margin": "nn.functional.multi_margin_loss(Tensor([[0.5, 1.0], [2.0, 0.1]]), Tensor([0, 1]))",
-    "bags": "nn.functional.embedding_bag(Tensor([[0, 2], [1, 1]]), Tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))",
     "scattered maxima": "Tensor([[1.0, 2.0, 3.0]]).scatter_reduce(1, Tensor([[0, 2]]), Tensor([[5.0, 4.0]]), 'amax')",
     "segments": "(e := Tensor([1.0, 2.0, 3.0])) / tg.zeros(2).index_add(0, (d := Tensor([0, 1, 0])), e)[d]",
     "lengths": "(tg.arange(4)[None] < Tensor([1, 3])[:, None]).float() * 2",
@@ -58,8 +56,7 @@ MORE = {
               " + x[None].flip((0, -1))[0]",
     "joined": "tg.cat([x := Tensor([[1.0, 2.0]]), x * 2, x[:, :1]], -1) * tg.stack([x, x], -1).sum()",
     "items from the end": "(x := Tensor([[1.0, 2.0, 3.0]]))[..., ::2] * x[:, -1:]"
-                          " + ops.slice_scatter(x, x[:, :2], 1, -2)[:, :2] + nn.functional.pad(x, (2, -3), value=7.0)"
-                          " + ops.select_scatter(x, x[:, 0], 1, -1)[:, 1:]",
+                          " + nn.functional.pad(x, (2, -3), value=7.0)",
     "ties": "(x := Tensor([[1.0, 1.0, 0.5]])).max(1).values + x.min() + x.amax(1) + x.maximum(1.0).sum()",
     "choices": "ops.where(Tensor([1, 0, 2]) > 0, Tensor([1, 2, 3]), 0.5) + ops.where(Tensor([1, 0]).any(), 2, 3)",
 }

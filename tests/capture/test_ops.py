@@ -7,7 +7,7 @@ from tests.ops.test_gradients import CASES
 from tinygrad_like import Tensor, capture, ops
 
 # What the function asks of its input's values, or hands to NumPy, is refused: see test_capture.py.
-REFUSED = {"index Tensor", "det", "det of singular matrices", "lu_solve", "lu_solve, from the right, of the transpose"}
+REFUSED = {"index Tensor", "det", "det of singular matrices"}
 
 
 def leaf(x):

@@ -18,7 +18,6 @@ LABELS, TARGETS = Tensor(np.array([0, 2, 1, 1])), Tensor(np.float32(np.arange(12
 
 OF_A_FLOAT = {
     "dropout": lambda y, v: F.dropout(y, v), "dropout2d": lambda y, v: F.dropout2d(y[:, :, None, None], v),
-    "alpha_dropout": lambda y, v: F.alpha_dropout(y, v), "rrelu": lambda y, v: F.rrelu(y, v, 0.9, training=True),
     "dropout of many": lambda y, v: F.dropout(y[:, None].expand(4, 400, 3), v),
     "label smoothing": lambda y, v: F.cross_entropy(y, LABELS, label_smoothing=v),
     "huber": lambda y, v: F.huber_loss(y, TARGETS, delta=v),
@@ -29,7 +28,7 @@ OF_A_FLOAT = {
     "power": lambda y, v: (y.abs() + 0.1) ** v, "base": lambda y, v: v**y, "power in place": lambda y, v: (
         y.abs() + 0.1).pow_(v), "focal": lambda y, v: (1 - y.softmax(-1)) ** v * y.log_softmax(-1),
     "gumbel softmax": lambda y, v: F.gumbel_softmax(y, tau=v) + F.gumbel_softmax(y, tau=2 * v, hard=True),
-    "linspace": lambda y, v: y * tg.linspace(v, 1.0, 3), "logspace": lambda y, v: y * tg.logspace(v, 1.0, 3),
+    "linspace": lambda y, v: y * tg.linspace(v, 1.0, 3), "scatter": lambda y, v: y.scatter(0, LABELS[None, :3], v),
     "alpha": lambda y, v: tg.add(y, TARGETS, alpha=v).sub_(TARGETS, alpha=v * v), "lerp": lambda y, v: tg.lerp(
         y, TARGETS, weight=v), "pad": lambda y, v: F.pad(y, (1, 1), value=v), "remainder": lambda y, v: y % v,
     "fmod": lambda y, v: tg.fmod(y, v), "floor divided": lambda y, v: y * (TARGETS // v),
@@ -39,7 +38,6 @@ OF_A_FLOAT = {
     "much noise": lambda y, v: y + Tensor.normal(4, 100, 3, mean=v, std=1 + v).mean(1),
     "uniform in place": lambda y, v: y + tg.zeros(4, 3).uniform_(-v, v), "normal in place": lambda y, v: y + tg.zeros(
         4, 3).normal_(v, 2 * v), "exponential in place": lambda y, v: y * tg.zeros(4, 3).exponential_(v),
-    "scatter": lambda y, v: y.scatter(0, LABELS[None, :3], v) + y.index_fill(1, LABELS[:1], v * v),
     "running statistics": lambda y, v: y + moved(y, v), "interp": lambda y, v: y * np.interp(v, [0, 1], [0, 5]),
     "clip": lambda y, v: y * np.clip(v, 0.1, 0.3), "floor": lambda y, v: y * 0.5 ** math.floor(8 * v),
     "round": lambda y, v: y * round(v, 1) + round(4 * v), "decay": lambda y, v: y * min(0.9, (1 + v) / (10 + v)),

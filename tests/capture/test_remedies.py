@@ -21,11 +21,6 @@ def packed(x):
     return nn.utils.rnn.pad_packed_sequence(RNN(rows)[0], batch_first=True)[0]
 
 
-def solved(x):
-    a = x @ x.T + Tensor.eye(4)
-    return tg.linalg.lu_solve(*tg.linalg.lu_factor(a), x)
-
-
 def forced(x):
     return x * 2 if random.random() < 0.5 else x
 
@@ -41,9 +36,6 @@ SAID = {
     "masked_select": (lambda x: tg.masked_select(x, x > 0).sum(), r"masked_select gives .*use where",
                       lambda x: x.where(x > 0, 0.0).sum()),
     "nonzero": (lambda x: (x > 0).nonzero().sum(), "nonzero gives .*nonzero.*use where, or a mask", None),
-    "unique": (lambda x: tg.unique(x), "unique gives .*unique.*do that outside, and capture what comes before", None),
-    "lu_solve": (solved, "lu_solve compares .*lu_factor.*use linalg.solve",
-                 lambda x: tg.linalg.solve(x @ x.T + Tensor.eye(4), x)),
     "packed": (packed, "nn.utils.rnn reads lengths .*pack_padded.* the padded batch, and leave out by a mask",
                lambda x: RNN(x.reshape(2, 2, 5))[0] * (Tensor([0, 1]) < LENGTHS[:, None])[:, :, None]),
     "random": (forced, "the generator of Python's random .*draw outside, and pass what was drawn as an argument",

@@ -124,15 +124,6 @@ def test_constructors_by_dtype():
     assert tg.DoubleTensor(np.ones(2)).dtype == np.float64 and tg.ByteTensor([3]).dtype == np.uint8
 
 
-def test_what_is_made():
-    np.testing.assert_allclose(tg.logspace(0, 2, 3).numpy(), [1, 10, 100], rtol=1e-6)
-    assert tg.tril_indices(2, 3).tolist() == [[0, 1, 1], [0, 0, 1]] and tg.triu_indices(2, 2, 1).tolist() == [[0], [1]]
-    x = tg.randint_like(Tensor(A), 2, 5)
-    assert x.dtype == np.float64 and set(np.unique(x.numpy())) <= {2, 3, 4} and tg.scalar_tensor(2).item() == 2
-    manual_seed(0)
-    assert abs(tg.poisson(Tensor(np.full(4000, 3.0))).mean().item() - 3) < 0.15 and isinstance(tg.seed(), int)
-
-
 def test_what_has_no_meaning_here():
     with tg.autocast("cuda"), tg.autocast("cpu", enabled=False), tg.cuda.amp.autocast("cuda"):
         assert tg.ones(2).dtype == np.float32
@@ -140,22 +131,9 @@ def test_what_has_no_meaning_here():
         tg.autocast(device_type="cpu", dtype=tg.bfloat16)
     tg.use_deterministic_algorithms(True)
     assert tg.get_default_dtype() == np.float32 and tg.broadcast_shapes((2, 1), (3,)) == (2, 3)
-    assert tg.result_type(Tensor([1]), Tensor([1.0])) == np.float32
     x = Tensor([1.0, 2.0])
     assert tg.equal(x, x.clone()) and not tg.equal(x, x + 1) and not tg.equal(x, x[:1]) and tg.equal(x[:0], x[:0])
     assert tg.numel(x) == 2 and tg.is_floating_point(x) and not tg.is_floating_point(x > 1) and not tg.is_complex(x)
-    model = nn.Linear(2, 1)
-    optimizer, scaler = tg.optim.SGD(model.parameters(), lr=0.1), tg.amp.GradScaler()
-    scaler.scale(model(tg.ones(1, 2)).sum()).backward()
-    scaler.unscale_(optimizer)
-    before = model.bias.item()
-    scaler.step(optimizer)
-    scaler.update()
-    assert model.bias.item() == pytest.approx(before - 0.1) and scaler.get_scale() == 1 and not scaler.is_enabled()
-    scaler.load_state_dict(scaler.state_dict())
-    assert tg.special.expit(Tensor([0.0])).item() == 0.5
-    with np.printoptions():
-        tg.set_printoptions(precision=2, sci_mode=False)
 
 
 BY_WEIGHTS = {

@@ -39,38 +39,24 @@ FUNCTIONS = {
     "norm 1": lambda x: np.linalg.norm(x[0], 1), "round": lambda x: np.round(x + 0.1),
     "diagonal": lambda x: np.diagonal(x[:, :2]),
     "vstack": lambda x: np.vstack([x, V, x[0]]), "hstack": lambda x: np.hstack([x, A]),
-    "hstack of vectors": lambda x: np.hstack((V, x[0], x[1])), "dstack": lambda x: np.dstack([x, A]),
-    "column_stack": lambda x: np.column_stack([x[0], V, x[1]]),
+    "hstack of vectors": lambda x: np.hstack((V, x[0], x[1])),
     "split": lambda x: np.split(x, 3, axis=1)[1], "split at": lambda x: np.split(x, [1, 2], 1)[2],
     "array_split": lambda x: np.array_split(x, 2, axis=1)[0],
-    "diff": lambda x: np.diff(x), "diff twice": lambda x: np.diff(x, 2, prepend=0.5, append=A[:, :1]),
-    "diff over axis": lambda x: np.diff(x, axis=0, append=[[1.0, 2.0, 3.0]]),
     "pad": lambda x: np.pad(x, 2), "pad one axis": lambda x: np.pad(x, ((0, 0), (1, 2)), constant_values=0.5),
     "pad edge": lambda x: np.pad(x, (2, 1), mode="edge"), "pad reflect": lambda x: np.pad(x, ((1,), (2,)), "reflect"),
     "pad wrap": lambda x: np.pad(x, 1, "wrap"),
     "repeat": lambda x: np.repeat(x, 2), "repeat rows": lambda x: np.repeat(x, [2, 3], axis=0),
     "tensordot": lambda x: np.tensordot(x, A, axes=2), "tensordot of axes": lambda x: np.tensordot(A, x, ([0], [0])),
     "kron": lambda x: np.kron(x, A), "kron from the right": lambda x: np.kron(A, x), "inner": lambda x: np.inner(x, V),
-    "cross": lambda x: np.cross(x, V), "trapezoid": lambda x: np.trapezoid(x, dx=0.3),
-    "trapezoid at places": lambda x: np.trapezoid(x, x=V**2, axis=1), "cumprod": lambda x: np.cumprod(x),
-    "gradient": lambda x: np.gradient(x[1]), "gradient by width": lambda x: np.gradient(x[0], 0.3),
-    "gradient over axis": lambda x: np.gradient(x, axis=0), "gradient over the other": lambda x: np.gradient(x, 2.0)[1],
-    "gradient at places": lambda x: np.gradient(x, V, V**2, axis=(0, 1))[1] if len(x) == 3 else
-    np.gradient(np.vstack([x, V]), V, V**2)[1],
-    "gradient by places": lambda x: np.gradient(V**2, np.cumsum(np.exp(x[0]))),
-    "median": lambda x: np.median(x), "median of rows": lambda x: np.median(x, axis=1, keepdims=True),
-    "quantile": lambda x: np.quantile(x, [0.1, 0.7], axis=0), "percentile": lambda x: np.percentile(x, 30, axis=1),
-    "percentile, lower": lambda x: np.percentile(x, 30, method="lower"), "nansum": lambda x: np.nansum(x, axis=1),
-    "nanmean": lambda x: np.nanmean(x), "flipud": lambda x: np.flipud(x), "fliplr": lambda x: np.fliplr(x),
-    "rot90": lambda x: np.rot90(x, 3), "sinc": lambda x: np.sinc(x), "i0": lambda x: np.i0(x),
+    "cross": lambda x: np.cross(x, V),
+    "cumprod": lambda x: np.cumprod(x),
     "nan_to_num": lambda x: np.nan_to_num(x),
     "solve": lambda x: np.linalg.solve(x @ A.T, A), "solve for a vector": lambda x: np.linalg.solve(x @ A.T, A[:, 0]),
     "solve of constants": lambda x: np.linalg.solve(A @ A.T, x),
     "solve for a list": lambda x: np.linalg.solve(x @ A.T, [1, 2]),
     "inv": lambda x: np.linalg.inv(x @ A.T), "det": lambda x: np.linalg.det(x[:, 1:]),
     "slogdet": lambda x: np.linalg.slogdet(x[:, :2])[1], "cholesky": lambda x: np.linalg.cholesky(x @ x.T),
-    "matrix_power": lambda x: np.linalg.matrix_power(x[:, 1:], 3),
-    "multi_dot": lambda x: np.linalg.multi_dot([x, A.T, A]), "linalg.outer": lambda x: np.linalg.outer(x[0], V),
+    "linalg.outer": lambda x: np.linalg.outer(x[0], V),
     "linalg.tensordot": lambda x: np.linalg.tensordot(x, A), "linalg.cross": lambda x: np.linalg.cross(x, V),
     "linalg.matmul": lambda x: np.linalg.matmul(A.T, x),
 }
@@ -101,13 +87,13 @@ def test_numpys_float64_meets_float32_as_in_arithmetic():
     x = Tensor(A[:, :2], dtype="float32", requires_grad=True)
     for f in (lambda x: np.linalg.solve(x, A), lambda x: np.vstack([x, A[:, 1:]]), lambda x: np.kron(x, A)):
         assert f(x).dtype == (x * np.ones(2)).dtype == np.float64 and f(x).sum().gradient(x)[0].dtype == np.float32
-    for f in (lambda x: np.gradient(x)[0], lambda x: np.pad(x, 1), lambda x: np.diff(x, prepend=0), np.median):
+    for f in (lambda x: np.pad(x, 1), lambda x: np.kron(x, x)):
         assert f(x).dtype == np.float32
-    assert np.diff(Tensor([True, False, False])).tolist() == [True, False]
 
 
-LOSING = {"median": lambda x: np.median(x, axis=(0, 1)), "cbrt": lambda x: np.cbrt(x),
-          "gradient": lambda x: np.gradient(x, axis=1, edge_order=2),
+LOSING = {"median": lambda x: np.median(x), "diff": lambda x: np.diff(x), "rot90": lambda x: np.rot90(x),
+          "cbrt": lambda x: np.cbrt(x),
+          "gradient": lambda x: np.gradient(x, axis=1),
           "interp": lambda x: np.interp(x, V, V), "reduce": lambda x: np.add.reduce(x),
           "percentile": lambda x: np.percentile(x, 3, method="hazen"), "pad": lambda x: np.pad(x, 1, "symmetric"),
           "max": lambda x: np.max(x, initial=0.0), "var": lambda x: np.var(x, 0, np.float64),
@@ -144,7 +130,7 @@ def test_every_function_of_the_tables_is_numpys():
     (lambda x: np.split(x, 2, axis=1), "equal division"), (lambda x: np.gradient(x[:, :1]), "at least 2 numbers"),
     (lambda x: np.gradient(x, [1.0, 2.0], [1.0, 2.0]), "needs 3"), (lambda x: np.gradient(x, axis=2), "np.gradient"),
     (lambda x: np.linalg.inv(x), "square"), (lambda x: np.linalg.solve(x @ x.T, V), "do not fit"),
-    (lambda x: np.pad(x, ((1, 2), (1, 2), (1, 2))), "shape"), (lambda x: np.diff(x, axis=3), "np.diff"),
+    (lambda x: np.pad(x, ((1, 2), (1, 2), (1, 2))), "shape"),
 ])
 def test_what_does_not_fit_is_an_error(f, what):
     with pytest.raises((ValueError, IndexError), match=what):

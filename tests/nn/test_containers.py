@@ -174,7 +174,7 @@ class Net(nn.Module):
     def __init__(self, fail=None):
         self.fail, self.first = fail, nn.Linear(3, 4)
         self.blocks = nn.ModuleList([nn.Sequential(nn.ReLU(), nn.Sequential(nn.Tanh(), nn.Linear(5, 4)))])
-        self.wrong = nn.Bilinear(4, 4, 2)
+        self.wrong = nn.MSELoss()
 
     def forward(self, x):
         x = self.first(x)
@@ -187,7 +187,7 @@ class Net(nn.Module):
 
 @pytest.mark.parametrize("fail, note", [
     (None, "in layer 1.blocks.0.1.1, Linear(in_features=5, out_features=4, bias=True), given float32 (2, 4)"),
-    (lambda self, x: self.wrong(x, x[:, :3]), "in layer 1.wrong, Bilinear("),
+    (lambda self, x: self.wrong(x, x[:, :3]), "in layer 1.wrong, MSELoss("),
     (lambda self, x: nn.Linear(7, 1)(x), "in layer 1, Net(), given float32 (2, 3)"),  # which is no part of it
     (lambda self, x: self.wrong.forward(x, x[:, :3]), "in layer 1, Net(), given float32 (2, 3)"),
     (lambda self, x: self.first(3), "in layer 1.first, Linear(in_features=3, out_features=4, bias=True), given int"),

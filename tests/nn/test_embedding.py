@@ -52,24 +52,23 @@ def test_long_rows_that_are_named_are_scaled_in_place():
 
 
 def test_limits_and_frequencies_are_captured():
-    for make in nn.Embedding, lambda *sizes, **options: nn.EmbeddingBag(*sizes, mode="mean", **options):
-        layers = [make(6, 3, max_norm=1.0, scale_grad_by_freq=True) for _ in range(2)]
-        layers[1].load_state_dict(layers[0].state_dict())
+    layers = [nn.Embedding(6, 3, max_norm=1.0, scale_grad_by_freq=True) for _ in range(2)]
+    layers[1].load_state_dict(layers[0].state_dict())
 
-        def step(layer, index):
-            layer.weight.grad = None
-            y = layer(index)
-            (y * y).sum().backward()
-            return y.detach()
+    def step(layer, index):
+        layer.weight.grad = None
+        y = layer(index)
+        (y * y).sum().backward()
+        return y.detach()
 
-        captured = capture(lambda index, layer=layers[1]: step(layer, index))
-        for i in range(6):
-            index = np.array([[i % 6, 2, 2], [1, (i + 1) % 6, 2]])
-            np.testing.assert_allclose(captured(Tensor(index)).numpy(), step(layers[0], Tensor(index)).numpy(),
-                                       rtol=1e-6)
-            for of in (lambda w: w.grad, lambda w: w.detach()):
-                np.testing.assert_allclose(*[of(layer.weight).numpy() for layer in layers], rtol=1e-6)
-        assert captured.programs
+    captured = capture(lambda index, layer=layers[1]: step(layer, index))
+    for i in range(6):
+        index = np.array([[i % 6, 2, 2], [1, (i + 1) % 6, 2]])
+        np.testing.assert_allclose(captured(Tensor(index)).numpy(), step(layers[0], Tensor(index)).numpy(),
+                                   rtol=1e-6)
+        for of in (lambda w: w.grad, lambda w: w.detach()):
+            np.testing.assert_allclose(*[of(layer.weight).numpy() for layer in layers], rtol=1e-6)
+    assert captured.programs
 
 
 @pytest.mark.parametrize(("make", "error", "text"), [
@@ -79,8 +78,6 @@ def test_limits_and_frequencies_are_captured():
      r"embedding: index 7 at position \(1, 0\) is out of range for a table of 4 rows \(0 to 3\)"),
     (lambda: nn.Embedding(4, 3)(Tensor([-1])), IndexError, r"index -1 at position \(0,\) is out of range"),
     (lambda: nn.Embedding(4, 3, max_norm=1.0)(Tensor([5])), IndexError, "embedding: index 5 at position"),
-    (lambda: nn.EmbeddingBag(4, 3, scale_grad_by_freq=True, mode="max")(Tensor([[0]])), ValueError,
-     "embedding_bag: scale_grad_by_freq is for mode='sum' and 'mean'"),
     (lambda: nn.Embedding(4, 3)(Tensor([0.0])), TypeError, "embedding: the index must hold integers, got float32"),
 ])
 def test_errors(make, error, text):

@@ -2,8 +2,6 @@ import numpy as np
 import pytest
 
 import nn
-import nn.functional as F
-import tinygrad_like as tg
 from tinygrad_like import Tensor
 
 X = np.random.default_rng(0).standard_normal((2, 3, 9, 8))
@@ -18,7 +16,6 @@ LAYERS = {
         lambda n: n.AvgPool2d(3, stride=2, padding=1, ceil_mode=True, count_include_pad=False),
     "AdaptiveAvgPool2d(output_size=1)": lambda n: n.AdaptiveAvgPool2d(1),
     "AdaptiveAvgPool2d(output_size=(None, 3))": lambda n: n.AdaptiveAvgPool2d((None, 3)),
-    "AdaptiveMaxPool2d(output_size=(2, 3))": lambda n: n.AdaptiveMaxPool2d((2, 3)),
     "Upsample(size=None, scale_factor=2, mode='nearest', align_corners=None)": lambda n: n.Upsample(scale_factor=2),
     "Upsample(size=(20, 3), scale_factor=None, mode='nearest', align_corners=None)": lambda n: n.Upsample((20, 3)),
     "Upsample(size=None, scale_factor=1.5, mode='bilinear', align_corners=None)":
@@ -36,7 +33,6 @@ LAYERS = {
     "MaxPool1d(kernel_size=3, stride=2, padding=1, dilation=1, ceil_mode=False)": lambda n: n.MaxPool1d(3, 2, 1),
     "AvgPool1d(kernel_size=2, stride=2, padding=0, ceil_mode=False, count_include_pad=True)": lambda n: n.AvgPool1d(2),
     "AdaptiveAvgPool1d(output_size=4)": lambda n: n.AdaptiveAvgPool1d(4),
-    "AdaptiveMaxPool1d(output_size=4)": lambda n: n.AdaptiveMaxPool1d(4),
 }
 
 
@@ -74,15 +70,6 @@ def test_pooling_undoes_upsampling():
         np.testing.assert_allclose(pool(nn.Upsample(scale_factor=3)(x)).numpy(), X)
 
 
-def test_pixels_and_channels_change_places_and_back():
-    x = Tensor(np.arange(2 * 8 * 3 * 5, dtype=np.float32).reshape(2, 8, 3, 5))
-    shuffled = nn.PixelShuffle(2)(x)
-    assert shuffled.shape == (2, 2, 6, 10)
-    for c, i, j in np.ndindex(2, 2, 2):
-        np.testing.assert_array_equal(shuffled.numpy()[:, c, i::2, j::2], x.numpy()[:, 4 * c + 2 * i + j])
-    np.testing.assert_array_equal(nn.PixelUnshuffle(2)(shuffled).numpy(), x.numpy())
-
-
 def test_errors():
     with pytest.raises(ValueError, match="Upsample: give either size or scale_factor, got size=None"):
         nn.Upsample()
@@ -103,51 +90,3 @@ def test_paddings_are_numpys(kind, mode):
         np.testing.assert_array_equal(image(padding)(Tensor(X)).numpy(), expected)
     expected = np.pad(X[0], ((0, 0), (0, 0), (3, 1)), mode=mode)
     np.testing.assert_array_equal(signal((3, 1))(Tensor(X[0])).numpy(), expected)
-
-
-@pytest.mark.parametrize("kernel, size", [(2, (3, 4)), ((3, 2), (1, 5)), (1, 2), (6, 1)])
-def test_fractional_windows_cover_and_are_reproducible(kernel, size):
-    x = Tensor(np.random.default_rng(0).standard_normal((2, 3, 6, 7)).astype("float32"), requires_grad=True)
-    tg.manual_seed(0)
-    y, index = nn.FractionalMaxPool2d(kernel, size, return_indices=True)(x)
-    tg.manual_seed(0)
-    assert (F.fractional_max_pool2d(x, kernel, size) == y).all()
-    rows, columns = size if isinstance(size, tuple) else (size, size)
-    assert y.shape == index.shape == (2, 3, rows, columns)
-    assert (x.reshape(2, 3, 42).gather(2, index.reshape(2, 3, -1)).reshape(y.shape) == y).all()
-    if kernel == 1:
-        assert (index[..., -1, -1] == 41).all() and (index[..., 0, 0] == 0).all()
-    y.sum().backward()
-    assert x.grad.sum().item() == y.size
-    assert nn.FractionalMaxPool2d(2, output_ratio=(0.5, 0.3))(x).shape == (2, 3, 3, 2)
-    assert nn.FractionalMaxPool3d(2, output_ratio=0.5)(x).shape == (2, 1, 3, 3)
-    for bad, message in (({}, "give either"), (dict(output_size=2, output_ratio=0.5), "give either"),
-                         (dict(output_ratio=1.5), "between 0 and 1")):
-        with pytest.raises(ValueError, match=message):
-            nn.FractionalMaxPool2d(2, **bad)
-    with pytest.raises(ValueError, match=r"\(6, 6\) windows of \(2, 2\) do not fit into \(6, 7\)"):
-        F.fractional_max_pool2d(x, 2, 6)
-    with pytest.raises(ValueError, match="takes random samples"):
-        F.fractional_max_pool2d(x, 2, 2, _random_samples=Tensor.rand(2, 3, 3))
-    with pytest.raises(ValueError, match="takes 3 or 4 axes"):
-        F.fractional_max_pool2d(x[0, 0], 2, 2)
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize("shape", [(2, 3, 9, 11), (3, 9, 11), (2, 2, 7, 8, 9)])
-@pytest.mark.parametrize("kernel, size", [(2, 4), (3, 2), (1, 5), (2, 1)])
-def test_fractional_max_pool_is_pytorchs(shape, kernel, size):
-    torch = pytest.importorskip("torch")
-    rng, rank = np.random.default_rng(0), 3 if len(shape) == 5 else 2
-    x, samples = rng.standard_normal(shape), rng.random((*shape[:-rank], rank) if len(shape) > 3 else (1, 3, 2))
-    a, b = Tensor(x, requires_grad=True), torch.tensor(x, requires_grad=True)
-    name = f"fractional_max_pool{rank}d"
-    y, i = getattr(F, name)(a, kernel, size, return_indices=True, _random_samples=Tensor(samples))
-    z, j = getattr(torch.nn.functional, name)(b, kernel, size, return_indices=True,
-                                              _random_samples=torch.tensor(samples))
-    np.testing.assert_array_equal(y.detach().numpy(), z.detach().numpy())
-    np.testing.assert_array_equal(i.numpy(), j.numpy())
-    g = rng.standard_normal(y.shape)
-    y.backward(Tensor(g))
-    z.backward(torch.tensor(g))
-    np.testing.assert_allclose(a.grad.numpy(), b.grad.numpy())

@@ -15,8 +15,6 @@ from nn import models
     (nn.TransformerEncoderLayer(4, 2, 8, norm_first=True), "TransformerEncoderLayer(\n  pre-norm\n"),
     (nn.TransformerEncoderLayer(4, 2, 8, residual_scale=0.5),
      "TransformerEncoderLayer(\n  post-norm, residual_scale=0.5\n"),
-    (nn.PixelShuffle(2), "PixelShuffle(upscale_factor=2)"),
-    (nn.PixelUnshuffle(3), "PixelUnshuffle(downscale_factor=3)"),
     (models.RecurrentLanguageModel(5, 4, kind="gru"), "RecurrentLanguageModel(\n  kind='gru'\n"),
     (models.ViT(8, 4, 10, dim=6, num_layers=1, num_heads=2, pool="mean"), "ViT(\n  pool='mean'\n"),
     (models.ViT(8, 4, 10, dim=6, num_layers=1, num_heads=2).patches, "PatchEmbedding(3, 6, patch_size=4)"),

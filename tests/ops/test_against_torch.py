@@ -520,7 +520,6 @@ POOLS = {
     "avg_pool2d, no padding": ((3, 2, 1), {"ceil_mode": True, "count_include_pad": False}),
     "adaptive_avg_pool2d": ((3,), {}), "adaptive_avg_pool2d, pair": (((2, None),), {}),
     "adaptive_avg_pool2d, tiles": (((2, 7),), {}), "adaptive_avg_pool2d, global": ((1,), {}),
-    "adaptive_max_pool2d": (((4, 3),), {}), "adaptive_max_pool2d, global": ((1,), {}),
     "interpolate": ((), {"scale_factor": 2}), "interpolate, pair": ((), {"scale_factor": (3, 1)}),
     "interpolate, size": ((), {"size": (5, 9)}),
 }
@@ -555,7 +554,6 @@ def test_windows_where_several_tie():
         for dtype in ("float64", "float32"):
             compare(lambda x, args=args: ops.max_pool2d(x, *args), lambda x, args=args: F.max_pool2d(x, *args), x,
                     dtype=dtype, orders=1)
-    compare(lambda x: ops.adaptive_max_pool2d(x, (4, 5)), lambda x: F.adaptive_max_pool2d(x, (4, 5)), x, orders=1)
 
 
 # Dropout draws other masks than PyTorch's, but scales in the same way -------------------------------------------------

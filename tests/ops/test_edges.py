@@ -1,12 +1,11 @@
 """PyTorch's functions where their formulas have an edge: ties, zeros, infinities, integers, nothing at all."""
 
 import math
-from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
 
-from tinygrad_like import Tensor, capture, linalg, no_grad, ops
+from tinygrad_like import Tensor, linalg, ops
 
 INF, NAN = math.inf, math.nan
 
@@ -33,10 +32,6 @@ def test_logarithms_of_integers_keep_the_digits_of_float64():
     x, n = Tensor(np.array([0.7])), Tensor([3])
     assert ops.xlogy(x, n).item() == pytest.approx(0.7 * math.log(3), rel=1e-14)
     assert ops.xlog1py(x, n).item() == pytest.approx(0.7 * math.log(4), rel=1e-14)
-    e = Tensor(np.array([0.0, 0.5, math.e]), requires_grad=True)
-    assert ops.entr(e).tolist() == pytest.approx([0, 0.5 * math.log(2), -math.e])
-    assert ops.entr(e).sum().gradient(e)[0].tolist() == pytest.approx([0, math.log(2) - 1, -2])
-    assert ops.entr(Tensor([-1.0])).tolist() == [-INF]
     assert ops.xlogy(n, n).item() == pytest.approx(3 * math.log(3)) and ops.xlogy(2.0, n).item() > 2
 
 
@@ -46,37 +41,14 @@ def test_logit_has_no_gradient_where_it_has_no_value():
     assert slope(lambda x: ops.logit(x, 0.25), [0.1, 0.25, 0.5, 0.9]) == pytest.approx([0, 16 / 3, 4, 0])
 
 
-def test_logaddexp2_is_smooth_where_both_are_equal():
-    x = Tensor(np.array([1.0, -INF]), requires_grad=True)
-    y = ops.logaddexp2(x, Tensor(np.array([1.0, 2.0])))
-    first = y.sum().gradient(x, create_graph=True)[0]
-    assert y.tolist() == pytest.approx([2, 2]) and first.tolist() == pytest.approx([0.5, 0])
-    assert first.sum().gradient(x)[0].tolist() == pytest.approx([math.log(2) / 4, 0])
-
-
-def test_sinc_at_0_has_its_slopes_there():
-    x = Tensor(np.array([0.0, 0.5]), requires_grad=True)
-    first = ops.sinc(x).sum().gradient(x, create_graph=True)[0]
-    assert ops.sinc(x).tolist() == pytest.approx([1, 2 / math.pi])
-    assert first.tolist() == pytest.approx([0, -4 / math.pi])
-    assert first.sum().gradient(x)[0].tolist() == pytest.approx([-(math.pi**2) / 3, 16 / math.pi - 2 * math.pi])
-
-
 def test_polygamma_of_nan_is_nan():
     np.testing.assert_array_equal(ops.polygamma(Tensor([NAN, NAN]), n=1).numpy(), [NAN, NAN])
     assert math.isnan(ops.polygamma(Tensor(NAN), n=2).item())
 
 
-def test_heaviside():
-    y = ops.heaviside(Tensor([-1.0, 0.0, 2.0, NAN]), Tensor([5.0, 0.5, 5.0, 5.0]))
-    np.testing.assert_array_equal(y.numpy(), [0, 0.5, 1, NAN])
-
-
 @pytest.mark.parametrize(("f", "expected"), [
-    (ops.frac, lambda v: math.modf(v)[0]), (ops.deg2rad, math.radians), (ops.rad2deg, math.degrees),
-    (ops.erfc, math.erfc), (ops.ndtr, lambda v: math.erfc(-v / math.sqrt(2)) / 2),
-    (lambda x: ops.ldexp(x, 3), lambda v: math.ldexp(v, 3)), (lambda x: ops.heaviside(x, x * 0 + 0.25), lambda v: (
-        0.25 if v == 0 else float(v > 0)))], ids=["frac", "deg2rad", "rad2deg", "erfc", "ndtr", "ldexp", "heaviside"])
+    (ops.frac, lambda v: math.modf(v)[0]), (ops.deg2rad, math.radians), (ops.rad2deg, math.degrees)],
+                         ids=["frac", "deg2rad", "rad2deg"])
 def test_functions_are_pythons(f, expected):
     x = [-2.5, -0.5, 0.0, 0.25, 1.75]
     assert f(Tensor(np.array(x))).tolist() == pytest.approx([expected(v) for v in x], rel=1e-12)
@@ -87,46 +59,21 @@ def test_infinities_below():
 
 
 def test_integers_stay_integers():
-    for f in ops.nan_to_num, ops.nansum:
-        assert f(Tensor([[1, 2], [3, 4]])).dtype == np.int64
+    assert ops.nan_to_num(Tensor([[1, 2], [3, 4]])).dtype == np.int64
     limits = ops.nan_to_num(Tensor([NAN, INF, -INF]).bfloat16())
     assert limits.tolist() == pytest.approx([0, 3.39e38, -3.39e38], rel=1e-2)
 
 
-def test_a_share_is_no_float32():
-    x = Tensor(np.array([[1.0, 2.0, NAN], [3.0, 5.0, 7.0]]))
-    assert ops.nanquantile(x, 0.37, axis=1).tolist() == pytest.approx([1.37, 4.48], rel=1e-14)
-
-
-def test_every_nan_differs_from_every_other():
-    found, inverse, counts = ops.unique(Tensor([NAN, 1.0, NAN, 1.0]), return_inverse=True, return_counts=True)
-    assert len(found) == 3 and inverse.tolist() == [1, 0, 2, 0] and counts.tolist() == [2, 1, 1]
-
-
-def test_nothing_to_put_together():
-    x = Tensor(np.ones(3))
-    assert ops.combinations(x, 0).shape == (1, 0) and ops.combinations(x, 4).shape == (0, 4)
-    assert ops.vander(x[:0]).shape == (0, 0) and ops.vander(x, 0).shape == (3, 0)
-    with pytest.raises(ValueError, match="vander: N=-1 is the number of columns"):
-        ops.vander(x, -1)
-    assert ops.cov(Tensor(np.ones((0, 2)))).shape == (0, 0)
-    assert ops.masked_scatter(Tensor(1.0), Tensor(True), Tensor([5.0, 6.0])).tolist() == 5
-    assert ops.masked_scatter(Tensor(1), Tensor([[True, False]]), Tensor([5])).tolist() == [[5, 1]]
-
-
 def test_what_is_asked_of_bfloat16_that_numpy_does_not_know():
     x = Tensor(np.eye(2)).bfloat16()
-    assert linalg.matrix_rank(x).item() == 2 and linalg.pinv(x).dtype == x.dtype
+    assert linalg.lstsq(x, x).rank.item() == 2 and linalg.pinv(x).dtype == x.dtype
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_16_bits_stay_16_bits(dtype):
     x = Tensor(np.array([[0.25, 0.5, 0.875, 0.5], [0.75, 0.5, 0.25, 0.25]])).cast(dtype)
-    for y in (ops.heaviside(x, x), ops.logit(x), ops.mode(x, 0)[0], ops.bincount(Tensor([1, 0]), x[0, :2]),
-              linalg.pinv(x), linalg.lstsq(x.T, x.T)[0], ops.nan_to_num(x), ops.xlogy(x, x), ops.sinc(x)):
+    for y in ops.logit(x), linalg.pinv(x), linalg.lstsq(x.T, x.T)[0], ops.nan_to_num(x), ops.xlogy(x, x):
         assert y.dtype == x.dtype
-    assert ops.mode(x, 1)[0].tolist() == [0.5, 0.25] and ops.float_power(x, 2).dtype == np.float64
-    assert ops.bincount(Tensor([1, 0]), x[0, :2]).tolist() == [0.5, 0.25]
 
 
 def test_x_to_the_half_is_a_root_also_outside_its_domain():
@@ -195,40 +142,6 @@ def test_the_first_few_of_many(axis):
     np.testing.assert_array_equal(ops.argsort(Tensor(x), axis=axis).numpy(), np.argsort(x, axis, kind="stable"))
 
 
-@pytest.mark.parametrize("interpolation", ["linear", "lower", "higher", "nearest", "midpoint"])
-def test_quantiles_of_what_is_not_nan(interpolation):
-    x = np.random.default_rng(0).standard_normal((5, 7))
-    x[1, 2:5], x[2, :6], x[0, 0] = NAN, NAN, NAN
-    for q in 0.0, 0.3, 0.45, 0.6, 1.0:
-        expected = np.nanquantile(x, q, axis=1, method=interpolation)
-        np.testing.assert_allclose(ops.nanquantile(Tensor(x), q, 1, interpolation=interpolation).numpy(), expected)
-        expected = np.quantile(x[3:], q, axis=0, method=interpolation)
-        np.testing.assert_allclose(ops.quantile(Tensor(x[3:]), q, 0, interpolation=interpolation).numpy(), expected)
-    for q in [0.3, 0.6], np.array([0.3, 0.6]), Tensor(np.array([0.3, 0.6])):
-        found = ops.nanquantile(Tensor(x), q, 1, interpolation=interpolation).numpy()
-        np.testing.assert_allclose(found, np.nanquantile(x, [0.3, 0.6], axis=1, method=interpolation), rtol=1e-6)
-    tenths = np.arange(1, 10) / 10
-    for n in 6, 11, 21, 31:
-        for f in ops.quantile, ops.nanquantile:
-            found = f(Tensor(np.arange(n, dtype="f")), Tensor(tenths.astype("f")), interpolation=interpolation)
-            expected = np.quantile(np.arange(n), tenths, method=interpolation)
-            np.testing.assert_allclose(found.numpy(), expected, rtol=1e-5)
-
-
-def test_a_histogram_of_one_number():
-    assert ops.histc(Tensor([2.0, 2.0]), 5).tolist() == [0, 0, 2, 0, 0]
-    assert ops.histc(Tensor([2.0, 3.0]), 1).tolist() == [2]
-
-
-def test_ranks_and_runs_of_all_numbers():
-    with np.errstate(invalid="ignore"):
-        assert ops.nanquantile(Tensor([1.0, NAN, INF]), 1).item() == INF
-    assert ops.nanmedian(Tensor([[3.0, NAN], [1.0, 2.0]])).item() == 2
-    assert ops.unique(Tensor([2, 1, 2])).tolist() == [1, 2]
-    assert ops.unique_consecutive(Tensor([2, 2, 1])).tolist() == [2, 1]
-    assert ops.flipud(Tensor([[1, 2], [3, 4]])).tolist() == [[3, 4], [1, 2]]
-
-
 def test_an_index_expanded_to_a_part_of_the_width_or_along_its_axis():
     x, index = Tensor(np.arange(9.0).reshape(3, 3)), np.broadcast_to([[0], [2]], (2, 2))
     assert x.gather(0, index).tolist() == [[0, 1], [6, 7]]
@@ -259,19 +172,6 @@ def test_the_first_place_counted_from_the_end_and_the_only_one():
     x, y = Tensor.zeros(2, 2), Tensor.zeros(1, 2)
     x[[-2]], y[[0]] = 1.0, 2.0
     assert x.tolist() == [[1, 1], [0, 0]] and y.tolist() == [[2, 2]]
-
-
-@pytest.mark.parametrize(("f", "why"), [
-    (lambda x: x[x > 1], "a mask selects a number of elements that depends on its values"),
-    (lambda x: ops.mode(x)[0], "mode counts values in NumPy"),
-    (lambda x: ops.unique(x), "unique gives a number of elements that depends on values"),
-], ids=["mask", "mode", "unique"])
-def test_what_depends_on_values_does_so_when_captured_too(f, why):
-    captured = no_grad()(capture(f))
-    with pytest.warns(UserWarning, match=why):
-        for i in range(10):
-            x = [float(i), 4.0, i % 3 - 2.0]
-            assert captured(Tensor(x)).tolist() == f(Tensor(x)).tolist()
 
 
 def test_cotangents_of_what_is_turned_round_are_turned_back():
@@ -361,28 +261,6 @@ def test_gamma_next_to_a_pole():
         -math.log(far) - math.lgamma(1001 - far), rel=1e-12)
     assert ops.polygamma(Tensor(np.array(-9999.5)), n=1).item() == pytest.approx(math.pi**2 - 1 / 10000, rel=1e-8)
     assert not math.isfinite(ops.polygamma(Tensor(np.array(-10000.0)), n=1).item())
-
-
-def bessel_by_series(n, x):
-    """e^-x I_n(x) with so many digits that no term is lost."""
-    with localcontext(prec=60 + int(x)):
-        half = Decimal(x) / 2
-        total = term = half**n / math.factorial(n)
-        for k in range(1, 40 + 2 * int(x)):
-            term = term * half * half / (k * (k + n))
-            total += term
-        return float(total * (-Decimal(x)).exp())
-
-
-@pytest.mark.parametrize("order", [0, 1, 5, 6, 28, 60])
-def test_bessel_functions_near_and_far(order):
-    x = [0.5, 29.9, 30.1, 36.0, 99.0, 745.0, 746.0, 783.0, 800.0]
-    right = np.array([bessel_by_series(order, v) for v in x])
-    np.testing.assert_allclose(ops.bessel_i(np.array(x), order=order, scaled=True), right, rtol=3e-15)
-    found = ops.bessel_i(np.array([700.0, 710.0, 800.0]), order=order, scaled=False)
-    np.testing.assert_allclose(np.log(found[:2]), [v + math.log(bessel_by_series(order, v)) for v in (700.0, 710.0)],
-                               rtol=1e-15)
-    assert found[2] == np.inf
 
 
 @pytest.mark.parametrize(("n", "zeta"), [(1, math.pi**2 / 6), (2, 1.2020569031595943), (3, math.pi**4 / 90),

@@ -1,14 +1,13 @@
 """Linear algebra beside numpy.linalg, and what a decomposition must be."""
 
 import math
-from fractions import Fraction
 from functools import partial
 from itertools import product
 
 import numpy as np
 import pytest
 
-from tinygrad_like import Tensor, capture, linalg, no_grad
+from tinygrad_like import Tensor, capture, linalg
 
 SHAPES = [(3, 3), (1, 1), (2, 4, 4), (4, 3, 2, 2)]
 ORDERS = [2, 1, 0, 3, 0.5, -1, -2, math.inf, -math.inf]
@@ -38,19 +37,12 @@ def test_solutions_and_determinants_are_numpys(shape):
         vector = b.ndim == 1 or b.shape == shape[:-1]
         x = linalg.solve(Tensor(a), Tensor(b))
         equal(x, np.linalg.solve(a, b[..., None])[..., 0] if vector else np.linalg.solve(a, b))
-    for power in range(-3, 8):
-        equal(linalg.matrix_power(Tensor(a), power), np.linalg.matrix_power(a, power))
 
 
 def test_norms_without_an_axis_and_slopes_of_eigenvalues_in_any_batch():
     x, y = Tensor([3.0, -4.0]), Tensor(np.diag([1.0, 2.0, 4.0])[None, None], requires_grad=True)
     assert linalg.norm(x, 1).item() == 7 and linalg.norm(y[0, 0], 1).item() == 4
     assert linalg.eigvalsh(y).sum().gradient(y)[0].tolist() == np.eye(3)[None, None].tolist()
-
-
-def test_logarithms_of_determinants_of_any_sign():
-    x = Tensor(np.array([[[2.0, 1.0], [1.0, 3.0]], [[2.0, 1.0], [4.0, 2.0]], [[1.0, 2.0], [3.0, 4.0]]]))
-    np.testing.assert_allclose(linalg.logdet(x).numpy(), [np.log(5), -np.inf, np.nan])
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
@@ -154,9 +146,9 @@ def test_triangular_systems_that_do_not_fit():
     assert linalg.solve_triangular(a * 0, Tensor.ones(3, 2), upper=False, unitriangular=True).tolist() == [[1, 1]] * 3
 
 
-@pytest.mark.parametrize("name", ["inv", "det", "slogdet", "cholesky", "eigh", "matrix_power", "solve"])
+@pytest.mark.parametrize("name", ["inv", "det", "slogdet", "cholesky", "eigh", "solve"])
 def test_matrices_that_are_not_square_are_refused(name):
-    rest = {"matrix_power": (2,), "solve": (Tensor.ones(2),)}.get(name, ())
+    rest = {"solve": (Tensor.ones(2),)}.get(name, ())
     for shape in ((2, 3), (3, 2, 3), (2, 2, 3), (3,)):
         with pytest.raises(ValueError, match=f"{name}: takes square matrices"):
             getattr(linalg, name)(Tensor.ones(*shape), *rest)
@@ -178,9 +170,7 @@ def test_full_bases_have_no_gradient():
         assert u.shape == (3, 3)
 
 
-def test_powers_of_singular_matrices_and_gradients_of_equal_eigenvalues():
-    equal(linalg.matrix_power(Tensor(np.zeros((2, 2))), 0), np.eye(2))
-    equal(linalg.matrix_power(Tensor(np.diag([2.0, 0.0])), 2), np.diag([4.0, 0.0]))
+def test_gradients_of_equal_eigenvalues():
     x = Tensor(np.eye(3), requires_grad=True)
     equal(linalg.eigvalsh(x).sum().gradient(x)[0], np.eye(3))
 
@@ -195,13 +185,12 @@ def of_rank(rank, *shape):
 
 @pytest.mark.parametrize("shape", [(3, 3), (5, 3), (2, 3, 5), (2, 5, 3), (2, 2, 4, 3), (2, 3, 3)])
 @pytest.mark.parametrize("rank", [1, 2, 3])
-def test_pseudo_inverses_ranks_and_solutions_of_any_rank_are_numpys(shape, rank):
+def test_pseudo_inverses_and_solutions_of_any_rank_are_numpys(shape, rank):
     x, b = of_rank(rank, *shape), normal(*shape[:-1], 2)
     if len(shape) == 4:
         x[0] = normal(*shape[1:])  # not all of one rank
     a = Tensor(x)
     equal(linalg.pinv(a), np.linalg.pinv(x))
-    assert np.array_equal(linalg.matrix_rank(a).numpy(), np.linalg.matrix_rank(x))
     for driver in None, "gelsy", "gelsd", "gelss", "gels":
         found = linalg.lstsq(a, Tensor(b), driver=driver)
         equal(found.solution, np.linalg.pinv(x) @ b)
@@ -273,16 +262,6 @@ def test_singular_values_of_0_have_a_gradient(shape, recorded):
         assert np.isfinite((slope * Tensor(normal(*shape))).sum().gradient(a)[0].numpy()).all()
 
 
-def test_condition_numbers_of_singular_matrices_are_infinite():
-    x = np.stack([np.ones((2, 2)), np.diag([2.0, 1.0])])
-    for p in 1, -1, math.inf, -math.inf, "fro", "nuc":
-        equal(linalg.cond(Tensor(x), p), [math.inf, np.linalg.cond(x[1], p)])
-    with np.errstate(divide="ignore"):
-        assert linalg.cond(Tensor(np.diag([1.0, 0.0]))).item() == math.inf
-    with pytest.raises(ValueError, match="cond: takes square matrices"):
-        linalg.cond(Tensor(normal(3, 2)), 1)
-
-
 def test_the_rank_of_a_least_squares_solution_is_that_of_its_rcond():
     a, b = Tensor(np.diag([4.0, 2.0, 1.0])), Tensor(normal(3, 2))
     for rcond, rank in (None, 3), (0.3, 2), (0.5, 1):
@@ -294,22 +273,13 @@ def test_the_rank_of_a_least_squares_solution_is_that_of_its_rcond():
 def test_what_counts_as_zero():
     x = np.diag([4.0, 2.0, 1.0])
     a = Tensor(x)
-    ranks = [dict(atol=1.5), dict(rtol=0.4), dict(atol=0.5, rtol=0.6), dict(atol=2.0), dict(tol=1.5), dict(atol=0.0),
-             {}, dict(atol=3, tol=0.5), dict(rtol=0.5)]
-    assert [linalg.matrix_rank(a, **how).item() for how in ranks] == [2, 2, 1, 1, 2, 3, 3, 1, 1]
-    assert linalg.matrix_rank(Tensor(x * 1e-20)).item() == 3 and linalg.matrix_rank(Tensor(x * 0)).item() == 0
-    small = np.diag([1.0, 3 * np.finfo(float).eps])
-    assert linalg.matrix_rank(Tensor(small)).item() == 2
-    assert linalg.matrix_rank(Tensor(np.pad(small, (0, 2)))).item() == 1
     many = Tensor(np.stack([np.diag([1.0, 9 * np.finfo(float).eps])] * 50))  # whose number does not count
-    assert linalg.matrix_rank(many).tolist() == [2] * 50 and linalg.pinv(many).numpy().max() > 1e14
+    assert linalg.pinv(many).numpy().max() > 1e14
     for rtol, kept in (0.4, 2), (0.5, 1), (0.3, 2), (0.2, 3):
         equal(linalg.pinv(a, rtol), np.diag([1 / 4, 1 / 2, 1][:kept] + [0] * (3 - kept)))
     equal(linalg.pinv(Tensor(x * 1e-20)), np.linalg.inv(x * 1e-20))
-    equal(linalg.pinverse(a, 0.4), np.diag([1 / 4, 1 / 2, 0]))
     equal(linalg.pinv(Tensor(np.diag([4.0, 0, 1]) * 1e-20)), np.diag([0.25, 0, 1]) * 1e20)
     assert linalg.pinv(Tensor(np.zeros((2, 0, 3)))).shape == (2, 3, 0) and not linalg.pinv(Tensor(x * 0)).numpy().any()
-    equal(linalg.vander(Tensor([2.0, 3.0])), [[1, 2], [1, 3]])
 
 
 @pytest.mark.parametrize(("call", "text"), [
@@ -318,43 +288,10 @@ def test_what_counts_as_zero():
     (lambda: linalg.lstsq(Tensor(normal(3, 2)), Tensor(normal(2, 2))), r"lstsq: takes a \(..., m, n\)"),
     (lambda: linalg.pinv(Tensor(normal(3))), "pinv: takes matrices"),
     (lambda: linalg.pinv(Tensor(normal(3, 2)), hermitian=True), "pinv: takes square matrices"),
-    (lambda: linalg.matrix_rank(Tensor(normal(3))), "matrix_rank: takes matrices"),
-    (lambda: linalg.matrix_exp(Tensor(normal(3, 2))), "matrix_exp: takes square matrices"),
 ])
 def test_matrices_that_do_not_fit(call, text):
     with pytest.raises(ValueError, match=text):
         call()
-
-
-def test_the_exponential_of_matrices_to_the_last_digits():
-    def exactly(x):
-        x = [[Fraction(n) for n in row] for row in x]
-        total = term = [[Fraction(int(i == j)) for j in range(len(x))] for i in range(len(x))]
-        for k in range(1, 60):
-            term = [[sum(t * c for t, c in zip(row, column, strict=True)) / k for column in zip(*x, strict=True)]
-                    for row in term]
-            total = [[a + b for a, b in zip(*rows, strict=True)] for rows in zip(total, term, strict=True)]
-        return [[float(n) for n in row] for row in total]
-
-    for scale in 0.125, 0.5, 1.0, 4.0:
-        x = np.array([[0.25, 0.5], [-0.75, 0.125]]) * scale
-        np.testing.assert_allclose(linalg.matrix_exp(Tensor(x)).numpy(), exactly(x), rtol=1e-14)
-    for n in 0.5, -0.5, 0.49, 1.0:  # where all terms count most
-        np.testing.assert_allclose(linalg.matrix_exp(Tensor([[n]], dtype="float64")).item(), math.exp(n), rtol=5e-15)
-    stacked = np.stack([x, x / 64])
-    np.testing.assert_allclose(linalg.matrix_exp(Tensor(stacked)).numpy(), [exactly(x) for x in stacked], rtol=1e-14)
-    assert linalg.matrix_exp(Tensor(np.zeros((2, 0, 0)))).shape == (2, 0, 0)
-
-
-@pytest.mark.parametrize(("f", "why"), [
-    (linalg.matrix_rank, "matrix_rank compares with the largest singular value in NumPy"),
-    (linalg.matrix_exp, "how often matrix_exp squares depends on its input"),
-])
-def test_what_depends_on_values_does_so_when_captured_too(f, why):
-    captured = no_grad()(capture(f))
-    with pytest.warns(UserWarning, match=why):
-        for x in (np.eye(2), np.eye(2) * 9, np.ones((2, 2)), np.eye(2)):
-            np.testing.assert_allclose(captured(Tensor(x)).numpy(), f(Tensor(x)).numpy(), rtol=1e-12)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (4, 4), (2, 3, 5), (2, 5, 3), (70, 70), (40, 90), (90, 40), (0, 0),
@@ -380,16 +317,6 @@ def test_lu_of_singular_matrices():
     assert (p @ lower @ upper).tolist() == [[0, 1], [0, 2]] and lower.tolist() == [[1, 0], [0, 1]]
 
 
-@pytest.mark.parametrize("adjoint", [False, True])
-@pytest.mark.parametrize("left", [False, True])
-def test_lu_solve(left, adjoint):
-    rng = np.random.default_rng(0)
-    a, b = rng.standard_normal((3, 4, 4)), rng.standard_normal((4, 2) if left else (2, 4))
-    x = linalg.lu_solve(*linalg.lu_factor(Tensor(a)), Tensor(b), left=left, adjoint=adjoint).numpy()
-    system = np.swapaxes(a, -1, -2) if adjoint else a
-    np.testing.assert_allclose(system @ x if left else x @ system, np.broadcast_to(b, x.shape), atol=1e-12)
-
-
 def test_lu_is_captured():
     def step(x):
         p, lower, upper = linalg.lu(x)
@@ -404,16 +331,10 @@ def test_lu_is_captured():
 
 
 def test_lu_refuses():
-    x, b = Tensor(np.eye(3)), Tensor(np.ones((3, 1)))
-    factors, pivots = linalg.lu_factor(x)
+    x = Tensor(np.eye(3))
     for call, error, message in (
             (lambda: linalg.lu(x[0]), ValueError, "lu_factor: takes matrices"),
             (lambda: linalg.lu(x.int()), TypeError, "lu_factor: takes floating point"),
-            (lambda: linalg.lu_factor(x, pivot=False), NotImplementedError, "lu_factor: pivot=False"),
-            (lambda: linalg.lu_solve(factors, pivots, b[:2]), ValueError, "b must have 3 rows"),
-            (lambda: linalg.lu_solve(factors, pivots, b, left=False), ValueError, "b must have 3 columns"),
-            (lambda: linalg.lu_solve(factors, pivots[:2], b), ValueError, "do not fit"),
-            (lambda: linalg.lu_solve(factors, pivots - 1, b), ValueError, "pivots are integers from 1 to 3"),
-            (lambda: linalg.lu_solve(factors * 0.0, pivots, b), ValueError, "zero on the diagonal")):
+            (lambda: linalg.lu_factor(x, pivot=False), NotImplementedError, "lu_factor: pivot=False")):
         with pytest.raises(error, match=message):
             call()

@@ -25,7 +25,6 @@ with warnings.catch_warnings():
 # Calls that PyTorch writes in another way. All others are the Tensor's method, or the function, of that name, with
 # `axis` for `dim`.
 OTHERWISE = {
-    "nn.functional.embedding_bag": lambda weight, index, **options: F.embedding_bag(index, weight, **options),
     "add": lambda a, b, alpha=1: a + b * alpha if alpha != 1 else a + b,
     "sub": lambda a, b, alpha=1: a - b * alpha if alpha != 1 else a - b,
     "rsub": lambda a, b, alpha=1: b - a * alpha if alpha != 1 else b - a,
@@ -90,8 +89,6 @@ OTHERWISE = {
                                                  bool(recompute_scale_factor)),
     "nn.functional.batch_norm": lambda x, m, v, w=None, b=None, training=False, momentum=0.1, eps=1e-5: F.batch_norm(
         x, *[y if y is None else y.clone() for y in (m, v)], w, b, training, momentum, eps),
-    **{f"nn.functional.adaptive_max_pool{rank}d": lambda x, size, return_indices=False, rank=rank: getattr(
-        ops, f"adaptive_max_pool{rank}d")(x, size, *(["return_indices"] if return_indices else [])) for rank in (1, 2)},
     **{f"nn.functional.max_pool{rank}d": lambda x, *args, rank=rank, **options: max_pool(rank, x, *args, **options)
        for rank in (1, 2, 3)},
     **{f"nn.functional.max_unpool{rank}d": lambda x, *args, rank=rank, **options: ops.max_unpool(
@@ -147,15 +144,10 @@ NAMES = {"dim": "axis", "start_dim": "start_axis", "end_dim": "end_axis"}
 ELSEWHERE = {"device", "memory_format", "layout"}  # what there is one of
 
 
-# Random, not written, a number, another function of that name (`numpy.gradient`), or an error that says the remedy;
-# weights of cov in float32; a module as an argument; and the gradient of ctc_loss, which
-# there is that before log_softmax only.
+# Random, not written, a number, another function of that name (`numpy.gradient`), or an error that says the remedy.
 NOT_COMPARED = set("""
     randn rand randint randn_like rand_like normal uniform bernoulli multinomial nn.functional.dropout
-    nn.functional.dropout2d nn.functional.dropout3d nn.functional.alpha_dropout nn.functional.feature_alpha_dropout
-    nn.functional.rrelu nn.functional.fractional_max_pool2d nn.functional.fractional_max_pool3d
-    cov nn.functional.triplet_margin_with_distance_loss nn.functional.ctc_loss
-    empty new_empty item gradient nansum nanmean
+    nn.functional.dropout2d nn.functional.dropout3d empty new_empty item gradient
 """.split())
 VARIANTS = {"linalg.lstsq grad_oriented", "linalg.pinv singular", "linalg.pinv hermitian",  # composed of several
             "nn.functional.silu complex", "nn.functional.batch_norm without_cudnn",  # for other devices and dtypes

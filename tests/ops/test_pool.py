@@ -112,10 +112,10 @@ def test_adaptive_pooling(x, m, n):
         return [range(i * length // count, math.ceil((i + 1) * length / count)) for i in range(count)]
 
     r, c = shares(x.shape[-2], m), shares(x.shape[-1], n)
-    for op, f in ((ops.adaptive_avg_pool2d, np.mean), (ops.adaptive_max_pool2d, max)):
-        expected = define(x, r, c, lambda window, *_, f=f: f([v for *_, v in window]))
-        for array, part in both_paths(x):
-            np.testing.assert_allclose(op(Tensor(array), (m, n)).numpy()[part], expected, rtol=1e-5, atol=1e-6)
+    expected = define(x, r, c, lambda window, *_: np.mean([v for *_, v in window]))
+    for array, part in both_paths(x):
+        found = ops.adaptive_avg_pool2d(Tensor(array), (m, n)).numpy()
+        np.testing.assert_allclose(found[part], expected, rtol=1e-5, atol=1e-6)
 
 
 @quick

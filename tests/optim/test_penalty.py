@@ -68,12 +68,12 @@ def test_decay_groups():
 def test_every_norm_embedding_and_position_is_known():
     kinds = [kind for name, kind in vars(nn).items() if isinstance(kind, type) and issubclass(kind, nn.Module)
              and re.search("Norm|Embedding(?!Loss)|LearnedEncoding", name)]
-    assert {nn.LayerNorm, nn.BatchNorm2d, nn.LazyBatchNorm2d} <= set(kinds)
+    assert {nn.LayerNorm, nn.BatchNorm2d, nn.InstanceNorm3d} <= set(kinds)
     assert all(UNDECAYED & {base.__name__ for base in kind.__mro__} for kind in kinds)
 
 
 def test_layers_that_do_not_know_their_inputs_yet():
-    weight, *_ = (model := nn.Sequential(nn.LazyLinear(3), nn.LazyBatchNorm1d())).parameters()
+    weight, *_ = (model := nn.Sequential(nn.LazyLinear(3), nn.BatchNorm1d(3))).parameters()
     decayed, others = decay_groups(model, 0.5)
     assert decayed["params"] == [weight] and len(others["params"]) == 3
 

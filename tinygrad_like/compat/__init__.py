@@ -35,7 +35,7 @@ for _name, _known in {"again": keyword_aliases.again_function, "names": keyword_
                       "renamed": keyword_aliases.renamed, "device": keyword_aliases.device,
                       "dtype": keyword_aliases.wanted_dtype}.items():
     setattr(errors.other_keywords, _name, _known)
-from . import import_lines, surface, torch_functions, torch_names, windows  # noqa: E402, F401
+from . import import_lines, surface, torch_names  # noqa: E402, F401
 
 errors.other_keywords.of_modules["cuda"] = Missing("cuda", names.MISSING["cuda"])
 

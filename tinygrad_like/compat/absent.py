@@ -19,7 +19,7 @@ ABSENT = {
 ABSENT["utils.model_zoo"] = ABSENT["hub"]
 # Parts that are a module here, under another name.
 LEADS = {"multiprocessing": "multiprocessing", "onnx": "tinygrad_like.nn.onnx", **{
-    name: f"tinygrad_like.compat.{name}" for name in ("autograd", "func", "testing", "utils")}}
+    name: f"tinygrad_like.compat.{name}" for name in ("autograd", "func", "utils")}}
 
 
 class Part(SimpleNamespace):

@@ -48,8 +48,8 @@ _WITHOUT_EFFECT: dict[str, tuple] = {
 _REDUCTION = frozenset({"size_average", "reduce"})  # by which PyTorch's losses said it before there was reduction
 # Whose last argument in PyTorch is inplace, by position too: ours have it only by name.
 _IN_PLACE = frozenset("""
-    relu relu6 leaky_relu elu selu celu silu mish hardswish hardsigmoid hardtanh rrelu threshold
-    dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout
+    relu relu6 leaky_relu elu selu celu silu mish hardswish hardsigmoid hardtanh
+    dropout dropout1d dropout2d dropout3d
 """.split())
 
 

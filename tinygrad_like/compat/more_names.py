@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from mmap import mmap
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -45,13 +45,6 @@ def made_of(dtype: np.dtype, data: tuple) -> Tensor:
     return creation.Creation.zeros(*(data or (0,)), dtype=dtype)
 
 
-class MinMax(NamedTuple):
-    """What `x.aminmax()` gives."""
-
-    min: Any
-    max: Any
-
-
 @part_of_tensor
 class MoreNames:
     """The part of Tensor that is there for habits of PyTorch's users."""
@@ -86,10 +79,6 @@ class MoreNames:
     def equal(self, other):
         """Whether both have the same shape and the same elements, one answer for all."""
         return self.shape == other.shape and bool(ops.all(ops.eq(self, other)))
-
-    def aminmax(self, axis=None, keepdim=False):
-        """The smallest and the largest along an axis, or of all, as the pair (min, max)."""
-        return MinMax(ops.min(self, axis=axis, keepdim=keepdim), ops.max(self, axis=axis, keepdim=keepdim))
 
     def as_strided(self, size, stride, storage_offset=None):
         """A copy of the numbers that stand `stride` apart in memory along each axis: out[i, j] is number
@@ -148,24 +137,6 @@ class MoreNames:
         shared[...] = data
         self._data = shared
         return self
-
-    def index_reduce(self, axis, index, source, reduce, include_self=True):
-        """This Tensor with slices of source reduced into those that index names along the axis, see `scatter_reduce`.
-
-        reduce: "prod", "mean", "amax" or "amin". source: of this shape, but along the axis as long as the index.
-        """
-        if not self.ndim:
-            row = ops.reshape(self, shape=(1,)).index_reduce(axis, index, source.reshape(-1), reduce, include_self)
-            return ops.reshape(row, shape=())
-        axis = ops.axes.one_axis("index_reduce", axis, self.ndim)
-        if reduce not in ("prod", "mean", "amax", "amin"):
-            raise ValueError(f"index_reduce: reduce must be one of prod, mean, amax, amin, got {reduce!r}")
-        fits = (*self.shape[:axis], *index.shape, *self.shape[axis + 1:])
-        if index.ndim != 1 or index.dtype.kind not in "iu" or source.shape != fits:
-            raise ValueError(f"index_reduce: along axis {axis} of shape {self.shape}, an index of integers of one axis "
-                             f"takes a source of its length there, got {index.dtype} {index.shape} and {source.shape}")
-        index = ops.expand(ops.reshape(index, shape=(-1, *[1] * (self.ndim - axis - 1))), shape=fits)
-        return ops.scatter_reduce(self, index, source, axis=axis, reduce=reduce, include_self=include_self)
 
     def register_post_accumulate_grad_hook(self, hook):
         """Call `hook(x)` whenever backward has added to the `.grad` of this leaf; a handle, to remove it, is returned.

@@ -372,13 +372,12 @@ _NAMES: dict[str, Any] = {
     "where": where, "empty_like": empty_like,
     "is_tensor": lambda x: isinstance(x, tensor.Tensor), "inference_mode": inference_mode,
     "set_grad_enabled": set_grad_enabled, "Generator": Generator, "compile": compile,
-    "concat": "cat", "concatenate": "cat", "row_stack": "vstack", "trapz": "trapezoid",
+    "concat": "cat", "concatenate": "cat",
 }
 # Those of nn.functional: PyTorch's have their arguments in another order than methods and ops, or their options first.
 FUNCTIONAL = frozenset("""
-    alpha_dropout avg_pool1d bilinear channel_shuffle conv1d conv2d conv3d conv_transpose1d conv_transpose2d
-    conv_transpose3d cosine_similarity feature_alpha_dropout group_norm hardshrink layer_norm max_pool1d max_pool2d
-    max_pool3d pairwise_distance pdist pixel_shuffle pixel_unshuffle prelu rms_norm rrelu threshold
+    avg_pool1d conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity group_norm
+    hardshrink layer_norm max_pool1d max_pool2d max_pool3d prelu rms_norm
 """.split())
 
 

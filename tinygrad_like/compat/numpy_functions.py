@@ -53,16 +53,6 @@ def _op(name: str) -> Callable:
     return lambda *inputs, **options: getattr(ops, name)(*inputs, **options)
 
 
-def _diff(a: Any, n: Any = 1, axis: Any = -1, prepend: Any = None, append: Any = None) -> Any:
-    if a.dtype.kind == "b":
-        return NotImplemented
-    axis = ops.axes.one_axis("np.diff", axis, np.ndim(a))
-    one = (*a.shape[:axis], 1, *a.shape[axis + 1:])
-    ends = [np.full(one, x, a.dtype if a.dtype.kind in FLOATS else None) if isinstance(x, int | float) else
-            ops.expand(x, shape=one) if x is not None and not np.ndim(x) else x for x in (prepend, append)]
-    return ops.diff(a, n, axis, *ends)
-
-
 _PADDING = {"constant": "constant", "edge": "replicate", "reflect": "reflect", "wrap": "circular"}
 
 
@@ -71,37 +61,6 @@ def _pad(array: Any, pad_width: Any, mode: Any = "constant", constant_values: An
         return NotImplemented
     pairs = np.broadcast_to(pad_width, (array.ndim, 2)).tolist()
     return ops.pad(array, padding=pairs, mode=_PADDING[mode], value=constant_values)
-
-
-def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    axes = range(f.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    apart = varargs * len(axes) if len(varargs) == 1 and not np.ndim(varargs[0]) else varargs or (1.0,) * len(axes)
-    if edge_order != 1 or len(apart) != len(axes):
-        return NotImplemented
-    found = [_slopes(f, h, ops.axes.one_axis("np.gradient", i, f.ndim)) for h, i in zip(apart, axes, strict=True)]
-    return tuple(found) if len(found) > 1 else found[0]
-
-
-def _slopes(f: Any, h: Any, axis: int) -> Any:
-    """At each place the mean of the slopes on both sides, of which that of the nearer neighbour counts more."""
-    n, places = f.shape[axis], np.asarray(h) if isinstance(h, list | tuple) else h
-    if n < 2:
-        raise ValueError(f"np.gradient: axis {axis} of shape {f.shape} must have at least 2 numbers")
-    if np.ndim(h) and places.shape != (n,):
-        raise ValueError(f"np.gradient: {places.shape} places for axis {axis} of shape {f.shape}; it needs {n}")
-    widths = ops.diff(places) if np.ndim(h) else np.full(n - 1, h, f.dtype if f.dtype.kind in FLOATS else None)
-    h = ops.reshape(widths, shape=(-1,) + (1,) * (f.ndim - axis - 1))
-    slopes, left, right = ops.diff(f, axis=axis) / h, h[:-1], h[1:]
-    before = (slice(None),) * axis
-    first, low, high, last = [ops.getitem(slopes, (*before, slice(*ends))) for ends in
-                              ((0, 1), (0, n - 2), (1, None), (n - 2, None))]
-    return ops.cat(first, (low * right + high * left) / (left + right), last, axis=axis)
-
-
-def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool) -> Any:
-    known = a.dtype.kind in FLOATS and not isinstance(axis, tuple) and method in (
-        "linear", "lower", "higher", "nearest", "midpoint")
-    return ops.quantile(a, q, axis, keepdims, method) if known else NotImplemented
 
 
 def _solve(a: Any, b: Any) -> Any:
@@ -122,7 +81,6 @@ _NUMPY: dict[str, Callable] = {
     "concatenate": lambda arrays, axis=0: ops.cat(*arrays, axis=axis),
     "stack": lambda arrays, axis=0: ops.stack(*arrays, axis=axis),
     "vstack": lambda tup: ops.vstack(*tup), "hstack": lambda tup: ops.hstack(*tup),
-    "dstack": lambda tup: ops.dstack(*tup), "column_stack": lambda tup: ops.column_stack(*tup),
     "split": _split, "array_split": lambda ary, indices_or_sections, axis=0: ops.tensor_split(
         ary, indices_or_sections, axis),
     "where": lambda condition, *ab: ops.where(condition, *ab) if ab else NotImplemented,
@@ -130,14 +88,8 @@ _NUMPY: dict[str, Callable] = {
     "min": lambda a, axis=None, out=None, keepdims=False: ops.min(a, axis=axis, keepdim=keepdims),
     "var": lambda a, axis=None, *, ddof=0, keepdims=False: ops.var(a, axis=axis, keepdim=keepdims, correction=ddof),
     "std": lambda a, axis=None, *, ddof=0, keepdims=False: ops.std(a, axis, keepdims, ddof),
-    "median": lambda a, axis=None, *, keepdims=False: _quantile(a, 0.5, axis, "linear", keepdims),
-    "quantile": lambda a, q, axis=None, *, method="linear", keepdims=False: _quantile(a, q, axis, method, keepdims),
-    "percentile": lambda a, q, axis=None, *, method="linear", keepdims=False: _quantile(
-        a, np.divide(q, 100), axis, method, keepdims),
-    "nansum": lambda a, axis=None, *, keepdims=False: ops.nansum(a, axis, keepdims),
-    "nanmean": lambda a, axis=None, *, keepdims=False: ops.nanmean(a, axis, keepdims),
-    "cumsum": _along("cumsum"), "cumprod": _along("cumprod"), "diff": _diff, "gradient": _gradient, "pad": _pad,
-    "trapezoid": _op("trapezoid"), "repeat": lambda a, repeats, axis=None: ops.repeat_interleave(a, repeats, axis),
+    "cumsum": _along("cumsum"), "cumprod": _along("cumprod"), "pad": _pad,
+    "repeat": lambda a, repeats, axis=None: ops.repeat_interleave(a, repeats, axis),
     "transpose": lambda a, axes=None: ops.permute(a, axes=tuple(range(a.ndim))[::-1] if axes is None else tuple(axes)),
     "dot": lambda a, b: ops.matmul(a, b) if {np.ndim(a), np.ndim(b)} <= {1, 2} else NotImplemented,
     "tensordot": _op("tensordot"), "kron": _op("kron"), "inner": _op("inner"), "einsum": _op("einsum"),
@@ -146,12 +98,9 @@ _NUMPY: dict[str, Callable] = {
     "ravel": lambda a: ops.reshape(a, shape=(-1,)),
     "expand_dims": lambda a, axis: ops.unsqueeze(a, axis),
     "broadcast_to": lambda array, shape: ops.expand(array, shape=shape),
-    "flipud": lambda m: ops.flipud(m), "fliplr": lambda m: ops.fliplr(m),
-    "rot90": lambda m, k=1, axes=(0, 1): ops.rot90(m, k, axes),
     "sort": lambda a, axis=-1: ops.sort(a, axis)[0],
     "round": lambda a, decimals=0: NotImplemented if decimals else ops.round(a),
     "nan_to_num": lambda x, copy=True, nan=0.0, posinf=None, neginf=None: ops.nan_to_num(x, nan, posinf, neginf),
-    "sinc": lambda x: ops.sinc(x), "i0": lambda x: ops.i0(x),
     "shape": lambda a: a.shape, "ndim": lambda a: a.ndim,
     "size": lambda a, axis=None: a._data.size if axis is None else a.shape[axis],
 }
@@ -165,7 +114,6 @@ _LINALG: dict[str, Callable] = {
     "solve": _solve,
     "inv": lambda a: ops.linalg.inv(a), "det": lambda a: ops.linalg.det(a), "slogdet": lambda a: ops.linalg.slogdet(a),
     "cholesky": lambda a, *, upper=False: ops.linalg.cholesky(a, upper),
-    "matrix_power": lambda a, n: ops.linalg.matrix_power(a, n), "multi_dot": lambda arrays: ops.multi_dot(*arrays),
     "matmul": _op("matmul"), "outer": _op("outer"), "tensordot": _op("tensordot"),
     "cross": _NUMPY["cross"],
 }

@@ -34,12 +34,12 @@ _RETURNS = {"allclose": "builtins.bool", "is_floating_point": "builtins.bool", "
             "dim": "builtins.int", "nelement": "builtins.int", "element_size": "builtins.int",
             "ndimension": "builtins.int", "stride": "Any", "is_contiguous": "builtins.bool", "type": "Any",
             "manual_seed": "Any", "equal": "builtins.bool", "is_shared": "builtins.bool",
-            "storage_offset": "builtins.int", "data_ptr": "builtins.int", "aminmax": "Any",
+            "storage_offset": "builtins.int", "data_ptr": "builtins.int",
             "register_post_accumulate_grad_hook": "Any"} | dict.fromkeys(
     "split chunk unbind sort topk cummax cummin var_mean std_mean qr svd slogdet meshgrid eigh "
-    "max_pool_with_indices fractional_max_pool kthvalue mode tensor_split hsplit vsplit dsplit broadcast_tensors "
+    "max_pool_with_indices tensor_split broadcast_tensors "
     "split_with_sizes lstsq".split(), "tuple[Tensor, ...]") | dict.fromkeys(
-    "median nanmedian unique unique_consecutive atleast_1d atleast_2d atleast_3d".split(), "Any")
+    "median atleast_1d atleast_2d atleast_3d".split(), "Any")
 _ANNOTATED = {"axis": "Axis", "keepdim": "builtins.bool", "other": "Value", "exponent": "Value", "eps": "Number | None"}
 _OPERATORS = [f"__{side}{name}__" for name in
               "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split() for side in ("", "r", "i")]

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import tinygrad_like.core.tensor as tensor  # `from . import tensor` may give the function
 
-from .. import ops
+from .. import ops, random
 from ..dtypes import can_cast, get_default_dtype, promote_types, set_default_dtype
 from ..errors import named
 from ..methods.creation import Creation
-from ..random import manual_seed, of, sampled
 from ..transforms.switches import Switch
 from . import names
 from .absent import nothing
@@ -43,35 +41,6 @@ def _of_dim(op: Any, of_two: Any) -> Callable:
 max_, min_ = _of_dim(ops.max, ops.maximum), _of_dim(ops.min, ops.minimum)
 
 # Making Tensors -------------------------------------------------------------------------------------------------------
-
-
-def logspace(start: float, end: float, steps: int, base: float = 10.0, **options: Any) -> Any:
-    """base^start to base^end, with exponents on a straight line."""
-    return base ** Creation.linspace(start, end, steps, **options)
-
-
-def tril_indices(row: int, col: int, offset: int = 0, **options: Any) -> Any:
-    """The places of the lower triangle of a matrix (row, col), row by row: (2, number)."""
-    names.renamed("tril_indices", {"dtype": None}, {}, options)
-    return T(np.stack(np.tril_indices(row, offset, col)))
-
-
-def triu_indices(row: int, col: int, offset: int = 0, **options: Any) -> Any:
-    """The places of the upper triangle of a matrix (row, col), row by row: (2, number)."""
-    names.renamed("triu_indices", {"dtype": None}, {}, options)
-    return T(np.stack(np.triu_indices(row, offset, col)))
-
-
-def randint_like(input: Any, low: int, high: int | None = None, **options: Any) -> Any:
-    """Integers, uniform on low, ..., high - 1, or on 0, ..., low - 1, in the shape and dtype of another Tensor."""
-    bounds = (low, high) if high is not None else (0, low)
-    options = {"dtype": input.dtype, **options}
-    return names.randint(*bounds, tuple(input.shape)).to(options["dtype"])
-
-
-def scalar_tensor(s: Any, **options: Any) -> Any:
-    """A number as a Tensor without axes."""
-    return names.new(float(s), **options)
 
 
 class OfDtype(type):
@@ -147,103 +116,31 @@ class autocast(Switch):
         return self
 
 
-class GradScaler:
-    """PyTorch's scaler of losses for float16 on GPUs, which is disabled where there is none: it changes nothing."""
-
-    def __init__(self, *args: Any, enabled: bool = True, **options: Any):
-        self._scale = 1.0
-
-    def scale(self, outputs: Any) -> Any:
-        return outputs
-
-    def unscale_(self, optimizer: Any) -> None:
-        pass
-
-    def step(self, optimizer: Any, *args: Any, **options: Any) -> Any:
-        return optimizer.step(*args, **options)
-
-    def update(self, new_scale: Any = None) -> None:
-        pass
-
-    def get_scale(self) -> float:
-        return 1.0
-
-    def is_enabled(self) -> bool:
-        return False
-
-    def state_dict(self) -> dict:
-        return {}
-
-    def load_state_dict(self, state: Any) -> None:
-        pass
 
 
-def set_default_tensor_type(t: Any) -> None:
-    """`set_default_dtype` in PyTorch's older way: takes `FloatTensor` or `DoubleTensor`, or such a name."""
-    name = str(getattr(t, "__name__", t)).removeprefix("torch.")
-    if name not in ("FloatTensor", "DoubleTensor"):
-        raise TypeError(f"set_default_tensor_type: takes FloatTensor or DoubleTensor, got {t!r}")
-    set_default_dtype(np.float32 if name == "FloatTensor" else np.float64)
+def svd(input: Any, some: bool = True, compute_uv: bool = True) -> SVD:
+    """U, S and V with U diag(S) V^T = x, as PyTorch's old function; `linalg.svd` gives V^T.
+
+    some: U and V have min(m, n) columns; otherwise they are square. Raises NotImplementedError for compute_uv=False,
+    which is `linalg.svdvals`.
+    """
+    if not compute_uv:
+        raise NotImplementedError("svd: compute_uv=False is not supported; use linalg.svdvals(x)")
+    u, s, vh = ops.linalg.svd(input, full_matrices=not some)
+    return SVD(u, s, ops.transpose(vh, -1, -2))
 
 
-def set_printoptions(**options: Any) -> None:
-    """How Tensors print, as NumPy's `set_printoptions`: precision, threshold, edgeitems, linewidth, sci_mode."""
-    if options.pop("sci_mode", None) is not None:
-        options["suppress"] = True
-    options.pop("profile", None)
-    np.set_printoptions(**options)
+class SVD(NamedTuple):
+    """What `svd` gives."""
+
+    U: Any
+    S: Any
+    V: Any
 
 
-def seed() -> int:
-    """Restart the package's generator from a seed that nobody knows, and return that."""
-    new = int(np.random.SeedSequence().generate_state(1)[0])
-    manual_seed(new)
-    return new
-
-
-def poisson(input: Any, generator: Any = None) -> Any:
-    """Random counts with the means that the Tensor has."""
-    rng = of(generator)
-    return tensor.wrap(sampled("poisson", lambda rate: np.asarray(rng.poisson(rate), rate.dtype), input))
-
-
-def polygamma(n: int, input: Any) -> Any:
-    """The derivative of order n of digamma."""
-    return ops.polygamma(input, n=n)
-
-
-# Layers whose functions have another order of arguments in `torch` than in nn.functional ------------------------------
-
-
-def _layers() -> Any:
-    return import_module("tinygrad_like.nn.functional")
-
-
-def embedding(weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False,
-              sparse: bool = False) -> Any:
-    """The rows of a table, the first argument, that the indices name; no gradient reaches row padding_idx, if >= 0."""
-    if sparse:
-        raise NotImplementedError("embedding: gradients are dense; leave out sparse")
-    return _layers().embedding(indices, weight, None if padding_idx < 0 else padding_idx,
-                               scale_grad_by_freq=scale_grad_by_freq)
-
-
-def batch_norm(input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool = False,
-               momentum: float = 0.1, eps: float = 1e-5, cudnn_enabled: bool = True) -> Any:
-    """`nn.functional.batch_norm`, with the weights before the statistics."""
-    return _layers().batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
-
-
-def instance_norm(input: Any, weight: Any = None, bias: Any = None, running_mean: Any = None, running_var: Any = None,
-                  use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
-                  cudnn_enabled: bool = True) -> Any:
-    """`nn.functional.instance_norm`, with the weights before the statistics."""
-    return _layers().instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
-
-
-def result_type(a: Any, b: Any) -> np.dtype:
-    """The dtype that a + b has."""
-    return (a + b).dtype
+def initial_seed() -> int:
+    """The seed that the package's generator was restarted with last."""
+    return random.default_generator.initial_seed()
 
 
 def equal(input: Any, other: Any) -> bool:
@@ -256,26 +153,17 @@ names._NAMES.update({
     "sparse": SimpleNamespace(mm=ops.matmul, addmm=T.addmm, sum=ops.sum, **{
         name: lambda indices, values, size=None, dtype=dtype: sparse_coo_tensor(indices, values, size, dtype=dtype)
         for name, dtype in (("FloatTensor", "float32"), ("DoubleTensor", "float64"), ("LongTensor", "int64"))}),
-    "max": max_, "min": min_, "logspace": logspace, "tril_indices": tril_indices, "triu_indices": triu_indices,
-    "randint_like": randint_like, "scalar_tensor": scalar_tensor, "autocast": autocast, "poisson": poisson,
-    "amp": SimpleNamespace(autocast=autocast, GradScaler=GradScaler), "GradScaler": GradScaler, "seed": seed,
+    "max": max_, "min": min_, "svd": named(svd), "lu": ops.linalg.lu_factor, "lu_unpack": ops.linalg.lu_unpack,
+    "autocast": autocast, "amp": SimpleNamespace(autocast=autocast), "initial_seed": initial_seed,
+    "default_generator": random.default_generator,
     "set_default_dtype": set_default_dtype, "get_default_dtype": get_default_dtype,
-    "set_default_tensor_type": set_default_tensor_type,
-    "set_printoptions": set_printoptions, "set_float32_matmul_precision": nothing,
-    "use_deterministic_algorithms": nothing, "set_num_interop_threads": nothing, "result_type": result_type,
+    "set_float32_matmul_precision": nothing,
+    "use_deterministic_algorithms": nothing, "set_num_interop_threads": nothing,
     "promote_types": promote_types, "can_cast": can_cast, "broadcast_shapes": np.broadcast_shapes,
-    "pinverse": ops.linalg.pinverse, "matrix_exp": ops.linalg.matrix_exp,
-    "matrix_rank": ops.linalg.matrix_rank, "get_default_device": lambda: cpu(), "set_default_device": cpu,
-    "equal": equal, "embedding": embedding, "batch_norm": batch_norm, "instance_norm": instance_norm,
+    "get_default_device": lambda: cpu(), "set_default_device": cpu,
+    "equal": named(equal),
     "numel": lambda input: input.numel(), "is_complex": lambda input: False, "real": lambda input: input,
     "is_floating_point": lambda input: input.is_floating_point(),
-    "polygamma": polygamma, "take": ops.take_flat, "special": SimpleNamespace(
-        expit=ops.sigmoid, gammaln=ops.lgamma, psi=ops.digamma, polygamma=polygamma,
-        modified_bessel_i0=ops.i0, modified_bessel_i1=ops.i1,
-        **{name: getattr(ops, name) for name in ("digamma entr erf erfc erfinv exp2 expm1 i0 i0e i1 i1e log1p "
-           "log_softmax logit logsumexp ndtr round sinc softmax xlog1py xlogy").split()}),
+    "take": ops.take_flat,
 })
 names._NAMES["cuda"].amp = names._NAMES["amp"]
-for _name in ("logspace tril_indices triu_indices randint_like scalar_tensor poisson result_type equal embedding "
-              "batch_norm instance_norm").split():
-    names._NAMES[_name] = named(names._NAMES[_name])

@@ -382,14 +382,12 @@ class InPlace:
 
 
 for _name in """
-    abs absolute acos acosh addbmm addmm addmv addr
-    asin asinh atan atan2 atanh ceil celu clip copysign cos cosh cumprod cumsum elu erf exp exp2
-    expm1 floor fmod hardsigmoid hardswish hardtanh hypot index_add leaky_relu lerp log log10 log1p log2
+    abs absolute acos acosh addmm asin asinh atan atan2 atanh ceil celu clip copysign cos cosh cumprod cumsum elu erf
+    exp exp2 expm1 floor fmod hardsigmoid hardswish hardtanh hypot index_add leaky_relu lerp log log10 log1p log2
     logical_and logical_not logical_or logical_xor masked_fill mod multiply neg reciprocal relu relu6 round rsqrt
-    baddbmm clamp_max clamp_min deg2rad divide erfc fix floor_divide frac heaviside index_copy index_fill
-    index_put ldexp logit masked_scatter nan_to_num negative rad2deg remainder renorm sgn sinc true_divide xlogy
-    scatter scatter_add scatter_reduce selu sigmoid sign silu sin sinh softmax sqrt square subtract tan tanh tril triu
-    trunc arccos arccosh arcsin arcsinh arctan arctan2 arctanh bitwise_and bitwise_not bitwise_or bitwise_xor digamma
-    erfinv gcd i0 index_reduce lcm lgamma
+    clamp_max clamp_min deg2rad divide fix floor_divide frac index_put logit nan_to_num negative rad2deg remainder
+    true_divide xlogy scatter scatter_add scatter_reduce selu sigmoid sign silu sin sinh softmax sqrt square subtract
+    tan tanh tril triu trunc arccos arccosh arcsin arcsinh arctan arctan2 arctanh bitwise_and bitwise_not bitwise_or
+    bitwise_xor digamma erfinv lgamma
 """.split():
     setattr(InPlace, f"{_name}_", in_place(_name))

@@ -317,23 +317,15 @@ class Methods:
 
 # Methods that are ops as they stand, under the same name or under another one: `name=op`.
 OPS = """
-    gcd lcm
     asinh acosh atanh atan2 hypot logaddexp copysign signbit fmod lshift rshift bitcast isclose allclose celu selu
-    softsign mish quick_gelu hardtanh relu6 hardsigmoid hardswish cummax cummin logcumsumexp var_mean std_mean
-    normalize layernorm batchnorm multinomial diag trace meshgrid rearrange masked_select nonzero dropout cross_entropy
-    nll_loss qr svd det slogdet logdet cholesky cholesky_solve cholesky_inverse
-    searchsorted
-    inverse=inv unfold=sliding_windows __lshift__=lshift __rshift__=rshift
-    bitwise_and=logical_and bitwise_or=logical_or bitwise_xor=logical_xor bitwise_not=logical_not
-    fmax fmin frac deg2rad rad2deg heaviside logaddexp2 logit nan_to_num remainder sinc xlogy float_power isposinf
-    isneginf clamp_min clamp_max sgn erfc erfinv lgamma digamma i0 ldexp diag_embed diagflat fliplr flipud rot90 movedim
-    moveaxis=movedim tensor_split hsplit vsplit dsplit take_along_dim index_fill index_copy select_scatter
-    slice_scatter masked_scatter take=take_flat kthvalue median nanmedian nansum nanmean quantile nanquantile mode
-    bincount count_nonzero histc isin unique unique_consecutive inner kron cross vecdot ger baddbmm addbmm addmv
-    addr dist renorm diff cov corrcoef
-    matrix_exp pinverse matrix_power lstsq
-    split_with_sizes=split true_divide=div floor_divide=floordiv fix=trunc positive=identity arctan2=atan2 arcsin=asin
-    arccos=acos arctan=atan arcsinh=asinh arccosh=acosh arctanh=atanh argwhere=nonzero
+    softsign mish quick_gelu hardtanh relu6 hardsigmoid hardswish cummax cummin logcumsumexp var_mean std_mean normalize
+    layernorm batchnorm multinomial diag trace meshgrid rearrange masked_select nonzero dropout cross_entropy nll_loss
+    qr svd det slogdet cholesky cholesky_solve cholesky_inverse searchsorted inverse=inv unfold=sliding_windows
+    __lshift__=lshift __rshift__=rshift bitwise_and=logical_and bitwise_or=logical_or bitwise_xor=logical_xor
+    bitwise_not=logical_not frac deg2rad rad2deg logit nan_to_num remainder xlogy isposinf isneginf clamp_min clamp_max
+    erfinv lgamma digamma diag_embed movedim moveaxis=movedim tensor_split take_along_dim take=take_flat median inner
+    kron cross vecdot lstsq split_with_sizes=split true_divide=div floor_divide=floordiv fix=trunc positive=identity
+    arctan2=atan2 arcsin=asin arccos=acos arctan=atan arcsinh=asinh arccosh=acosh arctanh=atanh argwhere=nonzero
     binary_crossentropy=binary_cross_entropy binary_crossentropy_logits=binary_cross_entropy_with_logits
 """
 

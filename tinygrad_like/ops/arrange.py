@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 import operator
 
 import numpy as np
 
-from ..core.listener import pure
-from .along import as_index, beside, filled, gather, in_range
+from .along import as_index, beside, gather, in_range
 from .axes import axes, one_axis
-from .compare import cast, clone
-from .parts import set_at, surround, take
+from .parts import surround, take
 from .scatter import scatter_last
-from .shape import cat, expand, flip, getitem, permute, reshape, split, stack, transpose, unsqueeze
+from .shape import cat, expand, getitem, permute, reshape, split, unsqueeze
 
 
 def _several(xs):
@@ -51,30 +48,6 @@ def vstack(*xs):
     return cat(*[atleast_2d(x) for x in _several(xs)], axis=0)
 
 
-def dstack(*xs):
-    """Joined along the third axis."""
-    return cat(*[atleast_3d(x) for x in _several(xs)], axis=2)
-
-
-def column_stack(*xs):
-    """Joined along the second axis; vectors are columns."""
-    return cat(*[reshape(x, shape=(-1, 1)) if x.ndim < 2 else x for x in _several(xs)], axis=1)
-
-
-def block_diag(*xs):
-    """Matrices along the diagonal, zeros elsewhere; vectors are rows."""
-    xs = [atleast_2d(x) for x in _several(xs)]
-    if any(x.ndim != 2 for x in xs) or not xs:
-        raise ValueError(f"block_diag: takes matrices, got shapes {[x.shape for x in xs]}")
-    rows, columns = (sum(x.shape[i] for x in xs) for i in (0, 1))
-    parts, before = [], 0
-    for x in xs:
-        here = slice(None), slice(before, before + x.shape[1])
-        parts.append(surround(x, shape=(x.shape[0], columns), index=here))
-        before += x.shape[1]
-    return reshape(cat(*parts, axis=0), shape=(rows, columns))
-
-
 def broadcast_tensors(*xs):
     """All expanded to their common shape, a tuple. Raises ValueError if they do not broadcast."""
     xs = _several(xs)
@@ -83,24 +56,6 @@ def broadcast_tensors(*xs):
     except ValueError:
         raise ValueError(f"broadcast_tensors: shapes {[x.shape for x in xs]} do not broadcast") from None
     return tuple([expand(x, shape=shape) for x in xs])
-
-
-def cartesian_prod(*xs):
-    """All ways to take one element of each vector, one in each row; of a single vector the vector."""
-    xs = _several(xs)
-    if len(xs) == 1:
-        return xs[0]
-    grid = [np.ravel(i) for i in np.meshgrid(*[np.arange(x.size) for x in xs], indexing="ij")]
-    return stack(*[take(x, index=(i,)) for x, i in zip(xs, grid, strict=True)], axis=1)
-
-
-def combinations(x, r=2, with_replacement=False):
-    """All ways to take r elements of a vector, in its order, one in each row."""
-    if x.ndim != 1 or r < 0:
-        raise ValueError(f"combinations: takes a vector and r from 0 on, got shape {x.shape} and r={r}")
-    ways = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    found = list(ways(range(x.size), r))
-    return take(x, index=(np.array(found, np.int64).reshape(len(found), r),))
 
 
 def diag_embed(x, offset=0, axis1=-2, axis2=-1):
@@ -115,34 +70,6 @@ def diag_embed(x, offset=0, axis1=-2, axis2=-1):
     rest = iter(range(y.ndim - 2))
     return permute(y, axes=tuple([y.ndim - 2 if a == first else y.ndim - 1 if a == second else next(rest)
                                   for a in range(y.ndim)]))
-
-
-def diagflat(x, offset=0):
-    """A matrix with all numbers of x on the diagonal `offset` above the main one."""
-    return diag_embed(reshape(x, shape=(-1,)), offset)
-
-
-def fliplr(x):
-    """The second axis turned round."""
-    return flip(x, axis=1)
-
-
-def flipud(x):
-    """The first axis turned round."""
-    return flip(x, axis=0)
-
-
-def rot90(x, k=1, axes=(0, 1)):
-    """Turned k times by 90 degrees, from the first of two axes towards the second."""
-    a, b = (one_axis("rot90", axis, x.ndim) for axis in axes)
-    if a == b:
-        raise ValueError(f"rot90: axes={tuple(axes)} are the same axis")
-    if not isinstance(k, int | np.integer):
-        raise TypeError(f"rot90: k is how many times, an integer, got {type(k).__name__}")
-    k = k % 4
-    if k == 2:
-        return flip(x, axis=(a, b))
-    return clone(x) if k == 0 else transpose(flip(x, axis=b), a, b) if k == 1 else flip(transpose(x, a, b), axis=b)
 
 
 def movedim(x, source, destination):
@@ -180,21 +107,6 @@ def tensor_split(x, indices_or_sections, axis=0):
                   for start, stop in zip(bounds[:-1], [*bounds[1:-1], None], strict=True)])
 
 
-def hsplit(x, indices_or_sections):
-    """`tensor_split` along the second axis, or of a vector along its only one."""
-    return tensor_split(x, indices_or_sections, 0 if x.ndim == 1 else 1)
-
-
-def vsplit(x, indices_or_sections):
-    """`tensor_split` along the first axis."""
-    return tensor_split(x, indices_or_sections, 0)
-
-
-def dsplit(x, indices_or_sections):
-    """`tensor_split` along the third axis."""
-    return tensor_split(x, indices_or_sections, 2)
-
-
 def take_along_dim(x, indices, axis=None):
     """Along the axis the elements that indices name, where the other axes broadcast; without one, of all in a row.
     Along an axis, indices below 0 count from the end."""
@@ -211,24 +123,6 @@ def take_along_dim(x, indices, axis=None):
     shape = list(np.broadcast_shapes(*[(*y.shape[:axis], 1, *y.shape[axis + 1:]) for y in (x, indices)]))
     wide = [expand(y, shape=(*shape[:axis], y.shape[axis], *shape[axis + 1:])) for y in (x, indices)]
     return gather(wide[0], wide[1], axis=axis)
-
-
-def index_fill(x, axis, index, value):
-    """x with `value`, a number, in the slices that index names along the axis; below 0 it counts from the end."""
-    if not x.ndim:
-        return reshape(index_fill(reshape(x, shape=(1,)), axis, index, value), shape=())
-    axis = one_axis("index_fill", axis, x.ndim)
-    index = slices_named("index_fill", x.shape, axis, index, wraps=True)
-    value = value if hasattr(value, "shape") else filled(x, (), value)
-    return with_slices(x, axis, index, reshape(value, shape=(1,) * x.ndim))
-
-
-def index_copy(x, axis, index, source):
-    """x with the slices of source in place of those that index names along the axis."""
-    if not x.ndim:
-        return reshape(index_copy(reshape(x, shape=(1,)), axis, index, reshape(source, shape=(1,))), shape=())
-    axis = one_axis("index_copy", axis, x.ndim)
-    return with_slices(x, axis, slices_named("index_copy", x.shape, axis, index), source)
 
 
 def slices_named(who: str, shape: tuple[int, ...], axis: int, index, wraps: bool = False) -> np.ndarray:
@@ -254,47 +148,6 @@ def index_select(x, axis, index):
         return reshape(index_select(reshape(x, shape=(1,)), axis, index), shape=())
     axis = one_axis("index_select", axis, x.ndim)
     return take(x, index=(*(slice(None),) * axis, slices_named("index_select", x.shape, axis, index)))
-
-
-def select_scatter(x, src, axis, index):
-    """x with src in place of the slice at `index` along the axis."""
-    axis = one_axis("select_scatter", axis, x.ndim)
-    return _replaced("select_scatter", x, (slice(None),) * axis + (index,), src)
-
-
-def slice_scatter(x, src, axis=0, start=None, stop=None, step=1):
-    """x with src in place of its slice start:stop:step along the axis."""
-    axis = one_axis("slice_scatter", axis, x.ndim)
-    return _replaced("slice_scatter", x, (slice(None),) * axis + (slice(start, stop, step),), src)
-
-
-def _replaced(who, x, index, src):
-    part = take(x, index=index).shape
-    if tuple(src.shape) != part:
-        raise ValueError(f"{who}: src has shape {tuple(src.shape)}, but what it replaces in x {x.shape} has {part}")
-    return set_at(cast(src, dtype=x.dtype), x, index=index)
-
-
-def masked_scatter(x, mask, source):
-    """x with the numbers of source, one after the other, where the mask, which broadcasts, is true."""
-    from .elementwise import where
-
-    mask = np.asarray(getattr(mask, "_data", mask))
-    if mask.dtype.kind != "b":
-        raise TypeError(f"masked_scatter: the mask must be boolean, got {mask.dtype}; compare, or cast with .bool()")
-    shape = np.broadcast_shapes(mask.shape, x.shape)
-    mask, x = np.broadcast_to(mask, shape), expand(x, shape=shape)
-    turns = _turns(mask, source.size)
-    return where(mask, getitem(reshape(source, shape=(-1,)), turns), x) if source.size else clone(x)
-
-
-@pure
-def _turns(mask, size):
-    """How many places of the mask come before each of them; 0 elsewhere."""
-    turns = np.cumsum(mask).reshape(mask.shape) - 1
-    if turns.size and (count := turns.ravel()[-1] + 1) > size:
-        raise ValueError(f"masked_scatter: {count} places, but source has only {size} numbers")
-    return np.where(mask, turns, 0)
 
 
 def take_flat(x, index):

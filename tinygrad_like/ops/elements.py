@@ -6,23 +6,12 @@ import math
 
 import numpy as np
 
-from ..dtypes import FLOAT64, FLOATS, finfo, get_default_dtype
-from .compare import cast, eq, isnan, le, logical_and, logical_or, ne
-from .elementwise import erf, exp, log, log1p, maximum, minimum, mod, pow, sign, where
-from .functions import as_float, clamp, float_dtype, logaddexp
+from ..dtypes import FLOATS, finfo, get_default_dtype
+from .compare import eq, isnan, le, logical_and, logical_or
+from .elementwise import erf, exp, log, log1p, mod, where
+from .functions import as_float, clamp, float_dtype
 from .pointwise import pointwise
-from .trigonometry import sin
 from .ufunc import ufunc
-
-
-def fmax(a, b):
-    """The larger of a and b, and of a number and NaN the number."""
-    return where(isnan(a), b, where(isnan(b), a, maximum(a, b)))
-
-
-def fmin(a, b):
-    """The smaller of a and b, and of a number and NaN the number."""
-    return where(isnan(a), b, where(isnan(b), a, minimum(a, b)))
 
 
 def deg2rad(x):
@@ -33,18 +22,6 @@ def deg2rad(x):
 def rad2deg(x):
     """x 180 / pi: radians as degrees."""
     return x * (180 / math.pi)
-
-
-def heaviside(x, values):
-    """0 where x < 0, values where x = 0, 1 where x > 0; no gradient reaches x."""
-    step = where(x > 0, 1.0, where(isnan(x), math.nan, 0.0))
-    return where(eq(x, 0), values, cast(step, dtype=x.dtype))
-
-
-def logaddexp2(a, b):
-    """log2(2^a + 2^b), without overflow."""
-    a, b = (as_float(x, float_dtype(a, b)) for x in (a, b))
-    return logaddexp(a * math.log(2), b * math.log(2)) * (1 / math.log(2))
 
 
 def logit(x, eps=None):
@@ -88,13 +65,6 @@ def remainder(a, b):
     return mod(a, b)
 
 
-def sinc(x):
-    """sin(pi x) / (pi x), and 1 at 0."""
-    there = ne(x, 0)
-    safe = where(there, x, 1.0) * math.pi
-    return where(there, sin(safe) / safe, 1.0 - (x * x) * (math.pi**2 / 6))
-
-
 def xlogy(x, y):
     """x log y, and 0 where x = 0, unless y is NaN."""
     y = as_float(y, float_dtype(x, y))
@@ -107,20 +77,6 @@ def xlog1py(x, y):
     y = as_float(y, float_dtype(x, y))
     none = logical_and(eq(x, 0), logical_or(le(y, -1), eq(y, math.inf)))
     return where(none, 0.0, x * log1p(where(none, 0.0, y)))
-
-
-def entr(x):
-    """-x log x, the entropy of a probability: 0 at 0, -infinity below, with gradient 0 there."""
-    return where(x < 0, -math.inf, -xlogy(where(x < 0, 1.0, x), where(x < 0, 1.0, x)))
-
-
-def float_power(a, b):
-    """a^b in float64."""
-    for x in (a, b):
-        if getattr(x, "dtype", FLOAT64).kind not in FLOATS + "iub":
-            raise TypeError(f"float_power: takes real numbers, got {x.dtype}")
-    a, b = (cast(x, dtype=FLOAT64) if hasattr(x, "dtype") else x for x in (a, b))
-    return pow(a, b)
 
 
 def isposinf(x):
@@ -143,21 +99,6 @@ def clamp_max(x, max):
     return clamp(x, None, max)
 
 
-def sgn(x):
-    """The sign of x, as `sign`."""
-    return sign(x)
-
-
-def erfc(x):
-    """1 - erf x; the difference, so that beyond x = 3 it has few digits in float32."""
-    return 1 - erf(x)
-
-
-def ndtr(x):
-    """The share of a standard normal below x: (1 + erf(x / sqrt 2)) / 2."""
-    return (1 + erf(x * (1 / math.sqrt(2)))) * 0.5
-
-
 def _erfinv(x):
     """From an approximation (Winitzki 2008) by three of Halley's steps, each of which triples the digits."""
     a = np.asarray(x, np.float64)
@@ -175,9 +116,3 @@ def _erfinv(x):
 erfinv = ufunc("erfinv", "The y with erf y = x: infinite at -1 and 1, NaN beyond.", lambda x: _erfinv(x))
 ERFINV_SLOPE_AT_0 = math.sqrt(math.pi) / 2
 erfinv.vjp(x=lambda g, out: g * (exp(out * out) * ERFINV_SLOPE_AT_0))
-
-
-def ldexp(x, exponent):
-    """x 2^exponent."""
-    return x * 2.0**exponent
-

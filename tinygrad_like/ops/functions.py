@@ -86,10 +86,6 @@ def _or_nan(beyond, limit):
 
 # Bits, and closeness --------------------------------------------------------------------------------------------------
 
-gcd = ufunc("gcd", "The greatest common divisor of integers.", lambda a, b: np.gcd(a, b))
-
-lcm = ufunc("lcm", "The least common multiple of integers.", lambda a, b: np.lcm(a, b))
-
 lshift = ufunc("lshift", "a 2^b, for integers.", lambda a, b: np.left_shift(a, b))
 
 rshift = ufunc("rshift", "floor(a / 2^b), for integers.", lambda a, b: np.right_shift(a, b))

@@ -143,19 +143,6 @@ def slogdet(x):
     return _sign_of_det(_matrices("slogdet", x, square=True)), logabsdet(x)
 
 
-def logdet(x):
-    """log det x of every matrix: -inf for a singular one, NaN where the determinant is negative."""
-    sign, size = slogdet(x)
-    return where(sign < 0, math.nan, size)
-
-
-def matrix_power(x, n: int):
-    """x multiplied with itself n times; of the inverse, if n < 0."""
-    y, x, n = 0.0 * _matrices("matrix_power", x, square=True) + _eye(x), inv(x) if n < 0 else x, builtins.abs(n)
-    while n:
-        y, x, n = matmul(y, x) if n % 2 else y, matmul(x, x) if n > 1 else x, n // 2
-    return y
-
 # Triangular systems ---------------------------------------------------------------------------------------------------
 
 _BLOCK = 64
@@ -444,6 +431,6 @@ def matrix_norm(x, ord="fro", axis=(-2, -1), keepdim=False):
 
 
 # What is made of all these: the files need the functions above.
-from .least_squares import cholesky_ex, cond, inv_ex, lstsq, matrix_exp, matrix_rank, pinv, pinverse, vander  # noqa: E402, F401
-from .products import cross, multi_dot, vecdot  # noqa: E402, F401
-from .triangles import cholesky_inverse, householder_product, lu, lu_factor, lu_solve, lu_unpack  # noqa: E402, F401
+from .least_squares import lstsq, pinv  # noqa: E402, F401
+from .products import cross, vecdot  # noqa: E402, F401
+from .triangles import cholesky_inverse, lu, lu_factor, lu_unpack  # noqa: E402, F401

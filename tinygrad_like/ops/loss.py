@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..core.listener import effect
 from ..core.primitive import composite
 from ..errors import refusal
-from .activation import logsigmoid
-from .elementwise import abs, exp, log, maximum, minimum, square, where
+from .activation import logsigmoid, relu
+from .elementwise import abs, clip, exp, log, maximum, minimum, pow, sqrt, square, where
 from .pointwise import pointwise
 from .reduce import mean, sum
 from .softmax import (
@@ -190,3 +192,52 @@ def kl_div(input, target, *, reduction="mean", log_target=False):
     if reduction == "batchmean":
         return sum(losses) * (1 / (input.shape[0] if input.ndim else 1))
     return _reduce(losses, reduction)
+
+
+def margin_ranking_loss(input1, input2, target, margin=0.0, *, reduction="mean"):
+    """max(0, -t (x1 - x2) + margin): t = 1 where x1 is to be the larger, -1 where x2 is."""
+    check_reduction("margin_ranking_loss", reduction)
+    return _reduce(relu((input2 - input1) * target + margin), reduction)
+
+
+def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, swap=False, *, reduction="mean"):
+    """max(0, d(a, p) - d(a, n) + margin), with d(x, y) = |x - y + eps|_p over the last axis (Balntas et al. 2016).
+
+    swap: take d(p, n) instead of d(a, n) where it is smaller.
+    """
+    check_reduction("triplet_margin_loss", reduction)
+
+    def distance(x, y):
+        d = abs(x - y + eps)
+        return sqrt(sum(square(d), axis=-1)) if p == 2 else pow(sum(pow(d, p), axis=-1), 1 / p)
+
+    other = distance(anchor, negative)
+    if swap:
+        other = -maximum(-other, -distance(positive, negative))
+    return _reduce(relu(distance(anchor, positive) - other + margin), reduction)
+
+
+def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
+    """(log v + (input - target)^2 / v) / 2 with v = max(var, eps): the negative log-likelihood of normal numbers.
+
+    var: a number, or of the shape of the input, or of that without its last axis, or with 1 there. full: with its
+    constant, log(2 pi) / 2. The gradient reaches var also where eps was taken.
+    Raises ValueError for other shapes and for a negative var.
+    """
+    check_reduction("gaussian_nll_loss", reduction)
+    if np.any(np.less(getattr(var, "_data", var), 0)):
+        raise ValueError("gaussian_nll_loss: var must not be negative, got "
+                         f"{np.min(getattr(var, '_data', var))}; take its square, or its softplus")
+    if isinstance(var, int | float):
+        var = eps if var < eps else var
+        level = math.log(var)
+    else:
+        if var.shape != input.shape and var.shape == input.shape[:-1]:
+            var = var[..., None]
+        if var.ndim and var.shape not in (input.shape, (*input.shape[:-1], 1)):
+            raise ValueError(f"gaussian_nll_loss: var of shape {var.shape} does not fit the input's, {input.shape}; it "
+                             "must have that, or that without its last axis, or with 1 there")
+        var = var + (clip(var, min=eps) - var).detach()
+        level = log(var)
+    losses = 0.5 * (level + square(input - target) / var)
+    return _reduce(losses + 0.5 * math.log(2 * math.pi) if full else losses, reduction)

@@ -35,7 +35,7 @@ SINGLE = Tensor, np.float64  # in place of a number: beside the latter float32 w
 MOVES = frozenset("bitcast cast cat clone contiguous expand flip identity map_axes permute reshape roll stack "
                   "surround take tril triu".split())  # what leaves numbers as they are
 # What gives numbers of the dtype that its inputs have together.
-PROMOTES = frozenset("add floordiv fmod gcd lcm logical_and logical_or logical_xor lshift maximum minimum mod mul pow "
+PROMOTES = frozenset("add floordiv fmod logical_and logical_or logical_xor lshift maximum minimum mod mul pow "
                      "rshift sub truncdiv where".split())
 views: set[type] = set()  # classes of arrays that an op takes as plain ones and gives back
 

@@ -17,6 +17,7 @@ from ..dtypes import FLOAT32, FLOAT64, INT64
 from .along import gather, take_along
 from .axes import one_axis
 from .reduce import argmax, argmin
+from .shape import reshape, unsqueeze
 
 _SMALL = 1024  # so many numbers NumPy sorts as they are before `_ranks` of them would be made
 
@@ -131,6 +132,30 @@ def topk(x, k: int, axis=-1, largest=True, sorted=True):
         return sort(x)
     first = first_places(x, k=k, axis=axis, largest=largest)
     return Found(take_along(x, first, axis=axis), first)
+
+
+@primitive
+def middle_places(x, *, axis):
+    """Where, along `axis`, the middle number stands, of two the lower; or the last NaN, if there is one."""
+    order, before, n = argsort.forward(x, axis=axis), (slice(None),) * axis, x.shape[axis]
+    index = order[(*before, (n - 1) // 2)]
+    if x.dtype.kind == "f" and x.size and np.isnan(np.maximum.reduce(x, axis=None)):
+        return np.where(np.isnan(x).any(axis), order[(*before, n - 1)], index)
+    return index.copy()
+
+
+def median(x, axis=None, keepdim=False):
+    """The middle value, of two the lower; along an axis, with its index: (values, indices). NaN if there is one."""
+    if axis is None:
+        return median(reshape(x, shape=(-1,)), 0)[0]
+    axis = one_axis("median", axis, x.ndim, scalar=True)
+    if not x.ndim:
+        return sort(x)
+    if not x.shape[axis]:
+        raise ValueError(f"median: nothing to choose from along axis {axis} of shape {x.shape}")
+    index = middle_places(x, axis=axis)
+    values = take_along(x, index, axis=axis, keepdim=False)
+    return Found(unsqueeze(values, axis), unsqueeze(index, axis)) if keepdim else Found(values, index)
 
 
 _PLAIN = frozenset({FLOAT32, FLOAT64, INT64})

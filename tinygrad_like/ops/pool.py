@@ -7,7 +7,6 @@ over the taps (a, b) of a window. For one tap, the elements that all windows see
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -16,7 +15,6 @@ import numpy as np
 from ..core.primitive import Residuals, fresh, primitive
 from ..core.replaceable import replaceable
 from ..dtypes import FLOATS
-from .along import take_along
 from .axes import each
 from .elementwise import mul
 from .matmul import matmul
@@ -271,49 +269,6 @@ def _weights(n: int, m: int, dtype: np.dtype) -> np.ndarray:
     for i, (start, stop) in enumerate(_bounds(n, m)):
         weights[i, start:stop] = 1 / (stop - start)
     return weights.astype(dtype)
-
-
-def adaptive_max_pool2d(x, output_size, return_indices=False):
-    """Maxima over the windows of `adaptive_avg_pool2d`; of several that tie, the first gets the cotangent.
-
-    return_indices: the pair of maxima and where they were, counted in the order of rows.
-    """
-    found = adaptive_with_indices("adaptive_max_pool2d", x, 2, output_size)
-    return found if return_indices else found[0]
-
-
-def adaptive_max_pool1d(x, output_size, return_indices=False):
-    """`adaptive_max_pool2d` over the last axis only: (batch, channels, length) -> (batch, channels, output_size)."""
-    found = adaptive_with_indices("adaptive_max_pool1d", x, 1, output_size)
-    return found if return_indices else found[0]
-
-
-@primitive
-def _adaptive_places(x, *, size):
-    """Where in each row of the spatial axes, all but the first, the largest element of every adaptive window lies."""
-    return adaptive_places(x, size)
-
-
-@replaceable
-def adaptive_places(x, size):
-    spatial = x.shape[1:]
-    places, index = np.arange(math.prod(spatial)).reshape(spatial), np.empty((len(x), *size), np.int64)
-    bounds = [_bounds(n, m) for n, m in zip(spatial, size, strict=True)]
-    for cell in np.ndindex(*size):
-        window = tuple([slice(*b[i]) for b, i in zip(bounds, cell, strict=True)])
-        first = x[(slice(None), *window)].reshape(len(x), places[window].size).argmax(1)
-        index[(slice(None), *cell)] = places[window].reshape(-1)[first]
-    return index.reshape(len(x), math.prod(size))
-
-
-def adaptive_with_indices(who: str, x, rank: int, output_size):
-    """(maxima, indices) over adaptive windows of the last `rank` axes, one to three."""
-    size = _output_size(who, x, rank, output_size)
-    lead, spatial = x.shape[:-rank], x.shape[-rank:]
-    n = math.prod(lead)
-    index = _adaptive_places(reshape(x, shape=(n, *spatial)), size=size)
-    values = take_along(reshape(x, shape=(n, math.prod(spatial))), index, axis=1)
-    return reshape(values, shape=(*lead, *size)), reshape(index, shape=(*lead, *size))
 
 
 def _tiles(shape: tuple[int, ...], size: tuple[int, ...]) -> Windows | None:

@@ -1,4 +1,4 @@
-"""Products of several axes and sums of products, distances of all pairs, differences and integrals: compositions."""
+"""Products of several axes, sums of products, and distances of all pairs."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ import numpy as np
 
 from ..core.primitive import fresh, fused
 from .axes import axes, one_axis
-from .compare import cast, clone
-from .elementwise import clip, sqrt, sub, where
+from .elementwise import clip, sqrt
 from .linalg import vector_norm
-from .matmul import matmul, outer
-from .parts import take
-from .reduce import cumsum, mean, sum
-from .shape import cat, getitem, permute, reshape, stack, transpose, unsqueeze
+from .matmul import matmul
+from .reduce import sum
+from .shape import getitem, permute, reshape, stack, transpose, unsqueeze
 
 
 def tensordot(a, b, axes=2):
@@ -105,57 +103,6 @@ def vecdot(a, b, axis=-1):
     return sum(a * b, axis=axis)
 
 
-def ger(a, b):
-    """All products of the elements of two vectors, as `outer`."""
-    return outer(a, b)
-
-
-def multi_dot(*matrices):
-    """The product of several matrices, in the order that takes the fewest multiplications."""
-    xs = list(matrices[0]) if len(matrices) == 1 and isinstance(matrices[0], list | tuple) else list(matrices)
-    if len(xs) < 2:
-        raise ValueError(f"multi_dot: takes two matrices or more, got {len(xs)}")
-    sizes = [xs[0].shape[0] if xs[0].ndim > 1 else 1, *[x.shape[-1] if x.ndim > 1 else x.shape[0] for x in xs[:-1]],
-             xs[-1].shape[1] if xs[-1].ndim > 1 else 1]
-    cost: dict = {(i, i): (0, i) for i in range(len(xs))}
-    for width in range(1, len(xs)):
-        for i in range(len(xs) - width):
-            j = i + width
-            cost[i, j] = min((cost[i, k][0] + cost[k + 1, j][0] + sizes[i] * sizes[k + 1] * sizes[j + 1], k)
-                             for k in range(i, j))
-
-    def product(i, j):
-        k = cost[i, j][1]
-        return xs[i] if i == j else matmul(product(i, k), product(k + 1, j))
-
-    return product(0, len(xs) - 1)
-
-
-def chain_matmul(*matrices):
-    """The product of several matrices, as `multi_dot`."""
-    return matrices[0] if len(matrices) == 1 and not isinstance(matrices[0], list | tuple) else multi_dot(*matrices)
-
-
-def baddbmm(x, batch1, batch2, beta=1, alpha=1):
-    """beta x + alpha batch1 @ batch2, matrix by matrix."""
-    return x * beta + matmul(batch1, batch2) * alpha
-
-
-def addbmm(x, batch1, batch2, beta=1, alpha=1):
-    """beta x + alpha sum_i batch1_i @ batch2_i."""
-    return x * beta + sum(matmul(batch1, batch2), axis=0) * alpha
-
-
-def addmv(x, mat, vec, beta=1, alpha=1):
-    """beta x + alpha mat @ vec."""
-    return x * beta + matmul(mat, vec) * alpha
-
-
-def addr(x, vec1, vec2, beta=1, alpha=1):
-    """beta x + alpha times the outer product of two vectors."""
-    return x * beta + outer(vec1, vec2) * alpha
-
-
 def cdist(x1, x2, p=2.0, compute_mode=None):
     """The distances |x1_i - x2_j|_p of all pairs of rows: (..., n, size), (..., m, size) -> (..., n, m).
 
@@ -173,103 +120,3 @@ def cdist(x1, x2, p=2.0, compute_mode=None):
     a, b = x1.shape, x2.shape
     d = reshape(x1, shape=(*a[:-1], 1, a[-1])) - reshape(x2, shape=(*b[:-2], 1, *b[-2:]))
     return vector_norm(d, p, axis=-1) if p else vector_norm(d, p, axis=-1) + sum(d * 0.0, axis=-1)
-
-
-def dist(a, b, p=2.0):
-    """The p-norm of a - b, over all axes."""
-    return vector_norm(reshape(a - b, shape=(-1,)), p)
-
-
-def renorm(x, p, axis, maxnorm):
-    """x with each slice along the axis whose p-norm is above maxnorm scaled down to it."""
-    axis = one_axis("renorm", axis, x.ndim)
-    rest = tuple([i for i in range(x.ndim) if i != axis])
-    length = vector_norm(x, p, axis=rest, keepdim=True)
-    long = length > maxnorm
-    return x * where(long, maxnorm / (where(long, length, 1.0) + 1e-7), 1.0)
-
-# Along an axis --------------------------------------------------------------------------------------------------------
-
-
-def diff(x, n=1, axis=-1, prepend=None, append=None):
-    """The differences of neighbours along the axis, n times; prepend and append: what comes before and behind."""
-    axis = one_axis("diff", axis, x.ndim)
-    if n < 0:
-        raise ValueError(f"diff: n={n} must be at least 0")
-    if n == 0:
-        return clone(x)
-    ends = [y for y in (prepend, x, append) if y is not None]
-    x = cat(*ends, axis=axis) if len(ends) > 1 else x
-    before = (slice(None),) * axis
-    for _ in range(n):
-        x = sub(take(x, index=(*before, slice(1, None))), take(x, index=(*before, slice(None, -1))))
-    return x
-
-
-def _widths(who, y, x, dx, axis):
-    if x is None:
-        return dx
-    steps = diff(x, axis=-1 if x.ndim == 1 else axis)
-    return reshape(steps, shape=(-1,) + (1,) * (y.ndim - axis - 1)) if x.ndim == 1 else steps
-
-
-def _areas(who, y, x, dx, axis):
-    axis = one_axis(who, axis, y.ndim)
-    before = (slice(None),) * axis
-    heights = getitem(y, (*before, slice(1, None))) + getitem(y, (*before, slice(None, -1)))
-    return heights * _widths(who, y, x, dx, axis) * 0.5, axis
-
-
-def trapezoid(y, x=None, dx=1.0, axis=-1):
-    """The integral of y by the trapezoidal rule, at the places x, or dx apart."""
-    areas, axis = _areas("trapezoid", y, x, dx, axis)
-    return sum(areas, axis=axis)
-
-
-def cumulative_trapezoid(y, x=None, dx=1.0, axis=-1):
-    """The integrals of y from its first place to each of the others, by the trapezoidal rule."""
-    areas, axis = _areas("cumulative_trapezoid", y, x, dx, axis)
-    return cumsum(areas, axis=axis)
-
-
-def cov(x, correction=1, fweights=None, aweights=None):
-    """The covariances of the rows of x, variables (rows) by observations (columns).
-
-    fweights: how often each observation counts, integers; aweights: how much.
-    """
-    if x.ndim > 2:
-        raise ValueError(f"cov: takes a matrix or a vector, got shape {x.shape}")
-    rows = reshape(x, shape=(1, -1)) if x.ndim < 2 else x
-    if fweights is None and aweights is None:
-        rows = rows - mean(rows, axis=1, keepdim=True)
-        y = matmul(rows, transpose(rows, 0, 1)) / max(rows.shape[1] - correction, 0)
-        return y if len(rows) != 1 else reshape(y, shape=())
-    fweights, aweights = (w if w is None else cast(w, dtype=x.dtype) for w in (fweights, aweights))
-    w = 1.0 if fweights is None else fweights
-    w = w if aweights is None else w * aweights
-    total = sum(w)
-    rows = rows - sum(rows * w, axis=1, keepdim=True) / total
-    scale = total - correction * (sum(w * aweights) / total if aweights is not None else 1)
-    y = matmul(rows * w, transpose(rows, 0, 1)) / clip(scale, min=0.0)
-    return y if len(rows) != 1 else reshape(y, shape=())
-
-
-def corrcoef(x):
-    """The correlation coefficients of the rows of x, variables by observations."""
-    y = cov(x)
-    if not y.ndim:
-        return y / y
-    scale = sqrt(getitem(y, (np.arange(len(y)), np.arange(len(y)))))
-    return clip(y / unsqueeze(scale, 1) / unsqueeze(scale, 0), min=-1.0, max=1.0)
-
-
-def vander(x, N=None, increasing=False):
-    """Powers of a vector as columns, N of them, from the highest to 0, or with increasing from 0 on."""
-    x = x if x.ndim else reshape(x, shape=(1,))
-    n = x.shape[-1] if N is None else N
-    if n < 0:
-        raise ValueError(f"vander: N={N} is the number of columns, from 0 on")
-    if n == 0:
-        return getitem(unsqueeze(x, -1), (..., slice(0, 0)))
-    powers = range(n) if increasing else range(n - 1, -1, -1)
-    return stack(*[x**k if k else x * 0 + 1 for k in powers], axis=-1)

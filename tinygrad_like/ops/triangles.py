@@ -10,11 +10,10 @@ import numpy as np
 from ..core.primitive import primitive
 from .along import take_along
 from .axes import one_axis
-from .linalg import _eye, _matrices, _solve_triangular, _t, _upper_solved, cholesky_solve, solve_triangular
+from .linalg import _eye, _matrices, _solve_triangular, _t, _upper_solved, cholesky_solve
 from .matmul import matmul
 from .parts import take
 from .shape import cat, expand, reshape, tril, triu
-from .values import values_of
 
 _BLOCK = 32  # columns, after which what they change is changed by a product of matrices
 
@@ -155,48 +154,3 @@ def cholesky_inverse(factor, upper=False):
     """The inverse of a, given its Cholesky factor: (..., n, n). Raises ValueError for a zero on the diagonal."""
     n = _matrices("cholesky_inverse", factor, square=True).shape[-1]
     return cholesky_solve(np.eye(n, dtype=factor.dtype), factor, upper)
-
-
-def lu_solve(factors, pivots, b, *, left=True, adjoint=False):
-    """X with a X = b, given `lu_factor(a)`: factors (..., n, n), b (..., n, k); the batches broadcast.
-
-    left=False: X a = b, with b (..., k, n). adjoint: of a^T. Raises ValueError for shapes that do not fit, or a
-    singular matrix.
-    """
-    n = _matrices("lu_solve", factors, square=True).shape[-1]
-    _matrices("lu_solve", b)
-    if b.shape[-2 if left else -1] != n or pivots.shape != factors.shape[:-1] or b.dtype is not factors.dtype:
-        raise ValueError(f"lu_solve: factors of {factors.dtype} {factors.shape}, pivots of {pivots.shape} and b of "
-                         f"{b.dtype} {b.shape} do not fit; b must have {n} {'rows' if left else 'columns'}, and the "
-                         f"same dtype")
-    if not left:
-        return _t(lu_solve(factors, pivots, _t(b), adjoint=not adjoint))
-    values = values_of("lu_solve", pivots, "compares pivots with the number of rows", "use linalg.solve")
-    if values.dtype.kind not in "iu" or values.size and not (values.min() >= 1 and values.max() <= n):
-        raise ValueError(f"lu_solve: pivots are integers from 1 to {n}, as lu_factor gives them")
-    order = _order(pivots - 1, rows=n)
-    if adjoint:
-        y = solve_triangular(_t(factors), b, upper=False)
-        y = solve_triangular(_t(factors), y, upper=True, unitriangular=True)
-        return _rows(y, _backwards(order))
-    y = solve_triangular(factors, _rows(b, order), upper=False, unitriangular=True)
-    return solve_triangular(factors, y, upper=True)
-
-
-def householder_product(A, tau):
-    """The first n columns of H_1 ... H_k with H_i = I - tau_i v_i v_i^T, where v_i is column i of A below the diagonal,
-    1 on it and 0 above: (..., m, n), with m >= n, and (..., k), with k <= n, -> (..., m, n). It is what QR makes Q of.
-
-    Raises ValueError for other shapes.
-    """
-    m, n = _matrices("householder_product", A).shape[-2:]
-    k = tau.shape[-1] if tau.ndim else 0
-    if m < n or k > n or tau.shape[:-1] != A.shape[:-2]:
-        raise ValueError("householder_product: takes matrices (..., m, n), m >= n, and numbers (..., k), k <= n, got "
-                         f"{A.shape} and {tau.shape}")
-    eye, v = np.eye(m, n, dtype=A.dtype), tril(A, diagonal=-1)
-    v, q = v + eye, eye if k else v * 0.0 + eye
-    for i in reversed(range(k)):
-        column = v[..., i:i + 1]
-        q = q - tau[..., i:i + 1, None] * matmul(column, matmul(_t(column), q))
-    return q

@@ -7,14 +7,10 @@ import math
 import numpy as np
 
 from ..core.primitive import primitive
-from ..dtypes import INT64
-from .along import gather, take_along
-from .compare import cast
-from .elementwise import floor
+from .along import gather
 from .pool import Axis, each, max_windows, windows_of
-from .reduce import argmax
 from .scatter import _to_places, scatter_last
-from .shape import cat, reshape
+from .shape import reshape
 
 
 @primitive
@@ -75,41 +71,3 @@ def max_unpool(x, indices, kernel_size, stride=None, padding=0, output_size=None
     zeros = np.zeros((n, math.prod(size)), x.dtype)
     y = _to_places(who, zeros, reshape(indices, shape=(n, m)), reshape(x, shape=(n, m)), 1, scatter_last)
     return reshape(y, shape=(*lead, *size))
-
-
-def fractional_max_pool(x, kernel_size, output_size, samples):
-    """The largest of each of output_size windows along every axis, which begin at (almost) equal distances that need be
-    no integers, and where they were: a pair like that of `max_pool_with_indices` (Graham 2014).
-
-    samples: (batch, channels, number of axes), from 0 to 1, of each channel, that decide where windows begin: window
-    i of s at floor(a (i + s)) - floor(a s) with a = (size - kernel_size) / (number of windows - 1), the last one at
-    size - kernel_size. For images the first number is that of the columns. Raises ValueError for other shapes.
-    """
-    rank = len(output_size)
-    who, lead, spatial = f"fractional_max_pool{rank}d", x.shape[:-rank], x.shape[-rank:]
-    if x.ndim not in (rank + 1, rank + 2):
-        raise ValueError(f"{who}: takes {rank + 1} or {rank + 2} axes, got shape {x.shape}")
-    kernels = each(who, "kernel_size", kernel_size, rank, 1)
-    if any([k + n - 1 > size for k, n, size in zip(kernels, output_size, spatial, strict=True)]):
-        raise ValueError(f"{who}: {tuple(output_size)} windows of {tuple(kernels)} do not fit into {spatial}: along an "
-                         "axis, kernel_size + number - 1 must not be more than the size")
-    if samples.shape != (*(1,) * (rank + 2 - x.ndim), *lead, rank):
-        raise ValueError(f"{who}: takes random samples (batch, channels, {rank}) for {x.shape}, got {samples.shape}")
-    n, index = math.prod(lead), 0
-    samples = reshape(samples, shape=(n, rank))
-    for a, (k, count, size) in enumerate(zip(kernels, output_size, spatial, strict=True)):
-        s = samples[:, 1 - a if rank == 2 else a, None]
-        step = (size - k) / max(count - 1, 1)
-        begin = floor((s + np.arange(count - 1, dtype=x.dtype)) * step) - floor(s * step)
-        begin = cat(cast(begin, dtype=INT64), np.full((n, 1), size - k), axis=1)
-        place = reshape(begin, shape=(n, count, 1)) + np.arange(k)
-        shape = [n, *[1] * (2 * rank)]
-        shape[1 + a], shape[1 + rank + a] = count, k
-        index = index * size + reshape(place, shape=shape)
-    flat = reshape(x, shape=(n, math.prod(spatial)))
-    m, taps = math.prod(output_size), math.prod(kernels)
-    index = reshape(index, shape=(n, m, taps))
-    windows = reshape(gather(flat, reshape(index, shape=(n, m * taps)), axis=1), shape=(n, m, taps))
-    index = take_along(index, argmax(windows, axis=2), axis=2, keepdim=False)
-    shape = (*lead, *output_size)
-    return reshape(gather(flat, index, axis=1), shape=shape), reshape(index, shape=shape)
