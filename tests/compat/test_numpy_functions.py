@@ -127,8 +127,7 @@ def test_every_function_of_the_tables_is_numpys():
 
 
 @pytest.mark.parametrize("f, what", [
-    (lambda x: np.split(x, 2, axis=1), "equal division"), (lambda x: np.gradient(x[:, :1]), "at least 2 numbers"),
-    (lambda x: np.gradient(x, [1.0, 2.0], [1.0, 2.0]), "needs 3"), (lambda x: np.gradient(x, axis=2), "np.gradient"),
+    (lambda x: np.split(x, 2, axis=1), "equal division"),
     (lambda x: np.linalg.inv(x), "square"), (lambda x: np.linalg.solve(x @ x.T, V), "do not fit"),
     (lambda x: np.pad(x, ((1, 2), (1, 2), (1, 2))), "shape"),
 ])

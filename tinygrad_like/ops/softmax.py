@@ -242,8 +242,3 @@ def check_reduction(who: str, reduction) -> None:
 def check_input(who: str, input, target) -> None:
     if (why := of_floats(input, target)) is not None:
         raise refusal(who, why)
-
-
-def check_labels(who: str, input, target) -> None:
-    if (why := of_labels(input, target)) is not None:
-        raise refusal(who, why)
