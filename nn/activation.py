@@ -242,7 +242,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 @named
 def softmin(input: Tensor, dim: int = -1, dtype: Any = None) -> Tensor:
     """The softmax of -x along axis dim."""
-    return ops.softmin(input if dtype is None else input.to(dtype), axis=dim)
+    return ops.softmin(input if dtype is None else input.cast(dtype), axis=dim)
 
 
 class Hardshrink(Configured):

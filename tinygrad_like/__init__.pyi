@@ -54,10 +54,7 @@ normal = _names.normal
 bernoulli = _names.bernoulli
 where = _names.where
 empty_like = _names.empty_like
-from nn.functional import alpha_dropout as alpha_dropout
 from nn.functional import avg_pool1d as avg_pool1d
-from nn.functional import bilinear as bilinear
-from nn.functional import channel_shuffle as channel_shuffle
 from nn.functional import conv1d as conv1d
 from nn.functional import conv2d as conv2d
 from nn.functional import conv3d as conv3d
@@ -65,22 +62,15 @@ from nn.functional import conv_transpose1d as conv_transpose1d
 from nn.functional import conv_transpose2d as conv_transpose2d
 from nn.functional import conv_transpose3d as conv_transpose3d
 from nn.functional import cosine_similarity as cosine_similarity
-from nn.functional import feature_alpha_dropout as feature_alpha_dropout
 from nn.functional import group_norm as group_norm
 from nn.functional import hardshrink as hardshrink
 from nn.functional import layer_norm as layer_norm
 from nn.functional import max_pool1d as max_pool1d
 from nn.functional import max_pool2d as max_pool2d
 from nn.functional import max_pool3d as max_pool3d
-from nn.functional import pairwise_distance as pairwise_distance
-from nn.functional import pdist as pdist
-from nn.functional import pixel_shuffle as pixel_shuffle
-from nn.functional import pixel_unshuffle as pixel_unshuffle
 from nn.functional import prelu as prelu
 from nn.functional import rms_norm as rms_norm
-from nn.functional import rrelu as rrelu
-from nn.functional import threshold as threshold
-from .ops import add as add, sub as sub, mul as mul, div as div, neg as neg, square as square, reciprocal as reciprocal, exp as exp, exp2 as exp2, expm1 as expm1, log as log, log2 as log2, log10 as log10, log1p as log1p, erf as erf, sqrt as sqrt, rsqrt as rsqrt, pow as pow, abs as abs, maximum as maximum, minimum as minimum, clip as clip, sign as sign, floor as floor, ceil as ceil, round as round, trunc as trunc, frac as frac, floordiv as floordiv, mod as mod, sin as sin, cos as cos, tan as tan, asin as asin, acos as acos, atan as atan, sinh as sinh, cosh as cosh, asinh as asinh, acosh as acosh, atanh as atanh, hypot as hypot, atan2 as atan2, eq as eq, ne as ne, lt as lt, le as le, gt as gt, ge as ge, logical_and as logical_and, logical_or as logical_or, logical_xor as logical_xor, logical_not as logical_not, isnan as isnan, isinf as isinf, isfinite as isfinite, cast as cast, clone as clone, contiguous as contiguous, identity as identity, gather as gather, getitem as getitem, one_hot as one_hot, argsort as argsort, searchsorted as searchsorted, sort as sort, topk as topk, reshape as reshape, permute as permute, transpose as transpose, expand as expand, unsqueeze as unsqueeze, squeeze as squeeze, flatten as flatten, unflatten as unflatten, flip as flip, roll as roll, tril as tril, triu as triu, cat as cat, stack as stack, split as split, chunk as chunk, unbind as unbind, repeat as repeat, repeat_interleave as repeat_interleave, shrink as shrink, sum as sum, sum_to as sum_to, mean as mean, var as var, std as std, norm as norm, argmax as argmax, argmin as argmin, any as any, all as all, prod as prod, cumsum as cumsum, batched_matmul as batched_matmul, matrix_vector as matrix_vector, outer as outer, linear as linear, relu as relu, leaky_relu as leaky_relu, binary_step as binary_step, sigmoid as sigmoid, tanh as tanh, silu as silu, gelu as gelu, softplus as softplus, logsigmoid as logsigmoid, elu as elu, celu as celu, selu as selu, softsign as softsign, quick_gelu as quick_gelu, mish as mish, hardtanh as hardtanh, relu6 as relu6, hardsigmoid as hardsigmoid, hardswish as hardswish, glu as glu, swiglu as swiglu, logaddexp as logaddexp, signbit as signbit, copysign as copysign, fmod as fmod, truncdiv as truncdiv, divide as divide, clamp as clamp, gcd as gcd, lcm as lcm, lshift as lshift, rshift as rshift, bitcast as bitcast, isclose as isclose, allclose as allclose, pad as pad, recurrence as recurrence, cumprod as cumprod, cummax as cummax, cummin as cummin, logcumsumexp as logcumsumexp, log_softmax as log_softmax, logsumexp as logsumexp, l1_loss as l1_loss, huber_loss as huber_loss, smooth_l1_loss as smooth_l1_loss, binary_cross_entropy as binary_cross_entropy, kl_div as kl_div, margin_ranking_loss as margin_ranking_loss, hinge_embedding_loss as hinge_embedding_loss, soft_margin_loss as soft_margin_loss, multilabel_soft_margin_loss as multilabel_soft_margin_loss, multi_margin_loss as multi_margin_loss, cosine_embedding_loss as cosine_embedding_loss, triplet_margin_loss as triplet_margin_loss, gaussian_nll_loss as gaussian_nll_loss, poisson_nll_loss as poisson_nll_loss, multilabel_margin_loss as multilabel_margin_loss, dropout1d as dropout1d, dropout2d as dropout2d, gaussian_dropout as gaussian_dropout, batch_norm_relu as batch_norm_relu, avg_pool2d as avg_pool2d, adaptive_avg_pool2d as adaptive_avg_pool2d, adaptive_avg_pool1d as adaptive_avg_pool1d, adaptive_max_pool2d as adaptive_max_pool2d, adaptive_max_pool1d as adaptive_max_pool1d, unfold as unfold, fold as fold, diagonal as diagonal, diag as diag, trace as trace, sliding_windows as sliding_windows, meshgrid as meshgrid, rearrange as rearrange, scatter_add as scatter_add, scatter_reduce as scatter_reduce, masked_select as masked_select, nonzero as nonzero, affine_grid as affine_grid, grid_sample as grid_sample, fractional_max_pool as fractional_max_pool, max_pool_with_indices as max_pool_with_indices, max_unpool as max_unpool, avg_pool3d as avg_pool3d, in_dtype as in_dtype, var_mean as var_mean, std_mean as std_mean, normalize as normalize, layernorm as layernorm, batchnorm as batchnorm, softmin as softmin, multinomial as multinomial, all_sum as all_sum, sync_batch_norm as sync_batch_norm, lstm as lstm, gru as gru, ctc_loss as ctc_loss, fmax as fmax, fmin as fmin, deg2rad as deg2rad, rad2deg as rad2deg, heaviside as heaviside, logaddexp2 as logaddexp2, logit as logit, lerp as lerp, nan_to_num as nan_to_num, remainder as remainder, sinc as sinc, xlogy as xlogy, xlog1py as xlog1py, entr as entr, float_power as float_power, isposinf as isposinf, isneginf as isneginf, clamp_min as clamp_min, clamp_max as clamp_max, sgn as sgn, erfc as erfc, erfinv as erfinv, ndtr as ndtr, ldexp as ldexp, lgamma as lgamma, digamma as digamma, bessel_i as bessel_i, i0 as i0, i0e as i0e, i1 as i1, i1e as i1e, atleast_1d as atleast_1d, atleast_2d as atleast_2d, atleast_3d as atleast_3d, hstack as hstack, vstack as vstack, dstack as dstack, column_stack as column_stack, block_diag as block_diag, broadcast_tensors as broadcast_tensors, cartesian_prod as cartesian_prod, combinations as combinations, diag_embed as diag_embed, diagflat as diagflat, fliplr as fliplr, flipud as flipud, rot90 as rot90, movedim as movedim, tensor_split as tensor_split, hsplit as hsplit, vsplit as vsplit, dsplit as dsplit, take_along_dim as take_along_dim, index_fill as index_fill, index_copy as index_copy, select_scatter as select_scatter, slice_scatter as slice_scatter, masked_scatter as masked_scatter, take_flat as take_flat, kthvalue as kthvalue, median as median, nanmedian as nanmedian, nansum as nansum, nanmean as nanmean, quantile as quantile, nanquantile as nanquantile, mode as mode, bincount as bincount, count_nonzero as count_nonzero, histc as histc, unique as unique, unique_consecutive as unique_consecutive, bucketize as bucketize, tensordot as tensordot, inner as inner, kron as kron, cross as cross, vecdot as vecdot, ger as ger, multi_dot as multi_dot, chain_matmul as chain_matmul, baddbmm as baddbmm, addbmm as addbmm, addmv as addmv, addr as addr, cdist as cdist, dist as dist, renorm as renorm, diff as diff, trapezoid as trapezoid, cumulative_trapezoid as cumulative_trapezoid, cov as cov, corrcoef as corrcoef, vander as vander, scaled_dot_product_attention as scaled_dot_product_attention, self_attention as self_attention, attention_weights as attention_weights, rotate_halves as rotate_halves
+from .ops import add as add, sub as sub, mul as mul, div as div, neg as neg, square as square, reciprocal as reciprocal, exp as exp, exp2 as exp2, expm1 as expm1, log as log, log2 as log2, log10 as log10, log1p as log1p, erf as erf, sqrt as sqrt, rsqrt as rsqrt, pow as pow, abs as abs, maximum as maximum, minimum as minimum, clip as clip, sign as sign, floor as floor, ceil as ceil, round as round, trunc as trunc, frac as frac, floordiv as floordiv, mod as mod, sin as sin, cos as cos, tan as tan, asin as asin, acos as acos, atan as atan, sinh as sinh, cosh as cosh, asinh as asinh, acosh as acosh, atanh as atanh, hypot as hypot, atan2 as atan2, eq as eq, ne as ne, lt as lt, le as le, gt as gt, ge as ge, logical_and as logical_and, logical_or as logical_or, logical_xor as logical_xor, logical_not as logical_not, isnan as isnan, isinf as isinf, isfinite as isfinite, cast as cast, clone as clone, contiguous as contiguous, identity as identity, gather as gather, getitem as getitem, embedding as embedding, one_hot as one_hot, argsort as argsort, median as median, searchsorted as searchsorted, sort as sort, topk as topk, reshape as reshape, permute as permute, transpose as transpose, expand as expand, unsqueeze as unsqueeze, squeeze as squeeze, flatten as flatten, unflatten as unflatten, flip as flip, roll as roll, tril as tril, triu as triu, cat as cat, stack as stack, split as split, chunk as chunk, unbind as unbind, repeat as repeat, repeat_interleave as repeat_interleave, shrink as shrink, sum as sum, sum_to as sum_to, mean as mean, var as var, std as std, norm as norm, argmax as argmax, argmin as argmin, any as any, all as all, prod as prod, cumsum as cumsum, batched_matmul as batched_matmul, matrix_vector as matrix_vector, outer as outer, linear as linear, relu as relu, leaky_relu as leaky_relu, binary_step as binary_step, sigmoid as sigmoid, tanh as tanh, silu as silu, gelu as gelu, softplus as softplus, logsigmoid as logsigmoid, elu as elu, celu as celu, selu as selu, softsign as softsign, quick_gelu as quick_gelu, mish as mish, hardtanh as hardtanh, relu6 as relu6, hardsigmoid as hardsigmoid, hardswish as hardswish, glu as glu, swiglu as swiglu, logaddexp as logaddexp, signbit as signbit, copysign as copysign, fmod as fmod, truncdiv as truncdiv, divide as divide, clamp as clamp, lshift as lshift, rshift as rshift, bitcast as bitcast, isclose as isclose, allclose as allclose, pad as pad, recurrence as recurrence, cumprod as cumprod, cummax as cummax, cummin as cummin, logcumsumexp as logcumsumexp, log_softmax as log_softmax, logsumexp as logsumexp, l1_loss as l1_loss, huber_loss as huber_loss, smooth_l1_loss as smooth_l1_loss, binary_cross_entropy as binary_cross_entropy, kl_div as kl_div, margin_ranking_loss as margin_ranking_loss, triplet_margin_loss as triplet_margin_loss, gaussian_nll_loss as gaussian_nll_loss, dropout1d as dropout1d, dropout2d as dropout2d, gaussian_dropout as gaussian_dropout, batch_norm as batch_norm, batch_norm_relu as batch_norm_relu, instance_norm as instance_norm, avg_pool2d as avg_pool2d, adaptive_avg_pool2d as adaptive_avg_pool2d, adaptive_avg_pool1d as adaptive_avg_pool1d, unfold as unfold, fold as fold, diagonal as diagonal, diag as diag, trace as trace, sliding_windows as sliding_windows, meshgrid as meshgrid, rearrange as rearrange, scatter_add as scatter_add, scatter_reduce as scatter_reduce, masked_select as masked_select, nonzero as nonzero, affine_grid as affine_grid, grid_sample as grid_sample, max_pool_with_indices as max_pool_with_indices, max_unpool as max_unpool, avg_pool3d as avg_pool3d, in_dtype as in_dtype, var_mean as var_mean, std_mean as std_mean, normalize as normalize, layernorm as layernorm, batchnorm as batchnorm, softmin as softmin, multinomial as multinomial, all_sum as all_sum, sync_batch_norm as sync_batch_norm, lstm as lstm, gru as gru, deg2rad as deg2rad, rad2deg as rad2deg, logit as logit, lerp as lerp, nan_to_num as nan_to_num, remainder as remainder, xlogy as xlogy, xlog1py as xlog1py, isposinf as isposinf, isneginf as isneginf, clamp_min as clamp_min, clamp_max as clamp_max, erfinv as erfinv, polygamma as polygamma, lgamma as lgamma, digamma as digamma, atleast_1d as atleast_1d, atleast_2d as atleast_2d, atleast_3d as atleast_3d, hstack as hstack, vstack as vstack, broadcast_tensors as broadcast_tensors, diag_embed as diag_embed, movedim as movedim, tensor_split as tensor_split, take_along_dim as take_along_dim, take_flat as take_flat, tensordot as tensordot, inner as inner, kron as kron, cross as cross, vecdot as vecdot, cdist as cdist, scaled_dot_product_attention as scaled_dot_product_attention, self_attention as self_attention, attention_weights as attention_weights, rotate_halves as rotate_halves
 
 __version__: str
 matmul = ops.matmul
@@ -89,11 +79,9 @@ softmax = ops.softmax
 dropout = ops.dropout
 scatter = ops.scatter
 interpolate = ops.interpolate
-ctc = ops.ctc
 import multiprocessing as multiprocessing
 from tinygrad_like.nn import onnx as onnx
 from tinygrad_like.compat import func as func
-from tinygrad_like.compat import testing as testing
 from tinygrad_like.compat import utils as utils
 contiguous_format: builtins.str
 preserve_format: builtins.str
@@ -106,7 +94,6 @@ CharTensor: Any
 DoubleTensor: Any
 FloatTensor: Any
 Generator: Any
-GradScaler: Any
 HalfTensor: Any
 IntTensor: Any
 LongTensor: Any
@@ -120,19 +107,14 @@ accelerator: Any
 acos_ = Tensor.acos_
 acosh_ = Tensor.acosh_
 add_ = Tensor.add_
-addbmm_ = Tensor.addbmm_
 addcdiv = Tensor.addcdiv
 addcdiv_ = Tensor.addcdiv_
 addcmul = Tensor.addcmul
 addcmul_ = Tensor.addcmul_
 addmm = Tensor.addmm
 addmm_ = Tensor.addmm_
-addmv_ = Tensor.addmv_
-addr_ = Tensor.addr_
-alpha_dropout_: Any
 amax = Tensor.amax
 amin = Tensor.amin
-aminmax = Tensor.aminmax
 amp: Any
 apply_ = Tensor.apply_
 arange = Tensor.arange
@@ -160,9 +142,6 @@ atan_ = Tensor.atan_
 atanh_ = Tensor.atanh_
 autocast: Any
 backends: Any
-baddbmm_ = Tensor.baddbmm_
-bartlett_window: Any
-batch_norm: Any
 bernoulli_ = Tensor.bernoulli_
 bfloat16: np.dtype
 binary_crossentropy = Tensor.binary_crossentropy
@@ -175,7 +154,6 @@ bitwise_or = Tensor.bitwise_or
 bitwise_or_ = Tensor.bitwise_or_
 bitwise_xor = Tensor.bitwise_xor
 bitwise_xor_ = Tensor.bitwise_xor_
-blackman_window: Any
 bmm = Tensor.bmm
 bool: np.dtype
 broadcast_shapes: Any
@@ -219,16 +197,13 @@ div_ = Tensor.div_
 divide_ = Tensor.divide_
 dot = Tensor.dot
 double: np.dtype
-dropout_: Any
 dtype: np.dtype
 e: Any
 element_size = Tensor.element_size
 elu_ = Tensor.elu_
-embedding: Any
 empty = Tensor.empty
 equal: Any
 erf_ = Tensor.erf_
-erfc_ = Tensor.erfc_
 erfinv_ = Tensor.erfinv_
 exp2_ = Tensor.exp2_
 exp_ = Tensor.exp_
@@ -236,7 +211,6 @@ expand_as = Tensor.expand_as
 expm1_ = Tensor.expm1_
 exponential_ = Tensor.exponential_
 eye = Tensor.eye
-feature_alpha_dropout_: Any
 fill_ = Tensor.fill_
 fill_diagonal_ = Tensor.fill_diagonal_
 finfo: Any
@@ -253,7 +227,6 @@ from_dlpack = Tensor.from_dlpack
 from_numpy = Tensor.from_numpy
 full = Tensor.full
 full_like = Tensor.full_like
-gcd_ = Tensor.gcd_
 geometric_ = Tensor.geometric_
 get_default_device: Any
 get_default_dtype: Any
@@ -261,29 +234,19 @@ glorot_uniform = Tensor.glorot_uniform
 greater = Tensor.greater
 greater_equal = Tensor.greater_equal
 half: np.dtype
-hamming_window: Any
-hann_window: Any
 hardsigmoid_ = Tensor.hardsigmoid_
 hardswish_ = Tensor.hardswish_
 hardtanh_ = Tensor.hardtanh_
-heaviside_ = Tensor.heaviside_
-histogram: Any
 hypot_ = Tensor.hypot_
-i0_ = Tensor.i0_
 iinfo: Any
 index_add = Tensor.index_add
 index_add_ = Tensor.index_add_
-index_copy_ = Tensor.index_copy_
-index_fill_ = Tensor.index_fill_
 index_put = Tensor.index_put
 index_put_ = Tensor.index_put_
-index_reduce = Tensor.index_reduce
-index_reduce_ = Tensor.index_reduce_
 index_select = Tensor.index_select
 inf: Any
 inference_mode: Any
 initial_seed: Any
-instance_norm: Any
 int: np.dtype
 int16: np.dtype
 int32: np.dtype
@@ -294,12 +257,8 @@ is_contiguous = Tensor.is_contiguous
 is_floating_point: Any
 is_shared = Tensor.is_shared
 is_tensor: Any
-isin: Any
 kaiming_normal = Tensor.kaiming_normal
 kaiming_uniform = Tensor.kaiming_uniform
-kaiser_window: Any
-lcm_ = Tensor.lcm_
-ldexp_ = Tensor.ldexp_
 leaky_relu_ = Tensor.leaky_relu_
 lerp_ = Tensor.lerp_
 less = Tensor.less
@@ -311,24 +270,17 @@ log1p_ = Tensor.log1p_
 log2_ = Tensor.log2_
 log_ = Tensor.log_
 log_normal_ = Tensor.log_normal_
-logdet = Tensor.logdet
 logical_and_ = Tensor.logical_and_
 logical_not_ = Tensor.logical_not_
 logical_or_ = Tensor.logical_or_
 logical_xor_ = Tensor.logical_xor_
 logit_ = Tensor.logit_
-logspace: Any
 long: np.dtype
 lstsq = Tensor.lstsq
 lu: Any
-lu_solve: Any
 lu_unpack: Any
 masked_fill = Tensor.masked_fill
 masked_fill_ = Tensor.masked_fill_
-masked_scatter_ = Tensor.masked_scatter_
-matrix_exp: Any
-matrix_power = Tensor.matrix_power
-matrix_rank: Any
 max: Any
 max_unpool2d = Tensor.max_unpool2d
 min: Any
@@ -336,7 +288,6 @@ mm = Tensor.mm
 mod_ = Tensor.mod_
 moveaxis = Tensor.moveaxis
 mps: Any
-msort: Any
 mul_ = Tensor.mul_
 multiply = Tensor.multiply
 multiply_ = Tensor.multiply_
@@ -360,9 +311,6 @@ ones = Tensor.ones
 ones_like = Tensor.ones_like
 pi: Any
 pin_memory = Tensor.pin_memory
-pinverse: Any
-poisson: Any
-polygamma: Any
 positive = Tensor.positive
 pow_ = Tensor.pow_
 promote_types: Any
@@ -370,7 +318,6 @@ qr = Tensor.qr
 rad2deg_ = Tensor.rad2deg_
 rand = Tensor.rand
 rand_like = Tensor.rand_like
-randint_like: Any
 randn = Tensor.randn
 randn_like = Tensor.randn_like
 random_ = Tensor.random_
@@ -382,48 +329,37 @@ register_post_accumulate_grad_hook = Tensor.register_post_accumulate_grad_hook
 relu6_ = Tensor.relu6_
 relu_ = Tensor.relu_
 remainder_ = Tensor.remainder_
-renorm_ = Tensor.renorm_
 reshape_as = Tensor.reshape_as
 resize_ = Tensor.resize_
 resize_as_ = Tensor.resize_as_
 resolve_conj = Tensor.resolve_conj
 resolve_neg = Tensor.resolve_neg
-result_type: Any
 round_ = Tensor.round_
-row_stack = ops.vstack
-rrelu_: Any
 rsqrt_ = Tensor.rsqrt_
-scalar_tensor: Any
 scaled_uniform = Tensor.scaled_uniform
 scatter_ = Tensor.scatter_
 scatter_add_ = Tensor.scatter_add_
 scatter_reduce_ = Tensor.scatter_reduce_
-seed: Any
 select = Tensor.select
 selu_ = Tensor.selu_
 sequential = Tensor.sequential
 set_default_device: Any
 set_default_dtype: Any
-set_default_tensor_type: Any
 set_float32_matmul_precision: Any
 set_grad_enabled: Any
 set_num_interop_threads: Any
-set_printoptions: Any
-sgn_ = Tensor.sgn_
 share_memory_ = Tensor.share_memory_
 short: np.dtype
 sigmoid_ = Tensor.sigmoid_
 sign_ = Tensor.sign_
 silu_ = Tensor.silu_
 sin_ = Tensor.sin_
-sinc_ = Tensor.sinc_
 sinh_ = Tensor.sinh_
 slogdet = Tensor.slogdet
 softmax_ = Tensor.softmax_
 sparse: Any
 sparse_categorical_crossentropy = Tensor.sparse_categorical_crossentropy
 sparse_coo_tensor: Any
-special: Any
 split_with_sizes = Tensor.split_with_sizes
 spmm = Tensor.spmm
 sqrt_ = Tensor.sqrt_
@@ -445,17 +381,13 @@ t_ = Tensor.t_
 take: Any
 tan_ = Tensor.tan_
 tanh_ = Tensor.tanh_
-threshold_: Any
 tile = Tensor.tile
 to = Tensor.to
 to_dense = Tensor.to_dense
 to_sparse = Tensor.to_sparse
 transpose_ = Tensor.transpose_
-trapz = ops.trapezoid
 tril_ = Tensor.tril_
-tril_indices: Any
 triu_ = Tensor.triu_
-triu_indices: Any
 true_divide = Tensor.true_divide
 true_divide_ = Tensor.true_divide_
 trunc_ = Tensor.trunc_
@@ -464,10 +396,8 @@ type_as = Tensor.type_as
 uint8: np.dtype
 uniform = Tensor.uniform
 uniform_ = Tensor.uniform_
-unravel_index: Any
 unsqueeze_ = Tensor.unsqueeze_
 use_deterministic_algorithms: Any
-vdot: Any
 version: Any
 view = Tensor.view
 view_as = Tensor.view_as

@@ -158,5 +158,5 @@ def _root(array: np.ndarray) -> np.ndarray:
     return array
 
 
-for _name in ("equal", "aminmax", "as_strided", "index_reduce", "share_memory_", "type", "new"):
+for _name in ("equal", "as_strided", "share_memory_", "type", "new"):
     setattr(MoreNames, _name, named(vars(MoreNames)[_name], _name))
