@@ -63,9 +63,6 @@ def sync_batch_norm(x, weight=None, bias=None, *, eps=1e-5, shift=None, stats=No
 
     Raises ValueError for shapes that do not fit, and if all ranks together have no more than one value per channel.
     """
-    check_channels("sync_batch_norm", x, weight=weight, bias=bias)
-    if not x.shape[1]:
-        raise ValueError(f"sync_batch_norm: nothing to normalise in an input of shape {x.shape}; it needs a channel")
     channels, here, counts = x.shape[1], np.zeros((2, x.shape[1])), np.empty(2, np.int64)
     if _real(x):
         normalize_channels(x, None, None, 1.0, moments=here)
@@ -75,6 +72,12 @@ def sync_batch_norm(x, weight=None, bias=None, *, eps=1e-5, shift=None, stats=No
              changes=[stats, *running, counts])
     y, moments = normalize_channels(x, weight, bias, eps, running=running)
     return y, Residuals(moments=moments, running=running, counts=counts)
+
+
+@sync_batch_norm.requires
+def _(x, weight, bias):
+    check_channels("sync_batch_norm", x, weight=weight, bias=bias)
+    return None if x.shape[1] else f"nothing to normalise in an input of shape {x.shape}; it needs a channel"
 
 
 def _real(x):

@@ -11,6 +11,7 @@ from ..core.primitive import primitive
 from ..core.replaceable import replaceable
 from ..core.tensor import wrap
 from ..dtypes import FLOATS
+from ..errors import checked
 from .elementwise import mul, where
 
 
@@ -40,6 +41,7 @@ def kept(shape, p, seed, spread):
 drop.vjp(x=lambda g, p, seed, spread: drop(g, p=p, seed=seed, spread=spread))
 
 
+@checked
 def dropout(x, p=0.5, training=True):
     """Inverted dropout: y = m x / (1 - p), where each m is 0 with probability p, else 1; x itself if not training.
 
@@ -47,7 +49,6 @@ def dropout(x, p=0.5, training=True):
     PyTorch (002 calls p the probability to keep in one place, to drop in another). p = 1 gives zeros, with gradient 0.
     Raises ValueError for p outside [0, 1], TypeError for integers.
     """
-    _check("dropout", x, p)
     if not training or p == 0:
         return x
     if p == 1:
@@ -55,11 +56,25 @@ def dropout(x, p=0.5, training=True):
     return drop(x, p=p, **_noise(x))
 
 
+@dropout.requires
+def to_drop(x, p):
+    if not 0 <= p <= 1:
+        return f"p, the probability to drop, must lie in [0, 1], got {p}"
+    return TypeError(f"takes floating point, got {x.dtype}; cast with .float()") if x.dtype.kind not in FLOATS else None
+
+
+@checked
 def dropout1d(x, p=0.5, training=True):
     """Dropout of whole channels of signals, (batch, channels, length) or (channels, length)."""
-    return _channels("dropout1d", "channels, length", x, p, training)
+    return _masked(x, p, training, 1)
 
 
+@dropout1d.requires
+def _(x):
+    return None if x.ndim in (2, 3) else f"takes (batch, channels, length) or (channels, length), got shape {x.shape}"
+
+
+@checked
 def dropout2d(x, p=0.5, training=True):
     """Dropout of whole channels of images: spatial dropout (002).
 
@@ -67,38 +82,40 @@ def dropout2d(x, p=0.5, training=True):
     x: (batch, channels, height, width); or, as in PyTorch, (batch, channels, length) or (batch, channels). Raises
     ValueError for other axes.
     """
-    if not 2 <= x.ndim <= 4:
-        raise ValueError(f"dropout2d: takes (batch, channels, height, width), got shape {x.shape}")
-    return _masked("dropout2d", x, p, training, x.ndim - 2)
+    return _masked(x, p, training, x.ndim - 2)
 
 
-def _channels(who, names, x, p, training):
-    spatial = names.count(",")
-    if x.ndim not in (spatial + 1, spatial + 2):
-        raise ValueError(f"{who}: takes (batch, {names}) or ({names}), got shape {x.shape}")
-    return _masked(who, x, p, training, spatial)
+@dropout2d.requires
+def _(x):
+    return None if 2 <= x.ndim <= 4 else f"takes (batch, channels, height, width), got shape {x.shape}"
 
 
-def _masked(who, x, p, training, spatial):
+dropout1d.requires(to_drop)
+dropout2d.requires(to_drop)
+
+
+def _masked(x, p, training, spatial):
     """Dropout of all numbers together that differ in the last axes alone, so many."""
-    _check(who, x, p)
     if not training or p == 0:
         return x
     ones = np.ones((*x.shape[:x.ndim - spatial], *(1,) * spatial), x.dtype)
     return mul(x, dropout(wrap(ones) if hasattr(x, "_data") else ones, p))
 
 
+@checked
 def gaussian_dropout(x, p=0.5, training=True):
     """y = x n with normal noise n of mean 1 and variance p / (1 - p), as dropout with that p has.
 
     Raises ValueError for p outside [0, 1), TypeError for integers. (Srivastava et al. 2014, section 10)
     """
-    _check("gaussian_dropout", x, p)
-    if p == 1:
-        raise ValueError("gaussian_dropout: p must be below 1, where the variance p / (1 - p) is infinite")
     if not training or p == 0:
         return x
     return mul(x, random.drawn(lambda: 1 + x.dtype.type((p / (1 - p)) ** 0.5) * random.normal(x.shape, x.dtype)))
+
+
+@gaussian_dropout.requires
+def _(x, p):
+    return "p must be below 1, where the variance p / (1 - p) is infinite" if p == 1 else to_drop(x, p)
 
 
 def _noise(x) -> dict:
@@ -112,12 +129,6 @@ def _noise(x) -> dict:
         return seed if apart else random.placed(seed, length, size)
 
     return {"seed": random.drawn(draw), "spread": 0 if apart else random.spread(length, size)}
-
-
-def _check(who: str, x, p: float) -> None:
-    check_probability(who, p)
-    if x.dtype.kind not in FLOATS:
-        raise TypeError(f"{who}: takes floating point, got {x.dtype}; cast with .float()")
 
 
 def check_probability(who: str, p: float) -> None:

@@ -7,6 +7,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
+from ..errors import checked
 from .elementwise import mul
 from .matmul import matmul, operand
 from .movement import diagonal
@@ -14,21 +17,29 @@ from .reduce import sum
 from .shape import expand, permute, reshape
 
 
+@checked
 def einsum(formula: str, *operands):
     """Sums of products over named axes, as in `einsum("bij,bjk->bik", a, b)`; without "->" the axes named once, sorted.
 
     The operands may come in a list. What only orders axes and takes diagonals is a view.
     Raises ValueError for a formula that does not fit the operands.
     """
-    if not isinstance(formula, str):
-        raise TypeError('einsum: the formula comes first, as in einsum("ij,jk->ik", a, b); '
-                        f"got {type(formula).__name__}")
-    if len(operands) == 1 and isinstance(operands[0], list | tuple):
-        operands = tuple(operands[0])
-    values = [operand("einsum", x) for x in operands]
+    values = [operand("einsum", x) for x in _listed(operands)]
     for op, places, options in _steps(formula, tuple([x.shape for x in values])):
         values.append(op(*[values[i] for i in places], **options))
     return values[-1]
+
+
+@einsum.requires
+def _(formula, operands):
+    if not isinstance(formula, str):
+        return TypeError('the formula comes first, as in einsum("ij,jk->ik", a, b); '
+                         f"got {type(formula).__name__}")
+    return _misfit(formula, tuple([tuple(np.shape(x)) for x in _listed(operands)]))
+
+
+def _listed(operands) -> tuple:
+    return tuple(operands[0]) if len(operands) == 1 and isinstance(operands[0], list | tuple) else operands
 
 
 class _Value:
@@ -52,50 +63,58 @@ def _steps(formula: str, shapes: tuple[tuple[int, ...], ...]) -> list[tuple]:
     sizes: dict[str, int] = {}
     for names, shape in zip(inputs, shapes, strict=True):
         for name, n in zip(names, shape, strict=True):
-            if sizes.setdefault(name, n) != n and 1 not in (n, sizes[name]):
-                raise ValueError(f"einsum: axis {name!r} of {formula!r} has size {n} in shape {shape} "
-                                 f"but {sizes[name]} before")
-            sizes[name] = max(sizes[name], n)
+            sizes[name] = n if sizes.get(name, 1) == 1 else sizes[name]
     pairs = [_diagonal(names, _stretch(names, x, sizes)) for names, x in zip(inputs, operands, strict=True)]
     names, y = pairs[0]
     for i in range(1, len(pairs)):
         later = set(output).union(*(n for n, _ in pairs[i + 1 :]))
         names, y = _contract(names, y, pairs[i][0], pairs[i][1], later)
     y, names = _sum_out(y, names, set(output))
-    missing = [n for n in output if n not in names]
-    if missing:
-        raise ValueError(f"einsum: output axis {missing[0]!r} of {formula!r} is in no input")
     _ordered(names, y, output, always=y.place < len(shapes))  # not the operand itself
     return steps
 
 
 def _parse(formula: str, shapes) -> tuple[list[list[str]], list[str]]:
+    """The names of the axes of every operand, and of the output."""
     left, arrow, right = formula.replace(" ", "").partition("->")
     terms = left.split(",")
-    if len(terms) != len(shapes):
-        raise ValueError(f"einsum: {formula!r} names {len(terms)} operands but {len(shapes)} were given")
     # An ellipsis stands for the axes no letter names, counted from the last: ".1" is the last, ".2" the one before.
     hidden = [len(s) - len(t.replace("...", "")) if "..." in t else 0 for t, s in zip(terms, shapes, strict=True)]
     inputs = [_names(t, h) for t, h in zip(terms, hidden, strict=True)]
-    for t, names, shape in zip(terms, inputs, shapes, strict=True):
-        if len(names) != len(shape):
-            raise ValueError(f"einsum: {t!r} of {formula!r} names {len(t.replace('...', ''))} axes "
-                             f"but its operand has shape {shape}")
     every = [n for names in inputs for n in names]
-    dots = _names("...", max(hidden))
-    if not arrow:
-        return inputs, dots + sorted(n for n in set(every) if every.count(n) == 1 and n[0] != ".")
-    output = _names(right, max(hidden))
-    if len(set(output)) != len(output):
-        raise ValueError(f"einsum: the output of {formula!r} names an axis twice")
-    return inputs, output
+    if arrow:
+        return inputs, _names(right, max(hidden))
+    return inputs, _names("...", max(hidden)) + sorted(n for n in set(every) if every.count(n) == 1 and n[0] != ".")
 
 
 def _names(term: str, hidden: int) -> list[str]:
     before, dots, after = term.partition("...")
-    if not all(c.isalpha() for c in before + after):
-        raise ValueError(f"einsum: {term!r} must be letters, with at most one '...'")
     return [*before, *([f".{i}" for i in range(hidden, 0, -1)] if dots else []), *after]
+
+
+@lru_cache(maxsize=1024)
+def _misfit(formula: str, shapes: tuple[tuple[int, ...], ...]) -> str | None:
+    """What is wrong with a formula for operands of these shapes."""
+    terms = formula.replace(" ", "").partition("->")[0].split(",")
+    if len(terms) != len(shapes):
+        return f"{formula!r} names {len(terms)} operands but {len(shapes)} were given"
+    for t in [*terms, formula.replace(" ", "").partition("->")[2]]:
+        if not all(c.isalpha() for c in t.replace("...", "", 1)):
+            return f"{t!r} must be letters, with at most one '...'"
+    inputs, output = _parse(formula, shapes)
+    for t, names, shape in zip(terms, inputs, shapes, strict=True):
+        if len(names) != len(shape):
+            return f"{t!r} of {formula!r} names {len(t.replace('...', ''))} axes but its operand has shape {shape}"
+    if len(set(output)) != len(output):
+        return f"the output of {formula!r} names an axis twice"
+    sizes: dict[str, int] = {}
+    for names, shape in zip(inputs, shapes, strict=True):
+        for name, n in zip(names, shape, strict=True):
+            if sizes.setdefault(name, n) != n and 1 not in (n, sizes[name]):
+                return f"axis {name!r} of {formula!r} has size {n} in shape {shape} but {sizes[name]} before"
+            sizes[name] = n if sizes[name] == 1 else sizes[name]
+    missing = [n for n in output if n not in sizes]
+    return f"output axis {missing[0]!r} of {formula!r} is in no input" if missing else None
 
 
 def _stretch(names: list[str], x: _Value, sizes: dict[str, int]) -> _Value:

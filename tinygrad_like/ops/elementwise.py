@@ -82,10 +82,12 @@ def _erf_of(x):
 @pointwise
 def erf(x):
     """The error function, 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x."""
-    x = np.asarray(x)
-    if x.dtype.kind not in "fiub":
-        raise TypeError(f"erf: takes real numbers, got {x.dtype}")
-    return _erf_of(x)
+    return _erf_of(np.asarray(x))
+
+
+@erf.requires
+def real(x):
+    return TypeError(f"takes real numbers, got {x.dtype}") if getattr(x, "dtype", FLOAT32).kind not in "fiub" else None
 
 
 ERF_SLOPE_AT_0 = 2 / math.sqrt(math.pi)
@@ -100,11 +102,14 @@ def where(condition, a, b):
 
     No NaN of the branch not taken leaks into a gradient: it is replaced, not multiplied by 0.
     """
-    if getattr(condition, "dtype", None) is not BOOL and type(condition) is not bool:
-        raise TypeError("where: the condition must be boolean, "
-                        f"got {getattr(condition, 'dtype', type(condition).__name__)}; "
-                        "compare, as in x > 0, or cast with .bool()")
     return select(a if getattr(a, "ndim", 0) else b, condition, a, b)
+
+
+@where.requires
+def _(condition):
+    if type(condition) is not bool and getattr(condition, "dtype", None) is not BOOL:
+        return TypeError(f"the condition must be boolean, got {getattr(condition, 'dtype', type(condition).__name__)}; "
+                         "compare, as in x > 0, or cast with .bool()")
 
 
 @replaceable
@@ -153,11 +158,15 @@ rsqrt.vjp(x=lambda g, out: g * (-0.5 * out * (out * out)))  # out^3 would overfl
 @primitive
 def pow(a, b):
     """a^b. The gradient with respect to b is NaN where a < 0, which has no logarithm, and 0 where a = 0 and b >= 0."""
-    if np.result_type(a, b).kind in "iu" and np.any(np.less(b, 0)):
-        raise ValueError("pow: an integer to a negative power is no integer; cast the base with .float()")
     if type(b) in (int, float) and b in _PRODUCTS and isinstance(a, np.ndarray) and a.dtype.kind == "f":
         return _PRODUCTS[b](a)
     return np.power(a, b)
+
+
+@pow.requires
+def _(a, b):
+    if np.result_type(a, b).kind in "iu" and np.any(np.less(b, 0)):
+        return "an integer to a negative power is no integer; cast the base with .float()"
 
 
 def _cube(a):
@@ -226,9 +235,12 @@ minimum.vjp(a=fresh(lambda g, a, b, out: g * tie_weight(a, b, out)),
 @primitive
 def clip(x, *, min=None, max=None):
     """x limited to [min, max]; the gradient is 1 inside and at the limits, 0 outside and of NaN."""
-    if min is None and max is None:
-        raise ValueError("clip: give min, max or both")
     return x.clip(min, max)
+
+
+@clip.requires
+def _(min, max):
+    return "give min, max or both" if min is None and max is None else None
 
 
 clip.vjp(x=fresh(lambda g, x, out: where(eq(x, out), g, 0.0)))

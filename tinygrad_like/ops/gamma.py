@@ -22,12 +22,18 @@ def polygamma(x, *, n):
     Poles, the integers from 0 down, give infinity for n = -1, else NaN or infinity; so does -infinity. Raises
     ValueError for n < -1, and for n > 0 and finite x below -10,000.
     """
-    if not isinstance(n, int) or n < -1:
-        raise ValueError(f"polygamma: n={n!r} must be an integer >= -1")
     y = np.asarray(x).astype(np.float64, casting="same_kind")
     with np.errstate(all="ignore"):
         out = _log_gamma(y) if n < 0 else _digamma(y) if n == 0 else _higher(n, y)
     return out.astype(x.dtype if x.dtype.kind == "f" else get_default_dtype())
+
+
+@polygamma.requires
+def _(x, n):
+    if not isinstance(n, int) or n < -1:
+        return f"n={n!r} must be an integer >= -1"
+    if n > 0 and ((x < -_MOST) & ~np.isneginf(x)).any():
+        return f"of order {n}, x={x[~np.isneginf(x)].min():g} must not be below {-_MOST}"
 
 
 polygamma.vjp(x=lambda g, x, n: g * polygamma(x, n=n + 1))
@@ -72,8 +78,6 @@ def _digamma(x):
 
 def _higher(n, x):
     x = np.where(np.isneginf(x), math.nan, x)
-    if (x < -_MOST).any():
-        raise ValueError(f"polygamma: of order {n}, x={np.nanmin(x):g} must not be below {-_MOST}")
     y, sums = _shifted(x, 0, lambda total, y: total + y ** (-1.0 - n), _ENOUGH + 2 * n)
     tail = math.factorial(n - 1) * y ** float(-n) + math.factorial(n) * (y ** (-1.0 - n) / 2 + sums)
     tail += sum(b * math.factorial(2 * k + n - 1) / math.factorial(2 * k) * y ** (-2.0 * k - n)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..core.primitive import Residuals, fresh, fused, primitive
 from ..core.replaceable import replaceable
+from ..errors import checked
 from .activation import hardtanh
 from .compare import cast, ge, le, logical_and
 from .elementwise import abs, floor, mod, mul, round, where
@@ -22,6 +23,7 @@ _MOST = np.iinfo(_INDEX).max
 _A = -0.75  # the slope of the cubics at 1
 
 
+@checked
 def affine_grid(theta, size, align_corners=False):
     """The places that `grid_sample` is to read for an affine map: out[n, i, j] = theta[n] (x_j, y_i, 1).
 
@@ -29,10 +31,6 @@ def affine_grid(theta, size, align_corners=False):
     middles of the pixels of an image from -1 to 1, or go from the first to the last pixel with align_corners. Of
     volumes: theta (batch, 3, 4), size (batch, channels, depth, height, width) -> (batch, depth, height, width, 3).
     """
-    size = tuple(size)
-    if len(size) not in (4, 5) or theta.shape != (size[0], len(size) - 2, len(size) - 1):
-        raise ValueError(f"affine_grid: for a size (batch, channels, height, width), here {size}, theta is "
-                         f"(batch, 2, 3), and (batch, 3, 4) for that of a volume, got shape {theta.shape}")
     d, spatial = len(size) - 2, size[2:]
     base = np.ones((*spatial, d + 1), theta.dtype)
     for i, n in enumerate(reversed(spatial)):  # x, which runs along the last axis, comes first
@@ -40,10 +38,18 @@ def affine_grid(theta, size, align_corners=False):
     return reshape(matmul(base.reshape(-1, d + 1), transpose(theta, 1, 2)), shape=(size[0], *spatial, d))
 
 
+@affine_grid.requires
+def _(theta, size):
+    if len(size) not in (4, 5) or theta.shape != (size[0], len(size) - 2, len(size) - 1):
+        return (f"for a size (batch, channels, height, width), here {tuple(size)}, theta is (batch, 2, 3), and "
+                f"(batch, 3, 4) for that of a volume, got shape {theta.shape}")
+
+
 def _middles(n: int, align_corners: bool) -> np.ndarray:
     return np.linspace(-1, 1, n) if align_corners and n > 1 else (2 * np.arange(n) + 1) / n - 1
 
 
+@checked
 def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=False):
     """input read at the places of a grid: out[n, :, i, j] is the pixel, or the mean of four, at grid[n, i, j] = (x, y).
 
@@ -56,24 +62,28 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
     padding_mode: what lies outside: zeros, the pixel on the border, or the image mirrored there.
     Raises ValueError for other shapes and modes.
     """
-    d = input.ndim - 2
-    if d not in (2, 3) or grid.ndim != d + 2 or grid.shape[-1] != d or grid.shape[0] != input.shape[0]:
-        raise ValueError("grid_sample: takes an input (batch, channels, height, width), a grid (batch, h, w, 2), or "
-                         "an input (batch, channels, depth, height, width), a grid (batch, d, h, w, 3), got "
-                         f"shapes {input.shape} and {grid.shape}")
-    if mode not in ("bilinear", "nearest", "bicubic") or padding_mode not in PADDINGS:
-        raise ValueError("grid_sample: mode is bilinear, nearest or bicubic, padding_mode one of "
-                         f"{', '.join(PADDINGS)}; got {mode!r} and {padding_mode!r}")
-    if mode == "bicubic" and d == 3:
-        raise ValueError(f"grid_sample: mode='bicubic' is for images; this is a volume, of shape {input.shape}")
-    if 0 in input.shape[2:]:
-        raise ValueError(f"grid_sample: an image of shape {input.shape} has no pixels")
-    if math.prod(input.shape[2:]) > _MOST:
-        raise ValueError(f"grid_sample: an image of shape {input.shape} has more than {_MOST} pixels; read parts of it")
     if mode == "nearest" and hasattr(grid, "detach"):
         grid = grid.detach()
-    read = grid_sample_reference if d == 3 or mode == "bicubic" else _grid_sample
+    read = grid_sample_reference if input.ndim == 5 or mode == "bicubic" else _grid_sample
     return read(input, grid, mode=mode, padding_mode=padding_mode, align_corners=bool(align_corners))
+
+
+@grid_sample.requires
+def _(input, grid, mode, padding_mode):
+    d = input.ndim - 2
+    if d not in (2, 3) or grid.ndim != d + 2 or grid.shape[-1] != d or grid.shape[0] != input.shape[0]:
+        return ("takes an input (batch, channels, height, width), a grid (batch, h, w, 2), or an input (batch, "
+                "channels, depth, height, width), a grid (batch, d, h, w, 3), got shapes "
+                f"{input.shape} and {grid.shape}")
+    if mode not in ("bilinear", "nearest", "bicubic") or padding_mode not in PADDINGS:
+        return (f"mode is bilinear, nearest or bicubic, padding_mode one of {', '.join(PADDINGS)}; got {mode!r} and "
+                f"{padding_mode!r}")
+    if mode == "bicubic" and d == 3:
+        return f"mode='bicubic' is for images; this is a volume, of shape {input.shape}"
+    if 0 in input.shape[2:]:
+        return f"an image of shape {input.shape} has no pixels"
+    if math.prod(input.shape[2:]) > _MOST:
+        return f"an image of shape {input.shape} has more than {_MOST} pixels; read parts of it"
 
 
 def grid_sample_reference(input, grid, mode="bilinear", padding_mode="zeros", align_corners=False):

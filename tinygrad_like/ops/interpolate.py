@@ -13,6 +13,7 @@ import numpy as np
 
 from ..core.primitive import fresh, primitive
 from ..core.replaceable import replaceable
+from ..errors import checked
 from .compare import clone
 from .parts import take
 from .pool import check_spatial, each, nearest_by_whole_numbers
@@ -20,6 +21,7 @@ from .pool import check_spatial, each, nearest_by_whole_numbers
 MODES = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}  # and how many axes they are for
 
 
+@checked
 def interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=False, recompute_scale_factor=False,
                 antialias=False):
     """x enlarged or reduced: (batch, channels, *spatial) -> (batch, channels, *size), for one to three spatial axes.
@@ -37,22 +39,10 @@ def interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=F
     Raises ValueError for other axes, sizes or modes, or unless one of size and scale_factor is given; TypeError for
     integers between which there is nothing; NotImplementedError for antialias=True.
     """
-    if antialias:
-        raise NotImplementedError("interpolate: antialias=True is not supported; mode='area' takes means")
-    rank = check_spatial("interpolate", x, integers=isinstance(mode, str) and mode.startswith("nearest"))
-    spatial = x.shape[2:]
-    if mode not in ("nearest", "nearest-exact", "area", *MODES) or MODES.get(mode, 1) not in (1, rank):
-        raise ValueError(f"interpolate: mode {mode!r} does not fit {rank} spatial axes; use nearest, nearest-exact, "
-                         "area, linear, bilinear, trilinear or bicubic")
-    if align_corners and mode not in MODES:
-        raise ValueError(f"interpolate: align_corners has no meaning for mode {mode!r}")
-    if (size is None) == (scale_factor is None):
-        raise ValueError(f"interpolate: give either size or scale_factor, got size={size}, scale_factor={scale_factor}")
-    if 0 in spatial:
-        raise ValueError(f"interpolate: nothing to repeat in the spatial axes of shape {x.shape}")
+    rank, spatial = x.ndim - 2, x.shape[2:]
     scales: tuple[float | None, ...] = (None,) * rank
     if size is None:
-        scales = _factors(scale_factor, rank)
+        scales = _each(scale_factor, rank)
         size = tuple([math.floor(n * s) for n, s in zip(spatial, scales, strict=True)])
         scales = (None,) * rank if recompute_scale_factor else scales
     size = each("interpolate", "size", size, rank, 1)
@@ -66,12 +56,27 @@ def interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=F
     return clone(x) if y is x else y
 
 
-def _factors(scale_factor, rank: int) -> tuple[float, ...]:
-    factors = tuple(scale_factor) if isinstance(scale_factor, tuple | list) else (scale_factor,) * rank
-    if len(factors) != rank or not all(isinstance(s, int | float) and 0 < s < 1 << 31 for s in factors):
-        raise ValueError(f"interpolate: scale_factor must be a positive number, or one for each of {rank} axes, "
-                         f"got {scale_factor!r}")
-    return factors
+@interpolate.requires
+def _(x, size, scale_factor, mode, align_corners, antialias):
+    if antialias:
+        return NotImplementedError("antialias=True is not supported; mode='area' takes means")
+    rank = check_spatial("interpolate", x, integers=isinstance(mode, str) and mode.startswith("nearest"))
+    if mode not in ("nearest", "nearest-exact", "area", *MODES) or MODES.get(mode, 1) not in (1, rank):
+        return (f"mode {mode!r} does not fit {rank} spatial axes; use nearest, nearest-exact, area, linear, bilinear, "
+                "trilinear or bicubic")
+    if align_corners and mode not in MODES:
+        return f"align_corners has no meaning for mode {mode!r}"
+    if (size is None) == (scale_factor is None):
+        return f"give either size or scale_factor, got size={size}, scale_factor={scale_factor}"
+    if 0 in x.shape[2:]:
+        return f"nothing to repeat in the spatial axes of shape {x.shape}"
+    factors = () if size is not None else _each(scale_factor, rank)
+    if len(factors) not in (0, rank) or not all(isinstance(s, int | float) and 0 < s < 1 << 31 for s in factors):
+        return f"scale_factor must be a positive number, or one for each of {rank} axes, got {scale_factor!r}"
+
+
+def _each(scale_factor, rank: int) -> tuple[float, ...]:
+    return tuple(scale_factor) if isinstance(scale_factor, tuple | list) else (scale_factor,) * rank
 
 
 def _nearest(x, places: list[np.ndarray]):

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..core.graph import mode
 from ..core.primitive import primitive
+from ..errors import checked
 from .axes import one_axis
 from .compare import clone
 from .parts import put, take
@@ -27,23 +28,22 @@ def moved(x, source: int, target: int):
 @primitive
 def diagonal(x, *, offset=0, axis1=0, axis2=1):
     """The elements x[i, i + offset] of the matrices in two axes, as a last axis. A view: no memory is copied."""
-    y = x.diagonal(offset, *_two_axes(x.shape, axis1, axis2))
+    y = x.diagonal(offset, axis1, axis2)
     if x.flags.writeable:
         y.flags.writeable = True  # which NumPy leaves to who knows that it is a view
     return y
 
 
-def _two_axes(shape, axis1, axis2) -> tuple[int, int]:
-    if len(shape) < 2:
-        raise ValueError(f"diagonal: needs at least two axes, got shape {shape}")
-    a, b = (one_axis("diagonal", axis, len(shape)) for axis in (axis1, axis2))
-    if a == b:
-        raise ValueError(f"diagonal: axis1 and axis2 must differ, got {axis1} and {axis2}")
-    return a, b
+@diagonal.requires
+def _(x, axis1, axis2):
+    if x.ndim < 2:
+        return f"needs at least two axes, got shape {x.shape}"
+    if one_axis("diagonal", axis1, x.ndim) == one_axis("diagonal", axis2, x.ndim):
+        return f"axis1 and axis2 must differ, got {axis1} and {axis2}"
 
 
 def _on_diagonal(g, x_shape, offset, axis1, axis2):
-    a, b = _two_axes(x_shape, axis1, axis2)
+    a, b = axis1 % len(x_shape), axis2 % len(x_shape)
     rows = np.arange(max(0, -offset), min(x_shape[a], x_shape[b] - offset))
     order = [axis for axis in range(len(x_shape)) if axis not in (a, b)] + [a, b]
     x = put(g, shape=tuple([x_shape[axis] for axis in order]), index=(..., rows, rows + offset))
@@ -53,22 +53,30 @@ def _on_diagonal(g, x_shape, offset, axis1, axis2):
 diagonal.vjp(x=_on_diagonal)
 
 
+@checked
 def diag(x, offset=0):
     """A square matrix with the vector x on a diagonal, and zeros elsewhere; or the diagonal of a matrix."""
     if x.ndim == 2:
         return clone(diagonal(x, offset=offset))  # a copy, as in PyTorch and NumPy
-    if x.ndim != 1:
-        raise ValueError(f"diag: takes a vector or a matrix, got shape {x.shape}")
     n = x.shape[0] + abs(offset)
     rows = np.arange(max(0, -offset), min(n, n - offset))
     return put(x, shape=(n, n), index=(rows, rows + offset))
 
 
+@diag.requires
+def _(x):
+    return None if x.ndim in (1, 2) else f"takes a vector or a matrix, got shape {x.shape}"
+
+
+@checked
 def trace(x):
     """The sum of the diagonal of a matrix."""
-    if x.ndim != 2:
-        raise ValueError(f"trace: takes a matrix, got shape {x.shape}")
     return sum(diagonal(x))
+
+
+@trace.requires
+def _(x):
+    return None if x.ndim == 2 else f"takes a matrix, got shape {x.shape}"
 
 
 def taps(x, axis: int, size: int, step: int, dilation: int):
@@ -84,6 +92,7 @@ def tap_index(n: int, size: int, step: int, dilation: int) -> np.ndarray:
     return found
 
 
+@checked
 def sliding_windows(x, axis, size, step=1):
     """The windows of `size` elements that slide along `axis` by `step`; what each sees is a new last axis.
 
@@ -91,8 +100,6 @@ def sliding_windows(x, axis, size, step=1):
     Raises ValueError unless 1 <= size <= the size of the axis and step >= 1.
     """
     axis = one_axis("unfold", axis, x.ndim)
-    if not 1 <= size <= x.shape[axis] or step < 1:
-        raise ValueError(f"unfold: windows of size {size} by steps of {step} do not fit axis {axis} of shape {x.shape}")
     n, before = x.shape[axis], (slice(None),) * axis
     count = (n - size) // step + 1
     step = step if count > 1 else size
@@ -106,15 +113,20 @@ def sliding_windows(x, axis, size, step=1):
     return y
 
 
+@sliding_windows.requires
+def _(x, axis, size, step):
+    axis = one_axis("unfold", axis, x.ndim)
+    if not 1 <= size <= x.shape[axis] or step < 1:
+        return f"windows of size {size} by steps of {step} do not fit axis {axis} of shape {x.shape}"
+
+
+@checked
 def meshgrid(*xs, indexing="ij"):
     """Vectors (or numbers), also in a list, as coordinates of a grid: for each a Tensor of the grid's shape. A tuple.
 
     indexing: "ij", or "xy", for which the first two axes change places.
     """
     xs = tuple(xs[0]) if len(xs) == 1 and isinstance(xs[0], tuple | list) else xs
-    if indexing not in ("ij", "xy") or any(x.ndim > 1 for x in xs):
-        raise ValueError(f'meshgrid: takes vectors and indexing "ij" or "xy", got shapes {[x.shape for x in xs]} and '
-                         f"{indexing!r}")
     order = list(range(len(xs)))
     if indexing == "xy":
         order[:2] = order[:2][::-1]
@@ -124,40 +136,62 @@ def meshgrid(*xs, indexing="ij"):
                  for i, (x, n) in enumerate(zip(xs, sizes, strict=True)))
 
 
+@meshgrid.requires
+def _(xs, indexing):
+    xs = xs[0] if len(xs) == 1 and isinstance(xs[0], tuple | list) else xs
+    if indexing not in ("ij", "xy") or any(x.ndim > 1 for x in xs):
+        return f'takes vectors and indexing "ij" or "xy", got shapes {[x.shape for x in xs]} and {indexing!r}'
+
+
+@checked
 def rearrange(x, formula: str, **sizes):
     """einops' rearrange, as "b (h w) c -> b c h w" with h=8: axes taken apart, reordered and merged.
 
     A name stands for an axis, names in parentheses for one axis made of several, of which all but one need a size; 1
     for an axis of size 1, ... for any others. Raises ValueError for a formula that does not fit.
     """
-    left, arrow, right = formula.partition("->")
-    if not arrow or formula.count("...") not in (0, 2):
-        raise ValueError(f'rearrange: {formula!r} must be like "b (h w) -> h b w", with "..." on both sides or none')
-    hidden = [f"_{i}" for i in range(x.ndim - len(_groups(left, [])))]
-    before, after = _groups(left, hidden), _groups(right, hidden)
-    if len(before) != x.ndim:
-        raise ValueError(f"rearrange: {formula!r} names {len(before)} axes but the shape is {x.shape}")
+    before, after = _sides(formula, x.ndim)
     for names, n in zip(before, x.shape, strict=True):
-        unknown = [name for name in names if name not in sizes]
-        known = math.prod(sizes[name] for name in names if name in sizes)
-        if len(unknown) > 1 or (n % known if unknown and known else n != known):
-            raise ValueError(f"rearrange: ({' '.join(names)}) of {formula!r} does not divide an axis of size {n}; "
-                             f"sizes given: {sizes}")
-        sizes |= {name: n // known for name in unknown}
+        known = math.prod([sizes[name] for name in names if name in sizes])
+        sizes |= {name: n // known for name in names if name not in sizes}
     old, new = ([name for names in groups for name in names] for groups in (before, after))
-    if sorted(old) != sorted(new) or len(set(old)) != len(old):
-        raise ValueError(f"rearrange: both sides of {formula!r} must have the same names, each once")
     y = permute(reshape(x, shape=tuple(sizes[name] for name in old)), axes=tuple(old.index(name) for name in new))
     return reshape(y, shape=tuple(math.prod(sizes[name] for name in names) for names in after))
 
 
+@rearrange.requires
+def _(x, formula, sizes):
+    for side in formula.split("->"):
+        if "".join(_TOKENS.findall(side)).replace(" ", "") != side.replace(" ", ""):
+            return f"{side.strip()!r} must be made of names, parentheses and '...'"
+    if "->" not in formula or formula.count("...") not in (0, 2):
+        return f'{formula!r} must be like "b (h w) -> h b w", with "..." on both sides or none'
+    before, after = _sides(formula, x.ndim)
+    if len(before) != x.ndim:
+        return f"{formula!r} names {len(before)} axes but the shape is {x.shape}"
+    for names, n in zip(before, x.shape, strict=True):
+        unknown = [name for name in names if name not in sizes]
+        known = math.prod([sizes[name] for name in names if name in sizes])
+        if len(unknown) > 1 or (n % known if unknown and known else n != known):
+            return f"({' '.join(names)}) of {formula!r} does not divide an axis of size {n}; sizes given: {sizes}"
+    old, new = ([name for names in groups for name in names] for groups in (before, after))
+    if sorted(old) != sorted(new) or len(set(old)) != len(old):
+        return f"both sides of {formula!r} must have the same names, each once"
+
+
+_TOKENS = re.compile(r"\([^()]*\)|\.\.\.|\w+")
+
+
+def _sides(formula: str, ndim: int) -> list[list[list[str]]]:
+    """The names of each axis, on both sides of a formula; those behind "..." are new ones."""
+    left, _, right = formula.partition("->")
+    hidden = [f"_{i}" for i in range(ndim - len(_groups(left, [])))]
+    return [_groups(left, hidden), _groups(right, hidden)]
+
+
 def _groups(side: str, hidden: list[str]) -> list[list[str]]:
-    """The names of each axis."""
-    tokens = re.findall(r"\([^()]*\)|\.\.\.|\w+", side)
-    if "".join(tokens).replace(" ", "") != side.replace(" ", ""):
-        raise ValueError(f"rearrange: {side.strip()!r} must be made of names, parentheses and '...'")
     groups: list[list[str]] = []
-    for token in tokens:
+    for token in _TOKENS.findall(side):
         inner = token.strip("()").replace("...", " ".join(hidden)).split()
         groups += [[name] for name in inner] if token == "..." else [[name for name in inner if name != "1"]]
     return groups

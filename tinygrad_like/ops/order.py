@@ -14,8 +14,9 @@ from ..core.primitive import primitive
 from ..core.replaceable import replaceable
 from ..core.tensor import wrap
 from ..dtypes import FLOAT32, FLOAT64, INT64
+from ..errors import checked
 from .along import gather, take_along
-from .axes import one_axis
+from .axes import is_integer, one_axis
 from .reduce import argmax, argmin
 from .shape import reshape, unsqueeze
 
@@ -95,14 +96,9 @@ def searchsorted(x, values, *, right=False, side=None):
     x (n) for values of any shape, or x (..., n) and values (..., m), row by row. The place is in front of equal
     numbers, or behind them with right=True or side="right". Raises ValueError for rows that do not fit.
     """
-    if side not in (None, "left", "right"):
-        raise ValueError(f'searchsorted: side must be "left" or "right", got {side!r}')
     right = right or side == "right"
     if x.ndim == 1:
         return np.asarray(np.searchsorted(x, values, "right" if right else "left"))
-    if not x.ndim or not values.ndim or x.shape[:-1] != values.shape[:-1]:
-        raise ValueError(f"searchsorted: x of shape {x.shape} and values of shape {values.shape} do not fit; they must "
-                         "agree in all axes but the last, unless x has one axis")
     before, n, count = np.less_equal if right else np.less, x.shape[-1], np.zeros(values.shape, np.int64)
     for step in (1 << k for k in reversed(range(n.bit_length()))):  # so many numbers more lie before the place
         more = np.minimum(count + step, n)
@@ -112,6 +108,15 @@ def searchsorted(x, values, *, right=False, side=None):
     return count
 
 
+@searchsorted.requires
+def _(x, values, side):
+    if side not in (None, "left", "right"):
+        return f'side must be "left" or "right", got {side!r}'
+    if x.ndim != 1 and (not x.ndim or not np.ndim(values) or x.shape[:-1] != values.shape[:-1]):
+        return (f"x of shape {x.shape} and values of shape {np.shape(values)} do not fit; they must agree in all axes "
+                "but the last, unless x has one axis")
+
+
 def sort(x, axis=-1, descending=False):
     """x sorted along `axis`, and the indices that sort it: (values, indices)."""
     axis = one_axis("sort", axis, x.ndim, scalar=True)
@@ -119,19 +124,23 @@ def sort(x, axis=-1, descending=False):
     return Found(take_along(x, order, axis=axis) if x.ndim else gather(x, order, axis=axis), order)
 
 
+@checked
 def topk(x, k: int, axis=-1, largest=True, sorted=True):
     """The k largest (or smallest) values along `axis` in order, also with sorted=False, and their indices: (values,
     indices)."""
-    axis = one_axis("topk", axis, x.ndim, scalar=True)
-    n = x.shape[axis] if x.ndim else 1
-    if not isinstance(k, int | np.integer) or isinstance(k, bool):
-        raise TypeError(f"topk: k is how many, an integer, got {k!r}")
-    if not 0 <= k <= n:
-        raise ValueError(f"topk: k={k} must be between 0 and {n}, the size of axis {axis} of shape {x.shape}")
     if not x.ndim:
         return sort(x)
+    axis = one_axis("topk", axis, x.ndim)
     first = first_places(x, k=k, axis=axis, largest=largest)
     return Found(take_along(x, first, axis=axis), first)
+
+
+@topk.requires
+def _(x, k, axis):
+    if not is_integer(k):
+        return TypeError(f"k is how many, an integer, got {k!r}")
+    n = x.shape[axis] if (axis := one_axis("topk", axis, x.ndim, scalar=True)) < x.ndim else 1
+    return None if 0 <= k <= n else f"k={k} must be between 0 and {n}, the size of axis {axis} of shape {x.shape}"
 
 
 @primitive
@@ -144,6 +153,7 @@ def middle_places(x, *, axis):
     return index.copy()
 
 
+@checked
 def median(x, axis=None, keepdim=False):
     """The middle value, of two the lower; along an axis, with its index: (values, indices). NaN if there is one."""
     if axis is None:
@@ -151,11 +161,15 @@ def median(x, axis=None, keepdim=False):
     axis = one_axis("median", axis, x.ndim, scalar=True)
     if not x.ndim:
         return sort(x)
-    if not x.shape[axis]:
-        raise ValueError(f"median: nothing to choose from along axis {axis} of shape {x.shape}")
     index = middle_places(x, axis=axis)
     values = take_along(x, index, axis=axis, keepdim=False)
     return Found(unsqueeze(values, axis), unsqueeze(index, axis)) if keepdim else Found(values, index)
+
+
+@median.requires
+def _(x, axis):
+    if not (x.shape[axis := one_axis("median", axis, x.ndim)] if x.ndim and axis is not None else x.size):
+        return f"nothing to choose from along axis {axis or 0} of shape {x.shape}"
 
 
 _PLAIN = frozenset({FLOAT32, FLOAT64, INT64})

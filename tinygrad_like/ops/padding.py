@@ -11,6 +11,7 @@ import numpy as np
 
 from ..core.primitive import fresh, primitive
 from ..core.replaceable import replaceable
+from ..errors import checked
 from .parts import surround, take
 
 
@@ -75,6 +76,7 @@ def mapped_vjp(g, maps):
 _INDEX_MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
+@checked
 def pad(x, *, padding, mode="constant", value=0.0):
     """Add elements around x.
 
@@ -92,18 +94,27 @@ def pad(x, *, padding, mode="constant", value=0.0):
         inner = tuple([slice(before, before + n) for (before, _), n in zip(pairs, x.shape, strict=True)])
         shape = tuple([before + n + after for (before, after), n in zip(pairs, x.shape, strict=True)])
         return surround(x, shape=shape, index=inner, value=value)
-    if mode not in _INDEX_MODES:
-        raise ValueError(f"pad: mode {mode!r} is none of constant, {', '.join(_INDEX_MODES)}")
     maps: list = list(x.shape)
     for axis, (before, after) in enumerate(pairs):
         if before or after:
-            n = x.shape[axis]
-            limit = {"reflect": n - 1, "circular": n, "replicate": math.inf if n else 0}[mode]
-            if max(before, after) > limit:
-                raise ValueError(f"pad: {mode} padding {before, after} of axis {axis} exceeds {limit}, "
-                                 f"as far as size {n} reaches")
-            maps[axis] = _map(n, before, after, mode)
+            maps[axis] = _map(x.shape[axis], before, after, mode)
     return x if maps == list(x.shape) else map_axes(x, maps=tuple(maps))
+
+
+@pad.requires
+def _(x, padding, mode):
+    if (why := _no_pairs(tuple(padding), x.ndim)) is not None:
+        return why
+    if mode != "constant" and mode not in _INDEX_MODES:
+        return f"mode {mode!r} is none of constant, {', '.join(_INDEX_MODES)}"
+    for axis, (n, (before, after)) in enumerate(zip(x.shape, _pairs(padding, x.ndim), strict=True)):
+        there = n if mode == "circular" else n + max(before, 0) + max(after, 0)
+        if -min(before, 0) - min(after, 0) > there:
+            gone = tuple([tuple([max(-n, 0) for n in pair]) for pair in _pairs(padding, x.ndim)])
+            return f"negative padding takes away {gone}, more than there is of shape {x.shape}"
+        limit = {"reflect": n - 1, "circular": n, "replicate": math.inf if n else 0}.get(mode, math.inf)
+        if min(before, after) >= 0 < max(before, after) > limit:
+            return f"{mode} padding {before, after} of axis {axis} exceeds {limit}, as far as size {n} reaches"
 
 
 @lru_cache(64)
@@ -112,22 +123,24 @@ def _map(n: int, before: int, after: int, mode: str) -> Map:
 
 
 def _cut(x, pairs):
-    if any(sum(pair) > n for pair, n in zip(pairs, x.shape, strict=True)):
-        raise ValueError(f"pad: negative padding takes away {pairs}, more than there is of shape {x.shape}")
     return take(x, index=tuple([slice(before, n - after) for (before, after), n in zip(pairs, x.shape, strict=True)]))
 
 
-def _pairs(padding, ndim):
+def _pairs(padding, ndim) -> tuple[tuple[int, int], ...]:
+    """A pair (before, after) for each axis."""
     padding = tuple(padding)
     if padding and isinstance(padding[0], int | np.integer):
-        if len(padding) % 2 or len(padding) > 2 * ndim:
-            raise ValueError(f"pad: flat padding {padding} must hold a (before, after) pair for at most {ndim} axes, "
-                             "last axis first")
         padding = tuple(zip(padding[0::2], padding[1::2], strict=True))[::-1]
         padding = ((0, 0),) * (ndim - len(padding)) + padding
+    return tuple([(0, 0) if p is None else tuple(map(operator.index, p)) for p in padding])
+
+
+def _no_pairs(padding: tuple, ndim: int) -> str | None:
+    """What is wrong if `padding` says no pair for each axis."""
+    if padding and isinstance(padding[0], int | np.integer):
+        return f"flat padding {padding} must hold a (before, after) pair for at most {ndim} axes, last axis first" if (
+            len(padding) % 2 or len(padding) > 2 * ndim) else None
     if len(padding) != ndim:
-        raise ValueError(f"pad: {len(padding)} (before, after) pairs for a Tensor of {ndim} axes")
-    pairs = tuple([(0, 0) if p is None else tuple(map(operator.index, p)) for p in padding])
-    if any([len(p) != 2 for p in pairs]):
-        raise ValueError(f"pad: padding must be (before, after) pairs of numbers, got {pairs}")
-    return pairs
+        return f"{len(padding)} (before, after) pairs for a Tensor of {ndim} axes"
+    pairs = _pairs(padding, ndim)
+    return f"padding must be (before, after) pairs of numbers, got {pairs}" if any(len(p) != 2 for p in pairs) else None

@@ -10,6 +10,7 @@ from ..core.graph import mode
 from ..core.primitive import fresh, fused, primitive
 from ..core.replaceable import replaceable
 from ..dtypes import FLOAT32, FLOAT64, FLOATS, get_default_dtype
+from ..errors import checked
 from .axes import axes, one_axis
 from .elementwise import mul, sqrt, square, where
 from .shape import cat, flip, permute, reshape
@@ -46,11 +47,16 @@ sum.vjp(x=fresh(lambda g, x_shape, axis, keepdim: spread(g, shape=x_shape, axis=
 spread.vjp(x=fresh(lambda g, axis, keepdim, divisor: sum(g, axis=axis, keepdim=keepdim) / divisor))
 
 
+@checked
 def sum_to(x, shape: tuple[int, ...]):
     """Sum x down to `shape`, undoing broadcasting: added axes and axes of size 1 are summed over."""
-    if (y := summed_to(x, shape)) is None:
-        raise ValueError(f"sum_to: {x.shape} is not {shape} nor broadcasts from it")
-    return y
+    return summed_to(x, shape)
+
+
+@sum_to.requires
+def _(x, shape):
+    if len(shape) > x.ndim or False in [n in (1, m) for n, m in zip(shape[::-1], x.shape[::-1], strict=False)]:
+        return f"{x.shape} is not {shape} nor broadcasts from it"
 
 
 def summed_to(x, shape: tuple[int, ...]):
@@ -79,11 +85,15 @@ def _count(shape, axis) -> int:
 def mean(x, *, axis=None, keepdim=False):
     """The mean over `axis` (all axes if None); of integers it has the default dtype."""
     axis = axes("mean", axis, x.ndim)
-    if _count(x.shape, axis) == 0:
-        raise ValueError(f"mean: nothing to average over axis {axis} of shape {x.shape}")
     if x.dtype.kind != "f":  # in integers the sum might overflow
         return np.mean(x, axis=axis, keepdims=keepdim)
     return mean_over(x, axis, keepdim)
+
+
+@mean.requires
+def _(x, axis):
+    if not x.size and _count(x.shape, axis := axes("mean", axis, x.ndim)) == 0:
+        return f"nothing to average over axis {axis} of shape {x.shape}"
 
 
 @replaceable
@@ -107,14 +117,6 @@ def without_axes(shape, axis) -> tuple[int, ...]:
     return tuple([n for a, n in enumerate(shape) if a not in axis])
 
 
-def _var_count(shape, given, axis, correction) -> int:
-    n = _count(shape, axis)
-    if n <= correction:
-        raise ValueError(f"var: {n} values along axis {given} of shape {shape} with correction={correction}; "
-                         "it divides by n - correction, so use correction=0 or more values")
-    return n
-
-
 def _centred(x, axis):
     """x minus its mean over `axis`, twice: if the mean is large, its rounding error may be as large as the result."""
     x = x - mean(x, axis=axis, keepdim=True)
@@ -125,15 +127,15 @@ _FEW = 1024
 
 
 def var_reference(x, axis=None, keepdim=False, correction=1):
-    n = _var_count(x.shape, axis, axes("var", axis, x.ndim), correction)
+    n = _count(x.shape, axes("var", axis, x.ndim))
     return sum(square(_centred(x, axis)), axis=axis, keepdim=keepdim) / (n - correction)
 
 
 @fused(reference=var_reference)
 def var(x, *, axis=None, keepdim=False, correction=1):
     """The variance over `axis`: squared distances to the mean, summed and divided by n - correction."""
-    given, axis = axis, axes("var", axis, x.ndim)
-    n = _var_count(x.shape, given, axis, correction)
+    axis = axes("var", axis, x.ndim)
+    n = _count(x.shape, axis)
     if x.dtype is FLOAT32 and x.size <= _FEW and not mode.compiled:  # in float64, which takes fewer steps
         d = x.astype(FLOAT64)
         d -= np.add.reduce(d, axis=axis, keepdims=True) / n
@@ -142,6 +144,15 @@ def var(x, *, axis=None, keepdim=False, correction=1):
     d = _distance(x, axis)
     off = sum_over(d, axis, keepdim)  # 0 apart from rounding
     return np.maximum(sum_over(np.square(d, out=d), axis, keepdim) - off * off / n, 0) / (n - correction)
+
+
+@var.requires
+def _(x, axis, correction):
+    if x.dtype.kind not in "fiub":
+        return TypeError(f"takes real numbers, got {x.dtype}")
+    if (n := _count(x.shape, axes("var", axis, x.ndim))) <= correction:
+        return (f"{n} values along axis {axis} of shape {x.shape} with correction={correction}; it divides by "
+                "n - correction, so use correction=0 or more values")
 
 
 @var.joint_vjp
@@ -159,8 +170,6 @@ def _distance(x, axis):
     """x minus its rounded mean, a new array."""
     if x.dtype.kind == "f":
         return np.asarray(x - mean_over(x, axis, True))
-    if x.dtype.kind == "c":
-        raise TypeError(f"var: takes real numbers, got {x.dtype}")
     return np.asarray(x - mean.forward(x, axis=axis, keepdim=True), get_default_dtype())
 
 
@@ -209,13 +218,13 @@ def _(g, x, out, axis, keepdim):
 @primitive
 def max(x, *, axis=None, keepdim=False):
     """The largest value over `axis`; NaN if any is NaN. Ties share the cotangent evenly."""
-    return max_over(x, nonempty("max", x, axis), keepdim)
+    return max_over(x, axes("max", axis, x.ndim), keepdim)
 
 
 @primitive
 def min(x, *, axis=None, keepdim=False):
     """The smallest value over `axis`; NaN if any is NaN. Ties share the cotangent evenly."""
-    return min_over(x, nonempty("min", x, axis), keepdim)
+    return min_over(x, axes("min", axis, x.ndim), keepdim)
 
 
 @replaceable
@@ -247,28 +256,31 @@ max.vjp(x=fresh(_to_extremes))
 min.vjp(x=_to_extremes)
 
 
-def nonempty(who, x, axis):
-    axis = axes(who, axis, x.ndim)
-    if _count(x.shape, axis) == 0:
-        raise ValueError(f"{who}: axis {axis} of shape {x.shape} is empty, and an empty set has no {who}")
-    return axis
-
-
-def _position_axis(who, x, axis):
-    nonempty(who, x, axis)
-    return None if axis is None else one_axis(who, axis, x.ndim, scalar=True)
+def _axis_of_place(who, axis, ndim):
+    return None if axis is None else one_axis(who, axis, ndim, scalar=True)
 
 
 @primitive
 def argmax(x, *, axis=None, keepdim=False):
     """The index of the largest value (the first, if several tie); of the flattened Tensor if axis is None."""
-    return x.argmax(_position_axis("argmax", x, axis), keepdims=keepdim)
+    return x.argmax(_axis_of_place("argmax", axis, x.ndim), keepdims=keepdim)
 
 
 @primitive
 def argmin(x, *, axis=None, keepdim=False):
     """The index of the smallest value (the first, if several tie); of the flattened Tensor if axis is None."""
-    return x.argmin(_position_axis("argmin", x, axis), keepdims=keepdim)
+    return x.argmin(_axis_of_place("argmin", axis, x.ndim), keepdims=keepdim)
+
+
+def _not_empty(who):
+    def contract(x, axis):
+        if not x.size and _count(x.shape, axis := axes(who, axis, x.ndim)) == 0:
+            return f"axis {axis} of shape {x.shape} is empty, and an empty set has no {who}"
+    return contract
+
+
+for op in (max, min, argmax, argmin):
+    op.requires(_not_empty(op.name))
 
 
 @primitive

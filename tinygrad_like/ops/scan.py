@@ -28,9 +28,12 @@ def recurrence(x, decay, *, axis=0, reverse=False):
     x and decay have the same shape. Raises ValueError otherwise.
     """
     axis = one_axis("recurrence", axis, x.ndim, scalar=True)
-    if x.shape != decay.shape:
-        raise ValueError(f"recurrence: x has shape {x.shape} but decay {decay.shape}; they must agree")
     return recur(np.empty(x.shape, np.result_type(x, decay)), x, decay, axis, reverse) if x.ndim else np.array(x)
+
+
+@recurrence.requires
+def _(x, decay):
+    return f"x has shape {x.shape} but decay {decay.shape}; they must agree" if x.shape != decay.shape else None
 
 
 @replaceable

@@ -88,16 +88,7 @@ def multinomial(weights, *, num_samples=1, replacement=False, generator=None):
     Raises ValueError for weights that are negative, infinite or add up to 0, or fewer of them than samples without
     replacement.
     """
-    rows, numbers = np.atleast_2d(weights), random.of(generator)
-    if rows.dtype.kind not in "fiub":
-        raise TypeError(f"multinomial: weights must be numbers, got {rows.dtype}")
-    rows = rows.astype(np.float64)
-    possible = weights.ndim in (1, 2) and ((rows >= 0) & (rows < np.inf)).all()
-    if not possible or not rows.any(1).all():
-        raise ValueError(f"multinomial: takes (n) or (rows, n) weights, none below 0 or infinite and not all 0, got "
-                         f"shape {weights.shape}")
-    if not replacement and num_samples > (rows > 0).sum(1).min(initial=num_samples):
-        raise ValueError(f"multinomial: {num_samples} samples without replacement of fewer weights above 0")
+    rows, numbers = np.atleast_2d(weights).astype(np.float64), random.of(generator)
     if replacement:
         ends = np.cumsum(rows / rows.max(1, keepdims=True), axis=1)  # the sum of the weights may overflow
         drawn = random.drawn(lambda: numbers.random((len(rows), num_samples))) * ends[:, -1:]
@@ -107,3 +98,13 @@ def multinomial(weights, *, num_samples=1, replacement=False, generator=None):
             clocks = random.drawn(lambda: numbers.exponential(size=rows.shape)) / rows
         out = np.argsort(clocks, axis=1)[:, :num_samples]
     return out.reshape(*weights.shape[:-1], num_samples)
+
+
+@multinomial.requires
+def _(weights, num_samples, replacement):
+    if weights.dtype.kind not in "fiub":
+        return TypeError(f"weights must be numbers, got {weights.dtype}")
+    if weights.ndim not in (1, 2) or not ((weights >= 0) & (weights < np.inf)).all() or not weights.any(-1).all():
+        return f"takes (n) or (rows, n) weights, none below 0 or infinite and not all 0, got shape {weights.shape}"
+    if not replacement and num_samples > (weights > 0).sum(-1).min(initial=num_samples):
+        return f"{num_samples} samples without replacement of fewer weights above 0"

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..core.primitive import fresh, primitive
 from ..core.replaceable import replaceable
+from ..errors import refusal
 from .elementwise import where
 
 
@@ -17,15 +18,18 @@ def embedding(index, weight, *, padding_idx=None):
 
     Raises IndexError for an index below 0 or past the last row, ValueError for a padding_idx that is no row.
     """
+    return _there(take_rows(weight, index), index, len(weight))
+
+
+@embedding.requires
+def _(index, weight, padding_idx):
     if index.dtype.kind not in "iu":
-        raise TypeError(f"embedding: the index must hold integers, got {index.dtype}; cast with .long()")
+        return TypeError(f"the index must hold integers, got {index.dtype}; cast with .long()")
     if weight.ndim != 2:
-        raise ValueError(f"embedding: weight must be (rows, size), got shape {weight.shape}")
+        return f"weight must be (rows, size), got shape {weight.shape}"
     rows = len(weight)
     if padding_idx is not None and not (isinstance(padding_idx, int | np.integer) and -rows <= padding_idx < rows):
-        raise ValueError(f"embedding: padding_idx={padding_idx!r} is out of range for a table of {rows} rows")
-    y = take_rows(weight, index)
-    return y if y is not None else _no_such_row(index, rows)
+        return f"padding_idx={padding_idx!r} is out of range for a table of {rows} rows"
 
 
 @replaceable
@@ -38,19 +42,24 @@ def _wrong(index, rows):
     return (index < 0) | (index >= rows)
 
 
-def _no_such_row(index, rows):
+def _there(y, index, rows):
+    """y, unless it is None since the index names a row that is not there."""
+    if y is None:
+        raise refusal("embedding", _no_such_row(index, rows))
+    return y
+
+
+def _no_such_row(index, rows) -> IndexError:
     for place in np.argwhere(_wrong(index, rows)):
-        raise IndexError(f"embedding: index {index[tuple(place)]} at position {tuple(place.tolist())} is out of range "
-                         f"for a table of {rows} rows (0 to {rows - 1})")
-    raise IndexError(f"embedding: the index was out of range for a table of {rows} rows while it was used")
+        return IndexError(f"index {index[tuple(place)]} at position {tuple(place.tolist())} is out of range for a "
+                          f"table of {rows} rows (0 to {rows - 1})")
+    return IndexError(f"the index was out of range for a table of {rows} rows while it was used")
 
 
 @primitive
 def add_rows(x, index, *, rows, padding_idx=None):
     """Zeros (rows, size) with the rows of x (..., size) added where the index says. The adjoint of `embedding`."""
-    skipped = -1 if padding_idx is None else padding_idx % rows
-    out = sum_rows_by(x, index, rows, skipped)
-    return out if out is not None else _no_such_row(index, rows)
+    return _there(sum_rows_by(x, index, rows, -1 if padding_idx is None else padding_idx % rows), index, rows)
 
 
 @replaceable
@@ -73,14 +82,19 @@ add_rows.vjp(x=lambda g, index, rows, padding_idx: where(
 @primitive
 def one_hot(index, *, num_classes=-1):
     """A new last axis of size num_classes, 1 at the index and 0 elsewhere (int64); -1 takes the largest index + 1."""
-    if index.dtype.kind not in "iu":
-        raise TypeError(f"one_hot: needs integers, got {index.dtype}; cast with .long()")
-    if not isinstance(num_classes, int | np.integer) or num_classes < -1:
-        raise ValueError(f"one_hot: num_classes is how many, or -1 for as many as there are, got {num_classes!r}")
     n = (int(index.max()) + 1 if index.size else 0) if num_classes == -1 else num_classes
-    if index.size and (index.min() < 0 or index.max() >= n):
-        raise IndexError(f"one_hot: index {index.min() if index.min() < 0 else index.max()} is out of range "
-                         f"for {n} classes")
     out = np.zeros((index.size, n), np.int64)
     out[np.arange(index.size), index.reshape(-1)] = 1
     return out.reshape(*index.shape, n)
+
+
+@one_hot.requires
+def _(index, num_classes):
+    if index.dtype.kind not in "iu":
+        return TypeError(f"needs integers, got {index.dtype}; cast with .long()")
+    if not isinstance(num_classes, int | np.integer) or num_classes < -1:
+        return f"num_classes is how many, or -1 for as many as there are, got {num_classes!r}"
+    low, high = (index.min(), index.max()) if index.size else (0, -1)
+    if low < 0 or high >= num_classes != -1:
+        return IndexError(f"index {low if low < 0 else high} is out of range for "
+                          f"{high + 1 if num_classes == -1 else num_classes} classes")

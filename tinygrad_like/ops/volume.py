@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from ..errors import checked, refusal
 from .conv import check_extra, conv2d, conv_transpose2d, margins_of, of_one
 from .movement import tap_index, taps
 from .padding import pad
@@ -18,6 +19,7 @@ from .shape import permute, reshape
 # Convolution ----------------------------------------------------------------------------------------------------------
 
 
+@checked
 def conv3d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     """out[n, i] = bias_i + sum_j weight[i, j] * x[n, j], with * the cross-correlation of volumes.
 
@@ -26,7 +28,6 @@ def conv3d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     """
     if x.ndim == 4:
         return of_one(conv3d, x, weight, bias, stride, padding, dilation, groups)
-    _check("conv3d", x, weight)
     (sd, *stride), (dd, *dilation) = (each("conv3d", name, value, 3, 1) for name, value in
                                       (("stride", stride), ("dilation", dilation)))
     kd = weight.shape[2]
@@ -36,8 +37,8 @@ def conv3d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
         front, *padding = each("conv3d", "padding", padding, 3, 0)
         margin = front, front
     if x.shape[2] + sum(margin) <= dd * (kd - 1):
-        raise ValueError(f"conv3d: the kernel of depth {kd} is larger than the padded input (shape {x.shape}, padding "
-                         f"{margin} along the depth)")
+        raise refusal("conv3d", f"the kernel of depth {kd} is larger than the padded input (shape {x.shape}, padding "
+                                f"{margin} along the depth)")
     x = taps(pad(x, padding=(0, 0, 0, 0, *margin)) if any(margin) else x, 2, kd, sd, dd)
     batch, channels, depth, _, *plane = x.shape
     images = reshape(permute(x, axes=(0, 2, 1, 3, 4, 5)), shape=(batch * depth, channels * kd, *plane))
@@ -47,12 +48,12 @@ def conv3d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     return permute(reshape(y, shape=(batch, depth, *y.shape[1:])), axes=(0, 2, 1, 3, 4))
 
 
+@checked
 def conv_transpose3d(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """The adjoint of conv3d, plus a bias: volumes grow. weight (in, out / groups, kd, kh, kw); as conv_transpose2d."""
     who = "conv_transpose3d"
     if x.ndim == 4:
         return of_one(conv_transpose3d, x, weight, bias, stride, padding, output_padding, groups, dilation)
-    _check(who, x, weight)
     (sd, *stride), (dd, *dilation) = each(who, "stride", stride, 3, 1), each(who, "dilation", dilation, 3, 1)
     (front, *padding), (extra, *output_padding) = (each(who, name, value, 3, 0) for name, value in
                                                    (("padding", padding), ("output_padding", output_padding)))
@@ -60,8 +61,8 @@ def conv_transpose3d(x, weight, bias=None, stride=1, padding=0, output_padding=0
     length = (depth - 1) * sd + dd * (kd - 1) + 1 + extra
     check_extra(who, (extra, *output_padding), (sd, *stride), (dd, *dilation))
     if length <= 2 * front:
-        raise ValueError(f"{who}: along the depth of x {x.shape}, padding {front} must be less than half of the "
-                         f"{length} that come out")
+        raise refusal(who, f"along the depth of x {x.shape}, padding {front} must be less than half of the {length} "
+                           "that come out")
     images = reshape(permute(x, axes=(0, 2, 1, 3, 4)), shape=(batch * depth, channels, *plane))
     y = conv_transpose2d(images, reshape(weight, shape=(channels, per_group * kd, *kernel)), stride=tuple(stride),
                          padding=tuple(padding), output_padding=tuple(output_padding), groups=groups,
@@ -75,10 +76,14 @@ def conv_transpose3d(x, weight, bias=None, stride=1, padding=0, output_padding=0
     return y if bias is None else y + reshape(bias, shape=(-1, 1, 1, 1))
 
 
-def _check(who, x, weight):
-    if x.ndim != 5 or weight.ndim != 5 or 0 in weight.shape:
-        raise ValueError(f"{who}: takes x (batch, channels, depth, height, width) and a weight of five axes, none "
-                         f"empty, got shapes {x.shape} and {weight.shape}")
+def volumes(x, weight):
+    if x.ndim not in (4, 5) or weight.ndim != 5 or 0 in weight.shape:
+        return ("takes x (batch, channels, depth, height, width) and a weight of five axes, none empty, got shapes "
+                f"{x.shape} and {weight.shape}")
+
+
+conv3d.requires(volumes)
+conv_transpose3d.requires(volumes)
 
 
 # Pooling --------------------------------------------------------------------------------------------------------------
