@@ -272,7 +272,8 @@ def argmin(x, *, axis=None, keepdim=False):
     return x.argmin(_axis_of_place("argmin", axis, x.ndim), keepdims=keepdim)
 
 
-def _not_empty(who):
+def not_empty(who):
+    """The contract of an op `who` for which something has to lie along its axis."""
     def contract(x, axis):
         if not x.size and _count(x.shape, axis := axes(who, axis, x.ndim)) == 0:
             return f"axis {axis} of shape {x.shape} is empty, and an empty set has no {who}"
@@ -280,7 +281,7 @@ def _not_empty(who):
 
 
 for op in (max, min, argmax, argmin):
-    op.requires(_not_empty(op.name))
+    op.requires(not_empty(op.name))
 
 
 @primitive

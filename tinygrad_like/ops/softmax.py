@@ -14,7 +14,7 @@ from .along import gather
 from .axes import axes, one_axis
 from .compare import cast, isfinite, logical_or, ne
 from .elementwise import exp, where
-from .reduce import max_over, mean, nonempty, sum, sum_over, with_axes, without_axes
+from .reduce import max_over, mean, not_empty, sum, sum_over, with_axes, without_axes
 from .shape import reshape
 
 # Softmax --------------------------------------------------------------------------------------------------------------
@@ -68,8 +68,11 @@ log_softmax.vjp(x=fresh(lambda g, out, axis: log_softmax_vjp(g, out, axis=axis))
 @primitive
 def logsumexp(x, *, axis=None, keepdim=False):
     """log sum_j e^(x_j) over `axis`, as m + log sum_j e^(x_j - m) with m = max_j x_j."""
-    y = logsumexp_over(x if x.dtype.kind == "f" else x.astype(get_default_dtype()), nonempty("logsumexp", x, axis))
+    y = logsumexp_over(x if x.dtype.kind == "f" else x.astype(get_default_dtype()), axes("logsumexp", axis, x.ndim))
     return y if keepdim else y.reshape(without_axes(x.shape, axis))
+
+
+logsumexp.requires(not_empty("logsumexp"))
 
 
 @replaceable
