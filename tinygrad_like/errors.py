@@ -169,7 +169,7 @@ def named(function: F, method: str = "") -> F:
                 if y is not NotImplemented:
                     learned.update(other_keywords.names(function, options))
                     return y
-            ours = in_the_name_of(who, error, inputs[1:] if method else inputs, options)
+            ours = in_the_name_of(call.called, error, inputs[1:] if method else inputs, options)
             if ours is error:
                 ours = None  # or the error, its traceback and this frame would keep one another alive
                 raise
@@ -178,14 +178,14 @@ def named(function: F, method: str = "") -> F:
     def requires(*contracts: Callable) -> Any:
         nonlocal function
         for contract in reversed(contracts):
-            function = _asking(function, who, contract)
+            function = _asking(function, call, contract)
         return contracts[0]
 
-    call.requires = requires  # type: ignore[attr-defined]
+    call.requires, call.called = requires, who  # type: ignore[attr-defined]
     return call  # type: ignore[return-value]
 
 
-def _asking(function: F, who: str, contract: Callable) -> F:
+def _asking(function: F, named: Any, contract: Callable) -> F:
     """`function`, after its contract, which gets the arguments that it names, holds."""
     parameters = inspect.signature(function).parameters
     by_name = {n for n, p in parameters.items() if p.kind is p.KEYWORD_ONLY}
@@ -208,7 +208,7 @@ def _asking(function: F, who: str, contract: Callable) -> F:
         else:
             why = contract(*[inputs[i] if i < count else options.get(n, default) for i, n, default in places])
         if why is not None:
-            raise refusal(who, why)
+            raise refusal(named.called, why)
         return function(*inputs, **options)
 
     return ask  # type: ignore[return-value]

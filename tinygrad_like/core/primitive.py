@@ -70,7 +70,10 @@ class Primitive(Op):
 
     def requires(self, *contracts: Callable) -> Any:
         """Declare what inputs and options have to be: `contract(*those it names)`, which dispatch asks before the
-        forward, gives None, or says what is wrong: a text for a ValueError, or a TypeError or IndexError with it."""
+        forward, gives None, or says what is wrong: a text for a ValueError, or a TypeError or IndexError with it.
+
+        It looks at shapes, dtypes and options. What depends on values is for the forward, which may run again alone.
+        """
         self.contracts += map(_with_names, contracts)
         self.__class__ = self.family  # what was written out for it is out of date
         return contracts[0]

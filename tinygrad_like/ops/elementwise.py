@@ -124,10 +124,6 @@ where.vjp(a=fresh(lambda g, condition: where(condition, g, 0.0)),
 
 def _same_type(a, b):
     """a and b as arrays of one dtype. np.where would turn a float32 array and a Python number into float64."""
-    a_plain, b_plain = type(a) in (float, int), type(b) in (float, int)
-    if (a_plain or getattr(a, "dtype", None) is FLOAT32) and (b_plain or getattr(b, "dtype", None) is FLOAT32) and not (
-            a_plain and b_plain):
-        return np.asarray(a, FLOAT32), np.asarray(b, FLOAT32)  # as below, sooner
     dtype = np.result_type(a, b)
     if dtype is FLOAT64 and not any(getattr(x, "dtype", None) is FLOAT64 for x in (a, b)):
         dtype = get_default_dtype()
@@ -163,7 +159,7 @@ def pow(a, b):
     return np.power(a, b)
 
 
-@pow.requires
+@pow.explains
 def _(a, b):
     if np.result_type(a, b).kind in "iu" and np.any(np.less(b, 0)):
         return "an integer to a negative power is no integer; cast the base with .float()"

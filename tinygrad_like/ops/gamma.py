@@ -8,6 +8,7 @@ import numpy as np
 
 from ..core.primitive import primitive
 from ..dtypes import get_default_dtype
+from ..errors import refusal
 
 # The Bernoulli numbers B_2, B_4 ... of Stirling's series. With these the derivative of order n has 1e-16 from 10 + 2n
 # on.
@@ -32,8 +33,6 @@ def polygamma(x, *, n):
 def _(x, n):
     if not isinstance(n, int) or n < -1:
         return f"n={n!r} must be an integer >= -1"
-    if n > 0 and ((x < -_MOST) & ~np.isneginf(x)).any():
-        return f"of order {n}, x={x[~np.isneginf(x)].min():g} must not be below {-_MOST}"
 
 
 polygamma.vjp(x=lambda g, x, n: g * polygamma(x, n=n + 1))
@@ -78,6 +77,8 @@ def _digamma(x):
 
 def _higher(n, x):
     x = np.where(np.isneginf(x), math.nan, x)
+    if (x < -_MOST).any():
+        raise refusal("polygamma", f"of order {n}, x={np.nanmin(x):g} must not be below {-_MOST}")
     y, sums = _shifted(x, 0, lambda total, y: total + y ** (-1.0 - n), _ENOUGH + 2 * n)
     tail = math.factorial(n - 1) * y ** float(-n) + math.factorial(n) * (y ** (-1.0 - n) / 2 + sums)
     tail += sum(b * math.factorial(2 * k + n - 1) / math.factorial(2 * k) * y ** (-2.0 * k - n)

@@ -16,6 +16,7 @@ import numpy as np
 from ..core.primitive import primitive
 from ..core.replaceable import replaceable
 from ..dtypes import FLOATS
+from ..errors import checked, refusal
 from .axes import one_axis
 from .compare import cast, eq, logical_and, ne
 from .elementwise import abs, mul, pow, where
@@ -32,12 +33,23 @@ def _t(x):
     return transpose(x, -1, -2)
 
 
+def matrices(x):
+    """The contract of functions of matrices."""
+    if x.ndim < 2:
+        return f"takes matrices in the last two axes, got shape {x.shape}"
+    return TypeError(f"takes floating point, got {x.dtype}; cast with .float()") if x.dtype.kind not in FLOATS else None
+
+
+def square_matrices(x):
+    """The same of square ones."""
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        return f"takes square matrices in the last two axes, got shape {x.shape}"
+    return matrices(x)
+
+
 def _matrices(who: str, x, square: bool = False):
-    if x.ndim < 2 or square and x.shape[-1] != x.shape[-2]:
-        kind = "square matrices" if square else "matrices"
-        raise ValueError(f"{who}: takes {kind} in the last two axes, got shape {x.shape}")
-    if x.dtype.kind not in FLOATS:
-        raise TypeError(f"{who}: takes floating point, got {x.dtype}; cast with .float()")
+    if (why := (square_matrices if square else matrices)(x)) is not None:
+        raise refusal(who, why)
     return x
 
 
@@ -46,7 +58,7 @@ def _lapack(who: str, function, *arrays, **options):
         return function(*arrays, **options)
     except np.linalg.LinAlgError as error:
         shapes = " and ".join(str(a.shape) for a in arrays)
-        raise ValueError(f"{who}: {str(error)[0].lower()}{str(error)[1:]}, in shape {shapes}") from None
+        raise refusal(who, f"{str(error)[0].lower()}{str(error)[1:]}, in shape {shapes}") from None
 
 
 def _column(x):
@@ -70,35 +82,49 @@ solve_matrices.vjp(a=lambda g, a, out: -matmul(solve_matrices(_t(a), g), _t(out)
                    b=lambda g, a: solve_matrices(_t(a), g))
 
 
+@checked
 def solve(a, b, left=True):
     """x with a x = b: a (..., n, n), b (n) or (..., n) of the same batch, or (..., n, k); or x a = b, unless left.
 
     Raises ValueError for shapes that do not fit, or a singular matrix.
     """
-    _matrices("solve", a, square=True)
     if not left:
         return _t(solve(_t(a), _t(b)))
-    vector = b.ndim == 1 or b.ndim == a.ndim - 1 and b.shape == a.shape[:-1]
-    if b.ndim == 0 or b.shape[-1 if vector else -2] != a.shape[-1] or b.dtype is not a.dtype:
-        raise ValueError(f"solve: a of {a.dtype} {a.shape} and b of {b.dtype} {b.shape} do not fit; b must be a vector "
-                         f"or matrix with {a.shape[-1]} rows, of the same dtype")
-    if not vector:
+    if not _is_vector(a, b):
         return solve_matrices(a, b)
     x = solve_matrices(a, _column(b))
     return reshape(x, shape=x.shape[:-1])
 
 
+@solve.requires
+def _(a, b, left):
+    if (why := square_matrices(a)) is not None:
+        return why
+    if left and (b.ndim == 0 or b.shape[-1 if _is_vector(a, b) else -2] != a.shape[-1] or b.dtype is not a.dtype):
+        return (f"a of {a.dtype} {a.shape} and b of {b.dtype} {b.shape} do not fit; b must be a vector or matrix with "
+                f"{a.shape[-1]} rows, of the same dtype")
+
+
+def _is_vector(a, b) -> bool:
+    return b.ndim == 1 or b.ndim == a.ndim - 1 and b.shape == a.shape[:-1]
+
+
+@checked
 def inv(x):
     """The inverse of every matrix. Raises ValueError for a singular one."""
-    return solve_matrices(_matrices("inv", x, square=True), _eye(x))
+    return solve_matrices(x, _eye(x))
+
+
+inv.requires(square_matrices)
 
 
 @primitive
 def det(x):
     """The determinant of every matrix. Its gradient exists for singular ones too: the cofactors."""
-    return np.asarray(np.linalg.det(_matrices("det", x, square=True)))
+    return np.asarray(np.linalg.det(x))
 
 
+det.requires(square_matrices)
 det.vjp(x=lambda g, x, out: mul(_column(_column(g)), _cofactors(x, out)))
 
 
@@ -127,9 +153,10 @@ def _invertible(x: np.ndarray) -> bool:
 @primitive
 def logabsdet(x):
     """log |det x| of every matrix, without overflow; -inf, without a gradient, for a singular one."""
-    return np.asarray(np.linalg.slogdet(_matrices("slogdet", x, square=True))[1])
+    return np.asarray(np.linalg.slogdet(x)[1])
 
 
+logabsdet.requires(square_matrices)
 logabsdet.vjp(x=lambda g, x: mul(_column(_column(g)), _t(inv(x))))
 
 
@@ -138,9 +165,13 @@ def _sign_of_det(x):
     return np.asarray(np.linalg.slogdet(x)[0])
 
 
+@checked
 def slogdet(x):
     """The sign of the determinant and the logarithm of its absolute value: det x = sign e^logabsdet."""
-    return _sign_of_det(_matrices("slogdet", x, square=True)), logabsdet(x)
+    return _sign_of_det(x), logabsdet(x)
+
+
+slogdet.requires(square_matrices)
 
 
 # Triangular systems ---------------------------------------------------------------------------------------------------
@@ -183,22 +214,27 @@ def _upper_solved(a, b):
     return _solve_triangular(a, b, upper=True, unit=False)
 
 
+@checked
 def solve_triangular(a, b, *, upper, left=True, unitriangular=False):
     """X with a X = b (X a = b, if not left), reading one triangle of a: a (..., n, n), b (..., n, k) or (..., k, n).
 
     upper: which triangle; unitriangular: its diagonal counts as ones. The batch axes broadcast.
     Raises ValueError for shapes that do not fit, or a zero on the diagonal.
     """
-    _matrices("solve_triangular", a, square=True)
-    _matrices("solve_triangular", b)
-    if b.shape[-2 if left else -1] != a.shape[-1] or b.dtype is not a.dtype:
-        raise ValueError(f"solve_triangular: a of {a.dtype} {a.shape} and b of {b.dtype} {b.shape} do not fit; b must "
-                         f"have {a.shape[-1]} {'rows' if left else 'columns'}, and the same dtype")
-    if not unitriangular and not (a if isinstance(a, np.ndarray) else a._data).diagonal(0, -2, -1).all():
-        raise ValueError(f"solve_triangular: a of shape {a.shape} has a zero on the diagonal, so it is singular")
     if left:
         return _solve_triangular(a, b, upper=upper, unit=unitriangular)
     return _t(_solve_triangular(_t(a), _t(b), upper=not upper, unit=unitriangular))
+
+
+@solve_triangular.requires
+def _(a, b, left, unitriangular):
+    if (why := square_matrices(a) or matrices(b)) is not None:
+        return why
+    if b.shape[-2 if left else -1] != a.shape[-1] or b.dtype is not a.dtype:
+        return (f"a of {a.dtype} {a.shape} and b of {b.dtype} {b.shape} do not fit; b must have {a.shape[-1]} "
+                f"{'rows' if left else 'columns'}, and the same dtype")
+    if not unitriangular and not getattr(a, "_data", a).diagonal(0, -2, -1).all():
+        return f"a of shape {a.shape} has a zero on the diagonal, so it is singular"
 
 
 # Decompositions -------------------------------------------------------------------------------------------------------
@@ -220,13 +256,17 @@ def _cholesky_vjp(g, out):
 _cholesky.vjp(x=_cholesky_vjp)
 
 
+@checked
 def cholesky(x, upper=False):
     """L, lower triangular, with L L^T = x, for symmetric positive definite matrices; only the lower half is read.
 
     L^T if upper. The gradient is symmetric. Raises ValueError for other matrices.
     """
-    y = _cholesky(_matrices("cholesky", x, square=True))
+    y = _cholesky(x)
     return _t(y) if upper else y
+
+
+cholesky.requires(square_matrices)
 
 
 def cholesky_solve(b, factor, upper=False):
@@ -269,14 +309,18 @@ def _qr_vjp(g, x_shape, out):
 _qr.vjp(x=_qr_vjp)
 
 
+@checked
 def qr(x):
     """Q with orthonormal columns and R, upper triangular, with Q R = x: (..., m, n) -> (..., m, k), (..., k, n).
 
     k = min(m, n). The gradient needs the first k columns to be independent. Source: Walter, Lehmann (2010).
     """
-    m, n = _matrices("qr", x).shape[-2:]
+    m, n = x.shape[-2:]
     q, r = _parts(_qr(take(x, index=(..., slice(0, m)))), (m, builtins.min(m, n)), (builtins.min(m, n),) * 2)
     return q, r if n <= m else cat(r, matmul(_t(q), take(x, index=(..., slice(m, None)))), axis=-1)
+
+
+qr.requires(matrices)
 
 
 @primitive
@@ -302,17 +346,21 @@ def _quotient(a, b):
 _eigh.vjp(x=_eigh_vjp)
 
 
+@checked
 def eigh(x, UPLO="L"):
     """Eigenvalues, in rising order, and eigenvectors as columns, of symmetric matrices: (..., n), (..., n, n).
 
     The lower half is read, or the upper one, with UPLO="U". Vectors have a gradient only where all eigenvalues differ;
     it is meaningful only for functions that do not depend on their signs.
     """
-    n = _matrices("eigh", x, square=True).shape[-1]
-    if UPLO not in ("L", "U"):
-        raise ValueError(f'eigh: UPLO must be "L" or "U", got {UPLO!r}')
+    n = x.shape[-1]
     values, vectors = _parts(_eigh(x if UPLO == "L" else _t(x)), (n,), (n, n))
     return values, vectors
+
+
+@eigh.requires
+def _(x, UPLO):
+    return square_matrices(x) if UPLO in ("L", "U") else f'UPLO must be "L" or "U", got {UPLO!r}'
 
 
 def eigvalsh(x, UPLO="L"):
@@ -344,6 +392,7 @@ def _svd_vjp(g, x_shape, out):
 _svd.vjp(x=_svd_vjp)
 
 
+@checked
 def svd(x, full_matrices=True):
     """U, S and V^T with U diag(S) V^T = x, S in falling order: (..., m, k), (..., k), (..., k, n), k = min(m, n).
 
@@ -351,15 +400,21 @@ def svd(x, full_matrices=True):
     V have one only where all singular values differ, and, unless x is square, none is 0; their signs are arbitrary. The
     singular values have one everywhere: U diag(g) V^T.
     """
-    m, n = _matrices("svd", x).shape[-2:]
+    m, n = x.shape[-2:]
     k = builtins.min(m, n)
     if not full_matrices or m == n:
         u, s, vh = _parts(_svd(x), (m, k), (k,), (k, n))
         return u, s, vh
-    if getattr(x, "requires_grad", False):
-        raise ValueError("svd: the bases that full_matrices=True completes have no gradient; use full_matrices=False")
     u, s, vh = _parts(_full_svd(x), (m, m), (k,), (n, n))
     return u, s, vh
+
+
+@svd.requires
+def _(x, full_matrices):
+    if (why := matrices(x)) is not None:
+        return why
+    if full_matrices and x.shape[-1] != x.shape[-2] and getattr(x, "requires_grad", False):
+        return "the bases that full_matrices=True completes have no gradient; use full_matrices=False"
 
 
 @primitive
@@ -395,6 +450,7 @@ def vector_norm(x, ord=2, axis=None, keepdim=False):
     return where(at_0, 0.0, pow(where(at_0, 1.0, total), 1 / ord))
 
 
+@checked
 def norm(x, ord=None, axis=None, keepdim=False):
     """The norm of vectors along one axis or of matrices in two axes; without both axis and ord, of all numbers.
 
@@ -403,31 +459,42 @@ def norm(x, ord=None, axis=None, keepdim=False):
     """
     if ord is None:
         return euclidean(x, axis=axis, keepdim=keepdim)
-    if axis is None and x.ndim not in (1, 2):
-        raise ValueError(f"norm: with ord={ord!r}, and no axis, takes a vector or a matrix, got shape {x.shape}")
     axis = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
     return (vector_norm if len(axis) == 1 else matrix_norm)(x, ord, axis, keepdim)
 
 
+@norm.requires
+def _(x, ord, axis):
+    if ord is not None and axis is None and x.ndim not in (1, 2):
+        return f"with ord={ord!r}, and no axis, takes a vector or a matrix, got shape {x.shape}"
+
+
+@checked
 def matrix_norm(x, ord="fro", axis=(-2, -1), keepdim=False):
     """A norm of the matrices in two axes: "fro", "nuc" (the sum of the singular values), or, by the number: the largest
     sum of a column (1) or row (inf), the largest singular value (2); negative ones are the smallest.
     """
     a, b = (one_axis("matrix_norm", i, x.ndim) for i in axis)
-    if a == b:
-        raise ValueError(f"matrix_norm: takes two different axes, got {axis}")
     if ord == "fro":
         return euclidean(x, axis=(a, b), keepdim=keepdim)
     rest = [i for i in range(x.ndim) if i not in (a, b)]
-    y = _matrices("matrix_norm", permute(x, axes=(*rest, a, b)))
+    y = permute(x, axes=(*rest, a, b))
     if ord in ("nuc", 2, -2):
         y = svdvals(y)
         y = sum(y, axis=-1) if ord == "nuc" else max(y, axis=-1) if ord > 0 else min(y, axis=-1)
-    elif ord in (1, -1, math.inf, -math.inf):
-        y = (max if ord > 0 else min)(sum(abs(y), axis=-2 if ord in (1, -1) else -1), axis=-1)
     else:
-        raise ValueError(f'matrix_norm: ord must be "fro", "nuc", 1, 2, inf or one of these negative, got {ord!r}')
+        y = (max if ord > 0 else min)(sum(abs(y), axis=-2 if ord in (1, -1) else -1), axis=-1)
     return reshape(y, shape=tuple(1 if i in (a, b) else n for i, n in enumerate(x.shape))) if keepdim else y
+
+
+@matrix_norm.requires
+def _(x, ord, axis):
+    a, b = (one_axis("matrix_norm", i, x.ndim) for i in axis)
+    if a == b:
+        return f"takes two different axes, got {axis}"
+    if ord not in ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf):
+        return f'ord must be "fro", "nuc", 1, 2, inf or one of these negative, got {ord!r}'
+    return None if ord == "fro" else matrices(x)
 
 
 # What is made of all these: the files need the functions above.

@@ -113,6 +113,9 @@ def sliding_windows(x, axis, size, step=1):
     return y
 
 
+sliding_windows.called = "unfold"
+
+
 @sliding_windows.requires
 def _(x, axis, size, step):
     axis = one_axis("unfold", axis, x.ndim)

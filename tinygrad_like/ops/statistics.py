@@ -7,6 +7,7 @@ import numpy as np
 from .. import random
 from ..core.primitive import primitive
 from ..dtypes import as_dtype
+from ..errors import refusal
 from .axes import axes
 from .compare import cast
 from .elementwise import maximum, neg
@@ -89,6 +90,8 @@ def multinomial(weights, *, num_samples=1, replacement=False, generator=None):
     replacement.
     """
     rows, numbers = np.atleast_2d(weights).astype(np.float64), random.of(generator)
+    if (why := _impossible(rows, num_samples, replacement)) is not None:
+        raise refusal("multinomial", why)
     if replacement:
         ends = np.cumsum(rows / rows.max(1, keepdims=True), axis=1)  # the sum of the weights may overflow
         drawn = random.drawn(lambda: numbers.random((len(rows), num_samples))) * ends[:, -1:]
@@ -101,10 +104,16 @@ def multinomial(weights, *, num_samples=1, replacement=False, generator=None):
 
 
 @multinomial.requires
-def _(weights, num_samples, replacement):
+def _(weights):
     if weights.dtype.kind not in "fiub":
         return TypeError(f"weights must be numbers, got {weights.dtype}")
-    if weights.ndim not in (1, 2) or not ((weights >= 0) & (weights < np.inf)).all() or not weights.any(-1).all():
-        return f"takes (n) or (rows, n) weights, none below 0 or infinite and not all 0, got shape {weights.shape}"
-    if not replacement and num_samples > (weights > 0).sum(-1).min(initial=num_samples):
+    if weights.ndim not in (1, 2):
+        return f"takes (n) or (rows, n) weights, got shape {weights.shape}"
+
+
+def _impossible(rows, num_samples, replacement) -> str | None:
+    if not ((rows >= 0) & (rows < np.inf)).all() or not rows.any(1).all():
+        return f"takes (n) or (rows, n) weights, none below 0 or infinite and not all 0, got shape {rows.shape}"
+    if not replacement and num_samples > (rows > 0).sum(1).min(initial=num_samples):
         return f"{num_samples} samples without replacement of fewer weights above 0"
+    return None

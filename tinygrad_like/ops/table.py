@@ -82,7 +82,10 @@ add_rows.vjp(x=lambda g, index, rows, padding_idx: where(
 @primitive
 def one_hot(index, *, num_classes=-1):
     """A new last axis of size num_classes, 1 at the index and 0 elsewhere (int64); -1 takes the largest index + 1."""
-    n = (int(index.max()) + 1 if index.size else 0) if num_classes == -1 else num_classes
+    low, high = (int(index.min()), int(index.max())) if index.size else (0, -1)
+    n = high + 1 if num_classes == -1 else num_classes
+    if low < 0 or high >= n:
+        raise refusal("one_hot", IndexError(f"index {low if low < 0 else high} is out of range for {n} classes"))
     out = np.zeros((index.size, n), np.int64)
     out[np.arange(index.size), index.reshape(-1)] = 1
     return out.reshape(*index.shape, n)
@@ -94,7 +97,3 @@ def _(index, num_classes):
         return TypeError(f"needs integers, got {index.dtype}; cast with .long()")
     if not isinstance(num_classes, int | np.integer) or num_classes < -1:
         return f"num_classes is how many, or -1 for as many as there are, got {num_classes!r}"
-    low, high = (index.min(), index.max()) if index.size else (0, -1)
-    if low < 0 or high >= num_classes != -1:
-        return IndexError(f"index {low if low < 0 else high} is out of range for "
-                          f"{high + 1 if num_classes == -1 else num_classes} classes")
