@@ -78,8 +78,7 @@ for _name, _op in list(globals().items()):
         globals()[_name] = _op if hasattr(_op, "requires") else _named(_op)
         globals()[_name].__module__ = __name__  # where a pickle finds it
 for _name, _op in list(vars(linalg).items()):
-    if isinstance(_op, _types.FunctionType) and _name[0] != "_" and _op.__module__ in (
-            linalg.__name__, f"{__name__}.least_squares", f"{__name__}.products", f"{__name__}.triangles"):
+    if isinstance(_op, _types.FunctionType):
         setattr(linalg, _name, _op if hasattr(_op, "requires") else _named(_op))
 
 for _op in _declared:

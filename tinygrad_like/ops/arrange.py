@@ -6,8 +6,9 @@ import operator
 
 import numpy as np
 
+from ..errors import checked, refusal
 from .along import as_index, beside, gather, in_range
-from .axes import axes, one_axis
+from .axes import axes, broadcast, is_integer, one_axis
 from .parts import surround, take
 from .scatter import scatter_last
 from .shape import cat, expand, getitem, permute, reshape, split, unsqueeze
@@ -48,16 +49,21 @@ def vstack(*xs):
     return cat(*[atleast_2d(x) for x in _several(xs)], axis=0)
 
 
+@checked
 def broadcast_tensors(*xs):
     """All expanded to their common shape, a tuple. Raises ValueError if they do not broadcast."""
     xs = _several(xs)
-    try:
-        shape = np.broadcast_shapes(*[x.shape for x in xs])
-    except ValueError:
-        raise ValueError(f"broadcast_tensors: shapes {[x.shape for x in xs]} do not broadcast") from None
+    shape = np.broadcast_shapes(*[x.shape for x in xs])
     return tuple([expand(x, shape=shape) for x in xs])
 
 
+@broadcast_tensors.requires
+def _(xs):
+    shapes = [x.shape for x in _several(xs)]
+    return None if broadcast(*shapes) else f"shapes {shapes} do not broadcast"
+
+
+@checked
 def diag_embed(x, offset=0, axis1=-2, axis2=-1):
     """Matrices with x, (..., n), on the diagonal `offset` above the main one, in the axes axis1 and axis2."""
     n = x.shape[-1] + abs(offset)
@@ -65,56 +71,69 @@ def diag_embed(x, offset=0, axis1=-2, axis2=-1):
     index = (..., i + max(-offset, 0), i + max(offset, 0))
     y = surround(x, shape=(*x.shape[:-1], n, n), index=index)
     first, second = (one_axis("diag_embed", a, y.ndim) for a in (axis1, axis2))
-    if first == second:
-        raise ValueError(f"diag_embed: axis1={axis1} and axis2={axis2} are the same axis")
     rest = iter(range(y.ndim - 2))
     return permute(y, axes=tuple([y.ndim - 2 if a == first else y.ndim - 1 if a == second else next(rest)
                                   for a in range(y.ndim)]))
 
 
+@diag_embed.requires
+def _(x, axis1, axis2):
+    if one_axis("diag_embed", axis1, x.ndim + 1) == one_axis("diag_embed", axis2, x.ndim + 1):
+        return f"axis1={axis1} and axis2={axis2} are the same axis"
+
+
+@checked
 def movedim(x, source, destination):
     """The axes `source`, a number or several, moved to the places `destination`; the others keep their order."""
-    given = [axes("movedim", a if isinstance(a, tuple | list) else (a,), x.ndim) for a in (source, destination)]
-    there = [dict(zip(g, given[0], strict=True)) if len(given[0]) == len(g) else None for g in given[1:]][0]
-    if there is None:
-        raise ValueError(f"movedim: source {source} and destination {destination} name different numbers of axes")
+    there = dict(zip(axes("movedim", destination, x.ndim), axes("movedim", source, x.ndim), strict=True))
     rest = iter([a for a in range(x.ndim) if a not in there.values()])
     return permute(x, axes=tuple([there[a] if a in there else next(rest) for a in range(x.ndim)]))
+
+
+@movedim.requires
+def _(x, source, destination):
+    if len(axes("movedim", source, x.ndim)) != len(axes("movedim", destination, x.ndim)):
+        return f"source {source} and destination {destination} name different numbers of axes"
 
 
 _PARTS = 1 << 16  # empty ones and all, that are worth a list
 
 
+@checked
 def tensor_split(x, indices_or_sections, axis=0):
     """Parts along an axis: so many, of lengths that differ by one at most; or cut at these indices."""
     axis = one_axis("tensor_split", axis, x.ndim)
     n = x.shape[axis]
-    if getattr(indices_or_sections, "ndim", 1) == 0:
-        indices_or_sections = int(indices_or_sections)
-    if isinstance(indices_or_sections, int):
-        if not 1 <= indices_or_sections <= max(n, _PARTS):
-            raise ValueError(f"tensor_split: into {indices_or_sections} parts, but there must be at least one, and of "
-                             f"{n} elements no more than {max(n, _PARTS)}")
-        sizes = [n // indices_or_sections + (i < n % indices_or_sections) for i in range(indices_or_sections)]
-        return tuple(split(x, sizes, axis))
-    try:
-        bounds = [0, *[operator.index(i) for i in indices_or_sections], n]
-    except TypeError:
-        raise TypeError("tensor_split: takes a number of parts, or the indices to cut at, which are integers, got "
-                        f"{indices_or_sections!r}") from None
+    if (parts := _number_of_parts(indices_or_sections)) is not None:
+        return tuple(split(x, [n // parts + (i < n % parts) for i in range(parts)], axis))
+    bounds = [0, *[operator.index(i) for i in indices_or_sections], n]
     before = (slice(None),) * axis
     return tuple([getitem(x, (*before, slice(start, stop)))
                   for start, stop in zip(bounds[:-1], [*bounds[1:-1], None], strict=True)])
 
 
+@tensor_split.requires
+def _(x, indices_or_sections, axis):
+    parts, n = _number_of_parts(indices_or_sections), x.shape[one_axis("tensor_split", axis, x.ndim)]
+    if parts is not None and not 1 <= parts <= max(n, _PARTS):
+        return (f"into {parts} parts, but there must be at least one, and of {n} elements no more than "
+                f"{max(n, _PARTS)}")
+    if parts is None and not all([is_integer(i) for i in indices_or_sections]):
+        return TypeError("takes a number of parts, or the indices to cut at, which are integers, got "
+                         f"{indices_or_sections!r}")
+
+
+def _number_of_parts(given) -> int | None:
+    return int(given) if isinstance(given, int) or getattr(given, "ndim", 1) == 0 else None
+
+
+@checked
 def take_along_dim(x, indices, axis=None):
     """Along the axis the elements that indices name, where the other axes broadcast; without one, of all in a row.
     Along an axis, indices below 0 count from the end."""
     if axis is None:
         return gather(reshape(x, shape=(-1,)), reshape(indices, shape=(-1,)), axis=0)
     axis = one_axis("take_along_dim", axis, x.ndim)
-    if indices.ndim != x.ndim:
-        raise ValueError(f"take_along_dim: x has {x.ndim} axes, but indices has shape {indices.shape}")
     array = as_index(indices)
     if array.dtype.kind in "iu":
         indices = beside(x, in_range("take_along_dim", x.shape, array, axis, wraps=True))
@@ -125,13 +144,19 @@ def take_along_dim(x, indices, axis=None):
     return gather(wide[0], wide[1], axis=axis)
 
 
+@take_along_dim.requires
+def _(x, indices, axis):
+    if axis is not None and indices.ndim != x.ndim:
+        return f"x has {x.ndim} axes, but indices has shape {indices.shape}"
+
+
 def slices_named(who: str, shape: tuple[int, ...], axis: int, index, wraps: bool = False) -> np.ndarray:
     """A copy of an index of slices along the axis: a row of integers, or a single one. wraps: see `in_range`."""
     array = as_index(index)
     if array.dtype.kind not in "iu" and array.size:
-        raise TypeError(f"{who}: index must hold integers, got {array.dtype}; cast with .long()")
+        raise refusal(who, TypeError(f"index must hold integers, got {array.dtype}; cast with .long()"))
     if array.ndim > 1:
-        raise ValueError(f"{who}: index must be a row of integers, got shape {array.shape}")
+        raise refusal(who, f"index must be a row of integers, got shape {array.shape}")
     return in_range(who, shape, array, axis, wraps).reshape(-1)
 
 

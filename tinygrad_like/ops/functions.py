@@ -10,6 +10,7 @@ import numpy as np
 from ..core.primitive import primitive
 from ..core.replaceable import replaceable
 from ..dtypes import BOOL, FLOAT32, FLOAT64, FLOATS, as_dtype, get_default_dtype
+from ..errors import checked
 from .activation import sigmoid
 from .compare import cast, isnan, logical_or
 from .elementwise import abs, div, divided, floordiv, neg, trunc, where
@@ -61,23 +62,38 @@ def _truncated(a, b):
     return np.trunc(np.true_divide(a, b))
 
 
+@checked
 def divide(a, b, rounding_mode=None):
     """a / b; rounded towards 0 with rounding_mode="trunc", down with "floor", and then without a gradient."""
-    modes = {None: div, "trunc": truncdiv, "floor": floordiv}
-    if rounding_mode not in modes:
-        raise ValueError(f'div: rounding_mode must be None, "trunc" or "floor", got {rounding_mode!r}')
-    return modes[rounding_mode](a, b)
+    return _DIVISIONS[rounding_mode](a, b)
 
 
+divide.called = "div"
+_DIVISIONS = {None: div, "trunc": truncdiv, "floor": floordiv}
+
+
+@divide.requires
+def _(rounding_mode):
+    if rounding_mode not in _DIVISIONS:
+        return f'rounding_mode must be None, "trunc" or "floor", got {rounding_mode!r}'
+
+
+@checked
 def clamp(x, low=None, high=None):
     """x limited to [low, high], arrays that broadcast or numbers; high where low > high, NaN where one of them is.
 
     The cotangent goes to x where it lies inside or on a limit, else to the limit.
     """
-    if low is None and high is None:
-        raise ValueError("clip: give min, max or both")
     x = x if low is None else where(_or_nan(x < low, low), low, x)
     return x if high is None else where(_or_nan(x > high, high), high, x)
+
+
+clamp.called = "clip"
+
+
+@clamp.requires
+def _(low, high):
+    return "give min, max or both" if low is None and high is None else None
 
 
 def _or_nan(beyond, limit):
@@ -95,9 +111,13 @@ rshift = ufunc("rshift", "floor(a / 2^b), for integers.", lambda a, b: np.right_
 def bitcast(x, *, dtype):
     """The bits of x as numbers of another dtype; if its size differs, so does the last axis."""
     dtype = as_dtype(dtype, "bitcast")
-    if not x.ndim and dtype.itemsize != x.itemsize:
-        raise ValueError(f"bitcast: a 0-d Tensor of {x.dtype} does not have the size of {dtype}")
     return np.ascontiguousarray(x).view(dtype) if x.ndim else x.view(dtype)
+
+
+@bitcast.requires
+def _(x, dtype):
+    if not x.ndim and (dtype := as_dtype(dtype, "bitcast")).itemsize != x.itemsize:
+        return f"a 0-d Tensor of {x.dtype} does not have the size of {dtype}"
 
 
 @primitive

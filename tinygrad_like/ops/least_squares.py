@@ -8,9 +8,10 @@ import numpy as np
 
 from ..core.primitive import primitive
 from ..dtypes import finfo
+from ..errors import checked
 from .compare import cast
-from .linalg import _lapack, _matrices, _t, svdvals
 from .matmul import matmul
+from .matrices import _lapack, _t, matrices, square_matrices, svdvals
 from .reduce import sum
 from .shape import reshape, tril
 
@@ -34,16 +35,21 @@ def _pinv_vjp(g, x, out):
 _pinv.vjp(x=_pinv_vjp)
 
 
+@checked
 def pinv(x, rtol=None, hermitian=False):
     """The pseudo-inverse of every matrix (m, n) -> (n, m): x^+ b is the least-squares solution of least norm.
 
     Singular values up to rtol times the largest, by default max(m, n) eps, count as 0. The gradient is that of changes
     which keep the rank; singular values may be equal.
     """
-    _matrices("pinv", x, square=hermitian)
     if hermitian:  # the lower triangle counts
         x = tril(x) + _t(tril(x, diagonal=-1))
     return _pinv(x, rtol=max(x.shape[-2:]) * float(finfo(x.dtype).eps) if rtol is None else rtol)
+
+
+@pinv.requires
+def _(x, hermitian):
+    return square_matrices(x) if hermitian else matrices(x)
 
 
 class LeastSquares(NamedTuple):
@@ -55,6 +61,7 @@ class LeastSquares(NamedTuple):
     singular_values: Any
 
 
+@checked
 def lstsq(a, b, rcond=None, *, driver=None):
     """x of least |a x - b|, and of those of least norm: a (..., m, n), b (..., m, k) -> solution (..., n, k).
 
@@ -62,9 +69,6 @@ def lstsq(a, b, rcond=None, *, driver=None):
     "gelsd" and "gelss"; and for these three, of more equations than unknowns, the squares of a x - b.
     Raises ValueError for other shapes.
     """
-    _matrices("lstsq", a)
-    if b.ndim != a.ndim or b.shape[-2] != a.shape[-2]:
-        raise ValueError(f"lstsq: takes a (..., m, n) and b (..., m, k), got shapes {a.shape} and {b.shape}")
     solution, values = matmul(pinv(a, rcond), b), svdvals(a)
     nothing = residuals = reshape(values, shape=(-1,))[:0]
     if a.shape[-2] > a.shape[-1] and driver in ("gels", "gelsd", "gelss"):
@@ -75,3 +79,10 @@ def lstsq(a, b, rcond=None, *, driver=None):
         rtol = max(a.shape[-2:]) * float(finfo(a.dtype).eps) if rcond is None else rcond
         rank = sum(values > values[..., :1] * rtol, axis=-1)
     return LeastSquares(solution, residuals, rank, values if driver in ("gelsd", "gelss") else nothing)
+
+
+@lstsq.requires
+def _(a, b):
+    if (why := matrices(a)) is not None or b.ndim == a.ndim and b.shape[-2] == a.shape[-2]:
+        return why
+    return f"takes a (..., m, n) and b (..., m, k), got shapes {a.shape} and {b.shape}"

@@ -7,33 +7,49 @@ import math
 import numpy as np
 
 from ..core.primitive import fresh, fused
-from .axes import axes, one_axis
+from ..errors import checked
+from .axes import axes as normal_axes
+from .axes import one_axis
 from .elementwise import clip, sqrt
-from .linalg import vector_norm
 from .matmul import matmul
+from .norms import vector_norm
 from .reduce import sum
 from .shape import getitem, permute, reshape, stack, transpose, unsqueeze
 
 
+@checked
 def tensordot(a, b, axes=2):
     """Sums of products over several axes: the last `axes` of a with the first of b, or those that two lists name."""
+    return _contracted(a, b, *_pairs(a, b, axes))
+
+
+@tensordot.requires
+def _(a, b, axes):
+    return _disagree(a, b, *_pairs(a, b, axes))
+
+
+def _pairs(a, b, axes):
+    """The axes of a, and those of b that belong to them."""
     if isinstance(axes, int):
-        first, second = tuple(range(a.ndim - axes, a.ndim)), tuple(range(axes))
-    else:
-        first, second = (tuple(n) if isinstance(n, tuple | list) else (n,) for n in axes)
-    return _contracted(a, b, first, second)
+        return normal_axes("tensordot", tuple(range(a.ndim - axes, a.ndim)), a.ndim), normal_axes(
+            "tensordot", tuple(range(axes)), b.ndim)
+    return [normal_axes("tensordot", tuple(n) if isinstance(n, tuple | list) else (n,), x.ndim)
+            for n, x in zip(axes, (a, b), strict=True)]
+
+
+def _disagree(a, b, first, second):
+    sizes = [a.shape[i] for i in first], [b.shape[j] for j in second]
+    if len(first) != len(second) or True in ([m != n and 1 not in (m, n) for m, n in zip(*sizes, strict=True)]):
+        return f"axes {tuple(first)} of shape {a.shape} and {tuple(second)} of shape {b.shape} must agree"
 
 
 def _contracted(a, b, first, second):
-    first, second = axes("tensordot", first, a.ndim), axes("tensordot", second, b.ndim)
     single = [(i, j) for i, j in zip(first, second, strict=True) if a.shape[i] != b.shape[j] == 1]
     if single:  # an axis of one element meets all of the other's
         a = sum(a, axis=tuple([i for i, _ in single]), keepdim=True)
     single = [(i, j) for i, j in zip(first, second, strict=True) if b.shape[j] != a.shape[i] == 1]
     if single:
         b = sum(b, axis=tuple([j for _, j in single]), keepdim=True)
-    if [a.shape[i] for i in first] != [b.shape[i] for i in second]:
-        raise ValueError(f"tensordot: axes {first} of shape {a.shape} and {second} of shape {b.shape} must agree")
     left, right = ([i for i in range(x.ndim) if i not in used] for x, used in ((a, first), (b, second)))
     n = math.prod(a.shape[i] for i in first)
     rows = reshape(permute(a, axes=(*left, *first)), shape=(math.prod(a.shape[i] for i in left), n))
@@ -41,9 +57,18 @@ def _contracted(a, b, first, second):
     return reshape(matmul(rows, columns), shape=(*[a.shape[i] for i in left], *[b.shape[i] for i in right]))
 
 
+@checked
 def inner(a, b):
     """Sums of products over the last axis of both: (..., n), (*, n) -> (..., *)."""
     return a * b if not a.ndim or not b.ndim else _contracted(a, b, (a.ndim - 1,), (b.ndim - 1,))
+
+
+inner.called = "tensordot"
+
+
+@inner.requires
+def _(a, b):
+    return _disagree(a, b, (a.ndim - 1,), (b.ndim - 1,)) if a.ndim and b.ndim else None
 
 
 def kron(a, b):
@@ -85,17 +110,26 @@ def _(g, a, b, axis, wanted):
             cross_product(g, a, axis=axis) if wanted[1] else None]
 
 
+@checked
 def cross(a, b, axis=None):
     """The cross product along an axis of 3 elements, by default the first such axis."""
+    alike = a.dtype is b.dtype and hasattr(a, "_data") and hasattr(b, "_data")
+    return (cross_product if alike else cross_reference)(a, b, axis=_axis_of_3(a, b, axis))
+
+
+@cross.requires
+def _(a, b, axis):
+    axis = _axis_of_3(a, b, axis)
+    if a.shape[axis] != 3 or b.shape[axis] != 3:
+        return f"axis {axis} of shapes {a.shape} and {b.shape} must have 3 elements"
+
+
+def _axis_of_3(a, b, axis) -> int:
+    """The axis of a cross product, counted from the last."""
     ndim = max(a.ndim, b.ndim)
     if axis is None:
-        shape = np.broadcast_shapes(a.shape, b.shape)
-        axis = next((i for i, n in enumerate(shape) if n == 3), -1)
-    axis = one_axis("cross", axis, ndim) - ndim
-    if a.shape[axis] != 3 or b.shape[axis] != 3:
-        raise ValueError(f"cross: axis {axis} of shapes {a.shape} and {b.shape} must have 3 elements")
-    alike = a.dtype is b.dtype and hasattr(a, "_data") and hasattr(b, "_data")
-    return (cross_product if alike else cross_reference)(a, b, axis=axis)
+        axis = next((i for i, n in enumerate(np.broadcast_shapes(a.shape, b.shape)) if n == 3), -1)
+    return one_axis("cross", axis, ndim) - ndim
 
 
 def vecdot(a, b, axis=-1):
@@ -103,14 +137,13 @@ def vecdot(a, b, axis=-1):
     return sum(a * b, axis=axis)
 
 
+@checked
 def cdist(x1, x2, p=2.0, compute_mode=None):
     """The distances |x1_i - x2_j|_p of all pairs of rows: (..., n, size), (..., m, size) -> (..., n, m).
 
     The gradient of a distance 0 is 0. From a million differences on, the Euclidean distances come from one product,
     |a|^2 + |b|^2 - 2 a b, whose error beside large numbers is larger.
     """
-    if x1.ndim < 2 or x2.ndim < 2 or x1.shape[-1] != x2.shape[-1]:
-        raise ValueError(f"cdist: takes (..., n, size) and (..., m, size), got shapes {x1.shape} and {x2.shape}")
     if not x1.shape[-1]:
         return sum(unsqueeze(x1, -2) - unsqueeze(x2, -3), axis=-1)
     if p == 2 and x1.size * x2.shape[-2] > 1 << 20:
@@ -120,3 +153,9 @@ def cdist(x1, x2, p=2.0, compute_mode=None):
     a, b = x1.shape, x2.shape
     d = reshape(x1, shape=(*a[:-1], 1, a[-1])) - reshape(x2, shape=(*b[:-2], 1, *b[-2:]))
     return vector_norm(d, p, axis=-1) if p else vector_norm(d, p, axis=-1) + sum(d * 0.0, axis=-1)
+
+
+@cdist.requires
+def _(x1, x2):
+    if x1.ndim < 2 or x2.ndim < 2 or x1.shape[-1] != x2.shape[-1]:
+        return f"takes (..., n, size) and (..., m, size), got shapes {x1.shape} and {x2.shape}"

@@ -11,8 +11,8 @@ from ..errors import refusal
 from .axes import axes
 from .compare import cast
 from .elementwise import maximum, neg
-from .linalg import vector_norm
 from .normalization import scaled, standardize
+from .norms import vector_norm
 from .reduce import mean, std, var
 from .shape import reshape
 from .softmax import softmax

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.primitive import primitive
+from ..errors import checked
 from .along import take_along
 from .axes import one_axis
-from .linalg import _eye, _matrices, _solve_triangular, _t, _upper_solved, cholesky_solve
 from .matmul import matmul
+from .matrices import _eye, _solve_triangular, _t, _upper_solved, cholesky_solve, matrices, square_matrices
 from .parts import take
 from .shape import cat, expand, reshape, tril, triu
 
@@ -114,17 +115,21 @@ def _factored(x):
     return cat(corner, _t(_solve_triangular(_t(corner), _t(below), upper=False, unit=False)), axis=-2)
 
 
+@checked
 def lu_factor(x, *, pivot=True):
     """L and U of `lu` in one matrix (..., m, n), whose diagonal is that of U, and the exchanges (..., min(m, n)).
 
     pivots: row i was exchanged with row pivots[i], counted from 1; this has no gradient. The pair is what `lu_solve`
     takes. Raises NotImplementedError for pivot=False.
     """
-    _matrices("lu_factor", x)
-    if not pivot:
-        raise NotImplementedError("lu_factor: pivot=False is not supported, as in PyTorch on a CPU; leave it out")
     pivots = _pivots(x)
     return Factors(_factored(_rows(x, _order(pivots, rows=x.shape[-2]))), pivots + 1)
+
+
+@lu_factor.requires
+def _(x, pivot):
+    return matrices(x) if pivot else NotImplementedError(
+        "pivot=False is not supported, as in PyTorch on a CPU; leave it out")
 
 
 def lu(x, *, pivot=True):
@@ -136,9 +141,10 @@ def lu(x, *, pivot=True):
     return lu_unpack(*lu_factor(x, pivot=pivot))
 
 
+@checked
 def lu_unpack(factors, pivots, unpack_data=True, unpack_pivots=True):
     """P, L and U of `lu` from what `lu_factor` gives; None for what is not asked for."""
-    m, n = _matrices("lu_unpack", factors).shape[-2:]
+    m, n = factors.shape[-2:]
     k = min(m, n)
     p = lower = upper = None
     if unpack_pivots:
@@ -150,7 +156,17 @@ def lu_unpack(factors, pivots, unpack_data=True, unpack_pivots=True):
     return LU(p, lower, upper)
 
 
+@lu_unpack.requires
+def _(factors):
+    return matrices(factors)
+
+
+@checked
 def cholesky_inverse(factor, upper=False):
     """The inverse of a, given its Cholesky factor: (..., n, n). Raises ValueError for a zero on the diagonal."""
-    n = _matrices("cholesky_inverse", factor, square=True).shape[-1]
-    return cholesky_solve(np.eye(n, dtype=factor.dtype), factor, upper)
+    return cholesky_solve(_eye(factor), factor, upper)
+
+
+@cholesky_inverse.requires
+def _(factor):
+    return square_matrices(factor)

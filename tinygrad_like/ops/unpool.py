@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ..core.primitive import primitive
+from ..errors import checked, refusal
 from .along import gather
 from .pool import Axis, each, max_windows, windows_of
 from .scatter import _to_places, scatter_last
@@ -50,6 +51,7 @@ def max_pool_with_indices(x, kernel_size, stride=None, padding=0, dilation=1, ce
     return reshape(gather(flat, index, axis=1), shape=shape), reshape(index, shape=shape)
 
 
+@checked
 def max_unpool(x, indices, kernel_size, stride=None, padding=0, output_size=None, rank=2):
     """Zeros, with x where `max_pool_with_indices` found its maxima: (batch, channels, *windows) -> (..., *output_size).
 
@@ -57,9 +59,6 @@ def max_unpool(x, indices, kernel_size, stride=None, padding=0, output_size=None
     Raises ValueError for shapes that differ, IndexError for an index beyond the output.
     """
     who = f"max_unpool{rank}d"
-    if x.ndim not in (rank + 1, rank + 2) or x.shape != indices.shape:
-        raise ValueError(f"{who}: takes values and indices (batch, channels, ...) of one shape, got {x.shape} and "
-                         f"{indices.shape}")
     lead, spatial = x.shape[:-rank], x.shape[-rank:]
     kernels = each(who, "kernel_size", kernel_size, rank, 1)
     strides = kernels if stride is None else each(who, "stride", stride, rank, 1)
@@ -71,3 +70,10 @@ def max_unpool(x, indices, kernel_size, stride=None, padding=0, output_size=None
     zeros = np.zeros((n, math.prod(size)), x.dtype)
     y = _to_places(who, zeros, reshape(indices, shape=(n, m)), reshape(x, shape=(n, m)), 1, scatter_last)
     return reshape(y, shape=(*lead, *size))
+
+
+@max_unpool.requires
+def _(x, indices, rank):
+    if x.ndim not in (rank + 1, rank + 2) or x.shape != indices.shape:
+        raise refusal(f"max_unpool{rank}d", f"takes values and indices (batch, channels, ...) of one shape, got "
+                                            f"{x.shape} and {indices.shape}")

@@ -1,0 +1,420 @@
+"""Linear algebra of matrices in the last two axes, by NumPy's LAPACK; the axes before them are batches.
+
+Rules follow Giles (2008) and Seeger et al. (2017). Decompositions have several results, but an op gives one
+array: it holds them side by side, and `_parts` takes them apart.
+
+Raises ValueError for a matrix that is singular, or not positive definite, or for which LAPACK does not converge.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+
+import numpy as np
+
+from ..core.primitive import primitive
+from ..core.replaceable import replaceable
+from ..dtypes import FLOATS
+from ..errors import checked, refusal
+from .compare import eq, logical_and
+from .elementwise import mul, where
+from .matmul import matmul
+from .movement import diagonal
+from .parts import take
+from .reduce import sum
+from .shape import cat, reshape, transpose, tril, triu
+from .values import varying
+
+
+def _t(x):
+    return transpose(x, -1, -2)
+
+
+def matrices(x):
+    """The contract of functions of matrices."""
+    if x.ndim < 2:
+        return f"takes matrices in the last two axes, got shape {x.shape}"
+    return TypeError(f"takes floating point, got {x.dtype}; cast with .float()") if x.dtype.kind not in FLOATS else None
+
+
+def square_matrices(x):
+    """The same of square ones."""
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        return f"takes square matrices in the last two axes, got shape {x.shape}"
+    return matrices(x)
+
+
+def _lapack(who: str, function, *arrays, **options):
+    try:
+        return function(*arrays, **options)
+    except np.linalg.LinAlgError as error:
+        shapes = " and ".join(str(a.shape) for a in arrays)
+        raise refusal(who, f"{str(error)[0].lower()}{str(error)[1:]}, in shape {shapes}") from None
+
+
+def _column(x):
+    return reshape(x, shape=(*x.shape, 1))
+
+
+def _eye(x) -> np.ndarray:
+    return np.eye(x.shape[-1], dtype=x.dtype)
+
+
+# Solving, inverses, determinants --------------------------------------------------------------------------------------
+
+
+@primitive
+def solve_matrices(a, b):
+    """X with a X = b: a (..., n, n), b (..., n, k)."""
+    return _lapack("solve", np.linalg.solve, a, b)
+
+
+solve_matrices.vjp(a=lambda g, a, out: -matmul(solve_matrices(_t(a), g), _t(out)),
+                   b=lambda g, a: solve_matrices(_t(a), g))
+
+
+@checked
+def solve(a, b, left=True):
+    """x with a x = b: a (..., n, n), b (n) or (..., n) of the same batch, or (..., n, k); or x a = b, unless left.
+
+    Raises ValueError for shapes that do not fit, or a singular matrix.
+    """
+    if not left:
+        return _t(solve(_t(a), _t(b)))
+    if not _is_vector(a, b):
+        return solve_matrices(a, b)
+    x = solve_matrices(a, _column(b))
+    return reshape(x, shape=x.shape[:-1])
+
+
+@solve.requires
+def _(a, b, left):
+    if (why := square_matrices(a)) is not None:
+        return why
+    if left and (b.ndim == 0 or b.shape[-1 if _is_vector(a, b) else -2] != a.shape[-1] or b.dtype is not a.dtype):
+        return (f"a of {a.dtype} {a.shape} and b of {b.dtype} {b.shape} do not fit; b must be a vector or matrix with "
+                f"{a.shape[-1]} rows, of the same dtype")
+
+
+def _is_vector(a, b) -> bool:
+    return b.ndim == 1 or b.ndim == a.ndim - 1 and b.shape == a.shape[:-1]
+
+
+@checked
+def inv(x):
+    """The inverse of every matrix. Raises ValueError for a singular one."""
+    return solve_matrices(x, _eye(x))
+
+
+inv.requires(square_matrices)
+
+
+@primitive
+def det(x):
+    """The determinant of every matrix. Its gradient exists for singular ones too: the cofactors."""
+    return np.asarray(np.linalg.det(x))
+
+
+det.requires(square_matrices)
+det.vjp(x=lambda g, x, out: mul(_column(_column(g)), _cofactors(x, out)))
+
+
+def _cofactors(x, out):
+    """det(x) x^-T; if a matrix is nearly singular, without dividing: by Faddeev and LeVerrier's recursion."""
+    varying("how the gradient of det is worked out depends on its input")
+    if _invertible(x if isinstance(x, np.ndarray) else x._data):
+        return mul(_column(_column(out)), _t(inv(x)))
+    n = x.shape[-1]
+    m = np.broadcast_to(_eye(x), x.shape)
+    for k in range(1, n):
+        product = matmul(x, m)
+        m = product - mul(_column(_column(sum(diagonal(product, axis1=-2, axis2=-1), axis=-1))), _eye(x)) / k
+    return mul(_t(m), (-1.0) ** (n - 1))
+
+
+def _invertible(x: np.ndarray) -> bool:
+    """Whether an inverse of every matrix keeps half of the digits."""
+    try:
+        condition = np.linalg.norm(x, axis=(-2, -1)) * np.linalg.norm(np.linalg.inv(x), axis=(-2, -1))
+    except np.linalg.LinAlgError:
+        return False
+    return bool((condition < 1 / math.sqrt(np.finfo(x.dtype).eps)).all())
+
+
+@primitive
+def logabsdet(x):
+    """log |det x| of every matrix, without overflow; -inf, without a gradient, for a singular one."""
+    return np.asarray(np.linalg.slogdet(x)[1])
+
+
+logabsdet.requires(square_matrices)
+logabsdet.vjp(x=lambda g, x: mul(_column(_column(g)), _t(inv(x))))
+
+
+@primitive
+def _sign_of_det(x):
+    return np.asarray(np.linalg.slogdet(x)[0])
+
+
+@checked
+def slogdet(x):
+    """The sign of the determinant and the logarithm of its absolute value: det x = sign e^logabsdet."""
+    return _sign_of_det(x), logabsdet(x)
+
+
+slogdet.requires(square_matrices)
+
+
+# Triangular systems ---------------------------------------------------------------------------------------------------
+
+_BLOCK = 64
+_LOWER = np.tri(_BLOCK, dtype=bool)
+
+
+@primitive
+def _solve_triangular(a, b, *, upper, unit):
+    """X with tri(a) X = b, where tri(a) is the lower or upper triangle, with ones on the diagonal if unit."""
+    return _substituted(a, b, upper, unit)
+
+
+@replaceable
+def _substituted(a, b, upper, unit):
+    """Block of rows by block of rows, from what is solved already."""
+    n = a.shape[-1]
+    x = np.empty(np.broadcast_shapes(a.shape[:-1] + (1,), b.shape[:-2] + (1, b.shape[-1])), b.dtype)
+    starts = range(0, n, _BLOCK)
+    for start in reversed(starts) if upper else starts:
+        rows = slice(start, start + _BLOCK)
+        solved = slice(start + _BLOCK, n) if upper else slice(0, start)
+        block = a[..., rows, rows]
+        block = np.where((_LOWER.T if upper else _LOWER)[:block.shape[-1], :block.shape[-1]], block, 0)
+        if unit:
+            block[..., range(block.shape[-1]), range(block.shape[-1])] = 1
+        x[..., rows, :] = np.linalg.solve(block, b[..., rows, :] - np.matmul(a[..., rows, solved], x[..., solved, :]))
+    return x
+
+
+@_solve_triangular.joint_vjp
+def _(g, a, out, upper, unit, wanted):
+    gb = _solve_triangular(_t(a), g, upper=not upper, unit=unit)
+    ga = (triu if upper else tril)(matmul(gb, _t(out)), diagonal=(1 if upper else -1) if unit else 0)
+    return [-ga if wanted[0] else None, gb if wanted[1] else None]
+
+
+def _upper_solved(a, b):
+    return _solve_triangular(a, b, upper=True, unit=False)
+
+
+@checked
+def solve_triangular(a, b, *, upper, left=True, unitriangular=False):
+    """X with a X = b (X a = b, if not left), reading one triangle of a: a (..., n, n), b (..., n, k) or (..., k, n).
+
+    upper: which triangle; unitriangular: its diagonal counts as ones. The batch axes broadcast.
+    Raises ValueError for shapes that do not fit, or a zero on the diagonal.
+    """
+    if left:
+        return _solve_triangular(a, b, upper=upper, unit=unitriangular)
+    return _t(_solve_triangular(_t(a), _t(b), upper=not upper, unit=unitriangular))
+
+
+@solve_triangular.requires
+def _(a, b, left, unitriangular):
+    if (why := square_matrices(a) or matrices(b)) is not None:
+        return why
+    if b.shape[-2 if left else -1] != a.shape[-1] or b.dtype is not a.dtype:
+        return (f"a of {a.dtype} {a.shape} and b of {b.dtype} {b.shape} do not fit; b must have {a.shape[-1]} "
+                f"{'rows' if left else 'columns'}, and the same dtype")
+    if not unitriangular and not getattr(a, "_data", a).diagonal(0, -2, -1).all():
+        return f"a of shape {a.shape} has a zero on the diagonal, so it is singular"
+
+
+# Decompositions -------------------------------------------------------------------------------------------------------
+
+
+@primitive
+def _cholesky(x):
+    """L, lower triangular, with L L^T = x."""
+    return _lapack("cholesky", np.linalg.cholesky, x)
+
+
+def _cholesky_vjp(g, out):
+    p = matmul(_t(out), tril(g))
+    p = (tril(p) + tril(p, diagonal=-1)) * 0.5  # the lower half, and half of the diagonal
+    s = _upper_solved(_t(out), _t(_upper_solved(_t(out), _t(p))))
+    return (s + _t(s)) * 0.5
+
+
+_cholesky.vjp(x=_cholesky_vjp)
+
+
+@checked
+def cholesky(x, upper=False):
+    """L, lower triangular, with L L^T = x, for symmetric positive definite matrices; only the lower half is read.
+
+    L^T if upper. The gradient is symmetric. Raises ValueError for other matrices.
+    """
+    y = _cholesky(x)
+    return _t(y) if upper else y
+
+
+cholesky.requires(square_matrices)
+
+
+def cholesky_solve(b, factor, upper=False):
+    """X with a X = b, given the Cholesky factor of a (see `cholesky`): b (..., n, k), factor (..., n, n).
+
+    Raises ValueError for shapes that do not fit, or a factor with a zero on the diagonal.
+    """
+    lower = _t(factor) if upper else factor
+    return solve_triangular(_t(lower), solve_triangular(lower, b, upper=False), upper=True)
+
+
+def _packed(*matrices):
+    """All numbers of all matrices in one last axis."""
+    return cat(*[reshape(m, shape=(*m.shape[:-2], math.prod(m.shape[-2:]))) for m in matrices], axis=-1)
+
+
+def _parts(x, *shapes):
+    """The matrices of these shapes that `_packed` put into x."""
+    parts, start = [], 0
+    for shape in shapes:
+        stop = start + math.prod(shape)
+        parts.append(reshape(take(x, index=(..., slice(start, stop))), shape=(*x.shape[:-1], *shape)))
+        start = stop
+    return parts
+
+
+@primitive
+def _qr(x):
+    return _packed(*np.linalg.qr(x))
+
+
+def _qr_vjp(g, x_shape, out):
+    m, n = x_shape[-2:]
+    (q, r), (gq, gr) = (_parts(y, (m, n), (n, n)) for y in (out, g))
+    s = triu(matmul(gr, _t(r)) - matmul(_t(q), gq))
+    s = s + _t(triu(s, diagonal=1))
+    return _t(_upper_solved(r, _t(gq + matmul(q, s))))
+
+
+_qr.vjp(x=_qr_vjp)
+
+
+@checked
+def qr(x):
+    """Q with orthonormal columns and R, upper triangular, with Q R = x: (..., m, n) -> (..., m, k), (..., k, n).
+
+    k = min(m, n). The gradient needs the first k columns to be independent. Source: Walter, Lehmann (2010).
+    """
+    m, n = x.shape[-2:]
+    q, r = _parts(_qr(take(x, index=(..., slice(0, m)))), (m, builtins.min(m, n)), (builtins.min(m, n),) * 2)
+    return q, r if n <= m else cat(r, matmul(_t(q), take(x, index=(..., slice(m, None)))), axis=-1)
+
+
+qr.requires(matrices)
+
+
+@primitive
+def _eigh(x):
+    values, vectors = _lapack("eigh", np.linalg.eigh, x)
+    return _packed(values[..., None, :], vectors)
+
+
+def _eigh_vjp(g, x_shape, out):
+    n = x_shape[-1]
+    (w, v), (gw, gv) = (_parts(y, (1, n), (n, n)) for y in (out, g))
+    turned = matmul(_t(v), gv)  # only its rotation counts: vectors stay orthonormal
+    inner = _quotient((turned - _t(turned)) * 0.5, w - _t(w)) + mul(gw, _eye(v))
+    return matmul(matmul(v, inner), _t(v))
+
+
+def _quotient(a, b):
+    """a / b, and 0 where both are 0: where nothing is owed to vectors, it does not matter that they have no slope."""
+    nothing = logical_and(eq(b, 0), eq(a, 0))
+    return where(nothing, 0.0, a / where(nothing, 1.0, b))
+
+
+_eigh.vjp(x=_eigh_vjp)
+
+
+@checked
+def eigh(x, UPLO="L"):
+    """Eigenvalues, in rising order, and eigenvectors as columns, of symmetric matrices: (..., n), (..., n, n).
+
+    The lower half is read, or the upper one, with UPLO="U". Vectors have a gradient only where all eigenvalues differ;
+    it is meaningful only for functions that do not depend on their signs.
+    """
+    n = x.shape[-1]
+    values, vectors = _parts(_eigh(x if UPLO == "L" else _t(x)), (n,), (n, n))
+    return values, vectors
+
+
+@eigh.requires
+def _(x, UPLO):
+    return square_matrices(x) if UPLO in ("L", "U") else f'UPLO must be "L" or "U", got {UPLO!r}'
+
+
+def eigvalsh(x, UPLO="L"):
+    """The eigenvalues of symmetric matrices in rising order: (..., n)."""
+    return eigh(x, UPLO)[0]
+
+
+@primitive
+def _svd(x):
+    u, s, vh = _lapack("svd", np.linalg.svd, x, full_matrices=False)
+    return _packed(u, s[..., None, :], vh)
+
+
+def _svd_vjp(g, x_shape, out):
+    m, n = x_shape[-2:]
+    k = builtins.min(m, n)
+    (u, s, vh), (gu, gs, gvh) = (_parts(y, (m, k), (1, k), (k, n)) for y in (out, g))
+    squares = s * s
+    turned_u, turned_v = matmul(_t(u), gu), matmul(vh, _t(gvh))
+    left, right = (_quotient(t - _t(t), squares - _t(squares)) for t in (turned_u, turned_v))
+    x = matmul(matmul(u, left * s + _t(s) * right + mul(gs, _eye(left))), vh)
+    if m > k:
+        x = x + matmul(_quotient(gu - matmul(u, turned_u), s), vh)
+    if n > k:
+        x = x + matmul(u, _quotient(gvh - matmul(_t(turned_v), vh), _t(s)))
+    return x
+
+
+_svd.vjp(x=_svd_vjp)
+
+
+@checked
+def svd(x, full_matrices=True):
+    """U, S and V^T with U diag(S) V^T = x, S in falling order: (..., m, k), (..., k), (..., k, n), k = min(m, n).
+
+    With full_matrices U and V^T are square, m x m and n x n; then there is a gradient only if they are so anyway. U and
+    V have one only where all singular values differ, and, unless x is square, none is 0; their signs are arbitrary. The
+    singular values have one everywhere: U diag(g) V^T.
+    """
+    m, n = x.shape[-2:]
+    k = builtins.min(m, n)
+    if not full_matrices or m == n:
+        u, s, vh = _parts(_svd(x), (m, k), (k,), (k, n))
+        return u, s, vh
+    u, s, vh = _parts(_full_svd(x), (m, m), (k,), (n, n))
+    return u, s, vh
+
+
+@svd.requires
+def _(x, full_matrices):
+    if (why := matrices(x)) is not None:
+        return why
+    if full_matrices and x.shape[-1] != x.shape[-2] and getattr(x, "requires_grad", False):
+        return "the bases that full_matrices=True completes have no gradient; use full_matrices=False"
+
+
+@primitive
+def _full_svd(x):
+    u, s, vh = _lapack("svd", np.linalg.svd, x)
+    return _packed(u, s[..., None, :], vh)
+
+
+def svdvals(x):
+    """The singular values in falling order: (..., min(m, n))."""
+    return svd(x, full_matrices=False)[1]
