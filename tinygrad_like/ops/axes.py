@@ -67,3 +67,8 @@ def each(who: str, name: str, value, rank: int, least: int) -> tuple[int, ...]:
         limit = " and below 2^31" if max(numbers, default=0) >= 1 << 31 else ""
         raise ValueError(f"{who}: {name} must be {wanted}, at least {least}{limit}, got {value!r}")
     return numbers
+
+
+def broadcasts(shape, to) -> bool:
+    """Whether an array of this shape broadcasts to the other one."""
+    return len(shape) <= len(to) and all([n in (1, m) for n, m in zip(shape[::-1], to[::-1], strict=False)])

@@ -10,6 +10,7 @@ from ..core.listener import effect
 from ..core.primitive import composite
 from ..errors import refusal
 from .activation import logsigmoid, relu
+from .axes import broadcasts
 from .elementwise import abs, clip, exp, log, maximum, minimum, pow, sqrt, square, where
 from .pointwise import pointwise
 from .reduce import mean, sum
@@ -28,10 +29,6 @@ from .softmax import (
 
 def _reduce(losses, reduction):
     return mean(losses) if reduction == "mean" else sum(losses) if reduction == "sum" else losses
-
-
-def broadcasts(shape, to) -> bool:
-    return len(shape) <= len(to) and all([n in (1, m) for n, m in zip(shape[::-1], to[::-1], strict=False)])
 
 
 def alike(input, target, reduction):

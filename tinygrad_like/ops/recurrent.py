@@ -6,8 +6,7 @@ time, h_t = f(x_t, h_(t-1)), and backward walks it in reverse: backpropagation t
 
 from __future__ import annotations
 
-from ..core.primitive import Residuals, fresh, fused
-from ..core.replaceable import replaceable
+from ..core.primitive import composite
 from .activation import sigmoid, tanh
 from .matmul import linear
 from .shape import stack
@@ -45,24 +44,7 @@ def _over(step, x, state, weight, bias, reverse):
     return outputs, state
 
 
-def lstm_reference(x, h, c, weight, reverse=False):
-    outputs, (_, c) = _over(lstm_step, x, (h, c), weight, None, reverse)
-    return stack(*outputs, c, axis=0)
-
-
-@replaceable
-def lstm_steps(x, h, c, weight, reverse):
-    """The output, and what `lstm_steps_vjp` needs; here None, as the reference is differentiated."""
-    return lstm_reference(x, h, c, weight, reverse), None, None
-
-
-@replaceable
-def lstm_steps_vjp(g, weight, h, c, out, gates, cells, reverse):
-    """The gradients of x, the weight, h and c, if `lstm_steps` gave gates and cells."""
-    return NotImplemented
-
-
-@fused(reference=lstm_reference)
+@composite
 def lstm(x, h, c, weight, *, reverse=False):
     """i, f, o = sigmoid(x_t + h U^T), g = tanh(x_t + h U^T), each with its rows; c <- f c + i g; h <- o tanh(c).
 
@@ -72,38 +54,11 @@ def lstm(x, h, c, weight, *, reverse=False):
     reverse: from the last step to the first; outputs stay in the order of x.
     Raises ValueError for shapes that do not fit, TypeError for dtypes that differ.
     """
-    _check("lstm", 4, x, weight, h=h, c=c)
-    out, gates, cells = lstm_steps(x, h, c, weight, reverse)
-    return out, Residuals(gates=gates, cells=cells)
+    outputs, (_, c) = _over(lstm_step, x, (h, c), weight, None, reverse)
+    return stack(*outputs, c, axis=0)
 
 
-@lstm.joint_vjp
-@fresh
-def _(g, h, c, weight, out, gates, cells, reverse):
-    if gates is None:
-        return NotImplemented
-    dx, dweight, dh, dc = lstm_steps_vjp(g, weight, h, c, out, gates, cells, reverse)
-    return [dx, dh, dc, dweight]
-
-
-def gru_reference(x, h, weight, bias=None, reverse=False):
-    outputs, _ = _over(gru_step, x, (h,), weight, bias, reverse)
-    return stack(*outputs, axis=0)
-
-
-@replaceable
-def gru_steps(x, h, weight, bias, reverse):
-    """As `lstm_steps`."""
-    return gru_reference(x, h, weight, bias, reverse), None
-
-
-@replaceable
-def gru_steps_vjp(g, weight, h, out, gates, reverse):
-    """The gradients of x, the weight, h and a bias, if `gru_steps` gave gates."""
-    return NotImplemented
-
-
-@fused(reference=gru_reference)
+@composite
 def gru(x, h, weight, bias=None, *, reverse=False):
     """r, z = sigmoid(x_t + h U^T + d), n = tanh(x_t + r (h U^T + d)), each with its rows; h <- (1 - z) n + z h.
 
@@ -112,31 +67,30 @@ def gru(x, h, weight, bias=None, *, reverse=False):
 
     reverse and errors are those of `lstm`.
     """
-    _check("gru", 3, x, weight, bias, h=h)
-    out, gates = gru_steps(x, h, weight, bias, reverse)
-    return out, Residuals(gates=gates)
+    outputs, _ = _over(gru_step, x, (h,), weight, bias, reverse)
+    return stack(*outputs, axis=0)
 
 
-@gru.joint_vjp
-@fresh
-def _(g, h, weight, bias, out, gates, reverse):
-    if gates is None:
-        return NotImplemented
-    dx, dweight, dh, dbias = gru_steps_vjp(g, weight, h, out, gates, reverse)
-    return [dx, dh, dweight, None if bias is None else dbias]
+@lstm.requires
+def _(x, h, c, weight):
+    return _fit(4, x, weight, h=h, c=c)
 
 
-def _check(who, gates, x, weight, bias=None, **states):
+@gru.requires
+def _(x, h, weight, bias):
+    return _fit(3, x, weight, bias, h=h)
+
+
+def _fit(gates, x, weight, bias=None, **states):
     size = weight.shape[-1] if weight.ndim else 0
     if x.ndim != 3 or not len(x) or weight.shape != (gates * size, size) or x.shape[2] != gates * size:
-        raise ValueError(f"{who}: takes x (T, batch, {gates} H) with T > 0, and weight ({gates} H, H), got shapes "
-                         f"{x.shape} and {weight.shape}")
+        return (f"takes x (T, batch, {gates} H) with T > 0, and weight ({gates} H, H), got shapes {x.shape} and "
+                f"{weight.shape}")
     for name, state in states.items():
         if state.shape != (x.shape[1], size):
-            raise ValueError(f"{who}: {name} must have shape {(x.shape[1], size)} for x of shape {x.shape}, got "
-                             f"{state.shape}")
+            return f"{name} must have shape {(x.shape[1], size)} for x of shape {x.shape}, got {state.shape}"
     if bias is not None and bias.shape != (gates * size,):
-        raise ValueError(f"{who}: bias must have shape {(gates * size,)}, got {bias.shape}")
+        return f"bias must have shape {(gates * size,)}, got {bias.shape}"
     for name, other in (("weight", weight), ("bias", bias), *states.items()):
         if other is not None and other.dtype is not x.dtype:
-            raise TypeError(f"{who}: {name} is {other.dtype} but x {x.dtype}; cast one with .float() or .double()")
+            return TypeError(f"{name} is {other.dtype} but x {x.dtype}; cast one with .float() or .double()")
