@@ -53,9 +53,12 @@ class Trace(Listener):
             self.outputs = [Output(self.graph.value(y), y.dtype, y.shape) for y in found]
 
     def op(self, op: Any, inputs: Sequence[Any], options: dict[str, Any], run: Callable) -> Any:
-        before, self.forward = self.forward, op.forward
+        if self.inside:
+            return run(inputs, options)
+        before, self.forward = self.forward, getattr(op, "kernel", op.forward)
+        whole = isinstance(op, Composite) and has_row(op, inputs)  # or else it is noted as what it is made of
         try:
-            y = run(inputs, options)
+            y = self._run(run, (inputs, options), {}) if whole else run(inputs, options)
         finally:
             self.forward = before
         if y is not self.last:  # by another call, as of an option by another name

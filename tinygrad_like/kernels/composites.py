@@ -5,20 +5,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
-from .. import kernels
+from .. import kernels, random
 from ..core.graph import mode
+from ..core.listener import tell
 from ..core.primitive import Composite
 from ..dtypes import FLOAT32
+from ..ops import collective, conv
 from ..ops.activation import log1p_unit, sigmoid
 from ..ops.attention import _attention, _self_attention
-from ..ops.elementwise import abs, exp, maximum, square
+from ..ops.collective import sync_batch_norm
+from ..ops.elementwise import abs, exp, maximum, square, sub
 from ..ops.loss import binary_cross_entropy_with_logits, mse_loss, nll_loss
+from ..ops.matmul import linear
+from ..ops.normalization import batch_norm, batch_norm_relu, eps_of, group_norm, layer_norm, normalized, rms_norm
 from ..ops.recurrent import gru, lstm
+from ..ops.reduce import sum_over
 from ..ops.softmax import cross_entropy, log_softmax_vjp, logsumexp_vjp, softmax_vjp
 
 LOSSES: dict[str, Callable] = {}  # those made of a formula: a function that gives forward and VJP
@@ -157,6 +164,167 @@ def _gru_vjp(g, wanted, x, h, weight, bias, reverse, gates, out):
     return [dx, dh, dweight, None if bias is None else dbias]
 
 
+def _layer_norm(x, weight, bias, *, normalized_shape, eps):
+    n = math.prod(normalized(x, weight, normalized_shape))
+    return kernels.norm.normalize_rows(x, weight, bias, n, eps) if x.size else NotImplemented
+
+
+def _layer_norm_vjp(g, wanted, x, weight, bias, normalized_shape, eps, stats):
+    dx, dweight, dbias = kernels.norm.normalize_rows_vjp(g, x, weight, stats, x.size // stats.shape[1])
+    return [dx, _like(weight, dweight), _like(bias, dbias)]
+
+
+def _rms_norm(x, weight, *, normalized_shape, eps):
+    n = math.prod(normalized(x, weight, normalized_shape))
+    return kernels.norm.normalize_rows(x, weight, None, n, eps_of(x, eps), False) if x.size else NotImplemented
+
+
+def _rms_norm_vjp(g, wanted, x, weight, normalized_shape, eps, stats):
+    dx, dweight, _ = kernels.norm.normalize_rows_vjp(g, x, weight, stats, x.size // stats.shape[1], False)
+    return [dx, _like(weight, dweight)]
+
+
+def _like(parameter, gradient):
+    return None if parameter is None else gradient.reshape(parameter.shape)
+
+
+def _group_norm(x, weight, bias, *, num_groups, eps):
+    return kernels.channel_norm.normalize_channels(x, weight, bias, eps, num_groups) if x.size else NotImplemented
+
+
+def _group_norm_vjp(g, wanted, x, weight, bias, num_groups, eps, moments):
+    return kernels.channel_norm.normalize_channels_vjp(g, x, weight, bias, moments, num_groups)[:3]
+
+
+def _batch_norm(x, weight, bias, running_mean, running_var, skip=None, *, eps, stats, rectify=False):
+    if not x.size:
+        return NotImplemented
+    running = None if running_mean is None else (running_mean, running_var)
+    return kernels.channel_norm.normalize_channels(x, weight, bias, eps, 0, rectify, skip, running, stats)
+
+
+def _batch_norm_vjp(g, wanted, x, weight, bias, running_mean, running_var, eps, stats, moments):
+    if wanted[3] or wanted[4]:  # statistics that are differentiated too
+        return NotImplemented
+    dx, dweight, dbias, _ = kernels.channel_norm.normalize_channels_vjp(
+        g, x, weight, bias, moments, given=running_mean is not None)
+    return [dx, dweight, dbias, None, None]
+
+
+def _batch_norm_relu_vjp(g, wanted, x, weight, bias, running_mean, running_var, skip, eps, stats, moments, out):
+    if wanted[3] or wanted[4]:
+        return NotImplemented
+    dx, dweight, dbias, dskip = kernels.channel_norm.normalize_channels_vjp(
+        g, x, weight, bias, moments, y=out, skipped=skip is not None, given=running_mean is not None)
+    return [dx, dweight, dbias, None, None, dskip]
+
+
+def _linear(x, weight, bias):
+    y = kernels.gemm.affine(_rows(x), weight, bias)
+    return (y if x.ndim == 2 else y.reshape(*x.shape[:-1], len(weight))), None
+
+
+def _linear_vjp(g, wanted, x, weight, bias, residuals):
+    g, rows = _rows(g), _rows(x)
+    found = kernels.gemm.linear_vjp(g, rows, weight, wanted)
+    if found is NotImplemented:
+        found = [np.dot(g, weight) if wanted[0] else None, np.dot(g.T, rows) if wanted[1] else None,
+                 g.sum(0) if wanted[2] else None]
+    dx, dweight, dbias = found
+    return [dx if dx is None else dx.reshape(x.shape), dweight, dbias]
+
+
+def _rows(x):
+    """The matrix that has these in its last axis as rows."""
+    return x if x.ndim == 2 else x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
+
+
+def _conv2d(x, weight, bias, *, stride, padding, dilation, groups):
+    if not x.size:
+        return NotImplemented
+    how = (*conv.geometry("conv2d", x.shape[2:], weight.shape[2:], stride, padding, dilation)[1:4], groups)
+    return kernels.conv.correlation(x, weight, bias, *how), how
+
+
+def _conv2d_vjp(g, wanted, x, weight, bias, stride, padding, dilation, groups, how):
+    return [kernels.conv.input_gradient(g, weight, None, x.shape, *how) if wanted[0] else None,
+            kernels.conv.weight_gradient(g, x, weight.shape, *how) if wanted[1] else None,
+            _channel_sums(g) if wanted[2] else None]
+
+
+def _channel_sums(g):
+    return sum_over(sum_over(g, (2, 3), False), (0,), False)
+
+
+def _conv_transpose2d(x, weight, bias, *, stride, padding, output_padding, groups, dilation):
+    how, beyond = conv.transposed(x.shape, weight.shape, stride, padding, output_padding, groups, dilation)
+    if not x.size or any(beyond):
+        return NotImplemented
+    shape, *how = how.values()
+    return kernels.conv.input_gradient(x, weight, bias, shape, *how), how
+
+
+def _conv_transpose2d_vjp(g, wanted, x, weight, bias, stride, padding, output_padding, groups, dilation, how):
+    return [kernels.conv.correlation(g, weight, None, *how) if wanted[0] else None,
+            kernels.conv.weight_gradient(x, g, weight.shape, *how) if wanted[1] else None,
+            _channel_sums(g) if wanted[2] else None]
+
+
+def _sync_batch_norm(x, weight, bias, *, eps, shift, stats):
+    channels, here, counted = x.shape[1], np.zeros((2, x.shape[1])), np.empty(2, np.int64)
+    normalize = kernels.channel_norm.normalize_channels
+    if collective.counts(x):
+        normalize(x, None, None, 1.0, moments=here)
+    stats = np.empty((3, channels)) if stats is None else stats
+    running = np.empty(channels, x.dtype), np.empty(channels, x.dtype)
+    _between("moments of all ranks", _moments, here, x.size // channels, shift, stats, *running, counted,
+             changes=[stats, *running, counted])
+    y, moments = normalize(x, weight, bias, eps, running=running)
+    return y, (moments, running, counted)
+
+
+def _sync_batch_norm_vjp(g, wanted, x, weight, bias, eps, shift, stats, residuals):
+    moments, running, counted = residuals
+    dx, dweight, dbias, _ = kernels.channel_norm.normalize_channels_vjp(g, x, weight, bias, moments, given=True)
+    means = np.empty((2, x.shape[1]), x.dtype)
+    _between("gradients of all ranks", _means, dweight, dbias, weight, moments, counted, means, changes=[means])
+    if not counted[1]:
+        return [np.zeros_like(x), np.zeros_like(dweight), np.zeros_like(dbias)]
+    # What reaches x through mean and variance, r (E[w g xhat] xhat + E[w g]), in one pass.
+    return [sub.forward(dx, kernels.channel_norm.normalize_channels(x, *means, eps, running=running)[0]), dweight,
+            dbias]
+
+
+def _between(name, function, *arguments, changes):
+    """Do function(*arguments) between two kernels of an op, and again whenever a captured function is played."""
+    if tell("between", name, function, arguments, changes) is NotImplemented:
+        function(*arguments)
+
+
+def _moments(here, n, shift, stats, mean, var, counts):
+    """Mean, variance and count of all ranks, from those of this one, by one reduction of sums, in float64."""
+    channels = here.shape[1]
+    real = random.rows is None or random.rows.count > 0
+    n = n * real
+    shift = np.zeros(channels) if shift is None else shift.astype(np.float64)
+    centred = here[0] - shift
+    totals = collective.all_reduce(np.concatenate([n * centred, n * (here[1] + centred * centred), [n]]))
+    n = int(totals[-1])
+    if n <= 1:
+        raise ValueError(collective.TOO_FEW.format(n))
+    centred, squares = totals[:channels] / n, totals[channels:-1] / n
+    stats[0], stats[1], stats[2] = shift + centred, np.maximum(squares - centred * centred, 0), n
+    mean[:], var[:], counts[:] = stats[0], stats[1], (n, real)
+
+
+def _means(dweight, dbias, weight, moments, counts, means):
+    """E[w g xhat] and E[w g] over all ranks, times r."""
+    n, real = counts.tolist()
+    both = np.concatenate([dweight, dbias], dtype=np.float64)
+    both = collective.all_reduce(both if real else np.zeros_like(both)).reshape(2, -1)
+    means[:] = both * (moments[1] / n if weight is None else moments[1] * weight / n)
+
+
 accelerate(softmax_vjp, SMALL, alone("softmax", "softmax_vjp"))
 accelerate(log_softmax_vjp, SMALL, alone("softmax", "log_softmax_vjp"))
 accelerate(logsumexp_vjp, SMALL, alone("columns", "logsumexp_vjp"))
@@ -171,3 +339,12 @@ accelerate(_self_attention, 0, _self_attention_kernel, _self_attention_vjp, out=
 accelerate(lstm, 0, _lstm, _lstm_vjp, out=True)
 accelerate(gru, 0, lambda x, h, weight, bias, *, reverse: kernels.recurrent.gru_steps(x, h, weight, bias, reverse),
            _gru_vjp, out=True)
+accelerate(layer_norm, 0, _layer_norm, _layer_norm_vjp)
+accelerate(rms_norm, 0, _rms_norm, _rms_norm_vjp)
+accelerate(group_norm, 0, _group_norm, _group_norm_vjp)
+accelerate(batch_norm, 0, _batch_norm, _batch_norm_vjp)
+accelerate(batch_norm_relu, 0, partial(_batch_norm, rectify=True), _batch_norm_relu_vjp, out=True)
+accelerate(linear, 0, _linear, _linear_vjp)
+accelerate(sync_batch_norm, 0, _sync_batch_norm, _sync_batch_norm_vjp)
+accelerate(conv.conv2d, 1, _conv2d, _conv2d_vjp)
+accelerate(conv.conv_transpose2d, 1, _conv_transpose2d, _conv_transpose2d_vjp)

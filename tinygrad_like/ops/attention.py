@@ -81,8 +81,9 @@ def self_attention(qkv, attn_mask=None, *, num_heads, dropout_p=0.0, is_causal=F
     The other arguments are those of `scaled_dot_product_attention`; attn_mask broadcasts to (..., num_heads, T, T).
     """
     *batch, length, width = qkv.shape
-    return _self_attention(qkv, attn_mask, num_heads=num_heads, dropout_p=dropout_p, is_causal=is_causal,
-                           scale=_scale(width // 3 // num_heads, scale), **_noise(dropout_p, (*batch, num_heads, length)))
+    scale, noise = _scale(width // 3 // num_heads, scale), _noise(dropout_p, (*batch, num_heads, length))
+    return _self_attention(qkv, attn_mask, num_heads=num_heads, dropout_p=dropout_p, is_causal=is_causal, scale=scale,
+                           **noise)
 
 
 @self_attention.requires

@@ -1,7 +1,7 @@
 """Convolution (7.48-7.51; 004): every output pixel is one linear function of the patch of the input around it.
 
 Written out it is a matrix product: `unfold` makes each patch a column (im2col), and the weights multiply them. The
-references below say so and define the ops; the kernels compute the same without ever building the columns.
+functions below say so; kernels compute the same without ever building the columns.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import math
 
 import numpy as np
 
-from ..core.primitive import fresh, fused, primitive
+from ..core.primitive import composite, fresh, primitive
 from ..core.replaceable import replaceable
+from ..errors import checked
 from .axes import each
 from .elementwise import add
 from .matmul import matmul
 from .padding import pad
-from .parts import put, surrounded, take
-from .reduce import sum as sum_of
+from .parts import put, surrounded
 from .reduce import sum_over
 from .shape import expand, reshape, transpose
 
@@ -41,7 +41,7 @@ def margins_of(who: str, padding, kernel, stride, dilation) -> tuple[tuple[int, 
     return (h, h), (w, w)
 
 
-def _geometry(who: str, size, kernel, stride, padding, dilation):
+def geometry(who: str, size, kernel, stride, padding, dilation):
     """Kernel, stride, margins and dilation in full, and the output size, for images of this size."""
     kernel, stride = each(who, "kernel_size", kernel, 2, 1), each(who, "stride", stride, 2, 1)
     dilation = each(who, "dilation", dilation, 2, 1)
@@ -73,9 +73,7 @@ def unfold(x, *, kernel_size, dilation=1, padding=0, stride=1):
 
     Raises ValueError if the kernel is larger than the padded input.
     """
-    if x.ndim != 4:
-        raise ValueError(f"unfold: takes (batch, channels, height, width), got shape {x.shape}")
-    kernel, stride, margins, dilation, out = _geometry("unfold", x.shape[2:], kernel_size, stride, padding, dilation)
+    kernel, stride, margins, dilation, out = geometry("unfold", x.shape[2:], kernel_size, stride, padding, dilation)
     (top, bottom), (left, right) = margins
     padded = np.ascontiguousarray(x)
     if top or bottom or left or right:  # np.pad takes longer for small images
@@ -97,7 +95,7 @@ def fold(x, *, output_size, kernel_size, dilation=1, padding=0, stride=1):
     rows and patches as the sizes say.
     """
     size = each("fold", "output_size", output_size, 2, 0)
-    kernel, stride, margins, dilation, out = _geometry("fold", size, kernel_size, stride, padding, dilation)
+    kernel, stride, margins, dilation, out = geometry("fold", size, kernel_size, stride, padding, dilation)
     taps = math.prod(kernel)
     if x.ndim != 3 or x.shape[1] % taps or x.shape[2] != math.prod(out):
         raise ValueError(f"fold: takes (batch, channels * {taps}, {math.prod(out)}) for kernel {kernel} and "
@@ -156,11 +154,55 @@ def weight_gradient(g, x, shape, stride, margins, dilation, groups):
     return reshape(sum_over(matmul(rows, transpose(columns, 2, 3)), (0,), False), shape=shape)
 
 
-def conv2d_reference(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
-    return correlation(x, weight, bias, *_check("conv2d", x, weight, bias, stride, padding, dilation, groups))
+# The three sums as ops: of images, weights and pixels any two make a cotangent of the third, by one of three ops.
+@primitive
+def correlate(x, weight, *, stride, margins, dilation, groups):
+    """`conv2d` with all that it is given written out: margins are ((top, bottom), (left, right))."""
+    return correlation(x, weight, None, stride, margins, dilation, groups)
 
 
-@fused(reference=conv2d_reference)
+@primitive
+def conv2d_input(pixels, weight, *, shape, stride, margins, dilation, groups):
+    """The adjoint of `correlate` in its images: every pixel adds its multiple of the weights to the patch it saw.
+
+    pixels (batch, out, height', width'), weight (out, in / groups, kh, kw) -> shape (batch, in, height, width).
+    """
+    return input_gradient(pixels, weight, None, shape, stride, margins, dilation, groups)
+
+
+@primitive
+def conv2d_weight(pixels, x, *, shape, stride, margins, dilation, groups):
+    """The adjoint of `correlate` in its weights: out[i, j, a] = sum_(n, p) pixels[n, i, p] x~[n, j, s p + d a].
+
+    pixels (batch, out, height', width'), x (batch, in, height, width) -> shape (out, in / groups, kh, kw).
+    """
+    return weight_gradient(pixels, x, shape, stride, margins, dilation, groups)
+
+
+@fresh
+def _as_images(g, weight, x_shape, stride, margins, dilation, groups):
+    return conv2d_input(g, weight, shape=x_shape, stride=stride, margins=margins, dilation=dilation, groups=groups)
+
+
+@fresh
+def _as_weights(g, x, weight_shape, stride, margins, dilation, groups):
+    return conv2d_weight(g, x, shape=weight_shape, stride=stride, margins=margins, dilation=dilation, groups=groups)
+
+
+correlate.vjp(x=_as_images, weight=_as_weights)
+conv2d_input.vjp(
+    pixels=fresh(lambda g, weight, stride, margins, dilation, groups: correlate(
+        g, weight, stride=stride, margins=margins, dilation=dilation, groups=groups)),
+    weight=fresh(lambda g, pixels, weight_shape, stride, margins, dilation, groups: _as_weights(
+        pixels, g, weight_shape, stride, margins, dilation, groups)))
+conv2d_weight.vjp(
+    pixels=fresh(lambda g, x, stride, margins, dilation, groups: correlate(
+        x, g, stride=stride, margins=margins, dilation=dilation, groups=groups)),
+    x=fresh(lambda g, pixels, x_shape, stride, margins, dilation, groups: _as_images(
+        pixels, g, x_shape, stride, margins, dilation, groups)))
+
+
+@composite
 def conv2d(x, weight, bias=None, *, stride=1, padding=0, dilation=1, groups=1):
     """out[n, i] = bias_i + sum_j weight[i, j] * x[n, j], with * the cross-correlation of images (7.51).
 
@@ -172,56 +214,15 @@ def conv2d(x, weight, bias=None, *, stride=1, padding=0, dilation=1, groups=1):
 
     Raises ValueError if channels, groups and shapes do not fit, or the kernel is larger than the padded input.
     """
-    return correlation(x, weight, bias, *_check("conv2d", x, weight, bias, stride, padding, dilation, groups))
+    stride, margins, dilation = geometry("conv2d", x.shape[2:], weight.shape[2:], stride, padding, dilation)[1:4]
+    return _plus(correlate(x, weight, stride=stride, margins=margins, dilation=dilation, groups=groups), bias)
 
 
-@conv2d.joint_vjp
-@fresh
-def _(g, x, weight, bias, stride, padding, dilation, groups, wanted):
-    how = _check("conv2d", x, weight, bias, stride, padding, dilation, groups)
-    return [input_gradient(g, weight, None, x.shape, *how) if wanted[0] else None,
-            weight_gradient(g, x, weight.shape, *how) if wanted[1] else None,
-            _channel_sums(g) if wanted[2] else None]
+def _plus(y, bias):
+    return y if bias is None else y + reshape(bias, shape=(-1, 1, 1))
 
 
-def _channel_sums(g):
-    return sum_over(sum_over(g, (2, 3), False), (0,), False)
-
-
-# The three sums as ops: of images, weights and pixels any two make a cotangent of the third, by one of three ops.
-@conv2d.joint_vjp_in_ops
-def _(g, x, weight, stride, padding, dilation, groups, wanted):
-    how = _check("conv2d", x, weight, None, stride, padding, dilation, groups)
-    options = dict(zip(("stride", "margins", "dilation", "groups"), how, strict=True))
-    return [_images(g, weight, x.shape, *how) if wanted[0] else None,
-            conv2d_weight(g, x, shape=weight.shape, **options) if wanted[1] else None,
-            sum_of(g, axis=(0, 2, 3)) if wanted[2] else None]
-
-
-def _images(g, weight, shape, stride, margins, dilation, groups):
-    """`input_gradient` as an op: output_padding is what conv2d's last step did not reach."""
-    rest = tuple((n + m + m_end - d * (k - 1) - 1) % s for n, (m, m_end), d, k, s in
-                 zip(shape[2:], margins, dilation, weight.shape[2:], stride, strict=True))  # fmt: skip
-    return conv_transpose2d(g, weight, stride=stride, padding=margins, output_padding=rest, groups=groups,
-                            dilation=dilation)
-
-
-@primitive
-def conv2d_weight(pixels, x, *, shape, stride, margins, dilation, groups):
-    """The adjoint of conv2d in its weights: out[i, j, a] = sum_(n, p) pixels[n, i, p] x~[n, j, s p + d a].
-
-    pixels (batch, out, height', width'), x (batch, in, height, width) -> (out, in / groups, kh, kw).
-    """
-    return weight_gradient(pixels, x, shape, stride, margins, dilation, groups)
-
-
-conv2d_weight.vjp(
-    pixels=lambda g, x, stride, margins, dilation, groups: conv2d(
-        x, g, stride=stride, padding=margins, dilation=dilation, groups=groups),
-    x=lambda g, pixels, x_shape, stride, margins, dilation, groups: _images(
-        pixels, g, x_shape, stride, margins, dilation, groups))
-
-
+@checked
 def conv1d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     """out[n, i] = bias_i + sum_j weight[i, j] * x[n, j], with * the cross-correlation of vectors (7.48, 7.50).
 
@@ -229,9 +230,6 @@ def conv1d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     """
     if x.ndim == 2:
         return of_one(conv1d, x, weight, bias, stride, padding, dilation, groups)
-    if x.ndim != 3 or weight.ndim != 3:
-        raise ValueError("conv1d: takes x (batch, channels, length) and weight (out, in / groups, k), "
-                         f"got shapes {x.shape} and {weight.shape}")
     if not isinstance(padding, str):
         padding = (0, *each("conv1d", "padding", padding, 1, 0))
     y = conv2d(_row(x), _row(weight), bias, stride=(1, *each("conv1d", "stride", stride, 1, 1)), padding=padding,
@@ -250,14 +248,13 @@ def _row(x):
     return reshape(x, shape=(*x.shape[:2], 1, x.shape[2]))
 
 
+@checked
 def conv_matrix(weight, length: int):
     """The matrix Q of (7.49), with conv1d(z, weight) = Q z for one channel of this length and "same" padding.
 
     weight (2 l + 1) -> (length, length + 2 l) with Q[i, i + j] = weight[j], for the padded z. Every row has the same
     weights: m numbers instead of m^2. To learn from; a convolution does not build it.
     """
-    if weight.ndim != 1 or weight.shape[0] % 2 == 0:
-        raise ValueError(f"conv_matrix: takes a vector of an odd number of weights, got shape {weight.shape}")
     k = weight.shape[0]
     row = np.arange(length)[:, None]
     return put(expand(weight, shape=(length, k)), shape=(length, length + k - 1), index=(row, row + np.arange(k)))
@@ -266,16 +263,7 @@ def conv_matrix(weight, length: int):
 # Transposed convolution -----------------------------------------------------------------------------------------------
 
 
-def conv_transpose2d_reference(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
-    """Every input pixel adds its multiple of the weights to the patch of the output it belongs to."""
-    how, beyond = _check_transposed(x, weight, bias, stride, padding, output_padding, groups, dilation)
-    if not any(beyond):
-        return input_gradient(x, weight, bias, *how)
-    y = pad(input_gradient(x, weight, None, *how), padding=(0, beyond[1], 0, beyond[0]))
-    return y if bias is None else y + reshape(bias, shape=(-1, 1, 1))
-
-
-@fused(reference=conv_transpose2d_reference)
+@composite
 def conv_transpose2d(x, weight, bias=None, *, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """The adjoint of conv2d, which maps back to the size of its inputs, plus a bias: images grow.
 
@@ -285,42 +273,16 @@ def conv_transpose2d(x, weight, bias=None, *, stride=1, padding=0, output_paddin
     output_padding: which of the sizes that conv2d maps to this height, or more, less than stride or dilation.
     Raises ValueError if channels, groups and shapes do not fit.
     """
-    return conv_transpose2d_reference(x, weight, bias, stride, padding, output_padding, groups, dilation)
+    how, beyond = transposed(x.shape, weight.shape, stride, padding, output_padding, groups, dilation)
+    y = conv2d_input(x, weight, **how)
+    return _plus(pad(y, padding=(0, beyond[1], 0, beyond[0])) if any(beyond) else y, bias)
 
 
-@conv_transpose2d.joint_vjp_in_ops
-def _(g, x, weight, stride, padding, output_padding, groups, dilation, wanted):
-    (shape, *how), beyond = _check_transposed(x, weight, None, stride, padding, output_padding, groups, dilation)
-    stride, margins, dilation, groups = how
-    reached = _reached(g, shape, beyond)
-    options = {"stride": stride, "dilation": dilation, "groups": groups}
-    return [conv2d(reached, weight, padding=margins, **options) if wanted[0] else None,
-            conv2d_weight(x, reached, shape=weight.shape, margins=margins, **options) if wanted[1] else None,
-            sum_of(g, axis=(0, 2, 3)) if wanted[2] else None]
-
-
-@conv_transpose2d.joint_vjp
-@fresh
-def _(g, x, weight, bias, stride, padding, output_padding, groups, dilation, wanted):
-    (shape, *how), beyond = _check_transposed(x, weight, bias, stride, padding, output_padding, groups, dilation)
-    reached = _reached(g, shape, beyond)
-    return [correlation(reached, weight, None, *how) if wanted[0] else None,
-            weight_gradient(x, reached, weight.shape, *how) if wanted[1] else None,
-            _channel_sums(g) if wanted[2] else None]
-
-
-def _reached(g, shape, beyond):
-    """The part of an output's cotangent that some input pixel reaches."""
-    return take(g, index=(..., slice(shape[2]), slice(shape[3]))) if any(beyond) else g
-
-
+@checked
 def conv_transpose1d(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """conv_transpose2d of vectors: x (batch, in, length), weight (in, out / groups, k) -> (batch, out, length')."""
     if x.ndim == 2:
         return of_one(conv_transpose1d, x, weight, bias, stride, padding, output_padding, groups, dilation)
-    if x.ndim != 3 or weight.ndim != 3:
-        raise ValueError("conv_transpose1d: takes x (batch, channels, length) and weight (in, out / groups, k), "
-                         f"got shapes {x.shape} and {weight.shape}")
     one = {name: (least, *each("conv_transpose1d", name, value, 1, least)) for name, value, least in
            (("stride", stride, 1), ("padding", padding, 0), ("output_padding", output_padding, 0),
             ("dilation", dilation, 1))}  # fmt: skip
@@ -332,36 +294,14 @@ def conv_transpose1d(x, weight, bias=None, stride=1, padding=0, output_padding=0
 # What must hold -------------------------------------------------------------------------------------------------------
 
 
-def _check(who, x, weight, bias, stride, padding, dilation, groups):
-    """Stride, margins and dilation in full, and the groups, of operands that fit."""
-    _check_operands(who, x, weight, bias, groups)
-    channels, expected = x.shape[1], weight.shape[1] * groups
-    if channels != expected:
-        raise ValueError(f"{who}: input has {channels} channels but weight expects {expected} "
-                         f"(weight shape {weight.shape}, groups={groups})")
-    if weight.shape[0] % groups:
-        raise ValueError(f"{who}: {weight.shape[0]} output channels do not divide into {groups} groups "
-                         f"(weight shape {weight.shape})")
-    _check_bias(who, weight, bias, weight.shape[0])
-    return *_geometry(who, x.shape[2:], weight.shape[2:], stride, padding, dilation)[1:4], groups
-
-
-def _check_transposed(x, weight, bias, stride, padding, output_padding, groups, dilation):
-    """(the shape of the output; stride, margins and dilation in full, and the groups), and how many rows and columns
-    follow that no input pixel reaches.
+def transposed(shape, of_weight, stride, padding, output_padding, groups, dilation):
+    """The options of `conv2d_input`, and how many rows and columns follow that no input pixel reaches.
 
     More output_padding than conv2d could have left over is less padding at the end, and what there is none for is 0.
     """
-    who = "conv_transpose2d"
-    _check_operands(who, x, weight, bias, groups)
-    if x.shape[1] != weight.shape[0] or weight.shape[0] % groups:
-        raise ValueError(f"{who}: input has {x.shape[1]} channels in {groups} groups but weight expects "
-                         f"{weight.shape[0]} (weight shape (in, out / groups, kh, kw) = {weight.shape})")
-    _check_bias(who, weight, bias, weight.shape[1] * groups)
-    if 0 in x.shape[2:] or 0 in weight.shape[2:]:
-        raise ValueError(f"{who}: the input {x.shape} and the weight {weight.shape} must have pixels")
+    who, kernel = "conv_transpose2d", of_weight[2:]
     stride, dilation = each(who, "stride", stride, 2, 1), each(who, "dilation", dilation, 2, 1)
-    extra, kernel = each(who, "output_padding", output_padding, 2, 0), weight.shape[2:]
+    extra = each(who, "output_padding", output_padding, 2, 0)
     check_extra(who, extra, stride, dilation)
     margins = margins_of(who, padding, kernel, stride, dilation)
     more = [max(e - s + 1, 0) for e, s in zip(extra, stride, strict=True)]
@@ -371,11 +311,12 @@ def _check_transposed(x, weight, bias, stride, padding, output_padding, groups, 
         beyond = [max(n - end, 0) for n, (_, end) in zip(more, margins, strict=True)]
         margins = tuple([(start, max(end - n, 0)) for n, (start, end) in zip(more, margins, strict=True)])
     size = tuple((n - 1) * s - sum(m) + d * (k - 1) + e + 1 for n, s, m, d, k, e in
-                 zip(x.shape[2:], stride, margins, dilation, kernel, extra, strict=True))  # fmt: skip
+                 zip(shape[2:], stride, margins, dilation, kernel, extra, strict=True))  # fmt: skip
     if min(size) < 1:
-        raise ValueError(f"{who}: the output would be {size[0]} x {size[1]} (input {x.shape}, weight {weight.shape}, "
+        raise ValueError(f"{who}: the output would be {size[0]} x {size[1]} (input {shape}, weight {of_weight}, "
                          f"stride {stride}, padding {padding}); pad less")
-    return ((x.shape[0], weight.shape[1] * groups, *size), stride, margins, dilation, groups), beyond
+    return {"shape": (shape[0], of_weight[1] * groups, *size), "stride": stride, "margins": margins,
+            "dilation": dilation, "groups": groups}, beyond
 
 
 def check_extra(who: str, extra: tuple, stride: tuple, dilation: tuple) -> None:
@@ -384,20 +325,71 @@ def check_extra(who: str, extra: tuple, stride: tuple, dilation: tuple) -> None:
         raise ValueError(f"{who}: output_padding {extra} must be less than stride {stride} or dilation {dilation}")
 
 
-def _check_operands(who, x, weight, bias, groups):
+def _of_four_axes(x, weight, bias, groups):
     if x.ndim != 4 or weight.ndim != 4:
-        raise ValueError(f"{who}: takes x (batch, channels, height, width) and a weight of four axes, "
-                         f"got shapes {x.shape} and {weight.shape}")
+        return (f"takes x (batch, channels, height, width) and a weight of four axes, got shapes {x.shape} and "
+                f"{weight.shape}")
     if not isinstance(groups, int) or groups < 1:
-        raise ValueError(f"{who}: groups must be a positive integer, got {groups!r}")
+        return f"groups must be a positive integer, got {groups!r}"
     if 0 in weight.shape[:2]:
-        raise ValueError(f"{who}: a convolution needs channels on both sides, got a weight of shape {weight.shape}")
+        return f"a convolution needs channels on both sides, got a weight of shape {weight.shape}"
     for name, operand in ("weight", weight), ("bias", bias):
         if operand is not None and operand.dtype is not x.dtype:
-            raise TypeError(f"{who}: the input is {x.dtype} but the {name} {operand.dtype}; cast one of them")
+            return TypeError(f"the input is {x.dtype} but the {name} {operand.dtype}; cast one of them")
 
 
-def _check_bias(who, weight, bias, channels):
+def _has(bias, channels, weight):
     if bias is not None and bias.shape != (channels,):
-        raise ValueError(f"{who}: bias has shape {bias.shape} but there are {channels} output channels "
-                         f"(weight shape {weight.shape}); it needs ({channels},)")
+        return (f"bias has shape {bias.shape} but there are {channels} output channels (weight shape {weight.shape}); "
+                f"it needs ({channels},)")
+
+
+@conv2d.requires
+def _(x, weight, bias, groups):
+    if (why := _of_four_axes(x, weight, bias, groups)) is not None:
+        return why
+    channels, expected = x.shape[1], weight.shape[1] * groups
+    if channels != expected:
+        return (f"input has {channels} channels but weight expects {expected} (weight shape {weight.shape}, "
+                f"groups={groups})")
+    if weight.shape[0] % groups:
+        return (f"{weight.shape[0]} output channels do not divide into {groups} groups (weight shape "
+                f"{weight.shape})")
+    return _has(bias, weight.shape[0], weight)
+
+
+@conv_transpose2d.requires
+def _(x, weight, bias, groups):
+    if (why := _of_four_axes(x, weight, bias, groups)) is not None:
+        return why
+    if x.shape[1] != weight.shape[0] or weight.shape[0] % groups:
+        return (f"input has {x.shape[1]} channels in {groups} groups but weight expects {weight.shape[0]} (weight "
+                f"shape (in, out / groups, kh, kw) = {weight.shape})")
+    if 0 in x.shape[2:] or 0 in weight.shape[2:]:
+        return f"the input {x.shape} and the weight {weight.shape} must have pixels"
+    return _has(bias, weight.shape[1] * groups, weight)
+
+
+@unfold.requires
+def _(x):
+    return None if x.ndim == 4 else f"takes (batch, channels, height, width), got shape {x.shape}"
+
+
+@conv1d.requires
+def _(x, weight):
+    if x.ndim not in (2, 3) or weight.ndim != 3:
+        return (f"takes x (batch, channels, length) and weight (out, in / groups, k), got shapes {x.shape} and "
+                f"{weight.shape}")
+
+
+@conv_transpose1d.requires
+def _(x, weight):
+    if x.ndim not in (2, 3) or weight.ndim != 3:
+        return (f"takes x (batch, channels, length) and weight (in, out / groups, k), got shapes {x.shape} and "
+                f"{weight.shape}")
+
+
+@conv_matrix.requires
+def _(weight):
+    if weight.ndim != 1 or weight.shape[0] % 2 == 0:
+        return f"takes a vector of an odd number of weights, got shape {weight.shape}"

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from ..core.primitive import fresh, fused, primitive
+from ..core.primitive import composite, fresh, primitive
 from ..core.replaceable import replaceable
 from ..dtypes import FLOAT32, as_array
 from .elementwise import add, mul
-from .reduce import sum, sum_over
+from .reduce import sum
 from .shape import reshape, transpose
 
 
@@ -127,49 +127,15 @@ def outer(a, b):
 # Linear (7.35; PyTorch's weight layout) -------------------------------------------------------------------------------
 
 
-def linear_reference(x, weight, bias=None):
-    """x W^T + b: the weight has a row for each output."""
+@composite
+def linear(x, weight, bias=None):
+    """y = x W^T + b over any leading axes (7.17-7.19). x (..., in), weight (out, in), bias (out) -> (..., out)."""
     y = matmul(x, transpose(weight, 0, 1))
     return y if bias is None else add(y, bias)
 
 
-@fused(reference=linear_reference)
-def linear(x, weight, bias=None):
-    """y = x W^T + b over any leading axes (7.17-7.19). x (..., in), weight (out, in), bias (out) -> (..., out)."""
-    shape = _check_linear(x, weight, bias)
-    return affine(x, weight, bias) if x.ndim == 2 else affine(_rows(x), weight, bias).reshape(shape)
-
-
-@linear.joint_vjp
-@fresh
-def _(g, x, weight, bias, wanted):
-    dx, dw, db = linear_vjp(_rows(g), _rows(x), weight, wanted)
-    return [dx if dx is None else dx.reshape(x.shape), dw, db]
-
-
-@replaceable
-def linear_vjp(g, x, weight, wanted):
-    """With rows of x as examples: dL/dx = g W, dL/dW = g^T x, dL/db = the sum of g over examples."""
-    return [np.dot(g, weight) if wanted[0] else None, np.dot(g.T, x) if wanted[1] else None,
-            sum_over(g, (0,), False) if wanted[2] else None]
-
-
-@linear.joint_vjp_in_ops
-def _(g, x, weight, wanted):
-    return [matmul(g, weight) if wanted[0] else None,
-            matmul(transpose(_matrix(g), 0, 1), _matrix(x)) if wanted[1] else None,
-            sum(_matrix(g), axis=0) if wanted[2] else None]
-
-
 def _matrix(x):
     return x if x.ndim == 2 else reshape(x, shape=(math.prod(x.shape[:-1]), x.shape[-1]))
-
-
-@replaceable
-def affine(x, weight, bias):
-    """x W^T + b of a matrix x."""
-    y = np.matmul(x, weight.T)
-    return y if bias is None else y + bias
 
 
 def _rows(x):
@@ -179,20 +145,18 @@ def _rows(x):
     return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
 
 
-def _check_linear(x, weight, bias):
-    """The shape of x W^T + b."""
+@linear.requires
+def _(x, weight, bias):
     shape, of_weight = x.shape, weight.shape
     if len(of_weight) != 2:
-        raise ValueError(f"linear: weight must be (out, in), got shape {of_weight}")
+        return f"weight must be (out, in), got shape {of_weight}"
     if not shape or shape[-1] != of_weight[1]:
-        raise ValueError(f"linear: the last axis of the input, shape {shape}, must be {of_weight[1]}, "
-                         f"the second of the weight (out, in) = {of_weight}")
+        return (f"the last axis of the input, shape {shape}, must be {of_weight[1]}, the second of the weight "
+                f"(out, in) = {of_weight}")
     if x.dtype is not weight.dtype:
-        raise TypeError(f"linear: the input is {x.dtype} but the weight {weight.dtype}; cast the input with "
-                        f".{'float' if weight.dtype is FLOAT32 else 'double'}()")
+        return TypeError(f"the input is {x.dtype} but the weight {weight.dtype}; cast the input with "
+                         f".{'float' if weight.dtype is FLOAT32 else 'double'}()")
     if bias is not None and bias.shape != of_weight[:1]:
-        raise ValueError(f"linear: bias has shape {bias.shape} but the weight "
-                         f"(out, in) = {of_weight} needs ({of_weight[0]},)")
+        return f"bias has shape {bias.shape} but the weight (out, in) = {of_weight} needs ({of_weight[0]},)"
     if bias is not None and bias.dtype is not weight.dtype:
-        raise TypeError(f"linear: the bias is {bias.dtype} but the weight {weight.dtype}; cast one of them")
-    return *shape[:-1], of_weight[0]
+        return TypeError(f"the bias is {bias.dtype} but the weight {weight.dtype}; cast one of them")
