@@ -25,7 +25,7 @@ from .shape import (
     reshape, permute, transpose, expand, unsqueeze, squeeze, flatten, unflatten, flip, roll, tril, triu, cat, stack,
     split, chunk, unbind, repeat, repeat_interleave, shrink,
 )
-from .reduce import sum, sum_to, mean, var, std, norm, max, min, argmax, argmin, any, all, prod, cumsum
+from .reduce import sum, sum_to, mean, var, std, norm, max, min, argmax, argmin, any, all, cumsum
 from .matmul import batched_matmul, matrix_vector, matmul, outer, linear
 from .einsum import einsum
 from .activation import (
@@ -36,7 +36,7 @@ from .functions import (
     logaddexp, signbit, copysign, fmod, truncdiv, divide, clamp, lshift, rshift, bitcast, isclose, allclose,
 )
 from .padding import pad
-from .scan import recurrence, cumprod, cummax, cummin, logcumsumexp
+from .scan import recurrence, cumprod, prod, cummax, cummin, logcumsumexp
 from .softmax import softmax, log_softmax, logsumexp, cross_entropy
 from .loss import (
     mse_loss, l1_loss, huber_loss, smooth_l1_loss, nll_loss, binary_cross_entropy, binary_cross_entropy_with_logits,

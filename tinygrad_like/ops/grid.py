@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from ..core.primitive import Residuals, fresh, fused, primitive
+from ..core.primitive import composite, fresh, primitive
 from ..core.replaceable import replaceable
 from ..errors import checked
 from .activation import hardtanh
@@ -64,8 +64,7 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
     """
     if mode == "nearest" and hasattr(grid, "detach"):
         grid = grid.detach()
-    read = grid_sample_reference if input.ndim == 5 or mode == "bicubic" else _grid_sample
-    return read(input, grid, mode=mode, padding_mode=padding_mode, align_corners=bool(align_corners))
+    return _grid_sample(input, grid, mode=mode, padding_mode=padding_mode, align_corners=bool(align_corners))
 
 
 @grid_sample.requires
@@ -86,7 +85,8 @@ def _(input, grid, mode, padding_mode):
         return f"an image of shape {input.shape} has more than {_MOST} pixels; read parts of it"
 
 
-def grid_sample_reference(input, grid, mode="bilinear", padding_mode="zeros", align_corners=False):
+@composite
+def _grid_sample(input, grid, *, mode="bilinear", padding_mode="zeros", align_corners=False):
     n, c, *sizes = input.shape
     places = grid.shape[1:-1]
     index, weight = _taps(grid, sizes, mode, padding_mode, align_corners)
@@ -94,33 +94,6 @@ def grid_sample_reference(input, grid, mode="bilinear", padding_mode="zeros", al
     out = sums_at(reshape(input, shape=(n, c, math.prod(sizes))), reshape(weight, shape=taps),
                   reshape(index, shape=taps))
     return reshape(out, shape=(n, c, *places))
-
-
-@replaceable
-def sampled(input, grid, nearest, padding_mode, align_corners):
-    """What is read, and what `sampled_vjp` needs; here None, as the reference is differentiated."""
-    mode = "nearest" if nearest else "bilinear"
-    return grid_sample_reference(input, grid, mode, padding_mode, align_corners), None, None
-
-
-@replaceable
-def sampled_vjp(g, input, grid, index, weight, padding_mode, align_corners, wanted):
-    """The gradients, if `sampled` gave indices and weights."""
-    return NotImplemented
-
-
-@fused(reference=grid_sample_reference)
-def _grid_sample(input, grid, *, mode="bilinear", padding_mode="zeros", align_corners=False):
-    out, index, weight = sampled(input, grid, mode == "nearest", padding_mode, align_corners)
-    return out, Residuals(index=index, weight=weight)
-
-
-@_grid_sample.joint_vjp
-@fresh
-def _(g, input, grid, index, weight, mode, padding_mode, align_corners, wanted):
-    if index is None or (wanted[1] and mode == "nearest"):
-        return NotImplemented
-    return sampled_vjp(g, input, grid, index, weight, padding_mode, align_corners, wanted)
 
 
 # Weighted sums of pixels: of images, weights and what is read any two make a cotangent of the third -------------------

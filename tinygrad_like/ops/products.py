@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..core.primitive import fresh, fused
+from ..core.primitive import fresh, primitive
 from ..errors import checked
 from .axes import axes as normal_axes
 from .axes import one_axis
@@ -14,7 +14,7 @@ from .elementwise import clip, sqrt
 from .matmul import matmul
 from .norms import vector_norm
 from .reduce import sum
-from .shape import getitem, permute, reshape, stack, transpose, unsqueeze
+from .shape import permute, reshape, transpose, unsqueeze
 
 
 @checked
@@ -80,13 +80,7 @@ def kron(a, b):
     return reshape(wide[0] * wide[1], shape=tuple([s * t for s, t in zip(a.shape, b.shape, strict=True)]))
 
 
-def cross_reference(a, b, axis=-1):
-    rest = (slice(None),) * (-1 - axis)
-    (a1, a2, a3), (b1, b2, b3) = ([getitem(x, (..., n, *rest)) for n in range(3)] for x in (a, b))
-    return stack([a2 * b3 - a3 * b2, a3 * b1 - a1 * b3, a1 * b2 - a2 * b1], axis=axis)
-
-
-@fused(reference=cross_reference)
+@primitive
 def cross_product(a, b, *, axis=-1):
     """The cross product along an axis of 3 elements, counted from the last: out_i = a_j b_k - a_k b_j."""
     shape = a.shape if a.shape == b.shape else np.broadcast_shapes(a.shape, b.shape)
@@ -97,24 +91,14 @@ def cross_product(a, b, *, axis=-1):
     return out
 
 
-@cross_product.joint_vjp
-@fresh
-def _(g, a, b, axis, wanted):
-    return [cross_product.forward(b, g, axis=axis) if wanted[0] else None,
-            cross_product.forward(g, a, axis=axis) if wanted[1] else None]
-
-
-@cross_product.joint_vjp_in_ops
-def _(g, a, b, axis, wanted):
-    return [cross_product(b, g, axis=axis) if wanted[0] else None,
-            cross_product(g, a, axis=axis) if wanted[1] else None]
+cross_product.vjp(a=fresh(lambda g, b, axis: cross_product(b, g, axis=axis)),
+                  b=fresh(lambda g, a, axis: cross_product(g, a, axis=axis)))
 
 
 @checked
 def cross(a, b, axis=None):
     """The cross product along an axis of 3 elements, by default the first such axis."""
-    alike = a.dtype is b.dtype and hasattr(a, "_data") and hasattr(b, "_data")
-    return (cross_product if alike else cross_reference)(a, b, axis=_axis_of_3(a, b, axis))
+    return cross_product(a, b, axis=_axis_of_3(a, b, axis))
 
 
 @cross.requires

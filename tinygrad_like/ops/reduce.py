@@ -6,14 +6,13 @@ import math
 
 import numpy as np
 
-from ..core.graph import mode
-from ..core.primitive import fresh, fused, primitive
+from ..core.primitive import fresh, primitive
 from ..core.replaceable import replaceable
-from ..dtypes import FLOAT32, FLOAT64, FLOATS, get_default_dtype
+from ..dtypes import FLOAT64, FLOATS, get_default_dtype
 from ..errors import checked
 from .axes import axes, one_axis
-from .elementwise import mul, sqrt, square, where
-from .shape import cat, flip, permute, reshape
+from .elementwise import sqrt, square, where
+from .shape import flip, reshape
 
 # Sums ---------------------------------------------------------------------------------------------------------------
 
@@ -123,25 +122,12 @@ def _centred(x, axis):
     return x - mean(x, axis=axis, keepdim=True)
 
 
-_FEW = 1024
-
-
-def var_reference(x, axis=None, keepdim=False, correction=1):
-    n = _count(x.shape, axes("var", axis, x.ndim))
-    return sum(square(_centred(x, axis)), axis=axis, keepdim=keepdim) / (n - correction)
-
-
-@fused(reference=var_reference)
+@primitive
 def var(x, *, axis=None, keepdim=False, correction=1):
     """The variance over `axis`: squared distances to the mean, summed and divided by n - correction."""
     axis = axes("var", axis, x.ndim)
-    n = _count(x.shape, axis)
-    if x.dtype is FLOAT32 and x.size <= _FEW and not mode.compiled:  # in float64, which takes fewer steps
-        d = x.astype(FLOAT64)
-        d -= np.add.reduce(d, axis=axis, keepdims=True) / n
-        d *= d
-        return (np.add.reduce(d, axis=axis, keepdims=keepdim) / (n - correction)).astype(FLOAT32)
-    d = _distance(x, axis)
+    n, d = _count(x.shape, axis), np.asarray(x - mean.forward(x, axis=axis, keepdim=True))
+    d = d if d.dtype is x.dtype else d.astype(get_default_dtype())
     off = sum_over(d, axis, keepdim)  # 0 apart from rounding
     return np.maximum(sum_over(np.square(d, out=d), axis, keepdim) - off * off / n, 0) / (n - correction)
 
@@ -155,22 +141,14 @@ def _(x, axis, correction):
                 "n - correction, so use correction=0 or more values")
 
 
-@var.joint_vjp
 @fresh
-def _(g, x, axis, keepdim, correction):
-    axis = axes("var", axis, x.ndim)
-    n = _count(x.shape, axis)
-    d = _distance(x, axis)
-    d -= sum_over(d, axis, True) / n
-    d *= (g if keepdim else g.reshape(with_axes(x.shape, axis))) * (2 / (n - correction))
-    return [d]
+def _from_variance(g, x, axis, keepdim, correction):
+    n = _count(x.shape, axes("var", axis, x.ndim))
+    kept = g if keepdim else reshape(g, shape=with_axes(x.shape, axis))
+    return _centred(x, axis) * (kept * (2 / (n - correction)))
 
 
-def _distance(x, axis):
-    """x minus its rounded mean, a new array."""
-    if x.dtype.kind == "f":
-        return np.asarray(x - mean_over(x, axis, True))
-    return np.asarray(x - mean.forward(x, axis=axis, keepdim=True), get_default_dtype())
+var.vjp(x=_from_variance)
 
 
 def std(x, axis=None, keepdim=False, correction=1):
@@ -178,11 +156,7 @@ def std(x, axis=None, keepdim=False, correction=1):
     return sqrt(var(x, axis=axis, keepdim=keepdim, correction=correction))
 
 
-def norm_reference(x, axis=None, keepdim=False):
-    return sqrt(sum(square(x), axis=axis, keepdim=keepdim))
-
-
-@fused(reference=norm_reference)
+@primitive
 def norm(x, *, axis=None, keepdim=False):
     """The Euclidean norm sqrt(sum x^2) over `axis`; at 0 its gradient is 0."""
     exact = x if x.dtype.kind in FLOATS else x.astype(FLOAT64, casting="same_kind")
@@ -195,21 +169,15 @@ def sum_of_squares(x, axis, keepdim):
     return sum_over(square.forward(x), axis, keepdim)
 
 
-@norm.joint_vjp
 @fresh
-def _(g, x, out, axis, keepdim):
-    if not keepdim:
-        kept = with_axes(x.shape, axis)
-        g, out = g.reshape(kept), out.reshape(kept)
-    return [x * np.divide(g, out, out=np.zeros(g.shape, g.dtype), where=out != 0)]
-
-
-@norm.joint_vjp_in_ops
-def _(g, x, out, axis, keepdim):
+def _along(g, x, out, axis, keepdim):
     if not keepdim:
         g, out = (reshape(v, shape=with_axes(x.shape, axis)) for v in (g, out))
     zero = out == 0  # replaced in the divisor too: there NaN would come out in the next derivative
-    return [x * where(zero, 0.0, g / where(zero, 1.0, out))]
+    return x * where(zero, 0.0, g / where(zero, 1.0, out))
+
+
+norm.vjp(x=_along)
 
 
 # Extremes: the cotangent goes to the largest (smallest) element, in equal parts if several tie ------------------------
@@ -296,52 +264,7 @@ def all(x, *, axis=None, keepdim=False):
     return np.logical_and.reduce(x, axis=axes("all", axis, x.ndim), keepdims=keepdim)
 
 
-# Products and running sums ------------------------------------------------------------------------------------------
-
-
-def prod_reference(x, axis=None, keepdim=False):
-    """Multiply neighbours until one value is left. Nothing is divided, so zeros are exact at every order."""
-    axis = axes("prod", axis, x.ndim)
-    rest = tuple(a for a in range(x.ndim) if a not in axis)
-    y = reshape(permute(x, axes=(*axis, *rest)), shape=(_count(x.shape, axis), *(x.shape[a] for a in rest)))
-    if len(y) == 0:
-        y = reshape(sum(y, axis=0), shape=(1, *y.shape[1:])) + 1
-    while len(y) > 1:
-        pairs = mul(y[0 : len(y) // 2 * 2 : 2], y[1::2])
-        y = cat(pairs, y[-1:], axis=0) if len(y) % 2 else pairs
-    kept = tuple(1 if a in axis else n for a, n in enumerate(x.shape))
-    return reshape(y, shape=kept if keepdim else tuple(x.shape[a] for a in rest))
-
-
-@fused(reference=prod_reference)
-def prod(x, *, axis=None, keepdim=False):
-    """The product over `axis` (all axes if None); its gradient is exact where factors are 0."""
-    return prod_over(x, axes("prod", axis, x.ndim), keepdim)
-
-
-@replaceable
-def prod_over(x, axis, keepdim):
-    return np.multiply.reduce(x, axis=axis, keepdims=keepdim)
-
-
-@prod.joint_vjp
-@fresh
-def _(g, x, axis, keepdim):
-    return [other_products(x, np.asarray(g), axes("prod", axis, x.ndim))]  # of a number NumPy makes a scalar
-
-
-@replaceable
-def other_products(x, g, axis):
-    """g times the product of all other factors: those before (a running product from the front) and after (from the
-    back)."""
-    rest = tuple(a for a in range(x.ndim) if a not in axis)
-    order = (*axis, *rest)
-    y = x.transpose(order).reshape(_count(x.shape, axis), math.prod(x.shape[a] for a in rest))
-    before, after = np.ones_like(y), np.ones_like(y)
-    before[1:] = np.cumprod(y[:-1], axis=0)
-    after[:-1] = np.cumprod(y[:0:-1], axis=0)[::-1]
-    others = (before * after).reshape([x.shape[a] for a in order]).transpose(np.argsort(order))
-    return others * g.reshape([1 if a in axis else n for a, n in enumerate(x.shape)])
+# Running sums ------------------------------------------------------------------------------------------
 
 
 @primitive

@@ -8,17 +8,21 @@ running logsumexp have that form too. Nothing is divided, so zeros are exact.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from ..core.primitive import fresh, primitive
+from ..core.primitive import composite, fresh, primitive
 from ..core.replaceable import replaceable
 from ..dtypes import FLOAT32, FLOAT64
 from .along import gather
-from .axes import one_axis
+from .axes import axes, one_axis
 from .compare import cast, eq
 from .elementwise import exp, mul, where
 from .order import Found
 from .parts import surround, take
+from .reduce import _count, with_axes
+from .shape import cat, flip, permute, reshape
 
 
 @primitive
@@ -96,6 +100,42 @@ cumprod_vjp.vjp(g=lambda h, x, y, axis: _from_the_front(h, x, y, axis),
 
 # d out[i] / d x[j] is the product of those before j, times that of those from j + 1 to i.
 cumprod.vjp(x=fresh(lambda g, x, out, axis: cumprod_vjp(g, x, out, axis=axis)))
+
+
+# The whole product ----------------------------------------------------------------------------------------------------
+
+
+@primitive
+def prod(x, *, axis=None, keepdim=False):
+    """The product over `axis` (all axes if None); its gradient is exact where factors are 0."""
+    return prod_over(x, axes("prod", axis, x.ndim), keepdim)
+
+
+@replaceable
+def prod_over(x, axis, keepdim):
+    return np.multiply.reduce(x, axis=axis, keepdims=keepdim)
+
+
+@composite
+def other_products(x, g, *, axis):
+    """g times the product of all other factors: those before (a running product from the front) and after (from the
+    back)."""
+    rest = tuple(a for a in range(x.ndim) if a not in axis)
+    order = (*axis, *rest)
+    shape = [x.shape[a] for a in order]
+    y = reshape(permute(x, axes=order), shape=(_count(x.shape, axis), math.prod(x.shape[a] for a in rest)))
+    one = np.ones((1, y.shape[1]), x.dtype)
+    before = cat(one, cumprod(y[:-1], axis=0), axis=0)
+    after = cat(flip(cumprod(flip(y[1:], axis=0), axis=0), axis=0), one, axis=0)
+    others = reshape(before * after, shape=shape)
+    return permute(others, axes=tuple([order.index(a) for a in range(x.ndim)])) * g
+
+
+prod.vjp(x=fresh(lambda g, x, axis: other_products(
+    x, reshape(g, shape=with_axes(x.shape, axis)), axis=axes("prod", axis, x.ndim)) if x.size else x * 0.0))
+
+
+# Running sums of exponentials -----------------------------------------------------------------------------------------
 
 
 @primitive

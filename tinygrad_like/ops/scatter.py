@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.graph import mode
 from ..core.listener import pure
-from ..core.primitive import fresh, fused, primitive
+from ..core.primitive import composite, fresh, primitive
 from ..core.replaceable import replaceable
 from ..dtypes import FLOAT32, FLOAT64, FLOATS
 from ..errors import checked, refusal
@@ -177,26 +177,11 @@ def _neutral(reduce: str, dtype: np.dtype):
 # Products and extremes ------------------------------------------------------------------------------------------------
 
 
-def product_at_reference(x, src, index, *, axis):
-    place = places_along(np.broadcast_to(getattr(index, "_data", index), src.shape), axis)
-    return mul(x, _products(src, place, x.shape))
-
-
-@fused(reference=product_at_reference)
+@composite
 def product_at(x, src, index, *, axis):
     """The product of x and all of src that comes to a place; its gradient is exact where factors are 0."""
-    return scattered(x, _MULTIPLY, src, index, axis)
-
-
-@product_at.joint_vjp
-@fresh
-def _(g, x, src, index, out, axis):
-    return product_vjp(g, x, src, out, index, axis)
-
-
-@replaceable
-def product_vjp(g, x, src, out, index, axis):
-    return NotImplemented  # the reference knows
+    place = places_along(np.broadcast_to(getattr(index, "_data", index), src.shape), axis)
+    return mul(x, _products(src, place, x.shape))
 
 
 def _products(src, place, shape):

@@ -11,6 +11,7 @@ from ..core.replaceable import replaceable
 from ..dtypes import FLOATS, get_default_dtype
 from ..errors import refusal
 from .along import gather
+from .along import gather
 from .axes import axes, one_axis
 from .compare import cast, isfinite, logical_or, ne
 from .elementwise import exp, where
