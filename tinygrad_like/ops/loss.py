@@ -98,7 +98,7 @@ def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean")
     Weights, ignore_index and mean as in `cross_entropy`. Raises ValueError, TypeError or IndexError for what does not
     fit.
     """
-    return reduced(*at_labels(input, target, weight, ignore_index), reduction)
+    return reduced(*at_labels("nll_loss", input, target, weight, ignore_index), reduction)
 
 
 nll_loss.requires(a_reduction, of_floats, of_classes, of_labels, of_64_bits)

@@ -11,7 +11,6 @@ from ..core.replaceable import replaceable
 from ..dtypes import FLOATS, get_default_dtype
 from ..errors import refusal
 from .along import gather
-from .along import gather
 from .axes import axes, one_axis
 from .compare import cast, isfinite, logical_or, ne
 from .elementwise import exp, where
@@ -121,7 +120,7 @@ def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="m
     if target.dtype.kind in FLOATS:
         losses = _against(target * (1 - label_smoothing) + even, log_p, weight, axis)
         return reduced(losses, None, reduction)
-    losses, weights = at_labels(log_p, target, weight, ignore_index)
+    losses, weights = at_labels("cross_entropy", log_p, target, weight, ignore_index)
     if label_smoothing:
         counted = ne(target, ignore_index)
         losses = (1 - label_smoothing) * losses + where(counted, _against(even, log_p, weight, axis), 0.0)
@@ -139,10 +138,10 @@ def axis_of_classes(x):
     return 0 if x.ndim == 1 else 1
 
 
-def at_labels(log_p, target, weight, ignore_index):
+def at_labels(who, log_p, target, weight, ignore_index):
     """(-w log_p at the labels, w): w is the weight of the label, 1 without weights, or 0 if it is to be ignored."""
     axis = axis_of_classes(log_p)
-    label = labels(target, classes=log_p.shape[axis], ignore_index=ignore_index)
+    label = labels(target, classes=log_p.shape[axis], ignore_index=ignore_index, who=who)
     w = cast(ne(target, ignore_index), dtype=log_p.dtype)
     if weight is not None:
         w = w * reshape(gather(cast(weight, dtype=log_p.dtype), reshape(label, shape=(-1,)), axis=0), shape=w.shape)
@@ -152,11 +151,12 @@ def at_labels(log_p, target, weight, ignore_index):
 
 
 @primitive
-def labels(target, *, classes, ignore_index):
-    """The labels, and 0 in place of those to ignore. Raises IndexError for one that is no class."""
+def labels(target, *, classes, ignore_index, who):
+    """The labels, and 0 in place of those to ignore. Raises IndexError, in the name of a loss, for one that is no
+    class."""
     wrong = (target != ignore_index) & ((target < 0) | (target >= classes))
     if wrong.any():
-        raise IndexError(f"labels: label {target[wrong][0]} is out of range for {classes} classes (0 to "
+        raise IndexError(f"{who}: label {target[wrong][0]} is out of range for {classes} classes (0 to "
                          f"{classes - 1}); ignore_index is {ignore_index}")
     return np.where(target == ignore_index, 0, target)
 
