@@ -402,7 +402,6 @@ CASES |= {
                                    real(3)),
     "getitem with axes of size 1": (lambda x: x[:, None] * x[..., None] + x[None, :, 0:3, None][0, :, :, 0],
                                     real(3, 3)),
-    "i0": (ops.i0, real(3, 4)),
     "pinv": (linalg.pinv, real(4, 3)),
     "pinv wide": (linalg.pinv, real(2, 3, 4)),
 }
