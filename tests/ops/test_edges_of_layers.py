@@ -169,21 +169,6 @@ def test_einsum_is_numpys(formula):
     assert not any(ops.einsum(same, x) is x for same in ("...", "..." + "->..."))
 
 
-def test_losses_of_margins_and_of_normal_numbers():
-    zeros, x = Tensor(np.zeros((2, 3))), Tensor(np.arange(1.0, 7).reshape(2, 3))
-    a, p, n = np.random.default_rng(0).standard_normal((3, 2, 3, 4))
-    for norm in 1.0, 2.0, 3.0:
-        near, far = (np.linalg.norm(a - y + 1e-6, norm, axis=-1) for y in (p, n))
-        found = ops.triplet_margin_loss(Tensor(a), Tensor(p), Tensor(n), p=norm, reduction="none")
-        np.testing.assert_allclose(found.numpy(), np.maximum(near - far + 1, 0))
-    a, b = Tensor([3.0, 1.0]), Tensor([1.0, 2.0])
-    assert ops.margin_ranking_loss(a, b, Tensor([1.0, 1.0]), margin=0.5, reduction="none").tolist() == [0, 1.5]
-    for var in ([[2.0] * 3] * 2, [2.0, 4.0], [[2.0], [4.0]]):
-        v = np.reshape(var, (-1, 1) if np.shape(var) == (2,) else np.shape(var))
-        assert ops.gaussian_nll_loss(x, zeros, Tensor(np.array(var))).item() == pytest.approx(
-            (np.log(v) + x.numpy() ** 2 / v).mean() / 2)
-
-
 def test_a_kernel_deeper_than_its_volume():
     for depth, dilation in (5, 1), (3, 2):
         with pytest.raises(ValueError, match=f"the kernel of depth {depth} is larger than the padded input"):
