@@ -323,7 +323,7 @@ def bernoulli(input: Any, generator: Any = None) -> Tensor:
     """1 with the probability that the input says, else 0, element by element."""
     if input._data.size < MANY and input.dtype in (FLOAT32, FLOAT64):
         numbers = of(generator)
-        return tensor.wrap(sampled("bernoulli", lambda p: (numbers.random(p.shape, p.dtype) < p).astype(p.dtype),
+        return tensor.wrap(sampled("bernoulli", lambda _, p: (numbers.random(p.shape, p.dtype) < p).astype(p.dtype),
                                    input))
     with no_grad():
         drawn = creation.Creation.rand(*input.shape, dtype=input.dtype, generator=generator)
