@@ -3,11 +3,10 @@
 Nothing here knows arrays or mathematics. A cotangent is anything with `+`, and `tests/core/test_autograd.py` runs this
 file on plain floats. What a cotangent means is up to the op (`dispatch.py`).
 
-The walk adds cotangents in place where it may. It owns a buffer that nobody else refers to: the result of one of its
-own additions, or what an op gives that is `fresh`, which promises that each buffer it gives is new and apart from the
-others. An owned buffer may be written to, and may become a gradient without a copy. When its node is taken from the
-heap it is owned no more, since hooks and rules then see it, and may keep it or hand it on. What is not owned is never
-written to.
+The walk adds cotangents in place where it may: it owns a buffer that nobody else refers to, which is the result of one
+of its own additions, or what an op gives that is `fresh`, whose buffers are all new and apart. An owned buffer may be
+written to, and may become a gradient without a copy. When its node is taken from the heap it is owned no more, since
+hooks and rules then see it, and may keep it.
 """
 
 from __future__ import annotations
@@ -34,9 +33,7 @@ class Node:
 
     __slots__ = ("op", "parents", "saved", "order", "shape", "dtype", "extra", "__weakref__")
 
-    # Has a `name`, `pull(node, g, parents)`, which gives the parents' cotangents, `fresh` (see above), and `saves`:
-    # whether its nodes hold values, so that a walk releases them.
-    op: Any
+    op: Any  # `pull(node, g, parents)` gives cotangents; `fresh`: see above; `saves`: whether its nodes hold values
     parents: Any
     saved: Any
     order: int  # the tick at which it was recorded
@@ -166,16 +163,15 @@ def _leading_to(root, targets: Iterable, first: int) -> set:
 
 
 class _Mode(threading.local):
-    """What holds for one thread at the moment. A ring adds a field of its own with `declare`."""
+    """What holds for one thread at the moment. A ring adds fields of its own with `declare(field=default)`."""
 
     recording = True  # whether ops make nodes
     filling = True  # whether a walk fills .grad where retain_grad asked for it
     listener: Any = None  # who is told of what happens, see `listener.py`
 
-    @classmethod
-    def declare(cls, **defaults: Any) -> None:
+    def declare(self, **defaults: Any) -> None:
         for field, value in defaults.items():
-            setattr(cls, field, value)
+            setattr(type(self), field, value)
 
 
 mode: Any = _Mode()

@@ -17,24 +17,12 @@ from ..dtypes import as_array, as_dtype
 from ..errors import named
 from .basics import basics
 from .graph import Node, mode, setting, walk
-from .listener import effect, observe
+from .listener import effect
 
 if TYPE_CHECKING:
     from ..compat.surface import Surface
 else:
     Surface = object
-
-
-def _set_grad(x: Tensor, gradient: Tensor | None) -> None:
-    """x.grad = gradient. Raises TypeError for what is no other Tensor, RuntimeError for another dtype or shape."""
-    if gradient is not None:
-        if not isinstance(gradient, Tensor) or gradient is x:
-            got = "this Tensor itself" if gradient is x else type(gradient).__name__
-            raise TypeError(f"grad: the gradient of a Tensor is another Tensor, or None, got {got}")
-        if gradient._data.shape != x._data.shape or gradient.dtype is not x.dtype:
-            raise RuntimeError(f"grad: the gradient of a Tensor of {x.dtype} {x.shape} has that dtype and shape, got "
-                               f"{gradient.dtype} {gradient.shape}; cast or reshape it, or change .data first")
-    x._grad = gradient
 
 
 class Tensor(Surface):
@@ -48,7 +36,8 @@ class Tensor(Surface):
 
     # Defaults live on the class: a result stores only what differs, which makes recording cheap.
     _data: np.ndarray  # what `data` gives, which checks what it is set to; here it is read and set without detour
-    _grad: Tensor | None = None  # what `grad` gives
+    _grad: Tensor | None = None  # what `grad` gives, likewise
+    grad: Tensor | None
     node: Node | None = None  # the op that made this Tensor, while the graph is alive
     requires_grad: bool = False
     version: Any = None  # [the tick of the last change in place], in one cell with what shows the same memory
@@ -71,21 +60,11 @@ class Tensor(Surface):
     shape: tuple[int, ...] = property(operator.attrgetter("_data.shape"))  # type: ignore[assignment]
     ndim: int = property(operator.attrgetter("_data.ndim"))  # type: ignore[assignment]
     dtype: np.dtype = property(operator.attrgetter("_data.dtype"))  # type: ignore[assignment]
-    nbytes: int = property(operator.attrgetter("_data.nbytes"))  # type: ignore[assignment]
-    grad: Tensor | None = property(operator.attrgetter("_grad"), _set_grad,  # type: ignore[assignment]
-                                   lambda self: self.__dict__.pop("_grad", None))
 
     @property
     def is_leaf(self) -> bool:
         """Whether no recorded op made this Tensor; gradients gather in leaves."""
         return self.node is None
-
-    def item(self) -> float:
-        """The single element as a Python number. Raises ValueError if there is not exactly one."""
-        if self._data.size != 1:
-            raise ValueError(f"item: only a Tensor of one element converts to a number, this has shape {self.shape}")
-        observe("item(), or a number made of a Tensor,", self)
-        return self._data.item()
 
     __hash__ = object.__hash__  # by identity: == compares elements
 
@@ -188,9 +167,6 @@ class Tensor(Surface):
         if gradient.dtype is not self.dtype:
             gradient = basics.cast(gradient, dtype=self.dtype)
         return gradient if create_graph or on_tensors else gradient._data
-
-    def zero_grad(self) -> None:
-        self._grad = None
 
 
 def wrap(array: np.ndarray) -> Tensor:

@@ -33,8 +33,26 @@ class Handle:
         self.remove()
 
 
+def _set_grad(x: Tensor, gradient: Tensor | None) -> None:
+    """x.grad = gradient. Raises TypeError for what is no other Tensor, RuntimeError for another dtype or shape."""
+    if gradient is not None:
+        if not isinstance(gradient, Tensor) or gradient is x:
+            got = "this Tensor itself" if gradient is x else type(gradient).__name__
+            raise TypeError(f"grad: the gradient of a Tensor is another Tensor, or None, got {got}")
+        if gradient._data.shape != x._data.shape or gradient.dtype is not x.dtype:
+            raise RuntimeError(f"grad: the gradient of a Tensor of {x.dtype} {x.shape} has that dtype and shape, got "
+                               f"{gradient.dtype} {gradient.shape}; cast or reshape it, or change .data first")
+    x._grad = gradient
+
+
 class Gradients:
     """The part of Tensor that gives gradients and calls hooks."""
+
+    grad: Tensor | None = property(operator.attrgetter("_grad"), _set_grad,  # type: ignore[assignment]
+                                   lambda self: self.__dict__.pop("_grad", None))
+
+    def zero_grad(self: Any) -> None:
+        self._grad = None
 
     def gradient(self: Any, *targets: Tensor, gradient: Any = None, create_graph: bool = False,
                  retain_graph: bool | None = None, materialize_grads: bool = False) -> list[Tensor]:

@@ -98,6 +98,15 @@ class Protocol:
             notes += ", requires_grad=True"
         return f"Tensor({values}{notes})"
 
+    def item(self: Any) -> float:
+        """The single element as a Python number. Raises ValueError if there is not exactly one."""
+        if self._data.size != 1:
+            raise ValueError(f"item: only a Tensor of one element converts to a number, this has shape {self.shape}")
+        observe("item(), or a number made of a Tensor,", self)
+        return self._data.item()
+
+    nbytes: int = property(operator.attrgetter("_data.nbytes"))  # type: ignore[assignment]
+
     def tolist(self: Any) -> Any:
         observe("tolist()", self)
         return self._data.tolist()
