@@ -1,9 +1,95 @@
 import importlib.util
+import re
 import sys
+from pathlib import Path
 
 import pytest
 
-from tinygrad_like import manual_seed
+import tinygrad_like
+from tinygrad_like import manual_seed, rings
+
+ROOT = Path(__file__).resolve().parents[1]
+ABSENT = {name for name in rings.RINGS if rings.missing(name)}
+
+# Tests of what is not there: see rings.py ----------------------------------------------------------------------------
+
+
+class Absent:
+    """A name of the package's face whose ring is missing. A test module may import it; the test that uses it is one of
+    that ring, and is skipped."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __call__(self, *inputs, **options):
+        pytest.skip(f"needs tinygrad_like.{self.name}", allow_module_level=True)
+
+    def __getattr__(self, name):
+        if name.startswith(("_", "pytest")):  # pytest asks whether it is a test
+            raise AttributeError(name)
+        return self()
+
+
+vars(tinygrad_like).update({name: Absent(name) for name, place in rings.NAMES.items() if rings.missing(place)})
+
+
+def needs(error):
+    """The missing ring that a test asked for, and not the code that it tests: the test is one of that ring."""
+    found = re.search(r"tinygrad_like\.(\w+)(?:, which .*)? is not installed here", str(error))
+    files, place = [], error.__traceback__
+    while place is not None:
+        files.append(Path(place.tb_frame.f_code.co_filename))
+        place = place.tb_next
+    parts = [file.relative_to(ROOT).parts for file in files if file.is_relative_to(ROOT)]
+    asking = [part for part in parts if part not in (("tinygrad_like", "rings.py"), ("tinygrad_like", "__init__.py"))]
+    if not asking or asking[-1][0] in ("nn", "optim") or asking[-1][0] == "tinygrad_like" and not (
+            found and found[1] in rings.RINGS.get(asking[-1][1], ())):
+        return ""
+    return found[1] if found else "compat" if type(error) is AttributeError and "compat" in ABSENT else ""
+
+
+class Module(pytest.Module):
+    def _getobj(self):
+        try:
+            return super()._getobj()
+        except (self.CollectError, AttributeError) as error:
+            if ring := needs(error.__cause__ or error):
+                pytest.skip(f"needs tinygrad_like.{ring}", allow_module_level=True)
+            raise
+
+
+def pytest_pycollect_makemodule(module_path, parent):
+    return Module.from_parent(parent, path=module_path) if ABSENT else None
+
+
+def pytest_ignore_collect(collection_path):
+    """tests/<ring> are the tests of a ring."""
+    return collection_path.name in ABSENT and collection_path.parent == ROOT / "tests" or None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item):
+    for mark in item.iter_markers("needs"):
+        for ring in ABSENT & {*mark.args}:
+            pytest.skip(f"needs tinygrad_like.{ring}")
+    return (yield from _unless_absent())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    return (yield from _unless_absent())
+
+
+def _unless_absent():
+    try:
+        return (yield)
+    except (ImportError, AttributeError) as error:
+        if ring := needs(error):
+            pytest.skip(f"needs tinygrad_like.{ring}")
+        raise
+
+
+# For all tests -------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(autouse=True)
@@ -16,7 +102,7 @@ def seeded():
 def proofs(request, monkeypatch):
     """Compiled code that gives other numbers than Python did is thrown away, and nothing but speed would tell: a test
     fails if that happens in it, unless it is marked `rejected`."""
-    if importlib.util.find_spec("tinygrad_like.kernels") is None:  # see test_rings.py
+    if rings.missing("capture"):
         yield
         return
     from tinygrad_like.capture import program as replay

@@ -304,6 +304,7 @@ def test_a_function_made_of_ops_has_contracts_too():
         cut()
 
 
+@pytest.mark.needs("compat")
 def test_a_contract_is_not_asked_of_what_the_function_does_not_take():
     @checked
     def cut(x, axis):

@@ -346,6 +346,7 @@ def test_a_wrong_cotangent_names_the_op(rule, text):
         declare(wrong, x=rule)(x).sum().backward()
 
 
+@pytest.mark.needs("compat")
 def test_an_error_in_a_rule_names_the_op_and_the_input():
     def off(a, b):
         return a @ b

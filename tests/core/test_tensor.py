@@ -437,6 +437,7 @@ def test_the_package_is_what_it_says():
                                                          dtype=tinygrad_like.float64).dtype is tinygrad_like.float64
 
 
+@pytest.mark.needs("compat")
 def test_sizes_as_in_pytorch():
     assert Tensor(2, 3).shape == (2, 3) and Tensor(2, 3, 4).shape == (2, 3, 4)
     assert Tensor(1, 1, 2, 2).shape == (1, 1, 2, 2) and Tensor(1, 1, 2, 2).dtype == np.float32

@@ -156,6 +156,7 @@ def test_a_scheduler_of_ones_own():
     assert [r for r, *_ in rates(optimizer, scheduler, 6)] == [0.125, 0.25, 0.375, 0.5, 0.5, 0.5]
 
 
+@pytest.mark.needs("compat")
 def test_what_schedulers_refuse():
     optimizer, other = optimizers(), optimizers()
     adagrad = optimizers("Adagrad")

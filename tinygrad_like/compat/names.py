@@ -99,8 +99,6 @@ class Names:
     def amax(self, axis=None, keepdim=False): return ops.max(self, axis=axis, keepdim=keepdim)
     def amin(self, axis=None, keepdim=False): return ops.min(self, axis=axis, keepdim=keepdim)
     def norm(self, p=2.0, axis=None, keepdim=False): return norm(self, p, axis, keepdim)
-    def __eq__(self, other): return False if other is None else ops.eq(self, other)
-    def __ne__(self, other): return True if other is None else ops.ne(self, other)
     gt, ge, lt, le = Methods.__gt__, Methods.__ge__, Methods.__lt__, Methods.__le__
     multiply, divide, negative, absolute = Methods.mul, Methods.div, Methods.neg, Methods.abs
     greater, greater_equal, less, less_equal, not_equal = gt, ge, lt, le, Methods.ne

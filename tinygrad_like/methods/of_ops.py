@@ -77,6 +77,8 @@ class Methods:
     def __rmod__(self, other): return ops.mod(other, self)
     def __rpow__(self, other): return ops.pow(other, self)
     def __rmatmul__(self, other): return ops.matmul(other, self)
+    def __eq__(self, other): return False if other is None else ops.eq(self, other)
+    def __ne__(self, other): return True if other is None else ops.ne(self, other)
     def __lt__(self, other): return ops.lt(self, other)
     def __le__(self, other): return ops.le(self, other)
     def __gt__(self, other): return ops.gt(self, other)
