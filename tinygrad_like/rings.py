@@ -22,8 +22,10 @@ RINGS: dict[str, tuple[str, ...]] = {
     "kernels": (), "capture": ("kernels",), "compat": (), "data": (), "distributed": (), "distributions": (),
     "learn": (), "training": ("data", "distributed")}
 # Names of the package's face -> where they lie. A room is imported when it is first named.
-NAMES = {**{name: name for name in ("nn", "optim", *RINGS)}, "capture": "capture.capture", "eager": "capture.capture",
-         "save": "training.saving", "load": "training.saving", "explain": "learn.explain"}
+NAMES = {**{name: name for name in ("nn", "optim", *RINGS)},
+         **{name: f"compat.{name}" for name in ("func", "testing", "utils")},
+         **dict.fromkeys(("capture", "eager"), "capture.capture"), **dict.fromkeys(("load", "save"), "training.saving"),
+         "explain": "learn.explain"}
 _specs = {name: find_spec(f"{PACKAGE}.{name}") for name in RINGS}
 _ABSENT = {name for name, spec in _specs.items() if spec is None or spec.origin is None}
 
@@ -40,7 +42,7 @@ def named(name: str) -> Any:
     if ring := missing(place):
         raise AttributeError(f"module {PACKAGE!r} has no attribute {name!r}: {PACKAGE}.{ring} is not installed here")
     module = import_module(f"{PACKAGE}.{place}")
-    return module if place == name else getattr(module, name)
+    return getattr(module, name, module)
 
 
 class Missing:

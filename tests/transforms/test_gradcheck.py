@@ -138,6 +138,7 @@ def test_a_joint_rule_that_ignores_what_is_wanted_fails():
         gradcheck(careless, A, A + 1)
 
 
+@pytest.mark.needs("compat")
 def test_an_error_in_a_rule_names_it():
     off = declare(lambda a, b: a @ b, a=lambda g, b: g * b, b=lambda g, a: g * a)
     with pytest.raises(ValueError, match=r"^the VJP of <lambda> for input 'a': operands could not be broadcast"):
