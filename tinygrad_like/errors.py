@@ -17,13 +17,15 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from .dtypes import as_dtype
+
 F = TypeVar("F", bound=Callable)
 
 
 def _own(who: str, known: Mapping[str, Any], given: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
-    for name in others:
+    for name in others.keys() - known.keys():
         raise TypeError(f"{who}: unknown argument {name!r}; it takes {', '.join(known) or 'none'}")
-    return dict(given)
+    return {**given, **others}
 
 
 class other_keywords:
@@ -33,7 +35,7 @@ class other_keywords:
     names: Callable = lambda function, options: {}  # noqa: E731
     renamed: Callable = _own  # options by our names, together with others
     device: Callable = lambda place: place  # noqa: E731
-    dtype: Callable = lambda who, dtype=None: dtype  # noqa: E731  # the one that `Module.to` is asked for
+    dtype: Callable = lambda who, dtype=None: dtype if dtype is None else as_dtype(dtype, who)  # noqa: E731  # of `to`
     of_modules: dict[str, Any] = {}  # attributes of every Module
 
 _OURS = re.compile(r"(\w|\.)+(\(\))?: |the (joint )?VJP of ")  # how our messages begin

@@ -222,7 +222,7 @@ def spread(x):
 
 
 BATCH = {
-    "divided": lambda x: x / x.shape[0], "len": lambda x: x * len(x), "size": lambda x: x * x.size(0),
+    "divided": lambda x: x / x.shape[0], "len": lambda x: x * len(x),
     "added": lambda x: x + x.shape[0], "taken from": lambda x: x.shape[0] - x, "numel": lambda x: x / x.numel(),
     "fewer": lambda x: x / (x.shape[0] - 0.5), "clamp": lambda x: (x * 9).clamp(0, len(x)),
     "compared": lambda x: x * 9 > len(x), "a Tensor": lambda x: x * Tensor(len(x)) + Tensor([1.0, len(x)])[1],
@@ -288,7 +288,7 @@ def buffer(y):
 IN_PLACE = {
     "items": lambda y: set_items(y, slice(None), 0), "part": lambda y: set_items(y, ..., slice(1, 3)),
     "all": lambda y: set_items(y, ...), "mask": set_masked, "added": added, "data": data, "buffer": buffer,
-    "relu": lambda y: F.relu(y - 1, inplace=True), "zero": lambda y: y.zero_(), "copy": lambda y: y.copy_(y * 3),
+    "relu": lambda y: (y - 1).relu_(), "zero": lambda y: y.zero_(), "copy": lambda y: y.copy_(y * 3),
     "shape": lambda y: y.unsqueeze_(1).transpose_(1, 2), "detach": lambda y: y.detach() * 2,
     "assign": lambda y: y.assign(y.detach() + 1), "clamp": lambda y: y.clamp_(0.5, 1), "layer": nn.ReLU6(inplace=True),
     "index": lambda y: y[:, (y.sum((0, 2)) > y.sum()).cast("int64")],

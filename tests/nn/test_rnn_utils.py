@@ -43,7 +43,7 @@ def test_packing():
     again = pack_sequence([x[i, :n] for i, n in enumerate(LENGTHS)], enforce_sorted=False)
     assert again.data.tolist() == packed.data.tolist()
     assert [len(s) for s in unpack_sequence(again)] == LENGTHS
-    assert packed.double().data.dtype == np.float64 and packed.to("cpu").cpu().float().data.dtype == np.float32
+    assert packed.double().data.dtype == np.float64 and packed.to(np.float32).cpu().float().data.dtype == np.float32
 
 
 @pytest.mark.parametrize(("call", "message"), [

@@ -139,6 +139,7 @@ def test_it_shows_the_digits_it_has():
     assert repr(Tensor([0.1, 2.5]).bfloat16()) == "Tensor([0.1001, 2.5   ], dtype=bfloat16)"
 
 
+@pytest.mark.needs("compat")
 def test_without_the_package(tmp_path):
     """The rest works; bfloat16 says what to install."""
     program = f"""

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from ..methods import Creation, Gradients, InPlace, Methods, Protocol, Versions, install
 from ..methods.docstrings import FILES
+from ..methods.in_place import in_place
 from .keyword_aliases import taught
 
 for _part in Methods, Creation:
@@ -13,6 +14,10 @@ for _part in Methods, Creation:
 from .more_names import MoreNames
 from .names import Names
 from .numpy_functions import ForNumPy
+
+for _name in ("absolute addmm divide index_add index_put logical_and logical_or logical_xor multiply negative "
+              "subtract").split():
+    setattr(InPlace, f"{_name}_", in_place(_name))
 
 
 class Surface(Names, MoreNames, InPlace, ForNumPy, Methods, Creation, Protocol, Gradients, Versions):
