@@ -5,7 +5,7 @@ import sys as _sys
 import typing as _typing
 
 from . import rings as _rings
-from .core.primitive import Residuals, fused, primitive
+from .core.primitive import Residuals, composite, primitive
 from .core.tensor import Tensor
 
 if not _rings.missing("kernels"):
@@ -46,11 +46,11 @@ if not _rings.missing("learn"):
     _gradcheck.why = lambda f, inputs: _rings.named("explain")(f, inputs)
 _attach_docstrings()
 __all__ = [
-    "Picture", "Residuals", "Tensor", "bool_", "capture", "checkpoint", "detect_anomaly", "dtypes", "eager",
-    "enable_grad",
-    "float32", "float64", "fused", "get_num_threads", "get_rng_state", "grad", "gradcheck", "gradgradcheck", "graph",
-    "hessian", "hvp", "int64", "is_grad_enabled", "jacobian", "jvp", "linalg", "manual_seed", "nn", "no_grad", "ops",
-    "optim", "primitive", "set_num_threads", "set_rng_state", "training", "value_and_grad", "vjp",
+    "Picture", "Residuals", "Tensor", "bool_", "capture", "checkpoint", "composite", "detect_anomaly", "dtypes",
+    "eager", "enable_grad", "float32", "float64", "get_num_threads", "get_rng_state", "grad", "gradcheck",
+    "gradgradcheck", "graph", "hessian", "hvp", "int64", "is_grad_enabled", "jacobian", "jvp", "linalg",
+    "manual_seed", "nn", "no_grad", "ops", "optim", "primitive", "set_num_threads", "set_rng_state", "training",
+    "value_and_grad", "vjp",
 ]
 __all__ = [name for name in __all__ if not _rings.missing(_rings.NAMES.get(name, name))]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tinygrad_like import Residuals, Tensor, ops, primitive
-from tinygrad_like.core.primitive import Fused, declared, fresh
+from tinygrad_like.core.primitive import composite, declared, fresh
 from tinygrad_like.errors import checked
 
 
@@ -59,7 +59,7 @@ def test_only_rules_that_say_so_are_fresh():
     assert not joint.fresh
     joint = primitive(lambda a, b: a + b)
     joint.joint_vjp(fresh(lambda g: (g * 1, g * 1)))
-    assert joint.fresh and Fused(lambda a: a * 1, lambda a: a * 1).fresh
+    assert joint.fresh and composite(lambda a: a * 1).fresh
     for op in (declare(lambda a, b: a + b, a=hand_on, b=hand_on), declare(lambda a, b: a + b, a=copied, b=copied)):
         x, y, g = leaf(1.0), leaf(1.0), np.array([1.0])
         (op(x, y) + x).backward(g)
@@ -116,7 +116,8 @@ def test_an_error_of_a_joint_rule_says_whose_it_is(how):
 
 
 def test_cotangents_are_arrays_unless_their_graph_is_wanted():
-    op = Fused(lambda a, b: a * 1, lambda a, b: a * 1)
+    op = composite(lambda a, b: a * 1)
+    op.accelerate(lambda a, b: (a * 1, None))
     kinds = []
     for how in ({}, {"create_graph": True}):
         y = op(leaf(2.0), leaf(3.0))
@@ -128,8 +129,9 @@ def test_cotangents_are_arrays_unless_their_graph_is_wanted():
 
 
 @BOTH
-def test_a_replayed_reference_gives_each_input_an_array_of_its_own(how):
-    op = Fused(lambda a, b: a + b, lambda a, b: a + b)  # whose rule hands one array to both
+def test_a_replayed_definition_gives_each_input_an_array_of_its_own(how):
+    op = composite(lambda a, b: a + b)  # whose rule hands one array to both
+    op.accelerate(lambda a, b: (a + b, None))
     x, y = leaf(2.0), leaf(3.0)
     given = np.array([1.0])
     (op(x, y) + x).backward(given, **how)

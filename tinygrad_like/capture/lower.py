@@ -5,15 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from ..core.graph import mode, setting, tick
+from ..core.graph import setting
 from ..core.listener import arrays_in
-from ..core.primitive import Fused, declared, replayed
-from ..core.tensor import Tensor, wrap
 from ..dtypes import BOOL, INT64
 from ..kernels.copies import parts_of_roll
 from ..kernels.loops import MAKE, Loop
@@ -261,7 +258,7 @@ def lowered(tape: Tape, kernels: bool) -> list[Step]:
 
 def _anew(step: Step, tape: Tape) -> list[Step]:
     try:
-        return _kernels(step, tape) or _by_reference(step, tape)
+        return _kernels(step, tape)
     except Exception:  # of what its memory happens to hold by now: no positive definite matrix, say
         return []
 
@@ -284,51 +281,6 @@ def _kernels(step: Step, tape: Tape) -> list[Step]:
     return []
 
 
-def _by_reference(step: Step, tape: Tape) -> list[Step]:
-    """What a fused op's reference does, or its gradient, which is made of ops."""
-    if step.call is not None or step.function not in _fused() or step.changes:
-        return []
-    op = _fused()[step.function]
-    g, given = None, dict(zip([*op.inputs, *op.options], step.arguments, strict=False)) | step.options
-    if step.function is not op.forward and op.joint is not None:
-        g, *values = step.arguments
-        given = {"wanted" if k < 0 else op.saved[k]: x for k, x in zip(op.joint[1], values, strict=True)}
-    if not set(op.inputs[:op.required]) <= given.keys():
-        return []
-    inputs = [wrap(x) if isinstance(x, np.ndarray) else x for x in map(given.get, op.inputs)]
-    again, since = Tape(before=tape), tick()
-    again.known.update(tape.known)
-    for x in inputs:
-        if isinstance(x, Tensor):
-            x.requires_grad = g is not None and x.dtype.kind == "f"
-    with setting("compiled", True), setting("recording", g is not None), again:
-        if (results := _by_rule(op, g, given)) is None:
-            result = op.definition(*inputs, **{name: x for name, x in given.items() if name in op.options})
-            results = [result]
-            if g is not None:
-                mode.recording = False
-                wanted = given.get("wanted", [isinstance(x, Tensor) and x.requires_grad for x in inputs])
-                results = replayed(result, wrap(g), since, [x for x, w in zip(inputs, wanted, strict=True) if w])
-    if again.lasting or again.trouble:  # arrays that it has made in NumPy, of numbers that will be others
-        return []
-    steps = [s for each, following in itertools.pairwise([*again.steps, Step("")]) for s in (
-        [as_loop(each, following)] if isinstance(each.call, Call) else _loops(each) or _anew(each, again) or [each])]
-    return _in_place_of(step, steps, again, [getattr(x, "_data", None) for x in results], tape)
-
-
-def _by_rule(op: Fused, g: Any, given: dict[str, Any]) -> list | None:
-    """The cotangents by the rule in ops, which is shorter than what the reference's replay comes to; None without."""
-    if g is None or op.in_ops is None:
-        return None
-    rule, uses = op.in_ops
-    names = ["wanted" if k < 0 else op.saved[k] for k in uses]
-    if not given.keys() >= set(names):
-        return None
-    mode.recording = False
-    values = [wrap(x) if isinstance(x, np.ndarray) else x for x in map(given.get, names)]
-    return [x for x in rule(wrap(g), *values) if x is not None]
-
-
 def _in_place_of(step: Step, steps: list[Step], again: Tape, results: list, tape: Tape) -> list[Step]:
     """Steps that were noted on another tape, and copies of their results to where a step's were; or nothing."""
     if not steps or any(s.call is None for s in steps) or [np.shape(x) for x in results] != [
@@ -337,13 +289,6 @@ def _in_place_of(step: Step, steps: list[Step], again: Tape, results: list, tape
     tape.flags.update(again.flags)
     tape.known.update(again.flags)
     return [*steps, *[Step(step.name, call=copied(x, out)) for x, out in zip(results, step.outputs, strict=True)]]
-
-
-@lru_cache
-def _fused() -> dict[Callable, Fused]:
-    """Fused ops, by their forward and by their joint rule."""
-    ops = [op for op in declared if isinstance(op, Fused)]
-    return {op.forward: op for op in ops} | {op.joint[0]: op for op in ops if op.joint}
 
 
 def _loops(step: Step) -> list[Step]:

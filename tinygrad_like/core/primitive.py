@@ -234,58 +234,6 @@ class Composite(Primitive):
         return found
 
 
-class Fused(Primitive):
-    """An op that other ops define; a kernel does its forward and its VJP.
-
-    The joint rule is plain array code. If the graph of the gradient is wanted, there may be a rule in ops for that. If
-    there is none for what is wanted, or it returns NotImplemented, the definition is replayed and differentiated
-    instead, which gives every order.
-    """
-
-    in_ops: tuple[Callable, list[int]] | None = None
-
-    def __init__(self, forward: Callable, definition: Callable):
-        super().__init__(forward)
-        self.definition = definition
-        self.saved = [*self.inputs, *self.options]  # all that the definition needs
-        self._redeclared()
-        self.fresh = True  # as what is replayed is
-
-    def joint_vjp_in_ops(self, rule: Callable) -> Callable:
-        """Declare the joint rule that is used where its own graph is wanted: fewer ops than the definition's replay."""
-        self.in_ops = rule, self._uses(rule)
-        self._redeclared()
-        return rule
-
-    def needed(self, name: str) -> None:
-        return None  # the definition needs all
-
-    def cotangents(self, node: Node, g, parents) -> list:
-        if self.joint is not None and not mode.recording:
-            cotangents = super().cotangents(node, g, parents)
-            if cotangents is not NotImplemented:
-                return cotangents
-        elif self.in_ops is not None and mode.recording:
-            rule, uses = self.in_ops
-            saved, wanted = self.values(node), [p is not None for p in parents]
-            return list(rule(g, *[wanted if i < 0 else saved[i] for i in uses]))
-        with setting("recording", True):
-            saved = self.values(node)
-            inputs = saved[0] if self.variadic else saved[: len(self.inputs)]
-            options = dict(zip(self.options, saved[len(self.inputs) :], strict=False))
-            # With an alias for each input, a Tensor given twice gets two cotangents, and the walk stops at the aliases
-            # instead of running on into the graph below.
-            inputs = [x if p is None else basics.identity(x) for x, p in zip(inputs, parents, strict=True)]
-            since = tick()
-            y = self.definition(*inputs, **options)
-        found = replayed(y, g, since, [None if p is None else x.node for x, p in zip(inputs, parents, strict=True)])
-        for i, p in enumerate(parents):
-            if p is not None and found[i] is None:  # the definition does not depend on it
-                zeros = np.zeros(p.shape, p.dtype)
-                found[i] = wrap(zeros) if mode.recording else zeros
-        return found
-
-
 def replayed(y: Tensor, g, since: int, keys) -> list:
     """Cotangents from a graph that was recorded only now: of nodes and leaves older than `since`, or None.
 
@@ -316,11 +264,6 @@ def primitive(forward: Callable) -> Primitive:
 def composite(definition: Callable) -> Composite:
     """Declare an op by its definition in other ops."""
     return Composite(definition)
-
-
-def fused(*, reference: Callable) -> Callable[[Callable], Fused]:
-    """Declare a fused op: the decorated kernel forward, its `joint_vjp`, and the `reference` composed of primitives."""
-    return lambda forward: Fused(forward, reference)
 
 
 def _with_names(contract: Callable) -> tuple[Callable, list[str]]:

@@ -49,6 +49,8 @@ def check(points: Sequence[Point]) -> list[Finding]:
     if not points:
         return []
     op: Any = points[0].op
+    if isinstance(op, Composite) and op.kernel is None:
+        return []  # other ops are what there is to check
     if not op.differentiable:
         inputs = ", ".join(f"{n}=lambda g, {n}: ..." for n in op.inputs)
         return [_finding(op, "", "no rule", "", f"{op.name} has no rules, so no gradient passes it; "
@@ -90,13 +92,13 @@ def _check_input(op: Any, i: int, points: Sequence[Point]) -> Finding | None:
     name = points[0].input_name(i)
     if op.joint is None and (0 if op.variadic else i) not in op.rules:
         if isinstance(op, Composite):
-            return _reference(op, i, points)
+            return _definition(op, i, points)
         return _finding(op, name, "no rule", "", f"add {op.name}.vjp({name}=lambda g, ...: ...); "
                         f"or, if {name!r} is a setting and not differentiated, make it an option, a parameter after a "
                         "*; or give it in an example(...) as a Tensor that does not require grad.", None)
     worst, error, points = _compare(points, i)
     if worst is None and error is None:
-        return _reference(op, i, points) if isinstance(op, Composite) else None
+        return _definition(op, i, points) if isinstance(op, Composite) else None
     rule = Rule(points, i)
     if error is not None and "gave ellipsis, which is no array" in str(error):
         return _finding(op, name, "open", "", "... stands where its result should.", rule.source)
@@ -199,8 +201,8 @@ def _raw_error(rule: Rule, error: Exception) -> tuple[str, str, str] | None:
     return "error", entry, remedy(error, rule.source.text())
 
 
-def _reference(op: Any, i: int, points: Sequence[Point]) -> Finding | None:
-    """Whether the reference of a fused op computes the same, values and gradients."""
+def _definition(op: Any, i: int, points: Sequence[Point]) -> Finding | None:
+    """Whether the definition of a composite computes the same as what stands in for it, values and gradients."""
     for point in points:
         try:
             xs, _ = point.record()
@@ -210,13 +212,13 @@ def _reference(op: Any, i: int, points: Sequence[Point]) -> Finding | None:
                     np.zeros(point.inputs[i].shape)
         except Exception as error:
             return _finding(op, point.input_name(i), "error", f"{type(error).__name__}: {error}",
-                            "the reference raises this error.", source(op.definition))
+                            "the definition raises this error.", source(op.definition))
         if not close(y._data, point.out):
-            return _finding(op, "", "reference", "", "the kernel and the reference give different values: the "
+            return _finding(op, "", "definition", "", "the kernel and the definition give different values: the "
                             f"largest difference is {np.abs(y._data - point.out).max():.3g}.", source(op.definition))
         if not close(given, point.wanted(i), 2e-6):
-            return _finding(op, point.input_name(i), "reference", "", "the gradient through the reference is wrong; "
-                            "the rule itself is right. Does the reference leave the graph (detach, .data)?",
+            return _finding(op, point.input_name(i), "definition", "", "the gradient through the definition is wrong; "
+                            "the rule itself is right. Does the definition leave the graph (detach, .data)?",
                             source(op.definition))
     return None
 

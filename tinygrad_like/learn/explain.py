@@ -28,7 +28,7 @@ def explain(f: Callable, inputs: Sequence[Any]) -> str:
     def watch(op: Any, given: Sequence[Any], options: dict, y: Tensor) -> None:
         kept.extend([x for x in given if isinstance(x, Tensor)] + [y])
         reached.update(id(x) for x in given)
-        if y.node is not None and isinstance(op, Primitive):
+        if isinstance(op, Primitive) and y.node is not None and y.node.op is op:
             calls.setdefault(op, []).append((given, options))
 
     xs = [Tensor(x, requires_grad=True) if _floating(x) else x for x in inputs]

@@ -18,7 +18,7 @@ from .summary import summary
 from .trace import Called, Key, Trace, watched
 
 HERE = Path(__file__).parent
-_MOST = 4000  # nodes: beyond that fused ops are not opened
+_MOST = 4000  # nodes: beyond that composites are not opened
 _DEEP = 3  # references within references
 
 
@@ -197,8 +197,8 @@ class Data:
         joint = getattr(op, "joint", None)
         found = [("all inputs", joint[0])] if joint is not None else [
             (op.inputs[i], rule) for i, (rule, _) in sorted(getattr(op, "rules", {}).items())]
-        if not found and getattr(op, "definition", None) is not None:
-            found = [("the reference", op.definition)]
+        if getattr(op, "definition", None) is not None:
+            found = [("the definition", op.definition)]
         if not found and hasattr(op, "function"):  # a custom Function
             found = [("all inputs", op.function.backward)]
         return [self.one_rule(what, rule) for what, rule in found]
@@ -259,8 +259,8 @@ class Data:
                 boxes.append(("group", part.view, Box(f"{part.name} +", part.nodes[-1].shape, False)))
             else:
                 self.nodes[self.number[part]]["view"] = group.view
-                fused = " +" if getattr(part.op, "definition", None) is not None else ""
-                boxes.append(("op", self.number[part], Box(_name(part) + fused, part.shape, False)))
+                opens = " +" if getattr(part.op, "definition", None) is not None else ""
+                boxes.append(("op", self.number[part], Box(_name(part) + opens, part.shape, False)))
         arrows = dict.fromkeys((box_of[p], box_of[n]) for n in group.nodes for p in trace.parents[n]
                                if p in box_of and box_of[p] != box_of[n])
         told["boxes"], told["paths"], told["size"] = _laid_out(boxes, list(arrows))
@@ -344,10 +344,11 @@ def _saved(node: Node) -> list[list[str]]:
         x = x._data if isinstance(x, Tensor) else x
         what = f"{x.dtype} {x.shape}, {x.nbytes:,} bytes" if isinstance(x, np.ndarray) else repr(x)[:80]
         users = [op.inputs[i] for i, (rule, _) in getattr(op, "rules", {}).items() if name in parameters(rule)]
-        joint = getattr(op, "joint", None) is not None and name in parameters(op.joint[0])
+        names = parameters(op.joint[0]) if getattr(op, "joint", None) is not None else ()
+        joint = name in names or name == "residuals"
         why = "named by the rule of " + " and ".join(users) if users else "named by the rule" if joint else \
             "by ctx.save_for_backward" if hasattr(op, "function") else \
-            "for the reference, from which derivatives of the rule come"
+            "for the definition, from which derivatives of the rule come"
         told.append([name, what, why])
     return told
 

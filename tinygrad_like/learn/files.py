@@ -33,7 +33,7 @@ class Report:
 
 
 def check_file(path: str | Path) -> Report:
-    """Check every op that a Python file declares with @primitive, @pointwise or @fused."""
+    """Check every op that a Python file declares with @primitive, @pointwise or @composite."""
     path = Path(path).resolve()
     if not path.is_file():
         return Report([f"{path}: no such file"], [], False)

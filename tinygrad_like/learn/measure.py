@@ -86,8 +86,9 @@ class Point:
 
     @cached_property
     def node(self):
-        """The node of a recorded call; None if the op has no rules."""
-        return self.record()[1].node
+        """The node of a recorded call; None if the op has no rules, or is what other ops make of it."""
+        node = self.record()[1].node
+        return node if node is not None and node.op is self.op else None
 
     def record(self, dtype=np.float64) -> tuple[list, Tensor]:
         xs = [Tensor(x.astype(dtype), requires_grad=True) if i in self.vary else x for i, x in enumerate(self.inputs)]

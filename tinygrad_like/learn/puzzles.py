@@ -70,8 +70,13 @@ batched_matmul.vjp(a=lambda g: ...,
                    b=lambda g: ...)
 '''),
     "batch_norm": ('''\
-def reference(x, weight, bias, eps=1e-5):
-    """The definition, in ops: from it come the derivatives of the rule itself."""
+@composite
+def batch_norm(x, weight, bias, *, eps=1e-5):
+    """weight * xhat + bias with xhat = rstd (x - mean): each channel by itself, over the batch and the pixels.
+
+    It is defined by ops, from which come the derivatives of every order. What follows computes the same, and its
+    gradient, in NumPy, and stands in for it.
+    """
     over = (0, *range(2, x.ndim))
     centred = x - mean(x, axis=over, keepdim=True)
     xhat = centred * rsqrt(mean(square(centred), axis=over, keepdim=True) + eps)
@@ -83,29 +88,31 @@ def per_channel(p, x):
     return p.reshape((1, -1, *[1] * (x.ndim - 2)))
 
 
-@fused(reference=reference)
-def batch_norm(x, weight, bias, *, eps=1e-5):
-    """weight * xhat + bias with xhat = rstd (x - mean): each channel by itself, over the batch and the pixels.
-
-    xhat, rstd and `over`, the axes of the means, are handed out to the rule.
-    """
+def forward(x, weight, bias, *, eps):
+    """The output, and what the rule gets as `kept`: xhat, rstd and `over`, the axes of the means."""
     over = (0, *range(2, x.ndim))
     rstd = 1 / np.sqrt(x.var(over, keepdims=True) + eps)
     xhat = rstd * (x - x.mean(over, keepdims=True))
-    return xhat * per_channel(weight, x) + per_channel(bias, x), Residuals(xhat=xhat, rstd=rstd, over=over)
+    return xhat * per_channel(weight, x) + per_channel(bias, x), (xhat, rstd, over)
 ''', '''\
-@batch_norm.joint_vjp
-def rule(g, x, weight, xhat, rstd, over):
+def rule(g, wanted, x, weight, bias, eps, kept):
+    xhat, rstd, over = kept
     u = g * per_channel(weight, x)
     dx = rstd * (u - u.mean(over, keepdims=True) - xhat * (u * xhat).mean(over, keepdims=True))
     return [dx, (g * xhat).sum(over), g.sum(over)]
+
+
+batch_norm.accelerate(forward, rule)
 ''', '''\
-@batch_norm.joint_vjp
-def rule(g, x, weight, xhat, rstd, over):  # one rule for all three inputs; g and the others are NumPy arrays here
+def rule(g, wanted, x, weight, bias, eps, kept):  # one rule for all inputs; g and the others are NumPy arrays here
+    xhat, rstd, over = kept
     dx = ...
     dweight = ...
     dbias = ...
     return [dx, dweight, dbias]
+
+
+batch_norm.accelerate(forward, rule)
 '''),
     "conv2d": ('''\
 def windows(x, weight):
@@ -113,32 +120,40 @@ def windows(x, weight):
     return unfold(x, kernel_size=weight.shape[2:])
 
 
-def reference(x, weight):
-    """The definition, in ops: from it come the derivatives of the rule itself."""
+@composite
+def conv2d(x, weight):
+    """x (batch, in, height, width), weight (out, in, kh, kw): every output pixel is the weights times a patch.
+
+    It is defined by ops, from which come the derivatives of every order. What follows computes the same gradient in
+    NumPy, and stands in for it.
+    """
     n, out, kh, kw = x.shape[0], *weight.shape[0:1], *weight.shape[2:]
     y = matmul(weight.reshape((out, -1)), windows(x, weight))
     return y.reshape((n, out, x.shape[2] - kh + 1, x.shape[3] - kw + 1))
 
 
-@fused(reference=reference)
-def conv2d(x, weight):
-    """x (batch, in, height, width), weight (out, in, kh, kw): every output pixel is the weights times a patch."""
-    return reference(x, weight)
+def forward(x, weight):
+    """The output; and what the rule gets as `kept`, which is nothing."""
+    return conv2d.definition(x, weight), None
 ''', '''\
-@conv2d.joint_vjp
-def rule(g, x, weight):
+def rule(g, wanted, x, weight, kept):
     pixels = g.reshape(*g.shape[:2], -1)
     columns = weight.reshape(weight.shape[0], -1).T @ pixels
     dx = fold(columns, output_size=x.shape[2:], kernel_size=weight.shape[2:])
     dweight = (pixels @ windows(x, weight).transpose(0, 2, 1)).sum(0).reshape(weight.shape)
     return [dx, dweight]
+
+
+conv2d.accelerate(forward, rule)
 ''', '''\
-@conv2d.joint_vjp
-def rule(g, x, weight):  # one rule for both inputs; g, x and weight are NumPy arrays here
+def rule(g, wanted, x, weight, kept):  # one rule for both inputs; g, x and weight are NumPy arrays here
     pixels = g.reshape(*g.shape[:2], -1)  # (batch, out, patches)
     dx = ...       # fold(columns, output_size=..., kernel_size=...) adds columns to where their patches were
     dweight = ...  # windows(x, weight) has the patches as columns
     return [dx, dweight]
+
+
+conv2d.accelerate(forward, rule)
 '''),
 }
 
@@ -171,7 +186,7 @@ what is right or wrong. Three hints are at the end, each with more of the deriva
 
 
 def _may_name(puzzle: Puzzle) -> str:
-    if "joint" in TEXTBOOK.get(puzzle.name, ("",) * 3)[1]:
+    if "accelerate" in TEXTBOOK.get(puzzle.name, ("",) * 3)[1]:
         return ""
     op = getattr(ops, puzzle.name)
     names = [*op.inputs, "out", *op.options, *(f"{n}_shape" for n in op.inputs)]
@@ -241,18 +256,15 @@ def _without_fresh(puzzle: Puzzle, statement: Tree) -> str:
 
 
 def _inlined(puzzle: Puzzle, keyword: Tree) -> str:
-    """The rule that calls <op>_vjp, with the reference of that op in place of the call."""
-    module = _module(puzzle.name)[0]
-    helper = getattr(module, f"{puzzle.name}_vjp")
-    decorators = _function(puzzle, helper.name).decorator_list
-    tree: Tree = next(d.keywords[0].value for d in decorators if isinstance(d, ast.Call))  # @fused(reference=...)
+    """The rule that calls <op>_vjp, with the definition of that op in place of the call."""
+    tree = _function(puzzle, f"{puzzle.name}_vjp")
     given = dict(zip([a.arg for a in tree.args.args], keyword.value.body.args, strict=False))
 
     class Put(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> Tree:
             return given.get(node.id, node)
 
-    body = Put().visit(ast.parse(ast.unparse(tree.body)).body[0]).value
+    body = Put().visit(ast.parse(ast.unparse(tree.body[-1].value)).body[0]).value
     return f"{puzzle.name}.vjp({keyword.arg}=lambda {ast.unparse(keyword.value.args)}: {ast.unparse(body)})"
 
 
@@ -274,8 +286,7 @@ def _imports(puzzle: Puzzle, code: str) -> str:
                and n not in ("np", "primitive", "math")]
     lines = ["import math"] if "math" in used else []
     lines += ["import numpy as np", "",
-              "from tinygrad_like import " + ("Residuals, fused" if "Residuals" in code else
-                                              "fused" if "@fused" in code else "primitive"),
+              "from tinygrad_like import " + ("composite" if "@composite" in code else "primitive"),
               "from tinygrad_like.learn import example", "from tinygrad_like.ops import *  # noqa: F403"]
     if private and module is not None:
         lines.append(f"from {module.__name__} import {', '.join(private)}")

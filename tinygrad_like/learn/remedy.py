@@ -18,7 +18,7 @@ _IMPORTS = {"np": "import numpy as np", "numpy": "import numpy", "math": "import
             "example": "from tinygrad_like.learn import example",
             "pointwise": "from tinygrad_like.ops.pointwise import pointwise",
             **{n: f"from tinygrad_like import {n}" for n in
-               ("ops", "primitive", "Tensor", "Residuals", "fused", "gradcheck", "gradgradcheck")}}
+               ("ops", "primitive", "Tensor", "Residuals", "composite", "gradcheck", "gradgradcheck")}}
 # What ops call otherwise, or do not have since NumPy's array is a constant that does as well.
 _INSTEAD = {"broadcast_to": "ops.expand(x, shape)", "concatenate": "ops.cat", "concat": "ops.cat", "dot": "ops.matmul",
             "mm": "ops.matmul", "bmm": "ops.matmul", "power": "ops.pow", "multiply": "ops.mul",

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.primitive import Composite
 from . import repair
 from .measure import Point, close, fitted
 from .source import Source, parameters, source
@@ -32,7 +33,7 @@ class Rule:
         entry = op.joint if op.joint is not None else op.rules.get(0 if op.variadic else i)
         self.joint = op.joint is not None
         self.function: Callable = entry[0]
-        self.names = parameters(entry[0])[1:]
+        self.names = ["wanted", *op.saved] if isinstance(op, Composite) else parameters(entry[0])[1:]
         self.input = points[0].input_name(i)
 
     @cached_property

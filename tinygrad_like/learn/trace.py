@@ -131,7 +131,7 @@ class Trace:
                 self.order.append(leaf)
 
     def inside(self, node: Node) -> Trace | None:
-        """The reference of a fused op, walked with the cotangent that arrived at it."""
+        """The definition of a composite, walked with the cotangent that arrived at it."""
         if node not in self.steps:
             return None
         with Watch() as watch:
@@ -147,7 +147,7 @@ class Trace:
         inner._walk(np.asarray(self.steps[node].g))
         return inner
 
-    aliases: Sequence[Any] = ()  # of an inner trace: its leaves, in the order of the fused op's inputs
+    aliases: Sequence[Any] = ()  # of an inner trace: its leaves, in the order of the composite's inputs
 
 
 def _behind(root: Node) -> dict:

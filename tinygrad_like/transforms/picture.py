@@ -62,7 +62,7 @@ def graph(y: Tensor, names: Mapping[str, Tensor] | Iterable[tuple[str, Tensor]] 
 
     names: of leaves, such as `model.named_parameters()` or `{"x": x}`; others are called "leaf". What needs no gradient
     is not recorded, and so not drawn.
-    expand: draw a fused op as the ops of its reference, so that a whole MLP shows its layers, sums and skips.
+    expand: draw a composite as the ops of its definition, so that a whole MLP shows its layers, sums and skips.
 
     Raises TypeError if y is no Tensor, ValueError if nothing was recorded, and RuntimeError if backward has freed it.
     """
@@ -85,10 +85,11 @@ def graph(y: Tensor, names: Mapping[str, Tensor] | Iterable[tuple[str, Tensor]] 
 def behind(y: Tensor, expand: bool = False) -> dict[Node | Tensor, list]:
     """Every node and leaf behind y with the parents of each (None for what needs no gradient); after its parents.
 
-    expand: put in place of a fused op the nodes of its reference. Raises RuntimeError if backward has freed the graph.
+    expand: put in place of a composite the nodes of its definition. Raises RuntimeError if backward has freed the
+        graph.
     """
     parents: dict[Node | Tensor, list] = {}
-    when: dict[Node | Tensor, tuple] = {}  # by creation: nodes of a reference where the fused op was
+    when: dict[Node | Tensor, tuple] = {}  # by creation: nodes of a definition where the composite was
     instead: dict[Node | Tensor, Node | Tensor] = {}
     stack: list[tuple[Node | Tensor, tuple]] = [(y.node or y, ())]
     while stack:
@@ -122,9 +123,9 @@ def behind(y: Tensor, expand: bool = False) -> dict[Node | Tensor, list]:
 
 
 def opened(node: Node) -> tuple[Node | Tensor, list] | None:
-    """The graph of a fused op's reference, at what the node saved: its result, and a leaf for each input (or None).
+    """The graph of a composite's definition, at what the node saved: its result, and a leaf for each input (or None).
 
-    None if the op has no reference, or its result stands on no input.
+    None if the op has no definition, or its result stands on no input.
     """
     op: Any = node.op
     if getattr(op, "definition", None) is None or node.saved is None or node.parents is None:
