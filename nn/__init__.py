@@ -5,16 +5,14 @@ equations and chapters of the texts this follows: see docs/seeds.md.
 """
 
 # isort: off
-from functools import lru_cache, wraps
-from inspect import signature
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
-from tinygrad_like.errors import named, other_keywords
+from tinygrad_like.errors import named
 
 from . import functional, init, models, utils
-from .activation import InPlace as _InPlace
 from .activation import (
     CELU, ELU, GELU, GLU, SELU, BinaryStep, Hardshrink, Hardsigmoid, Hardswish, Hardtanh, LeakyReLU, LogSigmoid,
     LogSoftmax, Mish, PReLU, ReLU, ReLU6, Sigmoid, SiLU, Softmax, Softmin, Softplus, Softshrink, Softsign, SwiGLU, Tanh,
@@ -114,43 +112,25 @@ __all__ = [
 
 
 def _constructor(init: Any, name: str) -> Any:
-    """`init`, which reports raw errors in the name of the layer, and takes PyTorch's further options."""
+    """`init`, which reports raw errors in the name of the layer, and takes NumPy's numbers, such as np.prod(shape)."""
     init = named(init, name)
-    parameters_of = lru_cache(signature)  # asked for only when a layer is made, and that may be in a loop
 
     @wraps(init)
     def construct(self: Any, *args: Any, **options: Any) -> None:
-        parameters = parameters_of(init).parameters
-        args = tuple([x.item() if isinstance(x, np.generic) else x for x in args])  # sizes such as np.prod(shape)
-        options = {name: x.item() if isinstance(x, np.generic) else x for name, x in options.items()}
-        dtype = options.pop("dtype", None) if "dtype" not in parameters else None
-        if isinstance(self, _InPlace):
-            if len(args) == len(parameters) and isinstance(args[-1], bool):
-                args, options["inplace"] = args[:-1], args[-1]
-            if isinstance(options.get("inplace"), bool):
-                self.inplace = options.pop("inplace")
-        most = len([p for p in parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]) - 1
-        most += len(args) * any([p.kind is p.VAR_POSITIONAL for p in parameters.values()])
-        if most < len(args) <= most + 2 and _are_device_and_dtype(*args[most:]):
-            dtype, args = args[most + 1] if len(args) == most + 2 else dtype, args[:most]
-        init(self, *args, **options)
-        if dtype is not None:
-            self.to(dtype)
+        args = tuple([x.item() if isinstance(x, np.generic) else x for x in args])
+        init(self, *args, **{name: x.item() if isinstance(x, np.generic) else x for name, x in options.items()})
 
     return construct
 
 
-def _are_device_and_dtype(place: Any, dtype: Any = None) -> bool:
-    """Whether these may be the last arguments of PyTorch's layers by position."""
-    if not isinstance(place, str | None) or not isinstance(dtype, np.dtype | None):
-        return False
-    other_keywords.device(place)  # of which there is one
-    return True
+def _without_options(self: Any) -> None:
+    pass
 
 
+_without_options.__name__ = "__init__"
 for _name in __all__:
     _class: Any = globals()[_name]
     if _name[0].isupper() and _class is not Module and _class.__new__ is object.__new__:
-        _bare = _class.__init__ is Module.__init__  # a layer without options, which takes only those for habits
-        _class.__init__ = _constructor((lambda self: None) if _bare else _class.__init__, _name)
+        _bare = _class.__init__ is Module.__init__  # a layer without options
+        _class.__init__ = _constructor(_without_options if _bare else _class.__init__, _name)
 from . import modules as modules  # noqa: E402  # of the layers as they are now

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ParamSpec, Protocol, Self, TypeVar
 
 from tinygrad_like.core.tensor import Tensor
-from tinygrad_like.dtypes import FLOAT16, FLOAT32, FLOAT64, FLOATS, bfloat16
-from tinygrad_like.errors import other_keywords
+from tinygrad_like.dtypes import FLOAT16, FLOAT32, FLOAT64, FLOATS, as_dtype, bfloat16
+from tinygrad_like.errors import named, rescued
 from tinygrad_like.methods.array import Array
 from tinygrad_like.methods.gradients import zero_gradient
 
@@ -90,10 +90,12 @@ class Module:
                 raise locate(TypeError(f"{type(self).__name__}: takes Tensors, got {type(error.obj).__name__}; "
                                        "Tensor(data) makes one of numbers"), self, args) from None
             locate(error, self, args)
-            if (type(error) is not TypeError or args or "input" not in kwargs
-                    or "unexpected keyword argument 'input'" not in str(error)):
+            y: Any = NotImplemented
+            if kwargs and type(error) is TypeError:
+                y = rescued(type(self).forward, (self, *args), kwargs, error)  # type: ignore[attr-defined]
+            if y is NotImplemented:
                 raise
-        return self(kwargs.pop("input"), **kwargs)  # type: ignore  # PyTorch's name of what is x here
+            return y
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module computes; call it as `module(...)`, which also runs the hooks."""
@@ -328,15 +330,13 @@ class Module:
         function(self)
         return self
 
-    def to(self, *wanted: Any, **others: Any) -> Self:
-        """Cast the floating-point parameters and buffers, in place, so that optimizers remain valid.
-
-        It takes a dtype, a Tensor whose dtype is meant, and the device "cpu", which changes nothing.
-        """
-        dtype = other_keywords.dtype("to", *wanted, **others)
-        if dtype is not None and dtype.kind not in FLOATS:
+    @named
+    def to(self, dtype: Any) -> Self:
+        """Cast the floating-point parameters and buffers, in place, so that optimizers remain valid."""
+        dtype = as_dtype(dtype, "to")
+        if dtype.kind not in FLOATS:
             raise TypeError(f"to: parameters must be floating point, got {dtype}; use float32 or float64")
-        for tensor in () if dtype is None else itertools.chain(self.parameters(), self.buffers()):
+        for tensor in itertools.chain(self.parameters(), self.buffers()):
             if tensor.is_floating_point() and tensor.dtype is not dtype:
                 tensor.data = tensor.data.astype(dtype)
                 tensor.grad = None if tensor.grad is None else tensor.grad.detach().cast(dtype)
@@ -415,10 +415,6 @@ class Module:
             lines += f"{label} {text}".split("\n")
         body = "".join(f"  {line}\n" for line in lines)
         return f"{type(self).__name__}(\n{body})"
-
-
-for _name, _absent in other_keywords.of_modules.items():
-    setattr(Module, _name, _absent)
 
 
 class Configured(Module):

@@ -12,31 +12,24 @@ import os
 import re
 import struct
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
 
-from .dtypes import as_dtype
-
 F = TypeVar("F", bound=Callable)
 
 
-def _own(who: str, known: Mapping[str, Any], given: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
-    for name in others.keys() - known.keys():
-        raise TypeError(f"{who}: unknown argument {name!r}; it takes {', '.join(known) or 'none'}")
-    return {**given, **others}
+# Who may know what was meant by a call that failed: (function or op, inputs, options, error) -> its result after all,
+# or NotImplemented.
+rescuers: list[Callable] = []
 
 
-class other_keywords:
-    """How a call is done after all whose options have other libraries' names; `compat` knows some."""
+def rescued(function: Any, inputs: Any, options: dict, error: Exception) -> Any:
+    """What a call that failed gives after all, if anybody knows what was meant; NotImplemented otherwise."""
+    found = (rescue(function, inputs, options, error) for rescue in rescuers)
+    return next((y for y in found if y is not NotImplemented), NotImplemented)
 
-    again: Callable = lambda function, inputs, options, who: NotImplemented  # noqa: E731
-    names: Callable = lambda function, options: {}  # noqa: E731
-    renamed: Callable = _own  # options by our names, together with others
-    device: Callable = lambda place: place  # noqa: E731
-    dtype: Callable = lambda who, dtype=None: dtype if dtype is None else as_dtype(dtype, who)  # noqa: E731  # of `to`
-    of_modules: dict[str, Any] = {}  # attributes of every Module
 
 _OURS = re.compile(r"(\w|\.)+(\(\))?: |the (joint )?VJP of ")  # how our messages begin
 # A key that is missing is a wrong index, a division by zero a wrong value. What is not listed here is not touched.
@@ -157,20 +150,14 @@ def checked(function: Callable) -> Any:
 def named(function: F, method: str = "") -> F:
     """`function`, whose unforeseen errors come in its name; or, of a method, in the one given and without `self`."""
     who = method or function.__name__
-    learned: dict[str, str] = {}  # what others call options that came by other names: to fail first takes long
 
     @functools.wraps(function)
     def call(*inputs, **options):
         try:
-            if learned and options and len(own := {learned.get(n, n): v for n, v in options.items()}) == len(options):
-                return function(*inputs, **own)
             return function(*inputs, **options)
         except Exception as error:
-            if type(error) is TypeError:
-                y = other_keywords.again(function, inputs, options, who)
-                if y is not NotImplemented:
-                    learned.update(other_keywords.names(function, options))
-                    return y
+            if (y := rescued(function, inputs, options, error)) is not NotImplemented:
+                return y
             ours = in_the_name_of(call.called, error, inputs[1:] if method else inputs, options)
             if ours is error:
                 ours = None  # or the error, its traceback and this frame would keep one another alive

@@ -14,13 +14,13 @@ from collections import deque
 
 import numpy as np
 import pytest
-from tinygrad_like.autograd import Function
 
 import nn
 import nn.functional as F
 import optim
 import tinygrad_like as tg
 from tinygrad_like import Tensor, capture
+from tinygrad_like.autograd import Function
 from tinygrad_like.capture.instructions import Refused
 
 CALLS = 12

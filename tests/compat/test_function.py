@@ -5,10 +5,10 @@ import weakref
 
 import numpy as np
 import pytest
-from tinygrad_like.autograd import Function, function
 
 import tinygrad_like
 from tinygrad_like import Tensor, capture, detect_anomaly, gradcheck, gradgradcheck, no_grad, ops
+from tinygrad_like.autograd import Function, function
 
 X, W = np.array([-0.8, 0.3, 1.1, 2.0]), np.array([1.0, 2.0, 0.5, 0.3])
 

@@ -8,11 +8,11 @@ import sys
 
 import numpy as np
 import pytest
-from tinygrad_like.autograd import Function
 
 import nn
 import nn.functional as F
 from tinygrad_like import Tensor, checkpoint, graph
+from tinygrad_like.autograd import Function
 from tinygrad_like.learn import explore
 from tinygrad_like.learn.examples import examples
 from tinygrad_like.learn.explore import Data

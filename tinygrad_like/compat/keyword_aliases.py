@@ -1,23 +1,25 @@
 """What users of PyTorch, NumPy and tinygrad write by habit: it means here what it means there, or an error says what to
 write instead. Here: options by other names, and devices. The names of Tensor's methods and of functions: `names.py`.
 
-Names come from tables, and cost a call that uses our own nothing: they are looked up once a call has failed, or in a
-line that methods get when the class is made.
+Methods are wrapped once, by `taught`, which renames options before the call. Ops, layers and other functions are asked
+about only once a call has failed (`errors.rescuers`): a call that uses our own names pays nothing.
 """
 
 from __future__ import annotations
 
-import ast
+import functools
 import inspect
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
+import numpy as np
+
+from ..core.dispatch import Op
 from ..dtypes import as_dtype
-
-C = TypeVar("C", bound=type)
+from ..errors import in_the_name_of
 
 # Options --------------------------------------------------------------------------------------------------------------
 
@@ -86,172 +88,239 @@ def _with_reduction(others: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**{name: value for name, value in others.items() if name not in _REDUCTION}, **reduction}
 
 
-def ends_with_inplace(who: str, inputs: tuple, most: int) -> bool:
-    """Whether a function that takes at most so many arguments by position was given PyTorch's inplace after them."""
-    return who in _IN_PLACE and len(inputs) == most + 1 and isinstance(inputs[-1], bool)
+# What can be given to a function --------------------------------------------------------------------------------------
 
+
+class Parameters(NamedTuple):
+    """What a function can be given, beside `self`."""
+
+    known: dict[str, Any]  # with their defaults
+    own: frozenset[str]  # those that can be given by name
+    starred: str  # the name of *these
+    most: int | None  # so many by position
+    open: bool  # whether any name can be given
+    method: bool
+    targets: dict[str, str]  # what others call them -> what they are called
+
+
+def _parameters(f: Any) -> Parameters:
+    return _of_ours(f) if isinstance(f, Op) else _of_signature(f)
+
+
+def _of_ours(op: Op) -> Parameters:
+    found = _known_ops.get(op)
+    if found is None:
+        known = {**dict.fromkeys(op.inputs), **op.options}
+        starred = op.inputs[0] if op.variadic else ""
+        most = None if starred else len(known)
+        found = _known_ops[op] = Parameters(known, frozenset({*known} - {starred}), starred, most, False, False,
+                                            _targets(known))
+    return found
+
+
+_known_ops: WeakKeyDictionary[Op, Parameters] = WeakKeyDictionary()
+
+
+@lru_cache(None)
+def _of_signature(f: Callable) -> Parameters:
+    all_of_them = list(inspect.signature(f).parameters.values())
+    method = bool(all_of_them) and all_of_them[0].name == "self"
+    given = all_of_them[method:]
+    known = {p.name: p.default for p in given if p.kind is not p.VAR_KEYWORD}
+    starred = "".join([p.name for p in given if p.kind is p.VAR_POSITIONAL])
+    most = None if starred else sum([p.kind is not p.KEYWORD_ONLY for p in given])
+    return Parameters(known, frozenset({*known} - {starred}), starred, most,
+                      any([p.kind is p.VAR_KEYWORD for p in given]), method, _targets(known))
+
+
+def _targets(known: Iterable[str]) -> dict[str, str]:
+    found = {name: next((n for n in targets if n in known), "") for name, targets in OPTIONS.items()}
+    return {name: target for name, target in found.items() if target and name not in known}
+
+
+def _translated(f: Any, who: str, inputs: tuple, options: Mapping[str, Any]) -> tuple[tuple, dict[str, Any]]:
+    """Inputs and options by our names. Raises TypeError, with the names there are, for one that nobody has."""
+    known, own, starred, _, _, method, targets = _parameters(f)
+    given: dict[str, Any] = {}
+    for name, value in options.items():
+        target = name if name in own else targets.get(name)
+        if target is None or target in given or target == starred or name in _CONVERTED:
+            break
+        given[target] = value
+    else:  # as with dim= for axis=: what follows would take several times as long as the call itself
+        return inputs, given
+    others = {name: value for name, value in options.items() if name not in own}
+    if method and not inputs and (first := {"input", "self", "tensors"} & others.keys()):  # torch.sum(input=x)
+        inputs = (others.pop(first.pop()),)
+    given = renamed(who, known, {name: value for name, value in options.items() if name in own}, others)
+    if starred in given:
+        if len(inputs) > method:
+            raise TypeError(f"{who}: {starred} is given twice, by position and by name")
+        inputs = (*inputs, given.pop(starred))
+    return inputs, given
+
+# Methods --------------------------------------------------------------------------------------------------------------
+
+
+def taught(f: Callable, who: str = "") -> Callable:
+    """A function that takes its options by the names in `OPTIONS` too, and whose errors come in its name."""
+    parameters, who = _parameters(f), who or f.__name__
+    own, method = parameters.own, parameters.method
+
+    @functools.wraps(f)
+    def call(*inputs: Any, **options: Any) -> Any:
+        try:
+            if options and not own.issuperset(options):
+                inputs, options = _translated(f, who, inputs, options)
+            return f(*inputs, **options)
+        except Exception as error:
+            ours: Any = in_the_name_of(who, error, inputs[method:], options)
+            if ours is error:
+                ours = None  # or the error, its traceback and this frame would keep one another alive
+                raise
+            raise ours from error
+
+    return call
+
+
+_BY_POSITION = frozenset({"reshape", "view"})  # which are called so often that a name for the shape costs too much
+
+
+def teach(cls: type) -> None:
+    """Have the methods of a class that others know by other options take them, under every name that they have."""
+    learned: dict[Callable, Callable] = {}
+    for name, member in list(vars(cls).items()):
+        f = getattr(member, "__func__", member)
+        if not isinstance(f, FunctionType) or name[:2] == "__" or f.__name__ in _BY_POSITION:
+            continue
+        parameters = _parameters(f)
+        if not parameters.open and (parameters.targets or "dtype" in parameters.own):
+            if f not in learned:
+                learned[f] = taught(getattr(f, "__wrapped__", f))
+            setattr(cls, name, staticmethod(learned[f]) if isinstance(member, staticmethod) else learned[f])
+
+# Calls that failed ----------------------------------------------------------------------------------------------------
 
 # How many axes a batch has, for ops that take one alone; others see to it themselves.
 _BATCHES = {"conv2d": 4, "conv_transpose2d": 4, "unfold": 4, "fold": 3}
-_signature = lru_cache(None)(inspect.signature)
 
 
-def again(op: Any, inputs: tuple, options: dict, error: Exception) -> Any:
-    """What an op that has failed gives if its options are called by our names, or its input, which has no batch, as a
-    batch of one; NotImplemented if that was no reason."""
+def rescued(f: Any, inputs: tuple, options: dict, error: Exception) -> Any:
+    """What a call that has failed gives if its options are called by our names; NotImplemented if that was no reason.
+
+    Raises TypeError, with the names there are, for an option that nobody has, and for arguments by position that are to
+    be given by name.
+    """
+    try:
+        return _rescued(f, inputs, options, error)
+    except Exception as better:
+        better.__suppress_context__ = True  # it does not tell of the first call's
+        raise
+
+
+def _rescued(f: Any, inputs: tuple, options: dict, error: Exception) -> Any:
+    if isinstance(f, Op):
+        return NotImplemented if type(error) is OverflowError else _of_op(f, inputs, options)
+    if type(error) is not TypeError or not isinstance(f, FunctionType):
+        return NotImplemented
+    if f.__qualname__ == "Module.to":
+        return _cast(*inputs, **options)
+    parameters = _parameters(f)
+    if parameters.open:
+        return NotImplemented
+    if f.__name__ == "__init__" and hasattr(inputs[0], "named_buffers"):
+        return _layer(f, parameters, inputs, options)
+    if _ends_with_inplace(f.__name__, inputs, parameters.most):
+        inputs, options = inputs[:-1], {**options, "inplace": inputs[-1]}
+    return _again(f, f.__name__ if f.__name__ != "__init__" else type(inputs[0]).__name__, parameters, inputs, options)
+
+
+def _again(f: Any, who: str, parameters: Parameters, inputs: tuple, options: dict) -> Any:
+    """The call with options by our names, if there are others."""
+    if not isinstance(f, Op):
+        _refuse_by_position(who, len(inputs), parameters)
+    if parameters.own.issuperset(options):
+        return NotImplemented
+    inputs, given = _translated(f, who, inputs, options)
+    if options.get("inplace") and inputs and hasattr(inputs[0], "_become"):
+        return inputs[0]._become(f"{who}_", lambda x: f(x, *inputs[1:], **given))
+    return f(*inputs, **given)
+
+
+def _of_op(op: Op, inputs: tuple, options: dict) -> Any:
+    """The same of an op; and its input, which has no batch, as a batch of one."""
     if op.name == "linear" and getattr(inputs[1] if len(inputs) > 1 else None, "ndim", 0) == 1:  # one output, no axis
         y = inputs[0] @ inputs[1]
         return y if len(inputs) < 3 or inputs[2] is None else y + inputs[2]
     if inputs and getattr(inputs[0], "ndim", -1) + 1 == _BATCHES.get(op.name):
-        y = _anew(op, (inputs[0].reshape((1, *inputs[0].shape)), *inputs[1:]), options)
+        y = op(inputs[0].reshape((1, *inputs[0].shape)), *inputs[1:], **options)
         return y.reshape(y.shape[1:])
-    known = {**dict.fromkeys(op.inputs), **op.options}
-    others = _others(known, options)
-    if not others:
-        return NotImplemented
-    wanted = renamed(op.name, known, {n: v for n, v in options.items() if n in known}, others)
-    if others.get("inplace"):
-        return inputs[0]._become(f"{op.name}_", lambda x: _anew(op, (x, *inputs[1:]), wanted))
-    return _anew(op, inputs, wanted)
+    parameters = _parameters(op)
+    if _ends_with_inplace(op.name, inputs, parameters.most):
+        inputs, options = inputs[:-1], {**options, "inplace": inputs[-1]}
+    if all([name in parameters.own or name in OPTIONS or name in _WITHOUT_EFFECT or name in _REDUCTION
+            for name in options]):
+        return _again(op, op.name, parameters, inputs, options)
+    return NotImplemented
 
 
-def again_function(f: Callable, inputs: tuple, options: dict, who: str) -> Any:
-    """`again` for a plain function. Raises TypeError, with the names there are, for an option that nobody has, and for
-    arguments by position that are to be given by name."""
-    parameters = _signature(f).parameters
-    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-        return NotImplemented
-    others = {name: value for name, value in options.items() if name not in parameters}
-    by_position = [p for p in parameters.values() if p.kind is not p.KEYWORD_ONLY]
-    if ends_with_inplace(f.__name__, inputs, len(by_position)):
-        inputs, others = inputs[:-1], {**others, "inplace": inputs[-1]}
-    _by_name(who, len(inputs), parameters)
-    if not others:
-        return NotImplemented
-    given = {n: v for n, v in options.items() if n not in others}
-    if others.get("inplace") and hasattr(inputs[0] if inputs else None, "_become"):
-        return inputs[0]._become(f"{f.__name__}_", lambda x: _anew(called, (f, (x, *inputs[1:]), given, others), {}))
-    return _anew(called, (f, inputs, given, others), {})
+def _ends_with_inplace(who: str, inputs: tuple, most: int | None) -> bool:
+    """Whether a function that takes at most so many arguments by position was given PyTorch's inplace after them."""
+    return most is not None and who in _IN_PLACE and len(inputs) == most + 1 and isinstance(inputs[-1], bool)
 
 
-def _by_name(who: str, given: int, parameters: Mapping[str, inspect.Parameter]) -> None:
+def _refuse_by_position(who: str, given: int, parameters: Parameters) -> None:
     """Raise TypeError if so many arguments by position are too many, and the others would be taken by name."""
-    own = [p for p in parameters.values() if p.name != "self"]
-    most = [p.name for p in own if p.kind is not p.KEYWORD_ONLY]
-    rest = [p.name for p in own if p.kind is p.KEYWORD_ONLY]
-    if rest and given - len(parameters) + len(own) > len(most) and all([p.kind is not p.VAR_POSITIONAL for p in own]):
-        hint = ' (size_average=False is reduction="sum", reduce=False is "none")' if "reduction" in rest else ""
-        raise TypeError(f"{who}: takes {', '.join(most) or 'nothing'} by position; give {', '.join(rest)} by "
-                        f"name{hint}")
+    most = parameters.most
+    if most is not None and given > most + parameters.method and most < len(parameters.known):
+        names = list(parameters.known)
+        hint = ' (size_average=False is reduction="sum", reduce=False is "none")' if "reduction" in names[most:] else ""
+        raise TypeError(f"{who}: takes {', '.join(names[:most]) or 'nothing'} by position; give "
+                        f"{', '.join(names[most:])} by name{hint}")
 
 
-def other_names(f: Callable, options: Mapping[str, Any]) -> dict[str, str]:
-    """What f calls those options that came by other names, and are nothing else than what they are in PyTorch."""
-    targets = _parameters(f)[2]
-    return {name: targets[name] for name in options if name in targets}
+# Layers ---------------------------------------------------------------------------------------------------------------
 
 
-def _others(known: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that other libraries call by these names; none if there is one that nobody uses."""
-    others = {name: value for name, value in options.items() if name not in known}
-    return others if all(name in OPTIONS or name in _WITHOUT_EFFECT or name in _REDUCTION for name in others) else {}
+def _layer(init: Callable, parameters: Parameters, inputs: tuple, options: dict) -> Any:
+    """Make a layer with PyTorch's options that follow those of every one: inplace, device, dtype."""
+    (module, *args), most, options = inputs, parameters.most, dict(options)
+    dtype = options.pop("dtype", None) if "dtype" not in parameters.own else None
+    inplace = None
+    if hasattr(type(module), "inplace"):
+        if len(args) == len(parameters.known) + 1 and isinstance(args[-1], bool):
+            options["inplace"] = args.pop()
+        if isinstance(options.get("inplace"), bool):
+            inplace = options.pop("inplace")
+    if most is not None and most < len(args) <= most + 2 and _are_device_and_dtype(*args[most:]):
+        dtype, args = args[most + 1] if len(args) == most + 2 else dtype, args[:most]
+    who = type(module).__name__
+    _refuse_by_position(who, len(args) + 1, parameters)
+    if dtype is inplace is None and len(args) + 1 == len(inputs) and parameters.own.issuperset(options):
+        return NotImplemented
+    if not parameters.own.issuperset(options):
+        args, options = _translated(init, who, (module, *args), options)
+        args = args[1:]
+    init(module, *args, **options)
+    if inplace is not None:
+        module.inplace = inplace
+    return None if dtype is None else module.to(dtype) and None
 
 
-def taught(cls: C) -> C:
-    """Have the methods of a class take their options by the names in `OPTIONS` too.
-
-    They are compiled once more, with `**by_other_names` and first lines that look whether there are any: a wrapper
-    would cost every call. The names most used are taken there, the others by `called`. Without the source nothing
-    changes: then those names are errors.
-    """
-    module = sys.modules[cls.__module__]
-    try:
-        tree = ast.parse(inspect.getsource(module))
-    except OSError:
-        return cls
-    body = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == cls.__name__).body
-    methods: list[ast.stmt] = [node for node in body if isinstance(node, ast.FunctionDef) and _teach(node, cls)]
-    found: dict[str, Any] = {}
-    exec(compile(ast.Module(methods, []), str(module.__file__), "exec"), vars(module), found)
-    learned = {getattr(cls, name): f for name, f in found.items()}
-    for old, f in learned.items():
-        f.__qualname__, f.__module__ = old.__qualname__, old.__module__
-        first, *rest = inspect.signature(f).parameters.values()
-        vars(f)["__signature__"] = inspect.Signature([first.replace(default=first.empty), *rest])
-    for name, member in list(vars(cls).items()):
-        if isinstance(member, FunctionType) and member in learned:  # under every name that it has
-            setattr(cls, name, learned[member])
-    return cls
-
-
-def _teach(node: ast.FunctionDef, cls: type) -> bool:
-    """Give the definition of a method `**by_other_names` and its first line, if one of its options has other names."""
-    a = node.args
-    options = [p.arg for p in (*a.args[1:], *a.kwonlyargs)]
-    if node.decorator_list or a.kwarg or _TARGETS.isdisjoint({*options, a.vararg.arg if a.vararg else ""}):
+def _are_device_and_dtype(place: Any, dtype: Any = None) -> bool:
+    """Whether these may be the last arguments of PyTorch's layers by position."""
+    if not isinstance(place, str | None) or not isinstance(dtype, np.dtype | None):
         return False
-    none = ast.copy_location(ast.Constant(None), node)
-    a.defaults = [none] * (len(a.args) - len(a.defaults)) + a.defaults  # self too: it may come as input=
-    a.kwarg = ast.copy_location(ast.arg("by_other_names"), node)
-    inputs = f"(self, *{a.vararg.arg})" if a.vararg else "(self,)"
-    given = "{" + ", ".join(f"{n!r}: {n}" for n in options) + "}"
-    values = [*a.defaults[1:], *a.kw_defaults]
-    defaults = {n: ast.unparse(value) for n, value in zip(options, values, strict=True) if value}
-    often = [(name, next((n for n in OPTIONS[name] if n in options), "")) for name in ("dim", "min", "max")]
-    taken = [f" if {name!r} in by_other_names and {target} == {defaults[target]}:\n"
-             f"  {target} = by_other_names.pop({name!r})\n"
-             for name, target in often if target in defaults and name not in options]
-    line = ast.parse("if by_other_names:\n" + "".join(taken) + " if by_other_names:\n"
-                     f"  from {__name__} import called\n"
-                     f"  return called({cls.__name__}.{node.name}, {inputs}, {given}, by_other_names)").body[0]
-    node.body.insert(bool(ast.get_docstring(node)), line)
+    device(place)
     return True
 
 
-_TARGETS = {target for targets in OPTIONS.values() for target in targets} - {"a", "b", "x"}
-
-
-def called(f: Callable, inputs: tuple, given: Mapping[str, Any], others: Mapping[str, Any]) -> Any:
-    """What the function or method `f` gives if some of its options come by other names."""
-    if inputs and inputs[0] is None and (first := {"input", "tensors"} & others.keys()):  # torch.sum(input=x)
-        others = dict(others)
-        inputs = (others.pop(first.pop()), *inputs[1:])
-    known, starred, targets = _parameters(f)
-    options = dict(given)
-    for name, value in others.items():
-        target = targets.get(name)
-        if target is None or options.get(target, known[target]) is not known[target]:
-            break
-        options[target] = value
-    else:  # as with dim= for axis=: what follows would take several times as long as the call itself
-        return f(*inputs, **options)
-    who = f.__qualname__.removesuffix(".__init__") if f.__name__ == "__init__" else f.__name__
-    options = renamed(who, known, given, others)
-    if starred in options:
-        if len(inputs) > 1:
-            raise TypeError(f"{who}: {starred} is given twice, by position and by name")
-        inputs = (*inputs, options.pop(starred))
-    return _anew(f, inputs, options)
-
-
-@lru_cache(None)
-def _parameters(f: Callable) -> tuple[dict[str, Any], str, dict[str, str]]:
-    """The parameters of a function with their defaults, the name of *these, and what others call one of the rest."""
-    parameters = [p for p in _signature(f).parameters.values() if p.name != "self"]
-    known = {p.name: p.default for p in parameters if p.kind is not p.VAR_KEYWORD}
-    starred = "".join([p.name for p in parameters if p.kind is p.VAR_POSITIONAL])
-    found = {name: next((n for n in targets if n in known), "") for name, targets in OPTIONS.items()}
-    return known, starred, {name: target for name, target in found.items()
-                            if target and target != starred and name not in known and name not in _CONVERTED}
-
-
-def _anew(f: Callable, inputs: tuple, options: Mapping[str, Any]) -> Any:
-    """f(*inputs, **options), whose errors do not tell of the first call's."""
-    try:
-        return f(*inputs, **options)
-    except Exception as error:
-        error.__suppress_context__ = True
-        raise
+def _cast(module: Any, *wanted: Any, **others: Any) -> Any:
+    """`Module.to` with what PyTorch's takes besides a dtype: devices, Tensors whose dtype is meant."""
+    if len(wanted) == 1 and not others and not isinstance(wanted[0], str | None) and not hasattr(wanted[0], "dtype"):
+        return NotImplemented
+    dtype = wanted_dtype("to", *wanted, **others)
+    return module if dtype is None else module.to(dtype)
 
 # Devices --------------------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from importlib import import_module
-from types import FunctionType
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 import tinygrad_like.core.tensor as tensor  # `from . import tensor` may give the function
 
 from .. import ops
+from ..core.dispatch import Op
 from ..dtypes import FLOAT32, FLOAT64, FLOATS, bfloat16, finfo, promote_types
 from ..errors import named
 from ..methods import creation
@@ -23,7 +23,7 @@ from ..random import MANY, Generator, of, sampled
 from ..transforms.several_outputs import joined
 from ..transforms.switches import inference_mode, no_grad, set_grad_enabled
 from .absent import ABSENT, DEVICES, LEADS
-from .keyword_aliases import MEMORY_FORMATS, device, renamed, wanted_dtype
+from .keyword_aliases import MEMORY_FORMATS, device, renamed, taught, wanted_dtype
 from .more_names import MoreNames, Size
 from .numpy_functions import norm
 
@@ -379,20 +379,14 @@ FUNCTIONAL = frozenset("""
 """.split())
 
 
-def of_input(method: Any) -> Any:
-    """A method as PyTorch's function, whose first argument can be given as `input=`; a call takes no longer."""
+def _of_method(name: str) -> Any:
+    """A method as PyTorch's function, whose first argument can be given as `input=`."""
+    method, op = getattr(tensor.Tensor, name), getattr(ops, name, None)
     code = getattr(method, "__code__", None)
-    if code is not None and code.co_varnames[0] == "inputs" and hasattr(method, "__wrapped__"):
-        return named(of_input(method.__wrapped__), method.__name__)
-    if code is None or code.co_argcount + code.co_kwonlyargcount == 0 or code.co_varnames[0] != "self":
+    if code is None or code.co_varnames[:1] != ("self",):
         return method
-    code = code.replace(**{kind: tuple(["input" if name == "self" else name for name in getattr(code, kind)])
-                           for kind in ("co_varnames", "co_cellvars")})
-    f = FunctionType(code, method.__globals__, method.__name__, method.__defaults__, method.__closure__)
-    vars(f).update(vars(method))
-    f.__kwdefaults__, f.__doc__, f.__qualname__ = method.__kwdefaults__, method.__doc__, method.__qualname__
-    f.__module__ = method.__module__
-    return f
+    alone = isinstance(op, Op) and code.co_names == ("ops", name) and code.co_argcount + code.co_kwonlyargcount == 1
+    return op if alone else taught(method)
 
 
 def function(name: str) -> Any:
@@ -412,7 +406,7 @@ def function(name: str) -> Any:
         name, found = found, None
     if found is None and name[0] != "_" and any([name in vars(part) for part in (
             Methods, Names, MoreNames, InPlace, creation.Creation)]):
-        found = of_input(getattr(tensor.Tensor, name))
+        found = _of_method(name)
     if found is None or isinstance(found, property):
         found = getattr(ops, name, None) if not isinstance(getattr(ops, name, None), type(ops)) else None
     if found is None:

@@ -69,8 +69,7 @@ class Op:
             else:
                 out = self.forward(*arrays, **options)
         except Exception as error:
-            y = self.failed(error, inputs, arrays, options)
-            if y is NotImplemented:
+            if (y := self.failed(error, inputs, arrays, options)) is NotImplemented:
                 raise
             return y
         if tensors:
@@ -102,13 +101,10 @@ class Op:
         return y
 
     def failed(self, error: Exception, inputs, arrays, options: dict):
-        """Raise an error that the caller understands; or the result after all, if a ring knows what was meant."""
+        """Raise an error that the caller understands."""
         explain(self, error, arrays, options)
         return NotImplemented
 
-    def misfit(self, inputs, options: dict, why: str):
-        """Inputs and options in their places all the same, if a ring knows what was meant."""
-        raise TypeError(f"{self.name}: {why}: {self!r}")
 
     # Backward -------------------------------------------------------------------------------------------------------
 

@@ -56,8 +56,7 @@ $each_input\
 $the_contracts\
         $run
     except Exception as error_:
-        y_ = self.failed(error_, $inputs, ($arrays), {$options})
-        if y_ is NotImplemented: raise
+        if (y_ := self.failed(error_, $inputs, ($arrays), {$options})) is NotImplemented: raise
         return y_
     $take_residuals
     if type(out_) in numbers_: out_ = asarray_(out_)  # as NumPy makes of 0-d arrays

@@ -25,7 +25,7 @@ from ..dtypes import (
     get_default_dtype,
     result_dtype,
 )
-from ..errors import explain
+from ..errors import rescued
 from .cotangents import Scattered
 
 mode.declare(compiled=False)  # whether kernels do what NumPy does faster when Python calls it
@@ -40,7 +40,7 @@ PROMOTES = frozenset("add floordiv fmod logical_and logical_or logical_xor lshif
 views: set[type] = set()  # classes of arrays that an op takes as plain ones and gives back
 
 
-_run, _record, _pull = Op.run, Op.record, Op.pull
+_run, _record, _pull, _failed = Op.run, Op.record, Op.pull, Op.failed
 
 
 def bind(op: Op, inputs, options: dict):
@@ -55,16 +55,15 @@ def bind(op: Op, inputs, options: dict):
     n = len(op.inputs)
     if len(inputs) > n:
         if len(inputs) > n + len(op.options):
-            return op.misfit(inputs, options, f"{len(inputs)} arguments, "
-                               f"but it takes at most {n + len(op.options)}")
+            raise TypeError(f"{op.name}: {len(inputs)} arguments, but it takes at most {n + len(op.options)}: {op!r}")
         given = dict(zip(op.options, inputs[n:], strict=False))
         for name in given.keys() & options.keys():
             raise TypeError(f"{op.name}: {name!r} was given twice, by position and by name")
         return inputs[:n], {**given, **options}
-    given, inputs, options = inputs, list(inputs), dict(options)
+    inputs, options = list(inputs), dict(options)
     for i in range(len(inputs), n):
         if i < op.required and op.inputs[i] not in options:
-            return op.misfit(given, options, f"missing input {op.inputs[i]!r}")
+            raise TypeError(f"{op.name}: missing input {op.inputs[i]!r}: {op!r}")
         inputs.append(options.pop(op.inputs[i], None))
     return inputs, options
 
@@ -72,7 +71,12 @@ def bind(op: Op, inputs, options: dict):
 def general(op: Op, inputs, options: dict):
     """What a call does, whatever it was given and whoever listens."""
     if len(inputs) != op.arity:
-        inputs, options = op.bind(inputs, options)  # type: ignore[attr-defined]
+        try:
+            inputs, options = bind(op, inputs, options)
+        except TypeError as error:
+            if (y := rescued(op, inputs, options, error)) is NotImplemented:
+                raise
+            return y
     return run(op, inputs, options)
 
 
@@ -193,11 +197,12 @@ def pull(op: Op, node: Node, g, parents) -> list:
 
 
 def failed(op: Op, error: Exception, inputs, arrays, options: dict):
-    """The result after all, if a Python integer does not fit the dtype beside it; else a clear error."""
+    """The result after all, if a Python integer does not fit the dtype beside it, or if somebody knows what was meant;
+    else a clear error."""
     if type(error) is OverflowError and (narrow := _wrapped_around(inputs, arrays)) is not None:
         return op(*narrow, **options)
-    explain(op, error, arrays, options)
-    return NotImplemented
+    y = rescued(op, inputs, options, error)
+    return _failed(op, error, inputs, arrays, options) if y is NotImplemented else y
 
 
 def _wrapped_around(inputs, arrays) -> list | None:
@@ -215,6 +220,6 @@ def _wrapped_around(inputs, arrays) -> list | None:
 
 def install() -> None:
     """Have every call of an op go by this module."""
-    for f in general, bind, run, record, pull, failed:
+    for f in general, run, record, pull, failed:
         setattr(Op, f.__name__, f)
     Op.__call__ = lambda self, *inputs, **options: general(self, inputs, options)  # type: ignore[method-assign]
