@@ -6,11 +6,11 @@ reduction: "mean", "sum" or "none", one loss per element. The constructor raises
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import Parameter, Signature
 from typing import Any
 
 from tinygrad_like import ops
 from tinygrad_like.core.tensor import Tensor
-from tinygrad_like.errors import other_keywords
 from tinygrad_like.ops.softmax import check_reduction
 
 from .module import Module
@@ -179,20 +179,29 @@ class _Settled(_Loss):
     function: Callable
     settings: dict[str, Any] = {}  # with their defaults, in order
 
-    def __init__(self, *given: Any, reduction: str = "mean", **named: Any):
-        who = type(self).__name__
-        if len(given) > len(self.settings):
-            raise TypeError(f"{who}: takes {', '.join(self.settings) or 'nothing'} by position; give reduction by name "
-                            '(size_average=False is reduction="sum", reduce=False is "none")')
-        known = {**self.settings, "reduction": reduction}
-        chosen = other_keywords.renamed(who, known, {**known, **dict(zip(self.settings, given, strict=False))}, named)
-        super().__init__(reduction=chosen.pop("reduction"))
-        for name, value in chosen.items():
-            setattr(self, name, value)
+    def __init_subclass__(cls) -> None:
+        if "__init__" not in vars(cls):
+            cls.__init__ = _constructor(cls.settings)  # type: ignore[method-assign]
 
     def forward(self, *tensors: Any) -> Tensor:
         settings = {name: getattr(self, name) for name in self.settings}
         return type(self).function(*tensors, **settings, reduction=self.reduction)
+
+
+def _constructor(settings: dict[str, Any]) -> Callable:
+    """The constructor of a loss with these settings, which may come by position; the reduction comes by name."""
+
+    def __init__(self: Any, *given: Any, reduction: str = "mean", **named: Any) -> None:
+        if len(given) > len(settings) or not settings.keys() >= named.keys():
+            raise TypeError(f"takes {', '.join(settings) or 'nothing'}, and reduction by name")
+        _Loss.__init__(self, reduction=reduction)
+        vars(self).update({**settings, **dict(zip(settings, given, strict=False)), **named})
+
+    own = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=value) for name, value in settings.items()]
+    vars(__init__)["__signature__"] = Signature([
+        Parameter("self", Parameter.POSITIONAL_OR_KEYWORD), *own,
+        Parameter("reduction", Parameter.KEYWORD_ONLY, default="mean")])
+    return __init__
 
 
 class MarginRankingLoss(_Settled):

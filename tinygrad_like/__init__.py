@@ -33,7 +33,7 @@ if not _rings.missing("distributed"):
 if not _rings.missing("compat"):
     from . import compat as _compat
     from .compat import autograd
-    from .compat.names import function as _function
+    from .compat import lookup as _lookup
     from .compat.names import new as _new
 
     tensor = _new  # as in PyTorch
@@ -62,5 +62,5 @@ def __getattr__(name: str):
     if _rings.missing("compat"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}, and {__name__}.compat, which has those "
                              "of PyTorch and NumPy, is not installed here")
-    found = globals()[name] = _function(name)  # the next time it is found at once
+    found = globals()[name] = _lookup(name)  # the next time it is found at once
     return found

@@ -14,7 +14,7 @@ import numpy as np
 
 from tinygrad_like import ops
 from tinygrad_like.core.tensor import Tensor, wrap
-from tinygrad_like.errors import named, other_keywords
+from tinygrad_like.errors import named
 
 __all__ = ["PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",
            "pad_sequence", "unpack_sequence", "unpad_sequence"]
@@ -32,10 +32,10 @@ class PackedSequence(NamedTuple):
     sorted_indices: Tensor | None = None
     unsorted_indices: Tensor | None = None
 
-    def to(self, *wanted: Any, **others: Any) -> PackedSequence:
+    @named
+    def to(self, dtype: Any) -> PackedSequence:
         """With its data of another dtype."""
-        dtype = other_keywords.dtype("to", *wanted, **others)
-        return self if dtype is None else self._replace(data=self.data.cast(dtype))
+        return self._replace(data=self.data.cast(dtype))
 
     def cpu(self) -> PackedSequence:
         return self

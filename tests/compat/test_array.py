@@ -103,7 +103,6 @@ def test_methods_that_compute():
     assert x.data.view(-1).shape == x.data.view((6,)).shape == (6,) and x.data.view(np.int32).dtype == np.int32
     assert np.allclose(tinygrad_like.exp(x.data).norm().item(), np.linalg.norm(np.exp(x.data)))
     assert x.data.view(3, -1).shape == (3, 2) and x.data.device == "cpu"
-    assert x.data.max(1).tolist() == [2, 5]  # NumPy's
     values, index = tinygrad_like.max(x.data, 1)
     assert index.tolist() == [2, 2]
 

@@ -10,7 +10,6 @@ from ..core.graph import Node
 from ..core.listener import memory
 from ..core.tensor import Tensor, wrap
 from ..kernels.views import address
-from ..methods.min_max_result import Extremum
 from .bindings import Places
 from .graph_boundary import end
 from .guards import Watch
@@ -86,7 +85,7 @@ def _changed(given: Any, used: Any, back: dict[int, Tensor]) -> bool:
     changed = before.keys() != now.keys()
     for key, part in now.items():
         old, part = before.get(key), back.get(id(part), part)
-        if type(part) is type(old) and (parts_of(part) is not None or isinstance(part, Extremum)):
+        if type(part) is type(old) and parts_of(part) is not None:
             changed, part = _changed(old, part, back) or changed, old
         changed, new[key] = changed or part is not old, part
     if changed and isinstance(given, list):

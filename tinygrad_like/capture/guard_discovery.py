@@ -34,7 +34,7 @@ _DRAWS = frozenset("random randint randrange uniform choice choices shuffle samp
 _OPEN = (types.SimpleNamespace, Namespace, UserDict, UserList, ChainMap,  # whose attributes a program makes up
          weakref.WeakKeyDictionary, weakref.WeakValueDictionary, weakref.WeakSet, threading.Event)
 _BYTES = bytearray, array.array, memoryview, ctypes.Array, ctypes._SimpleCData  # what `bytes` tells of what is in them
-FIELDS = frozenset("_data _grad node requires_grad version _viewed _apart _hooks _after _pair".split())
+FIELDS = frozenset("_data _grad node requires_grad version _viewed _apart _hooks _after".split())
 
 
 class Followed:

@@ -12,7 +12,6 @@ import numpy as np
 
 from ..core.listener import memory
 from ..core.tensor import Tensor
-from ..methods.min_max_result import Extremum
 from .bindings import GrowingPlace, Place, can_be_bound, found, get, has_items
 from .guard_discovery import FIELDS, Followed
 from .numbers import settled
@@ -231,7 +230,7 @@ class Watch(Followed):
         watched: what it finds elsewhere too, if gradients go there or an optimizer changes it, or has more to it."""
         trained = self.trained | {id(memory(array)) for t, array, _ in self.tensors if t.requires_grad}
         found = {i: t for i, t in enumerate(tensors) if id(memory(t._data)) in trained or t._hooks or
-                 type(t) not in (Tensor, Extremum) or not FIELDS.issuperset(vars(t))}
+                 type(t) is not Tensor or not FIELDS.issuperset(vars(t))}
         for t in found.values():
             self._follow(t, "an argument")
         return found

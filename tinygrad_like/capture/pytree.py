@@ -13,7 +13,6 @@ import numpy as np
 
 from ..core.graph import Node
 from ..core.tensor import Tensor
-from ..methods.min_max_result import Extremum
 from .growing import Growing
 from .numbers import Number
 from .scalar_arguments import Mark
@@ -58,13 +57,6 @@ def structure(value: Any, tensors: list | None = None, replace: Callable | None 
     replaced. The Tensors are added to `tensors`. Raises Unsuited for an array in place of a Tensor."""
     kind = type(value)
     if kind is Tensor or isinstance(value, Tensor):
-        if kind is not Tensor and isinstance(value, Extremum):  # also the pair of itself and where it is
-            values, indices = value, value.indices
-            if replace is not None:
-                return Extremum.of(replace(values), replace(indices))
-            if tensors is not None:
-                tensors += values, indices
-            return Extremum, value.shape, value.dtype, value.requires_grad
         if replace is not None:
             return replace(value)
         if tensors is not None:

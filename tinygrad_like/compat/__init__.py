@@ -4,13 +4,21 @@ from typing import Any
 
 from ..core.tensor import Tensor
 from ..errors import rescuers
-from . import import_lines, torch_names  # noqa: F401
+from . import import_lines, names  # noqa: F401
 from .keyword_aliases import rescued
 from .more_names import Size
 from .surface import install
 
 install()
 rescuers.append(rescued)
+
+
+def lookup(name: str) -> Any:
+    """What the package has under a name of PyTorch's or NumPy's besides what it exports. Raises AttributeError."""
+    from . import torch_names  # noqa: F401  # which adds to them
+
+    return names.function(name)
+
 
 _init = Tensor.__init__
 

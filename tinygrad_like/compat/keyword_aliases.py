@@ -103,7 +103,7 @@ class Parameters(NamedTuple):
     targets: dict[str, str]  # what others call them -> what they are called
 
 
-def _parameters(f: Any) -> Parameters:
+def parameters_of(f: Any) -> Parameters:
     return _of_ours(f) if isinstance(f, Op) else _of_signature(f)
 
 
@@ -140,7 +140,7 @@ def _targets(known: Iterable[str]) -> dict[str, str]:
 
 def _translated(f: Any, who: str, inputs: tuple, options: Mapping[str, Any]) -> tuple[tuple, dict[str, Any]]:
     """Inputs and options by our names. Raises TypeError, with the names there are, for one that nobody has."""
-    known, own, starred, _, _, method, targets = _parameters(f)
+    known, own, starred, _, _, method, targets = parameters_of(f)
     given: dict[str, Any] = {}
     for name, value in options.items():
         target = name if name in own else targets.get(name)
@@ -164,7 +164,7 @@ def _translated(f: Any, who: str, inputs: tuple, options: Mapping[str, Any]) -> 
 
 def taught(f: Callable, who: str = "") -> Callable:
     """A function that takes its options by the names in `OPTIONS` too, and whose errors come in its name."""
-    parameters, who = _parameters(f), who or f.__name__
+    parameters, who = parameters_of(f), who or f.__name__
     own, method = parameters.own, parameters.method
 
     @functools.wraps(f)
@@ -193,7 +193,7 @@ def teach(cls: type) -> None:
         f = getattr(member, "__func__", member)
         if not isinstance(f, FunctionType) or name[:2] == "__" or f.__name__ in _BY_POSITION:
             continue
-        parameters = _parameters(f)
+        parameters = parameters_of(f)
         if not parameters.open and (parameters.targets or "dtype" in parameters.own):
             if f not in learned:
                 learned[f] = taught(getattr(f, "__wrapped__", f))
@@ -223,9 +223,9 @@ def _rescued(f: Any, inputs: tuple, options: dict, error: Exception) -> Any:
         return NotImplemented if type(error) is OverflowError else _of_op(f, inputs, options)
     if type(error) is not TypeError or not isinstance(f, FunctionType):
         return NotImplemented
-    if f.__qualname__ == "Module.to":
+    if f.__qualname__ in ("Module.to", "PackedSequence.to"):
         return _cast(*inputs, **options)
-    parameters = _parameters(f)
+    parameters = parameters_of(f)
     if parameters.open:
         return NotImplemented
     if f.__name__ == "__init__" and hasattr(inputs[0], "named_buffers"):
@@ -255,7 +255,7 @@ def _of_op(op: Op, inputs: tuple, options: dict) -> Any:
     if inputs and getattr(inputs[0], "ndim", -1) + 1 == _BATCHES.get(op.name):
         y = op(inputs[0].reshape((1, *inputs[0].shape)), *inputs[1:], **options)
         return y.reshape(y.shape[1:])
-    parameters = _parameters(op)
+    parameters = parameters_of(op)
     if _ends_with_inplace(op.name, inputs, parameters.most):
         inputs, options = inputs[:-1], {**options, "inplace": inputs[-1]}
     if all([name in parameters.own or name in OPTIONS or name in _WITHOUT_EFFECT or name in _REDUCTION

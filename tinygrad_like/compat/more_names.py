@@ -45,6 +45,29 @@ def made_of(dtype: np.dtype, data: tuple) -> Tensor:
     return creation.Creation.zeros(*(data or (0,)), dtype=dtype)
 
 
+class OfDtype(type):
+    """The class of PyTorch's `FloatTensor` and the like, whose instances are the Tensors of a dtype."""
+
+    dtype: np.dtype
+
+    def __call__(cls, *data: Any) -> Any:
+        return made_of(cls.dtype, data)
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, tensor.Tensor) and x.dtype == cls.dtype
+
+
+def _of_dtype(name: str, dtype: str) -> type:
+    return OfDtype(name, (), {"dtype": np.dtype(dtype), "__doc__": (
+        f"PyTorch's `{name}`: the data as {dtype}, or, of sizes, zeros of this shape. Tensors of {dtype} are its "
+        "instances.")})
+
+
+OF_DTYPE = {f"{name}Tensor": _of_dtype(f"{name}Tensor", dtype) for name, dtype in {
+    "Float": "float32", "Double": "float64", "Half": "float16", "Long": "int64", "Int": "int32", "Short": "int16",
+    "Char": "int8", "Byte": "uint8", "Bool": "bool"}.items()}
+
+
 @part_of_tensor
 class MoreNames:
     """The part of Tensor that is there for habits of PyTorch's users."""
@@ -60,8 +83,6 @@ class MoreNames:
 
     def type(self, dtype=None):
         """This Tensor with another dtype, also by a name such as "torch.LongTensor"; or its own one."""
-        from .torch_names import OF_DTYPE, OfDtype
-
         if dtype is None:
             return next((f"torch.{name}" for name, of in OF_DTYPE.items() if of.dtype == self.dtype),
                         "torch.BFloat16Tensor")

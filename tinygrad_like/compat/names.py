@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
-from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, overload
 
@@ -23,7 +22,7 @@ from ..random import MANY, Generator, of, sampled
 from ..transforms.several_outputs import joined
 from ..transforms.switches import inference_mode, no_grad, set_grad_enabled
 from .absent import ABSENT, DEVICES, LEADS
-from .keyword_aliases import MEMORY_FORMATS, device, renamed, taught, wanted_dtype
+from .keyword_aliases import MEMORY_FORMATS, device, parameters_of, renamed, taught, wanted_dtype
 from .more_names import MoreNames, Size
 from .numpy_functions import norm
 
@@ -239,30 +238,18 @@ for _name in ("addcmul addcdiv addmm t view_as reshape_as expand_as swapaxes swa
 
 
 def _extremum(op: Any, of_two: Any, x: Any, place: tuple, axis: Any, keepdim: bool, others: dict) -> Any:
-    """Values, which are the pair too where the axis is given by position, an `Extremum`; of two Tensors one."""
-    if len(place) == 1 and type(place[0]) is int and axis is None and not others and isinstance(x, tensor.Tensor):
-        return extremum().of(*ops.order.pair_of(op, x, place[0], keepdim))
+    """Values and indices where the axis is given by position, or as dim, as in PyTorch; of two Tensors one."""
     if place and isinstance(place[0], tensor.Tensor | np.ndarray):
         return of_two(x, place[0])
-    if set(others) == {"other"}:
+    if others.keys() == {"other"}:
         return of_two(x, others["other"])
-    if set(others) == {"dim"}:  # PyTorch's name, and so PyTorch's pair
-        return ops.order.pair_of(op, x, others["dim"], keepdim)
-    if others:
-        given = renamed(op.name, op.options, {"axis": axis, "keepdim": keepdim}, others)
-        axis, keepdim = given["axis"], given["keepdim"]
     if place:
         axis, keepdim = (*place, keepdim)[:2]
-        if isinstance(axis, int):
-            x = x if isinstance(x, tensor.Tensor) else tensor.wrap(np.asarray(x))  # of `torch.max(x.data, 1)`
-            return extremum().of(*ops.order.pair_of(op, x, axis, keepdim))
-    return op(x, axis=axis, keepdim=keepdim)
-
-
-@lru_cache
-def extremum() -> Any:
-    """`Extremum`, which needs the class of Tensors; an import in a function takes longer."""
-    return import_module("..methods.min_max_result", __package__).Extremum
+    given = renamed(op.name, op.options, {"axis": axis, "keepdim": keepdim}, others)
+    axis, keepdim = given["axis"], given["keepdim"]
+    if not isinstance(axis, int) or not place and "dim" not in others:
+        return op(x, axis=axis, keepdim=keepdim)
+    return ops.order.pair_of(op, x if isinstance(x, tensor.Tensor) else tensor.wrap(np.asarray(x)), axis, keepdim)
 
 # Functions of the package ---------------------------------------------------------------------------------------------
 
@@ -386,7 +373,7 @@ def _of_method(name: str) -> Any:
     if code is None or code.co_varnames[:1] != ("self",):
         return method
     alone = isinstance(op, Op) and code.co_names == ("ops", name) and code.co_argcount + code.co_kwonlyargcount == 1
-    return op if alone else taught(method)
+    return op if alone else method if parameters_of(method).open else taught(method)
 
 
 def function(name: str) -> Any:

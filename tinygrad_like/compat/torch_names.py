@@ -18,47 +18,11 @@ from ..transforms.switches import Switch
 from . import names
 from .absent import nothing
 from .keyword_aliases import device as cpu
-from .more_names import made_of
+from .more_names import OF_DTYPE
 
 T = tensor.Tensor
 
-# The largest and the smallest along an axis, with where they are -----------------------------------------------------
-
-
-def _of_dim(op: Any, of_two: Any) -> Callable:
-    def function(input: Any, *place: Any, dim: int | None = None, keepdim: bool = False, **others: Any) -> Any:
-        x = input if isinstance(input, T) else T(input)
-        if place and not isinstance(place[0], int):
-            return of_two(x, place[0])
-        if place or dim is not None:
-            return ops.order.pair_of(op, x, place[0] if place else dim, *place[1:2] or (keepdim,))
-        return getattr(T, op.name)(x, keepdim=keepdim, **others)
-
-    function.__name__ = op.name
-    return named(function)
-
-
-max_, min_ = _of_dim(ops.max, ops.maximum), _of_dim(ops.min, ops.minimum)
-
 # Making Tensors -------------------------------------------------------------------------------------------------------
-
-
-class OfDtype(type):
-    """The class of PyTorch's `FloatTensor` and the like, whose instances are the Tensors of a dtype."""
-
-    dtype: np.dtype
-
-    def __call__(cls, *data: Any) -> Any:
-        return made_of(cls.dtype, data)
-
-    def __instancecheck__(cls, x: Any) -> bool:
-        return isinstance(x, T) and x.dtype == cls.dtype
-
-
-def _of_dtype(name: str, dtype: str) -> type:
-    return OfDtype(name, (), {"dtype": np.dtype(dtype), "__doc__": (
-        f"PyTorch's `{name}`: the data as {dtype}, or, of sizes, zeros of this shape. Tensors of {dtype} are its "
-        "instances.")})
 
 
 def sparse_coo_tensor(indices: Any, values: Any, size: Any = None, **options: Any) -> Any:
@@ -87,10 +51,6 @@ def vmap(func: Callable, *args: Any, **options: Any) -> Callable:
 
     return mapped(func, *args, **options)
 
-
-OF_DTYPE = {f"{name}Tensor": _of_dtype(f"{name}Tensor", dtype) for name, dtype in {
-    "Float": "float32", "Double": "float64", "Half": "float16", "Long": "int64", "Int": "int32", "Short": "int16",
-    "Char": "int8", "Byte": "uint8", "Bool": "bool"}.items()}
 
 # Settings, and what is asked ------------------------------------------------------------------------------------------
 
@@ -153,7 +113,7 @@ names._NAMES.update({
     "sparse": SimpleNamespace(mm=ops.matmul, addmm=T.addmm, sum=ops.sum, **{
         name: lambda indices, values, size=None, dtype=dtype: sparse_coo_tensor(indices, values, size, dtype=dtype)
         for name, dtype in (("FloatTensor", "float32"), ("DoubleTensor", "float64"), ("LongTensor", "int64"))}),
-    "max": max_, "min": min_, "svd": named(svd), "lu": ops.linalg.lu_factor, "lu_unpack": ops.linalg.lu_unpack,
+    "svd": named(svd), "lu": ops.linalg.lu_factor, "lu_unpack": ops.linalg.lu_unpack,
     "autocast": autocast, "amp": SimpleNamespace(autocast=autocast), "initial_seed": initial_seed,
     "default_generator": random.default_generator,
     "set_default_dtype": set_default_dtype, "get_default_dtype": get_default_dtype,
