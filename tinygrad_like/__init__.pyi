@@ -70,7 +70,7 @@ from nn.functional import max_pool2d as max_pool2d
 from nn.functional import max_pool3d as max_pool3d
 from nn.functional import prelu as prelu
 from nn.functional import rms_norm as rms_norm
-from .ops import add as add, sub as sub, mul as mul, div as div, neg as neg, square as square, reciprocal as reciprocal, exp as exp, exp2 as exp2, expm1 as expm1, log as log, log2 as log2, log10 as log10, log1p as log1p, erf as erf, sqrt as sqrt, rsqrt as rsqrt, pow as pow, abs as abs, maximum as maximum, minimum as minimum, clip as clip, sign as sign, floor as floor, ceil as ceil, round as round, trunc as trunc, frac as frac, floordiv as floordiv, mod as mod, sin as sin, cos as cos, tan as tan, asin as asin, acos as acos, atan as atan, sinh as sinh, cosh as cosh, asinh as asinh, acosh as acosh, atanh as atanh, hypot as hypot, atan2 as atan2, eq as eq, ne as ne, lt as lt, le as le, gt as gt, ge as ge, logical_and as logical_and, logical_or as logical_or, logical_xor as logical_xor, logical_not as logical_not, isnan as isnan, isinf as isinf, isfinite as isfinite, cast as cast, clone as clone, contiguous as contiguous, identity as identity, gather as gather, getitem as getitem, embedding as embedding, one_hot as one_hot, argsort as argsort, median as median, searchsorted as searchsorted, sort as sort, topk as topk, reshape as reshape, permute as permute, transpose as transpose, expand as expand, unsqueeze as unsqueeze, squeeze as squeeze, flatten as flatten, unflatten as unflatten, flip as flip, roll as roll, tril as tril, triu as triu, cat as cat, stack as stack, split as split, chunk as chunk, unbind as unbind, repeat as repeat, repeat_interleave as repeat_interleave, shrink as shrink, sum as sum, sum_to as sum_to, mean as mean, var as var, std as std, norm as norm, argmax as argmax, argmin as argmin, any as any, all as all, cumsum as cumsum, batched_matmul as batched_matmul, matrix_vector as matrix_vector, outer as outer, relu as relu, leaky_relu as leaky_relu, binary_step as binary_step, sigmoid as sigmoid, tanh as tanh, silu as silu, gelu as gelu, softplus as softplus, logsigmoid as logsigmoid, elu as elu, celu as celu, selu as selu, softsign as softsign, quick_gelu as quick_gelu, mish as mish, hardtanh as hardtanh, relu6 as relu6, hardsigmoid as hardsigmoid, hardswish as hardswish, glu as glu, swiglu as swiglu, logaddexp as logaddexp, signbit as signbit, copysign as copysign, fmod as fmod, truncdiv as truncdiv, divide as divide, clamp as clamp, lshift as lshift, rshift as rshift, bitcast as bitcast, isclose as isclose, allclose as allclose, pad as pad, recurrence as recurrence, cumprod as cumprod, prod as prod, cummax as cummax, cummin as cummin, logcumsumexp as logcumsumexp, log_softmax as log_softmax, logsumexp as logsumexp, l1_loss as l1_loss, huber_loss as huber_loss, smooth_l1_loss as smooth_l1_loss, binary_cross_entropy as binary_cross_entropy, kl_div as kl_div, margin_ranking_loss as margin_ranking_loss, triplet_margin_loss as triplet_margin_loss, gaussian_nll_loss as gaussian_nll_loss, dropout1d as dropout1d, dropout2d as dropout2d, gaussian_dropout as gaussian_dropout, instance_norm as instance_norm, avg_pool2d as avg_pool2d, adaptive_avg_pool2d as adaptive_avg_pool2d, adaptive_avg_pool1d as adaptive_avg_pool1d, unfold as unfold, fold as fold, diagonal as diagonal, diag as diag, trace as trace, sliding_windows as sliding_windows, meshgrid as meshgrid, rearrange as rearrange, scatter_add as scatter_add, scatter_reduce as scatter_reduce, masked_select as masked_select, nonzero as nonzero, affine_grid as affine_grid, grid_sample as grid_sample, max_pool_with_indices as max_pool_with_indices, max_unpool as max_unpool, avg_pool3d as avg_pool3d, in_dtype as in_dtype, var_mean as var_mean, std_mean as std_mean, normalize as normalize, layernorm as layernorm, batchnorm as batchnorm, softmin as softmin, multinomial as multinomial, all_sum as all_sum, deg2rad as deg2rad, rad2deg as rad2deg, logit as logit, lerp as lerp, nan_to_num as nan_to_num, remainder as remainder, xlogy as xlogy, xlog1py as xlog1py, isposinf as isposinf, isneginf as isneginf, clamp_min as clamp_min, clamp_max as clamp_max, erfinv as erfinv, polygamma as polygamma, lgamma as lgamma, digamma as digamma, atleast_1d as atleast_1d, atleast_2d as atleast_2d, atleast_3d as atleast_3d, hstack as hstack, vstack as vstack, broadcast_tensors as broadcast_tensors, diag_embed as diag_embed, movedim as movedim, tensor_split as tensor_split, take_along_dim as take_along_dim, take_flat as take_flat, tensordot as tensordot, inner as inner, kron as kron, cross as cross, vecdot as vecdot, cdist as cdist, scaled_dot_product_attention as scaled_dot_product_attention, self_attention as self_attention, attention_weights as attention_weights, rotate_halves as rotate_halves
+from .ops import add as add, sub as sub, mul as mul, div as div, neg as neg, square as square, reciprocal as reciprocal, exp as exp, exp2 as exp2, expm1 as expm1, log as log, log2 as log2, log10 as log10, log1p as log1p, erf as erf, sqrt as sqrt, rsqrt as rsqrt, pow as pow, abs as abs, maximum as maximum, minimum as minimum, clip as clip, sign as sign, floor as floor, ceil as ceil, round as round, trunc as trunc, frac as frac, floordiv as floordiv, mod as mod, sin as sin, cos as cos, tan as tan, asin as asin, acos as acos, atan as atan, sinh as sinh, cosh as cosh, asinh as asinh, acosh as acosh, atanh as atanh, hypot as hypot, atan2 as atan2, eq as eq, ne as ne, lt as lt, le as le, gt as gt, ge as ge, logical_and as logical_and, logical_or as logical_or, logical_xor as logical_xor, logical_not as logical_not, isnan as isnan, isinf as isinf, isfinite as isfinite, cast as cast, clone as clone, contiguous as contiguous, identity as identity, gather as gather, take as take, getitem as getitem, embedding as embedding, one_hot as one_hot, argsort as argsort, median as median, searchsorted as searchsorted, sort as sort, topk as topk, reshape as reshape, permute as permute, transpose as transpose, expand as expand, unsqueeze as unsqueeze, squeeze as squeeze, flatten as flatten, unflatten as unflatten, flip as flip, roll as roll, tril as tril, triu as triu, cat as cat, stack as stack, split as split, chunk as chunk, unbind as unbind, repeat as repeat, repeat_interleave as repeat_interleave, shrink as shrink, sum as sum, sum_to as sum_to, mean as mean, var as var, std as std, norm as norm, max as max, min as min, argmax as argmax, argmin as argmin, any as any, all as all, cumsum as cumsum, batched_matmul as batched_matmul, matrix_vector as matrix_vector, outer as outer, relu as relu, leaky_relu as leaky_relu, binary_step as binary_step, sigmoid as sigmoid, tanh as tanh, silu as silu, gelu as gelu, softplus as softplus, logsigmoid as logsigmoid, elu as elu, celu as celu, selu as selu, softsign as softsign, quick_gelu as quick_gelu, mish as mish, hardtanh as hardtanh, relu6 as relu6, hardsigmoid as hardsigmoid, hardswish as hardswish, glu as glu, swiglu as swiglu, logaddexp as logaddexp, signbit as signbit, copysign as copysign, fmod as fmod, truncdiv as truncdiv, divide as divide, clamp as clamp, lshift as lshift, rshift as rshift, bitcast as bitcast, isclose as isclose, allclose as allclose, pad as pad, recurrence as recurrence, cumprod as cumprod, prod as prod, cummax as cummax, cummin as cummin, logcumsumexp as logcumsumexp, log_softmax as log_softmax, logsumexp as logsumexp, l1_loss as l1_loss, huber_loss as huber_loss, smooth_l1_loss as smooth_l1_loss, binary_cross_entropy as binary_cross_entropy, kl_div as kl_div, margin_ranking_loss as margin_ranking_loss, triplet_margin_loss as triplet_margin_loss, gaussian_nll_loss as gaussian_nll_loss, dropout1d as dropout1d, dropout2d as dropout2d, gaussian_dropout as gaussian_dropout, instance_norm as instance_norm, avg_pool2d as avg_pool2d, adaptive_avg_pool2d as adaptive_avg_pool2d, adaptive_avg_pool1d as adaptive_avg_pool1d, unfold as unfold, fold as fold, diagonal as diagonal, diag as diag, trace as trace, sliding_windows as sliding_windows, meshgrid as meshgrid, rearrange as rearrange, scatter_add as scatter_add, scatter_reduce as scatter_reduce, masked_select as masked_select, nonzero as nonzero, affine_grid as affine_grid, grid_sample as grid_sample, max_pool_with_indices as max_pool_with_indices, max_unpool as max_unpool, avg_pool3d as avg_pool3d, in_dtype as in_dtype, var_mean as var_mean, std_mean as std_mean, normalize as normalize, layernorm as layernorm, batchnorm as batchnorm, softmin as softmin, multinomial as multinomial, all_sum as all_sum, deg2rad as deg2rad, rad2deg as rad2deg, logit as logit, lerp as lerp, nan_to_num as nan_to_num, remainder as remainder, xlogy as xlogy, xlog1py as xlog1py, isposinf as isposinf, isneginf as isneginf, clamp_min as clamp_min, clamp_max as clamp_max, erfinv as erfinv, polygamma as polygamma, lgamma as lgamma, digamma as digamma, atleast_1d as atleast_1d, atleast_2d as atleast_2d, atleast_3d as atleast_3d, hstack as hstack, vstack as vstack, broadcast_tensors as broadcast_tensors, diag_embed as diag_embed, movedim as movedim, tensor_split as tensor_split, take_along_dim as take_along_dim, take_flat as take_flat, tensordot as tensordot, inner as inner, kron as kron, cross as cross, vecdot as vecdot, cdist as cdist, scaled_dot_product_attention as scaled_dot_product_attention, self_attention as self_attention, attention_weights as attention_weights, rotate_halves as rotate_halves
 
 __version__: str
 matmul = ops.matmul
@@ -88,17 +88,8 @@ preserve_format: builtins.str
 channels_last: builtins.str
 channels_last_3d: builtins.str
 strided: builtins.str
-BoolTensor: Any
-ByteTensor: Any
-CharTensor: Any
-DoubleTensor: Any
-FloatTensor: Any
 Generator: Any
-HalfTensor: Any
-IntTensor: Any
-LongTensor: Any
 OutOfMemoryError: Any
-ShortTensor: Any
 Size: Any
 abs_ = Tensor.abs_
 absolute = Tensor.absolute
@@ -115,7 +106,6 @@ addmm = Tensor.addmm
 addmm_ = Tensor.addmm_
 amax = Tensor.amax
 amin = Tensor.amin
-amp: Any
 apply_ = Tensor.apply_
 arange = Tensor.arange
 arccos = Tensor.arccos
@@ -140,7 +130,6 @@ asinh_ = Tensor.asinh_
 atan2_ = Tensor.atan2_
 atan_ = Tensor.atan_
 atanh_ = Tensor.atanh_
-autocast: Any
 backends: Any
 bernoulli_ = Tensor.bernoulli_
 bfloat16: np.dtype
@@ -156,10 +145,8 @@ bitwise_xor = Tensor.bitwise_xor
 bitwise_xor_ = Tensor.bitwise_xor_
 bmm = Tensor.bmm
 bool: np.dtype
-broadcast_shapes: Any
 broadcast_to = Tensor.broadcast_to
 byte = Tensor.byte
-can_cast: Any
 ceil_ = Tensor.ceil_
 celu_ = Tensor.celu_
 char = Tensor.char
@@ -186,7 +173,6 @@ cuda: Any
 cumprod_ = Tensor.cumprod_
 cumsum_ = Tensor.cumsum_
 data_ptr = Tensor.data_ptr
-default_generator: Any
 deg2rad_ = Tensor.deg2rad_
 det = Tensor.det
 detach_ = Tensor.detach_
@@ -202,7 +188,7 @@ e: Any
 element_size = Tensor.element_size
 elu_ = Tensor.elu_
 empty = Tensor.empty
-equal: Any
+equal = Tensor.equal
 erf_ = Tensor.erf_
 erfinv_ = Tensor.erfinv_
 exp2_ = Tensor.exp2_
@@ -228,8 +214,6 @@ from_numpy = Tensor.from_numpy
 full = Tensor.full
 full_like = Tensor.full_like
 geometric_ = Tensor.geometric_
-get_default_device: Any
-get_default_dtype: Any
 glorot_uniform = Tensor.glorot_uniform
 greater = Tensor.greater
 greater_equal = Tensor.greater_equal
@@ -246,15 +230,13 @@ index_put_ = Tensor.index_put_
 index_select = Tensor.index_select
 inf: Any
 inference_mode: Any
-initial_seed: Any
 int: np.dtype
 int16: np.dtype
 int32: np.dtype
 int8: np.dtype
 inverse = Tensor.inverse
-is_complex: Any
+is_complex = Tensor.is_complex
 is_contiguous = Tensor.is_contiguous
-is_floating_point: Any
 is_shared = Tensor.is_shared
 is_tensor: Any
 kaiming_normal = Tensor.kaiming_normal
@@ -278,13 +260,9 @@ logical_xor_ = Tensor.logical_xor_
 logit_ = Tensor.logit_
 long: np.dtype
 lstsq = Tensor.lstsq
-lu: Any
-lu_unpack: Any
 masked_fill = Tensor.masked_fill
 masked_fill_ = Tensor.masked_fill_
-max: Any
 max_unpool2d = Tensor.max_unpool2d
-min: Any
 mm = Tensor.mm
 mod_ = Tensor.mod_
 moveaxis = Tensor.moveaxis
@@ -303,18 +281,15 @@ negative_ = Tensor.negative_
 nelement = Tensor.nelement
 new = Tensor.new
 newaxis: Any
-nextafter: Any
 nll_loss = Tensor.nll_loss
 normal_ = Tensor.normal_
 not_equal = Tensor.not_equal
-numel: Any
 ones = Tensor.ones
 ones_like = Tensor.ones_like
 pi: Any
 pin_memory = Tensor.pin_memory
 positive = Tensor.positive
 pow_ = Tensor.pow_
-promote_types: Any
 qr = Tensor.qr
 rad2deg_ = Tensor.rad2deg_
 rand = Tensor.rand
@@ -324,7 +299,6 @@ randn_like = Tensor.randn_like
 random_ = Tensor.random_
 randperm = Tensor.randperm
 ravel = Tensor.ravel
-real: Any
 reciprocal_ = Tensor.reciprocal_
 register_post_accumulate_grad_hook = Tensor.register_post_accumulate_grad_hook
 relu6_ = Tensor.relu6_
@@ -344,11 +318,7 @@ scatter_reduce_ = Tensor.scatter_reduce_
 select = Tensor.select
 selu_ = Tensor.selu_
 sequential = Tensor.sequential
-set_default_device: Any
-set_default_dtype: Any
-set_float32_matmul_precision: Any
 set_grad_enabled: Any
-set_num_interop_threads: Any
 share_memory_ = Tensor.share_memory_
 short: np.dtype
 sigmoid_ = Tensor.sigmoid_
@@ -358,9 +328,7 @@ sin_ = Tensor.sin_
 sinh_ = Tensor.sinh_
 slogdet = Tensor.slogdet
 softmax_ = Tensor.softmax_
-sparse: Any
 sparse_categorical_crossentropy = Tensor.sparse_categorical_crossentropy
-sparse_coo_tensor: Any
 split_with_sizes = Tensor.split_with_sizes
 spmm = Tensor.spmm
 sqrt_ = Tensor.sqrt_
@@ -371,7 +339,7 @@ stride = Tensor.stride
 sub_ = Tensor.sub_
 subtract = Tensor.subtract
 subtract_ = Tensor.subtract_
-svd: Any
+svd = Tensor.svd
 swapaxes = Tensor.swapaxes
 swapaxes_ = Tensor.swapaxes_
 swapdims = Tensor.swapdims
@@ -379,7 +347,6 @@ swapdims_ = Tensor.swapdims_
 swish = Tensor.swish
 t = Tensor.t
 t_ = Tensor.t_
-take: Any
 tan_ = Tensor.tan_
 tanh_ = Tensor.tanh_
 tile = Tensor.tile
@@ -398,11 +365,9 @@ uint8: np.dtype
 uniform = Tensor.uniform
 uniform_ = Tensor.uniform_
 unsqueeze_ = Tensor.unsqueeze_
-use_deterministic_algorithms: Any
 version: Any
 view = Tensor.view
 view_as = Tensor.view_as
-vmap: Any
 xlogy_ = Tensor.xlogy_
 xpu: Any
 zero_ = Tensor.zero_
