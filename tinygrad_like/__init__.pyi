@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, overload
 import numpy as np
 from .core.primitive import Residuals as Residuals
-from .core.primitive import fused as fused
+from .core.primitive import composite as composite
 from .core.primitive import primitive as primitive
 from .core.tensor import Tensor as Tensor
 from . import dtypes as dtypes
@@ -378,4 +378,4 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 def capture(function: _F, *, fuse: builtins.bool = ..., strict: builtins.bool = ...) -> _F: ...
 @overload
 def capture(*, fuse: builtins.bool = ..., strict: builtins.bool = ...) -> Callable[[_F], _F]: ...
-__all__ = ['Picture', 'Residuals', 'Tensor', 'bool_', 'capture', 'checkpoint', 'detect_anomaly', 'dtypes', 'eager', 'enable_grad', 'float32', 'float64', 'fused', 'get_num_threads', 'get_rng_state', 'grad', 'gradcheck', 'gradgradcheck', 'graph', 'hessian', 'hvp', 'int64', 'is_grad_enabled', 'jacobian', 'jvp', 'linalg', 'manual_seed', 'nn', 'no_grad', 'ops', 'optim', 'primitive', 'set_num_threads', 'set_rng_state', 'training', 'value_and_grad', 'vjp']
+__all__ = ['Picture', 'Residuals', 'Tensor', 'bool_', 'capture', 'checkpoint', 'composite', 'detect_anomaly', 'dtypes', 'eager', 'enable_grad', 'float32', 'float64', 'get_num_threads', 'get_rng_state', 'grad', 'gradcheck', 'gradgradcheck', 'graph', 'hessian', 'hvp', 'int64', 'is_grad_enabled', 'jacobian', 'jvp', 'linalg', 'manual_seed', 'nn', 'no_grad', 'ops', 'optim', 'primitive', 'set_num_threads', 'set_rng_state', 'training', 'value_and_grad', 'vjp']
