@@ -30,8 +30,9 @@ def disc_in_ring(n: int) -> tuple[np.ndarray, np.ndarray]:
     """n points (n, 2) and their labels (n,): 0 in the disc of radius 1, 1 in the ring from 1.4 to 2."""
     label = (np.arange(n) % 2).astype(np.float32)
     low, high = np.where(label, 1.4, 0), np.where(label, 2, 1)
-    radius = np.sqrt(random.generator.uniform(low**2, high**2))  # as many points on each area
-    angle = random.generator.uniform(0, 2 * np.pi, n)
+    numbers = random.numbers()
+    radius = np.sqrt(numbers.uniform(low**2, high**2))  # as many points on each area
+    angle = numbers.uniform(0, 2 * np.pi, n)
     return (radius * np.stack([np.cos(angle), np.sin(angle)])).T.astype(np.float32), label
 
 

@@ -164,5 +164,5 @@ class Windows:
 
     def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:
         for _ in range(self.steps):
-            chosen = self.stretches[random.generator.integers(len(self.stretches), size=self.batch)]
+            chosen = self.stretches[random.numbers().integers(len(self.stretches), size=self.batch)]
             yield Tensor(chosen[:, :-1]), Tensor(chosen[:, 1:])

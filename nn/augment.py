@@ -8,8 +8,7 @@ import numpy as np
 
 from tinygrad_like import random
 from tinygrad_like.core.graph import mode
-from tinygrad_like.core.listener import pure
-from tinygrad_like.core.tensor import Tensor
+from tinygrad_like.core.tensor import Tensor, wrap
 
 from .module import Configured, described
 
@@ -36,11 +35,10 @@ class Augment(Configured):
         if x.requires_grad and mode.recording:
             raise ValueError("Augment: no gradient passes through it, but its input requires grad; put it first, or "
                              "use x.detach()")
-        seed = random.drawn(lambda: int(random.generator.integers(2**63)))
-        return Tensor.from_numpy(pure(self._augmented)(x._data, seed=seed))
+        return wrap(random.sampled("augment", self._augmented, x))
 
-    def _augmented(self, images: np.ndarray, seed: int) -> np.ndarray:
-        rows, generator = random.rows, np.random.default_rng(seed)
+    def _augmented(self, generator: np.random.Generator, images: np.ndarray) -> np.ndarray:
+        rows = random.rows
         if rows is None or not getattr(self.transform, "takes_rows", False):
             return np.asarray(self.transform(images, generator), images.dtype)
         return np.asarray(self.transform(images, generator, rows), images.dtype)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tinygrad_like import ops, random
-from tinygrad_like.core.tensor import Tensor
+from tinygrad_like.core.tensor import Tensor, wrap
 from tinygrad_like.dtypes import finfo
 from tinygrad_like.ops.dropout import check_probability
 from tinygrad_like.transforms.switches import no_grad
@@ -103,7 +103,7 @@ class GaussianNoise(Configured):
         if not hasattr(x, "is_floating_point") or not x.is_floating_point():
             raise TypeError(f"GaussianNoise: takes a Tensor of floats, got {getattr(x, 'dtype', type(x).__name__)}; "
                             "cast it with .float()")
-        return x + random.drawn(lambda: x.dtype.type(self.std) * random.normal(x.shape, x.dtype))
+        return x + self.std * wrap(random.normal(x.shape, x.dtype))
 
 
 class DropConnect(Linear):

@@ -18,12 +18,12 @@ from tinygrad_like.core.tensor import Tensor
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0) -> Tensor:
     """Uniform on [a, b)."""
-    return _fill(tensor, a + (b - a) * random.generator.random(tensor.shape, _float_dtype(tensor)))
+    return _fill(tensor, _noise("uniform", tensor, tensor.shape, a, b - a))
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
     """Normal with the given mean and standard deviation."""
-    return _fill(tensor, mean + std * random.generator.standard_normal(tensor.shape, _float_dtype(tensor)))
+    return _fill(tensor, _noise("normal", tensor, tensor.shape, mean, std))
 
 
 def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0) -> Tensor:
@@ -35,9 +35,9 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
     if inside < 0.01:
         raise ValueError(f"trunc_normal_: [{a}, {b}] holds {max(inside, 0):.2%} of the normal with mean {mean} and std "
                          f"{std}; widen it, or use uniform_")
-    values = mean + std * random.generator.standard_normal(tensor.shape, _float_dtype(tensor))
+    values = _noise("normal", tensor, tensor.shape, mean, std)
     while (outside := (values < a) | (values > b)).any():
-        values[outside] = mean + std * random.generator.standard_normal(int(outside.sum()), _float_dtype(tensor))
+        values[outside] = _noise("normal", tensor, (int(outside.sum()),), mean, std)
     return _fill(tensor, values)
 
 
@@ -141,9 +141,13 @@ def orthogonal_(tensor: Tensor, gain: float = 1.0) -> Tensor:
     if tensor.ndim < 2:
         raise ValueError(f"orthogonal_: needs at least 2 axes, got shape {tensor.shape}")
     rows, columns = tensor.shape[0], math.prod(tensor.shape[1:])
-    q, r = np.linalg.qr(random.generator.standard_normal((max(rows, columns), min(rows, columns))))
+    q, r = np.linalg.qr(random.numbers().standard_normal((max(rows, columns), min(rows, columns))))
     q *= np.where(np.diag(r) < 0, -1, 1)  # or Q would not be uniformly distributed
     return _fill(tensor, gain * (q if rows >= columns else q.T).reshape(tensor.shape))
+
+
+def _noise(name: str, tensor: Tensor, shape: tuple[int, ...], *parameters: float) -> np.ndarray:
+    return random.noise(name, shape, _float_dtype(tensor), None, *parameters)
 
 
 def _float_dtype(tensor: Tensor) -> np.dtype:

@@ -1,9 +1,15 @@
-"""The one source of randomness: a seeded NumPy Generator. Same seed, same run."""
+"""Random numbers: each is a function of a seed, of how many draws came before, and of its position in its draw.
+
+A `Generator` counts its draws. A draw takes a key of 63 bits from it, and what is drawn is a pure function of that key:
+the same in any order, on any number of threads, with or without kernels. Same seed, same run.
+"""
 
 from __future__ import annotations
 
 import math
-import operator
+import os
+import threading
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,51 +18,177 @@ from typing import Any
 import numpy as np
 
 from .core.graph import mode
-from .core.listener import draw as drawn
-from .core.listener import tell, value
+from .core.listener import effect, observe
 from .core.replaceable import replaceable
-from .dtypes import wide
+from .dtypes import FLOAT32, wide
 
-generator = np.random.default_rng(0)
-MANY = 256  # float32 numbers that are functions of a seed, which can be made faster
-
-
-def sampled(name: str, draw: Callable[..., Any], *inputs: Any) -> Any:
-    """draw(generator, *inputs), with arrays in place of Tensors: random numbers that depend on what these hold."""
-    arrays = [getattr(x, "_data", x) for x in inputs]
-    if mode.listener is None:
-        return np.asarray(draw(generator, *arrays))
-    return mode.listener.compute(name, lambda *now: drawn(lambda: draw(generator, *now)), arrays, {})
+_SEEDS, _DRAWS, _FIRST = 0xD1342543DE82EF95, 0x9E3779B97F4A7C15, 0x2545F4914F6CDD1D  # odd, with bits in no order
+generators: weakref.WeakSet[Generator] = weakref.WeakSet()  # all that there are
+_taking = threading.Lock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_taking.acquire, after_in_parent=_taking.release, after_in_child=_taking.release)
 
 
-def noise(name: str, shape: tuple[int, ...], numbers: np.random.Generator, *parameters: Any) -> np.ndarray | None:
-    """Many float32 numbers, "normal" or "uniform", from a seed of the generator's; None if they are few."""
-    if math.prod(shape) < MANY or not all([isinstance(p, int | float) and abs(p) < 1e38 for p in parameters]):
-        return None
-    given = [float(p) if type(p) in (int, bool) or isinstance(p, np.generic) else p for p in parameters]
-    arguments = shape, drawn(lambda: int(numbers.integers(2**63))), *given
-    make = _NOISE[name]
-    return make(*arguments) if mode.listener is None else mode.listener.compute(name, make, arguments, {})
+class Generator:
+    """Random numbers of its own, for what takes `generator=`, as PyTorch's `torch.Generator`.
+
+    state: its seed, and how many draws were made since.
+    """
+
+    def __init__(self, device: Any = "cpu"):
+        self.state = np.zeros(2, np.uint64)
+        generators.add(self)
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Restart it: after the same seed, every draw repeats. Returns itself."""
+        if not isinstance(seed, int | np.integer) or not 0 <= seed < 1 << 64:
+            raise ValueError(f"manual_seed: a seed is an integer from 0 to 2^64 - 1, got {seed!r}")
+        effect("draw", _restart, self.state, seed, 0, writes=(self.state,))
+        return self
+
+    def seed(self) -> int:
+        """Restart it from a seed that nobody knows, and return that."""
+        return self.manual_seed(int(np.random.SeedSequence().generate_state(1)[0])).initial_seed()
+
+    def initial_seed(self) -> int:
+        """The seed that it was restarted with last."""
+        return int(self.state[0])
+
+    def get_state(self) -> Mapping[str, int]:
+        """Its state, to be given back to `set_state`."""
+        return dict(zip(("seed", "position"), self.state.tolist(), strict=True))
+
+    def set_state(self, state: Mapping[str, int]) -> Generator:
+        """Continue from a state that `get_state` returned. Raises ValueError for one that is none."""
+        self.prepare_load(state)()
+        return self
+
+    state_dict = get_state
+
+    def prepare_load(self, state: Mapping[str, int]) -> Callable[[], None]:
+        """Check a state as `set_state` does; returns the function that sets it."""
+        if not isinstance(state, Mapping) or state.keys() != {"seed", "position"} or not all(
+                [type(n) is int and 0 <= n < 1 << 64 for n in state.values()]):
+            raise ValueError(f"set_rng_state: a state has a seed and a position, integers from 0, got {state!r:.200}")
+        return lambda: effect("draw", _restart, self.state, state["seed"], state["position"], writes=(self.state,))
+
+
+generator = default_generator = Generator()
+get_rng_state, set_rng_state = generator.get_state, generator.set_state
+
+
+def manual_seed(seed: int) -> Generator:
+    """Restart the package's generator, and return it: after the same seed, all draws repeat. Shared by all threads."""
+    return generator.manual_seed(seed)
+
+
+def saved_state() -> np.ndarray:
+    """A copy of the state of the package's generator, also where a listener does it again."""
+    kept = np.empty_like(generator.state)
+    effect("draw", np.copyto, kept, generator.state, writes=(kept,))
+    return kept
+
+
+def restore_state(kept: np.ndarray) -> None:
+    """Continue from what `saved_state` returned."""
+    effect("draw", np.copyto, generator.state, kept, writes=(generator.state,))
+
+
+def of(given: Generator | None) -> Generator:
+    """What was given as `generator=`, or the package's. Raises TypeError if it is none."""
+    if given is not None and not isinstance(given, Generator):
+        raise TypeError(f"generator: takes a Generator or None, no generator of NumPy's, got {type(given).__name__}")
+    return given or generator
+
+
+def _restart(state: np.ndarray, seed: int, position: int) -> None:
+    with _taking:
+        state[:] = seed, position
+
+
+def _take(state: np.ndarray, key: np.ndarray, length: int, positions: int) -> None:
+    """The key of the next draw, as `draw` says."""
+    with _taking:
+        seed, position = state.tolist()
+        state[1] = position + 1 & 0xFFFFFFFFFFFFFFFF
+    found = _FIRST + seed * _SEEDS + position * _DRAWS & 0x7FFFFFFFFFFFFFFF
+    key[()] = found if rows is None else placed(found, length, positions)
+
+
+def draw(given: Generator | None = None, length: int = 0, positions: int = 0) -> np.ndarray:
+    """The key of a new draw, an array of one integer. length, positions: for noise by position, see `placed`."""
+    state, key = of(given).state, np.empty((), np.int64)
+    effect("draw", _take, state, key, length, positions, writes=(state, key))
+    return key
+
+
+class _Philox(threading.local):
+    """A NumPy Generator for each thread, which begins anew with the key of each draw."""
+
+    def __init__(self) -> None:
+        self.numbers = np.random.Generator(np.random.Philox(0))
+        self.state: Any = self.numbers.bit_generator.state
+
+    def at(self, key: np.ndarray) -> np.random.Generator:
+        self.state["state"]["key"][0] = key
+        self.numbers.bit_generator.state = self.state
+        return self.numbers
+
+
+_philox = _Philox()
+
+
+def sampled(name: str, function: Callable[..., Any], *inputs: Any, generator: Generator | None = None) -> np.ndarray:
+    """function(numbers, *inputs), with a NumPy Generator that begins with the key of a new draw, and with arrays in
+    place of Tensors."""
+    given = draw(generator), *[getattr(x, "_data", x) for x in inputs]
+
+    def run(key: np.ndarray, *arrays: Any) -> np.ndarray:
+        return np.asarray(function(_philox.at(key), *arrays))
+
+    return run(*given) if mode.listener is None else mode.listener.compute(name, run, given, {})
+
+
+def numbers(generator: Generator | None = None) -> np.random.Generator:
+    """A NumPy Generator of its own, which begins with the key of a new draw: for what Python alone computes with."""
+    observe("random numbers of NumPy's")
+    return np.random.Generator(np.random.Philox(draw(generator).item()))
+
+
+def noise(name: str, shape: tuple[int, ...], dtype: Any, generator: Generator | None, *parameters: Any) -> np.ndarray:
+    """Numbers, "normal" of a mean and a standard deviation, or "uniform" from a number on, in an interval this wide."""
+    parameters = tuple([float(p) if type(p) in (int, bool) or isinstance(p, np.generic) else p for p in parameters])
+    if dtype is not FLOAT32:
+        return sampled(name, _BY_NUMPY[name], shape, *parameters, generator=generator)
+    make, given = _NOISE[name], (shape, draw(generator), *parameters)
+    return make(*given) if mode.listener is None else mode.listener.compute(name, make, given, {})
 
 
 # Noise by position ----------------------------------------------------------------------------------------------------
 
 
-def bits(i: Any, seed: Any) -> np.ndarray:
-    """32 bits that depend on the positions i and on a seed of 64 bits, or on seeds of 32.
+def bits(i: Any, key: Any) -> np.ndarray:
+    """32 bits that depend on the positions i and on a key of 64 bits, or on keys of 32.
 
     A multiplication carries every bit to those above it, a shift brings them down again. This is Wellons' triple32
-    ("hash prospector"), which the second half of the seed joins after the first round.
+    ("hash prospector"), which the second half of the key joins after the first round.
     """
-    seed = seed.astype(np.uint64) if isinstance(seed, np.ndarray) else np.uint64(operator.index(seed))
-    x = np.asarray(i).astype(np.uint32) + seed.astype(np.uint32)
+    key = np.asarray(key).astype(np.uint64)
+    x = np.asarray(i).astype(np.uint32) + key.astype(np.uint32)
     x ^= x >> 17
-    x = x * np.uint32(0xED5AD4BB) + (seed >> np.uint64(32)).astype(np.uint32)
+    x = x * np.uint32(0xED5AD4BB) + (key >> np.uint64(32)).astype(np.uint32)
     x ^= x >> 11
     x = x * np.uint32(0xAC4C1B51)
     x ^= x >> 15
     x = x * np.uint32(0x31848BAB)
     return x ^ (x >> 14)
+
+
+def mixed(x: np.ndarray) -> np.ndarray:
+    """A bijection of 32 bits in which every bit of x changes half of the bits of the result (Wellons' lowbias32)."""
+    x = (x ^ (x >> 16)) * np.uint32(0x7FEB352D)
+    x = (x ^ (x >> 15)) * np.uint32(0x846CA68B)
+    return x ^ (x >> 16)
 
 
 def threshold(p: float) -> int:
@@ -74,7 +206,7 @@ def places(count: int, spread: int) -> np.ndarray:
 
 
 @replaceable
-def _normal_noise(shape: tuple[int, ...], seed: int, mean: float, std: float) -> np.ndarray:
+def _normal_noise(shape: tuple[int, ...], key: np.ndarray, mean: float, std: float) -> np.ndarray:
     """Normal numbers: of each block of 256 the first half comes in pairs with the second.
 
     r cos t and r sin t, with r^2 = -2 log u for u uniform on (0, 1], t uniform on the circle. (Box and Muller 1958)
@@ -85,7 +217,7 @@ def _normal_noise(shape: tuple[int, ...], seed: int, mean: float, std: float) ->
     half = (np.minimum(256, count - first) + 1) // 2
     second = i - first >= half
     i = i - second * half
-    u, v = ((bits(i, seed) >> 1) + 0.5) * 2.0**-31, bits(i + half, seed)
+    u, v = ((bits(i, key) >> 1) + 0.5) * 2.0**-31, bits(i + half, key)
     t = ((v >> 8 & 0x3FFFFF) + 0.5) * (np.pi / 2 * 2.0**-22) - np.pi / 4  # within a quarter, which two bits turn
     turned = (v & 1).astype(bool)
     x = np.where(turned ^ second, np.sin(t), np.cos(t)) * np.where((v & 2 != 0) ^ (second & ~turned), 1, -1)
@@ -94,13 +226,16 @@ def _normal_noise(shape: tuple[int, ...], seed: int, mean: float, std: float) ->
 
 
 @replaceable
-def _uniform_noise(shape: tuple[int, ...], seed: int, low: float, width: float) -> np.ndarray:
+def _uniform_noise(shape: tuple[int, ...], key: np.ndarray, low: float, width: float) -> np.ndarray:
     """Numbers uniform on [low, low + width), in steps of 2^-24 of the width."""
-    part = (bits(np.arange(math.prod(shape)), seed) >> 8).astype(np.float32) * np.float32(2.0**-24)
+    part = (bits(np.arange(math.prod(shape)), key) >> 8).astype(np.float32) * np.float32(2.0**-24)
     return (np.float32(low) + np.float32(width) * part).reshape(shape)
 
 
 _NOISE = {"normal": _normal_noise, "uniform": _uniform_noise}
+_BY_NUMPY: dict[str, Callable] = {
+    "normal": lambda numbers, shape, mean, std: mean + std * numbers.standard_normal(shape),
+    "uniform": lambda numbers, shape, low, width: low + width * numbers.random(shape)}
 
 
 @dataclass(frozen=True)
@@ -125,100 +260,6 @@ class Rows:
 rows: Rows | None = None  # of the batch in hand; None: all of it. A DataLoader with a shard says so.
 
 
-def manual_seed(seed: int) -> Generator:
-    """Restart the package's generator, and return it: after the same seed, all draws repeat. Shared by all threads."""
-    if not isinstance(seed, int | np.integer) or seed < 0:
-        raise ValueError(f"manual_seed: a seed is an integer from 0, got {seed!r}")
-    _restart(generator, seed)
-    default_generator._seed = int(value(seed))
-    return default_generator
-
-
-def _restart(numbers: np.random.Generator, seed: int) -> None:
-    """Restart it, now and whenever a captured function is played."""
-    def again(seed: int) -> None:
-        numbers.bit_generator.state = np.random.default_rng(seed).bit_generator.state
-
-    if tell("seed", again, seed) is NotImplemented:
-        again(seed)
-
-
-class Generator:
-    """Random numbers of its own, for what takes `generator=`, as PyTorch's `torch.Generator`."""
-
-    def __init__(self, device: Any = "cpu"):
-        self.numbers = np.random.default_rng(0)
-        self._seed = 0
-
-    def manual_seed(self, seed: int) -> Generator:
-        """Restart it: after the same seed, every draw repeats. Returns itself."""
-        if not isinstance(seed, int | np.integer) or seed < 0:
-            raise ValueError(f"Generator.manual_seed: a seed is an integer from 0, got {seed!r}")
-        self._seed = int(seed)
-        _restart(of(self), self._seed)
-        return self
-
-    def seed(self) -> int:
-        """Restart it from a seed that nobody knows, and return that."""
-        return self.manual_seed(int(np.random.SeedSequence().generate_state(1)[0]))._seed
-
-    def initial_seed(self) -> int:
-        """The seed that it was restarted with last."""
-        return self._seed
-
-    def get_state(self) -> Mapping[str, Any]:
-        """Its state, to be given back to `set_state`."""
-        return self.numbers.bit_generator.state
-
-    def set_state(self, state: Mapping[str, Any]) -> Generator:
-        """Continue from a state that `get_state` returned. Raises ValueError for one that is none."""
-        prepare_rng_state(state, self.numbers)()
-        return self
-
-
-default_generator = Generator()
-default_generator.numbers = generator
-
-
-def of(given: Generator | np.random.Generator | None) -> np.random.Generator:
-    """NumPy's generator behind what was given as `generator=`, or the package's. Raises TypeError if it is none."""
-    if given is None:
-        return generator
-    numbers = given.numbers if isinstance(given, Generator) else given
-    if not isinstance(numbers, np.random.Generator):
-        raise TypeError(f"generator: takes a Generator or None, got {type(given).__name__}")
-    if mode.listener is not None:
-        tell("generator", numbers)
-    return numbers
-
-
-def get_rng_state() -> Mapping[str, Any]:
-    """The generator's state as a plain dict of numbers and strings, to be given back to `set_rng_state`."""
-    return generator.bit_generator.state
-
-
-def set_rng_state(state: Mapping[str, Any]) -> None:
-    """Continue the stream of random numbers from a state that `get_rng_state` returned.
-
-    Raises ValueError, before anything is changed, for a state that is none.
-    """
-    prepare_rng_state(state)()
-
-
-def prepare_rng_state(state: Mapping[str, Any], of: np.random.Generator = generator) -> Callable[[], None]:
-    """Check a state as `set_rng_state` does, of any Generator; returns the function that sets it."""
-    trial = type(of.bit_generator)(0)  # NumPy finds out while it sets the state
-    try:
-        trial.state = state
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise ValueError(f"set_rng_state: this is no state of {type(trial).__name__} ({error!r})") from None
-
-    def load() -> None:
-        of.bit_generator.state = trial.state
-
-    return load
-
-
 @contextmanager
 def of_rows(now: Rows | None) -> Iterator[None]:
     """Inside it, noise is that of these rows of a batch."""
@@ -230,15 +271,15 @@ def of_rows(now: Rows | None) -> Iterator[None]:
         rows = before
 
 
-def placed(seed: int, length: int, positions: int) -> int:
-    """The seed with which noise by position is, from this process's first row on, what `seed` gives in the whole batch.
+def placed(key: int, length: int, positions: int) -> int:
+    """The key with which noise by position is, from this process's first row on, what `key` gives in the whole batch.
 
     length: of the array's first axis, which is the batch's if the rows divide it; positions: how many noise has there.
-    The lower half of a seed is added to the position.
+    The lower half of a key is added to the position.
     """
     if rows is None or not rows.count or length % rows.count:
-        return seed
-    return seed & ~0xFFFFFFFF | (seed + positions // rows.count * rows.first) & 0xFFFFFFFF
+        return key
+    return key & ~0xFFFFFFFF | (key + positions // rows.count * rows.first) & 0xFFFFFFFF
 
 
 def spread(length: int, positions: int) -> int:
@@ -252,13 +293,11 @@ def spread(length: int, positions: int) -> int:
 
 
 def normal(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """Standard normal noise from the package's generator; at these rows of a batch, that of the whole batch."""
-    if wide(dtype) is not dtype:
-        return normal(shape, wide(dtype)).astype(dtype)
+    """Standard normal noise; at these rows of a batch, that of the whole batch."""
     if rows is None or not shape or rows.count and shape[0] % rows.count:
-        return generator.standard_normal(shape, dtype)
+        return noise("normal", shape, wide(dtype), None, 0.0, 1.0).astype(dtype, copy=False)
     each = shape[0] // rows.count if rows.count else shape[0]  # with no rows, `shape` is that of one which is not real
-    whole = generator.standard_normal((each * rows.total, *shape[1:]), dtype)
+    whole = noise("normal", (each * rows.total, *shape[1:]), wide(dtype), None, 0.0, 1.0).astype(dtype, copy=False)
     if not rows.count:
         return whole[:shape[0]]
     return np.ascontiguousarray(whole.reshape(rows.total, -1)[rows.part]).reshape(shape)

@@ -112,5 +112,5 @@ def sample(logits: np.ndarray, temperature: float = 1.0, top_k: int | None = Non
     if top_p is not None:
         p[np.cumsum(p, -1) - p >= top_p * p.sum(-1, keepdims=True)] = 0  # the tokens before it already have top_p
     total = np.cumsum(p, -1)
-    drawn = random.generator.random((len(p), 1)) * total[:, -1:]
+    drawn = random.numbers().random((len(p), 1)) * total[:, -1:]
     return np.take_along_axis(order, (total <= drawn).sum(-1, keepdims=True), -1)[:, 0]

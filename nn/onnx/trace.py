@@ -147,9 +147,6 @@ class Trace(Listener):
     def gradient(self, x: Any) -> None:
         self.tell("gradient")
 
-    def draw(self, make: Callable[[], Any]) -> Any:
-        return make()  # if it is random, it is another one in the next trace
-
     def tell(self, event: str, *about: Any) -> Any:
         if event == "looked at":  # NumPy is about to do what depends on the values of a Tensor
             if self.graph.follows(about[0]):
@@ -159,5 +156,5 @@ class Trace(Listener):
             raise refused(about[0])
         if event == "cannot":  # programs cannot, but here names are those of arrays, whichever Tensor shows them
             return None
-        raise ValueError(f"onnx.export: gradients, optimizers, generators of random numbers and their seeds cannot be "
-                         f"exported, at {user_line()}; use them outside the model")
+        raise ValueError(f"onnx.export: gradients and optimizers cannot be exported, at {user_line()}; use them "
+                         "outside the model")

@@ -739,10 +739,11 @@ def test_the_memory_of_a_proof_is_free_before_the_next_one(monkeypatch):
         return found
 
     monkeypatch.setattr(replay, "placed", seen)
+    tg.manual_seed(0)
     model = net()
     gc.disable()
     try:
-        step = capture(lambda x: model(x).erf().sum())
+        step = capture(lambda x: model(x).erf().exp().log().tanh().sum())  # with other last bits
         for x, _ in batches(3):
             with no_grad():
                 step(x)
@@ -1063,11 +1064,9 @@ def test_an_index_of_other_integers():
     assert "calls of kernels" in str(picked)
 
 
-@pytest.mark.parametrize("make", [lambda: tg.Generator().manual_seed(3), lambda: np.random.default_rng(3),
-                                  lambda: np.random.Generator(np.random.MT19937(3))])
-def test_generators_of_ones_own_go_on_as_without(make):
+def test_generators_of_ones_own_go_on_as_without():
     def run(kind):
-        own, p = make(), Tensor(np.zeros(3, np.float32), requires_grad=True)
+        own, p = tg.Generator().manual_seed(3), Tensor(np.zeros(3, np.float32), requires_grad=True)
 
         @kind
         def step(x):

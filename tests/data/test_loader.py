@@ -173,7 +173,7 @@ def test_prefetch_changes_nothing(prefetch):
     loader = noisy(prefetch)
     batches = []
     for x, y in loader:
-        random.generator.random(7)  # what a model draws meanwhile
+        random.numbers().random(7)  # what a model draws meanwhile
         batches.append((x.tolist(), y.tolist()))
     assert batches == expected
     assert not threads()

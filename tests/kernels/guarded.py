@@ -25,7 +25,7 @@ from numba.core import event
 from numba.core.runtime import _nrt_python
 
 import optim
-from tinygrad_like import Tensor, kernels, ops
+from tinygrad_like import Tensor, kernels, manual_seed, ops
 from tinygrad_like.core.graph import mode
 from tinygrad_like.core.primitive import declared
 from tinygrad_like.data import augment as augmentation
@@ -496,7 +496,7 @@ def attention():
         elif mask is not None:
             m = ~hidden
         m = m if m is None else Tensor.from_numpy(placed(m, pick("C", "any")) if guard else m)
-        ops.attention.random.generator = np.random.default_rng(1)
+        manual_seed(1)
         return differentiated(lambda q, k, v: ops.scaled_dot_product_attention(
             q, k, v, m, is_causal=causal, dropout_p=dropout))(guard, q, k, v)
 
@@ -522,7 +522,7 @@ def recurrent():
 
 
 def dropout():
-    return "drop", differentiated(lambda x: drop(x, p=0.3, seed=7)), [values(*sizes(pick(1, 2)))]
+    return "drop", differentiated(lambda x: drop(x, p=0.3, key=np.array(7))), [values(*sizes(pick(1, 2)))]
 
 
 def padding():

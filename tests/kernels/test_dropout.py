@@ -6,7 +6,8 @@ import pytest
 from tinygrad_like.kernels import dropout, threads
 
 N = 1 << 18
-SEEDS = [int(s) for s in np.random.default_rng(0).integers(0, 2**63, 8)]
+SEEDS = [np.array(s) for s in np.random.default_rng(0).integers(0, 2**63, 8)]
+KEY = np.array(3)
 
 
 def kept(p, seed, n=N):
@@ -43,17 +44,17 @@ def test_seeds_that_differ_in_one_bit_give_unlike_masks():
     for seed in SEEDS[:3]:
         m = centred(0.5, seed)
         for k in range(63):
-            assert abs((m * centred(0.5, seed ^ (1 << k))).mean()) < 0.05
+            assert abs((m * centred(0.5, np.array(seed ^ (1 << k)))).mean()) < 0.05
 
 
 def test_the_scale_and_the_ends():
     x = np.random.default_rng(0).standard_normal(5000).astype(np.float32)
-    y = dropout.dropout(x, 0.4, 3, 2.5)
+    y = dropout.dropout(x, 0.4, KEY, 2.5)
     assert np.array_equal(y[y != 0], np.float32(2.5) * x[y != 0]) and 0.5 < (y != 0).mean() < 0.7
-    assert np.array_equal(dropout.dropout(x, 0.0, 3, 1.0), x)
-    assert np.count_nonzero(dropout.dropout(x, 1 - 1e-12, 3, 1.0)) == 0
+    assert np.array_equal(dropout.dropout(x, 0.0, KEY, 1.0), x)
+    assert np.count_nonzero(dropout.dropout(x, 1 - 1e-12, KEY, 1.0)) == 0
     x[:] = np.inf
-    assert set(np.unique(dropout.dropout(x, 0.5, 3, 1.0))) == {0, np.inf}
+    assert set(np.unique(dropout.dropout(x, 0.5, KEY, 1.0))) == {0, np.inf}
 
 
 def test_nothing_but_seed_and_position_decides():
@@ -72,4 +73,4 @@ def test_nothing_but_seed_and_position_decides():
 
 def test_a_probability_that_is_a_string():
     with pytest.raises(TypeError):
-        dropout.dropout(np.ones(3, np.float32), b"half", 1, 1.0)
+        dropout.dropout(np.ones(3, np.float32), b"half", KEY, 1.0)

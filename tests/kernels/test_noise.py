@@ -10,7 +10,7 @@ from tinygrad_like import Tensor, capture, manual_seed
 from tinygrad_like.kernels import noise, threads
 
 N = 1 << 18
-SEEDS = [int(s) for s in np.random.default_rng(0).integers(0, 2**63, 8)]
+SEEDS = [np.array(s) for s in np.random.default_rng(0).integers(0, 2**63, 8)]
 
 
 def normal(seed, n=N):
@@ -124,5 +124,5 @@ def test_captured_they_are_drawn_in_the_same_order():
             return x + a[:, :2], b, tg.rand(700, generator=own), tg.empty(300).normal_(2.0, 3.0), Tensor.randn(2)
 
         found.append([[y.tolist() for y in f(Tensor([1.0 * i, 2.0]))] for i in range(6)] + [Tensor.rand(3).tolist()])
-    assert f.programs and "Python" not in str(f).split("in Python")[1]
+    assert f.programs and "no compiled code does this" not in str(f)
     assert found[0] == found[1]

@@ -168,7 +168,7 @@ class capture:
             return self._stop(tape.trouble or arguments.trouble, out, kind)
         kind.tape, different = tape, "" if before is None else tape.differs(before)
         if not watch.knows([update.optimizer for update in tape.updates]) or before is not None and (
-                not watch.same_after(tape.generators.keys() | tape.scheduled)):
+                not watch.same_after(tape.scheduled)):
             return self._stop(watch.what, out, kind)
         places.left = watch.left
         self.ends.add(out, bool(tape.leaves))

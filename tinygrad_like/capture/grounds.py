@@ -16,7 +16,7 @@ import numpy as np
 
 from ..core.listener import memory
 from ..errors import user_line
-from .instructions import Drawn, Step
+from .instructions import Step
 from .numbers import Seen
 
 _MOST = 2**20  # bytes that are compared before each play
@@ -72,5 +72,4 @@ class Grounds:
 
 def _is_function(step: Step) -> bool:
     """Whether what a step gives depends on what it reads alone."""
-    given = (*getattr(step.call, "arguments", ()), *step.arguments, *step.options.values())
-    return not (step.renew or step.changes or step.follows() or Drawn in map(type, given) or step.name == "draw")
+    return not (step.renew or step.changes or step.follows())

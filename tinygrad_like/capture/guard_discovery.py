@@ -20,6 +20,7 @@ import numpy as np
 from ..core.listener import memory
 from ..core.tensor import Tensor
 from ..dtypes import FLOAT32
+from ..random import Generator
 from .bindings import MISSING, GrowingPlace, Place, can_be_bound, get
 from .numbers import asks_for_numbers
 from .pytree import overlap, parts_of, tensors_in
@@ -101,6 +102,8 @@ class Followed:
             self._container(value, name)
             if not ours(sys.modules.get(type(value).__module__)) and hasattr(value, "__dict__"):
                 self._attributes(value.__dict__, name, value.__dict__)
+        elif isinstance(value, Generator):
+            pass  # whose state is memory that draws read and change
         elif isinstance(value, GENERATORS):
             self._keep(partial(state_of, value), value, f"the state of the generator {name}")
         elif has(value, "param_groups") and has(value, "state"):

@@ -15,11 +15,6 @@ class Refused(RuntimeError):
     """What a function does cannot be done again without Python."""
 
 
-class Drawn(int):
-    """A random number that is drawn anew whenever the tape is played."""
-    value: int
-
-
 class Step:
     """One thing to be done: the call of a kernel; or a function of Python's whose results are copied to `outputs`."""
 
@@ -69,11 +64,7 @@ class Step:
 
 
 def now(x: Any) -> Any:
-    return x.value if type(x) is Drawn else x.again() if type(x) is Number else x
-
-
-def all_now(arguments: tuple) -> tuple:
-    return tuple(map(now, arguments))
+    return x.again() if type(x) is Number else x
 
 
 def as_arrays(result: Any) -> Any:

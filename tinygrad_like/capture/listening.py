@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..core.graph import mode
-from ..core.listener import Listener, memory
+from ..core.listener import Listener, arrays_in, memory
 from ..core.tensor import Tensor
 from ..dtypes import as_array
 from ..errors import user_line
@@ -53,6 +53,9 @@ class Listening(Listener):
     def compute(self: Any, name: str, function: Callable, arguments: Sequence, options: dict) -> Any:
         if function is as_array and not isinstance(arguments[0], np.ndarray):
             return array_of(*arguments)
+        given = [*arguments, *options.values()]
+        if name != "filled" and Number not in map(type, given) and not [*arrays_in(given)]:
+            return function(*arguments, **options)  # a constant
         if function is not self.forward:
             arguments, options = [*map(followed, arguments)], {n: followed(x) for n, x in options.items()}
         return self.unit(name, function, arguments, options)
@@ -86,12 +89,6 @@ class Listening(Listener):
         self.leaf(x)
         if x._grad is not None:
             self.changes(x._grad)
-
-    def draw(self: Any, make: Callable[[], Any]) -> Any:
-        return self.drawn(make)
-
-    def make(self: Any, make: Callable[[], Any], numbers: Sequence) -> Any:
-        return make() if self.inside or Number not in map(type, numbers) else self.drawn(make)
 
     def number(self, x: Any) -> Any:
         return each(x, shown)
@@ -132,14 +129,6 @@ class Listening(Listener):
 
     def on_inside_an_op(self: Any) -> bool:
         return self.inside
-
-    def on_seed(self: Any, again: Callable, seed: Any) -> None:
-        again(plain(seed))
-        self.log.append(("manual_seed", None if type(seed) is Number else seed))
-        self.draws.append(lambda: again(now(seed)))
-
-    def on_generator(self: Any, numbers: np.random.Generator) -> None:
-        self.generators.setdefault(id(numbers), (numbers, numbers.bit_generator.state))
 
     def on_optimizer_step(self: Any, optimizer: Any, plan: tuple, before: list) -> None:
         from .optimizer_step import Update

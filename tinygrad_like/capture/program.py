@@ -26,7 +26,7 @@ from .plan import in_bytes, joined, placed, without_copies
 from .pytree import alive, closed, overlap, structure, tensors_in
 from .recorder import Tape
 from .scattered_zeros import without_zeros
-from .snapshots import Again, Copies, Random, Saved, differ
+from .snapshots import Again, Copies, Saved, differ
 
 PLAIN, EXACT, FUSED = range(3)  # as noted; as compiled code with the same bits; with other kernels for small arrays
 ROUNDING = "the last bits"
@@ -79,10 +79,6 @@ class Program:
         leaves = self._leaves()
         self.grads = [(leaf, leaf.grad) for leaf in leaves]
         self.of_inputs = [(leaf.grad, self.input_of[id(leaf)]) for leaf in leaves if id(leaf) in self.input_of]
-        used = {id(x) for step in tape.steps for x in (
-            *(step.call.arguments if isinstance(step.call, Call) else ()), *step.arguments, *step.options.values())}
-        if any(id(number) not in used for number in tape.numbers):
-            raise Refused("what becomes of a random number that it draws is not on the tape")
         self.parts = self._packed(self._planned())
 
     def _planned(self) -> list[Step]:
@@ -90,7 +86,7 @@ class Program:
         steps = self.tape.steps
         if self.level != PLAIN:
             # Ops are run again to note their kernels, on whatever memory holds by now.
-            with np.errstate(all="ignore"), Random(self.tape):
+            with np.errstate(all="ignore"):
                 steps = lowered(self.tape, kernels=self.level == FUSED)
         read, written = [{key: m for step in steps for key, m in step.uses()[i].items()} for i in (0, 1)]
         made = written.keys() - self.tape.known.keys() | self.tape.made.keys()
@@ -121,7 +117,7 @@ class Program:
     def _packed(self, steps: list[Step]) -> list[Any]:
         """Runs of kernel calls as one row of records each, and what Python does between them."""
         parts: list[Any] = []
-        for step in steps:
+        for step in sorted(steps, key=lambda step: step.name != "draw"):  # which reads nothing but generators' states
             if not isinstance(step.call, Call | Loop | WithEpilogue):
                 parts.append(step)
             elif parts and type(parts[-1]) is Calls:

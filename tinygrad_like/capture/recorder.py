@@ -26,7 +26,7 @@ from ..core.listener import arrays_in, memory
 from ..core.tensor import Tensor, wrap
 from ..errors import user_line
 from .grounds import Grounds
-from .instructions import Drawn, Refused, Step, all_now, as_arrays
+from .instructions import Refused, Step, as_arrays
 from .listening import Communicates, Listening
 from .numbers import Number, plain, shown
 
@@ -69,8 +69,6 @@ class Tape(Listening):
         self.accumulated: dict[int, tuple] = {}  # leaves, with the gradients that more is added to
         self.updates: list[Any] = []  # steps of optimizers
         self.draws: list[Callable[[], None]] = []
-        self.generators: dict[int, tuple] = {}  # of the user's own, with the state that each had when it was met
-        self.numbers: list[Drawn] = []  # that were drawn
         self.follow: list[weakref.ref] = []  # nodes that have saved numbers that are followed
         self.drawing = False  # whether what is asked of such numbers will be asked anew
         self.scheduled: dict[int, dict] = {}  # what steps of schedulers change: their attributes, and groups
@@ -82,8 +80,7 @@ class Tape(Listening):
         self.between_calls, self.trouble = 0, ""  # of which so many by `between`; and why it cannot be played
         self.goes_on = False  # whether the function goes on where it looks at a value
         self.seen: dict[int, np.ndarray] = {}  # memory of Tensors that the function finds
-        self.own_draws = 0  # of functions that are called again as they are,
-        self.unsettled: set[int] = set()  # and the memory of what they, and other ranks, gave
+        self.unsettled: set[int] = set()  # the memory of what other ranks gave
         self.grounds = Grounds(self)
         self.places: Any = None  # what follows numbers that Python reads,
         self.rates_set = False  # and whether a scheduler has set some of those in this call
@@ -223,7 +220,7 @@ class Tape(Listening):
 
     def unit(self, name: str, function: Callable, arguments: Sequence, options: dict | None = None) -> Any:
         """function(*arguments, **options), which gives an array, several, or None, noted."""
-        options, told, drawn = options or {}, len(self.told) - self.between_calls, self.own_draws
+        options, told = options or {}, len(self.told) - self.between_calls
         if self.inside:
             return function(*arguments, **options)
         follows = Number in map(type, (*arguments, *options.values()))
@@ -236,7 +233,7 @@ class Tape(Listening):
         self.log.append((name, *map(self._noted, arguments), *[(n, self._noted(x)) for n, x in sorted(read.items())]))
         for x in arrays_in([*arguments, *read.values()]):
             self._know(x)
-        by_kernels = len(self.told) - self.between_calls == told and self.own_draws == drawn
+        by_kernels = len(self.told) - self.between_calls == told
         enough = not follows and by_kernels and self._suffices(calls, [*outputs, *given])
         if enough:
             self._add(calls, name)
@@ -308,8 +305,6 @@ class Tape(Listening):
             for x in call.writes():
                 self._write(x)
             step = call if type(call) is Step else Step(name, call=call)
-            if any(type(x) is Drawn for x in call.arguments):
-                step.renew = all_now
             self._append(step)
 
     def _append(self, step: Step) -> None:
@@ -319,8 +314,6 @@ class Tape(Listening):
         """What a call of the same function must have in the same place."""
         if isinstance(x, np.ndarray):
             return self.stand_ins.noted(x)
-        if type(x) is Drawn:
-            return "drawn"
         if type(x) is Number:
             return "followed"
         return tuple(map(self._noted, x)) if isinstance(x, tuple | list) else x
@@ -380,26 +373,16 @@ class Tape(Listening):
 
     # What Python would do ---------------------------------------------------------------------------------------------
 
-    def drawn(self, draw: Callable[[], Any]) -> Any:
-        """A number or an array drawn now, and anew whenever the tape is played: first, or after a step that draws."""
+    def drawn(self, draw: Callable[[], np.ndarray]) -> np.ndarray:
+        """An array of numbers that Python has, made now, and anew at the beginning whenever the tape is played."""
         self.drawing, before = True, self.drawing
         try:
             value = draw()
         finally:
             self.drawing = before
-        if self.inside:
-            self.own_draws += 1
-            return value
-        if isinstance(value, np.ndarray):
-            self.log.append(("draw", value.shape))
-            self._write(value) if self.own_draws else self.known.update({id(memory(value)): memory(value)})
-            step = Step("draw", function=draw, outputs=[value])
-        else:
-            value = number = Drawn(value)
-            number.value = int(number)
-            self.numbers.append(number)
-            step = Step("draw", function=lambda: setattr(number, "value", draw()))
-        self._append(step) if self.own_draws else self.draws.append(step.run)
+        self.log.append(("numbers", value.shape))
+        self.known[id(memory(value))] = memory(value)
+        self.draws.append(Step("numbers", function=draw, outputs=[value]).run)
         return value
 
     def option(self, group: dict, name: str, value: Any) -> Any:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import pickle
 import tempfile
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from ..random import generator, get_rng_state, set_rng_state
+from ..random import generators
 from .bindings import Places
 from .guards import Watch
 from .recorder import Tape
@@ -64,26 +63,6 @@ class Copies:
     __del__ = _close
 
 
-class Random:
-    """The states of the generators that a tape draws from, as they are now; in a `with` block, to be put back."""
-
-    def __init__(self, tape: Tape):
-        generators = generator, *[g for g, _ in tape.generators.values()]
-        self.states = [(g, pickle.dumps(g.bit_generator.state)) for g in generators]
-
-    def same(self) -> bool:
-        return all([pickle.dumps(g.bit_generator.state) == state for g, state in self.states])
-
-    def restore(self, *error: Any) -> None:
-        for g, state in self.states:
-            g.bit_generator.state = pickle.loads(state)
-
-    def __enter__(self) -> None:
-        pass
-
-    __exit__ = restore
-
-
 class Saved:
     """All that lasts from call to call and that a tape changes, as it is now."""
 
@@ -93,7 +72,6 @@ class Saved:
         self.keys, self.arrays = state.keys(), Copies(state.values(), beside)
         self.gradients: dict[int, np.ndarray] = {key: leaf.grad._data.copy() for key, (leaf, _) in
                                                  tape.accumulated.items() if leaf.grad is not None}
-        self.random = Random(tape)
         objects = [u.optimizer for u in tape.updates]
         objects += [*tape.holders, *[getattr(step.function, "__self__", None) for step in tape.steps]]
         holders = [*[o.__dict__ for o in objects if hasattr(o, "__dict__")], *tape.scheduled.values()]
@@ -116,7 +94,6 @@ class Saved:
                 state[name][...] = values
         for holder, numbers in self.numbers:
             holder.update(numbers)
-        self.random.restore()
 
     def differ(self, rounded: bool) -> str:
         """The first thing that is not as it was, or nothing."""
@@ -131,20 +108,20 @@ class Saved:
             for name, value in numbers.items():
                 if (not rounded or type(value) is int) and repr(holder.get(name)) != repr(value):  # NaN equals itself
                     return f"the number {name}"
-        return "" if self.random.same() else "the state of the random numbers, of which another thread may have drawn"
+        return ""
 
 
 class Undo:
     """What there is before a call that may be begun anew: random numbers, variables, numbers of untrained Tensors."""
 
     def __init__(self, watch: Watch, places: Places):
-        self.watch, self.places, self.state = watch, places, get_rng_state()
+        self.watch, self.places = watch, places
         self.copies = [(t, t._data.copy()) for t in watch.all_tensors() if not t.requires_grad]
+        self.states = [(g.state, g.state.copy()) for g in generators]
 
     def __call__(self, tape: Tape) -> None:
-        set_rng_state(self.state)
-        for own, state in tape.generators.values():
-            own.bit_generator.state = state
+        for state, values in self.states:
+            state[...] = values
         for t, values in self.copies:
             t._data[...] = values
         self.places.put((None, self.places.values))

@@ -13,12 +13,12 @@ import tinygrad_like.core.tensor as tensor  # `from . import tensor` may give th
 
 from .. import ops
 from ..core.dispatch import Op
-from ..dtypes import FLOAT32, FLOAT64, FLOATS, bfloat16, finfo, promote_types
+from ..dtypes import FLOAT32, FLOATS, bfloat16, finfo, promote_types
 from ..errors import named
 from ..methods import creation
 from ..methods.in_place import InPlace
 from ..methods.of_ops import Methods, part_of_tensor, plain_shape
-from ..random import MANY, Generator, of, sampled
+from ..random import Generator
 from ..transforms.several_outputs import joined
 from ..transforms.switches import inference_mode, no_grad, set_grad_enabled
 from .absent import ABSENT, DEVICES, LEADS
@@ -306,10 +306,6 @@ def empty_like(input: Any, **options: Any) -> Tensor:
 
 def bernoulli(input: Any, generator: Any = None) -> Tensor:
     """1 with the probability that the input says, else 0, element by element."""
-    if input._data.size < MANY and input.dtype in (FLOAT32, FLOAT64):
-        numbers = of(generator)
-        return tensor.wrap(sampled("bernoulli", lambda _, p: (numbers.random(p.shape, p.dtype) < p).astype(p.dtype),
-                                   input))
     with no_grad():
         drawn = creation.Creation.rand(*input.shape, dtype=input.dtype, generator=generator)
         return (drawn < input).cast(input.dtype)

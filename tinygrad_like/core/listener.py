@@ -65,14 +65,6 @@ class Listener:
         if self.outer is not None:
             self.outer.gradient(x)
 
-    def draw(self, make: Callable[[], Any]) -> Any:
-        """make() gives random numbers, others each time."""
-        return make() if self.outer is None else self.outer.draw(make)
-
-    def make(self, make: Callable[[], Any], numbers: Sequence) -> Any:
-        """make() gives an array of some numbers, none of which is random."""
-        return make() if self.outer is None else self.outer.make(make, numbers)
-
     def number(self, x: Any) -> Any:
         """Python needs a number as it is now, as a size."""
         return x if self.outer is None else self.outer.number(x)
@@ -137,11 +129,6 @@ def observe(what: str, tensor: Any = None, remedy: str = "return the Tensor and 
         mode.listener.observe(what, tensor, remedy)
 
 
-def made(make: Callable[[], Any], *numbers: Any) -> Any:
-    """make(), an array of some numbers."""
-    return make() if mode.listener is None else mode.listener.make(make, numbers)
-
-
 def number(x: Any) -> Any:
     """A number as it is now, where Python needs one."""
     return x if mode.listener is None else mode.listener.number(x)
@@ -155,11 +142,6 @@ def value(x: Any) -> Any:
 def tell(event: str, *about: Any) -> Any:
     """Tell the listener of something that it may see to; else NotImplemented."""
     return NotImplemented if mode.listener is None else mode.listener.tell(event, *about)
-
-
-def draw(make: Callable[[], Any]) -> Any:
-    """make(), which gives random numbers."""
-    return make() if mode.listener is None else mode.listener.draw(make)
 
 
 # The arrays that a listener is handed ---------------------------------------------------------------------------------

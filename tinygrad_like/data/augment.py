@@ -70,7 +70,7 @@ def _drawn(images: np.ndarray, rows: Rows | None) -> tuple[int, slice]:
 
 
 def generator_or_default(generator: np.random.Generator | None) -> np.random.Generator:
-    return random.generator if generator is None else generator
+    return random.numbers() if generator is None else generator
 
 
 def check_images(who: str, images: np.ndarray) -> None:

@@ -152,6 +152,6 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) 
     if sum(counts) != n or any(c < 0 or c != int(c) for c in counts):
         raise ValueError(f"random_split: lengths {list(lengths)} must be integers that add up to the {n} examples, or "
                          "fractions that add up to 1")
-    order = random.of(generator).permutation(n).tolist()
+    order = random.numbers(generator).permutation(n).tolist()
     sizes = [int(c) for c in counts]
     return [Subset(dataset, order[end - c:end]) for c, end in zip(sizes, accumulate(sizes), strict=True)]

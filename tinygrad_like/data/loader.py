@@ -170,7 +170,7 @@ class DataLoader(Generic[Batch]):
         if self.batches is not None:
             return iter(self.batches)
         n, chance = self.examples, self.shuffle or self.transform is not None or self.mix is not None
-        seed = int(random.generator.integers(2**63)) if chance else 0
+        seed = random.draw().item() if chance else 0
         order = np.random.default_rng(seed).permutation(n) if self.shuffle else np.arange(n)
         batches: Any = (self._ahead(order, seed) if self.prefetch else
                         (self._batch(order, seed, i) for i in range(len(self))))

@@ -14,11 +14,6 @@ from ..core.tensor import Tensor
 _PART = 1 << 12
 
 
-def _own(generator: Any) -> np.random.Generator:
-    """A generator that begins with a number of another, so that what the loop draws from that changes no order."""
-    return np.random.default_rng(int(random.of(generator).integers(2**63)))
-
-
 def _in_parts(wanted: int, draw: Callable[[int], np.ndarray]) -> Iterator[int]:
     """So many indices, drawn as they are needed: there may be more than fit into memory."""
     return chain.from_iterable(draw(min(_PART, wanted - done)).tolist() for done in range(0, wanted, _PART))
@@ -65,7 +60,7 @@ class RandomSampler(Sampler):
         random.of(generator)
 
     def __iter__(self) -> Iterator[int]:
-        n, rng = len(self.data_source), _own(self.generator)
+        n, rng = len(self.data_source), random.numbers(self.generator)
         if self.replacement:
             return _in_parts(self.num_samples, lambda k: rng.integers(0, n, k))
         return islice((i for _ in count() for i in rng.permutation(n).tolist()), self.num_samples)
@@ -83,7 +78,7 @@ class SubsetRandomSampler(Sampler):
         self.indices, self.generator = indices, generator
 
     def __iter__(self) -> Iterator[int]:
-        return (int(self.indices[i]) for i in random.of(self.generator).permutation(len(self.indices)).tolist())
+        return (int(self.indices[i]) for i in random.numbers(self.generator).permutation(len(self.indices)).tolist())
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -105,7 +100,7 @@ class WeightedRandomSampler(Sampler):
                              f"{np.count_nonzero(w)} weights are not 0")
 
     def __iter__(self) -> Iterator[int]:
-        p, rng = self.weights / self.weights.sum(), _own(self.generator)
+        p, rng = self.weights / self.weights.sum(), random.numbers(self.generator)
         if not self.replacement:
             return iter(rng.choice(len(p), self.num_samples, False, p).tolist())
         up_to = p.cumsum()

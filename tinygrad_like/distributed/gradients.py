@@ -44,7 +44,7 @@ def broadcast(*parts: Any) -> None:
             state = comm.bcast(part.state_dict() if comm.rank == 0 else None)
             if comm.rank:
                 part.load_state_dict(state)
-    random.set_rng_state(comm.bcast(dict(random.get_rng_state())))
+    random.set_rng_state(comm.bcast(random.get_rng_state()))
 
 
 def average_gradients(model: Any, count: float | Tensor | None = None, extra: Iterable[float] | Tensor = ()) -> Any:

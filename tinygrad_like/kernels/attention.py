@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .columns import _scale_all
-from .kinds import READ, REAL, STRIDED, STRIDED_OPTIONAL, STRIDED_WRITE, WRITE
+from .kinds import INTEGERS, READ, REAL, STRIDED, STRIDED_OPTIONAL, STRIDED_WRITE, WRITE
 from .matrix import Matrix, aligned, ceil_div, fits, length_of, matrix_of, pack_columns, part_of, place, turn
 from .program import beside, kernel, together
 from .scores import (
@@ -52,6 +52,7 @@ _UNITS, _QUERIES = 8, 128  # heads or parts of heads that are enough for the thr
 _COST = 0.0075  # nanoseconds of a multiplication
 
 # The maximum of nothing: finite, since inf - inf would be NaN; and no number that a mask may hold is lower but -inf.
+_KEY = INTEGERS._replace(optional=True)  # of what dropout drops, if it does
 _LOWEST = np.finfo(np.float32).min
 
 F = np.float32
@@ -119,9 +120,9 @@ def _count_heads(out):
 
 
 @inner
-def _problem(q, k, v, mask, out, causal, scale, p, seed, spread):
+def _problem(q, k, v, mask, out, causal, scale, p, key, spread):
     return Problem(q, k, v, mask, out, _count_heads(out), length_of(q, 2), length_of(q, 1), length_of(k, 2),
-                   length_of(v, 1), causal, F(scale), dropout_of(p, seed, spread))
+                   length_of(v, 1), causal, F(scale), dropout_of(p, key, spread))
 
 
 @inner
@@ -182,7 +183,7 @@ def _drop(it, scratch, block, weights):
 
 
 @inner
-def _work(q, k, v, mask, out, stats, parts, causal, scale, p, seed, spread):
+def _work(q, k, v, mask, out, stats, parts, causal, scale, p, key, spread):
     length, size, total, width = length_of(q, 2), length_of(q, 1), length_of(k, 2), length_of(v, 1)
     heads = _count_heads(out)
     if not (ndim_of(out) >= 2 and fits(out, length, width, out) and is_row_by_row(out) and parts > 0
@@ -193,10 +194,10 @@ def _work(q, k, v, mask, out, stats, parts, causal, scale, p, seed, spread):
 
 
 @kernel(q=STRIDED, k=STRIDED, v=STRIDED, mask=STRIDED_OPTIONAL, out=STRIDED_WRITE, stats=WRITE, scale=REAL, p=REAL,
-        work=_work)
-def _attention(q, k, v, mask, out, stats, parts, causal, scale, p, seed, spread, task, tasks):
+        key=_KEY, work=_work)
+def _attention(q, k, v, mask, out, stats, parts, causal, scale, p, key, spread, task, tasks):
     """stats: m of every query, then 1 / sum e^(s - m)."""
-    it = _problem(q, k, v, mask, out, causal, scale, p, seed, spread)
+    it = _problem(q, k, v, mask, out, causal, scale, p, key, spread)
     scratch = _scratch(it, it.total, COLUMNS)
     packed = -1
     for unit in range(task * it.heads * parts // tasks, (task + 1) * it.heads * parts // tasks):
@@ -290,20 +291,21 @@ def _lies_like(x, rows, columns, out):
 
 
 @inner
-def _backward_work(g, q, k, v, mask, out, dq, dk, dv, stats, parts, causal, scale, p, seed, spread):
+def _backward_work(g, q, k, v, mask, out, dq, dk, dv, stats, parts, causal, scale, p, key, spread):
     length, size, total, width = length_of(q, 2), length_of(q, 1), length_of(k, 2), length_of(v, 1)
     if not (ndim_of(g) == ndim_of(dq) == ndim_of(out) and _lies_like(g, length, width, out)
             and _lies_like(dq, length, size, out) and _shares_fit(dk, parts, total, size, out)
             and _shares_fit(dv, parts, total, width, out)):
         return -1
-    return _work(q, k, v, mask, out, stats, parts, causal, scale, p, seed, spread)
+    return _work(q, k, v, mask, out, stats, parts, causal, scale, p, key, spread)
 
 
 @kernel(g=STRIDED, q=STRIDED, k=STRIDED, v=STRIDED, mask=STRIDED_OPTIONAL, out=STRIDED, dq=STRIDED_WRITE,
-        dk=STRIDED_WRITE, dv=STRIDED_WRITE, stats=READ, scale=REAL, p=REAL, work=_backward_work)
-def _attention_backward(g, q, k, v, mask, out, dq, dk, dv, stats, parts, causal, scale, p, seed, spread, task, tasks):
+        dk=STRIDED_WRITE, dv=STRIDED_WRITE, stats=READ, scale=REAL, p=REAL, key=_KEY,
+        work=_backward_work)
+def _attention_backward(g, q, k, v, mask, out, dq, dk, dv, stats, parts, causal, scale, p, key, spread, task, tasks):
     """dk and dv have a leading axis, a part's share each."""
-    it = _problem(q, k, v, mask, out, causal, scale, p, seed, spread)
+    it = _problem(q, k, v, mask, out, causal, scale, p, key, spread)
     scratch = _scratch(it, _KEYS, it.length + COLUMNS)
     for unit in range(task * it.heads * parts // tasks, (task + 1) * it.heads * parts // tasks):
         head, part = unit // parts, unit % parts
@@ -397,7 +399,7 @@ def _laid_out_like(x, shape):
     return y if y.strides[-1] == y.itemsize else np.empty(shape, np.float32)
 
 
-def attention(q, k, v, mask=None, causal=False, scale=1.0, dropout_p=0.0, seed=0, spread=0):
+def attention(q, k, v, mask=None, causal=False, scale=1.0, dropout_p=0.0, key=None, spread=0):
     """softmax(scale * q @ k.T + mask) @ v over the last two axes, and what backward needs: (out, stats).
 
     q (..., L, d), k (..., S, d), v (..., S, d_v), mask (..., L, S) of float32, any strides, axes before the last two
@@ -408,11 +410,11 @@ def attention(q, k, v, mask=None, causal=False, scale=1.0, dropout_p=0.0, seed=0
     heads_shape = np.broadcast_shapes(q.shape[:-2], k.shape[:-2], v.shape[:-2], () if mask is None else mask.shape[:-2])
     heads, length = math.prod(heads_shape), q.shape[-2]
     out, stats = _laid_out_like(q, (*heads_shape, length, v.shape[-1])), np.empty(2 * heads * length, np.float32)
-    _attention(q, k, v, mask, out, stats, _parts(heads, length), causal, scale, dropout_p, seed, spread)
+    _attention(q, k, v, mask, out, stats, _parts(heads, length), causal, scale, dropout_p, key, spread)
     return out, stats
 
 
-def attention_backward(g, q, k, v, out, stats, mask=None, causal=False, scale=1.0, dropout_p=0.0, seed=0, spread=0,
+def attention_backward(g, q, k, v, out, stats, mask=None, causal=False, scale=1.0, dropout_p=0.0, key=None, spread=0,
                        into=None):
     """The gradients of q, k and v, with broadcast axes written out; into: three arrays to write them to."""
     g = g if g.strides[-1] == 4 else np.ascontiguousarray(g)
@@ -420,7 +422,7 @@ def attention_backward(g, q, k, v, out, stats, mask=None, causal=False, scale=1.
     parts = _parts(math.prod(out.shape[:-2]), q.shape[-2])
     shares = [d[None] if parts == 1 else np.empty((parts, *d.shape), np.float32) for d in (dk, dv)]
     with together():
-        _attention_backward(g, q, k, v, mask, out, dq, *shares, stats, parts, causal, scale, dropout_p, seed, spread)
+        _attention_backward(g, q, k, v, mask, out, dq, *shares, stats, parts, causal, scale, dropout_p, key, spread)
         if parts > 1:
             beside((_sum_of_shares, shares[0], dk), (_sum_of_shares, shares[1], dv))
     return dq, dk, dv

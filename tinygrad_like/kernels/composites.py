@@ -108,17 +108,17 @@ def _nll_vjp(g, wanted, x, target, weight, ignore_index, reduction, totals):
     return [kernels.nll.nll_vjp(g, target, weight, totals, x.shape, ignore_index, reduction), None, None]
 
 
-def _attention_kernel(q, k, v, attn_mask, *, dropout_p, is_causal, scale, seed, spread):
+def _attention_kernel(q, k, v, attn_mask, *, dropout_p, is_causal, scale, key, spread):
     mask = _added(attn_mask)
-    found = kernels.attention.attention(q, k, v, mask, is_causal, scale, dropout_p, seed, spread)
+    found = kernels.attention.attention(q, k, v, mask, is_causal, scale, dropout_p, key, spread)
     return found if found is NotImplemented else (found[0], (mask, found[1]))
 
 
-def _attention_vjp(g, wanted, q, k, v, attn_mask, dropout_p, is_causal, scale, seed, spread, residuals, out):
+def _attention_vjp(g, wanted, q, k, v, attn_mask, dropout_p, is_causal, scale, key, spread, residuals, out):
     if wanted[3]:
         return NotImplemented
     mask, stats = residuals
-    return [*kernels.attention.attention_backward(g, q, k, v, out, stats, mask, is_causal, scale, dropout_p, seed,
+    return [*kernels.attention.attention_backward(g, q, k, v, out, stats, mask, is_causal, scale, dropout_p, key,
                                                   spread), None]
 
 
@@ -133,22 +133,22 @@ def _heads(x, num_heads, parts):
     return [apart[..., i, :, :].swapaxes(-2, -3) for i in range(parts)]
 
 
-def _self_attention_kernel(qkv, attn_mask, *, num_heads, dropout_p, is_causal, scale, seed, spread):
+def _self_attention_kernel(qkv, attn_mask, *, num_heads, dropout_p, is_causal, scale, key, spread):
     found = _attention_kernel(*_heads(qkv, num_heads, 3), attn_mask, dropout_p=dropout_p, is_causal=is_causal,
-                              scale=scale, seed=seed, spread=spread)
+                              scale=scale, key=key, spread=spread)
     if found is NotImplemented:
         return found
     return found[0].swapaxes(-2, -3).reshape(*qkv.shape[:-1], qkv.shape[-1] // 3), found[1]
 
 
-def _self_attention_vjp(g, wanted, qkv, attn_mask, num_heads, dropout_p, is_causal, scale, seed, spread, residuals,
+def _self_attention_vjp(g, wanted, qkv, attn_mask, num_heads, dropout_p, is_causal, scale, key, spread, residuals,
                         out):
     if wanted[1]:
         return NotImplemented
     (g,), (out,), (mask, stats) = _heads(g, num_heads, 1), _heads(out, num_heads, 1), residuals
     dqkv = np.empty_like(qkv, order="C")
     kernels.attention.attention_backward(g, *_heads(qkv, num_heads, 3), out, stats, mask, is_causal, scale, dropout_p,
-                                         seed, spread, _heads(dqkv, num_heads, 3))
+                                         key, spread, _heads(dqkv, num_heads, 3))
     return [dqkv, None]
 
 

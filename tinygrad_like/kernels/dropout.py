@@ -1,4 +1,4 @@
-"""Dropout of float32 arrays. Which elements are dropped is no state but a function of a seed and the position.
+"""Dropout of float32 arrays. Which elements are dropped is no state but a function of a key and the position.
 
 So the backward pass finds the mask again by computing it again: that costs less than to write a mask and to read it.
 """
@@ -6,7 +6,7 @@ So the backward pass finds the mask again by computing it again: that costs less
 import numpy as np
 from numba import njit
 
-from .kinds import READ, REAL, WRITE
+from .kinds import INTEGERS, READ, REAL, WRITE
 from .program import kernel
 from .vectormath import SCALAR, F
 
@@ -15,11 +15,11 @@ U32 = np.uint32
 
 @njit(**SCALAR)
 def random_bits(i, low, high):
-    """32 bits that depend on the position i, and on a seed of two halves, in no way that statistics would show.
+    """32 bits that depend on the position i, and on a key of two halves, in no way that statistics would show.
 
     A multiplication carries every bit to those above it, a shift brings them down again. This is Wellons' triple32
-    ("hash prospector"); with a round less, neighbours are correlated. The second half of the seed joins after the first
-    round, so that no seed's bits are another's, shifted. All is cast at once: numba would make 64 bits of any result.
+    ("hash prospector"); with a round less, neighbours are correlated. The second half of the key joins after the first
+    round, so that no key's bits are another's, shifted. All is cast at once: numba would make 64 bits of any result.
     """
     x = U32(i + low)
     x = U32(x ^ (x >> U32(17)))
@@ -31,9 +31,10 @@ def random_bits(i, low, high):
     return U32(x ^ (x >> U32(14)))
 
 
-@kernel(x=READ, scale=REAL, y=WRITE, cost=0.18)
-def _dropout(x, seed, spread, threshold, scale, y, task, tasks):
+@kernel(x=READ, key=INTEGERS, scale=REAL, y=WRITE, cost=0.18)
+def _dropout(x, key, spread, threshold, scale, y, task, tasks):
     start, stop = task * x.size // tasks, (task + 1) * x.size // tasks
+    seed = key[0]
     high, threshold, scale = U32(seed >> 32), U32(threshold), F(scale)
     each = spread & 0xFFFFFFFF if spread else max(x.size, 1)
     skip = each * ((spread >> 32) - 1) if spread else 0
@@ -46,18 +47,18 @@ def _dropout(x, seed, spread, threshold, scale, y, task, tasks):
         start = end
 
 
-def dropout(x: np.ndarray, p: float, seed: int, scale: float, spread: int = 0) -> np.ndarray:
-    """scale * x, and 0 with probability 0 <= p < 1, to 10 digits; for 0 <= seed < 2^63. spread: see random.spread"""
+def dropout(x: np.ndarray, p: float, key: np.ndarray, scale: float, spread: int = 0) -> np.ndarray:
+    """scale * x, and 0 with probability 0 <= p < 1, to 10 digits. spread: see random.spread"""
     y = np.empty(x.shape, np.float32)
-    _dropout(x, seed, spread, min(round(p * 2.0**32), 2**32 - 1), float(scale), y)  # a string times 2**32 is long
+    _dropout(x, key, spread, min(round(p * 2.0**32), 2**32 - 1), float(scale), y)  # a string times 2**32 is long
     return y
 
 
-def kept(shape: tuple[int, ...], p: float, seed: int, spread: int) -> np.ndarray:
+def kept(shape: tuple[int, ...], p: float, key: np.ndarray, spread: int) -> np.ndarray:
     """Whether it keeps what stands at each place of an array of this shape."""
-    return dropout(np.ones(shape, np.float32), p, seed, 1.0, spread) != 0
+    return dropout(np.ones(shape, np.float32), p, key, 1.0, spread) != 0
 
 
-def drop(x: np.ndarray, *, p: float, seed: int, spread: int = 0) -> np.ndarray:
+def drop(x: np.ndarray, *, p: float, key: np.ndarray, spread: int = 0) -> np.ndarray:
     """The op of this name."""
-    return dropout(x, p, seed, 1 / (1 - p), spread)
+    return dropout(x, p, key, 1 / (1 - p), spread)

@@ -1,4 +1,4 @@
-"""Random numbers of float32 arrays: functions of a seed and of the position, so any thread can make any of them.
+"""Random numbers of float32 arrays: functions of a key and of the position, so any thread can make any of them.
 
 NumPy's generators make one number after another, and a normal one takes 7 ns.
 """
@@ -7,7 +7,7 @@ import numpy as np
 from numba import njit
 
 from .dropout import U32, random_bits
-from .kinds import REAL, WRITE
+from .kinds import INTEGERS, REAL, WRITE
 from .program import kernel
 from .vectormath import SCALAR, TWO, F, I, log, sqrt
 
@@ -28,8 +28,9 @@ def _pair(a, b):
     return r * negative * (s if turned else c), r * negative * (c if turned else -s)
 
 
-@kernel(mean=REAL, std=REAL, y=WRITE, cost=1.4)
-def _normal(seed, mean, std, y, task, tasks):
+@kernel(key=INTEGERS, mean=REAL, std=REAL, y=WRITE, cost=1.4)
+def _normal(key, mean, std, y, task, tasks):
+    seed = key[0]
     high, mean, std = U32(seed >> 32), F(mean), F(std)
     blocks = (y.size + _BLOCK - 1) // _BLOCK
     for block in range(task * blocks // tasks, (task + 1) * blocks // tasks):
@@ -45,8 +46,9 @@ def _normal(seed, mean, std, y, task, tasks):
             a[half - 1] = mean + std * p
 
 
-@kernel(low=REAL, width=REAL, y=WRITE, cost=0.5)
-def _uniform(seed, low, width, y, task, tasks):
+@kernel(key=INTEGERS, low=REAL, width=REAL, y=WRITE, cost=0.5)
+def _uniform(key, low, width, y, task, tasks):
+    seed = key[0]
     high, low, width = U32(seed >> 32), F(low), F(width)
     start, stop = task * y.size // tasks, (task + 1) * y.size // tasks
     first, part = U32(start + seed), y[start:stop]
@@ -54,15 +56,15 @@ def _uniform(seed, low, width, y, task, tasks):
         part[i] = low + width * (F(I(random_bits(U32(i), first, high) >> U32(8))) * F(2.0**-24))
 
 
-def normal(shape: tuple[int, ...], seed: int, mean: float, std: float) -> np.ndarray:
-    """Normal numbers, for 0 <= seed < 2^63; none is further from the mean than 6.6 std."""
+def normal(shape: tuple[int, ...], key: np.ndarray, mean: float, std: float) -> np.ndarray:
+    """Normal numbers; none is further from the mean than 6.6 std."""
     y = np.empty(shape, np.float32)
-    _normal(seed, mean, std, y)
+    _normal(key, mean, std, y)
     return y
 
 
-def uniform(shape: tuple[int, ...], seed: int, low: float, width: float) -> np.ndarray:
-    """Numbers uniform on [low, low + width), in steps of 2^-24 of the width, for 0 <= seed < 2^63."""
+def uniform(shape: tuple[int, ...], key: np.ndarray, low: float, width: float) -> np.ndarray:
+    """Numbers uniform on [low, low + width), in steps of 2^-24 of the width."""
     y = np.empty(shape, np.float32)
-    _uniform(seed, low, width, y)
+    _uniform(key, low, width, y)
     return y

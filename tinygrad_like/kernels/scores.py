@@ -13,7 +13,7 @@ from llvmlite import ir
 from numba import extending
 from numba.core import cgutils
 
-from .kinds import REAL, WRITE
+from .kinds import INTEGERS, REAL, WRITE
 from .matrix import pack_columns, part_of, turn
 from .program import kernel
 from .simd import (
@@ -207,9 +207,9 @@ class Dropout(NamedTuple):
 
 
 @inner
-def dropout_of(p, seed, spread):
+def dropout_of(p, key, spread):
     threshold = U(min(int(np.rint(p * 2.0**32)), 2**32 - 1))
-    return Dropout(seed, max(spread & 0xFFFFFFFF, 1), max(spread >> 32, 1), threshold,
+    return Dropout(key[0] if p > 0 else 0, max(spread & 0xFFFFFFFF, 1), max(spread >> 32, 1), threshold,
                    F(0) if p >= 1 else F(1 / (1 - p)))
 
 
@@ -245,18 +245,18 @@ def drop(weights, dropout, row, key, keys, row_keys):
             line[i] = line[i] * dropout.factor if _kept(dropout, row_keys[i], key + j) else F(0)
 
 
-@kernel(p=REAL, out=WRITE, cost=1.0)
-def _dropout_factors(keys, p, seed, spread, out, task, tasks):
-    rows, dropout = out.size // keys, dropout_of(p, seed, spread)
+@kernel(p=REAL, key=INTEGERS, out=WRITE, cost=1.0)
+def _dropout_factors(keys, p, key, spread, out, task, tasks):
+    rows, dropout = out.size // keys, dropout_of(p, key, spread)
     for row in range(task * rows // tasks, (task + 1) * rows // tasks):
         row_key = _row_key(dropout, row)
-        for key in range(keys):
-            out[row * keys + key] = dropout.factor if _kept(dropout, row_key, key) else F(0)
+        for i in range(keys):
+            out[row * keys + i] = dropout.factor if _kept(dropout, row_key, i) else F(0)
 
 
-def dropout_factors(shape, p, seed, spread=0):
+def dropout_factors(shape, p, key, spread=0):
     """What attention weights of this shape (..., L, S) are multiplied with: 0 with probability p, else 1 / (1 - p)."""
     out = np.empty(shape, np.float32)
     if out.size:
-        _dropout_factors(shape[-1], p, seed, spread, out)
+        _dropout_factors(shape[-1], p, key, spread, out)
     return out

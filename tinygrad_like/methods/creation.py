@@ -12,8 +12,8 @@ import tinygrad_like.core.tensor as tensor  # `from . import tensor` may give th
 
 from .. import random
 from ..core.graph import mode
-from ..core.listener import made, number
-from ..dtypes import FLOAT32, FLOAT64, INT64, as_array, as_dtype, checked, get_default_dtype, wide
+from ..core.listener import number, pure
+from ..dtypes import FLOATS, INT64, as_array, as_dtype, checked, get_default_dtype, wide
 from .of_ops import part_of_tensor, plain_shape
 
 if TYPE_CHECKING:
@@ -93,39 +93,31 @@ class Creation:
             raise TypeError("linspace: takes a dtype of numbers, got bool")
         if dtype.kind in "iu" and not all([np.iinfo(dtype).min <= end <= np.iinfo(dtype).max for end in (start, stop)]):
             raise ValueError(f"linspace: {start} to {stop} does not fit into {dtype}")
-        values = made(lambda: as_array(np.linspace(float(start), float(stop), steps), dtype, "linspace"), start, stop)
-        return _tensor(values, requires_grad)
+        return _tensor(_evenly(start, stop, steps, dtype), requires_grad)
 
     @staticmethod
     def rand(*shape: Any, dtype: Any = None, requires_grad: bool = False, generator: Any = None) -> Tensor:
         """Uniform on [0, 1)."""
-        numbers = random.of(generator)
-        return _make("uniform", numbers.random, shape, dtype, requires_grad, noise=(numbers, 0.0, 1.0))
+        return _drawn("uniform", shape, dtype, requires_grad, generator, 0.0, 1.0)
 
     @staticmethod
     def randn(*shape: Any, dtype: Any = None, requires_grad: bool = False, generator: Any = None) -> Tensor:
         """Standard normal."""
-        numbers = random.of(generator)
-        return _make("normal", numbers.standard_normal, shape, dtype, requires_grad, noise=(numbers, 0.0, 1.0))
+        return _drawn("normal", shape, dtype, requires_grad, generator, 0.0, 1.0)
 
     @staticmethod
     def uniform(*shape: Any, low: float = 0.0, high: float = 1.0, dtype: Any = None,
                 requires_grad: bool = False, generator: Any = None) -> Tensor:
         """Uniform on [low, high)."""
         _constant("uniform", low, high)
-        numbers = random.of(generator)
-        return _make("uniform", lambda s, d: numbers.random(s, d) * (high - low) + low, shape, dtype, requires_grad,
-                     noise=(numbers, low, high - low))
+        return _drawn("uniform", shape, dtype, requires_grad, generator, low, high - low)
 
     @staticmethod
     def normal(*shape: Any, mean: float = 0.0, std: float = 1.0, dtype: Any = None,
                requires_grad: bool = False, generator: Any = None) -> Tensor:
         """Normal with the given mean and standard deviation."""
         _constant("normal", mean, std)
-        numbers, standard = random.of(generator), type(std) is type(mean) is float and std == 1 and mean == 0
-        return _make("normal", numbers.standard_normal if standard else
-                     lambda s, d: numbers.standard_normal(s, d) * std + mean, shape, dtype, requires_grad,
-                     noise=(numbers, mean, std))
+        return _drawn("normal", shape, dtype, requires_grad, generator, mean, std)
 
     @staticmethod
     def scaled_uniform(*shape: Any, **options: Any) -> Tensor:
@@ -154,14 +146,17 @@ class Creation:
         """Integers, uniform on low, ..., high - 1."""
         if low >= high:
             raise ValueError(f"randint: low={low} must be below high={high}")
-        numbers = random.of(generator)
-        return _make("randint", lambda s, d: numbers.integers(low, high, s, d), shape, dtype or INT64, False)
+        shape, dtype = _shape("randint", shape), as_dtype(dtype or INT64, "randint")
+        if dtype.kind not in "iub":
+            raise TypeError(f"randint: cannot draw {dtype}; draw another dtype and cast()")
+        return tensor.wrap(random.sampled(
+            "randint", lambda rng, low, high: rng.integers(low, high, shape, dtype), low, high, generator=generator))
 
     @staticmethod
     def randperm(n: int, generator: Any = None) -> Tensor:
         """The numbers 0, ..., n - 1 in random order."""
-        numbers, n = random.of(generator), number(n)
-        return tensor.wrap(random.drawn(lambda: numbers.permutation(n)))
+        return tensor.wrap(random.sampled(
+            "randperm", lambda rng, n: rng.permutation(n), number(n), generator=generator))
 
     def zeros_like(self, **options: Any) -> Tensor: return _like(self, Creation.zeros, options)
     def ones_like(self, **options: Any) -> Tensor: return _like(self, Creation.ones, options)
@@ -169,6 +164,11 @@ class Creation:
     def randn_like(self, **options: Any) -> Tensor: return _like(self, Creation.randn, options)
     def full_like(self, fill_value: Any, **options: Any) -> Tensor:
         return _like(self, lambda shape, **options: Creation.full(shape, fill_value, **options), options)
+
+
+@pure
+def _evenly(start: float, stop: float, steps: int, dtype: np.dtype) -> np.ndarray:
+    return as_array(np.linspace(float(start), float(stop), steps), dtype, "linspace")
 
 
 def _within(inverse: float, shape: tuple, options: dict) -> Tensor:
@@ -187,31 +187,37 @@ def _constant(who: str, *values: Any) -> None:
                         "pass its .item(), or compute with operators, as in mean + std * Tensor.randn(3)")
 
 
-_WIDE = frozenset({FLOAT32, FLOAT64, INT64})  # which generators draw as they are
-
-
-def _make(who: str, fill: Callable, shape: tuple, dtype: Any, requires_grad: bool,
-          number: float | None = None, noise: tuple | None = None) -> Tensor:
-    """number: what each element is, if that is known. A captured function may write to the array, which begins like
-    that in every call. noise: a generator and the numbers that the kernel of this name is given."""
+def _shape(who: str, shape: tuple) -> tuple[int, ...]:
     shape = plain_shape(shape)
     for n in shape:
         if type(n) is not int and not isinstance(n, int | np.integer) or n < 0:
             raise ValueError(f"{who}: a shape is made of non-negative integers, got {shape}")
+    return shape
+
+
+def _make(who: str, fill: Callable, shape: tuple, dtype: Any, requires_grad: bool,
+          number: float | None = None) -> Tensor:
+    """number: what each element is, if that is known. A captured function may write to the array, which begins like
+    that in every call."""
+    shape = _shape(who, shape)
     dtype = get_default_dtype() if dtype is None else as_dtype(dtype, who)
     if mode.listener is not None and number is not None and not requires_grad:
         return tensor.wrap(mode.listener.compute("filled", np.full, [shape, number], {"dtype": dtype}))
-    if noise is not None and dtype is FLOAT32 and (array := random.noise(who, shape, *noise)) is not None:
-        return _tensor(array, requires_grad)
-    try:
-        if mode.listener is None and dtype in _WIDE:
-            array = np.asarray(fill(shape, dtype), dtype)
-        else:
-            drawn = wide(dtype)
-            array = random.drawn(lambda: np.asarray(fill(shape, drawn), dtype=dtype))
-    except TypeError:
-        raise TypeError(f"{who}: cannot draw {dtype}; draw another dtype and cast()") from None
-    return _tensor(array, requires_grad)
+    return _tensor(np.asarray(fill(shape, dtype), dtype), requires_grad)
+
+
+def _drawn(who: str, shape: tuple, dtype: Any, requires_grad: bool, generator: Any, first: Any, second: Any) -> Tensor:
+    """Noise of that name; first, second: its parameters."""
+    shape = _shape(who, shape)
+    dtype = get_default_dtype() if dtype is None else as_dtype(dtype, who)
+    if dtype.kind not in FLOATS:
+        raise TypeError(f"{who}: cannot draw {dtype}; draw another dtype and cast()")
+    if isinstance(first, tensor.Tensor) or isinstance(second, tensor.Tensor):
+        out = first + second * _drawn(who, shape, dtype, False, generator, 0.0, 1.0)
+    else:
+        out = tensor.wrap(random.noise(who, shape, wide(dtype), generator, first, second))
+    out = out if out.dtype is dtype else out.cast(dtype)
+    return out.requires_grad_() if requires_grad else out
 
 
 def _tensor(array: np.ndarray, requires_grad: bool) -> Tensor:

@@ -13,7 +13,7 @@ import tinygrad_like.core.tensor as tensor  # `from . import tensor` may give th
 
 from .. import ops, random
 from ..core.graph import mode
-from ..core.listener import effect, made, tell
+from ..core.listener import effect, pure, tell
 from ..dtypes import BOOL, FLOAT32, FLOAT64, FLOATS, INT64, as_array, can_cast
 from ..errors import named, refusal
 from . import creation
@@ -161,13 +161,13 @@ def _full(x: Tensor, value: Any) -> Any:
         raise ValueError(f"fill_: takes a number, got a value of shape {np.shape(value)}; copy_ takes what broadcasts")
     if isinstance(value, tensor.Tensor):
         return ops.expand(value, shape=x.shape)
-    return made(lambda: np.full(x.shape, value, x.dtype), value)
+    return pure(np.full)(x.shape, value, x.dtype)
 
 
 def _drawn(x: Tensor, generator: Any, name: str, *numbers: Any) -> np.ndarray:
     """Random numbers of NumPy's distribution of that name, in the shape and dtype of x."""
-    draw = getattr(random.of(generator), name)
-    return random.drawn(lambda: draw(*numbers, x.shape).astype(x.dtype))
+    return random.sampled(name, lambda rng, *numbers: getattr(rng, name)(*numbers, x.shape).astype(x.dtype), *numbers,
+                          generator=generator)
 
 
 def _with_items(x: Tensor, index: Any, value: Any, reuse: bool = False) -> Tensor:

@@ -126,39 +126,39 @@ def _noise(dropout_p, queries) -> dict:
     if not dropout_p:
         return {}
     places = queries[0], math.prod(queries)
-    return {"seed": random.drawn(lambda: random.placed(int(random.generator.integers(2**63)), *places)),
-            "spread": random.spread(*places)}
+    return {"key": random.draw(None, *places), "spread": random.spread(*places)}
 
 
 @composite
-def _attention(q, k, v, attn_mask=None, *, dropout_p=0.0, is_causal=False, scale=1.0, seed=0, spread=0):
+def _attention(q, k, v, attn_mask=None, *, dropout_p=0.0, is_causal=False, scale=1.0, key=None, spread=0):
     weights = attention_weights(q, k, attn_mask, is_causal, scale)
     if dropout_p:  # every head of the output has its own mask, even if only v has several
         heads = np.broadcast_shapes(weights.shape[:-2], v.shape[:-2])
-        weights = thin_out(expand(weights, shape=(*heads, *weights.shape[-2:])), p=dropout_p, seed=seed, spread=spread)
+        weights = thin_out(expand(weights, shape=(*heads, *weights.shape[-2:])), p=dropout_p, key=key, spread=spread)
     return matmul(weights, v)
 
 
 @primitive
-def thin_out(weights, *, p, seed, spread):
+def thin_out(weights, *, p, key, spread):
     """The weights (..., queries, keys), each 0 with probability p, or else divided by 1 - p."""
-    return weights * dropout_factors(weights.shape, p, seed, spread).astype(weights.dtype)
+    return weights * dropout_factors(weights.shape, p, key, spread).astype(weights.dtype)
 
 
-thin_out.vjp(weights=lambda g, p, seed, spread: thin_out(g, p=p, seed=seed, spread=spread))
+thin_out.vjp(weights=lambda g, p, key, spread: thin_out(g, p=p, key=key, spread=spread))
 
 
 @replaceable
-def dropout_factors(shape, p, seed, spread):
+def dropout_factors(shape, p, key, spread):
     """What weights (..., queries, keys) are multiplied with: 0 with probability p, else 1 / (1 - p).
 
-    The lower half of the seed is added to the number of the query, as `random.placed` counts them.
+    The lower half of the key is added to the number of the query, as `random.placed` counts them.
     """
     if p == 1:
         return np.zeros(shape, np.float32)
     *queries, keys = shape
-    places = random.places(math.prod(queries), spread)
-    hashed = random.bits(np.arange(keys), random.bits(places, seed)[:, None])
+    low, high = (np.uint32(int(key) >> shift & 0xFFFFFFFF) for shift in (0, 32))
+    row = random.mixed(random.mixed(random.places(math.prod(queries), spread).astype(np.uint32) + low) + high)
+    hashed = random.mixed(row[:, None] + np.arange(keys, dtype=np.uint32) * np.uint32(0x9E3779B9))
     return np.where(hashed >= random.threshold(p), np.float32(1 / (1 - p)), np.float32(0)).reshape(shape)
 
 
@@ -188,12 +188,12 @@ def _(q, scale):
 
 
 @composite
-def _self_attention(qkv, attn_mask=None, *, num_heads=1, dropout_p=0.0, is_causal=False, scale=1.0, seed=0, spread=0):
+def _self_attention(qkv, attn_mask=None, *, num_heads=1, dropout_p=0.0, is_causal=False, scale=1.0, key=None, spread=0):
     *batch, length, width = qkv.shape
     n = len(batch)
     apart = reshape(qkv, shape=(*batch, length, 3, num_heads, width // 3 // num_heads))
     q, k, v = permute(apart, axes=(n + 1, *range(n), n + 2, n, n + 3))
-    y = _attention(q, k, v, attn_mask, dropout_p=dropout_p, is_causal=is_causal, scale=scale, seed=seed, spread=spread)
+    y = _attention(q, k, v, attn_mask, dropout_p=dropout_p, is_causal=is_causal, scale=scale, key=key, spread=spread)
     return reshape(transpose(y, -2, -3), shape=(*batch, length, width // 3))
 
 

@@ -10,35 +10,42 @@ from .. import random
 from ..core.primitive import primitive
 from ..core.replaceable import replaceable
 from ..core.tensor import wrap
-from ..dtypes import FLOATS
+from ..dtypes import FLOATS, INT64
 from ..errors import checked
-from .elementwise import mul, where
+from .elementwise import add, mul, where
 
 
 @primitive
-def drop(x, *, p, seed, spread=0):
-    """x / (1 - p), and 0 with probability p < 1, as decided by a hash of the seed and the position.
+def drop(x, *, p, key, spread=0):
+    """x / (1 - p), and 0 with probability p < 1, as decided by a hash of a key and the position.
 
     spread: which positions, if they do not just follow one another (`random.spread`).
     It scales each element by a constant, so it is its own adjoint. Nothing is saved: the rule finds the mask again.
     """
-    return _drop(x, p=p, seed=seed, spread=spread)
+    return _drop(x, p=p, key=key, spread=spread)
+
+
+@drop.requires
+def _(key):
+    if type(key) is not np.ndarray or key.shape or key.dtype is not INT64:
+        return TypeError("key must be an array of one int64, as `random.draw` gives")
+    return None
 
 
 @replaceable
-def _drop(x, *, p, seed, spread):
+def _drop(x, *, p, key, spread):
     # Not a product with 0, which would make NaN of infinity.
-    return np.where(kept(x.shape, p, seed, spread), x * (1 / (1 - p)), 0)
+    return np.where(kept(x.shape, p, key, spread), x * (1 / (1 - p)), 0)
 
 
 @replaceable
-def kept(shape, p, seed, spread):
+def kept(shape, p, key, spread):
     """Whether what stands at each place of an array of this shape is kept."""
     places = random.places(math.prod(shape), spread)
-    return (random.bits(places, seed) >= random.threshold(p)).reshape(shape)
+    return (random.bits(places, key) >= random.threshold(p)).reshape(shape)
 
 
-drop.vjp(x=lambda g, p, seed, spread: drop(g, p=p, seed=seed, spread=spread))
+drop.vjp(x=lambda g, p, key, spread: drop(g, p=p, key=key, spread=spread))
 
 
 @checked
@@ -110,7 +117,8 @@ def gaussian_dropout(x, p=0.5, training=True):
     """
     if not training or p == 0:
         return x
-    return mul(x, random.drawn(lambda: 1 + x.dtype.type((p / (1 - p)) ** 0.5) * random.normal(x.shape, x.dtype)))
+    noise = random.normal(x.shape, x.dtype)
+    return mul(x, add(1, mul((p / (1 - p)) ** 0.5, wrap(noise) if hasattr(x, "_data") else noise)))
 
 
 @gaussian_dropout.requires
@@ -122,13 +130,8 @@ def _noise(x) -> dict:
     """Options that say what is dropped."""
     # A parameter has no examples as rows.
     apart = x.ndim == 0 or getattr(x, "requires_grad", False) and x.node is None
-    length, size = (0, 0) if apart else (x.shape[0], x.size)
-
-    def draw() -> int:
-        seed = random.generator.bit_generator.random_raw() >> 1
-        return seed if apart else random.placed(seed, length, size)
-
-    return {"seed": random.drawn(draw), "spread": 0 if apart else random.spread(length, size)}
+    places = (1, 0) if apart else (x.shape[0], x.size)
+    return {"key": random.draw(None, *places), "spread": 0 if apart else random.spread(*places)}
 
 
 def check_probability(who: str, p: float) -> None:

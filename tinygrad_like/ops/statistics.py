@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from .. import random
-from ..core.primitive import primitive
+from ..core.tensor import wrap
 from ..dtypes import as_dtype
-from ..errors import refusal
+from ..errors import checked, refusal
 from .axes import axes
 from .compare import cast
 from .elementwise import maximum, neg
@@ -81,24 +81,29 @@ def softmin(x, axis=-1):
     return softmax(neg(x), axis=axis)
 
 
-@primitive
-def multinomial(weights, *, num_samples=1, replacement=False, generator=None):
+@checked
+def multinomial(weights, num_samples=1, replacement=False, generator=None):
     """Indices drawn with probabilities in proportion to weights (n) or (rows, n) -> (num_samples) or (rows, ...).
 
     generator: where the random numbers come from, if not from the package's own.
     Raises ValueError for weights that are negative, infinite or add up to 0, or fewer of them than samples without
     replacement.
     """
-    rows, numbers = np.atleast_2d(weights).astype(np.float64), random.of(generator)
+    drawn = random.sampled("multinomial", _drawn_rows, weights, num_samples, replacement, generator=generator)
+    return wrap(drawn) if hasattr(weights, "_data") else drawn
+
+
+def _drawn_rows(numbers, weights, num_samples, replacement):
+    rows = np.atleast_2d(weights).astype(np.float64)
     if (why := _impossible(rows, num_samples, replacement)) is not None:
         raise refusal("multinomial", why)
     if replacement:
         ends = np.cumsum(rows / rows.max(1, keepdims=True), axis=1)  # the sum of the weights may overflow
-        drawn = random.drawn(lambda: numbers.random((len(rows), num_samples))) * ends[:, -1:]
+        drawn = numbers.random((len(rows), num_samples)) * ends[:, -1:]
         out = np.stack([np.searchsorted(e, u, side="right") for e, u in zip(ends, drawn, strict=True)])
     else:  # the first of exponential clocks with these rates (Efraimidis, Spirakis 2006)
         with np.errstate(divide="ignore"):
-            clocks = random.drawn(lambda: numbers.exponential(size=rows.shape)) / rows
+            clocks = numbers.exponential(size=rows.shape) / rows
         out = np.argsort(clocks, axis=1)[:, :num_samples]
     return out.reshape(*weights.shape[:-1], num_samples)
 

@@ -20,7 +20,7 @@ from ..core.tensor import Tensor
 from ..data.download import folder_lock
 from ..nn import Module
 from ..nn.state import Keys
-from ..random import generator, get_rng_state, prepare_rng_state
+from ..random import generator, get_rng_state
 from .safetensors import WRITER, parsed, serialized
 
 FORMAT = "tinygrad_like checkpoint 1"
@@ -111,7 +111,7 @@ def save_checkpoint(path: str | os.PathLike, **parts: Any) -> None:
         tree = {name: _encoded(name, _state(part), arrays) for name, part in parts.items()}
     except RecursionError:
         raise ValueError("save_checkpoint: a value is nested too deep, or contains itself") from None
-    tree[GENERATOR] = _encoded(GENERATOR, dict(get_rng_state()), arrays)
+    tree[GENERATOR] = _encoded(GENERATOR, get_rng_state(), arrays)
     write("save_checkpoint", path, arrays, {"format": FORMAT, "tree": json.dumps(tree)}, backup=previous(path))
 
 
@@ -147,11 +147,21 @@ def _prepared(path: Path, name: str, part: Any, state: Any) -> Callable[[], Any]
     """The function that loads a part. If the part can check its state, the state fits."""
     try:
         if isinstance(part, np.random.Generator):
-            return prepare_rng_state(state, part)
+            return _prepared_numpy(part, state)
         return part.prepare_load(state) if _checks(part) else lambda: part.load_state_dict(state)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         why = error if isinstance(error, ValueError) else f"it raises {error!r}"
         raise ValueError(f"load_checkpoint: {path} does not fit {name!r}, and nothing was loaded: {why}") from None
+
+
+def _prepared_numpy(part: np.random.Generator, state: Any) -> Callable[[], None]:
+    trial = type(part.bit_generator)(0)
+    trial.state = state  # where NumPy finds out what is wrong
+
+    def load() -> None:
+        part.bit_generator.state = trial.state
+
+    return load
 
 
 def previous(path: str | os.PathLike) -> Path:

@@ -71,7 +71,7 @@ def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor
         while len(rows) < epochs and not (stopper is not None and stopper.stopped) and not run.stopped:
             start = time.perf_counter() - begun.get("seconds", 0.0)
             distributed.broadcast()
-            begun = begun or {"batches": 0, "generator": dict(get_rng_state()), "lr": optimizer.lr}
+            begun = begun or {"batches": 0, "generator": get_rng_state(), "lr": optimizer.lr}
             with _saved_when_stopped(save, begun, start):
                 numbers = epoch(model, _batches(parts_of(loader), begun, ctrl_c, options.get("accumulate", 1)),
                                 criterion, optimizer, ema=ema, log=shown, begun=begun, ctrl_c=ctrl_c,

@@ -9,7 +9,7 @@ from ..core.graph import Node, freed, mode, setting, tick
 from ..core.listener import after
 from ..core.primitive import replayed
 from ..core.tensor import Tensor, wrap
-from ..random import get_rng_state, set_rng_state
+from ..random import restore_state, saved_state
 
 
 def checkpoint(f: Callable[..., Any], *args: Any, use_reentrant: bool | None = None, preserve_rng_state: bool = True,
@@ -28,7 +28,7 @@ def checkpoint(f: Callable[..., Any], *args: Any, use_reentrant: bool | None = N
     """
     if not mode.recording:
         return f(*args, **options)
-    state, since = get_rng_state(), tick()
+    state, since = saved_state(), tick()
     used: dict[int, tuple] = {}
 
     def watch(op, inputs, op_options, result):
@@ -114,14 +114,14 @@ class _Recompute:
             if version[0] > node.order:
                 raise RuntimeError(f"backward: a Tensor of shape {shape} was changed in place after checkpoint used "
                                    "it; change it after backward, or compute from a clone()")
-        now = get_rng_state()
-        set_rng_state(state)
+        now = saved_state()
+        restore_state(state)
         try:
             with setting("recording", True):
                 since = tick()
                 y = _tuple(f(*args, **options))[which]
         finally:
-            set_rng_state(now)
+            restore_state(now)
         if y.node is None or y.shape != node.shape or y.dtype is not node.dtype:
             raise RuntimeError(f"backward: a checkpointed function gave shape {node.shape} and {node.dtype}, but shape "
                                f"{y.shape} and {y.dtype} when called again; it must do the same every time")

@@ -1,0 +1,114 @@
+"""Random numbers: functions of a seed, of how many draws came before, and of positions, whoever draws and listens."""
+
+import os
+import threading
+
+import numpy as np
+import pytest
+
+import tinygrad_like as tg
+from tinygrad_like import Tensor, manual_seed, ops, random
+from tinygrad_like.core.listener import Listener, after
+
+DRAWS = {
+    "rand": lambda g: Tensor.rand(40, generator=g), "randn": lambda g: Tensor.randn(3, 100, generator=g),
+    "float64": lambda g: Tensor.randn(5, dtype="float64", generator=g), "float16": lambda g: tg.rand(
+        5, dtype="float16", generator=g),
+    "randint": lambda g: Tensor.randint(9, high=7, generator=g), "randperm": lambda g: Tensor.randperm(9, generator=g),
+    "multinomial": lambda g: Tensor([1.0, 2.0]).multinomial(5, True, generator=g),
+    "bernoulli": lambda g: tg.bernoulli(Tensor([0.5] * 9), generator=g),
+    "exponential": lambda g: tg.zeros(3).exponential_(generator=g),
+}
+every_draw = pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
+
+
+@every_draw
+def test_a_draw_depends_on_the_seed_and_on_how_many_came_before(draw):
+    own, package = tg.Generator().manual_seed(3), tg.get_rng_state()
+    found = [draw(own).tolist() for _ in range(4)]
+    assert own.get_state() == {"seed": 3, "position": 4} and own.initial_seed() == 3
+    assert found[0] != found[1] and tg.get_rng_state() == package
+    own.set_state({"seed": 3, "position": 2})
+    assert draw(own).tolist() == found[2]
+    assert draw(tg.Generator().manual_seed(4)).tolist() != found[0]
+
+
+@every_draw
+def test_who_listens_changes_nothing(draw):
+    own = tg.Generator().manual_seed(3)
+    right = draw(own).tolist()
+    for listener in Listener(), after(lambda *of: None):
+        with listener:
+            assert draw(own.manual_seed(3)).tolist() == right
+
+
+def test_seeds():
+    for seed in (0, 1, 2**63, 2**64 - 1, np.int64(5)):
+        assert tg.Generator().manual_seed(seed).initial_seed() == seed
+    for seed in (-1, 2**64, 1.0, "a", None):
+        with pytest.raises(ValueError, match="manual_seed: a seed is an integer from 0 to 2.64 - 1"):
+            tg.Generator().manual_seed(seed)
+    assert tg.Generator().seed() != tg.Generator().seed()
+
+
+@pytest.mark.parametrize("seeds, positions", [(np.zeros(1 << 16), np.arange(1 << 16)), (np.arange(1 << 16), np.zeros(
+    1 << 16)), (np.full(1 << 16, 2**40 + 1), np.arange(1 << 16))], ids=["positions", "seeds", "of a large seed"])
+def test_draws_are_independent(seeds, positions):
+    """Numbers of draws that follow one another, and of seeds that do: sums of independent terms are normal."""
+    key = np.empty((), np.int64)
+    x = np.empty((1 << 16, 8))
+    for i, state in enumerate(np.stack([seeds, positions], 1).astype(np.uint64)):
+        random._take(state, key, 0, 0)
+        x[i] = random.bits(np.arange(8), key)
+    x = (x / 2**32 - 0.5) * 12**0.5
+    z = [x.sum(0) / 2**8, ((x * x - 1) / 0.8**0.5).sum(0) / 2**8]
+    z += [(np.roll(x, lag, 0).T @ x).ravel() / 2**8 for lag in (1, 2, 3, 5, 8, 64, 256, 4096)]
+    z.append((x.T @ x)[np.triu_indices(8, 1)] / 2**8)
+    assert np.abs(np.concatenate(z)).max() < 4.7 and abs(np.concatenate(z).std() - 1) < 0.12
+
+
+def test_threads_share_a_generator():
+    """No two draws have one key."""
+    own, found = tg.Generator(), []
+
+    def work():
+        found.extend([random.draw(own).item() for _ in range(2000)])
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(found)) == 8000 and own.get_state()["position"] == 8000
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore:.*fork")
+def test_a_forked_process_goes_on_alike():
+    manual_seed(1)
+    read, write = os.pipe()
+    if not (child := os.fork()):
+        os.write(write, random.bits(np.arange(4), random.draw()).tobytes())
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(read, 16) == random.bits(np.arange(4), random.draw()).tobytes()
+    os.close(read), os.close(write)
+
+
+def test_parameters_may_be_tensors():
+    manual_seed(0)
+    x = Tensor.normal(2000, mean=Tensor(5.0), std=Tensor(0.1))
+    manual_seed(0)
+    np.testing.assert_allclose(x.numpy(), Tensor.normal(2000, mean=5.0, std=0.1).numpy(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("call, error, text", [
+    (lambda: Tensor.rand(3, generator=np.random.default_rng(0)), TypeError, "no generator of NumPy's"),
+    (lambda: Tensor.rand(3, dtype="int64"), TypeError, "uniform: cannot draw int64; draw another dtype"),
+    (lambda: Tensor.randint(3, dtype="float32"), TypeError, "randint: cannot draw float32"),
+    (lambda: Tensor.randn(-1), ValueError, "normal: a shape is made of non-negative integers"),
+    (lambda: ops.multinomial(Tensor([1.0, -1.0])), ValueError, "multinomial: takes .n. or .rows, n. weights"),
+])
+def test_errors(call, error, text):
+    with pytest.raises(error, match=text):
+        call()
