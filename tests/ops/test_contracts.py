@@ -164,7 +164,7 @@ OPS |= {
     "adaptive_avg_pool2d": (lambda x: ops.adaptive_avg_pool2d(x, (2, 3)), (BATCH,)),
     "interpolate": (lambda x: ops.interpolate(x, scale_factor=2), (BATCH,)),
     "interpolate to a size": (lambda x: ops.interpolate(x, size=5), (BATCH,)),
-    "drop": (lambda x: drop(x, p=0.4, seed=3), (X,)),
+    "drop": (lambda x: drop(x, p=0.4, key=np.array(3)), (X,)),
     "dropout, p=1": (lambda x: ops.dropout(x, 1.0), (X,)),
     "kl_div": (ops.kl_div, (np.log(X), Y)),
 }

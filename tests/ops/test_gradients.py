@@ -394,7 +394,7 @@ CASES |= {
     "sync_batch_norm of images": (lambda x, w, b: ops.sync_batch_norm(x, w, b, shift=np.ones(3), eps=1e-3),
                                   real(2, 3, 2, 3), real(3), real(3)),
     # dropout
-    "drop": (lambda x: drop(x, p=0.4, seed=11), real(5, 6)),
+    "drop": (lambda x: drop(x, p=0.4, key=np.array(11)), real(5, 6)),
     "dropout of everything": (lambda x: ops.dropout(x, 1.0) + x * x, real(3, 4)),
     "take_along without the axis": (lambda x: ops.along.take_along(x, Tensor([3, 0, 2]), axis=1, keepdim=False),
                                     real(3, 4)),
