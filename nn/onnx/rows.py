@@ -15,6 +15,10 @@ import numpy as np
 from tinygrad_like.core.primitive import Primitive
 from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.ops.conv import margins_of
+from tinygrad_like.ops.elementwise import square
+from tinygrad_like.ops.reduce import mean
+from tinygrad_like.ops.reduce import sum as total
+from tinygrad_like.ops.shape import stack
 
 Row = Callable[..., Any]
 ROWS: dict[str, Row] = {}
@@ -133,7 +137,7 @@ def _binary_step(g: Any, name: str, inputs: list, options: dict, out: Tensor) ->
 # Reductions -----------------------------------------------------------------------------------------------------------
 
 REDUCED = {"sum": "ReduceSum", "mean": "ReduceMean", "max": "ReduceMax", "min": "ReduceMin", "any": "ReduceMax",
-           "all": "ReduceMin", "prod": "ReduceProd"}
+           "all": "ReduceMin", "prod": "ReduceProd", "norm": "ReduceL2", "logsumexp": "ReduceLogSumExp"}
 
 
 @row(*REDUCED)
@@ -145,6 +149,20 @@ def _reduce(g: Any, name: str, inputs: list, options: dict, out: Tensor) -> Any:
     y = g.node(REDUCED[name], given, g.integers([a % x.ndim for a in axes]), keepdims=int(options["keepdim"])
                ) if len(axes) else given
     return g.node("Cast", y, to=g.code(bool)) if logical else y
+
+
+@row("var")
+def _var(g: Any, name: str, inputs: list, options: dict, out: Tensor) -> Any:
+    (x,), axis, keepdim = inputs, options["axis"], options["keepdim"]
+    squares = square(x - mean(x, axis=axis, keepdim=True))
+    return g.value(total(squares, axis=axis, keepdim=keepdim) / (x.size // out.size - options["correction"]))
+
+
+@row("cross_product")
+def _cross_product(g: Any, name: str, inputs: list, options: dict, out: Tensor) -> Any:
+    axis = options["axis"]
+    (a1, a2, a3), (b1, b2, b3) = ([x[(..., n, *[slice(None)] * (-1 - axis))] for n in range(3)] for x in inputs)
+    return g.value(stack([a2 * b3 - a3 * b2, a3 * b1 - a1 * b3, a1 * b2 - a2 * b1], axis=axis))
 
 
 @row("argmax", "argmin")

@@ -80,7 +80,8 @@ class Trace(Listener):
             name = ROWS[op.name](g, op.name, list(inputs), {**op.options, **options}, y)
         elif isinstance(op, Composite | Pointwise):
             definition = op.definition if isinstance(op, Composite) else op.__wrapped__
-            name = g.value(definition(*inputs, **options))
+            given = {n: value for n, value in options.items() if n != "stats"}  # to which it would write
+            name = g.value(definition(*inputs, **given))
         else:
             raise NotImplementedError(f"onnx.export: the op {op.name}{' with a computed index' * indexed} has no ONNX "
                                       "counterpart here; add a row for it to nn/onnx/rows.py, or write it in other "

@@ -106,10 +106,12 @@ def test_as_many_times_as_none():
         1, 2, 2, 2]
     assert ops.topk(x, 0)[0].shape == (1, 0) and ops.argsort(x[:0]).shape == (0, 2)
     empty = Tensor(np.zeros((0, 3)), requires_grad=True)
-    for prod in ops.prod, ops.prod.definition:
-        assert prod(empty, axis=0).tolist() == [1, 1, 1] and prod(empty, axis=0, keepdim=True).tolist() == [[1, 1, 1]]
-        y = prod(Tensor([[2.0, 3.0], [5.0, 7.0]]), axis=1, keepdim=True)
-        assert y.tolist() == [[6], [35]] and prod(x, axis=0).tolist() == [1, 2]
+    assert ops.prod(empty, axis=0, keepdim=True).tolist() == [[1, 1, 1]]
+    for how in ({}, {"create_graph": True}):
+        y = ops.prod(empty, axis=0)
+        assert y.tolist() == [1, 1, 1] and y.gradient(empty, gradient=np.ones(3), **how)[0].shape == (0, 3)
+    y = ops.prod(Tensor([[2.0, 3.0], [5.0, 7.0]]), axis=1, keepdim=True)
+    assert y.tolist() == [[6], [35]] and ops.prod(x, axis=0).tolist() == [1, 2]
 
 
 def test_axes_of_a_mesh_one_by_one_or_in_a_list():

@@ -197,16 +197,12 @@ def test_products_along_an_axis():
         ops.cross(*[Tensor(np.ones((4, 4, 4)))] * 2)
 
 
-@pytest.mark.parametrize("keepdim", [False, True])
-def test_the_reference_of_logsumexp_is_it(keepdim):
+def test_the_gradient_of_logsumexp_beside_infinities():
     x = Tensor(np.array([[1000.0, 1001.0, -INF], [-INF, -INF, -INF]]), requires_grad=True)
-    for axis in 0, 1, (0, 1), None:
-        with np.errstate(divide="ignore"):
-            expected = ops.logsumexp(x, axis=axis, keepdim=keepdim).detach().numpy()
-            for given in x, x.detach(), x.detach().numpy():
-                y = ops.logsumexp.definition(given, axis, keepdim)
-                np.testing.assert_allclose(getattr(y, "_data", y), expected)
-    y = ops.logsumexp.definition(x[:1], axis=1)
+    with np.errstate(divide="ignore"):
+        assert ops.logsumexp(x, axis=1).tolist() == ops.logsumexp(x.detach().numpy(), axis=1).tolist() == [
+            pytest.approx(1001 + math.log1p(1 / math.e)), -INF]
+    y = ops.logsumexp(x[:1], axis=1)
     np.testing.assert_allclose(y.sum().gradient(x)[0].numpy(), [[1 / (1 + math.e), math.e / (1 + math.e), 0], [0] * 3])
 
 

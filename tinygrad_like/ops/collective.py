@@ -10,7 +10,7 @@ import numpy as np
 from .. import random
 from ..core.graph import mode
 from ..core.primitive import composite, primitive
-from .elementwise import rsqrt, square
+from .elementwise import rsqrt, square, where
 from .normalization import all_but_channels, of_channels, per_channel, scaled, tell_statistics
 from .reduce import sum
 
@@ -55,7 +55,9 @@ def sync_batch_norm(x, weight=None, bias=None, *, eps=1e-5, shift=None, stats=No
     centred = x - per_channel(level, x)
     var = all_sum(real * sum(square(centred), axis=over)) / n
     tell_statistics(stats, level, var, n)
-    return scaled(centred * per_channel(rsqrt(var + eps), x), per_channel(weight, x), per_channel(bias, x))
+    y = scaled(centred * per_channel(rsqrt(var + eps), x), per_channel(weight, x), per_channel(bias, x))
+    # Of what does not count no gradient comes, but all ranks take part in backward.
+    return y if real else where(np.zeros((), bool), y, 0.0) + getattr(y, "_data", y)
 
 
 TOO_FEW = ("sync_batch_norm: expected more than 1 value per channel on all ranks together, got {}; use a larger batch, "
