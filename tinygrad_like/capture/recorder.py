@@ -226,6 +226,8 @@ class Tape(Listening):
         follows = Number in map(type, (*arguments, *options.values()))
         with self._apart() as calls:
             result = as_arrays(function(*map(plain, arguments), **{n: plain(x) for n, x in options.items()}))
+        if result is NotImplemented:  # a kernel does not take these: what is done instead is noted
+            return result
         if follows and not self._is_new(result):
             arguments, options, follows = [*map(shown, arguments)], {n: shown(x) for n, x in options.items()}, False
         read = {n: x for n, x in options.items() if n not in _RESULTS}
