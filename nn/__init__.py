@@ -21,7 +21,7 @@ from .attention import KeyValueCache, MultiHeadAttention, MultiheadAttention
 from .augment import Augment
 from .batch_norm_tools import fold_batch_norm, freeze_batch_norm, pooled_batch_norm, reestimate_batch_norm
 from .blocks import BasicBlock, Bottleneck, ConvNeXtBlock, PreActBlock, ResidualBlock
-from .containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
+from .containers import ModuleDict, ModuleList, ParameterList, Sequential
 from .conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, Fold, Unfold
 from .dropout import (
     DropConnect, Dropout, Dropout1d, Dropout2d, GaussianDropout, GaussianNoise, MonteCarlo, StochasticDepth, mc_predict,
@@ -65,7 +65,7 @@ __all__ = [
     # the base
     "Module", "Parameter", "Buffer", "functional_call",
     # containers
-    "Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict",
+    "Sequential", "ModuleList", "ModuleDict", "ParameterList",
     # layers
     "Linear", "SparseLinear", "Identity", "Flatten", "Unflatten", "Permute",
     "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -210,48 +209,3 @@ class ParameterList(Module):
 
     def __iter__(self) -> Iterator[Parameter]:
         return iter(_held(self).values())
-
-
-class ParameterDict(Module):
-    """Parameters by name that are found, unlike those in a Python dict. Tensors and arrays become Parameters."""
-
-    def __init__(self, values: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()):
-        self.update(values)
-
-    def update(self, values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
-        """Set several parameters, from a mapping or pairs; those of a plain mapping in the order of their names."""
-        named = dict(values)
-        for name, value in (sorted if isinstance(values, Mapping) and not isinstance(values, OrderedDict) else list)(
-                named.items()):
-            self[name] = value
-
-    def __getitem__(self, name: str) -> Parameter:
-        return _held(self)[name]
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        if name in self:
-            setattr(self, name, _parameter(value))
-        else:
-            self.register_parameter(name, _parameter(value))
-
-    def __delitem__(self, name: str) -> None:
-        self[name]
-        delattr(self, name)
-
-    def keys(self) -> Iterable[str]:
-        return _held(self).keys()
-
-    def values(self) -> Iterable[Parameter]:
-        return _held(self).values()
-
-    def items(self) -> Iterable[tuple[str, Parameter]]:
-        return _held(self).items()
-
-    def __len__(self) -> int:
-        return len(_held(self))
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(_held(self))
-
-    def __contains__(self, name: Any) -> bool:
-        return name in _held(self)

@@ -343,12 +343,6 @@ class Module:
                 tensor.touch()
         return self
 
-    def share_memory(self) -> Self:
-        """`share_memory_` of every parameter and buffer: forked processes train one model."""
-        for tensor in itertools.chain(self.parameters(), self.buffers()):
-            tensor.share_memory_()
-        return self
-
     def cpu(self) -> Self:
         """The module: it is there already."""
         return self

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from functools import partial
 from typing import Any
-
-import numpy as np
 
 from tinygrad_like import ops
 from tinygrad_like.core.tensor import Tensor
@@ -21,7 +18,6 @@ from tinygrad_like.ops.recurrent import gru_step, lstm_step
 
 from . import init
 from .module import Module, Parameter, check_positive
-from .utils import rnn
 
 State = tuple[Tensor, ...]  # (h,), or (h, c) of an LSTM: each (batch, hidden_size)
 
@@ -106,13 +102,11 @@ class _Layers(_Recurrent):
         self.reset_parameters()
 
     def forward(self, input: Tensor, hx: Any = None) -> tuple[Tensor, Any]:
-        """The last layer's h of every step, and the states after the last step; packed, if the input is."""
+        """The last layer's h of every step, and the states after the last step."""
         pair = isinstance(hx, tuple | list) and len(hx) == 2
         if hx is not None and not (isinstance(hx, Tensor) if self.states == 1 else pair):
             wanted = "a Tensor" if self.states == 1 else "a pair (h, c)"
             raise TypeError(f"{type(self).__name__}: the state must be {wanted}, got {type(hx).__name__}")
-        if isinstance(input, rnn.PackedSequence):
-            return self._packed(input, hx)  # type: ignore[return-value]  # packed, as what was given
         who, unbatched = type(self).__name__, input.ndim == 2
         if input.ndim not in (2, 3) or input.shape[-1] != self.input_size:
             order = "batch, length" if self.batch_first else "length, batch"
@@ -128,20 +122,7 @@ class _Layers(_Recurrent):
             return x.squeeze(1), self._returned(tuple(s.squeeze(1) for s in states))
         return x.transpose(0, 1) if self.batch_first else x, self._returned(states)
 
-    def _packed(self, input: rnn.PackedSequence, hx: Any) -> tuple[rnn.PackedSequence, Any]:
-        """Sequences of different lengths, of which each ends with its own last step."""
-        if input.data.ndim != 2 or input.data.shape[1] != self.input_size:
-            raise ValueError(f"{type(self).__name__}: the data of a PackedSequence must be (steps, {self.input_size}), "
-                             f"got shape {input.data.shape}")
-        there, back = input.sorted_indices, input.unsorted_indices
-        if hx is not None and there is not None:
-            hx = tuple(s[:, there] for s in hx) if self.states > 1 else hx[:, there]
-        x, states = self._layers(rnn.padded(input), hx, rnn.lengths_of(input))
-        if back is not None:
-            states = tuple(s[:, back] for s in states)
-        return rnn.repacked(x, input), self._returned(states)
-
-    def _layers(self, x: Tensor, hx: Any, lengths: Any = None) -> tuple[Tensor, State]:
+    def _layers(self, x: Tensor, hx: Any) -> tuple[Tensor, State]:
         """All layers over sequences (length, batch, inputs), and their last states."""
         cells = self.num_layers * len(self._suffixes)
         first = [s.unbind(0) for s in self._states(hx, (cells, x.shape[1]), x)]
@@ -151,43 +132,29 @@ class _Layers(_Recurrent):
                 x = ops.dropout(x, self.dropout, self.training)
             outputs = []
             for suffix in self._suffixes:
-                y, state = self._run(f"_l{layer}{suffix}", x, tuple(s[len(last)] for s in first), bool(suffix), lengths)
+                y, state = self._run(f"_l{layer}{suffix}", x, tuple(s[len(last)] for s in first), bool(suffix))
                 outputs.append(y)
                 last.append(state)
             x = outputs[0] if len(outputs) == 1 else ops.cat(*outputs, axis=-1)
         return x, tuple(ops.stack(*parts, axis=0) for parts in zip(*last, strict=True))
 
-    def _run(self, suffix: str, x: Tensor, state: State, reverse: bool, lengths: Any = None) -> tuple[Tensor, State]:
+    def _run(self, suffix: str, x: Tensor, state: State, reverse: bool) -> tuple[Tensor, State]:
         """One cell over the whole sequence (length, batch, inputs)."""
         weights = self._weights(suffix)
         dtypes = {t.dtype for t in (x, *weights, *state) if t is not None}
-        steps = self._steps if lengths is None else partial(self._ragged, lengths)
         if dtypes.isdisjoint(NARROW):
-            return steps(x, weights, state, reverse)
-        y, state = steps(_in_float32((x,))[0], _in_float32(weights), _in_float32(state), reverse)
+            return self._steps(x, weights, state, reverse)
+        y, state = self._steps(_in_float32((x,))[0], _in_float32(weights), _in_float32(state), reverse)
         if len(dtypes) > 1:
             return y, state
         dtype = dtypes.pop()  # rounded once, after all steps, instead of at each
         return y.cast(dtype), tuple(s.cast(dtype) for s in state)
 
-    def _ragged(self, lengths: Any, x: Tensor, weights: Iterable[Any], state: State,
-                reverse: bool) -> tuple[Tensor, State]:
-        """`_steps` of sequences of these lengths: each is turned round for itself, and ends with its own last step."""
-        time, batch = np.arange(len(x))[:, None], np.arange(x.shape[1])
-        there = time < lengths
-        turned = np.where(there, lengths - 1 - time, time), batch
-        y, (_, *rest) = self._steps(x[turned] if reverse else x, weights, state, False, there)
-        return y[turned] if reverse else y, (y[lengths - 1, batch], *rest)
-
-    def _steps(self, x: Tensor, weights: Iterable[Any], state: State, reverse: bool,
-               there: Any = None) -> tuple[Tensor, State]:
+    def _steps(self, x: Tensor, weights: Iterable[Any], state: State, reverse: bool) -> tuple[Tensor, State]:
         weight_ih, weight_hh, bias_ih, bias_hh, *projection = weights
         if self.step is lstm_step:
             bias = bias_ih if bias_hh is None else bias_ih + bias_hh
             gates = ops.linear(x, weight_ih, bias)
-            if there is not None:  # with i = 0 and f = 1 the cell stays as it is, to the last bit
-                kept = np.repeat(np.array([-200, 200, 0, 0], x.dtype), self.hidden_size)
-                gates = ops.where(there[..., None], gates, kept)
             if projection:
                 return _projected(gates, state, weight_hh, projection[0], reverse)
             out = ops.lstm(gates, state[0], state[1], weight_hh, reverse=reverse)
@@ -227,8 +194,7 @@ def _projected(gates: Tensor, state: State, weight: Tensor, projection: Tensor, 
 class RNN(_Layers):
     """h_t = tanh(W_ih x_t + b_ih + W_hh h_(t-1) + b_hh), or with nonlinearity="relu" max(..., 0) (Elman 1990).
 
-    input (length, batch, input_size), or with batch_first=True (batch, length, input_size), or without a batch; or
-    a PackedSequence of `nn.utils.rnn`, for sequences of different lengths, whose output is packed too
+    input (length, batch, input_size), or with batch_first=True (batch, length, input_size), or without a batch
     hx: the initial state (num_layers * directions, batch, hidden_size); zeros if None
     -> output (length, batch, directions * hidden_size), of the last layer, and the last states, of the shape of hx
 

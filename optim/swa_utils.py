@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from tinygrad_like.nn.module import Module
 
 from tinygrad_like.core.tensor import Tensor
+from tinygrad_like.nn.module import Module
 from tinygrad_like.transforms.switches import no_grad
 
 from .optimizer import Optimizer

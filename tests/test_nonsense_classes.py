@@ -108,12 +108,7 @@ CALLS = {  # the call, its arguments by position, and by name
     "jvp": (func.jvp, [lambda a: a * a, (X,), (X,)], {}),
     "vjp": (func.vjp, [lambda a: a * a, X], {}),
     "stack_module_state": (func.stack_module_state, [[nn.Linear(2, 2)]], {}),
-    "pack_padded_sequence": (rnn.pack_padded_sequence, [ROWS, [4, 2], False, True], {}),
-    "pad_packed_sequence": (rnn.pad_packed_sequence, [rnn.pack_padded_sequence(ROWS, [4, 2]), False, 0.0, 5], {}),
     "pad_sequence": (rnn.pad_sequence, [[ROWS[0], ROWS[1, :1]], False, 0.0, "right"], {}),
-    "unpad_sequence": (rnn.unpad_sequence, [ROWS, [4, 2], False], {}),
-    "pack_sequence": (rnn.pack_sequence, [[ROWS[0], ROWS[1, :1]], True], {}),
-    "unpack_sequence": (rnn.unpack_sequence, [rnn.pack_padded_sequence(ROWS, [4, 2])], {}),
     "LSTM": (lambda *a: nn.LSTM(3, 4)(*a), [ROWS, None], {}),
     **{layer.__name__: (lambda *a, layer=layer: layer(*a)(V), list(a), {}) for layer, *a in (
         (nn.Conv3d, 2, 2, 2, 1, 0, 1, 1), (nn.ConvTranspose3d, 2, 2, 2, 1, 0, 0, 1), (nn.MaxPool3d, 2, 1, 0),

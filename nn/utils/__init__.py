@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from tinygrad_like.optim.clip import clip_grad_norm, clip_grad_value, listed
 
 from tinygrad_like import ops
 from tinygrad_like.core.tensor import Tensor
+from tinygrad_like.optim.clip import clip_grad_norm, clip_grad_value, listed
 
 from . import rnn
 from .weights import remove_spectral_norm, remove_weight_norm, spectral_norm, weight_norm
 
-__all__ = ["clip_grad_norm_", "clip_grad_value_", "get_total_norm", "parameters_to_vector",
+__all__ = ["clip_grad_norm_", "clip_grad_value_", "parameters_to_vector",
            "remove_spectral_norm", "remove_weight_norm", "rnn", "spectral_norm", "vector_to_parameters", "weight_norm"]
 
 
@@ -25,20 +25,6 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm
     float64 = any(p.grad is not None and p.grad.dtype == np.float64 for p in parameters)
     dtype = np.float64 if float64 else np.float32
     return norm.cast(dtype) if isinstance(norm, Tensor) else Tensor(norm, dtype=dtype)
-
-
-def get_total_norm(tensors: Tensor | Iterable[Tensor], norm_type: float = 2.0, error_if_nonfinite: bool = False,
-                   foreach: bool | None = None) -> Tensor:
-    """(sum |x|^norm_type)^(1 / norm_type) over all numbers of the Tensors, or max |x| for norm_type=inf; off the graph.
-
-    foreach: without effect here. Raises FloatingPointError for a norm that is infinite or NaN, if told to.
-    """
-    tensors = [tensors] if isinstance(tensors, Tensor) else listed("get_total_norm", tensors)
-    norms = [ops.linalg.vector_norm(x.detach(), norm_type) for x in tensors]
-    norm = ops.linalg.vector_norm(ops.stack(*norms), norm_type) if norms else Tensor(0.0)
-    if error_if_nonfinite and not bool(norm.isfinite()):
-        raise FloatingPointError(f"get_total_norm: the norm is {norm.item()}")
-    return norm
 
 
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
@@ -64,5 +50,3 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     for p in parameters:
         begin, end = end, end + p.numel()
         p.assign(vec[begin:end].reshape(p.shape))
-
-

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import nn
-import optim
 from tinygrad_like import Tensor, capture, no_grad
 
 
@@ -111,28 +110,6 @@ def test_masks_that_never_come_again_are_given_up():
     with pytest.warns(UserWarning, match="which are others in each call, at .*test_grounds.py"):
         for n in range(12):
             assert step(x, x < n).item() == n * (n - 1) / 2
-
-
-def test_lengths_from_outside_are_looked_at():
-    lengths, rnn = Tensor([3, 1]), nn.GRU(2, 4, batch_first=True)
-    optimizer = optim.SGD(rnn.parameters(), lr=0.1)
-
-    @capture
-    def step(x):
-        rows = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True)
-        out, _ = nn.utils.rnn.pad_packed_sequence(rnn(rows)[0], batch_first=True)
-        loss = (out ** 2).sum()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        return loss
-
-    xs = [Tensor(np.random.default_rng(i).standard_normal((2, 3, 2)).astype("f")) for i in range(6)]
-    before = {name: a.clone() for name, a in rnn.state_dict().items()}
-    losses = [step(x).item() for x in xs]
-    assert len(step.programs) == 1
-    rnn.load_state_dict(before)
-    np.testing.assert_allclose(losses, [step.function(x).item() for x in xs], rtol=1e-5)
 
 
 def test_numbers_made_of_tensors_from_outside_are_played():

@@ -15,12 +15,6 @@ LOSSES: list = []
 ITEMS = iter(range(10**6))
 
 
-def packed(x):
-    lengths = (x.reshape(2, 2, 5) > -9).sum((1, 2)) // 5
-    rows = nn.utils.rnn.pack_padded_sequence(x.reshape(2, 2, 5), lengths, batch_first=True)
-    return nn.utils.rnn.pad_packed_sequence(RNN(rows)[0], batch_first=True)[0]
-
-
 def forced(x):
     return x * 2 if random.random() < 0.5 else x
 
@@ -36,8 +30,6 @@ SAID = {
     "masked_select": (lambda x: tg.masked_select(x, x > 0).sum(), r"masked_select gives .*use where",
                       lambda x: x.where(x > 0, 0.0).sum()),
     "nonzero": (lambda x: (x > 0).nonzero().sum(), "nonzero gives .*nonzero.*use where, or a mask", None),
-    "packed": (packed, "nn.utils.rnn reads lengths .*pack_padded.* the padded batch, and leave out by a mask",
-               lambda x: RNN(x.reshape(2, 2, 5))[0] * (Tensor([0, 1]) < LENGTHS[:, None])[:, :, None]),
     "random": (forced, "the generator of Python's random .*draw outside, and pass what was drawn as an argument",
                lambda x: (x * 2).where(Tensor.rand(()) < 0.5, x)),
     "numpy's": (lambda x: x * np.random.beta(1, 1), "the generator of np.random .*draw outside", None),

@@ -2,7 +2,6 @@
 
 import copy
 import gc
-import os
 import weakref
 from contextlib import nullcontext
 
@@ -11,7 +10,6 @@ import pytest
 
 import nn
 import nn.functional as F
-import optim
 import tinygrad_like as tg
 from tinygrad_like import Tensor, gradcheck, gradgradcheck, no_grad
 from tinygrad_like.core.graph import setting
@@ -162,7 +160,7 @@ def test_every_change_in_place_is_that_of_a_method():
             plain_name = name.rstrip("_")
             assert callable(getattr(Tensor, plain_name, None)) or plain_name in (
                 "zero", "fill", "copy", "normal", "uniform", "bernoulli", "detach", "exponential", "log_normal",
-                "geometric", "random", "fill_diagonal", "resize", "resize_as", "share_memory", "apply"), name
+                "geometric", "random", "fill_diagonal", "resize", "resize_as", "apply"), name
 
 
 def test_what_is_copied_may_be_of_any_dtype():
@@ -794,29 +792,6 @@ def test_resize_as_takes_the_shape_of_another():
     assert x.resize_as_(tg.zeros(2, 3)) is x and x.tolist() == [[0, 1, 2], [3, 0, 0]]
     with pytest.raises(RuntimeError, match="resize_: a Tensor that requires grad"):
         leaf(1, 2).resize_as_(x)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without fork")
-def test_a_forked_process_writes_to_shared_memory():
-    model, apart = nn.Linear(3, 2), tg.zeros(2)
-    before, optimizer = model.weight.tolist(), optim.SGD(model.parameters(), 0.5)
-    assert model.share_memory() is model and model.weight.is_shared() and model.weight.tolist() == before
-    assert model.weight[0].is_shared() and not apart.is_shared()
-    child = os.fork()
-    if not child:
-        with tg.no_grad():
-            model.weight.fill_(3.0)
-            apart.fill_(3.0)
-        os._exit(0)
-    os.waitpid(child, 0)
-    assert (model.weight == 3).all() and apart.tolist() == [0, 0]
-    model(tg.ones(1, 3)).sum().backward()
-    optimizer.step()
-    assert (model.weight == 2.5).all() and model.weight.share_memory_() is model.weight
-    shown = apart.detach()
-    with pytest.raises(RuntimeError, match="share_memory_: other Tensors show the memory"):
-        shown.share_memory_()
-    assert tg.zeros(0, 2).share_memory_().shape == (0, 2)
 
 
 VIEWS = {

@@ -88,9 +88,6 @@ def test_module_dict():
     assert m["a"].factor == 5 and list(m) == ["a", "b", "c"]
     assert m.pop("a").factor == 5 and "a" not in m
     del m["c"]
-    assert list(nn.ParameterDict({"b": Tensor([1.0]), "a": Tensor([2.0])})) == ["a", "b"]  # as in PyTorch
-    assert list(nn.ParameterDict([("b", Tensor([1.0])), ("a", Tensor([2.0]))])) == ["b", "a"]
-    assert list(nn.ParameterDict(OrderedDict(b=Tensor([1.0]), a=Tensor([2.0])))) == ["b", "a"]
     with pytest.raises(KeyError):
         m["c"]
     with pytest.raises(ValueError, match="ModuleDict already has an attribute 'keys'"):
@@ -121,19 +118,6 @@ def test_a_parameter_list():
     assert all(isinstance(p, nn.Parameter) and p.requires_grad for p in values)
     with pytest.raises(IndexError):
         values[9]
-
-
-def test_a_parameter_dict():
-    values = nn.ParameterDict({"a": Tensor.ones(2)})
-    values["b"] = nn.Parameter([3.0])
-    values["a"] = Tensor([5.0, 6.0])
-    values.update([("c", Tensor.zeros(1))])
-    assert list(values) == list(values.keys()) == ["a", "b", "c"] and values["a"].tolist() == [5, 6]
-    del values["c"]
-    assert len(values) == 2 and "c" not in values and dict(values.items())["b"] is values["b"]
-    assert [tuple(p.shape) for p in values.values()] == [(2,), (1,)] and list(values.state_dict()) == ["a", "b"]
-    with pytest.raises(KeyError):
-        values["c"]
 
 
 @pytest.mark.parametrize("layers, note", [

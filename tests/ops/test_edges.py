@@ -20,18 +20,15 @@ def slope(f, *values):
 
 def test_where_x_is_0_x_log_y_has_the_slope_log_y():
     assert slope(ops.xlogy, [0, 0, 0, 2], [math.e, 1, 0, math.e]) == pytest.approx([1, 0, 0, 1])
-    assert slope(ops.xlog1py, [0, 0, 2, 0], [math.e - 1, -1, 0, -0.5]) == pytest.approx([1, 0, 0, -math.log(2)])
     assert slope(ops.xlogy, [0, 0], [0.5, 0.9]) == pytest.approx([-math.log(2), math.log(0.9)])
     x, y = Tensor(np.zeros(3)), Tensor([INF, NAN, -1.0])
     with np.errstate(invalid="ignore"):
         np.testing.assert_array_equal(ops.xlogy(x, y).numpy(), [0, NAN, 0])
-        np.testing.assert_array_equal(ops.xlog1py(x, y).numpy(), [0, NAN, 0])
 
 
 def test_logarithms_of_integers_keep_the_digits_of_float64():
     x, n = Tensor(np.array([0.7])), Tensor([3])
     assert ops.xlogy(x, n).item() == pytest.approx(0.7 * math.log(3), rel=1e-14)
-    assert ops.xlog1py(x, n).item() == pytest.approx(0.7 * math.log(4), rel=1e-14)
     assert ops.xlogy(n, n).item() == pytest.approx(3 * math.log(3)) and ops.xlogy(2.0, n).item() > 2
 
 

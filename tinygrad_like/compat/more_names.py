@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from mmap import mmap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,6 @@ import tinygrad_like.core.tensor as tensor
 
 from .. import ops
 from ..core.graph import mode
-from ..core.listener import tell
 from ..core.tensor import fills
 from ..errors import named
 from ..methods import creation
@@ -128,37 +126,6 @@ class MoreNames:
             y._data.flags.writeable = False  # in PyTorch a change of it would be one of this Tensor
         return y
 
-    def storage_offset(self):
-        """How many elements after the beginning of its memory, which it may show a part of, the first one lies."""
-        return 0 if fills(self._data) else aliases._position(self._data, _root(self._data)) // self._data.itemsize
-
-    def data_ptr(self):
-        """The address of the first element, a number."""
-        return self._data.__array_interface__["data"][0]
-
-    def is_shared(self):
-        """Whether `share_memory_` has moved it to memory that forked processes share."""
-        held = _root(self._data).base
-        return isinstance(held.obj if isinstance(held, memoryview) else held, mmap)
-
-    def share_memory_(self: Any) -> Tensor:
-        """Move the numbers to memory that processes forked from now on share: what one of them writes, all see.
-
-        A process that is started anew, and what a pickle is sent to, have copies. Raises RuntimeError if other Tensors
-        show the memory, and in a captured function.
-        """
-        if self.is_shared():
-            return self
-        tell("cannot", "share_memory_ moves a Tensor", "do it before the function is called")
-        if aliases.sharing(self) != []:
-            raise RuntimeError("share_memory_: other Tensors show the memory of this one, and would show the old; call "
-                               "it before they are made, or of a clone()")
-        data = self._data
-        shared = np.frombuffer(mmap(-1, max(data.nbytes, 1)), data.dtype, data.size).reshape(data.shape)
-        shared[...] = data
-        self._data = shared
-        return self
-
     def register_post_accumulate_grad_hook(self, hook):
         """Call `hook(x)` whenever backward has added to the `.grad` of this leaf; a handle, to remove it, is returned.
 
@@ -179,5 +146,5 @@ def _root(array: np.ndarray) -> np.ndarray:
     return array
 
 
-for _name in ("equal", "as_strided", "share_memory_", "type", "new"):
+for _name in ("equal", "as_strided", "type", "new"):
     setattr(MoreNames, _name, named(vars(MoreNames)[_name], _name))

@@ -33,8 +33,7 @@ _RETURNS = {"allclose": "builtins.bool", "is_floating_point": "builtins.bool", "
             "sequential": "Any", "in_dtype": "Any", "tolist": "Any",
             "dim": "builtins.int", "nelement": "builtins.int", "element_size": "builtins.int",
             "ndimension": "builtins.int", "stride": "Any", "is_contiguous": "builtins.bool", "type": "Any",
-            "manual_seed": "Any", "equal": "builtins.bool", "is_shared": "builtins.bool",
-            "storage_offset": "builtins.int", "data_ptr": "builtins.int",
+            "manual_seed": "Any", "equal": "builtins.bool",
             "register_post_accumulate_grad_hook": "Any"} | dict.fromkeys(
     "split chunk unbind sort topk cummax cummin var_mean std_mean qr svd slogdet meshgrid eigh "
     "max_pool_with_indices tensor_split broadcast_tensors "

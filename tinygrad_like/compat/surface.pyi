@@ -195,7 +195,6 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def cumprod_(self, axis: Axis = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`cumprod`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1, 2, 3]).cumprod_(0)  # (3,) -> (3,)`"""
     def cumsum(self, axis: Axis = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Running sums along `axis`: out[i] = x[0] + ... + x[i]. Example: `Tensor([1, 2, 3]).cumsum()  # (3,) -> (3,)`"""
     def cumsum_(self, axis: Axis = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`cumsum`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1, 2, 3]).cumsum_()  # (3,) -> (3,)`"""
-    def data_ptr(self) -> builtins.int: r"""The address of the first element, a number. Example: `(x := Tensor([1.0])).data_ptr() == x.data.ctypes.data`"""
     def deg2rad(self) -> Tensor: r"""x pi / 180: degrees as radians. Example: `Tensor([180.0]).deg2rad()  # (1,) -> (1,)`"""
     def deg2rad_(self) -> Self: r"""`deg2rad`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([180.0]).deg2rad_()  # (1,) -> (1,)`"""
     def det(self) -> Tensor: r"""The determinant of every matrix. Its gradient exists for singular ones too: the cofactors. Example: `Tensor([[1.0, 2.0], [3.0, 5.0]]).det()  # (2, 2) -> ()`"""
@@ -293,7 +292,6 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def is_complex(self) -> builtins.bool: r"""Whether the elements are complex, which they never are. Example: `Tensor([1.0]).is_complex()`"""
     def is_contiguous(self) -> builtins.bool: r"""Whether the elements lie in memory row by row, without gaps. Example: `Tensor([[1, 2, 3]]).is_contiguous()`"""
     is_cuda: builtins.bool
-    def is_shared(self) -> builtins.bool: r"""Whether `share_memory_` has moved it to memory that forked processes share. Example: `Tensor([1.0]).is_shared()`"""
     is_sparse: builtins.bool
     def isclose(self, b: Any, rtol: Number = ..., atol: Number = ..., equal_nan: builtins.bool = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Where |a - b| <= atol + rtol |b|, or both are the same infinity; or both NaN, with equal_nan. Example: `Tensor([1.0, 2.0]).isclose(Tensor([1.0, 2.1]))  # (2,), (2,) -> (2,)`"""
     def isfinite(self) -> Tensor: r"""Where x is neither infinite nor NaN. Example: `Tensor([1.0, float("inf")]).isfinite()  # (2,) -> (2,)`"""
@@ -475,7 +473,6 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def selu(self) -> Tensor: r"""1.0507 x if x > 0, else 1.7581 (e^x - 1): layers of it keep mean 0 and variance 1 (Klambauer et al. 2017). Example: `Tensor([-1.0, 1.0]).selu()  # (2,) -> (2,)`"""
     def selu_(self) -> Self: r"""`selu`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([-1.0, 1.0]).selu_()  # (2,) -> (2,)`"""
     def sequential(self, layers: Any, **without_effect: Unpack[WithoutEffect]) -> Any: r"""x.sequential([f, g]) is g(f(x)). Example: `Tensor([-1.0, 4.0]).sequential([ops.relu, ops.sqrt])  # (2,) -> (2,)`"""
-    def share_memory_(self) -> Tensor: r"""Move the numbers to memory that processes forked from now on share: what one of them writes, all see. Example: `Tensor([1.0]).share_memory_().is_shared()`"""
     def short(self) -> Tensor: r"""This Tensor as int16. Example: `Tensor([1.7]).short()  # (1,) -> (1,)`"""
     def shrink(self, ranges: Any, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Keep, along each axis, the elements from start to stop: `ranges` holds (start, stop) or None per axis. Example: `Tensor([1, 2, 3, 4]).shrink([(1, 3)])  # (4,) -> (2,)`"""
     def sigmoid(self) -> Tensor: r"""1 / (1 + e^-x) (7.24). Example: `Tensor([0.0, 2.0]).sigmoid()  # (2,) -> (2,)`"""
@@ -509,7 +506,6 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def stack(self, *others: Any, axis: Axis = ..., dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Tensors of one shape side by side along a new axis. Example: `Tensor([1, 2]).stack(Tensor([3, 4]))  # (2,), (2,) -> (2, 2)`"""
     def std(self, *place: Any, axis: Axis = ..., keepdim: builtins.bool = ..., correction: Any = ..., dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., unbiased: Any = ..., ddof: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The square root of `var`; where all values are equal its gradient is 0. Example: `Tensor([1.0, 4.0]).std(correction=0)  # (2,) -> ()`"""
     def std_mean(self, *place: Any, axis: Axis = ..., keepdim: builtins.bool = ..., correction: Any = ..., dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., unbiased: Any = ..., ddof: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""The standard deviation and the mean over `axis`. Example: `Tensor([1.0, 4.0]).std_mean(correction=0)  # (2,) -> (), ()`"""
-    def storage_offset(self) -> builtins.int: r"""How many elements after the beginning of its memory, which it may show a part of, the first one lies. Example: `Tensor([1, 2, 3])[1:].storage_offset()`"""
     def stride(self, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Any: r"""How many elements one step along each axis is in memory, or along one. Example: `Tensor([[1, 2, 3]]).stride()`"""
     def sub(self, other: Value, alpha: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a - b; or a - alpha b. Example: `Tensor([1, 2]).sub(1)  # (2,) -> (2,)`"""
     def sub_(self, other: Value, alpha: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`sub`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1, 2]).sub_(1)  # (2,) -> (2,)`"""

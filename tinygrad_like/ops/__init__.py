@@ -57,8 +57,7 @@ from .statistics import in_dtype, var_mean, std_mean, normalize, layernorm, batc
 from .collective import all_sum, sync_batch_norm
 from .recurrent import lstm, gru
 from .elements import (
-    deg2rad, rad2deg, logit, lerp, nan_to_num, remainder, xlogy, xlog1py, isposinf, isneginf, clamp_min, clamp_max,
-    erfinv,
+    deg2rad, rad2deg, logit, lerp, nan_to_num, remainder, xlogy, isposinf, isneginf, clamp_min, clamp_max, erfinv,
 )
 from .gamma import polygamma, lgamma, digamma
 from .arrange import (

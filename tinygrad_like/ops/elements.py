@@ -8,7 +8,7 @@ import numpy as np
 
 from ..dtypes import FLOATS, finfo, get_default_dtype
 from .compare import eq, isnan, le, logical_and, logical_or
-from .elementwise import erf, exp, log, log1p, mod, where
+from .elementwise import erf, exp, log, mod, where
 from .functions import as_float, clamp, float_dtype
 from .pointwise import pointwise
 from .ufunc import ufunc
@@ -70,13 +70,6 @@ def xlogy(x, y):
     y = as_float(y, float_dtype(x, y))
     none = logical_and(eq(x, 0), logical_or(le(y, 0), eq(y, math.inf)))  # where the product would be NaN
     return where(none, 0.0, x * log(where(none, 1.0, y)))
-
-
-def xlog1py(x, y):
-    """x log(1 + y), and 0 where x = 0, unless y is NaN."""
-    y = as_float(y, float_dtype(x, y))
-    none = logical_and(eq(x, 0), logical_or(le(y, -1), eq(y, math.inf)))
-    return where(none, 0.0, x * log1p(where(none, 0.0, y)))
 
 
 def isposinf(x):
