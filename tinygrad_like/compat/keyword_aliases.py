@@ -223,7 +223,7 @@ def _rescued(f: Any, inputs: tuple, options: dict, error: Exception) -> Any:
         return NotImplemented if type(error) is OverflowError else _of_op(f, inputs, options)
     if type(error) is not TypeError or not isinstance(f, FunctionType):
         return NotImplemented
-    if f.__qualname__ in ("Module.to", "PackedSequence.to"):
+    if f.__qualname__ == "Module.to":
         return _cast(*inputs, **options)
     parameters = parameters_of(f)
     if parameters.open:
