@@ -9,6 +9,7 @@ import inspect
 import os
 from collections.abc import Callable
 from functools import lru_cache, wraps
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -200,7 +201,7 @@ def accelerated_arithmetic(definition: Callable, name: str) -> Callable:
 
 def install() -> None:
     """Have ops called by what is written out for each, and memory kept as kernels like it."""
-    from . import composites  # noqa: F401  # which know the ops, as does
+    import_module(".composites", __package__)  # which know the ops, as does specialize; without the whole of numba
     from .memory import align, keep_freed_memory
     from .specialize import install as specialize
 
