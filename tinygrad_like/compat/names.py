@@ -17,7 +17,7 @@ from ..dtypes import FLOAT32, FLOATS, bfloat16, finfo, promote_types
 from ..errors import named
 from ..methods import creation
 from ..methods.in_place import InPlace
-from ..methods.of_ops import Methods, part_of_tensor, plain_shape
+from ..methods.of_ops import Methods, pair_of, part_of_tensor, plain_shape
 from ..random import Generator
 from ..transforms.several_outputs import joined
 from ..transforms.switches import inference_mode, no_grad, set_grad_enabled
@@ -249,7 +249,7 @@ def _extremum(op: Any, of_two: Any, x: Any, place: tuple, axis: Any, keepdim: bo
     axis, keepdim = given["axis"], given["keepdim"]
     if not isinstance(axis, int) or not place and "dim" not in others:
         return op(x, axis=axis, keepdim=keepdim)
-    return ops.order.pair_of(op, x if isinstance(x, tensor.Tensor) else tensor.wrap(np.asarray(x)), axis, keepdim)
+    return pair_of(op, x if isinstance(x, tensor.Tensor) else tensor.wrap(np.asarray(x)), axis, keepdim)
 
 # Functions of the package ---------------------------------------------------------------------------------------------
 

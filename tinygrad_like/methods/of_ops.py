@@ -12,8 +12,12 @@ import numpy as np
 
 from .. import ops
 from ..core.graph import mode
+from ..core.tensor import wrap
 from ..dtypes import BOOL, FLOAT16, FLOAT32, FLOAT64, INT64, as_dtype, bfloat16
 from ..errors import named
+from ..ops.along import take_along
+from ..ops.axes import one_axis
+from ..ops.order import Found
 
 if TYPE_CHECKING:
     from ..core.tensor import Tensor
@@ -40,6 +44,19 @@ def part_of_tensor(cls):
         if isinstance(member, staticmethod):
             setattr(cls, name, staticmethod(named(f)))
     return cls
+
+
+def pair_of(op: Any, x: Any, axis: Any, keepdim: bool) -> Found:
+    """`max` or `min` along an axis and where: of several that tie, the first has the cotangent, as in PyTorch."""
+    axis, keepdim = one_axis(op.name, axis, x.ndim, scalar=True), bool(keepdim)
+    if mode.listener is None and x.dtype in _PLAIN and x.ndim and x.size:  # as below, in less time
+        index = wrap(np.asarray((x._data.argmax if op is ops.max else x._data.argmin)(axis, keepdims=keepdim)))
+    else:
+        index = (ops.argmax if op is ops.max else ops.argmin)(x, axis=axis, keepdim=keepdim)
+    return Found(take_along(x, index, axis=axis, keepdim=keepdim) if x.ndim else ops.gather(x, index, axis=axis), index)
+
+
+_PLAIN = frozenset({FLOAT32, FLOAT64, INT64})
 
 
 @part_of_tensor

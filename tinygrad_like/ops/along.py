@@ -76,29 +76,30 @@ def gather(x, index, *, axis):
     """
     if not x.ndim:
         return reshape(gather(reshape(x, shape=(1,)), reshape(index, shape=(1,)), axis=axis), shape=())
-    axis, index, row = index_along("gather", x.shape, index, axis)
+    axis, index, row, whole = index_along("gather", x.shape, index, axis)
     if row is not None:
         return take(x, index=(*(slice(None),) * axis, row.reshape(-1)))
-    if x.shape[:axis] != index.shape[:axis] or x.shape[axis + 1 :] != index.shape[axis + 1 :]:
+    if not whole:
         x = take(x, index=tuple([slice(None) if a == axis else slice(0, n) for a, n in enumerate(index.shape)]))
     return take_along(x, beside(x, index), axis=axis)
 
 
-def index_along(who: str, shape: tuple[int, ...], index, axis) -> tuple[int, np.ndarray, np.ndarray | None]:
-    """The axis, counted from the front; a copy of an index along it; and, if that was made by expand of one along the
-    axis alone, so that it names whole slices, a copy of that one. Raises if it does not fit an array of this shape."""
+def index_along(who: str, shape: tuple[int, ...], index, axis) -> tuple[int, np.ndarray, np.ndarray | None, bool]:
+    """The axis, counted from the front; a copy of an index along it; if that was made by expand of one along the axis
+    alone, so that it names whole slices, a copy of that one; and whether it is as large as an array of this shape, but
+    along the axis. Raises if it does not fit such an array."""
     axis, array = one_axis(who, axis, len(shape)), as_index(index)
     if array.dtype.kind not in "iu":
         raise refusal(who, TypeError(f"index must hold integers, got {array.dtype}; cast with .long()"))
-    alike = array.shape[:axis] == shape[:axis] and array.shape[axis + 1 :] == shape[axis + 1 :]
-    if not alike and (array.ndim != len(shape) or any(
+    whole = array.shape[:axis] == shape[:axis] and array.shape[axis + 1 :] == shape[axis + 1 :]
+    if not whole and (array.ndim != len(shape) or any(
             [n > m for a, (n, m) in enumerate(zip(array.shape, shape, strict=True)) if a != axis])):
         raise refusal(who, f"index of shape {array.shape} does not fit shape {shape}: it needs as many axes, and none "
                            f"but axis {axis} may be longer")
-    if alike and 0 in array.strides and array.size and not any(array.strides[:axis] + array.strides[axis + 1 :]):
+    if whole and 0 in array.strides and array.size and not any(array.strides[:axis] + array.strides[axis + 1 :]):
         row = array[tuple([slice(None) if a == axis else slice(1) for a in range(array.ndim)])]
-        return axis, array, in_range(who, shape, row, axis)
-    return axis, copied(array, INT64), None
+        return axis, array, in_range(who, shape, row, axis), True
+    return axis, copied(array, INT64), None, whole
 
 
 def as_index(index) -> np.ndarray:

@@ -85,17 +85,18 @@ def plain_index(index, shape: tuple[int, ...]) -> tuple:
         index = tuple([slice(*map(_bound, (i.start, i.stop, i.step))) if type(i) is slice else i for i in index])
     if not (basic := is_basic(index)):
         index = tuple([i if type(i) in _BASIC else _array_or_number(i) for i in index])
-    one = index[0] if len(index) == 1 and shape else None
-    if (one is None or getattr(one, "dtype", None) is BOOL and one.shape != shape[: one.ndim]) and (
-            why := _too_many(index, shape) or _misfits(index, shape)):
+    first = index[0] if len(index) == 1 and shape else None  # alone it fits, unless it is a mask of other axes
+    if (first is None or getattr(first, "dtype", None) is BOOL and first.shape != shape[: first.ndim]) and (
+            why := _too_many(index, shape, basic) or _misfits(index, shape)) is not None:
         raise refusal("getitem", IndexError(why))
     if mode.listener is not None and not basic:
         index = tuple([place for i in index for place in _places_of(i)])
     return index
 
 
-def _too_many(index: tuple, shape: tuple[int, ...]) -> str | None:
-    used, dots = sum([_axes_of(i) for i in index]), [i is Ellipsis for i in index].count(True)
+def _too_many(index: tuple, shape: tuple[int, ...], basic: bool) -> str | None:
+    dots = (index if basic else [i if i is Ellipsis else 0 for i in index]).count(Ellipsis)  # arrays' == is another
+    used = len(index) - index.count(None) - dots if basic else sum([_axes_of(i) for i in index])
     if used > len(shape):
         return f"{used} indices for the {len(shape)} axes of shape {shape}"
     return "an index has at most one Ellipsis (...)" if dots > 1 else None

@@ -9,15 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.graph import mode
 from ..core.primitive import primitive
 from ..core.replaceable import replaceable
-from ..core.tensor import wrap
-from ..dtypes import FLOAT32, FLOAT64, INT64
+from ..dtypes import FLOAT32
 from ..errors import checked
 from .along import gather, take_along
 from .axes import is_integer, one_axis
-from .reduce import argmax, argmin
 from .shape import reshape, unsqueeze
 
 _SMALL = 1024  # so many numbers NumPy sorts as they are before `_ranks` of them would be made
@@ -170,18 +167,3 @@ def median(x, axis=None, keepdim=False):
 def _(x, axis):
     if not (x.shape[axis := one_axis("median", axis, x.ndim)] if x.ndim and axis is not None else x.size):
         return f"nothing to choose from along axis {axis or 0} of shape {x.shape}"
-
-
-_PLAIN = frozenset({FLOAT32, FLOAT64, INT64})
-
-
-def pair_of(op, x, axis, keepdim: bool) -> Found:
-    """`max` or `min` along an axis and where: of several that tie, the first has the cotangent, as in PyTorch."""
-    axis, data, largest = one_axis(op.name, axis, x.ndim, scalar=True), x._data, op.name == "max"
-    if mode.listener is None and data.dtype in _PLAIN and data.ndim and data.size:  # as below, sooner
-        index = wrap(np.asarray((data.argmax if largest else data.argmin)(axis, keepdims=bool(keepdim))))
-        return Found(take_along(x, index, axis=axis, keepdim=bool(keepdim)), index)
-    index = (argmax if largest else argmin)(x, axis=axis, keepdim=keepdim)
-    if not x.ndim:
-        return Found(gather(x, index, axis=axis), index)
-    return Found(take_along(x, index, axis=axis, keepdim=bool(keepdim)), index)

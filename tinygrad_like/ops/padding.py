@@ -11,7 +11,7 @@ import numpy as np
 
 from ..core.primitive import fresh, primitive
 from ..core.replaceable import replaceable
-from ..errors import checked
+from ..errors import refusal
 from .parts import surround, take
 
 
@@ -76,7 +76,6 @@ def mapped_vjp(g, maps):
 _INDEX_MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
-@checked
 def pad(x, *, padding, mode="constant", value=0.0):
     """Add elements around x.
 
@@ -94,6 +93,8 @@ def pad(x, *, padding, mode="constant", value=0.0):
         inner = tuple([slice(before, before + n) for (before, _), n in zip(pairs, x.shape, strict=True)])
         shape = tuple([before + n + after for (before, after), n in zip(pairs, x.shape, strict=True)])
         return surround(x, shape=shape, index=inner, value=value)
+    if (why := _too_far(x.shape, pairs, mode)) is not None:
+        raise refusal("pad", why)
     maps: list = list(x.shape)
     for axis, (before, after) in enumerate(pairs):
         if before or after:
@@ -101,20 +102,15 @@ def pad(x, *, padding, mode="constant", value=0.0):
     return x if maps == list(x.shape) else map_axes(x, maps=tuple(maps))
 
 
-@pad.requires
-def _(x, padding, mode):
-    if (why := _no_pairs(tuple(padding), x.ndim)) is not None:
-        return why
-    if mode != "constant" and mode not in _INDEX_MODES:
+def _too_far(shape, pairs, mode) -> str | None:
+    """What is wrong if the axes do not reach as far as they are to be padded."""
+    if mode not in _INDEX_MODES:
         return f"mode {mode!r} is none of constant, {', '.join(_INDEX_MODES)}"
-    for axis, (n, (before, after)) in enumerate(zip(x.shape, _pairs(padding, x.ndim), strict=True)):
-        there = n if mode == "circular" else n + max(before, 0) + max(after, 0)
-        if -min(before, 0) - min(after, 0) > there:
-            gone = tuple([tuple([max(-n, 0) for n in pair]) for pair in _pairs(padding, x.ndim)])
-            return f"negative padding takes away {gone}, more than there is of shape {x.shape}"
-        limit = {"reflect": n - 1, "circular": n, "replicate": math.inf if n else 0}.get(mode, math.inf)
-        if min(before, after) >= 0 < max(before, after) > limit:
+    for axis, (n, (before, after)) in enumerate(zip(shape, pairs, strict=True)):
+        limit = {"reflect": n - 1, "circular": n, "replicate": math.inf if n else 0}[mode]
+        if 0 < max(before, after) > limit:
             return f"{mode} padding {before, after} of axis {axis} exceeds {limit}, as far as size {n} reaches"
+    return None
 
 
 @lru_cache(64)
@@ -123,12 +119,16 @@ def _map(n: int, before: int, after: int, mode: str) -> Map:
 
 
 def _cut(x, pairs):
+    if any([before + after > n for (before, after), n in zip(pairs, x.shape, strict=True)]):
+        raise refusal("pad", f"negative padding takes away {pairs}, more than there is of shape {x.shape}")
     return take(x, index=tuple([slice(before, n - after) for (before, after), n in zip(pairs, x.shape, strict=True)]))
 
 
 def _pairs(padding, ndim) -> tuple[tuple[int, int], ...]:
-    """A pair (before, after) for each axis."""
+    """A pair (before, after) for each axis. Raises ValueError if `padding` does not say so."""
     padding = tuple(padding)
+    if (why := _no_pairs(padding, ndim)) is not None:
+        raise refusal("pad", why)
     if padding and isinstance(padding[0], int | np.integer):
         padding = tuple(zip(padding[0::2], padding[1::2], strict=True))[::-1]
         padding = ((0, 0),) * (ndim - len(padding)) + padding
@@ -142,5 +142,6 @@ def _no_pairs(padding: tuple, ndim: int) -> str | None:
             len(padding) % 2 or len(padding) > 2 * ndim) else None
     if len(padding) != ndim:
         return f"{len(padding)} (before, after) pairs for a Tensor of {ndim} axes"
-    pairs = _pairs(padding, ndim)
-    return f"padding must be (before, after) pairs of numbers, got {pairs}" if any(len(p) != 2 for p in pairs) else None
+    pairs = tuple([(0, 0) if p is None else tuple(p) for p in padding])
+    bad = any([len(p) != 2 for p in pairs])
+    return f"padding must be (before, after) pairs of numbers, got {pairs}" if bad else None

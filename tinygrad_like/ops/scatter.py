@@ -7,7 +7,6 @@ from functools import partial
 
 import numpy as np
 
-from ..core.graph import mode
 from ..core.listener import pure
 from ..core.primitive import composite, fresh, primitive
 from ..core.replaceable import replaceable
@@ -73,15 +72,15 @@ def _to_places(who, x, index, src, axis, what):
         src = filled(x, as_index(index).shape, src)
     if not x.ndim:
         return reshape(_to_places(who, *[reshape(y, shape=(1,)) for y in (x, index, src)], axis, what), shape=())
-    axis, index, row = index_along(who, x.shape, index, axis)
-    if src.ndim != index.ndim or any([n < m for n, m in zip(src.shape, index.shape, strict=True)]):
-        raise refusal(who, f"src has shape {src.shape} but index has shape {index.shape}; src must be as large")
+    axis, index, row, whole = index_along(who, x.shape, index, axis)
     src = beside(x, src) if isinstance(src, np.ndarray) else src  # or what is made of it would be on no graph
-    src = src if src.shape == index.shape else take(src, index=tuple([slice(0, n) for n in index.shape]))
+    if src.shape != index.shape:
+        if src.ndim != index.ndim or any([n < m for n, m in zip(src.shape, index.shape, strict=True)]):
+            raise refusal(who, f"src has shape {src.shape} but index has shape {index.shape}; src must be as large")
+        src = take(src, index=tuple([slice(0, n) for n in index.shape]))
     if not src.size:
         return clone(x)
-    cut = tuple([slice(None) if a == axis else slice(n) for a, n in enumerate(src.shape)])
-    whole = all([n == m for a, (n, m) in enumerate(zip(x.shape, src.shape, strict=True)) if a != axis])
+    cut = () if whole else tuple([slice(None) if a == axis else slice(n) for a, n in enumerate(src.shape)])
     try:
         y = what(x if whole else take(x, index=cut), src, beside(x, index if row is None else row), axis=axis)
     except IndexError as error:
@@ -188,7 +187,7 @@ def _products(src, place, shape):
     """The product of all of src that comes to a place, 1 where nothing does: of neighbours, of pairs of these, ..."""
     order, turn, touched, first = _sorted(place, shape)
     factors, apart = take(reshape(src, shape=(-1,)), index=(order,)), 1
-    while apart < (len(turn) if mode.listener is not None else turn.max(initial=0) + 1):
+    while apart < len(turn):
         paired, right = _pairs(turn, apart)
         factors = mul(factors, where(paired, take(factors, index=(right,)), 1))
         apart *= 2

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..core.primitive import fresh, primitive
 from ..core.replaceable import replaceable
-from ..errors import checked
+from ..errors import checked, refusal
 from .axes import axes as all_axes
 from .axes import is_integer, one_axis
 from .compare import clone, copied
@@ -111,7 +111,6 @@ def squeeze(x, axis=None):
     return reshape(x, shape=tuple([n for a, n in enumerate(x.shape) if n != 1 or a not in drop]))
 
 
-@checked
 def flatten(x, start_axis=0, end_axis=-1):
     """Merge the axes from start_axis to end_axis into one."""
     if x.ndim == 0:
@@ -119,13 +118,9 @@ def flatten(x, start_axis=0, end_axis=-1):
     start, end = one_axis("flatten", start_axis, x.ndim), one_axis("flatten", end_axis, x.ndim)
     if start == end:
         return x
+    if start > end:
+        raise refusal("flatten", f"start_axis {start_axis} comes after end_axis {end_axis}")
     return reshape(x, shape=(*x.shape[:start], math.prod(x.shape[start : end + 1]), *x.shape[end + 1 :]))
-
-
-@flatten.requires
-def _(x, start_axis, end_axis):
-    if x.ndim and one_axis("flatten", start_axis, x.ndim) > one_axis("flatten", end_axis, x.ndim):
-        return f"start_axis {start_axis} comes after end_axis {end_axis}"
 
 
 @checked
