@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..core.graph import mode
+from ..core.listener import pure
 from ..dtypes import BOOL, INT64
 from ..errors import refusal
 from .axes import broadcast
@@ -171,6 +172,9 @@ def _array_or_number(i):
 
 def copied(array: np.ndarray, dtype=None) -> np.ndarray:
     """A copy: the graph keeps it, and the caller may change theirs."""
-    if mode.listener is not None:
-        return mode.listener.compute("cast", np.array, [array], {"dtype": dtype or array.dtype})
-    return array.copy() if dtype is None else np.array(array, dtype)
+    return _cast(array, dtype or array.dtype)
+
+
+@pure
+def _cast(array, dtype):
+    return np.array(array, dtype)

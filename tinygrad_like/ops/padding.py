@@ -132,7 +132,7 @@ def _pairs(padding, ndim) -> tuple[tuple[int, int], ...]:
     if padding and isinstance(padding[0], int | np.integer):
         padding = tuple(zip(padding[0::2], padding[1::2], strict=True))[::-1]
         padding = ((0, 0),) * (ndim - len(padding)) + padding
-    return tuple([(0, 0) if p is None else tuple(map(operator.index, p)) for p in padding])
+    return tuple([(0, 0) if p is None else (operator.index(p[0]), operator.index(p[1])) for p in padding])
 
 
 def _no_pairs(padding: tuple, ndim: int) -> str | None:

@@ -75,8 +75,6 @@ def _count(shape, axis) -> int:
     """How many numbers lie along `axis`, as the user gave it, after it was checked."""
     if axis is None or not shape:
         return math.prod(shape)
-    if type(axis) is tuple and len(axis) == 1:  # as below, sooner
-        return shape[axis[0]]
     return math.prod([shape[a] for a in axis]) if isinstance(axis, tuple | list) else shape[axis]
 
 
