@@ -289,6 +289,8 @@ BAD_CALLS = [
     (lambda: X[{}], TypeError,
      "getitem: dict of dtype object is no index; use integers, slices, None, ... or integer or boolean arrays"),
     (lambda: X.gather(0, V), TypeError, "gather: index must hold integers, got float32"),
+    (lambda: X.gather(1, [0, 1]), ValueError,
+     "gather: index of shape (2,) does not fit shape (2, 3): it needs as many axes, and none but axis 1 may be "),
     (lambda: X.gather(0, [0]), ValueError,
      "gather: index of shape (1,) does not fit shape (2, 3): it needs as many axes, and none but axis 0 may be "
      "longer"),

@@ -42,11 +42,11 @@ def picked(x, index, axis):
 @primitive
 def add_along(x, index, *, size, axis, keepdim=True):
     """Zeros, of this size along `axis`, with x added: out[i, index[i, j]] += x[i, j] for axis=1; see `take_along`."""
-    return added_along(*([x, index] if keepdim else [_with_axis(x, axis), _with_axis(index, axis)]), size, axis)
+    return added_along(x, index, size, axis) if keepdim else added_along(*_with_axis(axis, x, index), size, axis)
 
 
-def _with_axis(x, axis):
-    return x.reshape((*x.shape[:axis], 1, *x.shape[axis:]))
+def _with_axis(axis, *xs):
+    return [x.reshape((*x.shape[:axis], 1, *x.shape[axis:])) for x in xs]
 
 
 @replaceable
@@ -75,7 +75,7 @@ def gather(x, index, *, axis):
     index has as many axes as x, none longer but `axis`. Raises IndexError for what it does not name, or below 0.
     """
     if not x.ndim:
-        return reshape(gather(reshape(x, shape=(1,)), reshape(index, shape=(1,)), axis=axis), shape=())
+        return reshape(gather(reshape(x, shape=(1,)), reshape(index, shape=(1,)), axis=axis), shape=index.shape)
     axis, index, row, whole = index_along("gather", x.shape, index, axis)
     if row is not None:
         return take(x, index=(*(slice(None),) * axis, row.reshape(-1)))
@@ -91,7 +91,8 @@ def index_along(who: str, shape: tuple[int, ...], index, axis) -> tuple[int, np.
     axis, array = one_axis(who, axis, len(shape)), as_index(index)
     if array.dtype.kind not in "iu":
         raise refusal(who, TypeError(f"index must hold integers, got {array.dtype}; cast with .long()"))
-    whole = array.shape[:axis] == shape[:axis] and array.shape[axis + 1 :] == shape[axis + 1 :]
+    whole = array.ndim == len(shape) and array.shape[:axis] == shape[:axis] and (
+        array.shape[axis + 1 :] == shape[axis + 1 :])
     if not whole and (array.ndim != len(shape) or any(
             [n > m for a, (n, m) in enumerate(zip(array.shape, shape, strict=True)) if a != axis])):
         raise refusal(who, f"index of shape {array.shape} does not fit shape {shape}: it needs as many axes, and none "
