@@ -14,7 +14,6 @@ from .. import ops, random
 from ..dtypes import can_cast, get_default_dtype, promote_types, set_default_dtype
 from ..errors import named
 from ..methods.creation import Creation
-from ..methods.of_ops import pair_of
 from ..transforms.switches import Switch
 from . import names
 from .absent import nothing
