@@ -9,8 +9,7 @@ from tinygrad_like.errors import named
 from . import lr_scheduler, schedule
 from .adafactor import Adafactor
 from .adagrad import Adadelta, Adagrad
-from .adam import Adam, AdamW
-from .adamax import Adamax
+from .adam import Adam, Adamax, AdamW
 from .clip import clip_grad_norm, clip_grad_value
 from .ema import EMA
 from .lbfgs import LBFGS

@@ -24,7 +24,7 @@ class Adafactor(Optimizer):
     maximize: climb instead, g <- -g. Source: Shazeer and Stern 2018, in PyTorch's form.
     """
 
-    state_names = ("row_var", "col_var", "variance")
+    state_names = {"row_var": "", "col_var": "", "variance": "", "step": ""}
 
     def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 1e-2, beta2_decay: float = -0.8,
                  eps: tuple[float | None, float] = (None, 1e-3), d: float = 1.0, weight_decay: float = 0.0, *,
@@ -39,33 +39,27 @@ class Adafactor(Optimizer):
         self.require(group["weight_decay"] >= 0, "weight_decay", group["weight_decay"], ">= 0")
 
     def state_shape(self, name, shape):
-        return {"row_var": (*shape[:-1], 1), "col_var": (*shape[:-2], 1, *shape[-1:])}.get(name, shape)
+        return {"row_var": (*shape[:-1], 1), "col_var": (*shape[:-2], 1, *shape[-1:]), "step": ()}.get(name, shape)
 
-    def update(self, x, g, state, lr, group):
-        tiny, floor = group["eps"]
+    def update(self, x, g, state, lr, beta2_decay, eps, d, weight_decay):
+        t, (tiny, floor) = state["step"], eps
         tiny = float(np.finfo(x.dtype).eps) if tiny is None else tiny
-        g = -g if group["maximize"] else g
-        state["step"] += 1
-        b = float(state["step"]) ** group["beta2_decay"]
-        alpha = max(floor, _rms(x)) * min(lr, 1 / math.sqrt(state["step"]))
-        if group["weight_decay"]:
-            x *= 1 - lr * group["weight_decay"]
+        alpha = max(floor, _rms(x)) * min(lr, 1 / math.sqrt(t))
+        x *= 1 - lr * weight_decay
 
-        def towards(name, value):
-            if name not in state:
-                state[name] = np.zeros_like(value)
-            state[name] += b * (value - state[name])
+        def mean(name, square):
+            before = state.get(name, 0)
+            state[name] = before + t**beta2_decay * (square - before)
             return state[name]
 
-        square = g * g
         if x.ndim > 1:
-            row, column = (towards(name, square.mean(axis, keepdims=True))
-                           for name, axis in (("row_var", -1), ("col_var", -2)))
+            row = mean("row_var", (g * g).mean(-1, keepdims=True))
+            column = mean("col_var", (g * g).mean(-2, keepdims=True))
             v = row @ column / np.maximum(row.mean(-2, keepdims=True), tiny)
         else:
-            v = towards("variance", square)
+            v = mean("variance", g * g)
         u = g / np.sqrt(np.maximum(v, tiny * tiny))
-        x -= alpha / max(1.0, _rms(u) / group["d"]) * u
+        x -= alpha / max(1.0, _rms(u) / d) * u
 
 
 def _rms(x: np.ndarray) -> float:

@@ -19,8 +19,7 @@ class Adagrad(Optimizer):
     maximize: climb instead, g <- -g. Source: Duchi, Hazan and Singer 2011.
     """
 
-    state_names = ("sum",)
-    kernel = "rmsprop"  # whose mean is a sum, if nothing of it fades
+    state_names = {"sum": "", "step": ""}
 
     def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 1e-2, lr_decay: float = 0.0,
                  weight_decay: float = 0.0, initial_accumulator_value: float = 0.0, eps: float = 1e-10,
@@ -32,21 +31,14 @@ class Adagrad(Optimizer):
         for name in ("lr_decay", "weight_decay", "initial_accumulator_value", "eps"):
             self.require(group[name] >= 0, name, group[name], ">= 0")
 
-    def update(self, x, g, state, lr, group):
-        (x, g, s, *_), (lr, _, _, eps, decay, _, sign) = self.arguments(x, g, state, lr, group)
-        g = sign * g
-        if decay:
-            g = g + decay * x
-        s += g * g
-        x -= lr * (g / (np.sqrt(s) + eps))
+    def begin(self, name, x, initial_accumulator_value, **options):
+        return np.full_like(x, initial_accumulator_value) if name == "sum" else super().begin(name, x)
 
-    def arguments(self, x, g, state, lr, group):
-        state["step"] += 1
-        if "sum" not in state:
-            state["sum"] = np.full_like(x, group["initial_accumulator_value"])
-        return (x, g, state["sum"], None, None), (lr / (1 + (state["step"] - 1) * group["lr_decay"]), 1.0, 1.0,
-                                                  group["eps"], group["weight_decay"], 0.0,
-                                                  -1.0 if group["maximize"] else 1.0)
+    def update(self, x, g, state, lr, lr_decay, weight_decay, initial_accumulator_value, eps):
+        s = state.setdefault("sum", np.full_like(x, initial_accumulator_value))
+        g = g + weight_decay * x
+        s += g * g
+        x -= lr / (1 + (state["step"] - 1) * lr_decay) * g / (np.sqrt(s) + eps)
 
 
 class Adadelta(Optimizer):
@@ -61,8 +53,7 @@ class Adadelta(Optimizer):
     maximize: climb instead, g <- -g. Source: Zeiler 2012.
     """
 
-    state_names = ("square_avg", "acc_delta")
-    kernel = "adadelta"
+    state_names = {"square_avg": "", "acc_delta": "", "step": ""}
 
     def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 1.0, rho: float = 0.9, eps: float = 1e-6,
                  weight_decay: float = 0.0, maximize: bool = False):
@@ -73,19 +64,10 @@ class Adadelta(Optimizer):
         for name in ("eps", "weight_decay"):
             self.require(group[name] >= 0, name, group[name], ">= 0")
 
-    def update(self, x, g, state, lr, group):
-        (x, g, v, u), (lr, rho, new, eps, decay, sign) = self.arguments(x, g, state, lr, group)
-        g = sign * g
-        if decay:
-            g = g + decay * x
-        v *= rho
-        v += new * g * g
+    def update(self, x, g, state, lr, rho, eps, weight_decay):
+        v, u = state["square_avg"], state["acc_delta"]
+        g = g + weight_decay * x
+        v += (1 - rho) * (g * g - v)
         d = g * np.sqrt(u + eps) / np.sqrt(v + eps)
-        u *= rho
-        u += new * d * d
+        u += (1 - rho) * (d * d - u)
         x -= lr * d
-
-    def arguments(self, x, g, state, lr, group):
-        rho = group["rho"]
-        return (x, g, state["square_avg"], state["acc_delta"]), (lr, rho, 1 - rho, group["eps"], group["weight_decay"],
-                                                                 -1.0 if group["maximize"] else 1.0)

@@ -1,4 +1,4 @@
-"""Adam, and AdamW, whose weight decay stays out of the moments."""
+"""Adam, AdamW, whose weight decay stays out of the moments, and Adamax, by the largest gradient."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ class Adam(Optimizer):
     Source: Kingma and Ba 2015.
     """
 
-    state_names: tuple[str, ...] = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
-    kernel = "adam"
-    decoupled = False
+    state_names = {"exp_avg": "", "exp_avg_sq": "", "max_exp_avg_sq": "amsgrad", "step": ""}
 
     def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 1e-3,
                  betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0.0,
@@ -37,30 +35,14 @@ class Adam(Optimizer):
         for name in ("eps", "weight_decay"):
             self.require(group[name] >= 0, name, group[name], ">= 0")
 
-    def update(self, x, g, state, lr, group):
-        (x, g, m, v, largest), numbers = self.arguments(x, g, state, lr, group)
-        lr, ahead, beta1, beta2, root, eps, decay, retained, sign = numbers
-        x *= retained
-        g = sign * g
-        if decay:
-            g = g + decay * x
+    def update(self, x, g, state, lr, betas, eps, weight_decay, amsgrad):
+        m, v, t, (beta1, beta2) = state["exp_avg"], state["exp_avg_sq"], state["step"], betas
+        g = g + weight_decay * x
         m += (1 - beta1) * (g - m)
-        v *= beta2
-        v += (1 - beta2) * g * g
-        if largest is not None:
-            v = np.maximum(v, largest, out=largest)
-        x -= (lr * m + ahead * g if ahead else lr * m) / (np.sqrt(v) * root + eps)
-
-    def arguments(self, x, g, state, lr, group):
-        beta1, beta2 = group["betas"]
-        state["step"] += 1
-        t, decay = state["step"], group["weight_decay"]
-        decoupled = group.get("decoupled_weight_decay", self.decoupled)
-        decay, retained = (0.0, 1.0 - lr * decay) if decoupled else (decay, 1.0)
-        largest = state["max_exp_avg_sq"] if group.get("amsgrad") else None
-        return ((x, g, state["exp_avg"], state["exp_avg_sq"], largest),
-                (lr / (1 - beta1**t), 0.0, beta1, beta2, (1 - beta2**t) ** -0.5, group["eps"], decay, retained,
-                 -1.0 if group["maximize"] else 1.0))
+        v += (1 - beta2) * (g * g - v)
+        if amsgrad:
+            v = np.maximum(v, state["max_exp_avg_sq"], out=state["max_exp_avg_sq"])
+        x -= lr / (1 - beta1**t) * m / (np.sqrt(v / (1 - beta2**t)) + eps)
 
 
 class AdamW(Adam):
@@ -69,9 +51,38 @@ class AdamW(Adam):
     Source: Loshchilov and Hutter 2019, in PyTorch's form, where the decay is scaled by the learning rate.
     """
 
-    decoupled = True
-
     def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 1e-3,
                  betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 1e-2,
                  amsgrad: bool = False, maximize: bool = False):
         super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize)
+
+    def update(self, x, g, state, lr, weight_decay, **options):
+        x *= 1 - lr * weight_decay
+        super().update(x, g, state, lr, weight_decay=0.0, **options)
+
+
+class Adamax(Optimizer):
+    """Adam with the largest gradient so far, which fades, in place of the root of the mean square.
+
+        m <- beta1 m + (1 - beta1) g
+        u <- max(beta2 u, |g| + eps)
+        x <- x - lr / (1 - beta1^t) m / u        at the t-th step, from 1
+
+    weight_decay: g <- g + weight_decay x first. maximize: climb instead, g <- -g. Source: Kingma and Ba 2015.
+    """
+
+    state_names = {"exp_avg": "", "exp_inf": "", "step": ""}
+
+    def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 2e-3,
+                 betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0.0,
+                 maximize: bool = False):
+        super().__init__(params, lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize)
+
+    check = Adam.check
+
+    def update(self, x, g, state, lr, betas, eps, weight_decay):
+        m, u, t, (beta1, beta2) = state["exp_avg"], state["exp_inf"], state["step"], betas
+        g = g + weight_decay * x
+        m += (1 - beta1) * (g - m)
+        np.maximum(beta2 * u, np.abs(g) + eps, out=u)
+        x -= lr / (1 - beta1**t) * m / u

@@ -58,11 +58,12 @@ class LBFGS(Optimizer):
             raise TypeError("LBFGS.step: needs a closure that clears the gradients, computes the loss, calls backward "
                             "and returns the loss: optimizer.step(closure)")
         tell("refuse", "LBFGS.step, which looks at losses,", "capture what its closure computes, or nothing")
-        before, kept = self._flat(), dict(vars(self), pairs=list(self.pairs))
+        before, steps, kept = self._flat(), self.steps, dict(vars(self), pairs=list(self.pairs))
         try:
             return self._iterate(closure)
         except BaseException:
             vars(self).update(kept)
+            self.steps = steps
             self._write(before)
             raise
 
@@ -146,7 +147,7 @@ class LBFGS(Optimizer):
     def _flat_gradient(self) -> np.ndarray:
         for p in self.param_groups[0]["params"]:
             if p.grad is not None:
-                self._checked(p, self._states[p])
+                self._check_param_now(p)
         return np.concatenate([np.zeros(p.numel(), p.dtype) if p.grad is None else p.grad.data.reshape(-1)
                                for p in self.param_groups[0]["params"]])
 

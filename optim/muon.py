@@ -24,7 +24,7 @@ class Muon(Optimizer):
     PyTorch rounds them to bfloat16. Raises ValueError for a parameter that is no matrix. Source: Jordan 2024.
     """
 
-    state_names = ("momentum_buffer",)
+    state_names = {"momentum_buffer": ""}
 
     def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 1e-3, weight_decay: float = 0.1,
                  momentum: float = 0.95, nesterov: bool = True,
@@ -45,18 +45,16 @@ class Muon(Optimizer):
                 raise ValueError(f"{self.name}: a parameter of shape {p.shape} is no matrix; give those with other "
                                  "axes, as biases and filters, to another optimizer, such as AdamW")
 
-    def update(self, x, g, state, lr, group):
-        m, momentum = state["momentum_buffer"], group["momentum"]
+    def update(self, x, g, state, lr, weight_decay, momentum, nesterov, ns_coefficients, eps, ns_steps, adjust_lr_fn):
+        m, (a, b, c), (rows, columns) = state["momentum_buffer"], ns_coefficients, x.shape
         m += (1 - momentum) * (g - m)
-        u = g + momentum * (m - g) if group["nesterov"] else m
-        rows, columns = x.shape
-        a, b, c = group["ns_coefficients"]
+        u = g + momentum * (m - g) if nesterov else m
         u = u.T if rows > columns else u
-        u = u / max(float(np.linalg.norm(u)), group["eps"])
-        for _ in range(int(group["ns_steps"])):
+        u = u / max(float(np.linalg.norm(u)), eps)
+        for _ in range(int(ns_steps)):
             s = u @ u.T
             u = a * u + (b * s + c * (s @ s)) @ u
-        ratio = 0.2 * math.sqrt(max(rows, columns)) if group["adjust_lr_fn"] == "match_rms_adamw" else (
+        ratio = 0.2 * math.sqrt(max(rows, columns)) if adjust_lr_fn == "match_rms_adamw" else (
             math.sqrt(max(1, rows / max(columns, 1))))
-        x *= 1 - lr * group["weight_decay"]
+        x *= 1 - lr * weight_decay
         x -= lr * ratio * (u.T if rows > columns else u)

@@ -1,41 +1,38 @@
-"""What every optimizer shares: parameter groups, per-parameter state, the learning rate, and the loop of a step."""
+"""What every optimizer shares: groups of parameters, what is remembered of each, and a step, which happens or not."""
 
 from __future__ import annotations
 
-import copy
 import inspect
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from tinygrad_like.core.graph import mode
-from tinygrad_like.core.listener import number, tell
-from tinygrad_like.core.listener import value as as_it_is
+from tinygrad_like.core.listener import effect
 from tinygrad_like.core.replaceable import replaceable
 from tinygrad_like.core.tensor import Tensor
-from tinygrad_like.dtypes import FLOAT32, FLOATS, NARROW, wide
+from tinygrad_like.dtypes import FLOAT32, FLOAT64, FLOATS, INT64, NARROW, wide
 from tinygrad_like.methods.gradients import zero_gradient
 from tinygrad_like.transforms.switches import enable_grad
 
-from .state import Group, Seen, State, States, check_memory, check_spelling
+from .state import COUNT, MASTER, Group, Seen, State, States, check_memory, check_spelling, copied, count_of
 
 required: Any = object()  # what an optimizer of older programs for PyTorch has as the default of lr
-MASTER = "master"  # the name, in the state of a parameter of 16 bits, of its weights in float32
 
 
 @replaceable
-def fused_update(kernel: str) -> tuple[Callable, Callable] | None:
-    """What makes a table of rows of arrays, and the function of this name that updates all of them in one pass over
-    memory; None if there is none."""
+def fused_update(formula: Callable) -> tuple[Callable, Callable] | None:
+    """What makes a table of rows of arrays, and the function of it and the count of steps that does what a formula says
+    for all of them in one pass over memory, and counts; None if there is none."""
     return None
 
 
 class Optimizer:
-    """The base of all optimizers. A subclass defines `update`, its formula. If a fused update (a kernel) does the
-    same for all parameters in one pass over memory, the subclass also gives its name, `kernel`, and its `arguments`.
-    One written for PyTorch defines `step` instead, and gives options as a dict: `super().__init__(params, defaults)`.
+    """The base of all optimizers. A subclass defines `update`, its formula, and gives its options by their names:
+    `super().__init__(params, lr, momentum=momentum)`. One written for PyTorch defines `step` instead, and gives them as
+    a dict: `super().__init__(params, defaults)`.
 
     params: an iterable of Tensors, or of groups: dicts of "params" and the options that differ for them. Those that do
     not require grad, as frozen layers, stay as they are.
@@ -46,17 +43,19 @@ class Optimizer:
     if none requires grad; and for an option that is unknown or out of range.
     """
 
-    state_names: tuple[str, ...] = ()  # of the arrays in a parameter's State: PyTorch's names
-    number_names: tuple[str, ...] = ()  # of the numbers there, besides `step`
-    kernel = ""
+    # What is remembered of a parameter, by PyTorch's names, each with the option without which there is none of it:
+    # arrays of its shape, and COUNT, of its steps.
+    state_names: Mapping[str, str] = {COUNT: ""}
+    fused = True  # whether a kernel may do what the formula says
 
     def __init__(self, params: Iterable, lr: float | Callable[[int], float] | dict[str, Any], **options: Any):
         self.name = type(self).__name__
         whole = isinstance(lr, dict) and self._steps_itself
         self.defaults = {**lr, **options} if whole else {"lr": lr, **options}  # type: ignore[dict-item]
         self.param_groups: list[dict[str, Any]] = []
-        self._states: dict[Tensor, State] = States()
-        self.steps = 0
+        self._states: Any = States()
+        self._count = np.zeros((), INT64)
+        self._numbers: list[np.ndarray] = []  # of each group: its rate and its options, in their order
         for group in self._groups(params):
             self.add_param_group(group)
         if not self._states:
@@ -76,30 +75,37 @@ class Optimizer:
 
     @state.setter
     def state(self, states: Any) -> None:
-        self._states = states
+        self._states = states if self._steps_itself else States((p, State(p, of)) for p, of in states.items())
+
+    @property
+    def steps(self) -> int:
+        """How many there were."""
+        return int(self._count)
+
+    @steps.setter
+    def steps(self, steps: int) -> None:
+        self._count[...] = steps
 
     # The formula, by the subclass -----------------------------------------------------------------------------------
 
-    def update(self, x: np.ndarray, g: np.ndarray, state: State, lr: float, group: dict) -> None:
-        """Change the parameter `x` in place, given its gradient `g`, in NumPy, for any dtype and layout.
+    def update(self, x: np.ndarray, g: np.ndarray, state: dict, lr: float, **options: Any) -> None:
+        """Change the parameter `x` and its `state`, given the gradient `g`, in NumPy, for any dtype and layout.
 
-        `x` and the arrays in `state` are copies; they replace the originals once the whole step is done.
+        The options of its group, but for `maximize`, come by their names. `x` and the arrays in `state` are copies, and
+        state["step"] is the number of this step, from 1; one that the state does not have yet is zeros.
         """
-        raise NotImplementedError(f"{self.name} must define update(x, g, state, lr, group)")
+        raise NotImplementedError(f"{self.name} must define update(x, g, state, lr) and, by name, the options")
 
-    def arguments(self, x: np.ndarray, g: np.ndarray, state: State, lr: float, group: dict) -> tuple[tuple, tuple]:
-        """What the kernel takes: the parameter's arrays, which only the kernel changes, and numbers.
-
-        It may replace entries of `state` but not write into arrays: if they do not suit the kernel, all is undone.
-        """
-        raise NotImplementedError(f"{self.name} names a kernel and must define arguments(x, g, state, lr, group)")
+    def begin(self, name: str, x: np.ndarray, **options: Any) -> np.ndarray | None:
+        """What the state `name` of a parameter begins as, for a kernel; None if the formula is to make it."""
+        return np.zeros((), INT64) if name == COUNT else np.zeros_like(x)
 
     def check(self, group: dict) -> None:
         """Raise ValueError for options out of range."""
 
     def state_shape(self, name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape of the array `name` in the State of a parameter of this shape."""
-        return shape
+        """The shape of the array `name` in the state of a parameter of this shape."""
+        return () if name == COUNT else shape
 
     @property
     def _steps_itself(self) -> bool:
@@ -120,119 +126,133 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        mode.waiting = None  # as when an op is called
-        before: list[tuple[Tensor, State, dict]] = []  # parameters to update, their state, and a copy of it
-        steps, ready = self.steps, False
+        steps, made = self.steps, list[tuple[State, str]]()  # what the kernel's rows need, and was not there before
         try:
-            plan = self._plan(before, careful=not self.kernel)
-            if not before:
-                self._warn_of_no_gradient()
-            ready = True
-            if tell("optimizer step", self, plan, before) is NotImplemented:
-                self._carry_out(plan, before, steps + 1)
+            self._step(made)
         except BaseException:  # Ctrl-C included, which may come between any two bytecodes
-            if ready:
-                self._carry_out(plan, before, steps + 1)
-            else:
-                _undo(before)
+            if self.steps == steps:
+                for state, name in made:
+                    state.pop(name, None)
             raise
         return loss
 
-    def _warn_of_no_gradient(self) -> None:
-        warnings.warn(f"{self.name}.step: no parameter has a gradient, so none changes; call backward() of a loss that "
-                      "depends on them before it, and zero_grad() not between the two", stacklevel=3)
-
-    def _plan(self, before: list[tuple[Tensor, State, dict]], careful: bool) -> tuple[list, list]:
-        """All of a step except changing the parameters: calls of the kernel (numbers and rows), and pairs of a
-        parameter's array and its new values. If the kernel cannot take a row, start again and check each parameter.
-        """
-        calls: dict[tuple, list[tuple]] = {}  # number of the group, of steps, numbers -> rows
-        formulas = []
-        fused = fused_update(self.kernel) if self.kernel else None
-        careful = careful or fused is None
-        self._states = States.of(self._states)
-        for i, group in enumerate(self.param_groups):
-            group = dict(group)  # whose numbers nobody follows
-            lr = self._lr(group)
-            for p in group["params"]:
-                if p.grad is None:
-                    continue
-                state = self._states[p]
-                before.append((p, state, state.copy() if state else {}))
-                x, g = p._data, p.grad._data
-                if careful:
-                    g = self._checked(p, state)
-                    if not (fused and type(x) is np.ndarray and x.dtype is FLOAT32 and x.flags.carray):
-                        new = self._weights(p, state).copy()
-                        state.update({name: copy.deepcopy(a) for name, a in state.items()})
-                        self.update(new, g, state, lr, {k: number(v) for k, v in group.items()})
-                        formulas.append((x, new))
-                        if x.dtype in NARROW:
-                            state[MASTER] = new
-                        continue
-                elif type(x) is not np.ndarray or x.dtype is not FLOAT32:  # sooner than to find out from its row
-                    _undo(before)
-                    return self._plan(before, careful=True)
-                row, numbers = self.arguments(x, g, state, lr, group)  # type: ignore[arg-type]
-                numbers = as_it_is(numbers)
-                calls.setdefault((i, state.get("step"), numbers), []).append(row)
-        packed = []
-        for (_, _, numbers), rows in calls.items():
-            packed.append((numbers, fused[0](rows)))  # type: ignore[index]
-            if not (careful or packed[-1][1].suited):
-                _undo(before)
-                return self._plan(before, careful=True)
-        return packed, formulas
-
-    def _carry_out(self, plan: tuple[list, list], before: list[tuple[Tensor, State, dict]], steps: int) -> None:
-        """Change the parameters as planned, except where an interrupted call has done so already."""
-        calls, formulas = plan
-        for numbers, rows in calls:
-            if not rows.begun:
-                fused_update(self.kernel)[1](rows, *numbers)  # type: ignore[index]
-        for x, new in formulas:
-            x[...] = new
-        for p, _, _ in before:
+    def _step(self, made: list[tuple[State, str]]) -> None:
+        fused = fused_update(type(self).update) if self.fused else None
+        trained = [(i, p) for i, group in enumerate(self.param_groups) for p in group["params"] if p.grad is not None]
+        if not trained:
+            self._warn_of_no_gradient()
+        if mode.listener is not None:
+            for _, p in trained:
+                mode.listener.gradient(p)
+        rows, formulas = [], list[tuple]()
+        if fused and trained:
+            if len(self._numbers) != len(self.param_groups):
+                self._numbers = [np.array(_flat(self._options(group)), FLOAT64) for group in self.param_groups]
+            effect(f"the numbers of {self.name}", self._write_numbers, writes=self._numbers)
+            names = [self._names(group) for group in self.param_groups]
+            rows = [self._row(i, p, names[i], made) for i, p in trained]
+            if None not in rows and (table := fused[0](rows)).suited:
+                for _, p in trained:
+                    p.touch()
+                return fused[1](table, self._count)
+        known, rows = rows or [None for _ in trained], []
+        for (i, p), row in zip(trained, known, strict=True):
+            self._check_param_now(p)
+            if row is not None and fused[0]([row]).suited:  # type: ignore[index]
+                rows.append(row)
+            else:
+                formulas.append((i, p, p.grad._data))
+        for _, p in trained:
             p.touch()
-        self.steps = steps
+        written = [a for _, p, _ in formulas for a in (p._data, *self._states[p].values())]
+        effect(f"{self.name}.step", self._carry_out, rows, formulas, writes=[
+            *written, self._count, *[a for x, _, *state, _ in rows for a in (x, *state) if a is not None]])
 
-    def _weights(self, p: Tensor, state: State) -> np.ndarray:
-        """What a formula changes: the parameter's array, or if that has 16 bits, the float32 that it was rounded from.
+    def _names(self, group: dict) -> list[str]:
+        """What there is in the states of a group's parameters."""
+        return [name for name, option in self.state_names.items() if not option or dict.get(group, option)]
 
-        An update may be too small for 16 bits: those are kept between steps, unless the parameter was changed.
+    def _row(self, i: int, p: Tensor, names: list[str], made: list) -> tuple | None:
+        """What a kernel takes of a parameter; None if the formula has to begin."""
+        x, state = p._data, self._states[p]
+        for name in names:
+            if name not in state:
+                begun = self.begin(name, x, **self._options(self.param_groups[i]))
+                if begun is None or x.dtype is not FLOAT32:
+                    return None
+                made.append((state, name))
+                state[name] = begun
+        count = state.get(COUNT) if COUNT in self.state_names else None
+        return x, p.grad._data, *[state.get(n) for n in self.state_names if n != COUNT], count, self._numbers[i]
+
+    def _options(self, group: dict) -> dict[str, Any]:
+        """The options of a group as they are now."""
+        return {name: self._lr(group) if name == "lr" else dict.__getitem__(group, name) for name in self.defaults}
+
+    def _write_numbers(self) -> None:
+        for group, numbers in zip(self.param_groups, self._numbers, strict=False):
+            numbers[:] = _flat(self._options(group))
+
+    def _carry_out(self, rows: Sequence[tuple], formulas: Sequence[tuple]) -> None:
+        """Do the step: rows by the kernel, and the rest by the formula. All that may fail comes first."""
+        steps, changes = self.steps, [change for each in formulas for change in self._changes(*each)]
+        try:
+            if rows:
+                table, update = fused_update(type(self).update)  # type: ignore[misc]
+                update(table(rows), self._count)
+            else:
+                self.steps = steps + 1
+            _put(changes)
+        except BaseException:
+            if self.steps != steps:
+                _put(changes)
+            raise
+
+    def _changes(self, i: int, p: Tensor, g: np.ndarray) -> list[tuple[Any, Any, Any]]:
+        """What a step by the formula puts where: new numbers in arrays, and new arrays in the state.
+
+        An update may be too small for 16 bits: the float32 that they were rounded from are kept between steps, unless
+        the parameter was changed. Casting or copying the model changes only the parameter; then the state follows.
         """
-        x, master = p._data, state.get(MASTER)
-        if x.dtype not in NARROW:
-            return x
-        if master is None or master.astype(x.dtype).tobytes() != x.tobytes():
-            master = state[MASTER] = x.astype(FLOAT32, order="C")
-        return master
-
-    def _checked(self, p: Tensor, state: State) -> np.ndarray:
-        """A parameter's gradient, in the dtype to compute in and in C order; its state is converted in the same way.
-
-        Casting or copying the model, or assigning to `p.data`, changes only the parameter.
-        """
-        x, g, who = p._data, p.grad, f"{self.name}.step"
-        assert g is not None
+        x, state, options = p._data, self._states[p], self._options(self.param_groups[i])
         dtype = wide(x.dtype)
+        new = State(p, {name: np.array(a, INT64 if name == COUNT else dtype, order="C") for name, a in state.items()})
+        w = new.pop(MASTER, None)
+        if w is None or w.astype(x.dtype).tobytes() != x.tobytes():
+            w = x.astype(dtype, order="C" if x.dtype in NARROW else "K")
+        g = np.asarray(g, dtype, order="C")
+        new[COUNT] = int(new.get(COUNT, 0)) + 1
+        self.update(w, -g if options.pop("maximize", False) else g, new, **options)
+        if COUNT not in self.state_names:
+            del new[COUNT]
+        else:
+            new[COUNT] = np.array(new[COUNT], INT64)
+        if x.dtype in NARROW:
+            new[MASTER] = w
+        arrays = {name: np.asarray(b, order="C") for name, b in new.items()}  # what NumPy makes of one number is none
+        return [(x, ..., w), *[(a, ..., b) if _alike(a := state.get(name), b) else (state, name, b)
+                               for name, b in arrays.items()]]
+
+    def _check_param_now(self, p: Tensor) -> None:
+        """Raise TypeError or ValueError for a parameter whose data, gradient or state a step cannot take."""
+        x, g, who = p._data, p.grad, f"{self.name}.step"
         if not isinstance(x, np.ndarray) or x.dtype.kind not in FLOATS:
             raise TypeError(f"{who}: a parameter's data is {_brief(x)}; it must be a floating-point array")
         if not x.flags.writeable:
             raise ValueError(f"{who}: a parameter of shape {x.shape} shows memory that must not be written, as expand "
                              "does and read-only arrays are; copy it, with nn.Parameter(array)")
-        if g.shape != x.shape:
+        if g is not None and g.shape != x.shape:
             raise ValueError(f"{who}: a parameter of shape {x.shape} has a gradient of shape {g.shape}; they must be "
                              "equal")
-        for name in (*self.state_names, MASTER):
-            a = state.get(name)
-            if a is not None and (not isinstance(a, np.ndarray) or a.shape != self.state_shape(name, x.shape)):
+        for name, a in self._states[p].items():
+            if not isinstance(a, np.ndarray) or a.shape != self.state_shape(name, x.shape):
                 has = f"shape {a.shape}" if isinstance(a, np.ndarray) else f"type {type(a).__name__}"
                 raise ValueError(f"{who}: a parameter of shape {x.shape} has {name} of {has}; if its data was replaced "
                                  "on purpose, make a new optimizer, or forget the past with optimizer.state[p].clear()")
-            if a is not None and not (type(a) is np.ndarray and a.dtype is dtype and a.flags.carray):
-                state[name] = np.array(a, dtype, order="C")
-        return np.asarray(g._data, dtype, order="C")
+
+    def _warn_of_no_gradient(self) -> None:
+        warnings.warn(f"{self.name}.step: no parameter has a gradient, so none changes; call backward() of a loss that "
+                      "depends on them before it, and zero_grad() not between the two", stacklevel=4)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients; with set_to_none=False, those that exist become zeros."""
@@ -253,7 +273,7 @@ class Optimizer:
             group["lr"] = lr
 
     def _lr(self, group: dict) -> float:
-        lr = as_it_is(group["lr"])
+        lr = dict.__getitem__(group, "lr")
         return float(lr(self.steps) if callable(lr) else lr)  # a NumPy float64 would promote its factor
 
     # Groups ---------------------------------------------------------------------------------------------------------
@@ -348,7 +368,7 @@ class Optimizer:
         """
         index = {p: i for i, p in enumerate(self._params())}
         return {
-            "state": {i: {k: _copied(v) for k, v in self._states[p].items()} for p, i in index.items()
+            "state": {i: {k: copied(k, v) for k, v in self._states[p].items()} for p, i in index.items()
                       if self._states.get(p)},
             "param_groups": [{**group, **({"lr": self._lr(group)} if "lr" in group else {}),
                               "params": [index[p] for p in group["params"]]} for group in self.param_groups],
@@ -400,18 +420,17 @@ class Optimizer:
             schedule = {"lr": group["lr"]} if callable(group.get("lr")) else {}
             groups.append({**group, **saved, "params": group["params"], **schedule})
             self._check_options(groups[-1])
-        return groups, state, _count(f"{who}: step", tree.get("step", max((s.get("step", 0) for s in state.values()),
-                                                                           default=0)))
+        latest = max((int(s.get(COUNT, 0)) for s in state.values()), default=0)
+        return groups, state, count_of(f"{who}: step", tree.get("step", latest))
 
     def _loaded(self, what: str, p: Tensor, name: str, value: Any) -> Any:
         if self._steps_itself:
-            return _copied(value)
-        if name == "step":
-            return _count(what, value)
-        if name in self.number_names:
-            return float(value)
+            return copied(name, value)
+        if name == COUNT:
+            return np.array(count_of(what, value), INT64)
         if name not in (*self.state_names, MASTER):
-            raise ValueError(f"{what} is not part of {self.name}'s state, which has {', '.join(self.state_names)}")
+            names = ", ".join(n for n in self.state_names if n != COUNT)
+            raise ValueError(f"{what} is not part of {self.name}'s state, which has {names}")
         array = np.asarray(value)
         if array.shape != (shape := self.state_shape(name, p.shape)):
             raise ValueError(f"{what} has shape {array.shape}, but that of a parameter of shape {p.shape} is {shape}")
@@ -420,24 +439,19 @@ class Optimizer:
         return array.astype(wide(p.dtype), order="C")
 
 
-def _copied(value: Any) -> Any:
-    if isinstance(value, Tensor):
-        return value.detach().clone()
-    return value.copy() if isinstance(value, np.ndarray) else value
+def _flat(options: dict[str, Any]) -> list[float]:
+    """Numbers, and those of pairs, one after the other."""
+    return [x for v in options.values() for x in (v if isinstance(v, tuple | list) else (v,))]
 
 
-def _count(what: str, value: Any) -> int:
-    if not value >= 0 or int(value) != value:
-        raise ValueError(f"{what} is {value!r}, but it must be a count of steps")
-    return int(value)
+def _alike(a: Any, b: np.ndarray) -> bool:
+    """Whether what is in b may be written into a."""
+    return type(a) is np.ndarray and a.shape == b.shape and a.dtype == b.dtype and a.flags.carray
 
 
-def _undo(before: list[tuple[Tensor, State, dict]]) -> None:
-    """Give every state its entries back, and forget them."""
-    for _, state, old in before:
-        state.clear()
-        state.update(old)
-    before.clear()
+def _put(changes: list[tuple[Any, Any, Any]]) -> None:
+    for where, key, value in changes:
+        where[key] = value
 
 
 def _is_number(value: Any) -> bool:

@@ -22,8 +22,7 @@ class RMSProp(Optimizer):
     maximize: climb instead, g <- -g. Source: Hinton's lecture 6e of 2012; centered: Graves 2013.
     """
 
-    state_names = ("square_avg", "grad_avg", "momentum_buffer")
-    kernel = "rmsprop"
+    state_names = {"square_avg": "", "grad_avg": "centered", "momentum_buffer": "momentum", "step": ""}
 
     def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 1e-2, alpha: float = 0.99,
                  eps: float = 1e-8, weight_decay: float = 0.0, momentum: float = 0.0, centered: bool = False,
@@ -36,27 +35,15 @@ class RMSProp(Optimizer):
         for name in ("eps", "weight_decay", "momentum"):
             self.require(group[name] >= 0, name, group[name], ">= 0")
 
-    def update(self, x, g, state, lr, group):
-        (x, g, v, a, b), (lr, alpha, new, eps, decay, momentum, sign) = self.arguments(x, g, state, lr, group)
-        g = sign * g
-        if decay:
-            g = g + decay * x
-        v *= alpha
-        v += new * g * g
-        variance = v
-        if group["centered"]:
-            a += new * (g - a)
-            variance = np.maximum(v - a * a, 0)  # rounding may make it negative
-        d = g / (np.sqrt(variance) + eps)
+    def update(self, x, g, state, lr, alpha, eps, weight_decay, momentum, centered):
+        v = state["square_avg"]
+        g = g + weight_decay * x
+        v += (1 - alpha) * (g * g - v)
+        if centered:
+            a = state["grad_avg"]
+            a += (1 - alpha) * (g - a)
+            v = np.maximum(v - a * a, 0)  # rounding may make it negative
+        d = g / (np.sqrt(v) + eps)
         if momentum:
-            b *= momentum
-            b += d
-            d = b
+            d = state["momentum_buffer"] = momentum * state["momentum_buffer"] + d
         x -= lr * d
-
-    def arguments(self, x, g, state, lr, group):
-        a = state["grad_avg"] if group["centered"] else None
-        b = state["momentum_buffer"] if group["momentum"] else None
-        alpha, sign = group["alpha"], -1.0 if group["maximize"] else 1.0
-        return (x, g, state["square_avg"], a, b), (lr, alpha, 1 - alpha, group["eps"], group["weight_decay"],
-                                                   group["momentum"], sign)

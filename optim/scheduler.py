@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tinygrad_like.core.listener import tell
+from tinygrad_like.core.listener import effect
 
 from .optimizer import Optimizer
 
@@ -18,9 +18,8 @@ def announced(step: Callable) -> Callable:
     """The method `step` of a scheduler, of which a listener is told."""
 
     @wraps(step)
-    def run(self: Any, *args: Any, **options: Any) -> Any:
-        if tell("scheduler step", self, step, args, options) is NotImplemented:
-            return step(self, *args, **options)
+    def run(self: Any, epoch: float | None = None) -> None:
+        effect(f"{type(self).__name__}.step", step.__get__(self), epoch, writes=())
 
     return run
 

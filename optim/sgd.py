@@ -17,9 +17,7 @@ class SGD(Optimizer):
     maximize: climb instead, g <- -g. Source: Sutskever et al. 2013, in PyTorch's form.
     """
 
-    state_names = ("momentum_buffer",)
-    kernel = "sgd"
-    decoupled = False
+    state_names = {"momentum_buffer": "momentum"}
 
     def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 1e-3, momentum: float = 0.0,
                  dampening: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False, maximize: bool = False):
@@ -32,27 +30,16 @@ class SGD(Optimizer):
         self.require(not group["nesterov"] or group["momentum"] > 0 == group["dampening"], "nesterov", True,
                      "used with momentum > 0 and dampening=0")
 
-    def update(self, x, g, state, lr, group):
-        (x, g, b), (lr, momentum, fresh, decay, nesterov, sign, retained) = self.arguments(x, g, state, lr, group)
-        g = sign * g
-        if decay:
-            g = g + decay * x
-        if momentum:
-            b *= momentum
-            b += fresh * g
-            g = g + momentum * b if nesterov else b
-        x *= retained
-        x -= lr * g
+    def begin(self, name, x, dampening, **options):
+        return None if dampening else super().begin(name, x)  # which the first gradient is not
 
-    def arguments(self, x, g, state, lr, group):
-        momentum, fresh, b = group["momentum"], 1.0, None
+    def update(self, x, g, state, lr, momentum, dampening, weight_decay, nesterov):
+        g = g + weight_decay * x
         if momentum:
-            if "momentum_buffer" in state:
-                fresh = 1.0 - group["dampening"]
-            b = state["momentum_buffer"]
-        sign, decay = -1.0 if group["maximize"] else 1.0, group["weight_decay"]
-        decay, retained = (0.0, 1.0 - lr * decay) if self.decoupled else (decay, 1.0)
-        return (x, g, b), (lr, momentum, fresh, decay, group["nesterov"], sign, retained)
+            b = momentum * state["momentum_buffer"] + (1 - dampening) * g if "momentum_buffer" in state else g
+            state["momentum_buffer"] = b
+            g = g + momentum * b if nesterov else b
+        x -= lr * g
 
 
 class SGDW(SGD):
@@ -63,8 +50,10 @@ class SGDW(SGD):
     Without momentum it is SGD. Source: Loshchilov and Hutter 2019, scaled by the learning rate as in AdamW.
     """
 
-    decoupled = True
-
     def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 1e-3, momentum: float = 0.0,
                  dampening: float = 0.0, weight_decay: float = 1e-2, nesterov: bool = False, maximize: bool = False):
         super().__init__(params, lr, momentum, dampening, weight_decay, nesterov, maximize)
+
+    def update(self, x, g, state, lr, weight_decay, **options):
+        x *= 1 - lr * weight_decay
+        super().update(x, g, state, lr, weight_decay=0.0, **options)

@@ -9,26 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
-from tinygrad_like.core.graph import mode
-from tinygrad_like.core.listener import tell
 from tinygrad_like.core.tensor import Tensor, wrap
-from tinygrad_like.dtypes import wide
+from tinygrad_like.dtypes import INT64, wide
+
+COUNT = "step"  # the name, in the state of a parameter, of how many steps it has taken: int64, without axes
+MASTER = "master"  # and of the weights in float32 of one of 16 bits
 
 
 class Group(dict):
-    """A parameter group: its "params" and options, as an optimizer has made it. A captured function that reads a number
-    among them follows it."""
-
-    def __getitem__(self, name: str) -> Any:
-        value = super().__getitem__(name)
-        return value if mode.listener is None else mode.listener.option(self, name, value)
-
-    def get(self, name: str, default: Any = None) -> Any:
-        return self[name] if name in self else default
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        super().__setitem__(name, value)
-        tell("option set", self, name, value)
+    """A parameter group: its "params" and options, as an optimizer has made it."""
 
 
 def check_spelling(who: str, group: Iterable[str], options: Iterable[str]) -> None:
@@ -54,24 +43,19 @@ def check_memory(who: str, params: Iterable[Tensor]) -> None:
 
 
 class State(dict):
-    """What an optimizer remembers of a parameter: arrays that start as zeros of its shape, and the count `step`."""
+    """What an optimizer remembers of a parameter: arrays, which are zeros of its shape where there are none yet."""
 
     def __init__(self, param: Tensor, entries: Mapping[str, Any] | None = None):
-        super().__init__(entries or {})
+        super().__init__((name, as_state(name, value)) for name, value in (entries or {}).items())
         self.param = param
 
     def __missing__(self, name: str) -> Any:
-        self[name] = 0 if name == "step" else np.zeros_like(self.param._data, wide(self.param.dtype))
+        self[name] = np.zeros_like(self.param._data, wide(self.param.dtype))
         return self[name]
 
 
 class States(dict[Tensor, State]):
     """A State for each parameter: an empty one for a parameter that there is none of, as after `state.clear()`."""
-
-    @classmethod
-    def of(cls, states: Mapping[Tensor, Any]) -> States:
-        """The same if it is one; else one of what a program has put in its place, as `defaultdict(dict)`."""
-        return states if isinstance(states, cls) else cls({p: State(p, entries) for p, entries in states.items()})
 
     def __missing__(self, param: Tensor) -> State:
         self[param] = State(param)
@@ -86,14 +70,15 @@ class Seen(MutableMapping):
 
     def __getitem__(self, key: Any) -> Any:
         value = self._of[key]
-        return Seen(value) if isinstance(value, dict) else wrap(value) if isinstance(value, np.ndarray) else value
+        if isinstance(value, dict):
+            return Seen(value)
+        return value if not isinstance(value, np.ndarray) else int(value) if key == COUNT else wrap(value)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if isinstance(key, Tensor) and isinstance(value, Mapping):
-            self._of[key] = State(key)
-            self[key].update(value)
+            self._of[key] = State(key, value)
         else:
-            self._of[key] = value._data if isinstance(value, Tensor) else value
+            self._of[key] = as_state(key, value)
 
     def __delitem__(self, key: Any) -> None:
         del self._of[key]
@@ -112,3 +97,23 @@ class Seen(MutableMapping):
 
     def __repr__(self) -> str:
         return repr(dict(self))
+
+
+def as_state(name: str, value: Any) -> Any:
+    """What a program gives as an entry of a state, as it is kept: a count as an array of its own."""
+    value = value._data if isinstance(value, Tensor) else value
+    return np.array(value, INT64) if name == COUNT else value
+
+
+def copied(name: str, value: Any) -> Any:
+    """An entry of a state for a checkpoint: a copy, a count as a number."""
+    if isinstance(value, Tensor):
+        return value.detach().clone()
+    return value if not isinstance(value, np.ndarray) else int(value) if name == COUNT else value.copy()
+
+
+def count_of(what: str, value: Any) -> int:
+    """A count, from a checkpoint. Raises ValueError if it is none."""
+    if not value >= 0 or int(value) != value:
+        raise ValueError(f"{what} is {value!r}, but it must be a count of steps")
+    return int(value)

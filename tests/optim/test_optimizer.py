@@ -13,7 +13,7 @@ import pytest
 
 import nn
 import optim
-from optim import SGD, Adadelta, Adam, Adamax, AdamW, Optimizer, RMSProp, lr_scheduler, schedule
+from optim import SGD, Adam, AdamW, Optimizer, RMSProp, lr_scheduler, schedule
 from tinygrad_like import Tensor, capture, enable_grad, no_grad, ops
 from tinygrad_like.kernels import threads
 
@@ -22,10 +22,6 @@ ALL = [
     (SGD, dict(momentum=0.9, dampening=0.3)),
     (Adam, {}), (Adam, dict(weight_decay=0.1, maximize=True)), (AdamW, {}), (AdamW, dict(maximize=True)),
     (RMSProp, {}), (RMSProp, dict(momentum=0.9, centered=True, weight_decay=0.1, maximize=True)),
-]
-KIN = [
-    (Adamax, dict(betas=(0.9, 0.6))), (Adamax, dict(weight_decay=0.1, maximize=True)),
-    (Adadelta, {}), (Adadelta, dict(weight_decay=0.1, maximize=True)),
 ]
 
 
@@ -52,24 +48,6 @@ def assert_close(actual, desired):
 
 
 # A step -------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("cls, options", ALL + KIN)
-def test_the_kernel_equals_the_formula(cls, options):
-    shapes = [(3, 5), (1,), (), (0,), (17,), (130, 130), (700, 300)]  # of every tail length, serial and parallel
-    fast, plain = make(*shapes), make(*shapes)
-    a, b = cls(fast, lr=0.01, **options), cls(plain, lr=0.01, **options)
-    b.kernel = ""
-    for n in range(5):
-        fill(fast, n)
-        fill(plain, n)
-        a.step()
-        b.step()
-    for p, q in zip(fast, plain, strict=True):
-        assert_close(p.data, q.data)
-        assert a.state[p].keys() == b.state[q].keys()
-        for name in a.state[p]:
-            assert_close(a._states[p][name], b._states[q][name])
 
 
 @pytest.mark.parametrize("cls, options", ALL)
@@ -192,7 +170,7 @@ def test_state_follows_a_cast_there_and_back(cls, options):
         fill([exact], n)
         exact.grad = Tensor(exact.grad.data.astype(dtype).astype("float64"))
         b.step()
-        assert all(v.dtype == dtype for v in a._states[p].values() if isinstance(v, np.ndarray))
+        assert all(v.dtype == dtype for name, v in a._states[p].items() if name != "step")
     assert_close(p.data, exact.data)
 
 
@@ -343,7 +321,7 @@ def test_state_that_a_program_changes_in_place(wrap, change):
         q.grad = Tensor(x)
         b.step()
         arrays = b._states[q]
-        change({q: {k: Tensor.from_numpy(v) if isinstance(v, np.ndarray) else v for k, v in arrays.items()}})
+        change({q: {k: Tensor.from_numpy(v) for k, v in arrays.items() if k != "step"}})
     np.testing.assert_allclose(p.data, q.data, rtol=1e-6)
     for name in "exp_avg", "exp_avg_sq":
         np.testing.assert_allclose(a.state[p][name].numpy(), b.state[q][name].numpy(), rtol=1e-6)
@@ -754,8 +732,7 @@ def test_the_base_class_says_what_is_missing():
 
 def test_an_optimizer_of_ones_own_is_a_formula():
     class SignDescent(Optimizer):
-        def update(self, x, g, state, lr, group):
-            state["step"] += 1
+        def update(self, x, g, state, lr):
             x -= lr * np.sign(g)
 
     (x,) = make((4,))

@@ -20,7 +20,7 @@ from ..core.listener import memory
 from ..core.tensor import Tensor
 from .growing import Growing
 from .instructions import Refused
-from .numbers import ERRORS, Number, Seen, each, refreshed, shown
+from .numbers import ERRORS, Number, Seen, each, refreshed, set_when_played, shown
 from .pytree import Unsuited, alike, holds_only_tensors, structure, tensors_in
 from .recorder import Tape
 from .scalar_arguments import NUMBERS
@@ -101,7 +101,7 @@ class Places:
             place.put(value)
         try:
             mode.tape.places = self  # type: ignore[union-attr]
-            with math_follows(), _growing(growing):
+            with math_follows(), _options_followed(), _growing(growing):
                 yield
         finally:
             mode.tape.places = None  # type: ignore[union-attr]
@@ -208,6 +208,30 @@ class Places:
         return (f"Python looks at {names} at {line}; each branch, size, text, float() or int() takes a program of its "
                 "own, and there are too many; compute with the number as it is, or do that outside, and pass what "
                 "comes of it") if line else ""
+
+
+@contextmanager
+def _options_followed() -> Iterator[None]:
+    """In a `with` block groups of optimizers give numbers that are followed, and take such, for who has a tape."""
+    from ..optim.state import Group
+
+    def read(group: dict, name: str) -> Any:
+        value = dict.__getitem__(group, name)
+        return value if mode.tape is None else mode.tape.option(group, name, value)
+
+    def write(group: dict, name: str, value: Any) -> None:
+        dict.__setitem__(group, name, value)
+        set_when_played(group, name, value)
+
+    followed = {"__getitem__": read, "__setitem__": write,
+                "get": lambda group, name, default=None: read(group, name) if name in group else default}
+    try:
+        for name, method in followed.items():
+            setattr(Group, name, method)
+        yield
+    finally:
+        for name in followed:
+            delattr(Group, name)
 
 
 @contextmanager

@@ -167,7 +167,7 @@ class capture:
         if tape.trouble or arguments.trouble:
             return self._stop(tape.trouble or arguments.trouble, out, kind)
         kind.tape, different = tape, "" if before is None else tape.differs(before)
-        if not watch.knows([update.optimizer for update in tape.updates]) or before is not None and (
+        if not watch.knows(tape.optimizers.values()) or before is not None and (
                 not watch.same_after(tape.scheduled)):
             return self._stop(watch.what, out, kind)
         places.left = watch.left
@@ -180,7 +180,6 @@ class capture:
             except Refused as error:
                 return self._stop(str(error), out, kind)
             kind.program, kind.tape = program, None
-            watch.count(tape.updates)
             self.watching.rest()
             program.names = places.close()
             return places.put_again(program.copied(arguments.given))

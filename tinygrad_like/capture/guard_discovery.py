@@ -19,7 +19,6 @@ import numpy as np
 
 from ..core.listener import memory
 from ..core.tensor import Tensor
-from ..dtypes import FLOAT32
 from ..random import Generator
 from .bindings import MISSING, GrowingPlace, Place, can_be_bound, get
 from .numbers import asks_for_numbers
@@ -176,7 +175,7 @@ class Followed:
     def _optimizer(self, optimizer: Any, name: str) -> None:
         groups, states = optimizer.param_groups, "_states" if hasattr(optimizer, "_states") else "state"
         state = getattr(optimizer, states)
-        itself, by_kernel = getattr(optimizer, "_steps_itself", True), getattr(optimizer, "kernel", "")
+        itself = getattr(optimizer, "_steps_itself", True)
         self.trained.update(id(memory(p._data)) for group in groups for p in group["params"])
         self.entries.append((optimizer, states, state, f"the state of {name}"))
         self.lengths.append((groups, len(groups), f"the groups of {name}"))
@@ -191,9 +190,9 @@ class Followed:
         for p, of in list(state.items()) if isinstance(state, dict) else ():
             if of:
                 self.entries.append((state, p, of, f"the state of {name}"))
-            if isinstance(of, dict) and by_kernel and p.dtype is FLOAT32:
+            if isinstance(of, dict) and not itself:
                 self.entries += [(of, k, v, f"{k} of {name}") for k, v in of.items() if isinstance(v, np.ndarray)]
-            elif isinstance(of, dict) and itself:
+            elif isinstance(of, dict):
                 numbers = {k: v for k, v in of.items() if type(v) in NUMBERS}
                 self._keep(partial(plain, of, numbers), of, f"the state of {name}")
                 tensors = {k: v for k, v in of.items() if isinstance(v, Tensor)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Collection
 from functools import lru_cache
 from typing import Any
@@ -47,7 +47,6 @@ class Watch(Followed):
         self.left: list[tuple[Place, Any]] = []  # flags that the function, which just ran, has set to others
         self.flags = [(where, key, value) for where, key, value, _ in self.entries if type(value) in FLAGS]
         self.grown: list[GrowingPlace] = []  # of lists to which it has appended
-        self.counted: list[list[tuple[dict, int]]] = []  # states whose counts of steps, and so much more, are equal
         self.quick: Callable[[], bool] | None = None
         self.differed: tuple | None = None  # the entry that was last seen to be another one
 
@@ -72,11 +71,9 @@ class Watch(Followed):
                 return False
         return True
 
-    def knows(self, optimizers: list) -> bool:
-        """Whether these, that have taken a step each time they are named here, were found, so that what changes their
-        options is seen; but for those that were made in this call."""
-        unknown = [o for o, more in Counter(optimizers).items() if o.steps > more and any(
-            [id(group) not in self.options_of for group in o.param_groups])]
+    def knows(self, optimizers: Collection) -> bool:
+        """Whether these, that have taken a step, were found, so that it is seen if others change what they do."""
+        unknown = [o for o in optimizers if any([id(group) not in self.options_of for group in o.param_groups])]
         if unknown:
             self.what = (f"{unknown[0].name} is reached through an object that Python made, or that is of a package; "
                          "pass the optimizer as an argument, or name it in a variable")
@@ -165,9 +162,6 @@ class Watch(Followed):
             if tell() != content:
                 self.what = f"the array {name}"
                 return False
-        if any([len({state.get("step", 0) + more for state, more in states}) > 1 for states in self.counted]):
-            self.what = "which parameters have taken equally many steps"
-            return False
         return True
 
     def _grows(self, container: Any, length: int) -> bool:
@@ -179,11 +173,6 @@ class Watch(Followed):
         self.grown.append(GrowingPlace(*at[0]))
         self.rebound = True
         return True
-
-    def count(self, updates: list) -> None:
-        """Watch also that what is updated with the same numbers has taken equally many steps, as in `updates`."""
-        earlier: Counter[int] = Counter()
-        self.counted = [states for update in updates for states in update.counted(earlier) if len(states) > 1]
 
     def _in_one_expression(self) -> Callable[[], bool]:
         """Whether each object is the very same, as code that asks for one after the other."""
@@ -204,7 +193,6 @@ class Watch(Followed):
         asked += [f"{name(tell)}() == {name(content)}" for tell, content, _ in self.contents]
         asked += [f"{name(t)}.grad is {'' if without else 'not '}None" for t, without in self.gradients]
         asked += [f"{name(t)}._data is {name(array)}" for t, array, _ in self.tensors]
-        asked += [" == ".join([f"{name(state)}['step'] + {more}" for state, more in states]) for states in self.counted]
         parts = [eval(_compiled(f"lambda: {' and '.join(asked[i:i + 300])}"), names) for i in range(0, len(asked), 300)]
         return parts[0] if len(parts) == 1 else lambda: all([part() for part in parts])  # one takes much to compile
 

@@ -13,7 +13,7 @@ from ..core.tensor import Tensor
 from ..dtypes import as_array
 from ..errors import user_line
 from ..ops.operands import PLAIN, SETTINGS
-from .numbers import Number, array_of, each, followed, inputs_of, now, plain, set_when_played, shown
+from .numbers import Number, array_of, each, followed, inputs_of, now, plain, shown
 
 for _kinds in PLAIN, SETTINGS:  # ops take them as they take Python's
     _kinds.add(Number)
@@ -68,6 +68,12 @@ class Listening(Listener):
         return self.noted_rule(op, op.rules[0 if op.variadic else i][0], rule, g, values)
 
     def effect(self: Any, name: str, function: Callable, arguments: Sequence, writes: Sequence) -> None:
+        owner = getattr(function, "__self__", None)
+        if hasattr(owner, "param_groups"):
+            self.optimizers[id(owner)] = owner
+        elif hasattr(owner, "optimizer"):  # a scheduler, which sets its rates
+            self.scheduled.update((id(d), d) for d in (vars(owner), *owner.optimizer.param_groups))
+            self.rates_set = True
         if self.inside:
             function(*arguments)
         else:
@@ -129,20 +135,6 @@ class Listening(Listener):
 
     def on_inside_an_op(self: Any) -> bool:
         return self.inside
-
-    def on_optimizer_step(self: Any, optimizer: Any, plan: tuple, before: list) -> None:
-        from .optimizer_step import Update
-
-        Update(optimizer, plan, before).note(self)
-
-    def on_option_set(self, group: dict, name: str, value: Any) -> None:
-        set_when_played(group, name, value)
-
-    def on_scheduler_step(self: Any, scheduler: Any, step: Callable, args: tuple, options: dict) -> None:
-        self.scheduled.update((id(d), d) for d in (vars(scheduler), *scheduler.optimizer.param_groups))
-        self.rates_set = True
-        self.effect(f"{type(scheduler).__name__}.step", lambda: step(
-            scheduler, *map(now, args), **{k: now(v) for k, v in options.items()}), (), ())
 
 
 __all__ = ["Communicates", "Listening"]

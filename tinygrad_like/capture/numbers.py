@@ -164,8 +164,7 @@ def asks_for_numbers(code: CodeType) -> bool:
 
 
 def set_when_played(group: dict, name: str, value: Any) -> None:
-    """Note that an option of an optimizer is set to a Number, or a tuple of such: before a play, or, if something was
-    updated before it, between the steps."""
+    """Note that an option of an optimizer is set to a Number, or a tuple of such."""
     tape = mode.tape
     if tape is None or each(value, plain) is value:
         return
@@ -174,11 +173,7 @@ def set_when_played(group: dict, name: str, value: Any) -> None:
         dict.__setitem__(group, name, each(value, now))
 
     tape.scheduled[id(group)] = group
-    if tape.updates:
-        tape.note_python(f"{name} of an optimizer", put)
-    else:
-        tape.log.append((f"{name} of an optimizer",))
-        tape.draws.append(put)
+    tape.note_python(f"{name} of an optimizer", put)
 
 
 def plain(value: Any) -> Any:

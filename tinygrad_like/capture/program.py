@@ -74,9 +74,8 @@ class Program:
         changed = {key for step in tape.steps for key in step.uses()[1]}
         self.changed = [i for i, x in enumerate(self.inputs) if id(memory(x)) in changed]
         self.written = changed & memories  # of Tensors from outside
-        updated = {id(p) for update in tape.updates for p, _, _ in update.before}
-        self.touched = [t for t in outside if id(memory(t._data)) in changed and id(t) not in updated]
-        leaves = self._leaves()
+        leaves = list(tape.leaves.values())
+        self.touched = [t for t in {id(t): t for t in (*outside, *leaves)}.values() if id(memory(t._data)) in changed]
         self.grads = [(leaf, leaf.grad) for leaf in leaves]
         self.of_inputs = [(leaf.grad, self.input_of[id(leaf)]) for leaf in leaves if id(leaf) in self.input_of]
         self.parts = self._packed(self._planned())
@@ -107,12 +106,6 @@ class Program:
         used = {key for step in steps for keys in step.uses() for key in keys}
         self.outside_arena = [m for key, m in self.tape.made.items() if key in used or key in pinned]
         return steps
-
-    def _leaves(self) -> list[Tensor]:
-        found = dict(self.tape.leaves)
-        for update in self.tape.updates:
-            found.update((id(p), p) for p, _, _ in update.before)
-        return list(found.values())
 
     def _packed(self, steps: list[Step]) -> list[Any]:
         """Runs of kernel calls as one row of records each, and what Python does between them."""
@@ -152,9 +145,9 @@ class Program:
         for leaf, grad in self.grads:
             if leaf.grad is not grad:
                 leaf.grad = grad
-        self.play()
         for t in self.touched:
             t.touch()
+        self.play()
         for k in self.changed:
             tensors[k]._data[...] = self.inputs[k]
             tensors[k].touch()
@@ -184,20 +177,10 @@ class Program:
         return result
 
     def play(self) -> None:
-        tape = self.tape
-        for draw in tape.draws:
+        for draw in self.tape.draws:
             draw()
-        for update in tape.updates:
-            update.counts = None  # not begun
-        try:
-            for part in self.parts:
-                part.run()
-            for update in tape.updates:
-                update.end()
-        except BaseException:  # Ctrl-C included, which may come between any two bytecodes
-            for update in reversed(tape.updates):
-                update.stop()
-            raise
+        for part in self.parts:
+            part.run()
 
     # Proving it -----------------------------------------------------------------------------------------------------
 

@@ -67,7 +67,7 @@ class Tape(Listening):
         self.tensors: dict[int, tuple] = {}  # Tensors from outside, with their arrays
         self.leaves: dict[int, Any] = {}  # Tensors whose .grad the function sets
         self.accumulated: dict[int, tuple] = {}  # leaves, with the gradients that more is added to
-        self.updates: list[Any] = []  # steps of optimizers
+        self.optimizers: dict[int, Any] = {}  # that take a step
         self.draws: list[Callable[[], None]] = []
         self.follow: list[weakref.ref] = []  # nodes that have saved numbers that are followed
         self.drawing = False  # whether what is asked of such numbers will be asked anew

@@ -72,12 +72,8 @@ class Saved:
         self.keys, self.arrays = state.keys(), Copies(state.values(), beside)
         self.gradients: dict[int, np.ndarray] = {key: leaf.grad._data.copy() for key, (leaf, _) in
                                                  tape.accumulated.items() if leaf.grad is not None}
-        objects = [u.optimizer for u in tape.updates]
-        objects += [*tape.holders, *[getattr(step.function, "__self__", None) for step in tape.steps]]
+        objects = [*tape.holders, *[getattr(step.function, "__self__", None) for step in tape.steps]]
         holders = [*[o.__dict__ for o in objects if hasattr(o, "__dict__")], *tape.scheduled.values()]
-        holders += [state for u in tape.updates for _, state, _ in u.before]
-        self.states = [(state, {k: v.copy() for k, v in state.items() if isinstance(v, np.ndarray)})
-                       for u in tape.updates for _, state, _ in u.by_formula]
         self.numbers = [(d, {k: v for k, v in d.items() if type(v) in (int, float, tuple)}) for d in holders]
 
     def covers(self, tape: Tape, arguments: Arguments) -> bool:
@@ -89,9 +85,6 @@ class Saved:
         self.arrays.restore()
         for x, values in self.inputs:
             x[...] = values
-        for state, arrays in self.states:
-            for name, values in arrays.items():
-                state[name][...] = values
         for holder, numbers in self.numbers:
             holder.update(numbers)
 
@@ -100,10 +93,6 @@ class Saved:
         for x, values in self.arrays:
             if differ(x, values, rounded):
                 return f"an array of shape {x.shape} that lasts from call to call"
-        for state, arrays in self.states:
-            for name, values in arrays.items():
-                if differ(state[name], values, rounded):
-                    return f"{name} of an optimizer"
         for holder, numbers in self.numbers:
             for name, value in numbers.items():
                 if (not rounded or type(value) is int) and repr(holder.get(name)) != repr(value):  # NaN equals itself

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from itertools import chain, repeat
+from itertools import chain
 
 import numpy as np
 
@@ -19,14 +19,13 @@ KNOWN_AT = _TYPES.ctypes.data  # what compiled code compares dtypes with
 class Table:
     """The arrays of several rows, a tuple of them for each: an argument that names any number of arrays.
 
-    Those of a row have one shape. All may be written but the second of each row. From the third on one may be None.
+    Those of a row are float32 and have one shape, but the last two: counts, int64, and numbers, float64. All may be
+    written but the second, and the numbers. From the third on one may be None.
     """
 
     def __init__(self, rows: Sequence[tuple[np.ndarray | None, ...]]):
         self.rows, width = rows, len(rows[0])
-        arrays = chain(chain.from_iterable(rows), repeat(None, width))  # the last row is for `begun`
-        self.ids = np.fromiter(map(id, arrays), np.int64, width * (len(rows) + 1)).reshape(-1, width)
-        self.ids[-1, 0] = 0
+        self.ids = np.fromiter(map(id, chain.from_iterable(rows)), np.int64, width * len(rows)).reshape(-1, width)
 
     def arrays(self) -> list[np.ndarray]:
         return [x for x in chain.from_iterable(self.rows) if x is not None]
@@ -35,11 +34,6 @@ class Table:
     def suited(self) -> bool:
         """Whether the arrays are what a kernel takes; it can be any objects."""
         return _table_suits(id(self.ids), KNOWN_AT)
-
-    @property
-    def begun(self) -> bool:
-        """Whether a kernel has begun to write to them."""
-        return bool(self.ids[-1, 0])
 
 
 @compiled()

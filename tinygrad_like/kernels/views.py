@@ -18,7 +18,7 @@ from .simd import F32, I32, I64, element, function, inner, integer, load
 
 _DATA, _NDIM, _SHAPE, _STRIDES = (object.__basicsize__ + offset for offset in (0, 8, 16, 24))
 _TYPE, _DTYPE, _FLAGS = (object.__basicsize__ + offset for offset in (-8, 40, 48))
-_ZERO, _ONE = np.int64(0), np.int64(1)  # a function given 1, and not such a number, is compiled for a 1
+_ZERO, _ONE, _TWO = np.int64(0), np.int64(1), np.int64(2)  # given 1, and not such a number, code is compiled for a 1
 _C_ORDER, _ALIGNED, _WRITABLE = 0x1, 0x100, 0x400
 KIND = object.__basicsize__ + 8  # where a dtype says in eight bytes which one it is; unpickled ones are other objects
 
@@ -211,14 +211,18 @@ _view_of_table = view(INT64, 2)
 
 @inner
 def table_suits(ids, known):
-    """Whether the arrays of a table are as `program.Table` says; a None becomes 0."""
+    """Whether the arrays of a table are as `Table` says; a None becomes 0."""
     table = _view_of_table(ids)
-    for row in table[:-1]:
-        x = row[0]
+    for row in table:
+        x, counts = row[0], row.size - 2
         for i in range(row.size):
             a = row[i]
             if i > 1 and (a == 0 or a == integer_at(known, 0)):
                 row[i] = 0
+                continue
+            if i >= counts:
+                if not suits(a, known, _TWO if i == counts else _ONE, _ONE if i == counts else _ZERO, _ONE):
+                    return False
                 continue
             if not suits(a, known, _ZERO, _ZERO if i == 1 else _ONE, _ONE) or ndim_of(a) != ndim_of(x):
                 return False
