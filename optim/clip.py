@@ -16,11 +16,11 @@ from tinygrad_like.dtypes import wide
 
 
 def clip_grad_norm(parameters: Iterable[Tensor], max_norm: float, norm_type: float = 2.0,
-                   error_if_nonfinite: bool = False) -> float:
-    """Scale all gradients, in place, by min(1, max_norm / (norm + 1e-6)), and return the norm they had, a float.
+                   error_if_nonfinite: bool = False) -> Tensor:
+    """Scale all gradients, in place, by min(1, max_norm / (norm + 1e-6)), and return the norm they had.
 
-    In a captured function, where a number would stay what it was, the norm is a Tensor.
-    The norm is taken of all gradients as one vector: (sum |g|^norm_type)^(1 / norm_type), or max |g| for norm_type=inf.
+    The norm, a Tensor without axes, is that of all gradients as one vector: (sum |g|^norm_type)^(1 / norm_type), or
+    max |g| for norm_type=inf.
     If it is infinite or NaN, the gradients become 0 or NaN, or error_if_nonfinite raises FloatingPointError.
     Source: Pascanu et al. 2013.
     """
@@ -30,29 +30,30 @@ def clip_grad_norm(parameters: Iterable[Tensor], max_norm: float, norm_type: flo
     parameters = parameters if isinstance(parameters, Tensor) else listed("clip_grad_norm", parameters)
     gradients = _gradients("clip_grad_norm", parameters)
     arrays, norm = [g._data for g in gradients], np.empty(())
-    if mode.listener is not None:
-        for p in parameters:
-            mode.listener.gradient(p)
-        effect("clip_grad_norm", _clip, arrays, norm, max_norm, norm_type, error_if_nonfinite, writes=[*arrays, norm])
-        return wrap(norm)  # type: ignore[return-value]
-    if _clip(arrays, norm, max_norm, norm_type, error_if_nonfinite):
+    for p in parameters if mode.listener is not None else ():
+        mode.listener.gradient(p)
+    effect("clip_grad_norm", _clip, arrays, norm, max_norm, norm_type, error_if_nonfinite, writes=[*arrays, norm])
+    if not _scale(norm, max_norm) >= 1:
         for g in gradients:
             g.touch()
-    return float(norm)
+    return wrap(norm)
 
 
-def _clip(arrays: list[np.ndarray], norm: np.ndarray, most: float, p: float, strict: bool) -> bool:
-    """Scale, and write the norm; returns whether there was something to scale."""
+def _scale(norm: np.ndarray, most: float) -> float:
+    return most / (float(norm) + 1e-6)
+
+
+def _clip(arrays: list[np.ndarray], norm: np.ndarray, most: float, p: float, strict: bool) -> None:
+    """Scale, and write the norm."""
     norm[...] = found = _norm(arrays, p)
     if strict and not math.isfinite(found):
         raise FloatingPointError(f"clip_grad_norm: the norm of the gradients is {found}")
-    scale = most / (found + 1e-6)
+    scale = _scale(norm, most)
     if scale >= 1:  # which NaN is not
-        return False
+        return
     with np.errstate(invalid="ignore"):  # inf * 0
         for g in arrays:
             np.multiply(g, scale, out=g, dtype=wide(g.dtype), casting="same_kind")
-    return True
 
 
 def clip_grad_value(parameters: Iterable[Tensor], clip_value: float) -> None:

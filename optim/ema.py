@@ -13,6 +13,11 @@ from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.dtypes import FLOATS, wide
 
 
+def towards(average: Any, x: Any, share: Any) -> Any:
+    """An average, moved by a share of the way to x."""
+    return average + share * (x - average)
+
+
 class EMA:
     """Averages that follow the parameters and buffers of a model, updated after each optimizer step.
 
@@ -52,9 +57,7 @@ class EMA:
         for name, tensor in self.tensors.items():
             x, average = tensor._data, self.averages[name]
             if x.dtype.kind in FLOATS:
-                step = x - average
-                step *= 1 - d
-                average += step
+                average[...] = towards(average, x, 1 - d)
             else:
                 average[...] = x
         self.updates += 1

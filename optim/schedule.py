@@ -12,11 +12,33 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 Schedule = Callable[[int], float]
+
+
+def on_a_line(start: float, end: float, t: float) -> float:
+    """From start, at t = 0, to end, at t = 1."""
+    return start + (end - start) * t
+
+
+def half_cosine(start: float, end: float, t: float) -> float:
+    """From start, at t = 0, to end, at t = 1, flat at both."""
+    return end + (start - end) * (1 + math.cos(math.pi * t)) / 2
+
+
+def through(points: Sequence[tuple[float, float]], between: Callable = on_a_line) -> Schedule:
+    """Through points, each a step and a rate, by half_cosine or on_a_line from one to the next; the last rate stays."""
+    def schedule(step: int) -> float:
+        for (first, start), (last, end) in pairwise(points):
+            if step < last:
+                return between(start, end, (step - first) / (last - first))
+        return points[-1][1]
+
+    return schedule
 
 
 def constant(lr: float) -> Schedule:
@@ -27,7 +49,7 @@ def constant(lr: float) -> Schedule:
 def linear(start: float, end: float, steps: int) -> Schedule:
     """From start to end on a straight line, in `steps` steps."""
     _positive("linear", steps=steps)
-    return lambda step: start + (end - start) * min(step / steps, 1)
+    return through([(0, start), (steps, end)])
 
 
 def warmup(steps: int, schedule: Schedule, start: float = 0.0) -> Schedule:
@@ -39,7 +61,7 @@ def warmup(steps: int, schedule: Schedule, start: float = 0.0) -> Schedule:
 def cosine(lr: float, steps: int, end: float = 0.0) -> Schedule:
     """From lr to end on half a cosine: end + (lr - end) (1 + cos(pi step / steps)) / 2. Loshchilov and Hutter 2017."""
     _positive("cosine", steps=steps)
-    return lambda step: _between(lr, end, min(step / steps, 1))
+    return through([(0, lr), (steps, end)], half_cosine)
 
 
 def step(lr: float, every: int, factor: float = 0.1) -> Schedule:
@@ -64,12 +86,7 @@ def one_cycle(lr: float, steps: int, warm: float = 0.3, start: float = 0.04, end
         raise ValueError(f"one_cycle: steps={steps} and warm={warm} put the peak at step {peak:g}; it must lie between "
                          f"the first, 0, and the last, {last}")
 
-    def schedule(step: int) -> float:
-        if step <= peak:
-            return _between(lr * start, lr, step / peak)
-        return _between(lr, lr * start * end, min((step - peak) / (last - peak), 1))
-
-    return schedule
+    return through([(0, lr * start), (peak, lr), (last, lr * start * end)], half_cosine)
 
 
 def joined(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> Schedule:
@@ -158,11 +175,6 @@ class ReduceOnPlateau:
         if not 0 <= new["scale"] <= 1 or min(new["waited"], new["cooling"]) < 0:
             raise ValueError(f"ReduceOnPlateau.load_state_dict: scale must lie in [0, 1] and counts be >= 0, got {new}")
         return lambda: self.__dict__.update(new)
-
-
-def _between(start: float, end: float, t: float) -> float:
-    """On half a cosine from start, at t = 0, to end, at t = 1."""
-    return end + (start - end) * (1 + math.cos(math.pi * t)) / 2
 
 
 def _positive(who: str, **counts: float) -> None:

@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -22,8 +21,10 @@ from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.nn.module import Module
 from tinygrad_like.transforms.switches import no_grad
 
+from . import schedule
+from .ema import towards
+from .lr_scheduler import LRScheduler, _between, for_each
 from .optimizer import Optimizer
-from .scheduler import LRScheduler, for_each
 
 Average = Callable[[Tensor, Tensor, Any], Any]
 
@@ -32,7 +33,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
     """decay a + (1 - decay) x: the exponential moving average."""
     if not isinstance(decay, int | float | np.number) or not 0 <= decay <= 1:
         raise ValueError(f"get_ema_avg_fn: decay={decay!r} must lie in [0, 1]")
-    return lambda averaged, current, n: decay * averaged + (1 - decay) * current
+    return lambda averaged, current, n: towards(averaged, current, 1 - decay)
 
 
 class AveragedModel(Module):
@@ -50,7 +51,8 @@ class AveragedModel(Module):
         if avg_fn is not None and not callable(avg_fn):
             raise TypeError("AveragedModel: avg_fn is a function of the average, the weights and their number, got "
                             f"{type(avg_fn).__name__}")
-        self.module, self.avg_fn = copy.deepcopy(model), avg_fn or _mean
+        self.module = copy.deepcopy(model)
+        self.avg_fn = avg_fn or (lambda averaged, current, n: towards(averaged, current, 1 / (n + 1)))
         self.register_buffer("n_averaged", Tensor(0))
 
     def forward(self, *args: Any, **options: Any) -> Any:
@@ -77,10 +79,6 @@ class AveragedModel(Module):
         return list(zip(xs, averages, strict=True))
 
 
-def _mean(averaged: Tensor, current: Tensor, n: Any) -> Tensor:
-    return averaged + (current - averaged) / (n + 1)
-
-
 class SWALR(LRScheduler):
     """From the rate that it finds to swa_lr in anneal_epochs epochs, on half a cosine or "linear", and constant then.
 
@@ -89,22 +87,15 @@ class SWALR(LRScheduler):
 
     def __init__(self, optimizer: Optimizer, swa_lr: float | Sequence[float], anneal_epochs: int = 10,
                  anneal_strategy: str = "cos", last_epoch: int = -1):
-        if not isinstance(anneal_strategy, str) or anneal_strategy not in ("cos", "linear"):
-            raise ValueError(f"SWALR: anneal_strategy={anneal_strategy!r} must be 'cos' or 'linear'")
         if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
             raise ValueError(f"SWALR: anneal_epochs={anneal_epochs!r} must be an integer from 0")
-        self.swa_lrs = for_each(swa_lr, optimizer)
-        self.anneal_epochs, self.linear = anneal_epochs, anneal_strategy == "linear"
+        self.swa_lrs, self.anneal_epochs = for_each(swa_lr, optimizer), anneal_epochs
+        self.part = schedule.through([(0, 0.0), (max(1, anneal_epochs), 1.0)], _between("SWALR", anneal_strategy))
         super().__init__(optimizer, last_epoch)
-
-    def _part(self, epoch: float) -> float:
-        """How far the rate has come at an epoch."""
-        t = max(0.0, min(1.0, epoch / max(1, self.anneal_epochs)))
-        return t if self.linear else (1 - math.cos(math.pi * t)) / 2
 
     def get_lr(self) -> list[float]:
         epoch = self.last_epoch if self.anneal_epochs else max(1, self.last_epoch)
-        before, now = self._part(epoch - 1), self._part(epoch)
+        before, now = self.part(max(epoch - 1, 0)), self.part(epoch)
         found = []
         for group, swa_lr in zip(self.optimizer.param_groups, self.swa_lrs, strict=True):
             start = swa_lr if before == 1 else (group["lr"] - before * swa_lr) / (1 - before)

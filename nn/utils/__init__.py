@@ -24,7 +24,7 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm
     norm = clip_grad_norm(parameters, max_norm, norm_type, error_if_nonfinite)
     float64 = any(p.grad is not None and p.grad.dtype == np.float64 for p in parameters)
     dtype = np.float64 if float64 else np.float32
-    return norm.cast(dtype) if isinstance(norm, Tensor) else Tensor(norm, dtype=dtype)
+    return norm.cast(dtype)
 
 
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:

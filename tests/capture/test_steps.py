@@ -25,7 +25,7 @@ def kept(step):
     model, optimizer, *batch = step.parts
     state = [a for s in optimizer._states.values() for a in s.values() if isinstance(a, np.ndarray)]
     model = [t.data for t in model.state_dict().values() if t.ndim]  # but for counters, which no kernel reads
-    return [*model, *state, *[t.data for t in batch]]
+    return [*model, *state, *optimizer._numbers, *[t.data for t in batch]]
 
 
 def recorded(step):

@@ -115,7 +115,7 @@ def test_clipping_and_averages(narrow):
     p = nn.Parameter(np.full(1000, 3.0), dtype=narrow)
     p.grad = Tensor(np.full(1000, 0.7), dtype=narrow)
     value = p.grad.float().numpy()[0]
-    assert optim.clip_grad_norm([p], 1.0) == pytest.approx(value * 1000**0.5, rel=1e-6)
+    assert optim.clip_grad_norm([p], 1.0).item() == pytest.approx(value * 1000**0.5, rel=1e-6)
     assert p.grad.dtype is p.dtype and p.grad.float().numpy()[0] == pytest.approx(
         1000**-0.5, rel=float(ml_dtypes.finfo(narrow).eps) / 2 + 1e-6)
     layer = nn.Linear(1, 1, bias=False).to(narrow)

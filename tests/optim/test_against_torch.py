@@ -201,7 +201,7 @@ def test_clip_grad_norm(norm_type, max_norm):
         a.grad, b.grad = Tensor(3 * a.data), 3 * b.detach()
     p.append(Tensor([1.0], requires_grad=True))
     norm = optim.clip_grad_norm(p, max_norm, norm_type)
-    assert norm == pytest.approx(torch.nn.utils.clip_grad_norm_(q, max_norm, norm_type).item(), rel=1e-12)
+    assert norm.item() == pytest.approx(torch.nn.utils.clip_grad_norm_(q, max_norm, norm_type).item(), rel=1e-12)
     for a, b in zip(p, q, strict=False):
         np.testing.assert_allclose(a.grad.data, b.grad.numpy(), rtol=1e-12)
 

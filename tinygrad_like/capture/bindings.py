@@ -20,7 +20,7 @@ from ..core.listener import memory
 from ..core.tensor import Tensor
 from .growing import Growing
 from .instructions import Refused
-from .numbers import ERRORS, Number, Seen, each, refreshed, set_when_played, shown
+from .numbers import ERRORS, Number, Seen, each, plain, refreshed, set_when_played, shown
 from .pytree import Unsuited, alike, holds_only_tensors, structure, tensors_in
 from .recorder import Tape
 from .scalar_arguments import NUMBERS
@@ -215,13 +215,20 @@ def _options_followed() -> Iterator[None]:
     """In a `with` block groups of optimizers give numbers that are followed, and take such, for who has a tape."""
     from ..optim.state import Group
 
+    taken: dict[tuple, tuple] = {}  # what a group was given as a number, and what it has
+
     def read(group: dict, name: str) -> Any:
         value = dict.__getitem__(group, name)
-        return value if mode.tape is None else mode.tape.option(group, name, value)
+        given, has = taken.get((id(group), name), (None, MISSING))
+        if mode.tape is None or mode.tape.inside:
+            return value
+        return given if has is value else mode.tape.option(group, name, value)
 
     def write(group: dict, name: str, value: Any) -> None:
-        dict.__setitem__(group, name, value)
-        set_when_played(group, name, value)
+        dict.__setitem__(group, name, has := each(value, plain))
+        if mode.tape is not None and has is not value:
+            taken[id(group), name] = value, has
+            set_when_played(group, name, value)
 
     followed = {"__getitem__": read, "__setitem__": write,
                 "get": lambda group, name, default=None: read(group, name) if name in group else default}

@@ -82,7 +82,7 @@ def _sgd(table, decoupled, task, tasks):
         decay, nesterov, scale = F(_number(row, 3)), _number(row, 4) != 0, _sign(row, 5)
         keep = F(1.0 - _number(row, 0) * _number(row, 3)) if decoupled else F(1.0)
         decay = ZERO if decoupled else decay
-        if momentum == ZERO:
+        if b.size == 0 or momentum == ZERO:
             for i in range(x.size):
                 x[i] = keep * x[i] - lr * (scale * g[i] + decay * x[i])
         elif nesterov:
@@ -104,7 +104,8 @@ def _adam(table, decoupled, task, tasks):
         t, beta1, beta2 = _step(row), _number(row, 1), _number(row, 2)
         lr, root = F(_number(row, 0) / (1 - beta1**t)), F(1 / np.sqrt(1 - beta2**t))
         new1, new2, beta2 = F(1.0 - beta1), F(1.0 - beta2), F(beta2)  # in float32, 1 - 0.999 would lose four digits
-        eps, decay, amsgrad, scale = F(_number(row, 3)), F(_number(row, 4)), _number(row, 5) != 0, _sign(row, 6)
+        eps, decay, scale = F(_number(row, 3)), F(_number(row, 4)), _sign(row, 6)
+        amsgrad = largest.size > 0 and _number(row, 5) != 0
         keep = F(1.0 - _number(row, 0) * _number(row, 4)) if decoupled else F(1.0)
         decay = ZERO if decoupled else decay
         for i in range(x.size):
@@ -140,7 +141,8 @@ def _rmsprop(table, task, tasks):
         x, g, v = _share(row[0], task, tasks), _share(row[1], task, tasks), _share(row[2], task, tasks)
         a, b = _share(row[3], task, tasks), _share(row[4], task, tasks)
         lr, alpha, new, eps = F(_number(row, 0)), F(_number(row, 1)), F(1.0 - _number(row, 1)), F(_number(row, 2))
-        decay, momentum, centered, scale = F(_number(row, 3)), F(_number(row, 4)), _number(row, 5) != 0, _sign(row, 6)
+        decay, momentum, scale = F(_number(row, 3)), F(_number(row, 4)), _sign(row, 6)
+        centered, moves = a.size > 0 and _number(row, 5) != 0, b.size > 0 and momentum != ZERO
         for i in range(x.size):
             d = scale * g[i] + decay * x[i]
             v[i] = alpha * v[i] + new * d * d
@@ -150,7 +152,7 @@ def _rmsprop(table, task, tasks):
                 variance -= a[i] * a[i]
                 variance = ZERO if variance < ZERO else variance
             d /= np.sqrt(variance) + eps
-            if momentum != ZERO:
+            if moves:
                 b[i] = momentum * b[i] + d
                 d = b[i]
             x[i] -= lr * d
