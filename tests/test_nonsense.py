@@ -16,7 +16,7 @@ import pytest
 import nn
 import nn.functional as F
 from tinygrad_like import Tensor, manual_seed, ops
-from tinygrad_like.core.primitive import declared
+from tinygrad_like.core.dispatch import declared
 
 CASES = int(os.environ.get("TINYGRAD_LIKE_NONSENSE", 1500))
 GROUP = 250

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tinygrad_like import ops
-from tinygrad_like.core.primitive import declared
+from tinygrad_like.core.dispatch import declared
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "ops"

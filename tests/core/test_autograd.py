@@ -17,8 +17,8 @@ import nn
 import tinygrad_like as torch
 from tinygrad_like import Tensor, checkpoint, detect_anomaly, enable_grad, is_grad_enabled, no_grad, ops, primitive
 from tinygrad_like.core import graph as autograd
+from tinygrad_like.core.dispatch import declared
 from tinygrad_like.core.graph import Node, mode, setting, tick, walk
-from tinygrad_like.core.primitive import declared
 from tinygrad_like.transforms import switches
 
 # The engine alone -----------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import nn
 import optim
 from nn import models
 from tinygrad_like import Tensor, manual_seed, no_grad, ops
-from tinygrad_like.core.primitive import declared
+from tinygrad_like.core.dispatch import declared
 
 WAYS = {"copy": copy.copy, "deepcopy": copy.deepcopy, "pickle": lambda x: pickle.loads(pickle.dumps(x)),
         "old pickle": lambda x: pickle.loads(pickle.dumps(x, 2))}

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from tinygrad_like import Residuals, Tensor, ops, primitive
-from tinygrad_like.core.primitive import composite, declared, fresh
+from tinygrad_like.core.dispatch import declared
+from tinygrad_like.core.primitive import composite, fresh
 from tinygrad_like.errors import checked
 
 

@@ -9,9 +9,10 @@ import pytest
 
 import nn
 from tinygrad_like import Residuals, Tensor, manual_seed, no_grad, ops, primitive
+from tinygrad_like.core.dispatch import declared
 from tinygrad_like.core.graph import setting
 from tinygrad_like.core.listener import after
-from tinygrad_like.core.primitive import Composite, composite, declared
+from tinygrad_like.core.primitive import Composite, composite
 
 FACTOR = 1
 

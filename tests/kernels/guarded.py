@@ -26,8 +26,8 @@ from numba.core.runtime import _nrt_python
 
 import optim
 from tinygrad_like import Tensor, kernels, manual_seed, ops
+from tinygrad_like.core.dispatch import declared
 from tinygrad_like.core.graph import mode
-from tinygrad_like.core.primitive import declared
 from tinygrad_like.data import augment as augmentation
 from tinygrad_like.kernels import threads
 from tinygrad_like.ops.dropout import drop

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tinygrad_like import Tensor, linalg, ops
-from tinygrad_like.core.primitive import declared
+from tinygrad_like.core.dispatch import declared
 from tinygrad_like.ops.dropout import drop
 from tinygrad_like.ops.interpolate import Taps, resample_back
 from tinygrad_like.ops.scatter import take_last

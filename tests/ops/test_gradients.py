@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tinygrad_like import Tensor, detect_anomaly, linalg, ops
+from tinygrad_like.core.dispatch import declared
 from tinygrad_like.core.listener import after
-from tinygrad_like.core.primitive import declared
 from tinygrad_like.ops.activation import SELU_ALPHA, SELU_SCALE, keep_positive
 from tinygrad_like.ops.cotangents import Scattered
 from tinygrad_like.ops.dropout import drop

@@ -161,7 +161,7 @@ def surface() -> str:
 
 def _public(module: ModuleType) -> dict[str, Any]:
     return {name: f for name, f in vars(module).items() if name[0] != "_" and callable(f)
-            and getattr(getattr(f, "forward", f), "__module__", "").startswith("tinygrad_like.ops")}
+            and getattr(getattr(f, "__wrapped__", f), "__module__", "").startswith("tinygrad_like.ops")}
 
 
 def _modules() -> list[str]:

@@ -9,8 +9,11 @@ A call is four things, in `apply` and `record`: unwrap the arrays, run the forwa
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -23,28 +26,50 @@ from .tensor import Tensor, wrap
 NOTHING: dict = {}  # the residuals of a forward that hands out none
 
 
+declared: WeakSet[Any] = WeakSet()  # every op there is, for tests that go over all of them
+
+
 class Op:
     """A forward on arrays and its VJP rules, as `Primitive` declares them, ready to be called."""
 
-    name: str
-    called: str  # by its errors: if users call another function, which calls this op, then the name of that
-    forward: Callable
-    inputs: list[str]  # their names
-    required: int  # so many inputs have no default
-    options: dict[str, Any]  # with their defaults
-    variadic: bool
-    arity: int | None
-    rules: dict[int, tuple[Callable, list[int]]]  # per input: the rule, and where in `saved` is what it names
-    array_rules: dict[int, tuple[Callable, list[int]]]  # the same for arrays, faster
-    joint: tuple[Callable, list[int]] | None  # one rule for all inputs
-    contracts: list[tuple[Callable, list[str]]]  # what inputs and options have to be, and the names it looks at
-    explanations: list[tuple[Callable, list[str]]]  # the same, but asked only once the forward has failed
-    saved: list[str]  # the names of what a node saves
-    out: int | None  # the position of the output among them
-    differentiable: bool  # whether it has rules
-    save: Callable  # makes what a node saves
-    fresh: bool  # whether its cotangents are arrays of their own (see `primitive.fresh`)
-    saves: bool  # whether its nodes hold values, rather than shapes and options alone
+    save: Any  # makes what a node saves
+    array_rules: Any  # the rules as they run on arrays
+
+    def __init__(self, forward: Callable):
+        self.forward: Any = forward
+        self.name, self.called = forward.__name__, forward.__name__.lstrip("_")  # called so by its errors
+        self.__name__, self.__doc__, self.__module__ = forward.__name__, forward.__doc__, forward.__module__
+        self.__wrapped__ = forward
+        kinds = inspect.signature(forward).parameters.values()
+        positional = [p for p in kinds if p.kind is not p.KEYWORD_ONLY]
+        self.inputs = [p.name for p in positional]
+        self.required = sum(p.default is p.empty for p in positional)  # so many inputs have no default
+        self.options: dict[str, Any] = {p.name: p.default for p in kinds if p.kind is p.KEYWORD_ONLY}
+        self.variadic = any(p.kind is p.VAR_POSITIONAL for p in kinds)
+        self.arity = None if self.variadic else len(positional)
+        if "out" in self.inputs or "out" in self.options:
+            raise TypeError(f"{self.name}: 'out' names the output in VJP rules; call the parameter something else")
+        # Contracts say what inputs and options have to be, explanations what was wrong once the forward failed: each
+        # with the names it looks at. Rules, or one for all inputs, come with where in `saved` is what they name.
+        self.contracts: list[tuple[Callable, list[str]]] = []
+        self.explanations: list[tuple[Callable, list[str]]] = []
+        self.rules: dict[int, tuple[Callable, list[int]]] = {}
+        self.joint: tuple[Callable, list[int]] | None = None
+        self.saved: list[str] = []  # the names of what a node saves
+        self.out: int | None = None  # the position of the output among them
+        self.differentiable = False  # whether it has rules
+        self.fresh = False  # whether its cotangents are arrays of their own (see `primitive.fresh`)
+        self.saves = False  # whether its nodes hold values, rather than shapes and options alone
+        self.family: Any = type(self)
+        self.met = self.ours = False
+        declared.add(self)
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}({', '.join([*self.inputs, *self.options])})>"
+
+    def __reduce__(self) -> tuple:
+        """A copy is the op itself, a pickle where to find it."""
+        return _find, (self.__module__, self.name)
 
     # Forward --------------------------------------------------------------------------------------------------------
 
@@ -207,3 +232,10 @@ class Op:
         if i is None:
             return f"the joint VJP of {self.name}"
         return f"the VJP of {self.name} for input {self.inputs[0 if self.variadic else i]!r}"
+
+
+def _find(module: str, name: str) -> Op:
+    found = [op for op in vars(import_module(module)).values() if isinstance(op, Op) and op.name == name]
+    if not found:
+        raise AttributeError(f"the op {name} is not in {module}; a pickle finds only the ops of a module")
+    return found[0]

@@ -25,9 +25,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import cached_property
-from importlib import import_module
 from typing import Any
-from weakref import WeakSet
 
 import numpy as np
 
@@ -43,30 +41,6 @@ class Residuals(dict):
 
 class Primitive(Op):
     """An op made of a forward on arrays and VJP rules (see the module's docstring)."""
-
-    def __init__(self, forward: Callable):
-        self.forward, self.family, self.met = forward, type(self), False
-        self.name, self.called = forward.__name__, forward.__name__.lstrip("_")
-        self.__name__, self.__doc__, self.__wrapped__ = forward.__name__, forward.__doc__, forward
-        kinds = inspect.signature(forward).parameters.values()
-        positional = [p for p in kinds if p.kind is not p.KEYWORD_ONLY]
-        self.inputs = [p.name for p in positional]
-        self.required = sum(p.default is p.empty for p in positional)
-        self.options = {p.name: p.default for p in kinds if p.kind is p.KEYWORD_ONLY}
-        self.variadic = any(p.kind is p.VAR_POSITIONAL for p in kinds)
-        self.arity = None if self.variadic else len(positional)
-        if "out" in self.inputs or "out" in self.options:
-            raise TypeError(f"{self.name}: 'out' names the output in VJP rules; call the parameter something else")
-        self.rules, self.joint, self.contracts, self.explanations, self.ours = {}, None, [], [], False
-        self.saved, self.out, self.differentiable, self.fresh, self.saves = [], None, False, False, False
-        declared.add(self)
-
-    def __repr__(self) -> str:
-        return f"<op {self.name}({', '.join([*self.inputs, *self.options])})>"
-
-    def __reduce__(self) -> tuple:
-        """A copy is the op itself, a pickle where to find it."""
-        return _find, (self.__wrapped__.__module__, self.name)
 
     def requires(self, *contracts: Callable) -> Any:
         """Declare what inputs and options have to be: `contract(*those it names)`, which dispatch asks before the
@@ -135,22 +109,22 @@ class Primitive(Op):
         apart = not self.variadic and self.joint is None and name in (*self.inputs, "out")
         return rules if apart and rules and len(rules) < len(self.rules) else None
 
-    def save(self, inputs, out, options: dict, residuals: dict) -> tuple:  # type: ignore[override]
+    def save(self, inputs, out, options: dict, residuals: dict) -> tuple:
         """What a node saves: the values of the names that rules have."""
+        shapes = [np.shape(getattr(x, "_data", x)) for x in inputs]
+        given = {**self.options, **options, **residuals, "out": out, f"{self.inputs[0]}_shape": tuple(shapes)}
+        if not self.variadic:
+            given |= zip([f"{name}_shape" for name in self.inputs], shapes, strict=True)
+            given |= zip(self.inputs, inputs, strict=True)
         kept: list = []
         for name in self.saved:
             wanted = self.needed(name)
             if wanted is not None and not any([getattr(inputs[i], "requires_grad", False) for i in wanted]):
                 kept.append(None)
-            elif name in self.inputs:
-                kept += inputs if self.variadic else [inputs[self.inputs.index(name)]]
-            elif name in self.options:
-                kept.append(options.get(name, self.options[name]))
-            elif name == "out" or name in residuals:
-                kept.append(out if name == "out" else residuals[name])
-            elif (x := name.removesuffix("_shape")) != name and x in self.inputs:
-                shapes = [np.shape(getattr(x, "_data", x)) for x in inputs]
-                kept.append(tuple(shapes) if self.variadic else shapes[self.inputs.index(x)])
+            elif self.variadic and name in self.inputs:
+                kept += inputs
+            elif name in given:
+                kept.append(given[name])
             else:
                 raise TypeError(f"a VJP rule of {self!r} names {name!r}, which is no input, option or residual")
         return tuple(kept)
@@ -268,13 +242,3 @@ def composite(definition: Callable) -> Composite:
 
 def _with_names(contract: Callable) -> tuple[Callable, list[str]]:
     return contract, [*inspect.signature(contract).parameters]
-
-
-def _find(module: str, name: str) -> Primitive:
-    found = [op for op in vars(import_module(module)).values() if isinstance(op, Primitive) and op.name == name]
-    if not found:
-        raise AttributeError(f"the op {name} is not in {module}; a pickle finds only the ops of a module")
-    return found[0]
-
-
-declared: WeakSet[Primitive] = WeakSet()  # every op there is, for tests that go over all of them

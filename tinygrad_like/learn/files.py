@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core.primitive import Primitive, declared
+from ..core.dispatch import declared
+from ..core.primitive import Primitive
 from .check import Finding, check_op, fits, not_taken
 from .inputs import NoGradient, NotTaken, others, points
 from .measure import Point

@@ -70,7 +70,7 @@ from .attention import scaled_dot_product_attention, self_attention, attention_w
 # Ops composed of others are plain functions. Their unforeseen errors name them, as those of primitives do.
 import types as _types
 from ..errors import named as _named
-from ..core.primitive import declared as _declared
+from ..core.dispatch import declared as _declared
 
 for _name, _op in list(globals().items()):
     if isinstance(_op, _types.FunctionType) and _op.__module__.startswith(__name__):
