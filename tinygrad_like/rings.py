@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from importlib.abc import Loader
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
 from types import ModuleType
@@ -97,7 +96,7 @@ def _leads_here(name: str) -> bool:
     return file is not None and os.path.realpath(os.path.dirname(file)) == os.path.realpath(os.path.join(_ROOT, name))
 
 
-class Twin(Loader):
+class Twin:
     """Gives a module a second name."""
 
     def __init__(self, real: str):

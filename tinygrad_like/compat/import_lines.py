@@ -6,7 +6,6 @@ Parts of PyTorch that are modules under another name lead there; those that have
 from __future__ import annotations
 
 import sys
-from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -33,7 +32,7 @@ class Finder:
         return ModuleSpec(name, _Loader(found), is_package=True) if isinstance(found, SimpleNamespace) else None
 
 
-class _Loader(Loader):
+class _Loader:
     def __init__(self, parts: SimpleNamespace):
         self.parts = parts
 

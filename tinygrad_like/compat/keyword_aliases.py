@@ -162,10 +162,21 @@ def _translated(f: Any, who: str, inputs: tuple, options: Mapping[str, Any]) -> 
 # Methods --------------------------------------------------------------------------------------------------------------
 
 
+def _names(f: Any) -> tuple[tuple[str, ...], str, bool]:
+    """What can be given to a function by name, the name of *these, and whether any other can; a look at its code."""
+    code = f.__code__
+    count = code.co_argcount + code.co_kwonlyargcount
+    starred = code.co_varnames[count] if code.co_flags & inspect.CO_VARARGS else ""
+    return code.co_varnames[:count], starred, bool(code.co_flags & inspect.CO_VARKEYWORDS)
+
+
+# A function has other names to learn if it has one of these.
+_WORTH = {target for targets in OPTIONS.values() for target in targets} - {"a", "b", "x"} | {"dtype"}
+
+
 def taught(f: Callable, who: str = "") -> Callable:
     """A function that takes its options by the names in `OPTIONS` too, and whose errors come in its name."""
-    parameters, who = parameters_of(f), who or f.__name__
-    own, method = parameters.own, parameters.method
+    own, method, who = frozenset(_names(f)[0]) - {"self"}, _names(f)[0][:1] == ("self",), who or f.__name__
 
     @functools.wraps(f)
     def call(*inputs: Any, **options: Any) -> Any:
@@ -193,10 +204,11 @@ def teach(cls: type) -> None:
         f = getattr(member, "__func__", member)
         if not isinstance(f, FunctionType) or name[:2] == "__" or f.__name__ in _BY_POSITION:
             continue
-        parameters = parameters_of(f)
-        if not parameters.open and (parameters.targets or "dtype" in parameters.own):
+        written = f.__wrapped__ if isinstance(getattr(f, "__wrapped__", None), FunctionType) else f  # without `named`
+        own, starred, open_ = _names(written)
+        if not open_ and not _WORTH.isdisjoint((*own, starred)):
             if f not in learned:
-                learned[f] = taught(getattr(f, "__wrapped__", f))
+                learned[f] = taught(written)
             setattr(cls, name, staticmethod(learned[f]) if isinstance(member, staticmethod) else learned[f])
 
 # Calls that failed ----------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable, Iterable
 from importlib import import_module
@@ -22,7 +23,7 @@ from ..random import Generator
 from ..transforms.several_outputs import joined
 from ..transforms.switches import inference_mode, no_grad, set_grad_enabled
 from .absent import ABSENT, DEVICES, LEADS
-from .keyword_aliases import MEMORY_FORMATS, device, parameters_of, renamed, taught, wanted_dtype
+from .keyword_aliases import MEMORY_FORMATS, device, renamed, taught, wanted_dtype
 from .more_names import MoreNames, Size
 from .numpy_functions import norm
 
@@ -369,7 +370,7 @@ def _of_method(name: str) -> Any:
     if code is None or code.co_varnames[:1] != ("self",):
         return method
     alone = isinstance(op, Op) and code.co_names == ("ops", name) and code.co_argcount + code.co_kwonlyargcount == 1
-    return op if alone else method if parameters_of(method).open else taught(method)
+    return op if alone else method if code.co_flags & inspect.CO_VARKEYWORDS else taught(method)
 
 
 def function(name: str) -> Any:
