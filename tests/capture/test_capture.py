@@ -716,14 +716,14 @@ def test_ctrl_c_while_loops_are_compiled_comes_when_they_are(monkeypatch):
 
 def test_ctrl_c_while_a_tape_is_opened_leaves_none_open(monkeypatch):
     f = capture(lambda x: x * 2 + 1)
-    opened = program.open_tape
+    opened = program.start_trace
 
     def press(calls):
         opened(calls)
         monkeypatch.undo()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(program, "open_tape", press)
+    monkeypatch.setattr(program, "start_trace", press)
     with pytest.raises(KeyboardInterrupt):
         f(Tensor([1.0]))
     assert [f(Tensor([float(i)])).item() for i in range(5)] == [1.0, 3.0, 5.0, 7.0, 9.0] and f.programs

@@ -10,7 +10,7 @@ import pytest
 import optim
 from tests.capture.test_places import weight
 from tinygrad_like import Tensor, capture
-from tinygrad_like.capture.growing import Growing
+from tinygrad_like.capture.proxies import Growing
 
 CALLS = 14
 

@@ -29,12 +29,12 @@ def kept(step):
 
 
 def recorded(step):
-    program.open_tape(calls := [])
+    program.start_trace(calls := [])
     try:
         step()
         return [call for call in calls if not isinstance(call, checks.Check)]
     finally:
-        program.close_tape()
+        program.stop_trace()
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import optim
 from optim.optimizer import fused_update
 from tinygrad_like import Tensor
 from tinygrad_like.kernels import optim as k
-from tinygrad_like.kernels.table import Table
+from tinygrad_like.kernels.kinds import Table
 
 OPTIONS = {  # what each may be given: a number in a range, or one of a list
     optim.SGD: dict(lr=(0.01, 0.3), momentum=[0.0, 0.9, 0.5], dampening=[0.0, 0.3], weight_decay=[0.0, 0.1],

@@ -10,10 +10,9 @@ from numba import njit
 from tinygrad_like import Tensor, ops
 from tinygrad_like.core.graph import mode
 from tinygrad_like.kernels import program, threads
-from tinygrad_like.kernels.kinds import OPTIONAL, READ, REAL, STRIDED, TABLE, WRITE, Plan
+from tinygrad_like.kernels.kinds import OPTIONAL, READ, REAL, STRIDED, TABLE, WRITE, Plan, Table
 from tinygrad_like.kernels.program import Call, beside, kernel, play, together
 from tinygrad_like.kernels.simd import inner
-from tinygrad_like.kernels.table import Table
 from tinygrad_like.kernels.threads import LINE, take
 from tinygrad_like.kernels.views import count_of, data_of, floats_at, stride_of
 
@@ -219,13 +218,13 @@ def test_a_misfit_ends_a_program_where_it_stands():
 
 def test_a_call_says_what_it_reads_and_writes_and_can_be_played_again():
     x, y = random(10), np.zeros(10, np.float32)
-    program.open_tape(calls := [])
+    program.start_trace(calls := [])
     try:
         scale(x, 2.0, y)
         with together():
             beside((add, x, y, y), (add, x, None, x.copy()))
     finally:
-        program.close_tape()
+        program.stop_trace()
     assert [call.kernel.name for call in calls] == ["scale", "add", "add"]
     assert calls[0].reads()[0] is x and calls[0].writes()[0] is y and [len(c.reads()) for c in calls] == [1, 2, 1]
     y[:] = 0

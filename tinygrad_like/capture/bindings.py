@@ -18,12 +18,11 @@ from typing import Any, NamedTuple
 from ..core.graph import mode
 from ..core.listener import memory
 from ..core.tensor import Tensor
-from .growing import Growing
 from .instructions import Refused
 from .numbers import ERRORS, Number, Seen, each, plain, refreshed, set_when_played, shown
+from .proxies import NUMBERS, Growing
 from .pytree import Unsuited, alike, holds_only_tensors, structure, tensors_in
 from .recorder import Tape
-from .scalar_arguments import NUMBERS
 
 MISSING = object()
 

@@ -40,11 +40,11 @@ from ..transforms.picture import Picture
 from ..transforms.switches import Switch
 from .bindings import Places
 from .graph_boundary import Ends
+from .guards import Watching
 from .instructions import Refused
 from .pytree import Gradients, Unsuited, alike, structure, tensors_in
 from .recorder import Tape
 from .specializations import OTHERS, Kind, Kinds
-from .watched import Watching
 
 mode.declare(eager=False, tape=None)  # whether captured functions run without capture; where ops are noted
 _recording = threading.RLock()  # kernels note their calls for one thread at a time

@@ -11,7 +11,7 @@ import types
 import weakref
 from argparse import Namespace
 from collections import ChainMap, UserDict, UserList, deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
@@ -22,9 +22,8 @@ from ..core.tensor import Tensor
 from ..random import Generator
 from .bindings import MISSING, GrowingPlace, Place, can_be_bound, get
 from .numbers import asks_for_numbers
+from .proxies import NUMBERS, Lifted
 from .pytree import overlap, parts_of, tensors_in
-from .scalar_arguments import NUMBERS, Lifted
-from .signs import GENERATORS, MAKING, VALUES, plain, position, rates, state_of
 from .user_code import has, names_in, ours, slots
 
 _LONG = 1000  # entries of a list or dict that are too many to look at
@@ -35,6 +34,39 @@ _OPEN = (types.SimpleNamespace, Namespace, UserDict, UserList, ChainMap,  # whos
          weakref.WeakKeyDictionary, weakref.WeakValueDictionary, weakref.WeakSet, threading.Event)
 _BYTES = bytearray, array.array, memoryview, ctypes.Array, ctypes._SimpleCData  # what `bytes` tells of what is in them
 FIELDS = frozenset("_data _grad node requires_grad version _viewed _apart _hooks _after".split())
+VALUES = (int, float, bool, str, bytes, type(None), np.generic, np.dtype)
+FLAGS = (bool, str, type(None))  # what a function may leave otherwise, as it would again: `model.train()`
+MAKING = frozenset(("__init__", "__new__", "__post_init__"))  # of classes, which an object's other methods do not call
+GENERATORS = np.random.Generator, np.random.RandomState, random.Random
+
+
+def state_of(generator: Any) -> Any:
+    if isinstance(generator, random.Random):
+        return generator.getstate()
+    state = generator.get_state() if isinstance(generator, np.random.RandomState) else generator.bit_generator.state
+    return str(state)
+
+
+def plain(values: dict, but: Collection = ()) -> dict:
+    return {k: v for k, v in values.items() if isinstance(v, VALUES) and k not in but}
+
+
+def rates(group: dict) -> list:
+    rates = [group.get(k) for k in ("lr", "momentum", "betas")]
+    return [tuple(x) if isinstance(x, list) else x for x in rates]  # which may be changed in place
+
+
+def position(iterator: Any) -> Any:
+    """Something that changes when the iterator gives its next."""
+    if hasattr(iterator, "__length_hint__"):
+        return iterator.__length_hint__()
+    if isinstance(iterator, types.GeneratorType):
+        frame = iterator.gi_frame
+        return frame and (frame.f_lasti, plain(frame.f_locals))
+    try:
+        return repr(iterator.__reduce__())
+    except TypeError:
+        return None
 
 
 class Followed:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import types
 from collections import deque
 from collections.abc import Callable, Collection
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ..core.listener import memory
 from ..core.tensor import Tensor
-from .bindings import GrowingPlace, Place, can_be_bound, found, get, has_items
-from .guard_discovery import FIELDS, Followed
+from ..transforms.codegen import define
+from .bindings import MISSING, GrowingPlace, Place, can_be_bound, found, get, has_items
+from .guard_discovery import FIELDS, FLAGS, VALUES, Followed
 from .numbers import settled
+from .proxies import NUMBERS, Lifted
 from .pytree import holds_only_tensors, tensors_in
-from .signs import FLAGS, VALUES
 
 _REMEDIES = {  # of what a function changes itself, by how its name begins
     "the length of": "return what is to be added, and add it outside",
@@ -24,12 +24,6 @@ _REMEDIES = {  # of what a function changes itself, by how its name begins
     "the state of the generator": "draw outside, and pass what was drawn as an argument, or draw a Tensor, as by "
                                   "Tensor.rand(()), and choose by where()",
 }
-
-
-@lru_cache(256)
-def _compiled(text: str) -> types.CodeType:
-    """Code that takes long to compile: programs of models of one kind, one after the other, ask the same."""
-    return compile(text, "<watch>", "eval")
 
 
 def same(where: Any, key: Any, value: Any) -> bool:
@@ -193,7 +187,8 @@ class Watch(Followed):
         asked += [f"{name(tell)}() == {name(content)}" for tell, content, _ in self.contents]
         asked += [f"{name(t)}.grad is {'' if without else 'not '}None" for t, without in self.gradients]
         asked += [f"{name(t)}._data is {name(array)}" for t, array, _ in self.tensors]
-        parts = [eval(_compiled(f"lambda: {' and '.join(asked[i:i + 300])}"), names) for i in range(0, len(asked), 300)]
+        parts = [define("same", f"def same(): return {' and '.join(asked[i:i + 300])}", "<guards>", names)
+                 for i in range(0, len(asked), 300)]
         return parts[0] if len(parts) == 1 else lambda: all([part() for part in parts])  # one takes much to compile
 
     def all_tensors(self) -> list[Tensor]:
@@ -222,3 +217,29 @@ class Watch(Followed):
         for t in found.values():
             self._follow(t, "an argument")
         return found
+
+
+class Watching:
+    """Called before a recording: a Watch that leaves out the places that hold other Tensors or numbers in each call."""
+
+    def __init__(self, function: Callable):
+        self.function = Lifted(function)
+        self.places: dict[tuple, Place] = {}  # by the ids of what they are in, and their keys
+        self.entries: list[tuple] | None = None  # what there was at the last recording, and which places were left out
+        self.bound: list[Place] = []
+        self.grown: list[GrowingPlace] = []
+
+    def __call__(self, args: tuple, options: dict) -> Watch:
+        self.places |= {(id(place.where), place.key): place for place in self.grown}
+        watch = Watch(self.function, (args, options), self.places)
+        if self.entries is not None and (moved := watch.moved(self.entries, self.bound)):
+            self.places |= {(id(place.where), place.key): place for place in moved}
+            watch = Watch(self.function, (args, options), self.places)
+        self.entries, self.bound, self.grown = watch.entries, watch.bound, watch.grown
+        return watch
+
+    def rest(self) -> None:
+        """Keep no Tensors, but which numbers there were."""
+        entries = [*(self.entries or ()), *[(*place[:2], place.get(), place.name) for place in self.bound]]
+        self.entries = [(where, key, x if type(x) in NUMBERS else MISSING, name) for where, key, x, name in entries]
+        self.bound, self.grown = [], []

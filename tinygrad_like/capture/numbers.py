@@ -15,8 +15,9 @@ import math
 import operator
 from collections import deque
 from collections.abc import Callable
+from inspect import iscode
 from itertools import pairwise
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ import tinygrad_like.core.tensor as tensor  # `from . import tensor` may give th
 from ..core.graph import mode
 from ..dtypes import FLOATS, as_array
 from ..errors import user_line
-from .growing import Growing
+from .proxies import Growing
 
 _PLAIN = int, float, np.integer, np.floating
 # Ops for which an array does what a number does, to the bit.
@@ -150,11 +151,11 @@ for _name, _convert in {"bool": bool, "int": int, "float": float, "index": opera
     setattr(Number, f"__{_name}__", _conversion(_convert))
 
 
-def asks_for_numbers(code: CodeType) -> bool:
+def asks_for_numbers(code: Any) -> bool:
     """Whether code may tell a Number from a number: by the type of something, or by functions of C's that take only
     Python's own."""
     names = _EXACT.intersection(code.co_names)
-    if names - {"type"} or any([isinstance(x, CodeType) and asks_for_numbers(x) for x in code.co_consts]):
+    if names - {"type"} or any([iscode(x) and asks_for_numbers(x) for x in code.co_consts]):
         return True
     if not names:
         return False

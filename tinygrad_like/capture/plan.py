@@ -18,10 +18,10 @@ from numpy.lib.array_utils import byte_bounds
 
 from ..core.listener import memory
 from ..kernels.epilogue import WithEpilogue
+from ..kernels.kinds import Table
 from ..kernels.loops import Loop, Value, place
 from ..kernels.memory import give_back, pages
 from ..kernels.program import Call, Copy
-from ..kernels.table import Table
 from ..kernels.views import address
 from .instructions import Step
 

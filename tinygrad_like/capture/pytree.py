@@ -13,9 +13,8 @@ import numpy as np
 
 from ..core.graph import Node
 from ..core.tensor import Tensor
-from .growing import Growing
 from .numbers import Number
-from .scalar_arguments import Mark
+from .proxies import Growing, Mark
 
 _PLAIN = frozenset((int, float, bool, str, type(None)))
 _BY_VALUE = frozenset((bytes, complex, range, type(Ellipsis), Mark))

@@ -86,22 +86,22 @@ class Tape(Listening):
         self.rates_set = False  # and whether a scheduler has set some of those in this call
 
     def __enter__(self) -> Tape:
-        self.program.close_tape()  # what Ctrl-C may have left: one tape is open at a time
+        self.program.stop_trace()  # what Ctrl-C may have left: one tape is open at a time
         outer = mode.listener
         try:
             super().__enter__()
-            self.program.open_tape(self.calls)
+            self.program.start_trace(self.calls)
             mode.tape = self
         except BaseException:
             mode.tape, mode.listener = None, outer
-            self.program.close_tape()
+            self.program.stop_trace()
             raise
         return self
 
     def __exit__(self, *error: Any) -> None:
         mode.tape = None
         super().__exit__(*error)
-        self.program.close_tape()
+        self.program.stop_trace()
         self.flush()
         self.trouble = self.trouble or self.grounds.trouble()
         for node in [node for reference in self.follow if (node := reference()) is not None]:

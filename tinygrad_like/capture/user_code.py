@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 import types
@@ -21,11 +22,11 @@ def has(value: Any, name: str) -> bool:
     return name in getattr(value, "__dict__", ()) or any(name in vars(kind) for kind in type(value).__mro__)
 
 
-def names_in(code: types.CodeType) -> set[str]:
+def names_in(code: Any) -> set[str]:
     """The names that code uses, and the functions defined in it; also in getattr(x, "name")."""
     found = set(code.co_names)
     for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
+        if inspect.iscode(constant):
             found |= names_in(constant)
         elif isinstance(constant, str) and constant.isidentifier():
             found.add(constant)

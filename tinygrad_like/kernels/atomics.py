@@ -4,9 +4,9 @@ import sys
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
+from . import simd
 from .simd import ARM, I32, I64, X86, function, procedure
 
 _GIVE_WAY = "SwitchToThread" if sys.platform == "win32" else "sched_yield"
@@ -54,8 +54,7 @@ def pause(typing):
         if not ARM and not X86:
             return
         name, arguments = ("llvm.aarch64.hint", [ir.Constant(I32, 1)]) if ARM else ("llvm.x86.sse2.pause", [])
-        kind = ir.FunctionType(ir.VoidType(), [a.type for a in arguments])
-        b.call(cgutils.get_or_insert_function(b.module, kind, name), arguments)
+        simd.call(b, name, ir.VoidType(), *arguments)
 
     return procedure(emit, 0)
 
@@ -63,22 +62,13 @@ def pause(typing):
 @intrinsic
 def give_way(typing):
     """Let another thread have the core, if one waits for it."""
-
-    def emit(b):
-        b.call(cgutils.get_or_insert_function(b.module, ir.FunctionType(I32, []), _GIVE_WAY), [])
-
-    return procedure(emit, 0)
+    return procedure(lambda b: simd.call(b, _GIVE_WAY, I32), 0)
 
 
 @intrinsic
 def rest(typing):
     """Sleep for a moment: 50 microseconds, or as little as the system can."""
-
-    def emit(b):
-        kind = ir.FunctionType(I32, [I32])
-        b.call(cgutils.get_or_insert_function(b.module, kind, _REST), [ir.Constant(I32, _LENGTH)])
-
-    return procedure(emit, 0)
+    return procedure(lambda b: simd.call(b, _REST, I32, ir.Constant(I32, _LENGTH)), 0)
 
 
 @intrinsic

@@ -51,5 +51,5 @@ def _unless_real(flag, task, tasks):
 
 
 def check_again(function: Callable, *arguments: Any, flag: np.ndarray, lasting: bool = False) -> None:
-    """When a tape that is open now is played, call function(*arguments) here if the number in `flag` is not 0."""
+    """When calls that are traced now are played, call function(*arguments) here if the number in `flag` is not 0."""
     program.note(Check(function, arguments, flag, lasting))

@@ -64,7 +64,7 @@ def loss(name: str, formula: Callable, slope: Callable, of_difference: bool) -> 
 
     @lru_cache
     def made() -> tuple[Callable, Callable]:
-        return kernels.formula.loss(formula, name), kernels.formula.loss_vjp(slope, f"{name}_vjp")
+        return kernels.elementwise.loss(formula, name), kernels.elementwise.loss_vjp(slope, f"{name}_vjp")
 
     LOSSES[name] = made
 

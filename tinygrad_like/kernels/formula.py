@@ -9,26 +9,59 @@ import hashlib
 import inspect
 from collections.abc import Callable, Collection
 from functools import cached_property
-from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit, types
+from numba.core import ir
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.dispatcher import Dispatcher
+from numba.core.untyped_passes import IRProcessing
 
 from ..dtypes import FLOAT32
+from ..transforms.codegen import define
 from .copies import across, copied
-from .kinds import READ, REAL, REALS, STRIDED, STRIDED_WRITE, WRITE
+from .kinds import REAL, STRIDED, STRIDED_WRITE
 from .loops import FORMULAS
 from .matrix import length_of, step_of
-from .program import Kernel, kernel, together
+from .program import Kernel, kernel
 from .simd import inner
-from .vectormath import ARITHMETIC, FUNCTIONS, INNER, SCALAR, F
+from .vectormath import ARITHMETIC, FUNCTIONS, SCALAR, F
 from .views import count_of, data_of, floats_at, is_contiguous, ndim_of
 
 _MANY = 4096  # numbers that are worth a copy
-_PIECE, _BLOCK = 1024, 4096  # numbers added up in float32, in many lanes; and in float64, by one task
-_adding = njit(fastmath={"reassoc", "contract"}, **INNER)
+_PIECE = 1024  # numbers of a row that are copied at a time
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class _AsCompiled(FunctionPass):
+    """Puts into a formula, before numba finds its types, what compiled code has in place of what the formula names."""
+
+    _name = "as_compiled"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        for block in state.func_ir.blocks.values():
+            for value in [assigned.value for assigned in block.find_insts(ir.Assign)]:
+                if isinstance(value, ir.Const) and type(value.value) in (int, float):
+                    value.value = F(value.value)
+                elif isinstance(value, ir.Global):
+                    value.value = state.names.get(value.name, value.value)
+        return True
+
+
+class _Compiler(CompilerBase):
+    names: dict[str, Any]  # what compiled code has in place of a formula's global names
+
+    def define_pipelines(self) -> list:
+        self.state.names = self.names
+        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.add_pass_after(_AsCompiled, IRProcessing)
+        passes.finalize()
+        return [passes]
 
 
 class Formula:
@@ -63,8 +96,7 @@ class Formula:
         code = formula.__code__
         self.parts.append((code.co_code, code.co_consts, code.co_names))
         names = {n: self._compiled(formula.__globals__[n]) for n in code.co_names if n in formula.__globals__}
-        constants = tuple([F(c) if type(c) in (int, float) else c for c in code.co_consts])
-        return njit(**SCALAR)(FunctionType(code.replace(co_consts=constants), {"__name__": __name__, **names}, name))
+        return njit(pipeline_class=type("Compiler", (_Compiler,), {"names": names}), **SCALAR)(formula)
 
     def named(self, function: Callable) -> Callable:
         """The function, under a name that says what it was made of: under it compiled code is kept on disk, and found
@@ -217,7 +249,8 @@ def pointwise(formula: Callable, name: str, numbers: Collection[str] = (), exact
     named = [n for n in signature if n in numbers]
     arrays = len(signature) - len(named)
     given = ", ".join([*"abc"[:arrays], *"pq"[: len(named)]])
-    scalar, slow = [njit(**SCALAR)(eval(f"lambda a, b, c, p, q: f({given})", {"f": g, "__name__": __name__}))
+    text = f"def scalar(a, b, c, p, q): return f({given})"
+    scalar, slow = [njit(**SCALAR)(define("scalar", text, "<scalar>", {"f": g, "__name__": __name__}))
                     for g in (f.scalar, exact or f.scalar)]
     each = _loop(f, _filled(f, scalar, slow if exact else None), arrays)
     each.formula = None if exact else (f.key, arrays, len(named))
@@ -255,7 +288,13 @@ def pointwise(formula: Callable, name: str, numbers: Collection[str] = (), exact
         each(a, b, c, float(p), float(q), y)
         return y
 
-    in_c_order = of_one_with_numbers if named and arrays == 1 else (of_one, of_two, of_three)[arrays - 1]
+    run = _in_order_of_memory(of_one_with_numbers if named and arrays == 1 else (of_one, of_two, of_three)[arrays - 1])
+    run.each = each
+    return run
+
+
+def _in_order_of_memory(in_c_order: Callable) -> Any:
+    """The function, for arrays whose axes may lie in another order, in which the result's then lie too."""
 
     def run(a, *others, **options):
         if (type(a) is not np.ndarray or a.flags.c_contiguous) and (not others or all(
@@ -267,7 +306,6 @@ def pointwise(formula: Callable, name: str, numbers: Collection[str] = (), exact
         y = in_c_order(*[_turned(x, order) for x in given], **options)
         return y if y is NotImplemented else y.transpose(np.argsort(order))
 
-    run.each = each  # type: ignore[attr-defined]
     return run
 
 
@@ -308,99 +346,3 @@ def _operand(x: Any) -> np.ndarray | None:
     if type(x) is np.ndarray:
         return x if x.dtype is FLOAT32 else None
     return np.array(x, FLOAT32) if type(x) in (float, int) else None
-
-
-# --- Losses: the sum of a formula of two arrays, and its VJP ----------------------------------------------------------
-
-
-@inner
-def _write_sum(partial, scale, y):
-    total = 0.0
-    for part in partial:
-        total += part
-    y[0] = total * scale
-
-
-@kernel(partial=REALS, scale=REAL, y=WRITE, tasks=1)
-def _add_up(partial, scale, y, task, tasks):
-    if task == 0:
-        _write_sum(partial, scale, y)
-
-
-def loss(formula: Callable, name: str) -> Callable:
-    """sum_i formula(a[i], b[i]), or the mean, or, if reduction is "none", all of them, as a function of two arrays."""
-    f, each = Formula(formula, name), pointwise(formula, name)
-    scalar, cost = f.scalar, f.cost
-
-    @_adding
-    @f.named
-    def add(a, b):
-        total = F(0)
-        for i in range(a.size):
-            total += scalar(a[i], b[i])
-        return total
-
-    def sums(a, b, partial, scale, y, task, tasks):
-        for block in range(task * partial.size // tasks, (task + 1) * partial.size // tasks):
-            total, end = 0.0, min((block + 1) * _BLOCK, a.size)
-            for first in range(block * _BLOCK, end, _PIECE):
-                last = min(first + _PIECE, end)
-                total += add(a[first:last], b[first:last])
-            partial[block] = total
-        if partial.size == 1 and task == tasks - 1:  # whose task it was
-            _write_sum(partial, scale, y)
-
-    def work(a, b, partial, scale, y):
-        return int(a.size * cost) if a.size == b.size <= partial.size * _BLOCK else -1
-
-    sums = f.kernel(sums, work, a=READ, b=READ, partial=REALS._replace(writes=True), scale=REAL, y=WRITE)
-
-    def run(a, b, reduction):
-        if type(b) is not np.ndarray or b.dtype is not FLOAT32:
-            return NotImplemented
-        if reduction == "none":
-            return each(a, b)
-        partial, y = np.empty(-(-a.size // _BLOCK)), np.empty((), FLOAT32)
-        scale = 1 / a.size if reduction == "mean" else 1.0
-        if partial.size == 1:
-            sums(a, b, partial, scale, y)
-        else:
-            with together():
-                sums(a, b, partial, scale, y)
-                _add_up(partial, scale, y)
-        return y
-
-    return run
-
-
-def loss_vjp(formula: Callable, name: str) -> Callable:
-    """y[i] = formula(g[i], a[i], b[i]), as a function of a, b, g and the reduction: if there was one, g is one number,
-    which for a mean is divided by how many there are of a."""
-    f = Formula(formula, name)
-    scalar, cost = f.scalar, f.cost
-
-    def each(g, a, b, scale, y, task, tasks):
-        first, last = task * y.size // tasks, (task + 1) * y.size // tasks
-        a, b, y = a[first:last], b[first:last], y[first:last]
-        if g.size == 1:
-            factor = F(g[0] * scale)
-            for i in range(y.size):
-                y[i] = scalar(factor, a[i], b[i])
-        else:
-            g = g[first:last]
-            for i in range(y.size):
-                y[i] = scalar(g[i], a[i], b[i])
-
-    def work(g, a, b, scale, y):
-        return int(y.size * cost) if a.size == b.size == y.size and (g.size == 1 or g.size == y.size) else -1
-
-    each = f.kernel(each, work, g=READ, a=READ, b=READ, scale=REAL, y=WRITE)
-
-    def run(a, b, g, reduction):
-        if type(b) is not np.ndarray or b.dtype is not FLOAT32 or g.dtype is not FLOAT32:
-            return NotImplemented
-        y = np.empty(a.shape, FLOAT32)
-        each(np.asarray(g), a, b, 1 / a.size if reduction == "mean" else 1.0, y)
-        return y
-
-    return run

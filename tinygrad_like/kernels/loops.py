@@ -25,7 +25,7 @@ from llvmlite import ir
 from ..dtypes import BOOL, FLOAT32, FLOAT64, INT64
 from . import cache
 from .record import HEADER
-from .simd import _FEATURES, _TRIPLE, I32, I64, POINTER, integer
+from .simd import _FEATURES, _TRIPLE, I32, I64, POINTER, call, integer, signature
 from .views import address
 
 FORMULAS: dict[str, Any] = {}  # by the name that a value has; see `formula.py`
@@ -78,11 +78,7 @@ class Loop(NamedTuple):
 def _intrinsic(name: str) -> Callable:
     def make(b, dtype, *x):
         kind = x[0].type
-        suffix = "f32" if isinstance(kind, ir.FloatType) else "f64"
-        signature = ir.FunctionType(kind, [kind] * len(x))
-        full = f"llvm.{name}.{suffix}"
-        found = b.module.globals.get(full) or ir.Function(b.module, signature, full)
-        return b.call(found, x)
+        return call(b, f"llvm.{name}.{'f32' if isinstance(kind, ir.FloatType) else 'f64'}", kind, *x)
 
     return make
 
@@ -171,12 +167,9 @@ def _cast(b, x, dtype: np.dtype):
 
 def _formula(b, name: str, x: Sequence) -> Any:
     """What a formula gives: by a call, as numba's functions are called, in place of which LLVM puts the code."""
-    full = FORMULAS[name].code[0]
-    kind = ir.FunctionType(I32, [POINTER, POINTER, *[value.type for value in x]])
-    found = b.module.globals.get(full) or ir.Function(b.module, kind, full)
     with b.goto_entry_block():
         result = b.alloca(ir.FloatType())
-    b.call(found, [result, ir.Constant(POINTER, None), *x])
+    call(b, FORMULAS[name].code[0], I32, result, ir.Constant(POINTER, None), *x)
     return b.load(result, typ=ir.FloatType())
 
 
@@ -216,7 +209,7 @@ def _function(module: ir.Module, name: str, loop: Loop, tiled: bool) -> None:
     axes, count = (rows_and_columns(loop) or []) if tiled else _axes(loop), len(loop.operands) + len(loop.stores)
     cut = [0, 1] if tiled else [max(range(len(axes)), key=lambda a: axes[a][0])]
     bounds = 2 * len(cut)
-    inner = ir.Function(module, ir.FunctionType(ir.VoidType(), [*[I64] * bounds, *[POINTER] * count]), f"{name}_loop")
+    inner = ir.Function(module, signature(ir.VoidType(), *[I64] * bounds, *[POINTER] * count), f"{name}_loop")
     inner.linkage = "internal"
     for i in range(len(loop.operands), count):
         inner.args[bounds + i].attributes.add("noalias")
@@ -226,7 +219,7 @@ def _function(module: ir.Module, name: str, loop: Loop, tiled: bool) -> None:
         arrays[i] = arrays[len(loop.operands) + j]  # what is written through an argument is read through the same one
     _nest(b, loop, axes, {a: inner.args[2 * i : 2 * i + 2] for i, a in enumerate(cut)}, arrays)
     # As numba's functions are called: the result goes to where the first argument says, 0 means there was no error.
-    outer = ir.Function(module, ir.FunctionType(I32, [POINTER, POINTER, I64, I64, I64]), name)
+    outer = ir.Function(module, signature(I32, POINTER, POINTER, I64, I64, I64), name)
     b = ir.IRBuilder(outer.append_basic_block())
     result, _, record, task, tasks = outer.args
     b.store(integer(0), result)

@@ -26,7 +26,7 @@ _add_some = make_add(FLOATS)
 
 
 class _Row(NamedTuple):
-    """Number j of number i of number k."""
+    """Where a number lies in blocks: the jth of the ith of the kth."""
 
     k: int
     i: int

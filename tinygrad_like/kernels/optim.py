@@ -14,10 +14,9 @@ from collections.abc import Callable
 import numpy as np
 
 from ..core.graph import mode
-from .kinds import TABLE, WRITE
+from .kinds import TABLE, WRITE, Table
 from .program import Kernel, kernel, play
 from .simd import inner
-from .table import Table
 from .vectormath import F, maximum
 from .views import count_of, data_of, floats_at, integer_at, integers_at, real_at
 

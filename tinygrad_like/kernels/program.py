@@ -145,7 +145,7 @@ class Kernel:
         done = _play(_BOARD, id(record) + _CONTENT, 1)
         if done == 0 and (copied := self._in_order(arguments)) is not None:
             return self(*copied)
-        if tape is not None or done != 1:
+        if trace is not None or done != 1:
             _finish([Call(self, record, arguments)], done)
 
     def _in_order(self, arguments: tuple) -> list | None:
@@ -272,7 +272,7 @@ def play(calls: Sequence[tuple]) -> None:
     """
     records = b"".join([call[1] for call in calls])
     done = _play(_BOARD, id(records) + _CONTENT, len(calls))
-    if tape is not None or done != len(calls):
+    if trace is not None or done != len(calls):
         _finish(calls, done)
 
 
@@ -349,10 +349,10 @@ def _amount(at):
     return call(integer_at(at, CODE), at, -1, 0)
 
 
-# --- Noting what was called -------------------------------------------------------------------------------------------
+# --- Traces -----------------------------------------------------------------------------------------------------------
 
-tape: list[Any] | None = None  # where the calls of one thread are noted, and the copies made for them
-_noting = 0  # which thread
+trace: list[Any] | None = None  # the calls of one thread, and the copies made for them
+_traced = 0  # which thread
 
 
 def in_order(x: np.ndarray) -> np.ndarray:
@@ -387,23 +387,23 @@ class Copy(NamedTuple):
 
 
 def note(*calls: Any) -> None:
-    """Note calls, if this thread's are noted."""
-    if tape is not None and _noting == threading.get_ident():
-        tape.extend(calls)
+    """Put calls into the trace, if there is one of this thread."""
+    if trace is not None and _traced == threading.get_ident():
+        trace.extend(calls)
 
 
-def open_tape(calls: list) -> None:
-    """Note all calls of this thread. Raises RuntimeError if another thread has a tape open."""
-    global tape, _noting
-    if tape is not None:
+def start_trace(calls: list) -> None:
+    """Put all calls of this thread into a list. Raises RuntimeError if another thread is traced."""
+    global trace, _traced
+    if trace is not None:
         raise RuntimeError("capture: another thread is recording; one at a time can")
-    _noting = threading.get_ident()
-    tape = calls
+    _traced = threading.get_ident()
+    trace = calls
 
 
-def close_tape() -> None:
-    global tape
-    tape = None
+def stop_trace() -> None:
+    global trace
+    trace = None
 
 
 blocks.install()

@@ -16,9 +16,9 @@ from numba import njit, types
 from numba.core.dispatcher import Dispatcher
 
 from ..dtypes import INT64
-from .kinds import EPILOGUE, INTEGER, REAL, TABLE, Array, Plan
+from ..transforms.codegen import define
+from .kinds import DTYPES, EPILOGUE, INTEGER, KNOWN_AT, REAL, TABLE, Array, Plan
 from .simd import INNER, compiled
-from .table import DTYPES, KNOWN_AT
 from .views import following, integer_at, largest, real_at, suits, table_suits, view
 
 if TYPE_CHECKING:
@@ -82,14 +82,14 @@ def compiled_for(kernel: Kernel) -> tuple[Dispatcher, Callable]:
              f"    elif not ({' and '.join(checks) or 'True'}): return -1",
              f"    else: return {amount}",
              "    return 0"]
-    exec(compile("\n".join(lines), body.__code__.co_filename, "exec"), names)
-    code = compiled(no_cpython_wrapper=True)(names[entry])
+    code = compiled(no_cpython_wrapper=True)(define(entry, "\n".join(lines), body.__code__.co_filename, names))
     record = struct.Struct(f"{HEADER}q{fields}")
     # An argument may have any name but these.
     names |= {"_pack": record.pack, "_code": address_of(code), "_size": record.size,
               "_known": KNOWN_AT, "_tasks": kernel.tasks}
-    return code, eval(f"lambda {', '.join(kernel.kinds)}, beside=0: "
-                      f"_pack(_code, _size, _known, beside, _tasks, {', '.join(packed)})", names)
+    text = (f"def pack({', '.join(kernel.kinds)}, beside=0):\n"
+            f"    return _pack(_code, _size, _known, beside, _tasks, {', '.join(packed)})\n")
+    return code, define("pack", text, f"<arguments of {kernel.__name__}>", names)
 
 
 def address_of(entry: Dispatcher) -> int:

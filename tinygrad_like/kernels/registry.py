@@ -19,6 +19,7 @@ from .. import kernels
 from ..core import replaceable
 from ..core.graph import mode
 from ..dtypes import FLOAT32
+from ..transforms.codegen import define
 
 _LONG = (128,)  # a row that NumPy takes at once
 _SMALL = 16  # in NumPy they are many calls; but numba need not be imported for a few numbers
@@ -168,8 +169,8 @@ def accelerated(definition: Callable, name: str, made: Callable[[ModuleType], Ca
               f"        result_ = kernel_({given})\n"
               f"        if result_ is not NotImplemented: return result_\n"
               f"    return definition_({given})\n")
-    exec(compile(source, os.path.join(os.path.dirname(__file__), f"<{name}>"), "exec"), names)
-    choose = wraps(definition)(names["choose"])
+    choose = define("choose", source, os.path.join(os.path.dirname(__file__), f"<{name}>"), names, owner=kernel)
+    choose = wraps(definition)(choose)
     choose.kernel = kernel  # type: ignore[attr-defined]
     return choose
 

@@ -1,6 +1,6 @@
 """Attention's matrices in panels: products of them, and what is done to a panel of scores.
 
-Number [i, j] of a matrix in panels is [j // COLUMNS][i][j % COLUMNS]. The tiles of tiles.py read it on either side of a
+Entry [i, j] of a matrix in panels is [j // COLUMNS][i][j % COLUMNS]. The tiles of tiles.py read it on either side of a
 product, and either way round: it takes one table of offsets for i and one for j. Scores are a panel (keys, COLUMNS), a
 query to a lane, so that what is done to all keys of a query is done to whole vectors.
 """

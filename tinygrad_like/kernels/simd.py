@@ -71,6 +71,17 @@ VECTOR = ir.VectorType(F32, FLOATS)
 # Instructions: `b` is the builder that appends them to the function being compiled.
 
 
+def signature(result: ir.Type, *arguments: ir.Type) -> ir.Type:
+    """The type of a function."""
+    return ir.FunctionType(result, arguments)
+
+
+def call(b, name: str, result: ir.Type, *arguments):
+    """The result of a function of LLVM's, of C's, or of the same module, by its name."""
+    kind = signature(result, *[x.type for x in arguments])
+    return b.call(cgutils.get_or_insert_function(b.module, kind, name), arguments)
+
+
 def integer(n: int) -> ir.Constant:
     return ir.Constant(I64, n)
 
@@ -89,9 +100,8 @@ def load(b, address, kind, mask=None):
     pointer = b.inttoptr(address, POINTER)
     if mask is None:
         return b.load(pointer, typ=kind, align=8 if kind is I64 else 4)
-    signature = ir.FunctionType(kind, [POINTER, I32, mask.type, kind])
-    masked = cgutils.get_or_insert_function(b.module, signature, f"llvm.masked.load.v{kind.count}f32.p0")
-    return b.call(masked, [pointer, ir.Constant(I32, 4), mask, ir.Constant(kind, [0.0] * kind.count)])
+    return call(b, f"llvm.masked.load.v{kind.count}f32.p0", kind, pointer, ir.Constant(I32, 4), mask,
+                ir.Constant(kind, [0.0] * kind.count))
 
 
 def store(b, value, address, mask=None):
@@ -100,17 +110,14 @@ def store(b, value, address, mask=None):
     if mask is None:
         b.store(value, pointer, align=4)
     else:
-        signature = ir.FunctionType(ir.VoidType(), [value.type, POINTER, I32, mask.type])
-        masked = cgutils.get_or_insert_function(b.module, signature, f"llvm.masked.store.v{value.type.count}f32.p0")
-        b.call(masked, [value, pointer, ir.Constant(I32, 4), mask])
+        name = f"llvm.masked.store.v{value.type.count}f32.p0"
+        call(b, name, ir.VoidType(), value, pointer, ir.Constant(I32, 4), mask)
 
 
 def prefetch(b, address):
     """Have the cache line of an address fetched into the first-level cache; the address may be anything."""
-    signature = ir.FunctionType(ir.VoidType(), [POINTER, I32, I32, I32])
-    fetch = cgutils.get_or_insert_function(b.module, signature, "llvm.prefetch.p0")
     to_read, locality, data = (ir.Constant(I32, n) for n in (0, 3, 1))
-    b.call(fetch, [b.inttoptr(address, POINTER), to_read, locality, data])
+    call(b, "llvm.prefetch.p0", ir.VoidType(), b.inttoptr(address, POINTER), to_read, locality, data)
 
 
 def broadcast(b, value, lanes: int):
@@ -129,8 +136,7 @@ def multiply_add(b, x, y, z):
     """x * y + z, in one rounding where the machine can (where it cannot, LLVM's fma would be a call per lane)."""
     if "+fma" not in _FEATURES and not ARM:
         return b.fadd(b.fmul(x, y), z)
-    fma = ir.FunctionType(x.type, [x.type] * 3)
-    return b.call(cgutils.get_or_insert_function(b.module, fma, f"llvm.fma.v{x.type.count}f32"), [x, y, z])
+    return call(b, f"llvm.fma.v{x.type.count}f32", x.type, x, y, z)
 
 
 @contextmanager

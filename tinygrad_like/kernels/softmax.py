@@ -325,7 +325,7 @@ def _targets(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None) -> tu
 
 def check_labels(target: np.ndarray, totals: np.ndarray, classes: int, ignore_index: int,
                  who: str = "cross_entropy") -> None:
-    """Raise IndexError if a kernel has found a label out of range; also when a tape is played that is open now."""
+    """Raise IndexError if a kernel has found a label out of range; also when calls that are traced now are played."""
     _raise_for_label(target, totals, classes, ignore_index, who)
     check_again(_raise_for_label, target, totals, classes, ignore_index, who, flag=totals[-1, 2:])
 

@@ -10,9 +10,7 @@ To read those of an op that has been called: `print(inspect.getsource(type(ops.m
 
 from __future__ import annotations
 
-import linecache
 import os
-import weakref
 from collections.abc import Callable
 from functools import cached_property, partial
 from string import Template
@@ -30,6 +28,7 @@ from ..methods.versions import share_version
 from ..ops.cotangents import Scattered
 from ..ops.on_arrays import on_arrays
 from ..ops.operands import PLAIN, PROMOTES, SETTINGS, SINGLE, general
+from ..transforms.codegen import define
 
 ABSENT = object()  # in place of an input that was not given
 # Names in the templates end in _, or begin with it and a digit, as no name of an op does.
@@ -380,10 +379,7 @@ def _define(op: Any, name: str, text: str, **names: Any) -> Callable:
     """The function of this text. Tracebacks show its lines, as those of a file of this package."""
     file = os.path.join(os.path.dirname(__file__), f"<{name} of {op.name} {id(op):x}>")
     names |= {**_NAMES, "unknown_": partial(_unknown, repr(op))}  # not the op itself: that would be a cycle
-    exec(compile(text, file, "exec"), names)
-    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
-    weakref.finalize(op, linecache.cache.pop, file, None)
-    return names[name]
+    return define(name, text, file, names, owner=op)
 
 
 def _unknown(op: str, name: str):

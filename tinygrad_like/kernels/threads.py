@@ -164,7 +164,7 @@ class _Worker(threading.Thread):
 
 
 def _allowed() -> int:
-    """Number of cores that this process may use: its affinity, and the quota of its control group, if it has one."""
+    """How many cores this process may use: its affinity, and the quota of its control group, if it has one."""
     cores: float = config.NUMBA_NUM_THREADS  # as many as the affinity or the environment variable say
     if "NUMBA_NUM_THREADS" not in os.environ:
         try:
@@ -231,7 +231,7 @@ def set_num_threads(n: int) -> None:
 
 
 def get_num_threads() -> int:
-    """Number of threads that kernels may use."""
+    """How many threads kernels may use."""
     return count
 
 

@@ -66,7 +66,7 @@ def data_of(array):
 
 @intrinsic
 def ndim_of(typing, array):
-    """Number of axes."""
+    """How many axes it has."""
     return function(lambda b, x: b.zext(load(b, b.add(x, integer(_NDIM)), I32), I64), types.intp, types.intp)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..core.tensor import Tensor
 from ..random import manual_seed
+from ..transforms.codegen import run_file
 from .explore import explore, page
 from .trace import Trace, Watch
 
@@ -50,13 +51,12 @@ def explore_file(file: Path, out: Path) -> Path:
         reached.append((self, gradient))
         raise _Reached
 
-    code = compile(file.read_text(encoding="utf-8"), str(file), "exec")
     before, path = Tensor.backward, list(sys.path)
     sys.path.insert(0, str(file.resolve().parent))
     try:
         Tensor.backward = catch  # type: ignore[method-assign]
         with Watch() as watch:
-            exec(code, space)
+            run_file(file, space)
     except _Reached:
         pass
     finally:

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..core.dispatch import declared
 from ..core.primitive import Primitive
+from ..transforms.codegen import run_file
 from .check import Finding, check_op, fits, not_taken
 from .inputs import NoGradient, NotTaken, others, points
 from .measure import Point
@@ -115,8 +116,7 @@ def load(path: Path) -> Any:
     sys.dont_write_bytecode = True  # an edit within the same second would be missed by a cached file
     sys.path.insert(0, str(path.parent))
     try:
-        code = compile(path.read_text(encoding="utf-8"), str(path), "exec")
-        exec(code, module.__dict__)
+        run_file(path, vars(module))
     finally:
         sys.dont_write_bytecode, sys.path[:] = before
     return module

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from .. import ops
+from ..transforms.codegen import execute
 from .source import Source, namespace
 
 _RELATED = [
@@ -107,13 +108,11 @@ def _made(tree: Any, space: dict, names: Sequence[str], available: Sequence[str]
     tree.args.args = [*before, *(ast.arg(n) for n in extra)]
     try:
         if isinstance(tree, ast.Lambda):
-            made = eval(compile(ast.fix_missing_locations(ast.Expression(tree)), "<repair>", "eval"), space)
+            body: ast.stmt = ast.Assign([ast.Name("made_", ast.Store())], tree)
         else:
-            decorators, tree.decorator_list = tree.decorator_list, []
-            local: dict[str, Any] = {}
-            exec(compile(ast.fix_missing_locations(ast.Module([tree], [])), "<repair>", "exec"), space, local)
-            tree.decorator_list = decorators
-            made = local[tree.name]
+            body = ast.FunctionDef("made_", tree.args, tree.body, decorator_list=[])
+        module = ast.fix_missing_locations(ast.Module([body], []))
+        made = execute(module, "<repair>", {**space})["made_"]
     except (SyntaxError, ValueError, TypeError):
         return None
     finally:
