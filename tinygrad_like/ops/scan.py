@@ -32,21 +32,17 @@ def recurrence(x, decay, *, axis=0, reverse=False):
     x and decay have the same shape. Raises ValueError otherwise.
     """
     axis = one_axis("recurrence", axis, x.ndim, scalar=True)
-    return recur(np.empty(x.shape, np.result_type(x, decay)), x, decay, axis, reverse) if x.ndim else np.array(x)
+    out = np.array(x, np.result_type(x, decay))
+    if x.ndim:
+        s, a = (np.moveaxis(y, axis, 0)[:: -1 if reverse else 1] for y in (out, decay))
+        for i in range(1, len(s)):
+            s[i] += a[i] * s[i - 1]
+    return out
 
 
 @recurrence.requires
 def _(x, decay):
     return f"x has shape {x.shape} but decay {decay.shape}; they must agree" if x.shape != decay.shape else None
-
-
-@replaceable
-def recur(out, x, decay, axis, reverse):
-    out[...] = x
-    s, a = (np.moveaxis(y, axis, 0)[:: -1 if reverse else 1] for y in (out, decay))
-    for i in range(1, len(s)):
-        s[i] += a[i] * s[i - 1]
-    return out
 
 
 # t[i] = g[i] + decay[i + 1] t[i + 1] collects the cotangents of all sums that contain x[i].
@@ -72,16 +68,10 @@ def _before(x, axis, reverse=False, first=0.0):
 @primitive
 def cumprod(x, *, axis=0):
     """Running products along `axis`: out[i] = x[0] ... x[i]; the gradient is exact where factors are 0."""
-    return running_product(x, one_axis("cumprod", axis, x.ndim, scalar=True))
-
-
-@replaceable
-def running_product(x, axis):
-    return _running(np.multiply, x, axis)
+    return _running(np.multiply, x, one_axis("cumprod", axis, x.ndim, scalar=True))
 
 
 @primitive
-@replaceable
 def cumprod_vjp(g, x, y, *, axis=0):
     """What `cumprod` owes x, with y = cumprod(x): y[j - 1] t[j], with t[j] = g[j] + x[j + 1] t[j + 1]."""
     return mul(_sums_owed(g, x, axis, False), _before(y, axis, first=1.0))
@@ -198,12 +188,9 @@ def _extreme(who, sign, x, axis):
 
 @primitive
 def _places(x, *, sign, axis):
-    return places_of_extremes(x, axis, sign) if x.ndim else np.zeros((), np.int64)
-
-
-@replaceable
-def places_of_extremes(x, axis, sign):
     """Where the largest so far stands, or the smallest, if sign is -1."""
+    if not x.ndim:
+        return np.zeros((), np.int64)
     best = (np.maximum if sign > 0 else np.minimum).accumulate(x, axis=axis)
     new = np.equal(x, best) | (np.not_equal(x, x) if x.dtype.kind == "f" else False)
     place = np.arange(x.shape[axis]).reshape([-1 if a == axis else 1 for a in range(x.ndim)])
