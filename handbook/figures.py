@@ -13,7 +13,6 @@ from tinygrad_like import Tensor, ops
 from tinygrad_like.core.listener import after
 from tinygrad_like.core.primitive import Primitive
 from tinygrad_like.learn.measure import Point
-from tinygrad_like.ops.interpolate import Taps, resample_back
 
 _LARGEST = 40  # rows or columns of a Jacobian that can still be seen
 _WIDE, _HIGH = 340, 220  # of a diagram, in pixels
@@ -24,8 +23,6 @@ def _real(*shape: int) -> np.ndarray:
     return np.random.default_rng(0).standard_normal(shape)
 
 
-# Two elements and their middle.
-_TAPS = Taps(2, np.array([[0, 1], [0, 1], [0, 1]]), np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]))
 # Ops whose calls in the table of gradients are too large to be seen, or which have none there.
 _SMALL: list[tuple] = [
     *((getattr(ops, name), _real(5)) for name in ("binary_step", "ceil", "round", "trunc")),
@@ -38,7 +35,6 @@ _SMALL: list[tuple] = [
     (lambda x: ops.interpolate(x, scale_factor=2), _real(1, 1, 2, 2)),
     (lambda u, x: ops.conv.conv2d_weight(u, x, shape=(1, 2, 2, 2), stride=(1, 1), margins=((0, 0), (0, 0)),
                                          dilation=(1, 1), groups=1), _real(1, 1, 2, 2), _real(1, 2, 3, 3)),
-    (lambda g: resample_back(g, axis=0, taps=_TAPS), _real(3)),
     (ops.lstm, _real(2, 1, 8), _real(1, 2), _real(1, 2), _real(8, 2)),
     (lambda x: ops.self_attention(x, num_heads=2, is_causal=True), _real(1, 3, 12)),
 ]
