@@ -127,7 +127,7 @@ def in_range(who: str, shape: tuple[int, ...], index: np.ndarray, axis: int, wra
 def places_along(index, axis) -> tuple:
     """What `take` takes for an index along an axis."""
     if index.size and index.min() < 0:  # to NumPy the last
-        raise IndexError(f"index {index.min()} is negative")
+        raise IndexError(f"index {index.min()} is out of range: it counts from 0 on")
     grid = _grid(index.shape)
     return (*grid[:axis], index, *grid[axis + 1 :])
 
