@@ -13,7 +13,7 @@ from ..core.tensor import Tensor
 from ..dtypes import as_array
 from ..errors import user_line
 from ..ops.operands import PLAIN, SETTINGS
-from .numbers import Number, array_of, each, followed, inputs_of, now, plain, shown
+from .numbers import Number, array_of, each, followed, inputs_of, plain, shown
 
 for _kinds in PLAIN, SETTINGS:  # ops take them as they take Python's
     _kinds.add(Number)
