@@ -83,7 +83,7 @@ def test_an_ensemble():
     (lambda: func.vmap(lambda x: x, 2)(Tensor(A)), "vmap: axis 2 is out of range"),
     (lambda: func.vmap(lambda x: 3.0)(Tensor(A)), "func must give Tensors, got float"),
     (lambda: func.vmap(lambda x: x, randomness="none"), "randomness='none'"),
-    (lambda: func.jacrev(lambda x: x, 1)(Tensor(A)), "jacrev: argnums=1 must be numbers of arguments; there are 1"),
+    (lambda: func.jacrev(lambda x: x, 1)(Tensor(A)), "jacobian: argnums=1 must be numbers of arguments; there are 1"),
     (lambda: func.jacfwd(lambda x: x, (0, 1.5))(Tensor(A)), "jacfwd: argnums="),
     (lambda: func.grad(lambda x: x, None)(Tensor(A)), "grad: argnums must be the number of an argument"),
     (lambda: func.vmap(lambda x, y: x)(Tensor(A), Tensor(A.T)), r"sizes \[3, 5\]"),

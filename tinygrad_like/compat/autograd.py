@@ -15,7 +15,6 @@ from ..transforms.gradcheck import gradcheck, gradgradcheck
 from ..transforms.saved_tensors import save_on_cpu, saved_tensors_hooks
 from ..transforms.several_outputs import joined
 from ..transforms.switches import inference_mode, set_grad_enabled
-from .func import jacrev
 from .function import Function, once_differentiable
 from .names import grad
 
@@ -49,10 +48,7 @@ def jacobian(func: Callable, inputs: Any, create_graph: bool = False, strict: bo
 
     For several inputs a tuple, of an array (*output.shape, *input.shape) for each. See `tinygrad_like.jacobian`.
     """
-    if isinstance(inputs, Tensor):
-        return _constant(transforms.jacobian(func)(inputs), create_graph)
-    given = tuple(inputs)
-    return tuple([_constant(jacrev(func, i)(*given), create_graph) for i in range(len(given))])
+    return _of_inputs(transforms.jacobian, func, inputs, create_graph)
 
 
 def hessian(func: Callable, inputs: Any, create_graph: bool = False, strict: bool = False,
@@ -61,17 +57,20 @@ def hessian(func: Callable, inputs: Any, create_graph: bool = False, strict: boo
 
     For several inputs a tuple of tuples: of [i][j] the axes are those of input i, then of input j.
     """
+    return _of_inputs(transforms.hessian, func, inputs, create_graph)
+
+
+def _of_inputs(matrix: Callable, func: Callable, inputs: Any, create_graph: bool) -> Any:
     if isinstance(inputs, Tensor):
-        return _constant(transforms.hessian(func)(inputs), create_graph)
-    given = tuple(inputs)
-    return tuple([jacobian(transforms.grad(func, i), given, create_graph) for i in range(len(given))])
+        return _constant(matrix(func)(inputs), create_graph)
+    return _constant(matrix(func, tuple(range(len(inputs))))(*inputs), create_graph)
 
 
 def vjp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple:
     """(func(inputs), v^T J), as PyTorch's `autograd.functional.vjp`."""
     given = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     y, pull = transforms.vjp(func, *given)
-    found = tuple([_constant(c, create_graph) for c in pull(y.detach() * 0 + 1 if v is None else v)])
+    found = _constant(tuple(pull(y.detach() * 0 + 1 if v is None else v)), create_graph)
     return y, found[0] if isinstance(inputs, Tensor) else found
 
 
@@ -93,7 +92,10 @@ def vhp(func: Callable, inputs: Tensor, v: Any, create_graph: bool = False, stri
     return hvp(func, inputs, v, create_graph)
 
 
-def _constant(x: Tensor, create_graph: bool) -> Tensor:
+def _constant(x: Any, create_graph: bool) -> Any:
+    """A Tensor, or tuples of them, off the graph unless that is wanted."""
+    if isinstance(x, tuple):
+        return tuple([_constant(part, create_graph) for part in x])
     return x if create_graph else x.detach()
 
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from .. import ops, random
 from ..core.tensor import Tensor
-from ..transforms import derivatives as transforms
-from ..transforms.derivatives import flatten, grad, jvp, value_and_grad, vjp
+from ..transforms.derivatives import flatten, grad, hessian, jacobian, jvp, value_and_grad, vjp
 
 __all__ = ["flatten", "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp",
            "stack_module_state", "value_and_grad", "vjp", "vmap"]
@@ -112,75 +111,33 @@ def grad_and_value(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: 
     return lambda *args, **options: both(*args, **options)[::-1]
 
 
-def _by_argument(who: str, matrix: Callable) -> Callable:
-    """From matrix(f, x), of one argument, the function (func, argnums) -> matrices by args[argnums], one or a tuple."""
+def jacfwd(func: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
+    """What `jacrev` gives, by columns, with `jvp` along each number of the argument: for functions of few numbers."""
 
-    def of(func: Callable, argnums: int | tuple[int, ...]) -> Callable:
-        if not callable(func):
-            raise TypeError(f"{who}: takes a function of Tensors, got {type(func).__name__}")
-
-        def by(args: tuple, options: dict, i: int) -> Any:
-            if not isinstance(i, int) or not -len(args) <= i < len(args):
-                raise ValueError(f"{who}: argnums={argnums!r} must be numbers of arguments; there are {len(args)}")
-            before, after = args[:i % len(args)], args[i % len(args) + 1:]
-            return matrix(lambda x: func(*before, x, *after, **options), args[i])
-
-        def matrices(*args: Any, **options: Any) -> Any:
-            if isinstance(argnums, tuple):
-                return tuple([by(args, options, i) for i in argnums])
-            return by(args, options, argnums)
-
-        return matrices
-
-    of.__name__ = of.__qualname__ = who
-    return of
-
-
-def _columns(f: Callable, x: Any) -> Tensor:
-    x = x if isinstance(x, Tensor) else Tensor(x)
-    if not x.numel():
-        return transforms.jacobian(f)(x)
-    unit = Tensor.eye(x.numel(), dtype=x.dtype).reshape(x.numel(), *x.shape)
-    y = ops.stack(*[jvp(f, (x,), (unit[i],))[1] for i in range(x.numel())], axis=-1)
-    return y.reshape(*y.shape[:-1], *x.shape)
-
-
-_rows = _by_argument("jacrev", lambda f, x: transforms.jacobian(f)(x))
-_rows_with_aux = _by_argument("jacrev", lambda f, x: transforms.jacobian(f, True)(x))
-_forward = _by_argument("jacfwd", _columns)
-
-
-def jacrev(func: Callable, argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False) -> Callable:
-    """The function (args) -> J, (*f.shape, *args[argnums].shape), by one reverse pass for each number of f.
-
-    argnums: the argument, or a tuple of them, for a tuple of matrices. has_aux: func gives a pair, of which the first
-    is differentiated, and the function (J, the other).
-    """
-    if not has_aux:
-        return _rows(func, argnums)
-    both = _rows_with_aux(func, argnums)
+    def by(args: tuple, options: dict, k: int) -> Tensor:
+        x = args[k] if isinstance(args[k], Tensor) else Tensor(args[k])
+        if not x.size:
+            return jacobian(func, k)(*args, **options)
+        before, after = args[:k % len(args)], args[k % len(args) + 1:]
+        unit = Tensor.eye(x.size, dtype=x.dtype).reshape(x.size, *x.shape)
+        y = ops.stack(*[jvp(lambda x: func(*before, x, *after, **options), (x,), (unit[i],))[1]
+                        for i in range(x.size)], axis=-1)
+        return y.reshape(*y.shape[:-1], *x.shape)
 
     def matrices(*args: Any, **options: Any) -> Any:
-        found = both(*args, **options)
-        return (tuple([j for j, _ in found]), found[0][1]) if isinstance(argnums, tuple) else found
+        for k in argnums if isinstance(argnums, tuple) else (argnums,):
+            if not isinstance(k, int) or not -len(args) <= k < len(args):
+                raise ValueError(f"jacfwd: argnums={argnums!r} must be numbers of arguments; there are {len(args)}")
+        if isinstance(argnums, tuple):
+            return tuple([by(args, options, k) for k in argnums])
+        return by(args, options, argnums)
 
+    if not callable(func):
+        raise TypeError(f"jacfwd: takes a function of Tensors, got {type(func).__name__}")
     return matrices
 
 
-def jacfwd(func: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
-    """What `jacrev` gives, by columns, with `jvp` along each number of the argument: for functions of few numbers."""
-    return _forward(func, argnums)
-
-
-def hessian(func: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
-    """The function (args) -> the second derivatives, (*f.shape, *args[argnums].shape, *args[argnums].shape).
-
-    Of a tuple of arguments a tuple of tuples: [i][j] has the axes of argument i, then of argument j.
-    """
-    if isinstance(argnums, tuple):
-        parts = [jacrev(jacrev(func, i), argnums) for i in argnums]
-        return lambda *args, **options: tuple([part(*args, **options) for part in parts])
-    return jacrev(jacrev(func, argnums), argnums)
+jacrev = jacobian
 
 
 def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: Any = None,

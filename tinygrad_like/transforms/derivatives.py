@@ -151,26 +151,41 @@ def jvp(f: Callable[..., Tensor], primals: tuple, tangents: tuple) -> tuple[Tens
     return y, _pull(total, [v], np.ones((), total.dtype), nested)[0]
 
 
-def jacobian(f: Callable[[Any], Any], has_aux: bool = False) -> Callable[[Any], Any]:
-    """The function x -> J of shape (*f(x).shape, *x.shape), J[i, j] = df_i / dx_j: one reverse pass for each i.
+def jacobian(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """The function (args) -> J of shape (*f(x).shape, *x.shape), J[i, j] = df_i / dx_j: one reverse pass for each i.
 
-    has_aux: f gives a pair, of which the first is differentiated, and the function (J, the other).
+    argnums: x is args[argnums]; of a tuple of arguments a tuple of matrices. has_aux: f gives a pair, of which the
+    first is differentiated, and the function (J, the other).
     """
+    if not callable(f):
+        raise TypeError(f"jacobian: takes a function of Tensors, got {type(f).__name__}")
 
-    def matrix(x: Any) -> Any:
-        y, pull, *aux = _vjp("jacobian", f, (x,), has_aux)
-        basis = np.eye(y.size, dtype=y.dtype).reshape(y.size, *y.shape)
-        rows = [pull(v)[0] for v in basis]
+    def matrix(args: tuple, options: dict, k: Any) -> tuple:
+        if not isinstance(k, int) or not -len(args) <= k < len(args):
+            raise ValueError(f"jacobian: argnums={argnums!r} must be numbers of arguments; there are {len(args)}")
+        before, x, after = args[:k % len(args)], args[k], args[k % len(args) + 1:]
+        y, pull, *aux = _vjp("jacobian", lambda x: f(*before, x, *after, **options), (x,), has_aux)
+        rows = [pull(v)[0] for v in np.eye(y.size, dtype=y.dtype).reshape(y.size, *y.shape)]
         shape = (*y.shape, *np.shape(x))
-        found = ops.reshape(ops.stack(*rows), shape=shape) if rows else wrap(np.zeros(shape, y.dtype))
-        return (found, *aux) if has_aux else found
+        return ops.reshape(ops.stack(*rows), shape=shape) if rows else wrap(np.zeros(shape, y.dtype)), *aux
 
-    return matrix
+    def matrices(*args: Any, **options: Any) -> Any:
+        found = [matrix(args, options, k) for k in (argnums if isinstance(argnums, tuple) else (argnums,))]
+        given = tuple([j for j, *_ in found]) if isinstance(argnums, tuple) else found[0][0]
+        return (given, found[0][1]) if has_aux else given
+
+    return matrices
 
 
-def hessian(f: Callable[[Any], Tensor]) -> Callable[[Any], Tensor]:
-    """The function x -> H of shape (*x.shape, *x.shape), the second derivatives of f, which gives a single number."""
-    return jacobian(grad(f))
+def hessian(f: Callable[..., Tensor], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
+    """The function (args) -> H of shape (*f(x).shape, *x.shape, *x.shape), the second derivatives by x = args[argnums].
+
+    Of a tuple of arguments a tuple of tuples: [i][j] has the axes of argument i, then of argument j.
+    """
+    if not isinstance(argnums, tuple):
+        return jacobian(jacobian(f, argnums), argnums)
+    parts = [jacobian(jacobian(f, i), argnums) for i in argnums]
+    return lambda *args, **options: tuple([part(*args, **options) for part in parts])
 
 
 def hvp(f: Callable[[Any], Tensor], x: Any, v: Any) -> Tensor:
