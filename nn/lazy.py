@@ -5,7 +5,7 @@ from __future__ import annotations
 from inspect import signature
 from typing import Any
 
-from tinygrad_like.core.listener import tell
+from tinygrad_like.core.listener import observe
 from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.random import get_rng_state, set_rng_state
 
@@ -33,7 +33,7 @@ def _lazy(kind: type, count: str, axis: int) -> Any:
         setattr(self, count, 0)
 
     def forward(self, input: Tensor, *others: Any) -> Any:
-        tell("refuse", f"the first call of {type(self).__name__}, which makes parameters",
+        observe(f"the first call of {type(self).__name__}, which makes parameters", None,
              "call the model once before it is captured")
         if input.ndim < max(axis + 1, -axis):
             raise ValueError(f"{type(self).__name__}: an input of shape {input.shape} has no axis {axis}")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tinygrad_like import ops
-from tinygrad_like.core.listener import effect, pure, tell
+from tinygrad_like.core.listener import effect, observe, pure
 from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.ops import normalization
 
@@ -230,7 +230,7 @@ class BatchNorm(_ChannelNorm):
         if not self._uses_batch:
             y = ops.batch_norm(x, self.weight, self.bias, self.running_mean, self.running_var, eps=self.eps)
             return ops.where(seen, y, 0.0)
-        tell("refuse", "a mask in a BatchNorm, whose values count the numbers", "call it outside")
+        observe("a mask in a BatchNorm, whose values count the numbers", None, "call it outside")
         count = int(np.count_nonzero(mask._data))
         if count < 2:
             raise ValueError(f"{type(self).__name__}: expected more than 1 value per channel to take statistics of, "

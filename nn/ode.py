@@ -12,7 +12,7 @@ import numpy as np
 
 from tinygrad_like import ops
 from tinygrad_like.core.graph import Node, freed, mode, setting, tick
-from tinygrad_like.core.listener import tell
+from tinygrad_like.core.listener import observe
 from tinygrad_like.core.tensor import Tensor, wrap
 from tinygrad_like.dtypes import NARROW, wide
 from tinygrad_like.transforms.switches import no_grad
@@ -78,7 +78,7 @@ def odeint(f: Field, x: Tensor, t: Sequence[float], steps: int = 10, method: str
         return _solve(_checked(f), x, times, steps, METHODS[method])
     if parameters is None:
         parameters = list(f.parameters()) if isinstance(f, Module) else []
-    tell("refuse", "the adjoint of an ODE", "call it outside, or with adjoint=False")
+    observe("the adjoint of an ODE", None, "call it outside, or with adjoint=False")
     with no_grad():
         states = _solve(_checked(f), x, times, steps, METHODS[method])
     wanted = [p for p in (x, *parameters) if p.requires_grad]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tinygrad_like.core.listener import tell
+from tinygrad_like.core.listener import observe
 from tinygrad_like.dtypes import NARROW
 from tinygrad_like.transforms.switches import enable_grad
 
@@ -57,7 +57,7 @@ class LBFGS(Optimizer):
         if closure is None:
             raise TypeError("LBFGS.step: needs a closure that clears the gradients, computes the loss, calls backward "
                             "and returns the loss: optimizer.step(closure)")
-        tell("refuse", "LBFGS.step, which looks at losses,", "capture what its closure computes, or nothing")
+        observe("LBFGS.step, which looks at losses,", None, "capture what its closure computes, or nothing")
         before, steps, kept = self._flat(), self.steps, dict(vars(self), pairs=list(self.pairs))
         try:
             return self._iterate(closure)

@@ -114,12 +114,6 @@ class Listening(Listener):
     def on_looked_at(self: Any, x: Any, why: str, remedy: str) -> bool:
         return self.grounds.hold(x, why, remedy)
 
-    def on_cannot(self: Any, what: str, remedy: str) -> None:
-        self.end(what, remedy)
-
-    def on_refuse(self: Any, what: str, remedy: str) -> None:
-        self.refuse(what, remedy)
-
     def on_constant(self: Any, name: str, value: Any) -> None:
         self.log.append((name, value))
 

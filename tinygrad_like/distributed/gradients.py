@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import ops, random
 from ..core.graph import mode
-from ..core.listener import effect, tell
+from ..core.listener import effect, observe, tell
 from ..core.tensor import Tensor, wrap
 from .agreement import check_same, layout, tensors_of
 from .group import init, reduce_in_place
@@ -30,7 +30,7 @@ def broadcast(*parts: Any) -> None:
     comm = init().comm
     if comm is None:
         return
-    tell("refuse", "broadcast", "call it outside")
+    observe("broadcast", None, "call it outside")
     for part in parts:
         if hasattr(part, "named_parameters"):
             tensors = tensors_of(part)
@@ -68,7 +68,7 @@ def average_gradients(model: Any, count: float | Tensor | None = None, extra: It
         raise ValueError(f"average_gradients: count={count!r} must be a finite number >= 0")
     numbers = extra._data if isinstance(extra, Tensor) else np.asarray([*extra], np.float64)
     if numbers is not getattr(extra, "_data", None) and numbers.size:
-        tell("refuse", "the sums of `extra` of average_gradients", "give the numbers as a Tensor")
+        observe("the sums of `extra` of average_gradients", None, "give the numbers as a Tensor")
     tell("constant", "average_gradients", count is None if isinstance(count, Tensor) else count)
     counted = count._data if isinstance(count, Tensor) else count
     if init().size == 1:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..core.graph import mode, setting
-from ..core.listener import tell
+from ..core.listener import observe, tell
 from ..dtypes import wide
 from ..environment import require
 from ..ops import collective
@@ -126,7 +126,7 @@ def barrier() -> None:
 def _together() -> bool:
     """Whether there are several ranks; a captured function cannot tell them anything but by reductions of ours."""
     if init().size > 1:
-        tell("cannot", "ranks tell each other something in it", "only average_gradients, ops.all_sum and SyncBatchNorm "
+        observe("ranks tell each other something in it", None, "only average_gradients, ops.all_sum and SyncBatchNorm "
              "can be played")
     return init().size > 1
 

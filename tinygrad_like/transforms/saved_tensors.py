@@ -15,7 +15,7 @@ import numpy as np
 from .. import ops
 from ..core.dispatch import Op
 from ..core.graph import Node, freed, mode, setting
-from ..core.listener import after, tell
+from ..core.listener import after, observe
 from ..core.tensor import Tensor, wrap
 
 
@@ -34,7 +34,7 @@ class saved_tensors_hooks:
         self.before: list[tuple] = []
 
     def __enter__(self) -> saved_tensors_hooks:
-        tell("refuse", "saved_tensors_hooks", "use it outside, where functions run without capture")
+        observe("saved_tensors_hooks", None, "use it outside, where functions run without capture")
         self.before.append(mode.listener)
         _Packs(self).__enter__()
         return self
