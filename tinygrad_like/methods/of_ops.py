@@ -5,22 +5,19 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import ref
 
 import numpy as np
 
 from .. import ops
 from ..core.graph import mode
-from ..core.tensor import wrap
+from ..core.tensor import Tensor, wrap
 from ..dtypes import BOOL, FLOAT16, FLOAT32, FLOAT64, INT64, as_dtype, bfloat16
 from ..errors import named
 from ..ops.along import take_along
 from ..ops.axes import one_axis
 from ..ops.order import Found
-
-if TYPE_CHECKING:
-    from ..core.tensor import Tensor
 
 Axis = int | tuple[int, ...] | None
 
@@ -249,6 +246,8 @@ class Methods:
         kind = type(index)
         if (kind is int or kind is slice) and mode.listener is None and self._data.ndim:  # as below, sooner
             y = ops.take(self, index=(index,))
+        elif kind is Tensor and index._data.dtype is INT64 and mode.listener is None and self._data.ndim:
+            y = ops.take(self, index=(index._data.copy(),))
         else:
             y = ops.getitem(self, index)
         if y.version is not None:  # a view: what changes it in place changes this

@@ -7,9 +7,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
-from ..errors import checked
+from ..errors import refusal
 from .elementwise import mul
 from .matmul import matmul, operand
 from .movement import diagonal
@@ -17,7 +15,6 @@ from .reduce import sum
 from .shape import expand, permute, reshape
 
 
-@checked
 def einsum(formula: str, *operands):
     """Sums of products over named axes, as in `einsum("bij,bjk->bik", a, b)`; without "->" the axes named once, sorted.
 
@@ -28,14 +25,6 @@ def einsum(formula: str, *operands):
     for op, places, options in _steps(formula, tuple([x.shape for x in values])):
         values.append(op(*[values[i] for i in places], **options))
     return values[-1]
-
-
-@einsum.requires
-def _(formula, operands):
-    if not isinstance(formula, str):
-        return TypeError('the formula comes first, as in einsum("ij,jk->ik", a, b); '
-                         f"got {type(formula).__name__}")
-    return _misfit(formula, tuple([tuple(np.shape(x)) for x in _listed(operands)]))
 
 
 def _listed(operands) -> tuple:
@@ -57,6 +46,8 @@ class _Value:
 @lru_cache(maxsize=1024)
 def _steps(formula: str, shapes: tuple[tuple[int, ...], ...]) -> list[tuple]:
     """The ops that a formula stands for, with the places of their operands: those of the formula come first."""
+    if (why := _misfit(formula, shapes)) is not None:
+        raise refusal("einsum", why)
     steps: list[tuple] = []
     operands = [_Value(shape, i, steps, len(shapes)) for i, shape in enumerate(shapes)]
     inputs, output = _parse(formula, shapes)
@@ -92,9 +83,11 @@ def _names(term: str, hidden: int) -> list[str]:
     return [*before, *([f".{i}" for i in range(hidden, 0, -1)] if dots else []), *after]
 
 
-@lru_cache(maxsize=1024)
-def _misfit(formula: str, shapes: tuple[tuple[int, ...], ...]) -> str | None:
+def _misfit(formula: str, shapes: tuple[tuple[int, ...], ...]) -> str | TypeError | None:
     """What is wrong with a formula for operands of these shapes."""
+    if not isinstance(formula, str):
+        return TypeError('the formula comes first, as in einsum("ij,jk->ik", a, b); '
+                         f"got {type(formula).__name__}")
     terms = formula.replace(" ", "").partition("->")[0].split(",")
     if len(terms) != len(shapes):
         return f"{formula!r} names {len(terms)} operands but {len(shapes)} were given"

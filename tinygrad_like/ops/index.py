@@ -88,7 +88,7 @@ def plain_index(index, shape: tuple[int, ...]) -> tuple:
         index = tuple([i if type(i) in _BASIC else _array_or_number(i) for i in index])
     first = index[0] if len(index) == 1 and shape else None  # alone it fits, unless it is a mask of other axes
     if (first is None or getattr(first, "dtype", None) is BOOL and first.shape != shape[: first.ndim]) and (
-            why := _too_many(index, shape, basic) or _misfits(index, shape)) is not None:
+            why := _too_many(index, shape, basic) or (None if basic else _misfits(index, shape))) is not None:
         raise refusal("getitem", IndexError(why))
     if mode.listener is not None and not basic:
         index = tuple([place for i in index for place in _places_of(i)])
@@ -170,11 +170,9 @@ def _array_or_number(i):
     return copied(array, BOOL if array.dtype.kind == "b" else INT64)
 
 
-def copied(array: np.ndarray, dtype=None) -> np.ndarray:
-    """A copy: the graph keeps it, and the caller may change theirs."""
-    return _cast(array, dtype or array.dtype)
-
-
 @pure
-def _cast(array, dtype):
-    return np.array(array, dtype)
+def _cast(array: np.ndarray, dtype=None) -> np.ndarray:
+    return array.copy() if dtype is None or dtype is array.dtype else np.array(array, dtype)
+
+
+copied = _cast  # an index is: the graph keeps it, and the caller may change theirs

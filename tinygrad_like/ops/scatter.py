@@ -59,12 +59,13 @@ take_last.vjp(x=fresh(lambda g, x_shape, index, axis: scatter_last(np.zeros(x_sh
 def _to_places(who, x, index, src, axis, what):
     """what(part, src, index, axis=axis), of the part of x that the index reaches. A number stands for a src full of it;
     of a src larger than the index the beginning counts."""
-    if isinstance(src, int | float):
+    if not hasattr(src, "shape"):
         src = filled(x, as_index(index).shape, src)
+    elif type(src) is np.ndarray:  # or what is made of it would be on no graph
+        src = beside(x, src)
     if not x.ndim:
         return reshape(_to_places(who, *[reshape(y, shape=(1,)) for y in (x, index, src)], axis, what), shape=())
     axis, index, row, whole = index_along(who, x.shape, index, axis)
-    src = beside(x, src) if isinstance(src, np.ndarray) else src  # or what is made of it would be on no graph
     if src.shape != index.shape:
         if src.ndim != index.ndim or any([n < m for n, m in zip(src.shape, index.shape, strict=True)]):
             raise refusal(who, f"src has shape {src.shape} but index has shape {index.shape}; src must be as large")

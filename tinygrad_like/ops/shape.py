@@ -159,6 +159,8 @@ def roll(x, *, shifts, axis=None):
 
 @roll.requires
 def _(x, shifts, axis):
+    if type(shifts) is int and (axis is None or type(axis) is int):
+        return None
     given = _several(shifts)
     if not all([is_integer(s) for s in given]):
         return TypeError(f"shifts must be an integer or several, got {shifts!r}")
@@ -276,7 +278,10 @@ stack.vjp(xs=lambda g, which, axis: take(g, index=(slice(None),) * (axis % g.ndi
 @checked
 def split(x, sizes, axis=0):
     """Parts of the given sizes along `axis`; an int gives parts of that size, the last may be smaller. A tuple."""
-    axis = one_axis("split", axis, x.ndim)
+    return _parts(x, sizes, one_axis("split", axis, x.ndim))
+
+
+def _parts(x, sizes, axis):
     n, before = x.shape[axis], (slice(None),) * axis
     ends = [*range(sizes, n, sizes), n] if isinstance(sizes, int) else [*accumulate(sizes)]
     return tuple([take(x, index=(*before, slice(start, end))) for start, end in zip([0, *ends], ends, strict=False)])
@@ -294,7 +299,8 @@ def _(x, sizes, axis):
 @checked
 def chunk(x, chunks, axis=0):
     """`chunks` parts of equal size along `axis` (the last smaller, or fewer parts, if it does not divide). A tuple."""
-    return split(x, max(1, math.ceil(x.shape[one_axis("chunk", axis, x.ndim)] / chunks)), axis)
+    axis = one_axis("chunk", axis, x.ndim)
+    return _parts(x, max(1, math.ceil(x.shape[axis] / chunks)), axis)
 
 
 @chunk.requires
