@@ -21,6 +21,9 @@ def einsum(formula: str, *operands):
     The operands may come in a list. What only orders axes and takes diagonals is a view.
     Raises ValueError for a formula that does not fit the operands.
     """
+    if not isinstance(formula, str):
+        raise refusal("einsum", TypeError('the formula comes first, as in einsum("ij,jk->ik", a, b); '
+                                          f"got {type(formula).__name__}"))
     values = [operand("einsum", x) for x in _listed(operands)]
     for op, places, options in _steps(formula, tuple([x.shape for x in values])):
         values.append(op(*[values[i] for i in places], **options))
@@ -83,11 +86,8 @@ def _names(term: str, hidden: int) -> list[str]:
     return [*before, *([f".{i}" for i in range(hidden, 0, -1)] if dots else []), *after]
 
 
-def _misfit(formula: str, shapes: tuple[tuple[int, ...], ...]) -> str | TypeError | None:
+def _misfit(formula: str, shapes: tuple[tuple[int, ...], ...]) -> str | None:
     """What is wrong with a formula for operands of these shapes."""
-    if not isinstance(formula, str):
-        return TypeError('the formula comes first, as in einsum("ij,jk->ik", a, b); '
-                         f"got {type(formula).__name__}")
     terms = formula.replace(" ", "").partition("->")[0].split(",")
     if len(terms) != len(shapes):
         return f"{formula!r} names {len(terms)} operands but {len(shapes)} were given"
