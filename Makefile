@@ -3,7 +3,7 @@ OUT ?= runs
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: help venv train train-conv train-vit train-language train-sort train-distributed demos explore puzzles test \
+.PHONY: help venv train train-conv train-vit train-language train-sort train-distributed demos explore puzzles test rings \
         bench lint docs clean
 
 help:  ## show this help
@@ -61,6 +61,9 @@ explore: $(STAMP)  ## pages to step through the graphs of an MLP, a ResNet-S and
 
 puzzles: $(STAMP)  ## make 24 ops without their rules in runs/puzzles, and check each when it is saved
 	$(BIN)/python -m tinygrad_like.learn puzzles $(OUT)/puzzles --watch
+
+rings: $(STAMP)  ## take each ring of the package away in turn, and run the tests of what is left
+	$(BIN)/python -m tests.rings
 
 test: $(STAMP)  ## run the tests (without those that compare with PyTorch)
 	$(BIN)/python -m pytest -n 2

@@ -1,6 +1,7 @@
 import importlib.util
 import re
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,23 @@ def _unless_absent():
         if ring := needs(error):
             pytest.skip(f"needs tinygrad_like.{ring}")
         raise
+
+
+def pytest_addoption(parser):
+    parser.addoption("--share", help="i/n: the first case of each test function, and of the others every n-th, from i")
+
+
+@pytest.hookimpl(trylast=True)  # when marks have chosen
+def pytest_collection_modifyitems(config, items):
+    if share := config.getoption("share"):
+        i, n = map(int, share.split("/"))
+        seen, chosen = set(), []
+        for item in items:
+            function = item.nodeid.partition("[")[0]
+            if function not in seen or zlib.crc32(item.nodeid.encode()) % n == i:
+                chosen.append(item)
+            seen.add(function)
+        items[:] = chosen
 
 
 # For all tests -------------------------------------------------------------------------------------------------------

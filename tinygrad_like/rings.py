@@ -22,7 +22,7 @@ RINGS: dict[str, tuple[str, ...]] = {
     "learn": (), "training": ("data", "distributed")}
 # Names of the package's face -> where they lie. A room is imported when it is first named.
 NAMES = {**{name: name for name in ("nn", "optim", *RINGS)},
-         **{name: f"compat.{name}" for name in ("func", "testing", "utils")},
+         **{name: f"compat.{name}" for name in ("func", "utils")},
          **dict.fromkeys(("capture", "eager"), "capture.capture"), **dict.fromkeys(("load", "save"), "training.saving"),
          "explain": "learn.explain"}
 _specs = {name: find_spec(f"{PACKAGE}.{name}") for name in RINGS}

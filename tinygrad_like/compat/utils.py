@@ -3,17 +3,20 @@
 import sys
 from types import ModuleType
 
-from .. import data
+from ..rings import missing
 from ..transforms import checkpointing
 
 _NAME = "tinygrad_like.utils"
 
-checkpoint = ModuleType(f"{_NAME}.checkpoint", checkpointing.__doc__)
+checkpoint = sys.modules[f"{_NAME}.checkpoint"] = ModuleType(f"{_NAME}.checkpoint", checkpointing.__doc__)
 checkpoint.checkpoint = checkpointing.checkpoint  # type: ignore[attr-defined]
 checkpoint.checkpoint_sequential = checkpointing.checkpoint_sequential  # type: ignore[attr-defined]
-for _name, _module in (("data", data), ("checkpoint", checkpoint)):
-    sys.modules[f"{_NAME}.{_name}"] = _module
-for _name in "sampler dataset dataloader distributed _utils _utils.collate".split():  # each has all that data has
-    sys.modules[f"{_NAME}.data.{_name}"] = data
 __path__: list[str] = []  # so that `imports.Finder` is asked for what is not here
-__all__ = ["checkpoint", "data"]
+__all__ = ["checkpoint"]
+if not missing("data"):
+    from .. import data
+
+    __all__ += ["data"]
+    sys.modules[f"{_NAME}.data"] = data
+    for _name in "sampler dataset dataloader distributed _utils _utils.collate".split():  # each has all that data has
+        sys.modules[f"{_NAME}.data.{_name}"] = data
