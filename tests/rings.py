@@ -7,8 +7,9 @@ ring, and so do not run, no list says. They are
 - those that import the ring, or use what only it has (a name of the package's face, a method that compat adds),
 - and those that are marked `needs(ring)`, which nothing else tells.
 
-What the packages ask of a missing ring is an error: see `needs` in conftest.py. Of each test function the first case
-runs, and a share of the others, another one for each ring. --all runs every case, also those marked slow.
+What the packages ask of a missing ring is an error: see `needs` in conftest.py. In the folders of the engine, the first
+case of each test function runs, and a share of the others, another one for each ring. --all runs all there is, also what
+is marked slow.
 """
 
 import argparse
@@ -25,8 +26,7 @@ from tinygrad_like.rings import RINGS
 ROOT = Path(__file__).resolve().parents[1]
 NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "build", "runs", "*.egg-info")
 SHARES = 3 * len(RINGS)  # of the cases of a function besides the first
-# What takes long and is about pages, pictures and single kernels, for whose rooms other tests stand.
-LEFT_OUT = "demos", "handbook", "kernels"
+ENGINE = "core", "transforms", "ops", "nn", "optim"  # what must not miss any ring
 
 
 def without(ring: str, folder: Path) -> Path:
@@ -48,14 +48,14 @@ def tested(ring: str, every: bool) -> bool:
         folder = without(ring, Path(name))
         chosen = [] if every else [
             "-m", "not slow and not torch and not browser", f"--share={[*RINGS].index(ring)}/{SHARES}",
-            *[f"--ignore=tests/{room}" for room in LEFT_OUT]]
+            *[f"tests/{room}" for room in ENGINE]]
         return run(folder, "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", *chosen).returncode == 0
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.rings", description=__doc__.partition("\n")[0])
     parser.add_argument("rings", nargs="*", metavar="ring", help=f"{', '.join(RINGS)} (default: one after the other)")
-    parser.add_argument("--all", action="store_true", help="every case, also those marked slow")
+    parser.add_argument("--all", action="store_true", help="all tests of all folders, also those marked slow")
     arguments, failed = parser.parse_args(), []
     for ring in arguments.rings or RINGS:
         if ring not in RINGS:
