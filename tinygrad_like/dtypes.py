@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -179,3 +180,19 @@ def _refuse_mask(data: Any, who: str) -> None:
 
 def _names() -> str:
     return ", ".join(sorted({"bfloat16", *map(str, SUPPORTED)}))
+
+
+def memory(x: np.ndarray) -> np.ndarray:
+    """The array that owns the memory of x."""
+    while isinstance(x.base, np.ndarray):
+        x = x.base
+    return x
+
+
+def arrays_in(value: Any) -> Iterable[np.ndarray]:
+    """The arrays in nested tuples, lists and dicts."""
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, tuple | list | dict):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from arrays_in(part)

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tinygrad_like.core.listener import memory
 from tinygrad_like.core.tensor import Tensor
+from tinygrad_like.dtypes import memory
 from tinygrad_like.errors import user_line
 
 

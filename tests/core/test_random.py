@@ -8,7 +8,8 @@ import pytest
 
 import tinygrad_like as tg
 from tinygrad_like import Tensor, manual_seed, ops, random
-from tinygrad_like.core.listener import Listener, after
+from tinygrad_like.core.listener import Listener
+from tinygrad_like.transforms.switches import after
 
 DRAWS = {
     "rand": lambda g: Tensor.rand(40, generator=g), "randn": lambda g: Tensor.randn(3, 100, generator=g),

@@ -8,10 +8,10 @@ import ast
 import numpy as np
 
 from tinygrad_like import Tensor, ops
-from tinygrad_like.core.listener import after
 from tinygrad_like.core.primitive import Primitive
 from tinygrad_like.learn.measure import Point, close
 from tinygrad_like.learn.source import namespace, source
+from tinygrad_like.transforms.switches import after
 
 RELATED = {"sin": "cos", "cos": "sin", "sinh": "cosh", "cosh": "sinh", "exp": "log", "log": "exp", "rsqrt": "sqrt",
            "sigmoid": "tanh", "sign": "abs", "tril": "triu", "triu": "tril"}

@@ -13,13 +13,13 @@ import pytest
 from tests.learn.mutants import mutants
 from tests.ops.test_gradients import CASES
 from tinygrad_like import Tensor, ops, primitive
-from tinygrad_like.core.listener import after
 from tinygrad_like.core.primitive import Primitive
 from tinygrad_like.learn import example
 from tinygrad_like.learn.check import check_op
 from tinygrad_like.learn.explain import explain
 from tinygrad_like.learn.files import check_file, check_one
 from tinygrad_like.learn.measure import Point
+from tinygrad_like.transforms.switches import after
 
 rng = np.random.default_rng(0)
 

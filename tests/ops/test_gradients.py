@@ -5,7 +5,6 @@ import pytest
 
 from tinygrad_like import Tensor, detect_anomaly, linalg, ops
 from tinygrad_like.core.dispatch import declared
-from tinygrad_like.core.listener import after
 from tinygrad_like.ops.activation import SELU_ALPHA, SELU_SCALE, keep_positive
 from tinygrad_like.ops.cotangents import Scattered
 from tinygrad_like.ops.dropout import drop
@@ -14,6 +13,7 @@ from tinygrad_like.ops.scan import cumprod_vjp
 from tinygrad_like.ops.scatter import take_last
 from tinygrad_like.ops.softmax import log_softmax_vjp, softmax_vjp
 from tinygrad_like.transforms.gradcheck import gradcheck, gradgradcheck
+from tinygrad_like.transforms.switches import after
 
 rng = np.random.default_rng(7)
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..core.graph import Node
-from ..core.listener import memory
 from ..core.tensor import Tensor, wrap
+from ..dtypes import memory
 from ..kernels.views import address
 from .bindings import Places
 from .graph_boundary import end

@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from ..core.graph import mode
-from ..core.listener import memory
 from ..core.tensor import Tensor
+from ..dtypes import memory
 from .instructions import Refused
 from .numbers import ERRORS, Number, Seen, each, plain, refreshed, set_when_played, shown
 from .proxies import NUMBERS, Growing

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..core.listener import memory
-from ..dtypes import FLOAT32
+from ..dtypes import FLOAT32, memory
 from ..kernels.epilogue import WithEpilogue, takes
 from ..kernels.loops import Loop
 from ..kernels.program import Call

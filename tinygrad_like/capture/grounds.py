@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.listener import memory
+from ..dtypes import memory
 from ..errors import user_line
 from .instructions import Step
 from .numbers import Seen

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core.listener import memory
 from ..core.tensor import Tensor
+from ..dtypes import memory
 from ..random import Generator
 from .bindings import MISSING, GrowingPlace, Place, can_be_bound, get
 from .numbers import asks_for_numbers

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core.listener import memory
 from ..core.tensor import Tensor
+from ..dtypes import memory
 from ..transforms.codegen import define
 from .bindings import MISSING, GrowingPlace, Place, can_be_bound, found, get, has_items
 from .guard_discovery import FIELDS, FLAGS, VALUES, Followed

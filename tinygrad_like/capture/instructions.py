@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.listener import arrays_in, memory
+from ..dtypes import arrays_in, memory
 from .numbers import Number
 
 

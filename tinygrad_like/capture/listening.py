@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..core.graph import mode
-from ..core.listener import Listener, arrays_in, memory
+from ..core.listener import Listener
 from ..core.tensor import Tensor
-from ..dtypes import as_array
+from ..dtypes import arrays_in, as_array, memory
 from ..errors import user_line
 from ..ops.operands import PLAIN, SETTINGS
-from .numbers import Number, array_of, each, followed, inputs_of, plain, shown
+from .numbers import Number, array_of, followed, inputs_of, shown
 
 for _kinds in PLAIN, SETTINGS:  # ops take them as they take Python's
     _kinds.add(Number)
@@ -95,12 +95,6 @@ class Listening(Listener):
         self.leaf(x)
         if x._grad is not None:
             self.changes(x._grad)
-
-    def number(self, x: Any) -> Any:
-        return each(x, shown)
-
-    def value(self, x: Any) -> Any:
-        return each(x, plain)
 
     def tell(self, event: str, *about: Any) -> Any:
         return getattr(self, "on_" + event.replace(" ", "_"))(*about)

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..core.graph import setting
-from ..core.listener import arrays_in
-from ..dtypes import BOOL, INT64
+from ..dtypes import BOOL, INT64, arrays_in
 from ..kernels.copies import parts_of_roll
 from ..kernels.loops import MAKE, Loop
 from ..kernels.program import Call

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..core.listener import memory
+from ..dtypes import memory
 from ..errors import user_line
 from ..kernels.views import address
 from .instructions import Refused, Step

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
-from ..core.listener import memory
+from ..dtypes import memory
 from ..kernels.epilogue import WithEpilogue
 from ..kernels.kinds import Table
 from ..kernels.loops import Loop, Value, place

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..core.graph import setting
-from ..core.listener import memory
 from ..core.tensor import Tensor, wrap
+from ..dtypes import memory
 from ..environment import without_interrupts
 from ..kernels.epilogue import WithEpilogue
 from ..kernels.loops import Loop, addresses

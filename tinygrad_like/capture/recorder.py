@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.graph import mode
-from ..core.listener import arrays_in, memory
 from ..core.tensor import Tensor, wrap
+from ..dtypes import arrays_in, memory
 from ..errors import user_line
 from .grounds import Grounds
 from .instructions import Refused, Step, as_arrays

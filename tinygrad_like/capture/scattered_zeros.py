@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..core.listener import memory
+from ..dtypes import memory
 from ..kernels.loops import Loop, Value, place
 from ..kernels.views import address
 from .instructions import Step

@@ -7,11 +7,9 @@ the listener outside of it, and at last to what would have happened anyway.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
-
-import numpy as np
 
 from .graph import mode
 
@@ -65,18 +63,6 @@ class Listener:
         if self.outer is not None:
             self.outer.gradient(x)
 
-    def number(self, x: Any) -> Any:
-        """Python needs a number as it is now, as a size."""
-        return x if self.outer is None else self.outer.number(x)
-
-    def value(self, x: Any) -> Any:
-        """A number that is only computed with, as it is now."""
-        return x if self.outer is None else self.outer.value(x)
-
-    def option(self, group: Any, name: str, value: Any) -> Any:
-        """Python reads an option of an optimizer."""
-        return value if self.outer is None else self.outer.option(group, name, value)
-
     def tell(self, event: str, *about: Any) -> Any:
         """Something else happens that a program depends on; NotImplemented unless the listener has seen to it."""
         return NotImplemented if self.outer is None else self.outer.tell(event, *about)
@@ -87,18 +73,6 @@ class Listener:
 
     def __exit__(self, *error: Any) -> None:
         mode.listener, self.outer = self.outer, None
-
-
-class after(Listener):
-    """Call `watch(op, inputs, options, result)` after every op in a `with` block."""
-
-    def __init__(self, watch: Callable):
-        self.watch = watch
-
-    def op(self, op: Any, inputs: Any, options: dict, run: Callable) -> Any:
-        y = super().op(op, inputs, options, run)
-        self.watch(op, inputs, options, y)
-        return y
 
 
 def pure(function: Callable) -> Callable:
@@ -129,35 +103,6 @@ def observe(what: str, tensor: Any = None, remedy: str = "return the Tensor and 
         mode.listener.observe(what, tensor, remedy)
 
 
-def number(x: Any) -> Any:
-    """A number as it is now, where Python needs one."""
-    return x if mode.listener is None else mode.listener.number(x)
-
-
-def value(x: Any) -> Any:
-    """A number, or a tuple of them, as it is now."""
-    return x if mode.listener is None else mode.listener.value(x)
-
-
 def tell(event: str, *about: Any) -> Any:
     """Tell the listener of something that it may see to; else NotImplemented."""
     return NotImplemented if mode.listener is None else mode.listener.tell(event, *about)
-
-
-# The arrays that a listener is handed ---------------------------------------------------------------------------------
-
-
-def memory(x: np.ndarray) -> np.ndarray:
-    """The array that owns the memory of x."""
-    while isinstance(x.base, np.ndarray):
-        x = x.base
-    return x
-
-
-def arrays_in(value: Any) -> Iterable[np.ndarray]:
-    """The arrays in nested tuples, lists and dicts."""
-    if isinstance(value, np.ndarray):
-        yield value
-    elif isinstance(value, tuple | list | dict):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from arrays_in(part)

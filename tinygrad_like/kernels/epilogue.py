@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.listener import memory
+from ..dtypes import memory
 from .kinds import EPILOGUE
 from .loops import Loop, rows_and_columns
 from .program import Call, Kernel

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..core.graph import setting
-from ..core.listener import after
 from ..core.primitive import Primitive
 from ..core.tensor import Tensor
+from ..transforms.switches import after
 from .check import check_op
 from .measure import LARGEST, Point
 

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.graph import Node, setting
-from ..core.listener import after
 from ..core.tensor import Tensor
 from ..ops.cotangents import Scattered
 from ..transforms.picture import behind, opened
+from ..transforms.switches import after
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _OURS = tuple(os.path.join(os.path.dirname(_HERE), part, "") for part in ("tinygrad_like", "nn", "optim"))

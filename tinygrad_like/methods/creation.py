@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ import tinygrad_like.core.tensor as tensor  # `from . import tensor` may give th
 
 from .. import random
 from ..core.graph import mode
-from ..core.listener import number, pure
+from ..core.listener import pure
 from ..dtypes import FLOATS, INT64, as_array, as_dtype, checked, get_default_dtype, wide
 from .of_ops import part_of_tensor, plain_shape
 
@@ -156,7 +157,7 @@ class Creation:
     def randperm(n: int, generator: Any = None) -> Tensor:
         """The numbers 0, ..., n - 1 in random order."""
         return tensor.wrap(random.sampled(
-            "randperm", lambda rng, n: rng.permutation(n), number(n), generator=generator))
+            "randperm", lambda rng, n: rng.permutation(n), operator.index(n), generator=generator))
 
     def zeros_like(self, **options: Any) -> Tensor: return _like(self, Creation.zeros, options)
     def ones_like(self, **options: Any) -> Tensor: return _like(self, Creation.ones, options)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.graph import Node, freed, mode, setting, tick
-from ..core.listener import after
 from ..core.primitive import replayed
 from ..core.tensor import Tensor, wrap
 from ..random import restore_state, saved_state
+from ..transforms.switches import after
 
 
 def checkpoint(f: Callable[..., Any], *args: Any, use_reentrant: bool | None = None, preserve_rng_state: bool = True,

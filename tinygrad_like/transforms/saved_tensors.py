@@ -15,8 +15,9 @@ import numpy as np
 from .. import ops
 from ..core.dispatch import Op
 from ..core.graph import Node, freed, mode, setting
-from ..core.listener import after, observe
+from ..core.listener import observe
 from ..core.tensor import Tensor, wrap
+from ..transforms.switches import after
 
 
 class saved_tensors_hooks:

@@ -12,6 +12,7 @@ from functools import wraps
 from typing import Any, Self, TypeVar
 
 from ..core.graph import mode
+from ..core.listener import Listener
 from ..core.replaceable import replaceable
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -168,6 +169,19 @@ def true_or_false(who: str, value: Any) -> bool:
 def is_grad_enabled() -> bool:
     """Whether ops called in this thread are being recorded."""
     return mode.recording
+
+
+class after(Listener):
+    """Call `watch(op, inputs, options, result)` after every op in a `with` block."""
+
+    def __init__(self, watch: Callable):
+        self.watch = watch
+
+    def op(self, op: Any, inputs: Any, options: dict, run: Callable) -> Any:
+        y = super().op(op, inputs, options, run)
+        self.watch(op, inputs, options, y)
+        return y
+
 
 # Threads --------------------------------------------------------------------------------------------------------------
 # NumPy alone has one, and compiles nothing.
