@@ -8,8 +8,8 @@ ring, and so do not run, no list says. They are
 - and those that are marked `needs(ring)`, which nothing else tells.
 
 What the packages ask of a missing ring is an error: see `needs` in conftest.py. In the folders of the engine, the first
-case of each test function runs, and a share of the others, another one for each ring. --all runs all there is, also what
-is marked slow.
+case of each test function runs, and a share of the others, another one for each ring. --all runs all there is, also
+what is marked slow.
 """
 
 import argparse
