@@ -24,7 +24,7 @@ from pathlib import Path
 from tinygrad_like.rings import RINGS
 
 ROOT = Path(__file__).resolve().parents[1]
-NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "build", "runs", "*.egg-info")
+NOT_COPIED = shutil.ignore_patterns(".*", "build", "runs", "*.egg-info")  # but what Python has compiled
 SHARES = 3 * len(RINGS)  # of the cases of a function besides the first
 ENGINE = "core", "transforms", "ops", "nn", "optim"  # what must not miss any ring
 
@@ -38,8 +38,8 @@ def without(ring: str, folder: Path) -> Path:
 
 def run(folder: Path, *command: str, **options) -> subprocess.CompletedProcess:
     """Python in a copy of the tree, and with nothing of this one on its path."""
-    environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.run([sys.executable, *command], cwd=folder, env=environment, **options)
+    return subprocess.run([sys.executable, *command], cwd=folder, env={**os.environ, "PYTHONPATH": str(folder)},
+                          **options)
 
 
 def tested(ring: str, every: bool) -> bool:
