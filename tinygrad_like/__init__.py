@@ -5,7 +5,7 @@ import sys as _sys
 import typing as _typing
 
 from . import rings as _rings
-from .core.primitive import Residuals, composite, primitive
+from .core.primitive import Residuals, primitive
 from .core.tensor import Tensor
 
 if not _rings.missing("kernels"):
@@ -16,6 +16,7 @@ from .dtypes import FLOAT32 as float32
 from .dtypes import FLOAT64 as float64
 from .dtypes import INT64 as int64
 from .ops import linalg
+from .ops.composite import composite
 from . import methods as _methods
 from .methods.docstrings import attach as _attach_docstrings
 from .random import get_rng_state, manual_seed, set_rng_state

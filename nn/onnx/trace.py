@@ -10,10 +10,10 @@ import numpy as np
 
 from tinygrad_like.core.graph import setting
 from tinygrad_like.core.listener import Listener
-from tinygrad_like.core.primitive import Composite
 from tinygrad_like.core.tensor import Tensor, wrap
 from tinygrad_like.dtypes import arrays_in, memory
 from tinygrad_like.errors import user_line
+from tinygrad_like.ops.composite import Composite
 from tinygrad_like.ops.pointwise import Pointwise
 from tinygrad_like.transforms.switches import no_grad
 

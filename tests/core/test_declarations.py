@@ -9,8 +9,9 @@ import pytest
 
 from tinygrad_like import Residuals, Tensor, ops, primitive
 from tinygrad_like.core.dispatch import declared
-from tinygrad_like.core.primitive import composite, fresh
+from tinygrad_like.core.primitive import fresh
 from tinygrad_like.errors import checked
+from tinygrad_like.ops.composite import composite
 
 
 def leaf(*values, dtype="float64"):

@@ -11,7 +11,7 @@ import nn
 from tinygrad_like import Residuals, Tensor, manual_seed, no_grad, ops, primitive
 from tinygrad_like.core.dispatch import declared
 from tinygrad_like.core.graph import setting
-from tinygrad_like.core.primitive import Composite, composite
+from tinygrad_like.ops.composite import Composite, composite
 from tinygrad_like.transforms.switches import after
 
 FACTOR = 1

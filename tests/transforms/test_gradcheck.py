@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from tinygrad_like import Tensor, get_rng_state, ops
-from tinygrad_like.core.primitive import composite, primitive
+from tinygrad_like.core.primitive import primitive
+from tinygrad_like.ops.composite import composite
 from tinygrad_like.transforms.gradcheck import GradcheckError, gradcheck, gradgradcheck
 
 rng = np.random.default_rng(7)

@@ -29,10 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from .basics import basics
 from .dispatch import Op
-from .graph import Node, mode, setting, tick, walk
-from .tensor import Tensor, wrap
 
 
 class Residuals(dict):
@@ -130,96 +127,6 @@ class Primitive(Op):
         return tuple(kept)
 
 
-class Composite(Primitive):
-    """An op that other ops define.
-
-    Called on Tensors, it is its definition: the ops inside record their nodes. But where a kernel stands in for it (see
-    `accelerate`), it has one node, and the kernel gives its cotangents. If the graph of the gradient is wanted, or the
-    kernel returns NotImplemented, the definition is replayed and differentiated, which gives every order.
-    """
-
-    kernel: Callable | None = None
-
-    def __init__(self, definition: Callable):
-        super().__init__(definition)
-        self.definition = definition
-        del self.forward  # see below
-        self._redeclared()
-        self.fresh = True  # as what is replayed is
-
-    def accelerate(self, kernel: Callable, vjp: Callable | None = None, out: bool = False) -> None:
-        """Have `kernel(*inputs, **options)` stand in for the definition, unless it returns NotImplemented.
-
-        It works on arrays, and gives the output and whatever `vjp(g, wanted, *inputs, *options, residuals)` needs
-        besides, which gives a new array for each input that `wanted` says yes to, or NotImplemented. out: whether vjp
-        needs the output, which comes last.
-        """
-        self.kernel, self.saved = kernel, [*self.inputs, *self.options, "residuals", *["out"] * out]
-        self.joint = None if vjp is None else (vjp, [-1, *range(len(self.saved))])
-        self._redeclared()
-
-    def forward(self, *arrays, **options):
-        """On arrays, in Python: what the kernel gives, or else the definition."""
-        found = NotImplemented if self.kernel is None else self.kernel(*arrays, **{**self.options, **options})
-        return self.definition(*arrays, **options) if found is NotImplemented else found[0]
-
-    def apply(self, inputs, options: dict):
-        arrays = [x._data if isinstance(x, Tensor) else x for x in inputs]
-        if not any([isinstance(x, Tensor) for x in inputs]):
-            return super().apply(inputs, options)
-        found, listener, options = NotImplemented, mode.listener, {**self.options, **options}
-        try:
-            self.check(self.contracts, arrays, options)
-            if self.kernel is not None:
-                found = self.kernel(*arrays, **options) if listener is None else listener.compute(
-                    self.name, self.kernel, arrays, options)
-            if found is NotImplemented:
-                return self.definition(*inputs, **options)
-        except Exception as error:
-            y = self.failed(error, inputs, arrays, options)
-            if y is NotImplemented:
-                raise
-            return y
-        return self.record(inputs, arrays, options, found)
-
-    def save(self, inputs, out, options: dict, residuals) -> tuple:  # type: ignore[override]
-        given = [*inputs, *[options[name] for name in self.options], residuals]
-        return tuple(given if self.out is None else [*given, out])
-
-    def cotangents(self, node: Node, g, parents) -> list:
-        if self.joint is not None and not mode.recording:
-            cotangents = super().cotangents(node, g, parents)
-            if cotangents is not NotImplemented:
-                return cotangents
-        with setting("recording", True):
-            saved = self.values(node)
-            inputs = saved[0] if self.variadic else saved[: len(self.inputs)]
-            options = dict(zip(self.options, saved[len(self.inputs) :], strict=False))
-            # With an alias for each input, a Tensor given twice gets two cotangents, and the walk stops at the aliases
-            # instead of running on into the graph below.
-            inputs = [x if p is None else basics.identity(x) for x, p in zip(inputs, parents, strict=True)]
-            since = tick()
-            y = self.definition(*inputs, **options)
-        found = replayed(y, g, since, [None if p is None else x.node for x, p in zip(inputs, parents, strict=True)])
-        for i, p in enumerate(parents):
-            if p is not None and found[i] is None:  # the definition does not depend on it
-                zeros = np.zeros(p.shape, p.dtype)
-                found[i] = wrap(zeros) if mode.recording else zeros
-        return found
-
-
-def replayed(y: Tensor, g, since: int, keys) -> list:
-    """Cotangents from a graph that was recorded only now: of nodes and leaves older than `since`, or None.
-
-    Each is an array of its own, so an op that replays is fresh.
-    """
-    owned: set = set()
-    found = walk(y.node, g, since=since, retain=mode.recording, plus=basics.plus, owned=owned)
-    if not mode.recording:
-        found = {key: c if key in owned else basics.clone(c) for key, c in found.items()}
-    return [found.get(key) for key in keys]
-
-
 def fresh(rule: Callable) -> Callable:
     """Mark a VJP rule that makes every array it gives, each in memory of its own, and keeps none of them.
 
@@ -233,11 +140,6 @@ def fresh(rule: Callable) -> Callable:
 def primitive(forward: Callable) -> Primitive:
     """Declare an op by its forward on arrays; its rules follow with `.vjp(...)`, or it is not differentiable."""
     return Primitive(forward)
-
-
-def composite(definition: Callable) -> Composite:
-    """Declare an op by its definition in other ops."""
-    return Composite(definition)
 
 
 def _with_names(contract: Callable) -> tuple[Callable, list[str]]:

@@ -14,12 +14,12 @@ import numpy as np
 from .. import kernels, random
 from ..core.graph import mode
 from ..core.listener import tell
-from ..core.primitive import Composite
 from ..dtypes import FLOAT32
 from ..ops import collective, conv
 from ..ops.activation import log1p_unit, sigmoid
 from ..ops.attention import _attention, _self_attention
 from ..ops.collective import sync_batch_norm
+from ..ops.composite import Composite
 from ..ops.elementwise import abs, exp, maximum, square, sub
 from ..ops.loss import binary_cross_entropy_with_logits, mse_loss, nll_loss
 from ..ops.matmul import linear

@@ -20,11 +20,12 @@ import numpy as np
 
 from ..core.dispatch import Op
 from ..core.graph import Node, mode, tick
-from ..core.primitive import Composite, Primitive
+from ..core.primitive import Primitive
 from ..core.tensor import Tensor, wrap
 from ..dtypes import BOOL, FLOAT32, FLOAT64, INT64, NARROW
 from ..errors import blame, refusal
 from ..methods.versions import share_version
+from ..ops.composite import Composite
 from ..ops.cotangents import Scattered
 from ..ops.on_arrays import on_arrays
 from ..ops.operands import PLAIN, PROMOTES, SETTINGS, SINGLE, general

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.graph import setting
-from ..core.primitive import Composite, Primitive
+from ..core.primitive import Primitive
+from ..ops.composite import Composite
 from . import conduct, diagnose, places
 from .measure import LARGEST, Point, close
 from .remedy import certain, of_parameter, remedy

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.primitive import Composite
+from ..ops.composite import Composite
 from . import repair
 from .measure import Point, close, fitted
 from .source import Source, parameters, source

@@ -7,12 +7,13 @@ import math
 import numpy as np
 
 from .. import random
-from ..core.primitive import composite, primitive
+from ..core.primitive import primitive
 from ..core.replaceable import replaceable
 from ..dtypes import BOOL, FLOATS
 from ..errors import checked
 from .axes import broadcasts
 from .compare import gt, logical_and
+from .composite import composite
 from .elementwise import where
 from .matmul import matmul
 from .reduce import any as any_of

@@ -10,10 +10,11 @@ import math
 
 import numpy as np
 
-from ..core.primitive import composite, fresh, primitive
+from ..core.primitive import fresh, primitive
 from ..core.replaceable import replaceable
 from ..errors import checked
 from .axes import each
+from .composite import composite
 from .elementwise import add
 from .matmul import matmul
 from .padding import pad

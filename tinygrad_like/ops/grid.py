@@ -8,10 +8,11 @@ import math
 
 import numpy as np
 
-from ..core.primitive import composite, fresh, primitive
+from ..core.primitive import fresh, primitive
 from ..errors import checked
 from .activation import hardtanh
 from .compare import cast, ge, le, logical_and
+from .composite import composite
 from .elementwise import abs, floor, mod, mul, round, where
 from .matmul import matmul
 from .shape import reshape, stack, transpose

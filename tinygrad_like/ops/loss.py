@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from ..core.listener import effect
-from ..core.primitive import composite
 from ..errors import refusal
 from .activation import logsigmoid, relu
 from .axes import broadcasts
+from .composite import composite
 from .elementwise import abs, clip, exp, log, maximum, minimum, pow, sqrt, square, where
 from .pointwise import pointwise
 from .reduce import mean, sum

@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 
-from ..core.primitive import composite, fresh, primitive
+from ..core.primitive import fresh, primitive
 from ..core.replaceable import replaceable
 from ..dtypes import FLOAT32, as_array
+from .composite import composite
 from .elementwise import add, mul
 from .reduce import sum
 from .shape import reshape, transpose

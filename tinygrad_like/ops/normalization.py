@@ -21,11 +21,11 @@ import math
 import numpy as np
 
 from ..core.listener import effect
-from ..core.primitive import composite
 from ..core.replaceable import replaceable
 from ..dtypes import FLOATS
 from ..errors import checked
 from .activation import relu
+from .composite import composite
 from .elementwise import rsqrt, square
 from .reduce import mean
 from .shape import reshape

@@ -6,8 +6,8 @@ time, h_t = f(x_t, h_(t-1)), and backward walks it in reverse: backpropagation t
 
 from __future__ import annotations
 
-from ..core.primitive import composite
 from .activation import sigmoid, tanh
+from .composite import composite
 from .matmul import linear
 from .shape import stack
 

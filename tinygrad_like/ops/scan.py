@@ -12,12 +12,13 @@ import math
 
 import numpy as np
 
-from ..core.primitive import composite, fresh, primitive
+from ..core.primitive import fresh, primitive
 from ..core.replaceable import replaceable
 from ..dtypes import FLOAT32, FLOAT64
 from .along import gather
 from .axes import axes, one_axis
 from .compare import cast, eq
+from .composite import composite
 from .elementwise import exp, mul, where
 from .order import Found
 from .parts import surround, take

@@ -8,12 +8,13 @@ from functools import partial
 import numpy as np
 
 from ..core.listener import pure
-from ..core.primitive import composite, fresh, primitive
+from ..core.primitive import fresh, primitive
 from ..dtypes import FLOAT32, FLOAT64, FLOATS
 from ..errors import checked, refusal
 from .along import add_along, as_index, beside, filled, index_along, out_of_range, places_along, take_along
 from .axes import broadcast
 from .compare import cast, clone, eq, isnan, logical_and, logical_or
+from .composite import composite
 from .elementwise import add, mul, where
 from .parts import put_onto, set_at, take
 from .shape import expand, getitem, reshape

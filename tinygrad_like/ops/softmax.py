@@ -6,13 +6,14 @@ import math
 
 import numpy as np
 
-from ..core.primitive import composite, fresh, primitive
+from ..core.primitive import fresh, primitive
 from ..core.replaceable import replaceable
 from ..dtypes import FLOATS, get_default_dtype
 from ..errors import refusal
 from .along import gather
 from .axes import axes, one_axis
 from .compare import cast, isfinite, logical_or, ne
+from .composite import composite
 from .elementwise import exp, where
 from .reduce import max_over, mean, not_empty, sum, sum_over, with_axes, without_axes
 from .shape import reshape

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.graph import Node, freed, mode, setting, tick
-from ..core.primitive import replayed
 from ..core.tensor import Tensor, wrap
+from ..ops.composite import replayed
 from ..random import restore_state, saved_state
 from ..transforms.switches import after
 
