@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -17,7 +16,8 @@ from tinygrad_like.dtypes import FLOAT32, FLOAT64, FLOATS, INT64, NARROW, wide
 from tinygrad_like.methods.gradients import zero_gradient
 from tinygrad_like.transforms.switches import enable_grad
 
-from .state import COUNT, MASTER, Group, Seen, State, States, check_memory, check_spelling, copied, count_of
+from .groups import Group, brief, check_kinds, check_memory, check_param, check_spelling, groups_of
+from .state import COUNT, MASTER, Seen, State, States, copied, count_of
 
 required: Any = object()  # what an optimizer of older programs for PyTorch has as the default of lr
 
@@ -56,7 +56,7 @@ class Optimizer:
         self._states: Any = States()
         self._count = np.zeros((), INT64)
         self._numbers: list[np.ndarray] = []  # of each group: its rate and its options, in their order
-        for group in self._groups(params):
+        for group in groups_of(self.name, params):
             self.add_param_group(group)
         if not self._states:
             raise ValueError(f"{self.name}: no parameters; a generator like model.parameters() can be read only once")
@@ -147,10 +147,10 @@ class Optimizer:
         rows, formulas = [], list[tuple]()
         if fused and trained:
             if len(self._numbers) != len(self.param_groups):
-                self._numbers = [np.array(_flat(self._options(group)), FLOAT64) for group in self.param_groups]
-            effect(f"the numbers of {self.name}", self._write_numbers, writes=self._numbers)
-            names = [self._names(group) for group in self.param_groups]
-            rows = [self._row(i, p, names[i], made) for i, p in trained]
+                length = len(_flat(self.defaults.values()))
+                self._numbers = [np.empty(length, FLOAT64) for _ in self.param_groups]
+            effect("numbers of an optimizer", self._write_numbers, writes=self._numbers)
+            rows = self._rows(trained, made)
             if None not in rows and (table := fused[0](rows)).suited:
                 for _, p in trained:
                     p.touch()
@@ -168,30 +168,39 @@ class Optimizer:
         effect(f"{self.name}.step", self._carry_out, rows, formulas, writes=[
             *written, self._count, *[a for x, _, *state, _ in rows for a in (x, *state) if a is not None]])
 
-    def _names(self, group: dict) -> list[str]:
+    def _names(self, group: dict) -> set[str]:
         """What there is in the states of a group's parameters."""
-        return [name for name, option in self.state_names.items() if not option or dict.get(group, option)]
+        return {name for name, option in self.state_names.items() if not option or dict.get(group, option)}
 
-    def _row(self, i: int, p: Tensor, names: list[str], made: list) -> tuple | None:
-        """What a kernel takes of a parameter; None if the formula has to begin."""
-        x, state = p._data, self._states[p]
-        for name in names:
-            if name not in state:
-                begun = self.begin(name, x, **self._options(self.param_groups[i]))
-                if begun is None or x.dtype is not FLOAT32:
-                    return None
-                made.append((state, name))
-                state[name] = begun
-        count = state.get(COUNT) if COUNT in self.state_names else None
-        return x, p.grad._data, *[state.get(n) for n in self.state_names if n != COUNT], count, self._numbers[i]
+    def _rows(self, trained: list[tuple[int, Tensor]], made: list) -> list[tuple | None]:
+        """What a kernel takes of each parameter; None for one of which the formula has to begin the state."""
+        needed = [self._names(group) for group in self.param_groups]
+        columns, rows = [*[n for n in self.state_names if n != COUNT], COUNT], list[tuple | None]()
+        for i, p in trained:
+            x, state = p._data, self._states[p]
+            if not needed[i] <= state.keys():
+                for name in needed[i] - state.keys():
+                    begun = self.begin(name, x, **self._options(self.param_groups[i]))
+                    if begun is None or x.dtype is not FLOAT32:
+                        break
+                    made.append((state, name))
+                    state[name] = begun
+                else:
+                    begun = x
+                if begun is not x:
+                    rows.append(None)
+                    continue
+            rows.append((x, p.grad._data, *map(state.get, columns), self._numbers[i]))  # type: ignore[union-attr]
+        return rows
 
     def _options(self, group: dict) -> dict[str, Any]:
         """The options of a group as they are now."""
         return {name: self._lr(group) if name == "lr" else dict.__getitem__(group, name) for name in self.defaults}
 
     def _write_numbers(self) -> None:
-        for group, numbers in zip(self.param_groups, self._numbers, strict=False):
-            numbers[:] = _flat(self._options(group))
+        for group, numbers in zip(self.param_groups, self._numbers, strict=True):
+            found = _flat([group[name] for name in self.defaults])
+            numbers[:] = found if not callable(found[0]) else [self._lr(group), *found[1:]]
 
     def _carry_out(self, rows: Sequence[tuple], formulas: Sequence[tuple]) -> None:
         """Do the step: rows by the kernel, and the rest by the formula. All that may fail comes first."""
@@ -237,7 +246,7 @@ class Optimizer:
         """Raise TypeError or ValueError for a parameter whose data, gradient or state a step cannot take."""
         x, g, who = p._data, p.grad, f"{self.name}.step"
         if not isinstance(x, np.ndarray) or x.dtype.kind not in FLOATS:
-            raise TypeError(f"{who}: a parameter's data is {_brief(x)}; it must be a floating-point array")
+            raise TypeError(f"{who}: a parameter's data is {brief(x)}; it must be a floating-point array")
         if not x.flags.writeable:
             raise ValueError(f"{who}: a parameter of shape {x.shape} shows memory that must not be written, as expand "
                              "does and read-only arrays are; copy it, with nn.Parameter(array)")
@@ -284,7 +293,7 @@ class Optimizer:
         Other keys are for who made the group: they are kept. One that looks like a misspelt option raises ValueError.
         """
         if not isinstance(group, dict) or "params" not in group:
-            raise TypeError(f'{self.name}: a group is a dict with "params", got {_brief(group)}')
+            raise TypeError(f'{self.name}: a group is a dict with "params", got {brief(group)}')
         params = [group["params"]] if isinstance(group["params"], Tensor) else list(group["params"])
         if type(group) is not Group and not self._steps_itself:
             check_spelling(self.name, group, self.defaults)
@@ -292,7 +301,7 @@ class Optimizer:
         self._check_options(group)
         seen = set(self._params())
         for i, p in enumerate(params):
-            self._check_param(f"{self.name}: parameter {i}", p, seen)
+            check_param(f"{self.name}: parameter {i}", p, seen)
             seen.add(p)
         check_memory(self.name, seen)
         self.param_groups.append(group)
@@ -300,26 +309,6 @@ class Optimizer:
 
     def _params(self) -> list[Tensor]:
         return [p for group in self.param_groups for p in group["params"]]
-
-    def _groups(self, params: Iterable) -> list[dict]:
-        if isinstance(params, Tensor | dict) or not isinstance(params, Iterable):
-            raise TypeError(f"{self.name}: params is a single {type(params).__name__}; pass a list of Tensors or of "
-                            "groups, such as model.parameters() or [x]")
-        params = list(params)
-        grouped = sum(isinstance(p, dict) for p in params)
-        if 0 < grouped < len(params):
-            raise TypeError(f"{self.name}: params mixes groups (dicts) with Tensors; put the Tensors into a group too")
-        return params if grouped else [{"params": params}]
-
-    @staticmethod
-    def _check_param(who: str, p: Any, seen: set[Tensor]) -> None:
-        if not isinstance(p, Tensor):
-            raise TypeError(f"{who} is a {type(p).__name__}, not a Tensor; pass model.parameters()")
-        if p.node is not None:
-            raise ValueError(f"{who} (shape {p.shape}) was computed by {p.node.op.name}; only leaves can be optimized: "
-                             "take its detach().requires_grad_()")
-        if p in seen:
-            raise ValueError(f"{who} (shape {p.shape}) is given twice; it would be updated twice a step")
 
     def _check_lr(self, lr: Any) -> None:
         if not callable(lr):
@@ -330,18 +319,8 @@ class Optimizer:
         """Raise ValueError unless each option is of the kind of its default, and has the values that `check` wants."""
         if "lr" in group or not self._steps_itself:
             self._check_lr(group.get("lr"))
-        for name, option in () if self._steps_itself else inspect.signature(type(self).__init__).parameters.items():
-            if name == "lr" or name not in group:
-                continue
-            usual, value = option.default, group[name]
-            if isinstance(usual, bool):
-                self.require(isinstance(value, int | np.bool_), name, value, "True or False")
-            elif isinstance(usual, int | float):
-                self.require(_is_number(value), name, value, "a number")
-            elif isinstance(usual, tuple):
-                self.require(isinstance(value, tuple | list) and len(value) == len(usual)
-                             and all(_is_number(v) or v is u is None for v, u in zip(value, usual, strict=True)),
-                             name, value, f"{'two' if len(usual) == 2 else len(usual)} numbers")
+        if not self._steps_itself:
+            check_kinds(type(self).__init__, group, self.require)
         self.check(group)
 
     def require(self, condition: Any, name: str, value: Any, rule: str) -> None:
@@ -386,7 +365,7 @@ class Optimizer:
         """What `load_state_dict` checks; returns the function that then loads."""
         who = f"{self.name}.load_state_dict"
         if not isinstance(tree, dict) or not {"state", "param_groups"} <= tree.keys():
-            raise ValueError(f'{who}: expected a dict with "state" and "param_groups", got {_brief(tree)}')
+            raise ValueError(f'{who}: expected a dict with "state" and "param_groups", got {brief(tree)}')
         try:
             groups, state, steps = self._read(who, tree)
         except (AttributeError, KeyError, OverflowError, TypeError) as error:
@@ -439,9 +418,9 @@ class Optimizer:
         return array.astype(wide(p.dtype), order="C")
 
 
-def _flat(options: dict[str, Any]) -> list[float]:
+def _flat(values: Iterable) -> list[float]:
     """Numbers, and those of pairs, one after the other."""
-    return [x for v in options.values() for x in (v if isinstance(v, tuple | list) else (v,))]
+    return [x for v in values for x in (v if type(v) in (tuple, list) else (v,))]
 
 
 def _alike(a: Any, b: np.ndarray) -> bool:
@@ -452,12 +431,3 @@ def _alike(a: Any, b: np.ndarray) -> bool:
 def _put(changes: list[tuple[Any, Any, Any]]) -> None:
     for where, key, value in changes:
         where[key] = value
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, np.complexfloating) and value == value
-
-
-def _brief(value: Any) -> str:
-    kind = type(value).__name__
-    return f"a {kind} with keys {', '.join(map(repr, value))}" if isinstance(value, dict) else f"a {kind}"

@@ -1,45 +1,17 @@
-"""What an optimizer is told of its parameters, group by group, and what it remembers of each."""
+"""What an optimizer remembers of each of its parameters."""
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import byte_bounds
 
 from tinygrad_like.core.tensor import Tensor, wrap
 from tinygrad_like.dtypes import INT64, wide
 
 COUNT = "step"  # the name, in the state of a parameter, of how many steps it has taken: int64, without axes
 MASTER = "master"  # and of the weights in float32 of one of 16 bits
-
-
-class Group(dict):
-    """A parameter group: its "params" and options, as an optimizer has made it."""
-
-
-def check_spelling(who: str, group: Iterable[str], options: Iterable[str]) -> None:
-    """Raise ValueError for a key of a group that looks like an option misspelt; others are for who made the group."""
-    known = ["params", *options]
-    for name in group:
-        near = [] if name in known else difflib.get_close_matches(str(name), known, 1, 0.85)
-        if near:
-            raise ValueError(f"{who}: unknown option {name!r} of a group; did you mean {near[0]!r}? A group may have "
-                             f"keys of your own, if they do not look like one of {', '.join(known)}")
-
-
-def check_memory(who: str, params: Iterable[Tensor]) -> None:
-    """Raise ValueError for parameters that overlap: the threads of a step would write to the same numbers."""
-    arrays = sorted((p._data for p in params if p.size), key=byte_bounds)
-    for i, a in enumerate(arrays):
-        for b in arrays[i + 1:]:
-            if byte_bounds(b)[0] >= byte_bounds(a)[1]:
-                break
-            if np.shares_memory(a, b):
-                raise ValueError(f"{who}: parameters of shapes {a.shape} and {b.shape} share memory; copy one, "
-                                 "or, to tie layers, give them one Parameter: decoder.weight = encoder.weight")
 
 
 class State(dict):

@@ -94,17 +94,17 @@ def test_gradients_and_numbers_are_only_read():
         for a in row[1], row[-1]:
             a.flags.writeable = False
         before = row[1].copy()
-        k.step(Table([row]), np.zeros((), np.int64), k._adam, 0)
+        k.step(k._adam, 0, Table([row]), np.zeros((), np.int64))
         np.testing.assert_array_equal(row[1], before)
 
 
 def test_one_call_updates_many_parameters_and_counts():
     many, alone = (rows((3, 4), (), (0, 2), (150, 200), (7,)) for _ in range(2))
     count = np.zeros((), np.int64)
-    k.step(Table(many), count, k._adam, 0)
+    k.step(k._adam, 0, Table(many), count)
     assert count == 1
     for row, expected in zip(many, alone, strict=True):
-        k.step(Table([expected]), count, k._adam, 0)
+        k.step(k._adam, 0, Table([expected]), count)
         for a, b in zip(row, expected, strict=True):
             np.testing.assert_array_equal(a, b)
         assert row[-2] == 4

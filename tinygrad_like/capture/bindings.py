@@ -212,7 +212,7 @@ class Places:
 @contextmanager
 def _options_followed() -> Iterator[None]:
     """In a `with` block groups of optimizers give numbers that are followed, and take such, for who has a tape."""
-    from ..optim.state import Group
+    from ..optim.groups import Group
 
     taken: dict[tuple, tuple] = {}  # what a group was given as a number, and what it has
 

@@ -10,6 +10,8 @@ two numbers, False as 0.
 """
 
 from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 
@@ -189,17 +191,23 @@ _KERNELS: dict[str, tuple] = {
     "RMSProp": (_rmsprop,), "Adagrad": (_adagrad,), "Adadelta": (_adadelta,)}
 
 
+@lru_cache
 def fused_update(formula: Callable) -> tuple[type[Table], Callable] | None:
     """What makes a table of rows, and the function of it and of the optimizer's count of steps that does the same as a
     formula of `optim` for all of them, and counts; None if there is none."""
     name, _, method = formula.__qualname__.partition(".")
     if name not in _KERNELS or method != "update" or formula.__module__.split(".")[-2:-1] != ["optim"]:
         return None
-    return Table, lambda table, count: step(table, count, *_KERNELS[name])
+    return Table, partial(step, *_KERNELS[name])
 
 
-def step(table: Table, count: np.ndarray, update: Kernel, *options: int) -> None:
-    """Update all, and count the step. No interrupt comes between the two: threads are woken, if need be, before."""
-    mode.waiting = None  # what an interrupted block has left
+def step(update: Kernel, *rest: Any) -> None:
+    """Update all rows of a table, with the options of the kernel, and count the step: (update, *options, table, count).
+
+    No interrupt comes between the two: threads are woken, if need be, before.
+    """
+    if mode.waiting is not None:
+        mode.waiting = None  # what an interrupted block has left
+    *options, table, count = rest
     first, last = (table, *options), (table, count)
     play([(update, update.pack(*first), first), (_count, _count.pack(*last), last)])
