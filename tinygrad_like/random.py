@@ -106,20 +106,27 @@ def _restart(state: np.ndarray, seed: int, position: int) -> None:
         state[:] = seed, position
 
 
-def _take(state: np.ndarray, key: np.ndarray, length: int, positions: int) -> None:
+def _take(state: np.ndarray, length: int, positions: int) -> int:
     """The key of the next draw, as `draw` says."""
     with _taking:
         seed, position = state.tolist()
         state[1] = position + 1 & 0xFFFFFFFFFFFFFFFF
-    found = _FIRST + seed * _SEEDS + position * _DRAWS & 0x7FFFFFFFFFFFFFFF
-    key[()] = found if rows is None else placed(found, length, positions)
+    key = _FIRST + seed * _SEEDS + position * _DRAWS & 0x7FFFFFFFFFFFFFFF
+    return key if rows is None else placed(key, length, positions)
 
 
 def draw(given: Generator | None = None, length: int = 0, positions: int = 0) -> np.ndarray:
     """The key of a new draw, an array of one integer. length, positions: for noise by position, see `placed`."""
-    state, key = of(given).state, np.empty((), np.int64)
-    effect("draw", _take, state, key, length, positions, writes=(state, key))
+    state = of(given).state
+    if mode.listener is None:
+        return np.array(_take(state, length, positions), np.int64)
+    key = np.empty((), np.int64)
+    mode.listener.effect("draw", _take_into, (key, state, length, positions), (key, state))
     return key
+
+
+def _take_into(key: np.ndarray, *of: Any) -> None:
+    key[()] = _take(*of)
 
 
 class _Philox(threading.local):
@@ -141,12 +148,11 @@ _philox = _Philox()
 def sampled(name: str, function: Callable[..., Any], *inputs: Any, generator: Generator | None = None) -> np.ndarray:
     """function(numbers, *inputs), with a NumPy Generator that begins with the key of a new draw, and with arrays in
     place of Tensors."""
-    given = draw(generator), *[getattr(x, "_data", x) for x in inputs]
-
-    def run(key: np.ndarray, *arrays: Any) -> np.ndarray:
+    key, arrays = draw(generator), [getattr(x, "_data", x) for x in inputs]
+    if mode.listener is None:
         return np.asarray(function(_philox.at(key), *arrays))
-
-    return run(*given) if mode.listener is None else mode.listener.compute(name, run, given, {})
+    return mode.listener.compute(name, lambda key, *arrays: np.asarray(function(_philox.at(key), *arrays)),
+                                 [key, *arrays], {})
 
 
 def numbers(generator: Generator | None = None) -> np.random.Generator:
@@ -157,7 +163,6 @@ def numbers(generator: Generator | None = None) -> np.random.Generator:
 
 def noise(name: str, shape: tuple[int, ...], dtype: Any, generator: Generator | None, *parameters: Any) -> np.ndarray:
     """Numbers, "normal" of a mean and a standard deviation, or "uniform" from a number on, in an interval this wide."""
-    parameters = tuple([float(p) if type(p) in (int, bool) or isinstance(p, np.generic) else p for p in parameters])
     if dtype is not FLOAT32:
         return sampled(name, _BY_NUMPY[name], shape, *parameters, generator=generator)
     make, given = _NOISE[name], (shape, draw(generator), *parameters)

@@ -316,7 +316,7 @@ OF_A_NUMBER = {  # what is made of it, and for how many programs; none where eac
     "bits": (lambda x, n: x * (1 << n) + x * ~n + x * (64 >> n) + x * (6 & n) + x * (n ^ 3), 1),
     "modulo": (lambda x, n: x * pow(n, 2, 3) + x * pow(2, n, 5) + x * divmod(7, n)[1], 1),
     "seed": (lambda x, n: (tg.manual_seed(n), x * Tensor.rand(2))[1], 1),
-    "seed of one's own": (lambda x, n: x * Tensor.rand(2, generator=OWN.manual_seed(n)), None),
+    "seed of one's own": (lambda x, n: x * Tensor.rand(2, generator=OWN.manual_seed(n)), 1),
     "order": (lambda x, n: x[tg.randperm(n)], None),
     "type": (lambda x, n: x * (2 if type(n) is int else 3), None),
     "type of self": (of_what_it_is_itself, 1),

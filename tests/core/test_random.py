@@ -56,11 +56,9 @@ def test_seeds():
     1 << 16)), (np.full(1 << 16, 2**40 + 1), np.arange(1 << 16))], ids=["positions", "seeds", "of a large seed"])
 def test_draws_are_independent(seeds, positions):
     """Numbers of draws that follow one another, and of seeds that do: sums of independent terms are normal."""
-    key = np.empty((), np.int64)
     x = np.empty((1 << 16, 8))
     for i, state in enumerate(np.stack([seeds, positions], 1).astype(np.uint64)):
-        random._take(state, key, 0, 0)
-        x[i] = random.bits(np.arange(8), key)
+        x[i] = random.bits(np.arange(8), np.array(random._take(state, 0, 0)))
     x = (x / 2**32 - 0.5) * 12**0.5
     z = [x.sum(0) / 2**8, ((x * x - 1) / 0.8**0.5).sum(0) / 2**8]
     z += [(np.roll(x, lag, 0).T @ x).ravel() / 2**8 for lag in (1, 2, 3, 5, 8, 64, 256, 4096)]

@@ -14,6 +14,7 @@ import tinygrad_like.core.tensor as tensor  # `from . import tensor` may give th
 
 from .. import ops
 from ..core.dispatch import Op
+from ..core.listener import pure
 from ..dtypes import FLOAT32, FLOATS, bfloat16, finfo, promote_types
 from ..errors import named
 from ..methods import creation
@@ -307,9 +308,13 @@ def empty_like(input: Any, **options: Any) -> Tensor:
 
 def bernoulli(input: Any, generator: Any = None) -> Tensor:
     """1 with the probability that the input says, else 0, element by element."""
-    with no_grad():
-        drawn = creation.Creation.rand(*input.shape, dtype=input.dtype, generator=generator)
-        return (drawn < input).cast(input.dtype)
+    drawn = creation.Creation.rand(*input.shape, dtype=input.dtype, generator=generator)
+    return tensor.wrap(_below(drawn._data, input._data))
+
+
+@pure
+def _below(drawn: np.ndarray, p: np.ndarray) -> np.ndarray:
+    return (drawn < p).astype(p.dtype)
 
 
 def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None,

@@ -213,10 +213,13 @@ def _drawn(who: str, shape: tuple, dtype: Any, requires_grad: bool, generator: A
     dtype = get_default_dtype() if dtype is None else as_dtype(dtype, who)
     if dtype.kind not in FLOATS:
         raise TypeError(f"{who}: cannot draw {dtype}; draw another dtype and cast()")
-    if isinstance(first, tensor.Tensor) or isinstance(second, tensor.Tensor):
+    if type(first) is type(second) is float:
+        out = tensor.wrap(random.noise(who, shape, wide(dtype), generator, first, second))
+    elif isinstance(first, tensor.Tensor) or isinstance(second, tensor.Tensor):
         out = first + second * _drawn(who, shape, dtype, False, generator, 0.0, 1.0)
     else:
-        out = tensor.wrap(random.noise(who, shape, wide(dtype), generator, first, second))
+        given = [float(x) if type(x) in (int, bool) or isinstance(x, np.generic) else x for x in (first, second)]
+        out = tensor.wrap(random.noise(who, shape, wide(dtype), generator, *given))
     out = out if out.dtype is dtype else out.cast(dtype)
     return out.requires_grad_() if requires_grad else out
 
