@@ -10,9 +10,9 @@ import numpy as np
 
 from tinygrad_like.core.graph import mode
 from tinygrad_like.core.listener import effect
-from tinygrad_like.core.replaceable import replaceable
 from tinygrad_like.core.tensor import Tensor, wrap
 from tinygrad_like.dtypes import wide
+from tinygrad_like.rings import replaceable
 
 
 def clip_grad_norm(parameters: Iterable[Tensor], max_norm: float, norm_type: float = 2.0,

@@ -10,10 +10,10 @@ import numpy as np
 
 from tinygrad_like.core.graph import mode
 from tinygrad_like.core.listener import effect
-from tinygrad_like.core.replaceable import replaceable
 from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.dtypes import FLOAT32, FLOAT64, FLOATS, INT64, NARROW, wide
 from tinygrad_like.methods.gradients import zero_gradient
+from tinygrad_like.rings import replaceable
 from tinygrad_like.transforms.switches import enable_grad
 
 from .groups import Group, brief, check_kinds, check_memory, check_param, check_spelling, groups_of

@@ -19,8 +19,8 @@ import numpy as np
 
 from .core.graph import mode
 from .core.listener import effect, observe
-from .core.replaceable import replaceable
 from .dtypes import FLOAT32, wide
+from .rings import replaceable
 
 _SEEDS, _DRAWS, _FIRST = 0xD1342543DE82EF95, 0x9E3779B97F4A7C15, 0x2545F4914F6CDD1D  # odd, with bits in no order
 generators: weakref.WeakSet[Generator] = weakref.WeakSet()  # all that there are

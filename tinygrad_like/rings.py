@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
@@ -122,3 +123,18 @@ class Twin:
 sys.meta_path.insert(0, Beside)
 if _ABSENT:
     sys.meta_path.insert(0, Missing)
+
+
+# Where kernels stand in -----------------------------------------------------------------------------------------------
+
+# Called with a definition, its name, and what it is made of; returns what stands in for it, or the definition. What it
+# returns may say, as `least`, from how many numbers on it is faster.
+replace: Callable[..., Callable] | None = None
+
+
+def replaceable(definition: Callable, name: str = "", **made_of: Any) -> Callable:
+    """Mark a function of arrays by its definition: a faster one of that name, which computes the same, may replace it.
+
+    made_of: for a function of each number by itself, the `formula` that it computes, and its `options`, if any.
+    """
+    return definition if replace is None else replace(definition, name or definition.__name__.lstrip("_"), **made_of)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.replaceable import replaceable
+from ..rings import replaceable
 
 (NOTHING, WARP, ERASE, BRIGHTNESS, CONTRAST, COLOR, SHARPNESS, SOLARIZE, POSTERIZE, AUTO_CONTRAST,
  EQUALIZE) = range(11)  # fmt: skip

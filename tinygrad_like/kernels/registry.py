@@ -1,6 +1,6 @@
 """Which kernel stands in for which function, and from how many numbers on.
 
-`core/replaceable.py` asks here when a function is declared. So this is imported before the ops are.
+`rings.py` asks here when a function is declared. So this is imported before the ops are.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import kernels
-from ..core import replaceable
+from .. import kernels, rings
 from ..core.graph import mode
 from ..dtypes import FLOAT32
 from ..transforms.codegen import define
@@ -200,4 +199,4 @@ def install() -> None:
     align()
 
 
-replaceable.replace = replace
+rings.replace = replace

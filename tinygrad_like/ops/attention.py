@@ -8,9 +8,9 @@ import numpy as np
 
 from .. import random
 from ..core.primitive import primitive
-from ..core.replaceable import replaceable
 from ..dtypes import BOOL, FLOATS
 from ..errors import checked
+from ..rings import replaceable
 from .axes import broadcasts
 from .compare import gt, logical_and
 from .composite import composite

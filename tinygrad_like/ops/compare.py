@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..core.primitive import primitive
-from ..core.replaceable import replaceable
 from ..dtypes import BOOL, as_dtype
+from ..rings import replaceable
 from .ufunc import ufunc
 
 # Without a gradient ---------------------------------------------------------------------------------------------------

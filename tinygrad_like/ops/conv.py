@@ -11,8 +11,8 @@ import math
 import numpy as np
 
 from ..core.primitive import fresh, primitive
-from ..core.replaceable import replaceable
 from ..errors import checked
+from ..rings import replaceable
 from .axes import each
 from .composite import composite
 from .elementwise import add

@@ -6,8 +6,8 @@ import numpy as np
 
 from ..core.basics import basics
 from ..core.listener import effect
-from ..core.replaceable import replaceable
 from ..core.tensor import Tensor
+from ..rings import replaceable
 from .compare import clone
 from .elementwise import add
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from .. import random
 from ..core.primitive import primitive
-from ..core.replaceable import replaceable
 from ..core.tensor import wrap
 from ..dtypes import FLOATS, INT64
 from ..errors import checked
+from ..rings import replaceable
 from .elementwise import add, mul, where
 
 

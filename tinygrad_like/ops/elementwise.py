@@ -15,8 +15,8 @@ import math
 import numpy as np
 
 from ..core.primitive import fresh, primitive
-from ..core.replaceable import replaceable
 from ..dtypes import BOOL, FLOAT32, FLOAT64, INT64, get_default_dtype
+from ..rings import replaceable
 from .compare import cast, eq, ge, logical_and
 from .pointwise import pointwise
 from .ufunc import ufunc

@@ -8,9 +8,9 @@ from functools import partial
 import numpy as np
 
 from ..core.primitive import primitive
-from ..core.replaceable import replaceable
 from ..dtypes import BOOL, FLOAT32, FLOAT64, FLOATS, as_dtype, get_default_dtype
 from ..errors import checked
+from ..rings import replaceable
 from .activation import sigmoid
 from .compare import cast, isnan, logical_or
 from .elementwise import abs, div, divided, floordiv, neg, trunc, where

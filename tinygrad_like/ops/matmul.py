@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from ..core.primitive import fresh, primitive
-from ..core.replaceable import replaceable
 from ..dtypes import FLOAT32, as_array
+from ..rings import replaceable
 from .composite import composite
 from .elementwise import add, mul
 from .reduce import sum

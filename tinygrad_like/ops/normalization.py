@@ -21,9 +21,9 @@ import math
 import numpy as np
 
 from ..core.listener import effect
-from ..core.replaceable import replaceable
 from ..dtypes import FLOATS
 from ..errors import checked
+from ..rings import replaceable
 from .activation import relu
 from .composite import composite
 from .elementwise import rsqrt, square

@@ -11,8 +11,8 @@ import numpy as np
 
 from ..core.graph import mode
 from ..core.primitive import fresh, primitive
-from ..core.replaceable import replaceable
 from ..dtypes import BOOL
+from ..rings import replaceable
 from .compare import clone
 from .cotangents import Scattered
 from .elementwise import add

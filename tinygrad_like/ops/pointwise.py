@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..core.primitive import Primitive, fresh
-from ..core.replaceable import replaceable
+from ..rings import replaceable
 from .on_arrays import on_arrays
 
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.primitive import Residuals, fresh, primitive
-from ..core.replaceable import replaceable
 from ..dtypes import FLOATS
+from ..rings import replaceable
 from .axes import each
 from .elementwise import mul
 from .matmul import matmul

@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from ..core.primitive import fresh, primitive
-from ..core.replaceable import replaceable
 from ..dtypes import FLOAT64, FLOATS, get_default_dtype
 from ..errors import checked
+from ..rings import replaceable
 from .axes import axes, one_axis
 from .elementwise import sqrt, square, where
 from .shape import flip, reshape

@@ -13,8 +13,8 @@ import math
 import numpy as np
 
 from ..core.primitive import fresh, primitive
-from ..core.replaceable import replaceable
 from ..dtypes import FLOAT32, FLOAT64
+from ..rings import replaceable
 from .along import gather
 from .axes import axes, one_axis
 from .compare import cast, eq

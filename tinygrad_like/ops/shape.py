@@ -10,8 +10,8 @@ from itertools import accumulate
 import numpy as np
 
 from ..core.primitive import fresh, primitive
-from ..core.replaceable import replaceable
 from ..errors import checked, refusal
+from ..rings import replaceable
 from .axes import axes as all_axes
 from .axes import is_integer, one_axis
 from .compare import clone, copied

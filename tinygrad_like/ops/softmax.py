@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from ..core.primitive import fresh, primitive
-from ..core.replaceable import replaceable
 from ..dtypes import FLOATS, get_default_dtype
 from ..errors import refusal
+from ..rings import replaceable
 from .along import gather
 from .axes import axes, one_axis
 from .compare import cast, isfinite, logical_or, ne

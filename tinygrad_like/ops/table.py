@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..core.primitive import fresh, primitive
-from ..core.replaceable import replaceable
 from ..errors import refusal
+from ..rings import replaceable
 from .elementwise import where
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..core.primitive import Primitive, fresh
-from ..core.replaceable import replaceable
+from ..rings import replaceable
 from .on_arrays import on_arrays
 
 

@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar
 
 from ..core.graph import mode
 from ..core.listener import Listener
-from ..core.replaceable import replaceable
+from ..rings import replaceable
 
 F = TypeVar("F", bound=Callable[..., Any])
 _thread = threading.local()
