@@ -37,9 +37,8 @@ class LRScheduler:
     floor = 0.0  # what of a rate is not scaled
     _is_initial = False  # during the first step, as in PyTorch
 
-    def __init__(self, optimizer: Optimizer, last_epoch: int = -1, **options: Any):
+    def __init__(self, optimizer: Optimizer, last_epoch: int = -1):
         name = type(self).__name__
-        vars(self).update(options)
         if not isinstance(optimizer, Optimizer):
             raise TypeError(f"{name}: takes an Optimizer, got {type(optimizer).__name__}")
         if any(callable(group["lr"]) for group in optimizer.param_groups):
@@ -155,7 +154,8 @@ class StepLR(LRScheduler):
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1):
         if not step_size > 0:
             raise ValueError(f"StepLR: step_size={step_size!r} must be > 0")
-        super().__init__(optimizer, last_epoch, step_size=step_size, gamma=gamma)
+        self.step_size, self.gamma = step_size, gamma
+        super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float, epoch: Any) -> float:
         return schedule.step(base, self.step_size, self.gamma)(epoch)
@@ -165,7 +165,8 @@ class MultiStepLR(LRScheduler):
     """base gamma^(how many of the milestones have been reached)."""
 
     def __init__(self, optimizer: Optimizer, milestones: Sequence[int], gamma: float = 0.1, last_epoch: int = -1):
-        super().__init__(optimizer, last_epoch, milestones=sorted(milestones), gamma=gamma)
+        self.milestones, self.gamma = sorted(milestones), gamma
+        super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float, epoch: Any) -> float:
         return base * self.gamma ** bisect_right(self.milestones, epoch)
@@ -175,7 +176,8 @@ class ExponentialLR(LRScheduler):
     """base gamma^epoch."""
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1):
-        super().__init__(optimizer, last_epoch, gamma=gamma)
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float, epoch: Any) -> float:
         return schedule.exponential(base, self.gamma)(epoch)
@@ -186,8 +188,8 @@ class LinearLR(LRScheduler):
 
     def __init__(self, optimizer: Optimizer, start_factor: float = 1 / 3, end_factor: float = 1.0,
                  total_iters: int = 5, last_epoch: int = -1):
-        super().__init__(optimizer, last_epoch, start_factor=start_factor, end_factor=end_factor,
-                         total_iters=total_iters)
+        self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
+        super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float, epoch: Any) -> float:
         return schedule.linear(base * self.start_factor, base * self.end_factor, self.total_iters)(epoch)
@@ -199,7 +201,8 @@ class ConstantLR(LRScheduler):
     def __init__(self, optimizer: Optimizer, factor: float = 1 / 3, total_iters: int = 5, last_epoch: int = -1):
         if not 0 <= factor <= 1:
             raise ValueError(f"ConstantLR: factor={factor!r} must lie in [0, 1]")
-        super().__init__(optimizer, last_epoch, factor=factor, total_iters=total_iters)
+        self.factor, self.total_iters = factor, total_iters
+        super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float, epoch: float) -> float:
         return base * self.factor if epoch < self.total_iters else base
@@ -209,7 +212,8 @@ class CosineAnnealingLR(LRScheduler):
     """eta_min + (base - eta_min) (1 + cos(pi epoch / T_max)) / 2, which rises again after T_max epochs."""
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1):
-        super().__init__(optimizer, last_epoch, T_max=T_max, eta_min=eta_min, floor=eta_min)
+        self.T_max, self.eta_min, self.floor = T_max, eta_min, eta_min
+        super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float, epoch: Any) -> float:
         return schedule.half_cosine(base, self.eta_min, epoch / self.T_max)
@@ -249,15 +253,17 @@ class OneCycleLR(LRScheduler):
         for group, top in zip(optimizer.param_groups, self.max_lrs, strict=True):
             if last_epoch == -1:
                 group["initial_lr"] = top * start
-        super().__init__(optimizer, last_epoch, total_steps=steps)
+        self.total_steps = steps
+        super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
         return [top * self.part(self.last_epoch) for top in self.max_lrs]
 
     def _go_on(self, epoch: float | None) -> None:
         super()._go_on(epoch)
-        for group in self.optimizer.param_groups if self.momentum is not None else ():
-            now = self.momentum(self.last_epoch)
+        momentum = self.momentum
+        for group in self.optimizer.param_groups if momentum else ():
+            now = momentum(self.last_epoch)  # type: ignore[misc]
             group.update({"betas": (now, *group["betas"][1:])} if "betas" in group else {"momentum": now})
 
 

@@ -144,7 +144,7 @@ class Optimizer:
         if mode.listener is not None:
             for _, p in trained:
                 mode.listener.gradient(p)
-        rows, formulas = [], list[tuple]()
+        rows, formulas = list[Any](), list[tuple]()
         if fused and trained:
             if len(self._numbers) != len(self.param_groups):
                 length = len(_flat(self.defaults.values()))
@@ -155,8 +155,8 @@ class Optimizer:
                 for _, p in trained:
                     p.touch()
                 return fused[1](table, self._count)
-        known, rows = rows or [None for _ in trained], []
-        for (i, p), row in zip(trained, known, strict=True):
+        found, rows = rows or [None for _ in trained], []
+        for (i, p), row in zip(trained, found, strict=True):
             self._check_param_now(p)
             if row is not None and fused[0]([row]).suited:  # type: ignore[index]
                 rows.append(row)
@@ -166,7 +166,7 @@ class Optimizer:
             p.touch()
         written = [a for _, p, _ in formulas for a in (p._data, *self._states[p].values())]
         effect(f"{self.name}.step", self._carry_out, rows, formulas, writes=[
-            *written, self._count, *[a for x, _, *state, _ in rows for a in (x, *state) if a is not None]])
+            *written, self._count, *[a for row in rows for a in (row[0], *row[2:-1]) if a is not None]])
 
     def _names(self, group: dict) -> set[str]:
         """What there is in the states of a group's parameters."""

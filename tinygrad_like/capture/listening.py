@@ -68,7 +68,7 @@ class Listening(Listener):
         return self.noted_rule(op, op.rules[0 if op.variadic else i][0], rule, g, values)
 
     def effect(self: Any, name: str, function: Callable, arguments: Sequence, writes: Sequence) -> None:
-        owner = getattr(function, "__self__", None)
+        owner: Any = getattr(function, "__self__", None)
         if hasattr(owner, "param_groups"):
             self.optimizers[id(owner)] = owner
         elif hasattr(owner, "optimizer"):  # a scheduler, which sets its rates
