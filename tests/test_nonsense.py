@@ -230,7 +230,7 @@ def fitting(table, name, rng):
 
 def targets():
     """Name and function of all that is called, and whether it is a layer, to be called once more."""
-    named = {op.name: op for op in declared if op.forward.__module__.startswith(ops.__name__)} | vars(ops)
+    named = {op.name: op for op in declared if op.__wrapped__.__module__.startswith(ops.__name__)} | vars(ops)
     for name, op in sorted(named.items()):
         if not name.startswith("_") and callable(op):
             yield f"ops.{name}", op, "function"

@@ -15,7 +15,7 @@ PAGES = sorted(page for page in FOLDER.glob("*.md") if page.name != "README.md")
 
 def differentiable() -> set[str]:
     return {op.name.lstrip("_") for op in declared
-            if op.differentiable and op.forward.__module__.startswith(ops.__name__)}
+            if op.differentiable and op.__wrapped__.__module__.startswith(ops.__name__)}
 
 
 def test_every_differentiable_op_has_a_page():

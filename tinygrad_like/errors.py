@@ -87,7 +87,7 @@ def explain(op, error: Exception, arrays, options) -> None:
             raise TypeError(f"{op.called}: takes Tensors or arrays, got {_kind(None)}") from None
         given = " and ".join(str(getattr(x, "dtype", type(x).__name__)) for x in arrays)
         raise TypeError(f"{op.called}: not defined for {given}; cast, with .float(), .int() or .bool()") from None
-    if op.forward.__module__.startswith("tinygrad_like.ops."):  # an op of the user's speaks for itself
+    if op.__wrapped__.__module__.startswith("tinygrad_like.ops."):  # an op of the user's speaks for itself
         ours = in_the_name_of(op.called, error, arrays, options)
         if ours is not error:
             raise ours from error

@@ -487,6 +487,13 @@ EXAMPLES = {
     "softmax_vjp": [((some(3, 4), distribution(3, 4)), {}), ((some(3, 4, 2), distribution(3, 4, 2)), {"axis": 1})],
     "log_softmax_vjp": [((some(3, 4), np.log(distribution(3, 4))), {}),
                         ((some(3, 4), np.log(distribution(3, 4))), {"axis": 0})],
+    "_grid_sample": [
+        ((some(2, 3, 4, 5), some(2, 3, 2, 2)), {"padding_mode": padding, "align_corners": corners})
+        for padding in ("zeros", "border", "reflection") for corners in (False, True)] + [
+        ((some(1, 9, 7, 5), some(1, 6, 13, 2)), {}), ((some(2, 1, 1, 3), constant(some(2, 4, 5, 2))), {}),
+        ((constant(some(2, 4, 3, 3)), some(2, 1, 70, 2)), {}),
+        ((some(2, 5, 4, 5), constant(some(2, 3, 2, 2))), {"mode": "nearest"}),
+        ((some(2, 5, 4, 5), some(2, 3, 2, 2)), {"mode": "nearest", "padding_mode": "border"})],
     "_attention": [
         ((some(2, 3, 5, 4), some(2, 3, 6, 4), some(2, 3, 6, 3)), {"scale": 0.5}),
         ((some(5, 4), some(5, 4), some(5, 4)), {"is_causal": True}),

@@ -188,9 +188,26 @@ _COTANGENT = Template('''\
 
 
 def given(self: Any, inputs: Any, options: dict, others: dict) -> Any:
-    """`Op.general`, for a call that begins below: all inputs and options in their places, `others` by name."""
+    """`Op.general`, for a call that begins below: all inputs and options in their places, `others` by name.
+
+    On arrays alone, as where a rule calls an op, it is the forward; if that fails, the general call says why.
+    """
+    inputs = [x for x in inputs if x is not ABSENT]
     options = {n: value for n, value in options.items() if value is not self.options[n]}
-    return self.general(tuple([x for x in inputs if x is not ABSENT]), {**options, **others})
+    alone = not others and len(inputs) >= self.required and not self.variadic and not any(
+        [isinstance(value, SINGLE) for value in options.values()])
+    if alone and _ON_ARRAYS.issuperset(map(type, inputs)):
+        try:
+            if self.contracts:
+                self.check(self.contracts, inputs, options)
+            out = self.forward(*inputs, **options)
+            return out[0] if type(out) is tuple else out
+        except Exception:
+            pass
+    return self.general(tuple(inputs), {**options, **others})
+
+
+_ON_ARRAYS = {np.ndarray, np.float32, np.float64, np.int64, np.bool_} | PLAIN
 
 
 def _first_calls(self: Any, *inputs: Any, **options: Any) -> Any:

@@ -7,7 +7,7 @@ from functools import update_wrapper
 from types import CodeType, FunctionType
 from typing import Any
 
-from ..core.primitive import Primitive
+from ..core.primitive import Composite, Primitive
 
 
 def on_arrays(value: Any, made: dict | None = None) -> Any:
@@ -18,7 +18,7 @@ def on_arrays(value: Any, made: dict | None = None) -> Any:
     """
     if isinstance(value, Primitive):
         known = {*value.inputs, *value.options, "out", *[f"{name}_shape" for name in value.inputs]}
-        return value.forward if known.issuperset(value.saved) else value
+        return value.forward if isinstance(value, Composite) or known.issuperset(value.saved) else value
     if not isinstance(value, FunctionType) or value.__closure__:
         return value
     if made is None:

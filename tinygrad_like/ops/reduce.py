@@ -171,8 +171,7 @@ def sum_of_squares(x, axis, keepdim):
 def _along(g, x, out, axis, keepdim):
     if not keepdim:
         g, out = (reshape(v, shape=with_axes(x.shape, axis)) for v in (g, out))
-    zero = out == 0  # replaced in the divisor too: there NaN would come out in the next derivative
-    return x * where(zero, 0.0, g / where(zero, 1.0, out))
+    return x * (g / where(out == 0, math.inf, out))
 
 
 norm.vjp(x=_along)
