@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nn
-from tinygrad_like import Residuals, Tensor, manual_seed, no_grad, ops, primitive
+from tinygrad_like import Residuals, Tensor, manual_seed, no_grad, ops, primitive, random
 from tinygrad_like.core.dispatch import declared
 from tinygrad_like.core.graph import setting
 from tinygrad_like.ops.composite import Composite, composite
@@ -473,7 +473,8 @@ PIXELS = constant([[[2, 0], [-100, 1]], [[1, 1], [2, 0]]])
 ALLOWED = np.array([[[1, 0, 1, 1, 0], [0, 0, 0, 0, 0], [1, 1, 1, 1, 1]], [[0, 1, 0, 0, 0]] * 3], bool)
 WITH_ZEROS = np.array([[0.0, 2.0, 3.0], [0.0, 0.0, 5.0], [1.0, 2.0, 3.0]])
 
-# For every fused op: (inputs, options), ... ; arrays are differentiated, Tensors are constants.
+KEY = random.draw(None, 2, 10)
+# For every composite: (inputs, options), ... ; arrays are differentiated, Tensors are constants.
 EXAMPLES = {
     "linear": [((some(5, 3), some(4, 3), some(4)), {}), ((some(2, 5, 3), some(4, 3), None), {}),
                ((some(3), some(4, 3), some(4)), {}), ((some(0, 3), some(4, 3), some(4)), {}),
@@ -501,13 +502,13 @@ EXAMPLES = {
         ((some(2, 3, 4), some(2, 5, 4), some(2, 5, 4), constant(ALLOWED)), {"scale": 0.5}),
         ((some(2, 3, 4), some(2, 5, 4), some(2, 5, 4), some(2, 1, 5)), {}),
         ((some(2, 3, 4), some(2, 5, 4), some(2, 5, 4), constant(np.where(ALLOWED, 0.3, -np.inf))), {}),
-        ((some(2, 5, 4), some(2, 5, 4), some(2, 5, 4)), {"dropout_p": 0.4, "seed": 9, "is_causal": True}),
+        ((some(2, 5, 4), some(2, 5, 4), some(2, 5, 4)), {"dropout_p": 0.4, "key": KEY, "is_causal": True}),
         ((some(2, 1, 4), some(2, 5, 4), some(2, 5, 4)), {}),
     ],
     "_self_attention": [
         ((some(2, 5, 12),), {"num_heads": 2, "is_causal": True}),
         ((some(5, 24),), {"num_heads": 4, "scale": 0.7}),
-        ((some(2, 1, 5, 12), constant(ALLOWED[0, :1])), {"num_heads": 2, "dropout_p": 0.5, "seed": 4}),
+        ((some(2, 1, 5, 12), constant(ALLOWED[0, :1])), {"num_heads": 2, "dropout_p": 0.5, "key": KEY}),
         ((some(2, 5, 12), some(5, 5)), {"num_heads": 1}),
     ],
     "lstm": [((some(4, 3, 8), some(3, 2), some(3, 2), some(8, 2)), {"reverse": r}) for r in (False, True)] + [

@@ -21,6 +21,7 @@ X, Y, ROW, SQUARE, BATCH = positive(3, 4), positive(3, 4), positive(4), positive
 LABELS, MASK, INDEX = np.array([1, 0, 3]), X > 0.5, np.array([[2, 0, 1, 1]])
 WINDOWS = ops.pool.Axis(1, 1, 0, 1, 2), ops.pool.Axis(2, 2, 0, 1, 3)
 WHICH = np.array([[0, 1, 0], [1, 1, 0]], np.uint8)
+PLAIN = {"stride": (1, 1), "margins": ((0, 0), (0, 0)), "dilation": (1, 1), "groups": 1}
 TAPS = np.array([[[0, 1], [4, -1], [2, 2], [0, 0]], [[1, 3], [3, 4], [-1, -1], [2, 0]]], np.int32)
 
 # name: (function of Tensors, inputs that are differentiated)
@@ -101,6 +102,11 @@ OPS |= {
     "gather": (lambda x: x.gather(0, INDEX), (X,)),
     "unfold": (lambda x: ops.unfold(x[None], kernel_size=2), (BATCH,)),
     "conv2d": (lambda x, w: ops.conv2d(x[None], w[None], padding=1), (BATCH, BATCH)),
+    "correlate": (lambda x, w: ops.conv.correlate(x, w, **PLAIN), (positive(1, 2, 4, 4), positive(3, 2, 2, 2))),
+    "conv2d_input": (lambda u, w: ops.conv.conv2d_input(u, w, shape=(1, 2, 4, 4), **PLAIN),
+                     (positive(1, 3, 3, 3), positive(3, 2, 2, 2))),
+    "conv2d_weight": (lambda u, x: ops.conv.conv2d_weight(u, x, shape=(3, 2, 2, 2), **PLAIN),
+                      (positive(1, 3, 3, 3), positive(1, 2, 4, 4))),
     "conv_transpose2d": (lambda x, w: ops.conv_transpose2d(x[None], w[:, None], stride=2), (BATCH, BATCH)),
     "scatter": (lambda x, s: x.scatter(0, INDEX, s), (X, positive(1, 4))),
     "scatter_add": (lambda x, s: x.scatter_add(0, INDEX, s), (X, positive(1, 4))),
@@ -237,8 +243,8 @@ def test_cotangents_that_are_said_to_be_fresh_are(dtype, monkeypatch):
     for name in OPS:
         _, y, g, _ = run(name, dtype)
         y.backward(g)
-    assert earlier.keys() >= {op.name for op in declared if op.fresh and op.__wrapped__.__module__.startswith(ops.__name__)
-                              and (op.rules or op.joint)}
+    assert earlier.keys() >= {op.name for op in declared if op.fresh and (op.rules or op.joint) and
+                              op.__wrapped__.__module__.startswith(ops.__name__)}
 
 
 LARGE = sorted([op for op in declared if op.large[1]], key=lambda op: op.name)

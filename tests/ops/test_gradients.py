@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from tinygrad_like import Tensor, detect_anomaly, linalg, ops
+from tinygrad_like import Tensor, detect_anomaly, linalg, ops, random
 from tinygrad_like.core.dispatch import declared
 from tinygrad_like.ops.activation import SELU_ALPHA, SELU_SCALE, keep_positive
+from tinygrad_like.ops.attention import thin_out
 from tinygrad_like.ops.cotangents import Scattered
 from tinygrad_like.ops.dropout import drop
 from tinygrad_like.ops.grid import products_at, spread_at, sums_at
@@ -435,6 +436,7 @@ for mode in "zeros", "border", "reflection":
                                      real(1, 5, 3, 4), 0.8 * real(1, 2, 3, 2))
 CASES["grid_sample nearest"] = lambda x: ops.grid_sample(x, PLACES, mode="nearest"), real(2, 1, 4, 5)
 CASES["grid_sample of volumes"] = ops.grid_sample, real(1, 2, 3, 2, 4), 0.6 * real(1, 2, 1, 2, 3)
+KEY = random.draw(None, 2, 8)
 CASES["cumprod_vjp"] = lambda g, x, y: cumprod_vjp(g, x, y, axis=1), real(3, 4), real(3, 4), real(3, 4)
 CASES["cumprod_vjp with zeros"] = lambda g, x, y: cumprod_vjp(g, x, y, axis=0), real(5, 2), np.array(
     [[1.0, 0], [0, 2], [3, 0], [0, 1], [2, 3]]), real(5, 2)
@@ -447,6 +449,7 @@ CASES["frac"] = lambda x: x.frac() * x, real(3, 4) + 0.03
 CASES["logit"], CASES["logit eps"] = (ops.logit, abs(unit(3, 4))), (lambda x: ops.logit(x, 0.2), abs(unit(3, 4)))
 CASES["lerp by weights"] = ops.lerp, real(3, 4), real(4), unit(3, 1)
 CASES["hardsigmoid alpha"] = lambda x: ops.hardsigmoid(x, 0.3, 0.4), 3 * real(3, 4)
+CASES["weights of attention thinned out"] = lambda w: thin_out(w, p=0.4, key=KEY, spread=0), real(2, 4, 5)
 CASES["pow -2"] = lambda x: x**-2, real(5)
 
 
@@ -463,7 +466,8 @@ def test_every_differentiable_op_is_checked():
     with after(lambda op, inputs, options, y: called.add(op.name)):
         for f, *inputs in CASES.values():
             f(*[Tensor(x, requires_grad=True) for x in inputs])
-    everything = {op.name for op in declared if op.differentiable and op.__wrapped__.__module__.startswith(ops.__name__)}
+    everything = {op.name for op in declared
+                  if op.differentiable and op.__wrapped__.__module__.startswith(ops.__name__)}
     # Steps have gradient 0 everywhere, which the checker cannot tell from no gradient;
     # see test_steps_have_gradient_zero.
     assert everything - called <= {"ceil", "round", "trunc", "binary_step"}

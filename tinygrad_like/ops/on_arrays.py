@@ -7,7 +7,8 @@ from functools import update_wrapper
 from types import CodeType, FunctionType
 from typing import Any
 
-from ..core.primitive import Composite, Primitive
+from ..core.primitive import Primitive
+from .composite import Composite
 
 
 def on_arrays(value: Any, made: dict | None = None) -> Any:
