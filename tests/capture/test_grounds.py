@@ -40,7 +40,7 @@ KINDS = Tensor([0, 1, 2, 1, 1, 0])
     lambda w: w[MASK, 1].sum() * w[:, Tensor([True, False])].sum(),
     lambda w: (w * w).masked_select(MASK.unsqueeze(1)).sum(),
     lambda w: (w[MASK.nonzero()[:, 0]] ** 2).sum(),
-], ids=["mask", "computed", "beside others", "masked_select", "nonzero", "unique"])
+], ids=["mask", "computed", "beside others", "masked_select", "nonzero"])
 @pytest.mark.parametrize("fuse", [True, False])
 def test_a_mask_from_outside_is_looked_at(loss, fuse):
     with warnings.catch_warnings():
