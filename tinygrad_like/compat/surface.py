@@ -1,10 +1,7 @@
 """The names that Tensor has for habits, installed on it; `surface.pyi` has the types of all its methods."""
 
-from pathlib import Path
-
 from .. import methods
 from ..methods import Creation, Gradients, InPlace, Methods, Protocol, Versions
-from ..methods.docstrings import FILES
 from ..methods.in_place import in_place
 from .keyword_aliases import teach
 from .more_names import MoreNames
@@ -18,9 +15,6 @@ for _name in ("absolute addmm divide index_add index_put logical_and logical_or 
 
 class Surface(Names, MoreNames, InPlace, ForNumPy, Methods, Creation, Protocol, Gradients, Versions):
     """The methods of Tensor: ops, changes in place, names of other libraries, NumPy's protocols, creation."""
-
-
-FILES.append(Path(__file__).with_name("docstrings.txt"))
 
 
 def install() -> None:

@@ -349,11 +349,14 @@ OPS = """
 
 
 def complete() -> None:
-    """Give Tensor the methods of the table above, once the ops are there."""
+    """Give Tensor the methods of the table above, once the ops are there, and all the docstrings of their ops."""
     for entry in OPS.split():
         name, _, other = entry.partition("=")
         op = getattr(ops, other or name, None) or getattr(ops.linalg, other or name)
         setattr(Methods, name, _method(name, op))
+    for name, method in vars(Methods).items():
+        if inspect.isfunction(method) and not method.__doc__:
+            method.__doc__ = getattr(getattr(ops, name, None), "__doc__", None)
 
 
 def _method(name: str, op: Any) -> Any:
