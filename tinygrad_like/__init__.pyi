@@ -70,7 +70,7 @@ from nn.functional import max_pool2d as max_pool2d
 from nn.functional import max_pool3d as max_pool3d
 from nn.functional import prelu as prelu
 from nn.functional import rms_norm as rms_norm
-from .ops import abs as abs, acos as acos, acosh as acosh, adaptive_avg_pool1d as adaptive_avg_pool1d, adaptive_avg_pool2d as adaptive_avg_pool2d, add as add, affine_grid as affine_grid, all as all, all_sum as all_sum, allclose as allclose, any as any, argmax as argmax, argmin as argmin, argsort as argsort, asin as asin, asinh as asinh, atan as atan, atan2 as atan2, atanh as atanh, atleast_1d as atleast_1d, atleast_2d as atleast_2d, atleast_3d as atleast_3d, attention_weights as attention_weights, avg_pool2d as avg_pool2d, avg_pool3d as avg_pool3d, batch_norm as batch_norm, batch_norm_relu as batch_norm_relu, batched_matmul as batched_matmul, batchnorm as batchnorm, binary_cross_entropy as binary_cross_entropy, binary_cross_entropy_with_logits as binary_cross_entropy_with_logits, binary_step as binary_step, bitcast as bitcast, broadcast_tensors as broadcast_tensors, cast as cast, cat as cat, cdist as cdist, ceil as ceil, celu as celu, chunk as chunk, clamp as clamp, clamp_max as clamp_max, clamp_min as clamp_min, clip as clip, clone as clone, contiguous as contiguous, copysign as copysign, cos as cos, cosh as cosh, cross as cross, cross_entropy as cross_entropy, cummax as cummax, cummin as cummin, cumprod as cumprod, cumsum as cumsum, deg2rad as deg2rad, diag as diag, diag_embed as diag_embed, diagonal as diagonal, digamma as digamma, div as div, divide as divide, dropout1d as dropout1d, dropout2d as dropout2d, elu as elu, embedding as embedding, eq as eq, erf as erf, erfinv as erfinv, exp as exp, exp2 as exp2, expand as expand, expm1 as expm1, flatten as flatten, flip as flip, floor as floor, floordiv as floordiv, fmod as fmod, fold as fold, frac as frac, gather as gather, gaussian_dropout as gaussian_dropout, gaussian_nll_loss as gaussian_nll_loss, ge as ge, gelu as gelu, getitem as getitem, glu as glu, grid_sample as grid_sample, gru as gru, gt as gt, hardsigmoid as hardsigmoid, hardswish as hardswish, hardtanh as hardtanh, hstack as hstack, huber_loss as huber_loss, hypot as hypot, identity as identity, in_dtype as in_dtype, inner as inner, instance_norm as instance_norm, isclose as isclose, isfinite as isfinite, isinf as isinf, isnan as isnan, isneginf as isneginf, isposinf as isposinf, kl_div as kl_div, kron as kron, l1_loss as l1_loss, layernorm as layernorm, le as le, leaky_relu as leaky_relu, lerp as lerp, lgamma as lgamma, linear as linear, log as log, log10 as log10, log1p as log1p, log2 as log2, log_softmax as log_softmax, logaddexp as logaddexp, logcumsumexp as logcumsumexp, logical_and as logical_and, logical_not as logical_not, logical_or as logical_or, logical_xor as logical_xor, logit as logit, logsigmoid as logsigmoid, logsumexp as logsumexp, lshift as lshift, lstm as lstm, lt as lt, margin_ranking_loss as margin_ranking_loss, masked_select as masked_select, matrix_vector as matrix_vector, max as max, max_pool_with_indices as max_pool_with_indices, max_unpool as max_unpool, maximum as maximum, mean as mean, median as median, meshgrid as meshgrid, min as min, minimum as minimum, mish as mish, mod as mod, movedim as movedim, mse_loss as mse_loss, mul as mul, multinomial as multinomial, nan_to_num as nan_to_num, ne as ne, neg as neg, nll_loss as nll_loss, nonzero as nonzero, norm as norm, normalize as normalize, one_hot as one_hot, outer as outer, pad as pad, permute as permute, polygamma as polygamma, pow as pow, prod as prod, quick_gelu as quick_gelu, rad2deg as rad2deg, rearrange as rearrange, reciprocal as reciprocal, recurrence as recurrence, relu as relu, relu6 as relu6, remainder as remainder, repeat as repeat, repeat_interleave as repeat_interleave, reshape as reshape, roll as roll, rotate_halves as rotate_halves, round as round, rshift as rshift, rsqrt as rsqrt, scaled_dot_product_attention as scaled_dot_product_attention, scatter_add as scatter_add, scatter_reduce as scatter_reduce, searchsorted as searchsorted, self_attention as self_attention, selu as selu, shrink as shrink, sigmoid as sigmoid, sign as sign, signbit as signbit, silu as silu, sin as sin, sinh as sinh, sliding_windows as sliding_windows, smooth_l1_loss as smooth_l1_loss, softmin as softmin, softplus as softplus, softsign as softsign, sort as sort, split as split, sqrt as sqrt, square as square, squeeze as squeeze, stack as stack, std as std, std_mean as std_mean, sub as sub, sum as sum, sum_to as sum_to, swiglu as swiglu, sync_batch_norm as sync_batch_norm, take as take, take_along_dim as take_along_dim, take_flat as take_flat, tan as tan, tanh as tanh, tensor_split as tensor_split, tensordot as tensordot, topk as topk, trace as trace, transpose as transpose, tril as tril, triplet_margin_loss as triplet_margin_loss, triu as triu, trunc as trunc, truncdiv as truncdiv, unbind as unbind, unflatten as unflatten, unfold as unfold, unsqueeze as unsqueeze, var as var, var_mean as var_mean, vecdot as vecdot, vstack as vstack, xlogy as xlogy
+from .ops import abs as abs, acos as acos, acosh as acosh, adaptive_avg_pool1d as adaptive_avg_pool1d, adaptive_avg_pool2d as adaptive_avg_pool2d, add as add, affine_grid as affine_grid, all as all, all_sum as all_sum, allclose as allclose, any as any, argmax as argmax, argmin as argmin, argsort as argsort, asin as asin, asinh as asinh, atan as atan, atan2 as atan2, atanh as atanh, atleast_1d as atleast_1d, atleast_2d as atleast_2d, atleast_3d as atleast_3d, attention_weights as attention_weights, avg_pool2d as avg_pool2d, avg_pool3d as avg_pool3d, batch_norm as batch_norm, batch_norm_relu as batch_norm_relu, batched_matmul as batched_matmul, batchnorm as batchnorm, binary_cross_entropy as binary_cross_entropy, binary_cross_entropy_with_logits as binary_cross_entropy_with_logits, binary_step as binary_step, bitcast as bitcast, broadcast_tensors as broadcast_tensors, cast as cast, cat as cat, cdist as cdist, ceil as ceil, celu as celu, chunk as chunk, clamp as clamp, clamp_max as clamp_max, clamp_min as clamp_min, clip as clip, clone as clone, contiguous as contiguous, copysign as copysign, cos as cos, cosh as cosh, cross as cross, cross_entropy as cross_entropy, cummax as cummax, cummin as cummin, cumprod as cumprod, cumsum as cumsum, deg2rad as deg2rad, diag as diag, diag_embed as diag_embed, diagonal as diagonal, digamma as digamma, div as div, divide as divide, dropout1d as dropout1d, dropout2d as dropout2d, elu as elu, embedding as embedding, eq as eq, erf as erf, erfinv as erfinv, exp as exp, exp2 as exp2, expand as expand, expm1 as expm1, flatten as flatten, flip as flip, floor as floor, floordiv as floordiv, fmod as fmod, fold as fold, frac as frac, gather as gather, gaussian_dropout as gaussian_dropout, gaussian_nll_loss as gaussian_nll_loss, ge as ge, gelu as gelu, getitem as getitem, glu as glu, grid_sample as grid_sample, gru as gru, gt as gt, hardsigmoid as hardsigmoid, hardswish as hardswish, hardtanh as hardtanh, hstack as hstack, huber_loss as huber_loss, hypot as hypot, identity as identity, in_dtype as in_dtype, inner as inner, instance_norm as instance_norm, isclose as isclose, isfinite as isfinite, isinf as isinf, isnan as isnan, isneginf as isneginf, isposinf as isposinf, kl_div as kl_div, kron as kron, l1_loss as l1_loss, layernorm as layernorm, le as le, leaky_relu as leaky_relu, lerp as lerp, lgamma as lgamma, linear as linear, log as log, log10 as log10, log1p as log1p, log2 as log2, log_softmax as log_softmax, logaddexp as logaddexp, logcumsumexp as logcumsumexp, logical_and as logical_and, logical_not as logical_not, logical_or as logical_or, logical_xor as logical_xor, logit as logit, logsigmoid as logsigmoid, logsumexp as logsumexp, lshift as lshift, lstm as lstm, lt as lt, margin_ranking_loss as margin_ranking_loss, masked_select as masked_select, matrix_vector as matrix_vector, max as max, max_pool_with_indices as max_pool_with_indices, max_unpool as max_unpool, maximum as maximum, mean as mean, median as median, meshgrid as meshgrid, min as min, minimum as minimum, mish as mish, mod as mod, movedim as movedim, mse_loss as mse_loss, mul as mul, multinomial as multinomial, nan_to_num as nan_to_num, ne as ne, neg as neg, nll_loss as nll_loss, nonzero as nonzero, norm as norm, normalize as normalize, one_hot as one_hot, outer as outer, pad as pad, permute as permute, polygamma as polygamma, pow as pow, prod as prod, quick_gelu as quick_gelu, rad2deg as rad2deg, rearrange as rearrange, reciprocal as reciprocal, recurrence as recurrence, relu as relu, relu6 as relu6, remainder as remainder, repeat as repeat, repeat_interleave as repeat_interleave, reshape as reshape, roll as roll, rotate_halves as rotate_halves, round as round, rshift as rshift, rsqrt as rsqrt, scaled_dot_product_attention as scaled_dot_product_attention, scatter_add as scatter_add, scatter_reduce as scatter_reduce, searchsorted as searchsorted, self_attention as self_attention, selu as selu, shrink as shrink, sigmoid as sigmoid, sign as sign, signbit as signbit, silu as silu, sin as sin, sinh as sinh, sliding_windows as sliding_windows, smooth_l1_loss as smooth_l1_loss, softmin as softmin, softplus as softplus, softsign as softsign, sort as sort, split as split, sqrt as sqrt, square as square, squeeze as squeeze, stack as stack, std as std, std_mean as std_mean, sub as sub, sum as sum, sum_to as sum_to, swiglu as swiglu, sync_batch_norm as sync_batch_norm, take_along_dim as take_along_dim, take_flat as take_flat, tan as tan, tanh as tanh, tensor_split as tensor_split, tensordot as tensordot, topk as topk, trace as trace, transpose as transpose, tril as tril, triplet_margin_loss as triplet_margin_loss, triu as triu, trunc as trunc, truncdiv as truncdiv, unbind as unbind, unflatten as unflatten, unfold as unfold, unsqueeze as unsqueeze, var as var, var_mean as var_mean, vecdot as vecdot, vstack as vstack, xlogy as xlogy
 
 __version__: str
 dropout = ops.dropout
@@ -88,8 +88,17 @@ preserve_format: builtins.str
 channels_last: builtins.str
 channels_last_3d: builtins.str
 strided: builtins.str
+BoolTensor: Any
+ByteTensor: Any
+CharTensor: Any
+DoubleTensor: Any
+FloatTensor: Any
 Generator: Any
+HalfTensor: Any
+IntTensor: Any
+LongTensor: Any
 OutOfMemoryError: Any
+ShortTensor: Any
 Size: Any
 abs_ = Tensor.abs_
 absolute = Tensor.absolute
@@ -106,6 +115,7 @@ addmm = Tensor.addmm
 addmm_ = Tensor.addmm_
 amax = Tensor.amax
 amin = Tensor.amin
+amp: Any
 apply_ = Tensor.apply_
 arange = Tensor.arange
 arccos = Tensor.arccos
@@ -130,6 +140,7 @@ asinh_ = Tensor.asinh_
 atan2_ = Tensor.atan2_
 atan_ = Tensor.atan_
 atanh_ = Tensor.atanh_
+autocast: Any
 backends: Any
 bernoulli_ = Tensor.bernoulli_
 bfloat16: np.dtype
@@ -145,8 +156,10 @@ bitwise_xor = Tensor.bitwise_xor
 bitwise_xor_ = Tensor.bitwise_xor_
 bmm = Tensor.bmm
 bool: np.dtype
+broadcast_shapes: Any
 broadcast_to = Tensor.broadcast_to
 byte = Tensor.byte
+can_cast: Any
 ceil_ = Tensor.ceil_
 celu_ = Tensor.celu_
 char = Tensor.char
@@ -171,6 +184,7 @@ cpu = Tensor.cpu
 cuda: Any
 cumprod_ = Tensor.cumprod_
 cumsum_ = Tensor.cumsum_
+default_generator: Any
 deg2rad_ = Tensor.deg2rad_
 det = Tensor.det
 detach_ = Tensor.detach_
@@ -186,7 +200,7 @@ e: Any
 element_size = Tensor.element_size
 elu_ = Tensor.elu_
 empty = Tensor.empty
-equal = Tensor.equal
+equal: Any
 erf_ = Tensor.erf_
 erfinv_ = Tensor.erfinv_
 exp2_ = Tensor.exp2_
@@ -212,6 +226,8 @@ from_numpy = Tensor.from_numpy
 full = Tensor.full
 full_like = Tensor.full_like
 geometric_ = Tensor.geometric_
+get_default_device: Any
+get_default_dtype: Any
 glorot_uniform = Tensor.glorot_uniform
 greater = Tensor.greater
 greater_equal = Tensor.greater_equal
@@ -228,13 +244,15 @@ index_put_ = Tensor.index_put_
 index_select = Tensor.index_select
 inf: Any
 inference_mode: Any
+initial_seed: Any
 int: np.dtype
 int16: np.dtype
 int32: np.dtype
 int8: np.dtype
 inverse = Tensor.inverse
-is_complex = Tensor.is_complex
+is_complex: Any
 is_contiguous = Tensor.is_contiguous
+is_floating_point: Any
 is_tensor: Any
 kaiming_normal = Tensor.kaiming_normal
 kaiming_uniform = Tensor.kaiming_uniform
@@ -256,6 +274,8 @@ logical_xor_ = Tensor.logical_xor_
 logit_ = Tensor.logit_
 long: np.dtype
 lstsq = Tensor.lstsq
+lu: Any
+lu_unpack: Any
 masked_fill = Tensor.masked_fill
 masked_fill_ = Tensor.masked_fill_
 max_unpool2d = Tensor.max_unpool2d
@@ -277,14 +297,17 @@ negative_ = Tensor.negative_
 nelement = Tensor.nelement
 new = Tensor.new
 newaxis: Any
+nextafter: Any
 normal_ = Tensor.normal_
 not_equal = Tensor.not_equal
+numel: Any
 ones = Tensor.ones
 ones_like = Tensor.ones_like
 pi: Any
 pin_memory = Tensor.pin_memory
 positive = Tensor.positive
 pow_ = Tensor.pow_
+promote_types: Any
 qr = Tensor.qr
 rad2deg_ = Tensor.rad2deg_
 rand = Tensor.rand
@@ -294,6 +317,7 @@ randn_like = Tensor.randn_like
 random_ = Tensor.random_
 randperm = Tensor.randperm
 ravel = Tensor.ravel
+real: Any
 reciprocal_ = Tensor.reciprocal_
 register_post_accumulate_grad_hook = Tensor.register_post_accumulate_grad_hook
 relu6_ = Tensor.relu6_
@@ -313,7 +337,11 @@ scatter_reduce_ = Tensor.scatter_reduce_
 select = Tensor.select
 selu_ = Tensor.selu_
 sequential = Tensor.sequential
+set_default_device: Any
+set_default_dtype: Any
+set_float32_matmul_precision: Any
 set_grad_enabled: Any
+set_num_interop_threads: Any
 short: np.dtype
 sigmoid_ = Tensor.sigmoid_
 sign_ = Tensor.sign_
@@ -322,7 +350,9 @@ sin_ = Tensor.sin_
 sinh_ = Tensor.sinh_
 slogdet = Tensor.slogdet
 softmax_ = Tensor.softmax_
+sparse: Any
 sparse_categorical_crossentropy = Tensor.sparse_categorical_crossentropy
+sparse_coo_tensor: Any
 split_with_sizes = Tensor.split_with_sizes
 spmm = Tensor.spmm
 sqrt_ = Tensor.sqrt_
@@ -332,7 +362,7 @@ stride = Tensor.stride
 sub_ = Tensor.sub_
 subtract = Tensor.subtract
 subtract_ = Tensor.subtract_
-svd = Tensor.svd
+svd: Any
 swapaxes = Tensor.swapaxes
 swapaxes_ = Tensor.swapaxes_
 swapdims = Tensor.swapdims
@@ -340,6 +370,7 @@ swapdims_ = Tensor.swapdims_
 swish = Tensor.swish
 t = Tensor.t
 t_ = Tensor.t_
+take: Any
 tan_ = Tensor.tan_
 tanh_ = Tensor.tanh_
 tile = Tensor.tile
@@ -358,9 +389,11 @@ uint8: np.dtype
 uniform = Tensor.uniform
 uniform_ = Tensor.uniform_
 unsqueeze_ = Tensor.unsqueeze_
+use_deterministic_algorithms: Any
 version: Any
 view = Tensor.view
 view_as = Tensor.view_as
+vmap: Any
 xlogy_ = Tensor.xlogy_
 xpu: Any
 zero_ = Tensor.zero_

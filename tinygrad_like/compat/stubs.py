@@ -78,7 +78,8 @@ def _function(name: str, f: Any, indent: str = "", returns: str = "", like: Any 
     if indent and not static:
         parameters = parameters[1:]
     others = {target for targets in keyword_aliases.OPTIONS.values() for target in targets}
-    first = next((i for i, p in enumerate(parameters) if i and p.name in others), len(parameters))
+    method = bool(indent) and not static
+    first = next((i for i, p in enumerate(parameters) if (i or method) and p.name in others), len(parameters))
     parameters = [p.replace(default=None) if i >= first and p.default is p.empty and "VAR" not in p.kind.name else p
                   for i, p in enumerate(parameters)]  # it may come by another name
     if "__" in name:

@@ -91,14 +91,14 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def acosh_(self) -> Self: r"""`acosh`, in place: of a leaf that requires grad under no_grad() only."""
     def add(self, other: Value, alpha: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def add_(self, other: Value, alpha: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`add`, in place: of a leaf that requires grad under no_grad() only."""
-    def addcdiv(self, a: Any, b: Any = ..., value: Any = ..., *, input: Any = ..., other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
-    def addcdiv_(self, a: Any, b: Any = ..., value: Any = ..., *, input: Any = ..., other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`addcdiv`, in place: of a leaf that requires grad under no_grad() only."""
-    def addcmul(self, a: Any, b: Any = ..., value: Any = ..., *, input: Any = ..., other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
-    def addcmul_(self, a: Any, b: Any = ..., value: Any = ..., *, input: Any = ..., other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`addcmul`, in place: of a leaf that requires grad under no_grad() only."""
+    def addcdiv(self, a: Any = ..., b: Any = ..., value: Any = ..., *, input: Any = ..., other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
+    def addcdiv_(self, a: Any = ..., b: Any = ..., value: Any = ..., *, input: Any = ..., other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`addcdiv`, in place: of a leaf that requires grad under no_grad() only."""
+    def addcmul(self, a: Any = ..., b: Any = ..., value: Any = ..., *, input: Any = ..., other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
+    def addcmul_(self, a: Any = ..., b: Any = ..., value: Any = ..., *, input: Any = ..., other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`addcmul`, in place: of a leaf that requires grad under no_grad() only."""
     def addmm(self, mat1: Any, mat2: Any, beta: Any = ..., alpha: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def addmm_(self, mat1: Any, mat2: Any, beta: Any = ..., alpha: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`addmm`, in place: of a leaf that requires grad under no_grad() only."""
     def all(self, axis: Axis = ..., keepdim: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Whether all values are true (not 0)."""
-    def allclose(self, b: Any, rtol: Number = ..., atol: Number = ..., equal_nan: builtins.bool = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> builtins.bool: r"""Whether all are close, see `isclose`."""
+    def allclose(self, b: Any = ..., rtol: Number = ..., atol: Number = ..., equal_nan: builtins.bool = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> builtins.bool: r"""Whether all are close, see `isclose`."""
     def amax(self, axis: Axis = ..., keepdim: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def amin(self, axis: Axis = ..., keepdim: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def any(self, axis: Axis = ..., keepdim: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Whether any value is true (not 0)."""
@@ -114,8 +114,8 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def arcsinh(self) -> Tensor: r"""The number whose sinh is x."""
     def arcsinh_(self) -> Self: r"""`arcsinh`, in place: of a leaf that requires grad under no_grad() only."""
     def arctan(self) -> Tensor: r"""The angle in (-pi/2, pi/2) whose tangent is x."""
-    def arctan2(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The angle in [-pi, pi] at which (b, a) lies, seen from (0, 0); there both gradients are 0."""
-    def arctan2_(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`arctan2`, in place: of a leaf that requires grad under no_grad() only."""
+    def arctan2(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The angle in [-pi, pi] at which (b, a) lies, seen from (0, 0); there both gradients are 0."""
+    def arctan2_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`arctan2`, in place: of a leaf that requires grad under no_grad() only."""
     def arctan_(self) -> Self: r"""`arctan`, in place: of a leaf that requires grad under no_grad() only."""
     def arctanh(self) -> Tensor: r"""The number whose tanh is x."""
     def arctanh_(self) -> Self: r"""`arctanh`, in place: of a leaf that requires grad under no_grad() only."""
@@ -129,8 +129,8 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def asinh(self) -> Tensor: r"""The number whose sinh is x."""
     def asinh_(self) -> Self: r"""`asinh`, in place: of a leaf that requires grad under no_grad() only."""
     def atan(self) -> Tensor: r"""The angle in (-pi/2, pi/2) whose tangent is x."""
-    def atan2(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The angle in [-pi, pi] at which (b, a) lies, seen from (0, 0); there both gradients are 0."""
-    def atan2_(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`atan2`, in place: of a leaf that requires grad under no_grad() only."""
+    def atan2(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The angle in [-pi, pi] at which (b, a) lies, seen from (0, 0); there both gradients are 0."""
+    def atan2_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`atan2`, in place: of a leaf that requires grad under no_grad() only."""
     def atan_(self) -> Self: r"""`atan`, in place: of a leaf that requires grad under no_grad() only."""
     def atanh(self) -> Tensor: r"""The number whose tanh is x."""
     def atanh_(self) -> Self: r"""`atanh`, in place: of a leaf that requires grad under no_grad() only."""
@@ -141,14 +141,14 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def binary_crossentropy(self, target: Any, weight: Any = ..., *, reduction: builtins.str = ..., reduce: Any = ..., size_average: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""-(t log p + (1 - t) log(1 - p)) of probabilities p; logarithms are kept above -100, as in PyTorch."""
     def binary_crossentropy_logits(self, target: Any, weight: Any = ..., pos_weight: Any = ..., reduction: builtins.str = ..., *, reduce: Any = ..., size_average: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""-(w t log p + (1 - t) log(1 - p)) of logits x, with p = sigma(x), targets t in [0, 1] and w = pos_weight."""
     def bitcast(self, dtype: Any, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The bits of x as numbers of another dtype; if its size differs, so does the last axis."""
-    def bitwise_and(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a and b of booleans; bit by bit for integers."""
-    def bitwise_and_(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`bitwise_and`, in place: of a leaf that requires grad under no_grad() only."""
+    def bitwise_and(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a and b of booleans; bit by bit for integers."""
+    def bitwise_and_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`bitwise_and`, in place: of a leaf that requires grad under no_grad() only."""
     def bitwise_not(self) -> Tensor: r"""not x of booleans; bit by bit for integers."""
     def bitwise_not_(self) -> Self: r"""`bitwise_not`, in place: of a leaf that requires grad under no_grad() only."""
-    def bitwise_or(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a or b of booleans; bit by bit for integers."""
-    def bitwise_or_(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`bitwise_or`, in place: of a leaf that requires grad under no_grad() only."""
-    def bitwise_xor(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Either a or b of booleans, not both; bit by bit for integers."""
-    def bitwise_xor_(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`bitwise_xor`, in place: of a leaf that requires grad under no_grad() only."""
+    def bitwise_or(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a or b of booleans; bit by bit for integers."""
+    def bitwise_or_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`bitwise_or`, in place: of a leaf that requires grad under no_grad() only."""
+    def bitwise_xor(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Either a or b of booleans, not both; bit by bit for integers."""
+    def bitwise_xor_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`bitwise_xor`, in place: of a leaf that requires grad under no_grad() only."""
     def bmm(self, mat2: Any, **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def bool(self) -> Tensor: ...
     def broadcast_to(self, *shape: Any, size: Any = ..., sizes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Broadcast to `shape`; -1 keeps a size. A view, which can be written to if no element is shown twice."""
@@ -166,10 +166,10 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def chunk(self, chunks: Any, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""`chunks` parts of equal size along `axis` (the last smaller, or fewer parts, if it does not divide). A tuple."""
     def clamp(self, min_: Any = ..., max_: Any = ..., *, min: Any = ..., max: Any = ..., a_min: Any = ..., a_max: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x limited to [min_, max_], which are numbers, or Tensors that broadcast."""
     def clamp_(self, min_: Any = ..., max_: Any = ..., *, min: Any = ..., max: Any = ..., a_min: Any = ..., a_max: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`clamp`, in place: of a leaf that requires grad under no_grad() only."""
-    def clamp_max(self, max: Any, *, a_max: Any = ..., max_: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x, or max where that is smaller."""
-    def clamp_max_(self, max: Any, *, a_max: Any = ..., max_: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`clamp_max`, in place: of a leaf that requires grad under no_grad() only."""
-    def clamp_min(self, min: Any, *, a_min: Any = ..., min_: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x, or min where that is larger."""
-    def clamp_min_(self, min: Any, *, a_min: Any = ..., min_: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`clamp_min`, in place: of a leaf that requires grad under no_grad() only."""
+    def clamp_max(self, max: Any = ..., *, a_max: Any = ..., max_: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x, or max where that is smaller."""
+    def clamp_max_(self, max: Any = ..., *, a_max: Any = ..., max_: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`clamp_max`, in place: of a leaf that requires grad under no_grad() only."""
+    def clamp_min(self, min: Any = ..., *, a_min: Any = ..., min_: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x, or min where that is larger."""
+    def clamp_min_(self, min: Any = ..., *, a_min: Any = ..., min_: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`clamp_min`, in place: of a leaf that requires grad under no_grad() only."""
     def clip(self, min_: Any = ..., max_: Any = ..., *, min: Any = ..., max: Any = ..., a_min: Any = ..., a_max: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x limited to [min_, max_], which are numbers, or Tensors that broadcast."""
     def clip_(self, min_: Any = ..., max_: Any = ..., *, min: Any = ..., max: Any = ..., a_min: Any = ..., a_max: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`clip`, in place: of a leaf that requires grad under no_grad() only."""
     def clone(self, memory_format: Any = ..., *, capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., generator: Any = ..., inplace: Any = ..., layout: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: r"""A copy of x, on the graph."""
@@ -180,14 +180,14 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def conv2d(self, weight: Any, bias: Any = ..., groups: Any = ..., stride: Any = ..., dilation: Any = ..., padding: Any = ..., *, pad: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""out[n, i] = bias_i + sum_j weight[i, j] * x[n, j], with * the cross-correlation of images (7.51)."""
     def conv_transpose2d(self, weight: Any, bias: Any = ..., groups: Any = ..., stride: Any = ..., dilation: Any = ..., padding: Any = ..., output_padding: Any = ..., *, pad: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The adjoint of conv2d, which maps back to the size of its inputs, plus a bias: images grow."""
     def copy_(self, *inputs: Any, **options: Any) -> Self: ...
-    def copysign(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""|a| with the sign of b, a floating-point number; no gradient reaches b."""
-    def copysign_(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`copysign`, in place: of a leaf that requires grad under no_grad() only."""
+    def copysign(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""|a| with the sign of b, a floating-point number; no gradient reaches b."""
+    def copysign_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`copysign`, in place: of a leaf that requires grad under no_grad() only."""
     def cos(self) -> Tensor: r"""cos x."""
     def cos_(self) -> Self: r"""`cos`, in place: of a leaf that requires grad under no_grad() only."""
     def cosh(self) -> Tensor: r"""(e^x + e^-x) / 2."""
     def cosh_(self) -> Self: r"""`cosh`, in place: of a leaf that requires grad under no_grad() only."""
     def cpu(self) -> Tensor: ...
-    def cross(self, b: Any, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The cross product along an axis of 3 elements, by default the first such axis."""
+    def cross(self, b: Any = ..., axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The cross product along an axis of 3 elements, by default the first such axis."""
     def cross_entropy(self, target: Any, weight: Any = ..., ignore_index: Any = ..., reduction: builtins.str = ..., label_smoothing: Number = ..., *, reduce: Any = ..., size_average: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The cross-entropy between logits and labels: L = -sum_c q_c log softmax(input)_c, with dL/dinput = p - q (003)."""
     def cummax(self, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""The largest value so far along `axis`, and where it stands, the last place of several: (values, indices)."""
     def cummin(self, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""The smallest value so far along `axis`, and where it stands, the last place of several: (values, indices)."""
@@ -247,10 +247,10 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def float(self) -> Tensor: ...
     def floor(self) -> Tensor: r"""The largest whole number not above x; the gradient is 0."""
     def floor_(self) -> Self: r"""`floor`, in place: of a leaf that requires grad under no_grad() only."""
-    def floor_divide(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""floor(a / b), without a gradient. Raises ZeroDivisionError for integers by 0."""
-    def floor_divide_(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`floor_divide`, in place: of a leaf that requires grad under no_grad() only."""
-    def fmod(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a - b trunc(a / b), with the sign of a. Raises ZeroDivisionError for integers by 0."""
-    def fmod_(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`fmod`, in place: of a leaf that requires grad under no_grad() only."""
+    def floor_divide(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""floor(a / b), without a gradient. Raises ZeroDivisionError for integers by 0."""
+    def floor_divide_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`floor_divide`, in place: of a leaf that requires grad under no_grad() only."""
+    def fmod(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a - b trunc(a / b), with the sign of a. Raises ZeroDivisionError for integers by 0."""
+    def fmod_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`fmod`, in place: of a leaf that requires grad under no_grad() only."""
     def frac(self) -> Tensor: r"""x - trunc(x): what is behind the point, with the sign of x."""
     def frac_(self) -> Self: r"""`frac`, in place: of a leaf that requires grad under no_grad() only."""
     @staticmethod
@@ -260,7 +260,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     @staticmethod
     def full(shape: builtins.int | Sequence[builtins.int], fill_value: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., *, size: Any = ..., sizes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def full_like(self, fill_value: Any, **options: Any) -> Tensor: ...
-    def gather(self, axis: Axis, index: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""out[i, j] = x[i, index[i, j]] for axis=1, and so for any axis."""
+    def gather(self, axis: Axis = ..., index: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""out[i, j] = x[i, index[i, j]] for axis=1, and so for any axis."""
     def ge(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Return self>=value."""
     def gelu(self, approximate: builtins.str = ..., *, approximation: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x Phi(x) = x/2 (1 + erf(x / sqrt 2)) (7.27); with approximate="tanh" the form 003 and GPT-2 use."""
     def geometric_(self, *inputs: Any, **options: Any) -> Self: ...
@@ -278,14 +278,14 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def hardswish_(self) -> Self: r"""`hardswish`, in place: of a leaf that requires grad under no_grad() only."""
     def hardtanh(self, min_val: Number = ..., max_val: Number = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x limited to [min_val, max_val]; unlike clip's, the gradient at the limits is 0, as relu's is at 0."""
     def hardtanh_(self, min_val: Number = ..., max_val: Number = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`hardtanh`, in place: of a leaf that requires grad under no_grad() only."""
-    def hypot(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""sqrt(a^2 + b^2), without overflow; at (0, 0) both gradients are 0."""
-    def hypot_(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`hypot`, in place: of a leaf that requires grad under no_grad() only."""
-    def index_add(self, axis: Axis, index: Any = ..., source: Any, alpha: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""This Tensor with the slices of source, times alpha, added to those that index names along the axis."""
-    def index_add_(self, axis: Axis, index: Any = ..., source: Any, alpha: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`index_add`, in place: of a leaf that requires grad under no_grad() only."""
+    def hypot(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""sqrt(a^2 + b^2), without overflow; at (0, 0) both gradients are 0."""
+    def hypot_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`hypot`, in place: of a leaf that requires grad under no_grad() only."""
+    def index_add(self, axis: Axis = ..., index: Any = ..., source: Any = ..., alpha: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""This Tensor with the slices of source, times alpha, added to those that index names along the axis."""
+    def index_add_(self, axis: Axis = ..., index: Any = ..., source: Any = ..., alpha: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`index_add`, in place: of a leaf that requires grad under no_grad() only."""
     def index_put(self, indices: Any, values: Any, accumulate: builtins.bool = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""This Tensor with `values` at the places that a tuple of indices names, or added there with accumulate."""
     def index_put_(self, indices: Any, values: Any, accumulate: builtins.bool = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`index_put`, in place: of a leaf that requires grad under no_grad() only."""
-    def index_select(self, axis: Axis, index: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
-    def inner(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Sums of products over the last axis of both: (..., n), (*, n) -> (..., *)."""
+    def index_select(self, axis: Axis = ..., index: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
+    def inner(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Sums of products over the last axis of both: (..., n), (*, n) -> (..., *)."""
     def int(self) -> Tensor: ...
     def interpolate(self, size: Any = ..., mode: builtins.str = ..., align_corners: builtins.bool = ..., scale_factor: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x enlarged or reduced: (batch, channels, *spatial) -> (batch, channels, *size), for one to three spatial axes."""
     def inverse(self) -> Tensor: r"""The inverse of every matrix. Raises ValueError for a singular one."""
@@ -293,7 +293,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def is_contiguous(self) -> builtins.bool: ...
     is_cuda: builtins.bool
     is_sparse: builtins.bool
-    def isclose(self, b: Any, rtol: Number = ..., atol: Number = ..., equal_nan: builtins.bool = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Where |a - b| <= atol + rtol |b|, or both are the same infinity; or both NaN, with equal_nan."""
+    def isclose(self, b: Any = ..., rtol: Number = ..., atol: Number = ..., equal_nan: builtins.bool = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Where |a - b| <= atol + rtol |b|, or both are the same infinity; or both NaN, with equal_nan."""
     def isfinite(self) -> Tensor: r"""Where x is neither infinite nor NaN."""
     def isinf(self, detect_positive: builtins.bool = ..., detect_negative: builtins.bool = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Where it is infinite; of one sign alone, if the other is not to be detected."""
     def isnan(self) -> Tensor: r"""Where x is NaN."""
@@ -303,7 +303,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def kaiming_normal(*shape: Any, a: Number = ..., **options: Any) -> Tensor: r"""Normal with standard deviation sqrt(2 / (fan_in (1 + a^2))), for a leaky_relu of slope a to come."""
     @staticmethod
     def kaiming_uniform(*shape: Any, a: Number = ..., **options: Any) -> Tensor: r"""Uniform on [-b, b) with b = sqrt(6 / (fan_in (1 + a^2))), for a leaky_relu of slope a to come."""
-    def kron(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The Kronecker product: blocks a[i, j] b."""
+    def kron(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The Kronecker product: blocks a[i, j] b."""
     def layernorm(self, axis: Axis = ..., eps: Number | None = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x minus its mean over `axis`, divided by the square root of its variance there, plus eps: layer_norm without weights, over any axes."""
     def le(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Return self<=value."""
     def leaky_relu(self, negative_slope: Number = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x if x > 0, else negative_slope * x (7.26)."""
@@ -327,7 +327,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def log_(self) -> Self: r"""`log`, in place: of a leaf that requires grad under no_grad() only."""
     def log_normal_(self, *inputs: Any, **options: Any) -> Self: ...
     def log_softmax(self, axis: Axis = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""log p_i = x_i - log sum_j e^(x_j) along `axis`, exact where softmax itself would round to 0."""
-    def logaddexp(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""log(e^a + e^b), without overflow."""
+    def logaddexp(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""log(e^a + e^b), without overflow."""
     def logcumsumexp(self, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""log of the running sums of e^x along `axis`, without overflow."""
     def logical_and(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Where neither is 0, or false; x & y is bit by bit for integers."""
     def logical_and_(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Self: r"""`logical_and`, in place: of a leaf that requires grad under no_grad() only."""
@@ -342,8 +342,8 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def logsigmoid(self) -> Tensor: r"""log sigma(x) = -softplus(-x), without its threshold."""
     def logsumexp(self, axis: Axis = ..., keepdim: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""log sum_j e^(x_j) over `axis`, as m + log sum_j e^(x_j - m) with m = max_j x_j."""
     def long(self) -> Tensor: ...
-    def lshift(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a 2^b, for integers."""
-    def lstsq(self, b: Any, rcond: Any = ..., *, driver: Any = ..., other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""x of least |a x - b|, and of those of least norm: a (..., m, n), b (..., m, k) -> solution (..., n, k)."""
+    def lshift(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a 2^b, for integers."""
+    def lstsq(self, b: Any = ..., rcond: Any = ..., *, driver: Any = ..., other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""x of least |a x - b|, and of those of least norm: a (..., m, n), b (..., m, k) -> solution (..., n, k)."""
     def lt(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Return self<value."""
     @property
     def mH(self) -> Tensor: r"""The last two axes swapped: the transpose of every matrix in a batch."""
@@ -378,7 +378,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def mv(self, vec: Any, **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def nan_to_num(self, nan: Number = ..., posinf: Any = ..., neginf: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x with other numbers for NaN and the infinities, by default the largest and the least of its dtype."""
     def nan_to_num_(self, nan: Number = ..., posinf: Any = ..., neginf: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`nan_to_num`, in place: of a leaf that requires grad under no_grad() only."""
-    def narrow(self, axis: Axis, start: Any, length: Any, *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
+    def narrow(self, axis: Axis = ..., start: Any = ..., length: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def ndimension(self) -> builtins.int: ...
     def ne(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a != b."""
     def neg(self) -> Tensor: r"""-x."""
@@ -410,12 +410,12 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def ones(*shape: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., size: Any = ..., sizes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def ones_like(self, **options: Any) -> Tensor: ...
     def outer(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""out[i, j] = a[i] b[j] of two vectors."""
-    def pad(self, padding: Any, mode: builtins.str = ..., value: Number = ..., *, pad: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Add elements around x."""
+    def pad(self, padding: Any = ..., mode: builtins.str = ..., value: Number = ..., *, pad: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Add elements around x."""
     def permute(self, *axes: Any, dim: Any = ..., dims: Any = ..., axis: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The axes in another order: out.shape[i] = x.shape[axes[i]]."""
     def pin_memory(self) -> Tensor: ...
     def positive(self) -> Tensor: r"""x itself (a view on the same memory), as a new node of the graph."""
-    def pow(self, exponent: Value, *, other: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a^b. The gradient with respect to b is NaN where a < 0, which has no logarithm, and 0 where a = 0 and b >= 0."""
-    def pow_(self, exponent: Value, *, other: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`pow`, in place: of a leaf that requires grad under no_grad() only."""
+    def pow(self, exponent: Value = ..., *, other: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a^b. The gradient with respect to b is NaN where a < 0, which has no logarithm, and 0 where a = 0 and b >= 0."""
+    def pow_(self, exponent: Value = ..., *, other: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`pow`, in place: of a leaf that requires grad under no_grad() only."""
     def prod(self, axis: Axis = ..., keepdim: builtins.bool = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The product over `axis` (all axes if None); its gradient is exact where factors are 0."""
     def qr(self) -> tuple[Tensor, ...]: r"""Q with orthonormal columns and R, upper triangular, with Q R = x: (..., m, n) -> (..., m, k), (..., k, n)."""
     def quick_gelu(self) -> Tensor: r"""x sigma(1.702 x), close to gelu."""
@@ -443,33 +443,33 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def relu6(self) -> Tensor: r"""min(max(x, 0), 6); the gradient at 0 and at 6 is 0."""
     def relu6_(self) -> Self: r"""`relu6`, in place: of a leaf that requires grad under no_grad() only."""
     def relu_(self) -> Self: r"""`relu`, in place: of a leaf that requires grad under no_grad() only."""
-    def remainder(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a - b floor(a / b), with the sign of b."""
-    def remainder_(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`remainder`, in place: of a leaf that requires grad under no_grad() only."""
+    def remainder(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a - b floor(a / b), with the sign of b."""
+    def remainder_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`remainder`, in place: of a leaf that requires grad under no_grad() only."""
     def repeat(self, *repeats: Any, repeat: Any = ..., reps: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Tile: the whole Tensor repeated `repeats[i]` times along axis i; missing leading axes are added."""
-    def repeat_interleave(self, repeats: Any, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., repeat: Any = ..., reps: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Each element (or each slice along `axis`) repeated `repeats` times in place; or each its own number of times."""
+    def repeat_interleave(self, repeats: Any = ..., axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., repeat: Any = ..., reps: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Each element (or each slice along `axis`) repeated `repeats` times in place; or each its own number of times."""
     def reshape(self, *shape: Any, size: Any = ..., sizes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The same elements, in C order, in another shape; one size may be -1, to be worked out."""
     def reshape_as(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def resize_(self, *size: Any, memory_format: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., generator: Any = ..., inplace: Any = ..., layout: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Self: r"""Give this Tensor another shape, of its first numbers, row by row; if it needs more, zeros follow."""
     def resize_as_(self, the_template: Any, memory_format: Any = ..., *, capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., generator: Any = ..., inplace: Any = ..., layout: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Self: r"""`resize_` to the shape of another Tensor."""
     def resolve_conj(self) -> Tensor: ...
     def resolve_neg(self) -> Tensor: ...
-    def roll(self, shifts: Any, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., shift: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Shift elements along `axis`, re-entering at the other end; of the flattened Tensor if axis is None."""
+    def roll(self, shifts: Any = ..., axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., shift: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Shift elements along `axis`, re-entering at the other end; of the flattened Tensor if axis is None."""
     def round(self, decimals: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The nearest whole number, halves to even; the gradient is 0."""
     def round_(self, decimals: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`round`, in place: of a leaf that requires grad under no_grad() only."""
-    def rshift(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""floor(a / 2^b), for integers."""
+    def rshift(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""floor(a / 2^b), for integers."""
     def rsqrt(self) -> Tensor: r"""1 / sqrt(x)."""
     def rsqrt_(self) -> Self: r"""`rsqrt`, in place: of a leaf that requires grad under no_grad() only."""
     def scaled_dot_product_attention(self, key: Any, value: Any, attn_mask: Any = ..., dropout_p: Number = ..., is_causal: builtins.bool = ..., scale: Any = ..., enable_gqa: builtins.bool = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""softmax(scale q k^T + mask) v: for every query a mean of the values, weighed by how well their keys match it."""
     @staticmethod
     def scaled_uniform(*shape: Any, **options: Any) -> Tensor: r"""Uniform on [-b, b) with b = 1 / sqrt(number of elements)."""
-    def scatter(self, axis: Axis, index: Any = ..., src: Any = ..., reduce: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., value: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""src written at index; or added to what is there (reduce="add"), or multiplied with it ("multiply")."""
-    def scatter_(self, axis: Axis, index: Any = ..., src: Any = ..., reduce: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., value: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`scatter`, in place: of a leaf that requires grad under no_grad() only."""
-    def scatter_add(self, axis: Axis, index: Any = ..., src: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., value: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x with src added at index: out[i, index[i, j]] += src[i, j] for axis=1. The adjoint of gather."""
-    def scatter_add_(self, axis: Axis, index: Any = ..., src: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., value: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`scatter_add`, in place: of a leaf that requires grad under no_grad() only."""
-    def scatter_reduce(self, axis: Axis, index: Any = ..., src: Any = ..., reduce: Any, include_self: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., value: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x with src reduced into it at index: for axis=1, out[i, index[i, j]] = reduce of x there and all src[i, j]."""
-    def scatter_reduce_(self, axis: Axis, index: Any = ..., src: Any = ..., reduce: Any, include_self: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., value: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`scatter_reduce`, in place: of a leaf that requires grad under no_grad() only."""
+    def scatter(self, axis: Axis = ..., index: Any = ..., src: Any = ..., reduce: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., value: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""src written at index; or added to what is there (reduce="add"), or multiplied with it ("multiply")."""
+    def scatter_(self, axis: Axis = ..., index: Any = ..., src: Any = ..., reduce: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., value: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`scatter`, in place: of a leaf that requires grad under no_grad() only."""
+    def scatter_add(self, axis: Axis = ..., index: Any = ..., src: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., value: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x with src added at index: out[i, index[i, j]] += src[i, j] for axis=1. The adjoint of gather."""
+    def scatter_add_(self, axis: Axis = ..., index: Any = ..., src: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., value: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`scatter_add`, in place: of a leaf that requires grad under no_grad() only."""
+    def scatter_reduce(self, axis: Axis = ..., index: Any = ..., src: Any = ..., reduce: Any = ..., include_self: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., value: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x with src reduced into it at index: for axis=1, out[i, index[i, j]] = reduce of x there and all src[i, j]."""
+    def scatter_reduce_(self, axis: Axis = ..., index: Any = ..., src: Any = ..., reduce: Any = ..., include_self: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., value: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`scatter_reduce`, in place: of a leaf that requires grad under no_grad() only."""
     def searchsorted(self, values: Any, right: builtins.bool = ..., side: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Where `values` would have to be put into the sorted last axis of x, so that it stays sorted: int64."""
-    def select(self, axis: Axis, index: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
+    def select(self, axis: Axis = ..., index: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def selu(self) -> Tensor: r"""1.0507 x if x > 0, else 1.7581 (e^x - 1): layers of it keep mean 0 and variance 1 (Klambauer et al. 2017)."""
     def selu_(self) -> Self: r"""`selu`, in place: of a leaf that requires grad under no_grad() only."""
     def sequential(self, layers: Any, **without_effect: Unpack[WithoutEffect]) -> Any: r"""x.sequential([f, g]) is g(f(x))."""
@@ -494,8 +494,8 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def softsign(self) -> Tensor: r"""x / (1 + |x|)."""
     def sort(self, axis: Axis = ..., descending: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""x sorted along `axis`, and the indices that sort it: (values, indices)."""
     def sparse_categorical_crossentropy(self, target: Any, ignore_index: Any = ..., label_smoothing: Number = ..., reduction: builtins.str = ..., *, reduce: Any = ..., size_average: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The cross-entropy of labels for logits whose classes are the last axis."""
-    def split(self, sizes: Any, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., size: Any = ..., split_size: Any = ..., split_size_or_sections: Any = ..., unflattened_size: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""Parts of the given sizes along `axis`; an int gives parts of that size, the last may be smaller. A tuple."""
-    def split_with_sizes(self, sizes: Any, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., size: Any = ..., split_size: Any = ..., split_size_or_sections: Any = ..., unflattened_size: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""Parts of the given sizes along `axis`; an int gives parts of that size, the last may be smaller. A tuple."""
+    def split(self, sizes: Any = ..., axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., size: Any = ..., split_size: Any = ..., split_size_or_sections: Any = ..., unflattened_size: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""Parts of the given sizes along `axis`; an int gives parts of that size, the last may be smaller. A tuple."""
+    def split_with_sizes(self, sizes: Any = ..., axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., size: Any = ..., split_size: Any = ..., split_size_or_sections: Any = ..., unflattened_size: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""Parts of the given sizes along `axis`; an int gives parts of that size, the last may be smaller. A tuple."""
     def spmm(self, mat2: Any, **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def sqrt(self) -> Tensor: r"""The square root."""
     def sqrt_(self) -> Self: r"""`sqrt`, in place: of a leaf that requires grad under no_grad() only."""
@@ -513,14 +513,14 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def subtract_(self, other: Value, alpha: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`subtract`, in place: of a leaf that requires grad under no_grad() only."""
     def sum(self, axis: Axis = ..., keepdim: builtins.bool = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The sum over `axis` (all axes if None). Booleans and small integers are added up as int64."""
     def svd(self, full_matrices: builtins.bool = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""U, S and V^T with U diag(S) V^T = x, S in falling order: (..., m, k), (..., k), (..., k, n), k = min(m, n)."""
-    def swapaxes(self, axis0: Any, axis1: Any = ..., *, dim0: Any = ..., dim1: Any = ..., dim2: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
-    def swapaxes_(self, axis0: Any, axis1: Any = ..., *, dim0: Any = ..., dim1: Any = ..., dim2: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`swapaxes` of this Tensor itself, which has another shape from then on; its memory stays."""
-    def swapdims(self, axis0: Any, axis1: Any = ..., *, dim0: Any = ..., dim1: Any = ..., dim2: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
-    def swapdims_(self, axis0: Any, axis1: Any = ..., *, dim0: Any = ..., dim1: Any = ..., dim2: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`swapdims` of this Tensor itself, which has another shape from then on; its memory stays."""
+    def swapaxes(self, axis0: Any = ..., axis1: Any = ..., *, dim0: Any = ..., dim1: Any = ..., dim2: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
+    def swapaxes_(self, axis0: Any = ..., axis1: Any = ..., *, dim0: Any = ..., dim1: Any = ..., dim2: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`swapaxes` of this Tensor itself, which has another shape from then on; its memory stays."""
+    def swapdims(self, axis0: Any = ..., axis1: Any = ..., *, dim0: Any = ..., dim1: Any = ..., dim2: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
+    def swapdims_(self, axis0: Any = ..., axis1: Any = ..., *, dim0: Any = ..., dim1: Any = ..., dim2: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`swapdims` of this Tensor itself, which has another shape from then on; its memory stays."""
     def swish(self) -> Tensor: r"""x sigma(x), also called Swish."""
     def t(self) -> Tensor: r"""The transpose of a matrix; a vector stays as it is."""
     def t_(self) -> Self: r"""`t` of this Tensor itself, which has another shape from then on; its memory stays."""
-    def take(self, index: Any, *, input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Elements of x, counted through all its rows, in the shape of the index."""
+    def take(self, index: Any = ..., *, input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Elements of x, counted through all its rows, in the shape of the index."""
     def take_along_dim(self, indices: Any, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Along the axis the elements that indices name, where the other axes broadcast; without one, of all in a row. Along an axis, indices below 0 count from the end."""
     def tan(self) -> Tensor: r"""tan x."""
     def tan_(self) -> Self: r"""`tan`, in place: of a leaf that requires grad under no_grad() only."""
@@ -531,7 +531,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def to(self, *wanted: Any, **others: Any) -> Tensor: r"""This Tensor with the dtype that is named, if any, or that of a Tensor; a device may be named too."""
     def to_dense(self) -> Tensor: ...
     def to_sparse(self) -> Tensor: ...
-    def topk(self, k: Any, axis: Axis = ..., largest: builtins.bool = ..., sorted: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., key: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""The k largest (or smallest) values along `axis` in order, also with sorted=False, and their indices: (values, indices)."""
+    def topk(self, k: Any = ..., axis: Axis = ..., largest: builtins.bool = ..., sorted: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., key: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""The k largest (or smallest) values along `axis` in order, also with sorted=False, and their indices: (values, indices)."""
     def trace(self) -> Tensor: r"""The sum of the diagonal of a matrix."""
     def transpose(self, axis0: Any = ..., axis1: Any = ..., *, dim0: Any = ..., dim1: Any = ..., dim2: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Swap two axes."""
     def transpose_(self, axis0: Any = ..., axis1: Any = ..., *, dim0: Any = ..., dim1: Any = ..., dim2: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`transpose` of this Tensor itself, which has another shape from then on; its memory stays."""
@@ -539,28 +539,28 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def tril_(self, diagonal: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`tril`, in place: of a leaf that requires grad under no_grad() only."""
     def triu(self, diagonal: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The upper triangle of the last two axes, zeros below the diagonal."""
     def triu_(self, diagonal: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`triu`, in place: of a leaf that requires grad under no_grad() only."""
-    def true_divide(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a / b."""
-    def true_divide_(self, b: Any, *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`true_divide`, in place: of a leaf that requires grad under no_grad() only."""
+    def true_divide(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a / b."""
+    def true_divide_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`true_divide`, in place: of a leaf that requires grad under no_grad() only."""
     def trunc(self) -> Tensor: r"""x without its fraction; the gradient is 0."""
     def trunc_(self) -> Self: r"""`trunc`, in place: of a leaf that requires grad under no_grad() only."""
     def type(self, dtype: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Any: r"""This Tensor with another dtype, also by a name such as "torch.LongTensor"; or its own one."""
     def type_as(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def unbind(self, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""The slices along `axis`, without that axis. A tuple."""
-    def unflatten(self, axis: Axis, sizes: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., size: Any = ..., split_size: Any = ..., split_size_or_sections: Any = ..., unflattened_size: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Split one axis into several, whose product is its size (one may be -1)."""
-    def unfold(self, axis: Axis, size: Any, step: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The windows of `size` elements that slide along `axis` by `step`; what each sees is a new last axis."""
+    def unflatten(self, axis: Axis = ..., sizes: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., size: Any = ..., split_size: Any = ..., split_size_or_sections: Any = ..., unflattened_size: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Split one axis into several, whose product is its size (one may be -1)."""
+    def unfold(self, axis: Axis = ..., size: Any = ..., step: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The windows of `size` elements that slide along `axis` by `step`; what each sees is a new last axis."""
     @staticmethod
     def uniform(*shape: Any, low: Number = ..., high: Number = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., generator: Any = ..., size: Any = ..., sizes: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: r"""Uniform on [low, high)."""
     def uniform_(self, *, low: Number = ..., high: Number = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., generator: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Self: ...
-    def unsqueeze(self, axis: Axis, *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Insert an axis of size 1 at `axis` of the result."""
-    def unsqueeze_(self, axis: Axis, *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`unsqueeze` of this Tensor itself, which has another shape from then on; its memory stays."""
+    def unsqueeze(self, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Insert an axis of size 1 at `axis` of the result."""
+    def unsqueeze_(self, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`unsqueeze` of this Tensor itself, which has another shape from then on; its memory stays."""
     def var(self, *place: Any, axis: Axis = ..., keepdim: builtins.bool = ..., correction: Any = ..., dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., unbiased: Any = ..., ddof: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The variance over `axis`: squared distances to the mean, summed and divided by n - correction."""
     def var_mean(self, *place: Any, axis: Axis = ..., keepdim: builtins.bool = ..., correction: Any = ..., dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., unbiased: Any = ..., ddof: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""The variance and the mean over `axis`."""
-    def vecdot(self, b: Any, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Sums of products along an axis."""
+    def vecdot(self, b: Any = ..., axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Sums of products along an axis."""
     def view(self, *shape: Any, size: Any = ..., sizes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The same elements, in C order, in another shape; one size may be -1, to be worked out."""
     def view_as(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
-    def where(self, x: Any, y: Any = ..., *, input: Any = ..., other: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x where this boolean Tensor is true, else y; or `a.where(condition, y)`: a where it is true, else y."""
-    def xlogy(self, y: Any, *, other: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x log y, and 0 where x = 0, unless y is NaN."""
-    def xlogy_(self, y: Any, *, other: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`xlogy`, in place: of a leaf that requires grad under no_grad() only."""
+    def where(self, x: Any = ..., y: Any = ..., *, input: Any = ..., other: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x where this boolean Tensor is true, else y; or `a.where(condition, y)`: a where it is true, else y."""
+    def xlogy(self, y: Any = ..., *, other: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x log y, and 0 where x = 0, unless y is NaN."""
+    def xlogy_(self, y: Any = ..., *, other: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`xlogy`, in place: of a leaf that requires grad under no_grad() only."""
     def zero_(self, *inputs: Any, **options: Any) -> Self: ...
     @staticmethod
     def zeros(*shape: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., size: Any = ..., sizes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
