@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any, TypeVar, overload
 import numpy as np
 from .core.primitive import Residuals as Residuals
-from .core.primitive import composite as composite
 from .core.primitive import primitive as primitive
 from .core.tensor import Tensor as Tensor
 from . import dtypes as dtypes
@@ -14,6 +13,7 @@ from .dtypes import FLOAT32 as float32
 from .dtypes import FLOAT64 as float64
 from .dtypes import INT64 as int64
 from .ops import linalg as linalg
+from .ops.composite import composite as composite
 from .random import get_rng_state as get_rng_state
 from .random import manual_seed as manual_seed
 from .random import set_rng_state as set_rng_state

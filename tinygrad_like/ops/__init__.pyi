@@ -13,6 +13,7 @@ from . import attention as attention
 from . import axes as axes
 from . import collective as collective
 from . import compare as compare
+from . import composite as composite
 from . import conv as conv
 from . import cotangents as cotangents
 from . import elements as elements
