@@ -159,8 +159,6 @@ CASES = [pytest.param(op, id=NAMES_OF_CASES[id(op)]) for op in op_db if op.name 
 REFUSED = [
     ("softmax|log_softmax|nn.functional.softmin", "nothing to normalise", "probabilities of nothing add up to 0"),
     ("nn.functional.conv.*", "takes x .batch, channels", "a batch axis is asked for: one shape for each meaning"),
-    ("n?a?n?quantile", "q is an option", "the quantile is not differentiated by the share"),
-    ("nn.functional.adaptive_max_pool.d", "return_indices", "windows of several sizes are laid out side by side first"),
     ("nn.functional.avg_pool2d", "must be a number or a pair", "a sequence of one number, or none, for two axes"),
     ("nn.functional.batch_norm", "cannot work with|expected .batch, channels", "no axis of channels"),
     ("linalg.svd", "full_matrices=True completes", "a completed basis is not a function of the matrix"),

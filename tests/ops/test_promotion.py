@@ -18,7 +18,7 @@ OPS = {
     "where": lambda m, a, b: m.where(m.tensor([True, False]), a, b), "where of one": lambda m, a, b: m.where(
         m.tensor(True), a, b), "clamp": lambda m, a, b: m.clamp(a, min=b),
     **{name: lambda m, a, b, name=name: getattr(m, name)(a, b) for name in (
-        "maximum", "minimum", "fmod", "remainder", "gcd", "hypot", "xlogy")},
+        "maximum", "minimum", "fmod", "remainder", "hypot", "xlogy")},
     "truncdiv": lambda m, a, b: m.div(a, b, rounding_mode="trunc"), "add with alpha": lambda m, a, b: m.add(
         a, b, alpha=2), "addcmul": lambda m, a, b: m.addcmul(a, a, b),
     "eq": lambda m, a, b: a == b,
