@@ -18,7 +18,7 @@ def t(*shape): return T.Tensor(rng.standard_normal(shape, np.float32))
 image, x, weight = t(64, 3, 16, 16), t(64, 100), T.Tensor(np.ones((7, 4), np.float32), requires_grad=True)
 assert "numba" not in sys.modules
 first = {
-    "conv": lambda conv=nn.Conv2d(3, 16, 3): conv(image),
+    "conv": lambda: nn.Conv2d(3, 16, 3)(image),
     "softmax": lambda: x.softmax(-1),
     "attention": lambda q=t(2, 8, 16): F.scaled_dot_product_attention(q, q, q),
     "optimizer": lambda: (weight.sum().backward(), optim.Adam([weight]).step()),
