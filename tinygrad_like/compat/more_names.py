@@ -12,12 +12,12 @@ import tinygrad_like.core.tensor as tensor
 
 from .. import ops
 from ..core.graph import mode
-from ..core.tensor import fills
 from ..errors import named
 from ..methods import creation
 from ..methods import view_aliases as aliases
 from ..methods.gradients import Handle
 from ..methods.of_ops import part_of_tensor
+from ..ops.cotangents import fills
 
 if TYPE_CHECKING:
     from ..core.tensor import Tensor

@@ -13,16 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..dtypes import as_array, as_dtype
+from ..dtypes import as_array
 from ..errors import named
 from .basics import basics
 from .graph import Node, mode, setting, walk
-from .listener import effect
+from .listener import effect, pure
 
 if TYPE_CHECKING:
     from ..compat.surface import Surface
 else:
     Surface = object
+
+
+_array = pure(as_array)
 
 
 class Tensor(Surface):
@@ -45,13 +48,7 @@ class Tensor(Surface):
     _after: list[Callable] | None = None  # of a leaf: what is called once its .grad is there
 
     def __init__(self, data: Any, requires_grad: bool = False, dtype: Any = None):
-        if isinstance(data, Tensor) and mode.listener is not None:  # as an op, which is seen
-            data = basics.clone(data.detach())
-            self._data = (data if dtype is None else basics.cast(data, dtype=as_dtype(dtype, "Tensor")))._data
-        else:
-            given = data._data if isinstance(data, Tensor) else data, dtype, "Tensor"
-            self._data = as_array(*given) if mode.listener is None else mode.listener.compute(
-                "tensor", as_array, given, {})
+        self._data = _array(data._data if isinstance(data, Tensor) else data, dtype, "Tensor")
         if requires_grad:
             self.requires_grad_()
 
@@ -145,7 +142,7 @@ class Tensor(Surface):
 
     def _completed(self, c: Any, owned: bool) -> Tensor:
         """A cotangent as the gradient of this Tensor, with what its own hooks make of it."""
-        c = own(c, owned)
+        c = basics.own(c, owned)
         for hook in tuple(self._hooks or ()) if self.node is None else ():
             c = hook(c)
         return c
@@ -182,23 +179,6 @@ def _one(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     one = np.ones(shape, dtype)
     one.flags.writeable = False
     return one
-
-
-def fills(array: np.ndarray) -> bool:
-    """Whether an array is all that lies in the memory it keeps."""
-    base = array.base
-    return base is None or isinstance(base, np.ndarray) and base.nbytes <= array.nbytes
-
-
-def own(c: Any, owned: bool) -> Tensor:
-    """A cotangent as a gradient, on memory of its own: without a copy if the walk owned it."""
-    if hasattr(c, "written"):  # it is scattered
-        c, owned = c.written(), True
-    array = c if type(c) is np.ndarray else getattr(c, "_data", None)
-    alone = owned and array is not None and array.flags.c_contiguous and fills(array)
-    if isinstance(c, Tensor):
-        return c if alone and not mode.recording else basics.clone(c)
-    return wrap(np.array(c) if array is None else array if alone else basics.copied(array))
 
 
 def add_gradient(x: Tensor, c: Any) -> None:

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ..core.basics import basics
 from ..core.graph import mode
 from ..core.listener import effect
-from ..core.tensor import Tensor, _adding, own, wrap
+from ..core.tensor import Tensor, _adding, wrap
 
 
 class Handle:
@@ -110,7 +111,7 @@ class Gradients:
                 t = ref()
                 if t is not None:
                     with _adding:
-                        c = own(g, False)
+                        c = basics.own(g, False)
                         t._grad = c if t._grad is None else t._grad + c
 
             self.node.details().keep = keep
