@@ -91,17 +91,18 @@ def _unless_absent():
 
 
 def pytest_addoption(parser):
-    parser.addoption("--share", help="i/n: the first case of each test function, and of the others every n-th, from i")
+    parser.addoption("--share", help="i/n/m: of every m-th test function the first case, and every n-th of the others")
 
 
 @pytest.hookimpl(trylast=True)  # when marks have chosen
 def pytest_collection_modifyitems(config, items):
     if share := config.getoption("share"):
-        i, n = map(int, share.split("/"))
+        i, n, m = map(int, share.split("/"))
         seen, chosen = set(), []
         for item in items:
             function = item.nodeid.partition("[")[0]
-            if function not in seen or zlib.crc32(item.nodeid.encode()) % n == i:
+            if zlib.crc32(function.encode()) % m == i % m and (
+                    function not in seen or zlib.crc32(item.nodeid.encode()) % n == i):
                 chosen.append(item)
             seen.add(function)
         items[:] = chosen
