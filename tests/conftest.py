@@ -98,14 +98,17 @@ def pytest_addoption(parser):
 def pytest_collection_modifyitems(config, items):
     if share := config.getoption("share"):
         i, n, m = map(int, share.split("/"))
-        seen, chosen = set(), []
+        seen, chosen, others = set(), [], []
         for item in items:
             function = item.nodeid.partition("[")[0]
             if zlib.crc32(function.encode()) % m == i % m and (
                     function not in seen or zlib.crc32(item.nodeid.encode()) % n == i):
                 chosen.append(item)
+            else:
+                others.append(item)
             seen.add(function)
         items[:] = chosen
+        config.hook.pytest_deselected(items=others)
 
 
 # For all tests -------------------------------------------------------------------------------------------------------

@@ -7,9 +7,9 @@ ring, and so do not run, no list says. They are
 - those that import the ring, or use what only it has (a name of the package's face, a method that compat adds),
 - and those that are marked `needs(ring)`, which nothing else tells.
 
-What the packages ask of a missing ring is an error: see `needs` in conftest.py. In the folders of the engine, the first
-case of each test function runs, and a share of the others, another one for each ring; where the ring is none that every
-call meets, only of every fourth function. --all runs all there is, also what is marked slow.
+What the packages ask of a missing ring is an error: see `needs` in conftest.py. In the folders of the engine, every
+second test function runs, or every sixth where not every call meets the ring: its first case, and a share of the others,
+another one for each ring. --all runs all there is, also what is marked slow.
 """
 
 import argparse
@@ -47,8 +47,9 @@ def tested(ring: str, every: bool) -> bool:
     """Whether the tests pass without a ring."""
     with tempfile.TemporaryDirectory() as name:
         folder = without(ring, Path(name))
+        share = f"{[*RINGS].index(ring)}/{SHARES}/{2 if ring in INNER else 6}"
         chosen = [] if every else [
-            "-m", "not slow and not torch and not browser", f"--share={[*RINGS].index(ring)}/{SHARES}/{1 if ring in INNER else 4}",
+            "-m", "not slow and not torch and not browser", f"--share={share}",
             *[f"tests/{room}" for room in ENGINE]]
         return run(folder, "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", *chosen).returncode == 0
 
