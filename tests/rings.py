@@ -8,8 +8,8 @@ ring, and so do not run, no list says. They are
 - and those that are marked `needs(ring)`, which nothing else tells.
 
 What the packages ask of a missing ring is an error: see `needs` in conftest.py. In the folders of the engine, every
-second test function runs, or every sixth where not every call meets the ring: its first case, and a share of the others,
-another one for each ring. --all runs all there is, also what is marked slow.
+second test function runs, or every sixth where not every call meets the ring: its first case, and a share of the
+others, another one for each ring. --all runs all there is, also what is marked slow.
 """
 
 import argparse
