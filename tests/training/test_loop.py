@@ -10,7 +10,7 @@ import nn
 import optim
 from tinygrad_like import Tensor, get_rng_state, is_grad_enabled, manual_seed
 from tinygrad_like.data import DataLoader
-from tinygrad_like.random import generator
+from tinygrad_like.random import numbers
 from tinygrad_like.training import (
     Callback,
     EarlyStopping,
@@ -436,7 +436,7 @@ class Drawn:
 
     def __iter__(self):
         for _ in range(5):
-            rows = generator.integers(90, size=20)
+            rows = numbers().integers(90, size=20)
             yield Tensor(X[rows]), Tensor(Y[rows])
 
 
