@@ -484,7 +484,7 @@ BAD_CALLS = [
     *[(lambda f=f, x=x: f(x, X), TypeError,
        f"{f.__name__}: {name} must be floating point, got int64; cast with .float(), or swap the two: the target, here "
        "float32, comes second")
-      for f, x, name in ((ops.cross_entropy, I[0], "the logits"), (ops.nll_loss, I[0], "the input"),
+      for f, x, name in ((ops.cross_entropy, I[0], "the input"), (ops.nll_loss, I[0], "the input"),
                          (ops.mse_loss, I, "the input"),
                          (ops.binary_cross_entropy_with_logits, I, "the input"))],
     (lambda: ops.cross_entropy(X[:, 0], X), ValueError,

@@ -10,9 +10,9 @@ from tinygrad_like.ops.attention import thin_out
 from tinygrad_like.ops.cotangents import Scattered
 from tinygrad_like.ops.dropout import drop
 from tinygrad_like.ops.grid import products_at, spread_at, sums_at
-from tinygrad_like.ops.scan import cumprod_vjp
+from tinygrad_like.ops.scan import cumprod_vjp, other_products
 from tinygrad_like.ops.scatter import take_last
-from tinygrad_like.ops.softmax import log_softmax_vjp, softmax_vjp
+from tinygrad_like.ops.softmax import log_softmax_vjp, logsumexp_vjp, softmax_vjp
 from tinygrad_like.transforms.gradcheck import gradcheck, gradgradcheck
 from tinygrad_like.transforms.switches import after
 
@@ -450,6 +450,9 @@ CASES["logit"], CASES["logit eps"] = (ops.logit, abs(unit(3, 4))), (lambda x: op
 CASES["lerp by weights"] = ops.lerp, real(3, 4), real(4), unit(3, 1)
 CASES["hardsigmoid alpha"] = lambda x: ops.hardsigmoid(x, 0.3, 0.4), 3 * real(3, 4)
 CASES["weights of attention thinned out"] = lambda w: thin_out(w, p=0.4, key=KEY, spread=0), real(2, 4, 5)
+CASES["other_products"] = lambda x, g: other_products(x, g, axis=(0,)), real(3, 4), real(1, 4)
+CASES["logsumexp_vjp"] = lambda x, g: logsumexp_vjp(x, ops.logsumexp(x, axis=1, keepdim=True), g, over=(1,)), real(
+    3, 4), real(3, 1)
 CASES["pow -2"] = lambda x: x**-2, real(5)
 
 
