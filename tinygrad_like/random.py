@@ -133,7 +133,7 @@ class _Philox(threading.local):
     """A NumPy Generator for each thread, which begins anew with the key of each draw."""
 
     def __init__(self) -> None:
-        self.numbers = np.random.Generator(np.random.Philox(0))
+        self.numbers = np.random.Generator(np.random.Philox(key=0))
         self.state: Any = self.numbers.bit_generator.state
 
     def at(self, key: np.ndarray) -> np.random.Generator:
@@ -158,7 +158,7 @@ def sampled(name: str, function: Callable[..., Any], *inputs: Any, generator: Ge
 def numbers(generator: Generator | None = None) -> np.random.Generator:
     """A NumPy Generator of its own, which begins with the key of a new draw: for what Python alone computes with."""
     observe("random numbers of NumPy's")
-    return np.random.Generator(np.random.Philox(draw(generator).item()))
+    return np.random.Generator(np.random.Philox(key=draw(generator).item()))
 
 
 def noise(name: str, shape: tuple[int, ...], dtype: Any, generator: Generator | None, *parameters: Any) -> np.ndarray:
