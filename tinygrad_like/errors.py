@@ -93,6 +93,46 @@ def explain(op, error: Exception, arrays, options) -> None:
             raise ours from error
 
 
+class Contracts:
+    """The part of an op that says what it takes: checks of inputs and options, each with the names that it looks at."""
+
+    called: str  # what errors call the op
+    inputs: list[str]
+    options: dict[str, Any]
+    variadic: bool
+    family: Any
+    contracts: list[tuple[Callable, list[str]]]  # are asked before the forward,
+    explanations: list[tuple[Callable, list[str]]]  # and these only once it has failed
+
+    def requires(self, *contracts: Callable) -> Any:
+        """Declare what inputs and options have to be: `contract(*those it names)`, which dispatch asks before the
+        forward, gives None, or says what is wrong: a text for a ValueError, or a TypeError or IndexError with it.
+
+        It looks at shapes, dtypes and options. What depends on values is for the forward, which may run again alone.
+        """
+        self.contracts += map(_with_names, contracts)
+        self.__class__ = self.family  # what was written out for it is out of date
+        return contracts[0]
+
+    def explains(self, *contracts: Callable) -> Any:
+        """Declare what dispatch asks only once the forward has failed: what NumPy finds out by itself need not be
+        looked for before each call."""
+        self.explanations += map(_with_names, contracts)
+        return contracts[0]
+
+    def check(self, contracts, arrays, options: dict) -> None:
+        """Raise the error of the first contract that does not hold."""
+        by_name = zip(self.inputs, [arrays] if self.variadic else arrays, strict=False)
+        given = {**self.options, **options, **dict(by_name)}
+        for contract, names in contracts:
+            if (why := contract(*[given[n] for n in names])) is not None:
+                raise refusal(self.called, why) from None
+
+
+def _with_names(contract: Callable) -> tuple[Callable, list[str]]:
+    return contract, [*inspect.signature(contract).parameters]
+
+
 def refusal(who: str, why: str | Exception) -> Exception:
     """The error for a contract that does not hold: ValueError, or of the class that the contract gives."""
     kind, text = (ValueError, why) if isinstance(why, str) else (type(why), why.args[0])

@@ -337,7 +337,7 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
     y, g = joined("grad", outputs, given, create_graph)
     if allow_unused and not materialize_grads:
         retain = create_graph if retain_graph is None else retain_graph
-        return tuple([c for _, c in y._gradients("gradient", g, create_graph, retain, inputs)])
+        return tuple(y._gradients("gradient", inputs, g, create_graph, retain))
     return tuple(y.gradient(*inputs, gradient=g, create_graph=create_graph, retain_graph=retain_graph,
                             materialize_grads=materialize_grads))
 

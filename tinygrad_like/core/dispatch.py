@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 from weakref import WeakSet
 
 import numpy as np
 
 from ..dtypes import FLOATS
-from ..errors import blame, explain, refusal
+from ..errors import Contracts, blame, explain
 from .basics import basics
 from .graph import Node, freed, mode, tick
 from .tensor import Tensor, wrap
@@ -29,17 +28,18 @@ NOTHING: dict = {}  # the residuals of a forward that hands out none
 declared: WeakSet[Any] = WeakSet()  # every op there is, for tests that go over all of them
 
 
-class Op:
+class Op(Contracts):
     """A forward on arrays and its VJP rules, as `Primitive` declares them, ready to be called."""
 
     save: Any  # makes what a node saves
-    array_rules: Any  # the rules as they run on arrays
+    array_rules: Any = property(lambda self: self.rules)  # as they run on arrays: perhaps faster ones
 
     def __init__(self, forward: Callable):
         self.forward: Any = forward
         self.name, self.called = forward.__name__, forward.__name__.lstrip("_")  # called so by its errors
         self.__name__, self.__doc__, self.__module__ = forward.__name__, forward.__doc__, forward.__module__
         self.__wrapped__ = forward
+        self.contracts, self.explanations = [], []
         kinds = inspect.signature(forward).parameters.values()
         positional = [p for p in kinds if p.kind is not p.KEYWORD_ONLY]
         self.inputs = [p.name for p in positional]
@@ -49,10 +49,7 @@ class Op:
         self.arity = None if self.variadic else len(positional)
         if "out" in self.inputs or "out" in self.options:
             raise TypeError(f"{self.name}: 'out' names the output in VJP rules; call the parameter something else")
-        # Contracts say what inputs and options have to be, explanations what was wrong once the forward failed: each
-        # with the names it looks at. Rules, or one for all inputs, come with where in `saved` is what they name.
-        self.contracts: list[tuple[Callable, list[str]]] = []
-        self.explanations: list[tuple[Callable, list[str]]] = []
+        # Each rule, and one for all inputs, has with it where in `saved` is what it names.
         self.rules: dict[int, tuple[Callable, list[int]]] = {}
         self.joint: tuple[Callable, list[int]] | None = None
         self.saved: list[str] = []  # the names of what a node saves
@@ -66,10 +63,6 @@ class Op:
 
     def __repr__(self) -> str:
         return f"<op {self.name}({', '.join([*self.inputs, *self.options])})>"
-
-    def __reduce__(self) -> tuple:
-        """A copy is the op itself, a pickle where to find it."""
-        return _find, (self.__module__, self.name)
 
     # Forward --------------------------------------------------------------------------------------------------------
 
@@ -101,14 +94,6 @@ class Op:
             return self.record(inputs, arrays, options, out)
         return out[0] if type(out) is tuple else out
 
-    def check(self, contracts, arrays, options: dict) -> None:
-        """Raise the error of the first contract that does not hold."""
-        by_name = zip(self.inputs, [arrays] if self.variadic else arrays, strict=False)
-        given = {**self.options, **options, **dict(by_name)}
-        for contract, names in contracts:
-            if (why := contract(*[given[n] for n in names])) is not None:
-                raise refusal(self.called, why) from None
-
     def record(self, inputs, arrays, options: dict, out, residuals=NOTHING) -> Tensor:
         """The Tensor that shows the array `out`, with its node if one of the inputs requires grad."""
         if type(out) is tuple:
@@ -129,7 +114,6 @@ class Op:
         """Raise an error that the caller understands."""
         explain(self, error, arrays, options)
         return NotImplemented
-
 
     # Backward -------------------------------------------------------------------------------------------------------
 
@@ -232,10 +216,3 @@ class Op:
         if i is None:
             return f"the joint VJP of {self.name}"
         return f"the VJP of {self.name} for input {self.inputs[0 if self.variadic else i]!r}"
-
-
-def _find(module: str, name: str) -> Op:
-    found = [op for op in vars(import_module(module)).values() if isinstance(op, Op) and op.name == name]
-    if not found:
-        raise AttributeError(f"the op {name} is not in {module}; a pickle finds only the ops of a module")
-    return found[0]

@@ -24,8 +24,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -38,22 +36,6 @@ class Residuals(dict):
 
 class Primitive(Op):
     """An op made of a forward on arrays and VJP rules (see the module's docstring)."""
-
-    def requires(self, *contracts: Callable) -> Any:
-        """Declare what inputs and options have to be: `contract(*those it names)`, which dispatch asks before the
-        forward, gives None, or says what is wrong: a text for a ValueError, or a TypeError or IndexError with it.
-
-        It looks at shapes, dtypes and options. What depends on values is for the forward, which may run again alone.
-        """
-        self.contracts += map(_with_names, contracts)
-        self.__class__ = self.family  # what was written out for it is out of date
-        return contracts[0]
-
-    def explains(self, *contracts: Callable) -> Any:
-        """Declare what dispatch asks only once the forward has failed: what NumPy finds out by itself need not be
-        looked for before each call."""
-        self.explanations += map(_with_names, contracts)
-        return contracts[0]
 
     def vjp(self, **rules: Callable) -> None:
         """Declare one rule per input: `rule(g, *what it names) -> cotangent of that input`.
@@ -73,14 +55,6 @@ class Primitive(Op):
         self.joint = rule, self._uses(rule)
         self._redeclared()
         self.fresh = getattr(rule, "fresh", False)
-        return rule
-
-    @cached_property
-    def array_rules(self) -> dict[int, tuple[Callable, list[int]]]:  # type: ignore[override]
-        """The rules as they run on arrays."""
-        return {i: (self.of_arrays(rule), uses) for i, (rule, uses) in self.rules.items()} if self.ours else self.rules
-
-    def of_arrays(self, rule: Any) -> Any:
         return rule
 
     def _uses(self, rule) -> list[int]:
@@ -140,7 +114,3 @@ def fresh(rule: Callable) -> Callable:
 def primitive(forward: Callable) -> Primitive:
     """Declare an op by its forward on arrays; its rules follow with `.vjp(...)`, or it is not differentiable."""
     return Primitive(forward)
-
-
-def _with_names(contract: Callable) -> tuple[Callable, list[str]]:
-    return contract, [*inspect.signature(contract).parameters]

@@ -90,55 +90,30 @@ class Tensor(Surface):
         An exception in a rule or a hook leaves the `.grad` of every leaf as it was; only one that comes while the found
         gradients are added, as no memory or Ctrl-C, may leave some with theirs: call zero_grad() before the next try.
         """
-        targets = None if inputs is None else [inputs] if isinstance(inputs, Tensor) else list(inputs)
-        if targets == []:
-            raise ValueError("backward: inputs is empty; leave it out for all leaves")
-        found = self._gradients("backward", gradient, create_graph, retain_graph or create_graph, targets)
-        with setting("recording", create_graph):
-            with _adding:
-                for x, c in found:
-                    if c is not None:
-                        add_gradient(x, c)
-            for x in [x for x, c in found if x._after and c is not None]:
-                for hook in tuple(x._after):
-                    hook(x)
-
-    def _gradients(self, who: str, gradient: Any, create_graph: bool, retain: bool, targets=None) -> list[tuple]:
-        """(x, its gradient) for each of the targets, None for one that this Tensor does not depend on; without
-        targets for all leaves, whose gradient is an array if it needs nobody's copy."""
-        g = self._seed(who, gradient, create_graph)
-        for i, t in enumerate(targets or ()):
-            if not isinstance(t, Tensor) or not t.requires_grad:
-                raise ValueError(f"{who}: target {i}, a {type(t).__name__}, is no Tensor that requires grad; pass "
-                                 "Tensors one by one, made with requires_grad=True before use")
-        if targets is not None and not targets:
-            return []  # for the walk, no targets are all leaves
-        with setting("recording", create_graph), setting("filling", targets is None):
-            owned: set = set()
-            wanted = None if targets is None else [t.node or t for t in targets]
-            table = walk(self.node or self, g, targets=set(wanted or ()), retain=retain, plus=basics.plus, owned=owned)
-            found: list[tuple] = []
-            if wanted is None:
+        if inputs is not None:
+            found = self._gradients_of("backward", inputs, gradient, create_graph, retain_graph or create_graph)
+        else:
+            g = self._seed("backward", gradient, create_graph)
+            with setting("recording", create_graph), setting("filling", True):
+                found, owned = [], set()  # type: ignore[var-annotated]
+                table = walk(self.node or self, g, retain=retain_graph or create_graph, plus=basics.plus, owned=owned)
                 while table:  # emptied, so that what is copied is freed one by one
                     x, c = table.popitem()
                     if x.requires_grad:  # still
-                        plain = x._grad is not None and not x._hooks and type(c) is np.ndarray
-                        found.append((x, c if plain else x._completed(c, x in owned)))
+                        added = x._grad is not None and not x._hooks and type(c) is np.ndarray
+                        found.append((x, c if added else x._completed(c, x in owned)))
+            for x, c in found:
+                if x._grad is not None and x._grad.shape != c.shape:
+                    raise RuntimeError(f"backward: the gradient has shape {c.shape}, but .grad, from before .data "
+                                       f"was changed, {x._grad.shape}; call zero_grad() first")
+            found.reverse()
+        with setting("recording", create_graph):
+            with _adding:
                 for x, c in found:
-                    if x._grad is not None and x._grad.shape != c.shape:
-                        raise RuntimeError(f"backward: the gradient has shape {c.shape}, but .grad, from before .data "
-                                           f"was changed, {x._grad.shape}; call zero_grad() first")
-                return found[::-1]
-            first: dict[Any, Any] = {}
-            for t, key in zip(targets or (), wanted, strict=True):
-                if key in first:  # asked for twice: hooks are called once, and memory is not shared
-                    found.append((t, basics.clone(first[key])))
-                    continue
-                c = table.get(key)
-                if c is not None:
-                    c = first[key] = t._completed(c, key in owned)
-                found.append((t, c))
-            return found
+                    add_gradient(x, c)
+            for x in [x for x, _ in found if x._after]:
+                for hook in tuple(x._after):
+                    hook(x)
 
     def _completed(self, c: Any, owned: bool) -> Tensor:
         """A cotangent as the gradient of this Tensor, with what its own hooks make of it."""

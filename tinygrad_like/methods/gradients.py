@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..core.basics import basics
-from ..core.graph import mode
+from ..core.graph import mode, setting, walk
 from ..core.listener import effect
 from ..core.tensor import Tensor, _adding, wrap
 
@@ -65,13 +65,44 @@ class Gradients:
         retain_graph: keep the graph (default: as create_graph).
         materialize_grads: give zeros for a target this Tensor does not depend on, instead of raising ValueError.
         """
-        found = self._gradients("gradient", gradient, create_graph,
-                                create_graph if retain_graph is None else retain_graph, targets)
-        for i, (t, c) in enumerate(found):
+        retain = create_graph if retain_graph is None else retain_graph
+        found = self._gradients("gradient", targets, gradient, create_graph, retain)
+        for i, (t, c) in enumerate(zip(targets, found, strict=True)):
             if c is None and not materialize_grads:
                 raise ValueError(f"gradient: the result does not depend on target {i} (shape {t.shape}); "
                                  "pass materialize_grads=True to get zeros")
-        return [wrap(np.zeros(t.shape, t.dtype)) if c is None else c for t, c in found]
+        return [wrap(np.zeros(t.shape, t.dtype)) if c is None else c for t, c in zip(targets, found, strict=True)]
+
+    def _gradients(self: Any, who: str, targets: Any, gradient: Any, create_graph: bool, retain: bool) -> list:
+        """The gradients of some targets; None for one that this Tensor does not depend on."""
+        g = self._seed(who, gradient, create_graph)
+        for i, t in enumerate(targets):
+            if not isinstance(t, Tensor) or not t.requires_grad:
+                raise ValueError(f"{who}: target {i}, a {type(t).__name__}, is no Tensor that requires grad; pass "
+                                 "Tensors one by one, made with requires_grad=True before use")
+        if not targets:
+            return []  # for the walk, no targets are all leaves
+        with setting("recording", create_graph), setting("filling", False):
+            owned: set = set()
+            wanted = [t.node or t for t in targets]
+            table = walk(self.node or self, g, targets=set(wanted), retain=retain, plus=basics.plus, owned=owned)
+            found: dict[Any, Any] = {}
+            given: list[Tensor | None] = []
+            for t, key in zip(targets, wanted, strict=True):
+                if key in found:  # asked for twice: hooks are called once, and memory is not shared
+                    given.append(None if found[key] is None else basics.clone(found[key]))
+                else:
+                    c = table.get(key)
+                    given.append(found.setdefault(key, None if c is None else t._completed(c, key in owned)))
+            return given
+
+    def _gradients_of(self: Any, who: str, inputs: Any, *options: Any) -> list[tuple]:
+        """(x, its gradient) for those of the inputs that this Tensor depends on."""
+        targets = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+        if not targets:
+            raise ValueError(f"{who}: inputs is empty; leave it out for all leaves")
+        found = self._gradients(who, targets, *options)
+        return [(x, c) for x, c in zip(targets, found, strict=True) if c is not None]
 
     def register_hook(self: Any, hook: Callable[[Tensor], Tensor | None]) -> Handle:
         """Call `hook(gradient)` when this Tensor's gradient is complete; what it returns, if not None, replaces it.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import update_wrapper
+from collections.abc import Callable, Iterator
+from functools import cached_property, update_wrapper
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -41,3 +41,13 @@ def _names(code: CodeType) -> Iterator[str]:
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
             yield from _names(inner)
+
+
+def array_rules(op: Any) -> dict[int, tuple[Callable, list[int]]]:
+    """The rules of an op of ours as they run on arrays."""
+    return {i: (op.of_arrays(rule), uses) for i, (rule, uses) in op.rules.items()} if op.ours else op.rules
+
+
+kept = cached_property(array_rules)
+kept.__set_name__(Primitive, "array_rules")
+Primitive.array_rules, Primitive.of_arrays = kept, lambda self, rule: rule  # type: ignore[attr-defined]

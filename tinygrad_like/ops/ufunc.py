@@ -34,7 +34,7 @@ class Ufunc(Primitive):
         """The rule on arrays; what stands in for it, if that calls functions, whose results have other last bits than
         NumPy's. Of arithmetic alone they are the same, and in a captured function NumPy's operators become loops."""
         called = [n for n in rule.__code__.co_names if callable(rule.__globals__.get(n)) and n not in _EXACT]
-        return self.compiled.get(rule, super().of_arrays(rule)) if called else super().of_arrays(rule)
+        return self.compiled.get(rule) or on_arrays(rule) if called else on_arrays(rule)
 
 
 _EXACT = frozenset({"sign", "where"})
