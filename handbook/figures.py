@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from tinygrad_like import Tensor, ops
-from tinygrad_like.core.listener import after
 from tinygrad_like.core.primitive import Primitive
 from tinygrad_like.learn.measure import Point
+from tinygrad_like.transforms.switches import after
 
 _LARGEST = 40  # rows or columns of a Jacobian that can still be seen
 _WIDE, _HIGH = 340, 220  # of a diagram, in pixels
