@@ -31,7 +31,7 @@ def clip_grad_norm(parameters: Iterable[Tensor], max_norm: float, norm_type: flo
     gradients = _gradients("clip_grad_norm", parameters)
     arrays, norm = [g._data for g in gradients], np.empty(())
     for p in parameters if mode.listener is not None else ():
-        mode.listener.gradient(p)
+        mode.listener.tell("gradient", p)
     effect("clip_grad_norm", _clip, arrays, norm, max_norm, norm_type, error_if_nonfinite, writes=[*arrays, norm])
     if not _scale(norm, max_norm) >= 1:
         for g in gradients:

@@ -143,7 +143,7 @@ class Optimizer:
             self._warn_of_no_gradient()
         if mode.listener is not None:
             for _, p in trained:
-                mode.listener.gradient(p)
+                mode.listener.tell("gradient", p)
         rows, formulas = list[Any](), list[tuple]()
         if fused and trained:
             if len(self._numbers) != len(self.param_groups):

@@ -137,19 +137,14 @@ class Trace(Listener):
         if not self.inside and (tensor is None or self.graph.follows(tensor)):
             raise refused(what.rstrip(","))
 
-    def data(self, x: Tensor) -> Any:
-        return None if self.inside else wrap(x._data)  # what is made of the memory is followed too
-
-    def set_data(self, x: Tensor, value: Any) -> bool:
-        self._keep(x._data)
-        with setting("listener", None):
-            x.data = getattr(value, "_data", value)
-        return True
-
-    def gradient(self, x: Any) -> None:
-        self.tell("gradient")
-
     def tell(self, event: str, *about: Any) -> Any:
+        if event == "data":  # what is made of the memory is followed too
+            return None if self.inside else wrap(about[0]._data)
+        if event == "set data":
+            self._keep(about[0]._data)
+            with setting("listener", None):
+                about[0].data = getattr(about[1], "_data", about[1])
+            return True
         if event == "looked at":  # NumPy is about to do what depends on the values of a Tensor
             if self.graph.follows(about[0]):
                 raise refused(about[1])

@@ -82,16 +82,16 @@ class Listening(Listener):
     def observe(self: Any, what: str, tensor: Any, remedy: str) -> None:
         self.refuse(what, remedy, True, tensor)
 
-    def data(self: Any, x: Any) -> Any:
+    def on_data(self: Any, x: Any) -> Any:
         return None if self.inside else self.view(x)
 
-    def set_data(self: Any, x: Any, value: Any) -> bool:
+    def on_set_data(self: Any, x: Any, value: Any) -> Any:
         if self.inside:
-            return False
+            return NotImplemented
         self.put(x, value)
         return True
 
-    def gradient(self: Any, x: Any) -> None:
+    def on_gradient(self: Any, x: Any) -> None:
         self.leaf(x)
         if x._grad is not None:
             self.changes(x._grad)
@@ -107,6 +107,9 @@ class Listening(Listener):
 
     def on_looked_at(self: Any, x: Any, why: str, remedy: str) -> bool:
         return self.grounds.hold(x, why, remedy)
+
+    def on_cannot(self: Any, what: str, remedy: str) -> None:
+        self.end(what, remedy)
 
     def on_constant(self: Any, name: str, value: Any) -> None:
         self.log.append((name, value))

@@ -15,6 +15,7 @@ class basics:
     identity: Any  # the same memory, as a new node
     put: Any  # zeros with a value at an index
     sum_to: Any  # sums over what was broadcast; None if the shapes do not fit
+    one: Any  # the cotangent that backward begins with
     own: Any  # a cotangent as a gradient
     plus: Any  # adds cotangents, see `walk`
     copied: Any  # an array's copy in C order

@@ -17,8 +17,7 @@ from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
 from typing import Any
 
-# One clock stamps every recorded op and every in-place change, so "was this value changed after it was saved?"
-# and "which op came later?" are both a comparison of two numbers.
+# One clock stamps recorded ops and changes in place: which came later is a comparison of two numbers.
 tick = itertools.count(1).__next__
 
 # The graph ------------------------------------------------------------------------------------------------------------
@@ -27,8 +26,8 @@ tick = itertools.count(1).__next__
 class Node:
     """One recorded op: where its inputs came from and what its VJP rules need.
 
-    A parent is the Node that made the input, or the leaf itself, or None if no gradient flows there. Nodes know their
-    parents, not their children, so dropping the output frees the graph at once, without the garbage collector.
+    A parent is the Node that made the input, or the leaf itself, or None if no gradient flows there. Nobody knows its
+    children, so dropping the output frees the graph at once, without the garbage collector.
     """
 
     __slots__ = ("op", "parents", "saved", "order", "shape", "dtype", "extra", "__weakref__")
@@ -51,9 +50,7 @@ class Node:
         return self.extra
 
 
-class Extra:
-    """What few nodes have: hooks, who keeps the gradient, the version if the output has views, the user's line."""
-
+class Extra:  # what few nodes have: hooks, who keeps the gradient, the version if there are views, the user's line
     __slots__ = ("hooks", "keep", "version", "line")
 
     def __init__(self):
@@ -77,10 +74,9 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Cal
     Nodes are taken from a heap, latest first. Whatever uses a value was recorded after it, so when a node is taken its
     cotangent is complete. Nothing recurses: a graph may be any number of ops deep.
 
-    targets: Nodes whose cotangents are wanted besides the leaves'; only paths leading to a target are walked.
+    targets: those besides the leaves whose cotangents are wanted; only paths leading to one are walked.
     since: stop at nodes recorded up to this tick, and return their cotangents.
-    retain: keep what the nodes saved; otherwise each that saved values is released as the walk passes. The others can
-    be walked again: a cast or a view of a leaf may be made once for many losses.
+    retain: keep what the nodes saved; otherwise those that saved values are released as the walk passes.
     plus: how cotangents are added. owned: an empty set, which gets the keys of those the caller may keep and change.
     """
     table, owned = {root: g}, set() if owned is None else owned
@@ -131,7 +127,6 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Cal
 
 
 def freed(node: Node) -> RuntimeError:
-    """What to raise where something is needed that `node` no longer has."""
     return RuntimeError(f"backward: the graph through {node.op.name} was already freed by an earlier backward, even if "
                         "an exception stopped that one; to walk it twice, pass retain_graph=True to the first")
 
@@ -179,8 +174,6 @@ mode: Any = _Mode()
 
 class setting:
     """Set a field of `mode` for a `with` block."""
-
-    __slots__ = ("field", "value", "before")
 
     def __init__(self, field: str, value: Any):
         self.field, self.value = field, value

@@ -1,8 +1,7 @@
 """Who listens to what happens: capture, anomaly mode, checkpoints and tracers are listeners, and nobody else asks.
 
 While `mode.listener` is set, dispatch hands it every op, every computation on arrays beside the ops, every write to
-memory, and every look that Python takes at a value. A listener that does not care about one of these passes it on to
-the listener outside of it, and at last to what would have happened anyway.
+memory, and every look that Python takes at a value. What it does not care about it passes on to the one outside of it.
 """
 
 from __future__ import annotations
@@ -50,21 +49,8 @@ class Listener:
         if self.outer is not None:
             self.outer.observe(what, tensor, remedy)
 
-    def data(self, x: Any) -> Any:
-        """Python asks for the memory of a Tensor; None for the array itself."""
-        return None if self.outer is None else self.outer.data(x)
-
-    def set_data(self, x: Any, value: Any) -> bool:
-        """A Tensor is put on other memory; whether that has been done."""
-        return self.outer is not None and self.outer.set_data(x, value)
-
-    def gradient(self, x: Any) -> None:
-        """The `.grad` of a Tensor is about to be set or added to."""
-        if self.outer is not None:
-            self.outer.gradient(x)
-
     def tell(self, event: str, *about: Any) -> Any:
-        """Something else happens that a program depends on; NotImplemented unless the listener has seen to it."""
+        """Something else happens, such as a `.grad` that is about to be set; NotImplemented unless somebody saw to it."""
         return NotImplemented if self.outer is None else self.outer.tell(event, *about)
 
     def __enter__(self) -> Any:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import operator
 import threading
 from collections.abc import Callable
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,20 +51,10 @@ class Tensor(Surface):
         if requires_grad:
             self.requires_grad_()
 
-    # What it is -----------------------------------------------------------------------------------------------------
     # With attrgetter, since a function written here would take as long again.
     shape: tuple[int, ...] = property(operator.attrgetter("_data.shape"))  # type: ignore[assignment]
     ndim: int = property(operator.attrgetter("_data.ndim"))  # type: ignore[assignment]
     dtype: np.dtype = property(operator.attrgetter("_data.dtype"))  # type: ignore[assignment]
-
-    @property
-    def is_leaf(self) -> bool:
-        """Whether no recorded op made this Tensor; gradients gather in leaves."""
-        return self.node is None
-
-    __hash__ = object.__hash__  # by identity: == compares elements
-
-    # Gradients ------------------------------------------------------------------------------------------------------
 
     @named
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
@@ -87,8 +76,7 @@ class Tensor(Surface):
         inputs: the Tensors whose `.grad` is to be added to, instead of all leaves'.
 
         Raises ValueError for a missing or mis-shaped `gradient`, RuntimeError if nothing was recorded or it was freed.
-        An exception in a rule or a hook leaves the `.grad` of every leaf as it was; only one that comes while the found
-        gradients are added, as no memory or Ctrl-C, may leave some with theirs: call zero_grad() before the next try.
+        An exception in a rule or a hook leaves every `.grad` as it was; Ctrl-C while gradients are added may not.
         """
         if inputs is not None:
             found = self._gradients_of("backward", inputs, gradient, create_graph, retain_graph or create_graph)
@@ -131,7 +119,7 @@ class Tensor(Surface):
             if self._data.size != 1:
                 raise ValueError(f"{who}: a Tensor of shape {self.shape} needs gradient=, a cotangent of that shape; "
                                  "or reduce it to one number, with .sum() or .mean()")
-            one = _one(self.shape, self.dtype)
+            one = basics.one(self.shape, self.dtype)
             return wrap(one) if on_tensors else wrap(one.copy()) if create_graph else one
         gradient = gradient if isinstance(gradient, Tensor) else wrap(as_array(gradient, self.dtype, who))
         if gradient.shape != self.shape:
@@ -148,21 +136,13 @@ def wrap(array: np.ndarray) -> Tensor:
     return t
 
 
-@lru_cache(maxsize=16)
-def _one(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """The cotangent that backward begins with: always the same array, so that nothing has to be written for it."""
-    one = np.ones(shape, dtype)
-    one.flags.writeable = False
-    return one
-
-
 def add_gradient(x: Tensor, c: Any) -> None:
     """Add c, an array or a Tensor, to the `.grad` of x.
 
     A gradient is changed where it lies, since others may show that memory, as a flat array of all gradients does.
     """
     if mode.listener is not None:
-        mode.listener.gradient(x)
+        mode.listener.tell("gradient", x)
     grad = x._grad
     if grad is None:
         x._grad = c

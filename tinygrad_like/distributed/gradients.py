@@ -87,7 +87,7 @@ def _divide(params: list[tuple[Tensor, Tensor]], count: Any) -> None:
             p.grad = wrap(g._data * _inverse(count))
         return
     for p, _ in params:
-        mode.listener.gradient(p)
+        mode.listener.tell("gradient", p)
     gradients = [g._data for _, g in params]
     effect("average_gradients", _divide_in_place, gradients, count, writes=gradients)
 
@@ -126,14 +126,14 @@ class _Reduction:
             if p.grad is None or p.grad._data is view:
                 continue
             if listener is not None:
-                listener.gradient(p)
+                listener.tell("gradient", p)
             effect("assign", operator.setitem, view, (), p.grad._data, writes=[view])
         means = [t._data for t in self.statistics]
         effect("all_reduce", self.run, present, count, extra, totals, means, writes=[self.flat, totals, *means])
         tell("again", "which gradients there are", self.check, tuple(self.there > 0))
         for p, view, there in zip(self.params, self.gradients, self.there, strict=True):
             if listener is not None:
-                listener.gradient(p)
+                listener.tell("gradient", p)
             p.grad = None if not there else wrap(view) if view.dtype == p.dtype else ops.cast(wrap(view), dtype=p.dtype)
         for t in self.statistics:
             t.touch()

@@ -158,6 +158,6 @@ def zero_gradient(x: Tensor, set_to_none: bool) -> None:
         x._grad = wrap(np.zeros(x.shape, x.dtype))
     else:
         if mode.listener is not None:
-            mode.listener.gradient(x)
+            mode.listener.tell("gradient", x)
         effect("assign", operator.setitem, grad._data, ..., np.zeros(x.shape, x.dtype), writes=[grad._data])
         grad.touch()

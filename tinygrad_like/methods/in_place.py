@@ -13,7 +13,7 @@ import tinygrad_like.core.tensor as tensor  # `from . import tensor` may give th
 
 from .. import ops, random
 from ..core.graph import mode
-from ..core.listener import effect, observe, pure
+from ..core.listener import effect, pure, tell
 from ..dtypes import BOOL, FLOAT32, FLOAT64, FLOATS, INT64, as_array, can_cast
 from ..errors import named, refusal
 from . import creation
@@ -137,7 +137,7 @@ def _as_before(x: Tensor, who: str) -> Tensor:
     Raises RuntimeError for a leaf that requires grad while ops are recorded.
     """
     _check_leaf(x, who, f"write y = x.{who.rstrip('_')}(...)")
-    observe(f"{who} changes the shape of a Tensor", None, f"write x = x.{who.rstrip('_')}(...)")
+    tell("cannot", f"{who} changes the shape of a Tensor", f"write x = x.{who.rstrip('_')}(...)")
     x.shared_version()
     return _twin(x)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..core.dispatch import Op
 from ..core.graph import mode
-from ..core.listener import effect, observe
+from ..core.listener import effect, observe, tell
 from ..core.tensor import Tensor
 from ..dtypes import BOOL, FLOAT32, FLOATS, INT64, as_array, checked, get_default_dtype
 from .array import Array, shows
@@ -21,7 +21,7 @@ class Protocol:
     """The part of Tensor that Python's protocols are, and its memory."""
 
     def _set_data(self: Any, value: Any) -> None:
-        if mode.listener is not None and mode.listener.set_data(self, value):
+        if tell("set data", self, value) is not NotImplemented:
             return
         if not shows(value, self._data):  # as it does after `x.data -= ...`
             array = value._data if isinstance(value, Tensor) else value
@@ -36,8 +36,8 @@ class Protocol:
         self.touch()
 
     def _get_data(self: Any) -> Array:
-        seen = None if mode.listener is None else mode.listener.data(self)
-        return self._data.view(Array) if seen is None else seen
+        seen = tell("data", self)
+        return self._data.view(Array) if seen is None or seen is NotImplemented else seen
 
     data: np.ndarray = property(_get_data, _set_data, doc=(  # type: ignore[assignment]
         """The memory, as a NumPy array that takes a Tensor's methods too.
@@ -46,6 +46,11 @@ class Protocol:
         `x.data.zero_()`: `assign` is.
         Raises TypeError unless it is set to a plain NumPy array, or a Tensor, of a dtype a Tensor may have.
         """))
+
+    @property
+    def is_leaf(self: Any) -> bool:
+        """Whether no recorded op made this Tensor; gradients gather in leaves."""
+        return self.node is None
 
     def numpy(self: Any, *, force: bool = False) -> np.ndarray:
         """The values as a read-only array, without a copy.

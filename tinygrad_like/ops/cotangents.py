@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -89,3 +90,11 @@ def own(c: Any, owned: bool) -> Tensor:
     if isinstance(c, Tensor):
         return c if alone and not mode.recording else basics.clone(c)
     return wrap(np.array(c) if array is None else array if alone else basics.copied(array))
+
+
+@lru_cache(maxsize=16)
+def one(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """The cotangent that backward begins with: always the same array, so that nothing has to be written for it."""
+    array = np.ones(shape, dtype)
+    array.flags.writeable = False
+    return array
