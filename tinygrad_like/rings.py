@@ -77,12 +77,16 @@ class Beside:
             other = f"{top}." if inner else f"{PACKAGE}.{top}."
             if not real.startswith(other) or real not in sys.modules and find_spec(real) is None:
                 return None
-            return ModuleSpec(name, Twin(real))
+            return _spec(name, Twin(real))
         if inner:
-            return ModuleSpec(name, Twin(top)) if _leads_here(top) else PathFinder.find_spec(name, [_ROOT])
+            return _spec(name, Twin(top)) if _leads_here(top) else PathFinder.find_spec(name, [_ROOT])
         if f"{PACKAGE}.{top}" in sys.modules and _leads_here(top):  # now; it did not when ours was imported
-            return ModuleSpec(name, Twin(f"{PACKAGE}.{top}"))
+            return _spec(name, Twin(f"{PACKAGE}.{top}"))
         return None
+
+
+def _spec(name: str, loader: Any) -> ModuleSpec:
+    return ModuleSpec(name, loader)
 
 
 def _leads_here(name: str) -> bool:

@@ -57,7 +57,7 @@ class Trace(Listener):
         if self.inside:
             return run(inputs, options)
         before, self.forward = self.forward, getattr(op, "kernel", op.forward)
-        whole = isinstance(op, Composite) and has_row(op, inputs)  # or else it is noted as what it is made of
+        whole = isinstance(op, Composite) and has_row(op, inputs)  # or else it is recorded as what it is made of
         try:
             y = self._run(run, (inputs, options), {}) if whole else run(inputs, options)
         finally:

@@ -1,5 +1,6 @@
 """Names and habits of PyTorch, NumPy and tinygrad, as tables around what there is."""
 
+from functools import update_wrapper
 from typing import Any
 
 from ..core.tensor import Tensor
@@ -7,7 +8,7 @@ from ..errors import rescuers
 from . import import_lines, names  # noqa: F401
 from .keyword_aliases import rescued
 from .more_names import Size
-from .surface import install
+from .surface import install  # type: ignore[attr-defined]  # whose stub has the types of methods
 
 install()
 rescuers.append(rescued)
@@ -33,5 +34,5 @@ def _of_sizes(self: Any, data: Any, requires_grad: Any = False, dtype: Any = Non
     _init(self, data, requires_grad, dtype)
 
 
-_of_sizes.__doc__, _of_sizes.__wrapped__ = _init.__doc__, _init
-Tensor.__init__ = _of_sizes
+update_wrapper(_of_sizes, _init)
+setattr(Tensor, "__init__", _of_sizes)  # noqa: B010

@@ -24,12 +24,16 @@ class Finder:
         if part != name and part in ABSENT:
             raise ModuleNotFoundError(f"No module named {name!r}: {ABSENT[part]}", name=name)
         if part != name and part in LEADS:
-            return ModuleSpec(name, Twin(LEADS[part]))
+            twin: Any = Twin(LEADS[part])
+            return ModuleSpec(name, twin)
         module = sys.modules.get(parent)
         if parent != PACKAGE and not isinstance(getattr(module, "__loader__", None), _Loader):
             return None  # other modules may look here themselves for what they have
         found = getattr(module, last, None)
-        return ModuleSpec(name, _Loader(found), is_package=True) if isinstance(found, SimpleNamespace) else None
+        if not isinstance(found, SimpleNamespace):
+            return None
+        loader: Any = _Loader(found)
+        return ModuleSpec(name, loader, is_package=True)
 
 
 class _Loader:

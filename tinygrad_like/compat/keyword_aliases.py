@@ -204,7 +204,8 @@ def teach(cls: type) -> None:
         f = getattr(member, "__func__", member)
         if not isinstance(f, FunctionType) or name[:2] == "__" or f.__name__ in _BY_POSITION:
             continue
-        written = f.__wrapped__ if isinstance(getattr(f, "__wrapped__", None), FunctionType) else f  # without `named`
+        wrapped = getattr(f, "__wrapped__", None)
+        written = wrapped if isinstance(wrapped, FunctionType) else f  # without `named`
         own, starred, open_ = _names(written)
         if not open_ and not _WORTH.isdisjoint((*own, starred)):
             if f not in learned:
@@ -311,8 +312,8 @@ def _layer(init: Callable, parameters: Parameters, inputs: tuple, options: dict)
     if dtype is inplace is None and len(args) + 1 == len(inputs) and parameters.own.issuperset(options):
         return NotImplemented
     if not parameters.own.issuperset(options):
-        args, options = _translated(init, who, (module, *args), options)
-        args = args[1:]
+        given, options = _translated(init, who, (module, *args), options)
+        args = list(given[1:])
     init(module, *args, **options)
     if inplace is not None:
         module.inplace = inplace

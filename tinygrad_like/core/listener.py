@@ -15,7 +15,6 @@ from .graph import mode
 
 class Listener:
     """Passes everything on. It listens in a `with` block, inside those that listened before."""
-
     outer: Any = None
 
     @property
@@ -50,7 +49,7 @@ class Listener:
             self.outer.observe(what, tensor, remedy)
 
     def tell(self, event: str, *about: Any) -> Any:
-        """Something else happens, such as a `.grad` that is about to be set; NotImplemented unless somebody saw to it."""
+        """Something else happens, such as that a `.grad` is set; NotImplemented unless somebody has seen to it."""
         return NotImplemented if self.outer is None else self.outer.tell(event, *about)
 
     def __enter__(self) -> Any:
