@@ -6,7 +6,8 @@ import pytest
 import nn
 import nn.functional as F
 from nn import models
-from tinygrad_like import Generator, Tensor, enable_grad, no_grad, ops
+from tinygrad_like import Tensor, enable_grad, no_grad, ops
+from tinygrad_like.random import Generator
 
 onnx = pytest.importorskip("onnx", reason="pip install 'tinygrad-like[onnx]'")
 onnxruntime = pytest.importorskip("onnxruntime")
