@@ -17,7 +17,7 @@ from ..methods import creation
 from ..methods import view_aliases as aliases
 from ..methods.gradients import Handle
 from ..methods.of_ops import part_of_tensor
-from ..ops.cotangents import fills
+from ..ops.operands import fills
 
 if TYPE_CHECKING:
     from ..core.tensor import Tensor

@@ -90,5 +90,5 @@ from . import compare as _compare, cotangents as _cotangents, operands as _opera
 _basics.cast, _basics.clone, _basics.identity, _basics.copied = cast, clone, identity, _compare.copied
 _basics.put, _basics.sum_to, _basics.plus = _parts.put, _reduce.summed_to, _cotangents.plus
 _basics.accumulate, _basics.add_part = _cotangents.accumulate, _cotangents.add_part
-_basics.one, _basics.own = _cotangents.one, _cotangents.own
+_basics.one, _basics.own = _cotangents.one, _operands.own
 _operands.install()

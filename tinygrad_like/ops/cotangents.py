@@ -1,16 +1,14 @@
-"""How the backward walk adds up the cotangents that meet in one place, and what becomes a gradient."""
+"""How the backward walk adds up the cotangents that meet in one place."""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
 from ..core.basics import basics
-from ..core.graph import mode
 from ..core.listener import effect
-from ..core.tensor import Tensor, wrap
+from ..core.tensor import Tensor
 from ..rings import replaceable
 from .compare import clone
 from .elementwise import add
@@ -73,23 +71,6 @@ def accumulate(total, c):
     """total += c."""
     total += c
     return total
-
-
-def fills(array: np.ndarray) -> bool:
-    """Whether an array is all that lies in the memory it keeps."""
-    base = array.base
-    return base is None or isinstance(base, np.ndarray) and base.nbytes <= array.nbytes
-
-
-def own(c: Any, owned: bool) -> Tensor:
-    """A cotangent as a gradient, on memory of its own: without a copy if the walk owned it."""
-    if type(c) is Scattered:
-        c, owned = c.written(), True
-    array = c if type(c) is np.ndarray else getattr(c, "_data", None)
-    alone = owned and array is not None and array.flags.c_contiguous and fills(array)
-    if isinstance(c, Tensor):
-        return c if alone and not mode.recording else basics.clone(c)
-    return wrap(np.array(c) if array is None else array if alone else basics.copied(array))
 
 
 @lru_cache(maxsize=16)

@@ -2,10 +2,13 @@
 
 Arrays and lists become Tensors, NumPy's scalars numbers. Python's numbers are weak: they take the dtype of what they
 meet. Where NumPy would choose another dtype, as float64 for int64 / int64, the result has that of
-`dtypes.result_dtype`. Nothing is computed in 16 bits: those inputs are cast to float32, and the result back.
+`dtypes.result_dtype`. Nothing is computed in 16 bits: those inputs are cast to float32, and the result back. A gradient
+gets memory of its own.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -216,6 +219,23 @@ def _wrapped_around(inputs, arrays) -> list | None:
     if all([type(x) is not int or least <= x < least + count for x in inputs]):
         return None
     return [(x - least) % count + least if type(x) is int else x for x in inputs]
+
+
+def fills(array: np.ndarray) -> bool:
+    """Whether an array is all that lies in the memory it keeps."""
+    base = array.base
+    return base is None or isinstance(base, np.ndarray) and base.nbytes <= array.nbytes
+
+
+def own(c: Any, owned: bool) -> Tensor:
+    """A cotangent as a gradient, on memory of its own: without a copy if the walk owned it."""
+    if type(c) is Scattered:
+        c, owned = c.written(), True
+    array = c if type(c) is np.ndarray else getattr(c, "_data", None)
+    alone = owned and array is not None and array.flags.c_contiguous and fills(array)
+    if isinstance(c, Tensor):
+        return c if alone and not mode.recording else basics.clone(c)
+    return wrap(np.array(c) if array is None else array if alone else basics.copied(array))
 
 
 def install() -> None:
