@@ -14,7 +14,7 @@ import optim
 from tinygrad_like import Tensor, checkpoint, is_grad_enabled, kernels, manual_seed, no_grad, ops, primitive
 from tinygrad_like.core.dispatch import declared
 from tinygrad_like.core.graph import Node
-from tinygrad_like.core.tensor import fills
+from tinygrad_like.ops.operands import fills
 from tinygrad_like.transforms.switches import after
 
 rng = np.random.default_rng(0)
