@@ -50,7 +50,7 @@ def _share(array, task, tasks):
 
 @inner
 def _number(row, i):
-    """Number i of the group of a row."""
+    """The i-th number of the group of a row."""
     return real_at(data_of(row[-1]), i)
 
 
@@ -102,23 +102,28 @@ def _adam(table, decoupled, task, tasks):
     for row in table:
         x, g = _share(row[0], task, tasks), _share(row[1], task, tasks)
         m, v, largest = _share(row[2], task, tasks), _share(row[3], task, tasks), _share(row[4], task, tasks)
-        t, beta1, beta2 = _step(row), _number(row, 1), _number(row, 2)
-        lr, root = F(_number(row, 0) / (1 - beta1**t)), F(1 / np.sqrt(1 - beta2**t))
-        new1, new2, beta2 = F(1.0 - beta1), F(1.0 - beta2), F(beta2)  # in float32, 1 - 0.999 would lose four digits
+        t, b1, b2 = _step(row), _number(row, 1), _number(row, 2)
+        lr, root = F(_number(row, 0) / (1 - b1**t)), F(1 / np.sqrt(1 - b2**t))
+        new1, new2, beta2 = F(1.0 - b1), F(1.0 - b2), F(b2)  # in float32, 1 - 0.999 would lose four digits
         eps, decay, scale = F(_number(row, 3)), F(_number(row, 4)), _sign(row, 6)
-        amsgrad = largest.size > 0 and _number(row, 5) != 0
         keep = F(1.0 - _number(row, 0) * _number(row, 4)) if decoupled else F(1.0)
         decay = ZERO if decoupled else decay
-        for i in range(x.size):
-            p = keep * x[i]
-            d = scale * g[i] + decay * p
-            m[i] += new1 * (d - m[i])
-            v[i] = beta2 * v[i] + new2 * d * d
-            square = v[i]
-            if amsgrad:
+        if largest.size > 0 and _number(row, 5) != 0:  # amsgrad
+            for i in range(x.size):
+                p = keep * x[i]
+                d = scale * g[i] + decay * p
+                m[i] += new1 * (d - m[i])
+                square = v[i] = beta2 * v[i] + new2 * d * d
                 square = largest[i] if largest[i] >= square or largest[i] != largest[i] else square  # NaN stays
                 largest[i] = square
-            x[i] = p - lr * m[i] / (np.sqrt(square) * root + eps)
+                x[i] = p - lr * m[i] / (np.sqrt(square) * root + eps)
+        else:
+            for i in range(x.size):
+                p = keep * x[i]
+                d = scale * g[i] + decay * p
+                m[i] += new1 * (d - m[i])
+                v[i] = beta2 * v[i] + new2 * d * d
+                x[i] = p - lr * m[i] / (np.sqrt(v[i]) * root + eps)
 
 
 @kernel(table=TABLE, work=_work, tasks=1, fastmath={"contract"})
@@ -144,6 +149,12 @@ def _rmsprop(table, task, tasks):
         lr, alpha, new, eps = F(_number(row, 0)), F(_number(row, 1)), F(1.0 - _number(row, 1)), F(_number(row, 2))
         decay, momentum, scale = F(_number(row, 3)), F(_number(row, 4)), _sign(row, 6)
         centered, moves = a.size > 0 and _number(row, 5) != 0, b.size > 0 and momentum != ZERO
+        if not (centered or moves):  # by itself, since with two conditions in it the loop takes one number at a time
+            for i in range(x.size):
+                d = scale * g[i] + decay * x[i]
+                v[i] = alpha * v[i] + new * d * d
+                x[i] -= lr * d / (np.sqrt(v[i]) + eps)
+            continue
         for i in range(x.size):
             d = scale * g[i] + decay * x[i]
             v[i] = alpha * v[i] + new * d * d
