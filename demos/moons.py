@@ -8,8 +8,7 @@ import numpy as np
 
 import nn
 import optim
-from tinygrad_like import Tensor, manual_seed, no_grad, ops
-from tinygrad_like import random as seeded
+from tinygrad_like import Tensor, manual_seed, no_grad, ops, random
 
 from . import cli
 from .figures import BLUE, DIVERGING, INK, MUTED, ORANGE, PAPER, bare, figure, save, style
@@ -18,10 +17,11 @@ from .figures import BLUE, DIVERGING, INK, MUTED, ORANGE, PAPER, bare, figure, s
 def two_moons(n: int, noise: float) -> tuple[np.ndarray, np.ndarray]:
     """Two interleaved half circles of n points in all, blurred by `noise`: points (n, 2) and classes (n,), 0 or 1."""
     label = np.arange(n) % 2
-    angle = seeded.generator.uniform(0, np.pi, n)
+    numbers = random.numbers()
+    angle = numbers.uniform(0, np.pi, n)
     upper = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     lower = np.stack([1 - np.cos(angle), 0.5 - np.sin(angle)], axis=1)
-    points = np.where(label[:, None] == 0, upper, lower) + seeded.generator.normal(0, noise, (n, 2))
+    points = np.where(label[:, None] == 0, upper, lower) + numbers.normal(0, noise, (n, 2))
     return points.astype(np.float32), label.astype(np.float32)
 
 
