@@ -200,7 +200,10 @@ class Optimizer:
     def _write_numbers(self) -> None:
         for group, numbers in zip(self.param_groups, self._numbers, strict=True):
             found = _flat([group[name] for name in self.defaults])
-            numbers[:] = found if not callable(found[0]) else [self._lr(group), *found[1:]]
+            if callable(found[0]):
+                found[0] = self._lr(group)
+            if numbers.tolist() != found:  # to write takes longer
+                numbers[:] = found
 
     def _carry_out(self, rows: Sequence[tuple], formulas: Sequence[tuple]) -> None:
         """Do the step: rows by the kernel, and the rest by the formula. All that may fail comes first."""

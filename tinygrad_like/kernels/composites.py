@@ -231,7 +231,7 @@ def _linear_vjp(g, wanted, x, weight, bias, residuals):
         found = [np.dot(g, weight) if wanted[0] else None, np.dot(g.T, rows) if wanted[1] else None,
                  g.sum(0) if wanted[2] else None]
     dx, dweight, dbias = found
-    return [dx if dx is None else dx.reshape(x.shape), dweight, dbias]
+    return [dx if dx is None or x.ndim == 2 else dx.reshape(x.shape), dweight, dbias]
 
 
 def _rows(x):

@@ -161,15 +161,14 @@ def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None
 
 
 @binary_cross_entropy_with_logits.requires
-def _(pos_weight):
-    return a_reduction(pos_weight) if isinstance(pos_weight, bool) else None  # which tells what to write instead
-
-
-@binary_cross_entropy_with_logits.requires
 def _(input, weight, pos_weight):
+    if weight is pos_weight is None:
+        return None
+    if isinstance(pos_weight, bool):
+        return a_reduction(pos_weight)  # which tells what to write instead
     for name, factor in (("weight", weight), ("pos_weight", pos_weight)):
         if factor is not None and not broadcasts(np.shape(factor), input.shape):
-            return (f"a {name} of shape {np.shape(factor)} does not broadcast to the input's, {input.shape}")
+            return f"a {name} of shape {np.shape(factor)} does not broadcast to the input's, {input.shape}"
 
 
 binary_cross_entropy_with_logits.requires(a_reduction, of_floats, alike)
