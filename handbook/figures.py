@@ -66,7 +66,7 @@ def figures(cases: dict[str, tuple]) -> dict[str, str]:
 
 def _figure(op: Primitive, points: list[Point]) -> str | None:
     name = op.name.lstrip("_")
-    points = [p for p in points if p.vary and p.node is not None and p.out.size and
+    points = [p for p in points if p.vary and p.out.size and
               max(p.out.size, *(p.inputs[i].size for i in p.vary)) <= _LARGEST]
     if not points:
         return None
@@ -74,10 +74,18 @@ def _figure(op: Primitive, points: list[Point]) -> str | None:
     if len(op.inputs) == 1 and not op.variadic and (drawn := _curves(op, point)):
         return _html(drawn, f"<code>{name}</code> (blue) and its derivative (orange, dashed), computed by the op and "
                             f"its rule{_options(point)}.")
-    parts = [_jacobian(point.analytic(i), f"∂ out / ∂ {point.input_name(i)}", point.out.shape, point.inputs[i].shape)
+    parts = [_jacobian(_analytic(point, i), f"∂ out / ∂ {point.input_name(i)}", point.out.shape, point.inputs[i].shape)
              for i in point.vary[:3]]
     return _html("".join(parts), "The Jacobian at some input, as the rule gives it: a row for each number of the "
                                  "output, a column for each of the input. Orange is positive, blue negative, empty 0.")
+
+
+def _analytic(point: Point, i: int) -> np.ndarray:
+    """The Jacobian for input i, as backward gives it: a row for each number of the output."""
+    xs, y = point.record()
+    rows = [y.gradient(xs[i], gradient=g.reshape(y.shape), retain_graph=True, materialize_grads=True)[0].numpy().ravel()
+            for g in np.eye(point.out.size)]
+    return point.projected(i, np.array(rows))
 
 
 def _options(point: Point) -> str:
@@ -112,7 +120,7 @@ def _curves(op: Primitive, point: Point) -> str | None:
 
 
 def _by_itself(point: Point) -> bool:
-    jacobian = point.analytic(point.vary[0])
+    jacobian = _analytic(point, point.vary[0])
     return jacobian.shape[0] == jacobian.shape[1] and not np.any(jacobian - np.diag(np.diag(jacobian)))
 
 

@@ -99,7 +99,7 @@ BAD_CALLS = [
     (lambda: ops.pad(V, padding=(1, 1), value=1j), TypeError, "pad: value must be a real number, got 1j"),
     (lambda: Tensor.linspace(0, 1, 2.5), ValueError,
      "linspace: steps is how many values there are, an integer from 0, got 2.5"),
-    (lambda: manual_seed(-2), ValueError, "manual_seed: a seed is an integer from 0, got -2"),
+    (lambda: manual_seed(-2), ValueError, "manual_seed: a seed is an integer from 0 to 2^64 - 1, got -2"),
     (lambda: ops.self_attention(Tensor.ones(4, 12), num_heads=3), ValueError,
      "self_attention: qkv must be (..., T, 3 E) with E a multiple of num_heads=3, got shape (4, 12)"),
     (lambda: ops.self_attention(Tensor.ones(4, 12), Tensor(np.ones((3, 3), bool)), num_heads=2), ValueError,

@@ -712,6 +712,7 @@ def test_as_strided_refuses():
 def test_functions_in_place():
     x = tg.ones(2)
     assert tg.exp_(x) is x and tg.log_(input=x) is x and tg.zero_(x) is x and x.tolist() == [0, 0]
+    assert tg.add_(input=x, other=1) is x and tg.fill_(input=x, value=3.0) is x and x.tolist() == [3, 3]
 
 
 def view_of_row(lib, x):

@@ -240,7 +240,9 @@ def _rescued(f: Any, inputs: tuple, options: dict, error: Exception) -> Any:
         return _cast(*inputs, **options)
     parameters = parameters_of(f)
     if parameters.open:
-        return NotImplemented
+        if not parameters.method or inputs or "input" not in options:
+            return NotImplemented
+        return f(options["input"], **{name: value for name, value in options.items() if name != "input"})
     if f.__name__ == "__init__" and hasattr(inputs[0], "named_buffers"):
         return _layer(f, parameters, inputs, options)
     if _ends_with_inplace(f.__name__, inputs, parameters.most):

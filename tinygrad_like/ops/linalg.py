@@ -1,6 +1,5 @@
 """`ops.linalg`: linear algebra of matrices in the last two axes; the axes before them are batches."""
 
-# ruff: noqa: F401
 from .least_squares import lstsq, pinv
 from .matrices import (
     cholesky,
@@ -21,3 +20,9 @@ from .matrices import (
 from .norms import matrix_norm, norm, vector_norm
 from .products import cross, vecdot
 from .triangles import cholesky_inverse, lu, lu_factor, lu_unpack
+
+__all__ = [
+    "cholesky", "cholesky_inverse", "cholesky_solve", "cross", "det", "eigh", "eigvalsh", "inv", "logabsdet",
+    "lstsq", "lu", "lu_factor", "lu_unpack", "matrix_norm", "norm", "pinv", "qr", "slogdet", "solve",
+    "solve_matrices", "solve_triangular", "svd", "svdvals", "vecdot", "vector_norm",
+]

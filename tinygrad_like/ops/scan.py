@@ -30,15 +30,16 @@ from .shape import cat, flip, permute, reshape
 def recurrence(x, decay, *, axis=0, reverse=False):
     """s[i] = x[i] + decay[i] s[i - 1] along `axis`, with s[-1] = 0; from the back, with s[i + 1], if reverse.
 
-    x and decay have the same shape. Raises ValueError otherwise.
+    x and decay have the same shape. Raises ValueError otherwise. float32 is summed in float64, since errors add up.
     """
     axis = one_axis("recurrence", axis, x.ndim, scalar=True)
-    out = np.array(x, np.result_type(x, decay))
+    dtype = np.result_type(x, decay)
+    out = np.array(x, FLOAT64 if dtype is FLOAT32 else dtype)
     if x.ndim:
         s, a = (np.moveaxis(y, axis, 0)[:: -1 if reverse else 1] for y in (out, decay))
         for i in range(1, len(s)):
             s[i] += a[i] * s[i - 1]
-    return out
+    return out.astype(dtype, copy=False)
 
 
 @recurrence.requires
