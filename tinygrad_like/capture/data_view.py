@@ -31,7 +31,7 @@ from .numbers import Number
 
 _OPERATORS: dict[Any, Callable] = {np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul,
                                    np.true_divide: operator.truediv}
-_UNNAMED = 5  # how often a value is referred to in `set_data`, if by no name of the user's: by those it went through
+_UNNAMED = 8  # how often a value is referred to in `set_data`, if by no name of the user's: by those it went through
 
 
 class Shown(Tensor):

@@ -147,15 +147,15 @@ class Tape(Listening):
         for held in (self.made, self.known, self.lasting, self.met, self.tensors, self.seen):
             held.clear()
 
-    def differs(self, other: Tape) -> str:
-        """What this tape notes that the other one does not; nothing if they are alike."""
+    def differs(self, other: Tape, so_far: bool = False) -> str:
+        """What this tape notes that the other one does not; nothing if they are alike, `so_far` or to the end."""
         for mine, theirs in zip(self.log, other.log, strict=False):
             if len(mine) != len(theirs) or mine[0] != theirs[0]:
                 return f"it calls {mine[0]} where it called {theirs[0]} before"
             for a, b in zip(mine, theirs, strict=True):
                 if reason := self._differ(a, b):
                     return f"{mine[0]} gets {reason}"
-        if len(self.log) != len(other.log):
+        if len(self.log) > len(other.log) if so_far else len(self.log) != len(other.log):
             return f"it calls {len(self.log)} ops where it called {len(other.log)} before"
         return ""
 
@@ -332,7 +332,9 @@ class Tape(Listening):
     def _changed(self, arrays: Sequence[np.ndarray]) -> None:
         """Note what is written to outside ops: if it was not seen before, the next tape finds out whether it lasts."""
         for x in arrays:
-            self._know(x) if self.before is None else self._write(x)
+            before = self.before
+            first = before is None or id(memory(x)) not in before.known and self.differs(before, so_far=True)
+            self._know(x) if first else self._write(x)
 
     def _write(self, x: np.ndarray) -> None:
         m = memory(x)

@@ -218,7 +218,7 @@ def _drawn(who: str, shape: tuple, dtype: Any, requires_grad: bool, generator: A
     elif isinstance(first, tensor.Tensor) or isinstance(second, tensor.Tensor):
         out = first + second * _drawn(who, shape, dtype, False, generator, 0.0, 1.0)
     else:
-        given = [float(x) if type(x) in (int, bool) or isinstance(x, np.generic) else x for x in (first, second)]
+        given = [float(x) if type(x) in (int, bool) or issubclass(type(x), np.generic) else x for x in (first, second)]
         out = tensor.wrap(random.noise(who, shape, wide(dtype), generator, *given))
     out = out if out.dtype is dtype else out.cast(dtype)
     return out.requires_grad_() if requires_grad else out
