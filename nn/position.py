@@ -37,7 +37,7 @@ class SinusoidalEncoding(Module):
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
         if x.ndim < 2 or x.shape[-1] != self.dim:
             raise ValueError(f"SinusoidalEncoding: takes (..., T, {self.dim}), got shape {x.shape}")
-        length = offset + x.shape[-2]
+        length = _checked("SinusoidalEncoding", offset) + x.shape[-2]
         table = sinusoidal_encoding(max(256, 1 << (length - 1).bit_length()), self.dim)  # few lengths
         return x + table[offset:length].astype(x.dtype, copy=False)
 
@@ -59,9 +59,7 @@ class LearnedEncoding(Module):
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
         if x.ndim < 2:
             raise ValueError(f"LearnedEncoding: takes (..., T, {self.weight.shape[1]}), got shape {x.shape}")
-        if not hasattr(offset, "__index__"):
-            raise TypeError(f"LearnedEncoding: offset must be an integer, got {offset!r}")
-        start, stop = offset, offset + x.shape[-2]
+        start, stop = _checked("LearnedEncoding", offset), offset + x.shape[-2]
         if stop > len(self.weight):
             raise ValueError(f"LearnedEncoding: positions {start} to {stop - 1} of an input {x.shape} are not all in "
                              f"the table, which has {len(self.weight)} (weight shape {self.weight.shape})")
@@ -99,11 +97,20 @@ class RotaryEncoding(Module):
         return _turned(apart, cos, sin).reshape(*qkv.shape)
 
     def _tables(self, length: int, offset: int) -> tuple[np.ndarray, np.ndarray]:
+        offset = _checked("RotaryEncoding", offset)
         cos, sin = _rotations(max(256, 1 << (offset + length - 1).bit_length()), self.dim, self.base)
         return cos[offset : offset + length], sin[offset : offset + length]
 
     def extra_repr(self) -> str:
         return f"{self.dim}, base={self.base:g}"
+
+
+def _checked(who: str, offset: int) -> int:
+    if not hasattr(offset, "__index__"):
+        raise TypeError(f"{who}: offset must be an integer, got {offset!r}")
+    if offset < 0:
+        raise ValueError(f"{who}: offset must be 0 or more, got {offset}; positions count from 0")
+    return offset
 
 
 def _turned(x: Tensor, cos: np.ndarray, sin: np.ndarray) -> Tensor:

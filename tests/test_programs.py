@@ -353,8 +353,8 @@ REDUCTIONS = {  # name: ours and theirs, of x, axis, keepdim
     "norm": (lambda x, a, k: x.norm(axis=a, keepdim=k), lambda x, a, k: torch_("linalg.vector_norm")(x, 2, a, k)),
     "logsumexp": (lambda x, a, k: x.logsumexp(a, k), lambda x, a, k: x.logsumexp(a, k)),
     "prod": (lambda x, a, k: x.prod(a, k), lambda x, a, k: x.prod(a, k)),
-    "max": (lambda x, a, k: x.max(a, k), lambda x, a, k: x.amax(a, k)),
-    "min": (lambda x, a, k: x.min(a, k), lambda x, a, k: x.amin(a, k)),
+    "max": (lambda x, a, k: ops.max(x, axis=a, keepdim=k), lambda x, a, k: x.amax(a, k)),
+    "min": (lambda x, a, k: ops.min(x, axis=a, keepdim=k), lambda x, a, k: x.amin(a, k)),
 }
 BLOCKS = {  # for checkpoint: of two Tensors of one shape
     "tanh(a) b": lambda a, b: (a.tanh() * b).sin(), "a, b": lambda a, b: ((a * b).tanh(), a + b),

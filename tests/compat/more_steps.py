@@ -114,7 +114,7 @@ def hvp_cg():
         loss = F.mse_loss(net(x), y)
         g = flat_grad(loss, params, create_graph=True)
         def Hvp(v):
-            return flat_grad(g @ v, params, retain_graph=True) + 1.0 * v
+            return flat_grad(g @ v, params, retain_graph=True) + 5.0 * v
         d = conjugate_gradient(Hvp, g.detach())
         new = nn.utils.parameters_to_vector(params).detach() - 0.5 * d
         nn.utils.vector_to_parameters(new, params)

@@ -65,3 +65,12 @@ def test_packed_rotation_leaves_values_alone():
     expected = np.concatenate([part.numpy().reshape(2, 5, 8) for part in (layer(q, 3), layer(k, 3), v)], -1)
     np.testing.assert_allclose(layer.turn_packed(x, 2, 3).numpy(), expected, rtol=1e-6)
     assert gradcheck(lambda x: layer.turn_packed(x, 2), x)
+
+
+@pytest.mark.parametrize("make", [lambda: nn.SinusoidalEncoding(4), lambda: nn.LearnedEncoding(8, 4),
+                                  lambda: nn.RotaryEncoding(4)])
+@pytest.mark.parametrize(("offset", "error"), [(-2, ValueError), (1.0, TypeError), ((4, 4), TypeError)])
+def test_an_offset_counts_positions_from_0(make, offset, error):
+    layer = make()
+    with pytest.raises(error, match=f"{type(layer).__name__}: offset must be"):
+        layer(Tensor.ones(1, 1, 1, 4), offset=offset)
