@@ -8,15 +8,15 @@ from typing import Any
 class basics:
     """A namespace: each name stands for an op of `ops/`."""
 
-    accumulate: Any  # total += c, of arrays
+    accumulate: Any  # total += c, of arrays: ops/cotangents.py, as add_part, plus and one
     add_part: Any  # total[index] += value, of arrays
     cast: Any  # to another dtype
     clone: Any  # a copy
     identity: Any  # the same memory, as a new node
-    put: Any  # zeros with a value at an index
-    sum_to: Any  # sums over what was broadcast; None if the shapes do not fit
+    put: Any  # zeros with a value at an index: ops/parts.py
+    sum_to: Any  # sums over what was broadcast, None if shapes do not fit: ops/reduce.py `summed_to`
     one: Any  # the cotangent that backward begins with
-    own: Any  # a cotangent as a gradient
+    own: Any  # a cotangent as a gradient, on memory of its own: ops/operands.py
     plus: Any  # adds cotangents, see `walk`
     copied: Any  # an array's copy in C order
     share_version: Any  # of what shows the memory of an input, see `methods/versions.py`

@@ -4,7 +4,8 @@ Called on Tensors, it gives a Tensor and records a node; called on arrays, it is
 ops run on arrays if only numbers are wanted, and on Tensors if `create_graph=True` asks for the graph of the gradient.
 
 A call is four things, in `apply` and `record`: unwrap the arrays, run the forward, make a node, and, on the way back,
-`unbroadcast`. `ops/operands.py` stands around it: what may be given in place of a Tensor, and which dtype a result has.
+`unbroadcast`. `ops/operands.py` stands around `run`, `record`, `failed` and `pull`, and replaces `__call__`, when `ops`
+is imported: what may be given in place of a Tensor, and which dtype a result has.
 """
 
 from __future__ import annotations
@@ -23,8 +24,6 @@ from .graph import Node, freed, mode, tick
 from .tensor import Tensor, wrap
 
 NOTHING: dict = {}  # the residuals of a forward that hands out none
-
-
 declared: WeakSet[Any] = WeakSet()  # every op there is, for tests that go over all of them
 
 
@@ -32,7 +31,7 @@ class Op(Contracts):
     """A forward on arrays and its VJP rules, as `Primitive` declares them, ready to be called."""
 
     save: Any  # makes what a node saves
-    array_rules: Any = property(lambda self: self.rules)  # as they run on arrays: perhaps faster ones
+    array_rules: Any = property(lambda self: self.rules)  # on arrays; `ops/on_arrays.py` has faster ones
 
     def __init__(self, forward: Callable):
         self.forward: Any = forward
@@ -57,8 +56,8 @@ class Op(Contracts):
         self.differentiable = False  # whether it has rules
         self.fresh = False  # whether its cotangents are arrays of their own (see `primitive.fresh`)
         self.saves = False  # whether its nodes hold values, rather than shapes and options alone
-        self.family: Any = type(self)
-        self.met = self.ours = False
+        self.family: Any = type(self)  # and not the class that `kernels/specialize.py` makes, once it has `met` the op
+        self.met = self.ours = False  # ours: declared in `ops`
         declared.add(self)
 
     def __repr__(self) -> str:
@@ -167,8 +166,8 @@ class Op(Contracts):
 
     def values(self, node: Node) -> list:
         """The values that the rules name, as arrays; or as Tensors on the graph while recording."""
-        graph, order, values, saved = mode.recording, node.order, [], node.saved
-        tensors = graph or mode.listener is not None and mode.listener.on_tensors
+        recording, order, values, saved = mode.recording, node.order, [], node.saved
+        tensors = recording or mode.listener is not None and mode.listener.on_tensors
         if saved is None:  # by another thread, since the walk came here
             raise freed(node)
         for x in saved:
@@ -187,7 +186,7 @@ class Op(Contracts):
                 self._changed(node, "the output")
             if tensors:
                 out = values[self.out] = wrap(values[self.out])
-            if graph:
+            if recording:
                 out.node, out.requires_grad = node, True  # attached only now: kept on the node it would be a cycle
                 out.shared_version()  # a rule's ops save this Tensor, while the user may change the one they have
         return values

@@ -3,9 +3,9 @@
 Nothing here knows arrays or mathematics. A cotangent is anything with `+`, and `tests/core/test_autograd.py` runs this
 file on plain floats. What a cotangent means is up to the op (`dispatch.py`).
 
-The walk adds cotangents in place where it may: it owns a buffer that nobody else refers to, which is the result of one
-of its own additions, or what an op gives that is `fresh`, whose buffers are all new and apart. An owned buffer may be
-written to, and may become a gradient without a copy. When its node is taken from the heap it is owned no more, since
+The walk adds cotangents in place where it may. It owns a buffer if nobody else refers to it: its own sums, and what an
+op gives whose rules are marked `fresh`, since they make new arrays only. An owned buffer may be written to, and may
+become a gradient without a copy. When its node is taken from the heap it is owned no more, since
 hooks and rules then see it, and may keep it.
 """
 
@@ -60,7 +60,7 @@ class Extra:  # what few nodes have: hooks, who keeps the gradient, the version 
 
 
 def plus(total, c, owned: bool):
-    """total + c; if the buffer of total is owned, it may be reused."""
+    """total + c, reusing the buffer of total if it is owned: of any values. Tensors have `ops/cotangents.py`."""
     if owned:
         total += c
         return total
@@ -78,6 +78,7 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Cal
     since: stop at nodes recorded up to this tick, and return their cotangents.
     retain: keep what the nodes saved; otherwise those that saved values are released as the walk passes.
     plus: how cotangents are added. owned: an empty set, which gets the keys of those the caller may keep and change.
+    To understand the backward pass of a loss, skip each line with `needed` or `targets`.
     """
     table, owned = {root: g}, set() if owned is None else owned
     heap = [(-root.order, root)] if type(root) is Node else []

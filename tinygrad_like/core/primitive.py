@@ -13,8 +13,8 @@
             return f"takes numbers, got {a.dtype}"  # the error says that it comes from mul
 
 Positional parameters are inputs, keyword-only ones are options. A rule takes `g`, the cotangent of the output, and may
-name: an input, `<input>_shape`, `out`, an option, or a residual that the forward handed out with `Residuals`. What no
-rule names is not saved, nor what only the rules of inputs name that need no gradient. Broadcasting is undone by the
+name: an input, `<input>_shape`, `out`, an option, or a residual that the forward handed out with `Residuals`. A value
+is saved only if a rule names it, and if the input of that rule needs a gradient. Broadcasting is undone by the
 caller (`Op.unbroadcast`), so a rule may ignore it.
 
 What happens when an op is called, and when its rules are, stands in `dispatch.py`.
@@ -66,7 +66,7 @@ class Primitive(Op):
         return [-1 if n in ("which", "wanted") else self.saved.index(n) for n in names]
 
     def _redeclared(self) -> None:
-        """What a node saves is known anew, and what was compiled of the names holds no more."""
+        """Work out again what a node saves, and throw away what was written out for the rules before."""
         self.differentiable = True
         self.out = self.saved.index("out") if "out" in self.saved else None
         self.saves = not {*self.options, *[f"{n}_shape" for n in self.inputs]}.issuperset(self.saved)

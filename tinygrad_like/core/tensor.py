@@ -1,6 +1,6 @@
 """Tensor: an array, its gradient, and the node that made it.
 
-What else a Tensor can do is installed from outside: see `methods/`.
+What else a Tensor can do is installed from `methods/`: `touch` and versions, gradients of targets, names, operators.
 """
 
 from __future__ import annotations

@@ -43,6 +43,7 @@ PROMOTES = frozenset("add floordiv fmod logical_and logical_or logical_xor lshif
 views: set[type] = set()  # classes of arrays that an op takes as plain ones and gives back
 
 
+# The core's own, in whose place `install` puts functions of this file.
 _run, _record, _pull, _failed = Op.run, Op.record, Op.pull, Op.failed
 
 
@@ -84,7 +85,7 @@ def general(op: Op, inputs, options: dict):
 
 
 def run(op: Op, inputs, options: dict):
-    """The same for inputs and options that may be anything."""
+    """`Op.run`, for inputs and options that may be anything."""
     for value in options.values():
         if type(value) not in SETTINGS and isinstance(value, SINGLE):
             return op(*inputs, **_numbers(op, options))
@@ -182,7 +183,7 @@ def _astype(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def record(op: Op, inputs, arrays, options: dict, out, residuals=NOTHING) -> Tensor:
-    """The same, with the result in the dtype that it has here."""
+    """`Op.record`, with the result in the dtype that it has here."""
     if type(out) is tuple:
         out, residuals = out
     out = np.asarray(out)
@@ -194,7 +195,7 @@ def record(op: Op, inputs, arrays, options: dict, out, residuals=NOTHING) -> Ten
 
 
 def pull(op: Op, node: Node, g, parents) -> list:
-    """The same, with the cotangent as rules take it: whole, and not in 16 bits, since rules compute, too."""
+    """`Op.pull`, with the cotangent as rules take it: whole, and not in 16 bits, since rules compute, too."""
     g = g.written() if type(g) is Scattered else g
     return _pull(op, node, basics.cast(g, dtype=FLOAT32) if NARROW and node.dtype in NARROW else g, parents)
 
