@@ -208,6 +208,7 @@ def test_a_view_does_not_fill_its_memory():
         assert fills(x) and not fills(x[1:])
 
 
+@pytest.mark.needs("kernels")
 def test_gradients_are_moved_to_leaves_not_copied():
     x = Tensor(rng.standard_normal((8, 256)), dtype="float32")
     w = Tensor(rng.standard_normal((200, 256)), requires_grad=True, dtype="float32")

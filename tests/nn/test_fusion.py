@@ -38,6 +38,7 @@ def one_by_one(model, x):
     return x
 
 
+@pytest.mark.needs("kernels")
 @pytest.mark.parametrize(("kinds", "names"), [
     ("LRL", ["linear", "relu", "linear"]),
     ("LBRLR", ["linear", "batch_norm_relu", "linear", "relu"]),
@@ -64,6 +65,7 @@ def test_what_is_one_op_and_that_it_computes_the_same(kinds, names):
         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.needs("kernels")
 @pytest.mark.parametrize("hooked", [0, 1])
 def test_a_hook_sees_its_module(hooked):
     model, seen = row(*"BR"), []
@@ -77,6 +79,7 @@ def test_a_hook_sees_its_module(hooked):
     assert ops_of(model(x)) == ops_of(expected) == ["batch_norm_relu"]
 
 
+@pytest.mark.needs("kernels")
 @pytest.mark.parametrize(("changed", "names"), [(0, ["batch_norm", "mul", "relu"]), (1, ["batch_norm", "relu", "mul"])])
 def test_a_forward_of_the_layers_own_is_called(changed, names, monkeypatch):
     """On the layer, on its type, or around every call."""

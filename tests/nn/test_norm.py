@@ -163,6 +163,7 @@ def test_running_statistics():
     assert [s.tolist() for s in statistics(layer)] == [[0, 0, 0], [1, 1, 1], 0]
 
 
+@pytest.mark.needs("kernels")
 def test_a_forward_in_training_after_one_in_evaluation_is_noticed_by_backward():
     layer, x = nn.BatchNorm1d(3).eval(), some(8, 3).requires_grad_()
     y = layer(x)
@@ -181,6 +182,7 @@ def ops_of(y):
     return names
 
 
+@pytest.mark.needs("kernels")
 def test_sequential_runs_batch_norm_and_relu_as_one_op_unless_a_hook_watches():
     model, x = drawn(nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 2))), some(16, 4)
     twin = copy.deepcopy(model)
@@ -203,6 +205,7 @@ def test_sequential_runs_batch_norm_and_relu_as_one_op_unless_a_hook_watches():
     assert "batch_norm_relu" not in ops_of(nn.Sequential(nn.Linear(4, 8), Louder(8), nn.ReLU())(x))
 
 
+@pytest.mark.needs("kernels")
 def test_the_end_of_a_residual_block_is_one_op():
     x, skip = some(4, 3, 5, 5).requires_grad_(), some(4, 3, 5, 5)
     norm = nn.BatchNorm2d(3)

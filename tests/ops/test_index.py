@@ -16,6 +16,7 @@ def changed(make, index, bad):
     y.sum().backward()
 
 
+@pytest.mark.needs("kernels")
 @pytest.mark.parametrize("bad", BAD)
 @pytest.mark.parametrize("rows", [6, 4000])
 @pytest.mark.parametrize("options", [{}, {"reduction": "sum", "label_smoothing": 0.1}, {"reduction": "none"}], ids=str)
@@ -25,6 +26,7 @@ def test_labels_of_cross_entropy(options, rows, bad):
         changed(lambda labels: ops.cross_entropy(x, labels, **options), np.arange(rows) % 9, bad)
 
 
+@pytest.mark.needs("kernels")
 @pytest.mark.parametrize("bad", BAD)
 @pytest.mark.parametrize("rows", [6, 9000])
 @pytest.mark.parametrize("reduction", ["mean", "none"])

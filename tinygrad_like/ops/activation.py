@@ -118,7 +118,8 @@ SCALE, CUBIC = math.sqrt(8 / math.pi), 0.044715
 @pointwise
 def gelu_tanh(x):
     """x sigma(2 u) = x/2 (1 + tanh u), with u = sqrt(2 / pi) (x + 0.044715 x^3)."""
-    return x * sigmoid(SCALE * (x + CUBIC * (x * x * x)))
+    z = clip(x, min=-40, max=40)  # beyond, sigma is 0 or 1, and z^3 might overflow
+    return x * sigmoid(SCALE * (z + CUBIC * (z * z * z)))
 
 
 def gelu_tanh_slope(x):

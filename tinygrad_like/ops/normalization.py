@@ -27,7 +27,7 @@ from ..rings import replaceable
 from .activation import relu
 from .composite import composite
 from .elementwise import rsqrt, square
-from .reduce import mean
+from .reduce import centred, mean
 from .shape import reshape
 
 # Over trailing axes ---------------------------------------------------------------------------------------------------
@@ -35,8 +35,8 @@ from .shape import reshape
 
 def standardize(x, axis, eps):
     """LN-S (7.40): (x - mean) / sqrt(var + eps), with mean and variance (divided by n) over `axis`."""
-    centred = x - mean(x, axis=axis, keepdim=True)
-    return centred * rsqrt(mean(square(centred), axis=axis, keepdim=True) + eps)
+    d = centred(x, axis)
+    return d * rsqrt(mean(square(d), axis=axis, keepdim=True) + eps)
 
 
 def scaled(x, weight, bias):

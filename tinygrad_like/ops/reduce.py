@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ..core.primitive import fresh, primitive
-from ..dtypes import FLOAT64, FLOATS, get_default_dtype
+from ..dtypes import FLOAT32, FLOAT64, FLOATS, get_default_dtype
 from ..errors import checked
 from ..rings import replaceable
 from .axes import axes, one_axis
@@ -19,6 +19,9 @@ from .shape import flip, reshape
 
 @replaceable
 def sum_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool):
+    """The sum, of many float32 in float64: NumPy adds rows one after the other, and their errors add up."""
+    if x.size > 255 and x.dtype is FLOAT32:
+        return np.add.reduce(x, axis, FLOAT64, keepdims=keepdim).astype(FLOAT32)  # type: ignore[arg-type]
     return np.add.reduce(x, axis=axis, keepdims=keepdim)  # type: ignore[call-overload]
 
 
@@ -95,7 +98,7 @@ def _(x, axis):
 
 @replaceable
 def mean_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool):
-    return np.add.reduce(x, axis=axis, keepdims=keepdim) / _count(x.shape, axis)  # type: ignore[call-overload]
+    return sum_over(x, axis, keepdim) / _count(x.shape, axis)
 
 
 mean.vjp(x=fresh(lambda g, x_shape, axis, keepdim: spread(
@@ -114,7 +117,7 @@ def without_axes(shape, axis) -> tuple[int, ...]:
     return tuple([n for a, n in enumerate(shape) if a not in axis])
 
 
-def _centred(x, axis):
+def centred(x, axis):
     """x minus its mean over `axis`, twice: if the mean is large, its rounding error may be as large as the result."""
     x = x - mean(x, axis=axis, keepdim=True)
     return x - mean(x, axis=axis, keepdim=True)
@@ -143,7 +146,7 @@ def _(x, axis, correction):
 def _from_variance(g, x, axis, keepdim, correction):
     n = _count(x.shape, axes("var", axis, x.ndim))
     kept = g if keepdim else reshape(g, shape=with_axes(x.shape, axis))
-    return _centred(x, axis) * (kept * (2 / (n - correction)))
+    return centred(x, axis) * (kept * (2 / (n - correction)))
 
 
 var.vjp(x=_from_variance)
@@ -273,7 +276,8 @@ def cumsum(x, *, axis=0):
 
 @replaceable
 def running_sum(x, axis):
-    return np.cumsum(x, axis=axis).reshape(x.shape)  # NumPy makes 1-d of 0-d
+    sums = np.cumsum(x, axis, FLOAT64).astype(FLOAT32) if x.dtype is FLOAT32 else np.cumsum(x, axis)
+    return sums.reshape(x.shape)  # NumPy makes 1-d of 0-d
 
 
 cumsum.vjp(x=fresh(lambda g, axis: flip(cumsum(flip(g, axis=axis), axis=axis), axis=axis)))
