@@ -270,6 +270,22 @@ def test_float64(optimizer):
     check(make)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("optimizer", [optim.SGD, optim.AdamW, optim.RMSProp])
+def test_state_that_the_first_step_begins_lasts(optimizer, dtype):
+    found = []
+    for wrap in (lambda f: f, capture):
+        p = nn.Parameter(Tensor([1.0, -2.0], dtype=dtype))
+        opt = optimizer([p], lr=0.1, **{"momentum": 0.9} if optimizer is optim.SGD else {})
+        step = wrap(opt.step)
+        for i in range(6):
+            p.grad = Tensor([1.0 + i, 2.0 - i], dtype=dtype)
+            step()
+        found.append([p.detach(), opt.state_dict()])
+    assert_same(*found)
+    assert step.programs and not step.gave_up
+
+
 def test_accumulation_over_two_calls():
     def make():
         model = net()

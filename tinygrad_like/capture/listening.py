@@ -71,6 +71,8 @@ class Listening(Listener):
         owner: Any = getattr(function, "__self__", None)
         if hasattr(owner, "param_groups"):
             self.optimizers[id(owner)] = owner
+            for x in writes:
+                self._know(x)  # its state lasts, also what the step of another call has begun
         elif hasattr(owner, "optimizer"):  # a scheduler, which sets its rates
             self.scheduled.update((id(d), d) for d in (vars(owner), *owner.optimizer.param_groups))
             self.rates_set = True
