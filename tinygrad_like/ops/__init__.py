@@ -92,3 +92,5 @@ _basics.put, _basics.sum_to, _basics.plus = _parts.put, _reduce.summed_to, _cota
 _basics.accumulate, _basics.add_part = _cotangents.accumulate, _cotangents.add_part
 _basics.one, _basics.own = _cotangents.one, _operands.own
 _operands.install()
+
+__all__ = [*[_name for _name, _op in globals().items() if callable(_op) and not _name.startswith("_")], "linalg"]
