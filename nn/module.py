@@ -92,7 +92,10 @@ class Module:
             locate(error, self, args)
             y: Any = NotImplemented
             if kwargs and type(error) is TypeError:
-                y = rescued(type(self).forward, (self, *args), kwargs, error)  # type: ignore[attr-defined]
+                try:
+                    y = rescued(type(self).forward, (self, *args), kwargs, error)  # type: ignore[attr-defined]
+                except Exception as better:
+                    raise locate(better, self, args)  # noqa: B904
             if y is NotImplemented:
                 raise
             return y
