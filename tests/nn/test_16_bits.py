@@ -18,7 +18,7 @@ MODELS = {
     "cnn": (lambda: nn.CNN([1, 1], (4, 8), 3), (5, 3, 8, 8)),
     "swiglu": (lambda: nn.SwiGLUFFN(4), (2, 5, 4)),
     "sparse": (lambda: nn.SparseLinear(4, 3), (5, 4)),
-    "attention": (lambda: nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0), (2, 5, 8)),
+    "attention": (lambda: nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, activation="gelu"), (2, 5, 8)),
     "batch_norm": (lambda: nn.Sequential(nn.Conv2d(3, 4, 3, bias=False), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2)),
                    (5, 3, 6, 6)),
 }
