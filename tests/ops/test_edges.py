@@ -207,7 +207,7 @@ def test_draws_by_weight(replacement):
 
 def test_what_is_centred_has_no_mean_left():
     x = (np.random.default_rng(1).standard_normal(1000) + 3e4).astype("f")
-    assert abs((x - x.mean()).mean()) > 1e-4 > 1e-6 > abs(ops.reduce._centred(x, 0).mean())
+    assert abs((x - x.mean()).mean()) > 1e-4 > 1e-6 > abs(ops.reduce.centred(x, 0).mean())
 
 
 def test_ties_beside_nan_share_the_cotangent():
