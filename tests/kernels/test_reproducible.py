@@ -234,5 +234,5 @@ def test_all_kernels_are_among_the_cases():
     """A kernel file that shares work between threads must be known here."""
     sources = {path.stem: path.read_text() for path in Path(kernels.__file__).parent.glob("*.py")}
     sharing = {name for name, text in sources.items()
-               if re.search(r"^@kernel\(|= kernel\(work", text, re.M)} - {"program", "checks"}  # whose kernels compute nothing
+               if re.search(r"^@kernel\(|= kernel\(work", text, re.M)} - {"program", "checks"}  # which compute nothing
     assert sharing == {module.__name__.rpartition(".")[2] for module in MODULES}
