@@ -1058,7 +1058,7 @@ def test_places_that_are_computed():
     tg.manual_seed(0)
     images, theta = Tensor.rand(2, 1, 5, 5), nn.Parameter(tg.eye(2, 3).expand(2, 2, 3) * 0.9)
 
-    @capture
+    @capture(fuse=False)
     def step(images):
         theta.grad = None
         places = F.affine_grid(theta, images.shape)
