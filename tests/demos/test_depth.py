@@ -13,7 +13,7 @@ def test_only_plain_nets_get_worse_with_depth(tmp_path, capsys):
     train = {key: errors[-2] for key, errors in found.items()}
     assert train["plain", 1] + 0.3 < train["plain", 12]
     assert train["residual", 12] < train["residual", 1] + 0.05 < 0.35
-    assert train["residual with norms", 12] < 0.1
+    assert train["residual with norms", 12] < 0.15
     assert f"{'plain':20}{100 * train['plain', 1]:8.1f}{100 * train['plain', 12]:8.1f}" in capsys.readouterr().out
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
 

@@ -67,7 +67,7 @@ def test_same_seed_same_numbers(tmp_path):
 def test_every_optimizer_and_schedule_learns(tmp_path, optimizer, schedule, no_pictures):
     (result,) = train.main(["--model", "mlp", "--epochs", "8", "--limit", "600", "--optimizer", optimizer,
                             "--schedule", schedule, "--out", str(tmp_path)])
-    assert result.accuracy > 0.7
+    assert result.accuracy > 0.65
     rates = [row["lr"] for row in result.rows]
     assert (rates[-1] == rates[0]) == (schedule in ("constant", "plateau"))
     assert ("val_accuracy" in result.rows[0]) == (schedule == "plateau")
