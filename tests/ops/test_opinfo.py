@@ -52,8 +52,8 @@ OTHERWISE = {
     "flip": lambda x, dims: x.flip(dims), "argwhere": lambda x: x.nonzero(),
     "to": lambda x, *a, **_: x.cast(next((d for d in a if isinstance(d, str) and d != "cpu"), x.dtype)),
     "max": lambda x, *a, **k: extreme("max", x, *a, **k), "min": lambda x, *a, **k: extreme("min", x, *a, **k),
-    "amax": lambda x, dim=None, keepdim=False: x.max(axes(dim), keepdim),
-    "amin": lambda x, dim=None, keepdim=False: x.min(axes(dim), keepdim),
+    "amax": lambda x, dim=None, keepdim=False: x.amax(axes(dim), keepdim),
+    "amin": lambda x, dim=None, keepdim=False: x.amin(axes(dim), keepdim),
     "logsumexp": lambda x, dim=None, keepdim=False: x.logsumexp(axes(dim), keepdim),
     "sum": lambda x, dim=None, keepdim=False, dtype=None: x.sum(axes(dim), keepdim, dtype),
     "mean": lambda x, dim=None, keepdim=False, dtype=None: x.cast(dtype or x.dtype).mean(axes(dim), keepdim),
@@ -112,10 +112,7 @@ def extreme(name, x, *args, **options):
     dim = options.pop("dim", args[0] if args else None)
     if isinstance(dim, Tensor):
         return getattr(x, f"{name}imum")(dim)
-    if dim is None:
-        return getattr(x, name)()
-    keepdim = options.get("keepdim", args[1] if len(args) > 1 else False)
-    return getattr(x, name)(dim, keepdim), getattr(x, f"arg{name}")(dim, keepdim)
+    return getattr(x, name)() if dim is None else getattr(x, name)(dim, *args[1:], **options)
 
 
 def max_pool(rank, x, *args, return_indices=False, **options):
