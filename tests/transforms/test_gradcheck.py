@@ -154,6 +154,7 @@ def test_nan_fails():
         gradcheck(declare(cube, x=lambda g, x: g * np.nan), A)
 
 
+@pytest.mark.needs("learn")
 def test_the_error_says_why_and_where():
     off = declare(product, a=lambda g, b: g * b, b=lambda g, a: -g * a)
     with pytest.raises(GradcheckError, match=r"(?s)product: the rule of input 'b' is wrong.*sign: the rule gives minus"
@@ -168,6 +169,7 @@ def test_the_error_says_why_and_where():
         gradgradcheck(frozen, A)
 
 
+@pytest.mark.needs("learn")
 def test_a_function_of_right_ops_that_leaves_the_graph():
     with pytest.raises(GradcheckError, match=r"Every op that f calls is right by itself \(exp, mul\)\. So f takes"):
         gradcheck(lambda a: a.exp() * a.detach(), A)
