@@ -406,15 +406,42 @@ def many():
     return f"{f.name} {options}", differentiated(lambda x, w: f(x, w, **options)), [images, weights]
 
 
-def chosen():
-    x, axis = values(size(), size(), size()), pick(0, 1, 2)
-    name = pick("prod", "tril", "mask")
+def along():
+    x = values(size(), size(), size())
+    axis = pick(0, 1, 2)
+    which = rng.integers(0, x.shape[axis], [size() if a == axis else n for a, n in enumerate(x.shape)])
+    name = pick("gather", "scatter_add", "scatter", "scatter_reduce", "prod", "cumprod", "tril", "topk", "cummax",
+                "cummin", "mask")
+    if name == "gather":
+        return name, lambda guard, x: differentiated(lambda x: x.gather(axis, index(guard, which)))(guard, x), [x]
+    if name == "scatter_add":
+        return name, lambda guard, *xs: differentiated(lambda x, y: x.scatter_add(axis, index(guard, which), y))(
+            guard, *xs), [x, values(*which.shape)]
+    if name.startswith("scatter"):
+        how, wide = (pick("prod", "amin", "mean"),) if name == "scatter_reduce" else (), which.shape
+        if pick(True, False):  # one entry for a whole slice
+            which = which[tuple([slice(None) if a == axis else slice(1) for a in range(3)])]
+        return f"{name} {how}", lambda guard, *xs: differentiated(lambda x, y: getattr(x, name)(
+            axis, index(guard, which).expand(*wide), y, *how))(guard, *xs), [x, values(*wide)]
     if name == "mask":
         mask = rng.random(x.shape) < 0.4
         return name, lambda guard, x: differentiated(lambda x: x[Tensor.from_numpy(mask)])(guard, x), [x]
+    if name == "topk":
+        k, largest = min(size(), x.shape[axis]), pick(True, False)
+        return name, differentiated(lambda x: x.topk(k, axis=axis, largest=largest)[0]), [x]
     if name == "tril":
         return name, differentiated(lambda x: x.tril(axis)), [x]
-    return name, differentiated(lambda x: x.prod(axis=axis)), [np.exp(x / 9)]
+    if name in ("cummax", "cummin"):
+        return name, differentiated(lambda x: getattr(ops, name)(x, axis=axis)[0]), [x]
+    return name, differentiated(lambda x: getattr(ops, name)(x, axis=axis)), [np.exp(x / 9)]
+
+
+def triangular():
+    n, k, batch = pick(1, 3, 8, 33, 70), pick(1, 2, 9, 64, 65), pick((), (3,))
+    how = {"upper": pick(True, False), "unitriangular": pick(True, False)}
+    a = values(*batch, n, n) / n + 3 * np.eye(n, dtype=np.float32)
+    return f"solve_triangular {how}", differentiated(lambda a, b: ops.linalg.solve_triangular(a, b, **how)), [
+        a, values(*pick((), batch), n, k)]
 
 
 def winograd():
@@ -441,6 +468,16 @@ def upsampling():
     factor = pick(1, 2, 3)
     return f"interpolate {factor}", differentiated(lambda x: ops.interpolate(x, scale_factor=factor)), [
         values(pick(1, 3), pick(1, 5), *sizes(2, 17))]
+
+
+def reading():
+    """Images at computed places; channels are done by fours and by eights, places by 64 and by 512."""
+    batch, channels = pick(1, 2, 3), pick(1, 2, 3, 4, 5, 7, 8, 9, 17)
+    places = pick((1, 1), (7, 9), (8, 8), (5, 13), (23, 25))
+    how = {"mode": pick("bilinear", "bilinear", "nearest"), "padding_mode": pick("zeros", "border", "reflection"),
+           "align_corners": pick(True, False)}
+    return f"grid_sample {how}", differentiated(lambda x, grid: ops.grid_sample(x, grid, **how)), [
+        values(batch, channels, size(17), size(17)), values(batch, *places, 2)]
 
 
 def attention():
@@ -539,9 +576,9 @@ def optimizing():
 
 CASES = (
     elementwise, arithmetic, losses, sums, variance, softmax, cross_entropy, nll, norm_of_rows, norm_of_channels,
-    matmul, product_into, linear, linear, convolution, convolution, bundles, bundles, many, chosen, winograd,
+    matmul, product_into, linear, linear, convolution, convolution, bundles, bundles, many, along, triangular, winograd,
     pooling, pooling, upsampling, attention, attention, self_attention, recurrent, dropout, embedding, padding,
-    augmenting, optimizing,
+    augmenting, optimizing, reading,
 )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ import nn.functional as F
 from optim import SGD, Adadelta, Adam, Adamax, RMSProp, clip_grad_norm
 from tinygrad_like import Tensor, kernels, ops
 from tinygrad_like.kernels import (
+    along,
     attention,
     channel_norm,
     columns,
@@ -29,19 +30,26 @@ from tinygrad_like.kernels import (
     embedding,
     formula,
     gemm,
+    grid,
+    mapped,
     nll,
     noise,
     norm,
     optim,
+    order,
     pixel_loss,
     pool,
     recurrent,
     reduce,
+    resample,
+    scan,
+    scatter,
     scores,
     select,
     side_by_side,
     softmax,
     threads,
+    triangular,
     vectormath,
     winograd,
 )
@@ -132,8 +140,18 @@ CASES = {
     "embedding, sparse": (lambda w: ops.embedding(labels(5001, 50), w), ((9000, 33),)),
     "index": (lambda a: a[labels(100_001, 777)], ((777,),)),
     "index of the last axis": (lambda a: a[:, labels(999, 513)], (MATRIX,)),
+    "gather": (lambda a: a.gather(1, labels((777, 700), 513)), (MATRIX,)),
+    "scatter": (lambda a, b: a.scatter(1, labels((777, 600), 513), b), (MATRIX, (777, 600))),
+    "scatter, added": (lambda a, b: a.scatter_add(0, labels((900, 513), 777), b), (MATRIX, (900, 513))),
+    **{f"scatter, {how}": (lambda a, b, how=how: a.scatter_reduce(0, labels((900, 513), 777), b * 0.1 + 1, how), (
+        MATRIX, (900, 513))) for how in ("prod", "mean", "amax")},
     "mask": (lambda a: a[a > 0.3] * 2, (MATRIX,)),
     "index_add": (lambda a, b: a.index_add(0, labels(999, 777), b), (MATRIX, (999, 513))),
+    "gather from columns": (lambda a: a.gather(0, labels((900, 513), 777)), (MATRIX,)),
+    "prod": (lambda a: a.prod(1), ((7, 301, 70),)),
+    "cumprod": (lambda a: a.cumprod(1), ((7, 301, 70),)),
+    "cumprod of rows": (lambda a: (a * 0.1 + 1).cumprod(1), (MATRIX,)),
+    "cummax": (lambda a: a.cummax(1)[0] * a.cummin(0)[0], (MATRIX,)),
     "tril": (lambda a: a.tril(1), (MATRIX,)),
     "transpose": (lambda a: a.t().contiguous() * x(513, 777), (MATRIX,)),
     "channels last": (lambda a: a.permute(0, 2, 3, 1).contiguous() * 2, (IMAGES,)),
@@ -143,6 +161,9 @@ CASES = {
     "cat": (lambda a, b: ops.cat(a, b, axis=1) * 2, (IMAGES, IMAGES)),
     "max pool": (lambda a: F.max_pool2d(a, 2), (IMAGES,)),
     "average pool": (lambda a: F.avg_pool2d(a, 3, stride=2), (IMAGES,)),
+    "grid": (lambda a, b: F.grid_sample(a, b, align_corners=False), (IMAGES, (9, 31, 33, 2))),
+    "grid of few channels": (lambda a, b: F.grid_sample(a, b.tanh(), padding_mode="reflection", align_corners=True),
+                             ((3, 3, 99, 101), (3, 70, 71, 2))),
     "interpolation": (lambda a: F.interpolate(a, scale_factor=1.7, mode="bilinear"), (IMAGES,)),
     "conv": conv_case(IMAGES, (17, 16, 3, 3)),
     "conv, in place": conv_case((9, 16, 32, 32), (17, 16, 1, 1)),
@@ -164,6 +185,9 @@ CASES = {
     "gru": (ops.gru, ((9, 41, 99), (41, 33), (99, 33), (99,))),
     "lstm, one step": (ops.lstm, ((1, 301, 132), (301, 33), (301, 33), (132, 33))),
     "gru, one step": (ops.gru, ((1, 301, 99), (301, 33), (99, 33), (99,))),
+    "topk": (lambda a: a.topk(5, 1)[0], (ROWS,)),
+    "triangular": (lambda a, b: ops.linalg.solve_triangular(a.abs() + 50 * Tensor.eye(99), b, upper=False),
+                   ((3, 99, 99), (3, 99, 130))),
     "SGD": (steps(SGD, momentum=0.9), ((513, 301), (70_001,), (3,))),
     "Adam": (steps(Adam), ((513, 301), (70_001,), (3,))),
     "RMSprop": (steps(RMSProp, centered=True), ((513, 301), (70_001,), (3,))),
@@ -187,9 +211,9 @@ def digest(case) -> str:
     return hashlib.sha256(b"".join(a.detach().numpy().tobytes() for a in found)).hexdigest()
 
 
-MODULES = (attention, channel_norm, columns, conv, copies, dropout, elementwise, embedding, formula, gemm, nll, noise,
-           norm, optim, pixel_loss, pool, recurrent, reduce, scores, select, side_by_side, softmax, vectormath,
-           winograd)
+MODULES = (along, attention, channel_norm, columns, conv, copies, dropout, elementwise, embedding, formula, gemm,
+           grid, mapped, nll, noise, norm, optim, order, pixel_loss, pool, recurrent, reduce, resample, scan, scatter,
+           scores, select, side_by_side, softmax, triangular, vectormath, winograd)
 
 
 def digests(case) -> dict[str, str]:
@@ -233,6 +257,6 @@ def test_bits_do_not_depend_on_threads_tasks_and_calls(results, case):
 def test_all_kernels_are_among_the_cases():
     """A kernel file that shares work between threads must be known here."""
     sources = {path.stem: path.read_text() for path in Path(kernels.__file__).parent.glob("*.py")}
-    sharing = {name for name, text in sources.items()
-               if re.search(r"^@kernel\(|= kernel\(work", text, re.M)} - {"program", "checks"}  # which compute nothing
+    sharing = {name for name, text in sources.items() if re.search(r"^@kernel\(|= kernel\(work", text, re.M)}
+    sharing -= {"program", "checks"}  # whose kernels compute nothing
     assert sharing == {module.__name__.rpartition(".")[2] for module in MODULES}

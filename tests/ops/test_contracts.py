@@ -10,6 +10,7 @@ from tinygrad_like.core.dispatch import declared
 from tinygrad_like.core.graph import setting
 from tinygrad_like.ops.composite import Composite
 from tinygrad_like.ops.dropout import drop
+from tinygrad_like.ops.interpolate import Taps, resample_back
 from tinygrad_like.ops.scatter import take_last
 from tinygrad_like.ops.ufunc import Ufunc
 
@@ -25,6 +26,7 @@ LABELS, MASK, INDEX = np.array([1, 0, 3]), X > 0.5, np.array([[2, 0, 1, 1]])
 WINDOWS = ops.pool.Axis(1, 1, 0, 1, 2), ops.pool.Axis(2, 2, 0, 1, 3)
 WHICH = np.array([[0, 1, 0], [1, 1, 0]], np.uint8)
 PLAIN = {"stride": (1, 1), "margins": ((0, 0), (0, 0)), "dilation": (1, 1), "groups": 1}
+NEIGHBOURS = Taps(4, np.array([[0, 1], [1, 1], [3, 0]]), np.ones((3, 2)))
 TAPS = np.array([[[0, 1], [4, -1], [2, 2], [0, 0]], [[1, 3], [3, 4], [-1, -1], [2, 0]]], np.int32)
 
 # name: (function of Tensors, inputs that are differentiated)
@@ -149,6 +151,9 @@ OPS |= {
     "spread": (lambda x: ops.reduce.spread(x, shape=(3, 4), axis=0), (ROW,)),
     "take_taps": (lambda x: ops.pool.take_taps(x, index=WHICH, windows=WINDOWS), (positive(2, 5),)),
     "put_taps": (lambda x: ops.pool.put_taps(x, index=WHICH, shape=(2, 5), windows=WINDOWS), (positive(2, 3),)),
+    "map_axes_back": (lambda x: ops.padding.map_axes_back(x, maps=(3, ops.padding.map_of(np.array([1, 0, 1, 1]), 2))),
+                      (X,)),
+    "resample_back": (lambda x: resample_back(x, axis=1, taps=NEIGHBOURS), (positive(2, 3, 2),)),
     "put_onto": (lambda x, s: ops.parts.put_onto(x, s, index=(np.array([0, 2, 0]),)), (X, positive(3, 4))),
     "take_last": (lambda x: take_last(x, Tensor([[2], [0], [2]]), shape=(3, 4), axis=0), (X,)),
     "mse_loss": (ops.mse_loss, (X, Y)),

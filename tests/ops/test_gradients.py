@@ -10,6 +10,7 @@ from tinygrad_like.ops.attention import thin_out
 from tinygrad_like.ops.cotangents import Scattered
 from tinygrad_like.ops.dropout import drop
 from tinygrad_like.ops.grid import products_at, spread_at, sums_at
+from tinygrad_like.ops.interpolate import Taps, resample_back
 from tinygrad_like.ops.scan import cumprod_vjp, other_products
 from tinygrad_like.ops.scatter import take_last
 from tinygrad_like.ops.softmax import log_softmax_vjp, logsumexp_vjp, softmax_vjp
@@ -60,6 +61,7 @@ UNARY = {
     "unit": "asin acos atanh",
 }
 
+NEIGHBOURS = Taps(4, np.array([[0, 1], [1, 1], [3, 0]]), np.array([[0.5, 0.25], [1.0, -1.5], [2.0, 0.75]]))
 LIMITS = np.array([0, np.inf, -np.inf, np.nan])
 CASES = {
     # elementwise, with every way to broadcast
@@ -351,6 +353,8 @@ CASES = {
     "cholesky_inverse": (lambda x: linalg.cholesky_inverse(x.tril() + 3 * Tensor.eye(3)), real(2, 3, 3)),
     "cholesky_inverse upper": (lambda x: linalg.cholesky_inverse(x.triu() + 3 * Tensor.eye(3), True), real(3, 3)),
     "index_add": (lambda x, y: x.index_add(1, Tensor(np.array([2, 0, 2])), y), real(2, 4), real(2, 3)),
+    "pad, adjoint": (lambda g: ops.padding.map_axes_back(g, maps=(3, ops.padding.map_of(np.array([1, 0, 1, 1]), 2))),
+                     real(3, 4)),
     "pad three axes": (lambda x: x.pad((1, 1, 2, 0, 0, 1), mode="circular"), real(2, 3, 4)),
     "cross entropy of pixels": (lambda x: ops.cross_entropy(x, PIXELS, reduction="none", label_smoothing=0.1),
                                 real(2, 3, 2, 2)),
@@ -382,6 +386,7 @@ CASES |= {
     "interpolate a signal": (lambda x: ops.interpolate(x, scale_factor=2), real(2, 3, 4)),
     **{f"interpolate {mode}": (lambda x, mode=mode: ops.interpolate(x, scale_factor=1.7, mode=mode), real(1, 2, 3, 4))
        for mode in ("nearest-exact", "bilinear", "bicubic", "area")},
+    "resample back": (lambda g: resample_back(g, axis=1, taps=NEIGHBOURS), real(2, 3, 2)),
     "interpolate linear": (lambda x: ops.interpolate(x, 5, mode="linear", align_corners=True), real(1, 2, 3)),
     "interpolate trilinear": (lambda x: ops.interpolate(x, (3, 2, 5), mode="trilinear"), real(1, 1, 2, 3, 2)),
     # over all ranks, of which there is one here; see tests/distributed

@@ -21,11 +21,14 @@ from ..ops.attention import _attention, _self_attention
 from ..ops.collective import sync_batch_norm
 from ..ops.composite import Composite
 from ..ops.elementwise import abs, exp, maximum, square, sub
+from ..ops.grid import _grid_sample
 from ..ops.loss import binary_cross_entropy_with_logits, mse_loss, nll_loss
 from ..ops.matmul import linear
 from ..ops.normalization import batch_norm, batch_norm_relu, eps_of, group_norm, layer_norm, normalized, rms_norm
 from ..ops.recurrent import gru, lstm
 from ..ops.reduce import sum_over
+from ..ops.scan import other_products
+from ..ops.scatter import product_at
 from ..ops.softmax import cross_entropy, log_softmax_vjp, logsumexp_vjp, softmax_vjp
 
 LOSSES: dict[str, Callable] = {}  # those made of a formula: a function that gives forward and VJP
@@ -325,6 +328,28 @@ def _means(dweight, dbias, weight, moments, counts, means):
     means[:] = both * (moments[1] / n if weight is None else moments[1] * weight / n)
 
 
+def _grid(input, grid, *, mode, padding_mode, align_corners):
+    if input.ndim != 4 or mode == "bicubic":
+        return NotImplemented
+    found = kernels.grid.sampled(input, grid, mode == "nearest", padding_mode, align_corners)
+    return found if found is NotImplemented else (found[0], found[1:])
+
+
+def _grid_vjp(g, wanted, input, grid, mode, padding_mode, align_corners, residuals):
+    if wanted[1] and mode == "nearest":
+        return NotImplemented
+    return kernels.grid.sampled_vjp(g, input, grid, *residuals, padding_mode, align_corners, wanted)
+
+
+def _product_at(x, src, index, *, axis):
+    y = kernels.scatter.scattered(x, kernels.scatter.MULTIPLY, src, index, axis)
+    return y if y is NotImplemented else (y, None)
+
+
+def _product_at_vjp(g, wanted, x, src, index, axis, residuals, out):
+    return kernels.scatter.product_vjp(g, x, src, out, index, axis)
+
+
 accelerate(softmax_vjp, SMALL, alone("softmax", "softmax_vjp"))
 accelerate(log_softmax_vjp, SMALL, alone("softmax", "log_softmax_vjp"))
 accelerate(logsumexp_vjp, SMALL, alone("columns", "logsumexp_vjp"))
@@ -348,3 +373,6 @@ accelerate(linear, 0, _linear, _linear_vjp)
 accelerate(sync_batch_norm, 0, _sync_batch_norm, _sync_batch_norm_vjp)
 accelerate(conv.conv2d, 1, _conv2d, _conv2d_vjp)
 accelerate(conv.conv_transpose2d, 1, _conv_transpose2d, _conv_transpose2d_vjp)
+accelerate(_grid_sample, SMALL, _grid, _grid_vjp)
+accelerate(other_products, 256, alone("scan", "other_products"))
+accelerate(product_at, SMALL, _product_at, _product_at_vjp, out=True)

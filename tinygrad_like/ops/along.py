@@ -11,6 +11,7 @@ from ..core.primitive import fresh, primitive
 from ..core.tensor import wrap
 from ..dtypes import INT64
 from ..errors import refusal
+from ..rings import replaceable
 from .axes import one_axis
 from .compare import cast
 from .elementwise import add
@@ -24,22 +25,35 @@ def take_along(x, index, *, axis, keepdim=True):
     """out[i, j] = x[i, index[i, j]] for axis=1, and so for any axis; no other axis of the two differs in size. With
     keepdim=False out[i] = x[i, index[i]]: index and out lack the axis. An index counts from 0 on, never from the end.
     """
+    return along(x, index, axis) if keepdim else picked(x, index, axis)
+
+
+@replaceable
+def along(x, index, axis):
+    return x[places_along(index, axis)]  # what np.take_along_axis does
+
+
+@replaceable
+def picked(x, index, axis):
     grid = _grid(index.shape)
-    return x[places_along(index, axis)] if keepdim else x[(*grid[:axis], index, *grid[axis:])]
+    return x[(*grid[:axis], index, *grid[axis:])]
 
 
 @primitive
 def add_along(x, index, *, size, axis, keepdim=True):
     """Zeros, of this size along `axis`, with x added: out[i, index[i, j]] += x[i, j] for axis=1; see `take_along`."""
-    if not keepdim:
-        x, index = _with_axis(axis, x, index)
-    out = np.zeros((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype)
-    np.add.at(out, places_along(index, axis), x)
-    return out
+    return added_along(x, index, size, axis) if keepdim else added_along(*_with_axis(axis, x, index), size, axis)
 
 
 def _with_axis(axis, *xs):
     return [x.reshape((*x.shape[:axis], 1, *x.shape[axis:])) for x in xs]
+
+
+@replaceable
+def added_along(x, index, size, axis):
+    out = np.zeros((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype)
+    np.add.at(out, places_along(index, axis), x)
+    return out
 
 
 take_along.vjp(x=fresh(lambda g, index, x_shape, axis, keepdim: add_along(

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..core.primitive import fresh, primitive
 from ..errors import checked
+from ..rings import replaceable
 from .activation import hardtanh
 from .compare import cast, ge, le, logical_and
 from .composite import composite
@@ -100,6 +101,7 @@ def _grid_sample(input, grid, *, mode="bilinear", padding_mode="zeros", align_co
 
 
 @primitive
+@replaceable
 def sums_at(x, weight, index):
     """out[n, c, p] = sum_t weight[n, p, t] x[n, c, index[n, p, t]]; an index of -1 stands for 0.
 
@@ -112,6 +114,7 @@ def sums_at(x, weight, index):
 
 
 @primitive
+@replaceable
 def spread_at(y, weight, index, *, size):
     """The adjoint of `sums_at`: zeros (batch, channels, size) with weight[n, p, t] y[n, c, p] added where it read."""
     x = np.zeros((*y.shape[:2], size), np.result_type(y, weight))
@@ -123,6 +126,7 @@ def spread_at(y, weight, index, *, size):
 
 
 @primitive
+@replaceable
 def products_at(y, x, index):
     """What `sums_at` owes its weights: out[n, p, t] = sum_c y[n, c, p] x[n, c, index[n, p, t]]."""
     out = np.empty(index.shape, np.result_type(y, x))

@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..core.primitive import fresh, primitive
 from ..errors import checked
+from ..rings import replaceable
 from .compare import clone
-from .elementwise import add, mul
 from .parts import take
 from .pool import check_spatial, each, nearest_by_whole_numbers
 
@@ -51,7 +52,7 @@ def interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=F
     y = x
     for axis, (n, m, scale) in enumerate(axes, 2):
         if n != m or mode == "bicubic" and scale is not None and not align_corners:
-            y = _resample(y, axis, _neighbours(n, m, scale, mode, align_corners))
+            y = resample(y, axis=axis, taps=_neighbours(n, m, scale, mode, align_corners))
     return clone(x) if y is x else y
 
 
@@ -112,19 +113,19 @@ def _neighbours(n: int, m: int, scale: float | None, mode: str, align_corners: b
     if mode == "area":
         starts, stops = i * n // m, -(-(i + 1) * n // m)
         share, longest = 1 / (stops - starts), int((stops - starts).max())
-        return _taps([(np.minimum(starts + k, n - 1), np.where(starts + k < stops, share, 0))
+        return _taps(n, [(np.minimum(starts + k, n - 1), np.where(starts + k < stops, share, 0))
                          for k in range(longest)])
     at = i * ((n - 1) / (m - 1) if m > 1 else 0) if align_corners else (i + 0.5) * step - 0.5
     at = at if mode == "bicubic" else np.maximum(at, 0)
     low = np.floor(at).astype(np.int64)
     if mode != "bicubic":
-        return _taps([(low, 1 - (at - low)), (np.minimum(low + 1, n - 1), at - low)])
-    return _taps([(np.clip(low + k, 0, n - 1), _cubic(np.abs(at - low - k))) for k in (-1, 0, 1, 2)])
+        return _taps(n, [(low, 1 - (at - low)), (np.minimum(low + 1, n - 1), at - low)])
+    return _taps(n, [(np.clip(low + k, 0, n - 1), _cubic(np.abs(at - low - k))) for k in (-1, 0, 1, 2)])
 
 
-def _taps(pairs: list[tuple]) -> Taps:
+def _taps(n: int, pairs: list[tuple]) -> Taps:
     index, weight = (np.stack(parts, 1) for parts in zip(*pairs, strict=True))
-    return Taps(index, weight)
+    return Taps(n, index, weight)
 
 
 def _cubic(distance: np.ndarray, a: float = -0.75) -> np.ndarray:
@@ -136,13 +137,40 @@ def _cubic(distance: np.ndarray, a: float = -0.75) -> np.ndarray:
 class Taps(NamedTuple):
     """Which places of an axis make up each place of a new one."""
 
-    places: np.ndarray  # (new, taps) on the axis
+    size: int  # of the axis
+    places: np.ndarray  # (new, taps) on it
     weight: np.ndarray  # (new, taps)
 
 
-def _resample(x, axis: int, taps: Taps):
-    """Along an axis, each element a weighted sum of some of x: out[j] = sum_t weight[j, t] x[places[j, t]]."""
-    front, behind = (slice(None),) * axis, (1,) * (x.ndim - axis - 1)
-    weight = taps.weight.astype(x.dtype).reshape(*taps.weight.shape, *behind)
-    return functools.reduce(add, [mul(take(x, index=(*front, taps.places[:, t])), weight[:, t])
-                                  for t in range(taps.places.shape[1])])
+@primitive
+def resample(x, *, axis, taps):
+    """Along an axis, each element a weighted sum of some of x: out[j] = sum_t weight[j, t] x[index[j, t]]."""
+    return resampled(x, axis, taps)
+
+
+@primitive
+def resample_back(g, *, axis, taps):
+    """The adjoint of `resample`: g[j], times the weights, is added to the elements that out[j] was made of."""
+    return resampled_vjp(g, axis, taps)
+
+
+resample.vjp(x=fresh(lambda g, axis, taps: resample_back(g, axis=axis, taps=taps)))
+resample_back.vjp(g=fresh(lambda g, axis, taps: resample(g, axis=axis, taps=taps)))
+
+
+@replaceable
+def resampled(x, axis, taps):
+    pairs = zip(taps.places.T, taps.weight.T, strict=True)
+    return functools.reduce(np.add, [np.take(x, index, axis) * _beside(weight, x, axis) for index, weight in pairs])
+
+
+@replaceable
+def resampled_vjp(g, axis, taps):
+    out = np.zeros((*g.shape[:axis], taps.size, *g.shape[axis + 1 :]), g.dtype)
+    for index, weight in zip(taps.places.T, taps.weight.T, strict=True):
+        np.add.at(out, (*(slice(None),) * axis, index), g * _beside(weight, g, axis))
+    return out
+
+
+def _beside(weight, x, axis):
+    return weight.astype(x.dtype).reshape(-1, *(1,) * (x.ndim - axis - 1))

@@ -16,6 +16,7 @@ import numpy as np
 from ..core.primitive import primitive
 from ..dtypes import FLOATS
 from ..errors import checked, refusal
+from ..rings import replaceable
 from .compare import eq, logical_and
 from .elementwise import mul, where
 from .matmul import matmul
@@ -173,10 +174,13 @@ _LOWER = np.tri(_BLOCK, dtype=bool)
 
 @primitive
 def _solve_triangular(a, b, *, upper, unit):
-    """X with tri(a) X = b, where tri(a) is the lower or upper triangle, with ones on the diagonal if unit.
+    """X with tri(a) X = b, where tri(a) is the lower or upper triangle, with ones on the diagonal if unit."""
+    return _substituted(a, b, upper, unit)
 
-    Block of rows by block of rows, from what is solved already.
-    """
+
+@replaceable
+def _substituted(a, b, upper, unit):
+    """Block of rows by block of rows, from what is solved already."""
     n = a.shape[-1]
     x = np.empty(np.broadcast_shapes(a.shape[:-1] + (1,), b.shape[:-2] + (1, b.shape[-1])), b.dtype)
     starts = range(0, n, _BLOCK)

@@ -35,7 +35,7 @@ mode.declare(compiled=False)  # whether kernels do what NumPy does faster when P
 PLAIN = {int, float, bool, type(None)}  # inputs taken as they are: Python scalars are weak, None is absent
 SETTINGS = PLAIN | {tuple, str, slice, type(FLOAT32), type(FLOAT64), type(INT64)}  # what options mostly are
 SINGLE = Tensor, np.float64  # in place of a number: beside the latter float32 would become float64
-MOVES = frozenset("bitcast cast cat clone contiguous expand flip identity permute reshape roll stack "
+MOVES = frozenset("bitcast cast cat clone contiguous expand flip identity map_axes permute reshape roll stack "
                   "surround take tril triu".split())  # what leaves numbers as they are
 # What gives numbers of the dtype that its inputs have together.
 PROMOTES = frozenset("add floordiv fmod logical_and logical_or logical_xor lshift maximum minimum mod mul pow "

@@ -4,14 +4,76 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
+from ..core.primitive import fresh, primitive
 from ..errors import refusal
+from ..rings import replaceable
 from .parts import surround, take
 
-_INDEX_MODES: dict[str, Any] = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+
+class Map(NamedTuple):
+    """Which entries of an axis those of a new one are."""
+
+    size: int  # of the axis
+    places: np.ndarray  # for each new entry, of the axis
+    runs: np.ndarray  # four numbers each: where it begins among the new, and on the axis; how long it is; the step
+    begins: np.ndarray  # (size + 1,): for each entry, where in `named` those begin that it becomes
+    named: np.ndarray  # the new entries in the order of their places
+
+
+def map_of(places: np.ndarray, size: int) -> Map:
+    """The map of an axis of this size, made of runs, along which a place is the next, the one before, or the same."""
+    runs, first, steps = [], 0, np.diff(places)
+    while first < len(places):
+        step = int(steps[first]) if first < len(steps) and abs(steps[first]) <= 1 else 1
+        last = first
+        while last < len(steps) and steps[last] == step:
+            last += 1
+        runs += [first, int(places[first]), last + 1 - first, step]
+        first = last + 1
+    named = np.argsort(places, kind="stable")
+    begins = np.searchsorted(places[named], np.arange(size + 1))
+    return Map(size, places, np.array(runs, np.int64), begins, named)
+
+
+@primitive
+def map_axes(x, *, maps):
+    """out[i, j] = x[a[i], b[j]], for a map of each axis, or its size, if it is taken whole."""
+    return mapped(x, maps)
+
+
+@primitive
+def map_axes_back(g, *, maps):
+    """The adjoint of `map_axes`: g[i, j] is added to x[a[i], b[j]]."""
+    return mapped_vjp(g, maps)
+
+
+map_axes.vjp(x=fresh(lambda g, maps: map_axes_back(g, maps=maps)))
+map_axes_back.vjp(g=fresh(lambda g, maps: map_axes(g, maps=maps)))
+
+
+@replaceable
+def mapped(x, maps):
+    for axis, each in enumerate(maps):
+        x = x if type(each) is int else np.take(x, each.places, axis)
+    return x
+
+
+@replaceable
+def mapped_vjp(g, maps):
+    for axis, each in enumerate(maps):
+        if type(each) is not int:
+            out = np.zeros((*g.shape[:axis], each.size, *g.shape[axis + 1 :]), g.dtype)
+            np.add.at(out, (*(slice(None),) * axis, each.places), g)
+            g = out
+    return g
+
+
+_INDEX_MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
 def pad(x, *, padding, mode="constant", value=0.0):
@@ -33,12 +95,11 @@ def pad(x, *, padding, mode="constant", value=0.0):
         return surround(x, shape=shape, index=inner, value=value)
     if (why := _too_far(x.shape, pairs, mode)) is not None:
         raise refusal("pad", why)
-    y = x
+    maps: list = list(x.shape)
     for axis, (before, after) in enumerate(pairs):
         if before or after:
-            places = np.pad(np.arange(x.shape[axis]), (before, after), mode=_INDEX_MODES[mode])
-            y = take(y, index=(*(slice(None),) * axis, places))
-    return y
+            maps[axis] = _map(x.shape[axis], before, after, mode)
+    return x if maps == list(x.shape) else map_axes(x, maps=tuple(maps))
 
 
 def _too_far(shape, pairs, mode) -> str | None:
@@ -50,6 +111,11 @@ def _too_far(shape, pairs, mode) -> str | None:
         if 0 < max(before, after) > limit:
             return f"{mode} padding {before, after} of axis {axis} exceeds {limit}, as far as size {n} reaches"
     return None
+
+
+@lru_cache(64)
+def _map(n: int, before: int, after: int, mode: str) -> Map:
+    return map_of(np.pad(np.arange(n), (before, after), mode=_INDEX_MODES[mode]), n)  # type: ignore[call-overload]
 
 
 def _cut(x, pairs):

@@ -21,7 +21,7 @@ from .shape import flip, reshape
 def sum_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool):
     """The sum, of many float32 in float64: NumPy adds rows one after the other, and their errors add up."""
     if x.size > 255 and x.dtype is FLOAT32:
-        return np.add.reduce(x, axis, FLOAT64, keepdims=keepdim).astype(FLOAT32)  # type: ignore[arg-type]
+        return np.add.reduce(x, axis, FLOAT64, keepdims=keepdim).astype(FLOAT32)  # type: ignore[call-overload]
     return np.add.reduce(x, axis=axis, keepdims=keepdim)  # type: ignore[call-overload]
 
 

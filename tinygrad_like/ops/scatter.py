@@ -11,6 +11,7 @@ from ..core.listener import pure
 from ..core.primitive import fresh, primitive
 from ..dtypes import FLOAT32, FLOAT64, FLOATS
 from ..errors import checked, refusal
+from ..rings import replaceable
 from .along import add_along, as_index, beside, filled, index_along, out_of_range, places_along, take_along
 from .axes import broadcast
 from .compare import cast, clone, eq, isnan, logical_and, logical_or
@@ -23,28 +24,36 @@ from .values import looked_at, values_of
 __all__ = ["extreme_at", "masked_select", "nonzero", "scatter", "scatter_add",
            "scatter_reduce"]
 REDUCTIONS = "sum", "prod", "mean", "amax", "amin"
+_PUT, _MULTIPLY, _MAX, _MIN = range(4)  # what becomes of a place
+_UFUNCS = {_MULTIPLY: np.multiply, _MAX: np.maximum, _MIN: np.minimum}
 
 
-def _scattered(x, src, index, axis, ufunc=None):
-    """x with src put where an index along the axis says, or joined by a ufunc with what is there. The index is as large
-    as src, or has size 1 along all other axes."""
+@replaceable
+def scattered(x, op, src, index, axis):
+    """x with src put where an index along the axis says, or multiplied or compared with what is there. The index is as
+    large as src, or has size 1 along all other axes."""
     out, place = np.array(x, np.result_type(x, src)), places_along(np.broadcast_to(index, src.shape), axis)
-    if ufunc is None:
+    if op == _PUT:
         out[place] = src
     else:
-        ufunc.at(out, place, src)
+        _UFUNCS[op].at(out, place, src)
     return out
 
 
 @primitive
 def scatter_last(x, src, index, *, axis):
     """x with src written where the index says along the axis; of several written to one place the last stays."""
-    return _scattered(x, src, index, axis)
+    return scattered(x, _PUT, src, index, axis)
 
 
 @primitive
 def take_last(x, index, *, shape, axis):
     """What the index names along the axis, in an array of this shape; 0 where it will name that place again."""
+    return taken_last(x, index, shape, axis)
+
+
+@replaceable
+def taken_last(x, index, shape, axis):
     place, order = places_along(np.broadcast_to(index, shape), axis), np.arange(math.prod(shape)).reshape(shape)
     last = np.zeros(x.shape, np.int64)
     last[place] = order
@@ -210,12 +219,17 @@ def _pairs(turn, apart):
 @primitive
 def extreme_at(x, src, index, *, axis, largest):
     """The larger (smaller) of x and all of src that comes to a place; those that tie share the cotangent evenly."""
-    return _scattered(x, src, index, axis, np.maximum if largest else np.minimum)
+    return scattered(x, _MAX if largest else _MIN, src, index, axis)
 
 
 @extreme_at.joint_vjp
 @fresh
 def _(g, x, src, index, out, axis):
+    return extreme_vjp(g, x, src, out, index, axis)
+
+
+@replaceable
+def extreme_vjp(g, x, src, out, index, axis):
     index = expand(index, shape=src.shape)
     mine, theirs = _same(x, out), _same(src, take_along(out, index, axis=axis))
     ties = cast(mine, dtype=x.dtype) + add_along(cast(theirs, dtype=x.dtype), index, size=x.shape[axis], axis=axis)
