@@ -918,6 +918,7 @@ def test_an_exception_in_any_rule_leaves_all_as_it_was(monkeypatch, error, how):
     assert stopped > 10
 
 
+@pytest.mark.needs("kernels")
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError()], ids=repr)
 def test_an_exception_in_any_forward_leaves_all_as_it_was(monkeypatch, error):
     before, stopped = state_of_the_engine(), 0

@@ -170,6 +170,7 @@ def double(x):
     return ops.mul(x, 2.0)
 
 
+@pytest.mark.needs("kernels")
 def test_rules_run_on_arrays_without_calling_ops():
     """But on Tensors, where the graph of the gradient is wanted, the ops themselves are called."""
     called = []
@@ -203,6 +204,7 @@ def test_functions_from_elsewhere_are_called_as_they_are():
     assert op(x).gradient(x)[0].item() == 2
 
 
+@pytest.mark.needs("kernels")
 def test_the_lines_of_a_call_go_with_their_op():
     op = declare(lambda x: x * 2, x=lambda g: g * 2)
     op(leaf(1.0)).backward()
@@ -213,6 +215,7 @@ def test_the_lines_of_a_call_go_with_their_op():
     assert not any(name in file for file in linecache.cache)
 
 
+@pytest.mark.needs("kernels")
 def test_a_function_that_calls_itself_is_rewritten_once():
     names = {"__name__": "tinygrad_like.ops.here", "neg": ops.neg}
     exec("def rule(g, n=2):\n    return rule(neg(g), n - 1) if n else g\n", names)

@@ -246,6 +246,7 @@ class Everything:
         return parts.mean() + (k.T * k.T).mean() + ops.linear(ops.linear(x, w), table).tanh().mean() + seed.sum()
 
 
+@pytest.mark.needs("kernels")
 def test_what_others_hold_changes_no_gradient_and_is_not_shared(monkeypatch):
     """All values are held: by a watcher, a hook, and from the rules. No value that they saw is written to later."""
     plain = Everything()

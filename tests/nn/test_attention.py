@@ -159,6 +159,7 @@ def test_a_cache_gives_what_the_whole_sequence_gives(rotary):
         layer(x, need_weights=False, cache=cache)
 
 
+@pytest.mark.needs("kernels")
 def test_heads_are_read_in_place():
     """One projection, one op of attention, one projection: no copies or slices between them."""
     layer = nn.MultiheadAttention(8, 2, batch_first=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..core.primitive import fresh, primitive
+from ..dtypes import FLOAT32, FLOAT64
 from ..errors import refusal
 from ..rings import replaceable
 from .elementwise import where
@@ -68,9 +69,10 @@ def sum_rows_by(x, index, rows, skipped):
     index = np.array(index)  # it may lie in memory that is being changed
     if _wrong(index, rows).any():
         return None
-    out, kept = np.zeros((rows, x.shape[-1]), x.dtype), index != skipped
+    exact = FLOAT64 if index.size > 255 and x.dtype is FLOAT32 else x.dtype  # since errors add up
+    out, kept = np.zeros((rows, x.shape[-1]), exact), index != skipped
     np.add.at(out, index[kept], x[kept])
-    return out
+    return out.astype(x.dtype, copy=False)
 
 
 embedding.vjp(weight=fresh(lambda g, index, weight_shape, padding_idx: add_rows(
