@@ -3,11 +3,13 @@
 import gc
 import linecache
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tinygrad_like import Residuals, Tensor, ops, primitive
+from tinygrad_like.core import dispatch
 from tinygrad_like.core.dispatch import declared
 from tinygrad_like.core.primitive import fresh
 from tinygrad_like.errors import checked
@@ -323,3 +325,9 @@ def test_a_contract_is_not_asked_of_what_the_function_does_not_take():
 
     with pytest.raises(TypeError, match=r"unknown argument 'depth'"):
         cut(1, depth=2)
+
+
+def test_the_core_is_small():
+    """What a learner reads first, and can finish."""
+    core = Path(dispatch.__file__).parent
+    assert sum(len(file.read_text(encoding="utf-8").splitlines()) for file in core.glob("*.py")) <= 800
