@@ -15,7 +15,7 @@ PATHS = {name: path for path, source in SOURCES.items() for name in load(path, o
 
 
 @pytest.mark.parametrize("name", [  # of a bias before a norm the gradient is made of rounding errors
-    pytest.param(name, marks=[pytest.mark.rejected] * (name == "barlow")) for name in PATHS])
+    pytest.param(name, marks=[pytest.mark.rejected] * (name in ("barlow", "conv1d_audio"))) for name in PATHS])
 def test_captured_it_loses_as_without(name):
     losses = []
     for kind in (lambda step: step, tinygrad_like.capture):
