@@ -15,18 +15,24 @@ from . import constraints
 from .base import Distribution, filled
 
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
-_AROUND = {"loc": constraints.real, "scale": constraints.positive}
 
 
-class Normal(Distribution):
-    """e^(-(x - loc)^2 / (2 scale^2)) / (scale sqrt(2 pi))."""
+class _Around(Distribution):
+    """A distribution of real numbers that lie around `loc`, as far as `scale` says, on both sides alike."""
 
-    arg_constraints, support, has_rsample = _AROUND, constraints.real, True
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support, has_rsample = constraints.real, True
     loc: Tensor
     scale: Tensor
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None):
         super().__init__(self._take(loc=loc, scale=scale), (), validate_args)
+
+    mean = mode = property(lambda self: self.loc)
+
+
+class Normal(_Around):
+    """e^(-(x - loc)^2 / (2 scale^2)) / (scale sqrt(2 pi))."""
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         return self.loc + self.scale * Tensor.randn(*self._sizes(sample_shape), dtype=self.loc.dtype)
@@ -43,7 +49,6 @@ class Normal(Distribution):
     def icdf(self, value: Any) -> Tensor:
         return self.loc + self.scale * ops.erfinv(2 * value - 1) * math.sqrt(2)
 
-    mean = mode = property(lambda self: self.loc)
     variance = property(lambda self: self.scale.square())
 
 
@@ -135,15 +140,8 @@ class Uniform(Distribution):
     mode = property(lambda self: filled(self.low, math.nan))
 
 
-class Laplace(Distribution):
+class Laplace(_Around):
     """e^(-|x - loc| / scale) / (2 scale)."""
-
-    arg_constraints, support, has_rsample = _AROUND, constraints.real, True
-    loc: Tensor
-    scale: Tensor
-
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None):
-        super().__init__(self._take(loc=loc, scale=scale), (), validate_args)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         u = _uniform(self, sample_shape, self.loc) - 0.5
@@ -162,7 +160,6 @@ class Laplace(Distribution):
     def icdf(self, value: Any) -> Tensor:
         return self.loc - self.scale * (value - 0.5).sign() * (-2 * (value - 0.5).abs()).log1p()
 
-    mean = mode = property(lambda self: self.loc)
     variance = property(lambda self: 2 * self.scale.square())
 
 

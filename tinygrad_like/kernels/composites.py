@@ -1,6 +1,7 @@
 """Which kernels stand in for which composite ops: forward and VJP together, for float32 arrays.
 
-`core/primitive.py` says what they are given and have to give. What passes between the two is their own affair.
+`Composite.accelerate` (ops/composite.py) says what they are given and have to give. What passes between the two is
+their own affair.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from ..ops.composite import Composite
 from ..ops.elementwise import abs, exp, maximum, square, sub
 from ..ops.grid import _grid_sample
 from ..ops.loss import binary_cross_entropy_with_logits, mse_loss, nll_loss
-from ..ops.matmul import linear
+from ..ops.matmul import _rows, linear
 from ..ops.normalization import batch_norm, batch_norm_relu, eps_of, group_norm, layer_norm, normalized, rms_norm
 from ..ops.recurrent import gru, lstm
 from ..ops.reduce import sum_over
@@ -235,11 +236,6 @@ def _linear_vjp(g, wanted, x, weight, bias, residuals):
                  g.sum(0) if wanted[2] else None]
     dx, dweight, dbias = found
     return [dx if dx is None or x.ndim == 2 else dx.reshape(x.shape), dweight, dbias]
-
-
-def _rows(x):
-    """The matrix that has these in its last axis as rows."""
-    return x if x.ndim == 2 else x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
 
 
 def _conv2d(x, weight, bias, *, stride, padding, dilation, groups):

@@ -185,11 +185,6 @@ def affine(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None) -> np.nda
     return product(x, weight, np.empty((len(x), len(weight)), np.float32), bias, True)
 
 
-def linear_vjp_reference(g, x, weight):
-    """What `linear_vjp` computes."""
-    return g @ weight, g.T @ x, g.sum(0)
-
-
 def linear_vjp(g: np.ndarray, x: np.ndarray, weight: np.ndarray, wanted: Sequence[bool]) -> list[np.ndarray | None]:
     """Cotangents of x, weight and bias in y = x @ weight.T + bias, from that of y, g; small products are NumPy's.
 

@@ -5,22 +5,18 @@ called taps and numbered row by row. A plane that windows overhang is first copi
 leaves no edge to care for.
 """
 
-import math
 from collections import namedtuple
 
 import numpy as np
 from numba import njit
 
 from .kinds import READ, WRITE, Plan
-from .program import in_order, kernel
-from .reduce import LOWEST as LOWEST_BITS
-from .reduce import NAN_BITS
+from .program import kernel
 from .simd import inner, put
-from .vectormath import INF, SCALAR, F, I
+from .vectormath import INF, SCALAR, F
 
 MOST_TAPS = 256  # in a window, as numbered by one byte
 COST = 0.09  # nanoseconds of a number
-_SCAN = 1.0  # nanoseconds of a number that is compared with the largest
 ZERO, LOWEST, U8 = F(0), F(-INF), np.uint8
 UINT8 = np.dtype(U8)
 
@@ -342,46 +338,3 @@ def spread_windows(g: np.ndarray, shape: tuple[int, ...], windows: Windows) -> n
     x = np.empty(shape, np.float32)
     _spread_windows(x, *shape[-2:], *windows, g)
     return x
-
-
-# --- Windows that share out an image ----------------------------------------------------------------------------------
-
-
-@inner
-def _work_of_places(x, d, h, w, p, q, r, index):
-    images = x.size // (d * h * w)
-    fits = x.size == images * d * h * w and index.size == images * p * q * r
-    return int(max(x.size, index.size) * _SCAN) if fits else -1
-
-
-@inner
-def _last(i, n, m):
-    """Where window i of m ends, of n elements: (i + 1) n / m, rounded up."""
-    return ((i + 1) * n + m - 1) // m
-
-
-@kernel(x=READ, index=WRITE.of(np.int64), work=_work_of_places)
-def _adaptive_places(x, d, h, w, p, q, r, index, task, tasks):
-    """Where in each volume (d, h, w) the largest number of each of (p, q, r) windows is, the first of several."""
-    size, cells = d * h * w, p * q * r
-    images = x.size // size
-    for cell in range(task * images // tasks * cells, (task + 1) * images // tasks * cells):
-        image, a, b, c = cell // cells * size, cell % cells // (q * r), cell // r % q, cell % r
-        left, right = c * w // r, _last(c, w, r)
-        best, place = LOWEST_BITS, (a * d // p * h + b * h // q) * w + left
-        for i in range(a * d // p, _last(a, d, p)):
-            for row in range((i * h + b * h // q) * w, (i * h + _last(b, h, q)) * w, w):
-                line = x[image + row + left : image + row + right]
-                for k in range(line.size):  # without branches, which would go either way
-                    bits = F(line[k] + ZERO).view(I)  # of -0, those of 0
-                    bits = NAN_BITS if line[k] != line[k] else I(bits ^ ((bits >> I(31)) & NAN_BITS))
-                    new = bits > best
-                    best, place = bits if new else best, row + left + k if new else place
-        index[cell] = place
-
-
-def adaptive_places(x: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
-    """Where in each row of the spatial axes, all but the first, the largest number of every adaptive window lies."""
-    index, rank = np.empty((len(x), math.prod(size)), np.int64), len(size)
-    _adaptive_places(in_order(x), *(1,) * (3 - rank), *x.shape[1:], *(1,) * (3 - rank), *size, index)
-    return index

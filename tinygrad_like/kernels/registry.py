@@ -40,7 +40,6 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     "weight_gradient": ("conv", 1),
     "max_windows": ("pool", 64),
     "put_taps": ("pool", 1),
-    "adaptive_places": ("pool", 64),
     "sum_windows": ("pool", 64),
     "spread_windows": ("pool", 1),
     "move_statistics": ("channel_norm", 0),

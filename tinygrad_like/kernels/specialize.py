@@ -1,9 +1,10 @@
 """What every call of an op does, and what every pull of a cotangent through it does, written out for that op.
 
-`Op.general` and `Op.pull` of `core/dispatch.py` say what is to be done. They loop over inputs and look at all that may
-be special, which takes longer than the arithmetic of a small array. Nearly always nothing is. Then one of the functions
-below does the same without loops, with the names that the op was declared with; as soon as there is more to say it
-hands over. They are methods of a class of which the op is the only instance, so nothing stands between a call and them.
+`general` and `pull` of `ops/operands.py`, around `core/dispatch.py`, say what is to be done. They loop over inputs and
+look at all that may be special, which takes longer than the arithmetic of a small array. Nearly always nothing is. Then
+one of the functions below does the same without loops, with the names that the op was declared with; as soon as there
+is more to say it hands over. They are methods of a class of which the op is the only instance, so nothing stands
+between a call and them.
 
 To read those of an op that has been called: `print(inspect.getsource(type(ops.mul).pull))`.
 """
@@ -188,7 +189,7 @@ _COTANGENT = Template('''\
 
 
 def given(self: Any, inputs: Any, options: dict, others: dict) -> Any:
-    """`Op.general`, for a call that begins below: all inputs and options in their places, `others` by name.
+    """`general`, for a call that begins below: all inputs and options in their places, `others` by name.
 
     On arrays alone, as where a rule calls an op, it is the forward; if that fails, the general call says why.
     """
