@@ -25,9 +25,10 @@ def navigation(ops: str) -> str:
                                           for p in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))]]},
         {"The rules": ["ops/index.md", *kinds]},
         {"API": ["reference/index.md", *[f"reference/{name}.md" for name in PAGES]]},
-        {"Measured": ["experiments.md", "performance.md", "accuracy.md"]},
+        {"Demos": ["demos.md", "experiments.md"]},
+        {"Measured": ["performance.md", "accuracy.md"]},
         {"The seeds": "seeds.md"},
-        {"The project": ["project.md", "contributing.md"]},
+        {"The project": ["project.md", "conventions.md", "contributing.md"]},
     ])
 
 

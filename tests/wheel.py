@@ -1,4 +1,4 @@
-"""Run a page's Python programs with what is installed, outside of the tree: PYTHON tests/wheel.py README.md
+"""Run the Python programs of pages with what is installed, outside of the tree: PYTHON tests/wheel.py README.md ...
 
 Each in a process of its own and an empty folder. Ends with 1 if one fails, or if the packages are those of the tree.
 """

@@ -92,9 +92,9 @@ def test_a_graph_is_shown_as_its_picture():
 
 def test_links_are_rewritten_and_broken_ones_are_errors():
     places = Places()
-    text = places.rewrite("[a](../../README.md#run-it) [`b`](../../nn/linear.py) [c](https://example.org) `[d](e)`",
+    text = places.rewrite("[a](../../README.md#why) [`b`](../../nn/linear.py) [c](https://example.org) `[d](e)`",
                           "docs/ops/relu.md")
-    assert text == ("[a](../project.md#run-it) [`b`](../source/nn/linear.py.md) [c](https://example.org) `[d](e)`")
+    assert text == ("[a](../project.md#why) [`b`](../source/nn/linear.py.md) [c](https://example.org) `[d](e)`")
     assert places.sources == {"nn/linear.py"}
     assert places.page("docs/ops/README.md") == "ops/index.md" and "# nn/linear.py" in source_page("nn/linear.py")
     with pytest.raises(FileNotFoundError, match="nowhere.md"):
