@@ -144,10 +144,9 @@ def test_a_file_of_other_arguments_or_sources_is_not_used(start, tmp_path, monke
     shutil.copy(floats, ints)  # as if one process had written under the name that another chose
     kernel = start()
     assert kernel(3) == 6 and hits(kernel) == 0
-    monkeypatch.setattr(cache, "SOURCES", bytes(32))
+    monkeypatch.setattr(cache, "sources", lambda file: bytes(32))
     kernel = start()
     assert kernel(3) == 6 and hits(kernel) == 0
-    assert cache.folder().name == "0" * 20
     monkeypatch.setattr(cache, "COMPILER", ("0.1",))
     assert kernel._cache._cache_file.path(()) not in kernels(tmp_path)
     kernel = start()
@@ -165,6 +164,29 @@ def test_a_full_disk_is_said_once_and_stops_nothing(start, tmp_path, monkeypatch
     (said,) = warnings(capfd.readouterr().err)
     assert said.startswith("compiled kernels cannot be kept: ") and "No space left" in said
     assert kernels(tmp_path) == []
+
+
+def test_an_edit_changes_the_sources_of_what_contains_it_and_of_nothing_else(tmp_path, monkeypatch):
+    for path in cache._HERE.glob("*.py"):
+        shutil.copy(path, tmp_path)
+    monkeypatch.setattr(cache, "_HERE", tmp_path)
+
+    def sources():
+        cache._imports.cache_clear()
+        cache._hash.cache_clear()
+        return {path.stem: cache.sources(path) for path in tmp_path.glob("*.py")}
+
+    try:
+        before = sources()
+        for edited, outside in ("program", {"softmax", "gemm"}), ("reduce", {"program", "gemm"}), ("record", set()):
+            (tmp_path / f"{edited}.py").write_bytes((tmp_path / f"{edited}.py").read_bytes() + b"\n")
+            after = sources()
+            same = {name for name in before if before[name] == after[name]}
+            assert edited not in same and outside <= same and ("softmax" not in same or edited == "program")
+            before = after
+    finally:
+        cache._imports.cache_clear()
+        cache._hash.cache_clear()
 
 
 def test_kernels_of_ones_own_are_compiled_anew_when_their_file_changes(tmp_path, monkeypatch):
@@ -198,7 +220,7 @@ def test_kernels_lie_in_the_users_cache_folder_not_beside_the_sources(tmp_path):
     for hits in (0, 1):
         assert program(ERF, tmp_path) == (f"[0.842701, {hits}]", [])
     (folder,) = {path.parent for path in kernels(tmp_path) if path.suffix == ".kernel"}
-    assert folder == cache_folder("kernels", tmp_path) / cache.SOURCES.hex()[:20]
+    assert folder == cache_folder("kernels", tmp_path)
 
 
 def cache_folder(name, home):
@@ -216,11 +238,11 @@ def no_folder_known():
 
 def test_the_folder_may_be_chosen(tmp_path, monkeypatch, no_folder_known):
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
-    assert cache.folder() == tmp_path / "tinygrad_like" / "kernels" / cache.SOURCES.hex()[:20]
+    assert cache.folder() == tmp_path / "tinygrad_like" / "kernels"
     if sys.platform not in ("win32", "darwin"):
         monkeypatch.setattr(config, "CACHE_DIR", "")
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-        assert cache.folder().parents[2] == tmp_path / "xdg"
+        assert cache.folder().parents[1] == tmp_path / "xdg"
 
 
 def test_what_no_run_has_used_for_long_goes(start, tmp_path, monkeypatch):
@@ -233,26 +255,22 @@ def test_what_no_run_has_used_for_long_goes(start, tmp_path, monkeypatch):
     cache.keep(used, b"code")
     os.utime(used, (0, 0))
     assert cache.read(used) == b"code"  # which notes that it is in use
-    others = [folder.with_name(f"{i:020}") for i in range(2 * cache.VERSIONS)]
-    today = [folder.with_name(f"a{i:019}") for i in range(2 * cache.VERSIONS)]
-
-    def use(folders, now):
-        for i, other in enumerate(folders):
-            other.mkdir(exist_ok=True)
-            (other / "a.kernel").write_bytes(b"")
-            os.utime(other, (now + i, now + i))
-
-    use(others, 0)
     monkeypatch.setattr(cache, "_tidied", set())
     start()(1.5)
     left = kernels(folder)
-    assert used in left and old not in left and stray not in left and len(left) == 3
-    assert {*folder.parent.iterdir()} == {folder, *others[-cache.VERSIONS + 1 :]}
-    use(others, 0)
-    use(today, time.time() - cache.DAY / 2)
-    cache.tidy(folder)
-    assert {*folder.parent.iterdir()} == {folder, *today}
-    assert hits(start()) == 0 and cache._tidied == {folder}
+    assert used in left and old not in left and stray not in left and len(left) == 3 and cache._tidied == {folder}
+
+
+def test_of_many_versions_of_a_kernel_the_latest_and_those_of_a_day_stay(tmp_path):
+    versions = [tmp_path / f"a.f-{i}.kernel" for i in range(2 * cache.VERSIONS)]
+    other = tmp_path / "a.g-0.kernel"
+    for days, left in ((2, {other, *versions[-cache.VERSIONS :]}), (0.5, {other, *versions})):
+        for i, path in enumerate([other, *versions]):
+            path.write_bytes(b"")
+            used = time.time() - days * cache.DAY + i
+            os.utime(path, (used, used))
+        cache.tidy(tmp_path)
+        assert {*kernels(tmp_path)} == left
 
 
 def test_a_run_whose_folder_goes_compiles_anew(start, tmp_path, capfd):

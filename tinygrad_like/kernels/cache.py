@@ -5,19 +5,22 @@ that write at once, can leave an index that points at other code than it says, a
 run. Here every compiled kernel is a file of its own, which says what it is: its SHA-256, then the sources and the key
 that it was compiled for. What does not match is compiled anew, and replaced.
 
-The key, numba's, has the types of the arguments and the machine: no other host runs this one's code.
+The key, numba's, has the types of the arguments and the machine: no other host runs this one's code. The sources are
+the file of the kernel and those that it imports from this folder, with what they import: an edit compiles anew what
+contains the edited code, and nothing else.
 
-The files lie in kernels/<hash of the kernels' sources>, in NUMBA_CACHE_DIR/tinygrad_like or else in the user's cache
-folder, so that all installations with the same kernels share them. Files that no run has used for a month go, and so
-do the folders of all sources but the latest few and those of the last day; a run whose folder goes compiles anew.
+The files lie in `kernels`, in NUMBA_CACHE_DIR/tinygrad_like or else in the user's cache folder, so that all
+installations share them. Files that no run has used for a month go, and so do all versions of a kernel but the latest
+few and those of the last day.
 """
 
 import hashlib
 import os
 import pickle
-import shutil
+import re
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
@@ -32,56 +35,76 @@ from numba.core.serialize import dumps
 
 from ..environment import cache_folder, without_interrupts
 
-# numba compares the file of the function only. But a kernel contains functions of other files: the sources of all
-# kernels must be the same. Nothing of these files is compiled:
-_BESIDE = "__init__.py", "registry.py", "composites.py", "specialize.py"
+# numba compares the file of the function only, but a kernel contains functions of other files. Nothing of these is in
+# another file's kernels:
+_BESIDE = "__init__", "cache", "composites", "loops", "notice", "program", "registry", "specialize"
 _HERE = Path(__file__).parent
-SOURCES = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(_HERE.glob("*.py"))
-                                  if path.name not in _BESIDE)).digest()
-COMPILER = numba.__version__, llvmlite.__version__, sys.version
+_IMPORT = re.compile(rb"^from \.(\w*) import (.*)", re.MULTILINE)  # at the top of a module; what is not, runs in Python
+COMPILER = numba.__version__, llvmlite.__version__, sys.implementation.cache_tag
 DAY = 24 * 3600.0  # seconds
 UNUSED = 30 * DAY
-VERSIONS = 4  # of the kernels' sources, which stay: there are several checkouts, and one goes back and forth
+VERSIONS = 8  # of a kernel, which stay: there are several checkouts, and one goes back and forth
 
 kept = True  # whether compiled kernels could be written so far
 _tidied: set[Path] = set()
 
 
-def folder() -> Path:
-    """Where compiled kernels lie."""
-    return _folder(config.CACHE_DIR, SOURCES)
+@lru_cache
+def _imports(name: str) -> frozenset[str]:
+    """The modules of this folder that one imports, and those that they import, with itself."""
+    found, left = set(), [name]
+    while left:
+        if (name := left.pop()) not in found:
+            found.add(name)
+            for module, names in _IMPORT.findall((_HERE / f"{name}.py").read_bytes()):
+                imported = [module.decode()] if module else re.findall(r"\w+", names.decode())
+                left += [each for each in imported if each not in _BESIDE]
+    return frozenset(found)
 
 
 @lru_cache
-def _folder(chosen: str, sources: bytes) -> Path:
+def _hash(names: frozenset[str]) -> bytes:
+    files = [_HERE / f"{name}.py" for name in sorted(names)]
+    return hashlib.sha256(b"".join([hashlib.sha256(path.read_bytes()).digest() for path in files])).digest()
+
+
+def sources(file: Path) -> bytes:
+    """A hash of what the kernels of a file are made of; of a user's, of all that it could import."""
+    if file.parent == _HERE:
+        return _hash(_imports(file.stem) | _imports("record"))  # which writes each kernel's entry
+    everything = _hash(frozenset([path.stem for path in _HERE.glob("*.py")]))
+    return hashlib.sha256(everything + file.read_bytes()).digest()
+
+
+def folder() -> Path:
+    """Where compiled kernels lie."""
+    return _folder(config.CACHE_DIR)
+
+
+@lru_cache
+def _folder(chosen: str) -> Path:
     try:
-        place = Path(chosen, "tinygrad_like", "kernels") if chosen else cache_folder("kernels")
+        return Path(chosen, "tinygrad_like", "kernels") if chosen else cache_folder("kernels")
     except RuntimeError as error:  # a user without a home
         not_kept(str(error))
-        place = Path(os.devnull)
-    path = place / sources.hex()[:20]
-    with suppress(OSError):
-        os.utime(path)  # now is the last time it was used
-    return path
+        return Path(os.devnull)
 
 
 def tidy(folder: Path) -> None:
-    """Remove what no run has used for long: files of this folder, and other folders beside it."""
-    now = time.time()
-
-    def used(path: Path) -> float:
-        try:
-            return path.stat().st_mtime
-        except OSError:  # another run has just removed it
-            return 0.0
-
-    for path in folder.iterdir():
-        if used(path) < now - UNUSED:
+    """Remove what no run has used for long, and all but the latest versions of each kernel."""
+    now, seen = time.time(), Counter[str]()
+    for used, path in sorted([(_used(path), path) for path in folder.iterdir()], reverse=True):
+        kernel = path.name.rsplit("-", 1)[0]
+        seen[kernel] += path.suffix == ".kernel"
+        if used < now - (DAY if seen[kernel] > VERSIONS else UNUSED) and not path.is_dir():
             path.unlink(missing_ok=True)
-    others = [path for path in folder.parent.iterdir() if path != folder and path.is_dir()]
-    for path in sorted(others, key=used, reverse=True)[VERSIONS - 1 :]:
-        if used(path) < now - DAY:
-            shutil.rmtree(path, ignore_errors=True)
+
+
+def _used(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:  # another run has just removed it
+        return 0.0
 
 
 def read(path: Path) -> bytes | None:
@@ -174,10 +197,8 @@ class KernelCache(FunctionCache):
 
     def __init__(self, function: Callable):
         super().__init__(function)
-        file, sources = Path(function.__code__.co_filename), SOURCES
-        if file.parent != _HERE:  # a user's kernel
-            sources = hashlib.sha256(sources + file.read_bytes()).digest()
-        self._cache_file = Files(folder(), f"{file.stem}.{function.__name__}", sources)
+        file = Path(function.__code__.co_filename)
+        self._cache_file = Files(folder(), f"{file.stem}.{function.__name__}", sources(file))
 
 
 def attach(dispatcher: Any) -> None:

@@ -341,7 +341,7 @@ def _text(loops: Sequence[tuple[Loop, bool]]) -> str:
 @lru_cache
 def _about() -> str:
     """What code depends on besides the loops: how it is made here, and where it runs."""
-    sources = [Path(__file__).with_name(name).read_bytes() for name in ("loops.py", "formula.py", "vectormath.py")]
+    sources = [cache.sources(Path(__file__).with_name(name)) for name in ("loops.py", "formula.py")]
     return repr((cache.COMPILER, sources, _machine().triple, llvm.get_host_cpu_name(), sorted(_FEATURES)))
 
 
