@@ -74,6 +74,31 @@ def test_the_walk_passes_its_stations_in_their_order():
         assert not unnamed, f"{part} does not name {sorted(unnamed)}"
 
 
+def lengths(path: Path) -> dict[str, int]:
+    """How many lines each function, class and method of a file has; an op's rules belong to it."""
+    text = path.read_text(encoding="utf-8")
+    found, lines = {}, text.splitlines()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ClassDef):
+            found |= {f"{node.name}.{f.name}": f.end_lineno - f.lineno + 1 for f in node.body if hasattr(f, "name")}
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            found[node.name] = node.end_lineno - node.lineno + 1
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):  # up to the next empty line
+            found[node.targets[0].id] = [*lines[node.lineno - 1:], ""].index("")
+    return found
+
+
+def test_what_is_to_be_read_is_short_and_counted():
+    page = (DOCS / "read.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \d+ \| (.*?) \| (\d+) \|", page, re.M)
+    files = {target for listed, _ in rows for _, target in NAMED.findall(listed)}
+    for listed, said in rows:
+        assert sum(lengths(DOCS / target)[name] for name, target in NAMED.findall(listed)) == int(said), listed
+    total, = map(int, re.findall(r"some (\d+) lines", page))
+    assert abs(sum(int(said) for _, said in rows) - total) < 10 and total <= 250 and len(files) <= 6
+    assert sum(map(int, re.findall(r"^\| (\d+) \| \[", page, re.M))) <= 30
+
+
 def test_the_engine_of_an_hour_is_small_and_learns(capsys):
     page = (DOCS / "backprop.md").read_text(encoding="utf-8")
     assert ONE_PROGRAM in page
