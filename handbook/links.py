@@ -53,7 +53,21 @@ class Places:
             to = os.path.relpath(self.page(found), here)
             return f"{m[1]}{to}{'#' if anchor else ''}{anchor}{m[3]}"
 
-        return outside_code(text, lambda part: LINK.sub(link, part))
+        return NAMED.sub(_at_its_line, outside_code(text, lambda part: LINK.sub(link, part)))
+
+
+NAMED = re.compile(r"(\[`([A-Za-z_][\w.]*)`\]\([^()#\s]*?source/([^()#\s]+\.py)\.md)\)")
+
+
+def _at_its_line(link: re.Match) -> str:
+    """A link to a source whose text is the name of a function leads to the line of that function."""
+    kind, _, name = link[2].rpartition(".")
+    text = (ROOT / link[3]).read_text(encoding="utf-8")
+    start = re.search(rf"^class {kind}\b", text, re.M) if kind else None
+    defined = re.compile(rf"^ *(?:(?:class|def) {name}\b|{name}\b[^\n=(]* = )", re.M)
+    found = defined.search(text, start.end() if start else 0)
+    line = text.count("\n", 0, found.start()) + 1 if found else 0
+    return f"{link[1]}#__codelineno-0-{line})" if line else link[0]
 
 
 def source_page(file: str) -> str:

@@ -35,6 +35,7 @@ def mathml(tex: str, display: bool) -> str:
     """A <math> element. Raises ValueError for what cannot be converted, so that no formula is lost silently."""
     for name, sign in _BRACKETS.items():  # after \\Big the converter knows brackets as signs only
         tex = re.sub(rf"(\\[Bb]igg?[lr]?)\s*\\{name}(?![a-zA-Z])", rf"\1{sign}", tex)
+    tex = re.sub(r"\\mathrm\{(\w)\}", r"\\mathrm{\1\1\1}", tex)  # the converter makes a single letter italic
     try:
         made = convert(" ".join(tex.split()), display="block" if display else "inline")
     except Exception as error:
@@ -43,7 +44,13 @@ def mathml(tex: str, display: bool) -> str:
     if lost:
         raise ValueError(f"no MathML for {tex!r}: {lost[1]} is left as it is")
     made = _SIGN.sub(r'\1<mo form="prefix">\2</mo>', made)
-    return _apart(_WORD.sub(lambda m: f"<mi>{''.join(_LETTER.findall(m[0]))}</mi>", made))
+    return _apart(_WORD.sub(lambda m: _upright("".join(_LETTER.findall(m[0]))), made))
+
+
+def _upright(word: str) -> str:
+    if word == 3 * word[0]:
+        return f'<mi mathvariant="normal">{word[0]}</mi>'
+    return f"<mi>{word}</mi>"
 
 
 def _apart(made: str) -> str:

@@ -51,6 +51,7 @@ def test_a_long_name_may_be_broken_after_a_low_line():
 
 def test_words_and_signs():
     assert "<mi>out</mi>" in mathml(r"\mathrm{out}", False)
+    assert '<mi mathvariant="normal">E</mi>' in mathml(r"\mathrm{E}[x]", False)
     assert mathml("(-1)", False).count('form="prefix"') == 1 and 'form="prefix"' not in mathml("a-b", False)
     assert r"\langle" not in mathml(r"\Big\langle x \Big\rangle", True)
     assert mathml(r"\lVert w \rVert^2", False).count('stretchy="false"') == 2
@@ -94,8 +95,12 @@ def test_links_are_rewritten_and_broken_ones_are_errors():
     places = Places()
     text = places.rewrite("[a](../../README.md#why) [`b`](../../nn/linear.py) [c](https://example.org) `[d](e)`",
                           "docs/ops/relu.md")
+    graph = (ROOT / "tinygrad_like" / "core" / "graph.py").read_text().splitlines()
+    line = 1 + next(i for i, text in enumerate(graph) if text.startswith("def walk("))
+    linked = places.rewrite("[`walk`](../tinygrad_like/core/graph.py)", "docs/a.md")
+    assert linked == f"[`walk`](source/tinygrad_like/core/graph.py.md#__codelineno-0-{line})"
     assert text == ("[a](../project.md#why) [`b`](../source/nn/linear.py.md) [c](https://example.org) `[d](e)`")
-    assert places.sources == {"nn/linear.py"}
+    assert places.sources == {"nn/linear.py", "tinygrad_like/core/graph.py"}
     assert places.page("docs/ops/README.md") == "ops/index.md" and "# nn/linear.py" in source_page("nn/linear.py")
     with pytest.raises(FileNotFoundError, match="nowhere.md"):
         places.rewrite("[a](nowhere.md)", "docs/learn.md")
