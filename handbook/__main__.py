@@ -91,7 +91,7 @@ def main() -> int:
     parser.add_argument("out", nargs="?", type=Path, default=ROOT / "build" / "site", help="where the site goes")
     out = parser.parse_args().out
     try:
-        require("the handbook", "zensical", "latex2mathml", "matplotlib", "einops", "onnx", project=".")
+        require("the handbook", "zensical", "latex2mathml", "matplotlib", "onnx", project=".")
     except ImportError as error:
         raise SystemExit(f"error: {error}") from None
     start = time.perf_counter()

@@ -19,7 +19,7 @@ from tinygrad_like.core.primitive import Primitive
 from .links import ROOT, Places
 
 MODULES = ("tinygrad_like", "tinygrad_like.ops", "tinygrad_like.linalg", "nn", "nn.functional", "nn.models", "nn.init",
-           "nn.utils", "nn.utils.rnn", "nn.onnx", "nn.einops", "optim", "optim.schedule",
+           "nn.utils", "nn.utils.rnn", "nn.onnx", "optim", "optim.schedule",
            "optim.lr_scheduler", "tinygrad_like.data", "tinygrad_like.training", "tinygrad_like.func",
            "tinygrad_like.autograd", "tinygrad_like.distributions", "tinygrad_like.distributed", "tinygrad_like.learn")
 PAGES = ("Tensor", *MODULES)
@@ -130,7 +130,7 @@ def _entry(label: str, value: Any, places: Places, page: str, level: int = 2) ->
              f'<div class="signature"><code>{kind}{html.escape(label + shown)}</code></div>', ""]
     about = inspect.getdoc(value) or ""
     place = source(value)
-    # What comes from another package, as einops' functions do, has its manual there, in a Markdown of its own.
+    # What comes from another package has its manual there, in a Markdown of its own.
     parts.append(document(about if place or isinstance(value, property) else about.split("\n\n")[0]))
     links = []
     op = value.name.lstrip("_") if isinstance(value, Primitive) else label.rsplit(".", 1)[-1]

@@ -1,9 +1,5 @@
 """Optimizers, learning-rate schedules, gradient clipping, weight averaging and penalties."""
 
-import importlib as _importlib
-import typing as _typing
-from typing import Any as _Any
-
 from tinygrad_like.errors import named
 
 from . import lr_scheduler, schedule
@@ -31,10 +27,3 @@ __all__ = [
 # What has no effect, as fused=, is taken.
 for _class in (Adadelta, Adafactor, Adagrad, Adam, AdamW, Adamax, LBFGS, Muon, RMSProp, SGD, SGDW):
     _class.__init__ = named(_class.__init__, _class.__name__)  # type: ignore[method-assign]
-
-
-if not _typing.TYPE_CHECKING:  # what a checker finds here, it finds above
-    def __getattr__(name: str) -> _Any:
-        if name == "swa_utils":  # which needs nn, which needs this package
-            return _importlib.import_module(".swa_utils", __name__)
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

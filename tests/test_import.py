@@ -49,7 +49,6 @@ BOTH = [
     "import optim.lr_scheduler as G; from tinygrad_like.optim import lr_scheduler as F; assert F is G",
     "import nn.onnx.rows as G; import tinygrad_like.nn.onnx.rows as F; assert F is G",
     "import tinygrad_like.nn.onnx.rows as F; import nn.onnx.rows as G; assert F is G",
-    "import tinygrad_like.optim.swa_utils as F; import optim; assert F is optim.swa_utils",
     "from tinygrad_like.nn.modules.conv import Conv1d; import nn; assert nn.Conv1d is Conv1d",
     "from tinygrad_like.nn.utils.rnn import pad_sequence as F; import nn; assert F is nn.utils.rnn.pad_sequence",
     "from tinygrad_like.training import fit",
@@ -91,7 +90,7 @@ from tinygrad_like.data import DataLoader, TensorDataset
 from tinygrad_like.nn import Linear, functional as F
 from tinygrad_like.nn.modules.conv import Conv1d
 from tinygrad_like.optim import SGD
-import tinygrad_like.nn.utils.rnn, tinygrad_like.nn.onnx, tinygrad_like.optim.swa_utils
+import tinygrad_like.nn.utils.rnn, tinygrad_like.nn.onnx
 
 for name in {theirs}:
     assert globals()[name].mine == 3 and not hasattr(getattr(T, name), "mine")
@@ -102,8 +101,6 @@ assert T.nn.Linear is Linear and T.nn.functional is F and T.nn.modules.conv.Conv
 model = T.nn.Sequential(Linear(2, 3), T.nn.ReLU(), Linear(3, 2))
 data = TensorDataset(T.randn(8, 2), T.tensor([0, 1] * 4))
 training.fit(model, DataLoader(data, 4), F.cross_entropy, SGD(model.parameters(), lr=0.1), epochs=1, progress=False)
-average = T.optim.swa_utils.AveragedModel(model)
-assert average(T.ones(1, 2)).shape == (1, 2)
 assert T.conv1d(T.ones(1, 1, 3), T.ones(1, 1, 2)).shape == (1, 1, 2)
 assert T.nn.utils.clip_grad_norm_(model.parameters(), 1.0) is not None
 assert T.func.functional_call(model, dict(model.named_parameters()), T.ones(1, 2)).shape == (1, 2)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 # Of optional modules: the extra that brings them (see pyproject.toml), and the package, if it is called otherwise.
 EXTRAS = {"matplotlib": "pictures", "PIL": "pictures", "tqdm": "pictures", "tensorboardX": "tensorboard",
-          "mpi4py": "distributed", "ml_dtypes": "bfloat16", "einops": "einops", "onnx": "onnx", "zensical": "docs",
+          "mpi4py": "distributed", "ml_dtypes": "bfloat16", "onnx": "onnx", "zensical": "docs",
           "latex2mathml": "docs", "torch": "torch"}
 PACKAGES = {"PIL": "pillow"}
 

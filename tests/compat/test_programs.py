@@ -13,7 +13,7 @@ import tinygrad_like.distributions
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.py"))
 MODULES = {"torch": "tinygrad_like", "torch.nn": "nn", "torch.nn.functional": "nn.functional", "torch.optim": "optim",
            "torch.distributions": "tinygrad_like.distributions", "torch.autograd": "tinygrad_like.autograd",
-           "torch.func": "tinygrad_like.func", "torch.optim.swa_utils": "optim.swa_utils",
+           "torch.func": "tinygrad_like.func",
            "torch.utils.checkpoint": "tinygrad_like.utils.checkpoint"}
 
 

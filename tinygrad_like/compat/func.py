@@ -6,16 +6,15 @@ any order, are those of a batch, but the time is that of a loop. Where an op tak
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from importlib import import_module
+from collections.abc import Callable
 from typing import Any
 
 from .. import ops, random
 from ..core.tensor import Tensor
+from ..nn import functional_call
 from ..transforms.derivatives import flatten, grad, hessian, jacobian, jvp, value_and_grad, vjp
 
-__all__ = ["flatten", "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp",
-           "stack_module_state", "value_and_grad", "vjp", "vmap"]
+__all__ = ["flatten", "functional_call", "grad", "hessian", "jacrev", "jvp", "value_and_grad", "vjp", "vmap"]
 
 
 def vmap(func: Callable, in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
@@ -105,61 +104,4 @@ def _stacked(results: list, axis: Any) -> Any:
     return ops.stack(*results, axis=ops.axes.one_axis("vmap", axis, first.ndim + 1))
 
 
-def grad_and_value(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable:
-    """The function (args) -> (df/dargs[argnums], f), in PyTorch's order; see `value_and_grad`."""
-    both = value_and_grad(func, argnums, has_aux)
-    return lambda *args, **options: both(*args, **options)[::-1]
-
-
-def jacfwd(func: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
-    """What `jacrev` gives, by columns, with `jvp` along each number of the argument: for functions of few numbers."""
-
-    def by(args: tuple, options: dict, k: int) -> Tensor:
-        x = args[k] if isinstance(args[k], Tensor) else Tensor(args[k])
-        if not x.size:
-            return jacobian(func, k)(*args, **options)
-        before, after = args[:k % len(args)], args[k % len(args) + 1:]
-        unit = Tensor.eye(x.size, dtype=x.dtype).reshape(x.size, *x.shape)
-        y = ops.stack(*[jvp(lambda x: func(*before, x, *after, **options), (x,), (unit[i],))[1]
-                        for i in range(x.size)], axis=-1)
-        return y.reshape(*y.shape[:-1], *x.shape)
-
-    def matrices(*args: Any, **options: Any) -> Any:
-        for k in argnums if isinstance(argnums, tuple) else (argnums,):
-            if not isinstance(k, int) or not -len(args) <= k < len(args):
-                raise ValueError(f"jacfwd: argnums={argnums!r} must be numbers of arguments; there are {len(args)}")
-        if isinstance(argnums, tuple):
-            return tuple([by(args, options, k) for k in argnums])
-        return by(args, options, argnums)
-
-    if not callable(func):
-        raise TypeError(f"jacfwd: takes a function of Tensors, got {type(func).__name__}")
-    return matrices
-
-
 jacrev = jacobian
-
-
-def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: Any = None,
-                    **options: Any) -> Any:
-    """What a module gives with other Tensors in place of its parameters and buffers, see `nn.functional_call`."""
-    dicts = parameter_and_buffer_dicts
-    merged = {k: v for d in dicts for k, v in d.items()} if isinstance(dicts, list | tuple) else dicts
-    args = () if args is None else args if isinstance(args, tuple) else (args,)
-    return import_module("tinygrad_like.nn").functional_call(module, merged, *args, **(kwargs or {}))
-
-
-def stack_module_state(models: Any) -> tuple[dict, dict]:
-    """The parameters of models of one kind, and their buffers, each stacked along a new first axis, by name."""
-    given = list(models) if isinstance(models, Iterable) else []
-    if not given or not all(hasattr(m, "named_parameters") for m in given):
-        raise TypeError(f"stack_module_state: takes a list of modules of one kind, got {type(models).__name__}")
-
-    def stacked(of: str) -> dict:
-        each = [dict(getattr(m, of)()) for m in given]
-        return {name: ops.stack(*[tensors[name] for tensors in each]).detach() for name in each[0]}
-
-    parameters = stacked("named_parameters")
-    for p in parameters.values():
-        p.requires_grad_()
-    return parameters, stacked("named_buffers")
