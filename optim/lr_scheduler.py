@@ -167,7 +167,8 @@ class ConstantLR(LRScheduler):
     def __init__(self, optimizer: Optimizer, factor: float = 1 / 3, total_iters: int = 5, last_epoch: int = -1):
         if not 0 <= factor <= 1:
             raise ValueError(f"ConstantLR: factor={factor!r} must lie in [0, 1]")
-        super().__init__(optimizer, last_epoch, lambda base: lambda epoch: base * (factor if epoch < total_iters else 1))
+        super().__init__(optimizer, last_epoch, lambda base: lambda epoch: (
+            base * factor if epoch < total_iters else base))
 
 
 class CosineAnnealingLR(LRScheduler):
