@@ -18,13 +18,13 @@ from .activation import (
     LogSoftmax, Mish, PReLU, ReLU, ReLU6, Sigmoid, SiLU, Softmax, Softmin, Softplus, Softshrink, Softsign, SwiGLU, Tanh,
 )
 from .attention import KeyValueCache, MultiHeadAttention, MultiheadAttention
-from .augment import Augment
 from .batch_norm_tools import fold_batch_norm, freeze_batch_norm, pooled_batch_norm, reestimate_batch_norm
 from .blocks import BasicBlock, Bottleneck, ConvNeXtBlock, PreActBlock, ResidualBlock
 from .containers import ModuleDict, ModuleList, ParameterList, Sequential
-from .conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, Fold, Unfold
+from .conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, Fold, Unfold
 from .dropout import (
-    DropConnect, Dropout, Dropout1d, Dropout2d, GaussianDropout, GaussianNoise, MonteCarlo, StochasticDepth, mc_predict,
+    Augment, DropConnect, Dropout, Dropout1d, Dropout2d, Dropout3d, GaussianDropout, GaussianNoise, MonteCarlo,
+    StochasticDepth, mc_predict,
 )
 from .embedding import Embedding
 from .lazy import LazyConv1d, LazyConv2d, LazyConv3d, LazyLinear
@@ -36,16 +36,21 @@ from .loss import (
 from .models import (
     CNN, MLP, AlexNet, ConvNeXt, LanguageModel, RecurrentLanguageModel, ResNet, ResNetS, Seq2Seq, Transformer, ViT,
 )
-from .module import Buffer, Module, Parameter
+from .module import Module
 from . import parallel as parallel
 from .parallel import DataParallel
 from . import parameter as parameter
-from .norm import BatchNorm1d, BatchNorm2d, GroupNorm, InstanceNorm1d, InstanceNorm2d, LayerNorm, LayerNorm2d, RMSNorm
+from .parameter import Buffer, Parameter
+from .norm import (
+    BatchNorm1d, BatchNorm2d, BatchNorm3d, GroupNorm, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d, LayerNorm,
+    LayerNorm2d, RMSNorm,
+)
 from .ode import NeuralODE, odeint
 from .pool import (
-    AdaptiveAvgPool1d, AdaptiveAvgPool2d, AvgPool1d, AvgPool2d, CircularPad1d, CircularPad2d, CircularPad3d, MaxPool1d,
-    MaxPool2d, ReflectionPad1d, ReflectionPad2d, ReflectionPad3d, ReplicationPad1d, ReplicationPad2d, ReplicationPad3d,
-    Upsample, UpsamplingBilinear2d, UpsamplingNearest2d, ZeroPad1d, ZeroPad2d, ZeroPad3d,
+    AdaptiveAvgPool1d, AdaptiveAvgPool2d, AvgPool1d, AvgPool2d, AvgPool3d, CircularPad1d, CircularPad2d, CircularPad3d,
+    ConstantPad1d, ConstantPad2d, ConstantPad3d, MaxPool1d, MaxPool2d, MaxPool3d, ReflectionPad1d, ReflectionPad2d,
+    ReflectionPad3d, ReplicationPad1d, ReplicationPad2d, ReplicationPad3d, Upsample, UpsamplingBilinear2d,
+    UpsamplingNearest2d, ZeroPad1d, ZeroPad2d, ZeroPad3d,
 )
 from .position import LearnedEncoding, RotaryEncoding, SinusoidalEncoding, sinusoidal_encoding
 from .recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
@@ -55,10 +60,6 @@ from .summary import summary
 from .sync_batch_norm import SyncBatchNorm, convert_sync_batchnorm
 from .transformer import (
     FeedForward, SwiGLUFFN, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer,
-)
-from .volume import (
-    AvgPool3d, BatchNorm3d, ConstantPad1d, ConstantPad2d, ConstantPad3d, Conv3d, ConvTranspose3d, Dropout3d,
-    InstanceNorm3d, MaxPool3d,
 )
 
 __all__ = [

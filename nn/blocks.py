@@ -12,10 +12,9 @@ from tinygrad_like.core.tensor import Tensor
 
 from . import init
 from .activation import GELU, ReLU, make_activation
-from .containers import Sequential
+from .containers import Sequential, activated
 from .conv import Conv2d
 from .dropout import Dropout2d, StochasticDepth
-from .fusion import activated
 from .linear import Identity, Linear, Permute
 from .module import Module, Parameter
 from .norm import BatchNorm2d, LayerNorm, Norm, activated_sum, make_norm

@@ -116,6 +116,16 @@ class Conv2d(_Conv):
     op = staticmethod(ops.conv2d)
 
 
+class Conv3d(_Conv):
+    """A convolution of volumes: x (batch, in_channels, depth, height, width) -> (batch, out_channels, ...).
+
+    weight: (out_channels, in_channels / groups, kd, kh, kw). Arguments as of Conv2d.
+    """
+
+    axes = 3
+    op = staticmethod(ops.conv3d)
+
+
 class _ConvTranspose(_Conv):
     transposed = True
 
@@ -164,6 +174,13 @@ class ConvTranspose2d(_ConvTranspose):
 
     axes = 2
     op = staticmethod(ops.conv_transpose2d)
+
+
+class ConvTranspose3d(_ConvTranspose):
+    """The adjoint of a Conv3d, with its own weights: it makes volumes larger. Arguments as of ConvTranspose2d."""
+
+    axes = 3
+    op = staticmethod(ops.conv_transpose3d)
 
 
 class Unfold(Configured):

@@ -1,4 +1,4 @@
-"""Dropout layers, and Monte Carlo prediction with them (002, 003)."""
+"""Dropout layers, Monte Carlo prediction with them (002, 003), and augmentation as a layer."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tinygrad_like import ops, random
+from tinygrad_like.core.graph import mode
 from tinygrad_like.core.tensor import Tensor, wrap
 from tinygrad_like.dtypes import finfo
+from tinygrad_like.errors import named
 from tinygrad_like.ops.dropout import check_probability
 from tinygrad_like.transforms.switches import no_grad
 
 from .activation import InPlace, ReLU, make_activation
 from .linear import Linear
-from .module import Configured, Module, modes_restored
+from .module import Configured, Module, described, modes_restored
 
 
 class _Dropout(InPlace):
@@ -54,6 +56,23 @@ class Dropout2d(_Dropout):
     """Dropout of whole channels of images, spatial dropout (002): x (batch, channels, height, width)."""
 
     op = staticmethod(ops.dropout2d)
+
+
+@named
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
+    """Dropout of whole channels of volumes: x (batch, channels, depth, height, width)."""
+    if input.ndim == 4:  # one volume
+        return dropout3d(input.unsqueeze(0), p, training).squeeze(0)
+    if input.ndim != 5:
+        raise ValueError(f"dropout3d: takes (batch, channels, depth, height, width), got shape {input.shape}")
+    flat = ops.dropout2d(input.reshape(*input.shape[:3], -1), p, training)
+    return flat.reshape(*input.shape)
+
+
+class Dropout3d(_Dropout):
+    """Dropout of whole channels of volumes: x (batch, channels, depth, height, width)."""
+
+    op = staticmethod(dropout3d)
 
 
 class StochasticDepth(_Dropout):
@@ -210,3 +229,34 @@ def _only_dropout(model: Module) -> Iterator[None]:
         for module in modules:
             module.training = getattr(module, "drops", False)
         yield
+
+
+class Augment(Configured):
+    """In training y = transform(x, generator), new at each call; in evaluation y = x (002; as Keras has it).
+
+    transform: a function of an array and a NumPy Generator, as all of `tinygrad_like.data` that take images only:
+        nn.Sequential(nn.Augment(data.RandomRotation(10)), nn.Conv2d(1, 8, 3), ...)
+
+    It stands before the layers that learn: no gradient passes through it. Raises ValueError if x requires grad in
+    training, TypeError for what is no function.
+    """
+
+    def __init__(self, transform: Callable[..., np.ndarray]):
+        if not callable(transform):
+            raise TypeError(f"Augment: transform must be a function of images and a generator, got "
+                            f"{described(transform)}")
+        self.transform = transform
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training:
+            return x
+        if x.requires_grad and mode.recording:
+            raise ValueError("Augment: no gradient passes through it, but its input requires grad; put it first, or "
+                             "use x.detach()")
+        return wrap(random.sampled("augment", self._augmented, x))
+
+    def _augmented(self, generator: np.random.Generator, images: np.ndarray) -> np.ndarray:
+        rows = random.rows
+        if rows is None or not getattr(self.transform, "takes_rows", False):
+            return np.asarray(self.transform(images, generator), images.dtype)
+        return np.asarray(self.transform(images, generator, rows), images.dtype)

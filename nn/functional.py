@@ -26,9 +26,9 @@ from tinygrad_like.ops import (
 )
 
 from .activation import hardshrink, prelu, softmin, softshrink
+from .dropout import dropout3d
 from .embedding import embedding
 from .norm import moments, move_statistics
-from .volume import dropout3d
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "avg_pool1d", "avg_pool2d", "batch_norm", "binary_cross_entropy",

@@ -9,10 +9,9 @@ from tinygrad_like.core.listener import observe
 from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.random import get_rng_state, set_rng_state
 
-from .conv import Conv1d, Conv2d
+from .conv import Conv1d, Conv2d, Conv3d
 from .linear import Linear
 from .module import Parameter
-from .volume import Conv3d
 
 
 def _lazy(kind: type, count: str, axis: int) -> Any:

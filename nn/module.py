@@ -18,27 +18,11 @@ from tinygrad_like.errors import named, rescued
 from tinygrad_like.methods.array import Array
 from tinygrad_like.methods.gradients import zero_gradient
 
-from .buffer import Buffer
-from .holders import HOLDERS, unregistered
 from .hooks import Handle, Hooks
-from .located import locate
-from .state import Keys, prepare_load
+from .parameter import Buffer, Parameter
+from .state import HOLDERS, Keys, locate, prepare_load, unregistered
 from .state import check_positive as check_positive
 from .state import modes_restored as modes_restored
-
-
-class Parameter(Tensor):
-    """A Tensor that its Module's `parameters()` lists, for training to change. Ops on it give plain Tensors.
-
-    `Parameter(data)` copies `data` as `Tensor(data)` does. Raises TypeError for integers, unless `requires_grad=False`.
-    """
-
-    def __init__(self, data: Any, requires_grad: bool = True, dtype: Any = None):
-        super().__init__(data, requires_grad, dtype)
-
-    def __repr__(self) -> str:
-        return f"Parameter containing:\n{super().__repr__()}"
-
 
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)

@@ -17,7 +17,7 @@ from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.ops import normalization
 
 from . import init
-from .fusion import fuses, with_relu
+from .containers import fuses, with_relu
 from .linear import Identity
 from .module import Module, Parameter, check_positive, described
 
@@ -301,6 +301,12 @@ class BatchNorm2d(BatchNorm):
     axes = {4: "batch, channels, height, width"}
 
 
+class BatchNorm3d(BatchNorm2d):
+    """BatchNorm2d for volumes: x (batch, num_features, depth, height, width)."""
+
+    axes = {5: "batch, channels, depth, height, width"}
+
+
 with_relu[BatchNorm1d] = with_relu[BatchNorm2d] = BatchNorm.rectified
 
 
@@ -353,3 +359,9 @@ class InstanceNorm2d(_InstanceNorm):
     """InstanceNorm1d for images, (batch, channels, height, width) or (channels, height, width)."""
 
     axes = {3: "channels, height, width", 4: "batch, channels, height, width"}
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """InstanceNorm1d for volumes, (batch, channels, depth, height, width) or without a batch."""
+
+    axes = {4: "channels, depth, height, width", 5: "batch, channels, depth, height, width"}

@@ -1,5 +1,33 @@
-"""`from nn.parameter import Parameter`, as PyTorch's programs import it."""
+"""Tensors of a module: those that are trained, and those that are not."""
 
-from .module import Parameter
+from __future__ import annotations
 
-__all__ = ["Parameter"]
+from typing import Any
+
+from tinygrad_like.core.tensor import Tensor
+
+__all__ = ["Buffer", "Parameter"]
+
+
+class Parameter(Tensor):
+    """A Tensor that its Module's `parameters()` lists, for training to change. Ops on it give plain Tensors.
+
+    `Parameter(data)` copies `data` as `Tensor(data)` does. Raises TypeError for integers, unless `requires_grad=False`.
+    """
+
+    def __init__(self, data: Any, requires_grad: bool = True, dtype: Any = None):
+        super().__init__(data, requires_grad, dtype)
+
+    def __repr__(self) -> str:
+        return f"Parameter containing:\n{super().__repr__()}"
+
+
+class Buffer(Tensor):
+    """A Tensor that becomes a buffer of the module it is assigned to, as by `register_buffer`: `Buffer(data)`.
+
+    persistent: whether `state_dict` has it. Ops on it give plain Tensors.
+    """
+
+    def __init__(self, data: Any, *, persistent: bool = True, dtype: Any = None):
+        super().__init__(data, False, dtype)
+        self.persistent = persistent

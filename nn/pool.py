@@ -53,6 +53,13 @@ class MaxPool2d(_MaxPool):
     op = staticmethod(ops.max_pool2d)
 
 
+class MaxPool3d(_MaxPool):
+    """The largest of every window of a volume, see MaxPool2d."""
+
+    rank = 3
+    op = staticmethod(ops.max_pool3d)
+
+
 class _AvgPool(Configured):
     op: Callable
 
@@ -93,6 +100,12 @@ class AvgPool2d(_DividedPool):
     """
 
     op = staticmethod(ops.avg_pool2d)
+
+
+class AvgPool3d(_DividedPool):
+    """The mean of every window of a volume, see AvgPool2d."""
+
+    op = staticmethod(ops.avg_pool3d)
 
 
 class _Adaptive(Configured):
@@ -145,6 +158,23 @@ _PADS = {"Zero": ("constant", "zeros"), "Reflection": ("reflect", "mirror images
     type(f"{name}Pad{axes}d", (_Pad,), {"axes": axes, "mode": mode, "__module__": __name__,
                                         "__doc__": f"{str(_Pad.__doc__)[:-1]}: {what}."})
     for name, (mode, what) in _PADS.items() for axes in (1, 2, 3)]
+
+
+class _ConstantPad(_Pad):
+    mode = "constant"
+
+    def __init__(self, padding: Any, value: float):
+        super().__init__(padding)
+        self.value = value
+
+    def forward(self, x: Tensor) -> Tensor:
+        sides = (self.padding,) * (2 * self.axes) if isinstance(self.padding, int) else self.padding
+        return ops.pad(x, padding=sides, value=self.value)
+
+
+(ConstantPad1d, ConstantPad2d, ConstantPad3d) = [
+    type(f"ConstantPad{axes}d", (_ConstantPad,), {
+        "axes": axes, "__module__": __name__, "__doc__": f"{str(_Pad.__doc__)[:-1]}: `value`."}) for axes in (1, 2, 3)]
 
 
 class Upsample(Configured):

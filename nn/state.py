@@ -1,9 +1,12 @@
-"""Replacing a module's tensors, by loaded values or for one call by other Tensors; and its mode for a while."""
+"""A module's tensors, replaced by loaded values or for one call by others; its mode for a while; what it may hold; and
+which of its modules an error comes from."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import itertools
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -108,3 +111,52 @@ def modes_restored(model: Module) -> Iterator[None]:
     finally:
         for module, training in modes.items():
             module.training = training
+
+
+# Modules in plain lists, dicts and sets, which a module's `parameters()` does not find --------------------------------
+
+HOLDERS = {list, dict, set, deque, OrderedDict, defaultdict}
+
+
+def unregistered(holder: Any, module: Any, kinds: tuple[type, ...]) -> bool:
+    """Whether what a list, dict or set holds of these types is not also an attribute of the module, or of those below.
+
+    So a list of layers may be kept beside `add_module`.
+    """
+    held = set(_held(holder, kinds, deep=True))
+    return bool(held) and not held <= _registered(module, kinds, set())
+
+
+def _held(holder: Any, kinds: tuple[type, ...], deep: bool) -> Iterator[Any]:
+    """Those among its first 16 items, and among the items of those."""
+    for item in itertools.islice(holder.values() if isinstance(holder, dict) else holder, 16):
+        if isinstance(item, kinds):
+            yield item
+        elif deep and type(item) in HOLDERS:
+            yield from _held(item, kinds, deep=False)
+
+
+def _registered(module: Any, kinds: tuple[type, ...], found: set) -> set:
+    for value in module.__dict__.values():
+        if isinstance(value, kinds) and value not in found:
+            found.add(value)
+            _registered(value, kinds, found)
+    return found
+
+
+def locate(error: Any, module: Any, inputs: Sequence[Any]) -> Any:
+    """Note on an error that leaves a module the dotted path in it of the innermost of its modules that the error left.
+
+    The notes are in order from the outside; there is more than one if a module runs another that is no part of it.
+    """
+    with suppress(Exception):  # a module half made, or an error without attributes, must not hide what is wrong
+        inner, what, note = vars(error).get("_layer", (None, "", ""))
+        path = next((path for path, m in module.named_modules() if m is inner), "")
+        if path:
+            old, note = note, f"in layer {path}, {what}"
+            error.__notes__ = [note, *[other for other in getattr(error, "__notes__", []) if other != old]]
+            error._layer = inner, what, note
+        elif inner is not module:
+            given = ", ".join(f"{x.dtype} {x.shape}" if isinstance(x, Tensor) else type(x).__name__ for x in inputs)
+            error._layer = module, f"{type(module).__name__}({module.extra_repr()}), given {given or 'nothing'}", ""
+    return error

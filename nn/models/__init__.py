@@ -2,11 +2,9 @@
 
 from .cnn import CNN, AlexNet
 from .convnext import ConvNeXt, convnext_small, convnext_tiny
-from .language_model import LanguageModel
-from .mlp import MLP
-from .recurrent_language_model import RecurrentLanguageModel
+from .language_model import LanguageModel, RecurrentLanguageModel
+from .mlp import MLP, ResNetS
 from .resnet import ResNet, resnet8, resnet18, resnet20, resnet34, resnet50, resnet56, resnext50_32x4d
-from .resnet_s import ResNetS
 from .transformer import Seq2Seq, Transformer
 from .vit import ViT
 

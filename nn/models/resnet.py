@@ -13,9 +13,8 @@ from tinygrad_like.core.tensor import Tensor
 from .. import init
 from ..activation import ReLU, make_activation
 from ..blocks import BasicBlock, Bottleneck, conv3x3
-from ..containers import Sequential
+from ..containers import Sequential, activated
 from ..conv import Conv2d
-from ..fusion import activated
 from ..linear import Identity, Linear
 from ..module import Module
 from ..norm import BatchNorm2d, Norm, make_norm
