@@ -159,7 +159,7 @@ def _compare(points: Sequence[Point], i: int) -> tuple[Point | None, Exception |
             continue
         if not (close(given, point.numeric(i), 2e-6) and close(mixed, point.wanted(i), 2e-6)):
             worst = worst or point
-    if points[0].tried and points[0] not in raised:
+    if points[0].tried and points[0] not in raised and not any(p.changed for p in raised):
         return worst, None, [p for p in points if p not in raised]
     return worst, error, points
 

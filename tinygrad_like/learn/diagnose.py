@@ -22,7 +22,7 @@ _KNOWN = {2: "2", 3: "3", 4: "4", 10: "10", math.log(2): "ln 2", math.log(10): "
 
 def first_order(rule: Rule) -> Diagnosis:
     """What is wrong with a rule whose gradient differs from differences."""
-    for hypothesis in (_alone, _sign, _zero, _constant, _function, reordered, summed, _size, _linear,
+    for hypothesis in (_alone, _by_option, _option, _sign, _zero, _constant, _function, reordered, summed, _size, _linear,
                        less_mean, renamed, edited, missing, mixed, _fixed, _somewhere, _missing_entries):
         found = hypothesis(rule)
         if found is not None:
@@ -38,6 +38,40 @@ def _named(rule: Rule, found: Diagnosis) -> Diagnosis:
 
 
 # Hypotheses -----------------------------------------------------------------------------------------------------------
+
+_OF_OPTION: dict[str, Callable[[float], float]] = {
+    "{}": lambda v: v, "{} ** 2": lambda v: v * v, "sqrt({})": lambda v: v**0.5, "(1 - {})": lambda v: 1 - v,
+    "(1 + {})": lambda v: 1 + v, "{} ** 3": lambda v: v**3}
+
+
+def _by_option(rule: Rule) -> Diagnosis | None:
+    """A factor that is another number where an option is."""
+    ratios = _ratios(rule)
+    if not ratios or np.allclose([k for _, k in ratios], ratios[0][1], rtol=1e-6):
+        return None
+    for name, default in rule.op.options.items():
+        values = [point.options.get(name, default) for point, _ in ratios]
+        if any(isinstance(v, bool) or not isinstance(v, int | float) for v in values):
+            continue
+        for text, f in _OF_OPTION.items():
+            size = np.array([f(v) if v > 0 else np.nan for v in values])
+            for power, told in (-1, "is missing"), (1, "is one too many, or a division by it is missing"):
+                c = np.array([k for _, k in ratios]) / size**power
+                if np.allclose(c, c[0], rtol=1e-6):
+                    also = "" if math.isclose(c[0], 1, rel_tol=1e-6) else f"; and the rule gives {_number(c[0])} times that"
+                    return Diagnosis("factor", f"a factor of {text.format(name)} {told}{also}.")
+    return None
+
+
+def _option(rule: Rule) -> Diagnosis | None:
+    """Right where options have their defaults, and wrong where one has not."""
+    wrong = [p for p in rule.points if not rule.right_at(p)]
+    if not wrong or not all(p.changed for p in wrong) or (found := renamed(rule) or edited(rule)) is not None:
+        return found if wrong and all(p.changed for p in wrong) else None
+    name, value = next(iter(min(wrong, key=lambda p: len(p.changed)).changed.items()))
+    use = "does not use it" if name not in rule.names else "uses it in another way than the forward"
+    return Diagnosis("option", f"right where the option {name!r} is {rule.op.options[name]!r}, its default, and wrong "
+                     f"where it is {value!r}: the rule {use}.")
 
 
 def _alone(rule: Rule) -> Diagnosis | None:
@@ -365,7 +399,8 @@ def _somewhere(rule: Rule) -> Diagnosis | None:
 
 def _missing_entries(rule: Rule) -> Diagnosis | None:
     """Entries of the Jacobian that the rule leaves 0, everywhere: it lacks what comes over another way."""
-    seen = [_Entries(point.numeric(rule.i), point.analytic(rule.i)) for point, _ in rule.running]
+    wrong = [(point, c) for point, c in rule.running if not close(point.analytic(rule.i), point.numeric(rule.i))]
+    seen = [_Entries(point.numeric(rule.i), point.analytic(rule.i)) for point, _ in wrong]
     lost = [e for e in seen if e.lost.any()]
     if lost and len(lost) == len(seen):
         first = lost[0]
@@ -380,7 +415,7 @@ def _missing_entries(rule: Rule) -> Diagnosis | None:
         return Diagnosis("sum", f"{share:.0%} of the Jacobian is lost: outputs that depend on an element get "
                          "nothing from the rule; a sum over an axis is missing, or a way on which the input "
                          "reaches the output.")
-    extra = [(e, point) for e, (point, _) in zip(seen, rule.running, strict=True) if e.extra.any()]
+    extra = [(e, point) for e, (point, _) in zip(seen, wrong, strict=True) if e.extra.any()]
     if extra and len(extra) == len(seen):
         e, point = extra[0]
         if point.out.shape == point.inputs[rule.i].shape and not (e.extra & e.across).any() and \

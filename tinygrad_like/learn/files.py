@@ -22,6 +22,7 @@ from .inputs import NoGradient, NotTaken, others, points
 from .measure import Point
 from .remedy import of_file
 from .source import source
+from .variants import varied
 
 
 class Report:
@@ -67,32 +68,42 @@ def check_one(op: Primitive) -> tuple[list[Finding], str]:
         cause = error.__cause__
         finding = not_taken(op, cause if isinstance(cause, Exception) else None, str(error))
         return [finding], str(finding)
-    found = check_op(op, where)
+    alike = [p for p in where if len({np.shape(x) for x in p.inputs}) == 1]  # others broadcast, which may not be meant
+    first, untried = varied(op, alike if alike and alike[0] is where[0] else where)
+    found = check_op(op, first) or (check_op(op, where) if len(alike) < len(where) else [])
     if found:
-        proven = all(f.text.endswith("the rule is right.") or not f.input for f in found)
         guessed = [", ".join(f"{n}={value!r}" for n, value in where[0].options.items())] if where[0].tried else [""]
         told = [f"    It was called with {g}, which is a guess; others are named with example({op.name}, ...)."
                 for g in guessed if g and found[0].input]
-        return found, "\n".join([*map(str, found), *([] if proven else _elsewhere(op)), *told])
+        return found, "\n".join([*map(str, found), *_elsewhere(op, found), *told])
     shapes = "; ".join(", ".join(str(p.inputs[i].shape) for i in p.vary) for p in where)
-    return [], f"{op.name}: right in first and second order, at inputs of shape {shapes}" + _not_in_batches(op, where)
+    others_too = {name: value for p in first for name, value in p.changed.items()}
+    also = ", and with " + ", ".join(f"{n}={v!r}" for n, v in others_too.items()) if others_too else ""
+    told = [f"    Not tried: {text}." for text in untried]
+    return [], "\n".join([f"{op.name}: right in first and second order, at inputs of shape {shapes}{also}", *told,
+                          *_not_in_batches(op, where)])
 
 
-def _not_in_batches(op: Primitive, where: list[Point]) -> str:
+def _not_in_batches(op: Primitive, where: list[Point]) -> list[str]:
     """A note on arrays of more axes that the forward takes too, and for which the rules are wrong."""
     most = max(np.ndim(x) for x in where[0].inputs)
     for point in others(op) if where[0].tried else ():
         if max(map(np.ndim, point.inputs)) > most and np.ndim(point.out) > np.ndim(where[0].out) and not fits(point):
             shapes = ", ".join(str(np.shape(x)) for x in point.inputs)
-            return (f"\n    The forward takes shapes {shapes} too, and there the rules are wrong; if they are meant, "
-                    f"look with example({op.name}, {shapes}).")
-    return ""
+            return [f"    The forward takes shapes {shapes} too, and there the rules are wrong; if they are meant, "
+                    f"look with example({op.name}, {shapes})."]
+    return []
 
 
-def _elsewhere(op: Primitive) -> list[str]:
+_OF_SHAPES = ("transposed", "sum", "shape", "error", "order", "call")  # mistakes that may be none at other shapes
+
+
+def _elsewhere(op: Primitive, found: list[Finding]) -> list[str]:
     """At which of the other inputs that can be tried the rules are right: perhaps the op is meant for those only."""
+    if found[0].kind not in _OF_SHAPES or not found[0].input or found[0].text.endswith("the rule is right."):
+        return []
     telling = [p for p in others(op) if all(map(_tells, [p.inputs[i].shape for i in p.vary]))]
-    right = [p for p in telling if fits(p) and not check_op(op, [p])]
+    right = [p for p in telling if fits(p) and not check_op(op, varied(op, [p])[0])]
     if not right:
         return []
     shapes = [", ".join(str(p.inputs[i].shape) for i in p.vary) for p in right]

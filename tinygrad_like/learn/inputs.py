@@ -81,6 +81,11 @@ def points(op: Primitive) -> list[Point]:
                    ) from _cause(trouble)
 
 
+def chosen_options(op: Primitive) -> set[str]:
+    """The options of an op for which its examples name values."""
+    return {name for _, options in _examples.get(op, ()) for name in options}
+
+
 def _tried(taken: list[Point]) -> list[Point]:
     found = [_with_conditions(point) for point in taken]
     for point in found:
@@ -99,7 +104,9 @@ def _with_conditions(point: Point) -> Point:
     inputs = [rng.permutation(np.arange(x.size) % 2 == 0).reshape(x.shape) if i in lacking else x
               for i, x in enumerate(point.inputs)]
     try:
-        return Point(op, inputs, point.options)
+        there = Point(op, inputs, point.options)
+        there.filled = point.filled - {*lacking}
+        return there
     except Exception:
         return point
 
@@ -141,8 +148,8 @@ def _shaped(shapes: tuple, sizes: dict) -> tuple:
 
 
 def resized(point: Point) -> Point | None:
-    """The same op at other sizes, if the shapes of `point` were tried; None if it does not take them."""
-    if not point.tried or any(not isinstance(x, np.ndarray) or x.dtype.kind != "f" for x in point.inputs):
+    """The same op at other sizes; None if arrays were given for `point`, or the op does not take them."""
+    if len(point.filled) < len(point.inputs):
         return None
     other = {2: 5, 3: 4, 4: 6, 5: 7}
     shapes = tuple(tuple(other.get(n, n) for n in np.shape(x)) for x in point.inputs)
@@ -193,6 +200,7 @@ def _filled(op: Primitive, inputs: tuple, options: dict, trouble: list | None = 
         except Exception as problem:
             found.append(problem)
             continue
+        point.filled = frozenset(i for i, x in enumerate(inputs) if _is_shape(x))
         if not point.vary:
             found.append("it has no floating input, so there is nothing to differentiate")
         elif point.out.dtype.kind == "O":

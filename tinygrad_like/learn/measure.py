@@ -24,6 +24,8 @@ class Point:
     """
 
     tried = False  # whether the op was found to take these inputs, and nobody said that it should
+    filled: frozenset[int] = frozenset()  # inputs of which only the shape was given
+    changed: dict[str, Any] = {}  # options that were set to something else than their default, to see what happens
 
     def __init__(self, op: Op, inputs: Sequence[Any], options: dict[str, Any] | None = None):
         self.op, self.options = op, dict(options or {})

@@ -64,13 +64,19 @@ class Rule:
             found.append((point, c))
         return found
 
+    def right_at(self, point: Point) -> bool:
+        """Whether the rule is right at a point."""
+        return self._right(point, self.raw)
+
     def explains(self, predict: Callable[..., Any]) -> bool:
         """Whether `predict(point)` is what differences give, at every point.
 
-        A point at which nobody said that the op should work, and `predict` does not, says nothing.
+        A point of which nobody said that the op should take it, and at which neither the rule nor `predict` works,
+        says nothing.
         """
         for point in self.points:
-            if not self._right(point, predict, lenient=point.tried and point is not self.points[0]):
+            unsaid = point.tried and point is not self.points[0] and not point.changed
+            if not self._right(point, predict, lenient=unsaid and self.raw(point) is None):
                 return False
         return True
 
@@ -93,7 +99,7 @@ class Rule:
         """A change of the rule's source that makes it right at every point."""
         def right(made: Callable, names: list[str]) -> bool:
             for point in self.points:
-                lenient = point.tried and point is not self.points[0]
+                lenient = point.tried and point is not self.points[0] and not point.changed
                 for i in point.vary if self.joint else [self.i]:
                     if not Rule(self.points, i)._right(
                             point, lambda p, i=i: p.call_rule(made, names, i, p.g, self.joint), lenient):

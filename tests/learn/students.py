@@ -1,0 +1,454 @@
+'''60 wrong rules as students write them, and what a teacher would say first: a name, a pattern of "kind: text", the file.
+
+They are about options, masks, broadcasting, reductions and the second order. A file begins with HEAD. None of them was
+used to make the checker.
+'''
+
+HEAD = ("import numpy as np\nfrom tinygrad_like import Residuals, Tensor, no_grad, ops, primitive\n"
+        "from tinygrad_like.learn import example\n\n@primitive\n")
+
+OPTIONS = [
+    ("a width that is not squared", r"width", '''
+def gaussian(x, *, width=1.0):
+    return np.exp(-(x / width) ** 2)
+
+gaussian.vjp(x=lambda g, x, out, width: g * out * -2 * x / width)
+'''),
+    ("a limit one too many", r"high", '''
+def soft_clamp(x, *, high=1.0):
+    return high * np.tanh(x / high)
+
+soft_clamp.vjp(x=lambda g, x, high: g * high * (1 - ops.tanh(x / high) ** 2))
+'''),
+    ("a slope as a number", r"slope|0\\.1", '''
+def leaky(x, *, slope=0.1):
+    return np.where(x > 0, x, slope * x)
+
+leaky.vjp(x=lambda g, x: ops.where(x > 0, g, 0.1 * g))
+'''),
+    ("an exponent as a number", r"\\bn\\b", '''
+def power(x, *, n=2):
+    return x ** n
+
+power.vjp(x=lambda g, x: g * 2 * x)
+'''),
+    ("softplus without beta", r"beta", '''
+def softplus(x, *, beta=1.0):
+    return np.log(1 + np.exp(beta * x)) / beta
+
+softplus.vjp(x=lambda g, x: g * ops.sigmoid(x))
+'''),
+    ("softmax without its temperature", r"temperature", '''
+def soft(x, *, temperature=1.0):
+    e = np.exp((x - x.max(-1, keepdims=True)) / temperature)
+    return e / e.sum(-1, keepdims=True)
+
+soft.vjp(x=lambda g, out: out * (g - (g * out).sum(-1)[..., None]))
+'''),
+    ("a mean whatever the reduction", r"reduction", '''
+def mse(pred, target, *, reduction="mean"):
+    d = (pred - target) ** 2
+    return d.mean() if reduction == "mean" else d.sum()
+
+mse.vjp(pred=lambda g, pred, target: g * 2 * (pred - target) / pred.size,
+        target=lambda g, pred, target: g * -2 * (pred - target) / pred.size)
+'''),
+    ("eps as a number", r"eps|1e-05", '''
+def rms(x, *, eps=1e-5):
+    return x / np.sqrt((x ** 2).mean(-1, keepdims=True) + eps)
+
+def backward(g, x):
+    r = 1 / ops.sqrt(ops.mean(x * x, axis=-1, keepdim=True) + 1e-5)
+    return r * g - x * r ** 3 * ops.mean(g * x, axis=-1, keepdim=True)
+
+rms.vjp(x=backward)
+'''),
+    ("Huber's delta as 1", r"delta", '''
+def huber(x, *, delta=1.0):
+    a = np.abs(x)
+    return np.where(a <= delta, 0.5 * x ** 2, delta * (a - 0.5 * delta))
+
+huber.vjp(x=lambda g, x: g * ops.where(abs(x) <= 1, x, ops.sign(x)))
+'''),
+    ("the last axis whatever the axis", r"axis", '''
+def share(x, *, axis=-1):
+    return x / x.sum(axis, keepdims=True)
+
+def backward(g, x, out):
+    s = ops.sum(x, axis=-1, keepdim=True)
+    return (g - ops.sum(g * out, axis=-1, keepdim=True)) / s
+
+share.vjp(x=backward)
+'''),
+    ("keepdim forgotten", r"keepdim", '''
+def total(x, *, keepdim=False):
+    return x.sum(-1, keepdims=keepdim)
+
+total.vjp(x=lambda g, x_shape: ops.expand(ops.unsqueeze(g, -1), shape=x_shape))
+'''),
+    ("weights swapped, equal by default", r"\\bt\\b", '''
+def mix(a, b, *, t=0.5):
+    return (1 - t) * a + t * b
+
+mix.vjp(a=lambda g, t: g * t, b=lambda g, t: g * (1 - t))
+'''),
+    ("alpha as 1 in ELU", r"alpha|: 'out \\+ 1' should be", '''
+def elu(x, *, alpha=1.0):
+    return np.where(x > 0, x, alpha * (np.exp(x) - 1))
+
+elu.vjp(x=lambda g, x, out: g * ops.where(x > 0, 1.0, out + 1))
+'''),
+    ("smoothing forgotten", r"smoothing|term", '''
+def smooth_nll(logits, *, smoothing=0.0):
+    """Class 0 is right for every row."""
+    s = logits - logits.max(-1, keepdims=True)
+    logp = s - np.log(np.exp(s).sum(-1, keepdims=True))
+    return -(1 - smoothing) * logp[:, 0] - smoothing * logp.mean(-1)
+
+def backward(g, logits):
+    p = ops.softmax(logits, axis=-1)
+    one = np.zeros(logits.shape, np.float32)
+    one[:, 0] = 1
+    return ops.unsqueeze(g, -1) * (p - one)
+
+smooth_nll.vjp(logits=backward)
+'''),
+]
+
+MASKS = [
+    ("a clip that passes all", r"points|condition|mask", '''
+def clip(x, *, low=-1.0, high=1.0):
+    return np.clip(x, low, high)
+
+clip.vjp(x=lambda g: g)
+'''),
+    ("a clip without its upper limit", r"points|condition|mask", '''
+def clip(x):
+    return np.clip(x, -2, 2)
+
+clip.vjp(x=lambda g, x: g * (x > -2))
+'''),
+    ("ReLU6 without the 6", r"points|condition|mask", '''
+def relu6(x):
+    return np.minimum(np.maximum(x, 0), 6)
+
+relu6.vjp(x=lambda g, x: ops.where(x > 0, g, 0.0))
+'''),
+    ("a hinge that passes all", r"points|condition|mask", '''
+def hinge(x):
+    return np.maximum(0, 5 - x)
+
+hinge.vjp(x=lambda g: -g)
+'''),
+    ("another threshold", r"threshold", '''
+def gate(x, *, threshold=0.0):
+    return np.where(x > threshold, x, 0.0)
+
+gate.vjp(x=lambda g, x: ops.where(x > 0, g, 0.0))
+'''),
+    ("soft threshold that passes all", r"points|condition|mask", '''
+def shrink(x, *, by=0.2):
+    return np.sign(x) * np.maximum(np.abs(x) - by, 0)
+
+shrink.vjp(x=lambda g: g)
+'''),
+    ("dropout without its mask", r"function: .*mask|term: .*mask|points: .*mask|mask", '''
+def drop(x, mask):
+    return x * mask / 0.8
+
+drop.vjp(x=lambda g: g / 0.8)
+example(drop, (2, 3), Tensor(np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])))
+'''),
+    ("dropout without its scale", r"factor: .*(p|4/5|0.8)", '''
+def drop(x, mask, *, p=0.2):
+    return x * mask / (1 - p)
+
+drop.vjp(x=lambda g, mask: g * mask)
+example(drop, (2, 3), Tensor(np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])))
+'''),
+    ("a branch without its mask", r"points: .*mask", '''
+def pick(mask, a, b):
+    return np.where(mask, a, b)
+
+pick.vjp(a=lambda g, mask: ops.where(mask, g, 0.0), b=lambda g: g)
+'''),
+    ("a triangle that passes all", r"sum|points|places|mask", '''
+def lower(x):
+    return np.tril(x)
+
+lower.vjp(x=lambda g: g)
+'''),
+    ("a masked mean over all", r"mean|factor|operator|term|function", '''
+def masked_mean(x, mask):
+    return (x * mask).sum() / mask.sum()
+
+masked_mean.vjp(x=lambda g, x, mask: g * mask / x.size)
+example(masked_mean, (2, 3), Tensor(np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])))
+'''),
+    ("the side that is cut", r"condition|points", '''
+def cap(x, *, most=0.5):
+    return np.minimum(x, most)
+
+cap.vjp(x=lambda g, x, most: ops.where(x > most, g, 0.0))
+'''),
+]
+
+BROADCASTING = [
+    ("a bias with a mean", r"mean", '''
+def add_bias(x, b):
+    return x + b
+
+add_bias.vjp(x=lambda g: g, b=lambda g: g.mean(0))
+example(add_bias, (2, 3), (3,))
+'''),
+    ("rows scaled, not summed", r"sum: a sum over axis 1 is missing", '''
+def scale_rows(x, s):
+    return x * s[:, None]
+
+scale_rows.vjp(x=lambda g, s: g * s[:, None], s=lambda g, x: g * x)
+'''),
+    ("an outer product over the wrong axis", r"sum|option|order", '''
+def outer(a, b):
+    return a[:, None] * b[None, :]
+
+outer.vjp(a=lambda g, b: (g * b[None, :]).sum(0), b=lambda g, a: (g * a[:, None]).sum(0))
+example(outer, (2,), (3,))
+'''),
+    ("a channel's bias over the wrong axes", r"sum|option|constant", '''
+def add_channel(x, b):
+    return x + b[None, :, None, None]
+
+add_channel.vjp(x=lambda g: g, b=lambda g: ops.sum(g, axis=(0, 1, 2)))
+example(add_channel, (2, 3, 4, 5), (3,))
+'''),
+    ("centred rows, passed through", r"mean|term|sum", '''
+def centre(x):
+    return x - x.mean(-1, keepdims=True)
+
+centre.vjp(x=lambda g: g)
+'''),
+    ("one number for a bias", r"sum|return|shape|option", '''
+def affine(x, w, b):
+    return x @ w + b
+
+affine.vjp(x=lambda g, w: g @ w.T, w=lambda g, x: x.T @ g, b=lambda g: g.sum() + 0 * g)
+example(affine, (2, 3), (3, 4), (4,))
+'''),
+    ("distances, the other point's axis", r"sum|option|constant", '''
+def distances(a, b):
+    """out[i, j] = |a[i] - b[j]|^2"""
+    return ((a[:, None, :] - b[None, :, :]) ** 2).sum(-1)
+
+def for_a(g, a, b):
+    return (2 * (a[:, None, :] - b[None, :, :]) * g[:, :, None]).sum(1)
+
+def for_b(g, a, b):
+    return (-2 * (a[:, None, :] - b[None, :, :]) * g[:, :, None]).sum(1)
+
+distances.vjp(a=for_a, b=for_b)
+example(distances, (2, 3), (4, 3))
+'''),
+    ("gamma gets g alone", r"function: a factor of xhat|function: a factor of x|factor|name", '''
+def film(x, gamma, beta):
+    return x * gamma + beta
+
+film.vjp(x=lambda g, gamma: g * gamma, gamma=lambda g: g, beta=lambda g: g)
+'''),
+    ("subtraction with a plus", r"sign", '''
+def shifted(x, b):
+    return x - b[:, None]
+
+shifted.vjp(x=lambda g: g, b=lambda g: g.sum(-1))
+'''),
+    ("summed to a column too much", r"sum|factor", '''
+def shift(x, c):
+    return x + c
+
+shift.vjp(x=lambda g: g, c=lambda g: ops.sum(g, axis=1, keepdim=True) + 0 * g)
+example(shift, (2, 3), (2, 1))
+'''),
+]
+
+REDUCTIONS = [
+    ("a mean by all elements", r"mean: .*axis|constant|operator|mean", '''
+def mean_rows(x):
+    return x.mean(1)
+
+mean_rows.vjp(x=lambda g, x: ops.expand(ops.unsqueeze(g, -1), shape=x.shape) / x.size)
+'''),
+    ("a variance without n", r"mean", '''
+def variance(x):
+    return x.var()
+
+variance.vjp(x=lambda g, x: g * 2 * (x - x.mean()))
+'''),
+    ("a deviation without its root", r"function: .*out", '''
+def deviation(x):
+    return x.std()
+
+deviation.vjp(x=lambda g, x: g * (x - x.mean()) / x.size)
+'''),
+    ("logsumexp as exp", r"function: .*out|term|sum", '''
+def lse(x):
+    return np.log(np.exp(x).sum())
+
+lse.vjp(x=lambda g, x: g * ops.exp(x))
+'''),
+    ("a sum that is not spread", r"sum: .*repeated|call|shape|sum", '''
+def row_sums(x):
+    return x.sum(1)
+
+row_sums.vjp(x=lambda g: g)
+example(row_sums, (2, 3))
+'''),
+    ("a product without a division", r"function: .*x", '''
+def product(x):
+    return x.prod()
+
+product.vjp(x=lambda g, x, out: g * out + 0 * x)
+'''),
+    ("a norm of rows along the wrong axis", r"shape|error|sum|call|transposed", '''
+def row_norms(x):
+    return np.sqrt((x ** 2).sum(1))
+
+row_norms.vjp(x=lambda g, x, out: g * x / out)
+'''),
+    ("a maximum that goes to all", r"points|sum|mask|places|condition", '''
+def top(x):
+    return x.max()
+
+top.vjp(x=lambda g, x: g + 0 * x)
+'''),
+    ("a cumsum forwards", r"transposed: .*by the Jacobian", '''
+def running(x):
+    return np.cumsum(x, -1)
+
+running.vjp(x=lambda g: ops.cumsum(g, axis=-1))
+'''),
+    ("cross entropy not averaged", r"mean|factor", '''
+def nll(logits):
+    """Class 0 is right for every row."""
+    s = logits - logits.max(-1, keepdims=True)
+    return -(s - np.log(np.exp(s).sum(-1, keepdims=True)))[:, 0].mean()
+
+def backward(g, logits):
+    one = np.zeros(logits.shape, np.float32)
+    one[:, 0] = 1
+    return g * (ops.softmax(logits, axis=-1) - one)
+
+nll.vjp(logits=backward)
+'''),
+    ("a mean of both axes by one", r"mean|constant|factor", '''
+def grand_mean(x):
+    return x.mean((0, 1))
+
+grand_mean.vjp(x=lambda g, x_shape: g * np.ones(x_shape) / x_shape[0])
+example(grand_mean, (2, 3))
+'''),
+    ("a sum of squares without x", r"function: .*x|term", '''
+def squares(x):
+    return (x ** 2).sum(-1)
+
+squares.vjp(x=lambda g, x_shape: 2 * ops.expand(ops.unsqueeze(g, -1), shape=x_shape))
+'''),
+    ("a share without the sum", r"term|sum", '''
+def share(x):
+    return x / x.sum()
+
+share.vjp(x=lambda g, x: g / x.sum())
+'''),
+]
+
+SECOND = [
+    ("a detached factor", r"second order: .*'x'", '''
+def sine(x):
+    return np.sin(x)
+
+sine.vjp(x=lambda g, x: g * ops.cos(x.detach() if isinstance(x, Tensor) else x))
+'''),
+    ("a Tensor made anew", r"second order|numpy", '''
+def cube(x):
+    return x ** 3
+
+def backward(g, x):
+    x = np.asarray(x.numpy() if isinstance(x, Tensor) else x)
+    return g * (3 * x ** 2)
+
+cube.vjp(x=backward)
+'''),
+    ("no_grad in the rule", r"second order", '''
+def square(x):
+    return x * x
+
+def backward(g, x):
+    with no_grad():
+        slope = 2 * x
+    return g * slope
+
+square.vjp(x=backward)
+'''),
+    ("the output's data", r"second order", '''
+def my_exp(x):
+    return np.exp(x)
+
+my_exp.vjp(x=lambda g, out: g * (out.data if isinstance(out, Tensor) else out))
+'''),
+    ("a residual that depends on x", r"second order", '''
+def swish(x):
+    s = 1 / (1 + np.exp(-x))
+    return x * s, Residuals(s=s)
+
+swish.vjp(x=lambda g, x, s: g * (s + x * s * (1 - s)))
+'''),
+    ("g detached", r"second order: .*'g'", '''
+def double(x):
+    return 2 * x
+
+double.vjp(x=lambda g: 2 * (g.detach() if isinstance(g, Tensor) else g))
+'''),
+    ("a function of NumPy without a gradient", r"numpy|second order", '''
+def my_tanh(x):
+    return np.tanh(x)
+
+my_tanh.vjp(x=lambda g, x: g / np.cosh(np.array(x)) ** 2)
+'''),
+    ("a helper with a wrong rule", r"factor: the rule gives 1/2 times", '''
+def cosine(x):
+    return np.cos(x)
+
+cosine.vjp(x=lambda g, x: g * ops.sin(x) * -1.0 if True else g)
+
+@primitive
+def helper(x):
+    return x ** 2
+
+helper.vjp(x=lambda g, x: g * x)
+
+@primitive
+def fourth(x):
+    return x ** 4
+
+fourth.vjp(x=lambda g, x: g * 4 * x * helper(x))
+'''),
+    ("matrices detached", r"second order: .*'b'", '''
+def product(a, b):
+    return a @ b
+
+product.vjp(a=lambda g, b: g @ (b.detach() if isinstance(b, Tensor) else b).T, b=lambda g, a: a.T @ g)
+'''),
+    ("a number taken out", r"second order|numpy|function", '''
+def scaled(x):
+    return x * x.mean()
+
+scaled.vjp(x=lambda g, x: g * float(x.mean()) + (g * x).mean())
+'''),
+    ("zero at NaN", r"points", '''
+def root(x):
+    return np.sqrt(np.abs(x)) * np.abs(x)
+
+root.vjp(x=lambda g, x, out: 1.5 * g * out / x)
+'''),
+]
+
+STUDENTS = [(name, said.replace("\\\\", "\\"), HEAD + text.lstrip("\n"))
+            for name, said, text in OPTIONS + MASKS + BROADCASTING + REDUCTIONS + SECOND]
