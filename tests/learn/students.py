@@ -1,8 +1,8 @@
-'''60 wrong rules as students write them, and what a teacher would say first: a name, a pattern of "kind: text", the file.
+"""60 wrong rules as students write them, each with a pattern of what a teacher would say first: "kind: text".
 
-They are about options, masks, broadcasting, reductions and the second order. A file begins with HEAD. None of them was
-used to make the checker.
-'''
+They are about options, masks, broadcasting, reductions and the second order. They were written by hand before the
+checker was tried on them; it then let 16 of them pass, and named 5 others wrong.
+"""
 
 HEAD = ("import numpy as np\nfrom tinygrad_like import Residuals, Tensor, no_grad, ops, primitive\n"
         "from tinygrad_like.learn import example\n\n@primitive\n")

@@ -59,7 +59,7 @@ def test_opening_and_going_back(page):
     page.key("Enter")
     assert page.run("$('crumbs').textContent") == "gpt_block / self_attn" or "self_attn" in page.run(
         "$('crumbs').textContent")
-    for op in "self_attention", "attention":  # an op opens to its definition, whose ops may have definitions of their own
+    for op in "self_attention", "attention":  # an op opens to its definition, whose ops may have their own
         page.run(f"go(steps.findIndex((s) => title(here().boxes[s.i]) === '{op}'))")
         page.key("Enter")
     boxes = page.run("here().boxes.map((b) => b[5]).join()")

@@ -138,7 +138,7 @@ WRONG = {
     "sum": (declare(softmax, x=lambda g, out, axis: out * (g - g * out)), "sum", "a sum is missing there: 'g \\* out'"),
     "transposed": (declare(product, a=lambda g, b: ops.matmul(g, b), b=lambda g, a: ops.matmul(a.transpose(), g)),
                    "transposed", "'b' should be 'transpose\\(b, -1, -2\\)'"),
-    "shape": (declare(mean, x=lambda g, x_shape: g / x_shape[0]), "sum", "g must be repeated along the axes"),
+    "shape": (declare(mean, x=lambda g, x_shape, axis: g / x_shape[axis]), "sum", "g must be repeated along the axes"),
     "zero": (declare(cube, x=lambda g, x, out: 3 * g * out / x), "points", "elements of x are 0 the rule gives nan"),
     "ties": (declare(top, x=lambda g, x, out: ops.where(ops.eq(x, out), g, 0.0)), "points", "must share g"),
     "numpy": (declare(lambda x: np.maximum(x, 0), x=lambda g, x: g * np.piecewise(x, [x > 0], [1.0, 0.0])), "numpy",

@@ -38,6 +38,7 @@ def of_rules(point: Point) -> tuple[int, Diagnosis] | None:
     """Rules that write into g or what was saved, or whose result depends on what was computed in between."""
     for i in point.vary:
         g, saved = point.g.copy(), {n: v.copy() for n, v in point.values.items() if isinstance(v, np.ndarray)}
+        point.forward(point.inputs)  # what it leaves behind is then of this point
         first = _given(point, i, g)
         changed = next((n for n, v in saved.items() if not np.array_equal(v, point.values[n], equal_nan=True)), None)
         if not np.array_equal(g, point.g) or changed:

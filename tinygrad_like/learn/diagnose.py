@@ -22,8 +22,8 @@ _KNOWN = {2: "2", 3: "3", 4: "4", 10: "10", math.log(2): "ln 2", math.log(10): "
 
 def first_order(rule: Rule) -> Diagnosis:
     """What is wrong with a rule whose gradient differs from differences."""
-    for hypothesis in (_alone, _by_option, _option, _sign, _zero, _constant, _function, reordered, summed, _size, _linear,
-                       less_mean, renamed, edited, missing, mixed, _fixed, _somewhere, _missing_entries):
+    for hypothesis in (_alone, _by_option, _option, _sign, _zero, _constant, _function, reordered, summed, _size,
+                       _linear, less_mean, renamed, edited, missing, mixed, _fixed, _somewhere, _missing_entries):
         found = hypothesis(rule)
         if found is not None:
             return _named(rule, found)
@@ -55,11 +55,11 @@ def _by_option(rule: Rule) -> Diagnosis | None:
             continue
         for text, f in _OF_OPTION.items():
             size = np.array([f(v) if v > 0 else np.nan for v in values])
-            for power, told in (-1, "is missing"), (1, "is one too many, or a division by it is missing"):
+            for power, told in (-1, "missing"), (1, "one too many, or a division by it is missing"):
                 c = np.array([k for _, k in ratios]) / size**power
                 if np.allclose(c, c[0], rtol=1e-6):
-                    also = "" if math.isclose(c[0], 1, rel_tol=1e-6) else f"; and the rule gives {_number(c[0])} times that"
-                    return Diagnosis("factor", f"a factor of {text.format(name)} {told}{also}.")
+                    also = "" if math.isclose(c[0], 1, rel_tol=1e-6) else f", and {_number(c[0])} times that is given"
+                    return Diagnosis("factor", f"a factor of {text.format(name)} is {told}{also}.")
     return None
 
 
@@ -148,24 +148,15 @@ def _constant(rule: Rule) -> Diagnosis | None:
     if not ratios or not np.allclose([k for _, k in ratios], ratios[0][1], rtol=1e-6) or \
             math.isclose(ratios[0][1], 1, rel_tol=1e-6):
         return None
+    if (over := _copied(rule, ratios[0][1])) is not None:
+        return Diagnosis("sum", f"the rule sums over axis {over} by itself, over which {rule.input!r} was broadcast; "
+                         "the engine does that for every rule, so it is done twice.")
     if len(ratios) == 1 and (found := _size(rule, sure=True)) is not None:
         return found
     other = resized(ratios[0][0])
     if other is not None and (found := _size(Rule([*rule.points, other], rule.i))) is not None:
         return found
-    k = ratios[0][1]
-    point = ratios[0][0]
-    if (over := _copied(rule, k)) is not None:
-        return Diagnosis("sum", f"the rule sums over axis {over} by itself, over which {rule.input!r} was broadcast; "
-                         "the engine does that for every rule, so it is done twice.")
-    text = f"the rule gives {_number(k)} times what is right, everywhere"
-    options: dict = {**rule.op.options, **point.options}
-    for name, value in options.items():
-        # Of 0.5 nobody knows whether 1 - 0.5 is meant.
-        if isinstance(value, int | float) and not isinstance(value, bool) and value not in (0, 1, 0.5):
-            if math.isclose(k, value, rel_tol=1e-6) or math.isclose(1 / k, value, rel_tol=1e-6):
-                missing = math.isclose(1 / k, value, rel_tol=1e-6)
-                text += f"; that is the option {name!r}, which is {'missing' if missing else 'one too many'}"
+    text = f"the rule gives {_number(ratios[0][1])} times what is right, everywhere"
     return Diagnosis("factor", text + ".")
 
 
@@ -399,8 +390,7 @@ def _somewhere(rule: Rule) -> Diagnosis | None:
 
 def _missing_entries(rule: Rule) -> Diagnosis | None:
     """Entries of the Jacobian that the rule leaves 0, everywhere: it lacks what comes over another way."""
-    wrong = [(point, c) for point, c in rule.running if not close(point.analytic(rule.i), point.numeric(rule.i))]
-    seen = [_Entries(point.numeric(rule.i), point.analytic(rule.i)) for point, _ in wrong]
+    seen = [_Entries(point.numeric(rule.i), point.analytic(rule.i)) for point, _ in rule.wrong]
     lost = [e for e in seen if e.lost.any()]
     if lost and len(lost) == len(seen):
         first = lost[0]
@@ -415,7 +405,7 @@ def _missing_entries(rule: Rule) -> Diagnosis | None:
         return Diagnosis("sum", f"{share:.0%} of the Jacobian is lost: outputs that depend on an element get "
                          "nothing from the rule; a sum over an axis is missing, or a way on which the input "
                          "reaches the output.")
-    extra = [(e, point) for e, (point, _) in zip(seen, wrong, strict=True) if e.extra.any()]
+    extra = [(e, point) for e, (point, _) in zip(seen, rule.wrong, strict=True) if e.extra.any()]
     if extra and len(extra) == len(seen):
         e, point = extra[0]
         if point.out.shape == point.inputs[rule.i].shape and not (e.extra & e.across).any() and \

@@ -77,8 +77,11 @@ def check_one(op: Primitive) -> tuple[list[Finding], str]:
                 for g in guessed if g and found[0].input]
         return found, "\n".join([*map(str, found), *_elsewhere(op, found), *told])
     shapes = "; ".join(", ".join(str(p.inputs[i].shape) for i in p.vary) for p in where)
-    others_too = {name: value for p in first for name, value in p.changed.items()}
-    also = ", and with " + ", ".join(f"{n}={v!r}" for n, v in others_too.items()) if others_too else ""
+    values: dict[str, list[str]] = {}
+    for p in first:
+        for name, value in p.changed.items() if len(p.changed) == 1 else ():
+            values.setdefault(name, []).append(repr(value))
+    also = ", and with " + ", ".join(f"{n}={' and '.join(v)}" for n, v in values.items()) if values else ""
     told = [f"    Not tried: {text}." for text in untried]
     return [], "\n".join([f"{op.name}: right in first and second order, at inputs of shape {shapes}{also}", *told,
                           *_not_in_batches(op, where)])

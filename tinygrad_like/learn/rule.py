@@ -64,6 +64,11 @@ class Rule:
             found.append((point, c))
         return found
 
+    @cached_property
+    def wrong(self) -> list[tuple[Point, Array]]:
+        """Those of the running points at which it is wrong."""
+        return [(p, c) for p, c in self.running if not close(p.analytic(self.i), p.numeric(self.i))]
+
     def right_at(self, point: Point) -> bool:
         """Whether the rule is right at a point."""
         return self._right(point, self.raw)

@@ -42,8 +42,8 @@ class _Blocks(NamedTuple):
 
 def missing(rule: Rule) -> Diagnosis | None:
     """A term that is missing, or that stands there with a wrong factor."""
-    lacking = [(p, p.numeric(rule.i) - p.analytic(rule.i)) for p, _ in rule.running]
-    if not lacking or any(not np.isfinite(d).all() or close(p.analytic(rule.i), p.numeric(rule.i)) for p, d in lacking):
+    lacking = [(p, p.numeric(rule.i) - p.analytic(rule.i)) for p, _ in rule.wrong]
+    if not lacking or len(lacking) < len(rule.running) or any(not np.isfinite(d).all() for _, d in lacking):
         return None
     if (own := _to_each_its_own(rule, lacking)) is not None:
         return _told(rule, own)
@@ -426,7 +426,7 @@ def _twice(rule: Rule) -> Diagnosis | None:
 
 def _half_of_a_product(rule: Rule) -> Diagnosis | None:
     """The output is x times what g is multiplied by: of (x h)' = h + x h' only the first term is there."""
-    for point, _ in rule.running:
+    for point, _ in rule.wrong:
         given, right, x = point.analytic(rule.i), point.numeric(rule.i), point.inputs[rule.i]
         if x.shape != point.out.shape or x.size < 3 or \
                 any(not close(j, np.diag(np.diagonal(j))) for j in (given, right)) or \
@@ -434,4 +434,4 @@ def _half_of_a_product(rule: Rule) -> Diagnosis | None:
             return None
     return Diagnosis("term", f"of the product rule one of two terms is missing: the output is {rule.input} times what "
                      f"the rule multiplies g by, and that depends on {rule.input} too; add g * {rule.input} times its "
-                     "derivative.") if rule.running else None
+                     "derivative.") if rule.wrong else None

@@ -16,7 +16,7 @@ from .inputs import chosen_options
 from .measure import LARGEST, Point
 from .source import parameters, source
 
-_SCALES = (1.0, 3.0, -1.0, 0.3, 10.0, -10.0, 0.1, 100.0, -100.0)  # of inputs, tried until both sides of a branch are met
+_SCALES = (1.0, 3.0, -1.0, 0.3, 10.0, -10.0, 0.1, 100.0, -100.0)  # tried until both sides of branches are met
 _MOST = 8  # points that are added for branches
 
 Site = tuple[str, int, int, str]  # file, line, place in the bytecode, and what was asked there
@@ -44,7 +44,8 @@ def varied(op: Primitive, base: Sequence[Point]) -> tuple[list[Point], list[str]
 
 def _one_sided(site: Site, told: bool) -> str:
     file, line, _, asked = site
-    return (f"at {os.path.basename(file)}:{line}, in {linecache.getline(file, line).strip()!r}, {asked} "
+    code = linecache.getline(file, line).partition("  #")[0].strip()
+    return (f"at {os.path.basename(file)}:{line}, in {code!r}, {asked} "
             f"{'everywhere' if told else 'nowhere'}")
 
 
@@ -82,12 +83,12 @@ def _with_options(op: Any, base: Sequence[Point]) -> tuple[list[Point], list[str
     for name, default in op.options.items():
         if name in chosen_options(op) or name in base[0].options:
             continue
-        there = _with_others(base, name, _others(op, name, default))
-        if not there:
+        others = _with_others(base, name, _others(op, name, default))
+        if not others:
             untried.append(f"{name} other than {default!r}")
         else:
-            values[name] = there[0].options[name]
-            found += there
+            values[name] = others[0].options[name]
+            found += others
     if len(values) > 1:
         there = _point(base[0], base[0].inputs, {**base[0].options, **values})
         if there is not None:
@@ -102,9 +103,9 @@ def _with_others(base: Sequence[Point], name: str, values: Sequence[Any]) -> lis
         for point in base:
             before = point if scale == 1 else _scaled(point, scale)
             found = []
-            for value in values if before is not None else ():
-                there = _point(before, before.inputs, {**before.options, name: value})
-                if there is not None and not np.array_equal(there.out, before.out):
+            for value in values:
+                there = _point(before, before.inputs, {**before.options, name: value}) if before is not None else None
+                if before is not None and there is not None and not np.array_equal(there.out, before.out):
                     there.changed = {name: value}
                     found.append(there)
             if found:
@@ -116,9 +117,10 @@ def _others(op: Any, name: str, default: Any) -> list[Any]:
     """Values that an option may have instead of its default."""
     if isinstance(default, bool):
         return [not default]
+    if "axis" in name or "dim" in name:
+        return [n for n in (0, 1, -1, -2) if n != default]
     if isinstance(default, int):
-        near = (0, 1, -1, -2) if "axis" in name or "dim" in name else (default + 1, default - 1, default + 2)
-        return [n for n in near if n != default]
+        return [default + 1, default - 1, default + 2]
     if isinstance(default, float):
         if abs(default) < 0.05:
             return [0.3, -0.3, 0.7]
@@ -172,9 +174,9 @@ class _Watched(np.ndarray):
 
     def note(self, asked: str, result: Any) -> None:
         frame: Any = sys._getframe(1)
-        while frame is not None and frame.f_code.co_filename not in self.files:
+        while frame.f_code.co_filename == __file__ or frame.f_globals.get("__name__", "").startswith("numpy"):
             frame = frame.f_back
-        if frame is not None:
+        if frame.f_code.co_filename in self.files:  # and not an op that the rule calls
             site = frame.f_code.co_filename, frame.f_lineno, frame.f_lasti, asked
             self.notes.setdefault(site, set()).update(bool(v) for v in (np.any(result), np.all(result)))
 

@@ -1,0 +1,49 @@
+"""The checker on rules as students write them: no wrong one passes, and what it says first is right for 9 in 10."""
+
+import re
+
+import pytest
+
+from tests.learn.students import HEAD, STUDENTS
+from tinygrad_like.learn.files import check_file
+
+
+def test_the_first_diagnosis_is_right(tmp_path):
+    passed, wrong, harmful = [], [], []
+    for k, (name, said, text) in enumerate(STUDENTS):
+        path = tmp_path / f"op{k}.py"
+        path.write_text(text)
+        report = check_file(path)
+        if report.right:
+            passed.append(name)
+        elif not re.search(said, f"{report.findings[0].kind}: {report.findings[0].text}"):
+            wrong.append(f"{name}: {report.findings[0].kind}: {report.findings[0].text}")
+        if "for such only" in str(report):
+            harmful.append(name)
+    assert len(STUDENTS) == 60 and not passed and not harmful
+    assert len(wrong) <= 6, "\n".join(wrong)
+
+
+GAUSSIAN = """def gaussian(x, *, width=1.0):
+    return np.exp(-(x / width) ** 2)
+
+gaussian.vjp(x=lambda g, x, out, width: g * out * -2 * x / width ** 2)
+"""
+CLIP = """def clip(x, *, high=1e6):
+    return np.clip(x, -1, high)
+
+clip.vjp(x=lambda g, x, high: ops.where((x >= -1) & (x <= high), g, 0.0))
+"""
+
+
+@pytest.mark.parametrize("text, told", [
+    (GAUSSIAN, r"inputs of shape .*, and with width=1.7 and 0.6$"),
+    (GAUSSIAN.replace("x, *, width=1.0", "x, *, width=None").replace("/ width", "/ (width or 1)"),
+     "Not tried: width other than None"),
+    (CLIP, r"in 'return np.clip\(x, -1, high\)', the number is above the limit nowhere"),
+])
+def test_what_was_tried_is_said(tmp_path, text, told):
+    path = tmp_path / "op.py"
+    path.write_text(HEAD + text)
+    report = check_file(path)
+    assert report.right and re.search(told, str(report), re.M), report
