@@ -184,7 +184,7 @@ def guard_kernels(parallel):
             return x
         return lambda *arguments: guarded(f(*arguments))
 
-    for name in "forward_plan", "forward_plan_of_many", "backward_plans":
+    for name in "forward_plan", "backward_plans":
         setattr(kernels.conv, name, tables(getattr(kernels.conv, name)))
     kernels.winograd._edges = tables(kernels.winograd._edges)
     pool = importlib.import_module("tinygrad_like.ops.pool")
@@ -398,7 +398,7 @@ def bundles():
 
 
 def many():
-    """Small images side by side."""
+    """Small images."""
     (h, w), i, o = sizes(2, 5), pick(4, 16, 33), pick(16, 17, 40)
     kernel, options = (pick(3, 4), pick(3, 4)), {"stride": pick(1, 2, 3), "padding": pick(0, 1, 2)}
     f, weights = pick((ops.conv2d, values(o, i, *kernel)), (ops.conv_transpose2d, values(o, i, *kernel)))

@@ -14,8 +14,7 @@ the outer sum of two tables of offsets into a padded copy of one image. So the m
 For a stride s the padded copy keeps pixels s apart side by side, in s * s planes called phases; and the pixels of the
 input gradient fall into s * s parts, each reached by other taps. Either way neighbours stay neighbours in memory, and a
 vector takes FLOATS of them. Where a row of pixels is no whole number of vectors, rows run on: what lies between two of
-them in the image is computed too, and left out. If that is more work, the patches of a tile are packed; or, of many
-small images, COLUMNS are laid side by side, so that a vector has one pixel of FLOATS images.
+them in the image is computed too, and left out. If that is more work, the patches of a tile are packed.
 
 The most common convolution, 3x3 with a margin of 1, has a way with fewer multiplications: winograd.py.
 """
@@ -27,18 +26,16 @@ import math
 import numpy as np
 
 from . import winograd
-from .conv_plan import LONG, Convolution, Frame, Shape, backward_plans, forward_plan, forward_plan_of_many, output_shape
+from .conv_plan import LONG, Convolution, Shape, backward_plans, forward_plan, output_shape
 from .gemm import affine, product
 from .kinds import OPTIONAL, READ, WRITE, Plan
 from .matrix import Matrix, aligned, ceil_div, pack_columns
 from .program import beside, in_order, kernel, together
-from .side_by_side import apart, side_by_side
 from .simd import COLUMNS, FLOATS, ROWS, VECTORS, inner
 from .tiles import LOW, copy_apart, copy_float, copy_together, height_of, make_copy, make_dots, make_tile
 
 COST = 0.03  # nanoseconds of a multiplication
 PIXELS = 256  # of a block of the output gradient: as many as fit into the first-level cache
-TOGETHER = 8192  # floats of an image, if COLUMNS of them and their output are to fit into the second-level cache
 _JOINED = 4  # tasks of a thread's 8
 SLACK = 64  # floats after a buffer that vectors may run into
 
@@ -342,28 +339,8 @@ def _suits_winograd(x: Shape, w: Shape, stride: Shape, padding: tuple[Shape, Sha
                     groups: int) -> bool:  # fmt: skip
     """Whether transforming 2x2 tiles is possible and, with that many channels, images and tiles, pays."""
     return (w[2:] == (3, 3) and stride == dilation == (1, 1) and padding == ((1, 1), (1, 1)) and groups == 1
-            and min(w[:2]) >= FLOATS and x[2] % 2 == x[3] % 2 == 0 and x[0] * x[2] * x[3] >= 16 * COLUMNS)  # fmt: skip
-
-
-def _suits_side_by_side(x: Shape, w: Shape, out: Shape, groups: int) -> bool:
-    """Whether small images had better lie side by side: there are enough of them, and each is read often."""
-    return (out[3] % FLOATS != 0 and math.prod(x[1:]) <= TOGETHER and -x[0] % COLUMNS * 4 <= x[0]
-            and w[0] // groups >= FLOATS and math.prod(w[1:]) >= 4 * FLOATS)
-
-
-def _correlate_many(plans: list[Convolution], all_reached: bool, frame: Frame, x: np.ndarray, w: np.ndarray,
-                    bias: np.ndarray | None, out: np.ndarray) -> np.ndarray:  # fmt: skip
-    """`_correlate` of images that are laid side by side for it."""
-    images = -(-len(x) // COLUMNS) * COLUMNS
-    given = np.empty((images, x.shape[1], frame.height, frame.width), np.float32)
-    made = np.empty((images, *out.shape[1:]), np.float32)
-    with together():
-        side_by_side(x, len(x), *frame, given)
-        if not all_reached:
-            _fill(bias, math.prod(out.shape[2:]) * COLUMNS, made)
-        beside(*[(_correlate, plan, given, w, bias, made) for plan in plans])
-        apart(made, len(x), out)
-    return out
+            and min(w[:2]) >= FLOATS and x[2] % 2 == x[3] % 2 == 0 and x[0] * x[2] * x[3] >= 16 * COLUMNS
+            and x[2] * x[3] >= 4 * FLOATS)  # an image's tiles fill a vector
 
 
 def _is_product(x: Shape, w: Shape, padding: tuple[Shape, Shape], groups: int) -> bool:
@@ -391,9 +368,6 @@ def correlation(x: np.ndarray, w: np.ndarray, bias: np.ndarray | None, stride: S
     if _is_product(x.shape, w.shape, padding, groups):
         return affine(_rows(x), _rows(w), bias).reshape(len(x), len(w), 1, 1)
     out = np.empty(output_shape(x.shape, w.shape, stride, padding, dilation), np.float32)
-    if _suits_side_by_side(x.shape, w.shape, out.shape, groups):
-        plans = forward_plan_of_many(x.shape, w.shape, stride, padding, dilation, groups, COLUMNS)
-        return _correlate_many(*plans, in_order(x), w, bias, out)
     _correlate(forward_plan(x.shape, w.shape, stride, padding, dilation, groups), x, w, bias, out)
     return out
 
@@ -414,10 +388,7 @@ def input_gradient(g: np.ndarray, w: np.ndarray, bias: np.ndarray | None, x: Sha
                 _fill(bias, x[2] * x[3], dx)
             product(of_g, of_w, of_x, None if bias is None else of_x)
         return dx
-    if _suits_side_by_side(g.shape, w.shape, g.shape, groups):
-        many = backward_plans(x, w.shape, g.shape, stride, padding, dilation, groups, COLUMNS)
-        return _correlate_many(*many, in_order(g), w, bias, dx)
-    plans, all_reached, _ = backward_plans(x, w.shape, g.shape, stride, padding, dilation, groups)
+    plans, all_reached = backward_plans(x, w.shape, g.shape, stride, padding, dilation, groups)
     with together():
         if not all_reached:
             _fill(bias, x[2] * x[3], dx)

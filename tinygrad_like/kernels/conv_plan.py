@@ -48,20 +48,8 @@ class Convolution(NamedTuple):
     out_channel: int  # offset in out of the next channel
 
 
-class Frame(NamedTuple):
-    """Where images lie among zeros."""
-
-    rows: int
-    columns: int
-    top: int
-    left: int
-    height: int
-    width: int
-
-
 _PACK, _UNPACK = 7, 17  # clock cycles for a run of pixels; the machine waits where one begins within a vector written
 _DIRECT = 1.15  # times as long takes a tile that reads vectors which begin anywhere
-_ONE_PHASE = np.zeros((1, 6), np.int64)
 
 
 def output_shape(x: Shape, w: Shape, stride: Shape, padding: tuple[Shape, Shape], dilation: Shape) -> Shape:
@@ -115,29 +103,22 @@ def _together(images: int, pixels: int, whole: bool) -> int:
 
 
 def _plan(image: Shape, step: Shape, phases: np.ndarray, phase: Shape, in_place: bool, groups: int, r, c, tap,
-          w_group: int, out: Shape, first: Shape, out_step: Shape, side: int = 1,
-          by: Shape = (1, 1)) -> Convolution:  # fmt: skip
-    """The plan for pixels first + (i, j) * out_step of images of shape out, at (i, j) * by of every phase.
-
-    side: so many images lie side by side, each pixel of all of them before the next one; `image` and `phase` say how
-    wide they are together.
-    """
+          w_group: int, out: Shape, first: Shape, out_step: Shape) -> Convolution:  # fmt: skip
+    """The plan for pixels first + (i, j) * out_step of images of shape out, at (i, j) of every phase."""
     h, w = (-(-(size - start) // by) for size, start, by in zip(out[2:], first, out_step, strict=True))
-    whole = side == 1 and w % FLOATS == 0
-    together = _together(image[0], h * w * side, whole)
+    whole = w % FLOATS == 0
+    together = _together(image[0], h * w, whole)
     image_size = image[1] * len(phases) * math.prod(phase)
-    pixel = _table(np.arange(together) * image_size, np.arange(h) * by[0] * phase[1], np.arange(w) * by[1] * side,
-                   np.arange(side))  # fmt: skip
-    target = _table(np.arange(together) * math.prod(out[1:]) * side,
-                    (first[0] + np.arange(h) * out_step[0]) * out[3] * side,
-                    (first[1] + np.arange(w) * out_step[1]) * side, np.arange(side))  # fmt: skip
+    pixel = _table(np.arange(together) * image_size, np.arange(h) * phase[1], np.arange(w))
+    target = _table(np.arange(together) * math.prod(out[1:]), (first[0] + np.arange(h) * out_step[0]) * out[3],
+                    first[1] + np.arange(w) * out_step[1])  # fmt: skip
     compact, direct = together == 1 and out_step == (1, 1), whole
     length = LONG if len(r) == 1 else VECTORS
-    tiling = _tiling(h * w * side, length if whole else VECTORS, np.arange(0, pixel.size, FLOATS),
-                     np.arange(pixel.size), pixel, target, w * side)  # fmt: skip
+    tiling = _tiling(h * w, length if whole else VECTORS, np.arange(0, pixel.size, FLOATS), np.arange(pixel.size),
+                     pixel, target, w)  # fmt: skip
     if whole:
         tiling = tiling._replace(vectors=pixel[tiling.vectors // 4])
-    elif side == 1:
+    else:
         run_on = _run_on(h, w, phase[1], length, pixel, target)
         if _cost(run_on, True, False, len(r), len(c)) < _cost(tiling, False, compact, len(r), len(c)) / together:
             tiling, compact, direct = run_on, False, True
@@ -145,9 +126,9 @@ def _plan(image: Shape, step: Shape, phases: np.ndarray, phase: Shape, in_place:
         images=image[0], together=together, channels=image[1], height=image[2], width=image[3],
         step_h=step[0], step_w=step[1], phases=phases, phase_h=phase[0], phase_w=phase[1], in_place=in_place,
         groups=groups, r=_until_full(r), c=c, tap=_until_full(tap), w_group=w_group,
-        pixels=h * w * side, pixel=pixel, row=w * side, whole=whole, columns=tiling.columns, direct=direct,
+        pixels=h * w, pixel=pixel, row=w, whole=whole, columns=tiling.columns, direct=direct,
         length=tiling.length, vectors=tiling.vectors, runs=tiling.runs, tile_runs=tiling.tile_runs, compact=compact,
-        out_pixel=4 * out_step[1] if side == 1 else 4, out_channel=4 * out[2] * out[3] * side)
+        out_pixel=4 * out_step[1], out_channel=4 * out[2] * out[3])
 
 
 def _run_on(h: int, w: int, line: int, length: int, pixel: np.ndarray, target: np.ndarray) -> _Tiling:
@@ -201,28 +182,10 @@ def forward_plan(x: Shape, w: Shape, stride: Shape, padding: tuple[Shape, Shape]
 
 
 @lru_cache(512)
-def forward_plan_of_many(x: Shape, w: Shape, stride: Shape, padding: tuple[Shape, Shape], dilation: Shape, groups: int,
-                         side: int) -> tuple[list[Convolution], bool, Frame]:  # fmt: skip
-    """The same for images side by side, in a frame. Vectors run along images, so a stride needs no phases."""
-    x, = _as_rows((x,), w, stride, padding)
-    (top, bottom), (left, right) = padding
-    frame = Frame(x[2], x[3], top, left, x[2] + top + bottom, x[3] + left + right)
-    size = frame.height, frame.width * side
-    tap = _table(np.arange(w[1]) * math.prod(size), np.arange(w[2]) * dilation[0] * size[1],
-                 np.arange(w[3]) * dilation[1] * side)  # fmt: skip
-    plan = _plan((-(-x[0] // side), x[1], *size), (1, 1), _ONE_PHASE, size, True, groups,
-                 _table(np.arange(w[0] // groups) * math.prod(w[1:])), _table(np.arange(math.prod(w[1:]))), tap,
-                 4 * math.prod(w) // groups, output_shape(x, w, stride, padding, dilation), (0, 0), (1, 1), side,
-                 stride)  # fmt: skip
-    return [plan], True, frame
-
-
-@lru_cache(512)
 def backward_plans(x: Shape, w: Shape, g: Shape, stride: Shape, padding: tuple[Shape, Shape], dilation: Shape,
-                   groups: int, side: int = 1) -> tuple[list[Convolution], bool, Frame]:  # fmt: skip
+                   groups: int) -> tuple[list[Convolution], bool]:  # fmt: skip
     """Plans that together give the gradient of x, one for each part that a tap reaches; and whether all are reached.
 
-    side: of so many images side by side, which lie in the frame.
     Along one axis, x[i] meets tap k in output (i + padding - k dilation) / stride, if that is an integer.
     """
     x, g = _as_rows((x, g), w, stride, padding)
@@ -234,12 +197,6 @@ def backward_plans(x: Shape, w: Shape, g: Shape, stride: Shape, padding: tuple[S
             k = np.array([k for k in range(w[2 + axis]) if (h - k * dilation[axis]) % s == 0], np.int64)
             parts.append((first, k, (h - k * dilation[axis]) // s))
         axes.append(parts)
-    before, after = [], []  # zeros that all parts together need
-    for axis in range(2):
-        reached = [(at, -(-(x[2 + axis] - first) // stride[axis])) for first, k, at in axes[axis] if k.size]
-        before.append(max([0, *[-int(at.min()) for at, _ in reached]]))
-        after.append(max([g[2 + axis], *[int(at.max()) + count for at, count in reached]]))
-    frame = Frame(g[2], g[3], before[0], before[1], before[0] + after[0], before[1] + after[1])
     plans = []
     for first_h, kh, row in axes[0]:
         for first_w, kw, column in axes[1]:
@@ -249,14 +206,10 @@ def backward_plans(x: Shape, w: Shape, g: Shape, stride: Shape, padding: tuple[S
                 phase = tuple(max(m + n, m + int(at.max()) + c) for m, n, at, c in
                               zip(margin, g[2:], (row, column), count, strict=True))  # fmt: skip
                 phases = np.array([[-margin[0], -margin[1], margin[0], margin[0] + g[2], margin[1], margin[1] + g[3]]])
-                images, in_place = g, phase == g[2:]
-                if side > 1:
-                    margin, phase, in_place = (before[0], before[1]), (frame.height, frame.width * side), True
-                    images, phases = (-(-g[0] // side), g[1], *phase), _ONE_PHASE
                 channel = np.arange(w[0] // groups)
-                tap = _table(channel * math.prod(phase), (row + margin[0]) * phase[1], (column + margin[1]) * side)
+                tap = _table(channel * math.prod(phase), (row + margin[0]) * phase[1], column + margin[1])
                 c = _table(channel * math.prod(w[1:]), kh * w[3], kw)
                 r = _table(np.arange(w[1]) * w[2] * w[3])
-                plans.append(_plan(images, (1, 1), phases, phase, in_place, groups, r, c, tap,
-                                   4 * math.prod(w) // groups, x, (first_h, first_w), stride, side))  # fmt: skip
-    return plans, len(plans) == len(axes[0]) * len(axes[1]), frame
+                plans.append(_plan(g, (1, 1), phases, phase, phase == g[2:], groups, r, c, tap,
+                                   4 * math.prod(w) // groups, x, (first_h, first_w), stride))  # fmt: skip
+    return plans, len(plans) == len(axes[0]) * len(axes[1])

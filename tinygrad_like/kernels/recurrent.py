@@ -19,7 +19,7 @@ from .kinds import OPTIONAL, READ, WRITE
 from .matrix import Matrix, aligned, ceil_div
 from .program import kernel, together
 from .scores import LINE, Operand, Panels, multiply, pack
-from .simd import COLUMNS, ROWS, fill, inner, put
+from .simd import COLUMNS, ROWS, inner, put
 from .vectormath import exp
 
 F = np.float32
@@ -75,18 +75,19 @@ def _lstm_work(x, u, h0, c0, out, gates, cells, steps, batch, size, reverse):
             and h0.size == c0.size == batch * size and out.size == (steps + 1) * batch * size
             and cells.size == steps * batch * size):
         return -1
-    return int(steps * batch * size * (4 * size * _COST + _GATE))
+    return int(steps * batch * size * (4 * size * _COST * (steps > 1) + _GATE))
 
 
 @kernel(x=READ, u=READ, h0=READ, c0=READ, out=WRITE, gates=WRITE, cells=WRITE, work=_lstm_work, tasks=1,
         fastmath={"contract"})
 def _lstm(x, u, h0, c0, out, gates, cells, steps, batch, size, reverse, task, tasks):
-    """out: h of every step, then the last c; cells: c of every step."""
+    """out: h of every step, then the last c; cells: c of every step. Of a single one the product is in gates."""
     first, end = _share(batch, task, tasks)
     n, width = end - first, 4 * size
     if n > 0:
-        memory, rows, columns = np.empty(_room(size, width), F), np.empty(n + ROWS, np.int64), np.empty(size, np.int64)
-        panels = _panels(u.ctypes.data, size, width, 4, 4 * size, memory)
+        depth = size if steps > 1 else 0
+        memory, rows, columns = np.empty(_room(depth, width), F), np.empty(n + ROWS, np.int64), np.empty(size, np.int64)
+        panels = _panels(u.ctypes.data, depth, width, 4, 4 * size, memory)
         _offsets(rows, n, 4 * size)
         _offsets(columns, size, 4)
         before, c_before = h0, c0
@@ -94,9 +95,10 @@ def _lstm(x, u, h0, c0, out, gates, cells, steps, batch, size, reverse, task, ta
         for step in range(steps):
             t = steps - 1 - step if reverse else step
             at = (t * batch + first) * width
-            to = gates.ctypes.data + 4 * at
-            multiply(Operand(before.ctypes.data + 4 * at_before, rows, columns), panels,
-                     Matrix(x.ctypes.data + 4 * at, 4 * width, 4), Matrix(to, 4 * width, 4), n, width, size)
+            if steps > 1:
+                multiply(Operand(before.ctypes.data + 4 * at_before, rows, columns), panels,
+                         Matrix(x.ctypes.data + 4 * at, 4 * width, 4),
+                         Matrix(gates.ctypes.data + 4 * at, 4 * width, 4), n, width, size)
             here = (t * batch + first) * size
             for r in range(n):
                 place, state = at + r * width, here + r * size
@@ -127,18 +129,20 @@ def _lstm_backward_work(g, u, c0, gates, cells, dx, dh0, dc0, steps, batch, size
             and c0.size == dh0.size == dc0.size == batch * size and g.size == (steps + 1) * batch * size
             and cells.size == steps * batch * size):
         return -1
-    return int(steps * batch * size * (4 * size * _COST + _GATE))
+    return int(steps * batch * size * (4 * size * _COST * (steps > 1) + _GATE))
 
 
 @kernel(g=READ, u=READ, c0=READ, gates=READ, cells=READ, dx=WRITE, dh0=WRITE, dc0=WRITE, work=_lstm_backward_work,
         tasks=1, fastmath={"contract"})
 def _lstm_backward(g, u, c0, gates, cells, dx, dh0, dc0, steps, batch, size, reverse, task, tasks):
-    """dx: the gradient of the gates before their functions; dh0 and dc0 hold those of the state on the way."""
+    """dx: the gradient of the gates before their functions; dh0 and dc0 hold those of the state on the way. Of a single
+    step, dh0 is left to the caller."""
     first, end = _share(batch, task, tasks)
     n, width = end - first, 4 * size
     if n > 0:
-        memory, rows, columns = np.empty(_room(width, size), F), np.empty(n + ROWS, np.int64), np.empty(width, np.int64)
-        panels = _panels(u.ctypes.data, width, size, 4 * size, 4, memory)
+        depth = width if steps > 1 else 0
+        memory, rows, columns = np.empty(_room(depth, size), F), np.empty(n + ROWS, np.int64), np.empty(width, np.int64)
+        panels = _panels(u.ctypes.data, depth, size, 4 * size, 4, memory)
         zeros = np.zeros(ceil_div(size, COLUMNS) * COLUMNS, F)
         _offsets(rows, n, 4 * width)
         _offsets(columns, width, 4)
@@ -160,8 +164,9 @@ def _lstm_backward(g, u, c0, gates, cells, dx, dh0, dc0, steps, batch, size, rev
                              g[state : state + size], dh0[mine : mine + size], dc0[mine : mine + size],
                              dx[place : place + size], dx[place + size : place + 2 * size],
                              dx[place + 2 * size : place + 3 * size], dx[place + 3 * size : place + width])
-            multiply(Operand(dx.ctypes.data + 4 * at, rows, columns), panels, Matrix(zeros.ctypes.data, 0, 4),
-                     Matrix(dh0.ctypes.data + 4 * own, 4 * size, 4), n, size, width)
+            if steps > 1:
+                multiply(Operand(dx.ctypes.data + 4 * at, rows, columns), panels, Matrix(zeros.ctypes.data, 0, 4),
+                         Matrix(dh0.ctypes.data + 4 * own, 4 * size, 4), n, size, width)
         memory[0], zeros[0] = 0, 0  # they live until here
 
 
@@ -178,41 +183,6 @@ def _lstm_slopes(i, f, g, o, before, c, cotangent, dh, dc, di, df, dg, do):
         dc[k] = total * f[k]
 
 
-@inner
-def _lstm_step_work(c, gates, out, batch, size):
-    return int(batch * size * _GATE) if gates.size == 4 * c.size == 2 * out.size == 4 * batch * size else -1
-
-
-@kernel(c=READ, gates=WRITE, out=WRITE, work=_lstm_step_work, fastmath={"contract"})
-def _lstm_step(c, gates, out, batch, size, task, tasks):
-    """What is left of a single step after the product, which is in gates; out: h, then c."""
-    for r in range(task * batch // tasks, (task + 1) * batch // tasks):
-        place, state, new = 4 * r * size, r * size, (batch + r) * size
-        _lstm_gates(gates[place : place + size], gates[place + size : place + 2 * size],
-                    gates[place + 2 * size : place + 3 * size], gates[place + 3 * size : place + 4 * size],
-                    c[state : state + size], out[new : new + size], out[state : state + size])
-
-
-@inner
-def _lstm_step_backward_work(g, c0, gates, cells, dx, dc, batch, size):
-    return int(batch * size * _GATE) if gates.size == dx.size == 2 * g.size == 4 * batch * size and (
-        c0.size == cells.size == dc.size == batch * size) else -1
-
-
-@kernel(g=READ, c0=READ, gates=READ, cells=READ, dx=WRITE, dc=WRITE, work=_lstm_step_backward_work,
-        fastmath={"contract"})
-def _lstm_step_backward(g, c0, gates, cells, dx, dc, batch, size, task, tasks):
-    nothing = np.zeros(size, F)
-    for r in range(task * batch // tasks, (task + 1) * batch // tasks):
-        place, state, last = 4 * r * size, r * size, (batch + r) * size
-        put(dc[state : state + size], g[last : last + size])
-        _lstm_slopes(gates[place : place + size], gates[place + size : place + 2 * size],
-                     gates[place + 2 * size : place + 3 * size], gates[place + 3 * size : place + 4 * size],
-                     c0[state : state + size], cells[state : state + size], g[state : state + size], nothing,
-                     dc[state : state + size], dx[place : place + size], dx[place + size : place + 2 * size],
-                     dx[place + 2 * size : place + 3 * size], dx[place + 3 * size : place + 4 * size])
-
-
 # GRU ------------------------------------------------------------------------------------------------------------------
 
 
@@ -222,17 +192,19 @@ def _gru_work(x, u, bias, h0, out, gates, steps, batch, size, reverse):
             and (bias.size == 0 or bias.size == 3 * size) and h0.size == batch * size
             and out.size == steps * batch * size and gates.size == steps * batch * 4 * size):
         return -1
-    return int(steps * batch * size * (3 * size * _COST + _GATE))
+    return int(steps * batch * size * (3 * size * _COST * (steps > 1) + _GATE))
 
 
 @kernel(x=READ, u=READ, bias=OPTIONAL, h0=READ, out=WRITE, gates=WRITE, work=_gru_work, tasks=1,
         fastmath={"contract"})
 def _gru(x, u, bias, h0, out, gates, steps, batch, size, reverse, task, tasks):
+    """Of a single step the product is in gates."""
     first, end = _share(batch, task, tasks)
     n, width = end - first, 3 * size
     if n > 0:
-        memory, rows, columns = np.empty(_room(size, width), F), np.empty(n + ROWS, np.int64), np.empty(size, np.int64)
-        panels = _panels(u.ctypes.data, size, width, 4, 4 * size, memory)
+        depth = size if steps > 1 else 0
+        memory, rows, columns = np.empty(_room(depth, width), F), np.empty(n + ROWS, np.int64), np.empty(size, np.int64)
+        panels = _panels(u.ctypes.data, depth, width, 4, 4 * size, memory)
         start = np.zeros(ceil_div(width, COLUMNS) * COLUMNS, F)
         put(start[: bias.size], bias)
         _offsets(rows, n, 4 * size)
@@ -241,8 +213,10 @@ def _gru(x, u, bias, h0, out, gates, steps, batch, size, reverse, task, tasks):
         for step in range(steps):
             t = steps - 1 - step if reverse else step
             at, here, source = (t * batch + first) * 4 * size, (t * batch + first) * size, (t * batch + first) * width
-            multiply(Operand(before.ctypes.data + 4 * at_before, rows, columns), panels,
-                     Matrix(start.ctypes.data, 0, 4), Matrix(gates.ctypes.data + 4 * at, 16 * size, 4), n, width, size)
+            if steps > 1:
+                multiply(Operand(before.ctypes.data + 4 * at_before, rows, columns), panels,
+                         Matrix(start.ctypes.data, 0, 4), Matrix(gates.ctypes.data + 4 * at, 16 * size, 4), n, width,
+                         size)
             for r in range(n):
                 place, state, given = at + r * 4 * size, here + r * size, source + r * width
                 _gru_gates(x[given : given + size], x[given + size : given + 2 * size],
@@ -270,18 +244,20 @@ def _gru_backward_work(g, u, h0, out, gates, dx, dstate, dh0, steps, batch, size
             and h0.size == dh0.size == batch * size and g.size == out.size == steps * batch * size
             and gates.size == steps * batch * 4 * size):
         return -1
-    return int(steps * batch * size * (3 * size * _COST + _GATE))
+    return int(steps * batch * size * (3 * size * _COST * (steps > 1) + _GATE))
 
 
 @kernel(g=READ, u=READ, h0=READ, out=READ, gates=READ, dx=WRITE, dstate=WRITE, dh0=WRITE, work=_gru_backward_work,
         tasks=1, fastmath={"contract"})
 def _gru_backward(g, u, h0, out, gates, dx, dstate, dh0, steps, batch, size, reverse, task, tasks):
-    """dx: the gradient of the inputs' share of the gates, dstate that of the state's; dh0 holds that of the state."""
+    """dx: the gradient of the inputs' share of the gates, dstate that of the state's; dh0 holds that of the state. Of a
+    single step, the caller adds the product to dh0."""
     first, end = _share(batch, task, tasks)
     n, width = end - first, 3 * size
     if n > 0:
-        memory, rows, columns = np.empty(_room(width, size), F), np.empty(n + ROWS, np.int64), np.empty(width, np.int64)
-        panels = _panels(u.ctypes.data, width, size, 4 * size, 4, memory)
+        depth = width if steps > 1 else 0
+        memory, rows, columns = np.empty(_room(depth, size), F), np.empty(n + ROWS, np.int64), np.empty(width, np.int64)
+        panels = _panels(u.ctypes.data, depth, size, 4 * size, 4, memory)
         _offsets(rows, n, 4 * width)
         _offsets(columns, width, 4)
         own = first * size
@@ -302,7 +278,9 @@ def _gru_backward(g, u, h0, out, gates, dx, dstate, dh0, steps, batch, size, rev
                             dstate[target : target + size], dstate[target + size : target + 2 * size],
                             dstate[target + 2 * size : target + width])
             state_at = Matrix(dh0.ctypes.data + 4 * own, 4 * size, 4)
-            multiply(Operand(dstate.ctypes.data + 4 * to, rows, columns), panels, state_at, state_at, n, size, width)
+            if steps > 1:
+                multiply(Operand(dstate.ctypes.data + 4 * to, rows, columns), panels, state_at, state_at, n, size,
+                         width)
         memory[0] = 0  # it lives until here
 
 
@@ -319,43 +297,6 @@ def _gru_slopes(r, z, n, hn, before, cotangent, dh, dr, dz, dn, dhr, dhz, dhn):
         dh[k] = d * z[k]
 
 
-@inner
-def _gru_step_work(x, h0, gates, out, batch, size):
-    return int(batch * size * _GATE) if x.size == 3 * batch * size and gates.size == 4 * batch * size and (
-        h0.size == out.size == batch * size) else -1
-
-
-@kernel(x=READ, h0=READ, gates=WRITE, out=WRITE, work=_gru_step_work, fastmath={"contract"})
-def _gru_step(x, h0, gates, out, batch, size, task, tasks):
-    """What is left of a single step after the product, which is in gates."""
-    for r in range(task * batch // tasks, (task + 1) * batch // tasks):
-        place, state, given = 4 * r * size, r * size, 3 * r * size
-        _gru_gates(x[given : given + size], x[given + size : given + 2 * size], x[given + 2 * size : given + 3 * size],
-                   gates[place : place + size], gates[place + size : place + 2 * size],
-                   gates[place + 2 * size : place + 3 * size], gates[place + 3 * size : place + 4 * size],
-                   h0[state : state + size], out[state : state + size])
-
-
-@inner
-def _gru_step_backward_work(g, h0, gates, dx, dstate, dh0, batch, size):
-    return int(batch * size * _GATE) if dx.size == dstate.size == 3 * batch * size and gates.size == 4 * g.size and (
-        g.size == h0.size == dh0.size == batch * size) else -1
-
-
-@kernel(g=READ, h0=READ, gates=READ, dx=WRITE, dstate=WRITE, dh0=WRITE, work=_gru_step_backward_work,
-        fastmath={"contract"})
-def _gru_step_backward(g, h0, gates, dx, dstate, dh0, batch, size, task, tasks):
-    for r in range(task * batch // tasks, (task + 1) * batch // tasks):
-        place, state, target = 4 * r * size, r * size, 3 * r * size
-        fill(dh0[state : state + size], F(0))
-        _gru_slopes(gates[place : place + size], gates[place + size : place + 2 * size],
-                    gates[place + 2 * size : place + 3 * size], gates[place + 3 * size : place + 4 * size],
-                    h0[state : state + size], g[state : state + size], dh0[state : state + size],
-                    dx[target : target + size], dx[target + size : target + 2 * size],
-                    dx[target + 2 * size : target + 3 * size], dstate[target : target + size],
-                    dstate[target + size : target + 2 * size], dstate[target + 2 * size : target + 3 * size])
-
-
 # Calls ----------------------------------------------------------------------------------------------------------------
 # A single step, as of a cell, packs no weights, which would take longer than it does: its product is one of `gemm`'s.
 
@@ -367,29 +308,23 @@ def lstm_steps(x, h0, c0, u, reverse):
         return NotImplemented
     steps, batch, width = x.shape
     size = width // 4
-    out, gates = np.empty((steps + 1, batch, size), F), np.empty(x.shape, F)
-    if steps == 1:
-        with together():
+    out, gates, cells = np.empty((steps + 1, batch, size), F), np.empty(x.shape, F), np.empty((steps, batch, size), F)
+    with together():
+        if steps == 1:
             gemm.product(h0, u, gates[0], x[0], True)
-            _lstm_step(c0, gates, out, batch, size)
-        return out, gates, out[1:]
-    cells = np.empty((steps, batch, size), F)
-    _lstm(x, u, h0, c0, out, gates, cells, steps, batch, size, reverse)
+        _lstm(x, u, h0, c0, out, gates, cells, steps, batch, size, reverse)
     return out, gates, cells
 
 
 def lstm_steps_vjp(g, u, h0, c0, out, gates, cells, reverse):
     """The gradients of x, u, h0 and c0."""
     steps, batch, width = gates.shape
-    size = width // 4
     dx, dh0, dc0 = np.empty(gates.shape, F), np.empty(h0.shape, F), np.empty(c0.shape, F)
-    if steps == 1:
-        with together():
-            _lstm_step_backward(g, c0, gates, cells, dx, dc0, batch, size)
+    with together():
+        _lstm_backward(g, u, c0, gates, cells, dx, dh0, dc0, steps, batch, width // 4, reverse)
+        if steps == 1:
             gemm.product(dx[0], u, dh0)
-            return dx, gemm.product(dx[0].T, h0, np.empty(u.shape, F)), dh0, dc0
-    _lstm_backward(g, u, c0, gates, cells, dx, dh0, dc0, steps, batch, size, reverse)
-    return dx, _weights(dx, h0, out[:steps], u, reverse), dh0, dc0
+        return dx, _weights(dx, h0, out[:steps], u, reverse), dh0, dc0
 
 
 def gru_steps(x, h0, u, bias, reverse):
@@ -400,12 +335,10 @@ def gru_steps(x, h0, u, bias, reverse):
     steps, batch, width = x.shape
     size = width // 3
     out, gates = np.empty((steps, batch, size), F), np.empty((steps, batch, 4 * size), F)
-    if steps == 1:
-        with together():
+    with together():
+        if steps == 1:
             gemm.product(h0, u, gates[0, :, : 3 * size], bias, True)
-            _gru_step(x, h0, gates, out, batch, size)
-        return out, gates
-    _gru(x, u, bias, h0, out, gates, steps, batch, size, reverse)
+        _gru(x, u, bias, h0, out, gates, steps, batch, size, reverse)
     return out, gates
 
 
@@ -414,15 +347,12 @@ def gru_steps_vjp(g, u, h0, out, gates, reverse):
     steps, batch, size = out.shape
     dx, dstate = (np.empty((steps, batch, 3 * size), F) for _ in range(2))
     dh0 = np.empty(h0.shape, F)
-    if steps == 1:
-        with together():
-            _gru_step_backward(g, h0, gates, dx, dstate, dh0, batch, size)
+    with together():
+        _gru_backward(g, u, h0, out, gates, dx, dstate, dh0, steps, batch, size, reverse)
+        if steps == 1:
             gemm.product(dstate[0], u, dh0, dh0)
-            du = gemm.product(dstate[0].T, h0, np.empty(u.shape, F))
-            return dx, du, dh0, gemm.column_sums(dstate[0])
-    _gru_backward(g, u, h0, out, gates, dx, dstate, dh0, steps, batch, size, reverse)
-    dbias = gemm.column_sums(dstate.reshape(-1, 3 * size))
-    return dx, _weights(dstate, h0, out, u, reverse), dh0, dbias
+        dbias = gemm.column_sums(dstate.reshape(-1, 3 * size))
+        return dx, _weights(dstate, h0, out, u, reverse), dh0, dbias
 
 
 def _weights(d, h0, out, u, reverse):
