@@ -91,12 +91,71 @@ def _first(name: str) -> str:
     return _inline(" ".join(about.split("\n\n")[0].split()))
 
 
+# What a Tensor's methods do, by the file of their op, or of themselves; `of_ops.py` has these headings as comments.
+KINDS = {
+    "The Tensor itself": "methods/protocol.py",
+    "Gradients": "core/tensor.py methods/gradients.py methods/versions.py",
+    "Creation": "methods/creation.py random.py",
+    "Arithmetic": "ops/elementwise.py ops/elements.py ops/functions.py ops/trigonometry.py ops/gamma.py ops/compare.py",
+    "Comparisons and logic": "",
+    "Activations": "ops/activation.py ops/dropout.py",
+    "Reductions": "ops/reduce.py ops/scan.py ops/statistics.py",
+    "Shape": "ops/shape.py ops/movement.py ops/arrange.py",
+    "Indexing and order": "ops/order.py ops/scatter.py",
+    "Products": "ops/products.py",
+    "Linear algebra": "ops/matrices.py ops/triangles.py ops/least_squares.py",
+    "Losses": "ops/loss.py ops/softmax.py",
+    "Signals, images and volumes": "",
+    "Type and copies": "",
+    "Names of other libraries": "",
+}
+# What stands in another file than those of its kind.
+ELSEWHERE = {
+    "The Tensor itself": "size device stride element_size is_contiguous sequential",
+    "Gradients": "grad is_leaf detach grad_fn",
+    "Comparisons and logic": "eq ne lt le gt ge equal allclose isclose isfinite isinf isnan isneginf isposinf signbit "
+                             "where masked_fill logical_and logical_or logical_xor logical_not bitwise_and bitwise_or "
+                             "bitwise_xor bitwise_not",
+    "Reductions": "norm amax amin",
+    "Indexing and order": "scatter_reduce nonzero select narrow index_select index_add index_put",
+    "Products": "matmul dot mm bmm mv addmm",
+    "Losses": "sparse_categorical_crossentropy",
+    "Type and copies": "bitcast to type type_as",
+}
+
+
+def kind_of(name: str, method: Any) -> str:
+    """Under which heading a method of Tensor stands."""
+    for kind, names in ELSEWHERE.items():
+        if name in names.split():
+            return kind
+    kind = ""
+    for line in (ROOT / "tinygrad_like" / "methods" / "of_ops.py").read_text(encoding="utf-8").splitlines():
+        if heading := re.match(r"    # ([A-Z][\w ,]*)", line):
+            kind = heading[1]
+        elif kind and (re.match(rf"    def {name}\(", line) or re.match(rf"    {name} = ", line)):
+            return kind
+    place = source(method)
+    if place is None:
+        return "The Tensor itself"
+    file = place[0].removeprefix("tinygrad_like/")
+    return next((kind for kind, files in KINDS.items() if file in files.split()), "Names of other libraries")
+
+
 def _class_page(cls: type, places: Places) -> str:
     found = dict(methods(cls, True))
     in_place = [name for name in found if name.endswith("_") and name[:-1] in found]
     shown = [name for name in found if name not in in_place and name not in MISSING]
-    parts = [f"# {cls.__name__}", "", document(inspect.getdoc(cls) or ""), _contents(shown)]
-    parts += [_entry(name, found[name], places, f"reference/{cls.__name__}.md") for name in shown]
+    kinds: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    for name in shown:
+        kinds[kind_of(name, found[name])].append(name)
+    parts = [f"# {cls.__name__}", "", document(inspect.getdoc(cls) or ""), "| | |", "| --- | --- |"]
+    parts += [f"| {kind} | {' '.join(f'[{name}](#{name.lower()})' for name in names)} |"
+              for kind, names in kinds.items() if names]
+    parts.append("")
+    for kind, names in kinds.items():
+        parts += [f"## {kind}", ""]
+        parts += [_entry(name, found[name], places, f"reference/{cls.__name__}.md", level=3) for name in names]
     parts += ["## In place", "", "These change the memory of the Tensor, as the method without the last letter would "
               "have it. A leaf that requires grad is changed under `no_grad()` only.", "",
               ", ".join(f"`{name}`" for name in in_place), ""]

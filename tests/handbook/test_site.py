@@ -115,6 +115,9 @@ def test_the_reference_has_every_exported_name():
             assert f"\n## {name}" in pages[f"reference/{module}.md"], f"{module}.{name}"
     tensor = pages["reference/Tensor.md"]
     assert "\n## astype" not in tensor and "| `astype` |" in tensor
+    kinds = re.findall(r"^## (.*)", tensor, re.M)
+    assert kinds[:4] == ["The Tensor itself", "Gradients", "Creation", "Arithmetic"] and "Reductions" in kinds
+    assert "### sum " in tensor.split("\n## Reductions\n")[1].split("\n## ")[0]
     assert "## matmul" in tensor and "\n## exp_" not in tensor and "`exp_`" in tensor
     assert "](../ops/softmax.md)" in tensor and "](../ops/softmax.md)" in pages["reference/tinygrad_like.ops.md"]
 
