@@ -1,0 +1,11 @@
+"""All habits by name: those that are tried one by one, and those that only random programs have."""
+
+from __future__ import annotations
+
+from .attack_calls import CALLS
+from .attack_kinds import Habit
+from .attack_places import MORE, ONCE
+
+AIMED: list[Habit] = [*ONCE, *CALLS]
+HABITS: dict[str, Habit] = {h.name: h for h in [*AIMED, *MORE]}
+assert len(HABITS) == len(AIMED) + len(MORE)
