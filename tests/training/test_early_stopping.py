@@ -30,8 +30,8 @@ def test_stops_after_patience_and_goes_back_to_the_best(mode, metrics, updates, 
     assert stopper.model.weight.item() == best
 
 
-def test_equals_the_rule_of_the_book():
-    """Stop at t if none of the last k metrics is better than the best before them."""
+def test_stops_when_none_of_the_last_k_is_better_than_the_best_before():
+    """Not the printed rule of (002), which compares a metric with the last k only: see the errata in docs/seeds.md."""
     rng = np.random.default_rng(0)
     for k in (1, 2, 4):
         metrics = rng.integers(0, 20, 100).tolist()
