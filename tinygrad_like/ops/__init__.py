@@ -1,7 +1,8 @@
 """Every op, each with its VJP beneath it.
 
 The files go from easy to hard in the order below. An op called on Tensors is recorded; called on arrays it is just its
-forward. What only rules and other ops need, such as the adjoint of a pooling, is not exported: import it from its file.
+forward. Helpers of rules and other ops, such as the adjoint of a pooling, are not exported: import them from their
+files.
 
 Numbers in brackets, as (7.20) or (003), are equations and chapters of the texts this follows: see docs/seeds.md.
 """

@@ -1,4 +1,4 @@
-"""Gather: what an index names along one axis, and its adjoint."""
+"""Gather along one axis, and its adjoint."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .shape import reshape
 @primitive
 def take_along(x, index, *, axis, keepdim=True):
     """out[i, j] = x[i, index[i, j]] for axis=1, and so for any axis; no other axis of the two differs in size. With
-    keepdim=False out[i] = x[i, index[i]]: index and out lack the axis. An index counts from 0 on, never from the end.
+    keepdim=False out[i] = x[i, index[i]]: index and out lack the axis. Indices are not negative.
     """
     return along(x, index, axis) if keepdim else picked(x, index, axis)
 
@@ -72,7 +72,7 @@ def _(x, index, axis):
 def gather(x, index, *, axis):
     """out[i, j] = x[i, index[i, j]] for axis=1, and so for any axis.
 
-    index has as many axes as x, none longer but `axis`. Raises IndexError for what it does not name, or below 0.
+    index has as many axes as x; only `axis` may be longer. Raises IndexError for an index out of range or below 0.
     """
     if not x.ndim:
         return reshape(gather(reshape(x, shape=(1,)), reshape(index, shape=(1,)), axis=axis), shape=index.shape)

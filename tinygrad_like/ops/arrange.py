@@ -1,4 +1,4 @@
-"""Arrays put together, cut up, turned and indexed: compositions of shape.py, index.py and movement.py."""
+"""Joining, splitting, turning and indexing arrays: compositions of shape.py, index.py and movement.py."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ _PARTS = 1 << 16  # empty ones and all, that are worth a list
 
 @checked
 def tensor_split(x, indices_or_sections, axis=0):
-    """Parts along an axis: so many, of lengths that differ by one at most; or cut at these indices."""
+    """Parts along an axis: a number of parts whose lengths differ by at most one, or parts cut at given indices."""
     axis = one_axis("tensor_split", axis, x.ndim)
     n = x.shape[axis]
     if (parts := _number_of_parts(indices_or_sections)) is not None:
@@ -129,8 +129,8 @@ def _number_of_parts(given) -> int | None:
 
 @checked
 def take_along_dim(x, indices, axis=None):
-    """Along the axis the elements that indices name, where the other axes broadcast; without one, of all in a row.
-    Along an axis, indices below 0 count from the end."""
+    """The elements at these indices along the axis, where the other axes broadcast; without an axis, of the flattened
+    Tensor. Negative indices count from the end."""
     if axis is None:
         return gather(reshape(x, shape=(-1,)), reshape(indices, shape=(-1,)), axis=0)
     axis = one_axis("take_along_dim", axis, x.ndim)
@@ -161,14 +161,14 @@ def slices_named(who: str, shape: tuple[int, ...], axis: int, index, wraps: bool
 
 
 def with_slices(x, axis: int, index: np.ndarray, values):
-    """x with slices in place of those that an index names along the axis."""
+    """x with the slices at these indices along the axis replaced."""
     values = expand(values, shape=(*x.shape[:axis], index.size, *x.shape[axis + 1:]))
     index = reshape(beside(x, index), shape=tuple([-1 if a == axis else 1 for a in range(x.ndim)]))
     return scatter_last(x, values, index, axis=axis)
 
 
 def index_select(x, axis, index):
-    """The slices of x that index, a row of integers from 0 on, names along the axis."""
+    """The slices of x at these non-negative indices along the axis."""
     if not x.ndim:
         return reshape(index_select(reshape(x, shape=(1,)), axis, index), shape=())
     axis = one_axis("index_select", axis, x.ndim)
@@ -176,5 +176,5 @@ def index_select(x, axis, index):
 
 
 def take_flat(x, index):
-    """Elements of x, counted through all its rows, in the shape of the index."""
+    """Elements of the flattened x, in the shape of the index."""
     return getitem(reshape(x, shape=(-1,)), index)

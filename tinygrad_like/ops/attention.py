@@ -33,9 +33,9 @@ def scaled_dot_product_attention(q, k, v, attn_mask=None, dropout_p=0.0, is_caus
     attn_mask: broadcasts to (..., L, S). Boolean, True where a query may see a key; or floating, added to the scores.
     is_causal: query i sees keys 0 to i; with a mask, both must allow it. Default scale: 1 / sqrt(d).
     dropout_p: the probability with which a weight is set to 0, and the others scaled by 1 / (1 - dropout_p).
-    enable_gqa: k and v may have fewer heads (axis -3), each of which serves as many neighbouring heads of q.
+    enable_gqa: k and v may have fewer heads (axis -3), each shared by equally many neighbouring heads of q.
 
-    A query that may see no key gives 0, with gradient 0. Float32 runs in a kernel that never holds the (L, S) weights:
+    A query that sees no key gives 0, with gradient 0. Float32 runs in a kernel that never holds the (L, S) weights:
     memory is linear in the lengths (FlashAttention, Dao et al. 2022).
 
     Raises ValueError for shapes that do not fit, TypeError for dtypes that differ or a mask of integers.
@@ -77,9 +77,10 @@ def _(q, k, v, attn_mask, dropout_p, scale, enable_gqa):
 def self_attention(qkv, attn_mask=None, *, num_heads, dropout_p=0.0, is_causal=False, scale=None):
     """Attention of a sequence to itself, from one projection that holds queries, keys and values side by side.
 
-    qkv (..., T, 3 E) -> (..., T, E). Axis -1 is cut into q, k and v, each of them into num_heads heads of E / num_heads
-    numbers; the heads' outputs lie side by side again. All are read and written in place, and so are their gradients.
-    The other arguments are those of `scaled_dot_product_attention`; attn_mask broadcasts to (..., num_heads, T, T).
+    qkv (..., T, 3 E) -> (..., T, E). Axis -1 splits into q, k and v, and each of these into num_heads heads of E /
+    num_heads numbers; the outputs of the heads are concatenated. All are read and written in place, and so are their
+    gradients. The other arguments are those of `scaled_dot_product_attention`; attn_mask broadcasts to (..., num_heads,
+    T, T).
     """
     *batch, length, width = qkv.shape
     scale, noise = _scale(width // 3 // num_heads, scale), _noise(dropout_p, (*batch, num_heads, length))

@@ -1,4 +1,4 @@
-"""Arguments that name axes, or hold a number for each: one place that normalises them and says what is wrong."""
+"""Arguments that name axes, or give a number for each: normalised and checked in one place."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def one_axis(who: str, axis, ndim: int, scalar: bool = False) -> int:
 
 
 def is_integer(x) -> bool:
-    """Whether x can count or stand for an axis; True is more likely a keepdim by position."""
+    """Whether x is an integer, and so a count or an axis. True is not: it is more likely a positional keepdim."""
     return hasattr(x, "__index__") and not isinstance(x, bool | np.bool) and getattr(x, "ndim", 0) == 0
 
 
 def axes(who: str, axis, ndim: int) -> tuple[int, ...]:
     """`axis` (None for all, a number or a tuple) as a tuple of different axes, counted from the front.
 
-    The empty tuple names no axis. A 0-d Tensor has none, but may be asked for 0 or -1, see `one_axis`.
+    The empty tuple names no axis. A 0-d Tensor accepts 0 or -1, see `one_axis`.
     """
     if type(axis) is int and -ndim <= axis < ndim:
         return (axis % ndim,)

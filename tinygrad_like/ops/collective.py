@@ -1,6 +1,6 @@
 """Ops in which all ranks of an MPI job take part: each must call them, and their backward, in the same order.
 
-What is differentiated is the sum of the losses of all ranks.
+Gradients are those of the sum of all ranks' losses.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ mode.declare(answer=None)  # gives what a reduction over ranks would, in this th
 
 
 def ranks():
-    """How many ranks there are: one, until `distributed` puts its own in this place, as in the next."""
+    """The number of ranks: one, until `distributed` replaces this function, and the next."""
     return 1
 
 
@@ -41,9 +41,9 @@ all_sum.vjp(x=lambda g: all_sum(g))
 def sync_batch_norm(x, weight=None, bias=None, *, eps=1e-5, shift=None, stats=None):
     """`batch_norm` with the mean and variance of each channel over all ranks' parts x of a batch.
 
-    x (batch, channels, ...), all others (channels,). If `random.rows` says that this rank has no row of the batch,
-    x does not count.
-    shift: numbers near the means, alike on all ranks: they make the sums of squares, and so the rounding, small.
+    x (batch, channels, ...), all others (channels,). If `random.rows` says that this rank has no row of the batch, x is
+    ignored.
+    shift: numbers near the means, equal on all ranks; they keep the sums of squares, and so the rounding, small.
     stats: an array (3, channels) that receives mean, (biased) variance and the count of numbers they are of.
 
     Raises ValueError for shapes that do not fit, and if all ranks together have no more than one value per channel.
@@ -57,7 +57,7 @@ def sync_batch_norm(x, weight=None, bias=None, *, eps=1e-5, shift=None, stats=No
     var = all_sum(real * sum(square(centred), axis=over)) / n
     tell_statistics(stats, level, var, n)
     y = scaled(centred * per_channel(rsqrt(var + eps), x), per_channel(weight, x), per_channel(bias, x))
-    # Of what does not count no gradient comes, but all ranks take part in backward.
+    # An ignored x gets no gradient, but its rank takes part in backward.
     return y if real else where(np.zeros((), bool), y, 0.0) + getattr(y, "_data", y)
 
 

@@ -1,4 +1,4 @@
-"""Comparisons, logic, tests, casts and copies: element by element, and without a slope worth a formula."""
+"""Comparisons, logic, tests, casts and copies, element by element."""
 
 from __future__ import annotations
 

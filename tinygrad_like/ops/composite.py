@@ -1,5 +1,4 @@
-"""Ops that other ops define: the definition is what a learner reads, what is differentiated, and what a kernel that
-stands in for it is tested against.
+"""Ops defined by other ops. You read the definition, autograd differentiates it, and tests compare kernels with it.
 
     @composite
     def linear(x, weight, bias=None):
@@ -22,9 +21,9 @@ from ..core.tensor import Tensor, wrap
 class Composite(Primitive):
     """An op that other ops define.
 
-    Called on Tensors, it is its definition: the ops inside record their nodes. But where a kernel stands in for it (see
-    `accelerate`), it has one node, and the kernel gives its cotangents. If the graph of the gradient is wanted, or the
-    kernel returns NotImplemented, the definition is replayed and differentiated, which gives every order.
+    Called on Tensors, it runs its definition, whose ops record their nodes. Where a kernel replaces it (see
+    `accelerate`), it has one node, and the kernel computes its cotangents. If the gradient needs a graph, or the kernel
+    returns NotImplemented, the definition is replayed and differentiated, to any order.
     """
 
     kernel: Callable | None = None

@@ -1,7 +1,7 @@
 """Convolution (7.48-7.51; 004): every output pixel is one linear function of the patch of the input around it.
 
-Written out it is a matrix product: `unfold` makes each patch a column (im2col), and the weights multiply them. The
-functions below say so; kernels compute the same without ever building the columns.
+It is a matrix product: `unfold` turns each patch into a column (im2col), and the weights multiply the columns. The
+functions below do just that; kernels compute the same without building the columns.
 """
 
 from __future__ import annotations
@@ -155,10 +155,10 @@ def weight_gradient(g, x, shape, stride, margins, dilation, groups):
     return reshape(sum_over(matmul(rows, transpose(columns, 2, 3)), (0,), False), shape=shape)
 
 
-# The three sums as ops: of images, weights and pixels any two make a cotangent of the third, by one of three ops.
+# The three sums as ops: any two of images, weights and pixels give a cotangent of the third, by one of three ops.
 @primitive
 def correlate(x, weight, *, stride, margins, dilation, groups):
-    """`conv2d` with all that it is given written out: margins are ((top, bottom), (left, right))."""
+    """`conv2d` with normalised arguments: margins are ((top, bottom), (left, right))."""
     return correlation(x, weight, None, stride, margins, dilation, groups)
 
 
@@ -254,7 +254,7 @@ def conv_matrix(weight, length: int):
     """The matrix Q of (7.49), with conv1d(z, weight) = Q z for one channel of this length and "same" padding.
 
     weight (2 l + 1) -> (length, length + 2 l) with Q[i, i + j] = weight[j], for the padded z. Every row has the same
-    weights: m numbers instead of m^2. To learn from; a convolution does not build it.
+    weights: m numbers instead of m^2. For teaching; a convolution does not build it.
     """
     k = weight.shape[0]
     row = np.arange(length)[:, None]

@@ -1,4 +1,4 @@
-"""How the backward walk adds up the cotangents that meet in one place."""
+"""How the backward walk sums cotangents."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .elementwise import add
 
 
 class Scattered:
-    """The cotangent of x from a part x[index]: `value` there, and zeros elsewhere that are not written out.
+    """The cotangent of x from a part x[index]: `value` there, and implicit zeros elsewhere.
 
-    So those of many parts, as `split` makes them, go into one array. The value is an array, or a Tensor.
+    So the cotangents of many parts, as from `split`, are added into one array. The value is an array, or a Tensor.
     """
 
     __slots__ = "shape", "dtype", "index", "value"
@@ -75,7 +75,7 @@ def accumulate(total, c):
 
 @lru_cache(maxsize=16)
 def one(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """The cotangent that backward begins with: always the same array, so that nothing has to be written for it."""
+    """The cotangent that backward starts with, a shared array."""
     array = np.ones(shape, dtype)
     array.flags.writeable = False
     return array

@@ -17,10 +17,10 @@ from .elementwise import add, mul, where
 
 @primitive
 def drop(x, *, p, key, spread=0):
-    """x / (1 - p), and 0 with probability p < 1, as decided by a hash of a key and the position.
+    """x / (1 - p), or 0 with probability p < 1; a hash of a key and the position decides.
 
-    spread: which positions, if they do not just follow one another (`random.spread`).
-    It scales each element by a constant, so it is its own adjoint. Nothing is saved: the rule finds the mask again.
+    spread: which positions, if they are not consecutive (`random.spread`).
+    It scales each element by a constant, so it is its own adjoint. Nothing is saved: the rule recomputes the mask.
     """
     return _drop(x, p=p, key=key, spread=spread)
 
@@ -85,7 +85,7 @@ def _(x):
 def dropout2d(x, p=0.5, training=True):
     """Dropout of whole channels of images: spatial dropout (002).
 
-    Neighbouring pixels carry much the same, so that dropping single ones would hide little from the next layer.
+    Neighbouring pixels are similar, so dropping single ones would hide little from the next layer.
     x: (batch, channels, height, width); or, as in PyTorch, (batch, channels, length) or (batch, channels). Raises
     ValueError for other axes.
     """
@@ -102,7 +102,7 @@ dropout2d.requires(to_drop)
 
 
 def _masked(x, p, training, spatial):
-    """Dropout of all numbers together that differ in the last axes alone, so many."""
+    """Dropout that keeps or drops the last axes (this many) as a whole."""
     if not training or p == 0:
         return x
     ones = np.ones((*x.shape[:x.ndim - spatial], *(1,) * spatial), x.dtype)

@@ -18,7 +18,7 @@ from .shape import expand, permute, reshape
 def einsum(formula: str, *operands):
     """Sums of products over named axes, as in `einsum("bij,bjk->bik", a, b)`; without "->" the axes named once, sorted.
 
-    The operands may come in a list. What only orders axes and takes diagonals is a view.
+    The operands may come in a list. A formula that only permutes axes or takes diagonals returns a view.
     Raises ValueError for a formula that does not fit the operands.
     """
     if not isinstance(formula, str):

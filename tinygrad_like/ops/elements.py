@@ -1,4 +1,4 @@
-"""Functions of each number, composed of others: what PyTorch and NumPy have besides."""
+"""More elementwise functions of PyTorch and NumPy, composed of other ops."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _logit.vjp(x=lambda g, x: where(x < 0, NAN, where(x > 1, NAN, g / (x * (1 - x)))
 
 @pointwise
 def lerp(a, b, weight):
-    """a + (b - a) weight: a for weight 0, b for weight 1, and what lies between on the line."""
+    """a + (b - a) weight: a for weight 0, b for weight 1, and linear in between."""
     return a + (b - a) * weight
 
 

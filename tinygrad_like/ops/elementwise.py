@@ -1,11 +1,11 @@
 """Elementwise ops, in rising difficulty. Inputs broadcast as in NumPy; the engine undoes that for every rule.
 
-Each op stands with its VJP: `g` is the cotangent of the output, and a rule gives the cotangent of one input. `ufunc`
-makes an op of a function of NumPy's (ufunc.py).
+Each op has its VJP beneath it: `g` is the cotangent of the output, and a rule returns the cotangent of one input.
+`ufunc` turns a NumPy function into an op (ufunc.py).
 
-Outside an op's domain, and for NaN, the output is NaN. The gradient is then, as in PyTorch, what the formula of the
-slope gives: mostly NaN, but still 1 / x for the logarithms. An op that picks one of its inputs, as maximum, relu and
-max do, counts NaN as picked. Where an op differs from that, its docstring says so.
+Outside an op's domain, and for NaN, the output is NaN. The gradient is then, as in PyTorch, the value of the slope's
+formula: mostly NaN, but still 1 / x for the logarithms. An op that picks one of its inputs, such as maximum, relu and
+max, counts NaN as picked. Docstrings state exceptions.
 """
 
 from __future__ import annotations
@@ -217,8 +217,8 @@ minimum = ufunc("minimum", "The smaller of a and b; where they are equal each ge
 
 @primitive
 def tie_weight(a, b, extreme):
-    """How much of the cotangent belongs to a: 1/2 where a and b are equal, 0 where only b is the extreme, else 1."""
-    # NaN equals nothing, not even the extreme, so where either is NaN both get all of the cotangent, as in PyTorch.
+    """a's share of the cotangent: 1/2 where a and b are equal, 0 where only b is the extreme, else 1."""
+    # NaN equals nothing, so where either is NaN both get the whole cotangent, as in PyTorch.
     return np.where(np.equal(a, b), 0.5, np.not_equal(b, extreme)).astype(np.result_type(a, b))
 
 

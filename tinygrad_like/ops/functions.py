@@ -25,7 +25,7 @@ signbit = ufunc("signbit", "Where x is below 0, or -0.", lambda x: np.signbit(x)
 
 
 def float_dtype(*xs):
-    """The dtype that floating-point numbers made of all these have: the default if none is of any."""
+    """The floating-point dtype that these promote to; the default dtype if none is floating-point."""
     given = [x for x in xs if getattr(x, "dtype", BOOL).kind in FLOATS]
     dtypes = {x.dtype for x in given if x.ndim} or {x.dtype for x in given}  # as dtypes.result_dtype
     if not dtypes:
@@ -51,7 +51,7 @@ fmod.vjp(a=lambda g: g,
 
 @primitive
 def truncdiv(a, b):
-    """a / b without its fraction; of integers an integer, exactly. Without a gradient."""
+    """a / b rounded towards 0; exact for integers, which give integers. No gradient."""
     if np.result_type(a, b).kind in "iu":
         return (a - divided("div", np.fmod, a, b)) // b
     return _truncated(a, b)

@@ -49,7 +49,7 @@ def digamma(x):
 
 
 def _shifted(x, first, step, enough=_ENOUGH):
-    """x raised by 1 until it is large, and what `step(total, y)` makes of `first` and all y before that."""
+    """x increased by 1 until it is large, and `step(total, y)` folded over the values y before that, from `first`."""
     total, x = np.full(x.shape, float(first)), x.copy()
     while (small := x < enough).any():
         total = np.where(small, step(total, x), total)

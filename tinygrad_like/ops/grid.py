@@ -1,4 +1,4 @@
-"""Images read at places that are computed: spatial transformers (Jaderberg et al. 2015)."""
+"""Images sampled at computed positions: spatial transformers (Jaderberg et al. 2015)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _A = -0.75  # the slope of the cubics at 1
 
 @checked
 def affine_grid(theta, size, align_corners=False):
-    """The places that `grid_sample` is to read for an affine map: out[n, i, j] = theta[n] (x_j, y_i, 1).
+    """The positions that `grid_sample` reads for an affine map: out[n, i, j] = theta[n] (x_j, y_i, 1).
 
     theta (batch, 2, 3), size (batch, channels, height, width) -> (batch, height, width, 2). The x_j and y_i are the
     middles of the pixels of an image from -1 to 1, or go from the first to the last pixel with align_corners. Of
@@ -60,7 +60,7 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
     width) is read at (x, y, z): grid (batch, d, h, w, 3) -> (batch, channels, d, h, w).
 
     mode: "bilinear", "nearest", or, of images, "bicubic": Keys' cubics (1981) with a = -0.75 through 16 pixels.
-    padding_mode: what lies outside: zeros, the pixel on the border, or the image mirrored there.
+    padding_mode: the values outside: zeros, the border's pixel, or the mirrored image.
     Raises ValueError for other shapes and modes.
     """
     if mode == "nearest" and hasattr(grid, "detach"):
@@ -128,7 +128,7 @@ def spread_at(y, weight, index, *, size):
 @primitive
 @replaceable
 def products_at(y, x, index):
-    """What `sums_at` owes its weights: out[n, p, t] = sum_c y[n, c, p] x[n, c, index[n, p, t]]."""
+    """The cotangent of the weights of `sums_at`: out[n, p, t] = sum_c y[n, c, p] x[n, c, index[n, p, t]]."""
     out = np.empty(index.shape, np.result_type(y, x))
     for t in range(index.shape[2]):
         out[..., t] = (_picked(x, index, t) * y).sum(1)

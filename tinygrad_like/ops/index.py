@@ -1,4 +1,4 @@
-"""What an index means: integers, slices with step, None, Ellipsis, integer and boolean arrays, in any mix.
+"""The meaning of an index: integers, slices with step, None, Ellipsis, integer and boolean arrays, in any mix.
 
 The rules are NumPy's, but, as in PyTorch, an integer does not count as an array: x[0, :, [0, 2]] is x[0][:, [0, 2]].
 """

@@ -24,7 +24,7 @@ def _pinv(x, *, rtol):
 
 
 def _pinv_vjp(g, x, out):
-    """Golub, Pereyra (1973): the rule of an inverse, and what turns the spaces of columns and rows."""
+    """Golub, Pereyra (1973): the rule of an inverse, and terms for the rotation of the column and row spaces."""
     if x.shape[-2] < x.shape[-1]:  # so that products of two are small and square
         return _t(_pinv_vjp(_t(g), _t(x), _t(out)))
     columns, inner = matmul(_t(g), matmul(out, _t(out))), matmul(out, _t(g))
@@ -39,8 +39,8 @@ _pinv.vjp(x=_pinv_vjp)
 def pinv(x, rtol=None, hermitian=False):
     """The pseudo-inverse of every matrix (m, n) -> (n, m): x^+ b is the least-squares solution of least norm.
 
-    Singular values up to rtol times the largest, by default max(m, n) eps, count as 0. The gradient is that of changes
-    which keep the rank; singular values may be equal.
+    Singular values up to rtol times the largest, by default max(m, n) eps, count as 0. The gradient assumes that the
+    rank stays; singular values may be equal.
     """
     if hermitian:  # the lower triangle counts
         x = tril(x) + _t(tril(x, diagonal=-1))
@@ -65,8 +65,8 @@ class LeastSquares(NamedTuple):
 def lstsq(a, b, rcond=None, *, driver=None):
     """x of least |a x - b|, and of those of least norm: a (..., m, n), b (..., m, k) -> solution (..., n, k).
 
-    As in PyTorch the driver says what comes besides, empty if not: the rank, but for "gels"; the singular values, for
-    "gelsd" and "gelss"; and for these three, of more equations than unknowns, the squares of a x - b.
+    As in PyTorch, the driver decides what else is returned, or empty: the rank, but for "gels"; the singular values,
+    for "gelsd" and "gelss"; and for these three, of more equations than unknowns, the squares of a x - b.
     Raises ValueError for other shapes.
     """
     solution, values = matmul(pinv(a, rcond), b), svdvals(a)

@@ -107,7 +107,7 @@ nll_loss.requires(a_reduction, of_floats, of_classes, of_labels, of_64_bits)
 def binary_cross_entropy(input, target, weight=None, *, reduction="mean"):
     """-(t log p + (1 - t) log(1 - p)) of probabilities p; logarithms are kept above -100, as in PyTorch.
 
-    As there, the slope is (p - t) / max(p (1 - p), 1e-12): finite where p has vanished or become 1, and then too small.
+    The slope, too, is PyTorch's, (p - t) / max(p (1 - p), 1e-12): finite, but too small where p has rounded to 0 or 1.
     `binary_cross_entropy_with_logits` has no such limits.
     """
     _check("binary_cross_entropy", input, target, reduction)

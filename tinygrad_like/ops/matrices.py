@@ -1,7 +1,7 @@
 """Linear algebra of matrices in the last two axes, by NumPy's LAPACK; the axes before them are batches.
 
-Rules follow Giles (2008) and Seeger et al. (2017). Decompositions have several results, but an op gives one
-array: it holds them side by side, and `_parts` takes them apart.
+Rules follow Giles (2008) and Seeger et al. (2017). A decomposition has several results, but an op returns one array,
+which holds them side by side; `_parts` takes them apart.
 
 Raises ValueError for a matrix that is singular, or not positive definite, or for which LAPACK does not converge.
 """

@@ -1,4 +1,4 @@
-"""Norms of vectors, over any axes, and of matrices, in two."""
+"""Norms of vectors over any axes, and of matrices over two."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""What may stand in place of a Tensor, and which dtype a result has: decided here for all ops.
+"""Which operands ops accept besides Tensors, and which dtype results have: decided here for all ops.
 
-Arrays and lists become Tensors, NumPy's scalars numbers. Python's numbers are weak: they take the dtype of what they
-meet. Where NumPy would choose another dtype, as float64 for int64 / int64, the result has that of
-`dtypes.result_dtype`. Nothing is computed in 16 bits: those inputs are cast to float32, and the result back. A gradient
-gets memory of its own.
+Arrays and lists become Tensors, NumPy's scalars numbers. Python's numbers are weak: they take the dtype of the other
+operand. `dtypes.result_dtype` overrules NumPy's choices, such as float64 for int64 / int64. Nothing is computed in 16
+bits: such inputs are cast to float32, and the result back. A gradient gets its own memory.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ _run, _record, _pull, _failed = Op.run, Op.record, Op.pull, Op.failed
 
 
 def bind(op: Op, inputs, options: dict):
-    """Inputs and options in their places: options may come by position and inputs by name.
+    """Inputs and options, sorted: options may be given by position and inputs by name.
 
     Those of an op of any number of inputs may come in a list, followed by the options.
     """
@@ -73,7 +72,7 @@ def bind(op: Op, inputs, options: dict):
 
 
 def general(op: Op, inputs, options: dict):
-    """What a call does, whatever it was given and whoever listens."""
+    """A call in the general way, for any arguments and any listener."""
     if len(inputs) != op.arity:
         try:
             inputs, options = bind(op, inputs, options)

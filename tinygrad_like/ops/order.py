@@ -1,6 +1,6 @@
-"""What stands where in the order of numbers along an axis: equal numbers keep theirs, and NaN counts as the largest.
+"""Sorting along an axis: stable, with NaN as the largest.
 
-The indices have no gradient; the values are gathered by them, so their cotangent goes back to where they came from.
+The indices have no gradient. Values are gathered by index, so each cotangent returns to its element.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def first_of_rows(x, k, axis, largest):
 
 @primitive
 def searchsorted(x, values, *, right=False, side=None):
-    """Where `values` would have to be put into the sorted last axis of x, so that it stays sorted: int64.
+    """Where to insert `values` into the sorted last axis of x so that it stays sorted: int64.
 
     x (n) for values of any shape, or x (..., n) and values (..., m), row by row. The place is in front of equal
     numbers, or behind them with right=True or side="right". Raises ValueError for rows that do not fit.

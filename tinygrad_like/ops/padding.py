@@ -1,4 +1,4 @@
-"""Padding: elements added around, or taken away."""
+"""Padding: adding or removing elements around an array."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of an array: taken by an index, and its adjoint, added back in place; written into, and onto, a copy.
+"""Parts of an array: taken by an index; the adjoint, added back in place; written into a copy.
 
 An index is here a tuple as `plain_index` of index.py returns it.
 """

@@ -6,9 +6,9 @@
 
     silu.vjp(x=lambda g, x: g * (sigmoid(x) * (1 + x * (1 - sigmoid(x)))))
 
-They are declared as other ops are, forward and rules. But both are formulas: numbers, operators, options that are
-numbers, and helpers and ops that are formulas themselves. So the function that works on Tensors, and has derivatives
-of any order, works on arrays, and can be compiled into one pass over a large array.
+They are declared like other ops, but forward and rules are formulas: numbers, operators, numeric options, and helpers
+and ops that are formulas themselves. So one function works on Tensors, with derivatives of any order, works on arrays,
+and compiles into one pass over a large array.
 """
 
 from __future__ import annotations

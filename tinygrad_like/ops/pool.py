@@ -1,4 +1,4 @@
-"""Pooling: maxima, sums and means over windows of an image, and upsampling, the way back.
+"""Pooling: maxima, sums and means over windows of an image; and upsampling, the reverse.
 
 A window of kernel_size taps slides over the image by `stride`; its taps are `dilation` apart. Every op here is a loop
 over the taps (a, b) of a window. For one tap, the elements that all windows see there are a plain strided slice.

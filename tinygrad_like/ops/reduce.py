@@ -1,4 +1,4 @@
-"""Reductions over axes, and `spread`, the adjoint of `sum`: what one adds up, the other repeats."""
+"""Reductions over axes, and `spread`, the adjoint of `sum`: one sums, the other repeats."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from .shape import flip, reshape
 
 @replaceable
 def sum_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool):
-    """The sum, of many float32 in float64: NumPy adds rows one after the other, and their errors add up."""
+    """The sum; many float32 numbers are summed in float64, since NumPy adds rows in sequence, and their errors
+    accumulate."""
     if x.size > 255 and x.dtype is FLOAT32:
         return np.add.reduce(x, axis, FLOAT64, keepdims=keepdim).astype(FLOAT32)  # type: ignore[call-overload]
     return np.add.reduce(x, axis=axis, keepdims=keepdim)  # type: ignore[call-overload]

@@ -3,7 +3,7 @@
     s[i] = x[i] + decay[i] s[i - 1]
 
 is linear in x, and its adjoint is the same recurrence from the back. The cotangents of a running product and of a
-running logsumexp have that form too. Nothing is divided, so zeros are exact.
+running logsumexp have that form too. There are no divisions, so zeros are exact.
 """
 
 from __future__ import annotations
@@ -85,12 +85,12 @@ def running_product(x, axis):
 @primitive
 @replaceable
 def cumprod_vjp(g, x, y, *, axis=0):
-    """What `cumprod` owes x, with y = cumprod(x): y[j - 1] t[j], with t[j] = g[j] + x[j + 1] t[j + 1]."""
+    """The cotangent of x in y = cumprod(x): y[j - 1] t[j], with t[j] = g[j] + x[j + 1] t[j + 1]."""
     return mul(_sums_owed(g, x, axis, False), _before(y, axis, first=1.0))
 
 
 def _from_the_front(h, x, y, axis):
-    """s[j] = h[j] y[j - 1] + x[j] s[j - 1]: what is owed to t[j]."""
+    """s[j] = h[j] y[j - 1] + x[j] s[j - 1]: the cotangent of t[j]."""
     return recurrence(mul(h, _before(y, axis, first=1.0)), x, axis=axis)
 
 

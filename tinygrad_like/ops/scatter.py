@@ -1,4 +1,4 @@
-"""Reductions into places that an index names, and what a mask selects."""
+"""Scatter reductions, and selection by a mask."""
 
 from __future__ import annotations
 

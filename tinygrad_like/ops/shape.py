@@ -331,7 +331,7 @@ def _(x, repeats):
 
 
 def _own(x):
-    """x, or a copy, if it is a view: who changes it does not mean what it was made of."""
+    """x, or a copy if it is a view, so that a change does not reach its base."""
     return clone(x) if getattr(x, "version", None) is not None else x
 
 

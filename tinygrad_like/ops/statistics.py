@@ -1,4 +1,4 @@
-"""Compositions of reductions: moments together, normalized vectors, a dtype to add up in, draws by weight."""
+"""Compositions of reductions: mean and variance together, normalized vectors, a dtype for sums, weighted draws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of a table that an index names: embedding, its adjoint, and rows that are one-hot."""
+"""Embedding, its adjoint, and one-hot rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .elementwise import where
 def embedding(index, weight, *, padding_idx=None):
     """The rows of a table that an index names: index (...), of integers, weight (rows, size) -> (..., size).
 
-    padding_idx: the row, counted from the end if negative, that gets no gradient. It is looked up as any other.
+    padding_idx: the row, counted from the end if negative, that gets no gradient. It is looked up like any other.
 
     Raises IndexError for an index below 0 or past the last row, ValueError for a padding_idx that is no row.
     """

@@ -1,4 +1,4 @@
-"""Matrices as products of a lower and an upper triangle, with rows exchanged, and systems solved with these."""
+"""LU factorization with row exchanges, and solving linear systems with it."""
 
 from __future__ import annotations
 
@@ -119,8 +119,8 @@ def _factored(x):
 def lu_factor(x, *, pivot=True):
     """L and U of `lu` in one matrix (..., m, n), whose diagonal is that of U, and the exchanges (..., min(m, n)).
 
-    pivots: row i was exchanged with row pivots[i], counted from 1; this has no gradient. The pair is what `lu_solve`
-    takes. Raises NotImplementedError for pivot=False.
+    pivots: row i was exchanged with row pivots[i], counted from 1; it has no gradient. `lu_solve` takes the pair.
+    Raises NotImplementedError for pivot=False.
     """
     pivots = _pivots(x)
     return Factors(_factored(_rows(x, _order(pivots, rows=x.shape[-2]))), pivots + 1)

@@ -1,4 +1,4 @@
-"""Trigonometric and hyperbolic functions, their inverses, and the two sides of a triangle.
+"""Trigonometric and hyperbolic functions, their inverses, and hypot.
 
 Outside their domains they behave as elementwise.py says.
 """

@@ -1,4 +1,4 @@
-"""Functions of NumPy's as ops, a line each. They work element by element, and inputs broadcast.
+"""NumPy functions as ops, one line each. They work element by element, and inputs broadcast.
 
     sin = ufunc("sin", "sin x.", lambda x: np.sin(x))
     sin.vjp(x=lambda g, x: g * cos(x))

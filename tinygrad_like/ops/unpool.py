@@ -1,4 +1,4 @@
-"""Max pooling that says where the maxima were, and its partial inverse, which puts values back there."""
+"""Max pooling that also returns the positions of the maxima, and its partial inverse, which puts values back there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where an op looks at values in NumPy: a captured function is played for these values only, or not at all."""
+"""Where an op looks at values in NumPy. Capture then plays for these values only, or not at all."""
 
 from __future__ import annotations
 

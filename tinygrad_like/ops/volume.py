@@ -1,7 +1,7 @@
-"""Volumes: convolution and pooling over three axes, made of the ops on images, and one step along the depth.
+"""Convolution and pooling over three axes, made of the ops on images and one step along the depth.
 
-A volume is a stack of images. What a window sees along the depth becomes more channels of an image (convolution), or is
-pooled after the images were.
+A volume is a stack of images. Convolution treats the depth of a window as more channels of an image; pooling pools the
+images first, then the depth.
 """
 
 from __future__ import annotations
