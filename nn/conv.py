@@ -84,7 +84,7 @@ class _Conv(Module):
         for name, default in (("padding", (0,) * self.axes), ("dilation", (1,) * self.axes), ("groups", 1),
                               ("padding_mode", "zeros")):  # fmt: skip
             if getattr(self, name) != default:
-                parts.append(f"{name}={getattr(self, name)}")
+                parts.append(f"{name}={getattr(self, name)!r}")
         return ", ".join(parts + ([] if self.bias is not None else ["bias=False"]))
 
 

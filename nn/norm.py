@@ -80,6 +80,9 @@ class LayerNorm(_TrailingNorm):
                  bias: bool = True):
         super().__init__(normalized_shape, eps, elementwise_affine, bias)
 
+    def extra_repr(self) -> str:
+        return super().extra_repr() + ", bias=False" * (self.elementwise_affine and self.bias is None)
+
     def forward(self, x: Tensor) -> Tensor:
         return ops.layer_norm(x, self.weight, self.bias, normalized_shape=self.normalized_shape, eps=self.eps)
 

@@ -7,7 +7,6 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 import torch.optim as optim
-from torch.func import grad, hessian, jacrev, vmap
 from torch.utils.checkpoint import checkpoint
 
 PROGRAMS = {}
@@ -46,44 +45,6 @@ def mpnn_scatter():
         opt.step()
         return loss.detach()
     return step, (torch.randn(20, 6), torch.randint(0, 20, (2, 60)), torch.randint(0, 3, (20,))), all_of(c1, c2)
-
-
-@program
-def gumbel_vae():
-    N, K = 4, 5
-    enc = nn.Sequential(nn.Linear(12, 24), nn.ReLU(), nn.Linear(24, N * K))
-    dec = nn.Sequential(nn.Linear(N * K, 24), nn.ReLU(), nn.Linear(24, 12))
-    opt = optim.Adam(list(enc.parameters()) + list(dec.parameters()), lr=1e-3)
-    state = {'temp': 1.0}
-    def sample_gumbel(shape, eps=1e-20):
-        U = torch.rand(shape)
-        return -torch.log(-torch.log(U + eps) + eps)
-    def gumbel_softmax(logits, temperature, hard=False):
-        y = F.softmax((logits + sample_gumbel(logits.size())) / temperature, dim=-1)
-        if not hard:
-            return y.view(-1, N * K)
-        shape = y.size()
-        _, ind = y.max(dim=-1)
-        y_hard = torch.zeros_like(y).view(-1, shape[-1])
-        y_hard.scatter_(1, ind.view(-1, 1), 1)
-        y_hard = y_hard.view(*shape)
-        y_hard = (y_hard - y).detach() + y
-        return y_hard.view(-1, N * K)
-    def step(x):
-        q = enc(x).view(x.size(0), N, K)
-        z = gumbel_softmax(q, state['temp'], hard=True)
-        qy = F.softmax(q, dim=-1).reshape(*q.size())
-        rec = torch.sigmoid(dec(z))
-        BCE = F.binary_cross_entropy(rec, x, reduction='sum') / x.shape[0]
-        log_ratio = torch.log(qy * K + 1e-20)
-        KLD = torch.sum(qy * log_ratio, dim=-1).mean()
-        loss = BCE + KLD
-        opt.zero_grad()
-        loss.backward()
-        opt.step()
-        state['temp'] = np.maximum(state['temp'] * np.exp(-0.03), 0.5)
-        return loss.detach()
-    return step, (torch.randint(0, 2, (10, 12)).float(),), all_of(enc, dec)
 
 
 @program
@@ -166,24 +127,6 @@ def alibi():
 
 
 @program
-def lnn_vmap():
-    net = nn.Sequential(nn.Linear(4, 16), nn.Softplus(), nn.Linear(16, 1))
-    opt = optim.Adam(net.parameters(), lr=1e-3)
-    def L(q, qd):
-        return net(torch.cat([q, qd])).squeeze(-1)
-    def accel(q, qd):
-        H = hessian(L, argnums=1)(q, qd)
-        return torch.linalg.solve(H + 0.1 * torch.eye(2), grad(L)(q, qd) - jacrev(grad(L, argnums=1))(q, qd) @ qd)
-    def step(q, qd, qdd):
-        loss = F.mse_loss(vmap(accel)(q, qd), qdd)
-        opt.zero_grad()
-        loss.backward()
-        opt.step()
-        return loss.detach()
-    return step, (torch.randn(4, 2), torch.randn(4, 2), torch.randn(4, 2)), all_of(net)
-
-
-@program
 def checkpointed_blocks():
     blocks = nn.ModuleList(nn.Sequential(nn.LayerNorm(8), nn.Linear(8, 16), nn.SiLU(), nn.Linear(16, 8))
                            for _ in range(3))
@@ -200,45 +143,6 @@ def checkpointed_blocks():
         opt.step()
         return loss.detach()
     return step, (torch.randn(6, 8), torch.randint(0, 2, (6,))), all_of(model)
-
-
-@program
-def dqn_double():
-    class DuelingQ(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.features = nn.Sequential(nn.Linear(4, 24), nn.ReLU())
-            self.value, self.advantage = nn.Linear(24, 1), nn.Linear(24, 3)
-        def forward(self, x):
-            x = self.features(x)
-            adv = self.advantage(x)
-            return self.value(x) + adv - adv.mean(dim=1, keepdim=True)
-    policy_net, target_net = DuelingQ(), DuelingQ()
-    target_net.load_state_dict(policy_net.state_dict())
-    target_net.eval()
-    opt = optim.AdamW(policy_net.parameters(), lr=1e-3, amsgrad=True)
-    TAU = 0.05
-    def step(state, action, reward, next_state, non_final_mask):
-        q = policy_net(state).gather(1, action)
-        next_values = torch.zeros(state.size(0))
-        with torch.no_grad():
-            best = policy_net(next_state).argmax(1, keepdim=True)
-            next_values = torch.where(non_final_mask, target_net(next_state).gather(1, best).squeeze(1), next_values)
-        expected = (next_values * 0.99) + reward
-        loss = nn.SmoothL1Loss()(q, expected.unsqueeze(1))
-        opt.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_value_(policy_net.parameters(), 100)
-        for param in policy_net.parameters():
-            param.grad.data.clamp_(-1, 1)
-        opt.step()
-        target_sd, policy_sd = target_net.state_dict(), policy_net.state_dict()
-        for key in policy_sd:
-            target_sd[key] = policy_sd[key] * TAU + target_sd[key] * (1 - TAU)
-        target_net.load_state_dict(target_sd)
-        return loss.detach()
-    batch = torch.randn(16, 4), torch.randint(0, 3, (16, 1)), torch.randn(16), torch.randn(16, 4), torch.rand(16) > 0.2
-    return step, batch, all_of(policy_net, target_net)
 
 
 @program

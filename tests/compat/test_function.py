@@ -96,12 +96,6 @@ def test_as_in_pytorch():
         np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-10)
 
 
-def test_a_straight_through_estimator_learns():
-    w = Tensor([0.5, -0.5], requires_grad=True)
-    (Step.apply(w) * Tensor([3.0, 0.5])).sum().backward()
-    assert w.grad.tolist() == [1.0, 0.5]
-
-
 def test_what_ctx_knows():
     seen = {}
 
@@ -172,6 +166,9 @@ def test_what_is_refused():
         Square()(Tensor(1.0))
     with pytest.raises(NotImplementedError, match="must define a static forward"):
         Function.apply(Tensor(1.0))
+    half = type("Half", (Function,), {"forward": staticmethod(lambda ctx, x: x * 1)})
+    with pytest.raises(NotImplementedError, match="must define a static backward"):
+        half.apply(Tensor([1.0], requires_grad=True)).backward()
     ctx = tinygrad_like.compat.function.Context((True,))
     with pytest.raises(TypeError, match="takes Tensors and None, got int"):
         ctx.save_for_backward(3)
@@ -208,26 +205,6 @@ def test_saved_tensors_that_changed_or_were_freed():
         loss.backward()
 
 
-def test_a_view_of_an_input_shares_its_version():
-    class Reverse(Function):  # the gradient, for domain adaptation
-        @staticmethod
-        def forward(ctx, x):
-            return x.view_as(x)
-
-        @staticmethod
-        def backward(ctx, g):
-            return -g
-
-    x = Tensor(X, requires_grad=True)
-    y = Reverse.apply(x)
-    z = y * y
-    with no_grad():
-        x.add_(1.0)
-    with pytest.raises(RuntimeError, match="changed in place"):
-        z.sum().backward()
-    assert Reverse.apply(x).sum().gradient(x)[0].tolist() == [-1.0] * 4
-
-
 def test_the_graph_goes_without_the_garbage_collector():
     gc.disable()
     try:
@@ -238,14 +215,6 @@ def test_the_graph_goes_without_the_garbage_collector():
             assert node() is None
     finally:
         gc.enable()
-
-
-def test_an_intermediate_output_is_the_same_node_in_second_order():
-    x = Tensor(X, requires_grad=True)
-    y, _ = Two.apply(x, Tensor(W), 2)
-    first, = (y * y).sum().gradient(x, create_graph=True)  # 2 y y, since dy/dx = y
-    by_y, = first.sum().gradient(y)
-    np.testing.assert_allclose(by_y.numpy(), 4 * y.detach().numpy())
 
 
 def test_captured_and_under_anomaly_detection():
@@ -319,24 +288,6 @@ def test_a_new_output_shares_no_version_with_inputs():
     assert name == "a name" and order.tolist() == [1, 0] and not order.requires_grad
     (square + y).sum().backward()
     assert x.grad.tolist() == [5, 3]
-
-
-def test_what_a_subclass_must_define():
-    class Nothing(Function):
-        pass
-
-    class Half(Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 1
-
-    x = Tensor([1.0], requires_grad=True)
-    with pytest.raises(NotImplementedError, match="must define a static forward"):
-        Nothing.apply(x)
-    with pytest.raises(NotImplementedError, match="must define a static backward"):
-        Half.apply(x).backward()
-    with pytest.raises(NotImplementedError, match="may define a static setup_context"):
-        Function.setup_context(None, (), None)
 
 
 @pytest.mark.parametrize("shown", [lambda x: x, lambda x: x.view(-1), lambda x: x[1:]], ids=["itself", "view", "part"])

@@ -192,18 +192,6 @@ def test_integers_are_taken_before_arrays(case):
     assert (y - x).sum().item() == z.numel()
 
 
-def test_integers_before_arrays_in_a_captured_function():
-    def set_and_get(i, value):
-        y = tg.zeros(2, 3, 4)
-        y[0, :, i] = value
-        return (y[0, :, i] * value).sum(1) + y.sum((0, 2))
-
-    captured = tg.capture(set_and_get)
-    for k in range(4):
-        i, value = Tensor([k % 2, 2 + k % 2]), Tensor(rng.standard_normal((3, 2)))
-        alike(captured(i, value), set_and_get(i, value))
-
-
 # NaN and infinities ---------------------------------------------------------------------------------------------------
 
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import nn
-import optim
-from tinygrad_like import Generator, Tensor, data, manual_seed
+from tinygrad_like import Generator, Tensor, manual_seed
 from tinygrad_like.data import (
     BatchSampler,
     ChainDataset,
@@ -25,7 +24,6 @@ from tinygrad_like.data import (
     default_collate,
     random_split,
 )
-from tinygrad_like.training import fit
 
 X, Y = Tensor(np.arange(20, dtype=np.float32).reshape(10, 2)), Tensor(np.arange(10))
 
@@ -164,39 +162,3 @@ def test_loaders_with_samplers():
                           (lambda: DataLoader(X.data, worker=2), "unknown argument 'worker'")]:
         with pytest.raises(TypeError, match=message):
             make()
-
-
-def test_fit_takes_such_a_loader():
-    manual_seed(0)
-    model = nn.Linear(2, 10)
-    rows = fit(model, DataLoader(TensorDataset(X, Y), 5, shuffle=True), nn.CrossEntropyLoss(),
-               optim.Adam(model.parameters()), epochs=2)
-    assert len(rows) == 2
-
-
-@pytest.mark.torch
-def test_batches_are_pytorchs():
-    torch = pytest.importorskip("torch")
-    from torch.utils import data as theirs
-
-    def kinds(x):
-        if isinstance(x, dict):
-            return {k: kinds(v) for k, v in x.items()}
-        if isinstance(x, list | tuple):
-            return [kinds(v) for v in x]
-        return x if isinstance(x, str) else (str(x.dtype).removeprefix("torch."), x.tolist())
-
-    found = []
-    for lib, of_tensors, tensor in (theirs, theirs.TensorDataset, torch.tensor), (data, TensorDataset, Tensor):
-        class Mine(lib.Dataset):
-            def __len__(self):
-                return 5
-
-            def __getitem__(self, i, tensor=tensor):
-                return {"x": tensor([float(i)]), "y": i, "z": (np.arange(2, dtype=np.int64) * i, "text"), "f": i > 2}
-
-        examples = [Mine(), of_tensors(tensor(X.tolist()), tensor(Y.tolist())), [(1, 2), (3, 4), (5, 6)]]
-        options = {"batch_size": 2, "collate_fn": lib.default_collate}
-        found.append([[kinds(b) for b in lib.DataLoader(d, drop_last=drop, **options)]
-                      for d in examples for drop in (False, True)])
-    assert found[0] == found[1]

@@ -186,30 +186,6 @@ def test_a_bfloat16_file_without_the_package(tmp_path, monkeypatch):
     assert other.weight.tolist() == model.weight.tolist()
 
 
-@pytest.mark.torch
-@NARROW
-def test_files_of_torch(tmp_path, narrow):
-    torch, files = pytest.importorskip("torch"), pytest.importorskip("safetensors.torch")
-    theirs, ours = torch.nn.Linear(4, 3).to(getattr(torch, narrow)), nn.Linear(4, 3).to(narrow)
-    files.save_file(theirs.state_dict(), tmp_path / "theirs.safetensors")
-    load_weights(ours, tmp_path / "theirs.safetensors")
-    assert ours.weight.tolist() == theirs.weight.tolist()
-    save_weights(ours, tmp_path / "ours.safetensors")
-    found = files.load_file(tmp_path / "ours.safetensors")
-    assert all(torch.equal(found[name], t) and found[name].dtype == t.dtype for name, t in theirs.state_dict().items())
-
-
-@pytest.mark.parametrize("adjoint", [False, True])
-def test_an_ode_is_solved_in_float32(adjoint):
-    """Of 1,000 steps of bfloat16, each less than 1/256, none would move 1."""
-    w = Tensor([1.0], dtype="bfloat16", requires_grad=True)
-    x = Tensor([1.0], dtype="bfloat16", requires_grad=True)
-    y = nn.odeint(lambda x, t: w * x, x, (0, 1), 1000, "euler", adjoint, [w])[-1]
-    y.sum().backward()
-    for found in (y, x.grad, w.grad) if adjoint else (y, x.grad):  # else 1,000 gradients of w are added up
-        assert found.dtype == "bfloat16" and found.item() == pytest.approx(np.e, rel=5e-3)
-
-
 @NARROW
 @pytest.mark.parametrize("make", [nn.GaussianNoise, nn.GaussianDropout])
 def test_noise_is_drawn_in_float32(make, narrow):

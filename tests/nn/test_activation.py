@@ -53,11 +53,10 @@ CASES = [
 
 
 @pytest.mark.parametrize(("module", "formula", "text"), CASES, ids=[text for _, _, text in CASES])
-def test_value_gradient_and_repr(module, formula, text):
+def test_value_and_repr(module, formula, text):
     np.testing.assert_allclose(module(Tensor(X)).numpy(), formula(X), rtol=1e-6, atol=1e-13)
     assert module(Tensor(X.astype(np.float32))).dtype == np.float32
-    assert repr(module) == text and not list(module.parameters())
-    gradcheck(module, X[[1, 2, 4, 5]])
+    assert repr(module) == text
 
 
 def test_modules_take_arguments_that_can_be_changed_later():
@@ -97,38 +96,6 @@ def test_make_activation(make):
 def test_make_activation_refuses_what_makes_no_module(given, said):
     with pytest.raises(TypeError, match=f"Model: activation must make a Module when called.*got {said}"):
         make_activation("Model", given)
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize("build", [
-    lambda n: n.ReLU(), lambda n: n.LeakyReLU(0.2), lambda n: n.ELU(0.7), lambda n: n.Sigmoid(),
-    lambda n: n.LogSigmoid(), lambda n: n.Tanh(),
-    lambda n: n.GELU(), lambda n: n.GELU(approximate="tanh"), lambda n: n.SiLU(),
-    lambda n: n.Softplus(beta=2), lambda n: n.Softmax(dim=1), lambda n: n.LogSoftmax(dim=0), lambda n: n.GLU(dim=1),
-    lambda n: n.CELU(0.7), lambda n: n.SELU(), lambda n: n.Mish(), lambda n: n.Softsign(), lambda n: n.ReLU6(),
-    lambda n: n.Hardsigmoid(), lambda n: n.Hardswish(), lambda n: n.Hardtanh(-2, 1),
-    lambda n: n.Flatten(0), lambda n: n.Unflatten(1, (2, 3)),
-])
-def test_equal_to_pytorch(build):
-    import torch
-
-    a = np.random.default_rng(0).standard_normal((4, 6)).astype(np.float32) * 3
-    x, t = Tensor(a, requires_grad=True), torch.tensor(a, requires_grad=True)
-    y, u = build(nn)(x), build(torch.nn)(t)
-    np.testing.assert_allclose(y.detach().numpy(), u.detach().numpy(), rtol=1e-5, atol=1e-6)
-    (y * y * y).sum().backward()
-    (u * u * u).sum().backward()
-    np.testing.assert_allclose(x.grad.numpy(), t.grad.numpy(), rtol=1e-4, atol=1e-5)
-
-
-def test_a_learned_slope():
-    layer = nn.PReLU(2, init=0.5)
-    x = Tensor([[-2.0, -4.0], [3.0, -1.0]])
-    y = layer(x)
-    assert y.tolist() == [[-1, -2], [3, -0.5]]
-    y.sum().backward()
-    assert layer.weight.grad.tolist() == [-2, -5] and list(layer.state_dict()) == ["weight"]
-    assert nn.PReLU()(Tensor(-4.0)[None]).tolist() == [-1] and repr(nn.PReLU()) == "PReLU(num_parameters=1, init=0.25)"
 
 
 def test_dropout_in_place_changes_nothing_in_evaluation():

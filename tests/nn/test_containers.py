@@ -98,17 +98,6 @@ def test_module_dict():
     assert not len(m)
 
 
-@pytest.mark.torch
-def test_state_names_are_those_of_pytorch():
-    import torch
-
-    def build(n):
-        return n.ModuleDict({"body": n.Sequential(n.Linear(2, 3), n.ReLU(), n.Linear(3, 2)),
-                             "heads": n.ModuleList([n.Linear(2, 1), n.Linear(2, 4)])})
-
-    assert list(build(nn).state_dict()) == list(build(torch.nn).state_dict())
-
-
 def test_a_parameter_list():
     values = nn.ParameterList([Tensor.ones(2), nn.Parameter([3.0])])
     assert [name for name, _ in values.named_parameters()] == ["0", "1"] and len(values) == 2

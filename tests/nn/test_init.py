@@ -73,12 +73,6 @@ def test_variance_is_that_of_the_formula(fill, variance):
     assert abs(w.mean()) < 0.02 * math.sqrt(variance) and abs(w.var() / variance - 1) < 0.02
 
 
-def test_uniform_bounds_are_reached_but_not_passed():
-    w = values(init.xavier_uniform_)
-    bound = math.sqrt(6 / 500)
-    assert 0.999 * bound < np.abs(w).max() <= bound * (1 + 1e-6)
-
-
 @pytest.mark.parametrize("shape", [(5, 5), (3, 7), (7, 3), (4, 3, 2, 2)])
 def test_orthogonal(shape):
     w = values(lambda t: init.orthogonal_(t, gain=2), shape, np.float64).reshape(shape[0], -1)
@@ -107,15 +101,3 @@ def test_errors():
         init.kaiming_uniform_(Tensor.zeros(2, 2), mode="fan")
     with pytest.raises(TypeError, match="need a floating-point Tensor, got int64"):
         init.normal_(Tensor([1, 2]))
-
-
-@pytest.mark.torch
-def test_gains_and_fans_are_those_of_pytorch():
-    import torch.nn.init as theirs
-    from torch import empty
-
-    for name, param in [("linear", None), ("conv1d", None), ("conv_transpose2d", None), ("sigmoid", None),
-                        ("tanh", None), ("relu", None), ("leaky_relu", None), ("leaky_relu", 0.3), ("selu", None)]:
-        assert init.calculate_gain(name, param) == pytest.approx(theirs.calculate_gain(name, param))
-    for shape in [(3, 4), (2, 3, 5, 5)]:
-        assert init.fan_in_and_fan_out(Tensor.zeros(*shape)) == theirs._calculate_fan_in_and_fan_out(empty(*shape))

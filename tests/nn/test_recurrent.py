@@ -96,11 +96,6 @@ def test_dropout_between_layers_only_in_training():
     assert (layer(x)[0] == layer(x)[0]).all()
 
 
-def test_repr():
-    assert repr(nn.LSTM(3, 4, 2, bidirectional=True)) == "LSTM(3, 4, num_layers=2, bidirectional=True)"
-    assert repr(nn.GRUCell(3, 4, bias=False)) == "GRUCell(3, 4, bias=False)"
-
-
 @pytest.mark.parametrize(("call", "text"), [
     (lambda: nn.LSTM(0, 4), "LSTM: input_size must be a positive integer"),
     (lambda: nn.RNN(3, 4, nonlinearity="gelu"), "RNN: nonlinearity must be 'tanh' or 'relu', got 'gelu'"),

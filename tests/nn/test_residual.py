@@ -3,15 +3,8 @@ import pytest
 
 import nn
 from tinygrad_like import Tensor, manual_seed, ops
-from tinygrad_like.transforms.gradcheck import gradcheck, gradgradcheck
 
 X = np.random.default_rng(0).standard_normal((5, 4))
-
-
-def as_function(module):
-    """The module as a function of its input and parameters."""
-    names = [n for n, _ in module.named_parameters()]
-    return lambda x, *p: nn.functional_call(module, dict(zip(names, p, strict=True)), x)
 
 
 def test_residual_adds_scaled_f_to_the_input():
@@ -27,8 +20,6 @@ def test_residual_with_projection_owns_its_parameters():
     expected = X @ m.projection.weight.data.T + 0.1 * (X @ m.f.weight.data.T + m.f.bias.data)
     np.testing.assert_allclose(m(Tensor(X.astype(np.float32))).detach().numpy(), expected, rtol=1e-5, atol=1e-5)
     assert repr(m).startswith("Residual(\n  scale=0.1\n  (f): Linear")
-    m = m.double()
-    gradcheck(as_function(m), X, *m.parameters())
 
 
 @pytest.mark.parametrize(("f", "projection", "shape", "said"), [
@@ -54,13 +45,6 @@ def test_res_is_equation_7_38():
     assert repr(m).startswith("Res(\n  scale=0.25\n  (mm2): Linear")
     assert sum(p.size for p in m.parameters()) == 2 * 5 * 4
     assert m(Tensor.ones(2, 3, 4).double()).shape == (2, 3, 4)
-
-
-@pytest.mark.parametrize("activation", [nn.ReLU, nn.Tanh, nn.GELU])
-def test_res_gradient(activation):
-    m = nn.Res(4, activation, scale=0.5).double()
-    gradcheck(as_function(m), X, *m.parameters())
-    gradgradcheck(as_function(m), X, *m.parameters())
 
 
 def test_identity_path_carries_the_gradient():

@@ -3,7 +3,7 @@ import pytest
 
 import nn
 import nn.functional as F
-from tinygrad_like import Tensor, manual_seed, no_grad, ops
+from tinygrad_like import Tensor, ops
 
 rng = np.random.default_rng(0)
 
@@ -64,20 +64,6 @@ def test_zero_init_starts_as_the_identity_and_learns():
         assert np.abs(layer.self_attn.out_proj.weight.grad.numpy()).sum() > 0
 
 
-def test_residual_scaling_keeps_the_variance():
-    manual_seed(0)
-    x = Tensor.randn(16, 8, 32)
-    for scale, low, high in [(1.0, 4, 100), (16**-0.5, 1, 2)]:
-        y = x
-        for _ in range(8):
-            layer = nn.TransformerEncoderLayer(32, 4, 64, 0.0, batch_first=True, norm_first=True, residual_scale=scale)
-            nn.init.kaiming_normal_(layer.linear1.weight)
-            nn.init.kaiming_normal_(layer.linear2.weight, nonlinearity="linear")
-            with no_grad():
-                y = layer(y)
-        assert low < y.numpy().var() / x.numpy().var() < high
-
-
 def test_causal_layers_do_not_see_the_future():
     x = some(1, 6, 8)
     changed = Tensor(np.where(np.arange(6)[:, None] < 4, x.numpy(), 9), dtype="float32")
@@ -100,14 +86,6 @@ def test_stacks_copy_their_layer():
     layer = nn.TransformerDecoderLayer(8, 2, 16, dropout=0.0, batch_first=True)
     stack = nn.TransformerDecoder(layer, 2)
     np.testing.assert_allclose(stack(x, x).data, layer(layer(x, x), x).data, rtol=1e-4, atol=1e-5)
-
-
-def test_dropout_acts_in_training_only():
-    layer = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.5)
-    x = some(4, 2, 8)
-    assert not np.array_equal(layer(x).detach().numpy(), layer(x).detach().numpy())
-    layer.eval()
-    np.testing.assert_array_equal(layer(x).detach().numpy(), layer(x).detach().numpy())
 
 
 OPTIONS = [{}, {"norm_first": True, "activation": "gelu"}, {"batch_first": True, "bias": False}]

@@ -135,3 +135,20 @@ def test_bad_input(clip):
         clip_grad_norm([], 1.0, "2")
     with pytest.raises(ValueError, match="norm_type=0 > 0"):
         clip_grad_norm([], 1.0, 0)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("norm_type", [2.0, 1.0, 3.5, float("inf")])
+@pytest.mark.parametrize("max_norm", [0.5, 1e4])
+def test_pytorchs(norm_type, max_norm):
+    torch = pytest.importorskip("torch")
+    values = [np.random.default_rng(i).standard_normal(shape) for i, shape in enumerate([(5, 3), (7,), (), (1500,)])]
+    ours, theirs = leaves(*values, None, dtype="float64"), [torch.tensor(v, requires_grad=True) for v in values]
+    for q, v in zip(theirs, values, strict=True):
+        q.grad = torch.tensor(v)
+    norm = clip_grad_norm(ours, max_norm, norm_type)
+    assert norm.item() == pytest.approx(torch.nn.utils.clip_grad_norm_(theirs, max_norm, norm_type).item(), rel=1e-12)
+    clip_grad_value(ours, 0.25)
+    torch.nn.utils.clip_grad_value_(theirs, 0.25)
+    for a, b in zip(ours, theirs, strict=False):
+        np.testing.assert_allclose(a.grad.data, b.grad.numpy(), rtol=1e-12)

@@ -65,17 +65,6 @@ def test_backward_through_swapped_weights_is_noticed():
         loss.backward()
 
 
-def test_copy_to_model():
-    model = Model()
-    ema = EMA(model, 0.5, warmup=False)
-    start = values(model)["mean"]
-    change(model, 0)
-    end = values(model)["mean"]
-    ema.update()
-    ema.copy_to_model()
-    np.testing.assert_allclose(model.mean.numpy(), (start + end) / 2, atol=1e-6)
-
-
 def test_state_goes_on_where_it_was():
     one, two = Model(), Model()
     first = EMA(one, 0.9)
@@ -120,14 +109,6 @@ def test_a_state_that_does_not_fit_changes_nothing(change, where):
     with pytest.raises(ValueError, match=f"EMA.load_state_dict: .*{where}"):
         ema.load_state_dict(tree)
     assert ema.updates == 0 and all(np.array_equal(a, before["averages"][name]) for name, a in ema.averages.items())
-
-
-def test_a_loaded_state_is_a_copy():
-    ema = EMA(Model())
-    tree = ema.state_dict()
-    ema.load_state_dict(tree)
-    tree["averages"]["mean"] += 1
-    assert ema.averages["mean"].tolist() == [1, 2]
 
 
 def test_a_cast_after_which_nothing_fits_moves_no_average():

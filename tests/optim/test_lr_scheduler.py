@@ -1,6 +1,7 @@
-"""Schedulers set the rates that PyTorch's set."""
+"""Schedulers set the rates of their formulas, which are PyTorch's, alone, together, and in a run that goes on."""
 
 import math
+import random
 
 import pytest
 
@@ -8,227 +9,235 @@ import optim
 from optim import lr_scheduler
 from tinygrad_like import Tensor
 
+OPTIONS = {  # and the rate at an epoch, if the first is 0.5
+    "StepLR": (dict(step_size=3, gamma=0.5), lambda e: 0.5 * 0.5 ** (e // 3)),
+    "MultiStepLR": (dict(milestones=[2, 5, 5, 9], gamma=0.7),
+                    lambda e: 0.5 * 0.7 ** ((e >= 2) + 2 * (e >= 5) + (e >= 9))),
+    "ExponentialLR": (dict(gamma=0.9), lambda e: 0.5 * 0.9**e),
+    "LinearLR": (dict(start_factor=0.1, end_factor=0.9, total_iters=6), lambda e: 0.05 + 0.4 * min(1, e / 6)),
+    "ConstantLR": (dict(factor=0.1, total_iters=5), lambda e: 0.05 if e < 5 else 0.5),
+    "CosineAnnealingLR": (dict(T_max=7, eta_min=0.01), lambda e: 0.01 + 0.49 * (1 + math.cos(math.pi * e / 7)) / 2),
+    "LambdaLR": (dict(lr_lambda=lambda epoch: 1 / (2 + epoch)), lambda e: 0.5 / (2 + e)),
+    "OneCycleLR": (dict(max_lr=2.0, total_steps=40), None),
+}
+WITH_FORMULA = [name for name, (_, formula) in OPTIONS.items() if formula]
+MORE = [
+    ("OneCycleLR", dict(max_lr=[1.0], epochs=5, steps_per_epoch=4, anneal_strategy="linear", div_factor=5)),
+    ("OneCycleLR", dict(max_lr=1.0, total_steps=14, final_div_factor=10, cycle_momentum=False)),
+    ("LinearLR", {}), ("CosineAnnealingLR", dict(T_max=12)), ("OneCycleLR", dict(max_lr=1.0, total_steps=20)),
+]
 
-def optimizers(cls="SGD", **options):
-    return getattr(optim, cls)([Tensor([1.0], requires_grad=True)], lr=0.5, **options)
+
+def optimizer(cls="SGD", lr=0.5, **options):
+    return getattr(optim, cls)([Tensor([1.0], requires_grad=True)], lr=lr, **options)
 
 
-def rates(optimizer, scheduler, count=12):
+def made(name, o, lib=lr_scheduler, **more):
+    return getattr(lib, name)(o, **OPTIONS[name][0], **more)
+
+
+def rates(scheduler, count=12):
     found = []
     for _ in range(count):
-        found.append((scheduler.get_last_lr()[0], optimizer.param_groups[0].get("momentum"),
-                      optimizer.param_groups[0].get("betas")))
+        found.append(scheduler.get_last_lr()[0])
         scheduler.step()
     return found
 
 
-CASES = {
-    "StepLR": dict(step_size=3, gamma=0.5), "MultiStepLR": dict(milestones=[2, 5, 6], gamma=0.1),
-    "ExponentialLR": dict(gamma=0.9), "LinearLR": dict(), "CosineAnnealingLR": dict(T_max=5, eta_min=0.01),
-    "LambdaLR": dict(lr_lambda=lambda epoch: 1 / (1 + epoch)), "OneCycleLR": dict(max_lr=1.0, total_steps=20),
-    "ConstantLR": dict(factor=0.3, total_iters=4),
-}
-MORE = [
-    ("OneCycleLR", dict(max_lr=[1.0], epochs=5, steps_per_epoch=4, anneal_strategy="linear", div_factor=5)),
-    ("OneCycleLR", dict(max_lr=1.0, total_steps=14, final_div_factor=10, cycle_momentum=False)),
-    ("CosineAnnealingLR", dict(T_max=12)),
-]
-COMBINED = {
-    "two at once": lambda lib, o: [lib.ExponentialLR(o, 0.9), lib.MultiStepLR(o, [2, 6], 0.5)],
-    "warmup beside": lambda lib, o: [lib.LinearLR(o, 0.1, total_iters=4), lib.CosineAnnealingLR(o, 8, 0.01)],
-    "in sequence": lambda lib, o: [lib.SequentialLR(
-        o, [lib.LinearLR(o, 0.1, total_iters=3), lib.CosineAnnealingLR(o, 5), lib.StepLR(o, 2)], [3, 8])],
-    "a constant, then decay": lambda lib, o: [lib.SequentialLR(
-        o, [lib.ConstantLR(o, 0.1, 2), lib.ExponentialLR(o, 0.9)], milestones=[2])],
-}
+@pytest.mark.parametrize("name", WITH_FORMULA)
+def test_rates_are_their_formulas_and_go_on_from_a_saved_state_or_epoch(name):
+    first, other = optimizer(), optimizer()
+    scheduler, resumed = made(name, first), made(name, other)
+    for epoch in range(12):
+        assert scheduler.get_last_lr() == pytest.approx([OPTIONS[name][1](epoch)])
+        resumed.load_state_dict(scheduler.state_dict())
+        assert other.lr == first.lr
+        if epoch == 5:
+            third = optimizer()
+            third.load_state_dict(first.state_dict())
+        scheduler.step()
+    again = made(name, third, last_epoch=4)  # the rates are already those of epoch 5
+    assert rates(again, 7) == pytest.approx([OPTIONS[name][1](epoch) for epoch in range(5, 12)])
 
 
-def test_by_hand():
-    optimizer = optimizers()
-    scheduler = lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
-    assert [r for r, *_ in rates(optimizer, scheduler, 5)] == [0.5, 0.5, 0.25, 0.25, 0.125]
-    optimizer.load_state_dict(optimizer.state_dict())
-    other = lr_scheduler.StepLR(optimizers(), step_size=2, gamma=0.5)
-    other.load_state_dict(scheduler.state_dict())
-    assert other.get_last_lr() == scheduler.get_last_lr()
+def test_a_run_goes_on_from_the_last_epoch():
+    with pytest.raises(ValueError, match="needs the rate at which each group began"):
+        lr_scheduler.ExponentialLR(optimizer(), 0.5, last_epoch=3)
+    third = optim.SGD([{"params": [Tensor([1.0], requires_grad=True)], "initial_lr": 0.5}], lr=0.125)
+    assert lr_scheduler.StepLR(third, 1, 0.5, last_epoch=2).get_last_lr() == [0.0625]
+
+
+def test_one_cycle():
+    def cycle(steps=9, cls="SGD", **options):
+        o = optimizer(cls, **{"momentum": 0.9} if cls == "SGD" else {})
+        line = dict(max_lr=1.0, total_steps=9, pct_start=1 / 3, div_factor=10, final_div_factor=10)
+        scheduler, found = lr_scheduler.OneCycleLR(o, **{**line, **options}), []
+        for _ in range(steps):
+            group = o.param_groups[0]
+            found.append((group["lr"], group["momentum"] if cls == "SGD" else group["betas"][0]))
+            scheduler.step()
+        return [list(numbers) for numbers in zip(*found, strict=True)]
+
+    for cls in "SGD", "Adam":
+        lr, momentum = cycle(cls=cls, anneal_strategy="linear", base_momentum=0.8, max_momentum=0.9)
+        assert lr == pytest.approx([0.1, 0.55, 1.0, *[1 - 0.99 * i / 6 for i in range(1, 7)]])
+        assert momentum == pytest.approx([0.9, 0.85, 0.8, *[0.8 + 0.1 * i / 6 for i in range(1, 7)]])
+    lr, momentum = cycle()
+    assert lr[1] == pytest.approx(0.55) and lr[5] == pytest.approx((1 + 0.01) / 2)
+    assert (momentum[0], momentum[2], momentum[8]) == pytest.approx((0.95, 0.85, 0.95))
+    lr, _ = cycle(total_steps=None, epochs=3, steps_per_epoch=3, anneal_strategy="linear")
+    assert lr == pytest.approx([0.1, 0.55, 1.0, *[1 - 0.99 * i / 6 for i in range(1, 7)]])
 
 
 def test_a_plateau():
-    optimizer = optimizers()
-    scheduler = lr_scheduler.ReduceLROnPlateau(optimizer, patience=1, factor=0.5, min_lr=0.2)
-    for metric in (1.0, 1.0, 1.0, 1.0, 1.0, 1.0):
-        scheduler.step(metric)
+    scheduler = lr_scheduler.ReduceLROnPlateau(optimizer(), patience=1, factor=0.5, min_lr=0.2)
+    for _ in range(6):
+        scheduler.step(1.0)
     assert scheduler.get_last_lr() == [0.2]
-    other = lr_scheduler.ReduceLROnPlateau(optimizers(), patience=1, factor=0.5, min_lr=0.2)
-    scheduler = lr_scheduler.ReduceLROnPlateau(optimizers(), patience=1, factor=0.5, min_lr=0.2)
-    scheduler.step(1.0)
-    scheduler.step(1.0)
+    scheduler, other = (lr_scheduler.ReduceLROnPlateau(optimizer(), patience=1, factor=0.5) for _ in range(2))
+    scheduler.step(1.0), scheduler.step(1.0)
     other.load_state_dict(scheduler.state_dict())
-    for metric in (2.0, 1.5, 1.2):  # the next one that is no better reduces; each counts from where it was
-        scheduler.step(metric)
-        other.step(metric)
-        assert other.get_last_lr() == scheduler.get_last_lr()
-    assert other.get_last_lr() != optimizers().param_groups[0]["lr"]
+    for metric, rate in (2.0, 0.25), (1.5, 0.25), (1.2, 0.125):  # each counts from where it was
+        scheduler.step(metric), other.step(metric)
+        assert other.get_last_lr() == scheduler.get_last_lr() == [rate]
 
 
-def test_misuse():
-    with pytest.raises(TypeError, match="takes an Optimizer"):
-        lr_scheduler.StepLR(3, 2)
-    scheduled = optim.SGD([Tensor([1.0], requires_grad=True)], lr=optim.schedule.constant(0.1))
-    with pytest.raises(TypeError, match="already a schedule"):
-        lr_scheduler.StepLR(scheduled, 2)
-    with pytest.raises(ValueError, match="give total_steps"):
-        lr_scheduler.OneCycleLR(optimizers(), 0.1)
+# Together -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.torch
-@pytest.mark.filterwarnings("ignore:Detected call of", "ignore:The epoch parameter")
-@pytest.mark.parametrize("name", COMBINED)
-def test_combined_rates_are_pytorchs(name):
-    torch = pytest.importorskip("torch")
-    found = []
-    for lib, o in ((torch.optim.lr_scheduler, torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.5)),
-                   (lr_scheduler, optimizers())):
-        schedulers, rates = COMBINED[name](lib, o), []
-        for epoch in range(14):
-            rates.append(o.param_groups[0]["lr"])
-            for scheduler in schedulers:
-                scheduler.step()
-            if epoch == 9 and "sequence" not in name:  # by hand; a sequence sets its own rates
-                o.param_groups[0]["lr"] *= 0.5
-        found.append(rates)
-    assert found[1] == pytest.approx(found[0], rel=1e-9, abs=1e-12)
+def tenth(o, total_iters=9):
+    return lr_scheduler.ConstantLR(o, 0.1, total_iters)
 
 
-@pytest.mark.torch
-@pytest.mark.filterwarnings("ignore:Detected call of")
-@pytest.mark.parametrize("cls", ["SGD", "Adam"])
-@pytest.mark.parametrize("name, options", MORE)
-def test_other_options_are_pytorchs(name, options, cls, monkeypatch):
-    monkeypatch.setitem(CASES, name, options)
-    test_rates_are_pytorchs(name, cls)
-
-
-def test_a_sequence_resumes():
-    def make():
-        optimizer = optimizers()
-        return optimizer, COMBINED["in sequence"](lr_scheduler, optimizer)[0]
-
-    optimizer, scheduler = make()
-    expected = rates(optimizer, scheduler)
-    for stop in (1, 3, 5, 9):
-        (optimizer, scheduler), (other, resumed) = make(), make()
-        rates(optimizer, scheduler, stop)
-        other.load_state_dict(optimizer.state_dict())
-        resumed.load_state_dict(scheduler.state_dict())
-        left = [rate for rate, *_ in rates(other, resumed, 12 - stop)]
-        assert left == pytest.approx([rate for rate, *_ in expected[stop:]])
-
-
-def tenth(o):
-    return lr_scheduler.ConstantLR(o, 0.1, 9)
+def fifth(o):
+    return lr_scheduler.ConstantLR(o, 0.2)
 
 
 def halved(o):
     return lr_scheduler.ExponentialLR(o, 0.5)
 
 
+def nested(o):
+    return lr_scheduler.SequentialLR(o, [halved(o), tenth(o)], [2])
+
+
+class Warmup(lr_scheduler._LRScheduler):
+    """As written for PyTorch."""
+
+    def get_lr(self):
+        return [base * min(1.0, (self.last_epoch + 1) / 4) for base in self.base_lrs]
+
+
 @pytest.mark.parametrize("parts, milestones, expected", [
-    ([tenth, halved], [0], [0.5, 0.25, 0.125, 0.0625]), ([tenth, halved, tenth], [0, 2], [0.5, 0.25, 0.05, 0.05]),
-    ([tenth, halved, halved], [2, 2], [0.05, 0.05, 0.5, 0.25]),
-    ([tenth, lambda o: lr_scheduler.SequentialLR(o, [halved(o), tenth(o)], [1])], [2],
-     [0.05, 0.05, 0.5, 0.05])])
-def test_one_after_the_other(parts, milestones, expected):
-    optimizer = optimizers()
-    scheduler = lr_scheduler.SequentialLR(optimizer, [part(optimizer) for part in parts], milestones)
-    assert [r for r, *_ in rates(optimizer, scheduler, 4)] == pytest.approx(expected)
+    ([tenth, halved], [0], [1, 0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625]),  # the first is left out
+    ([tenth, halved, lambda o: lr_scheduler.ConstantLR(o, 0.5, 2)], [0, 3], [1, 0.5, 0.25, 0.5, 0.5, 1, 1]),
+    ([tenth, fifth, halved], [0, 0], [1, 0.5, 0.25, 0.125]), ([tenth, fifth, halved], [2, 2], [0.1, 0.1, 1, 0.5]),
+    ([tenth, nested], [2], [0.1, 0.1, 1, 0.5, 0.1, 0.1, 0.1]),
+    ([nested, halved], [4], [1, 0.5, 0.1, 0.1, 1, 0.5, 0.25]),
+    ([tenth, Warmup], [2], [0.1, 0.1, 0.25, 0.5, 0.75, 1, 1]), ([Warmup, tenth], [2], [0.25, 0.5, 0.1, 0.1]),
+])
+def test_in_sequence(parts, milestones, expected):
+    def make():
+        o = optimizer(lr=1.0)
+        return lr_scheduler.SequentialLR(o, [part(o) for part in parts], milestones), o
+
+    assert rates(make()[0], len(expected)) == pytest.approx(expected)
+    for stop in range(1, len(expected)):
+        (scheduler, o), (resumed, other) = make(), make()
+        rates(scheduler, stop)
+        other.load_state_dict(o.state_dict())
+        resumed.load_state_dict(scheduler.state_dict())
+        assert rates(resumed, len(expected) - stop) == pytest.approx(expected[stop:])
 
 
-def test_a_run_goes_on_from_the_last_epoch():
-    optimizer = optimizers()
-    with pytest.raises(ValueError, match="needs the rate at which each group began"):
-        lr_scheduler.ExponentialLR(optimizer, 0.5, last_epoch=3)
-    scheduler = lr_scheduler.ExponentialLR(optimizer, 0.5)
-    for _ in range(4):
+def test_a_scheduler_that_has_ended_leaves_the_rate_alone():
+    o = optimizer()
+    scheduler = lr_scheduler.LinearLR(o, 1.0, 0.0, 2)
+    rates(scheduler, 3)
+    o.param_groups[0]["lr"] = 0.3
+    scheduler.step()
+    assert o.param_groups[0]["lr"] == 0.3
+
+
+def test_after_a_rate_that_is_none_the_schedule_goes_on():
+    o, broken = optimizer(), [False]
+    scheduler = lr_scheduler.LambdaLR(o, lambda epoch: float("nan") if broken[0] else 1 / (1 + epoch))
+    broken[0] = True
+    with pytest.raises(ValueError, match="the rate would be nan"):
         scheduler.step()
-    after = lr_scheduler.ExponentialLR(optimizer, 0.5, last_epoch=4)
-    assert after.last_epoch == 5 and after.get_last_lr() == [0.5 * 0.5**5]
+    assert o.param_groups[0]["lr"] == 0.5 and scheduler.last_epoch == 0
+    broken[0] = False
+    scheduler.step()
+    assert o.param_groups[0]["lr"] == 0.25
 
 
-def test_a_scheduler_of_ones_own():
-    class Warmup(lr_scheduler._LRScheduler):
-        def __init__(self, optimizer, steps, last_epoch=-1):
-            self.steps = steps
-            super().__init__(optimizer, last_epoch)
+@pytest.mark.parametrize("call, error, message", [
+    (lambda o: lr_scheduler.StepLR([1], 3), TypeError, "StepLR: takes an Optimizer, got list"),
+    (lambda o: lr_scheduler.StepLR(optimizer(lr=optim.schedule.constant(0.1)), 2), TypeError, "already a schedule"),
+    (lambda o: lr_scheduler.OneCycleLR(o, 0.1), ValueError, "give total_steps, or epochs and steps_per_epoch"),
+    (lambda o: lr_scheduler.OneCycleLR(o, 0.1, epochs=3), ValueError, "give total_steps, or epochs and steps"),
+    (lambda o: lr_scheduler.OneCycleLR(o, 0.1, steps_per_epoch=3), ValueError, "give total_steps, or epochs and"),
+    (lambda o: lr_scheduler.OneCycleLR(o, 0.1, 2), ValueError, "2 steps and pct_start=0.3 put the peak at"),
+    (lambda o: lr_scheduler.OneCycleLR(o, 0.1, 9, anneal_strategy="no"), ValueError, "='no' must be 'cos' or 'linear'"),
+    (lambda o: lr_scheduler.OneCycleLR(o, [0.1, 0.2], 10), ValueError, "2 numbers for 1 groups"),
+    (lambda o: lr_scheduler.OneCycleLR(optimizer("Adagrad"), 0.1, 20), ValueError,
+     "OneCycleLR: Adagrad has no momentum to cycle; pass cycle_momentum=False"),
+    (lambda o: lr_scheduler.ExponentialLR(o, gamma=float("nan")).step(), ValueError, "the rate would be nan"),
+    (lambda o: lr_scheduler.LambdaLR(o, lambda epoch: -1.0), ValueError, "LambdaLR: the rate would be -0.5"),
+    (lambda o: lr_scheduler.ConstantLR(o, 2.0), ValueError, r"must lie in \[0, 1\]"),
+    (lambda o: lr_scheduler.ReduceLROnPlateau(o, threshold_mode="rough"), ValueError, "threshold_mode='rough' must be"),
+    (lambda o: lr_scheduler.SequentialLR(o, [halved(o)], [3]), ValueError, "need 0 milestones"),
+    (lambda o: lr_scheduler.SequentialLR(o, [halved(optimizer())], []), ValueError, "another optimizer"),
+    (lambda o: lr_scheduler.SequentialLR(o, [halved(o)] * 3, [3, 1]), ValueError, r"milestones=\[3, 1\]"),
+    (lambda o: lr_scheduler.SequentialLR(o, [halved(o), lr_scheduler.ReduceLROnPlateau(o)], [3]), ValueError,
+     "scheduler 1, a ReduceLROnPlateau"),
+])
+def test_what_is_refused(call, error, message):
+    with pytest.raises(error, match=message):
+        call(optimizer(momentum=0.9))
 
-        def get_lr(self):
-            return [base * min(1.0, (self.last_epoch + 1) / self.steps) for base in self.base_lrs]
 
-    optimizer = optimizers()
-    scheduler = Warmup(optimizer, 4)
-    assert [r for r, *_ in rates(optimizer, scheduler, 6)] == [0.125, 0.25, 0.375, 0.5, 0.5, 0.5]
-
-
-@pytest.mark.needs("compat")
-def test_what_schedulers_refuse():
-    optimizer, other = optimizers(), optimizers()
-    adagrad = optimizers("Adagrad")
-    for make, message in [
-        (lambda: lr_scheduler.OneCycleLR(adagrad, 0.1, 10), "Adagrad has no momentum to cycle"),
-        (lambda: lr_scheduler.OneCycleLR(optimizer, 0.1, 10, anneal_strategy="no"), "must be 'cos' or 'linear'"),
-        (lambda: lr_scheduler.OneCycleLR(optimizer, 0.1, 2), "put the peak at step"),
-        (lambda: lr_scheduler.OneCycleLR(optimizer, [0.1, 0.2], 10), "2 numbers for 1 groups"),
-        (lambda: lr_scheduler.ConstantLR(optimizer, 2.0), r"must lie in \[0, 1\]"),
-        (lambda: lr_scheduler.SequentialLR(optimizer, [lr_scheduler.StepLR(optimizer, 2)], [3]), "need 0 milestones"),
-        (lambda: lr_scheduler.SequentialLR(optimizer, [lr_scheduler.StepLR(other, 2)], []), "another optimizer"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            make()
-    assert lr_scheduler.StepLR(optimizer, 2, verbose=True).get_last_lr() == [0.5]
-    plateau = lr_scheduler.ReduceLROnPlateau(optimizer)
-    with pytest.raises(ValueError, match="scheduler 1, a ReduceLROnPlateau"):
-        lr_scheduler.SequentialLR(optimizer, [lr_scheduler.StepLR(optimizer, 2), plateau], [3])
+# PyTorch's ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.torch
 @pytest.mark.filterwarnings("ignore:Detected call of")
 @pytest.mark.parametrize("cls", ["SGD", "Adam"])
-@pytest.mark.parametrize("name", CASES)
-def test_rates_are_pytorchs(name, cls):
+@pytest.mark.parametrize("name, options", [*MORE, *((name, OPTIONS[name][0]) for name in WITH_FORMULA)])
+def test_rates_are_pytorchs(name, options, cls):
     torch = pytest.importorskip("torch")
-    options = {"momentum": 0.9} if cls == "SGD" else {}
-    ours = optimizers(cls, **options)
-    theirs = getattr(torch.optim, cls)([torch.zeros(1, requires_grad=True)], lr=0.5, **options)
-    found = rates(ours, getattr(lr_scheduler, name)(ours, **CASES[name]))
-    expected = rates(theirs, getattr(torch.optim.lr_scheduler, name)(theirs, **CASES[name]))
-    for (rate, momentum, betas), (rate_, momentum_, betas_) in zip(found, expected, strict=True):
-        assert rate == pytest.approx(rate_, rel=1e-9)
-        assert momentum == pytest.approx(momentum_) and betas == pytest.approx(betas_)
+    found = []
+    for lib, p in (optim, Tensor([1.0], requires_grad=True)), (torch.optim, torch.zeros(1, requires_grad=True)):
+        o = getattr(lib, cls)([p], lr=0.5, **{"momentum": 0.9} if cls == "SGD" else {})
+        scheduler = getattr(lib.lr_scheduler, name)(o, **options)
+        for _ in range(12):
+            group = o.param_groups[0]
+            found.append((group["lr"], *group.get("betas", (group.get("momentum"),))))
+            scheduler.step()
+    for a, b in zip(found[:12], found[12:], strict=True):
+        assert a == pytest.approx(b, rel=1e-9)
 
 
-@pytest.mark.parametrize("name, formula", [
-    ("StepLR", lambda e: 0.5 * 0.5 ** (e // 3)),
-    ("MultiStepLR", lambda e: 0.5 * 0.1 ** ((e >= 2) + (e >= 5) + (e >= 6))),
-    ("ExponentialLR", lambda e: 0.5 * 0.9**e), ("LinearLR", lambda e: 0.5 * min(1, 1 / 3 + 2 / 3 * e / 5)),
-    ("CosineAnnealingLR", lambda e: 0.01 + 0.49 * (1 + math.cos(math.pi * e / 5)) / 2),
-    ("LambdaLR", lambda e: 0.5 / (1 + e))])
-def test_rates_are_their_formulas_and_go_on_from_a_saved_state(name, formula):
-    optimizer, other = optimizers(), optimizers()
-    scheduler, resumed = (getattr(lr_scheduler, name)(o, **CASES[name]) for o in (optimizer, other))
-    for epoch in range(12):
-        assert scheduler.get_last_lr() == pytest.approx([formula(epoch)])
-        resumed.load_state_dict(scheduler.state_dict())
-        assert other.param_groups[0]["lr"] == optimizer.param_groups[0]["lr"]
-        scheduler.step()
-
-
-def test_one_cycle_moves_the_momentum_the_other_way():
-    for cls, options in (("SGD", {"momentum": 0.9}), ("Adam", {})):
-        optimizer = optimizers(cls, **options)
-        found = rates(optimizer, lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, epochs=5, steps_per_epoch=4), 20)
-        momenta = [m if cls == "SGD" else betas[0] for _, m, betas in found]
-        best = max(range(20), key=lambda i: found[i][0])
-        assert best == 5 and found[best][0] == pytest.approx(1.0) and momenta[best] == pytest.approx(0.85)
-        assert momenta[0] == pytest.approx(0.95) and found[0][0] == pytest.approx(1 / 25)
-    with pytest.raises(ValueError, match="OneCycleLR: give total_steps"):
-        lr_scheduler.OneCycleLR(optimizers(), max_lr=1.0)
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore:Detected call of", "ignore:The epoch parameter", "ignore:Seems like")
+@pytest.mark.parametrize("sequence", [True, False])
+@pytest.mark.parametrize("first", OPTIONS)
+def test_pairs_and_triples_have_pytorchs_rates(first, sequence):
+    """In sequence or side by side, with a rate that is changed by hand."""
+    torch = pytest.importorskip("torch")
+    draw = random.Random(f"{first} {sequence}")
+    for names in [(first, second) for second in OPTIONS] + [(first, *draw.sample(list(OPTIONS), 2)) for _ in range(8)]:
+        milestones, found = sorted(draw.randrange(16) for _ in names[1:]), []
+        by_hand = draw.randrange(30) if not sequence and "OneCycleLR" not in names else None
+        theirs = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.5, momentum=0.9)
+        for lib, o in (torch.optim.lr_scheduler, theirs), (lr_scheduler, optimizer(momentum=0.9)):
+            parts = [made(name, o, lib) for name in names]
+            if sequence:
+                parts = [lib.SequentialLR(o, parts, milestones)]
+            for epoch in range(30):
+                found.append(o.param_groups[0]["lr"])
+                for part in parts:
+                    part.step()
+                if epoch == by_hand:
+                    o.param_groups[0]["lr"] *= 0.5
+        assert found[30:] == pytest.approx(found[:30], rel=1e-9, abs=1e-12), (names, milestones, by_hand)

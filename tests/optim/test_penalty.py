@@ -78,17 +78,6 @@ def test_layers_that_do_not_know_their_inputs_yet():
     assert decayed["params"] == [weight] and len(others["params"]) == 3
 
 
-def test_decay_groups_in_an_optimizer():
-    model = nn.Linear(2, 2)
-    before = model.weight.detach().numpy().copy(), model.bias.detach().numpy().copy()
-    optimizer = optim.AdamW(decay_groups(model, 0.5), lr=0.1)
-    for p in model.parameters():
-        p.grad = Tensor.zeros(p.shape)
-    optimizer.step()
-    np.testing.assert_allclose(model.weight.detach().numpy(), before[0] * 0.95, rtol=1e-6)
-    assert np.array_equal(model.bias.detach().numpy(), before[1])
-
-
 @pytest.mark.parametrize("penalty", [l1_penalty, l2_penalty])
 def test_an_exhausted_generator_is_no_penalty(penalty):
     generator = nn.Linear(2, 2).parameters()
@@ -108,23 +97,3 @@ def test_the_group_lasso():
     assert optim.group_penalty(kernel).item() == pytest.approx(2 * 75)
     with pytest.raises(ValueError, match=r"group_penalty: a parameter of shape \(2,\) has no axis 1; leave biases out"):
         optim.group_penalty([Tensor.ones(2)], dim=1)
-
-
-def test_it_removes_whole_inputs():
-    """Of ten features two matter: the weights that leave the others shrink together, where l2 keeps them all."""
-    rng = np.random.default_rng(0)
-    x = Tensor(rng.standard_normal((200, 10)).astype(np.float32))
-    y = Tensor(x.numpy()[:, :2] @ rng.standard_normal((2, 4)).astype(np.float32))
-
-    def sizes(penalty, c):
-        layer = nn.Linear(10, 4)
-        optimizer = SGD(layer.parameters(), lr=0.1)
-        for step in range(300):
-            optimizer.lr = 0.1 if step < 200 else 0.01
-            optimizer.zero_grad()
-            (((layer(x) - y) ** 2).mean() + c * penalty([layer.weight])).backward()
-            optimizer.step()
-        return np.linalg.norm(layer.weight.detach().numpy(), axis=0)
-
-    kept = sizes(lambda p: optim.group_penalty(p, dim=1), 0.05)
-    assert (kept[:2] > 0.3).all() and (kept[2:] < 0.01).all()
