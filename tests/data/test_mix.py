@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tinygrad_like.data import ChannelCutout, Compose, CutMix, MixUp
+from tinygrad_like.data import ChannelCutout, Compose, CutMix, DataLoader, GaussianNoise, MixUp
 
 rng = np.random.default_rng(0)
 
@@ -67,3 +67,12 @@ def test_cutout_of_one_channel():
     assert repr(ChannelCutout(2)) == "ChannelCutout(size=2, p=1.0)"
     with pytest.raises(ValueError, match="Cutout: size=0"):
         ChannelCutout(0)
+
+
+def test_noise_on_vectors():
+    x = rng.standard_normal((3000, 4)).astype(np.float32)
+    noise = GaussianNoise(0.3, p=0.5)(x) - x
+    changed = noise.any(1)
+    assert abs(changed.mean() - 0.5) < 0.05 and noise[changed].std() == pytest.approx(0.3, rel=0.05)
+    loader = DataLoader(x, np.zeros(3000, np.float32), batch_size=1000, transform=GaussianNoise(0.1), mix=MixUp(None))
+    assert [len(a) for a, _ in loader] == [1000] * 3

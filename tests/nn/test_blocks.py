@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 import nn
+from nn.blocks import conv1x1
 from tinygrad_like import Tensor, ops
 
 rng = np.random.default_rng(3)
@@ -145,3 +146,25 @@ def test_errors():
             block(4, 4, groups=2)
     with pytest.raises(ValueError, match="conv2d: input has 3 channels but weight expects 4"):
         nn.BasicBlock(4, 4)(Tensor.ones(2, 3, 8, 8))
+
+
+def test_resnext_is_parallel_branches():
+    """One block of g groups is the sum of g blocks, each with its share of the channels (Xie et al., figure 3)."""
+    groups, width = 4, 2
+    block = nn.Bottleneck(16, 4, groups=groups, base_width=32)
+    assert block.conv2.weight.shape == (groups * width, width, 3, 3)
+    block.eval()
+    x = Tensor.randn(2, 16, 5, 5)
+    z = block.bn2(block.conv2(block.bn1(block.conv1(x)).relu())).relu()
+    branches = []
+    for i in range(groups):
+        part = slice(i * width, (i + 1) * width)
+        inner = conv1x1(16, width)
+        inner.weight.assign(block.conv1.weight[part])
+        middle = nn.Conv2d(width, width, 3, padding=1, bias=False)
+        middle.weight.assign(block.conv2.weight[part])
+        outer = conv1x1(width, 16)
+        outer.weight.assign(block.conv3.weight[:, part])
+        norm = (1 + block.bn1.eps) ** -0.5  # what a norm does that has seen nothing yet
+        branches.append(outer((middle((inner(x) * norm).relu()) * norm).relu()))
+    np.testing.assert_allclose(sum(branches[1:], branches[0]).data, block.conv3(z).data, rtol=1e-4, atol=1e-5)

@@ -81,7 +81,7 @@ def drawn(layer, rng):
 
 @pytest.mark.torch
 @pytest.mark.parametrize("text", LAYERS)
-def test_as_in_pytorch(text):
+def test_layers_are_pytorchs(text):
     """Outputs, gradients and running statistics over training steps, and then in evaluation."""
     torch = pytest.importorskip("torch")
     rng = np.random.default_rng(0)
@@ -192,7 +192,7 @@ def test_what_changes_the_shape():
     ("ConvTranspose2d(4, 6, 4, stride=2, padding=1)", (1, 4, 8, 8), (1, 6, 16, 16)),
     ("ConvTranspose1d(4, 6, 3, stride=2, output_padding=1)", (1, 4, 8), (1, 6, 18)),
 ])
-def test_shapes(text, shape, out):
+def test_shapes_of_convolutions(text, shape, out):
     assert made(text)(Tensor.randn(*shape)).shape == out
 
 

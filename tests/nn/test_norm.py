@@ -352,3 +352,13 @@ def test_instance_norm_by_running_statistics():
     x = Tensor.rand(2, 3, 4)
     y = nn.functional.instance_norm(x, Tensor.zeros(3), Tensor.ones(3), use_input_stats=False)
     np.testing.assert_allclose(y.numpy(), x.numpy(), rtol=1e-4)
+
+
+def test_variants_a_and_b_of_layer_norm():
+    x = some(2, 3, 4, 4)
+    a, b = nn.LayerNorm((3, 4, 4)), nn.LayerNorm(3)
+    assert a.weight.shape == (3, 4, 4) and sum(p.size for p in a.parameters()) == 2 * 48
+    np.testing.assert_allclose(a(x).detach().numpy().mean((1, 2, 3)), 0, atol=1e-6)
+    y = b(x.permute(0, 2, 3, 1))
+    np.testing.assert_allclose(y.detach().numpy().mean(-1), 0, atol=1e-6)
+    np.testing.assert_allclose(y.detach().numpy().std(-1), 1, atol=1e-2)

@@ -65,3 +65,12 @@ def test_an_offset_counts_positions_from_0(make, offset, error):
     layer = make()
     with pytest.raises(error, match=f"{type(layer).__name__}: offset must be"):
         layer(Tensor.ones(1, 1, 1, 4), offset=offset)
+
+
+def test_similar_distances_have_similar_products():
+    """What 004 asks of an encoding: how alike two positions are depends on their distance alone."""
+    p = nn.sinusoidal_encoding(200, 32).astype(float)
+    products = p @ p.T
+    for distance in (0, 1, 5):
+        np.testing.assert_allclose(np.diagonal(products, distance), products[0, distance], rtol=1e-5)
+    assert products[0, 0] > products[0, 1] > products[0, 5]

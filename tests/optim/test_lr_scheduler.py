@@ -227,6 +227,8 @@ def test_pairs_and_triples_have_pytorchs_rates(first, sequence):
     torch = pytest.importorskip("torch")
     draw = random.Random(f"{first} {sequence}")
     for names in [(first, second) for second in OPTIONS] + [(first, *draw.sample(list(OPTIONS), 2)) for _ in range(8)]:
+        if sequence and "OneCycleLR" in names[1:]:  # in PyTorch it moves what those before it have begun with
+            continue
         milestones, found = sorted(draw.randrange(16) for _ in names[1:]), []
         by_hand = draw.randrange(30) if not sequence and "OneCycleLR" not in names else None
         theirs = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.5, momentum=0.9)

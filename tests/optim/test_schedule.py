@@ -20,7 +20,7 @@ by_one, halving = schedule.constant(1.0), schedule.exponential(0.5, 0.5)
      [0.2, 0.4, 0.8, 1.0, 0.9, 0.0, 0.0]),
     (schedule.joined([by_one, halving, schedule.constant(3.0)], [2, 4]), range(6), [1, 1, 0.5, 0.25, 3, 3]),
 ], ids=lambda f: getattr(f, "__qualname__", "").partition(".")[0])
-def test_values(f, steps, expected):
+def test_values_of_schedules(f, steps, expected):
     assert [f(n) for n in steps] == pytest.approx(expected)
 
 
