@@ -134,6 +134,8 @@ class StepLR(LRScheduler):
     """base gamma^floor(epoch / step_size)."""
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1):
+        if not step_size > 0:
+            raise ValueError(f"StepLR: step_size={step_size!r} must be > 0")
         super().__init__(optimizer, last_epoch, lambda base: schedule.step(base, step_size, gamma))
 
 
