@@ -96,7 +96,7 @@ def test_losses_are_their_definitions_and_gradients_theirs(text, reduction):
 @pytest.mark.torch
 @pytest.mark.filterwarnings("ignore:reduction. 'mean' divides:UserWarning")  # of KLDivLoss, in PyTorch
 @pytest.mark.parametrize("text, reduction", REDUCED)
-def test_losses_are_pytorchs(text, reduction):
+def test_each_loss_is_pytorchs(text, reduction):
     torch = pytest.importorskip("torch")
     found = []
     for lib, tensor in (nn, Tensor), (torch.nn, torch.tensor):
