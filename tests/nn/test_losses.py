@@ -90,7 +90,7 @@ def test_losses_are_their_definitions_and_gradients_theirs(text, reduction):
     if text.startswith(("Margin", "Triplet", "GaussianNLLLoss()")):
         assert gradcheck(f, *reals) and gradgradcheck(f, *reals)
     else:
-        assert gradcheck(lambda x: loss(x, given[1]), inputs[0])
+        assert gradcheck(lambda x: loss(x, *given[1:]), inputs[0])
 
 
 @pytest.mark.torch
