@@ -17,10 +17,10 @@ from .module import Configured, Module, Parameter, check_positive, described
 
 
 class InPlace(Configured):
-    """A layer that takes PyTorch's `inplace=True`: then what it is given becomes what it gives, as with `x.relu_()`.
+    """A layer that takes PyTorch's `inplace=True`, which turns its input into its output, as `x.relu_()` does.
 
-    So in `x + block(x)` the first x counts as activated too, if that is how the block begins. Between layers that run
-    as one op there is nothing to change. Raises RuntimeError where another Tensor shows the memory of what it is given.
+    So in `x + block(x)` the first x is activated too, if the block begins with it. Between layers that run as one op
+    there is nothing to change. Raises RuntimeError if another Tensor shares the input's memory.
     """
 
     inplace = False

@@ -16,7 +16,7 @@ from .position import RotaryEncoding
 
 
 class KeyValueCache:
-    """Keys and values of the positions a causal model has seen, so that it need not compute them again."""
+    """Cached keys and values of the positions that a causal model has seen."""
 
     def __init__(self) -> None:
         self.length = 0
@@ -192,7 +192,7 @@ class MultiheadAttention(Module):
         return self._merge(ops.scaled_dot_product_attention(q, k, v, mask, is_causal=before == 0))
 
     def _mask(self, padding: Tensor | None, mask: Tensor | None, query: Tensor, key: Tensor) -> Tensor | None:
-        """Both masks as one, which broadcasts to (..., heads, L, S); True means allowed."""
+        """Both masks combined, broadcasting to (..., heads, L, S); True means allowed."""
         batch, length, total = query.shape[:-2], query.shape[-2], key.shape[-2]
         if padding is not None:
             if padding.shape != (*batch, total):
@@ -232,7 +232,7 @@ MultiHeadAttention = MultiheadAttention
 
 
 def _allowed(name: str, mask: Tensor) -> Tensor:
-    """A boolean mask with True for hidden, inverted; a mask of numbers as it is."""
+    """A boolean mask inverted, since True means hidden; a mask of numbers unchanged."""
     mask = mask if isinstance(mask, Tensor) else Tensor(mask)
     if mask.dtype == bool:
         return ops.logical_not(mask)

@@ -1,4 +1,4 @@
-"""What can be done to the batch norms of a model: freeze, re-estimate their statistics, fold them away."""
+"""Tools for the batch norms of a model: freeze them, re-estimate their statistics, fold them into other layers."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def _batch_norms(who: str, model: Module) -> list[BatchNorm]:
 def freeze_batch_norm(model: Module, frozen: bool = True) -> Module:
     """Make every BatchNorm of `model` use, and not change, its running statistics in training; returns the model.
 
-    For fine-tuning, and for batches too small to take statistics of. `model.train()` does not undo it, frozen=False
-    does. Weight and bias are still trained, unless `requires_grad_(False)` stops that too.
+    For fine-tuning, and for batches too small for statistics. `model.train()` does not undo it, frozen=False does.
+    Weight and bias are still trained, unless `requires_grad_(False)` stops that too.
     """
     for layer in _batch_norms("freeze_batch_norm", model):
         layer.frozen = frozen
@@ -42,8 +42,8 @@ def reestimate_batch_norm(model: Module, batches: Iterable) -> Module:
 
     batches: inputs of the model, or tuples that begin with one, such as (images, labels).
 
-    The running averages of training lag behind the weights. Here the model runs over the data once, in evaluation mode
-    except that its batch norms normalise by batch; the statistics of their inputs are pooled over all values.
+    The running averages of training lag behind the weights. This runs the model over the data once, in evaluation mode,
+    but with its batch norms normalising by batch, and pools the statistics of their inputs over all values.
     Raises ValueError if there are no batches or no BatchNorm.
     """
     layers = _batch_norms("reestimate_batch_norm", model)

@@ -38,7 +38,7 @@ def shortcut(in_channels: int, out_channels: int, stride: int, norm: Norm = Batc
 
 
 class _Block(Module):
-    """A block of a ResNet, which makes it of the arguments below.
+    """A block of a ResNet. The ResNet passes the arguments below.
 
     norm: makes a norm from a number of channels, as nn.BatchNorm2d and lambda n: nn.GroupNorm(4, n) do; None for none,
         then convolutions have a bias. activation: makes an activation, as nn.ReLU does.
@@ -102,7 +102,7 @@ class BasicBlock(_Block):
 class ResidualBlock(BasicBlock):
     """y = bn(conv3x3(relu(bn(conv3x3(x))))) + x: as BasicBlock, without an activation after the sum (002).
 
-    With one, y could not be below 0, and a stack of blocks could only raise what is not 0. Where the shape changes, the
+    With one, y could not be negative, and a stack of blocks could only increase values. Where the shape changes, the
     skip is a 1x1 convolution alone. channels: by default in_channels.
     """
 

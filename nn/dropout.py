@@ -187,7 +187,7 @@ class MonteCarlo(NamedTuple):
 
 
 def mc_predict(model: Module, x: Any, samples: int = 50, dim: int | None = -1) -> MonteCarlo:
-    """Monte Carlo dropout: the mean prediction of `samples` thinned networks, and how much they disagree (002).
+    """Monte Carlo dropout: the mean prediction of `samples` thinned networks, and their disagreement (002).
 
     mean = 1/K sum_k p_k and std (with divisor K), where p_k = softmax(model(x)) along axis dim, with fresh masks for
     each k; for regression dim=None makes p_k = model(x). Both have the shape of model(x); the others lack axis dim:

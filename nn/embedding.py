@@ -1,4 +1,4 @@
-"""A learned vector for each of several things, such as the tokens of a vocabulary."""
+"""A learned vector for each token of a vocabulary, or for any other item."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from .module import Module, Parameter, check_positive
 @named
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
               norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
-    """The rows of a table that an index names, see `ops.embedding`.
+    """The rows of a table at an index, see `ops.embedding`.
 
-    max_norm: rows that are named and longer, by their norm_type-norm, are first scaled to that length, in place.
-    scale_grad_by_freq: the gradient of a row is divided by how often the index names it.
+    max_norm: longer rows in the index, by their norm_type-norm, are first scaled to that length, in place.
+    scale_grad_by_freq: the gradient of a row is divided by its number of occurrences in the index.
     sparse: without effect here.
 
     Raises RuntimeError if max_norm would change a table that was computed.

@@ -1,4 +1,4 @@
-"""Layers that take the number of their inputs from the first they get; from then on they are the layers proper."""
+"""Layers that take the number of their inputs from the first input; from then on they are ordinary layers."""
 
 from __future__ import annotations
 

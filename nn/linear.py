@@ -98,7 +98,7 @@ class Identity(Module):
 class Flatten(Configured):
     """Axes start_dim to end_dim become one: by default (batch, ...) -> (batch, features).
 
-    A Linear after it mixes what the flattened axes kept apart, such as time and channels (003).
+    A Linear after it mixes the flattened axes, such as time and channels (003).
     """
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1):

@@ -48,7 +48,7 @@ class _LabelLoss(_Loss):
 
 
 class CrossEntropyLoss(_LabelLoss):
-    """-log softmax(input)[target] (003). It takes logits: a softmax before it would change the loss.
+    """-log softmax(input)[target] (003). It takes logits: do not apply softmax first.
 
     input: (batch, classes, ...) or (classes,)
     target: class indices, of that shape without classes, or probabilities, of that shape

@@ -29,7 +29,7 @@ R = TypeVar("R", covariant=True)
 
 
 class _Computes(Protocol[P, R]):
-    """What has a `forward`: a call takes and gives what that does, also for type checkers."""
+    """Anything with a `forward`: a call has its signature, also for type checkers."""
 
     _hooks: Hooks | None
 
@@ -85,7 +85,7 @@ class Module:
             return y
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module computes; call it as `module(...)`, which also runs the hooks."""
+        """Compute the output; call it as `module(...)`, which also runs the hooks."""
         raise NotImplementedError(f"{type(self).__name__} does not define forward")
 
     # Attributes -----------------------------------------------------------------------------------------------------
@@ -281,7 +281,7 @@ class Module:
         return self.prepare_load(state, strict)()
 
     def prepare_load(self, state: Mapping[str, Any], strict: bool = True) -> Callable[[], Keys]:
-        """What `load_state_dict` checks; returns the function that then loads.
+        """Check as `load_state_dict` does, and return the function that loads.
 
         It lets you check several objects before changing any: `loads = [a.prepare_load(x), b.prepare_load(y)]`.
         """
@@ -416,7 +416,7 @@ def _is_buffer(value: Any) -> bool:
 
 
 def described(value: Any) -> str:
-    """What was given instead of a Module, and what was probably meant."""
+    """A description of a value that is no Module, and of what was probably meant."""
     if isinstance(value, Module):
         return f"the module {value!r}"
     if isinstance(value, type) and issubclass(value, Module):

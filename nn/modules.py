@@ -1,6 +1,6 @@
-"""What programs for PyTorch find deeper: `nn.modules.batchnorm._BatchNorm`, `from nn.modules.utils import _pair`.
+"""PyTorch's deeper import paths: `nn.modules.batchnorm._BatchNorm`, `from nn.modules.utils import _pair`.
 
-Each module there, `nn.modules.conv` and so on, is this one.
+All modules there, `nn.modules.conv` and so on, are this one.
 """
 
 import sys
@@ -22,7 +22,7 @@ __all__ = ["_BatchNorm", "_ConvNd", "_DropoutNd", "_InstanceNorm", "_Loss", "_No
 
 
 def _ntuple(n: int) -> Callable[[Any], tuple]:
-    """A function that repeats what it is given n times, unless that is several things already."""
+    """A function that repeats its argument n times, unless it is a sequence."""
     return lambda x: tuple(x) if isinstance(x, Iterable) else (x,) * n
 
 

@@ -1,7 +1,7 @@
 """Normalisation layers (7.40-7.47; 002; 003): values normalised together get mean 0 and variance 1.
 
-RMSNorm alone leaves the mean as it is, and makes the mean square 1. LayerNorm, RMSNorm, GroupNorm and InstanceNorm look
-at one example at a time. BatchNorm looks at the whole batch, so it behaves differently in training and in evaluation.
+Only RMSNorm keeps the mean, and makes the mean square 1. LayerNorm, RMSNorm, GroupNorm and InstanceNorm treat each
+example alone. BatchNorm uses the whole batch, so it differs between training and evaluation.
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ class BatchNorm(_ChannelNorm):
         return self._run(ops.batch_norm, x) if mask is None else self._masked(x, mask)
 
     def _masked(self, x: Tensor, mask: Tensor) -> Tensor:
-        """As forward, for what the mask says is there; 0 elsewhere."""
+        """As forward, where the mask is true; 0 elsewhere."""
         self._check_input(x)
         shape = x.shape[:1] + x.shape[2:]
         if getattr(mask, "dtype", None) != np.bool_ or mask.shape != shape:
@@ -286,8 +286,8 @@ class BatchNorm1d(BatchNorm):
     statistics of a whole data set; `nn.fold_batch_norm` folds the norm into the layer before it.
     `nn.pooled_batch_norm` pools the statistics of several micro-batches.
 
-    bn(x, mask): statistics only of what counts, for sequences that are padded (003). mask: bool, (batch,) or (batch,
-    length), True where x counts, unlike a key_padding_mask. The result is 0 elsewhere, and no gradient goes there.
+    bn(x, mask): statistics without the padding of sequences (003). mask: bool, (batch,) or (batch, length), True where
+    x counts, unlike a key_padding_mask. Elsewhere the result is 0, without a gradient.
 
     Raises ValueError for one value per channel in training, and for a wrong number of axes or channels.
     """

@@ -12,13 +12,13 @@ __all__ = ["DataParallel", "DistributedDataParallel"]
 
 
 def DistributedDataParallel(module: Any, *args: Any, **options: Any) -> Any:
-    """Raises NotImplementedError: processes of one program share batches by MPI, as `training.fit` has it."""
+    """Raises NotImplementedError: processes share batches by MPI, as in `training.fit`."""
     raise NotImplementedError("DistributedDataParallel: there are no process groups of PyTorch's; training.fit, run by "
                               "mpirun, shares each batch, and distributed.average_gradients is for loops of your own")
 
 
 class DataParallel(Module):
-    """The module itself, as `module`: there is one processor. `tinygrad_like.distributed` shares batches by MPI."""
+    """Wraps the module as `module`: there is only one processor. `tinygrad_like.distributed` shares batches by MPI."""
 
     def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0):
         if not isinstance(module, Module):

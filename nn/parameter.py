@@ -1,4 +1,4 @@
-"""Tensors of a module: those that are trained, and those that are not."""
+"""The Tensors of a module: trained parameters, and buffers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A module's tensors, replaced by loaded values or for one call by others; its mode for a while; what it may hold; and
-which of its modules an error comes from."""
+"""Loading a module's tensors, replacing them for one call, restoring its mode, checking what it holds, and naming the
+module that an error comes from."""
 
 from __future__ import annotations
 

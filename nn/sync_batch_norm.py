@@ -56,7 +56,7 @@ class SyncBatchNorm(BatchNorm):
 
 
 def _move(moved: list[np.ndarray], stats: np.ndarray, momentum: float | None) -> None:
-    """The count of numbers may be another in each call, so that it is read only when this is done."""
+    """The count of numbers may differ between calls, so it is read only here."""
     mean, var, count = moved
     normalization.move_statistics(mean, var, stats[0], stats[1], int(stats[2, 0]), momentum, count)
 

@@ -1,4 +1,4 @@
-"""Adafactor: Adam's division with the squares of a matrix remembered by row and by column only."""
+"""Adafactor: Adam, but with the squares of a matrix stored per row and per column only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .optimizer import Optimizer
 
 
 class Adafactor(Optimizer):
-    """The gradient divided by the root of its mean square, of which a matrix keeps only the rows' and columns' means.
+    """The gradient divided by the root of its mean square, of which a matrix stores only the row and column means.
 
         rho   = min(lr, 1 / sqrt(t));    alpha = max(eps[1], RMS(x)) rho;    b = t^beta2_decay       at the t-th step
         x <- x - lr weight_decay x

@@ -1,4 +1,4 @@
-"""Adam, AdamW, whose weight decay stays out of the moments, and Adamax, by the largest gradient."""
+"""Adam; AdamW, whose weight decay stays out of the moments; and Adamax, which divides by the largest gradient."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class AdamW(Adam):
 
 
 class Adamax(Optimizer):
-    """Adam with the largest gradient so far, which fades, in place of the root of the mean square.
+    """Adam with a decaying maximum of the gradients in place of the root of the mean square.
 
         m <- beta1 m + (1 - beta1) g
         u <- max(beta2 u, |g| + eps)

@@ -81,7 +81,7 @@ def _sum_squares(x: np.ndarray) -> float:
 
 
 def listed(who: str, tensors: Iterable[Tensor]) -> list[Tensor]:
-    """Tensors as a list. Warns of a generator that gives none, since one that has been read looks like that."""
+    """Tensors as a list. Warns of an empty generator, which has probably been used up."""
     found = list(tensors)
     if not found and isinstance(tensors, Iterator):
         warnings.warn(f"{who}: the generator gives no Tensor, so nothing is done; it can be read only once: call "

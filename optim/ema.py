@@ -14,7 +14,7 @@ from tinygrad_like.dtypes import FLOATS, wide
 
 
 def towards(average: Any, x: Any, share: Any) -> Any:
-    """An average, moved by a share of the way to x."""
+    """An average, moved part of the way to x."""
     return average + share * (x - average)
 
 
@@ -102,11 +102,11 @@ class EMA:
         return {"averages": {name: a.copy() for name, a in self.averages.items()}, "updates": self.updates}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from what `state_dict` gave. Raises ValueError, before any change, if names or shapes differ."""
+        """Continue from a `state_dict`. Raises ValueError, before any change, if names or shapes differ."""
         self.prepare_load(state)()
 
     def prepare_load(self, state: Mapping[str, Any]) -> Callable[[], None]:
-        """What `load_state_dict` checks; returns the function that then loads."""
+        """Check as `load_state_dict` does, and return the function that loads."""
         saved = {name: np.asarray(a).copy() for name, a in state["averages"].items()}
         differ = [name for name in sorted(saved.keys() | self.averages.keys())
                   if name not in saved or name not in self.averages or saved[name].shape != self.averages[name].shape

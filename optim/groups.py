@@ -1,4 +1,4 @@
-"""What an optimizer is told of its parameters: groups, which are checked before anything is made of them."""
+"""Parameter groups, checked when an optimizer is made."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Group(dict):
 
 
 def groups_of(who: str, params: Any) -> list[dict]:
-    """What an optimizer was given, as groups. Raises TypeError for what is neither Tensors nor groups."""
+    """The optimizer's argument as groups. Raises TypeError unless it is Tensors or groups."""
     if isinstance(params, Tensor | dict) or not isinstance(params, Iterable):
         raise TypeError(f"{who}: params is a single {type(params).__name__}; pass a list of Tensors or of groups, such "
                         "as model.parameters() or [x]")
@@ -30,7 +30,7 @@ def groups_of(who: str, params: Any) -> list[dict]:
 
 
 def check_param(who: str, p: Any, seen: set[Tensor]) -> None:
-    """Raise TypeError or ValueError for what is no leaf Tensor, or is among those seen."""
+    """Raise TypeError or ValueError for anything but a leaf Tensor, or for one seen before."""
     if not isinstance(p, Tensor):
         raise TypeError(f"{who} is a {type(p).__name__}, not a Tensor; pass model.parameters()")
     if p.node is not None:
@@ -41,7 +41,7 @@ def check_param(who: str, p: Any, seen: set[Tensor]) -> None:
 
 
 def check_kinds(make: Callable, group: dict[str, Any], require: Callable) -> None:
-    """Have it required that each option is of the kind of its default in the signature of what makes the optimizer."""
+    """Require each option to be of the kind of its default in the optimizer's constructor."""
     for name, option in inspect.signature(make).parameters.items():
         if name == "lr" or name not in group:
             continue
@@ -57,7 +57,7 @@ def check_kinds(make: Callable, group: dict[str, Any], require: Callable) -> Non
 
 
 def check_spelling(who: str, group: Iterable[str], options: Iterable[str]) -> None:
-    """Raise ValueError for a key of a group that looks like an option misspelt; others are for who made the group."""
+    """Raise ValueError for a key of a group that looks like a misspelt option; other keys are the user's."""
     known = ["params", *options]
     for name in group:
         near = [] if name in known else difflib.get_close_matches(str(name), known, 1, 0.85)

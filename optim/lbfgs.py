@@ -23,7 +23,7 @@ class LBFGS(Optimizer):
 
         optimizer.step(closure)
 
-    lr: the length of a step, in units of d; at the first iteration of all min(1, 1 / |g|_1) of it.
+    lr: the length of a step, in units of d; in the very first iteration it is multiplied by min(1, 1 / |g|_1).
     line_search_fn: "strong_wolfe" looks for the length that satisfies the strong Wolfe conditions instead.
     max_eval: how often the closure is called at most, by default 1.25 max_iter times.
     tolerance_grad, tolerance_change: stop once all |g| are smaller; or once a step changes x, or the loss, by less.
@@ -53,7 +53,7 @@ class LBFGS(Optimizer):
         self.length, self.scale, self.iterations = 0.0, 1.0, 0
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Up to max_iter iterations; returns the loss before the first. An exception leaves all as before."""
+        """Up to max_iter iterations; returns the loss before the first. An exception leaves everything as it was."""
         if closure is None:
             raise TypeError("LBFGS.step: needs a closure that clears the gradients, computes the loss, calls backward "
                             "and returns the loss: optimizer.step(closure)")
@@ -101,7 +101,7 @@ class LBFGS(Optimizer):
             else:
                 calls = 0
                 self._write(x + _like(x, self.length) * d)
-                if iteration + 1 < group["max_iter"]:  # what the next call of step would compute anyway
+                if iteration + 1 < group["max_iter"]:  # which the next call of step would compute anyway
                     with enable_grad():
                         loss = float(closure())
                     g, calls = self._flat_gradient(), 1
@@ -162,7 +162,7 @@ class LBFGS(Optimizer):
     # Checkpoints ----------------------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """As of every optimizer, with what H is made of under "history"."""
+        """As for every optimizer, with the pairs (s, y) under "history"."""
         history: dict[str, Any] = {"pairs": [[s.copy(), y.copy()] for s, y in self.pairs], "length": self.length,
                                    "scale": self.scale, "iterations": self.iterations}
         for name in ("direction", "gradient"):
@@ -171,7 +171,7 @@ class LBFGS(Optimizer):
         return {**super().state_dict(), "history": history}
 
     def prepare_load(self, tree: dict[str, Any]) -> Callable[[], None]:
-        """What `load_state_dict` checks; returns the function that then loads."""
+        """Check as `load_state_dict` does, and return the function that loads."""
         load, x = super().prepare_load(tree), self._flat()
         try:
             h = tree["history"]

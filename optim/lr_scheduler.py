@@ -4,8 +4,8 @@
     ...
     scheduler.step()
 
-The functions in `optim.schedule`, of which these are made, do the same without a second object to keep, given to an
-optimizer as its `lr`.
+They are built on the functions in `optim.schedule`, which you can pass to an optimizer as `lr`, without a second
+object.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ from .optimizer import Optimizer
 
 
 class LRScheduler:
-    """The base. A subclass gives `schedules`, the function from the rate with which a group began to its schedule; or,
-    as in PyTorch, defines `get_lr()`, the rates of all groups at `self.last_epoch`, which may use `self.base_lrs`.
+    """The base class. A subclass provides `schedules`, a function from a group's initial rate to its schedule; or, as
+    in PyTorch, defines `get_lr()`, which returns the rates of all groups at `self.last_epoch` and may use
+    `self.base_lrs`.
 
-    Several for one optimizer multiply: each carries on from the rate that it finds, unless it is `absolute`.
-    last_epoch: the last epoch of a run that goes on; the rates become those of the next one.
+    Several schedulers of one optimizer multiply: each changes the rate it finds, unless it is `absolute`.
+    last_epoch: the last epoch of a resumed run; the rates become those of the next one.
     """
 
     absolute = False
@@ -47,7 +48,7 @@ class LRScheduler:
             group.setdefault("initial_lr", group["lr"])
         self.optimizer, self.last_epoch, self._schedules = optimizer, last_epoch, schedules
         self.base_lrs = [float(group["initial_lr"]) for group in optimizer.param_groups]
-        self._first = last_epoch >= 0  # then nobody knows whether the rates found are of this or of the last epoch
+        self._first = last_epoch >= 0  # then the rates found may be of this epoch or of the last
         self.step()
         self._first = False
 
@@ -62,7 +63,7 @@ class LRScheduler:
         return [self.rate(base, self.last_epoch) for base in self.base_lrs]
 
     def step(self, epoch: float | None = None) -> None:
-        """Go on to the next epoch, or to the one given, and set the rates of it."""
+        """Advance to the next epoch, or to the given one, and set its rates."""
         effect(f"{type(self).__name__}.step", self._go_on, epoch, writes=())
 
     def _go_on(self, epoch: float | None) -> None:
@@ -90,14 +91,14 @@ class LRScheduler:
         return {"last_epoch": self.last_epoch, "base_lrs": list(self.base_lrs), "rates": self.get_last_lr()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from what `state_dict` gave, with the rates that the groups had."""
+        """Continue from a `state_dict`, with the rates that the groups had."""
         self.last_epoch, self.base_lrs = state["last_epoch"], [float(lr) for lr in state["base_lrs"]]
         for group, lr in zip(self.optimizer.param_groups, state["rates"], strict=True):
             group["lr"] = lr
 
 
 def checked(who: str, optimizer: Any) -> Optimizer:
-    """The optimizer. Raises TypeError for what is none."""
+    """The optimizer. Raises TypeError for anything else."""
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{who}: takes an Optimizer, got {type(optimizer).__name__}")
     return optimizer

@@ -1,4 +1,4 @@
-"""What every optimizer shares: groups of parameters, what is remembered of each, and a step, which happens or not."""
+"""The base of optimizers: parameter groups, their state, and a step that happens completely or not at all."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Optimizer:
     a dict: `super().__init__(params, defaults)`.
 
     params: an iterable of Tensors, or of groups: dicts of "params" and the options that differ for them. Those that do
-    not require grad, as frozen layers, stay as they are.
+    not require grad, such as frozen layers, stay unchanged.
     lr: the learning rate, a number or a schedule: a function from the number of steps taken to the rate.
     options: the defaults of every other option of the subclass.
 
@@ -43,10 +43,10 @@ class Optimizer:
     if none requires grad; and for an option that is unknown or out of range.
     """
 
-    # What is remembered of a parameter, by PyTorch's names, each with the option without which there is none of it:
-    # arrays of its shape, and COUNT, of its steps.
+    # The state of a parameter, under PyTorch's names, each with the option that switches it on: arrays of its shape,
+    # and COUNT, of its steps.
     state_names: Mapping[str, str] = {COUNT: ""}
-    fused = True  # whether a kernel may do what the formula says
+    fused = True  # whether a kernel may replace the formula
 
     def __init__(self, params: Iterable, lr: float | Callable[[int], float] | dict[str, Any], **options: Any):
         self.name = type(self).__name__
@@ -70,7 +70,7 @@ class Optimizer:
 
     @property
     def state(self) -> Any:
-        """What is remembered of each parameter, `optimizer.state[p]["exp_avg"]`: Tensors on the optimizer's arrays."""
+        """The state of each parameter, `optimizer.state[p]["exp_avg"]`: Tensors on the optimizer's arrays."""
         return self._states if self._steps_itself else Seen(self._states)
 
     @state.setter
@@ -97,7 +97,7 @@ class Optimizer:
         raise NotImplementedError(f"{self.name} must define update(x, g, state, lr) and, by name, the options")
 
     def begin(self, name: str, x: np.ndarray, **options: Any) -> np.ndarray | None:
-        """What the state `name` of a parameter begins as, for a kernel; None if the formula is to make it."""
+        """The initial value of the state `name` of a parameter, for a kernel; None if the formula makes it."""
         return np.zeros((), INT64) if name == COUNT else np.zeros_like(x)
 
     def check(self, group: dict) -> None:
@@ -109,7 +109,7 @@ class Optimizer:
 
     @property
     def _steps_itself(self) -> bool:
-        """Whether this is a subclass with a `step` of its own, as those written for PyTorch: its state may be any."""
+        """Whether this is a subclass with its own `step`, as written for PyTorch, with a state of any form."""
         return type(self).step is not Optimizer.step and type(self).update is Optimizer.update
 
     # A step ---------------------------------------------------------------------------------------------------------
@@ -117,8 +117,8 @@ class Optimizer:
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient, or none if anything raises.
 
-        An interrupt such as Ctrl-C leaves parameters, state and counts all as before the step or all as after it. If
-        the dtype or layout of a parameter has changed, its state follows.
+        An interrupt such as Ctrl-C leaves parameters, state and counts either all as before the step or all as after
+        it. If the dtype or layout of a parameter has changed, its state follows.
 
         closure: called first, with recording on, to compute the gradients; `step` returns the loss that it returns.
         """
@@ -169,11 +169,11 @@ class Optimizer:
             *written, self._count, *[a for row in rows for a in (row[0], *row[2:-1]) if a is not None]])
 
     def _names(self, group: dict) -> set[str]:
-        """What there is in the states of a group's parameters."""
+        """The names in the states of a group's parameters."""
         return {name for name, option in self.state_names.items() if not option or dict.get(group, option)}
 
     def _rows(self, trained: list[tuple[int, Tensor]], made: list) -> list[tuple | None]:
-        """What a kernel takes of each parameter; None for one of which the formula has to begin the state."""
+        """The kernel's arguments for each parameter; None if the formula must first make its state."""
         needed = [self._names(group) for group in self.param_groups]
         columns, rows = [*[n for n in self.state_names if n != COUNT], COUNT], list[tuple | None]()
         for i, p in trained:
@@ -194,7 +194,7 @@ class Optimizer:
         return rows
 
     def _options(self, group: dict) -> dict[str, Any]:
-        """The options of a group as they are now."""
+        """The current options of a group."""
         return {name: self._lr(group) if name == "lr" else dict.__getitem__(group, name) for name in self.defaults}
 
     def _write_numbers(self) -> None:
@@ -206,7 +206,7 @@ class Optimizer:
                 numbers[:] = found
 
     def _carry_out(self, rows: Sequence[tuple], formulas: Sequence[tuple]) -> None:
-        """Do the step: rows by the kernel, and the rest by the formula. All that may fail comes first."""
+        """Do the step: rows by the kernel, the rest by the formula. Whatever may fail comes first."""
         steps, changes = self.steps, [change for each in formulas for change in self._changes(*each)]
         try:
             if rows:
@@ -241,12 +241,12 @@ class Optimizer:
             new[COUNT] = np.array(new[COUNT], INT64)
         if x.dtype in NARROW:
             new[MASTER] = w
-        arrays = {name: np.asarray(b, order="C") for name, b in new.items()}  # what NumPy makes of one number is none
+        arrays = {name: np.asarray(b, order="C") for name, b in new.items()}  # NumPy turns a 0-d result into a scalar
         return [(x, ..., w), *[(a, ..., b) if _alike(a := state.get(name), b) else (state, name, b)
                                for name, b in arrays.items()]]
 
     def _check_param_now(self, p: Tensor) -> None:
-        """Raise TypeError or ValueError for a parameter whose data, gradient or state a step cannot take."""
+        """Raise TypeError or ValueError for a parameter whose data, gradient or state does not suit a step."""
         x, g, who = p._data, p.grad, f"{self.name}.step"
         if not isinstance(x, np.ndarray) or x.dtype.kind not in FLOATS:
             raise TypeError(f"{who}: a parameter's data is {brief(x)}; it must be a floating-point array")
@@ -293,7 +293,7 @@ class Optimizer:
     def add_param_group(self, group: dict[str, Any]) -> None:
         """Add a dict of "params" and the options that differ from the optimizer's, for instance for unfrozen layers.
 
-        Other keys are for who made the group: they are kept. One that looks like a misspelt option raises ValueError.
+        Other keys are kept for you. One that looks like a misspelt option raises ValueError.
         """
         if not isinstance(group, dict) or "params" not in group:
             raise TypeError(f'{self.name}: a group is a dict with "params", got {brief(group)}')
@@ -319,7 +319,7 @@ class Optimizer:
                          "lr", lr, "a number >= 0, or a schedule: a function of the step")
 
     def _check_options(self, group: dict[str, Any]) -> None:
-        """Raise ValueError unless each option is of the kind of its default, and has the values that `check` wants."""
+        """Raise ValueError unless each option is of the kind of its default and passes `check`."""
         if "lr" in group or not self._steps_itself:
             self._check_lr(group.get("lr"))
         if not self._steps_itself:
@@ -358,14 +358,14 @@ class Optimizer:
         }
 
     def load_state_dict(self, tree: dict[str, Any]) -> None:
-        """Continue from what `state_dict` gave, here or in PyTorch. Schedules stay, and go on at the saved step.
+        """Continue from a `state_dict`, also one of PyTorch's. Schedules stay, and continue at the saved step.
 
         Raises ValueError, before anything is changed, if the groups, their lengths, the names or the shapes differ.
         """
         self.prepare_load(tree)()
 
     def prepare_load(self, tree: dict[str, Any]) -> Callable[[], None]:
-        """What `load_state_dict` checks; returns the function that then loads."""
+        """Check as `load_state_dict` does, and return the function that loads."""
         who = f"{self.name}.load_state_dict"
         if not isinstance(tree, dict) or not {"state", "param_groups"} <= tree.keys():
             raise ValueError(f'{who}: expected a dict with "state" and "param_groups", got {brief(tree)}')

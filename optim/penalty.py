@@ -1,4 +1,4 @@
-"""Keeping weights small: penalties to add to a loss, and the choice of which parameters decay."""
+"""Keeping weights small: penalties for a loss, and the choice of parameters that decay."""
 
 from __future__ import annotations
 

@@ -111,10 +111,10 @@ class ReduceOnPlateau:
         ...
         plateau.update(accuracy)        # after each epoch
 
-    lr: a number, or another schedule, which is scaled.
+    lr: a number, or a schedule to scale.
     mode: whether the metric should become small, "min", or large, "max". NaN and infinity are no improvement.
-    threshold: by what fraction of the best value, or if not relative by how much, the metric must improve. Of a best
-        value below 0 a fraction is negative: what is that much worse still counts as better.
+    threshold: by what fraction of the best value, or if not relative by how much, the metric must improve. For a best
+    value below 0 the fraction is negative, so slightly worse values still count as better.
     cooldown: how many updates after each reduction do not count as waiting.
     least: the factors do not reduce the rate below this.
     """
@@ -160,15 +160,15 @@ class ReduceOnPlateau:
         return (metric - self.best if self.mode == "max" else self.best - metric) > margin
 
     def state_dict(self) -> dict[str, Any]:
-        """What a resumed run needs, as numbers."""
+        """The numbers that a resumed run needs."""
         return {name: getattr(self, name) for name in ("best", "scale", "waited", "cooling")}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from what `state_dict` gave."""
+        """Continue from a `state_dict`."""
         self.prepare_load(state)()
 
     def prepare_load(self, state: Mapping[str, Any]) -> Callable[[], None]:
-        """What `load_state_dict` checks; returns the function that then loads."""
+        """Check as `load_state_dict` does, and return the function that loads."""
         new: dict[str, Any] = {
             "best": None if state["best"] is None else float(state["best"]), "scale": float(state["scale"]),
             "waited": int(state["waited"]), "cooling": int(state["cooling"])}

@@ -1,4 +1,4 @@
-"""What an optimizer remembers of each of its parameters."""
+"""The state that an optimizer keeps for each parameter."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MASTER = "master"  # and of the weights in float32 of one of 16 bits
 
 
 class State(dict):
-    """What an optimizer remembers of a parameter: arrays, which are zeros of its shape where there are none yet."""
+    """The state of a parameter: arrays, by default zeros of its shape."""
 
     def __init__(self, param: Tensor, entries: Mapping[str, Any] | None = None):
         super().__init__((name, as_state(name, value)) for name, value in (entries or {}).items())
@@ -27,7 +27,7 @@ class State(dict):
 
 
 class States(dict[Tensor, State]):
-    """A State for each parameter: an empty one for a parameter that there is none of, as after `state.clear()`."""
+    """A State for each parameter, made empty when missing, as after `state.clear()`."""
 
     def __missing__(self, param: Tensor) -> State:
         self[param] = State(param)
@@ -35,7 +35,7 @@ class States(dict[Tensor, State]):
 
 
 class Seen(MutableMapping):
-    """States, or one of them, as a program sees them: the arrays are Tensors, whose changes in place are theirs."""
+    """States, or one of them, as a program sees them: Tensors that share the arrays' memory."""
 
     def __init__(self, of: dict):
         self._of = of
@@ -72,7 +72,7 @@ class Seen(MutableMapping):
 
 
 def as_state(name: str, value: Any) -> Any:
-    """What a program gives as an entry of a state, as it is kept: a count as an array of its own."""
+    """A value that a program sets in a state, in the form that is kept: a count becomes an array."""
     value = value._data if isinstance(value, Tensor) else value
     return np.array(value, INT64) if name == COUNT else value
 
