@@ -7,7 +7,6 @@ import pickle
 import numpy as np
 import pytest
 
-import nn
 import tinygrad_like
 from tinygrad_like import Tensor, capture, no_grad, ops
 from tinygrad_like.methods.array import Array
@@ -163,21 +162,6 @@ def test_what_neither_has():
         Tensor([1, 2]).data.normal_()
     with pytest.raises(ValueError, match=r"\(4,\).*\(2,\)"):
         Tensor([1.0, 2.0]).data.copy_(Tensor.zeros(4))
-
-
-def test_layers_are_filled_as_programs_do():
-    layer, embedding = nn.Linear(4, 2), nn.Embedding(5, 3)
-    layer.weight.data.uniform_(-0.1, 0.1)
-    layer.bias.data.zero_()
-    embedding.weight.data[1].fill_(0)
-    assert np.abs(layer.weight.data).max() <= 0.1
-    assert layer.bias.tolist() == [0, 0] and embedding.weight[1].tolist() == [0, 0, 0]
-    target = copy.deepcopy(layer)
-    layer.weight.data.fill_(1.0)
-    for t, p in zip(target.parameters(), layer.parameters(), strict=True):
-        t.data.copy_(0.5 * t.data + 0.5 * p.data)
-        t.data.mul_(0.5).add_(p.data, alpha=0.5)
-    assert np.allclose(target.weight.data, 1, atol=0.3) and layer(Tensor.ones(1, 4)).tolist() == [[4, 4]]
 
 
 def test_methods_called_as_pytorchs_are_those_of_tensors():

@@ -315,25 +315,11 @@ def test_tables_name_what_exists():
         assert takers & set(targets), f"nothing has an option that {other} could mean"
 
 
-def test_initializers_fill_what_data_gives():
-    """As `nn.init.normal_(m.weight.data, 0, 0.02)` of many programs does."""
-    layer = nn.Linear(3, 4)
-    nn.init.constant_(layer.weight.data, 2.0)
-    nn.init.zeros_(layer.bias)
-    assert layer.weight.sum().item() == 24 and not layer.bias.any()
-
-
 def test_index_add():
     x = Tensor.ones(3, 2)
     y = x.index_add(0, Tensor([2, 0, 2]), Tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), alpha=2)
     assert y.tolist() == [[7, 9], [1, 1], [13, 17]] and x.index_add_(-1, Tensor([1]), Tensor.ones(3, 1)) is x
     assert x.tolist() == [[1, 2]] * 3
-
-
-def test_a_grid_of_a_list():
-    xs = [tg.arange(2), tg.arange(3)]
-    for a, b in zip(tg.meshgrid(xs, indexing="xy"), tg.meshgrid(*xs, indexing="xy"), strict=True):
-        assert a.shape == (3, 2) and a.tolist() == b.tolist()
 
 
 def test_places_and_operands_as_in_pytorch():
@@ -380,14 +366,6 @@ def test_sizes_of_numpy():
     assert agent(tg.zeros(5, 8)).shape == (5, 2) and type(agent[0].in_features) is int
     assert nn.Conv2d(np.int32(3), 4, np.int64(3))(tg.zeros(1, 3, 5, 5)).shape == (1, 4, 3, 3)
     assert nn.Parameter(tg.zeros(1, np.prod((2,)))).shape == (1, 2)
-
-
-def test_the_accuracy_of_the_first_few():
-    output, target = Tensor([[0.1, 0.9, 0.0], [0.5, 0.2, 0.3]]), Tensor([0, 0])
-    _, pred = output.topk(2, 1, True, True)
-    correct = pred.t().eq(target.view(1, -1).expand_as(pred.t()))
-    assert [correct[:k].reshape(-1).float().sum(0, keepdim=True).mul_(100.0 / 2).item() for k in (1, 2)] == [50, 100]
-    assert tg.topk(output, 2, dim=1, largest=True, sorted=False)[1].tolist() == [[1, 0], [0, 2]]
 
 
 @pytest.mark.parametrize("f", [
