@@ -86,11 +86,6 @@ def test_colours_are_changed_as_in_pillow(name, low, high):
     np.testing.assert_allclose(found, expected, atol=0.01 if exact else 1.6)
 
 
-def test_color_leaves_grey_images():
-    x = images(channels=1)
-    np.testing.assert_allclose(run(x, (COLOR, 0.1)), x, atol=1e-6)
-
-
 @pytest.mark.parametrize("box", [
     (1, 2, 4, 5), (-3, -1, 2, 100), (7, 5, 9, 6), (5, 3, 2, 1), (-9, 0, -1, 3), (20, 0, 30, 3),
 ])  # fmt: skip

@@ -54,27 +54,6 @@ def test_rows_with_zeros(zeros, dtype):
         np.testing.assert_allclose(dx.numpy()[i], g[i] @ slopes, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.torch
-@pytest.mark.parametrize("axis", [0, 1, -1])
-@pytest.mark.parametrize("count", [0, 1, 2])
-def test_first_and_second_order_are_pytorchs(axis, count):
-    import torch
-
-    x = np.random.default_rng(5).uniform(0.5, 1.5, (9, 8, 7))
-    rows = np.moveaxis(x, axis, 0)
-    for i in range(count):
-        rows[2 * i + 1] = 0
-    g, h = real(9, 8, 7).astype(np.float64), real(9, 8, 7, seed=1).astype(np.float64)
-    for dtype, rtol in (np.float32, 1e-4), (np.float64, 1e-10):
-        a, b, c = (Tensor(z.astype(dtype), requires_grad=True) for z in (x, g, h))
-        first, = a.cumprod(axis).gradient(a, gradient=b, create_graph=True)
-        found = [first, *first.gradient(a, b, gradient=c)]
-        a, b, c = (torch.tensor(z.astype(dtype), requires_grad=True) for z in (x, g, h))
-        first, = torch.autograd.grad(a.cumprod(axis), a, b, create_graph=True)
-        for ours, theirs in zip(found, [first, *torch.autograd.grad(first, (a, b), c)], strict=True):
-            np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=rtol, atol=10 * rtol)
-
-
 def naive_extremes(row, larger):
     places, at = [], 0
     for i, value in enumerate(row):

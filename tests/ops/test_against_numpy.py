@@ -585,7 +585,8 @@ def test_einsum(data):
 ], ids=str)
 def test_einsum_stretches_axes_of_size_1_and_takes_diagonals(formula, shapes):
     xs = [np.random.default_rng(0).integers(-4, 5, shape).astype(float) for shape in shapes]
-    same(ops.einsum(formula, *map(Tensor, xs)), np.einsum(formula, *xs))
+    for operands in [*map(Tensor, xs)], [[*map(Tensor, xs)]]:  # one by one, or in a list
+        same(ops.einsum(formula, *operands), np.einsum(formula, *xs))
 
 
 @quick

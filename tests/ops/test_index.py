@@ -75,14 +75,6 @@ def test_an_index_that_names_no_tap_writes_nowhere():
     assert put.sum() == index.size - 1
 
 
-def test_the_padding_row_counted_from_the_end_counts_in_no_order():
-    weight, g = Tensor.ones(4, 2, requires_grad=True), Tensor.ones(3, 2, requires_grad=True)
-    y = ops.embedding(Tensor([0, 3, 2]), weight, padding_idx=-2)
-    dweight, = y.gradient(weight, gradient=g, create_graph=True)
-    dg, = (dweight * weight).sum().gradient(g)
-    assert dweight.tolist() == [[1, 1], [0, 0], [0, 0], [1, 1]] and dg.tolist() == [[1, 1], [1, 1], [0, 0]]
-
-
 def test_one_hot_counts_the_classes_of_small_integers():
     for dtype in ("uint8", "int8", "int32"):
         assert Tensor([0, 2], dtype=dtype).one_hot().tolist() == [[1, 0, 0], [0, 0, 1]]
@@ -145,12 +137,6 @@ def test_gather_and_scatter_add_along_an_axis(axis, expanded):
                                atol=1e-5)
 
 
-@pytest.mark.parametrize("shift, axis", [(1, 0), (-1, 1), (7, 1), (-50, 0), (0, 0), ((3,), (1,)), (4, None)])
-def test_roll_is_numpys(shift, axis):
-    x = np.arange(240.0).reshape(48, 5)
-    np.testing.assert_array_equal(Tensor(x).roll(shift, axis=axis).numpy(), np.roll(x, shift, axis))
-
-
 @pytest.mark.parametrize("right", [False, True])
 def test_searchsorted_of_rows_is_that_of_each_row(right):
     rng = np.random.default_rng(0)
@@ -181,13 +167,14 @@ def test_searchsorted_of_rows_takes_nan_for_the_largest(right):
     assert found[0].tolist() == Tensor(row).searchsorted(Tensor(values), right=right).tolist()
 
 
+@pytest.mark.parametrize("n", [200, 3000])  # few are sorted as they are
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_order_of_zeros_infinities_and_nan(dtype, descending):
-    x = np.random.default_rng(0).choice([0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan, 1.5, -1.5, 1e-45], (5, 200))
+def test_order_of_zeros_infinities_and_nan(dtype, descending, n):
+    x = np.random.default_rng(0).choice([0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan, 1.5, -1.5, 1e-45], (5, n))
     x = np.copysign(x, np.random.default_rng(1).standard_normal(x.shape)).astype(dtype)
     kept = np.where(np.isnan(x), np.inf, x)  # NaN behind infinity
-    order = np.lexsort((np.broadcast_to(np.arange(200), x.shape), *((-kept, ~np.isnan(x)) if descending else
+    order = np.lexsort((np.broadcast_to(np.arange(n), x.shape), *((-kept, ~np.isnan(x)) if descending else
                                                                    (kept, np.isnan(x)))), axis=1)
     np.testing.assert_array_equal(Tensor(x).argsort(1, descending).numpy(), order)
     for k in 1, 7, 16, 17, 80:  # by the kernel, by a partition, and by sorting all

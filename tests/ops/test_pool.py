@@ -119,15 +119,6 @@ def test_adaptive_pooling(x, m, n):
 
 
 @quick
-@given(images(finite).filter(lambda x: x.ndim == 4), st.integers(1, 9), st.integers(1, 9))
-def test_interpolate(x, m, n):
-    for array, _ in both_paths(x):
-        y = ops.interpolate(Tensor(array), size=(m, n)).numpy()
-        for i, j in np.ndindex(m, n):
-            np.testing.assert_array_equal(y[..., i, j], array[..., i * x.shape[2] // m, j * x.shape[3] // n])
-
-
-@quick
 @given(st.data(), st.sampled_from(["float32", "float64"]))
 def test_adjoint_pairs(data, dtype):
     """<g, f(x)> = <f*(g), x>, where f takes or sums and f* puts back or spreads."""
@@ -190,20 +181,6 @@ def test_the_last_of_257_taps_gets_its_cotangent():
     assert x.grad.argmax().item() == 256
 
 
-def test_second_order_is_a_gather():
-    """The gradient of <g, max_pool(x)> with respect to g picks from the cotangent what the maxima picked from x."""
-    x = Tensor(np.random.default_rng(0).standard_normal((1, 1, 4, 4)), requires_grad=True)
-    y = ops.max_pool2d(x, 2)
-    g = Tensor(np.ones(y.shape), requires_grad=True)
-    dx, = y.gradient(x, gradient=g, create_graph=True)
-    v = np.arange(16.0).reshape(1, 1, 4, 4)
-    dg, = dx.gradient(g, gradient=v)
-    largest = x.detach().numpy().reshape(2, 2, 2, 2).transpose(0, 2, 1, 3).reshape(2, 2, 4).argmax(-1)
-    np.testing.assert_array_equal(dg.numpy()[0, 0],
-                                  np.arange(16.0).reshape(2, 2, 2, 2).transpose(0, 2, 1, 3).reshape(2, 2, 4)[
-                                      [[0, 0], [1, 1]], [[0, 1], [0, 1]], largest])
-
-
 @pytest.mark.parametrize("shape", [(0, 3, 4, 4), (2, 0, 4, 4)], ids=str)
 def test_empty_batches(shape):
     for f in (lambda x: ops.max_pool2d(x, 2), lambda x: ops.avg_pool2d(x, 2),
@@ -229,10 +206,6 @@ def test_where_all_is_minus_infinity_the_first_of_a_window_counts_but_never_the_
         x = Tensor(np.full((1, 1, 7), -np.inf, dtype), requires_grad=True)
         dx, = ops.max_pool1d(x, *how).sum().gradient(x)
         assert dx.tolist() == [[np.bincount(first, minlength=7).tolist()]]
-
-
-def test_a_divisor_of_ones_own():
-    assert ops.avg_pool2d(Tensor.ones(1, 1, 2, 2), 2, divisor_override=8).item() == 0.5
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int32", "int64"])
