@@ -20,6 +20,7 @@ from tests.kernels.samples import LARGE
 from tinygrad_like import Tensor, kernels
 from tinygrad_like.kernels import threads
 from tinygrad_like.kernels.program import Kernel
+from tinygrad_like.ops.attention import thin_out
 
 ROOT = Path(__file__).parents[2]
 
@@ -44,6 +45,7 @@ def steps(optimizer, **options):
 
 CASES = LARGE | {
     "dropout": (lambda a: F.dropout(a, 0.5), numbers(777, 513)),
+    "weights thinned out": (lambda a: thin_out(a, p=0.4, key=np.array(7), spread=0), numbers(40, 77, 51)),
     "noise": (lambda a: (a * Tensor.randn(*a.shape)).flatten() + Tensor.rand(a.size), numbers(777, 513)),
     "erf": (lambda a: a.cast("float64").erf().cast("float32"), numbers(777, 513)),
     "SGD": steps(SGD, momentum=0.9), "Adam": steps(Adam), "RMSprop": steps(RMSProp, centered=True),
@@ -96,7 +98,8 @@ def digests(case) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def results():
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    code = ("import json, tests.kernels.test_reproducible as t; t.threads.share.value = 1; found = {case: t.digests(case) for case in t.CASES}; "
+    code = ("import json, tests.kernels.test_reproducible as t; t.threads.share.value = 1; "
+            "found = {case: t.digests(case) for case in t.CASES}; "
             "print(json.dumps([found, [*t.used()]]))")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=900,
                           env={**os.environ, "PYTHONPATH": path, "NUMBA_NUM_THREADS": "3"})
@@ -117,4 +120,5 @@ def test_all_kernels_are_among_the_cases(results):
     """A kernel file that shares work between threads must be used here."""
     sources = {path.stem: path.read_text() for path in Path(kernels.__file__).parent.glob("*.py")}
     sharing = {name for name, text in sources.items() if re.search(r"^@kernel\(|= kernel\(work", text, re.M)}
-    assert sharing - {"program", "checks"} <= {*results[1]}  # whose kernels compute nothing
+    # Kernels of the first two compute nothing, those of a formula belong to no module.
+    assert sharing - {"program", "checks", "formula"} <= {*results[1]}
