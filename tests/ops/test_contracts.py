@@ -302,6 +302,9 @@ EMPTY = {  # shapes of x, or of a, b and c: calls -> the shape of the result
     "(3,)": "x.topk(0)[0] -> (0,)",
     "(0, 3, 5)": 'ops.cross_entropy(x, np.zeros((0, 5), int), reduction="none") -> (0, 5)',
     "(0, 4)": "ops.glu(x) -> (0, 2)",
+    **{f"({n}, {c}, 4, 4)": f"ops.max_pool2d(x, 2) -> ({n}, {c}, 2, 2); ops.avg_pool2d(x, 2) -> ({n}, {c}, 2, 2); "
+       f"ops.adaptive_avg_pool2d(x, 3) -> ({n}, {c}, 3, 3); ops.interpolate(x, scale_factor=2) -> ({n}, {c}, 8, 8)"
+       for n, c in ((0, 3), (2, 0))},
     "(0, 3, 8, 8), (4, 3, 3, 3)": "ops.conv2d(a, b) -> (0, 4, 6, 6)",
 }
 

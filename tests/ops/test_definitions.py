@@ -394,31 +394,3 @@ def test_what_depends_on_values_is_not_captured(function, why):
             index = Tensor(rng.integers(0, 6, 6))
             np.testing.assert_array_equal(*[np.asarray(getattr(y, "data", y)) for y in
                                             (captured(x, index), function(x, index))])
-
-
-@pytest.mark.parametrize("include_self", [True, False])
-@pytest.mark.parametrize("reduce", ["sum", "mean", "prod", "amax", "amin"])
-def test_reductions_into_places_that_are_others_in_each_call(reduce, include_self):
-    def function(x, src, index):
-        y = ops.scatter_reduce(x, index, src, axis=0, reduce=reduce, include_self=include_self)
-        return y.detach(), *(y * y).sum().gradient(x, src)
-
-    rng, captured = np.random.default_rng(0), capture(function, fuse=False)
-    for i in range(8):
-        given = [Tensor(rng.integers(-2, 3, shape).astype(float), requires_grad=True) for shape in ((4, 3), (9, 3))]
-        index = rng.integers(0, 4, (9, 3)) if i != 5 else np.full((9, 3), 2)  # all into one
-        for a, b in zip(captured(*given, Tensor(index)), function(*given, Tensor(index)), strict=True):
-            assert a.tolist() == b.tolist()
-    assert captured.programs
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_an_index_of_numpy_is_a_constant_of_a_captured_call(dtype):
-    index = np.array([2, 0, 2])
-    reduced = capture(lambda x: ops.scatter_reduce(x, index, x * 2, axis=0, reduce="prod"))
-    slope = capture(lambda x: (x[index] * x[index]).sum().gradient(x)[0])
-    for i in range(6):
-        x = Tensor([1.0 + i, 2.0, 3.0], dtype=dtype, requires_grad=True)
-        assert slope(x).tolist() == [2 + 2 * i, 0, 12]
-        with no_grad():
-            assert reduced(x).tolist() == [4 * (1 + i), 2, 36 * (1 + i)]

@@ -181,17 +181,6 @@ def test_the_last_of_257_taps_gets_its_cotangent():
     assert x.grad.argmax().item() == 256
 
 
-@pytest.mark.parametrize("shape", [(0, 3, 4, 4), (2, 0, 4, 4)], ids=str)
-def test_empty_batches(shape):
-    for f in (lambda x: ops.max_pool2d(x, 2), lambda x: ops.avg_pool2d(x, 2),
-              lambda x: ops.adaptive_avg_pool2d(x, 3), lambda x: ops.interpolate(x, scale_factor=2)):
-        x = Tensor(np.zeros(shape, np.float32), requires_grad=True)
-        y = f(x)
-        assert y.shape[:2] == shape[:2]
-        y.backward(np.ones(y.shape))
-        assert x.grad.shape == shape
-
-
 def test_a_dilation_that_no_byte_can_count():
     x = np.random.default_rng(0).standard_normal((1, 3000))
     expected = define(x[:, None], [[0]], positions(3000, 4, 100, 2, 300), lambda w, *_: max(v for *_, v in w))
