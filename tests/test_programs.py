@@ -26,7 +26,6 @@ Where PyTorch differs on purpose, and the comparison knows it:
 """
 
 import copy
-import gc
 import operator
 import os
 import random
@@ -1034,28 +1033,3 @@ def test_threads_do_not_disturb_one_another(make, count):
     finally:
         sys.setswitchinterval(interval)
     assert together == alone
-
-
-@pytest.mark.slow
-def test_memory_is_flat():
-    """Without the garbage collector programs leave nothing behind, refused backwards and hooks included."""
-    count, blocks = 5 * PROGRAMS, []
-
-    def engine_objects():
-        return sum(type(x) in (Node, Tensor) for x in gc.get_objects())
-
-    gc.collect()
-    gc.disable()
-    try:
-        engine = engine_objects()
-        for _ in range(3):  # the first times fill caches of geometry and of kernels, and what Python keeps for later
-            for seed in range(count):
-                for x in random_program(seed).ours.values:
-                    x.grad = None  # which after create_graph=True has a graph that stands on x: a cycle
-            del x
-            assert engine_objects() == engine
-            gc.collect()  # of tuples, too, which Python keeps for later
-            blocks.append(sys.getallocatedblocks())
-    finally:
-        gc.enable()
-    assert blocks[-1] - blocks[-2] < count / 4  # not one block of one program in four is left behind

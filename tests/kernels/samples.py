@@ -37,7 +37,8 @@ CALLS = {  # inputs -> calls of a, b, ... ; each is a sample by itself
         ops.where(MASK, 0.5, a) + ops.where(MASK, a, -1.0); ops.tanh(a[:, :20]) * ops.sigmoid(a[:, 20:]);
         a**2 + a**3 - a**4; ops.gelu(a.T).softmax(); a.tril(1); a.topk(5, 1)[0]; a.cummax(1)[0] * a.cummin(0)[0];
         (a * 0.1 + 1).cumprod(1); a[:, labels(40, 999)]; a.gather(1, labels(40, 300, 70));
-        a.gather(0, labels(300, 500, 40)); a[MASK] * 2; a.t().contiguous() * constant(a, 40, 300);
+        a.gather(0, labels(300, 500, 40)); a.gather(0, labels(300, 500, 1).expand(500, 40));
+        a[MASK] * 2; a.t().contiguous() * constant(a, 40, 300);
         ops.cross_entropy(3 * a, labels(40, 300)); ops.cross_entropy(a, labels(40, 300), reduction="sum");
         ops.cross_entropy(a, labels(40, 300), reduction="none"); ops.nll_loss(a, labels(40, 300));
         ops.cross_entropy(a, Tensor(IGNORED), constant(a, 40), label_smoothing=0.2);
@@ -147,7 +148,8 @@ CALLS = {  # inputs -> calls of a, b, ... ; each is a sample by itself
     "real(777)": "a[labels(777, 100_001)]",
     "real(300, 40), real(300, 60)": "a.scatter(1, labels(40, 300, 60), b)",
     "real(300, 40), real(500, 40)": """
-        a.scatter_add(0, labels(300, 500, 40), b); a.index_add(0, labels(300, 500), b);
+        a.scatter_add(0, labels(300, 500, 40), b); a.scatter_add(0, labels(300, 500, 1).expand(500, 40), b);
+        a.index_add(0, labels(300, 500), b);
         a.scatter_reduce(0, labels(300, 500, 40), b * 0.1 + 1, "prod");
         a.scatter_reduce(0, labels(300, 500, 40), b, "mean"); a.scatter_reduce(0, labels(300, 500, 40), b, "amax")""",
     "real(3, 99, 99), real(3, 99, 130)": """

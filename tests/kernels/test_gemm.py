@@ -148,38 +148,6 @@ def test_errors_name_the_shapes():
         gemm.matmul(a, a.T, accumulate=True)
 
 
-def test_offset_tables_make_the_product_a_convolution():
-    """The micro-kernel over pixel and tap tables is im2col @ weights, and with the tables swapped, im2col.T @ g."""
-    rows, vectors = simd.ROWS, simd.VECTORS
-    tile = tiles.make_tile(rows, vectors)
-
-    @njit
-    def run(k, a, r, c, b, start, out, n):
-        for i in range(0, len(out), rows):
-            offsets = a.ctypes.data, r.ctypes.data + 8 * i, c.ctypes.data
-            target = out.ctypes.data + 4 * n * i
-            tile(k, *offsets, b.ctypes.data, 4 * n, start.ctypes.data, 0, target, 4 * n, len(out) - i, n)
-
-    size, kernel, channels, n = 9, 3, 2, simd.COLUMNS
-    image, weights = random(channels, size, size), random(channels * kernel * kernel, n, seed=1)
-    o, q, side = np.arange(size - kernel + 1), np.arange(kernel), size - kernel + 1
-    pixel = 4 * (o[:, None] * size + o).ravel()
-    tap = 4 * (np.arange(channels)[:, None, None] * size * size + q[:, None] * size + q).ravel()
-    patches = np.lib.stride_tricks.sliding_window_view(image, (kernel, kernel), axis=(1, 2))
-    im2col = patches.transpose(1, 2, 0, 3, 4).reshape(side * side, -1)
-    np.testing.assert_array_equal(im2col, image.ravel()[(pixel[:, None] + tap) // 4])
-
-    def padded(table):
-        return np.concatenate([table, np.full(rows, table[-1])])
-
-    zero, y = np.zeros(n, np.float32), np.empty((side * side, n), np.float32)
-    run(len(tap), image, padded(pixel), tap, weights, zero, y, n)
-    check(y, im2col, weights)
-    gradient = np.empty_like(weights)
-    run(len(pixel), image, padded(tap), pixel, y, zero, gradient, n)
-    check(gradient, im2col.T, y)
-
-
 def test_array_fields_are_read_from_the_object():
     @njit
     def fields(x, axis):

@@ -1,6 +1,5 @@
 """Convolution as the sources define it: (7.48) to (7.51), and the worked examples and sizes of 004."""
 
-import itertools
 
 import numpy as np
 import pytest
@@ -182,27 +181,3 @@ def test_output_padding_below_the_dilation(stride, padding, extra, dilation):
     expected.backward(Tensor(g))
     for a, b in zip(inputs, same, strict=True):
         np.testing.assert_allclose(a.grad.numpy(), b.grad.numpy(), rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize("rank", [1, 2, 3])
-def test_output_padding_as_in_pytorch(rank):
-    import torch
-
-    theirs = getattr(torch.nn.functional, f"conv_transpose{rank}d")
-    for stride, padding, extra, dilation in itertools.product((1, 2), (0, 1), range(4), range(1, 4)):
-        x, w = rng.standard_normal((2, 3, *(3, 4, 3)[:rank])), rng.standard_normal((3, 2, *(2, 3, 2)[:rank]))
-        options = {"stride": stride, "padding": padding, "output_padding": extra, "dilation": dilation}
-        ours = lambda x, w, o=options: getattr(ops, f"conv_transpose{rank}d")(x, w, **o)  # noqa: E731
-        if extra >= max(stride, dilation):
-            with pytest.raises(ValueError, match=rf"conv_transpose{rank}d: output_padding \(.*must be less than"):
-                ours(Tensor(x), Tensor(w))
-            continue
-        a, b = (torch.tensor(v, requires_grad=True) for v in (x, w))
-        c, d = (Tensor(v, requires_grad=True) for v in (x, w))
-        y, z = theirs(a, b, **options), ours(c, d)
-        np.testing.assert_allclose(z.detach().numpy(), y.detach().numpy(), rtol=1e-9, atol=1e-12)
-        (y * y).sum().backward()
-        (z * z).sum().backward()
-        np.testing.assert_allclose(c.grad.numpy(), a.grad.numpy(), rtol=1e-9, atol=1e-10)
-        np.testing.assert_allclose(d.grad.numpy(), b.grad.numpy(), rtol=1e-9, atol=1e-10)

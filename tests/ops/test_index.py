@@ -107,28 +107,6 @@ def test_arrays_of_integers_take_and_give_back(shape, index):
     np.testing.assert_allclose(x.grad.numpy(), expected, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("expanded", [False, True])
-@pytest.mark.parametrize("axis", [0, 1, 2])
-def test_gather_and_scatter_add_along_an_axis(axis, expanded):
-    rng = np.random.default_rng(axis)
-    array, shape = rng.standard_normal((20, 30, 6)).astype(np.float32), [20, 30, 6]
-    shape[axis] = 50
-    own = [n if a == axis or not expanded else 1 for a, n in enumerate(shape)]
-    index = Tensor(rng.integers(0, array.shape[axis], own)).expand(*shape)
-    x = Tensor(array, requires_grad=True)
-    y = x.gather(axis, index)
-    np.testing.assert_array_equal(y.detach().numpy(), np.take_along_axis(array, index.detach().numpy(), axis))
-    g = Tensor(rng.standard_normal(shape).astype(np.float32))
-    y.backward(g)
-    expected = np.zeros(array.shape)
-    places = np.indices(shape)
-    places[axis] = index.numpy()
-    np.add.at(expected, tuple(places), g.numpy())
-    np.testing.assert_allclose(x.grad.numpy(), expected, rtol=1e-5, atol=1e-5)
-    np.testing.assert_allclose(Tensor.zeros(20, 30, 6).scatter_add(axis, index, g).numpy(), expected, rtol=1e-5,
-                               atol=1e-5)
-
-
 @pytest.mark.parametrize("right", [False, True])
 def test_searchsorted_of_rows_is_that_of_each_row(right):
     rng = np.random.default_rng(0)

@@ -1,6 +1,5 @@
 """Where interpolation takes elements from: sizes and factors that divide nothing, sizes that stay, integers."""
 
-import math
 
 import numpy as np
 import pytest
@@ -75,25 +74,3 @@ def test_nearest_of_every_size_as_in_pytorch(mode):
                 theirs = F.interpolate(torch.from_numpy(line), scale_factor=factor, mode=mode).numpy()
                 np.testing.assert_array_equal(ops.interpolate(Tensor(line), scale_factor=factor, mode=mode).numpy(),
                                               theirs, f"{n} {factor}")
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize("recompute", [False, True])
-@pytest.mark.parametrize(("mode", "align"), [(mode, align) for mode in ("linear", "bilinear", "trilinear", "bicubic")
-                                             for align in (False, True)] + [("area", None)])
-def test_factors_as_in_pytorch(mode, align, recompute):
-    import torch
-    import torch.nn.functional as F
-
-    rank = {"linear": 1, "trilinear": 3}.get(mode, 2)
-    for n in range(1, 10):
-        x = np.random.default_rng(n).standard_normal((1, 2, n, *(3,) * (rank - 1)), np.float32)
-        for factor in FACTORS:
-            factors = (factor, *(1.2,) * (rank - 1))
-            if math.floor(n * factor) < 1:
-                continue
-            theirs = F.interpolate(torch.from_numpy(x), scale_factor=factors, mode=mode, align_corners=align,
-                                   recompute_scale_factor=recompute).numpy()
-            ours = ops.interpolate(Tensor(x), scale_factor=factors, mode=mode, align_corners=bool(align),
-                                   recompute_scale_factor=recompute).numpy()
-            np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5, err_msg=f"{n} {factor}")

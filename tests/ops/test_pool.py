@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tinygrad_like import Tensor, ops
-from tinygrad_like.ops.pool import Axis
 
 quick = settings(max_examples=100, deadline=None, derandomize=True, database=None)
 
@@ -116,34 +115,6 @@ def test_adaptive_pooling(x, m, n):
     for array, part in both_paths(x):
         found = ops.adaptive_avg_pool2d(Tensor(array), (m, n)).numpy()
         np.testing.assert_allclose(found[part], expected, rtol=1e-5, atol=1e-6)
-
-
-@quick
-@given(st.data(), st.sampled_from(["float32", "float64"]))
-def test_adjoint_pairs(data, dtype):
-    """<g, f(x)> = <f*(g), x>, where f takes or sums and f* puts back or spreads."""
-    def draw_axis():
-        kernel, stride, padding, dilation = data.draw(axis(True))
-        return Axis(kernel, stride, padding, dilation, data.draw(st.integers(1, 5)))
-
-    windows = rows, columns = draw_axis(), draw_axis()
-    # a plane on which every window lies, up to the padding
-    h, w = (max(1, a.extent - 2 * a.padding + data.draw(st.integers(0, 3))) for a in windows)
-    rng = np.random.default_rng(1)
-    x = rng.integers(-4, 5, (70, h, w)).astype(dtype)
-    g = rng.integers(-4, 5, (70, rows.number, columns.number)).astype(dtype)
-    inside = [[t for t in range(a.kernel) if 0 <= i * a.stride - a.padding + t * a.dilation < n]
-              for a, n in ((rows, h), (columns, w)) for i in range(a.number)]
-    pairs = [(ops.pool.sum_windows(x, windows=windows), ops.pool.spread_windows(g, shape=x.shape, windows=windows))]
-    if all(inside):
-        index = [[a[0] * columns.kernel + b[-1] for b in inside[rows.number :]] for a in inside[: rows.number]]
-        index = np.array(index, np.uint8)
-        index = np.broadcast_to(index, g.shape)
-        pairs.append((ops.pool.take_taps(x, index=index, windows=windows),
-                      ops.pool.put_taps(g, index=index, shape=x.shape, windows=windows)))
-    for forward, back in pairs:
-        assert forward.dtype == back.dtype == dtype
-        assert (g * forward).sum() == (back * x).sum()
 
 
 def test_max_pool_keeps_nan_and_never_takes_padding():
