@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.ops.test_gradients import CASES
+from tests.ops.samples import CASES
 from tinygrad_like import Tensor, capture, ops
 
 # What the function asks of its input's values, or hands to NumPy, is refused: see test_capture.py.

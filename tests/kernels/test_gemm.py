@@ -11,8 +11,6 @@ from numba import njit
 from tinygrad_like.core.graph import setting
 from tinygrad_like.kernels import gemm, program, simd, tiles, views
 
-ROOT = Path(__file__).parents[2]
-
 
 def random(*shape, seed=0):
     return np.random.default_rng(seed).standard_normal(shape, dtype=np.float32)
@@ -106,13 +104,6 @@ def test_larger_than_a_block_and_on_all_threads(m, k, n, a_transposed, b_transpo
     check(gemm.product(a, b, out, out), a, b, exact(a, b, bias)[0])
 
 
-def test_attention_of_every_head_at_once_through_transposed_views():
-    q, k = (random(2, 40, 3, 16, seed=s).transpose(0, 2, 1, 3) for s in (0, 1))
-    check(gemm.matmul(q, k.swapaxes(-1, -2)), q, k.swapaxes(-1, -2))
-    p, v = random(64, 100, 100), random(64, 100, 24, seed=1)
-    check(gemm.matmul(p, v), p, v)
-
-
 def test_stride_zero_in_the_matrix():
     g, w = np.broadcast_to(np.float32(0.5), (150, 90)), random(90, 110)
     check(gemm.matmul(g, w), g, w)
@@ -155,45 +146,6 @@ def test_errors_name_the_shapes():
         gemm.matmul(a, a.T, bias=random(4))
     with pytest.raises(ValueError, match="needs an out"):
         gemm.matmul(a, a.T, accumulate=True)
-
-
-def test_any_layout_is_read_where_it_lies():
-    frozen = random(6, 6)
-    frozen.flags.writeable = False
-    for a in random(6, 6), random(6, 6).T, np.asfortranarray(random(6, 6)), frozen, random(2, 3, 6, 6)[:, ::2]:
-        check(gemm.matmul(a, frozen), a, frozen)
-
-
-def test_offset_tables_make_the_product_a_convolution():
-    """The micro-kernel over pixel and tap tables is im2col @ weights, and with the tables swapped, im2col.T @ g."""
-    rows, vectors = simd.ROWS, simd.VECTORS
-    tile = tiles.make_tile(rows, vectors)
-
-    @njit
-    def run(k, a, r, c, b, start, out, n):
-        for i in range(0, len(out), rows):
-            offsets = a.ctypes.data, r.ctypes.data + 8 * i, c.ctypes.data
-            target = out.ctypes.data + 4 * n * i
-            tile(k, *offsets, b.ctypes.data, 4 * n, start.ctypes.data, 0, target, 4 * n, len(out) - i, n)
-
-    size, kernel, channels, n = 9, 3, 2, simd.COLUMNS
-    image, weights = random(channels, size, size), random(channels * kernel * kernel, n, seed=1)
-    o, q, side = np.arange(size - kernel + 1), np.arange(kernel), size - kernel + 1
-    pixel = 4 * (o[:, None] * size + o).ravel()
-    tap = 4 * (np.arange(channels)[:, None, None] * size * size + q[:, None] * size + q).ravel()
-    patches = np.lib.stride_tricks.sliding_window_view(image, (kernel, kernel), axis=(1, 2))
-    im2col = patches.transpose(1, 2, 0, 3, 4).reshape(side * side, -1)
-    np.testing.assert_array_equal(im2col, image.ravel()[(pixel[:, None] + tap) // 4])
-
-    def padded(table):
-        return np.concatenate([table, np.full(rows, table[-1])])
-
-    zero, y = np.zeros(n, np.float32), np.empty((side * side, n), np.float32)
-    run(len(tap), image, padded(pixel), tap, weights, zero, y, n)
-    check(y, im2col, weights)
-    gradient = np.empty_like(weights)
-    run(len(pixel), image, padded(tap), pixel, y, zero, gradient, n)
-    check(gradient, im2col.T, y)
 
 
 def test_array_fields_are_read_from_the_object():

@@ -1,7 +1,6 @@
 """Images read at computed places, by kernels, against their definitions in NumPy, in float64."""
 
 import inspect
-import math
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from tinygrad_like.kernels import grid as k
 from tinygrad_like.ops.grid import _grid_sample, products_at, spread_at, sums_at
 
 PADDINGS = "zeros", "border", "reflection"
-SHAPES = [(2, 3, 4, 5), (1, 1, 1, 1), (3, 4, 1, 9), (2, 8, 7, 3), (1, 9, 13, 11), (2, 21, 8, 8)]
 
 
 def real(*shape, seed=0):
@@ -57,61 +55,6 @@ def test_an_index_past_the_last_pixel_is_none():
     assert k.sums_at(x, weight.astype(np.float64), index) is NotImplemented
 
 
-def naive(image, places, mode, padding, corners):
-    """One place of one image after the other, as PyTorch documents it."""
-    n, c, height, width = image.shape
-    out = np.zeros((n, c, *places.shape[1:3]))
-
-    def inside(z, size):
-        z = (z + 1) / 2 * (size - 1) if corners else ((z + 1) * size - 1) / 2
-        low, high = (0, size - 1) if corners else (-0.5, size - 0.5)
-        while padding == "reflection" and low < high and not low <= z <= high:
-            z = 2 * low - z if z < low else 2 * high - z
-        return (0 if size == 1 and corners and padding == "reflection" else z if padding == "zeros"
-                else min(max(z, 0), size - 1))
-
-    for i, row, column in np.ndindex(n, *places.shape[1:3]):
-        x, y = (inside(z, size) for z, size in zip(places[i, row, column].tolist(), (width, height), strict=True))
-        left, top = (round(x), round(y)) if mode == "nearest" else (math.floor(x), math.floor(y))
-        for a in (top,) if mode == "nearest" else (top, top + 1):
-            for b in (left,) if mode == "nearest" else (left, left + 1):
-                if 0 <= a < height and 0 <= b < width:
-                    weight = 1 if mode == "nearest" else (1 - abs(y - a)) * (1 - abs(x - b))
-                    out[i, :, row, column] += weight * image[i, :, a, b]
-    return out
-
-
-@pytest.mark.parametrize("corners", [False, True])
-@pytest.mark.parametrize("padding", PADDINGS)
-@pytest.mark.parametrize("mode", ["bilinear", "nearest"])
-@pytest.mark.parametrize("shape", SHAPES)
-def test_images_are_read_as_defined(shape, mode, padding, corners):
-    image, places = real(*shape), 0.9 * real(shape[0], 9, 11, 2, seed=4)
-    found = ops.grid_sample(Tensor(image), Tensor(places), mode, padding, corners).numpy()
-    assert found.dtype == np.float32
-    expected = naive(image, places, mode, padding, corners)
-    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=2e-5)
-
-
-@pytest.mark.parametrize("corners", [False, True])
-@pytest.mark.parametrize("padding", PADDINGS)
-@pytest.mark.parametrize("shape", SHAPES)
-def test_gradients_are_those_of_the_definition(shape, padding, corners):
-    """First order, by kernels, and second, by the replayed definition, in float32 and in float64."""
-    image, places, g = real(*shape), 0.9 * real(shape[0], 6, 13, 2, seed=5), real(*shape[:2], 6, 13, seed=6)
-    results = []
-    for f, dtype in (ops.grid_sample, np.float32), (reference, np.float64):
-        inputs = [Tensor(a.astype(dtype), requires_grad=True) for a in (image, places)]
-        y = f(*inputs, "bilinear", padding, corners)
-        first = y.gradient(*inputs, gradient=Tensor(g.astype(dtype)))
-        taught = f(*inputs, "bilinear", padding, corners).gradient(*inputs, gradient=Tensor(g.astype(dtype)),
-                                                                  create_graph=True)
-        second = sum([(d * d).sum() for d in taught]).gradient(*inputs)
-        results.append([a.detach().numpy() for a in (y, *first, *taught, *second)])
-    for ours, expected in zip(*results, strict=True):
-        np.testing.assert_allclose(ours, expected, rtol=1e-4, atol=2e-5 * max(1, abs(expected).max()))
-
-
 @pytest.mark.parametrize("padding", PADDINGS)
 @pytest.mark.parametrize("mode", ["bilinear", "nearest"])
 def test_no_number_far_off_and_what_is_infinite(mode, padding):
@@ -126,15 +69,6 @@ def test_no_number_far_off_and_what_is_infinite(mode, padding):
         found, expected = np.delete(found, [2, 3, 7], -1), np.delete(expected, [2, 3, 7], -1)
     np.testing.assert_array_equal(found, expected)
     assert padding != "zeros" or not found[..., 2:4].any()  # not 0 times the first pixel, which is infinite
-
-
-def test_many_places_of_few_pixels_and_few_places_of_many():
-    for shape, size in (((1, 2, 2, 2), (64, 65)), ((1, 3, 200, 300), (1, 2))):
-        image, places = real(*shape), 0.5 * real(1, *size, 2)
-        x, at = Tensor(image, requires_grad=True), Tensor(places)
-        dx, = ops.grid_sample(x, at).gradient(x, gradient=np.ones((1, shape[1], *size), np.float32))
-        assert dx.numpy().sum() == pytest.approx(naive(np.ones_like(image), places, "bilinear", "zeros", False).sum(),
-                                                 rel=1e-4)
 
 
 def test_what_does_not_lie_in_one_piece_and_what_is_empty():
@@ -161,10 +95,3 @@ def test_nearest_pixels_leave_the_grid_alone():
     ops.grid_sample(x, at, mode="nearest").sum().backward()
     assert at.grad is None and x.grad is not None
     assert ops.grid_sample(x.data, at.data, mode="nearest").shape == (1, 2, 2, 2)
-
-
-def test_float16_images():
-    image, places = real(1, 2, 5, 5).astype(np.float16), real(1, 3, 3, 2).astype(np.float16)
-    found = ops.grid_sample(Tensor(image), Tensor(places)).numpy()
-    assert found.dtype == np.float16
-    np.testing.assert_allclose(found, naive(image, places, "bilinear", "zeros", False), atol=2e-2)

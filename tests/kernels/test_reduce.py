@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tinygrad_like.core.graph import mode
-from tinygrad_like.kernels import reduce, threads
+from tinygrad_like.kernels import reduce
 
 SHAPES = [(1, 1), (3, 5), (128, 512), (129, 257), (1000, 100), (200, 1), (20_001, 3), (3, 20_000), (4097, 63)]
 
@@ -48,21 +48,6 @@ def test_long_sums_are_accurate():
     np.testing.assert_allclose(reduce.sum_rows(np.ascontiguousarray(x.T)), exact, rtol=1e-5)
     np.testing.assert_allclose(reduce.sum_all(x), 2 * exact, rtol=1e-5)
     assert abs(np.cumsum(x[:, 0])[-1] / exact - 1) > 1e-4  # one after the other
-
-
-@pytest.mark.skipif(threads.count == 1, reason="one thread only")
-def test_the_number_of_threads_changes_nothing():
-    x, before = random(5000, 300), threads.count
-    functions = (reduce.sum_rows, reduce.sum_columns, reduce.sum_all, reduce.sum_squares)
-    try:
-        results = []
-        for count in (before, 1):
-            threads.set_num_threads(count)
-            results.append([f(x) for f in functions for _ in range(2)])
-    finally:
-        threads.set_num_threads(before)
-    for a, b in zip(*results, strict=True):
-        np.testing.assert_array_equal(a, b)
 
 
 def test_maxima_order_all_floats():
