@@ -1,4 +1,4 @@
-"""What the package is made of: rings that may have been taken away, and `nn` and `optim`, which lie beside it."""
+"""The parts of the package: rings that may be missing, and `nn` and `optim`, which lie beside it."""
 
 from __future__ import annotations
 

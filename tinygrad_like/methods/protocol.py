@@ -1,4 +1,4 @@
-"""What Python and NumPy ask of a Tensor: its memory, its values, its truth, a number, a copy."""
+"""The protocols of Python and NumPy: a Tensor's memory, values, truth, number and copy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .array import Array, shows
 
 
 class Protocol:
-    """The part of Tensor that Python's protocols are, and its memory."""
+    """The part of Tensor for Python's protocols, and its memory."""
 
     def _set_data(self: Any, value: Any) -> None:
         if tell("set data", self, value) is not NotImplemented:
@@ -84,7 +84,7 @@ class Protocol:
     __array_ufunc__: Any = None  # `array * x` is x.__rmul__(array)
 
     def numel(self: Any) -> int:
-        """How many elements there are."""
+        """The number of elements."""
         return self._data.size
 
     size = property(numel)
@@ -155,7 +155,7 @@ class Protocol:
         return bool((self._data == (value._data if isinstance(value, Tensor) else value)).any())
 
     def __getstate__(self: Any) -> dict:
-        """For copies and pickles: neither hooks nor the version, which belong to this one."""
+        """For copies and pickles, without hooks and version, which belong to this Tensor."""
         observe("a pickle of a Tensor, or a copy that is no clone(),")
         if self.node is not None:
             raise RuntimeError(f"copy: this Tensor was computed by {self.node.op.name}, and a graph cannot be "
