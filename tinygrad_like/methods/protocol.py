@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..core.dispatch import Op
-from ..core.graph import mode
+from ..core.graph import Node, mode
 from ..core.listener import effect, observe, tell
 from ..core.tensor import Tensor
 from ..dtypes import BOOL, FLOAT32, FLOATS, INT64, as_array, checked, get_default_dtype
@@ -202,3 +202,10 @@ def _find(module: str, name: str) -> Op:
 
 # A copy of an op is the op itself, a pickle where to find it.
 setattr(Op, "__reduce__", lambda self: (_find, (self.__module__, self.name)))  # noqa: B010
+
+
+def _node(node: Node) -> str:
+    return f"<{node.op.name.strip('_')}, of shape {node.shape}>"
+
+
+setattr(Node, "__repr__", _node)  # noqa: B010  # as of y.grad_fn
