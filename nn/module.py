@@ -12,6 +12,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ParamSpec, Protocol, Self, TypeVar
 
+from tinygrad_like import rings
 from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.dtypes import FLOAT16, FLOAT32, FLOAT64, FLOATS, as_dtype, bfloat16
 from tinygrad_like.errors import named, rescued
@@ -396,6 +397,11 @@ class Module:
             lines += f"{label} {text}".split("\n")
         body = "".join(f"  {line}\n" for line in lines)
         return f"{type(self).__name__}(\n{body})"
+
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows: a tree that opens."""
+        return None if rings.missing("learn") else rings.named("shown")(self)
 
 
 class Configured(Module):

@@ -40,13 +40,3 @@ def test_feature_maps_are_what_the_layers_make():
     np.testing.assert_allclose(maps["conv1"], y.detach().numpy()[0], rtol=1e-5)
     np.testing.assert_allclose(maps["layer3"], model.features(Tensor(image[None])).data[0], rtol=1e-4, atol=1e-5)
     assert isinstance(model, nn.ResNet)
-
-
-@pytest.mark.parametrize("options, message", [
-    (["--image", "99999"], "argument --image: 99999 is beyond the last test image, 358"),
-    (["--epochs", "3", "--net", __file__], "argument --epochs: is for a net that is trained here"),
-])
-def test_options_that_make_no_sense_are_refused(options, message, capsys):
-    with pytest.raises(SystemExit):
-        filters.main(options)
-    assert message in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Data sets as PyTorch's programs define them: `class Mine(Dataset)` with `__len__` and `__getitem__`, or of others."""
+"""Data sets as PyTorch's programs define them, with `__len__` and `__getitem__`, and data sets made of others."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Dataset:
 
 
 class IterableDataset(Dataset):
-    """The base of a data set that comes in order, as from a stream: a subclass defines `__iter__`."""
+    """The base of a data set that is a stream: a subclass defines `__iter__`."""
 
     def __iter__(self) -> Iterator:
         raise NotImplementedError(f"{type(self).__name__}: an iterable data set must define __iter__")
@@ -140,7 +140,7 @@ class StackDataset(Dataset):
 def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) -> list[Subset]:
     """Parts of a data set, drawn at random, of these lengths, or of these fractions of the whole.
 
-    Lengths must add up to that of the data set, fractions to 1; what is left by rounding goes to the first parts.
+    Lengths must add up to that of the data set, fractions to 1; the first parts get the remainder of rounding.
     Raises ValueError otherwise.
     """
     n = len(dataset)

@@ -1,4 +1,4 @@
-"""What distributions share."""
+"""The base of distributions."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from . import constraints
 
 
 class Distribution:
-    """The base: what a distribution does not define raises NotImplementedError.
+    """The base class: methods that a distribution does not define raise NotImplementedError.
 
     A subclass sets its parameters and calls this constructor. arg_constraints: a constraint for each parameter, see
-    `constraints`; support: that of its values. ValueError is raised for others, unless validate_args=False.
+    `constraints`; support: the constraint of its values. Others raise ValueError, unless validate_args=False.
     """
 
     has_rsample = False
@@ -41,7 +41,7 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Whether distributions look at their parameters and values, if `validate_args` is not given."""
+        """Whether distributions check their parameters and values by default."""
         Distribution._validate_args = bool(value)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
@@ -173,7 +173,7 @@ class Independent(Distribution):
 
 
 def summed(x: Any, axes: int) -> Any:
-    """The sum over so many of the last axes."""
+    """The sum over this many of the last axes."""
     return x.sum(axis=tuple(range(-axes, 0))) if axes > 0 else x
 
 
@@ -183,7 +183,7 @@ def filled(like: Tensor, number: float) -> Tensor:
 
 
 def one_of(who: str, probs: Any, logits: Any) -> bool:
-    """Whether it is probs that is given."""
+    """Whether probs is given, rather than logits."""
     if (probs is None) == (logits is None):
         raise ValueError(f"{who}: give either probs or logits")
     return probs is not None

@@ -1,4 +1,4 @@
-"""Which numbers a parameter or a value of a distribution may be: PyTorch's `torch.distributions.constraints`."""
+"""Constraints of parameters and values, as in PyTorch's `torch.distributions.constraints`."""
 
 from __future__ import annotations
 

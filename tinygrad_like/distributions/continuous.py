@@ -1,4 +1,4 @@
-"""Distributions of real numbers, of vectors and of parts of a whole."""
+"""Continuous distributions, of numbers and vectors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 
 
 class _Around(Distribution):
-    """A distribution of real numbers that lie around `loc`, as far as `scale` says, on both sides alike."""
+    """A symmetric distribution of real numbers around `loc`, with width `scale`."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support, has_rsample = constraints.real, True

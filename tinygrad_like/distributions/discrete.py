@@ -1,4 +1,4 @@
-"""Distributions of counts and choices."""
+"""Discrete distributions: counts and choices."""
 
 from __future__ import annotations
 

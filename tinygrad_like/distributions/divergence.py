@@ -1,4 +1,4 @@
-"""How far one distribution is from another."""
+"""The Kullback-Leibler divergence of two distributions."""
 
 from __future__ import annotations
 

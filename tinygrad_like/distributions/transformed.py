@@ -1,4 +1,4 @@
-"""Distributions of functions of samples, as normalizing flows are."""
+"""Distributions of transformed samples, such as normalizing flows."""
 
 from __future__ import annotations
 

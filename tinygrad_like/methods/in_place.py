@@ -38,8 +38,8 @@ _AT_ONCE: dict[str, Callable] = {
 
 
 def _at_once(change: Callable, x: Tensor, inputs: tuple, options: dict) -> bool:
-    """Have NumPy change x, if all are of one dtype and there is nothing to record: what `_become` does, without an
-    array in between. Returns whether that was done."""
+    """Let NumPy change x, if all dtypes agree and nothing has to be recorded: a shortcut for `_become`, without a
+    temporary array. Returns whether it did."""
     if (mode.listener is not None or x.node is not None or x.dtype not in (FLOAT32, FLOAT64)
             or mode.recording and x.requires_grad):
         return False
@@ -100,7 +100,7 @@ def _filled(name: str, values: Callable) -> Callable:
 
 
 def _refuse_floats(who: str, x: Tensor, *values: Any) -> None:
-    """Raise TypeError where integers lie and a number would lose its fraction, or may."""
+    """Raise TypeError if a number would lose its fraction in integer memory, or may."""
     if x._data.dtype.kind in "iu":
         for value in values:
             if type(value) is float and not value.is_integer() or getattr(value, "dtype", INT64).kind in FLOATS:
@@ -110,7 +110,7 @@ def _refuse_floats(who: str, x: Tensor, *values: Any) -> None:
 
 
 def _array(value: Any, dtype: np.dtype) -> np.ndarray:
-    """What items are set to that is no Tensor: numbers have the dtype of the items."""
+    """A value for items that is no Tensor: numbers get the dtype of the items."""
     given = value, None if isinstance(value, np.ndarray | np.generic) else dtype, "setitem"
     return as_array(*given) if mode.listener is None else mode.listener.compute("setitem", as_array, given, {})
 

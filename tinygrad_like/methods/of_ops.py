@@ -1,4 +1,4 @@
-"""The methods of a Tensor that are ops. What they do stands there: x.softmax(axis=0) is ops.softmax(x, axis=0)."""
+"""The Tensor's methods that call ops: x.softmax(axis=0) is ops.softmax(x, axis=0), where it is documented."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def plain_shape(args: tuple) -> tuple:
 
 
 def _axes_of_windows(size: Any) -> int:
-    """How many axes a window has: those of a list, and two for a number."""
+    """The number of axes of a window: the length of a list, or two for a number."""
     return len(size) if isinstance(size, tuple | list) else 2
 
 
 def part_of_tensor(cls):
-    """Let errors call the functions what users know them as: Tensor.f, and `named` those that are no methods."""
+    """Let errors name functions as users know them: Tensor.f, or `named` for those that are no methods."""
     for name, member in list(vars(cls).items()):
         f = getattr(member, "__func__", member)
         if inspect.isfunction(f):
@@ -349,7 +349,7 @@ OPS = """
 
 
 def complete() -> None:
-    """Give Tensor the methods of the table above, once the ops are there, and all the docstrings of their ops."""
+    """Give Tensor the methods of the table above, once the ops exist, and all methods the docstrings of their ops."""
     for entry in OPS.split():
         name, _, other = entry.partition("=")
         op = getattr(ops, other or name, None) or getattr(ops.linalg, other or name)

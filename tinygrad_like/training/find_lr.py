@@ -1,4 +1,4 @@
-"""Which learning rate: the range test."""
+"""The learning-rate range test."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WIDTH = 9  # of the running means
 
 @dataclass
 class RangeTest:
-    """What `find_lr` found.
+    """The result of `find_lr`.
 
     lrs, losses: the learning rate of each step, and the loss before it. smoothed: the means over 9 steps around it.
     suggestion: the learning rate at which the smoothed loss fell fastest, per factor of the rate.
@@ -99,7 +99,7 @@ def _endless(loader: Iterable) -> Iterable:
 
 
 def _smoothed(losses: list[float]) -> np.ndarray:
-    """The mean of each and its neighbours, of which there are fewer at the ends."""
+    """The mean of each number and its neighbours, of which there are fewer at the ends."""
     half = WIDTH // 2
     return np.array([np.mean(losses[max(0, i - half):i + half + 1]) for i in range(len(losses))])
 

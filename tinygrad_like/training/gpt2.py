@@ -1,4 +1,4 @@
-"""GPT-2 from the file in which Hugging Face keeps it."""
+"""Loading GPT-2 from Hugging Face's file."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _renamed(arrays: Mapping[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray
 
 
 def _config(path: Path, dim: int) -> dict[str, Any]:
-    """What the configuration says, if there is one; ValueError if LanguageModel cannot do it."""
+    """The configuration, if there is one; ValueError if LanguageModel does not support it."""
     if not path.is_file():
         return {}
     config = json.loads(path.read_text())

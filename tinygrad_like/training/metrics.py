@@ -1,4 +1,4 @@
-"""How good predictions are, as plain numbers from arrays or Tensors.
+"""Metrics of predictions, as plain numbers from arrays or Tensors.
 
 predicted: class indices of the shape of `labels`, or scores (logits or probabilities) with an extra last axis of
 classes, of which the largest counts. labels: class indices, or likewise probabilities, as label mixing makes them.
@@ -33,7 +33,7 @@ def top_k_accuracy(scores: Any, labels: Any, k: int = 5) -> float:
 
 
 def confusion_matrix(predicted: Any, labels: Any, classes: int | None = None) -> np.ndarray:
-    """How many examples of each class (row) were predicted as each class (column): (classes, classes), int64.
+    """The confusion matrix: how many examples of each class (row) were predicted as each class (column), int64.
 
     classes: how many there are; by default, up to the largest that occurs.
     """

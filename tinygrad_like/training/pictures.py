@@ -66,7 +66,7 @@ def _loss(classes: bool) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
 
 def _told(output: np.ndarray, target: np.ndarray, classes: bool, names: Sequence[str] | None
           ) -> tuple[list[str], bool | None]:
-    """What is said of an example, in lines, and whether the model is right, if that can be told."""
+    """The caption of an example, and whether the model is right, if that can be told."""
     if not classes:
         shown = [f"{a.ravel()[0]:.3g}" if a.size == 1 else f"{a.size} numbers" for a in (target, output)]
         return ([f"is {shown[0]}", f"says {shown[1]}"] if output.size == 1 else []), None

@@ -1,8 +1,8 @@
 """Functions to functions: from f, its gradient, its products with Jacobian and Hessian, and the matrices themselves.
 
-They nest: grad(grad(f)) is a second derivative, grad(grad(f, 0), 1) a mixed one, and an inner f may use what an outer
-one differentiates by. Other Tensors that f uses besides its arguments count as constants, and no `.grad` is touched;
-but what comes out can be differentiated by those that require grad, as weights do, unless it is computed under no_grad.
+They nest: grad(grad(f)) is a second derivative, grad(grad(f, 0), 1) a mixed one, and an inner f may use the variables
+of an outer one. Tensors that f uses besides its arguments count as constants, and no `.grad` is touched. But the result
+can be differentiated with respect to those that require grad, such as weights, unless it is computed under no_grad.
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ def hvp(f: Callable[[Any], Tensor], x: Any, v: Any) -> Tensor:
 
 
 def flatten(tree: Any) -> tuple[Tensor, Callable[[Tensor], Any]]:
-    """All numbers of a tree in one vector, on the graph, and the function that makes such a tree of a vector.
+    """All numbers of a tree in one vector, on the graph, and the function that turns such a vector into a tree.
 
     tree: Tensors or arrays in dicts, lists and tuples, as `grad` takes them.
     """
