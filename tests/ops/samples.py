@@ -101,7 +101,7 @@ CALLS = {  # of x: what it is, and calls; the simplest first, which the diagnosi
     "distinct(3, 4) + 0.03": "ops.clip(x, min=-0.35, max=0.25); ops.hardtanh(x, min_val=-0.35, max_val=0.25)",
     "real(4)": 'x.cast("float64") * x; ops.cross_entropy(x, Tensor(2))',
     "real(2, 3, 4)": """
-        x.sum(axis=1); x.sum(axis=(0, -1), keepdim=True); x.layernorm(axis=(0, 2)); ops.cumprod(x, axis=-2);
+        x.sum(axis=1); x.sum(axis=(0, -1), keepdim=True); x.layernorm(axis=(0, 2)) * x; ops.cumprod(x, axis=-2);
         x.permute(2, 0, 1); x.transpose(0, -1); x.flatten(1); x.triu(1); ops.layer_norm(x, normalized_shape=(3, 4));
         ops.rotate_halves(x, np.cos(ANGLES), np.sin(ANGLES)); x.pad((1, 1, 2, 0, 0, 1), mode="circular");
         ops.interpolate(x, scale_factor=2); linalg.pinv(x)""",
