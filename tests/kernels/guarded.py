@@ -354,7 +354,7 @@ def product_into():
     def run(guard, a, b, out):
         out = placed(out, pick("C", "any")) if guard else out.copy()
         if a.dtype == FLOAT32:
-            return [kernels.gemm.matmul(a, b, out=out, accumulate=True)]
+            return [kernels.gemm.product(a, b, out, out)]
         return [out + a @ b]
 
     return "product into", run, [values(m, k), values(k, n), values(m, n)]

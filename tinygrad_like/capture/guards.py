@@ -139,6 +139,8 @@ class Guards:
                      f"{name(where)}.cell_contents" if type(where) is types.CellType else
                      f"item({name(where)}, {name(key)})" if isinstance(where, dict) and type(where) is not dict else
                      f"{name(where)}[{name(key)}]" if _has_items(where) else f"{name(where)}.{key}")
+            if type(value) is weakref.ref:
+                return f"{found} is {name(value)}() is not None"
             if type(value) in (str, int):  # of which others may be equal
                 names[f"_{len(names)}"] = value
                 return f"{found} is _{len(names) - 1}"
@@ -168,6 +170,8 @@ class Guards:
 
 def same(now: Any, value: Any) -> bool:
     """Whether Python cannot tell a value from another: not 0.0 from -0.0, but NaN from NaN."""
+    if type(value) is weakref.ref:
+        return now is value() is not None
     return now is value or isinstance(value, _VALUES) and type(now) is type(value) and repr(now) == repr(value)
 
 

@@ -73,6 +73,7 @@ class Tape(Listener):
         self.tensors: dict[int, tuple] = {}  # Tensors from outside, with their arrays
         self.leaves: dict[int, Any] = {}  # Tensors whose .grad the function sets
         self.accumulated: dict[int, tuple] = {}  # leaves, with the gradients that more is added to
+        self.of_gradients: dict[int, np.ndarray] = {}  # the memory of those
         self.effects: dict[int, Any] = {}  # objects whose methods are effects
         self.flags: dict[int, np.ndarray] = {}  # that kernels set only if something is wrong
         self.kept_state: dict[int, np.ndarray] | None = None
@@ -413,9 +414,9 @@ class Tape(Listener):
         if (grad := leaf._grad) is None:
             return
         m = memory(grad._data)
-        if id(m) not in self.known:
-            self.accumulated[id(leaf)] = leaf, grad
-            self.known[id(m)] = m
+        if id(m) not in self.known or id(m) in self.of_gradients:  # which several may lie in
+            self.accumulated.setdefault(id(leaf), (leaf, grad))
+            self.known[id(m)] = self.of_gradients[id(m)] = m
         if not self.inside and id(m) in self.seen:
             self.end("a gradient is changed that is found elsewhere too", "set it to None before backward, or keep a "
                      "clone() of it")

@@ -64,8 +64,9 @@ class Saved:
 
     def __init__(self, tape: Tape, inputs: Sequence[Tensor], beside: int | None = None):
         grads = [leaf.grad._data for leaf, _ in tape.accumulated.values() if leaf.grad is not None]
-        state = tape.state() | {id(memory(g)): g for g in grads}
-        self.keys, self.arrays = state.keys(), Copies(state.values(), beside)
+        state, more = tape.state(), {id(memory(g)) for g in grads}
+        self.keys = state.keys() | more
+        self.arrays = Copies([*[m for key, m in state.items() if key not in more], *grads], beside)
         self.inputs = Copies([t._data for t in inputs], beside)
         found = [d for o in tape.effects.values() for d in (
             vars(o), *getattr(getattr(o, "optimizer", o), "param_groups", ()))]

@@ -32,6 +32,8 @@ VALUES: Any = (*PLAIN, np.generic, np.dtype, slice)
 _LISTS, _DICTS = (list, tuple, deque, set, frozenset), (dict, OrderedDict, defaultdict, Counter, types.MappingProxyType)
 _Getter: Any = type(namedtuple("_Named", "first").first)  # type: ignore[attr-defined]
 _OPEN = types.SimpleNamespace, argparse.Namespace  # objects of Python's that are what a program puts into them
+_CALLED = frozenset("__add__ __call__ __getitem__ __matmul__ __mul__ __neg__ __pow__ __radd__ __rmul__ __rsub__ __sub__ "
+                    "__truediv__ forward step update zero_grad".split())
 _NUMBERS = int, float, np.floating
 _COUNTS = (*_NUMBERS, list, tuple, type(None))
 
@@ -62,8 +64,13 @@ class World(Guards):
         self._unseen()
         for code, globals_ in trace.own.items():
             self._own_code(code, globals_)
+        for k in {k for value in self.seen.values() for k in type(value).__mro__ if owner_of_class(k) == OURS} | {Tensor}:
+            for name in (self.names | _CALLED) & vars(k).keys():  # whose methods may be replaced
+                self.entries.append((vars(k), name, vars(k)[name], f"{k.__name__}.{name}"))
         self.bind()
         self.ids = set(self.seen)
+        self.entries = [(where, key, _weak(value) if _dies(value) else value, name)
+                        for where, key, value, name in self.entries]
         self.seen, self.trace = {}, None  # type: ignore[assignment]  # which hold objects that should go when they may
 
     def _argument(self, value: Any) -> None:
@@ -183,6 +190,7 @@ class World(Guards):
             if key not in ("param_groups", "_states", "_numbers") and (
                     key in self.names or type(value) not in (*_NUMBERS, str, dict)):
                 self.at(own, key, value, f"{name}.{key}", known=True)
+        self.lengths.append((own, len(own), f"how many attributes {name} has"))
         self.at(own, "param_groups", optimizer.param_groups, f"the groups of {name}", follow=False)
         self.lengths.append((optimizer.param_groups, len(optimizer.param_groups), f"the groups of {name}"))
         for i, group in enumerate(optimizer.param_groups):
@@ -376,6 +384,11 @@ def _weak(value: Any) -> Any:
         return weakref.ref(value)
     except TypeError:
         return value
+
+
+def _dies(value: Any) -> bool:
+    """Whether an object should not live longer since it is watched: a head that was replaced, say."""
+    return owner_of_class(type(value)) in (OURS, USERS) and not isinstance(value, Tensor | type)
 
 
 def _harmless(kind: type) -> bool:
