@@ -29,6 +29,9 @@ def test_attributes():
     y = x.requires_grad_() * 2
     assert x.is_leaf and not y.is_leaf and y.requires_grad
     assert not x.requires_grad_(False).requires_grad
+    assert y.requires_grad_() is y
+    with pytest.raises(RuntimeError, match=r"requires_grad_: this Tensor was computed by mul; use detach\(\)"):
+        y.requires_grad_(False)
 
 
 def test_numpy_is_a_read_only_view():

@@ -247,6 +247,8 @@ def test_weights_do_not_widen_a_loss(loss):
 
 def test_gaussian_nll_refuses_a_variance_of_another_shape():
     x = Tensor(np.ones((2, 3)))
+    with pytest.raises(ValueError, match="gaussian_nll_loss: reduction"):
+        ops.gaussian_nll_loss(x, x, 1.0, reduction="all")
     with pytest.raises(ValueError, match=r"var of shape \(3,\) does not fit the input's, \(2, 3\)"):
         ops.gaussian_nll_loss(x, x, Tensor(np.ones(3)))
 
