@@ -52,7 +52,6 @@ demos: $(STAMP)  ## draw what the demos have to show into runs/
 	$(BIN)/python -m demos.norm_geometry --out $(OUT)/norm_geometry.png
 	$(BIN)/python -m demos.attention_pictures --out $(OUT)/attention_pictures.png
 	$(BIN)/python -m demos.grokking --out $(OUT)/grokking.png
-	$(BIN)/python -m demos.find_lr --out $(OUT)/find_lr.png
 	$(BIN)/python -m demos.regularization --out $(OUT)/regularization.png
 	$(BIN)/python -m demos.finetune --out $(OUT)/finetune.png
 

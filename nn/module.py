@@ -353,19 +353,13 @@ class Module:
 
     # Hooks ------------------------------------------------------------------------------------------------------------
 
-    def register_forward_pre_hook(self, hook: Callable[..., Any], *, with_kwargs: bool = False) -> Handle:
-        """Before each call, call `hook(module, args)`, with_kwargs `hook(module, args, kwargs)`; a result other than
-        None replaces these."""
-        return self._hook("before", hook, with_kwargs)
+    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> Handle:
+        """Before each call, call `hook(module, args)`; a result other than None replaces the arguments."""
+        return self._hook("before", hook)
 
-    def register_forward_hook(self, hook: Callable[..., Any], *, with_kwargs: bool = False) -> Handle:
-        """After each call, call `hook(module, args, output)`, with_kwargs `hook(module, args, kwargs, output)`; a
-        result other than None replaces the output."""
-        return self._hook("after", hook, with_kwargs)
-
-    def register_full_backward_pre_hook(self, hook: Callable[[Module, tuple], Any]) -> Handle:
-        """In backward, call `hook(module, grad_output)` first; a result other than None replaces `grad_output`."""
-        return self._hook("before_backward", hook)
+    def register_forward_hook(self, hook: Callable[..., Any]) -> Handle:
+        """After each call, call `hook(module, args, output)`; a result other than None replaces the output."""
+        return self._hook("after", hook)
 
     def register_full_backward_hook(self, hook: Callable[[Module, tuple, tuple], Any]) -> Handle:
         """In backward, call `hook(module, grad_input, grad_output)` once the gradients of its inputs are known.
@@ -375,9 +369,9 @@ class Module:
         """
         return self._hook("backward", hook)
 
-    def _hook(self, kind: str, hook: Callable, with_kwargs: bool = False) -> Handle:
+    def _hook(self, kind: str, hook: Callable) -> Handle:
         self._hooks = self._hooks or Hooks()
-        return self._hooks.add(self, kind, hook, with_kwargs)
+        return self._hooks.add(self, kind, hook)
 
     # Text -------------------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,6 @@ from demos import (
     attention_pictures,
     convolution,
     depth,
-    find_lr,
     gradient_depth,
     grokking,
     lesion,
@@ -88,14 +87,6 @@ def test_gradients_and_variances_are_those_of_the_blocks_outputs(kind):
     gradient, variance = gradient_depth.measure(model, x, y)
     np.testing.assert_allclose(gradient, [np.linalg.norm(z.grad.numpy()) for z in outputs], rtol=1e-9)
     np.testing.assert_allclose(variance, [z.detach().numpy().var() for z in outputs], rtol=1e-9)
-
-
-def test_the_rate_it_finds_learns_better_than_a_tenth_of_it(tmp_path, capsys):
-    runs = find_lr.main(["--epochs", "4", "--steps", "60", "--out", str(tmp_path / "new" / "lr.png")])
-    losses = list(runs.values())
-    assert losses[1][-1] < losses[0][-1] and [len(run) for run in losses] == [4] * 4
-    assert (tmp_path / "new" / "lr.png").read_bytes().startswith(b"\x89PNG")
-    assert "the loss falls fastest at" in capsys.readouterr().out
 
 
 OUTPUT = [[-3, -4, -4, -4, -4, -3], [-3, -4, -4, -3, -1, 0], [0, 0, 0, 0, 0, 0],

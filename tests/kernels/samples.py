@@ -118,9 +118,6 @@ CALLS = {  # inputs -> calls of a, b, ... ; each is a sample by itself
         F.interpolate(a, scale_factor=1.7, mode="bilinear"); a.permute(0, 2, 3, 1).contiguous() * 2;
         a.roll((5, -7), (2, 3)) * a.flip(1); a.pad((1, 2)) * 2; F.pad(a, (1, 2, 3, 4), mode="reflect") * 2;
         ops.cat(a, 2 * a, axis=1) * 2""",
-    "real(9, 16, 30, 30), real(9, 31, 33, 2)": "F.grid_sample(a, b, align_corners=False)",
-    "real(3, 3, 19, 21), real(3, 70, 71, 2)": """
-        F.grid_sample(a, b.tanh(), padding_mode="reflection", align_corners=True)""",
     "real(300, 140)": "drop(a, p=0.3, key=np.array(2**62 + 5))",
     "real(5, 20)": "drop(a, p=0.3, key=np.array(7))",
     "real(2, 3, 70, 16), real(2, 3, 150, 16), real(2, 3, 150, 40)": "ops.scaled_dot_product_attention(a, b, c)",

@@ -9,7 +9,6 @@ import numpy as np
 from tinygrad_like import Tensor, linalg, ops, random
 from tinygrad_like.ops.attention import _attention, _self_attention, thin_out
 from tinygrad_like.ops.dropout import drop  # noqa: F401  (in the text of a call)
-from tinygrad_like.ops.grid import products_at, spread_at, sums_at
 from tinygrad_like.ops.interpolate import Taps, resample_back
 from tinygrad_like.ops.scan import cumprod_vjp, other_products
 from tinygrad_like.ops.scatter import product_at, take_last
@@ -105,16 +104,15 @@ CALLS = {  # of x: what it is, and calls; the simplest first, which the diagnosi
         x.permute(2, 0, 1); x.transpose(0, -1); x.flatten(1); x.triu(1); ops.layer_norm(x, normalized_shape=(3, 4));
         ops.rotate_halves(x, np.cos(ANGLES), np.sin(ANGLES)); x.pad((1, 1, 2, 0, 0, 1), mode="circular");
         ops.interpolate(x, scale_factor=2); linalg.pinv(x)""",
-    "real(3, 5)": "x.prod(axis=1); x.chunk(2, axis=1); linalg.lu(x)[1:]",
+    "real(3, 5)": "x.prod(axis=1); x.chunk(2, axis=1)",
     "real(2, 3)": """
         x.prod(); x.unsqueeze(-1); x.repeat(2, 3, 1); x.repeat_interleave(3, 1); x.repeat_interleave([2, 0, 1], 1)""",
     "real(2, 3, 2)": """
         x.prod(axis=(2, 0), keepdim=True); ops.cross_entropy(x, Tensor([[1, 0], [2, 2]]), reduction="none")""",
     "real(3, 2, 4)": 'x.diagonal(-1, axis1=2, axis2=0); linalg.matrix_norm(x, "nuc", axis=(0, 2))',
-    "real(2, 3, 3)": """
-        linalg.cholesky(x @ x.mT + np.eye(3)); linalg.cholesky_inverse(x.tril() + 3 * Tensor.eye(3))""",
+    "real(2, 3, 3)": "linalg.cholesky(x @ x.mT + np.eye(3))",
     "real(3, 3)": """
-        linalg.cholesky(x @ x.mT + np.eye(3), upper=True); linalg.cholesky_inverse(x.triu() + 3 * Tensor.eye(3), True);
+        linalg.cholesky(x @ x.mT + np.eye(3), upper=True);
         x[:, None] * x[..., None] + x[None, :, 0:3, None][0, :, :, 0]""",
     "real(2, 4, 4)": "square_vectors(linalg.eigh(x + x.mT + np.diag([0.0, 3, 6, 9]))); linalg.lu(x)[1:]",
     "real(1, 2, 5, 6)": """
@@ -136,8 +134,6 @@ CALLS = {  # of x: what it is, and calls; the simplest first, which the diagnosi
     "real(2, 2, 3)": "ops.table.add_rows(x, Tensor([[2, 0], [2, 3]]), rows=4)",
     "real(2, 3, 12)": "ops.self_attention(x, num_heads=2, is_causal=True)",
     "real(2, 2)": "ops.along.add_along(x, Tensor([[0, 0], [3, 3]]), size=4, axis=1)",
-    "positive(3, 4)": "ops.polygamma(x, n=2)",
-    "real(5, 3)": "linalg.lu(x)[1:]",
     "real(2, 3, 2, 2)": 'ops.cross_entropy(x, PIXELS, reduction="none", label_smoothing=0.1)',
     "distinct(2, 3, 4, 6)": "ops.max_pool2d(x, 2)",
     "distinct(1, 2, 5, 6)": "ops.max_pool2d(x, 3, 2, 1)",
@@ -318,9 +314,6 @@ CASES = {
     "kl_div": (ops.kl_div, real(3, 4), PROBABILITIES),
     "kl_div log": (lambda x, t: ops.kl_div(x, t, reduction="batchmean", log_target=True), real(3, 4), real(3, 4)),
     "cholesky_solve": (lambda b, x: linalg.cholesky_solve(b, x.tril() + 3 * Tensor.eye(3)), real(3, 2), real(3, 3)),
-    "lgamma": (ops.lgamma, positive(3, 4)),
-    "digamma": (ops.digamma, positive(3, 4)),
-    "lgamma below 0": (ops.lgamma, np.array([-0.4, -1.6, -3.3])),
     "set_at": (lambda x, v: ops.parts.set_at(v, x, index=(slice(1, 3), ..., 0)), real(3, 2, 2), real(2)),
     "set_at, a mask": (lambda x, v: ops.parts.set_at(v, x, index=(MASK,)), real(3, 4), real()),
     "index_add": (lambda x, y: x.index_add(1, Tensor(np.array([2, 0, 2])), y), real(2, 4), real(2, 3)),
@@ -367,17 +360,6 @@ CASES["cross"], CASES["cross, broadcast"] = (ops.cross, real(4, 3), real(4, 3)),
 CASES["matrix_vector"] = ops.matrix_vector, real(3, 4), real(4)
 CASES["matrix_vector of a batch"] = ops.matrix_vector, real(2, 3, 2, 4), real(4)
 CASES["a vector times a matrix"] = ops.matmul, real(3), real(3, 4)
-PLACES = Tensor(real(2, 3, 3, 2))
-AT = Tensor(np.array([[[0, 1], [5, -1], [2, 2]], [[3, 4], [0, 0], [-1, -1]]], np.int32))  # pixels at three places
-CASES["sums_at"] = lambda x, w: sums_at(x, w, AT), real(2, 3, 6), real(2, 3, 2)
-CASES["spread_at"] = lambda y, w: spread_at(y, w, AT, size=6), real(2, 3, 3), real(2, 3, 2)
-CASES["products_at"] = lambda y, x: products_at(y, x, AT), real(2, 3, 3), real(2, 3, 6)
-CASES["grid_sample"] = ops.grid_sample, real(2, 3, 4, 5), 0.8 * real(2, 3, 2, 2)
-for mode in "zeros", "border", "reflection":
-    CASES[f"grid_sample, {mode}"] = (lambda x, grid, mode=mode: ops.grid_sample(x, grid, "bilinear", mode, True),
-                                     real(1, 5, 3, 4), 0.8 * real(1, 2, 3, 2))
-CASES["grid_sample nearest"] = lambda x: ops.grid_sample(x, PLACES, mode="nearest"), real(2, 1, 4, 5)
-CASES["grid_sample of volumes"] = ops.grid_sample, real(1, 2, 3, 2, 4), 0.6 * real(1, 2, 1, 2, 3)
 CASES["cumprod_vjp"] = lambda g, x, y: cumprod_vjp(g, x, y, axis=1), real(3, 4), real(3, 4), real(3, 4)
 CASES["cumprod_vjp with zeros"] = lambda g, x, y: cumprod_vjp(g, x, y, axis=0), real(5, 2), np.array(
     [[1.0, 0], [0, 2], [3, 0], [0, 1], [2, 3]]), real(5, 2)

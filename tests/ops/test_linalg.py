@@ -285,19 +285,17 @@ def test_matrices_that_do_not_fit(call, text):
         call()
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (4, 4), (2, 3, 5), (2, 5, 3), (70, 70), (40, 90), (90, 40), (0, 0),
-                                   (2, 0, 3), (0, 3, 3)])
+@pytest.mark.parametrize("shape", [(1, 1), (4, 4), (2, 3, 3), (70, 70), (0, 0), (0, 3, 3)])
 def test_lu(shape):
     x = np.random.default_rng(0).standard_normal(shape)
     p, lower, upper = (y.numpy() for y in linalg.lu(Tensor(x)))
     np.testing.assert_allclose(p @ lower @ upper, x, atol=1e-12)
-    m, n, k = *shape[-2:], min(shape[-2:])
-    assert p.shape == (*shape[:-2], m, m) and lower.shape == (*shape[:-1], k) and upper.shape == (*shape[:-2], k, n)
-    np.testing.assert_array_equal(lower, np.tril(lower, -1) + np.eye(m, k))
+    assert p.shape == lower.shape == upper.shape == shape
+    np.testing.assert_array_equal(lower, np.tril(lower, -1) + np.eye(shape[-1]))
     np.testing.assert_array_equal(upper, np.triu(upper))
     assert np.abs(lower).max(initial=0) <= 1
     factors, pivots = linalg.lu_factor(Tensor(x))
-    assert pivots.shape == (*shape[:-2], k) and pivots.dtype == np.int32 and factors.shape == shape
+    assert pivots.shape == shape[:-1] and pivots.dtype == np.int32 and factors.shape == shape
     only_data = linalg.lu_unpack(factors, pivots, unpack_pivots=False)
     assert only_data.P is None and linalg.lu_unpack(factors, pivots, unpack_data=False).L is None
     np.testing.assert_array_equal(only_data.L.numpy(), lower)
@@ -311,7 +309,7 @@ def test_lu_of_singular_matrices():
 def test_lu_refuses():
     x = Tensor(np.eye(3))
     for call, error, message in (
-            (lambda: linalg.lu(x[0]), ValueError, "lu_factor: takes matrices"),
+            (lambda: linalg.lu(x[0]), ValueError, "lu_factor: takes square matrices"),
             (lambda: linalg.lu(x.int()), TypeError, "lu_factor: takes floating point"),
             (lambda: linalg.lu_factor(x, pivot=False), NotImplementedError, "lu_factor: pivot=False")):
         with pytest.raises(error, match=message):

@@ -71,7 +71,6 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     **dict.fromkeys(("batched_matmul", "batched_matmul_vjp"), ("gemm", 1)),
     **dict.fromkeys(("matrix_vector", "matrix_vector_vjp"), ("gemm", 1)),
     **dict.fromkeys(("resampled", "resampled_vjp"), ("resample", 64)),
-    **dict.fromkeys(("sums_at", "spread_at", "products_at"), ("grid", _SMALL)),
     "running_sum": ("reduce", 64),
     "select": ("select", 4096),
     "mean_over": ("reduce", 256),
