@@ -1,17 +1,27 @@
-"""The common look of the demos' pictures, and the report of a training run."""
+"""What the demos share: runs over several seeds and their spread, slides, tables, and the report of a training run.
+
+    found = over_seeds(args, cases, run)                     # case -> what run(case) gives, a row per seed
+    table("error, %, by depth", depths, found)               # mean and standard deviation over the seeds
+    with slide(args.out, "Deeper is worse", 1, 2) as (fig, (left, right)):
+        spread(left, depths, found["plain"], color=BLUE, label="plain")
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from argparse import Namespace
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tinygrad_like import manual_seed
 from tinygrad_like.environment import without_interrupts
+
+from . import cli
 
 if TYPE_CHECKING:  # it belongs to the extra `demos`: --help must work without it
     from matplotlib.figure import Figure
@@ -23,15 +33,16 @@ COLOURS = {"demos blues": [PAPER, "#b9d0ea", BLUE], "demos oranges": [PAPER, "#f
 BLUES, ORANGES, DIVERGING, GREYS = COLOURS
 
 DOTTED = (0, (1, 2))
+SLIDE = 12.8, 7.2  # inches, 16:9
 
 STYLE = {
-    "font.family": "sans-serif", "font.size": 9.5, "text.color": INK,
-    "axes.edgecolor": HAIR, "axes.labelcolor": MUTED, "axes.titlecolor": INK, "axes.titlesize": 11,
+    "font.family": "sans-serif", "font.size": 13, "text.color": INK,
+    "axes.edgecolor": MUTED, "axes.labelcolor": INK, "axes.titlecolor": INK, "axes.titlesize": 14.5,
     "axes.titlelocation": "left", "axes.titlepad": 10, "axes.spines.top": False, "axes.spines.right": False,
-    "axes.grid": True, "axes.axisbelow": True, "grid.color": HAIR, "grid.linewidth": 0.7,
-    "xtick.color": HAIR, "ytick.color": HAIR, "xtick.labelcolor": MUTED, "ytick.labelcolor": MUTED,
-    "xtick.labelsize": 8.5, "ytick.labelsize": 8.5, "lines.linewidth": 1.9, "lines.solid_capstyle": "round",
-    "legend.frameon": False, "figure.facecolor": PAPER, "savefig.facecolor": PAPER,
+    "axes.grid": True, "axes.axisbelow": True, "grid.color": HAIR, "grid.linewidth": 0.8,
+    "xtick.color": MUTED, "ytick.color": MUTED, "xtick.labelcolor": INK, "ytick.labelcolor": INK,
+    "xtick.labelsize": 12, "ytick.labelsize": 12, "lines.linewidth": 2.4, "lines.solid_capstyle": "round",
+    "lines.markersize": 6, "legend.frameon": False, "figure.facecolor": PAPER, "savefig.facecolor": PAPER,
 }
 
 
@@ -52,7 +63,7 @@ def style() -> AbstractContextManager:
     return rc_context(STYLE)
 
 
-def figure(width: float, height: float, title: str = "") -> Figure:
+def figure(width: float = SLIDE[0], height: float = SLIDE[1], title: str = "") -> Figure:
     """A figure with nothing but its title, in inches, that draws to a file and needs no display."""
     _import()
     from matplotlib import colormaps
@@ -67,7 +78,7 @@ def figure(width: float, height: float, title: str = "") -> Figure:
     FigureCanvasAgg(fig)
     fig.get_layout_engine().set(w_pad=0.12, h_pad=0.12, wspace=0.04, hspace=0.04)
     if title:
-        fig.suptitle(title, x=0.012, ha="left", fontsize=14, fontweight="bold", color=INK)
+        fig.suptitle(title, x=0.012, ha="left", fontsize=19, fontweight="bold", color=INK)
     return fig
 
 
@@ -85,10 +96,75 @@ def save(fig: Figure, path: Path) -> Path:
     return path
 
 
+@contextmanager
+def slide(path: Path, title: str, rows: int = 1, columns: int = 1, size: tuple[float, float] = SLIDE, note: str = "",
+          **options: Any) -> Iterator[tuple[Figure, Any]]:
+    """A figure and its axes, to be drawn on. Then it gets one legend of all labelled lines, is written, and announced.
+
+    note: a line of text at the foot. options: of `Figure.subplots`.
+    """
+    with style():
+        fig = figure(*size, title)
+        axes = fig.subplots(rows, columns, **options)
+        yield fig, axes
+        legend(fig)
+        if note:
+            fig.supxlabel(note, x=0.012, ha="left", fontsize=12, color=MUTED)
+        print(f"picture: {save(fig, path)}", flush=True)
+
+
+def legend(fig: Figure) -> None:
+    """One legend below all axes. What has the same label there must look the same."""
+    lines = {text: line for axes in fig.axes for line, text in zip(*axes.get_legend_handles_labels(), strict=True)}
+    columns, longest = len(lines), max(map(len, lines), default=0)
+    while columns > 1 and columns * (longest + 6) > 9.5 * fig.get_size_inches()[0]:
+        columns -= 1
+    if lines:
+        columns = -(-len(lines) // -(-len(lines) // columns))  # rows of equal length
+        fig.legend(lines.values(), lines, loc="outside lower left", ncols=columns, fontsize=13, handlelength=2)
+
+
+def over_seeds(args: Namespace, cases: Iterable[Hashable], run: Callable[[Any], Any]) -> dict[Any, np.ndarray]:
+    """What run(case) gives for each case, once for each of args.seeds seeds from args.seed on: (seeds, ...)."""
+    found: dict[Any, list] = {case: [] for case in cases}
+    with cli.progress(total=len(found) * args.seeds, unit="run") as bar:
+        for seed in range(args.seed, args.seed + args.seeds):
+            for case, runs in found.items():
+                manual_seed(seed)
+                runs.append(run(case))
+                bar.update()
+    return {case: np.array(runs) for case, runs in found.items()}
+
+
+def spread(axes: Any, x: Sequence | np.ndarray, runs: np.ndarray, **line: Any) -> None:
+    """A line through the medians of runs (seeds, x), and a band from the least to the largest."""
+    shown, = axes.plot(x, np.median(runs, axis=0), **line)
+    axes.fill_between(x, runs.min(axis=0), runs.max(axis=0), color=shown.get_color(), alpha=0.15, linewidth=0)
+
+
+def table(title: str, columns: Iterable, rows: Mapping[Any, np.ndarray], form: str = ".1f", unit: float = 100) -> None:
+    """Print the mean of each row (seeds, columns), times `unit`, and the standard deviation if there are several seeds."""
+    print(title)
+    heads, first = [f"{c:g}" if isinstance(c, float) else str(c) for c in columns], max(len(str(name)) for name in rows)
+    cells = {name: [f"{mean:{form}}" + f" ±{deviation:{form}}" * (len(runs) > 1)
+                    for mean, deviation in zip(unit * runs.mean(axis=0), unit * runs.std(axis=0), strict=True)]
+             for name, runs in rows.items()}
+    width = 2 + max(len(text) for texts in (heads, *cells.values()) for text in texts)
+    for name, texts in {"": heads, **cells}.items():
+        print(f"  {name:{first}}" + "".join(f"{text:>{width}}" for text in texts))
+
+
+def ticks(axes: Any, x: Sequence, along: str = "x") -> None:
+    """A logarithmic axis with ticks at these numbers and nowhere else."""
+    getattr(axes, f"set_{along}scale")("log")
+    getattr(axes, f"set_{along}ticks")(x, [f"{n:g}" for n in x])
+    axes.minorticks_off()
+
+
 def training_curves(path: Path, title: str, rows: Sequence[Mapping[str, Any]], least_loss: float = 0.0) -> Path:
     """Draw loss and accuracy by epoch while a run is going on."""
     with style():
-        fig = figure(8, 3.9, f"{title}: {len(rows)} epochs")
+        fig = figure(title=f"{title}: {len(rows)} epochs")
         draw_curves(*fig.subplots(1, 2), rows, least_loss)
         return save(fig, path)
 
@@ -105,7 +181,8 @@ def level(axes: Any, y: float, words: str, above: bool = False) -> None:
     """A dotted line at y that says what it means."""
     axes.axhline(y, color=MUTED, linestyle=DOTTED, linewidth=1.2, zorder=1)
     axes.annotate(words, (1, y), (-2, 3 if above else -3), xycoords=("axes fraction", "data"),
-                  textcoords="offset points", ha="right", va="bottom" if above else "top", color=MUTED, fontsize=8)
+                  textcoords="offset points", ha="right", va="bottom" if above else "top", color=MUTED, fontsize=11,
+                  bbox=dict(facecolor=PAPER, edgecolor="none", alpha=0.7, pad=0.5))
 
 
 def scale(fig: Any, shown: Any, axes: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ class RangeTest:
     """What `find_lr` found.
 
     lrs, losses: the learning rate of each step, and the loss before it. smoothed: the means over 9 steps around it.
-    suggestion: the learning rate at which the smoothed loss fell fastest, per factor of the rate.
+    suggestion: the learning rate at which the smoothed loss was least.
     """
 
     lrs: np.ndarray
@@ -42,7 +41,7 @@ class RangeTest:
         axes.semilogx(self.lrs, self.losses, color=MUTED, linewidth=0.8, alpha=0.6, label="loss of each batch")
         axes.semilogx(self.lrs, self.smoothed, color=BLUE, label="smoothed")
         axes.axvline(self.suggestion, color=ORANGE, linestyle="--", linewidth=1.4,
-                     label=f"falls fastest: {self.suggestion:.1e}")
+                     label=f"least: {self.suggestion:.1e}")
         low, high = self.losses.min(), self.smoothed[0]
         axes.set_ylim(low - 0.15 * (high - low), high + 0.5 * (high - low))
         axes.set(title="Learning rate range test", xlabel="learning rate", ylabel="training loss")
@@ -61,7 +60,7 @@ def find_lr(model: Module, loader: Iterable, criterion: Callable[[Tensor, Tensor
     The loader is read again from its beginning where it ends. It stops early when the loss exceeds `diverged` times the
     least mean of 9 losses, or is not finite. Model, optimizer and random state are left as they were.
 
-    The suggestion is a good peak for a schedule that falls; three to ten times less suits a constant rate.
+    The suggestion is a good peak for a schedule that rises and falls; three to ten times less suits a constant rate.
 
     Raises ValueError for rates out of order, fewer than 10 steps, or a loss that is not finite within 10 steps.
     Source: Smith, Cyclical learning rates for training neural networks, 2017.
@@ -86,7 +85,7 @@ def find_lr(model: Module, loader: Iterable, criterion: Callable[[Tensor, Tensor
     finally:
         set_rng_state(state)
     smoothed = _smoothed(losses)
-    return RangeTest(rates[:len(losses)], np.array(losses), smoothed, _fastest_fall(rates, smoothed))
+    return RangeTest(rates[:len(losses)], np.array(losses), smoothed, float(rates[np.argmin(smoothed)]))
 
 
 def _endless(loader: Iterable) -> Iterable:
@@ -102,9 +101,3 @@ def _smoothed(losses: list[float]) -> np.ndarray:
     """The mean of each and its neighbours, of which there are fewer at the ends."""
     half = WIDTH // 2
     return np.array([np.mean(losses[max(0, i - half):i + half + 1]) for i in range(len(losses))])
-
-
-def _fastest_fall(rates: np.ndarray, smoothed: np.ndarray) -> float:
-    """Where the slope over the logarithm of the rate is least, before the least loss."""
-    slope = np.gradient(smoothed, math.log(rates[1] / rates[0]))
-    return float(rates[np.argmin(slope[:max(2, int(np.argmin(smoothed)) + 1)])])
