@@ -1,9 +1,10 @@
 """ReLUs die at high learning rates, and stay dead (003).
 
-A unit is dead if its ReLU gives 0 for every training image: then its gradient is 0 too, and nothing brings it back. An
-MLP learns the digits at a good rate, after --shock steps of plain SGD at another one. Prints and draws, by that rate,
-the share of dead units right after these steps and at the end, and the accuracy on the test images. A leaky ReLU has a
-slope below 0 as well: its units come back.
+A unit is dead if its ReLU gives 0 for every training image: then its gradient is 0 too, and its weights no longer
+learn. An MLP learns the digits at a good rate, after --shock steps of plain SGD at another one. Prints and draws, by
+that rate, the share of dead units right after these steps and at the end, and the accuracy on the test images. Where a
+few steps kill most ReLUs, the net does not recover. A leaky ReLU has a slope below 0 as well: after steps at a usual
+rate, most of its silent units come back, and a net of ReLUs keeps its dead.
 """
 
 from __future__ import annotations
@@ -75,10 +76,10 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
 
     runs = over_seeds(args, product(ACTIVATIONS, rates), run)
     found = {name: np.stack([runs[name, rate] for rate in rates], axis=1) for name in ACTIVATIONS}
-    titles = "dead after the first steps, %", "dead at the end, %", "test accuracy, %"
+    titles = "dead units after these steps, %", "dead units at the end, %", "test accuracy, %"
     for i, title in enumerate(titles):
         table(f"{title}, by the rate of the first {args.shock} steps", rates, {k: v[..., i] for k, v in found.items()})
-    with slide(args.out, f"{args.shock} steps at too high a rate kill ReLUs for good", 1, 3) as (fig, panels):
+    with slide(args.out, f"{args.shock} steps at too high a rate kill ReLUs for good", 1, 3) as panels:
         for i, (axes, title) in enumerate(zip(panels, titles, strict=True)):
             for name, (_, colour) in ACTIVATIONS.items():
                 spread(axes, rates, 100 * found[name][..., i], color=colour, marker="o", label=name)

@@ -2,7 +2,7 @@
 
     found = over_seeds(args, cases, run)                     # case -> what run(case) gives, a row per seed
     table("error, %, by depth", depths, found)               # mean and standard deviation over the seeds
-    with slide(args.out, "Deeper is worse", 1, 2) as (fig, (left, right)):
+    with slide(args.out, "Deeper is worse", 1, 2) as (left, right):
         spread(left, depths, found["plain"], color=BLUE, label="plain")
 """
 
@@ -97,16 +97,14 @@ def save(fig: Figure, path: Path) -> Path:
 
 
 @contextmanager
-def slide(path: Path, title: str, rows: int = 1, columns: int = 1, size: tuple[float, float] = SLIDE, note: str = "",
-          **options: Any) -> Iterator[tuple[Figure, Any]]:
-    """A figure and its axes, to be drawn on. Then it gets one legend of all labelled lines, is written, and announced.
+def slide(path: Path, title: str, rows: Any = 1, columns: int = 1, note: str = "", **options: Any) -> Iterator[Any]:
+    """The axes of a figure, to be drawn on. Then it gets one legend of all labelled lines, is written, and announced.
 
-    note: a line of text at the foot. options: of `Figure.subplots`.
+    rows: how many, or a mosaic such as ["ab", "ac"]. note: a line of text at the foot. options: of `Figure.subplots`.
     """
     with style():
-        fig = figure(*size, title)
-        axes = fig.subplots(rows, columns, **options)
-        yield fig, axes
+        fig = figure(title=title)
+        yield fig.subplots(rows, columns, **options) if isinstance(rows, int) else fig.subplot_mosaic(rows, **options)
         legend(fig)
         if note:
             fig.supxlabel(note, x=0.012, ha="left", fontsize=12, color=MUTED)
@@ -143,11 +141,13 @@ def spread(axes: Any, x: Sequence | np.ndarray, runs: np.ndarray, **line: Any) -
 
 
 def table(title: str, columns: Iterable, rows: Mapping[Any, np.ndarray], form: str = ".1f", unit: float = 100) -> None:
-    """Print the mean of each row (seeds, columns), times `unit`, and the standard deviation if there are several seeds."""
+    """Print the mean of each row (seeds, columns), times `unit`, and the standard deviation if there are several seeds;
+    only the median if the form is that of powers of ten."""
     print(title)
     heads, first = [f"{c:g}" if isinstance(c, float) else str(c) for c in columns], max(len(str(name)) for name in rows)
-    cells = {name: [f"{mean:{form}}" + f" ±{deviation:{form}}" * (len(runs) > 1)
-                    for mean, deviation in zip(unit * runs.mean(axis=0), unit * runs.std(axis=0), strict=True)]
+    middle, several = (np.median, False) if "e" in form else (np.mean, True)
+    cells = {name: [f"{mean:{form}}" + f" ±{deviation:{form}}" * (several and len(runs) > 1)
+                    for mean, deviation in zip(unit * middle(runs, axis=0), unit * runs.std(axis=0), strict=True)]
              for name, runs in rows.items()}
     width = 2 + max(len(text) for texts in (heads, *cells.values()) for text in texts)
     for name, texts in {"": heads, **cells}.items():
@@ -167,14 +167,6 @@ def training_curves(path: Path, title: str, rows: Sequence[Mapping[str, Any]], l
         fig = figure(title=f"{title}: {len(rows)} epochs")
         draw_curves(*fig.subplots(1, 2), rows, least_loss)
         return save(fig, path)
-
-
-def key(axes: Any, columns: int = 1, **options: Any) -> None:
-    """The legend, between an axes' title and its curves, where it crosses none; call it when the title is set."""
-    shown = axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0.2, borderpad=0.2,
-                        handlelength=1.6, columnspacing=1.4, fontsize=8.5, **options)
-    lines = -(-len(shown.get_texts()) // columns)
-    axes.set_title(axes.get_title(loc="left"), pad=10 + 14 * lines)
 
 
 def level(axes: Any, y: float, words: str, above: bool = False) -> None:
@@ -208,9 +200,9 @@ def training_report(path: Path, title: str, rows: Sequence[Mapping[str, Any]], i
     wrong = np.flatnonzero(predictions != labels)
     with style():
         accuracy = 1 - len(wrong) / len(labels)
-        fig = figure(11, 6.9, f"{title}: {accuracy:.1%} of {len(labels):,} test images read correctly")
-        top, bottom = fig.subfigures(2, 1, height_ratios=[3.7, 1.35])
-        loss, accuracies, confusion = top.subplots(1, 3, width_ratios=[1, 1, 1.15])
+        fig = figure(title=f"{title}: {accuracy:.1%} of {len(labels):,} test images read correctly")
+        top, bottom = fig.subfigures(2, 1, height_ratios=[3.5, 1.5])
+        loss, accuracies, confusion = top.subplots(1, 3, width_ratios=[1, 1, 1.25])
         draw_curves(loss, accuracies, rows, least_loss)
         draw_confusion(confusion, labels, predictions, names)
         draw_misread(bottom, images, labels, predictions, wrong, names)
@@ -226,10 +218,10 @@ def draw_curves(loss: Any, accuracies: Any, rows: Sequence[Mapping[str, Any]], l
     train, test = ([100 * row[f"{part}_accuracy"] for row in rows] for part in ("train", "test"))
     for values, colour, name in ((train, BLUE, "training"), (test, ORANGE, "test")):
         accuracies.plot(x, values, color=colour, label=f"{name}, last {values[-1]:.1f} %")
-    # Nearly all that can be told apart happens close to 100 %: leave the first epochs below the edge.
-    floor = max(0.0, min(np.median(test), np.median(train)) - 12)
+    # Nearly all that can be told apart happens close to 100 %: leave the first fifth of the epochs below the edge.
+    floor = max(0.0, min([*test[len(test) // 5:], *train[len(train) // 5:]]) - 2)
     accuracies.set(title="Accuracy, %", xlabel="epoch", ylim=(floor, 100 + 0.03 * (100 - floor)))
-    key(accuracies, 2)
+    accuracies.legend(loc="lower right")
     for axes in (loss, accuracies):
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.margins(x=0.02)
@@ -246,7 +238,7 @@ def draw_confusion(axes: Any, labels: np.ndarray, predictions: np.ndarray, names
     axes.imshow(mistakes, cmap=ORANGES, vmin=0, vmax=max(2, np.nanmax(mistakes, initial=0)))
     for (i, j), count in np.ndenumerate(counts):
         if count:
-            axes.text(j, i, str(count), ha="center", va="center", fontsize=7.5, color=INK)
+            axes.text(j, i, str(count), ha="center", va="center", fontsize=10, color=INK)
     short = [n if len(n) < 3 else n[:8] for n in names]
     axes.set_xticks(range(k), short, rotation=0 if max(map(len, short)) < 3 else 60)
     axes.set_yticks(range(k), short)
@@ -266,11 +258,11 @@ def draw_misread(fig: Any, images: np.ndarray, labels: np.ndarray, predictions: 
     if len(wrong):
         shown = f"the first {most} of {len(wrong):,}" if len(wrong) > most else f"all {len(wrong)}"
         title = f"Misread test images: what it is → what it was read as ({shown})"
-    fig.suptitle(title, x=0.012, ha="left", fontsize=11, color=INK)
+    fig.suptitle(title, x=0.012, ha="left", fontsize=14, color=INK)
     for axes, i in zip(fig.subplots(1, most), [*wrong[:most], *[None] * most], strict=False):
         bare(axes)
         if i is not None:
             axes.imshow(images[i, 0], cmap=GREYS, vmin=0, vmax=1)
             arrow = " → " if max(map(len, names)) < 3 else " →\n"  # words need a line each
             read = f"{names[labels[i]]}{arrow}{names[predictions[i]]}"
-            axes.set_title(read, loc="center", fontsize=9, pad=4, color=ORANGE)
+            axes.set_title(read, loc="center", fontsize=11, pad=4, color=ORANGE)

@@ -74,7 +74,7 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
     table("error on new data, by the noise s", sizes, errors, ".2f", 1)
     apart = np.abs(found["noise"] - found["ridge"]).max() / np.abs(found["ridge"]).max()
     print(f"weights found with noise differ from those of ridge by at most {apart:.1%} of the largest")
-    with slide(args.out, "Noise on the inputs is ridge regression", 1, 2) as (fig, (weights, error)):
+    with slide(args.out, "Noise on the inputs is ridge regression", 1, 2) as (weights, error):
         for i in range(FEATURES):
             weights.plot(sizes, found["ridge"][0, :, i], color=BLUE, linewidth=1.6, label="ridge, in closed form")
             for w in found["noise"]:

@@ -5,7 +5,7 @@ common, and the loss on images held out falls; then it learns the wrong labels b
 training loss goes on falling. Early stopping watches the held-out loss, waits --patience epochs for a better one, and
 goes back to the weights of the best epoch.
 
-Prints the test accuracy at the best epoch and at the end, and draws the curves of all seeds.
+Prints losses and test accuracy at the best epoch, where it stops, and at the end, and draws the curves.
 """
 
 from __future__ import annotations
@@ -60,16 +60,15 @@ def make_parser() -> argparse.ArgumentParser:
 def main(args: argparse.Namespace) -> np.ndarray:
     """What `run` gives, for each seed: (seeds, epochs, 4)."""
     found = over_seeds(args, ["all"], lambda case: run(args))["all"]
-    epochs, seeds = np.arange(1, args.epochs + 1), np.arange(args.seeds)
+    epochs = np.arange(1, args.epochs + 1)
     stops = np.where(found[..., 3].any(axis=1), found[..., 3].argmax(axis=1), args.epochs - 1)
     best = np.array([rows[:stop + 1, 1].argmin() for rows, stop in zip(found, stops, strict=True)])
-    table(f"{args.images} images, {args.wrong:.0%} of the labels wrong", ["best epoch", "stopped at", f"end ({args.epochs})"],
-          {"epoch": np.stack([best + 1, stops + 1, np.full(args.seeds, args.epochs)], axis=1)}, ".0f", 1)
     at = np.stack([best, stops, np.full(args.seeds, args.epochs - 1)], axis=1)
-    table("", ["best epoch", "stopped at", "end"],
-          {name: np.take_along_axis(found[..., i], at, axis=1) * (100 if i == 2 else 1)
-           for i, name in enumerate(("training loss", "held-out loss", "test accuracy, %"))}, ".2f", 1)
-    with slide(args.out, "A net learns first the rule, then the mistakes", 1, 2) as (fig, (loss, test)):
+    numbers = {name: unit * np.take_along_axis(found[..., i], at, axis=1) for i, (name, unit) in enumerate(
+        {"training loss": 1, "held-out loss": 1, "test accuracy, %": 100}.items())}
+    table(f"{args.images} images, {args.wrong:.0%} of the labels wrong", ["best epoch", "stopped at", "at the end"],
+          {"epoch": at + 1, **numbers}, ".2f", 1)
+    with slide(args.out, "A net learns first the rule, then the mistakes", 1, 2) as (loss, test):
         for axes, column, colour, name in ((loss, 0, BLUE, "training"), (loss, 1, ORANGE, "held out"),
                                            (test, 2, TEAL, "test")):
             spread(axes, epochs, found[..., column] * (100 if axes is test else 1), color=colour, label=name)

@@ -77,7 +77,7 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
     table(f"the token {back} back, % right, by position; trained on positions up to {args.length}", parts,
           {kind: np.stack([runs[:, part].mean(axis=1) for part in parts.values()], axis=1)
            for kind, runs in found.items()})
-    with slide(args.out, "Only distances carry over to sequences longer than in training") as (fig, axes):
+    with slide(args.out, "Only distances carry over to sequences longer than in training") as axes:
         axes.axvspan(0.5, args.length + 0.5, color=HAIR, alpha=0.6, linewidth=0)
         axes.annotate("lengths of training", (1, 103), va="bottom", color=MUTED)
         for kind, colour in KINDS.items():

@@ -72,7 +72,7 @@ def main(args: argparse.Namespace) -> dict[int, np.ndarray]:
           {f"{n:,} characters": v for n, v in found.items()}, ".3f", 1)
     slope, start = np.polyfit(np.log(sizes), np.log(found[lengths[-1]].mean(axis=0)), 1)
     print(f"on the longest text the loss falls as size^{slope:.3f}")
-    with slide(args.out, "Larger nets are better by a power law, while there are data") as (fig, axes):
+    with slide(args.out, "Larger nets are better by a power law, while there are data") as axes:
         for n, colour in zip(lengths, (GOLD, TEAL, BLUE, MUTED) * len(lengths), strict=False):
             spread(axes, sizes, found[n], color=colour, marker="o", label=f"{n:,} characters to learn from")
         axes.plot(sizes, np.exp(start) * sizes**slope, color=INK, linestyle="--", linewidth=1.4,

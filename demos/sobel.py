@@ -55,7 +55,8 @@ def main(args: argparse.Namespace) -> dict[int, np.ndarray]:
         print(f"receptive field, {name}: " + ", ".join(
             f"{n} layer{'s' * (n > 1)} {(found[n] > 0).any(axis=0).sum()}" for n in found))
     with slide(args.out, "One filter, one feature; more layers see more", 2, 4,
-               note="Below, blue: how much the middle number depends on each pixel; orange: its receptive field.") as (fig, (top, bottom)):
+               note="Below, blue: how much the middle number depends on each pixel; orange: its receptive field."
+               ) as (top, bottom):
         pictures = [(IMAGE, GREYS, 0, 2, "image"), (seen[0], DIVERGING, -4, 4, "horizontal edges"),
                     (seen[1], DIVERGING, -4, 4, "vertical edges"), (np.hypot(*seen), BLUES, 0, 5, "both: √(a² + b²)")]
         for axes, (values, colours, least, most, title) in zip(top, pictures, strict=True):
@@ -63,7 +64,7 @@ def main(args: argparse.Namespace) -> dict[int, np.ndarray]:
             bare(axes)
             axes.set_title(title)
             if title != "image":
-                scale(fig, shown, axes)
+                scale(axes.figure, shown, axes)
         for axes, n in zip(bottom, depths, strict=False):
             middle, half = len(fields[n]) // 2, n + 0.5
             axes.pcolormesh(np.arange(-middle - 0.5, middle + 1), np.arange(-middle - 0.5, middle + 1), fields[n],

@@ -30,6 +30,7 @@ from . import cli
 from .figures import BLUE, GOLD, MUTED, ORANGE, TEAL, over_seeds, slide, spread, table, ticks
 
 QUANTITIES = "family size", "walkable", "school quality"
+FOUND = {"in the four inputs": MUTED, "in the features before training": GOLD, "in the learned features": TEAL}
 
 
 def weights(w: np.ndarray, b: np.ndarray, houses: np.ndarray) -> np.ndarray:
@@ -70,10 +71,18 @@ def houses(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return x.T, q, q @ np.array([1.0, 1.0, 1.0], np.float32)
 
 
-def explained(features: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """The share of the variance of each column of values that a linear model of the features explains."""
-    features = np.column_stack([features, np.ones(len(features))])
-    rest = values - features @ np.linalg.lstsq(features, values, rcond=None)[0]
+def features(model: nn.Sequential, x: np.ndarray) -> np.ndarray:
+    """What the last hidden layer makes of x."""
+    z = Tensor(x)
+    for part in list(model)[:-1]:
+        z = part(z)
+    return z.detach().numpy()
+
+
+def explained(found: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The share of the variance of each column of values that a linear model of `found` explains."""
+    inputs = np.column_stack([found, np.ones(len(found))])
+    rest = values - inputs @ np.linalg.lstsq(inputs, values, rcond=None)[0]
     return 1 - rest.var(axis=0) / values.var(axis=0)
 
 
@@ -104,26 +113,24 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
 
     def learn(case: str) -> np.ndarray:
         x, q, price = houses(2000)
-        model = nn.MLP([4, 32, 32, 1])
+        model = nn.MLP([4, 16, 16, 1])
+        before = explained(features(model, x), q)
         fit(model, DataLoader(x, price[:, None], batch_size=50, shuffle=True), nn.MSELoss(),
             optim.AdamW(model.parameters(), lr=optim.schedule.one_cycle(1e-2, 40 * args.epochs)), args.epochs,
             metrics={}, progress=False)
-        features = Tensor(x)
-        for part in list(model)[:-1]:
-            features = part(features)
-        return np.stack([explained(x, q), explained(features.detach().numpy(), q)])
+        return np.stack([explained(x, q), before, explained(features(model, x), q)])
 
     learned = over_seeds(args, ["houses"], learn)["houses"]
-    shares = {"in the four inputs": learned[:, 0], "in the learned features": learned[:, 1]}
+    shares = {name: learned[:, i] for i, name in enumerate(FOUND)}
     table("variance that a linear model finds, %", QUANTITIES, shares)
-    with slide(args.out, "The same numbers, thousands of times as fast", 1, 2, width_ratios=[1.2, 1]) as (_, (time, share)):
+    with slide(args.out, "The same numbers, thousands of times as fast", 1, 2, width_ratios=[1.2, 1]) as (time, share):
         for way, colour in WAYS.items():
             spread(time, sizes, 1e6 * found[way], color=colour, marker="o", label=f"{way.__name__}")
         ticks(time, sizes)
         time.set(yscale="log", title=f"Microseconds for a house, of {args.houses}", xlabel="inputs, and neurons")
         for i, (name, values) in enumerate(shares.items()):
-            share.bar(np.arange(3) + 0.38 * i - 0.19, 100 * values.mean(axis=0), 0.36, label=f"found {name}",
-                      color=(MUTED, TEAL)[i], yerr=100 * np.abs(values.mean(0) - [values.min(0), values.max(0)]))
+            share.bar(np.arange(3) + 0.28 * (i - 1), 100 * values.mean(axis=0), 0.26, label=f"found {name}",
+                      color=FOUND[name], yerr=100 * np.abs(values.mean(0) - [values.min(0), values.max(0)]))
         share.set_xticks(range(3), QUANTITIES)
         share.set(title="What a net for prices finds by itself, %", ylim=(0, 101))
     return shares

@@ -73,7 +73,7 @@ def main(args: argparse.Namespace) -> dict[tuple, np.ndarray]:
     found = {(norm, warmup): np.stack([runs[norm, warmup, n] for n in depths], axis=1)
              for norm, warmup in product(NORMS, WARMUPS)}
     table("test accuracy, %, by the number of layers", depths, {", ".join(k): v for k, v in found.items()})
-    with slide(args.out, "Deep post-norm needs warmup; pre-norm trains without", 1, 2, sharey=True) as (fig, panels):
+    with slide(args.out, "Deep post-norm needs warmup; pre-norm trains without", 1, 2, sharey=True) as panels:
         for axes, warmup in zip(panels, WARMUPS, strict=True):
             for norm, colour in NORMS.items():
                 spread(axes, depths, 100 * found[norm, warmup], color=colour, marker="o", label=norm)
