@@ -5,15 +5,14 @@ Each method on its own is added to the same net, trained the same way with SGD o
     none             nothing
     L2               + c sum w^2 in the loss (002)
     L1               + c sum |w|
-    L1 as w = a b    each weight is a product of two, with c (sum a^2 + sum b^2) / 2 in the loss: no less than
-                     c sum |w|, equal to it where |a| = |b|, and without its corner at 0 (002)
     early stopping   a fifth of the images is not trained on, and decides when to stop
     augmentation     each image is rotated, zoomed and shifted a little, at random each time
     dropout          half of the hidden activations, and a tenth of the input, are dropped
     label smoothing  a tenth of each label is spread over all classes
 
 Prints and draws accuracy, loss and calibration error on the test images, whose labels are right, and the share of the
-weights that are zero, to float32's precision. demos.overfitting shows the curve that early stopping cuts off.
+weights that are zero, to float32's precision. demos.overfitting shows the curve that early stopping cuts off, and
+demos.norm_geometry how w = a b makes weights zero.
 """
 
 from __future__ import annotations
@@ -45,18 +44,13 @@ from .recipes import split_digits
 
 @dataclass(frozen=True)
 class Method:
-    """What is added to the plain run. penalty: of the layers. drop: of input and of hidden activations.
-
-    lr: the gradient of w reaches a and b multiplied by each other, which are below 1, so larger steps are needed.
-    """
+    """What is added to the plain run. penalty: of the layers. drop: of input and of hidden activations."""
 
     penalty: Callable[[list], Tensor] | None = None
-    layer: Callable[[int, int], nn.Module] = nn.Linear
     augment: Callable | None = None
     drop: tuple[float, float] = (0.0, 0.0)
     label_smoothing: float = 0.0
     patience: int | None = None
-    lr: float = 0.05
 
 
 # Strengths chosen by accuracy on training images that these runs do not use.
@@ -64,21 +58,19 @@ METHODS = {
     "none": Method(),
     "L2": Method(lambda layers: 2e-3 * optim.l2_penalty(layer.weight for layer in layers)),
     "L1": Method(lambda layers: 3e-4 * optim.l1_penalty(layer.weight for layer in layers)),
-    "L1 as w = a b": Method(lambda layers: 1e-3 * optim.l2_penalty(p for layer in layers for p in (layer.a, layer.b)),
-                            nn.SparseLinear, lr=0.2),
     "early stopping": Method(patience=20),
     "augmentation": Method(augment=Compose([RandomRotation(15), RandomZoom((0.9, 1.1)), RandomShift(1, p=0.3)])),
     "dropout": Method(drop=(0.1, 0.5)),
     "label smoothing": Method(label_smoothing=0.1),
 }
 ZERO = 1e-6
-COLUMNS = "training accuracy, %", "test accuracy, %", "test loss", "calibration error, %", "weights at zero, %"
+COLUMNS = "trained on, %", "test accuracy, %", "test loss", "calibration error, %", "weights at zero, %"
 
 
 def build(method: Method, width: int) -> tuple[nn.Module, list]:
     """The net, and its linear layers."""
     sizes = [64, width, width, 10]
-    layers = [method.layer(n, m) for n, m in zip(sizes, sizes[1:], strict=False)]
+    layers = [nn.Linear(n, m) for n, m in zip(sizes, sizes[1:], strict=False)]
     parts: list[nn.Module] = [nn.Flatten()]
     for i, layer in enumerate(layers):
         if method.drop[i > 0]:
@@ -101,14 +93,13 @@ def run(method: Method, x: np.ndarray, y: np.ndarray, x_test: np.ndarray, y_test
             return {"val_loss": loss(Tensor(predict(model, x[held_out])), Tensor(y[held_out])).item()}
 
     loader = DataLoader(x[trained_on], y[trained_on], batch_size=32, shuffle=True, transform=method.augment)
-    rate = optim.schedule.cosine(method.lr, epochs * len(loader))
+    rate = optim.schedule.cosine(0.05, epochs * len(loader))
     penalty = method.penalty
     fit(model, loader, nn.CrossEntropyLoss(label_smoothing=method.label_smoothing),
         optim.SGD(model.parameters(), lr=rate, momentum=0.9), epochs, evaluate=evaluate, stopper=stopper,
         monitor="val_loss" if stopper else None, progress=False, penalty=penalty and (lambda: penalty(layers)))
     logits = predict(model, x_test)
-    weights = np.concatenate([(layer.weight() if isinstance(layer, nn.SparseLinear) else layer.weight).data.ravel()
-                              for layer in layers])
+    weights = np.concatenate([layer.weight.data.ravel() for layer in layers])
     return [accuracy(predict(model, x[trained_on]), y[trained_on]), accuracy(logits, y_test),
             nn.functional.cross_entropy(Tensor(logits), Tensor(y_test)).item(),
             calibration_error(ops.softmax(logits, axis=-1), y_test), float((np.abs(weights) < ZERO).mean())]

@@ -32,11 +32,11 @@ def build(vocabulary: int, width: int) -> nn.Module:
 def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("scaling", __doc__, draws=True, seeds=2,
                         quick=dict(widths=[4, 64], texts=[3000, 100_000], steps=300, seeds=1))
-    parser.add_argument("--widths", type=cli.whole(1), nargs="+", default=[4, 8, 16, 32, 64, 128, 256],
+    parser.add_argument("--widths", type=cli.whole(1), nargs="+", default=[4, 16, 64, 256],
                         help="hidden features")
     parser.add_argument("--texts", type=cli.whole(1000), nargs="+", default=[10_000, 50_000, 1_000_000],
                         help="characters to learn from")
-    parser.add_argument("--steps", type=cli.whole(10), default=2000, help="of training, with 128 characters each")
+    parser.add_argument("--steps", type=cli.whole(10), default=1500, help="of training, with 128 characters each")
     return parser
 
 
