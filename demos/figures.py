@@ -100,7 +100,7 @@ def save(fig: Figure, path: Path) -> Path:
 def slide(path: Path, title: str, rows: Any = 1, columns: int = 1, note: str = "", **options: Any) -> Iterator[Any]:
     """The axes of a figure, to be drawn on. Then it gets one legend of all labelled lines, is written, and announced.
 
-    rows: how many, or a mosaic such as ["ab", "ac"]. note: a line of text at the foot. options: of `Figure.subplots`.
+    rows: how many, or a mosaic such as "ab;ac". note: a line of text at the foot. options: of `Figure.subplots`.
     """
     with style():
         fig = figure(title=title)
@@ -115,7 +115,7 @@ def legend(fig: Figure) -> None:
     """One legend below all axes. What has the same label there must look the same."""
     lines = {text: line for axes in fig.axes for line, text in zip(*axes.get_legend_handles_labels(), strict=True)}
     columns, longest = len(lines), max(map(len, lines), default=0)
-    while columns > 1 and columns * (longest + 6) > 9.5 * fig.get_size_inches()[0]:
+    while columns > 1 and columns * (longest + 6) > 11 * fig.get_size_inches()[0]:
         columns -= 1
     if lines:
         columns = -(-len(lines) // -(-len(lines) // columns))  # rows of equal length
@@ -174,6 +174,7 @@ def level(axes: Any, y: float, words: str, above: bool = False) -> None:
     axes.axhline(y, color=MUTED, linestyle=DOTTED, linewidth=1.2, zorder=1)
     axes.annotate(words, (1, y), (-2, 3 if above else -3), xycoords=("axes fraction", "data"),
                   textcoords="offset points", ha="right", va="bottom" if above else "top", color=MUTED, fontsize=11,
+                  annotation_clip=True,
                   bbox=dict(facecolor=PAPER, edgecolor="none", alpha=0.7, pad=0.5))
 
 

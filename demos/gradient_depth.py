@@ -138,8 +138,9 @@ def draw(args: argparse.Namespace, depths: list[int], found: dict[tuple, np.ndar
                 spread(plain, blocks, values[:, 0], color={"relu": INK, "tanh": MUTED, "sigmoid": "#b3bac4"}[name],
                        linestyle="-" if init == "default" else "--", label=f"plain, {name}, {init} weights")
         for kind, colour in list(KINDS.items())[1:]:
-            spread(ratio, depths, ratios[kind], color=colour, marker="o", label=kind)
-            spread(variance, blocks, found[kind, depths[-1]][:, 1], color=colour, label=kind)
+            line = dict(color=colour, linestyle=":" if kind == "sandwich" else "-", label=kind)
+            spread(ratio, depths, ratios[kind], marker="o", **line)
+            spread(variance, blocks, found[kind, depths[-1]][:, 1], **line)
         level(plain, 1e-45, "below: 0 in float32")
         level(ratio, 1, "as large at the first block")
         ticks(ratio, depths)

@@ -148,7 +148,7 @@ def draw(path: Path, points: np.ndarray, label: np.ndarray, models: dict[str, nn
          depths: list[int], rest: dict[str, np.ndarray]) -> None:
     across, up = np.meshgrid(np.linspace(-2.3, 2.3, 160), np.linspace(-2.3, 2.3, 160))
     grid = Tensor(np.stack([across, up], axis=-1).astype(np.float32))
-    with slide(path, "Layers with nothing between them are one layer", ["abe", "cde"]) as panels:
+    with slide(path, "Layers with nothing between them are one layer", "abe;cde") as panels:
         for axes, (name, model) in zip(panels.values(), models.items(), strict=False):
             with no_grad():
                 probability = ops.sigmoid(model(grid)).numpy()[..., 0]

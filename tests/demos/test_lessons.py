@@ -60,10 +60,10 @@ def untrained(tmp_path_factory):
 
 def test_gradients_reach_the_first_block_past_skips(untrained):
     reach = {case: values[0][0] / values[0][-1] for case, values in untrained.items()}
-    for depth in (2, 12):
-        assert all(untrained[kind, depth].shape == (2, depth) for kind in gradient_depth.KINDS)
-    assert reach["scaled", 12] == pytest.approx(1, abs=1.5)
-    assert reach["post-norm", 12] > 2 * reach["pre-norm", 12], "each norm shrinks the gradient"
+    for blocks in (2, 12):
+        assert all(untrained[kind, blocks].shape == (2, blocks) for kind in gradient_depth.KINDS)
+    assert 0.3 < reach["scaled", 12] < 10
+    assert reach["residual", 12] > 20 * max(reach[kind, 12] for kind in ("pre-norm", "post-norm", "sandwich"))
     variance = {kind: untrained[kind, 12][1] for kind in gradient_depth.KINDS}
     for kind in ("post-norm", "sandwich"):
         np.testing.assert_allclose(variance[kind], 1, atol=1e-3)
