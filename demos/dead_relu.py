@@ -76,7 +76,7 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
 
     runs = over_seeds(args, product(ACTIVATIONS, rates), run)
     found = {name: np.stack([runs[name, rate] for rate in rates], axis=1) for name in ACTIVATIONS}
-    titles = "dead units after these steps, %", "dead units at the end, %", "test accuracy, %"
+    titles = "dead after the first steps, %", "dead at the end, %", "test accuracy, %"
     for i, title in enumerate(titles):
         table(f"{title}, by the rate of the first {args.shock} steps", rates, {k: v[..., i] for k, v in found.items()})
     with slide(args.out, f"{args.shock} steps at too high a rate kill ReLUs for good", 1, 3) as panels:

@@ -55,10 +55,10 @@ def run(kind: str, blocks: int, width: int, data: Arrays, epochs: int, lr: float
 
 def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("depth", __doc__, draws=True, seeds=3, quick=dict(blocks=[1, 12], epochs=5, seeds=1))
-    parser.add_argument("--blocks", type=cli.whole(1), nargs="+", default=[1, 2, 4, 8, 16, 32], metavar="L",
+    parser.add_argument("--blocks", type=cli.whole(1), nargs="+", default=[1, 2, 4, 8, 16], metavar="L",
                         help="numbers of blocks, of two layers each")
     parser.add_argument("--width", type=cli.whole(1), default=32, help="features of each layer")
-    parser.add_argument("--epochs", type=cli.whole(1), default=15, help="of training")
+    parser.add_argument("--epochs", type=cli.whole(1), default=10, help="of training")
     parser.add_argument("--lr", type=cli.RATE, default=2e-3, help="the highest")
     return parser
 

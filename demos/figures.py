@@ -105,21 +105,22 @@ def slide(path: Path, title: str, rows: Any = 1, columns: int = 1, note: str = "
     with style():
         fig = figure(title=title)
         yield fig.subplots(rows, columns, **options) if isinstance(rows, int) else fig.subplot_mosaic(rows, **options)
-        legend(fig)
-        if note:
-            fig.supxlabel(note, x=0.012, ha="left", fontsize=12, color=MUTED)
+        legend(fig, note)
         print(f"picture: {save(fig, path)}", flush=True)
 
 
-def legend(fig: Figure) -> None:
-    """One legend below all axes. What has the same label there must look the same."""
+def legend(fig: Figure, note: str = "") -> None:
+    """One legend below all axes, under a line of text. What has the same label must look the same."""
     lines = {text: line for axes in fig.axes for line, text in zip(*axes.get_legend_handles_labels(), strict=True)}
     columns, longest = len(lines), max(map(len, lines), default=0)
     while columns > 1 and columns * (longest + 6) > 11 * fig.get_size_inches()[0]:
         columns -= 1
     if lines:
         columns = -(-len(lines) // -(-len(lines) // columns))  # rows of equal length
-        fig.legend(lines.values(), lines, loc="outside lower left", ncols=columns, fontsize=13, handlelength=2)
+        fig.legend(lines.values(), lines, loc="outside lower left", ncols=columns, fontsize=13, handlelength=2,
+                   title=note or None, title_fontproperties=dict(size=12), alignment="left")
+    elif note:
+        fig.supxlabel(note, x=0.012, ha="left", fontsize=12)
 
 
 def over_seeds(args: Namespace, cases: Iterable[Hashable], run: Callable[[Any], Any]) -> dict[Any, np.ndarray]:

@@ -149,7 +149,7 @@ def draw(path: Path, points: np.ndarray, label: np.ndarray, models: dict[str, nn
     across, up = np.meshgrid(np.linspace(-2.3, 2.3, 160), np.linspace(-2.3, 2.3, 160))
     grid = Tensor(np.stack([across, up], axis=-1).astype(np.float32))
     with slide(path, "Layers with nothing between them are one layer", "abe;cde") as panels:
-        for axes, (name, model) in zip(panels.values(), models.items(), strict=False):
+        for axes, (name, model) in zip((panels[letter] for letter in "abcd"), models.items(), strict=True):
             with no_grad():
                 probability = ops.sigmoid(model(grid)).numpy()[..., 0]
             axes.imshow(probability, cmap=DIVERGING, vmin=-0.35, vmax=1.35, origin="lower", interpolation="bilinear",
@@ -165,8 +165,8 @@ def draw(path: Path, points: np.ndarray, label: np.ndarray, models: dict[str, nn
         for (name, values), colour in zip(rest.items(), (BLUE, ORANGE, TEAL), strict=True):
             spread(curve, depths, np.maximum(values, 1e-16), color=colour, marker="o", label=f"{name} between")
         ticks(curve, depths)
-        curve.set(yscale="log", xlabel="layers", ylim=(1e-16, 5), title="Variance one layer cannot explain")
-        curve.annotate("rounding of float32", (depths[-1], rest["nothing"][:, -1].max()), (0, 12),
+        curve.set(yscale="log", xlabel="layers", ylim=(1e-16, 5), title="Not explained by one layer")
+        curve.annotate("rounding", (depths[-1], rest["nothing"][:, -1].max()), (0, 12),
                        textcoords="offset points", ha="right", color=MUTED)
 
 

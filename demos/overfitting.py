@@ -66,8 +66,9 @@ def main(args: argparse.Namespace) -> np.ndarray:
     at = np.stack([best, stops, np.full(args.seeds, args.epochs - 1)], axis=1)
     numbers = {name: unit * np.take_along_axis(found[..., i], at, axis=1) for i, (name, unit) in enumerate(
         {"training loss": 1, "held-out loss": 1, "test accuracy, %": 100}.items())}
-    table(f"{args.images} images, {args.wrong:.0%} of the labels wrong", ["best epoch", "stopped at", "at the end"],
-          {"epoch": at + 1, **numbers}, ".2f", 1)
+    columns = "best epoch", "stopped at", "end"
+    table(f"{args.images} images, {args.wrong:.0%} of the labels wrong", columns, {"epoch": at + 1}, ".0f", 1)
+    table("loss and accuracy there", columns, numbers, ".2f", 1)
     with slide(args.out, "A net learns first the rule, then the mistakes", 1, 2) as (loss, test):
         for axes, column, colour, name in ((loss, 0, BLUE, "training"), (loss, 1, ORANGE, "held out"),
                                            (test, 2, TEAL, "test")):

@@ -94,6 +94,7 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
             spread(total, k, 100 * shares[name], color=colour, marker="o", label=f"gradient, {name}")
         one.set(title="Gradient of one path, relative to length 0", yscale="log", xlabel="length: blocks on the path")
         total.set(title="All paths of a length together, %", xlabel="length")
+        total.xaxis.get_major_locator().set_params(integer=True)
     return found
 
 

@@ -368,7 +368,7 @@ def test_each_method_does_what_it_is_for(tmp_path, capsys):
     results = regularization.main(["--quick", "--out", str(tmp_path / "new" / "r.png")])
     printed = capsys.readouterr().out.splitlines()
     assert printed[0] == "150 training images, 15% of them mislabelled; 359 test images"
-    assert [line[:16].strip() for line in printed[2:-1]] == list(results) == list(regularization.METHODS)
+    assert [line[2:18].strip() for line in printed[2:-1]] == list(results) == list(regularization.METHODS)
     plain = results["none"]
     assert plain[:, 1].mean() > 0.6
     for name, values in results.items():

@@ -117,7 +117,7 @@ def figures_draw():
 
 def test_a_table_shows_mean_and_deviation(capsys):
     figures.table("title", [1, 0.5], {"x": np.array([[0.1, 0.2], [0.3, 0.2]])})
-    assert capsys.readouterr().out == "title\n             1        0.5\n  x  20.0 ±10.0  20.0 ±0.0\n"
+    assert capsys.readouterr().out == "title\n              1         0.5\n  x  20.0 ±10.0   20.0 ±0.0\n"
     figures.table("title", ["a"], {"x": np.array([[1.0], [10.0], [1000.0]])}, ".0e", 1)
     assert capsys.readouterr().out == "title\n         a\n  x  1e+01\n"
 
