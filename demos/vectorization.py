@@ -1,9 +1,9 @@
-"""Vectorization: one layer computed by loops and by matrix products (7.15-7.21), and what a layer of features is for.
+"""Vectorization: one layer computed by loops and by matrix products (7.17-7.21), and what a layer of features is for.
 
 A layer of m ReLUs reads n houses of d numbers each. The same numbers are computed in four ways:
 
     weights    three loops: over houses, neurons and weights
-    neurons    two loops, and a dot product w_j . x for each neuron (7.15)
+    neurons    two loops, and a dot product w_j . x for each neuron
     layer      a loop over houses, and W x + b for each (7.19)
     batch      X W^T + b, all houses at once
 
