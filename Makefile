@@ -36,7 +36,7 @@ train-distributed: $(STAMP)  ## train a convolutional ResNet on the digits with 
 
 DEMOS := moons activations vectorization convolution sobel filters linear_collapse depth gradient_depth warmup \
          dead_relu paths lesion neural_ode norm_axes normalization scale_invariance uncertainty norm_geometry noise \
-         overfitting regularization scaling positions attention_pictures grokking find_lr finetune
+         overfitting regularization scaling positions attention_pictures grokking finetune
 
 demos: $(STAMP)  ## draw what the demos have to show into runs/
 	set -e; for demo in $(DEMOS); do $(BIN)/python -m demos.$$demo --out $(OUT)/$$demo.png; done

@@ -28,7 +28,7 @@ HERE = Path(__file__).parent
 
 def texts(places: Places) -> dict[str, str]:
     """The site's page -> its Markdown, blocks run and links rewritten."""
-    from tests.ops.test_gradients import CASES  # calls of every op
+    from tests.ops.samples import CASES  # calls of every op
 
     files = [*[ROOT / file for file in OUTSIDE], *sorted((ROOT / "docs").rglob("*.md"))]
     names = [path.relative_to(ROOT).as_posix() for path in files]

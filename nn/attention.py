@@ -49,17 +49,15 @@ class MultiheadAttention(Module):
 
     dropout: the probability of dropping an attention weight in training.
     rotary: a RotaryEncoding of the heads' size, which rotates queries and keys (self-attention only).
-    add_bias_kv: one more key and value for every query to see, the parameters bias_k and bias_v (1, 1, embed_dim).
-    add_zero_attn: one more key and value, of zeros. With either there is neither rotary nor cache.
 
     Raises ValueError if num_heads does not divide embed_dim, and when called with shapes that do not fit.
     """
 
     drops = True  # attention weights, in training
 
-    def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True,
-                 add_bias_kv: bool = False, add_zero_attn: bool = False, kdim: int | None = None,
-                 vdim: int | None = None, batch_first: bool = False, *, rotary: RotaryEncoding | None = None):
+    def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, *,
+                 kdim: int | None = None, vdim: int | None = None, batch_first: bool = False,
+                 rotary: RotaryEncoding | None = None):
         if num_heads < 1 or embed_dim < 1 or embed_dim % num_heads:
             raise ValueError(f"MultiheadAttention: num_heads={num_heads} must divide embed_dim={embed_dim}: "
                              "every head has embed_dim / num_heads numbers")
@@ -74,9 +72,6 @@ class MultiheadAttention(Module):
         self.k_proj_weight = None if together else Parameter(Tensor.empty(embed_dim, self.kdim))
         self.v_proj_weight = None if together else Parameter(Tensor.empty(embed_dim, self.vdim))
         self.in_proj_bias = Parameter(Tensor.empty(3 * embed_dim)) if bias else None
-        self.bias_k = Parameter(Tensor.empty(1, 1, embed_dim)) if add_bias_kv else None
-        self.bias_v = Parameter(Tensor.empty(1, 1, embed_dim)) if add_bias_kv else None
-        self.add_zero_attn, self._more = add_zero_attn, bool(add_bias_kv) + bool(add_zero_attn)
         self.out_proj = Linear(embed_dim, embed_dim, bias)
         self.rotary = rotary
         self.reset_parameters()
@@ -86,9 +81,6 @@ class MultiheadAttention(Module):
         for weight in (self.in_proj_weight, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight):
             if weight is not None:
                 init.xavier_uniform_(weight)
-        for row in (self.bias_k, self.bias_v):
-            if row is not None:
-                init.xavier_normal_(row)
         self.out_proj.reset_parameters()
         for bias in (self.in_proj_bias, self.out_proj.bias):
             if bias is not None:
@@ -120,7 +112,7 @@ class MultiheadAttention(Module):
         mask = self._mask(key_padding_mask, attn_mask, query, key)
         dropout_p = self.dropout if self.training else 0.0
         weights = None
-        if query is key is value and self.in_proj_weight is not None and not self._more:
+        if query is key is value and self.in_proj_weight is not None:
             qkv = ops.linear(query, self.in_proj_weight, self.in_proj_bias)
             if self.rotary is not None:
                 qkv = self.rotary.turn_packed(qkv, self.num_heads, 0 if cache is None else cache.length)
@@ -132,11 +124,8 @@ class MultiheadAttention(Module):
                 q, k, _ = (self._heads(x) for x in qkv.chunk(3, -1))
         else:
             if self.rotary is not None or cache is not None:
-                raise ValueError("MultiheadAttention: rotary and cache are for self-attention, without more keys")
-            projected = self._project(query, key, value)
-            if self._more:
-                mask, is_causal = self._with_more(projected, mask, is_causal), False
-            q, k, v = (self._heads(x) for x in projected)
+                raise ValueError("MultiheadAttention: rotary and cache are for self-attention")
+            q, k, v = (self._heads(x) for x in self._project(query, key, value))
             y = self._merge(ops.scaled_dot_product_attention(q, k, v, mask, dropout_p=dropout_p, is_causal=is_causal))
         if need_weights:
             weights = ops.attention_weights(q, k, mask, is_causal)
@@ -164,22 +153,6 @@ class MultiheadAttention(Module):
         else:
             weights = self.in_proj_weight.chunk(3)
         return [ops.linear(x, w, b) for x, w, b in zip((query, key, value), weights, bias, strict=True)]
-
-    def _with_more(self, projected: list[Tensor], mask: Tensor | None, is_causal: bool) -> Tensor | None:
-        """The mask for the keys and values to which those of add_bias_kv and add_zero_attn have been added."""
-        q, *pair = projected
-        lead, length, total = q.shape[:-2], q.shape[-2], pair[0].shape[-2]
-        for i, (x, row) in enumerate(zip(pair, (self.bias_k, self.bias_v), strict=True), 1):
-            rows = [] if row is None else [row.reshape(-1)]
-            rows += [Tensor.zeros(self.embed_dim, dtype=x.dtype)] if self.add_zero_attn else []
-            projected[i] = ops.cat(x, *[r.expand(*lead, 1, self.embed_dim) for r in rows], axis=-2)
-        if is_causal:
-            seen = Tensor(np.tri(length, total, dtype=bool))
-            mask = seen if mask is None else mask & seen if mask.dtype == bool else mask + _added(seen, q.dtype)
-        if mask is None:
-            return None
-        more = (Tensor.ones if mask.dtype == bool else Tensor.zeros)(*mask.shape[:-1], self._more, dtype=mask.dtype)
-        return ops.cat(mask, more, axis=-1)
 
     def _continue(self, qkv: Tensor, cache: KeyValueCache, mask: Tensor | None) -> Tensor:
         if mask is not None or qkv.requires_grad:

@@ -134,24 +134,10 @@ class _ConvTranspose(_Conv):
         super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias)
         self.output_padding = each(type(self).__name__, "output_padding", output_padding, self.axes, 0)
 
-    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
-        """The output, of one of the sizes that the convolution maps to the input's: the one named, if any."""
+    def forward(self, input: Tensor) -> Tensor:
         self._check(input)
-        extra = self.output_padding if output_size is None else self._extra(input, output_size)
         return self.op(input, self.weight, self.bias, stride=self.stride, padding=self.padding,
-                       output_padding=extra, groups=self.groups, dilation=self.dilation)
-
-    def _extra(self, x: Tensor, output_size: Any) -> tuple[int, ...]:
-        """The output_padding that gives the size, which may come with the batch and the channels."""
-        size, spatial = tuple(output_size)[-self.axes:], x.shape[-self.axes:]
-        padding: Any = self.padding
-        least = [(n - 1) * s - 2 * p + d * (k - 1) + 1 for n, s, p, d, k in
-                 zip(spatial, self.stride, padding, self.dilation, self.kernel_size, strict=True)]
-        if len(size) != self.axes or not all(0 <= n - m < s for n, m, s in zip(size, least, self.stride, strict=False)):
-            most = [m + s - 1 for m, s in zip(least, self.stride, strict=True)]
-            raise ValueError(f"{type(self).__name__}: output_size must be from {least} to {most} for an input of shape "
-                             f"{x.shape}, got {output_size!r}")
-        return tuple([n - m for n, m in zip(size, least, strict=True)])
+                       output_padding=self.output_padding, groups=self.groups, dilation=self.dilation)
 
 
 class ConvTranspose1d(_ConvTranspose):

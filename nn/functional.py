@@ -17,7 +17,7 @@ from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.dtypes import finfo
 from tinygrad_like.errors import named
 from tinygrad_like.ops import (
-    adaptive_avg_pool1d, adaptive_avg_pool2d, affine_grid, avg_pool1d, avg_pool2d, gaussian_nll_loss, grid_sample,
+    adaptive_avg_pool1d, adaptive_avg_pool2d, avg_pool1d, avg_pool2d, gaussian_nll_loss,
     margin_ranking_loss, triplet_margin_loss, binary_cross_entropy, binary_cross_entropy_with_logits, binary_step, celu,
     conv1d, conv2d, conv_transpose1d, conv_transpose2d, cross_entropy, dropout, dropout1d, dropout2d, elu, fold,
     gaussian_dropout, gelu, hardswish, hardtanh, huber_loss, interpolate, kl_div, l1_loss, leaky_relu, linear,
@@ -38,7 +38,7 @@ __all__ = [
     "layer_norm", "leaky_relu", "linear", "log_softmax", "logsigmoid", "max_pool1d", "max_pool2d", "mse_loss",
     "nll_loss", "normalize", "one_hot", "pad", "prelu", "relu", "rms_norm", "scaled_dot_product_attention", "sigmoid",
     "silu", "smooth_l1_loss", "softmax", "softplus", "swiglu", "tanh", "unfold", "celu", "selu", "mish", "softsign",
-    "relu6", "hardsigmoid", "hardswish", "hardtanh", "affine_grid", "grid_sample", "gaussian_nll_loss",
+    "relu6", "hardsigmoid", "hardswish", "hardtanh", "gaussian_nll_loss",
     "margin_ranking_loss", "triplet_margin_loss", "avg_pool3d", "conv3d", "conv_transpose3d", "dropout3d", "hardshrink",
     "instance_norm", "max_pool3d", "max_unpool2d", "softmin", "softshrink", "upsample",
 ]

@@ -39,38 +39,28 @@ class Hooks:
         self.before: dict[int, Callable] = {}
         self.after: dict[int, Callable] = {}
         self.backward: dict[int, Callable] = {}
-        self.before_backward: dict[int, Callable] = {}
-        self.with_kwargs: set[int] = set()  # the keys of hooks that get them
 
     def any(self) -> bool:
-        return bool(self.before or self.after or self.backward or self.before_backward)
+        return bool(self.before or self.after or self.backward)
 
-    def add(self, module: Module, kind: str, hook: Callable, with_kwargs: bool = False) -> Handle:
+    def add(self, module: Module, kind: str, hook: Callable) -> Handle:
         table, key = getattr(self, kind), _next_key()
         table[key] = hook
-        if with_kwargs:
-            self.with_kwargs.add(key)
         return Handle(module, table, key)
 
     def call(self, module: Module, args: tuple, kwargs: dict) -> Any:
         """The module's forward with its hooks around it. A hook may remove itself while it runs."""
-        for key, hook in list(self.before.items()):
-            keyed = key in self.with_kwargs
-            new = hook(module, args, kwargs) if keyed else hook(module, args)
-            if new is not None and keyed:
-                if not isinstance(new, tuple) or len(new) != 2:
-                    raise TypeError(f"forward pre-hook: with_kwargs it returns None or (args, kwargs), got {new!r}")
-                args, kwargs = new
-            elif new is not None:
+        for hook in list(self.before.values()):
+            new = hook(module, args)
+            if new is not None:
                 args = new if isinstance(new, tuple) else (new,)
         crossing = None
-        if (self.backward or self.before_backward) and mode.recording:
-            crossing = _Crossing(module, list(self.backward.values()), list(self.before_backward.values()))
-        if crossing is not None:
+        if self.backward and mode.recording:
+            crossing = _Crossing(module, list(self.backward.values()))
             args = crossing.enter(args)
         output = module.forward(*args, **kwargs)
-        for key, hook in list(self.after.items()):
-            new = hook(module, args, kwargs, output) if key in self.with_kwargs else hook(module, args, output)
+        for hook in list(self.after.values()):
+            new = hook(module, args, output)
             if new is not None:
                 output = new
         return output if crossing is None else crossing.leave(output)
@@ -83,8 +73,8 @@ class _Crossing:
     with the whole `grad_input`, which they may replace.
     """
 
-    def __init__(self, module: Module, hooks: list[Callable], before: list[Callable]):
-        self.module, self.hooks, self.before = module, hooks, before
+    def __init__(self, module: Module, hooks: list[Callable]):
+        self.module, self.hooks = module, hooks
         self.grad_output: tuple = ()
         self.inputs = 0
         self.has_gate = False
@@ -108,13 +98,6 @@ class _Crossing:
 
     def at_outputs(self, cotangents: list) -> list:
         self.grad_output = tuple(map(_shown, cotangents))
-        for hook in self.before:
-            new = hook(self.module, self.grad_output)
-            if new is not None:
-                new = new if isinstance(new, tuple) else (new,)
-                self._check(new, self.grad_output, "grad_output")
-                self.grad_output = new
-                cotangents = [_like(c, x) for c, x in zip(cotangents, new, strict=True)]
         if not self.has_gate:  # the first layer: its inputs are data, so backward ends here
             self._call_hooks((None,) * self.inputs)
         return cotangents
@@ -134,14 +117,14 @@ class _Crossing:
         self.grad_output = ()
         return grad_input
 
-    def _check(self, new: tuple, old: tuple, what: str = "grad_input") -> None:
+    def _check(self, new: tuple, old: tuple) -> None:
         """Raise ValueError unless a replacement has a Tensor of the right shape for each gradient."""
         def shapes(grads: tuple) -> list:
             return [getattr(g, "shape", g) for g in grads]
 
         if shapes(new) != shapes(old):
-            raise ValueError(f"full backward hook of {type(self.module).__name__}: the returned {what} has shapes "
-                             f"{shapes(new)}, but {what} has {shapes(old)}")
+            raise ValueError(f"full backward hook of {type(self.module).__name__}: the returned grad_input has "
+                             f"shapes {shapes(new)}, but grad_input has {shapes(old)}")
 
 
 def _shown(c: Any) -> Tensor | None:

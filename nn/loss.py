@@ -5,8 +5,6 @@ reduction: "mean", "sum" or "none", one loss per element. The constructor raises
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from inspect import Parameter, Signature
 from typing import Any
 
 from tinygrad_like import ops
@@ -173,51 +171,36 @@ class KLDivLoss(_Loss):
         return ops.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
 
 
-class _Settled(_Loss):
-    """A loss that is a function with settings: its constructor takes these, and its call the function's Tensors."""
-
-    function: Callable
-    settings: dict[str, Any] = {}  # with their defaults, in order
-
-    def __init_subclass__(cls) -> None:
-        if "__init__" not in vars(cls):
-            cls.__init__ = _constructor(cls.settings)  # type: ignore[method-assign]
-
-    def forward(self, *tensors: Any) -> Tensor:
-        settings = {name: getattr(self, name) for name in self.settings}
-        return type(self).function(*tensors, **settings, reduction=self.reduction)
-
-
-def _constructor(settings: dict[str, Any]) -> Callable:
-    """The constructor of a loss with these settings, which may come by position; the reduction comes by name."""
-
-    def __init__(self: Any, *given: Any, reduction: str = "mean", **named: Any) -> None:
-        if len(given) > len(settings) or not settings.keys() >= named.keys():
-            raise TypeError(f"takes {', '.join(settings) or 'nothing'}, and reduction by name")
-        _Loss.__init__(self, reduction=reduction)
-        vars(self).update({**settings, **dict(zip(settings, given, strict=False)), **named})
-
-    own = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=value) for name, value in settings.items()]
-    vars(__init__)["__signature__"] = Signature([
-        Parameter("self", Parameter.POSITIONAL_OR_KEYWORD), *own,
-        Parameter("reduction", Parameter.KEYWORD_ONLY, default="mean")])
-    return __init__
-
-
-class MarginRankingLoss(_Settled):
+class MarginRankingLoss(_Loss):
     """max(0, -t (x1 - x2) + margin): t = 1 where x1 is to be the larger, -1 where x2 is."""
 
-    function, settings = staticmethod(ops.margin_ranking_loss), {"margin": 0.0}
+    def __init__(self, margin: float = 0.0, *, reduction: str = "mean"):
+        super().__init__(reduction=reduction)
+        self.margin = margin
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        return ops.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
 
 
-class TripletMarginLoss(_Settled):
+class TripletMarginLoss(_Loss):
     """max(0, |a - p| - |a - n| + margin) of anchors, positives and negatives (Balntas et al. 2016)."""
 
-    function = staticmethod(ops.triplet_margin_loss)
-    settings = {"margin": 1.0, "p": 2.0, "eps": 1e-6, "swap": False}
+    def __init__(self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False, *,
+                 reduction: str = "mean"):
+        super().__init__(reduction=reduction)
+        self.margin, self.p, self.eps, self.swap = margin, p, eps, swap
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        return ops.triplet_margin_loss(anchor, positive, negative, margin=self.margin, p=self.p, eps=self.eps,
+                                       swap=self.swap, reduction=self.reduction)
 
 
-class GaussianNLLLoss(_Settled):
+class GaussianNLLLoss(_Loss):
     """(log v + (input - target)^2 / v) / 2 with v = max(var, eps)."""
 
-    function, settings = staticmethod(ops.gaussian_nll_loss), {"full": False, "eps": 1e-6}
+    def __init__(self, full: bool = False, eps: float = 1e-6, *, reduction: str = "mean"):
+        super().__init__(reduction=reduction)
+        self.full, self.eps = full, eps
+
+    def forward(self, input: Tensor, target: Tensor, var: Tensor) -> Tensor:
+        return ops.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)

@@ -12,6 +12,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ParamSpec, Protocol, Self, TypeVar
 
+from tinygrad_like import rings
 from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.dtypes import FLOAT16, FLOAT32, FLOAT64, FLOATS, as_dtype, bfloat16
 from tinygrad_like.errors import named, rescued
@@ -352,19 +353,13 @@ class Module:
 
     # Hooks ------------------------------------------------------------------------------------------------------------
 
-    def register_forward_pre_hook(self, hook: Callable[..., Any], *, with_kwargs: bool = False) -> Handle:
-        """Before each call, call `hook(module, args)`, with_kwargs `hook(module, args, kwargs)`; a result other than
-        None replaces these."""
-        return self._hook("before", hook, with_kwargs)
+    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> Handle:
+        """Before each call, call `hook(module, args)`; a result other than None replaces the arguments."""
+        return self._hook("before", hook)
 
-    def register_forward_hook(self, hook: Callable[..., Any], *, with_kwargs: bool = False) -> Handle:
-        """After each call, call `hook(module, args, output)`, with_kwargs `hook(module, args, kwargs, output)`; a
-        result other than None replaces the output."""
-        return self._hook("after", hook, with_kwargs)
-
-    def register_full_backward_pre_hook(self, hook: Callable[[Module, tuple], Any]) -> Handle:
-        """In backward, call `hook(module, grad_output)` first; a result other than None replaces `grad_output`."""
-        return self._hook("before_backward", hook)
+    def register_forward_hook(self, hook: Callable[..., Any]) -> Handle:
+        """After each call, call `hook(module, args, output)`; a result other than None replaces the output."""
+        return self._hook("after", hook)
 
     def register_full_backward_hook(self, hook: Callable[[Module, tuple, tuple], Any]) -> Handle:
         """In backward, call `hook(module, grad_input, grad_output)` once the gradients of its inputs are known.
@@ -374,9 +369,9 @@ class Module:
         """
         return self._hook("backward", hook)
 
-    def _hook(self, kind: str, hook: Callable, with_kwargs: bool = False) -> Handle:
+    def _hook(self, kind: str, hook: Callable) -> Handle:
         self._hooks = self._hooks or Hooks()
-        return self._hooks.add(self, kind, hook, with_kwargs)
+        return self._hooks.add(self, kind, hook)
 
     # Text -------------------------------------------------------------------------------------------------------------
 
@@ -396,6 +391,11 @@ class Module:
             lines += f"{label} {text}".split("\n")
         body = "".join(f"  {line}\n" for line in lines)
         return f"{type(self).__name__}(\n{body})"
+
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows: a tree that opens."""
+        return None if rings.missing("learn") else rings.named("shown")(self)
 
 
 class Configured(Module):

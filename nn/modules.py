@@ -37,7 +37,6 @@ class _WeightedLoss(_Loss):
 
 
 _single, _pair, _triple, _quadruple = map(_ntuple, (1, 2, 3, 4))
-for _name in ("activation adaptive batchnorm channelshuffle container conv distance dropout flatten fold instancenorm "
-              "linear loss module normalization padding pixelshuffle pooling rnn sparse transformer upsampling "
-              "utils").split():
+for _name in ("activation batchnorm container conv dropout flatten fold instancenorm linear loss module normalization "
+              "padding pooling rnn sparse transformer upsampling utils").split():
     sys.modules[f"{__name__}.{_name}"] = globals()[_name] = sys.modules[__name__]

@@ -45,14 +45,13 @@ class _Recurrent(Module):
     states = 1
     step: Callable  # (projected input, state, weight_hh, bias_hh) -> state
     hidden_size: int
-    proj_size = 0  # of h, if not hidden_size
     bias: bool
 
     def _make(self, suffix: str, inputs: int) -> None:
-        rows, size = self.gates * self.hidden_size, self.proj_size
-        for name, shape in (("weight_ih", (rows, inputs)), ("weight_hh", (rows, size or self.hidden_size)),
-                            ("bias_ih", (rows,)), ("bias_hh", (rows,)), ("weight_hr", (size, self.hidden_size))):
-            if (self.bias or name.startswith("weight")) and 0 not in shape:
+        rows = self.gates * self.hidden_size
+        for name, shape in (("weight_ih", (rows, inputs)), ("weight_hh", (rows, self.hidden_size)),
+                            ("bias_ih", (rows,)), ("bias_hh", (rows,))):
+            if self.bias or name.startswith("weight"):
                 setattr(self, name + suffix, Parameter(Tensor.empty(*shape)))
 
     def reset_parameters(self) -> None:
@@ -62,17 +61,15 @@ class _Recurrent(Module):
             init.uniform_(parameter, -bound, bound)
 
     def _weights(self, suffix: str) -> list:
-        return [self.__dict__.get(name + suffix) for name in
-                ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")[:5 if self.proj_size else 4]]
+        return [self.__dict__.get(name + suffix) for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
 
     def _states(self, hx: Any, lead: tuple[int, ...], like: Tensor) -> State:
         """The initial state that was given, or zeros: (*lead, size)."""
-        shapes = [(*lead, self.proj_size or self.hidden_size), (*lead, self.hidden_size)][:self.states]
+        shape = (*lead, self.hidden_size)
         if hx is None:
-            zero = Tensor.zeros(1, dtype=like.dtype)
-            return tuple([ops.expand(zero, shape=shape) for shape in shapes])
+            return (ops.expand(Tensor.zeros(1, dtype=like.dtype), shape=shape),) * self.states
         state = (hx,) if self.states == 1 else tuple(hx)
-        for s, shape in zip(state, shapes, strict=True):
+        for s in state:
             if not isinstance(s, Tensor) or s.shape != shape:
                 raise ValueError(f"{type(self).__name__}: the initial state must have shape {shape}, got "
                                  f"{getattr(s, 'shape', type(s).__name__)}")
@@ -97,8 +94,7 @@ class _Layers(_Recurrent):
         self._suffixes = ("", "_reverse") if bidirectional else ("",)
         for layer in range(num_layers):
             for suffix in self._suffixes:
-                outputs = (self.proj_size or hidden_size) * len(self._suffixes)
-                self._make(f"_l{layer}{suffix}", outputs if layer else input_size)
+                self._make(f"_l{layer}{suffix}", hidden_size * len(self._suffixes) if layer else input_size)
         self.reset_parameters()
 
     def forward(self, input: Tensor, hx: Any = None) -> tuple[Tensor, Any]:
@@ -151,13 +147,10 @@ class _Layers(_Recurrent):
         return y.cast(dtype), tuple(s.cast(dtype) for s in state)
 
     def _steps(self, x: Tensor, weights: Iterable[Any], state: State, reverse: bool) -> tuple[Tensor, State]:
-        weight_ih, weight_hh, bias_ih, bias_hh, *projection = weights
+        weight_ih, weight_hh, bias_ih, bias_hh = weights
         if self.step is lstm_step:
             bias = bias_ih if bias_hh is None else bias_ih + bias_hh
-            gates = ops.linear(x, weight_ih, bias)
-            if projection:
-                return _projected(gates, state, weight_hh, projection[0], reverse)
-            out = ops.lstm(gates, state[0], state[1], weight_hh, reverse=reverse)
+            out = ops.lstm(ops.linear(x, weight_ih, bias), state[0], state[1], weight_hh, reverse=reverse)
             return out[:-1], (out[0 if reverse else -2], out[-1])
         if self.step is gru_step:
             out = ops.gru(ops.linear(x, weight_ih, bias_ih), state[0], weight_hh, bias_hh, reverse=reverse)
@@ -175,20 +168,10 @@ class _Layers(_Recurrent):
     def extra_repr(self) -> str:
         parts = [f"{self.input_size}, {self.hidden_size}"]
         for name, default in (("num_layers", 1), ("bias", True), ("batch_first", False), ("dropout", 0.0),
-                              ("bidirectional", False), ("proj_size", 0)):
+                              ("bidirectional", False)):
             if getattr(self, name) != default:
                 parts.append(f"{name}={getattr(self, name)}")
         return ", ".join(parts)
-
-
-def _projected(gates: Tensor, state: State, weight: Tensor, projection: Tensor, reverse: bool) -> tuple[Tensor, State]:
-    """An LSTM whose h is the projection of o tanh(c), step by step."""
-    outputs = []
-    for x in ops.unbind(gates, 0)[::-1 if reverse else 1]:
-        h, c = lstm_step(x, state, weight)
-        state = ops.linear(h, projection), c
-        outputs.append(state[0])
-    return ops.stack(*(outputs[::-1] if reverse else outputs), axis=0), state
 
 
 class RNN(_Layers):
@@ -217,20 +200,12 @@ class RNN(_Layers):
 class LSTM(_Layers):
     """i, f, o = sigmoid(W x_t + U h_(t-1) + b), g = tanh(...); c_t = f c_(t-1) + i g; h_t = o tanh(c_t).
 
-    As RNN, but its state is the pair (h, c). The rows of the weights are those of i, f, g and o. With proj_size > 0,
-    h_t = weight_hr (o tanh(c_t)) has that many numbers, and so have the outputs. Raises ValueError if they are not
-    fewer than hidden_size. Source: Hochreiter and Schmidhuber 1997; Gers et al. 2000; Sak et al. 2014.
+    As RNN, but its state is the pair (h, c). The rows of the weights are those of i, f, g and o.
+    Source: Hochreiter and Schmidhuber 1997; Gers et al. 2000.
     """
 
     gates, states = 4, 2
     step = staticmethod(lstm_step)
-
-    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
-                 batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0):
-        if not 0 <= proj_size < hidden_size:
-            raise ValueError(f"LSTM: proj_size={proj_size} must be from 0 to hidden_size - 1 = {hidden_size - 1}")
-        self.proj_size = proj_size
-        super().__init__(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional)
 
 
 class GRU(_Layers):

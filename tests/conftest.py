@@ -127,16 +127,16 @@ def proofs(request, monkeypatch):
     if rings.missing("capture"):
         yield
         return
-    from tinygrad_like.capture import program as replay
+    from tinygrad_like.capture import recording
 
-    found, fastest = [], replay._fastest
+    found, fastest = [], recording.proved
 
     def noting(*arguments):
         program = fastest(*arguments)
         found.extend(program.rejected)
         return program
 
-    monkeypatch.setattr(replay, "_fastest", noting)
+    monkeypatch.setattr(recording, "proved", noting)
     yield
     assert not found or request.node.get_closest_marker("rejected"), f"faster code gave other numbers, in {found}"
 

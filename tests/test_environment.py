@@ -68,8 +68,6 @@ def test_what_is_missing_is_named_with_its_extras(monkeypatch):
     ("from tinygrad_like import distributed; distributed.init(strict=True)",
      "ImportError: distributed.init in a process that was started by MPI needs mpi4py: pip install "
      "'tinygrad-like[distributed]'"),
-    ("from tinygrad_like.training import show; show(None, [], [])",
-     "ImportError: show needs matplotlib: pip install 'tinygrad-like[pictures]'"),
 ])
 def test_extras_are_asked_for_before_any_work(tmp_path, program, said):
     """Not after minutes of measuring."""

@@ -77,8 +77,6 @@ CALLS = {  # the call, its arguments by position, and by name
     **{name: (scheduled(getattr(lr_scheduler, name)), [], options) for name, options in SCHEDULERS.items()},
     "TensorDataset": (data.TensorDataset, [X, X], {}),
     "ConcatDataset": (data.ConcatDataset, [[data.TensorDataset(X)]], {}),
-    "StackDataset": (data.StackDataset, [data.TensorDataset(X), data.TensorDataset(X)], {}),
-    "ChainDataset": (lambda *a: list(data.ChainDataset(*a)), [[]], {}),
     "random_split": (data.random_split, [data.TensorDataset(X), [2, 4], None], {}),
     "RandomSampler": (lambda *a: list(data.RandomSampler(*a)), [X, False, None, None], {}),
     "SequentialSampler": (lambda *a: list(data.SequentialSampler(*a)), [X], {}),

@@ -44,6 +44,7 @@ if not _rings.missing("kernels"):
 if not _rings.missing("learn"):
     _gradcheck: _typing.Any = _sys.modules[gradcheck.__module__]
     _gradcheck.why = lambda f, inputs: _rings.named("explain")(f, inputs)
+    Tensor._repr_html_ = lambda x: _rings.named("shown")(x)  # type: ignore[attr-defined]  # in notebooks
 __all__ = [
     "Picture", "Residuals", "Tensor", "bool_", "capture", "checkpoint", "composite", "detect_anomaly", "dtypes",
     "eager", "enable_grad", "float32", "float64", "get_num_threads", "get_rng_state", "grad", "gradcheck",

@@ -1,4 +1,4 @@
-"""What there is on this machine beside Python and NumPy: optional packages, the user's cache folder, and Ctrl-C."""
+"""The machine besides Python and NumPy: optional packages, the user's cache folder, and Ctrl-C."""
 
 from __future__ import annotations
 

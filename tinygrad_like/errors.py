@@ -1,6 +1,6 @@
-"""Errors from inside an op, told to whoever called it: first the op's name, then what it was given, then what is wrong.
+"""Error messages for failing ops: the op's name, its inputs, and what is wrong.
 
-The ops check what they are given. This is the last resort, for what Python, NumPy and numba find out later.
+Ops check their inputs. This is the last resort, for what Python, NumPy and numba find out later.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ rescuers: list[Callable] = []
 
 
 def rescued(function: Any, inputs: Any, options: dict, error: Exception) -> Any:
-    """What a call that failed gives after all, if anybody knows what was meant; NotImplemented otherwise."""
+    """The result of a failed call whose intention is known; NotImplemented otherwise."""
     found = (rescue(function, inputs, options, error) for rescue in rescuers)
     return next((y for y in found if y is not NotImplemented), NotImplemented)
 
@@ -63,7 +63,7 @@ _REASONS = [
 
 
 def explain(op, error: Exception, arrays, options) -> None:
-    """Raise, in place of what NumPy or Python complained of in a forward, an error that the op's caller understands."""
+    """Replace an error of NumPy or Python in a forward by one that the op's caller understands."""
     for name in options:
         if name not in op.options:
             raise TypeError(f"{op.called}: unknown argument {name!r}: {op!r}") from None

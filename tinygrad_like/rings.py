@@ -1,4 +1,4 @@
-"""What the package is made of: rings that may have been taken away, and `nn` and `optim`, which lie beside it."""
+"""The parts of the package: rings that may be missing, and `nn` and `optim`, which lie beside it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RINGS: dict[str, tuple[str, ...]] = {
 NAMES = {**{name: name for name in ("nn", "optim", *RINGS)},
          **{name: f"compat.{name}" for name in ("func", "utils")},
          **dict.fromkeys(("capture", "eager"), "capture.capture"), **dict.fromkeys(("load", "save"), "training.saving"),
-         "explain": "learn.explain"}
+         "explain": "learn.explain", "shown": "learn.notebook"}
 _specs = {name: find_spec(f"{PACKAGE}.{name}") for name in RINGS}
 _ABSENT = {name for name, spec in _specs.items() if spec is None or spec.origin is None}
 

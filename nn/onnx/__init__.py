@@ -57,7 +57,8 @@ def export(model: Module, inputs: Tensor | Sequence[Tensor], path: str | os.Path
         raise TypeError("onnx.export: inputs must be a Tensor or several, got "
                         f"{', '.join(type(x).__name__ for x in inputs) or 'none'}")
     names = _names("input_names", input_names, [*inspect.signature(model.forward).parameters], len(inputs))
-    given, sizes, axis = dict(zip(names, inputs, strict=True)), [None] * 3, 0
+    given, axis = dict(zip(names, inputs, strict=True)), 0
+    sizes: list[Any] = [None] * 3
     if batch_axis is not None:
         size, axis = _batch(inputs, batch_axis), batch_axis % inputs[0].ndim
         sizes = [n for n in SIZES if size % n]

@@ -57,7 +57,7 @@ class Trace(Listener):
             self.name(x._data, name)
         with no_grad(), self:
             found = outputs_of(model, inputs)
-            self.outputs = [(self.value(y), y.dtype, y.shape) for y in found]
+            self.outputs: list[tuple[str, Any, Any]] = [(self.value(y), y.dtype, y.shape) for y in found]
 
     # What rows call
 
@@ -193,8 +193,8 @@ class Trace(Listener):
                                  "model keeps nothing; make it an input and an output")
         if not self.inside and any(map(self.follows, arrays_in(arguments))):
             if function is not operator.setitem or arguments[1] is not Ellipsis:
-                raise NotImplementedError(f"onnx.export: {name} changes a part of a Tensor, at {user_line()}, which has "
-                                          "no node here: write it with where, cat or stack")
+                raise NotImplementedError(f"onnx.export: {name} changes a part of a Tensor, at {user_line()}, which "
+                                          "has no node here: write it with where, cat or stack")
             array, _, value = arguments
             self.where, self.like = f"a change in place at {user_line()}", array.dtype
             value = wrap(value) if isinstance(value, np.ndarray) else value
@@ -234,7 +234,7 @@ class Trace(Listener):
                                  f"{'; '.join(dict.fromkeys(node.where for node in (mine, its) if node))}")
         if [(name, len(shape)) for name, _, shape in self.outputs] != [(name, len(s)) for name, _, s in other.outputs]:
             raise ValueError(f"onnx.export: the model returns other Tensors for other inputs{remedy}")
-        nodes, self.nodes, known = self.nodes, [], {}
+        nodes, self.nodes, known = self.nodes, [], dict[Any, Any]()
         for name, (x, where) in list(self.constants.items()):
             y, self.where = other.constants[name][0], where
             if x is y or x.dtype == y.dtype and np.array_equal(x, y, equal_nan=x.dtype.kind == "f"):
@@ -257,6 +257,7 @@ class Trace(Listener):
     def _computed(self, x: np.ndarray, y: np.ndarray, sizes: tuple[int, int], batch: tuple[str, int]) -> str | None:
         """a * batch + b, spread along axes whose size differs, if all numbers along them are equal."""
         shapes = x.shape, y.shape
+        value: str | None
         for axis in range(min(x.ndim, y.ndim)):
             if x.shape[axis] != y.shape[axis]:
                 x, y = (z.take([0], axis) if (z == z.take([0], axis)).all() else z for z in (x, y))
@@ -274,7 +275,7 @@ class Trace(Listener):
                                                self.constant(a.astype(x.dtype))),
                               self.constant((x - a * sizes[0]).astype(x.dtype)))
         if shapes[0] != shapes[1]:
-            shape = self._computed(*[np.array(s, np.int64) for s in shapes], sizes, batch)
+            shape = self._computed(np.array(shapes[0], np.int64), np.array(shapes[1], np.int64), sizes, batch)
             value = shape and self.node("Expand", value, shape)
         return value
 

@@ -79,7 +79,7 @@ def weights(names: dict[str, Any]) -> Any:
 
 
 def run(program: Program, captured: bool, reset: bool = False) -> list[tuple[str, Any]]:
-    """What can be seen after each call. With `reset`, all habits begin anew before each, as if nothing had been kept."""
+    """What can be seen after each call. With `reset`, all habits begin anew before each: nothing is kept."""
     module = sys.modules["program"] = types.ModuleType("program")
     names: dict[str, Any] = vars(module)
     names["captured"] = (lambda f: capture(f, fuse=False)) if captured else (lambda f: f)

@@ -1,5 +1,6 @@
 """What goes in and what comes out: results that the caller changes or keeps, arguments by identity, flags, exceptions."""
 
+# ruff: noqa: E501  # a table
 from __future__ import annotations
 
 from .attack_kinds import Habit

@@ -1,5 +1,6 @@
 """Places where a number may live, each with the ways in which it may change: in the step, or between two calls."""
 
+# ruff: noqa: E501  # a table
 from __future__ import annotations
 
 import re

@@ -97,7 +97,8 @@ class Program:
         text = "\n".join(line for line in lines if line)
         if form == "closure":
             text = "def program():\n" + _indented([text.replace("global ", "nonlocal ")]) + \
-                "\n    return model, optimizer, between, call, shows\nmodel, optimizer, between, call, shows = program()"
+                "\n    return model, optimizer, between, call, shows\n" + \
+                "model, optimizer, between, call, shows = program()"
         self.text = HEAD + text
 
 
@@ -140,7 +141,7 @@ def _names(text: str) -> set[str]:
 
 
 def _globals(assigned: list[str], *texts: str) -> str:
-    names = sorted({n for text in texts for n in _names(text)} & set(assigned))
+    names = sorted({n for text in texts for n in _names(text)} & {*assigned, "model", "optimizer"})
     return f"global {', '.join(names)}" if names else ""
 
 

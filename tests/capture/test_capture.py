@@ -1,11 +1,7 @@
 """What is captured gives the bits that eager code gives, or says why it does not."""
 
-import copy
 import gc
-import io
 import os
-import pickle
-import re
 import signal
 import threading
 import tracemalloc
@@ -23,9 +19,7 @@ import tinygrad_like as tg
 from benchmarks import workloads
 from tinygrad_like import Tensor, capture, linalg, no_grad
 from tinygrad_like import distributions as D
-from tinygrad_like.capture import program as replay
-from tinygrad_like.capture.instructions import Refused
-from tinygrad_like.distributions import Poisson
+from tinygrad_like.distributions import Bernoulli
 from tinygrad_like.kernels import loops, program
 
 RNG = np.random.default_rng(0)
@@ -201,13 +195,6 @@ def test_an_optimizer_that_is_made_in_the_call(make):
         step = kind(step)
         found.append([step(Tensor(X[i:i + 4])).item() for i in range(8)])
     assert found[0] == found[1]
-
-
-def test_a_step_that_looks_at_losses_is_refused_by_name():
-    layer = nn.Linear(6, 2)
-    opt = optim.LBFGS(layer.parameters())
-    with pytest.raises(Refused, match="LBFGS.step, which looks at losses, inside a captured function"):
-        capture(lambda x: opt.step(lambda: layer(x).square().mean()))(Tensor(X))
 
 
 def frozen_for_a_while(wrap, a, b, opt):
@@ -394,58 +381,6 @@ def test_training_and_evaluation_are_told_apart():
     assert (trained == 0).any()
 
 
-@pytest.mark.parametrize("look", [lambda x: x.sum().item(), lambda x: bool(x.sum() > 0), lambda x: x.numpy(),
-                                  lambda x: float(x.sum()), lambda x: np.asarray(x), lambda x: x.tolist(),
-                                  lambda x: [1, 2, 3][x.sum().cast("int64")], lambda x: print(x), lambda x: f"{x}",
-                                  lambda x: str(x.data), np.from_dlpack, pickle.dumps, copy.deepcopy,
-                                  lambda x: x.data.tobytes(), lambda x: memoryview(x.data),
-                                  lambda x: np.frombuffer(x.data, "f")],
-                         ids=["item", "bool", "numpy", "float", "asarray", "tolist", "index", "print", "format", "str",
-                              "dlpack", "pickle", "deepcopy", "bytes", "memoryview", "buffer"])
-def test_looking_at_a_value_raises_with_the_users_line(look):
-    @capture
-    def f(x):
-        look(x)
-        return x * 2
-
-    with pytest.raises(Refused, match=r"inside a captured function, at .*test_capture.py:\d+"):
-        f(Tensor([1.0]))
-    assert capture(f.function, strict=False)(Tensor([1.0])).tolist() == [2.0]
-
-
-def test_a_branch_on_a_value_of_python_is_found():
-    calls = []
-
-    @capture
-    def f(x):
-        calls.append(1)
-        return x * 2 if len(calls) < 100 else x
-
-    f(Tensor([1.0]))
-    f(Tensor([1.0]))
-    with pytest.warns(UserWarning, match="it appends to calls, which it reads or changes at .*len"):
-        f(Tensor([1.0]))
-    for _ in range(3):
-        f(Tensor([1.0]))
-    assert len(calls) == 6
-
-
-def test_a_tensor_from_outside_that_is_another_each_time():
-    queue = iter([Tensor([float(i)]) for i in range(9)])
-    f = capture(lambda x: x + next(queue))
-    with pytest.warns(UserWarning, match="the place in queue is changed by the function itself"):
-        got = [f(Tensor([0.0])).item() for _ in range(9)]
-    assert got == list(range(9))
-
-
-def test_an_array_of_what_a_file_says_is_another_each_time():
-    """Where a file is read from, no watch can see: only the numbers of two recordings tell."""
-    file = io.StringIO("123456789")
-    f = capture(lambda x: x + Tensor(np.array([float(file.read(1))], "f")))
-    with pytest.warns(UserWarning, match="gets an array float32 .1,. from outside, another one in each call"):
-        assert [f(Tensor([0.0])).item() for _ in range(9)] == list(range(1, 10))
-
-
 def test_the_same_tensor_twice():
     f = capture(lambda a, b: a * b + a)
     x = Tensor([3.0])
@@ -519,40 +454,6 @@ def test_zeros_that_numpy_made_are_found():
 
     with pytest.warns(UserWarning, match="gives other numbers, first in a result"):
         assert [f(Tensor([1.0, 2.0])).tolist() for _ in range(5)] == [[1.0, 2.0, 0.0, 0.0]] * 5
-
-
-def test_arguments_in_the_same_memory_of_which_one_is_changed_are_refused():
-    @capture
-    def f(a, b):
-        a.add_(b)
-        return a + b
-
-    for _ in range(4):
-        f(Tensor([1.0, 2.0, 3.0]), Tensor([4.0, 5.0, 6.0]))
-    assert f.programs
-    x = Tensor([1.0, 2.0, 3.0, 4.0])
-    with pytest.raises(Refused, match="two arguments lie in the same memory, of which one is changed"):
-        f(x[1:], x[:-1])
-    assert x.tolist() == [1.0, 2.0, 3.0, 4.0]
-    assert f(x[2:], x[:2]).tolist() == [5.0, 8.0] and x.tolist() == [1.0, 2.0, 4.0, 6.0]  # beside one another
-
-
-def test_an_array_beside_a_tensor_is_read_where_it_lies():
-    factor, p = np.array([1.0, 2.0, 3.0], "f"), nn.Parameter(np.ones(3, "f"))
-
-    @capture
-    def f(x):
-        p.grad = None
-        (p * factor + x * factor).sum().backward()
-        return p.grad.sum().detach()
-
-    assert repr(f).endswith("f: not yet captured")
-    with pytest.raises(ValueError, match="graph: .*f has not been captured yet"):
-        tg.graph(f)
-    for i in range(4):
-        factor[0] = i
-        assert f(Tensor([1.0, 2.0, 3.0])).item() == i + 5
-    assert f.programs and repr(f).startswith(f.name + ": ")
 
 
 def test_many_kinds_of_calls_end_in_a_warning():
@@ -745,29 +646,6 @@ def test_ctrl_c_while_a_tape_is_opened_leaves_none_open(monkeypatch):
     assert [f(Tensor([float(i)])).item() for i in range(5)] == [1.0, 3.0, 5.0, 7.0, 9.0] and f.programs
 
 
-def test_the_memory_of_a_proof_is_free_before_the_next_one(monkeypatch):
-    arenas, placed = [], replay.placed
-
-    def seen(steps, pinned):
-        assert not any(arena() is not None for arena in arenas)
-        found = placed(steps, pinned)
-        arenas.append(weakref.ref(found[1]))
-        return found
-
-    monkeypatch.setattr(replay, "placed", seen)
-    tg.manual_seed(0)
-    model = net()
-    gc.disable()
-    try:
-        step = capture(lambda x: model(x).erf().exp().log().tanh().sum())  # with other last bits
-        for x, _ in batches(3):
-            with no_grad():
-                step(x)
-    finally:
-        gc.enable()
-    assert len(arenas) > 1 and step.programs
-
-
 def test_recording_keeps_no_array_that_python_has_let_go():
     @capture
     def step(x):
@@ -906,36 +784,6 @@ def updates_of_data(p, q, x):
     return loss.data, p.data.clone()
 
 
-def test_data_may_be_set_to_what_was_computed_of_it():
-    def made():
-        tg.manual_seed(0)
-        online, target = nn.Linear(3, 2), nn.Linear(3, 2)
-
-        def step(x):
-            loss = (online(x) ** 2).mean()
-            loss.backward()
-            for p in online.parameters():
-                p.data = p.data - 0.1 * p.grad
-                p.grad = None
-            for p, q in zip(target.parameters(), online.parameters(), strict=True):
-                p.data = p.data * 0.9 + q.data * 0.1
-            with no_grad():
-                for q in target.parameters():
-                    q.data = q * 0.99
-            return loss
-
-        return step, [*online.parameters(), *target.parameters()]
-
-    (eager, theirs), (step, ours) = made(), made()
-    captured = capture(step, fuse=False)
-    for _ in range(8):
-        x = Tensor.randn(4, 3)
-        assert captured(x).item() == eager(x).item()
-        for p, q in zip(ours, theirs, strict=True):
-            np.testing.assert_array_equal(p.detach().numpy(), q.detach().numpy())
-    assert len(captured.programs) == 1
-
-
 def test_vectors_of_parameters_and_sizes_of_data():
     found = []
     for kind in (lambda f: f, lambda f: capture(f, fuse=False)):
@@ -994,35 +842,6 @@ def test_where_data_that_others_show_is_set_it_runs_without_capture(change):
     assert found[0] == found[1] and not step.programs
 
 
-def test_what_data_is_changed_by_is_recorded():
-    rng = np.random.default_rng(0)
-    weights, xs = rng.standard_normal((2, 3)).astype("f"), rng.standard_normal((8, 4, 3)).astype("f")
-    got = []
-    for kind in (lambda f: f, lambda f: capture(f, fuse=False)):
-        p, q = map(nn.Parameter, weights)
-        step = kind(lambda x, p=p, q=q: updates_of_data(p, q, x))
-        got.append([[*map(np.asarray, step(Tensor(x))), p.detach().numpy().copy(), q.detach().numpy().copy()]
-                    for x in xs])
-    assert "calls of kernels" in str(step)
-    for eager, captured in zip(*got, strict=True):
-        for a, b in zip(eager, captured, strict=True):
-            np.testing.assert_array_equal(a, b)
-
-
-@pytest.mark.parametrize("use, what", [
-    (lambda p: p.data.std(), "x.data.std"), (lambda p: p.data.numpy(), "numpy()"),
-    (lambda p: np.sqrt(p.data), "__array_ufunc__"), (lambda p: np.ones(3, "f") * p.data, "__array_ufunc__"),
-    (lambda p: p.data // 2, "x.data.__floordiv__"), (lambda p: p.data + np.ones(3), "x.data.__add__ of ndarray"),
-    (lambda p: Tensor(np.ones(3)) * p.data.sum(), "x.data.sum"), (lambda p: p.data * Tensor(np.ones(3)), "__mul__"),
-    (lambda p: (p != 0).data.sum(), "x.data.sum"), (lambda p: tg.nonzero(p.data.astype("f")), "x.data.astype"),
-])
-def test_what_an_array_does_in_another_way_is_refused(use, what):
-    p = nn.Parameter(np.ones(3, "f"))
-    remedy = "return the Tensor and do it outside" if what == "numpy()" else r"write x.detach\(\) in place of x.data"
-    with pytest.raises(Refused, match=f"{re.escape(what)}.*{remedy}"):
-        capture(lambda x: (use(p), x)[1])(Tensor([1.0]))
-
-
 def test_a_copy_off_the_graph_in_place_of_data_is_captured():
     f = capture(lambda x: ((x.detach() != 0).sum(), tg.nonzero(x.detach() > 1)))
     for n in range(5):
@@ -1052,25 +871,6 @@ def test_a_target_that_follows_by_its_state():
 
     eager, captured = run(lambda f: f), run(capture)
     assert eager[0] == captured[0] and "calls of kernels" in captured[1]
-
-
-def test_places_that_are_computed():
-    tg.manual_seed(0)
-    images, theta = Tensor.rand(2, 1, 5, 5), nn.Parameter(tg.eye(2, 3).expand(2, 2, 3) * 0.9)
-
-    @capture(fuse=False)
-    def step(images):
-        theta.grad = None
-        places = F.affine_grid(theta, images.shape)
-        loss = (F.grid_sample(images, places) ** 2).sum()
-        loss.backward()
-        return loss.detach(), theta.grad
-
-    results = [[x.numpy() for x in step(images)] for _ in range(4)]
-    for loss, grad in results[1:]:
-        np.testing.assert_array_equal(loss, results[0][0])
-        np.testing.assert_allclose(grad, results[0][1], rtol=1e-5, atol=1e-5)
-    assert "calls of kernels" in str(step)
 
 
 def test_an_index_of_other_integers():
@@ -1106,19 +906,6 @@ def test_a_generator_is_put_back_where_nothing_is_captured():
         return [look(tg.ones(2)) for _ in range(3)]
 
     assert run(lambda f: f) == run(lambda f: capture(f, strict=False))
-
-
-@pytest.mark.parametrize("use", [
-    lambda x, q: x[:, :q], lambda x, q: x.reshape(q, -1), lambda x, q: x[None].expand(q, 4, 6), lambda x, q: x.flip(q),
-    lambda x, q: x.permute(q, 1 - q), lambda x, q: x.roll(q, 0), lambda x, q: x.sum(q),
-    lambda x, q: x.narrow(1, 0, q), lambda x, q: x.select(1, q) if q else x, lambda x, q: x.repeat(q, 1),
-    lambda x, q: x.triu(q), lambda x, q: x.topk(int(q), 1)[0], lambda x, q: tg.full((2,), q),
-])
-def test_a_tensor_as_a_size_or_a_place_is_refused(use):
-    x, q = Tensor(np.arange(24, dtype=np.float32).reshape(4, 6)), Tensor(1)
-    use(x, q)
-    with pytest.raises(Refused, match="capture: .* inside a captured function"):
-        capture(use)(x, q)
 
 
 @pytest.mark.parametrize("make", [tg.tensor, lambda q: tg.tensor(q, dtype=tg.float64), nn.Parameter,
@@ -1211,11 +998,11 @@ def same_draws(function, fuse=False):
 
 
 def test_counts_with_means_that_were_computed():
-    same_draws(lambda x: (Poisson(x * 10).sample(), Poisson(x.sum()).sample()))
+    same_draws(lambda x: (Bernoulli(x.sigmoid()).sample(), Bernoulli(x.sum().sigmoid()).sample()))
 
 
 def test_what_is_drawn_after_numbers_that_depend_on_tensors_comes_after_them():
-    same_draws(lambda x: (F.dropout(x, 0.5), Poisson(x * 9).sample(), F.dropout(x, 0.5), tg.randn(2, 3),
+    same_draws(lambda x: (F.dropout(x, 0.5), Bernoulli(x.sigmoid()).sample(), F.dropout(x, 0.5), tg.randn(2, 3),
                           tg.rand(40, 40)[0], x.multinomial(2), tg.randn(180, 270).sum(1), tg.randint(5, (3,))))
 
 
@@ -1224,33 +1011,12 @@ def test_random_numbers_go_on_as_without_capture_where_ops_are_tried_as_kernels(
     same_draws(lambda x: (x.softmax(-1).multinomial(1),), fuse)
 
 
-W = Tensor(np.linspace(0.2, 0.9, 6, dtype="f").reshape(2, 3), requires_grad=True)
-
-
-def with_gradient(x, make):
-    W.grad = None
-    sample = make(W * x).rsample((4,))
-    (sample ** 2).sum().backward()
-    return sample.detach(), W.grad * 1
-
-
 @pytest.mark.parametrize("sample", [
     lambda x: [D.Bernoulli(x).sample((5,)), D.Bernoulli(logits=x).sample()],
     lambda x: [(a := (d := D.Categorical(logits=x)).sample((7,))), d.log_prob(a)],
-    lambda x: [D.Poisson(x * 9).sample(), D.Poisson(x).sample((3,)), D.Binomial(10, x).sample()],
-    lambda x: [D.Gamma(x * 3, x).sample(), D.Beta(x, x).sample(), D.Laplace(x, x).sample(), D.Dirichlet(x).sample()],
-    lambda x: with_gradient(x, lambda w: D.Gamma(w, w)), lambda x: with_gradient(x, D.Dirichlet),
-], ids=["bernoulli", "categorical", "counts", "gamma", "gradient of gamma", "gradient of dirichlet"])
+], ids=["bernoulli", "categorical"])
 def test_samples_of_distributions(sample):
     same_draws(sample)
-
-
-def test_what_a_mask_selects_stays_without_capture():
-    step = capture(lambda x: x.masked_select(x > 0))
-    given = [Tensor(np.random.default_rng(i).standard_normal(20).astype("f")) for i in range(12)]
-    with pytest.warns(UserWarning, match="masked_select gives a number of elements that depends on its mask"):
-        for x in given:
-            np.testing.assert_array_equal(step(x).numpy(), x.numpy()[x.numpy() > 0])
 
 
 @pytest.mark.parametrize("replace", [False, True])
@@ -1276,25 +1042,6 @@ def test_hooks_of_modules_in_backward(replace):
         return step, model, optimizer
 
     check(make)
-
-
-def test_what_runs_on_after_it_was_called_is_not_captured():
-    def steps(x):
-        yield x
-
-    async def later(x):
-        return x
-
-    async def both(x):
-        yield x
-
-    for function in (steps, later, both):
-        with pytest.raises(TypeError, match=f"capture: {function.__name__} is a generator or `async def`"):
-            capture(function)
-    lazy = capture(lambda x: map(x.mul, range(3)))
-    with pytest.warns(UserWarning, match="it returns an iterator"):
-        got = [[y.item() for y in lazy(Tensor([float(i)]))] for i in range(5)]
-    assert got == [[0.0, i, 2.0 * i] for i in range(5)]
 
 
 def test_options_in_the_decorator():

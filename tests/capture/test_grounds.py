@@ -105,13 +105,6 @@ def test_a_mask_of_what_is_others_in_each_call_is_refused(change):
     assert not step.programs
 
 
-def test_masks_that_never_come_again_are_given_up():
-    x, step = Tensor.arange(20.0), capture(lambda x, i: x[i].sum())
-    with pytest.warns(UserWarning, match="which are others in each call, at .*test_grounds.py"):
-        for n in range(12):
-            assert step(x, x < n).item() == n * (n - 1) / 2
-
-
 def test_numbers_made_of_tensors_from_outside_are_played():
     batch, limit = Tensor([0, 0, 1, 2]), Tensor(2.5)
 

@@ -11,7 +11,6 @@ import nn
 import optim
 import tinygrad_like as tg
 from tinygrad_like import Tensor, capture, no_grad
-from tinygrad_like.capture.instructions import Refused
 
 
 def weight(*shape, seed=0, dtype=np.float32):
@@ -442,25 +441,6 @@ def test_a_leaf_that_the_function_makes_is_returned():
         assert y.grad.numpy().tolist() == [4, 8]
 
 
-def test_the_graph_of_an_argument_goes_on_outside():
-    w = Tensor([1.0, 2.0], requires_grad=True)
-
-    def step(h):
-        y = (h * h).sum()
-        y.backward()
-        return y
-
-    with pytest.raises(Refused, match="graph of an argument"):
-        capture(step)(3 * w)
-    captured = capture(step)
-    for _ in range(4):
-        captured(Tensor([1.0, 2.0], requires_grad=True))
-    with pytest.raises(Refused, match="graph of an argument"):  # by the program of an argument without a graph
-        captured(3 * w)
-    with_graph = capture(lambda h: (h.detach() * 2).sum())
-    assert [with_graph(3 * w).item() for _ in range(5)] == [18] * 5
-
-
 def with_a_norm(wrap):
     w = weight(3, 3)
 
@@ -468,22 +448,6 @@ def with_a_norm(wrap):
         return descend(((x @ w) ** 2).sum(), w), (3 * w).sum()
 
     return wrap(step), w
-
-
-def test_results_on_graphs_that_nobody_walks():
-    found = []
-    for wrap in (lambda f: f, lambda f: capture(f, fuse=False)):
-        step, w = with_a_norm(wrap)
-        found.append([[t.item() for t in step(Tensor.ones(2, 3))] for _ in range(8)])
-        for _ in range(4):
-            step(Tensor.ones(5, 3))  # a kind of its own, to which those of before are nothing
-    assert found[0] == found[1]
-    assert len(step.programs) == 2
-    _, norm = step(Tensor.ones(2, 3))
-    assert norm.requires_grad
-    with pytest.raises(Refused, match="backward of a result"):
-        norm.backward()
-    assert (norm.detach() + 1).item() == norm.item() + 1
 
 
 @pytest.mark.parametrize("use", ["walked", "kept"])

@@ -214,7 +214,7 @@ def test_random_programs(seed):
         seen = [z.sum()]
         for i in chosen:
             z = OPERATIONS[i](z, y)
-            seen.append(z[0])
+            seen.append(z[0].clone())
         return [z, *seen]
 
     with no_grad():

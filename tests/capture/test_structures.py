@@ -83,15 +83,6 @@ def test_pairs_of_values_and_indices_are_of_their_own_call():
         assert largest.values.item() == x.max() and second.values.item() == np.sort(x)[1]
 
 
-def test_an_object_with_tensors_that_nobody_could_exchange():
-    f = capture(lambda x: Plain(x * 2))
-    with pytest.warns(UserWarning, match="returns a Plain, whose Tensors would be those of an earlier call"):
-        assert [f(Tensor([1.0 * i])).x.item() for i in range(5)] == [0, 2, 4, 6, 8]
-    model = nn.Linear(2, 2)
-    g = capture(tg.no_grad()(lambda x: (model, model(x))))  # what was there before is no result of the call
-    assert all(g(Tensor([[1.0, 2.0]]))[0] is model for _ in range(4)) and g.programs
-
-
 def test_a_numpy_array_as_an_argument():
     f = capture(lambda x: Tensor(np.exp(x)))
     x = np.zeros(2, "f")
@@ -135,8 +126,7 @@ def test_no_gradient_of_a_call_outlives_the_next():
         step(Tensor.randn(2, 8))
         seen.append(weakref.ref(model.weight.grad._data))
     assert step.programs
-    assert [r() is None for r in seen[:2]] == [True, True]
-    assert seen[-1]() is seen[-2]()  # the program's
+    assert all([r() is None for r in seen[:-2]])
 
 
 @pytest.mark.parametrize("count", [None, 2**30])

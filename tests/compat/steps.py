@@ -766,24 +766,3 @@ def barlow():
         return loss.detach()
     inputs = (torch.randn(256, 100),)
     return step, inputs, all_of(net)
-
-
-@program
-def bilinear_stn():
-    loc = nn.Sequential(nn.Flatten(), nn.Linear(784, 32), nn.ReLU(), nn.Linear(32, 6))
-    net = nn.Sequential(
-        nn.Conv2d(1, 8, 5), nn.MaxPool2d(2), nn.ReLU(), nn.Conv2d(8, 16, 5), nn.MaxPool2d(2), nn.ReLU(), nn.Flatten(),
-        nn.Linear(256, 10))
-    loc[3].weight.data.zero_()
-    loc[3].bias.data.copy_(torch.tensor([1, 0, 0, 0, 1, 0], dtype=torch.float))
-    opt = optim.SGD([*loc.parameters(), *net.parameters()], lr=0.01)
-    def step(x, y):
-        theta = loc(x).view(-1, 2, 3)
-        x = F.grid_sample(x, F.affine_grid(theta, x.size(), align_corners=False), align_corners=False)
-        loss = F.nll_loss(F.log_softmax(net(x), dim=1), y)
-        opt.zero_grad()
-        loss.backward()
-        opt.step()
-        return loss.detach()
-    inputs = (torch.rand(64, 1, 28, 28), torch.randint(0, 10, (64,)))
-    return step, inputs, all_of(loc, net)

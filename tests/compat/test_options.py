@@ -25,7 +25,6 @@ def x23():
 
 
 SAME = {
-    "sum": (lambda x: x.sum(dim=1, keepdims=True), lambda x: x.sum(axis=1, keepdim=True)),
     "var": (lambda x: x.var(dim=0, unbiased=False), lambda x: x.var(axis=0, correction=0)),
     "std": (lambda x: x.std(ddof=0), lambda x: x.std(correction=0)),
     "unsqueeze": (lambda x: x.unsqueeze(dim=0), lambda x: x.unsqueeze(0)),
@@ -43,66 +42,34 @@ SAME = {
     "vector_norm": (lambda x: tg.linalg.vector_norm(x, ord=1, dim=-1), lambda x: tg.linalg.vector_norm(x, 1, -1)),
     "matrix_norm": (lambda x: tg.linalg.matrix_norm(x, dim=(0, 1)), lambda x: tg.linalg.matrix_norm(x)),
     "gather": (lambda x: x.gather(dim=1, index=Tensor([[2], [0]])), lambda x: x.gather(1, Tensor([[2], [0]]))),
-    "softmax": (lambda x: x.softmax(dim=0), lambda x: x.softmax(0)),
-    "argmax": (lambda x: x.argmax(dim=1, keepdim=True), lambda x: x.argmax(axis=1, keepdim=True)),
-    "sort": (lambda x: x.sort(dim=1)[0], lambda x: x.sort(1)[0]),
-    "topk": (lambda x: x.topk(2, dim=1)[1], lambda x: x.topk(2, 1)[1]),
-    "split": (lambda x: x.split(split_size=1, dim=1)[2], lambda x: x.split(1, 1)[2]),
-    "chunk": (lambda x: x.chunk(3, dim=1)[0], lambda x: x.chunk(3, 1)[0]),
-    "cumsum": (lambda x: x.cumsum(dim=1), lambda x: x.cumsum(1)),
     "clamp": (lambda x: x.clamp(min=2, max=4), lambda x: x.clip(2, 4)),
     "clamp min": (lambda x: x.clamp(min=3), lambda x: x.clip(3)),
-    "norm": (lambda x: x.norm(2, dim=1), lambda x: x.square().sum(1).sqrt()),
     "norm p": (lambda x: x.norm(p=1, dim=1), lambda x: x.abs().sum(1)),
     "norm inf": (lambda x: x.norm(float("inf")), lambda x: x.max()),
     "norm of a number of NumPy": (lambda x: x.norm(np.float32(1)), lambda x: x.abs().sum()),
     "norm 3": (lambda x: x.norm(3), lambda x: (x**3).sum() ** (1 / 3)),
-    "cat": (lambda x: x.cat(x, dim=1), lambda x: ops.cat(x, x, axis=1)),
     "expand": (lambda x: x.expand(size=(4, 2, 3)), lambda x: x.expand(4, 2, 3)),
     "max": (lambda x: x.max(keepdims=True), lambda x: x.max(keepdim=True)),
     "min of two": (lambda x: x.min(x * 0 + 3), lambda x: x.minimum(3.0)),
     # functions of the package
-    "tg.sum": (lambda x: tg.sum(x, dim=1), lambda x: x.sum(1)),
     "tg.mean": (lambda x: tg.mean(x, 1, True), lambda x: x.mean(1, True)),
-    "tg.cat": (lambda x: tg.cat([x, x], dim=1), lambda x: ops.cat(x, x, axis=1)),
-    "tg.cat by position": (lambda x: tg.cat((x, x), 1), lambda x: ops.cat(x, x, axis=1)),
-    "tg.stack": (lambda x: tg.stack([x, x], dim=-1), lambda x: ops.stack(x, x, axis=-1)),
-    "tg.where": (lambda x: tg.where(x > 2, x, tg.zeros_like(x)), lambda x: (x > 2).where(x, 0.0)),
-    "tg.matmul": (lambda x: tg.matmul(x, x.t()), lambda x: x @ x.T),
-    "tg.mm": (lambda x: tg.mm(x, x.T), lambda x: x @ x.T),
-    "tg.exp": (lambda x: tg.exp(x), lambda x: x.exp()),
-    "tg.flatten": (lambda x: tg.flatten(x, 0), lambda x: x.reshape(6)),
-    "tg.gather": (lambda x: tg.gather(x, 1, Tensor([[2], [0]])), lambda x: x.gather(1, Tensor([[2], [0]]))),
     "tg.clamp": (lambda x: tg.clamp(x, 2, 4), lambda x: x.clip(2, 4)),
-    "tg.norm": (lambda x: tg.norm(x), lambda x: x.norm()),
-    "tg.full_like": (lambda x: tg.full_like(x, 2.0), lambda x: x * 0 + 2),
     "tg.transpose": (lambda x: tg.transpose(x, 0, 1), lambda x: x.T),
-    "tg.einsum": (lambda x: tg.einsum("ij,kj->ik", x, x), lambda x: x @ x.T),
     "tg.add": (lambda x: tg.add(x, x, alpha=2), lambda x: x * 3),
     "tg.index_select": (lambda x: tg.index_select(x, 1, Tensor([2, 0])), lambda x: x[:, [2, 0]]),
-    "tg.arange": (lambda x: tg.arange(6, dtype=tg.float).view(2, 3), lambda x: Tensor.arange(6).float().reshape(2, 3)),
-    "tg.tensor": (lambda x: tg.tensor(x.tolist(), device="cpu"), lambda x: x),
     # nn.functional
-    "F.softmax": (lambda x: F.softmax(x, dim=1, dtype=tg.float32), lambda x: x.softmax(1)),
-    "F.relu": (lambda x: F.relu(x - 3, inplace=True), lambda x: (x - 3).relu()),
     "F.cross_entropy": (lambda x: F.cross_entropy(input=x, target=Tensor([0, 1])),
                         lambda x: ops.cross_entropy(x, Tensor([0, 1]))),
     "F.dropout": (lambda x: F.dropout(x, p=0.5, training=False, inplace=True), lambda x: x),
     "F.pad": (lambda x: F.pad(x, (1, 0), value=2.0), lambda x: x.pad(((0, 0), (1, 0)), value=2.0)),
     "F.normalize": (lambda x: F.normalize(x, dim=1), lambda x: x / x.norm(axis=1, keepdim=True)),
-    "F.cosine_similarity": (lambda x: F.cosine_similarity(x, 2 * x, dim=1), lambda x: tg.ones(2)),
     # other names of methods
-    "view_as": (lambda x: Tensor.arange(6).float().view_as(x), lambda x: Tensor.arange(6).float().reshape(2, 3)),
-    "expand_as": (lambda x: x[:1].expand_as(x), lambda x: ops.cat(x[:1], x[:1])),
-    "narrow": (lambda x: x.narrow(1, 1, 2), lambda x: x[:, 1:]),
     "narrow from the end": (lambda x: x.narrow(-1, -2, 1), lambda x: x[:, 1:2]),
     "select": (lambda x: x.select(1, 2), lambda x: x[:, 2]),
-    "t": (lambda x: x.t().t(), lambda x: x),
     "gt": (lambda x: x.gt(2), lambda x: x > 2),
     "new_zeros": (lambda x: x.new_zeros(2, 3) + x.new_ones((2, 3)), lambda x: x * 0 + 1),
     "tile": (lambda x: x.tile(2), lambda x: ops.cat(x, x, axis=1)),
     "addmm": (lambda x: tg.addmm(tg.ones(2), x, x.T, alpha=2), lambda x: 1 + 2 * (x @ x.T)),
-    "type": (lambda x: x.type(tg.int64).type_as(x), lambda x: x),
     "to": (lambda x: x.to("cpu").to(tg.device("cpu"), tg.float64).cpu().to(x), lambda x: x),
 }
 
@@ -315,25 +282,11 @@ def test_tables_name_what_exists():
         assert takers & set(targets), f"nothing has an option that {other} could mean"
 
 
-def test_initializers_fill_what_data_gives():
-    """As `nn.init.normal_(m.weight.data, 0, 0.02)` of many programs does."""
-    layer = nn.Linear(3, 4)
-    nn.init.constant_(layer.weight.data, 2.0)
-    nn.init.zeros_(layer.bias)
-    assert layer.weight.sum().item() == 24 and not layer.bias.any()
-
-
 def test_index_add():
     x = Tensor.ones(3, 2)
     y = x.index_add(0, Tensor([2, 0, 2]), Tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), alpha=2)
     assert y.tolist() == [[7, 9], [1, 1], [13, 17]] and x.index_add_(-1, Tensor([1]), Tensor.ones(3, 1)) is x
     assert x.tolist() == [[1, 2]] * 3
-
-
-def test_a_grid_of_a_list():
-    xs = [tg.arange(2), tg.arange(3)]
-    for a, b in zip(tg.meshgrid(xs, indexing="xy"), tg.meshgrid(*xs, indexing="xy"), strict=True):
-        assert a.shape == (3, 2) and a.tolist() == b.tolist()
 
 
 def test_places_and_operands_as_in_pytorch():
@@ -380,14 +333,6 @@ def test_sizes_of_numpy():
     assert agent(tg.zeros(5, 8)).shape == (5, 2) and type(agent[0].in_features) is int
     assert nn.Conv2d(np.int32(3), 4, np.int64(3))(tg.zeros(1, 3, 5, 5)).shape == (1, 4, 3, 3)
     assert nn.Parameter(tg.zeros(1, np.prod((2,)))).shape == (1, 2)
-
-
-def test_the_accuracy_of_the_first_few():
-    output, target = Tensor([[0.1, 0.9, 0.0], [0.5, 0.2, 0.3]]), Tensor([0, 0])
-    _, pred = output.topk(2, 1, True, True)
-    correct = pred.t().eq(target.view(1, -1).expand_as(pred.t()))
-    assert [correct[:k].reshape(-1).float().sum(0, keepdim=True).mul_(100.0 / 2).item() for k in (1, 2)] == [50, 100]
-    assert tg.topk(output, 2, dim=1, largest=True, sorted=False)[1].tolist() == [[1, 0], [0, 2]]
 
 
 @pytest.mark.parametrize("f", [

@@ -14,6 +14,10 @@ SOURCES = {path: path.read_text(encoding="utf-8") for path in sorted(Path(__file
 PATHS = {name: path for path, source in SOURCES.items() for name in load(path, ours(source)).PROGRAMS}
 
 
+COUNT = "gumbel_vae", "alibi"  # which count in Python, and so run as they are, and say so
+
+
+@pytest.mark.filterwarnings("ignore:capture. step runs without capture.*is changed by the function itself")
 @pytest.mark.parametrize("name", [  # of a bias before a norm the gradient is made of rounding errors
     pytest.param(name, marks=[pytest.mark.rejected] * (name in ("barlow", "conv1d_audio"))) for name in PATHS])
 def test_captured_it_loses_as_without(name):
@@ -24,7 +28,8 @@ def test_captured_it_loses_as_without(name):
         step = kind(step)
         losses.append([step(*inputs).item() for _ in range(6)])
     np.testing.assert_allclose(losses[1], losses[0], rtol=1e-4, atol=1e-6)
-    assert losses[0][0] != losses[0][-1] and "calls of kernels" in str(step)
+    assert losses[0][0] != losses[0][-1]
+    assert ("calls of kernels" in str(step)) != (name in COUNT)
 
 
 @pytest.mark.torch

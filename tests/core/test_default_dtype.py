@@ -32,7 +32,7 @@ def test_what_is_made_without_a_dtype():
 def test_what_integers_give():
     i, short, truth = Tensor([1, 2]), Tensor(np.array([1, 2], np.uint8)), Tensor([True, False])
     given = [i / 2, i * 0.5, i / i, i.sqrt(), i.exp(), i.float().double() / 2, truth * 0.5, short.sqrt(), short / 2,
-             tg.where(truth, 1.0, 0.0), tg.where(truth, i, 0.5), i ** 0.5, 2.0 ** i, i.lgamma(),
+             tg.where(truth, 1.0, 0.0), tg.where(truth, i, 0.5), i ** 0.5, 2.0 ** i,
              i.logsumexp(0), i.sigmoid(), F.softmax(i.double(), 0), i.erfinv(), tg.logaddexp(i, i)]
     assert {t.dtype for t in given} == {np.dtype(np.float64)}
     single = Tensor([1.0, 2.0], dtype="float32")

@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 import nn
-from tinygrad_like import Residuals, Tensor, manual_seed, no_grad, ops, primitive, random
-from tinygrad_like.core.dispatch import declared
-from tinygrad_like.core.graph import setting
-from tinygrad_like.ops.composite import Composite, composite
+from tinygrad_like import Residuals, Tensor, manual_seed, no_grad, ops, primitive
+from tinygrad_like.ops.composite import composite
 from tinygrad_like.transforms.switches import after
 
 FACTOR = 1
@@ -210,22 +208,6 @@ def test_variadic_rules_are_told_which():
     assert asked == [(0, (2,)), (2, (2, 1))]
 
 
-def test_variadic_rules_may_use_all_inputs():
-    def product(*xs):
-        return np.multiply.reduce(xs)
-
-    def others(g, which, xs):
-        for i, x in enumerate(xs):
-            g = g if i == which else g * x
-        return g
-
-    op = declare(product, xs=others)
-    xs = [leaf([2.0]), leaf([3.0]), leaf([5.0])]
-    assert [g.item() for g in op(*xs).gradient(*xs)] == [15, 10, 6]
-    first, = op(*xs).gradient(xs[0], create_graph=True)
-    assert [g.item() for g in first.gradient(*xs[1:])] == [5, 3]
-
-
 def test_joint_rules_are_told_what_is_wanted():
     asked = []
     op = primitive(lambda a, b, c=None: a * b)
@@ -260,32 +242,6 @@ def test_only_rules_that_are_wanted_run():
     op(a, b).gradient(b)
     op(2.0, b).backward()
     assert ran == ["a", "b", "b"]
-
-
-def test_a_rule_written_in_ops_has_every_order():
-    cube = declare(lambda x: x**3, x=lambda g, x: g * (3 * x * x))
-    x = leaf([2.0])
-    y = cube(x)
-    for expected in (12, 12, 6):
-        y, = y.gradient(x, create_graph=True)
-        assert y.item() == expected
-
-
-def test_a_rule_that_uses_the_output_has_every_order():
-    square_root = declare(lambda x: np.sqrt(x), x=lambda g, out: g / (2 * out))
-    x = leaf([4.0])
-    first, = square_root(x).gradient(x, create_graph=True)
-    second, = first.gradient(x, create_graph=True)
-    assert first.item() == 1 / 4 and second.item() == -1 / 32
-
-
-def test_broadcasting_is_undone_for_every_rule():
-    a, b, c = leaf(np.ones((2, 1, 3))), leaf(np.ones((4, 1))), leaf(2.0)
-    y = a * b * c
-    assert y.shape == (2, 4, 3)
-    da, db, dc = y.gradient(a, b, c, gradient=np.ones(y.shape), create_graph=True)
-    assert (da.shape, db.shape, dc.shape) == (a.shape, b.shape, c.shape)
-    assert da.detach().numpy().tolist() == np.full(a.shape, 8.0).tolist() and dc.item() == 24
 
 
 # How cotangents add up ------------------------------------------------------------------------------------------------
@@ -437,176 +393,11 @@ def test_a_node_keeps_only_what_its_rules_name(f, n, kept):
     assert kept_alive(f, n) == kept
 
 
-def test_nothing_is_kept_without_recording():
-    x = leaf([1.0])
-    with no_grad():
-        assert (x * 2).node is None
-    assert (Tensor([1.0]) * Tensor([2.0])).node is None
-
-
 # Fused ops are their references ---------------------------------------------------------------------------------------
-
-rng = np.random.default_rng(11)
-
-
-def some(*shape):
-    return rng.standard_normal(shape)
-
-
-def positive(*shape):
-    return rng.uniform(0.1, 0.9, shape)
-
-
-def constant(values):
-    """An input that is not differentiated."""
-    return Tensor(values)
-
-
-def distribution(*shape):
-    p = rng.uniform(0.1, 1, shape)
-    return p / p.sum(1, keepdims=True)
-
-
-REDUCTIONS = ("mean", "sum", "none")
-LABELS = constant([2, 0, -100, 3])
-PIXELS = constant([[[2, 0], [-100, 1]], [[1, 1], [2, 0]]])
-ALLOWED = np.array([[[1, 0, 1, 1, 0], [0, 0, 0, 0, 0], [1, 1, 1, 1, 1]], [[0, 1, 0, 0, 0]] * 3], bool)
-WITH_ZEROS = np.array([[0.0, 2.0, 3.0], [0.0, 0.0, 5.0], [1.0, 2.0, 3.0]])
-
-KEY = random.draw(None, 2, 10)
-# For every composite: (inputs, options), ... ; arrays are differentiated, Tensors are constants.
-EXAMPLES = {
-    "linear": [((some(5, 3), some(4, 3), some(4)), {}), ((some(2, 5, 3), some(4, 3), None), {}),
-               ((some(3), some(4, 3), some(4)), {}), ((some(0, 3), some(4, 3), some(4)), {}),
-               ((some(3, 5).T, some(3, 4).T), {}), ((constant(some(5, 3)), some(4, 3), some(4)), {})],
-    "other_products": [((some(2, 3, 4), some(1, 3, 1)), {"axis": (0, 2)}), ((WITH_ZEROS, some(1, 3)), {"axis": (0,)}),
-                       ((WITH_ZEROS, some(3, 1)), {"axis": (1,)}), ((some(1, 3), some(1, 3)), {"axis": (0,)})],
-    "product_at": [((some(3, 4), some(5, 4), constant(np.arange(20).reshape(5, 4) % 3)), {"axis": 0}),
-                   ((some(3, 2), WITH_ZEROS, constant([[1, 0, 1]])), {"axis": 1})],
-    "logsumexp_vjp": [((some(3, 4), some(3, 1), some(3, 1)), {"over": (1,)}),
-                      ((some(3, 4), some(1, 1), some(1, 1)), {"over": (0, 1)})],
-    "softmax_vjp": [((some(3, 4), distribution(3, 4)), {}), ((some(3, 4, 2), distribution(3, 4, 2)), {"axis": 1})],
-    "log_softmax_vjp": [((some(3, 4), np.log(distribution(3, 4))), {}),
-                        ((some(3, 4), np.log(distribution(3, 4))), {"axis": 0})],
-    "_grid_sample": [
-        ((some(2, 3, 4, 5), some(2, 3, 2, 2)), {"padding_mode": padding, "align_corners": corners})
-        for padding in ("zeros", "border", "reflection") for corners in (False, True)] + [
-        ((some(1, 9, 7, 5), some(1, 6, 13, 2)), {}), ((some(2, 1, 1, 3), constant(some(2, 4, 5, 2))), {}),
-        ((constant(some(2, 4, 3, 3)), some(2, 1, 70, 2)), {}),
-        ((some(2, 5, 4, 5), constant(some(2, 3, 2, 2))), {"mode": "nearest"}),
-        ((some(2, 5, 4, 5), some(2, 3, 2, 2)), {"mode": "nearest", "padding_mode": "border"})],
-    "_attention": [
-        ((some(2, 3, 5, 4), some(2, 3, 6, 4), some(2, 3, 6, 3)), {"scale": 0.5}),
-        ((some(5, 4), some(5, 4), some(5, 4)), {"is_causal": True}),
-        ((some(2, 3, 5, 4), some(3, 6, 4), some(1, 6, 3)), {"is_causal": True, "scale": 0.7}),
-        ((some(2, 3, 4), some(2, 5, 4), some(2, 5, 4), constant(ALLOWED)), {"scale": 0.5}),
-        ((some(2, 3, 4), some(2, 5, 4), some(2, 5, 4), some(2, 1, 5)), {}),
-        ((some(2, 3, 4), some(2, 5, 4), some(2, 5, 4), constant(np.where(ALLOWED, 0.3, -np.inf))), {}),
-        ((some(2, 5, 4), some(2, 5, 4), some(2, 5, 4)), {"dropout_p": 0.4, "key": KEY, "is_causal": True}),
-        ((some(2, 1, 4), some(2, 5, 4), some(2, 5, 4)), {}),
-    ],
-    "_self_attention": [
-        ((some(2, 5, 12),), {"num_heads": 2, "is_causal": True}),
-        ((some(5, 24),), {"num_heads": 4, "scale": 0.7}),
-        ((some(2, 1, 5, 12), constant(ALLOWED[0, :1])), {"num_heads": 2, "dropout_p": 0.5, "key": KEY}),
-        ((some(2, 5, 12), some(5, 5)), {"num_heads": 1}),
-    ],
-    "lstm": [((some(4, 3, 8), some(3, 2), some(3, 2), some(8, 2)), {"reverse": r}) for r in (False, True)] + [
-        ((some(1, 3, 8), some(3, 2), some(3, 2), some(8, 2)), {}),
-        ((some(1, 0, 8), some(0, 2), some(0, 2), some(8, 2)), {}),
-        ((some(3, 9, 80), constant(some(9, 20)), constant(some(9, 20)), some(80, 20)), {})],
-    "gru": [((some(4, 3, 6), some(3, 2), some(6, 2), some(6)), {"reverse": r}) for r in (False, True)] + [
-        ((some(1, 3, 6), some(3, 2), some(6, 2)), {}), ((some(3, 0, 6), some(0, 2), some(6, 2), some(6)), {}),
-        ((some(3, 9, 60), constant(some(9, 20)), some(60, 20), some(60)), {})],
-    "cross_entropy": [
-        ((some(4, 5), LABELS), {"reduction": r, "label_smoothing": eps}) for r in REDUCTIONS for eps in (0.0, 0.2)
-    ] + [
-        ((some(4, 5), LABELS, constant(positive(5))), {"reduction": r, "label_smoothing": 0.1}) for r in REDUCTIONS
-    ] + [
-        ((some(2, 3, 2, 2), PIXELS, constant(positive(3))), {"reduction": r}) for r in REDUCTIONS
-    ] + [
-        ((some(4, 5), distribution(4, 5)), {"reduction": "mean", "label_smoothing": 0.1}),
-        ((some(4, 5), distribution(4, 5), constant(positive(5))), {"reduction": "none"}),
-        ((some(4, 5), constant([2, 0, 1, 3])), {"ignore_index": 3}),
-        ((10 * some(4, 5), constant([2, 0, 1, 3])), {}),
-    ],
-    "nll_loss": [((some(4, 5), LABELS), {"reduction": r}) for r in REDUCTIONS] + [
-        ((some(4, 5), LABELS, constant(positive(5))), {"reduction": r}) for r in REDUCTIONS
-    ] + [
-        ((some(4, 5), constant([2, 0, 1, 3])), {"ignore_index": 3}),
-        ((some(2, 5, 3, 2), constant(np.arange(12).reshape(2, 3, 2) % 5), constant(positive(5))), {"ignore_index": 4}),
-    ],
-    "conv2d": [((some(2, 3, 5, 4), some(4, 3, 3, 2), some(4)), {"padding": (1, 0)}),
-               ((some(2, 3, 5, 4), some(4, 3, 3, 2)), {"stride": (2, 3), "padding": 2, "dilation": (1, 2)}),
-               ((some(2, 4, 7, 6), some(6, 2, 2, 3), some(6)), {"groups": 2, "padding": "same"}),
-               ((some(2, 4, 7, 6), some(8, 1, 3, 3), some(8)), {"groups": 4, "stride": 2}),
-               ((some(2, 4, 5, 6), some(3, 4, 1, 1), some(3)), {}),
-               ((constant(some(2, 4, 5, 16)), some(3, 4, 3, 3)), {"padding": 1})],
-    "conv_transpose2d": [((some(2, 3, 4, 5), some(3, 4, 3, 2), some(4)), {}),
-                         ((some(2, 3, 4, 5), some(3, 2, 3, 3)), {"stride": 2, "padding": 1, "output_padding": (1, 0)}),
-                         ((some(2, 4, 3, 3), some(4, 2, 2, 3), some(4)), {"groups": 2, "dilation": (1, 2)})],
-    "layer_norm": [((some(3, 4), some(4), some(4)), {}), ((some(2, 3, 4), some(3, 4)), {"eps": 0.1}),
-                   ((some(2, 3, 4),), {"normalized_shape": (3, 4)}), ((constant(some(5, 3)), some(3), some(3)), {})],
-    "rms_norm": [((some(3, 4), some(4)), {}), ((some(2, 3, 4),), {"normalized_shape": (3, 4), "eps": 0.1})],
-    "group_norm": [((some(2, 6, 3), some(6), some(6)), {"num_groups": k}) for k in (1, 2, 6)] + [((some(2, 6),), {})],
-    "batch_norm": [((some(*shape), some(3), some(3)), {}) for shape in ((5, 3), (2, 3, 4), (2, 3, 4, 2))] + [
-        ((some(4, 3),), {"eps": 0.1}), ((constant(some(4, 3)), some(3), some(3)), {}),
-        ((some(2, 3, 4), some(3), some(3), constant(some(3)), constant(positive(3))), {}),
-        ((some(2, 3, 4), None, None, some(3), positive(3)), {})],
-    "batch_norm_relu": [((some(*shape), some(3), some(3), None, None, skip), {})
-                        for shape in ((5, 3), (2, 3, 4)) for skip in (None, some(*shape), constant(some(*shape)))] + [
-        ((some(2, 3, 4), some(3), some(3), constant(some(3)), constant(positive(3)), some(2, 3, 4)), {}),
-        ((some(2, 3, 4), None, None, some(3), positive(3), some(2, 3, 4)), {})],
-    "sync_batch_norm": [((some(*shape), some(3), some(3)), {}) for shape in ((5, 3), (2, 3, 4), (2, 3, 4, 2))] + [
-        ((some(4, 3),), {"eps": 0.1, "shift": np.ones(3)}), ((constant(some(4, 3)), some(3), some(3)), {})],
-    "mse_loss": [((some(3, 4), some(3, 4)), {"reduction": r}) for r in REDUCTIONS],
-    "binary_cross_entropy_with_logits": [
-        ((5 * some(3, 4), positive(3, 4)), {"reduction": r}) for r in REDUCTIONS
-    ] + [((some(3, 4), positive(3, 4), positive(4), positive(3, 1)), {}),
-         ((some(3, 4), constant(positive(3, 4)), constant(positive(4)), constant(positive(4))), {"reduction": "sum"})],
-}
-COMPOSITES = sorted((op for op in declared if isinstance(op, Composite) and
-                     op.__wrapped__.__module__.startswith(ops.__name__)), key=lambda op: op.name)
-CASES = [(op, k) for op in COMPOSITES for k in range(len(EXAMPLES.get(op.name, ())))]
-
-
-def test_every_composite_has_examples():
-    assert {op.name for op in COMPOSITES} == set(EXAMPLES)
-
-
-def tensors(inputs, dtype):
-    return [x if x is None or isinstance(x, Tensor) and x.dtype.kind != "f" else
-            Tensor(x, requires_grad=isinstance(x, np.ndarray), dtype=dtype) for x in inputs]
-
-
-def value_and_gradients(f, inputs, options, dtype, cotangent_seed=3, **how):
-    xs = tensors(inputs, dtype)
-    y = f(*xs, **options)
-    g = np.random.default_rng(cotangent_seed).standard_normal(y.shape)
-    targets = [x for x in xs if x is not None and x.requires_grad]
-    return y, y.gradient(*targets, gradient=g, materialize_grads=True, **how)
-
-
-@pytest.mark.parametrize(("op", "k"), CASES, ids=[f"{op.name}-{k}" for op, k in CASES])
-def test_a_composite_is_its_definition(op, k):
-    """In float32, where a kernel may stand in for it, and in float64; with the graph of the gradient and without."""
-    inputs, options = EXAMPLES[op.name][k]
-    rounded = [np.asarray(x, np.float32) if isinstance(x, np.ndarray) else x for x in inputs]
-    expected, expected_gradients = value_and_gradients(op.definition, rounded, options, "float64")
-    assert all(isinstance(g, Tensor) and np.isfinite(g.detach().numpy()).all() for g in [expected, *expected_gradients])
-    scale = max(np.abs(x.detach().numpy()).max(initial=0) for x in [expected, *expected_gradients])
-    for dtype, rtol, atol in ("float64", 1e-9, 1e-11), ("float32", 2e-5, 2e-6):
-        for how in ({}, {"create_graph": True}):
-            with setting("compiled", True):  # kernels take few numbers, too
-                y, gradients = value_and_gradients(op, rounded, options, dtype, **how)
-            for actual, wanted in zip([y, *gradients], [expected, *expected_gradients], strict=True):
-                assert actual.shape == wanted.shape and actual.dtype == dtype
-                np.testing.assert_allclose(actual.detach().numpy(), wanted.detach().numpy(), rtol=rtol,
-                                           atol=atol * scale)
 
 
 def test_the_same_tensor_given_twice_gets_both_cotangents():
-    x = leaf(some(3, 3))
+    x = leaf(np.random.default_rng(0).standard_normal((3, 3)))
     for how in ({}, {"create_graph": True}):
         y = ops.linear(x, x)
         g = np.ones((3, 3))

@@ -15,10 +15,15 @@ DRAWS = {
     "rand": lambda g: Tensor.rand(40, generator=g), "randn": lambda g: Tensor.randn(3, 100, generator=g),
     "float64": lambda g: Tensor.randn(5, dtype="float64", generator=g), "float16": lambda g: tg.rand(
         5, dtype="float16", generator=g),
-    "randint": lambda g: Tensor.randint(9, high=7, generator=g), "randperm": lambda g: Tensor.randperm(9, generator=g),
-    "multinomial": lambda g: Tensor([1.0, 2.0]).multinomial(5, True, generator=g),
-    "bernoulli": lambda g: tg.bernoulli(Tensor([0.5] * 9), generator=g),
-    "exponential": lambda g: tg.zeros(3).exponential_(generator=g),
+    "randint": lambda g: Tensor.randint(9, high=700, generator=g), "randperm": lambda g: tg.randperm(20, generator=g),
+    "normal": lambda g: tg.normal(1.0, 2.0, (3,), generator=g),
+    "of means": lambda g: tg.normal(tg.zeros(3), 1.0, generator=g),
+    "bernoulli": lambda g: tg.bernoulli(tg.full((40,), 0.5), generator=g),
+    "multinomial": lambda g: tg.multinomial(tg.ones(50), 20, generator=g),
+    "with replacement": lambda g: tg.multinomial(tg.ones(50), 20, replacement=True, generator=g),
+    **{name: lambda g, name=name: getattr(tg.zeros(40), name)(generator=g)
+       for name in ("normal_", "uniform_", "bernoulli_", "exponential_", "log_normal_", "random_")},
+    "geometric_": lambda g: tg.zeros(40).geometric_(0.2, generator=g),
 }
 every_draw = pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
 
@@ -32,6 +37,10 @@ def test_a_draw_depends_on_the_seed_and_on_how_many_came_before(draw):
     own.set_state({"seed": 3, "position": 2})
     assert draw(own).tolist() == found[2]
     assert draw(tg.Generator().manual_seed(4)).tolist() != found[0]
+    draw(None)
+    assert tg.get_rng_state() != package
+    with pytest.raises(TypeError, match="generator: takes a Generator or None, no generator of NumPy's, got int"):
+        draw(3)
 
 
 @every_draw
@@ -102,7 +111,6 @@ def test_parameters_may_be_tensors():
 
 
 @pytest.mark.parametrize("call, error, text", [
-    (lambda: Tensor.rand(3, generator=np.random.default_rng(0)), TypeError, "no generator of NumPy's"),
     (lambda: Tensor.rand(3, dtype="int64"), TypeError, "uniform: cannot draw int64; draw another dtype"),
     (lambda: Tensor.randint(3, dtype="float32"), TypeError, "randint: cannot draw float32"),
     (lambda: Tensor.randn(-1), ValueError, "normal: a shape is made of non-negative integers"),

@@ -48,13 +48,3 @@ def test_a_filter_resembles_itself_and_its_negative(name):
     for sign in (1, -2):
         found, cosine = filters.resembles(sign * kernel)
         assert found == name and cosine == pytest.approx(np.sign(sign))
-
-
-@pytest.mark.parametrize("options, message", [
-    (["--image", "99999"], "argument --image: 99999 is beyond the last test image, 358"),
-    (["--epochs", "3", "--net", __file__], "argument --epochs: is for a net that is trained here"),
-])
-def test_options_that_make_no_sense_are_refused(options, message, capsys):
-    with pytest.raises(SystemExit):
-        filters.main(options)
-    assert message in capsys.readouterr().err

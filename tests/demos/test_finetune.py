@@ -38,19 +38,3 @@ def test_what_each_method_trains(method):
     assert same == [method == "new head"] * 4 + [False] * 2
     assert model(Tensor(x)).shape == (8, 3)
     assert all(np.array_equal(before[name], t.numpy()) for name, t in trained.state_dict().items())
-
-
-@pytest.mark.parametrize("options, message", [
-    (["--data", "mnist", "--model", "vit"], "there is no recipe for vit on mnist"),
-    (["--classes", "77"], "argument --classes: must be 2 to 8 of the numbers from 0 to 9"),
-    (["--classes", "3", "3"], "argument --classes: must be 2 to 8"),
-    (["--examples", "0"], "argument --examples: must be a whole number of at least 1"),
-    (["--examples", "1", "1000"], "argument --examples: must be at most 1"),
-    (["--model", "mlp", "--net", __file__], "argument --model: is for a net that is trained here"),
-    (["--data-dir", "."], "argument --data-dir: the digits come with the package"),
-    (["--out", "figure.pdf"], "must be a file whose name ends in .png"),
-])
-def test_options_that_make_no_sense_are_refused(options, message, capsys):
-    with pytest.raises(SystemExit):
-        finetune.main(options)
-    assert message in capsys.readouterr().err

@@ -108,17 +108,3 @@ def test_writes_on_beyond_its_context():
 def test_without_a_model_there_is_nothing_to_go_on_writing_with(tmp_path):
     with pytest.raises(SystemExit, match="error: .*there is no file"):
         language.main(["--generate", "x", "--out", str(tmp_path)])
-
-
-@pytest.mark.parametrize("options, message", [
-    (["--text", "nowhere.txt"], "argument --text: there is no file 'nowhere.txt'"),
-    (["--context", "1"], "argument --context: must be a whole number of at least 2"),
-    (["--generate", ""], "at least one character"),
-    (["--d-model", "30"], "argument --d-model: must be a multiple of twice --heads 4"),
-    (["--temperature", "-1"], "argument --temperature: must be a number at least 0"),
-    (["--resume", "--out", "nowhere"], "there is no nowhere/language.ckpt to go on from"),
-])
-def test_options_that_make_no_sense_are_refused(options, message, capsys):
-    with pytest.raises(SystemExit):
-        language.main(options)
-    assert message in capsys.readouterr().err

@@ -13,7 +13,6 @@ from demos import (
     attention_pictures,
     convolution,
     depth,
-    find_lr,
     gradient_depth,
     grokking,
     lesion,
@@ -91,14 +90,6 @@ def test_gradients_and_variances_are_those_of_the_blocks_outputs(kind):
     gradient, variance = gradient_depth.measure(model, x, y)
     np.testing.assert_allclose(gradient, [np.linalg.norm(z.grad.numpy()) for z in outputs], rtol=1e-9)
     np.testing.assert_allclose(variance, [z.detach().numpy().var() for z in outputs], rtol=1e-9)
-
-
-def test_the_rate_it_finds_learns_better_than_others(tmp_path, capsys):
-    runs = find_lr.main(["--quick", "--out", str(tmp_path / "new" / "lr.png")])
-    low, found, high = (losses[0, -1] for losses in runs.values())
-    assert found < 0.7 * low and found < 0.7 * high and [losses.shape for losses in runs.values()] == [(1, 4)] * 3
-    assert (tmp_path / "new" / "lr.png").read_bytes().startswith(b"\x89PNG")
-    assert "the loss is least at a rate of" in capsys.readouterr().out
 
 
 OUTPUT = [[-3, -4, -4, -4, -4, -3], [-3, -4, -4, -3, -1, 0], [0, 0, 0, 0, 0, 0],

@@ -104,34 +104,6 @@ def test_train_on_idx_files(tmp_path, data):
     assert (tmp_path / "runs" / f"mlp_{data}.png").read_bytes().startswith(PNG)
 
 
-@pytest.mark.parametrize("options, message", [
-    (["--mixup", "0.2", "--cutmix", "1"], "not allowed with"),
-    (["--resume", "oldest"], "invalid choice"),
-    (["--epoch", "3"], "unrecognized arguments"),
-    (["--data", "mnist", "--data-dir", ".", "--repeat-splits", "0,1"], "test set of its own"),
-    (["--epochs", "0"], "argument --epochs: must be a whole number of at least 1, not '0'"),
-    (["--repeat-splits", "0,x"], "must be a whole number of at least 0, not 'x'"),
-    (["--lr", "nan"], "argument --lr: must be a number above 0 and at most 10, not 'nan'"),
-    (["--lr", "1e6"], "argument --lr: must be"),
-    (["--lr", "-1"], "argument --lr: must be"),
-    (["--label-smoothing", "1"], "argument --label-smoothing: must be a number at least 0 and below 1"),
-    (["--threads", "9999"], "argument --threads: must be a whole number from 1 to "),
-    (["--out", __file__], "argument --out: must be a folder, but "),
-    (["--out", f"{__file__}/runs"], "is a file, so there can be no folder"),
-    (["--config", "nowhere.toml"], "argument --config: there is no file 'nowhere.toml'"),
-    (["--validation", "0.2"], "argument --validation: nothing is decided by it without --early-stop"),
-    (["--data-dir", "."], "argument --data-dir: the digits come with the package"),
-    (["--model", "vit", "--width", "20"], "argument --width: must be a multiple of 16"),
-    (["--model", "mlp", "--limit", "5", "--epochs", "1", "--out", "OUT"], "make 1 of the 4 steps that one_cycle takes"),
-    (["--resume", "--out", "OUT"], "there is no checkpoint"),
-    (["--split-seed", "1", "--repeat-splits", "0,1"], "argument --split-seed: is for one split"),
-])
-def test_options_that_make_no_sense_are_refused(options, message, capsys, tmp_path):
-    with pytest.raises(SystemExit) as stop:
-        train.main([str(tmp_path) if option == "OUT" else option for option in options])
-    assert stop.value.code == 2 and message in capsys.readouterr().err
-
-
 def test_report_of_a_perfect_and_of_a_hopeless_model(tmp_path):
     rows = [{"epoch": 1, "loss": 2.0, "train_accuracy": 0.1, "test_accuracy": 0.1}]
     images, labels = np.zeros((40, 1, 8, 8)), np.arange(40) % 10

@@ -18,7 +18,7 @@ from handbook.links import Places, source_page
 from handbook.mathematics import MathExtension, mathml
 from handbook.navigation import navigation
 from handbook.reference import MODULES, document, exported, found, reference, signature
-from tests.ops.test_gradients import CASES
+from tests.ops.samples import CASES
 from tinygrad_like import Tensor, primitive
 
 ROOT = Path(__file__).resolve().parent.parent.parent

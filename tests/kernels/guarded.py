@@ -354,7 +354,7 @@ def product_into():
     def run(guard, a, b, out):
         out = placed(out, pick("C", "any")) if guard else out.copy()
         if a.dtype == FLOAT32:
-            return [kernels.gemm.matmul(a, b, out=out, accumulate=True)]
+            return [kernels.gemm.product(a, b, out, out)]
         return [out + a @ b]
 
     return "product into", run, [values(m, k), values(k, n), values(m, n)]
@@ -470,16 +470,6 @@ def upsampling():
         values(pick(1, 3), pick(1, 5), *sizes(2, 17))]
 
 
-def reading():
-    """Images at computed places; channels are done by fours and by eights, places by 64 and by 512."""
-    batch, channels = pick(1, 2, 3), pick(1, 2, 3, 4, 5, 7, 8, 9, 17)
-    places = pick((1, 1), (7, 9), (8, 8), (5, 13), (23, 25))
-    how = {"mode": pick("bilinear", "bilinear", "nearest"), "padding_mode": pick("zeros", "border", "reflection"),
-           "align_corners": pick(True, False)}
-    return f"grid_sample {how}", differentiated(lambda x, grid: ops.grid_sample(x, grid, **how)), [
-        values(batch, channels, size(17), size(17)), values(batch, *places, 2)]
-
-
 def attention():
     heads, length, total = pick((), (3,), (2, 2)), pick(1, 2, 5, 16, 31, 33, 65), pick(1, 2, 7, 32, 33, 129, 140)
     d, width = pick(1, 3, 8, 16, 17, 33), pick(1, 4, 16, 31, 33, 40)
@@ -578,7 +568,7 @@ CASES = (
     elementwise, arithmetic, losses, sums, variance, softmax, cross_entropy, nll, norm_of_rows, norm_of_channels,
     matmul, product_into, linear, linear, convolution, convolution, bundles, bundles, many, along, triangular, winograd,
     pooling, pooling, upsampling, attention, attention, self_attention, recurrent, dropout, embedding, padding,
-    augmenting, optimizing, reading,
+    augmenting, optimizing,
 )  # fmt: skip
 
 

@@ -49,13 +49,6 @@ def test_zeros_are_zeros_where_something_was(size):
         assert not np.zeros(size, np.uint8).any()
 
 
-def test_a_freed_block_is_taken_again():
-    x = np.empty(5000)
-    address = x.ctypes.data
-    del x
-    assert np.empty(4999).ctypes.data == address
-
-
 def test_arrays_that_grow_and_shrink_keep_what_they_hold():
     draw = random.Random(0)
     for _ in range(300):

@@ -71,16 +71,7 @@ def test_kernels_take_any_layout(layout):
     with pytest.raises(ValueError, match="rows: arrays do not fit, or are not aligned float32: "):
         reduce.sum_rows(x.astype(">f4"))
     with pytest.raises(ValueError, match="rows: arrays do not fit, or are not aligned float32: "):
-        reduce.max_rows(x, frozen(x[:, 0].copy()))
-
-
-@pytest.mark.parametrize("axis", [0, 1, None])
-@pytest.mark.parametrize("name", ["sum", "mean", "var", "max"])
-def test_reductions_of_expanded_and_frozen_arrays(name, axis):
-    x = random(1000, 10)
-    for y in Tensor(x).expand(1000, 10), Tensor(x[:1]).expand(1000, 10), Tensor.from_numpy(frozen(x)):
-        found, expected = (getattr(ops, name)(z, axis=axis) for z in (y, Tensor(y.data.astype(np.float64))))
-        np.testing.assert_allclose(found.data, expected.data, rtol=1e-4, atol=1e-4)
+        reduce._rows(reduce.MAX, x, 7, frozen(x[:, 0].copy()))
 
 
 ONE_OF_EACH = """
@@ -153,18 +144,11 @@ def test_a_layers_gradients_of_wrong_arrays(change):
 
 def test_what_is_read_may_be_misaligned():
     a, b, out = random(M, K), random(K, N), np.zeros((M, N), np.float32)
-    np.testing.assert_array_equal(gemm.product(misaligned(a), b, out), gemm.matmul(a, b))
+    np.testing.assert_array_equal(gemm.product(misaligned(a), b, out), gemm.product(a, b, out.copy()))
     with pytest.raises(ValueError, match="matrix product: arrays do not fit"):
         gemm.product(a, b, misaligned(out))
     q, k, v = random(2, 5, 8), random(2, 6, 8), random(2, 6, 9)
     np.testing.assert_array_equal(attention.attention(misaligned(q), k, v)[0], attention.attention(q, k, v)[0])
-
-
-def test_products_of_memory_maps():
-    a, b, bias = random(M, K), random(N, K), random(N)
-    y = ops.linear(ops.linear(mapped(a), mapped(b), mapped(bias)), mapped(b.T), None)
-    exact = (np.float64(a) @ np.float64(b.T) + bias) @ b
-    np.testing.assert_allclose(y, exact, rtol=1e-5, atol=1e-5 * np.abs(exact).max())  # NumPy adds up in another order
 
 
 @pytest.mark.parametrize("change", [

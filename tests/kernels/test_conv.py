@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tinygrad_like.kernels import conv, threads
+from tinygrad_like.kernels import conv
 
 small = st.integers(1, 3)
 
@@ -77,35 +77,6 @@ def test_images_of_one_window_are_rows_of_a_matrix():
             (32, 64, 1, (4, 4)), (32, 64, 64, (4, 4)), (5, 3, 40, (1, 7)), (2, 9, 17, (1, 1))):
         for stride in (1, 1), (2, 3):
             check((images, channels, *size), (outputs, channels, *size), stride, none, (1, 1), 1)
-
-
-def test_sizes_that_run_on_threads():
-    none = (0, 0), (0, 0)
-    same = (1, 1), (1, 1)
-    check((5, 16, 32, 32), (16, 16, 3, 3), (1, 1), same, (1, 1), 1)
-    check((5, 32, 16, 16), (32, 16, 3, 3), (1, 1), same, (1, 1), 2)
-    check((130, 16, 4, 4), (8, 16, 3, 3), (1, 1), same, (1, 1), 1)
-    check((3, 32, 20, 20), (48, 32, 3, 3), (2, 2), same, (1, 1), 1)
-    check((4, 8, 7, 7), (65, 8, 3, 3), (1, 1), same, (1, 1), 1)
-    check((9, 64, 4, 4), (64, 64, 3, 3), (1, 1), same, (1, 1), 1)
-    check((4, 40, 9, 9), (30, 40, 1, 1), (1, 1), none, (1, 1), 1)
-    check((2, 32, 33, 17), (64, 32, 1, 1), (2, 2), none, (1, 1), 1)
-    check((2, 32, 17, 17), (32, 1, 7, 7), (1, 1), ((3, 3), (3, 3)), (1, 1), 32)
-    check((3, 3, 64, 64), (16, 3, 16, 16), (16, 16), none, (1, 1), 1)
-    check((1, 8, 1, 300), (8, 8, 1, 9), (1, 1), ((0, 0), (4, 4)), (1, 1), 1)
-
-
-def test_one_thread_gives_the_same_output():
-    rng = np.random.default_rng(0)
-    x, w = rng.standard_normal((5, 9, 13, 13), np.float32), rng.standard_normal((20, 9, 3, 3), np.float32)
-    arguments = (1, 1), ((1, 1), (1, 1)), (1, 1), 1
-    both = conv.correlation(x, w, None, *arguments)
-    before = threads.count
-    threads.set_num_threads(1)
-    try:
-        assert np.array_equal(conv.correlation(x, w, None, *arguments), both)
-    finally:
-        threads.set_num_threads(before)
 
 
 def test_each_way_to_read_images():

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from tinygrad_like import get_num_threads, set_num_threads
-from tinygrad_like.kernels.copies import copied, joined, rolled
+from tinygrad_like.kernels.copies import copied
 from tinygrad_like.kernels.select import select
 
 
@@ -33,28 +32,6 @@ def test_rows_of_any_length(size):
     x = np.arange(3 * size, dtype=np.float32)
     for y in (x, x[::-1], x[::3], x.reshape(3, size)[:, ::-1], x.reshape(size, 3).T):
         np.testing.assert_array_equal(copied(y), y)
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_arrays_side_by_side(seed):
-    rng = np.random.default_rng(seed)
-    x = laid_out(rng)
-    axis, threads = int(rng.integers(x.ndim)), get_num_threads()
-    xs = [x, np.flip(x), x[(slice(None),) * axis + (slice(0, rng.integers(2)),)]]
-    set_num_threads(2)
-    try:
-        np.testing.assert_array_equal(joined(xs, axis), np.concatenate(xs, axis))
-    finally:
-        set_num_threads(threads)
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_rolls_as_numpy_does(seed):
-    rng = np.random.default_rng(seed)
-    x = laid_out(rng)
-    shifts, axes = (rng.integers(*ends, rng.integers(1, x.ndim + 2)).tolist() for ends in ((-40, 40), (0, x.ndim)))
-    axes = (axes * len(shifts))[: len(shifts)]
-    np.testing.assert_array_equal(rolled(x, shifts, axes), np.roll(x, shifts, axes))
 
 
 SHAPES = (33, 70), (1, 70), (33, 1), (1, 1), (70,), (2, 33, 70), (2, 1, 70), (2, 33, 1), (2, 1, 1)

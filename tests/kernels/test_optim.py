@@ -17,12 +17,8 @@ OPTIONS = {  # what each may be given: a number in a range, or one of a list
                      amsgrad=[False, True], maximize=[False, True]),
     optim.AdamW: dict(lr=(0.001, 0.03), betas=(0.5, 0.999), eps=(1e-8, 1e-2), weight_decay=[0.0, 0.3],
                       amsgrad=[False, True], maximize=[False, True]),
-    optim.Adamax: dict(lr=(0.001, 0.03), betas=(0.5, 0.999), eps=(1e-3, 1e-2), weight_decay=[0.0, 0.1],
-                       maximize=[False, True]),
     optim.RMSProp: dict(lr=(0.001, 0.03), alpha=(0.5, 0.99), eps=(1e-3, 1e-2), weight_decay=[0.0, 0.1],
                         momentum=[0.0, 0.9], centered=[False, True], maximize=[False, True]),
-    optim.Adagrad: dict(lr=(0.01, 0.1), lr_decay=[0.0, 0.2], weight_decay=[0.0, 0.1],
-                        initial_accumulator_value=[0.0, 0.5], eps=(1e-8, 1e-2), maximize=[False, True]),
     optim.Adadelta: dict(lr=(0.1, 1.0), rho=(0.5, 0.99), eps=(1e-4, 1e-2), weight_decay=[0.0, 0.1],
                          maximize=[False, True]),
 }
@@ -75,13 +71,12 @@ def test_a_formula_of_ones_own_has_no_kernel():
 
 
 def test_nan_stays_nan():
-    for cls in optim.Adamax, optim.Adam:
-        x = Tensor(np.ones(3, "float32"), requires_grad=True)
-        optimizer = cls([x], lr=0.1, **({"amsgrad": True} if cls is optim.Adam else {}))
-        for _ in range(2):
-            x.grad = Tensor([1.0, np.nan, 1.0])
-            optimizer.step()
-        assert np.isnan(x.data).tolist() == [False, True, False]
+    x = Tensor(np.ones(3, "float32"), requires_grad=True)
+    optimizer = optim.Adam([x], lr=0.1, amsgrad=True)
+    for _ in range(2):
+        x.grad = Tensor([1.0, np.nan, 1.0])
+        optimizer.step()
+    assert np.isnan(x.data).tolist() == [False, True, False]
 
 
 def rows(*shapes, state=3):

@@ -7,7 +7,7 @@ import pytest
 
 from tinygrad_like import Tensor, ops
 from tinygrad_like.kernels import scan as k
-from tinygrad_like.ops.scan import cumprod_vjp, places_of_extremes
+from tinygrad_like.ops.scan import places_of_extremes
 
 SHAPES = [((300,), 0), ((7, 50), 1), ((7, 50), 0), ((50, 1), 0), ((1, 50), 0), ((3, 9, 70), 1), ((2, 3, 65), 0),
           ((5, 4, 31), 2), ((40, 1, 3), 0)]
@@ -15,22 +15,6 @@ SHAPES = [((300,), 0), ((7, 50), 1), ((7, 50), 0), ((50, 1), 0), ((1, 50), 0), (
 
 def real(*shape, seed=0):
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
-
-
-@pytest.mark.parametrize(("shape", "axis"), SHAPES)
-def test_running_products_and_what_comes_back(shape, axis):
-    x, g = real(*shape) * 0.3 + 1, real(*shape, seed=1)
-    x[real(*shape, seed=2) > 2] = 0
-    y = k.running_product(x, axis)
-    np.testing.assert_allclose(y, np.cumprod(x, axis, dtype=np.float64), rtol=1e-6)
-    dx = k.cumprod_vjp(g, x, y, axis=axis)
-    expected = inspect.unwrap(cumprod_vjp.forward)(*[a.astype(np.float64) for a in (g, x, y)], axis=axis)
-    np.testing.assert_allclose(dx, expected, rtol=1e-5, atol=1e-6 * abs(expected).max())
-    np.testing.assert_array_equal(k.cumprod_vjp(g, x, y, axis=axis - x.ndim), dx)
-    gaps = [np.repeat(a, 2, axis=-1)[..., ::2] for a in (g, x, y)]
-    np.testing.assert_array_equal(k.running_product(gaps[1], axis), y)
-    np.testing.assert_array_equal(k.cumprod_vjp(*gaps, axis=axis), dx)
-    assert k.running_product(x[:0], axis) is NotImplemented is k.cumprod_vjp(g.astype(np.float64), x, y, axis=axis)
 
 
 def naive(x):
@@ -52,27 +36,6 @@ def test_rows_with_zeros(zeros, dtype):
         slopes, products = naive(row)
         np.testing.assert_allclose(out.detach().numpy()[i], products, rtol=1e-5)
         np.testing.assert_allclose(dx.numpy()[i], g[i] @ slopes, rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize("axis", [0, 1, -1])
-@pytest.mark.parametrize("count", [0, 1, 2])
-def test_first_and_second_order_are_pytorchs(axis, count):
-    import torch
-
-    x = np.random.default_rng(5).uniform(0.5, 1.5, (9, 8, 7))
-    rows = np.moveaxis(x, axis, 0)
-    for i in range(count):
-        rows[2 * i + 1] = 0
-    g, h = real(9, 8, 7).astype(np.float64), real(9, 8, 7, seed=1).astype(np.float64)
-    for dtype, rtol in (np.float32, 1e-4), (np.float64, 1e-10):
-        a, b, c = (Tensor(z.astype(dtype), requires_grad=True) for z in (x, g, h))
-        first, = a.cumprod(axis).gradient(a, gradient=b, create_graph=True)
-        found = [first, *first.gradient(a, b, gradient=c)]
-        a, b, c = (torch.tensor(z.astype(dtype), requires_grad=True) for z in (x, g, h))
-        first, = torch.autograd.grad(a.cumprod(axis), a, b, create_graph=True)
-        for ours, theirs in zip(found, [first, *torch.autograd.grad(first, (a, b), c)], strict=True):
-            np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=rtol, atol=10 * rtol)
 
 
 def naive_extremes(row, larger):

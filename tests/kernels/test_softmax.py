@@ -6,8 +6,6 @@ import pytest
 from tinygrad_like.kernels import columns
 from tinygrad_like.kernels import softmax as k
 
-SHAPES = [(1, 1), (5, 10), (130, 10), (2000, 10), (300, 65), (100, 256), (40, 1000), (3, 5000), (4, 3, 50)]
-
 
 def random(*shape, seed=0, scale=3.0):
     return (scale * np.random.default_rng(seed).standard_normal(shape)).astype(np.float32)
@@ -16,19 +14,6 @@ def random(*shape, seed=0, scale=3.0):
 def log_softmax(x):
     z = x.astype(np.float64) - x.max(-1, keepdims=True)
     return z - np.log(np.exp(z).sum(-1, keepdims=True))
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_softmax_and_relatives(shape):
-    x, g = random(*shape), random(*shape, seed=1, scale=1)
-    log_p = log_softmax(x)
-    p = np.exp(log_p)
-    y, log_y = k.softmax(x), k.log_softmax(x)
-    np.testing.assert_allclose(y, p, rtol=3e-6, atol=1e-9)
-    np.testing.assert_allclose(log_y, log_p, rtol=2e-6, atol=2e-6)
-    np.testing.assert_allclose(k.softmax_vjp(g, y), p * (g - (g * p).sum(-1, keepdims=True)), atol=3e-6)
-    expected = g - p * g.sum(-1, keepdims=True, dtype=np.float64)
-    np.testing.assert_allclose(k.log_softmax_vjp(g, log_y), expected, atol=1e-5 * max(1, abs(expected).max()))
 
 
 @pytest.mark.parametrize("n", [10, 300])
@@ -160,12 +145,6 @@ def test_a_label_out_of_range_is_an_error(rows, label):
     with pytest.raises(IndexError, match="is out of range for 10 classes"):  # it was in range at forward
         vjp(x, np.ones(1, np.float32), labels, kept)
     assert np.isfinite(vjp(x, np.ones(1, np.float32), np.zeros(rows, int), kept)).all()
-
-
-def test_a_mean_over_no_label_is_nan_and_its_gradient_0():
-    x, labels = random(5, 10), np.full(5, -100)
-    y, kept = k.cross_entropy(x, labels)
-    assert np.isnan(y) and not vjp(x, np.ones(1, np.float32), labels, kept, reduction="mean").any()
 
 
 def test_empty_rows_and_batches():

@@ -67,8 +67,8 @@ def computed(f, inputs, dtype, second):
 
 def main(least, target):
     sys.meta_path.insert(0, Thresholds(least))
-    from tests.ops.test_gradients import CASES as SMALL
-    from tests.ops.test_kernel_paths import CASES as LARGE
+    from tests.kernels.samples import LARGE
+    from tests.ops.samples import CASES as SMALL
 
     cases = {name: (case, True) for name, case in SMALL.items()}
     if least:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tinygrad_like.kernels import threads, winograd
+from tinygrad_like.kernels import winograd
 
 rng = np.random.default_rng(0)
 
@@ -40,27 +40,12 @@ def test_random_sizes(images, channels, rows, height, width):
     check(images, channels, rows, 2 * height, 2 * width)
 
 
-@pytest.mark.parametrize("size", [(8, 16, 16, 32, 32), (9, 20, 24, 28, 28), (30, 64, 64, 8, 8), (2, 17, 40, 6, 64)])
-def test_sizes_that_run_on_threads(size):
-    check(*size)
-
-
 @pytest.mark.parametrize("size", [16, 1])
 def test_a_bias_for_all_channels(size):
     x, w = rng.standard_normal((8, 16, 8, 8), np.float32), rng.standard_normal((size * 16, 16, 3, 3), np.float32)
     bias = np.full(1, 0.5, np.float32)
     y = winograd.convolve(x, w, np.broadcast_to(bias, (len(w),)))
     np.testing.assert_array_equal(y, winograd.convolve(x, w, np.full(len(w), 0.5, np.float32)))
-
-
-def test_one_thread_gives_the_same_output():
-    x, w = rng.standard_normal((8, 16, 12, 12), np.float32), rng.standard_normal((16, 16, 3, 3), np.float32)
-    both, before = winograd.convolve(x, w), threads.count
-    threads.set_num_threads(1)
-    try:
-        assert np.array_equal(winograd.convolve(x, w), both)
-    finally:
-        threads.set_num_threads(before)
 
 
 def test_what_is_beyond_the_edge_does_not_matter():

@@ -49,7 +49,7 @@ def test_what_has_not_arrived_is_told(page):
     text = page.run("panel.textContent")
     assert "The sum of 2 contributions" in text and "not yet" not in text
     add = page.run("now().i")
-    page.run(f"go(steps.findIndex((s) => s.backward && title(here().boxes[s.i]) === 'relu')); choose({add})")
+    page.run(f"go(steps.findIndex((s) => s.backward && title(here().boxes[s.i]) === 'gelu')); choose({add})")
     assert "1 of 2 contributions have arrived." in page.run("panel.textContent")
     assert page.run(f"drawn.get({add}).getAttribute('class')").split()[:3] == ["box", "op", "part"]
 
@@ -69,14 +69,35 @@ def test_opening_and_going_back(page):
     assert page.run("view") == 0 and "self_attn" in page.run(STATUS)
 
 
+def test_it_introduces_itself(page):
+    assert "Forward" in page.run("$('intro').textContent") and ".grad" in page.run("$('intro').textContent")
+    assert page.run("$('legend').open") and "module" in page.run("$('legend').textContent")
+    page.run("$('started').click()")
+    assert page.run("$('intro') === null")
+    page.key("End")
+    assert ".grad" in page.run("panel.querySelector('h3').textContent")
+    page.run("goTo(data.nodes.findIndex((n) => n.op === 'linear'), true)")
+    assert "dW = gᵀ x" in page.run("panel.querySelector('[aria-label=\"the rule\"]').textContent")
+    page.run("show(0); choose(here().boxes.findIndex((b) => kind(b) === 'data'))")
+    assert "data, which need no gradient" in page.run("panel.textContent")
+
+
+def test_on_a_phone_nothing_overflows(tmp_path):
+    model, loss = examples()["mlp"]
+    with Page(explore(loss, tmp_path / "mlp.html", model).as_uri(), width=390, height=844) as page:
+        assert page.run("document.documentElement.scrollWidth") <= 390 and not page.run("$('legend').open")
+        sides = page.run("[...document.querySelectorAll('footer *')].map((e) => e.getBoundingClientRect().right)")
+        assert max(sides) <= 390 and page.problems() == []
+
+
 def test_finding_by_keyboard(page):
     page.key("/")
-    for letter in "relu":
+    for letter in "gelu":
         page.key(letter)
     assert not page.run("$('found').hidden")
     page.key("ArrowDown")
     page.key("Enter")
-    assert "relu" in page.run(STATUS) and page.run("$('found').hidden")
+    assert "gelu" in page.run(STATUS) and page.run("$('found').hidden")
 
 
 def test_everything_can_be_reached_by_keyboard(page):
@@ -93,7 +114,8 @@ def test_everything_can_be_reached_by_keyboard(page):
             if (kind(box) !== "group") nodes.add(box[1]);
             const to = opens(box); if (to >= 0) { visit(to); show(v); } } };
         visit(0); return [nodes.size, seen.size]; })()""")
-    assert reached == [page.run("data.nodes.length"), page.run("data.views.length")]
+    computed = page.run("data.nodes.filter((n) => !n.data).length")  # data are in the panel of the op that gets them
+    assert reached == [computed, page.run("data.views.length")]
 
 
 def test_mouse(page):
@@ -177,7 +199,7 @@ def test_two_thousand_nodes(tmp_path, graph):
     path = explore(graph, tmp_path / "g.html")
     assert path.stat().st_size < 3e6
     with Page(path.as_uri()) as page:
-        nodes = page.run("data.nodes.length")
+        nodes = page.run("data.nodes.filter((n) => !n.data).length")
         assert nodes >= 2000
         assert 0 < page.run("drawn.size") < 300  # what is out of sight is not in the document
         page.key("End")

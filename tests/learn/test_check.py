@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.learn.mutants import mutants
-from tests.ops.test_gradients import CASES
+from tests.ops.samples import CASES
 from tinygrad_like import Tensor, ops, primitive
 from tinygrad_like.core.primitive import Primitive
 from tinygrad_like.learn import example

@@ -60,7 +60,7 @@ def test_values_cotangents_and_what_was_summed_away(tmp_path):
                                                                   ("a", "named by the rule of b")}
     exp, = named(told, "exp")
     assert told["rules"][exp["rule"][0]] | {"where": ""} == {
-        "of": "x", "where": "", "text": "lambda g, out: g * out", "names": ["out"]}
+        "of": "x", "where": "", "text": "lambda g, out: g * out", "names": ["out"], "math": ["dx = g · out"]}
     assert re.fullmatch(r"tinygrad_like/ops/elementwise\.py:\d+", told["rules"][exp["rule"][0]]["where"])
     assert told["formulas"]["exp"] == "out = e^x" and "test_explore.py" in exp["line"]
 
@@ -69,8 +69,9 @@ def test_the_order_is_that_of_backward(tmp_path):
     _, _, told = small(tmp_path)
     ops = [n for n in told["nodes"] if not n.get("leaf")]
     assert sorted(n["f"] for n in ops) == list(range(len(ops)))
-    assert sorted(n["b"] for n in told["nodes"]) == list(range(len(told["nodes"])))
-    for n in told["nodes"]:
+    nodes = [n for n in told["nodes"] if not n.get("data")]
+    assert sorted(n["b"] for n in nodes) == list(range(len(nodes)))
+    for n in nodes:
         for source, _, _ in n["terms"]:
             assert source < 0 or told["nodes"][source]["b"] < n["b"]
 
@@ -105,6 +106,8 @@ def test_models_with_their_references_opened(name):
     told = Data(Trace(y, None, calls), model, name).json()
     y.backward()
     for parameter, p in model.named_parameters():
+        if not p.requires_grad:
+            continue
         node, *_ = named(told, parameter)  # the others are in the views of references
         shown = told["values"][node["g"]]
         if "values" in shown:
@@ -147,14 +150,17 @@ def test_modules_are_groups_with_views(tmp_path):
 def test_every_node_is_in_some_view(tmp_path):
     for model, loss in examples().values():
         told = data(explore(loss, tmp_path / "g.html", model))
-        seen = {number for v in told["views"] for kind, number, *_ in v["boxes"] if kind in ("op", "leaf")}
+        seen = {number for v in told["views"] for kind, number, *_ in v["boxes"]
+                if kind in ("op", "leaf", "data")}
         assert seen == set(range(len(told["nodes"])))
         for v in told["views"]:
             assert v["parent"] < told["views"].index(v)
             places = [(x, y) for _, _, x, y, *_ in v["boxes"]]
             assert len(set(places)) == len(places)
             for a, b, *points in v["paths"]:
-                assert points[:2] == list(places[a]) and points[-2:] == list(places[b])
+                beside = points[0] - places[a][0]  # so that two arrows between the same boxes are seen
+                assert abs(beside) <= 24 and points[1] == places[a][1]
+                assert (points[-2] - beside, points[-1]) == places[b]
 
 
 def test_other_nodes_than_ops(tmp_path):
@@ -229,12 +235,34 @@ def labels(picture):
     return [box.label for box in picture.boxes if not box.leaf]
 
 
+def test_every_input_and_every_edge_is_drawn(tmp_path):
+    x, error = Tensor([1.0, 2.0]), Tensor([1.0, 3.0], requires_grad=True)
+    told = data(explore(lambda: (error * error * x * 2 + x).sum(), tmp_path / "g.html", {"x": x, "error": error}))
+    top = told["views"][0]
+    label = [box[5] for box in top["boxes"]]
+    edges = sorted((label[a], label[b]) for a, b, *_ in top["paths"])
+    assert edges == [("2", "mul"), ("add", "sum"), ("error", "mul"), ("error", "mul"), ("mul", "add"), ("mul", "mul"),
+                     ("mul", "mul"), ("x", "add"), ("x", "mul")]
+    assert len({tuple(points) for _, _, *points in top["paths"]}) == len(edges)
+    shown, = named(told, "x")
+    assert shown["data"] and numbers(told, shown["out"]).tolist() == [1, 2]
+
+
+def test_rules_are_written_as_mathematics(tmp_path):
+    told = data(explore(examples()["gpt_block"][1], tmp_path / "g.html"))
+    said = {n["op"]: [m for r in n["rule"] for m in told["rules"][r]["math"]] for n in told["nodes"] if "rule" in n}
+    assert said["linear"][:2] == ["dx = g W", "dW = gᵀ x"] and said["square"] == ["dx = g · 2 · x"]
+    assert said["gelu"] == ["dx = g · (Φ(x) + x φ(x))"] and said["batched_matmul"] == ["da = g bᵀ", "db = aᵀ g"]
+    assert said["softmax"] == ["dx = out · (g − Σ g · out)"] and said["attention"][0] == "dV = Pᵀ g"
+    assert "relu" not in said and told["formulas"]["layer_norm"].startswith("out = w x̂ + b")
+
+
 def test_a_picture_can_show_what_is_inside_fused_ops():
     model, x = nn.MLP([4, 8, 3]), Tensor.randn(2, 4)
     assert labels(graph(model(x))) == ["linear", "relu", "linear"]
     opened = graph(model(x), model.named_parameters(), expand=True)
     assert labels(opened) == ["permute", "batched_matmul", "add", "relu", "permute", "batched_matmul", "add"]
-    assert {b.label for b in opened.boxes if b.leaf} == {"0.weight", "0.bias", "2.weight", "2.bias"}
+    assert {b.label for b in opened.boxes if b.leaf and not b.data} == {"0.weight", "0.bias", "2.weight", "2.bias"}
     assert all(a < b for a, b in opened.arrows)
     model = nn.ResNetS(4, 8, 2, 3)
     opened = graph(model(x), model.named_parameters(), expand=True)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import nn
-from tinygrad_like import Tensor, manual_seed, no_grad, ops
+from tinygrad_like import Tensor, manual_seed, no_grad
 from tinygrad_like.transforms.gradcheck import gradcheck
 
 rng = np.random.default_rng(0)
@@ -43,15 +43,6 @@ def test_it_is_the_equation():
     assert layer(query, need_weights=False)[1] is None
     np.testing.assert_array_equal(layer(query)[0].detach().numpy(), layer(query, query, query)[0].detach().numpy())
     assert nn.MultiHeadAttention is nn.MultiheadAttention
-
-
-@pytest.mark.parametrize("options", [{}, {"scale": 0.3}, {"is_causal": True}], ids=str)
-def test_self_attention_is_attention_of_its_parts(options):
-    x = some(2, 5, 12)
-    q, k, v = (part.unflatten(-1, (2, 2)).transpose(1, 2) for part in x.chunk(3, -1))
-    expected = ops.scaled_dot_product_attention(q, k, v, **options).transpose(1, 2).flatten(2)
-    np.testing.assert_allclose(ops.self_attention(x, num_heads=2, **options).numpy(), expected.numpy(), rtol=1e-5,
-                               atol=1e-6)
 
 
 def test_the_batch_may_be_first_second_or_missing():
@@ -232,11 +223,3 @@ def test_like_pytorch(batch_first, sizes, bias):
                                                torch.tensor(g))
                 for a, b in zip(found, expected, strict=True):
                     np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4, atol=2e-5)
-
-
-def test_weights_of_the_op():
-    q, k = some(2, 3, 4), some(2, 5, 4)
-    seen = Tensor(np.array([[1, 1, 0, 0, 0], [0, 0, 0, 0, 0], [1, 1, 1, 1, 1]], bool))
-    w = ops.attention_weights(q, k, seen, scale=0.5).numpy()
-    np.testing.assert_allclose(w.sum(-1), [[1, 0, 1]] * 2, rtol=1e-6)
-    assert not w[~np.broadcast_to(seen.numpy(), w.shape)].any()

@@ -137,8 +137,6 @@ ARGUMENTS = [
     (nn.LSTM(3, 4, 2, bidirectional=True), "LSTM(3, 4, num_layers=2, bidirectional=True)"),
     (nn.GRUCell(3, 4, bias=False), "GRUCell(3, 4, bias=False)"),
     (nn.Embedding(5, 3, -1), "Embedding(5, 3, padding_idx=4)"),
-    (nn.Embedding(3, 2, max_norm=1.0, norm_type=1.0, scale_grad_by_freq=True),
-     "Embedding(3, 2, max_norm=1.0, norm_type=1.0, scale_grad_by_freq=True)"),
     (nn.GaussianNoise(0.5), "GaussianNoise(std=0.5)"),
     (nn.DropConnect(3, 2, p=0.25), "DropConnect(in_features=3, out_features=2, bias=True, p=0.25)"),
     (nn.Permute((2, 0, 1)), "Permute(dims=(2, 0, 1))"), (nn.Dropout(0.1, True), "Dropout(p=0.1, inplace=True)"),

@@ -55,15 +55,6 @@ def test_tied_repeated_and_unused_layers():
     assert "(2, 3) (x2)" in str(s) and "not called" in str(s)
 
 
-def test_several_inputs_and_outputs():
-    class M(nn.Module):
-        def forward(self, x, y):
-            return {"sum": x + y, "pair": (x, y)}
-
-    row, = nn.summary(M(), (2, 3), Tensor.ones(1, 3)).rows
-    assert row.input == "(2, 3), (1, 3)" and row.output == "(2, 3), (2, 3), (1, 3)"
-
-
 def test_views_and_inputs_are_no_activations():
     assert nn.summary(nn.Sequential(nn.Identity(), nn.Flatten()), (2, 3, 4)).activation_bytes == 0
 
@@ -88,20 +79,3 @@ def test_an_error_names_the_layer():
     assert m._hooks is None and m.training
     with pytest.raises(TypeError, match="summary: give the model's inputs"):
         nn.summary(m)
-
-
-def test_alexnet_has_60_million_parameters():
-    """Five convolutions, some in two groups, and three fully connected layers (002; Krizhevsky et al. 2012)."""
-    sizes = [(3, 96, 11, 1), (96, 256, 5, 2), (256, 384, 3, 1), (384, 384, 3, 2), (384, 256, 3, 2)]
-    parts = []
-    for i, (channels, out, kernel, groups) in enumerate(sizes):
-        parts += [nn.Conv2d(channels, out, kernel, stride=1 if i else 4, padding=kernel // 2 if i else 0,
-                            groups=groups), nn.ReLU()]
-        parts += [nn.MaxPool2d(3, stride=2)] if i in (0, 1, 4) else []
-    heads = [nn.Linear(n, m) for n, m in ((9216, 4096), (4096, 4096), (4096, 1000))]
-    model = nn.Sequential(*parts, nn.Flatten(), heads[0], nn.ReLU(), heads[1], nn.ReLU(), heads[2])
-    summary = nn.summary(model, (1, 3, 227, 227))
-    assert summary.parameters == 60_965_224
-    layers = {row.layer: row for row in summary.rows}
-    assert layers["Flatten"].output == "(1, 9216)" and layers["Linear"].output == "(1, 1000)"
-    assert sum(row.parameters for row in summary.rows if row.layer == "Conv2d") == 2_334_080

@@ -50,21 +50,14 @@ def test_what_takes_a_number_apart_says_that_it_has_no_axis(call):
         call(Tensor(3.0))
 
 
+@pytest.mark.parametrize("shape", [(2, 3), (8, 50)], ids=["few", "many"])
 @pytest.mark.parametrize("name", [*REDUCTIONS, "flip"])
-def test_the_empty_tuple_names_no_axis(name):
-    f, x = {**REDUCTIONS, "flip": ops.flip}[name], [[-3.0, 2.0, 0.5], [1.0, 4.0, 2.0]]
+def test_the_empty_tuple_names_no_axis(name, shape):
+    f, x = {**REDUCTIONS, "flip": ops.flip}[name], np.random.default_rng(0).uniform(-2, 2, shape).astype(np.float32)
     value, gradient = value_and_gradient(lambda x: f(x, axis=()), x)
     alone, of_alone = value_and_gradient(lambda x: f(x.unsqueeze(-1), axis=-1), x)
-    assert np.reshape(alone, (2, 3)).tolist() == value and gradient == of_alone
-
-
-@pytest.mark.parametrize("name", [name for name in REDUCTIONS if name not in ("prod", "any", "all")])
-def test_the_empty_tuple_names_no_axis_of_many_numbers_either(name):
-    f, x = REDUCTIONS[name], np.random.default_rng(0).uniform(-2, 2, (8, 50)).astype(np.float32)
-    value, gradient = value_and_gradient(lambda x: f(x, axis=()), x)
-    alone, of_alone = value_and_gradient(lambda x: f(x.unsqueeze(-1), axis=-1), x)
-    np.testing.assert_allclose(np.reshape(alone, (8, 50)), value, rtol=1e-6)
-    np.testing.assert_allclose(gradient, of_alone, rtol=1e-6)
+    np.testing.assert_allclose(np.reshape(alone, shape), value, rtol=1e-6)
+    assert gradient is of_alone or np.allclose(gradient, of_alone, rtol=1e-6)
 
 
 def test_flip_of_no_axis_and_of_all():

@@ -7,7 +7,6 @@ import pytest
 from tinygrad_like import ops
 
 DEFAULTS = {
-    "affine_grid": {"align_corners": False},
     "all any argmax argmin logsumexp max mean min norm prod sum": {"axis": None, "keepdim": False},
     "argsort sort": {"axis": -1, "descending": False},
     "attention_weights": {"attn_mask": None, "is_causal": False, "scale": None},
@@ -36,7 +35,6 @@ DEFAULTS = {
     "gaussian_nll_loss": {"full": False, "eps": 1e-06, "reduction": "mean"},
     "gelu": {"approximate": "none"},
     "glu log_softmax softmax softmin swiglu": {"axis": -1},
-    "grid_sample": {"mode": "bilinear", "padding_mode": "zeros", "align_corners": False},
     "group_norm": {"weight": None, "bias": None, "num_groups": 1, "eps": 1e-05},
     "huber_loss": {"reduction": "mean", "delta": 1.0},
     "instance_norm": {"weight": None, "bias": None, "eps": 1e-05},

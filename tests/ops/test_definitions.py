@@ -290,9 +290,10 @@ def test_grids_are_numpys():
         for indexing in ("ij", "xy"):
             for n in (1, 2, 3):
                 xs = [normal(size) for size in sizes[:n]]
-                for actual, expected in zip(ops.meshgrid(*map(Tensor, xs), indexing=indexing),
-                                            np.meshgrid(*xs, indexing=indexing), strict=True):
-                    equal(actual, expected)
+                for given in [*map(Tensor, xs)], [[*map(Tensor, xs)]]:  # one by one, or in a list
+                    for actual, expected in zip(ops.meshgrid(*given, indexing=indexing),
+                                                np.meshgrid(*xs, indexing=indexing), strict=True):
+                        equal(actual, expected)
     with pytest.raises(ValueError, match="meshgrid: takes vectors"):
         ops.meshgrid(Tensor.zeros(2, 1))
 
@@ -393,62 +394,3 @@ def test_what_depends_on_values_is_not_captured(function, why):
             index = Tensor(rng.integers(0, 6, 6))
             np.testing.assert_array_equal(*[np.asarray(getattr(y, "data", y)) for y in
                                             (captured(x, index), function(x, index))])
-
-
-@pytest.mark.parametrize("include_self", [True, False])
-@pytest.mark.parametrize("reduce", ["sum", "mean", "prod", "amax", "amin"])
-def test_reductions_into_places_that_are_others_in_each_call(reduce, include_self):
-    def function(x, src, index):
-        y = ops.scatter_reduce(x, index, src, axis=0, reduce=reduce, include_self=include_self)
-        return y.detach(), *(y * y).sum().gradient(x, src)
-
-    rng, captured = np.random.default_rng(0), capture(function, fuse=False)
-    for i in range(8):
-        given = [Tensor(rng.integers(-2, 3, shape).astype(float), requires_grad=True) for shape in ((4, 3), (9, 3))]
-        index = rng.integers(0, 4, (9, 3)) if i != 5 else np.full((9, 3), 2)  # all into one
-        for a, b in zip(captured(*given, Tensor(index)), function(*given, Tensor(index)), strict=True):
-            assert a.tolist() == b.tolist()
-    assert captured.programs
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_an_index_of_numpy_is_a_constant_of_a_captured_call(dtype):
-    index = np.array([2, 0, 2])
-    reduced = capture(lambda x: ops.scatter_reduce(x, index, x * 2, axis=0, reduce="prod"))
-    slope = capture(lambda x: (x[index] * x[index]).sum().gradient(x)[0])
-    for i in range(6):
-        x = Tensor([1.0 + i, 2.0, 3.0], dtype=dtype, requires_grad=True)
-        assert slope(x).tolist() == [2 + 2 * i, 0, 12]
-        with no_grad():
-            assert reduced(x).tolist() == [4 * (1 + i), 2, 36 * (1 + i)]
-
-
-@pytest.mark.parametrize("scale", [None, 0.3, 2.0])
-@pytest.mark.parametrize("is_causal", [False, True])
-def test_attention_of_a_sequence_to_itself(scale, is_causal):
-    qkv, heads = normal(2, 5, 3 * 8), 2
-    q, k, v = np.moveaxis(qkv.reshape(2, 5, 3, heads, 4), (2, 3), (0, 2))
-    scores = q @ np.swapaxes(k, -1, -2) * (0.5 if scale is None else scale)
-    if is_causal:
-        scores = np.where(np.tri(5, dtype=bool), scores, -np.inf)
-    p = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
-    expected = np.swapaxes(p @ v, 1, 2).reshape(2, 5, 8)
-    equal(ops.self_attention(Tensor(qkv), num_heads=heads, scale=scale, is_causal=is_causal), expected)
-    for dtype in ("float32", "float64"):
-        y = ops.scaled_dot_product_attention(*[Tensor(x, dtype=dtype) for x in (q, k, v)], scale=scale,
-                                             is_causal=is_causal)
-        np.testing.assert_allclose(y.numpy(), p @ v, rtol=1e-5, atol=1e-6)
-
-
-def test_the_first_element_counted_from_the_end():
-    x = Tensor([1.0, 2.0, 3.0])
-    assert x[-3].item() == 1 and x[[-3, 2]].tolist() == [1, 3] and x[Tensor([-3])].tolist() == [1]
-    for index in (-4, [-4], [3]):
-        with pytest.raises(IndexError):
-            x[index]
-
-
-def test_signals_are_convolved_with_kernels_of_three_axes():
-    for x, weight in (((1, 2, 5), (3, 2, 3, 1)), ((1, 2, 5, 1), (3, 2, 3))):
-        with pytest.raises(ValueError, match="^conv1d: takes x "):
-            ops.conv1d(Tensor.ones(*x), Tensor.ones(*weight))

@@ -51,24 +51,6 @@ def test_class_weights_of_another_dtype(rows):
     np.testing.assert_allclose(*found, rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
-@pytest.mark.parametrize("weighted", ["float32", "float64", None])
-@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
-def test_bce_with_logits_agrees_with_its_reference(reduction, weighted, dtype):
-    x, target = Tensor(rng.standard_normal((50, 4)).astype("float32"), requires_grad=True), rng.integers(0, 2, (50, 4))
-    loss = ops.binary_cross_entropy_with_logits
-    for names in [()] if weighted is None else [("weight",), ("pos_weight",), ("weight", "pos_weight")]:
-        options = {name: Tensor(rng.uniform(1, 2, 4).astype(weighted)) for name in names}
-        results = []
-        for f in (loss, loss.definition):
-            y = f(x, Tensor(target.astype(dtype)), reduction=reduction, **options)
-            results.append((y, y.gradient(x, gradient=np.ones(y.shape))[0]))
-        (ours, g), (theirs, h) = results
-        assert ours.dtype == theirs.dtype and g.dtype == h.dtype
-        np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-5)
-        np.testing.assert_allclose(g.numpy(), h.numpy(), rtol=1e-5, atol=1e-7)
-
-
 X = np.array([[-1.5, 0.2, 3.0], [0.7, -0.1, 1.0]])
 T = np.array([[1.0, 0.5, 0.4], [-0.2, 0.9, 1.0]])
 P, Q = np.array([[0.2, 0.5, 0.9], [0.7, 0.1, 0.3]]), np.array([[0.4, 1.0, 0.0], [0.3, 0.6, 0.1]])
@@ -195,14 +177,6 @@ def test_cross_entropy_and_its_gradient_are_their_formulas(kind, reduction, smoo
     assert len(captured.programs) == 2
 
 
-def test_log_softmax_of_a_number_is_0():
-    x = Tensor(3.0, requires_grad=True, dtype="float64")
-    for op, value in ((ops.log_softmax, 0.0), (ops.softmax, 1.0)):
-        for axis in (0, -1):
-            y = op(x, axis)
-            assert y.item() == value == op(np.array(3.0), axis) and y.gradient(x)[0].item() == 0
-
-
 @pytest.mark.parametrize("label", [0.0, 1.0])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_binary_cross_entropy_of_saturated_sigmoids_has_a_finite_slope(dtype, label):
@@ -273,6 +247,8 @@ def test_weights_do_not_widen_a_loss(loss):
 
 def test_gaussian_nll_refuses_a_variance_of_another_shape():
     x = Tensor(np.ones((2, 3)))
+    with pytest.raises(ValueError, match="gaussian_nll_loss: reduction"):
+        ops.gaussian_nll_loss(x, x, 1.0, reduction="all")
     with pytest.raises(ValueError, match=r"var of shape \(3,\) does not fit the input's, \(2, 3\)"):
         ops.gaussian_nll_loss(x, x, Tensor(np.ones(3)))
 

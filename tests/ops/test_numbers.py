@@ -192,18 +192,3 @@ def test_integers_add_up_as_in_numpy_and_their_mean_does_not_overflow():
     big = np.full(4, 2**62)
     assert Tensor.from_numpy(big).sum().item() == big.sum() == 0  # modulo 2^64
     assert Tensor.from_numpy(big).mean().item() == 2.0**62
-
-
-def test_the_first_call_of_an_op_and_the_next_give_one_dtype():
-    x = Tensor(np.arange(3))
-    assert [(x / 2).dtype.name for _ in range(3)] == ["float32"] * 3
-    assert [(2.0 * x).dtype.name for _ in range(3)] == ["float32"] * 3
-
-
-def test_numbers_and_lists_beside_a_tensor_take_its_dtype():
-    for dtype in "float32", "float64":
-        x = Tensor([1.0, 2.0], dtype=dtype)
-        for _ in range(3):
-            for y in x * [0.1, 0.3], [0.1, 0.3] * x, x * np.float64(0.1), ops.mul(x, np.float32(0.1)):
-                assert y.dtype.name == dtype
-        assert (x * [0.1, 0.1]).tolist() == (np.array([0.1, 0.2], dtype)).tolist()

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tinygrad_like import Tensor, ops
-from tinygrad_like.ops.pool import Axis
 
 quick = settings(max_examples=100, deadline=None, derandomize=True, database=None)
 
@@ -118,43 +117,6 @@ def test_adaptive_pooling(x, m, n):
         np.testing.assert_allclose(found[part], expected, rtol=1e-5, atol=1e-6)
 
 
-@quick
-@given(images(finite).filter(lambda x: x.ndim == 4), st.integers(1, 9), st.integers(1, 9))
-def test_interpolate(x, m, n):
-    for array, _ in both_paths(x):
-        y = ops.interpolate(Tensor(array), size=(m, n)).numpy()
-        for i, j in np.ndindex(m, n):
-            np.testing.assert_array_equal(y[..., i, j], array[..., i * x.shape[2] // m, j * x.shape[3] // n])
-
-
-@quick
-@given(st.data(), st.sampled_from(["float32", "float64"]))
-def test_adjoint_pairs(data, dtype):
-    """<g, f(x)> = <f*(g), x>, where f takes or sums and f* puts back or spreads."""
-    def draw_axis():
-        kernel, stride, padding, dilation = data.draw(axis(True))
-        return Axis(kernel, stride, padding, dilation, data.draw(st.integers(1, 5)))
-
-    windows = rows, columns = draw_axis(), draw_axis()
-    # a plane on which every window lies, up to the padding
-    h, w = (max(1, a.extent - 2 * a.padding + data.draw(st.integers(0, 3))) for a in windows)
-    rng = np.random.default_rng(1)
-    x = rng.integers(-4, 5, (70, h, w)).astype(dtype)
-    g = rng.integers(-4, 5, (70, rows.number, columns.number)).astype(dtype)
-    inside = [[t for t in range(a.kernel) if 0 <= i * a.stride - a.padding + t * a.dilation < n]
-              for a, n in ((rows, h), (columns, w)) for i in range(a.number)]
-    pairs = [(ops.pool.sum_windows(x, windows=windows), ops.pool.spread_windows(g, shape=x.shape, windows=windows))]
-    if all(inside):
-        index = [[a[0] * columns.kernel + b[-1] for b in inside[rows.number :]] for a in inside[: rows.number]]
-        index = np.array(index, np.uint8)
-        index = np.broadcast_to(index, g.shape)
-        pairs.append((ops.pool.take_taps(x, index=index, windows=windows),
-                      ops.pool.put_taps(g, index=index, shape=x.shape, windows=windows)))
-    for forward, back in pairs:
-        assert forward.dtype == back.dtype == dtype
-        assert (g * forward).sum() == (back * x).sum()
-
-
 def test_max_pool_keeps_nan_and_never_takes_padding():
     for dtype in ("float32", "float64"):
         x = np.full((40, 2, 6, 6), -np.inf, dtype)
@@ -190,31 +152,6 @@ def test_the_last_of_257_taps_gets_its_cotangent():
     assert x.grad.argmax().item() == 256
 
 
-def test_second_order_is_a_gather():
-    """The gradient of <g, max_pool(x)> with respect to g picks from the cotangent what the maxima picked from x."""
-    x = Tensor(np.random.default_rng(0).standard_normal((1, 1, 4, 4)), requires_grad=True)
-    y = ops.max_pool2d(x, 2)
-    g = Tensor(np.ones(y.shape), requires_grad=True)
-    dx, = y.gradient(x, gradient=g, create_graph=True)
-    v = np.arange(16.0).reshape(1, 1, 4, 4)
-    dg, = dx.gradient(g, gradient=v)
-    largest = x.detach().numpy().reshape(2, 2, 2, 2).transpose(0, 2, 1, 3).reshape(2, 2, 4).argmax(-1)
-    np.testing.assert_array_equal(dg.numpy()[0, 0],
-                                  np.arange(16.0).reshape(2, 2, 2, 2).transpose(0, 2, 1, 3).reshape(2, 2, 4)[
-                                      [[0, 0], [1, 1]], [[0, 1], [0, 1]], largest])
-
-
-@pytest.mark.parametrize("shape", [(0, 3, 4, 4), (2, 0, 4, 4)], ids=str)
-def test_empty_batches(shape):
-    for f in (lambda x: ops.max_pool2d(x, 2), lambda x: ops.avg_pool2d(x, 2),
-              lambda x: ops.adaptive_avg_pool2d(x, 3), lambda x: ops.interpolate(x, scale_factor=2)):
-        x = Tensor(np.zeros(shape, np.float32), requires_grad=True)
-        y = f(x)
-        assert y.shape[:2] == shape[:2]
-        y.backward(np.ones(y.shape))
-        assert x.grad.shape == shape
-
-
 def test_a_dilation_that_no_byte_can_count():
     x = np.random.default_rng(0).standard_normal((1, 3000))
     expected = define(x[:, None], [[0]], positions(3000, 4, 100, 2, 300), lambda w, *_: max(v for *_, v in w))
@@ -229,10 +166,6 @@ def test_where_all_is_minus_infinity_the_first_of_a_window_counts_but_never_the_
         x = Tensor(np.full((1, 1, 7), -np.inf, dtype), requires_grad=True)
         dx, = ops.max_pool1d(x, *how).sum().gradient(x)
         assert dx.tolist() == [[np.bincount(first, minlength=7).tolist()]]
-
-
-def test_a_divisor_of_ones_own():
-    assert ops.avg_pool2d(Tensor.ones(1, 1, 2, 2), 2, divisor_override=8).item() == 0.5
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int32", "int64"])

@@ -161,16 +161,3 @@ def test_losses_are_pytorchs(options):
     ours, theirs = optim.LBFGS([x], **options), torch.optim.LBFGS([y], **options)
     np.testing.assert_allclose(minimize(ours, x, steps=6), minimize(theirs, y, steps=6), rtol=1e-6, atol=1e-12)
     np.testing.assert_allclose(x.data, y.detach().numpy(), rtol=1e-6)
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize("name", ["distance", "hinge", "steep", "leaky"])
-def test_lines_are_pytorchs(name):
-    torch = pytest.importorskip("torch")
-    losses = {"distance": lambda x: (x - 3).abs().sum(), "steep": lambda x: 1e5 * (x + 2).abs().sum(),
-              "hinge": lambda x: (1 - x * torch.tensor([1.0, -1.0, 2.0, 0.5], dtype=torch.float64)).relu().sum(),
-              "leaky": lambda x: torch.nn.functional.leaky_relu(x - 0.25, 0.1).sum() - 0.5 * x.sum()}
-    x, y = start(), torch.tensor(start().data, requires_grad=True)
-    options = dict(line_search_fn="strong_wolfe", max_iter=4)  # later, rounding decides on which side of an edge it is
-    np.testing.assert_allclose(minimize(optim.LBFGS([x], **options), x, LOCALLY_LINEAR[name], steps=2),
-                               minimize(torch.optim.LBFGS([y], **options), y, losses[name], steps=2), rtol=1e-6)

@@ -159,6 +159,18 @@ def test_a_scheduler_that_has_ended_leaves_the_rate_alone():
     assert o.param_groups[0]["lr"] == 0.3
 
 
+def test_a_rate_that_was_changed_by_hand_is_carried_on():
+    o = optimizer()
+    scheduler = lr_scheduler.CosineAnnealingLR(o, 2, 0.1)
+    rates(scheduler, 2)
+    assert o.lr == 0.1  # the floor, of which nothing can be scaled
+    o.lr = 0.2
+    scheduler.step()
+    assert o.lr == pytest.approx(0.2 + (0.3 - 0.1))
+    scheduler.step()
+    assert o.lr == pytest.approx(0.1 + (0.4 - 0.1) * (0.5 - 0.1) / (0.3 - 0.1))
+
+
 def test_after_a_rate_that_is_none_the_schedule_goes_on():
     o, broken = optimizer(), [False]
     scheduler = lr_scheduler.LambdaLR(o, lambda epoch: float("nan") if broken[0] else 1 / (1 + epoch))

@@ -91,16 +91,6 @@ def test_the_state_of_a_callback_is_part_of_the_checkpoint(tmp_path):
         run(epochs=3, callbacks=[Counter()], resume=path)
 
 
-def test_fit_again_is_one_longer_run():
-    manual_seed(0)
-    model = nn.MLP([6, 16, 3])
-    optimizer = optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
-    loader = DataLoader(X, Y, batch_size=30, shuffle=True)
-    for epochs in (2, 1):
-        fit(model, loader, nn.CrossEntropyLoss(), optimizer, epochs, progress=False)
-    assert np.array_equal(np.concatenate([p.detach().numpy().ravel() for p in model.parameters()]), run(epochs=3)[1])
-
-
 def test_one_line_of_progress_by_default(on_terminal, capsys):
     terminal = on_terminal()
     run(epochs=3, progress=True)

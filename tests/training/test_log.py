@@ -104,14 +104,6 @@ def test_bar_shows_loss_metric_and_speed(on_terminal, capsys):
     assert capsys.readouterr().out.count("\n") == 2
 
 
-def test_bar_gives_way_to_the_numbers(on_terminal):
-    terminal = on_terminal(79)
-    with Log(title="resnet8 on digits") as log:
-        log.begin(steps=2)
-        log.step(10, loss=0.5, accuracy=0.5)
-        assert terminal.lines()[0].startswith("resnet8 on digits   50%  0:00 left  loss 0.5000  accuracy 50.00%")
-
-
 def test_bar_fits_into_one_line(on_terminal):
     terminal = on_terminal(30)
     with Log(title="a long title") as log:

@@ -60,13 +60,6 @@ def test_train_epoch_is_the_loop_written_out():
     assert result["count"] == 90 and first["count"] == 20
 
 
-def test_means_are_over_examples_not_batches():
-    model, criterion, _ = setup()
-    still = optim.SGD(model.parameters(), lr=0)
-    one, many = (train_epoch(model, DataLoader(X, Y, batch_size=n), criterion, still) for n in (90, 40))
-    assert one == pytest.approx(many)
-
-
 @pytest.mark.parametrize("micro, accumulate, big", [(10, 3, 30), (20, 2, 40), (7, 4, 28), (90, 5, 90)])
 def test_accumulated_batches_equal_one_big_batch(micro, accumulate, big):
     """Also where the last group, or the last batch in it, is smaller than the others."""
@@ -134,17 +127,6 @@ def test_no_batches():
         train_epoch(model, DataLoader(X, Y, batch_size=100, drop_last=True), criterion, optimizer)
     with pytest.raises(ValueError, match="predict: x has no rows"):
         predict(model, X[:0])
-
-
-def test_accumulation_by_hand():
-    model, criterion, optimizer = setup()
-    k = 3
-    for i, (x, y) in enumerate(DataLoader(X, Y, batch_size=10), 1):
-        (criterion(model(x), y) / k).backward()
-        if i % k == 0:
-            optimizer.step()
-            optimizer.zero_grad()
-    np.testing.assert_allclose(weights(model), plain(DataLoader(X, Y, batch_size=30)), atol=1e-6)
 
 
 def test_clipping_and_penalty():

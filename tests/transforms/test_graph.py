@@ -27,23 +27,39 @@ def test_every_op_and_leaf_once_and_every_arrow():
     x, y = diamond()
     picture = graph(y, {"x": x})
     assert [(b.label, b.shape, b.leaf) for b in picture.boxes] == [
-        ("x", (1, 2), True), ("mul", (1, 2), False), ("sin", (1, 2), False), ("exp", (1, 2), False),
+        ("3", (), True), ("x", (1, 2), True), ("mul", (1, 2), False), ("sin", (1, 2), False), ("exp", (1, 2), False),
         ("mul", (1, 2), False), ("add", (1, 2), False), ("sum", (), False)]
-    assert sorted(picture.arrows) == [(0, 1), (0, 1), (1, 2), (1, 3), (2, 5), (3, 4), (4, 5), (5, 6)]
+    assert [b.data for b in picture.boxes] == [True] + 7 * [False]
+    assert sorted(picture.arrows) == [(0, 5), (1, 2), (1, 2), (2, 3), (2, 4), (3, 6), (4, 5), (5, 6), (6, 7)]
+
+
+def test_data_of_a_function_are_one_box_and_of_a_tensor_what_was_saved():
+    model, x = nn.ResNetS(4, 8, 1, 3), Tensor.rand(2, 8)
+    block = model.blocks[0]
+    picture = graph(lambda: block(x), {"x": x, **dict(block.named_parameters())})
+    start = [b.label for b in picture.boxes].index("x")
+    assert picture.boxes[start].data
+    assert [picture.boxes[b].label for a, b in picture.arrows if a == start] == ["linear", "add"]  # with the skip
+    of_tensor = graph(block(x), {"x": x})
+    assert [(b.label, b.shape) for b in of_tensor.boxes if b.data] == [("x", (2, 8)), ("data", None)]
+    assert "<br/>(2, 8)\"]:::data" in str(of_tensor) and "classDef data" in str(of_tensor)
+    ways = re.findall(r'<path d="(M[^"]*)" fill="none"', graph(diamond()[1]).svg())
+    assert len(set(ways)) == len(ways) == 9  # x * x has two arrows, side by side
 
 
 def test_mermaid():
     x, y = diamond()
     text = str(graph(y, {'"x"': x}))
-    assert text.startswith('flowchart TD\n    n0["#quot;x#quot;<br/>(1, 2)"]:::leaf\n    n1("mul<br/>(1, 2)")\n')
-    assert text.count(" --> ") == 8 and "    n5 --> n6\n" in text
+    assert text.startswith('flowchart TD\n    n0["3<br/>()"]:::data\n    n1["#quot;x#quot;<br/>(1, 2)"]:::leaf\n'
+                           '    n2("mul<br/>(1, 2)")\n')
+    assert text.count(" --> ") == 9 and "    n6 --> n7\n" in text
 
 
 def test_svg():
     x, y = diamond()
     picture = graph(y, {"<x>": x})
     tree = ElementTree.fromstring(picture.svg())
-    assert [t.text for t in tree.iter(f"{SVG}text")][:2] == ["<x>", "(1, 2)"]
+    assert [t.text for t in tree.iter(f"{SVG}text")][:4] == ["3", "()", "<x>", "(1, 2)"]
     assert len(list(tree.iter(f"{SVG}path"))) == 1 + len(picture.arrows)
     assert picture._repr_svg_() == picture.svg()
 
@@ -59,7 +75,7 @@ def models():
 def test_boxes_lie_apart_and_below_what_they_are_computed_from(number):
     model, x = list(models())[number]
     picture = graph(model(x).sum(), model.named_parameters())
-    assert {b.label for b in picture.boxes if b.leaf} == {name for name, _ in model.named_parameters()}
+    assert {b.label for b in picture.boxes if b.leaf and not b.data} == {name for name, _ in model.named_parameters()}
     svg = picture.svg()
     places = boxes(svg)
     for i, (x0, y0, w0, h0) in enumerate(places):
@@ -81,7 +97,7 @@ def test_a_long_graph_of_a_leaf_used_everywhere():
 
 def test_a_leaf_by_itself_and_a_checkpoint():
     x = Tensor([1.0], requires_grad=True)
-    assert [tuple(b) for b in graph(x, [("x", x)]).boxes] == [("x", (1,), True)]
+    assert [tuple(b) for b in graph(x, [("x", x)]).boxes] == [("x", (1,), True, False)]
     assert [b.label for b in graph(checkpoint(lambda x: x.sin().cos(), x)).boxes] == ["leaf", "checkpoint"]
 
 

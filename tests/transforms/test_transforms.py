@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tinygrad_like import Tensor, func, grad, hessian, hvp, jacobian, jvp, no_grad, value_and_grad, vjp
+from tinygrad_like import Tensor, grad, hessian, hvp, jacobian, jvp, no_grad, value_and_grad, vjp
 
 rng = np.random.default_rng(4)
 A = rng.standard_normal((3, 3))
@@ -181,31 +181,6 @@ def test_parameters_may_be_trees_of_arrays(name):
     loss_of_two = ((Tensor(np.ones((4, 2))) @ w + b.sum()) ** 2).sum()
     for mine, right in zip(parts(found), loss_of_two.gradient(w, b), strict=True):
         np.testing.assert_array_equal(mine.numpy(), right.numpy())
-
-
-@pytest.mark.parametrize("name", TREES)
-def test_trees_as_vectors(name):
-    tree, parts = TREES[name]
-    vector, back = func.flatten(tree)
-    np.testing.assert_array_equal(vector.numpy(), np.concatenate([np.ravel(x) for x in parts(tree)]))
-    for mine, given in zip(parts(back(2 * vector)), parts(tree), strict=True):
-        np.testing.assert_array_equal(mine.numpy(), 2 * np.asarray(given))
-
-    def loss(v):
-        return sum((x**3).sum() for x in parts(back(v)))
-
-    np.testing.assert_allclose(grad(loss)(vector).numpy(), 3 * vector.numpy() ** 2)
-    with pytest.raises(ValueError, match=r"unflatten: the tree has \d+ numbers, but the vector has shape .1,."):
-        back(Tensor([1.0]))
-
-
-def test_a_vector_of_a_tree_is_on_the_graph_and_its_parts_keep_their_dtypes():
-    x = Tensor([1.0, 2.0], requires_grad=True)
-    vector, back = func.flatten({"x": x, "n": np.array([3], np.int64), "y": np.ones(1)})
-    assert vector.dtype == np.float64 and {k: v.dtype.name for k, v in back(vector).items()} == {
-        "x": "float32", "n": "int64", "y": "float64"}
-    assert (vector * vector).sum().gradient(x)[0].tolist() == [2.0, 4.0]
-    assert func.flatten({})[0].shape == (0,) and func.flatten({})[1](Tensor([])) == {}
 
 
 @pytest.mark.parametrize("f", [

@@ -8,19 +8,16 @@
         optimizer.step()
         return loss
 
-A call is told from others by the shapes and dtypes of the Tensors it is given, and by its other arguments. The first
-two calls of a kind run as they would without capture, while a tape (`recorder.py`) notes what they do. If they did the
-same things, the second is played from a copy of all that was there before it, on memory filled with NaN, and compared
-with what Python did, to the bit. Only then is the third call played: its Tensors are copied in, the numbers that change
-from call to call (learning rates, Adam's corrections, seeds of dropout) are worked out, and the kernels run.
+1. What changes from call to call is a Tensor or an argument.
+2. What the function reads beside that is watched; if it has changed, the call is recorded anew, or runs eagerly.
+3. What capture does not know, it does not capture, and says so.
 
-Why that is right: a step on the tape reads inputs, what the steps before it have written, and what lasts from call to
-call: parameters, state, constants. The same steps on the same numbers give the same bits. What remains is whether
-Python would take the same steps again; so before it is played, all that it may have looked at (`guards.py`) must be as
-it was, but for places that the function binds anew in each call: they are inputs and results (`bindings.py`).
-
-What capture cannot do, it says, once, and the function runs as it would without. `item()`, `numpy()` and the truth of a
-Tensor raise: what comes of them would be a number that never changes again.
+The first calls of a kind run as they would without capture, on the very objects that they are given; a tape notes what
+they do (`recorder.py`), a trace which code of the user's does it (`trace.py`), and a world what that code may read
+(`world.py`). Two calls that did the same make a program: it is played from a copy of all that was there before the
+second, on memory filled with NaN, and compared with what Python did, to the bit. Later calls are played as long as all
+that is watched is as it was. Plays 1, 2, 4, 8, ... are audits: Python runs, the program is played beside it, and if the
+two differ, Python's result stands and the program goes.
 """
 
 from __future__ import annotations
@@ -30,25 +27,27 @@ import inspect
 import threading
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import dtypes, random
-from ..core.graph import mode, setting
+from ..core.graph import mode
 from ..core.tensor import Tensor
 from ..kernels.memory import thrifty
+from ..ops import collective
 from ..transforms.picture import Picture
 from ..transforms.switches import Switch
-from .bindings import Places
-from .graph_boundary import Ends
-from .guards import Watching
-from .instructions import Refused
-from .pytree import Gradients, Unsuited, alike, structure, tensors_in
-from .recorder import Tape
-from .specializations import OTHERS, Kind, Kinds
+from .guards import Place
+from .pytree import Unsuited, alike, gone, structure
+from .trace import Trace
 
-mode.declare(eager=False, tape=None)  # whether captured functions run without capture; where ops are noted
+if TYPE_CHECKING:
+    from .program import Program
+    from .recorder import Tape
+    from .world import World
+
+mode.declare(eager=False)  # whether captured functions run without capture
 _recording = threading.RLock()  # kernels note their calls for one thread at a time
-_TRIES = 4  # recordings of one kind of call until two are alike
+_MISSES, _MOST = 8, 32  # kinds of calls that came only once; and of all
 
 
 class eager(Switch):
@@ -62,19 +61,60 @@ class eager(Switch):
         mode.eager = before
 
 
+class Kind:
+    """Calls that are alike: the last recording of them, what it may read, and their program, once there is one."""
+
+    world: World | None = None
+    tape: Tape | None = None
+    program: Program | None = None
+    tries, plays, stopped = 0, 0, False
+    wrote = False  # whether its last recording wrote to an input
+    bound: tuple[Any, list[int]] = (None, [])  # what lies in the places, and which Tensors are the same
+    first = True  # whether its tape is of a call of which nobody knew what it would read
+
+    def given(self, tensors: list[Tensor]) -> list[Tensor] | None:
+        """What its program takes in a call with these Tensors; None if the call is of another kind."""
+        world, known = self.world, self.known
+        assert world is not None
+        if not world.same() or any([(id(t) in known) != (i in self.fixed) for i, t in enumerate(tensors)]) or any(
+                [tensors[i] is not t for i, t in self.fixed.items()]):
+            return None
+        inputs = [t for i, t in enumerate(tensors) if i not in self.fixed] if self.fixed else tensors
+        if world.bound:
+            inputs = [*inputs]
+            try:
+                if (structure([place.get() for place in world.bound], inputs), alike(inputs)) != self.bound:
+                    return None
+            except Unsuited:
+                return None
+        seen = tensors if self.first else inputs
+        return inputs if self.tape is None or self.tape.grounds.same(seen) else None
+
+    def why(self) -> str:
+        """What the last call that was not of this kind differed in."""
+        if self.world is not None and self.world.what:
+            return f"{self.world.what} is another one in each call; make it a Tensor, or pass it as one"
+        return "" if self.tape is None else self.tape.grounds.why
+
+    def watch(self, world: World, tensors: list[Tensor]) -> list[Tensor]:
+        """Have calls be of this kind if the world is as it is now. Returns what a program of them takes."""
+        self.world, self.known = world, {id(t) for t in world.all_tensors()}
+        self.fixed = {i: t for i, t in enumerate(tensors) if id(t) in self.known}  # that it finds elsewhere too
+        inputs = [t for i, t in enumerate(tensors) if i not in self.fixed]
+        if world.bound:
+            self.bound = structure([place.get() for place in world.bound], inputs), alike(inputs)
+        return inputs
+
+
 class capture:
     """Decorate a function, such as a training step, so that its calls are played without Python.
 
     fuse: whether kernels may take the place of NumPy also where sums then have other last bits.
-    strict: whether to raise where a Tensor's value is looked at, and to warn where something else cannot be captured;
-        otherwise the function runs without capture then.
+    strict: whether to warn where something cannot be captured, and the function runs without capture therefore.
 
-    Its arguments are Tensors, alone or in tuples, lists, dicts and dataclasses, numbers, or what tells one kind of call
-    from another: strings, modules. It may return the same. `print(step)` shows its programs.
-    Raises Refused for what needs a Tensor's value in Python; warns where it gives up, and why.
+    Its arguments are Tensors, alone or in tuples, lists, dicts and dataclasses, or what tells one kind of call from
+    another: numbers, strings, modules. It may return Tensors and numbers in the same. `print(step)` shows its programs.
     """
-
-    keeps_numbers = True  # in its programs, see `numbers.settled`
 
     def __new__(cls, function: Callable | None = None, **options: Any) -> Any:
         return functools.partial(cls, **options) if function is None else super().__new__(cls)
@@ -87,9 +127,12 @@ class capture:
             raise TypeError(f"capture: {self.name} is a generator or `async def`, which runs on after it was called; "
                             "decorate a function that it calls in each of its steps")
         self.function, self.fuse, self.strict = function, fuse, strict
-        self.kinds, self.watching, self.ends = Kinds(), Watching(function), Ends()
-        self.lifted = self.watching.function  # which takes numbers apart from other arguments
-        self.gave_up, self.ended, self.lock = "", False, threading.RLock()
+        self.kinds: dict[Any, list[Kind]] = {}
+        self.trace, self.places = Trace(), dict[tuple, Place]()
+        self.gave_up, self.closed, self.ended, self.misses = "", False, False, 0
+        self.said: set[str] = set()  # why something was not captured
+        self.changed: set[str] = set()  # what the function was seen to change
+        self.lock = threading.RLock()
         self.bytes: int | None = None  # of the memory that a call makes
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -99,112 +142,103 @@ class capture:
         if (recording := mode.usual) is None or mode.eager or self.ended:
             return self.function(*args, **options)
         tensors: list[Tensor] = []
-        used, named, numbers = self.lifted.lift(args, options)
         try:
-            key = (structure(used, tensors), structure(named, tensors) if named else None, recording,
+            key = (structure(args, tensors), structure(options, tensors) if options else None, recording,
                    random.rows and random.rows.count, dtypes.get_default_dtype(), *alike(tensors))
         except Unsuited as error:
-            return self.function(*args, **options) if self.kinds.closed else self._give_up(str(error), args, options)
+            self.warn(str(error))
+            return self.function(*args, **options)
         with self.lock:
-            self.lifted.numbers[:] = numbers
-            kinds = self.kinds.get(key) or self.kinds.new(key)
-            for kind in kinds:
-                if not kind.program:
-                    if kind.recorded_for(tensors):
-                        break
-                elif (given := kind.given(tensors)) is not None:
-                    return kind.places.put(kind.program(given))
-            else:
-                if self.kinds.closed:
+            kinds = self.kinds.get(key) or self.kinds.setdefault(key, [])
+            kind, inputs = self._kind_of(kinds, tensors)
+            if kind is None:
+                if self.closed:
                     return self.function(*args, **options)
-                if self.kinds.full(key):
-                    return self._give_up(kinds[-1].why() if kinds else OTHERS, args, options)
+                if why := self._too_many(kinds):
+                    return self._give_up(why, args, options)
                 kinds.append(kind := Kind())
-            if kind.stopped or not _recording.acquire(blocking=False):  # another thread is: the next call may
-                return self.function(*args, **options)
-            try:
-                with thrifty(self.bytes):
-                    return self._record(kind, tensors, used, named)
-            finally:
-                _recording.release()
-                kinds.sort(key=lambda kind: kind.program is None)
+            if kind.program is not None and inputs is not None:
+                if kind.program.suits(inputs):
+                    return self._play(kind, inputs, args, options)
+            elif not kind.stopped and _recording.acquire(blocking=False):  # else another thread is: the next call may
+                try:
+                    from .recording import record  # with the kernels
+
+                    with thrifty(self.bytes):
+                        return record(self, kind, tensors, args, options)
+                finally:
+                    _recording.release()
+        return self.function(*args, **options)
+
+    def _kind_of(self, kinds: list[Kind], tensors: list[Tensor]) -> tuple[Kind | None, list[Tensor] | None]:
+        for kind in kinds:
+            if kind.world is None:
+                return kind, None
+            if (inputs := kind.given(tensors)) is not None:
+                return kind, inputs
+        return None, None
+
+    def _too_many(self, kinds: list[Kind]) -> str:
+        """Why there are to be no more kinds, if so. Those with objects that are gone, or replaced, are dropped."""
+        for key in [key for key in self.kinds if gone(key)]:
+            del self.kinds[key]
+        self.misses += 1
+        if max(self.misses // _MISSES, sum(map(len, self.kinds.values())) // _MOST):
+            return next(filter(None, [kind.why() for kind in reversed(kinds)]), "shapes, dtypes or other arguments are "
+                        "others in each call; numbers that change may be passed as Tensors")
+        moved = [kind.world.moved for kind in kinds if kind.world and kind.world.moved]
+        self.places |= {(id(place.where), place.key): place for place in moved}
+        kinds[:] = [kind for kind in kinds if kind.world is None or not (kind.world.replaced or kind.world.moved)]
+        return ""
+
+    # Playing ----------------------------------------------------------------------------------------------------------
+
+    def _play(self, kind: Kind, inputs: list[Tensor], args: tuple, options: dict) -> Any:
+        program, self.misses = kind.program, 0
+        kind.plays += 1
+        assert program is not None and kind.world is not None
+        if kind.plays & kind.plays - 1 == 0 and collective.ranks() == 1 and program.may_be_audited():
+            from .recording import audit
+
+            with thrifty(self.bytes):
+                return audit(self, kind, program, inputs, args, options)
+        returned, bound = program(inputs)
+        for place, value in zip(kind.world.bound, bound, strict=True):
+            place.put(value)
+        for place, value in kind.world.left:
+            place.put(value)
+        return returned
+
+    def stop(self, kind: Kind, why: str, result: Any) -> Any:
+        kind.stopped, kind.tape = True, None
+        self.warn(why)
+        return result
 
     def _give_up(self, why: str, args: tuple, options: dict) -> Any:
-        self.kinds.close()
-        self.ended = not self.programs
-        return self._stop(why, None) or self.lifted(*args, **options)
+        self.end(why)
+        return self.function(*args, **options)
 
-    def _record(self, kind: Kind, tensors: list[Tensor], args: tuple, options: dict) -> Any:
-        """Call the function, and note what it does; if that was what it did before, make a program of it."""
-        from .arguments import Arguments
-        from .data_view import arrays_wanted
-        from .program import proved  # with the kernels
-        from .snapshots import Again, Saved, Undo
+    def end(self, why: str) -> None:
+        """Record no more calls; what was played goes on."""
+        self.kinds = {key: kinds for key, old in self.kinds.items() if (kinds := [k for k in old if k.plays])}
+        self.closed, self.ended = True, not self.kinds
+        self.warn(why)
 
-        before, kind.tries = kind.tape, kind.tries + 1
-        kind.watch = watch = self.watching(args, options)
-        kind.fixed = watch.fixed(tensors)
-        tensors = [t for i, t in enumerate(tensors) if i not in kind.fixed]
-        kind.places = places = Places(watch.bound, tensors, watch.settle, watch.exact)
-        arguments = Arguments(args, options, tensors, places, watch)
-        tape, undo = Tape([x._data for x in arguments.inputs], before), None if self.strict else Undo(watch, places)
-        tape.goes_on, tape.stand_ins.guarded = not self.strict, arguments.memories()
-        proof = Saved(before, self.bytes) if before is not None else None
-        gradients, tape.seen = Gradients((*watch.all_tensors(), *arguments.inputs)), watch.memories()
-        try:
-            with tape, arrays_wanted(), places.lent(arguments.values):
-                result = self.lifted(*arguments.args, **arguments.options)
-                tensors_in(result)  # also indices that are found only if they are asked for
-                result = result, places.now()
-        except Refused as error:
-            if undo is None:
-                raise
-            undo(tape)
-            with setting("answer", Again(tape.told, end=False)):
-                return self._give_up(str(error), args, options)
-        tape.leaves.update(gradients.changed())
-        out, self.bytes = arguments.back(result), tape.stand_ins.bytes
-        if tape.trouble or arguments.trouble:
-            return self._stop(tape.trouble or arguments.trouble, out, kind)
-        kind.tape, different = tape, "" if before is None else tape.differs(before)
-        if not watch.knows(tape.optimizers.values()) or before is not None and (
-                not watch.same_after(tape.scheduled)):
-            return self._stop(watch.what, out, kind)
-        places.left = watch.left
-        self.ends.add(out, bool(tape.leaves))
-        new = watch.rebound or places.filled(self.watching.places, tape) or self.ends.too_early()
-        if proof is not None and proof.covers(tape, arguments) and not different and not new:
-            try:
-                program = proved(tape, arguments.inputs, result, proof, self.fuse, watch.all_tensors(),
-                                 self.ends.may_be_walked())
-            except Refused as error:
-                return self._stop(str(error), out, kind)
-            kind.program, kind.tape = program, None
-            self.watching.rest()
-            program.names = places.close()
-            return places.put_again(program.copied(arguments.given))
-        kind.tape.shrink()
-        kind.recorded()
-        if kind.tries == _TRIES:
-            return self._stop(different or "it changes other arrays in each call", out, kind)
-        return out
-
-    def _stop(self, why: str, result: Any, kind: Kind | None = None) -> Any:
-        self.gave_up = why
-        if kind is not None:
-            kind.stopped, kind.tape = True, None
-        if self.strict:
-            who = f"calls of {self.name} like this one run" if self.programs else f"{self.name} runs"
+    def warn(self, why: str) -> None:
+        """Say why something is not captured, if that was not said before."""
+        if why not in self.said and self.strict:
+            who = f"{self.name} runs" if self.ended else f"calls of {self.name} like this one run"
             warnings.warn(f"capture: {who} without capture from now on, since {why}", stacklevel=4)
-        return result
+        self.said.add(why)
+        self.gave_up = why
 
     def __reduce__(self) -> tuple:
         return functools.partial(capture, fuse=self.fuse, strict=self.strict), (self.function,)  # without programs
 
     @property
-    def programs(self) -> list[Any]:
+    def programs(self) -> list[Program]:
         """What was made so far, one for each kind of call."""
-        return self.kinds.programs
+        return [kind.program for kinds in self.kinds.values() for kind in kinds if kind.program is not None]
 
     def picture(self) -> Picture:
         """The steps of the last program. Raises ValueError if there is none."""

@@ -11,9 +11,7 @@ which a Tensor on the same memory does as well. But its `std` is not an array's:
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from sys import getrefcount
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,16 +20,10 @@ from ..core.graph import mode, setting
 from ..core.listener import observe
 from ..core.tensor import Tensor
 from ..dtypes import FLOATS
-from ..errors import user_line
 from ..methods.array import EITHER, as_pytorchs, plain, sizes_in
-from ..methods.protocol import write
-from ..methods.view_aliases import sharing
-from .instructions import Refused
-from .numbers import Number
 
 _OPERATORS: dict[Any, Callable] = {np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul,
                                    np.true_divide: operator.truediv}
-_UNNAMED = 8  # how often a value is referred to in `set_data`, if by no name of the user's: by those it went through
 
 
 class Shown(Tensor):
@@ -59,21 +51,6 @@ class Shown(Tensor):
         return object.__getattribute__(self, name)  # which raises what it did
 
 
-@contextmanager
-def arrays_wanted() -> Iterator[None]:
-    """In a `with` block, Refused in place of the TypeError of what takes an array's memory, as memoryview(x.data)."""
-    try:
-        yield
-    except TypeError as error:
-        if f"'{Shown.__name__}'" not in str(error):
-            raise
-        place = error.__traceback__
-        while place.tb_next is not None:  # type: ignore[union-attr]
-            place = place.tb_next  # type: ignore[union-attr]
-        raise Refused("capture: x.data as an array inside a captured function, at "
-                      f"{user_line(place.tb_frame)} ({error}); use the Tensor x") from error  # type: ignore[union-attr]
-
-
 def shown(x: Tensor) -> Shown:
     """x.data for a tape."""
     s = Shown.__new__(Shown)
@@ -81,21 +58,13 @@ def shown(x: Tensor) -> Shown:
     return s
 
 
-def set_data(x: Tensor, value: Any) -> None:
-    """x.data = value for a tape: what `x.data -= ...` ends in; and `x.data = 0.9 * x.data + ...`.
-
-    That is written to the memory of x if nobody could tell: the value is new and has no name, and no other Tensor shows
-    the memory of x. If somebody could, the function runs without capture from then on.
-    """
+def set_data(tape: Any, x: Tensor, value: Any) -> None:
+    """x.data = value for a tape: what `x.data -= ...` ends in. Another array is not captured."""
     if type(value) is not Shown or value._data is not x._data:
-        count, tape = getrefcount(value), mode.tape
-        if (count != _UNNAMED or not isinstance(value, Tensor) or value.requires_grad or sharing(x) != []
-                or value.shape != x.shape or value.dtype is not x.dtype or not tape.has_made(value._data)):
-            tape.end("data is set to another array", "change it in place, as x.data -= ... and x.copy_(...) do")
-            with setting("tape", None), setting("listener", None):
-                x.data = value._data if type(value) is Shown else value
-            return
-        write(x._data, ..., value._data)
+        tape.end("data is set to another array", "change it in place, as x.data -= ... and x.data.copy_(...) do")
+        with setting("listener", None):
+            x.data = value._data if type(value) is Shown else value
+        return
     x.touch()
 
 
@@ -110,7 +79,7 @@ def _arithmetic(name: str) -> Callable:
     def operate(self: Shown, *others: Any) -> Any:
         others = tuple(map(plain, others))
         for y in others:
-            if self.dtype.kind not in FLOATS or type(y) not in (int, float, Number) and not (
+            if self.dtype.kind not in FLOATS or type(y) not in (int, float) and not (
                     isinstance(y, Tensor) and y.dtype is self.dtype):
                 _only_arrays(f"{name} of {type(y).__name__}")
         with setting("recording", mode.recording and not in_place):
@@ -135,11 +104,11 @@ def _refused(name: str) -> Any:
     """What Tensors have of that name, but while a tape is open."""
     def method(self: Shown, *inputs: Any, **options: Any) -> Any:
         _only_arrays(name)
-        return getattr(super(Shown, self), name)(*inputs, **options)
+        return getattr(self._data, name)(*inputs, **options)
 
     def attribute(self: Shown) -> Any:
         _only_arrays(name)
-        return getattr(super(Shown, self), name)
+        return getattr(self._data, name)
 
     return method if name.startswith("__") else property(attribute)
 
@@ -149,6 +118,7 @@ def _either(name: str) -> Any:
     def method(self: Shown, *inputs: Any, **options: Any) -> Any:
         if not as_pytorchs(name, inputs, options):
             _only_arrays(name)
+            return getattr(self._data, name)(*inputs, **options)
         return getattr(super(Shown, self), name)(*inputs, **options)
 
     return method

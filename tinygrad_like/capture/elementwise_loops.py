@@ -110,7 +110,7 @@ def as_loop(step: Step, following: Step, kernels: bool = True) -> Step:
         of = partial(_of_formula, *step.call.kernel.formula)
     if of is copied and across(step.call.arguments[0]):  # a loop would meet a line of the cache for each number
         return step
-    if of is None or step.renew is not None or step.function is not None or (
+    if of is None or step.function is not None or (
             step.call.beside or getattr(following.call, "beside", False)):
         return step
     loop = Step(step.name, call=of(*step.call.arguments))

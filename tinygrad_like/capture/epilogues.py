@@ -35,7 +35,7 @@ def _product(steps: Sequence[Step | None], uses: Uses, i: int) -> int:
         step = steps[j]
         if step is None or not (uses.writes[j] & (read | written) or uses.reads[j] & written):
             continue
-        if not isinstance(step.call, Call) or step.renew is not None or step.function is not None or (
+        if not isinstance(step.call, Call) or step.function is not None or (
                 not takes(step.call, loop)):
             return -1
         (out,) = step.call.writes()

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import arrays_in, memory
-from .numbers import Number
 
 
 class Refused(RuntimeError):
@@ -18,14 +17,12 @@ class Refused(RuntimeError):
 class Step:
     """One thing to be done: the call of a kernel; or a function of Python's whose results are copied to `outputs`."""
 
-    __slots__ = ("name", "call", "function", "arguments", "options", "outputs", "renew", "line", "changes", "alone",
-                 "used")
+    __slots__ = ("name", "call", "function", "arguments", "options", "outputs", "line", "changes", "alone", "used")
 
     def __init__(self, name: str, call: Any = None, function: Callable | None = None, arguments: Sequence = (),
                  options: dict | None = None, outputs: Sequence[np.ndarray] = (), changes: Sequence[np.ndarray] = ()):
         self.name, self.call, self.function, self.arguments = name, call, function, tuple(arguments)
         self.options, self.outputs, self.line = options or {}, tuple(outputs), ""
-        self.renew: Callable[[tuple], tuple] | None = None  # its call's arguments as they are now, from those it had
         self.changes = tuple(changes)  # what the function itself writes to, besides what it returns
         self.alone: Any = None  # the call of a kernel that does what its loop does, if no other loop is joined with it
         self.used: tuple[dict[int, np.ndarray], dict[int, np.ndarray]] | None = None
@@ -46,25 +43,17 @@ class Step:
             self.used = {id(m): m for m in map(memory, self.looks_at())}, {id(m): m for m in map(memory, self.writes())}
         return self.used
 
-    def follows(self) -> bool:
-        """Whether what it gives depends on numbers that are others in each call."""
-        return Number in map(type, (*self.arguments, *self.options.values()))
-
     def run(self) -> None:
         """Do again what Python did."""
         if self.call:
             self.call.target[...] = self.call.source
             return
         assert self.function is not None
-        result = as_arrays(self.function(*map(now, self.arguments), **{n: now(x) for n, x in self.options.items()}))
+        result = as_arrays(self.function(*self.arguments, **self.options))
         for old, new in zip(self.outputs, arrays_in(result), strict=True):
             if old.shape != new.shape:
                 raise Refused(f"{self.name} gives shape {new.shape}, but it gave {old.shape} when it was captured")
             old[...] = new
-
-
-def now(x: Any) -> Any:
-    return x.again() if type(x) is Number else x
 
 
 def as_arrays(result: Any) -> Any:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from ..core.graph import setting
-from ..dtypes import BOOL, INT64, arrays_in
-from ..kernels.copies import parts_of_roll
+from ..dtypes import BOOL, arrays_in
 from ..kernels.loops import MAKE, Loop
 from ..kernels.program import Call
 from .elementwise_loops import Body, accumulated, as_loop, copied
@@ -32,15 +30,6 @@ def _reshape(step: Step) -> Iterator[Loop]:
     if not out.flags.c_contiguous:
         raise KeyError("reshape")
     yield copied(x, out.reshape(x.shape))
-
-
-def _mod(step: Step) -> Iterator[Loop]:
-    out, (a, b) = step.outputs[0], step.arguments
-    kinds = (int,) if out.dtype == INT64 else (int, float) if out.dtype.kind == "f" else ()
-    if type(b) not in kinds or not 0 < b < 1e38:
-        raise KeyError("mod")
-    dtype, body = out.dtype, Body(out.shape)
-    yield body.to(body.make("mod", body.take(a, dtype), body.take(b, dtype), dtype=dtype), out)
 
 
 def _each(name: str) -> Callable[[Step], Iterator[Loop]]:
@@ -65,19 +54,6 @@ def _compared(name: str) -> Callable[[Step], Iterator[Loop]]:
         out, dtype = step.outputs[0], np.result_type(*step.arguments)
         body = Body(out.shape)
         yield body.to(body.make(name, *[body.take(x, dtype) for x in step.arguments], dtype=BOOL), out)
-
-    return lower
-
-
-def _to_infinity(name: str) -> Callable[[Step], Iterator[Loop]]:
-    """|x| compared with infinity."""
-    def lower(step: Step) -> Iterator[Loop]:
-        x, out = step.arguments[0], step.outputs[0]
-        if x.dtype.kind != "f":
-            raise KeyError(name)
-        body = Body(out.shape)
-        size = body.make("abs", body.take(x, x.dtype), dtype=x.dtype)
-        yield body.to(body.make(name, size, body.take(math.inf, x.dtype), dtype=BOOL), out)
 
     return lower
 
@@ -127,14 +103,6 @@ def _spread(step: Step) -> Iterator[Loop]:
     yield body.to(value, out)
 
 
-def _of_one(step: Step) -> Iterator[Loop]:
-    """A sum or an extreme of single numbers."""
-    x, out = step.arguments[0], step.outputs[0]
-    if x.size != out.size or x.dtype != out.dtype:
-        raise KeyError(step.name)
-    yield copied(x.reshape(out.shape), out)
-
-
 def _put(step: Step) -> Iterator[Loop]:
     out, index = step.outputs[0], step.options["index"]
     if any(isinstance(i, np.ndarray) for i in index):
@@ -179,26 +147,6 @@ def _set_at(step: Step) -> Iterator[Loop]:
     yield copied(value, _part(out, index))
 
 
-def _triangle(below: bool) -> Callable[[Step], Iterator[Loop]]:
-    def lower(step: Step) -> Iterator[Loop]:
-        out, k = step.outputs[0], step.options.get("diagonal", 0)
-        body, (m, n) = Body(out.shape), out.shape[-2:]
-        kept = body.take(np.tri(m, n, k if below else k - 1, dtype=bool), BOOL)
-        parts = body.take(step.arguments[0], out.dtype), body.take(0, out.dtype)
-        yield body.to(body.make("where", kept, *parts[::1 if below else -1], dtype=out.dtype), out)
-
-    return lower
-
-
-def _shared(step: Step) -> Iterator[Loop]:
-    (a, b, extreme), out = step.arguments, step.outputs[0]
-    dtype, body = np.result_type(a, b, extreme), Body(out.shape)
-    a, b, extreme = (body.take(x, dtype) for x in (a, b, extreme))
-    rest = body.make("cast", body.make("ne", b, extreme, dtype=BOOL), dtype=out.dtype)
-    equal = body.make("eq", a, b, dtype=BOOL)
-    yield body.to(body.make("where", equal, body.take(0.5, out.dtype), rest, dtype=out.dtype), out)
-
-
 def _cat(step: Step) -> Iterator[Loop]:
     out, axis, start = step.outputs[0], step.options.get("axis", 0) % max(step.outputs[0].ndim, 1), 0
     for x in step.arguments:
@@ -212,30 +160,12 @@ def _stack(step: Step) -> Iterator[Loop]:
         yield copied(x, _part(out, (*(slice(None),) * axis, i)))
 
 
-def _flip(step: Step) -> Iterator[Loop]:
-    x, axis = step.arguments[0], step.options.get("axis")
-    yield copied(np.flip(x, tuple(axis) if isinstance(axis, list) else axis), step.outputs[0])
-
-
-def _roll(step: Step) -> Iterator[Loop]:
-    x, out, shifts, axis = step.arguments[0], step.outputs[0], step.options["shifts"], step.options.get("axis")
-    if axis is None:
-        raise KeyError("roll")
-    shifts, axes = [v if isinstance(v, tuple | list) else (v,) for v in (shifts, axis)]
-    for source, target in parts_of_roll(x, out, shifts, axes):
-        yield copied(source, target)
-
-
 LOWER: dict[str, Callable[[Step], Iterator[Loop]]] = {
     **{name: _each(name) for name in MAKE},
     **{name: _compared(name) for name in ("eq", "ne", "lt", "le", "gt", "ge", "isnan")},
-    "isfinite": _to_infinity("lt"), "isinf": _to_infinity("eq"),
     **dict.fromkeys(("clone", "contiguous", "cast", "copy", "identity", "tensor"), _copy),
-    "reshape": _reshape, "filled": _filled, "mod": _mod, "where": _where,
-    "clip": _clip, "pow": _pow, "spread": _spread, "put": _put, "assign": _assign, "add_part": _add_part, "cat": _cat,
-    "stack": _stack, "flip": _flip, "roll": _roll, "surround": _surround, "set_at": _set_at,
-    "tril": _triangle(True), "triu": _triangle(False), "tie_weight": _shared,
-    **dict.fromkeys(("sum", "mean", "max", "min", "prod"), _of_one),
+    "reshape": _reshape, "filled": _filled, "where": _where, "clip": _clip, "pow": _pow, "spread": _spread, "put": _put,
+    "assign": _assign, "add_part": _add_part, "cat": _cat, "stack": _stack, "surround": _surround, "set_at": _set_at,
 }
 
 
@@ -246,9 +176,7 @@ def lowered(tape: Tape, kernels: bool) -> list[Step]:
     """
     made: list[Step] = []
     for step, following in itertools.pairwise([*tape.steps, Step("")]):
-        if step.follows():
-            made.append(step)
-        elif isinstance(step.call, Call):
+        if isinstance(step.call, Call):
             made.append(as_loop(step, following, kernels))
         else:
             made.extend(_loops(step) or kernels and _anew(step, tape) or [step])

@@ -15,9 +15,8 @@ from collections.abc import Callable
 import numpy as np
 
 from ..dtypes import memory
-from ..errors import user_line
 from ..kernels.views import address
-from .instructions import Refused, Step
+from .instructions import Step
 from .plan import BYTE, LINE, repointed, shown
 
 _SMALL, _LITTLE = 2**16, 2**20  # bytes of an array that is kept as it is, and of all of them,
@@ -28,18 +27,17 @@ _PAGES = 2**26  # bytes of pages that are asked for at once
 class StandIns:
     """The stand-in of each memory that a step has made, as long as somebody else holds that memory.
 
-    gone: called with the id of memory that nobody holds any more, which may then be that of other memory. before: those
+    gone: gives what is called with the id of memory that nobody holds any more. before: those
     of an earlier tape of the same function.
     """
 
-    def __init__(self, gone: Callable[[int], None], before: StandIns | None = None):
+    def __init__(self, gone: Callable, before: StandIns | None = None):
         self.gone = gone
         self.held: dict[int, tuple[weakref.ref, np.ndarray, int]] = {}  # which begin as the memory does, at an address
         few = before is not None and before.bytes <= _FEW
         self.small, self.little = (_FEW, _FEW) if few else (_SMALL, _LITTLE)
         self.left = 0
         self.bytes = 0  # of all memory that steps have made
-        self.guarded: set[int] = set()  # the ids of memory that must not be written to
 
     def add(self, m: np.ndarray) -> np.ndarray:
         """A stand-in for memory; itself, as long as what is kept takes little."""
@@ -59,7 +57,7 @@ class StandIns:
 
         def callback(_: weakref.ref) -> None:
             if self.held.pop(key, None) is not None:
-                self.gone(key)
+                (gone := self.gone()) and gone(key)
 
         self.held[key] = weakref.ref(m, callback), stand_in, address(m)
         return stand_in
@@ -70,10 +68,7 @@ class StandIns:
         return x if found is None else np.ndarray(x.shape, x.dtype, found[1], address(x) - found[2], x.strides)
 
     def step(self, step: Step) -> Step:
-        """A step on stand-ins. Raises Refused if it writes to memory of which the function was given a copy."""
-        if self.guarded and not self.guarded.isdisjoint([id(memory(x)) for x in step.writes()]):
-            raise Refused(f"capture: an argument lies in memory that the function changes, at {user_line()}; pass a "
-                          "clone(), or have the function find it where the other is")
+        """A step on stand-ins."""
         return repointed(step, self.noted) if self.held else step
 
     def alive(self) -> dict[int, np.ndarray]:

@@ -23,7 +23,7 @@ from ..kernels.loops import Loop, Value, place
 from ..kernels.memory import give_back, pages
 from ..kernels.program import Call, Copy
 from ..kernels.views import address
-from .instructions import Step
+from .instructions import Refused, Step
 
 LINE = 64  # bytes of a cache line
 BYTE = np.dtype(np.uint8)
@@ -126,7 +126,7 @@ def repointed(step: Step, moved: Callable[[np.ndarray], np.ndarray]) -> Step:
     if _same(parts, new):
         return step
     made = Step(step.name, call, step.function, *others)
-    made.renew, made.line, made.alone = step.renew, step.line, alone
+    made.line, made.alone = step.line, alone
     return made
 
 
@@ -230,15 +230,15 @@ def _one(first: Loop, second: Loop) -> Loop | None:
 
 def _cross(written: Sequence[np.ndarray], others: Sequence[np.ndarray]) -> bool:
     """Whether one of some arrays has numbers in common with one of others, which are elsewhere in the loop."""
-    for x in written:
-        for y in others:
-            if memory(x) is memory(y) and _view(x) != _view(y):
-                try:
-                    if np.shares_memory(x, y, max_work=_HARD):  # type: ignore[arg-type]
-                        return True
-                except np.exceptions.TooHardError:
-                    return True
-    return False
+    return any([memory(x) is memory(y) and _view(x) != _view(y) and meet(x, y) for x in written for y in others])
+
+
+def meet(x: np.ndarray, y: np.ndarray) -> bool:
+    """Whether two arrays have a number in common."""
+    try:
+        return np.shares_memory(x, y, max_work=_HARD)  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return True
 
 
 def _view(x: np.ndarray) -> tuple:
@@ -264,8 +264,10 @@ def _without_unread(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
 # Memory ---------------------------------------------------------------------------------------------------------------
 
 
-def placed(steps: Sequence[Step], pinned: set[int]) -> tuple[list[Step], np.ndarray]:
-    """The steps, with all memory that is not pinned in one arena; and the arena."""
+def placed(steps: Sequence[Step], pinned: set[int], kept: dict[int, np.ndarray],
+           inputs: Sequence[np.ndarray]) -> tuple[list[Step], list[np.ndarray], Callable]:
+    """The steps on memory of their own, and that memory: an arena for what is not pinned, what is `kept` to the end, and
+    memory for each input; and the function that gives the new array of an old one. What is pinned else stays."""
     uses, time, now = Uses(steps), [], -1
     buffers: dict[int, np.ndarray] = {}
     for step in steps:  # calls beside one another happen at the same time
@@ -281,20 +283,38 @@ def placed(steps: Sequence[Step], pinned: set[int]) -> tuple[list[Step], np.ndar
             lives.append((min(used), max(used), key, m))
     lives.sort(key=lambda life: life[0])
     offsets, size = _offsets([(begin, end, m.nbytes + address(m) % LINE) for begin, end, _, m in lives])
-    give_back(size)
-    whole = pages(size + LINE)
-    start = -address(whole) % LINE
-    place = {key: (m, start + offset + address(m) % LINE) for offset, (_, _, key, m) in zip(
+    ends, much = _offsets([(0, 0, m.nbytes + address(m) % LINE) for m in kept.values()])
+    give_back(size + much)
+    arena, rest = pages(size + LINE), pages(much + LINE)
+    place = {key: (m, arena, -address(arena) % LINE + offset + address(m) % LINE) for offset, (_, _, key, m) in zip(
         offsets, lives, strict=True)}
+    place |= {key: (m, rest, -address(rest) % LINE + offset + address(m) % LINE) for offset, (key, m) in zip(
+        ends, kept.items(), strict=True)}
+    spans: dict[int, list[tuple[int, int, np.ndarray, np.ndarray, int]]] = defaultdict(list)
+    own = [arena, rest]
+    for x in inputs:
+        low, high = _bounds(x)
+        others = [y for _, _, y, *_ in spans[id(memory(x))] if meet(x, y)]
+        if any(y is not x for y in others):
+            raise Refused("two arguments lie in the same memory; pass a clone()")
+        if not others:
+            own.append(pages(high - low + 2 * LINE))
+            spans[id(memory(x))].append((low, high, x, own[-1], -address(own[-1]) % LINE + low % LINE))
 
     def moved(x: np.ndarray) -> np.ndarray:
-        found = place.get(id(memory(x)))
-        if found is None:
-            return x
-        m, offset = found
-        return np.ndarray(x.shape, x.dtype, whole, offset + address(x) - address(m), x.strides)
+        key = id(memory(x))
+        if (found := place.get(key)) is not None:
+            m, whole, offset = found
+            return np.ndarray(x.shape, x.dtype, whole, offset + address(x) - address(m), x.strides)
+        if key in spans:
+            low, high = _bounds(x)
+            for first, last, y, whole, offset in spans[key]:
+                if first <= low and high <= last and (len(spans[key]) == 1 or meet(x, y)):
+                    return np.ndarray(x.shape, x.dtype, whole, offset + address(x) - first, x.strides)
+            raise Refused("it reads more of an argument's memory than the argument shows; pass a clone()")
+        return x
 
-    return [repointed(step, moved) for step in steps], whole
+    return [repointed(step, moved) for step in steps], own, moved
 
 
 def _offsets(lives: Iterable[tuple[int, int, int]]) -> tuple[list[int], int]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from functools import partial
+import mmap
+from collections.abc import Callable, Sequence
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -19,102 +20,118 @@ from ..kernels.program import Call, play_records
 from ..ops import collective
 from ..transforms.picture import Box
 from .epilogues import with_epilogues
-from .graph_boundary import end_of_result
 from .instructions import Refused, Step
 from .lower import lowered
 from .plan import in_bytes, joined, placed, without_copies
-from .pytree import alive, closed, overlap, structure, tensors_in
+from .pytree import Unsuited, alive, rebuilt, tensors_in
 from .recorder import Tape
 from .scattered_zeros import without_zeros
-from .snapshots import Again, Copies, Saved, differ
+from .snapshots import Again, Saved, differ
 
 PLAIN, EXACT, FUSED = range(3)  # as noted; as compiled code with the same bits; with other kernels for small arrays
 ROUNDING = "the last bits"
 
 
 class Program:
-    """The steps of a tape, its inputs and what it gives; called with Tensors, it plays them on their values."""
+    """The steps of a tape on memory of its own, its inputs and what it gives; called with Tensors, it plays them.
 
-    def __init__(self, tape: Tape, inputs: list[Tensor], result: Any, level: int,
-                 outside: Sequence[Tensor] = (), graphs: bool = True):
-        self.tape, self.level = tape, level
-        self.inputs = [x._data for x in inputs]
-        self.input_of = {id(x): i for i, x in enumerate(inputs)}
-        self.result = result  # what it returns, and what it binds places to
-        self.outputs = tensors_in(result)
-        self.arena, self.bytes = np.empty(0, np.uint8), 0
-        self.names: list[str] = []  # of places that it binds, or whose numbers it follows
+    inputs: the Tensors that will be others. result: what the function returned, and what it bound places to. outside:
+    Tensors that were there, which are no new ones when they are returned.
+    """
+
+    def __init__(self, tape: Tape, inputs: Sequence[Tensor], result: Any, level: int, outside: Sequence[Tensor] = ()):
+        self.tape, self.level, self.told = tape, level, tape.told
+        self.names: list[str] = []  # of places that it binds
         self.rejected: list[str] = []  # what faster code gave other numbers in, when that was proved
-        self.ended: list[Tensor] = []  # results whose graphs are for nobody
-        self.boxes: list[Box] = []
-        self.arrows: list[tuple[int, int]] = []
-        if isinstance(result[0], Iterator | Awaitable | AsyncIterator):
-            raise Refused("it returns an iterator or a coroutine, which runs on after it was called; return a list")
-        for holder, t in closed(result):
-            if id(memory(t._data)) in tape.made:
-                raise Refused(f"it returns a {type(holder).__name__}, whose Tensors would be those of an earlier call; "
-                              "return them alone, or in tuples, lists, dicts or dataclasses")
-        memories = {id(memory(t._data)) for t in outside}
-        self.kept = {id(t) for t in self.outputs if t.node is None and id(memory(t._data)) in memories}
-        for t in self.outputs:
-            if id(t) in self.kept or id(t) in self.input_of:  # that were there before
-                continue
-            if t.requires_grad and t.node is not None and alive(t.node):
-                self.ended.append(t)
-                if not graphs:
-                    continue
+        self.source: dict[int, tuple[str, Any]] = {id(t): ("outside", t) for t in outside}
+        self.source |= {id(leaf.grad): ("gradient", leaf) for leaf in tape.leaves.values() if leaf.grad is not None}
+        self.source |= {id(x): ("input", i) for i, x in reversed([*enumerate(inputs)])}
+        leaves = [(leaf, leaf._grad) for leaf in tape.leaves.values()]
+        lasting = {*tape.input_of, *[id(memory(t._data)) for t in outside]}
+        lasting |= {id(memory(grad._data)) for _, grad in leaves if grad is not None}
+        for t in tensors_in(result):
+            if id(t) not in self.source and t.requires_grad and t.node is not None and alive(t.node):
                 raise Refused("its result stands on a graph, for which backward may be called outside; return its "
                               "detach(), capture the whole step, or wrap it in no_grad")
-            if t.grad is not None:
+            if id(t) not in self.source and id(memory(t._data)) in lasting:
+                raise Refused("it returns or keeps a view of a Tensor that was there, or of a gradient; clone() it")
+            if t._grad is not None and id(t) not in self.source:
                 raise Refused("its result has a gradient; return that as well")
-            if id(memory(t._data)) not in tape.known:
-                raise Refused(f"it returns a Tensor of shape {t.shape} that no op has made")
-        lasting = [*tensors_in(result[1]), *[t for t in self.outputs if t.requires_grad and t.node is None]]
-        self.lasting = [t for t in lasting if id(t) not in self.kept and id(t) not in self.input_of]
         changed = {key for step in tape.steps for key in step.uses()[1]}
-        self.changed = [i for i, x in enumerate(self.inputs) if id(memory(x)) in changed]
-        self.written = changed & memories  # of Tensors from outside
-        leaves = list(tape.leaves.values())
-        self.touched = [t for t in {id(t): t for t in (*outside, *leaves)}.values() if id(memory(t._data)) in changed]
-        self.grads = [(leaf, leaf.grad) for leaf in leaves]
-        self.of_inputs = [(leaf.grad, self.input_of[id(leaf)]) for leaf in leaves if id(leaf) in self.input_of]
-        self.parts = self._packed(self._planned())
+        self.changed = [i for i, x in enumerate(tape.inputs) if id(memory(x)) in changed]
+        self.written = changed & {id(memory(t._data)) for t in outside}  # of Tensors from outside
+        self.touched = [t for t in {id(t): t for t in (*outside, *tape.leaves.values())}.values()
+                        if id(memory(t._data)) in changed]
+        steps = self._planned([*tensors_in(result), *[grad for _, grad in leaves if grad is not None]])
+        self.inputs = [*map(self.moved, tape.inputs)]
+        self.accumulated = [(leaf, grad) for leaf, grad in tape.accumulated.values()]
+        self.instead: dict[int, Tensor] = {}
+        self.result = rebuilt(result, self._standin)
+        del self.instead
+        self.grads: list[tuple[Tensor, Any, Any]] = []  # leaves, their gradients, and which inputs these are
+        self.owned: set[int] = set()  # the ids of gradients on memory of the program
+        for leaf, grad in leaves:
+            kind, of = self.source.get(id(grad), ("made", None)) if grad is not None else ("", None)
+            if grad is not None and (grad.requires_grad or grad.node is not None):
+                raise Refused("its gradients stand on a graph; detach() them")
+            existing = kind in ("outside", "input") or any(grad is g for _, g in self.accumulated)
+            mine = grad if existing or grad is None else wrap(self.moved(grad._data))
+            self.grads.append((leaf, mine, of if kind == "input" else None))
+            if mine is not grad:
+                self.owned.add(id(mine))
+        self.input_of = {id(x): i for i, x in enumerate(inputs)}
+        self.parts = self._packed(steps)
+        del self.moved
+        self.held = 0  # how often the memory of results and gradients is referred to, by arrays of the program
 
-    def _planned(self) -> list[Step]:
+    def _standin(self, t: Tensor) -> Tensor:
+        """A Tensor in place of one of a result, on memory of the program."""
+        if id(t) in self.instead:
+            return self.instead[id(t)]
+        array = self.moved(t._data)
+        made = wrap(array if array is not t._data else array.copy())
+        kind = self.source.get(id(t), ("made", None))
+        if kind[0] != "made":
+            made = wrap(np.empty(0, np.uint8))
+        made.requires_grad, made.node = t.requires_grad, t.node  # which is freed
+        self.standins[id(made)], self.instead[id(t)] = kind, made
+        return made
+
+    def _planned(self, seen: Sequence[Tensor]) -> list[Step]:
         """The steps as compiled code, in fewer passes over memory, and their memory in one arena."""
-        steps = self.tape.steps
+        tape, steps = self.tape, self.tape.steps
+        self.standins: dict[int, tuple[str, Any]] = {}  # of each Tensor of the result: what it is, and of what
         if self.level != PLAIN:
             # Ops are run again to note their kernels, on whatever memory holds by now.
             with np.errstate(all="ignore"):
-                steps = lowered(self.tape, kernels=self.level == FUSED)
+                steps = lowered(tape, kernels=self.level == FUSED)
         read, written = [{key: m for step in steps for key, m in step.uses()[i].items()} for i in (0, 1)]
-        made = written.keys() - self.tape.known.keys() | self.tape.made.keys()
-        pinned = (read.keys() | written.keys()) - made
-        seen = [*self.outputs, *[grad for _, grad in self.grads if grad is not None]]
-        seen += [grad for _, grad in self.tape.accumulated.values()]
-        pinned |= {id(memory(t._data)) for t in seen}
-        self.needed = [i for i, x in enumerate(self.inputs) if id(memory(x)) in pinned]
+        made = {**tape.made, **{key: m for key, m in written.items() if key not in tape.known}}
+        given = tape.input_of.keys()
+        ends = {id(memory(t._data)) for t in seen}
         for step in steps:
             if step.call is None:
-                pinned.update(*step.uses())
+                ends.update(*step.uses())
+        used = read.keys() | written.keys()
+        kept = {key: made[key] for key in sorted(ends & made.keys() - given & used) if made[key].nbytes}
+        pinned = used - made.keys() | kept.keys() | given
+        self.needed = [i for i, x in enumerate(tape.inputs) if id(memory(x)) in used]
         self.bytes = sum(m.nbytes for key, m in written.items() if key not in pinned)
         if self.level != PLAIN:
             steps = without_copies(without_zeros(steps), pinned)
             steps = with_epilogues(joined(steps, pinned), pinned)
-        self.boxes, self.arrows = pictured(steps, self.inputs)
-        steps, self.arena = placed(steps, pinned)
-        used = {key for step in steps for keys in step.uses() for key in keys}
-        self.outside_arena = [m for key, m in self.tape.made.items() if key in used or key in pinned]
+        self.boxes, self.arrows = pictured(steps, tape.inputs)
+        steps, self.own, self.moved = placed(steps, pinned, kept, tape.inputs)
         return steps
 
     def _packed(self, steps: list[Step]) -> list[Any]:
         """Runs of kernel calls as one row of records each, and what Python does between them."""
         parts: list[Any] = []
-        for step in sorted(steps, key=lambda step: step.name != "draw"):  # which reads nothing but generators' states
+        for step in sorted(steps, key=lambda step: step.name != "draw"):  # which reads only generators' states
             if not isinstance(step.call, Call | Loop | WithEpilogue):
                 parts.append(step)
             elif parts and type(parts[-1]) is Calls:
-                parts[-1].add(step)
+                parts[-1].steps.append(step)
             else:
                 parts.append(Calls(step))
         for part in parts:
@@ -122,101 +139,118 @@ class Program:
                 part.close()
         return parts
 
-    def writes_to(self, tensors: list[Tensor]) -> bool:
-        """Whether one of some Tensors lies in memory from outside that a call changes, so that a copy would not do."""
-        for t in tensors:
-            x = t._data
-            if id(x if x.base is None else memory(x)) in self.written:
-                return True
-        return False
-
     # Playing it -----------------------------------------------------------------------------------------------------
 
-    def __call__(self, tensors: list[Tensor]) -> Any:
-        if self.changed and overlap(tensors):
-            raise Refused("capture: two arguments lie in the same memory, of which one is changed; pass a clone()")
+    def suits(self, tensors: Sequence[Tensor]) -> bool:
+        """Whether it may be played: no Tensor lies in memory that a call changes, and nobody keeps a view of what the
+        last call gave."""
+        if self.written:
+            for t in tensors:
+                if id(memory(t._data)) in self.written:
+                    return False
+        if len(self.changed) and len({id(memory(t._data)) for t in tensors}) < len({*map(id, tensors)}):
+            return False
+        return getrefcount(self.own[1]) <= self.held
+
+    def __call__(self, tensors: Sequence[Tensor]) -> Any:
         for k in self.needed:
             self.inputs[k][...] = tensors[k]._data
-        for leaf, grad in self.tape.accumulated.values():
-            i = self.input_of.get(id(leaf))
-            now = leaf.grad if i is None else tensors[i].grad
-            if now is not None and now is not grad:
-                grad._data[...] = now._data
-        for leaf, grad in self.grads:
-            if leaf.grad is not grad:
-                leaf.grad = grad
+        moved = [(leaf.grad, grad) for leaf, grad in self.accumulated if leaf.grad is not grad]
+        for now, grad in moved:
+            grad._data[...] = now._data
         for t in self.touched:
             t.touch()
+        self._keep_gradients()
         self.play()
         for k in self.changed:
             tensors[k]._data[...] = self.inputs[k]
             tensors[k].touch()
+        for now, grad in moved:
+            now._data[...] = grad._data
+            now.touch()
+        self._give_gradients(tensors, dict([(id(grad), now) for now, grad in moved]))
         return self.copied(tensors)
 
-    def copied(self, tensors: list[Tensor]) -> Any:
+    def _keep_gradients(self) -> None:
+        """Have who keeps a gradient of the last call keep its numbers."""
+        for j, (leaf, grad, i) in enumerate(self.grads):
+            if id(grad) in self.owned and getrefcount(grad) > 3 + (leaf._grad is grad):
+                self.grads[j] = leaf, wrap(grad._data), i
+                self.owned.add(id(self.grads[j][1]))
+                grad._data = grad._data.copy()
+
+    def _give_gradients(self, tensors: Sequence[Tensor], instead: dict[int, Tensor]) -> None:
+        for leaf, grad, i in self.grads:
+            if (k := self.input_of.get(id(leaf))) is not None:
+                tensors[k].grad = None if grad is None else wrap(grad._data.copy())
+            else:
+                leaf._grad = tensors[i] if i is not None else instead.get(id(grad), grad)
+
+    def copied(self, tensors: Sequence[Tensor]) -> Any:
         """What the function returns, and what it binds places to, in memory of its own; but what it was given, or found
         outside, is the same."""
         made: dict[int, Tensor] = {}
-        for grad, i in self.of_inputs:
-            tensors[i].grad = None if grad is None else wrap(grad._data.copy())
 
         def copy(t: Tensor) -> Tensor:
-            place = self.input_of.get(id(t))
-            if place is not None or id(t) in self.kept:
-                return t if place is None else tensors[place]
-            if id(t) not in made:
-                made[id(t)] = wrap(np.array(t._data))
-            return made[id(t)]
+            kind, of = self.standins[id(t)]
+            if kind != "made":
+                return tensors[of] if kind == "input" else of.grad if kind == "gradient" else of
+            if (new := made.get(id(t))) is None:
+                made[id(t)] = new = wrap(np.array(t._data))
+                if t.requires_grad:
+                    new.requires_grad, new.node = True, t.node
+            return new
 
         returned, bound = self.result
-        result = structure(returned, replace=copy), structure(bound, replace=copy) if bound else bound
-        for t in self.lasting:
-            made[id(t)].node, made[id(t)].requires_grad = t.node, t.requires_grad
-        for t in self.ended:
-            made[id(t)].node, made[id(t)].requires_grad = end_of_result(t), True
-        return result
+        return rebuilt(returned, copy), [rebuilt(value, copy) for value in bound] if bound else bound
 
     def play(self) -> None:
-        for draw in self.tape.draws:
-            draw()
         for part in self.parts:
             part.run()
 
     # Proving it -----------------------------------------------------------------------------------------------------
 
-    def prove(self, before: Saved) -> str:
-        """Play the tape from what was there before it was recorded; what is not as it is now, or nothing.
+    def may_be_audited(self) -> bool:
+        """Whether the gradients that more is added to are those that it knows."""
+        return all([leaf.grad is grad for leaf, grad in self.accumulated])
 
-        ROUNDING, if steps were fused and no number differs by more; unless all is equal to the bit, it is put back.
-        """
-        tape = self.tape
-        results = [*self.outputs, *[grad for _, grad in self.grads if grad is not None]]
-        after = Saved(tape, self.bytes)
-        ends = Copies([*[t._data for t in results], *[x for x, _ in before.inputs]], self.bytes)
-        for m in (*self.outside_arena, self.arena):
-            if not m.flags.writeable:
-                raise Refused("an op gives an array that cannot be written to")
-            in_bytes(m)[...] = 255  # NaN, and -1
+    def release(self) -> None:
+        """Give the pages of its large memory back to the system until it is played again."""
+        for x in self.own:
+            base = getattr(memory(x).base, "obj", None)
+            if isinstance(base, mmap.mmap):
+                base.madvise(mmap.MADV_DONTNEED)
+
+    def differs(self, before: Saved, result: Any, tensors: Sequence[Tensor]) -> str:
+        """Play what Python has just done, from what was there before; the first thing in which the two differ, or
+        nothing. What Python made of the state stays. ROUNDING, if steps were fused and no number differs by more."""
+        after, again, wrong = before.now(), Again(self.told), "what Python did"
+        ends = list(zip(tensors_in(self.result), tensors_in(result), strict=False))
+        pairs: list[tuple[np.ndarray, Any]] = [(a._data, b._data) for a, b in ends if self.standins[id(a)][0] == "made"]
+        pairs += [(grad._data, (leaf if k is None else tensors[k]).grad) for leaf, grad, i in self.grads
+                  if grad is not None and i is None and not any(grad is g for _, g in self.accumulated)
+                  for k in [self.input_of.get(id(leaf))]]
+        pairs += [(self.inputs[k], tensors[k]._data) for k in self.changed]
+        if self.held:
+            self._keep_gradients()
+        else:  # it was never played
+            for m in self.own:
+                in_bytes(m)[...] = 255  # NaN, and -1
         before.restore()
-        for key, (_, grad) in tape.accumulated.items():
-            grad._data[...] = before.gradients[key]
-        again, wrong = Again(tape.told), "what Python did"
+        for k, (_, values) in enumerate(before.inputs):
+            self.inputs[k][...] = values
         try:
             with setting("answer", again):
                 self.play()
-            wrong = again.wrong or _first(after, ends, rounded=False)
+            wrong = again.wrong or _first(after, pairs, rounded=False)
             if wrong and self.level == FUSED:
-                wrong = again.wrong or _first(after, ends, rounded=True) or ROUNDING
+                wrong = again.wrong or _first(after, pairs, rounded=True) or ROUNDING
         except Exception as error:
             if self.level == PLAIN:
                 raise
             wrong = str(error) or repr(error)  # of code that has only been made to be faster
         finally:
-            if wrong:
-                after.restore()
-                for key in tape.accumulated.keys() & after.gradients.keys():  # another one may have none by now
-                    tape.accumulated[key][1]._data[...] = after.gradients[key]
-                ends.restore()
+            after.restore()
         return wrong
 
     def described(self) -> str:
@@ -226,7 +260,7 @@ class Program:
         python = [step for step in steps if step.call is None]
         kinds = ", ".join([f"{x.dtype} {x.shape}" for x in self.inputs])
         lines = [f"({kinds}), {len(steps) - loops - len(python)} calls of kernels, {loops} loops, "
-                 f"{len(python)} steps in Python; {_size(self.arena.nbytes)} in one arena "
+                 f"{len(python)} steps in Python; {_size(self.own[0].nbytes)} in one arena "
                  f"in place of {_size(self.bytes)}"
                  + (f"; others in each call: {', '.join(self.names)}" if self.names else "")
                  + (f"; faster code gave other numbers, in {self.rejected[-1]}" if self.rejected else "")]
@@ -240,46 +274,36 @@ class Program:
         return "\n".join(lines)
 
 
-def proved(tape: Tape, inputs: list[Tensor], result: Any, before: Saved, fuse: bool, outside: Sequence[Tensor],
-           graphs: bool) -> Program:
-    """The fastest program of a tape that gives what Python gave, from what was there before it; Refused if none does.
-
-    outside: Tensors that were there, which are no new ones when they are returned. graphs: whether those of its results
-    may be walked outside.
-    """
-    program = _fastest(partial(Program, tape, inputs, result, outside=outside, graphs=graphs), before, fuse)
-    for t in program.ended:
-        t.node = None  # or the graph of the recorded call would live on
-    tape.forget()
-    give_back(program.bytes)
-    return program
-
-
-def _fastest(make: Callable[..., Program], before: Saved, fuse: bool) -> Program:
+def proved(make: Callable[[int], Program], prove: Callable[[Program], str], fuse: bool) -> Program:
+    """The fastest program of a tape that gives what Python gave. Raises Refused if none does."""
     rejected: list[str] = []
     alone = collective.ranks() == 1  # or bits must be alike, also of a rank that plays and one that records
     for level in (FUSED, EXACT, PLAIN) if fuse and alone else (EXACT, PLAIN):
-        program: Program | None = None  # whose memory the next one takes
-        program = make(level)
-        wrong = program.prove(before)
+        try:
+            program = make(level)
+        except Unsuited as error:
+            raise Refused(str(error)) from None
+        wrong = prove(program)
+        if wrong == ROUNDING:  # then it is the plain one, equal to the bit, that tells whether all is on the tape
+            program.release()
+            wrong = prove(make(PLAIN))
+            if wrong:
+                break
         if not wrong:
             program.rejected = rejected
+            program.tape.forget()
+            program.held = getrefcount(program.own[1])
+            give_back(program.bytes)
             return program
         rejected.append(wrong)
-        if wrong == ROUNDING:  # then it is the plain one, equal to the bit, that tells whether all is on the tape
-            program = None
-            wrong = make(PLAIN).prove(before)
-            if not wrong:
-                return make(level)
-            break
     raise Refused(f"played, it gives other numbers, first in {wrong}; what made them is not on the tape, such as NumPy "
                   "on a Tensor's data")
 
 
-def _first(after: Saved, ends: Copies, rounded: bool) -> str:
-    """The first that is not as it was after a call: of what lasts, and of results."""
-    return after.differ(rounded) or next((f"a result of shape {x.shape}" for x, end in ends if differ(x, end, rounded)),
-                                         "")
+def _first(after: Saved, pairs: Sequence[tuple], rounded: bool) -> str:
+    """The first that is not as Python made it: of what lasts, and of results."""
+    return after.differ(rounded) or next((f"a result of shape {x.shape}" for x, y in pairs if differ(
+        x, getattr(y, "_data", y), rounded)), "")
 
 
 def pictured(steps: list[Step], inputs: list[np.ndarray]) -> tuple[list[Box], list[tuple[int, int]]]:
@@ -312,10 +336,6 @@ class Calls:
 
     def __init__(self, first: Step):
         self.steps = [first]
-        self.changing: list[tuple] = []
-
-    def add(self, step: Step) -> None:
-        self.steps.append(step)
 
     def close(self) -> None:
         calls = [step.call for step in self.steps]
@@ -327,14 +347,8 @@ class Calls:
         self.offsets = np.cumsum([0, *map(len, records)]).tolist()
         self.records = np.frombuffer(b"".join(records), np.uint8).copy()
         self.address = self.records.ctypes.data
-        for step, a, b in zip(self.steps, self.offsets, self.offsets[1:], strict=False):
-            if step.renew is not None:
-                self.changing.append((
-                    step.renew, step.call.arguments, step.call.kernel.pack, step.call.beside, self.records.data[a:b]))
 
     def run(self) -> None:
-        for renew, arguments, pack, beside, record in self.changing:
-            record[:] = pack(*renew(arguments), beside=beside)
         done = play_records(self.address, self.offsets)
         if done != len(self.steps):
             step = self.steps[done]

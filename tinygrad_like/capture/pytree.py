@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
 from types import MethodType
 from typing import Any
@@ -13,16 +13,16 @@ import numpy as np
 
 from ..core.graph import Node
 from ..core.tensor import Tensor
-from .numbers import Number
-from .proxies import Growing, Mark
+from .trace import OURS, owner_of_class
 
-_PLAIN = frozenset((int, float, bool, str, type(None)))
-_BY_VALUE = frozenset((bytes, complex, range, type(Ellipsis), Mark))
+PLAIN = frozenset((int, float, bool, str, type(None), bytes, complex, range, type(Ellipsis)))
+FIELDS = frozenset("_data _grad node requires_grad version _viewed _apart _hooks _after".split())
+_KINDS: set[type] = {Tensor}  # and its subclasses of this library's
 _DICTS = (dict, OrderedDict)
 
 
 class Unsuited(TypeError):
-    """An argument that a captured function cannot take."""
+    """A value that a captured function cannot take, or return."""
 
 
 class Same:
@@ -44,47 +44,48 @@ class Same:
         value = self.get()
         return type(other) is Same and value is not None and value is other.get()
 
-    @staticmethod
-    def of(key: Any) -> list[Same]:
-        """Those in what `structure` gives."""
-        return [key] if type(key) is Same else [same for part in key for same in Same.of(part)] if (
-            type(key) is tuple) else []
+
+def gone(key: Any) -> bool:
+    """Whether an object in what `structure` gave is no more."""
+    return key.get() is None if type(key) is Same else type(key) is tuple and any(map(gone, key))
 
 
-def structure(value: Any, tensors: list | None = None, replace: Callable | None = None) -> Any:
-    """What a value is made of besides Tensors, as something to compare by; or, with `replace`, the value with them
-    replaced. The Tensors are added to `tensors`. Raises Unsuited for an array in place of a Tensor."""
+def structure(value: Any, tensors: list) -> Any:
+    """What a value is made of besides Tensors, to compare by. The Tensors are added to `tensors`.
+
+    Raises Unsuited for an array in place of a Tensor, and for a Tensor that is more than its numbers.
+    """
     kind = type(value)
-    if kind is Tensor or isinstance(value, Tensor):
-        if replace is not None:
-            return replace(value)
-        if tensors is not None:
-            tensors.append(value)
+    if isinstance(value, Tensor):
+        tensors.append(value)
         array = value._data
+        if value.node is not None and alive(value.node):
+            raise Unsuited("a Tensor that it is given stands on a graph, in which backward would go on outside; pass "
+                           "its detach(), or capture what computes it too")
+        if value._hooks or len(value.__dict__) > 1 and not value.__dict__.keys() <= FIELDS or (
+                kind not in _KINDS and not _ours(kind)):
+            raise Unsuited("a Tensor that it is given has hooks, attributes or a class of its own; pass its detach()")
         order = None if array.flags.c_contiguous else _order(array)
         return Tensor, array.shape, array.dtype, value.requires_grad, value._grad is None, value.node is None, order
     if kind is tuple or kind is list:
-        parts = [structure(v, tensors, replace) for v in value]
-        return kind(parts) if replace is not None else (kind, *parts)
-    if kind in _PLAIN:
-        return value if replace is not None else _plain(kind, value)
-    if kind is Number:
-        return value.again()
-    if kind is Growing:
-        return value.of
-    if replace is None and tensors is not None and isinstance(value, np.ndarray):
+        return kind, *[structure(v, tensors) for v in value]
+    if kind in PLAIN:
+        return _plain(kind, value)
+    if isinstance(value, np.ndarray):
         raise Unsuited("it is given a NumPy array, whose numbers it could not follow; make a Tensor of it outside")
     if isinstance(value, np.generic):
-        return value if replace is not None else (kind, value.tobytes())
+        return kind, value.tobytes()
     if (named := parts_of(value)) is not None:
-        if replace is not None:
-            return _made(value, {name: structure(v, tensors, replace) for name, v in named})
         return kind, *[(_plain(type(name), name), structure(v, tensors)) for name, v in named]
-    if replace is not None:
-        return value
     if isinstance(value, MethodType):  # another object whenever it is asked for
         return kind, Same(value.__self__), Same(value.__func__)
-    return (kind, value) if kind in _BY_VALUE else (kind, Same(value))
+    return kind, Same(value)
+
+
+def _ours(kind: type) -> bool:
+    if owner_of_class(kind) == OURS:
+        _KINDS.add(kind)
+    return kind in _KINDS
 
 
 def _order(array: np.ndarray) -> tuple[int, ...] | None:
@@ -95,7 +96,7 @@ def _order(array: np.ndarray) -> tuple[int, ...] | None:
 
 def _plain(kind: type, value: Any) -> Any:
     """Something that only the same value of the same type is equal to; not so True and 1, or 0.0 and -0.0."""
-    return value if kind is str else (kind, repr(value)) if kind is float else (kind, value)
+    return value if kind is str else (kind, repr(value)) if kind in (float, complex) else (kind, value)
 
 
 def parts_of(value: Any) -> list[tuple[Any, Any]] | None:
@@ -105,7 +106,7 @@ def parts_of(value: Any) -> list[tuple[Any, Any]] | None:
         return list(enumerate(value))
     if kind in _DICTS:
         return list(value.items())
-    if isinstance(value, tuple) and hasattr(kind, "_fields"):
+    if isinstance(value, tuple) and hasattr(kind, "_fields") and not hasattr(value, "__dict__"):
         return list(zip(kind._fields, value, strict=True))
     if is_dataclass(kind):
         names = [*[f.name for f in fields(value) if hasattr(value, f.name)], *getattr(value, "__dict__", ())]
@@ -113,46 +114,61 @@ def parts_of(value: Any) -> list[tuple[Any, Any]] | None:
     return None
 
 
-def _made(value: Any, parts: dict) -> Any:
-    """A value like this one, of other parts."""
+def rebuilt(value: Any, replace: Callable[[Tensor], Any]) -> Any:
+    """A value with other Tensors in it. Raises Unsuited for what is not made of Tensors and numbers alone."""
+    if isinstance(value, Tensor):
+        return replace(value)
     kind = type(value)
+    if kind in PLAIN or isinstance(value, np.generic):
+        return value
+    if (parts := parts_of(value)) is None:
+        raise Unsuited(f"it returns a {kind.__name__}; return Tensors and numbers, alone or in tuples, lists, dicts or "
+                       "dataclasses")
+    new = [(name, rebuilt(v, replace)) for name, v in parts]
     if kind in _DICTS:
-        return kind(parts)
-    if isinstance(value, tuple):
-        return kind(*parts.values())
-    new: Any = object.__new__(kind)  # without __init__, which may take other things and do others
-    for name in getattr(value, "__dict__", ()):
-        object.__setattr__(new, name, value.__dict__[name])
-    for name, part in parts.items():
-        object.__setattr__(new, name, part)
-    return new
+        return kind(new)
+    if issubclass(kind, tuple | list):
+        return kind(*[v for _, v in new]) if hasattr(kind, "_fields") else kind([v for _, v in new])
+    made: Any = object.__new__(kind)  # without __init__, which may take other things and do others
+    for name, part in new:
+        object.__setattr__(made, name, part)
+    return made
 
 
-def alike(tensors: list[Tensor]) -> list[int]:
+def tensors_in(value: Any) -> list[Tensor]:
+    """The Tensors in what `parts_of` looks into."""
+    if isinstance(value, Tensor):
+        return [value]
+    return [t for _, part in parts_of(value) or () for t in tensors_in(part)]
+
+
+def plain_in(value: Any) -> list[str]:
+    """What a value is made of besides Tensors, as texts."""
+    if isinstance(value, Tensor):
+        return ["a Tensor"]
+    if (parts := parts_of(value)) is None:
+        return [f"{type(value)} {value!r}"]
+    return [str(type(value)), *[text for name, part in parts for text in (repr(name), *plain_in(part))]]
+
+
+def containers_in(value: Any) -> set[int]:
+    """The ids of lists, dicts and objects in a value, which can be changed."""
+    parts = parts_of(value)
+    return set() if parts is None else {i for _, part in parts for i in containers_in(part)} | (
+        set() if isinstance(value, tuple) else {id(value)})
+
+
+def alike(tensors: Sequence[Tensor]) -> list[int]:
     """Which Tensors are the same as others, if there are any."""
     ids = [*map(id, tensors)]
     return [] if len(ids) == len(set(ids)) else [ids.index(i) for i in ids]
-
-
-def overlap(tensors: list[Tensor]) -> list[Tensor]:
-    """Those of some Tensors that lie in memory in which others lie too."""
-    found = [(a, b) for i, a in enumerate(tensors) for b in tensors[:i]
-             if a is not b and np.may_share_memory(a._data, b._data) and _shared(a._data, b._data)]
-    return [t for pair in found for t in pair]
-
-
-def _shared(a: np.ndarray, b: np.ndarray) -> bool:
-    try:
-        return np.shares_memory(a, b, max_work=10_000)  # type: ignore[arg-type]
-    except np.exceptions.TooHardError:
-        return True
 
 
 def holds_only_tensors(value: Any) -> bool:
     """Whether there are Tensors in a value, without hooks or a graph to walk, and nothing else but numbers and such."""
     if type(value) is Tensor:
         return not value._hooks and (value.node is None or not alive(value.node))
-    parts = [part for _, part in parts_of(value) or () if type(part) not in _PLAIN]
+    parts = [part for _, part in parts_of(value) or () if type(part) not in PLAIN]
     return bool(parts) and all(map(holds_only_tensors, parts))
 
 
@@ -167,34 +183,3 @@ def alive(root: Node) -> bool:
         seen.update(new)
         stack += new
     return True
-
-
-class Gradients:
-    """Which gradients Tensors have, none of which it keeps, to see later who got another one."""
-
-    def __init__(self, tensors: Iterable[Tensor]):
-        self.found = [(t, None if t.grad is None else weakref.ref(t.grad)) for t in tensors]
-
-    def changed(self) -> dict[int, Tensor]:
-        """The Tensors that have another one, or none any more."""
-        return {id(t): t for t, ref in self.found if (ref and ref()) is not t.grad or ref and ref() is None}
-
-
-def tensors_in(value: Any) -> list[Tensor]:
-    """The Tensors that a value is made of."""
-    found: list[Tensor] = []
-    structure(value, replace=lambda t: found.append(t) or t)  # type: ignore[func-returns-value]
-    return found
-
-
-def closed(value: Any) -> Iterator[tuple[Any, Tensor]]:
-    """Objects that `structure` does not look into, with Tensors that they hold."""
-    if isinstance(value, Tensor) or type(value) in _PLAIN:
-        return
-    if (parts := parts_of(value)) is not None:
-        for _, part in parts:
-            yield from closed(part)
-        return
-    held = [*getattr(value, "__dict__", {}).values(), *(value.values() if isinstance(value, dict) else
-                                                        value if isinstance(value, tuple | list | set) else ())]
-    yield from ((value, t) for t in held if isinstance(t, Tensor))

@@ -1,6 +1,6 @@
 """A tape: what a function does, noted while it does it, so that it can be done again without Python.
 
-While a tape is open in `mode.tape`, every op that is called on Tensors is noted as one of three things:
+While a tape is open, every op that is called on Tensors is noted as one of three things:
 
     a view      its result shows memory that the tape knows: nothing needs to be done again
     calls       its result was written by kernels, which read nothing but memory that the tape knows
@@ -9,7 +9,7 @@ While a tape is open in `mode.tape`, every op that is called on Tensors is noted
 VJP rules run on Tensors meanwhile, as they do for the graph of a gradient; so a rule is noted as the ops it is made of.
 Known is memory that was there before, and memory that a step on the tape has written. So whatever a step reads is, when
 the tape is played, what it was when it was noted: by induction the result of every step is the one that eager code
-would compute, as long as Python would take the same path again. Of that `capture.py` makes sure.
+would compute, as long as Python would take the same path again. Of that `guards.py` makes sure.
 """
 
 from __future__ import annotations
@@ -17,20 +17,29 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..core.graph import mode
+from ..core.listener import Listener
 from ..core.tensor import Tensor, wrap
-from ..dtypes import arrays_in, memory
+from ..dtypes import arrays_in, as_array, memory
 from ..errors import user_line
+from ..kernels import program
+from ..kernels.checks import Check
+from .data_view import set_data, shown
 from .grounds import Grounds
-from .instructions import Refused, Step, as_arrays
-from .listening import Communicates, Listening
-from .numbers import Number, plain, shown
+from .instructions import Step, as_arrays
+from .placeholders import StandIns
+from .plan import repointed
 
 _RESULTS = ("stats",)  # options that are arrays to write to
+
+
+class Communicates(Exception):
+    """A reduction over ranks, in what was tried to be noted as calls of kernels."""
 
 
 class _Made(NamedTuple):
@@ -38,79 +47,66 @@ class _Made(NamedTuple):
     dtype: np.dtype
 
 
-class Tape(Listening):
+class Tape(Listener):
     """What was done since it was opened, by this thread; see this module's docstring.
 
     inputs: arrays that will hold other numbers when it is played. before: an earlier tape of the same function; what it
     knew and this one meets again has lasted from one call to the next.
     """
 
-    def __init__(self, inputs: Iterable[np.ndarray] = (), before: Tape | None = None):
-        from ..kernels import program  # which takes longer to import than most programs need
-        from ..kernels.checks import Check
-        from .data_view import set_data, shown
-        from .placeholders import StandIns
-        from .plan import repointed
+    on_tensors = True  # type: ignore[assignment]
 
-        self.program, self.Check, self.repointed, self.before = program, Check, repointed, before
-        self.view, self.put = shown, set_data
+    def __init__(self, inputs: Iterable[np.ndarray] = (), before: Tape | None = None,
+                 seen: dict[int, np.ndarray] | None = None):
+        self.before = before
         self.steps: list[Step] = []
         self.calls: list = []  # of kernels, not yet in steps
         self.made: dict[int, np.ndarray] = {}  # memory that steps have written; while it is open, its stand-ins
-        self.stand_ins = StandIns(self._gone, None if before is None else before.stand_ins)
-        given = [memory(x) for x in inputs]
+        self.stand_ins = StandIns(weakref.WeakMethod(self._gone), None if before is None else before.stand_ins)
+        self.inputs = list(inputs)
+        given = [memory(x) for x in self.inputs]
         self.known: dict[int, np.ndarray] = {id(m): m for m in given}
-        self.inputs = {id(m): i for i, m in reversed([*enumerate(given)])}  # which of them lies there, or the first
+        self.input_of = {id(m): i for i, m in reversed([*enumerate(given)])}  # which of them lies there, or the first
         self.lasting: dict[int, np.ndarray] = {}  # arrays that were there, or seem to have been
         self.met: dict[int, np.ndarray] = {}  # memory that calls read and nobody wrote: constants, if met again
         self.log: list[tuple] = []  # what was done, for comparison with another tape
         self.tensors: dict[int, tuple] = {}  # Tensors from outside, with their arrays
         self.leaves: dict[int, Any] = {}  # Tensors whose .grad the function sets
         self.accumulated: dict[int, tuple] = {}  # leaves, with the gradients that more is added to
-        self.optimizers: dict[int, Any] = {}  # that take a step
-        self.draws: list[Callable[[], None]] = []
-        self.follow: list[weakref.ref] = []  # nodes that have saved numbers that are followed
-        self.drawing = False  # whether what is asked of such numbers will be asked anew
-        self.scheduled: dict[int, dict] = {}  # what steps of schedulers change: their attributes, and groups
+        self.of_gradients: dict[int, np.ndarray] = {}  # the memory of those
+        self.effects: dict[int, Any] = {}  # objects whose methods are effects
         self.flags: dict[int, np.ndarray] = {}  # that kernels set only if something is wrong
         self.kept_state: dict[int, np.ndarray] | None = None
-        self.holders: list[Any] = []  # objects whose methods Python calls
         self.inside = self.trying = False  # whether an op runs; and whether it may yet be done in another way
         self.told: list[tuple[np.ndarray, np.ndarray]] = []  # what was sent to other ranks, and what came,
         self.between_calls, self.trouble = 0, ""  # of which so many by `between`; and why it cannot be played
-        self.goes_on = False  # whether the function goes on where it looks at a value
-        self.seen: dict[int, np.ndarray] = {}  # memory of Tensors that the function finds
+        self.seen = seen or {}  # memory of Tensors that the function finds
         self.unsettled: set[int] = set()  # the memory of what other ranks gave
-        self.grounds = Grounds(self)
-        self.places: Any = None  # what follows numbers that Python reads,
-        self.rates_set = False  # and whether a scheduler has set some of those in this call
+        self.grounds = Grounds(weakref.proxy(self))  # a cycle would keep all arrays
+        self.forward: Any = None  # of the op that is being called
 
     def __enter__(self) -> Tape:
-        self.program.stop_trace()  # what Ctrl-C may have left: one tape is open at a time
+        program.stop_trace()  # what Ctrl-C may have left: one tape is open at a time
         outer = mode.listener
         try:
             super().__enter__()
-            self.program.start_trace(self.calls)
-            mode.tape = self
+            program.start_trace(self.calls)
         except BaseException:
-            mode.tape, mode.listener = None, outer
-            self.program.stop_trace()
+            mode.listener = outer
+            program.stop_trace()
             raise
         return self
 
     def __exit__(self, *error: Any) -> None:
-        mode.tape = None
         super().__exit__(*error)
-        self.program.stop_trace()
+        program.stop_trace()
         self.flush()
         self.trouble = self.trouble or self.grounds.trouble()
-        for node in [node for reference in self.follow if (node := reference()) is not None]:
-            node.saved = node.saved and tuple(map(plain, node.saved))
         for key, m in self.stand_ins.alive().items():
             del self.made[key], self.known[key]
             self.made[id(m)] = self.known[id(m)] = m
         if back := self.stand_ins.back:
-            self.steps = [self.repointed(step, self.stand_ins.returned) if any(
+            self.steps = [repointed(step, self.stand_ins.returned) if any(
                 [not back.keys().isdisjoint(uses) for uses in step.uses()]) else step for step in self.steps]
             self.stand_ins.back = {}
 
@@ -119,21 +115,21 @@ class Tape(Listening):
 
     def state(self) -> dict[int, np.ndarray]:
         """What lasts from call to call and is written to: memory that was there before."""
-        written = {id(m): m for step in self.steps for m in map(memory, step.writes())}
         if self.kept_state is not None:
             return self.kept_state
-        given = self.inputs.keys() | {id(memory(grad._data)) for _, grad in self.accumulated.values()}
+        written = {id(m): m for step in self.steps for m in map(memory, step.writes())}
+        given = self.input_of.keys() | {id(memory(grad._data)) for _, grad in self.accumulated.values()}
         own = self.made.keys() | self.flags.keys() | given
         return {key: m for key, m in written.items() if key not in own}
 
     def shrink(self) -> None:
         """Let go of the arrays that it has made: what another tape is compared with does not need them."""
-        state, holders = self.state(), [getattr(step.function, "__self__", None) for step in self.steps]
+        self.kept_state = self.state()
         self.log = [self._without(entry) for entry in self.log]
-        self.known = {key: m for key, m in self.known.items() if key not in self.made}
+        gone = self.made.keys() | self.input_of.keys()
+        self.known = {key: m for key, m in self.known.items() if key not in gone}
         self.met = {key: m for key, m in self.met.items() if key not in self.made}
-        self.steps, self.made, self.draws, self.before, self.told = [], {}, [], None, []
-        self.kept_state, self.holders = state, holders
+        self.steps, self.made, self.before, self.told, self.inputs, self.tensors = [], {}, None, [], [], {}
 
     def _without(self, x: Any) -> Any:
         """What is noted, with a shape and a dtype in place of arrays that were made."""
@@ -143,7 +139,8 @@ class Tape(Listening):
 
     def forget(self) -> None:
         """Let go of all arrays but those that it is played on."""
-        self.steps, self.calls, self.log, self.before, self.told = [], [], [], None, []
+        self.kept_state = self.state()
+        self.steps, self.calls, self.log, self.before, self.inputs = [], [], [], None, []
         for held in (self.made, self.known, self.lasting, self.met, self.tensors, self.seen):
             held.clear()
 
@@ -175,16 +172,8 @@ class Tape(Listening):
 
     # Ops --------------------------------------------------------------------------------------------------------------
 
-    def node(self, node: Any) -> None:
-        """Keep no numbers that are followed for who walks the graph after the tape is closed."""
-        if Number in map(type, node.saved):
-            self.follow.append(weakref.ref(node))
-
     def noted_rule(self, op: Any, rule: Callable, on_arrays: Callable, g: Any, values: Sequence) -> Any:
         """rule(g, *values), noted: as on arrays if it is made of kernels then, else as the ops that it calls."""
-        if Number in map(type, values):
-            c = self.unit(f"the VJP of {op.name}", on_arrays, [*map(_array, (g, *values))])
-            return wrap(c) if isinstance(c, np.ndarray) else rule(g, *map(shown, values))
         self.trying = True
         try:
             with self._apart() as calls:
@@ -199,20 +188,6 @@ class Tape(Listening):
             return wrap(c)
         return rule(g, *values)
 
-    def leaf(self, leaf: Any) -> None:
-        """Note that a Tensor gets a gradient, or more of it, or that the one it has is used."""
-        self.leaves[id(leaf)] = leaf
-        if leaf.grad is not None and id(memory(leaf.grad._data)) not in self.known:
-            self.accumulated[id(leaf)] = leaf, leaf.grad
-            self.known[id(memory(leaf.grad._data))] = memory(leaf.grad._data)
-
-    def changes(self, grad: Any) -> None:
-        """Note that a gradient is changed in place, of which a program has a copy: if the function finds it elsewhere
-        too, there is none."""
-        if not self.inside and id(memory(grad._data)) in self.seen:
-            self.end("a gradient is changed that is found elsewhere too", "set it to None before backward, or keep a "
-                     "clone() of it")
-
     def joint(self, op: Any, rule: Callable, g: Any, values: Sequence) -> Any:
         """The cotangents that a joint rule gives, which is code for arrays."""
         given = self.unit(f"the VJP of {op.name}", rule, tuple(map(_array, (g, *values))))
@@ -223,20 +198,17 @@ class Tape(Listening):
         options, told = options or {}, len(self.told) - self.between_calls
         if self.inside:
             return function(*arguments, **options)
-        follows = Number in map(type, (*arguments, *options.values()))
         with self._apart() as calls:
-            result = as_arrays(function(*map(plain, arguments), **{n: plain(x) for n, x in options.items()}))
+            result = as_arrays(function(*arguments, **options))
         if result is NotImplemented:  # a kernel does not take these: what is done instead is noted
             return result
-        if follows and not self._is_new(result):
-            arguments, options, follows = [*map(shown, arguments)], {n: shown(x) for n, x in options.items()}, False
         read = {n: x for n, x in options.items() if n not in _RESULTS}
         outputs, given = list(arrays_in(result)), [x for n, x in options.items() if n in _RESULTS and x is not None]
         self.log.append((name, *map(self._noted, arguments), *[(n, self._noted(x)) for n, x in sorted(read.items())]))
         for x in arrays_in([*arguments, *read.values()]):
             self._know(x)
         by_kernels = len(self.told) - self.between_calls == told
-        enough = not follows and by_kernels and self._suffices(calls, [*outputs, *given])
+        enough = by_kernels and self._suffices(calls, [*outputs, *given])
         if enough:
             self._add(calls, name)
         for x in [*outputs, *given]:
@@ -264,10 +236,10 @@ class Tape(Listening):
     def python(self, name: str, function: Callable, *arguments: Any, changes: Sequence[np.ndarray] = ()) -> None:
         """Do function(*arguments), and whenever the tape is played. changes: the arrays that it writes to."""
         with self._apart():
-            function(*map(plain, arguments))
-        self.note_python(name, function, *arguments, changes=changes)
+            function(*arguments)
+        self.on_again(name, function, *arguments, changes=changes)
 
-    def note_python(self, name: str, function: Callable, *arguments: Any, changes: Sequence[np.ndarray] = ()) -> None:
+    def on_again(self, name: str, function: Callable, *arguments: Any, changes: Sequence[np.ndarray] = ()) -> None:
         """Do function(*arguments) whenever the tape is played, as was just done."""
         self.log.append((name,))
         for x in arrays_in(arguments):
@@ -276,7 +248,7 @@ class Tape(Listening):
         self._changed(changes)
         self._append(Step(name, function=function, arguments=arguments, changes=changes))
 
-    def between(self, name: str, function: Callable, *arguments: Any, changes: Sequence[np.ndarray]) -> None:
+    def on_between(self, name: str, function: Callable, arguments: Sequence, changes: Sequence[np.ndarray]) -> None:
         """In code that is noted as its calls of kernels: do function(*arguments) between them, as `python` does."""
         told = len(self.told)
         function(*arguments)
@@ -295,13 +267,13 @@ class Tape(Listening):
             self._add([call], call.kernel.name if hasattr(call, "kernel") else "copy")
 
     def _keep_flags(self, calls: Sequence) -> None:  # before a call writes to them, or they would seem to be results
-        self.flags.update((id(memory(c.flag)), memory(c.flag)) for c in calls if type(c) is self.Check and c.lasting)
+        self.flags.update((id(memory(c.flag)), memory(c.flag)) for c in calls if type(c) is Check and c.lasting)
         self.known.update(self.flags)
 
     def _add(self, calls: Sequence, name: str) -> None:
         self._keep_flags(calls)
         for call in calls:
-            if type(call) is self.Check:
+            if type(call) is Check:
                 self._append(Step(name, call=call.call, function=call.function, arguments=call.arguments))
                 continue
             for x in call.writes():
@@ -316,8 +288,6 @@ class Tape(Listening):
         """What a call of the same function must have in the same place."""
         if isinstance(x, np.ndarray):
             return self.stand_ins.noted(x)
-        if type(x) is Number:
-            return "followed"
         return tuple(map(self._noted, x)) if isinstance(x, tuple | list) else x
 
     # What is known ----------------------------------------------------------------------------------------------------
@@ -355,7 +325,7 @@ class Tape(Listening):
         written, enough = set(self.known), True
         for call in calls:
             given = call.writes() if type(call) is Step else []
-            for x in [] if type(call) is self.Check else call.reads():
+            for x in [] if type(call) is Check else call.reads():
                 if id(memory(x)) not in written and not any(x is y for y in given):
                     self.met[id(memory(x))] = memory(x)
                     if self.before is not None and id(memory(x)) in self.before.met:
@@ -365,53 +335,113 @@ class Tape(Listening):
             written.update(id(memory(x)) for x in call.writes())
         return enough and all(id(memory(out)) in written for out in outputs)
 
-    def _is_new(self, result: Any) -> bool:
-        """Whether there is nothing but arrays of memory that was not there before, which can all be written anew."""
-        if isinstance(result, tuple | list | dict):
-            return all([self._is_new(x) for x in (result.values() if isinstance(result, dict) else result)])
-        return result is None or isinstance(result, np.ndarray) and id(memory(result)) not in self.known
-
     def from_outside(self, t: Any) -> None:
         self.tensors[id(t)] = (t, t._data)
         self._know(t._data)
 
     # What Python would do ---------------------------------------------------------------------------------------------
 
-    def drawn(self, draw: Callable[[], np.ndarray]) -> np.ndarray:
-        """An array of numbers that Python has, made now, and anew at the beginning whenever the tape is played."""
-        self.drawing, before = True, self.drawing
-        try:
-            value = draw()
-        finally:
-            self.drawing = before
-        self.log.append(("numbers", value.shape))
-        self.known[id(memory(value))] = memory(value)
-        self.draws.append(Step("numbers", function=draw, outputs=[value]).run)
-        return value
-
-    def option(self, group: dict, name: str, value: Any) -> Any:
-        """The value of an option of an optimizer that Python reads: if it is a number, one that follows it."""
-        if self.inside or self.places is None or (followed := self.places.option(group, name, value)) is value:
-            return value
-        if self.rates_set:
-            self.trouble = (f"it reads {name} of an optimizer after a step of a scheduler, at {user_line()}; read it "
-                            "before that, or step the scheduler outside")
-        return followed
-
     def end(self, what: str, remedy: str) -> None:
         """Note that the function does what no program could; it goes on, and runs without capture from then on."""
         self.trouble = self.trouble or f"{what}, at {user_line()}; {remedy}"
 
-    def refuse(self, what: str, remedy: str, looks: bool = False, x: Any = None) -> None:
-        """Raise Refused, if an op is not what asks; or, if it only looks at a value, note that instead, if told to. It
-        may look at a Tensor x whose values come of what lies outside."""
-        seen = f"it looks at values: {what.rstrip(',')}"
-        if self.inside or x is not None and self.grounds.hold(x, seen, remedy, outside=True):
+    # What others tell ------------------------------------------------------------------------------------------------
+
+    def op(self, op: Any, inputs: Any, options: dict, run: Callable) -> Any:
+        for value in options.values():
+            if isinstance(value, tuple | list) and any([isinstance(n, Tensor) for n in value]):
+                # Within the op they would become numbers that never change again.
+                self.end(f"a Tensor is a size, an axis or an index of {op.name}", "pass a number to the function")
+        for t in inputs:
+            if isinstance(t, Tensor) and id(memory(t._data)) not in self.known:
+                self.from_outside(t)
+        before, self.forward = self.forward, getattr(op, "kernel", op.forward)
+        try:
+            return run(inputs, options)
+        finally:
+            self.forward = before
+
+    def compute(self, name: str, function: Callable, arguments: Sequence, options: dict) -> Any:
+        if function is as_array and not isinstance(arguments[0], np.ndarray) or (
+                name != "filled" and not [*arrays_in([*arguments, *options.values()])]):
+            return function(*arguments, **options)  # a constant
+        return self.unit(name, function, arguments, options)
+
+    def rule(self, op: Any, node: Any, i: int | None, rule: Callable, g: Any, values: Sequence) -> Any:
+        if mode.recording:
+            return rule(g, *values)
+        if i is None:
+            return self.joint(op, rule, g, values)
+        return self.noted_rule(op, op.rules[0 if op.variadic else i][0], rule, g, values)
+
+    def effect(self, name: str, function: Callable, arguments: Sequence, writes: Sequence) -> None:
+        owner: Any = getattr(function, "__self__", None)
+        if hasattr(owner, "__dict__") and not isinstance(owner, ModuleType):
+            self.effects[id(owner)] = owner
+            for x in writes:
+                self._know(x)  # its state lasts, also what the step of another call has begun
+        if self.inside:
+            function(*arguments)
+        else:
+            self.python(name, function, *arguments, changes=writes)
+
+    def changes_of_effects(self) -> set[int]:
+        """The ids of what effects change of Python's: attributes of their objects, and options of optimizers."""
+        found = {id(vars(o)) for o in self.effects.values()}
+        groups = [g for o in self.effects.values() for g in getattr(getattr(o, "optimizer", o), "param_groups", ())]
+        return found | {id(g) for g in groups}
+
+    def observe(self, what: str, tensor: Any, remedy: str) -> None:
+        if not (self.inside or tensor is not None and self.grounds.hold(
+                tensor, f"it looks at values: {what.rstrip(',')}", remedy, outside=True)):
+            self.end(f"it looks at values: {what.rstrip(',')}", remedy)
+
+    def tell(self, event: str, *about: Any) -> Any:
+        return getattr(self, "on_" + event.replace(" ", "_"))(*about)
+
+    def on_data(self, x: Any) -> Any:
+        return None if self.inside else shown(x)
+
+    def on_set_data(self, x: Any, value: Any) -> Any:
+        if self.inside:
+            return NotImplemented
+        set_data(self, x, value)
+        return True
+
+    def on_gradient(self, leaf: Any) -> None:
+        """Note that a Tensor gets a gradient, or more of it, or that the one it has is used or changed."""
+        self.leaves[id(leaf)] = leaf
+        if (grad := leaf._grad) is None:
             return
-        why = f"{what} inside a captured function, at {user_line()}; {remedy}"
-        if not (looks and self.goes_on):
-            raise Refused(f"capture: {why}")
-        self.trouble = self.trouble or why
+        m = memory(grad._data)
+        if id(m) not in self.known or id(m) in self.of_gradients:  # which several may lie in
+            self.accumulated.setdefault(id(leaf), (leaf, grad))
+            self.known[id(m)] = self.of_gradients[id(m)] = m
+        if not self.inside and id(m) in self.seen:
+            self.end("a gradient is changed that is found elsewhere too", "set it to None before backward, or keep a "
+                     "clone() of it")
+
+    def on_varies(self, why: str, remedy: str) -> None:
+        self.end(why, remedy)
+
+    def on_looked_at(self, x: Any, why: str, remedy: str) -> bool:
+        return self.grounds.hold(x, why, remedy)
+
+    def on_cannot(self, what: str, remedy: str) -> None:
+        self.end(what, remedy)
+
+    def on_constant(self, name: str, value: Any) -> None:
+        self.log.append((name, value))
+
+    def on_reduce(self) -> None:
+        if self.trying:
+            raise Communicates
+
+    def on_reduced(self, sent: np.ndarray, came: np.ndarray) -> None:
+        self.told.append((sent, came))
+
+    def on_inside_an_op(self) -> bool:
+        return self.inside
 
 
 def _array(x: Any) -> Any:

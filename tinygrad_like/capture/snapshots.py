@@ -6,17 +6,13 @@ import tempfile
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import IO, TYPE_CHECKING
+from typing import IO, Any
 
 import numpy as np
 
-from ..random import generators
-from .bindings import Places
-from .guards import Watch
+from ..core.tensor import Tensor
+from ..dtypes import memory
 from .recorder import Tape
-
-if TYPE_CHECKING:
-    from .arguments import Arguments
 
 _LARGE, _MUCH = 2**24, 2**26  # bytes from which on copies lie in a file; and that a step makes
 _ROUNDING = 1e-3  # of one step, in which sums of numbers that nearly cancel may be scaled up, as Adam does
@@ -31,7 +27,7 @@ class Copies:
     """
 
     def __init__(self, arrays: Iterable[np.ndarray], beside: int | None = None):
-        self.arrays = list(arrays)
+        self.arrays, self.beside = list(arrays), beside
         self.copies: list[np.ndarray] = []
         self.file: IO[bytes] | None = None
         if sum(x.nbytes for x in self.arrays) >= _LARGE or (beside or 0) >= _MUCH:
@@ -64,27 +60,33 @@ class Copies:
 
 
 class Saved:
-    """All that lasts from call to call and that a tape changes, as it is now."""
+    """What a call may change, as it is now: state, gradients that more is added to, inputs, and numbers of objects."""
 
-    def __init__(self, tape: Tape, beside: int | None = None):
-        state = tape.state()
-        self.inputs: list[tuple[np.ndarray, np.ndarray]] = []  # that a call changes, and what was in them before
-        self.keys, self.arrays = state.keys(), Copies(state.values(), beside)
-        self.gradients: dict[int, np.ndarray] = {key: leaf.grad._data.copy() for key, (leaf, _) in
-                                                 tape.accumulated.items() if leaf.grad is not None}
-        objects = [*tape.holders, *[getattr(step.function, "__self__", None) for step in tape.steps]]
-        holders = [*[o.__dict__ for o in objects if hasattr(o, "__dict__")], *tape.scheduled.values()]
-        self.numbers = [(d, {k: v for k, v in d.items() if type(v) in (int, float, tuple)}) for d in holders]
+    def __init__(self, tape: Tape, inputs: Sequence[Tensor], beside: int | None = None):
+        grads = [leaf.grad._data for leaf, _ in tape.accumulated.values() if leaf.grad is not None]
+        state, more = tape.state(), {id(memory(g)) for g in grads}
+        self.keys = state.keys() | more
+        self.arrays = Copies([*[m for key, m in state.items() if key not in more], *grads], beside)
+        self.inputs = Copies([t._data for t in inputs], beside)
+        found = [d for o in tape.effects.values() for d in (
+            vars(o), *getattr(getattr(o, "optimizer", o), "param_groups", ()))]
+        self.numbers = [(d, _numbers(d)) for d in found]
 
-    def covers(self, tape: Tape, arguments: Arguments) -> bool:
-        """Whether all that a tape changes was saved, here or, of what the call was given, by its arguments."""
-        self.inputs, self.gradients = arguments.changed, self.gradients | arguments.gradients
-        return not (tape.state().keys() - self.keys or tape.accumulated.keys() - self.gradients.keys())
+    def covers(self, tape: Tape) -> bool:
+        """Whether all that a tape changes was saved."""
+        grads = {id(memory(grad._data)) for _, grad in tape.accumulated.values()}
+        return not (tape.state().keys() | grads) - self.keys
+
+    def now(self) -> Saved:
+        """The same, as it is by now, but for the inputs."""
+        saved = object.__new__(Saved)
+        saved.keys, saved.inputs = self.keys, Copies(())
+        saved.arrays, saved.numbers = Copies(self.arrays.arrays, self.arrays.beside), [
+            (d, _numbers(d)) for d, _ in self.numbers]
+        return saved
 
     def restore(self) -> None:
         self.arrays.restore()
-        for x, values in self.inputs:
-            x[...] = values
         for holder, numbers in self.numbers:
             holder.update(numbers)
 
@@ -100,21 +102,8 @@ class Saved:
         return ""
 
 
-class Undo:
-    """What there is before a call that may be begun anew: random numbers, variables, numbers of untrained Tensors."""
-
-    def __init__(self, watch: Watch, places: Places):
-        self.watch, self.places = watch, places
-        self.copies = [(t, t._data.copy()) for t in watch.all_tensors() if not t.requires_grad]
-        self.states = [(g.state, g.state.copy()) for g in generators]
-
-    def __call__(self, tape: Tape) -> None:
-        for state, values in self.states:
-            state[...] = values
-        for t, values in self.copies:
-            t._data[...] = values
-        self.places.put((None, self.places.values))
-        self.watch.put_back()
+def _numbers(of: dict) -> dict[str, Any]:
+    return {k: v for k, v in of.items() if type(v) in (int, float, tuple)}
 
 
 def differ(x: np.ndarray, y: np.ndarray, rounded: bool) -> bool:
@@ -122,6 +111,8 @@ def differ(x: np.ndarray, y: np.ndarray, rounded: bool) -> bool:
 
     NaN is NaN: of two that meet in a sum, the processor takes the first, and compilers exchange them.
     """
+    if x.shape != y.shape or x.dtype != y.dtype:
+        return True
     if not rounded or x.dtype.kind != "f":
         bits = f"i{x.itemsize}"
         same = x.view(bits) == y.view(bits)
@@ -131,18 +122,15 @@ def differ(x: np.ndarray, y: np.ndarray, rounded: bool) -> bool:
 
 
 class Again:
-    """Gives reductions what they gave before, in the order they came in then, so that other ranks need not take part.
+    """Gives reductions what they gave before, in the same order, so that other ranks need not take part."""
 
-    end: whether there are no others; else those that come later are real.
-    """
-
-    def __init__(self, told: Sequence[tuple[np.ndarray, np.ndarray]], end: bool = True):
-        self.told, self.end, self.wrong = deque(told), end, ""
+    def __init__(self, told: Sequence[tuple[np.ndarray, np.ndarray]]):
+        self.told, self.wrong = deque(told), ""
 
     def __call__(self, x: np.ndarray) -> bool:
         if not self.told:
             self.wrong = "the number of reductions"
-            return self.end
+            return True
         sent, came = self.told.popleft()
         if sent.shape != x.shape or sent.dtype != x.dtype or sent.tobytes() != x.tobytes():
             self.wrong = f"what it tells other ranks, an array of shape {x.shape}"

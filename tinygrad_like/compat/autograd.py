@@ -10,10 +10,9 @@ from ..core.graph import Node
 from ..core.tensor import Tensor, wrap
 from ..transforms.anomaly import detect_anomaly, set_detect_anomaly
 from ..transforms.gradcheck import gradcheck, gradgradcheck
-from ..transforms.several_outputs import joined
 from ..transforms.switches import inference_mode, set_grad_enabled
 from .function import Function, once_differentiable
-from .names import grad
+from .names import grad, joined
 
 
 def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None,

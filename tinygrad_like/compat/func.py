@@ -12,9 +12,9 @@ from typing import Any
 from .. import ops, random
 from ..core.tensor import Tensor
 from ..nn import functional_call
-from ..transforms.derivatives import flatten, grad, hessian, jacobian, jvp, value_and_grad, vjp
+from ..transforms.derivatives import grad, hessian, jacobian, jvp, value_and_grad, vjp
 
-__all__ = ["flatten", "functional_call", "grad", "hessian", "jacrev", "jvp", "value_and_grad", "vjp", "vmap"]
+__all__ = ["functional_call", "grad", "hessian", "jacrev", "jvp", "value_and_grad", "vjp", "vmap"]
 
 
 def vmap(func: Callable, in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,

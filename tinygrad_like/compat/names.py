@@ -14,6 +14,7 @@ import tinygrad_like.core.tensor as tensor  # `from . import tensor` may give th
 
 from .. import ops
 from ..core.dispatch import Op
+from ..core.graph import Node, tick
 from ..core.listener import pure
 from ..dtypes import FLOAT32, FLOATS, bfloat16, finfo, promote_types
 from ..errors import named
@@ -21,7 +22,6 @@ from ..methods import creation
 from ..methods.in_place import InPlace
 from ..methods.of_ops import Methods, pair_of, part_of_tensor, plain_shape
 from ..random import Generator
-from ..transforms.several_outputs import joined
 from ..transforms.switches import inference_mode, no_grad, set_grad_enabled
 from .absent import ABSENT, DEVICES, LEADS
 from .keyword_aliases import MEMORY_FORMATS, device, renamed, taught, wanted_dtype
@@ -340,6 +340,32 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
         return tuple(y._gradients("gradient", inputs, g, create_graph, retain))
     return tuple(y.gradient(*inputs, gradient=g, create_graph=create_graph, retain_graph=retain_graph,
                             materialize_grads=materialize_grads))
+
+
+class _Outputs:
+    """The op of what stands for several Tensors: whatever its cotangent, each of them gets the one that was saved."""
+
+    name, fresh, saves = "several outputs", False, True
+
+    def pull(self, node: Node, g: Any, parents: Any) -> Any:
+        return node.saved
+
+
+def joined(who: str, outputs: tuple, cotangents: tuple, create_graph: bool) -> tuple[Tensor, Any]:
+    """A Tensor, and a cotangent for it, from which backward is that of all `outputs`, each with its cotangent."""
+    if not outputs or not all([isinstance(x, tensor.Tensor) for x in outputs]):
+        kinds = ", ".join([type(x).__name__ for x in outputs]) or "nothing"
+        raise TypeError(f"{who}: takes Tensors that were computed from others, got {kinds}")
+    if len(outputs) != len(cotangents):
+        raise ValueError(f"{who}: {len(cotangents)} cotangents for {len(outputs)} outputs; give one for each, or None")
+    if len(outputs) == 1:
+        return outputs[0], cotangents[0]
+    seeds = [x._seed(who, g, create_graph) for x, g in zip(outputs, cotangents, strict=True)]
+    y = tensor.wrap(np.zeros((), np.float32)).requires_grad_()
+    y.node = node = Node()
+    node.op, node.parents, node.saved = _Outputs(), [x.node or x for x in outputs], seeds
+    node.order, node.shape, node.dtype, node.extra = tick(), (), FLOAT32, None
+    return y, None
 
 
 def compile(model: Any = None, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Made by `python -m tinygrad_like.compat.stubs`: do not edit."""
+"""Made by `python -m handbook.stubs`: do not edit."""
 import builtins
 from collections.abc import Callable, Sequence
 from typing import Any, Self, TypedDict, Unpack
@@ -161,7 +161,6 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def celu_(self, alpha: Number = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`celu`, in place: of a leaf that requires grad under no_grad() only."""
     def char(self) -> Tensor: ...
     def cholesky(self, upper: builtins.bool = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""L, lower triangular, with L L^T = x, for symmetric positive definite matrices; only the lower half is read."""
-    def cholesky_inverse(self, upper: builtins.bool = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The inverse of a, given its Cholesky factor: (..., n, n). Raises ValueError for a zero on the diagonal."""
     def cholesky_solve(self, factor: Any, upper: builtins.bool = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""X with a X = b, given the Cholesky factor of a (see `cholesky`): b (..., n, k), factor (..., n, n)."""
     def chunk(self, chunks: Any, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""`chunks` parts of equal size along `axis` (the last smaller, or fewer parts, if it does not divide). A tuple."""
     def clamp(self, min_: Any = ..., max_: Any = ..., *, min: Any = ..., max: Any = ..., a_min: Any = ..., a_max: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x limited to [min_, max_], which are numbers, or Tensors that broadcast."""
@@ -202,10 +201,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     @property
     def device(self) -> habits.device: r"""Where it is: always the CPU."""
     def diag(self, offset: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""A square matrix with the vector x on a diagonal, and zeros elsewhere; or the diagonal of a matrix."""
-    def diag_embed(self, offset: Any = ..., axis1: Any = ..., axis2: Any = ..., *, dim1: Any = ..., dim2: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Matrices with x, (..., n), on the diagonal `offset` above the main one, in the axes axis1 and axis2."""
     def diagonal(self, offset: Any = ..., axis1: Any = ..., axis2: Any = ..., *, dim1: Any = ..., dim2: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The elements x[i, i + offset] of the matrices in two axes, as a last axis. A view: no memory is copied."""
-    def digamma(self) -> Tensor: r"""The derivative of lgamma: gamma'(x) / gamma(x)."""
-    def digamma_(self) -> Self: r"""`digamma`, in place: of a leaf that requires grad under no_grad() only."""
     def dim(self) -> builtins.int: ...
     def div(self, other: Value, rounding_mode: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a / b."""
     def div_(self, other: Value, rounding_mode: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`div`, in place: of a leaf that requires grad under no_grad() only."""
@@ -308,12 +304,10 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def le(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Return self<=value."""
     def leaky_relu(self, negative_slope: Number = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x if x > 0, else negative_slope * x (7.26)."""
     def leaky_relu_(self, negative_slope: Number = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`leaky_relu`, in place: of a leaf that requires grad under no_grad() only."""
-    def lerp(self, end: Any, weight: Any, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a + (b - a) weight: a for weight 0, b for weight 1, and what lies between on the line."""
+    def lerp(self, end: Any, weight: Any, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a + (b - a) weight: a for weight 0, b for weight 1, and linear in between."""
     def lerp_(self, end: Any, weight: Any, **without_effect: Unpack[WithoutEffect]) -> Self: r"""`lerp`, in place: of a leaf that requires grad under no_grad() only."""
     def less(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Return self<value."""
     def less_equal(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Return self<=value."""
-    def lgamma(self) -> Tensor: r"""log |gamma(x)|, where gamma(n) = (n - 1)!. Infinity at 0, -1, -2 ..."""
-    def lgamma_(self) -> Self: r"""`lgamma`, in place: of a leaf that requires grad under no_grad() only."""
     def linear(self, weight: Any, bias: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""y = x W^T + b over any leading axes (7.17-7.19). x (..., in), weight (out, in), bias (out) -> (..., out)."""
     @staticmethod
     def linspace(start: Number, stop: Number = ..., steps: builtins.int = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., *, end: Any = ..., num: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""`steps` values from start to stop, both included."""
@@ -468,7 +462,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def scatter_add_(self, axis: Axis = ..., index: Any = ..., src: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., value: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`scatter_add`, in place: of a leaf that requires grad under no_grad() only."""
     def scatter_reduce(self, axis: Axis = ..., index: Any = ..., src: Any = ..., reduce: Any = ..., include_self: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., value: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x with src reduced into it at index: for axis=1, out[i, index[i, j]] = reduce of x there and all src[i, j]."""
     def scatter_reduce_(self, axis: Axis = ..., index: Any = ..., src: Any = ..., reduce: Any = ..., include_self: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., value: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`scatter_reduce`, in place: of a leaf that requires grad under no_grad() only."""
-    def searchsorted(self, values: Any, right: builtins.bool = ..., side: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Where `values` would have to be put into the sorted last axis of x, so that it stays sorted: int64."""
+    def searchsorted(self, values: Any, right: builtins.bool = ..., side: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Where to insert `values` into the sorted last axis of x so that it stays sorted: int64."""
     def select(self, axis: Axis = ..., index: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def selu(self) -> Tensor: r"""1.0507 x if x > 0, else 1.7581 (e^x - 1): layers of it keep mean 0 and variance 1 (Klambauer et al. 2017)."""
     def selu_(self) -> Self: r"""`selu`, in place: of a leaf that requires grad under no_grad() only."""
@@ -520,13 +514,12 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def swish(self) -> Tensor: r"""x sigma(x), also called Swish."""
     def t(self) -> Tensor: r"""The transpose of a matrix; a vector stays as it is."""
     def t_(self) -> Self: r"""`t` of this Tensor itself, which has another shape from then on; its memory stays."""
-    def take(self, index: Any = ..., *, input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Elements of x, counted through all its rows, in the shape of the index."""
-    def take_along_dim(self, indices: Any, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Along the axis the elements that indices name, where the other axes broadcast; without one, of all in a row. Along an axis, indices below 0 count from the end."""
+    def take(self, index: Any = ..., *, input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Elements of the flattened x, in the shape of the index."""
     def tan(self) -> Tensor: r"""tan x."""
     def tan_(self) -> Self: r"""`tan`, in place: of a leaf that requires grad under no_grad() only."""
     def tanh(self) -> Tensor: r"""(e^x - e^-x) / (e^x + e^-x) (7.25)."""
     def tanh_(self) -> Self: r"""`tanh`, in place: of a leaf that requires grad under no_grad() only."""
-    def tensor_split(self, indices_or_sections: Any, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""Parts along an axis: so many, of lengths that differ by one at most; or cut at these indices."""
+    def tensor_split(self, indices_or_sections: Any, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""Parts along an axis: a number of parts whose lengths differ by at most one, or parts cut at given indices."""
     def tile(self, *repeats: Any, repeat: Any = ..., reps: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The whole Tensor repeated along each of its last axes."""
     def to(self, *wanted: Any, **others: Any) -> Tensor: r"""This Tensor with the dtype that is named, if any, or that of a Tensor; a device may be named too."""
     def to_dense(self) -> Tensor: ...
@@ -559,8 +552,6 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def view(self, *shape: Any, size: Any = ..., sizes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The same elements, in C order, in another shape; one size may be -1, to be worked out."""
     def view_as(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def where(self, x: Any = ..., y: Any = ..., *, input: Any = ..., other: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x where this boolean Tensor is true, else y; or `a.where(condition, y)`: a where it is true, else y."""
-    def xlogy(self, y: Any = ..., *, other: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x log y, and 0 where x = 0, unless y is NaN."""
-    def xlogy_(self, y: Any = ..., *, other: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`xlogy`, in place: of a leaf that requires grad under no_grad() only."""
     def zero_(self, *inputs: Any, **options: Any) -> Self: ...
     @staticmethod
     def zeros(*shape: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., size: Any = ..., sizes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...

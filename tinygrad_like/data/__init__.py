@@ -19,11 +19,9 @@ from .augment import (
 from .cifar import load_cifar10
 from .collate import default_collate, default_convert
 from .dataset import (
-    ChainDataset,
     ConcatDataset,
     Dataset,
     IterableDataset,
-    StackDataset,
     Subset,
     TensorDataset,
     random_split,
@@ -39,23 +37,22 @@ from .sampler import (
     RandomSampler,
     Sampler,
     SequentialSampler,
-    SubsetRandomSampler,
     WeightedRandomSampler,
 )
 from .sampler import DistributedSampler as DistributedSampler
 from .scale import MinMaxScaler, StandardScaler
 
 __all__ = [
-    "BatchSampler", "ChainDataset", "ChannelCutout", "Compose", "ConcatDataset", "CutMix", "Cutout", "DataLoader",
+    "BatchSampler", "ChannelCutout", "Compose", "ConcatDataset", "CutMix", "Cutout", "DataLoader",
     "Dataset", "GaussianNoise", "IterableDataset", "MinMaxScaler", "MixUp", "RANDAUGMENT", "RandAugment",
     "RandomBrightness", "RandomContrast", "RandomCrop", "RandomHorizontalFlip", "RandomRotation", "RandomSampler",
-    "RandomShift", "RandomZoom", "Sampler", "SequentialSampler", "StackDataset", "StandardScaler", "Subset",
-    "SubsetRandomSampler", "TensorDataset", "WeightedRandomSampler", "data_folder", "default_collate",
+    "RandomShift", "RandomZoom", "Sampler", "SequentialSampler", "StandardScaler", "Subset",
+    "TensorDataset", "WeightedRandomSampler", "data_folder", "default_collate",
     "default_convert", "load_cifar10", "load_digits", "load_fashion_mnist", "load_mnist", "random_split",
     "read_idx", "stratified_split",
 ]
 
-for _class in (BatchSampler, ChainDataset, ConcatDataset, RandomSampler, SequentialSampler, StackDataset, Subset,
-               SubsetRandomSampler, TensorDataset, WeightedRandomSampler):
+for _class in (BatchSampler, ConcatDataset, RandomSampler, SequentialSampler, Subset,
+               TensorDataset, WeightedRandomSampler):
     _class.__init__ = _named(_class.__init__, _class.__name__)  # type: ignore[method-assign]
 default_collate, random_split = _named(default_collate), _named(random_split)

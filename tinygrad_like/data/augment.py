@@ -1,11 +1,11 @@
-"""Augmentation: random changes of training images that do not change what they show.
+"""Augmentation: random changes of training images that keep their meaning.
 
 A transform takes images, float32 of shape (batch, channels, height, width), and returns new ones; it never changes its
 input. Each image is changed independently. All randomness comes from the NumPy Generator given as the last argument, or
 from the package's. Colours are numbers from 0 to 1: scale or standardise afterwards.
 
-Given `rows` too, images are only these of a batch, for all of which is drawn: ranks of an MPI job that share a batch
-change it as one process does.
+With `rows`, the images are these rows of a batch, and random numbers are drawn for the whole batch: so ranks of an MPI
+job that share a batch change it as one process does.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _run(transforms: Sequence[Instructed], images: np.ndarray, generator: np.ran
 
 
 def _drawn(images: np.ndarray, rows: Rows | None) -> tuple[int, slice]:
-    """For how many images something is drawn, and for which of them these are."""
+    """The number of images that draws are for, and the positions of these images among them."""
     return (len(images), slice(None)) if rows is None else (rows.total, rows.part)
 
 

@@ -1,4 +1,4 @@
-"""Examples to batches as in PyTorch: by the data set's examples, a sampler and a collate function."""
+"""Batches from examples as in PyTorch, with a sampler and a collate function."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
 
 
 def default_convert(example: Any) -> Any:
-    """The arrays in an example as Tensors; what else it holds stays."""
+    """An example with its arrays as Tensors; all else stays."""
     if isinstance(example, np.ndarray | np.generic) and example.dtype.kind in "biuf":
         return wrap(np.asarray(example))
     if isinstance(example, Mapping):
@@ -55,7 +55,7 @@ def default_convert(example: Any) -> Any:
 
 
 class Batches:
-    """The batches of a data set, each made when it is asked for."""
+    """The batches of a data set, made lazily."""
 
     def __init__(self, dataset: Any, batch_size: int | None, shuffle: bool | None, sampler: Any, batch_sampler: Any,
                  collate_fn: Callable | None, drop_last: bool, generator: Any):

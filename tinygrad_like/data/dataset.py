@@ -1,4 +1,4 @@
-"""Data sets as PyTorch's programs define them: `class Mine(Dataset)` with `__len__` and `__getitem__`, or of others."""
+"""Data sets as PyTorch's programs define them, with `__len__` and `__getitem__`, and data sets made of others."""
 
 from __future__ import annotations
 
@@ -28,13 +28,10 @@ class Dataset:
 
 
 class IterableDataset(Dataset):
-    """The base of a data set that comes in order, as from a stream: a subclass defines `__iter__`."""
+    """The base of a data set that is a stream: a subclass defines `__iter__`."""
 
     def __iter__(self) -> Iterator:
         raise NotImplementedError(f"{type(self).__name__}: an iterable data set must define __iter__")
-
-    def __add__(self, other: Dataset) -> ChainDataset:  # type: ignore[override]
-        return ChainDataset([self, other])
 
 
 class TensorDataset(Dataset):
@@ -102,45 +99,10 @@ class ConcatDataset(Dataset):
         return self.datasets[i][index - (self.cumulative_sizes[i - 1] if i else 0)]
 
 
-class ChainDataset(IterableDataset):
-    """One iterable data set after the other."""
-
-    def __init__(self, datasets: Iterable[Any]):
-        self.datasets = list(datasets)
-        if not all(hasattr(d, "__iter__") for d in self.datasets):
-            raise TypeError(f"ChainDataset: takes iterable data sets, got {[type(d).__name__ for d in self.datasets]}")
-
-    def __iter__(self) -> Iterator:
-        for dataset in self.datasets:
-            yield from dataset
-
-    def __len__(self) -> int:
-        return sum(len(d) for d in self.datasets)
-
-
-class StackDataset(Dataset):
-    """Data sets of one length side by side: example i is the tuple, or by names the dict, of their examples i."""
-
-    def __init__(self, *datasets: Any, **named: Any):
-        self.datasets: Any = datasets or named
-        if bool(datasets) == bool(named):
-            raise ValueError("StackDataset: give data sets by position, or by name, and at least one")
-        if len({len(d) for d in (datasets or named.values())}) > 1:
-            raise ValueError("StackDataset: the data sets have different lengths")
-
-    def __len__(self) -> int:
-        return len(self.datasets[0] if isinstance(self.datasets, tuple) else next(iter(self.datasets.values())))
-
-    def __getitem__(self, index: int) -> Any:
-        if isinstance(self.datasets, tuple):
-            return tuple([d[index] for d in self.datasets])
-        return {name: d[index] for name, d in self.datasets.items()}
-
-
 def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) -> list[Subset]:
     """Parts of a data set, drawn at random, of these lengths, or of these fractions of the whole.
 
-    Lengths must add up to that of the data set, fractions to 1; what is left by rounding goes to the first parts.
+    Lengths must add up to that of the data set, fractions to 1; the first parts get the remainder of rounding.
     Raises ValueError otherwise.
     """
     n = len(dataset)

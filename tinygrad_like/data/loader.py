@@ -77,18 +77,18 @@ class DataLoader(Generic[Batch]):
     drop_last: leave out a last batch that is smaller than the others.
     transform: changes the first array of each batch, `images = transform(images, generator)`: augmentation.
     mix: then changes the first two arrays, `images, labels = mix(images, labels, generator)`: MixUp, CutMix.
-    prefetch: how many batches a thread makes ahead while the caller computes. NumPy and numba transforms run in
-    parallel with Python; those of this package use one core. The thread ends with the loop, however that ends; the loop
-    raises what a transform raises.
+    prefetch: how many batches a thread prepares while the caller computes. NumPy and numba transforms run in parallel
+    with Python; those of this package use one core. The thread ends with the loop, however that ends; the loop raises
+    what a transform raises.
     shard: (rank, size): of each batch only this rank's part, every size-th row from row `rank` on; lengths differ by at
-    most 1 and may be 0. So all ranks together read the batches of a loader without it, given the same seed, and noise
-    such as dropout is that of the same rows. The package's transforms draw for the whole batch and change the part;
-    others, and `mix`, are given the whole batch.
+    most 1 and may be 0. With the same seed, all ranks together read the batches of an unsharded loader, and noise such
+    as dropout belongs to the same rows. The package's transforms draw for the whole batch and change the part; others,
+    and `mix`, are given the whole batch.
 
     sampler, batch_sampler, collate_fn, generator, and batch_size=None: as in PyTorch, of a data set. A batch is what
         `collate_fn` makes of a list of examples: by default a list of Tensors for tuples, a dict for dicts, a Tensor
         for single Tensors (`default_collate`). After a data set, the arguments by position are PyTorch's.
-    num_workers and what belongs to it, pin_memory, timeout: taken, without effect; batches are made in the loop.
+    num_workers and its options, pin_memory, timeout: accepted, without effect; the loop makes the batches.
 
     A batch is a copy: changing it does not change the data set. `len(loader)` is the number of batches.
 
@@ -157,7 +157,7 @@ class DataLoader(Generic[Batch]):
 
     @property
     def examples(self) -> int:
-        """How many there are."""
+        """The number of batches."""
         return len(self.arrays[0]) if self.dataset is None else len(self.dataset)
 
     def __len__(self) -> int:
@@ -177,7 +177,7 @@ class DataLoader(Generic[Batch]):
         return batches if self.shard is None else self._placed(batches)
 
     def rows(self, i: int) -> Rows:
-        """Which rows of batch i are read here."""
+        """The rows of batch i that this rank reads."""
         total = min(self.batch_size, self.examples - i * self.batch_size)
         return Rows.of(*self.shard or (0, 1), total)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, count, islice
 from typing import Any
 
@@ -67,21 +67,6 @@ class RandomSampler(Sampler):
 
     def __len__(self) -> int:
         return self.num_samples
-
-
-class SubsetRandomSampler(Sampler):
-    """These indices in random order."""
-
-    def __init__(self, indices: Sequence[int], generator: Any = None):
-        len(indices)  # or it is no list
-        random.of(generator)
-        self.indices, self.generator = indices, generator
-
-    def __iter__(self) -> Iterator[int]:
-        return (int(self.indices[i]) for i in random.numbers(self.generator).permutation(len(self.indices)).tolist())
-
-    def __len__(self) -> int:
-        return len(self.indices)
 
 
 class WeightedRandomSampler(Sampler):

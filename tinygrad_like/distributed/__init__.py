@@ -1,4 +1,4 @@
-"""Data-parallel training on several machines: the ranks of an MPI job, one process each, add up their gradients.
+"""Data-parallel training on several machines: the ranks of an MPI job, one process each, sum their gradients.
 
     mpiexec -n 4 python -m demos.train --model resnet8
     mpiexec -hosts node1,node2 -n 2 python script.py
@@ -13,7 +13,7 @@
         distributed.average_gradients(model, len(y))         # divides by the count of all ranks
         optimizer.step()
 
-Without MPI there is one process, rank 0 of 1, and the same script gives the same. docs/distributed.md has the rest.
+Without MPI there is one process, rank 0 of 1, and the same script works. docs/distributed.md has more.
 """
 
 from . import group

@@ -1,4 +1,4 @@
-"""Whether the ranks of a job do the same thing: checked before training, since later it would be a wait without end."""
+"""Checks that all ranks of a job do the same. Before training, since a difference later would be a deadlock."""
 
 from __future__ import annotations
 

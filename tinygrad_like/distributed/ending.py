@@ -1,4 +1,4 @@
-"""How an MPI job ends when something is wrong on one rank: everywhere, and with one report.
+"""Ending an MPI job when one rank fails: on all ranks, with one report.
 
 A rank that stops while the others wait for it in a collective operation would leave them waiting for ever. MPI ends a
 job in which a process dies, or ends without MPI_Finalize. So that is called only when every rank has come to its end.
@@ -24,7 +24,7 @@ PATIENCE = 1.0  # seconds in which an error that all ranks have should have come
 
 
 class _Watch:
-    """What is known at this rank's end."""
+    """What this rank knows when it ends."""
 
     comm: Any = None
     leaving: Any = None  # the request of a reduction that all ranks join at their end

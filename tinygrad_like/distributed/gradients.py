@@ -1,4 +1,4 @@
-"""What ranks share in training: rank 0's state at the start, and the gradients of each step."""
+"""Sharing between ranks in training: rank 0's state at the start, and the gradients of each step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The processes of an MPI job, the ranks, and what they tell each other. Without MPI there is one, rank 0 of 1."""
+"""The processes of an MPI job, called ranks, and their messages. Without MPI there is one, rank 0 of 1."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def alone() -> setting:
 
 
 def barrier() -> None:
-    """Wait until every rank is here."""
+    """Wait for all ranks."""
     if _together():
         init().comm.Barrier()
 
@@ -166,7 +166,7 @@ def all_gather(x: Any) -> np.ndarray:
 
 
 def from_rank_0(make: Callable[[], Any]) -> Any:
-    """What `make` returns on rank 0, which alone calls it, on all ranks. They all raise what it raises."""
+    """Call `make` on rank 0 only, and return its result on all ranks. If it raises, all ranks raise."""
     group = init()
     if not _together():
         return make()

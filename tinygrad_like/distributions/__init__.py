@@ -8,27 +8,12 @@ The parameters are Tensors or numbers, broadcast to `batch_shape`, and gradients
 import sys
 
 from . import constraints
-from .base import Distribution, Independent
-from .continuous import Beta, Dirichlet, Exponential, Gamma, Laplace, MultivariateNormal, Normal, Uniform
-from .discrete import Bernoulli, Binomial, Categorical, Poisson
-from .divergence import kl_divergence
-from .transformed import (
-    AffineTransform,
-    ComposeTransform,
-    ExpTransform,
-    SigmoidTransform,
-    TanhTransform,
-    Transform,
-    TransformedDistribution,
-)
+from .base import Distribution, Independent, kl_divergence
+from .continuous import MultivariateNormal, Normal, Uniform
+from .discrete import Bernoulli, Categorical
 
-__all__ = [
-    "AffineTransform", "Bernoulli", "Beta", "Binomial", "Categorical", "ComposeTransform", "Dirichlet", "Distribution",
-    "ExpTransform", "Exponential", "Gamma", "Independent", "Laplace", "MultivariateNormal", "Normal", "Poisson",
-    "SigmoidTransform", "TanhTransform", "Transform", "TransformedDistribution", "Uniform", "constraints",
-    "kl_divergence",
-]
+__all__ = ["Bernoulli", "Categorical", "Distribution", "Independent", "MultivariateNormal", "Normal", "Uniform",
+           "constraints", "kl_divergence"]
 # PyTorch has each in a module of its own: `from torch.distributions.normal import Normal`.
-for _name in ("bernoulli beta binomial categorical dirichlet distribution exponential gamma independent kl laplace "
-              "multivariate_normal normal poisson transformed_distribution transforms uniform").split():
+for _name in "bernoulli categorical distribution independent kl multivariate_normal normal uniform".split():
     sys.modules[f"{__name__}.{_name}"] = globals()[_name] = sys.modules[__name__]

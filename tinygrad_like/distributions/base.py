@@ -1,9 +1,8 @@
-"""What distributions share."""
+"""The base of distributions."""
 
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,17 +10,16 @@ import numpy as np
 
 from .. import random
 from ..core.tensor import Tensor, wrap
-from ..dtypes import finfo
 from ..methods.of_ops import plain_shape
 from ..transforms.switches import no_grad
 from . import constraints
 
 
 class Distribution:
-    """The base: what a distribution does not define raises NotImplementedError.
+    """The base class: methods that a distribution does not define raise NotImplementedError.
 
     A subclass sets its parameters and calls this constructor. arg_constraints: a constraint for each parameter, see
-    `constraints`; support: that of its values. ValueError is raised for others, unless validate_args=False.
+    `constraints`; support: the constraint of its values. Others raise ValueError, unless validate_args=False.
     """
 
     has_rsample = False
@@ -41,7 +39,7 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Whether distributions look at their parameters and values, if `validate_args` is not given."""
+        """Whether distributions check their parameters and values by default."""
         Distribution._validate_args = bool(value)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
@@ -74,6 +72,10 @@ class Distribution:
     def icdf(self, value: Any) -> Tensor:
         """The number below which `value` of the distribution lies."""
         return self._lacks("icdf")
+
+    def _divergence(self, q: Any) -> Tensor:
+        """What `kl_divergence` gives for another distribution of this kind."""
+        return self._lacks("kl_divergence")
 
     def _lacks(self, what: str) -> Any:
         raise NotImplementedError(f"{type(self).__name__} has no {what}")
@@ -172,39 +174,25 @@ class Independent(Distribution):
         return summed(self.base_dist.entropy(), self.ndims)
 
 
+    def _divergence(self, q: Independent) -> Tensor:
+        if self.ndims != q.ndims:
+            raise ValueError(f"kl_divergence: events of {self.ndims} and of {q.ndims} axes")
+        return summed(kl_divergence(self.base_dist, q.base_dist), self.ndims)
+
+
+def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
+    """E_p[log p - log q] of two distributions of one kind. Raises NotImplementedError for others."""
+    if type(p) is not type(q) or type(p)._divergence is Distribution._divergence:
+        raise NotImplementedError(f"kl_divergence: no formula for {type(p).__name__} and {type(q).__name__}; average "
+                                  "p.log_prob(x) - q.log_prob(x) over samples x of p")
+    return p._divergence(q)
+
+
 def summed(x: Any, axes: int) -> Any:
-    """The sum over so many of the last axes."""
+    """The sum over this many of the last axes."""
     return x.sum(axis=tuple(range(-axes, 0))) if axes > 0 else x
 
 
 def filled(like: Tensor, number: float) -> Tensor:
     """A Tensor of one number, of the shape and dtype of another."""
     return Tensor(np.full(like.shape, number, like.dtype))
-
-
-def one_of(who: str, probs: Any, logits: Any) -> bool:
-    """Whether it is probs that is given."""
-    if (probs is None) == (logits is None):
-        raise ValueError(f"{who}: give either probs or logits")
-    return probs is not None
-
-
-def inside(p: Tensor, least: float | None = None) -> Tensor:
-    """Probabilities in [0, 1], moved to those between that have a logarithm, as in PyTorch.
-
-    With least=None an impossible value has a log_prob of -16 in float32.
-    """
-    eps = float(finfo(p.dtype).eps)
-    return p.clip(eps if least is None else least, 1 - eps)
-
-
-def weighed(p: Tensor, x: Tensor) -> Tensor:
-    """p x, and 0 where p is, also of an infinite x."""
-    return (none := p == 0).where(0.0, p * none.where(0.0, x))
-
-
-def log_odds(d: Any) -> tuple[Tensor, Tensor]:
-    """log p and log(1 - p) of a distribution with probs and logits; exactly -inf and 0 of a p given as such."""
-    never, always = (d.probs == 0) & d._by_probs, (d.probs == 1) & d._by_probs
-    log_p, log_q = always.where(0.0, d.logits.logsigmoid()), never.where(0.0, (-d.logits).logsigmoid())
-    return never.where(-math.inf, log_p), always.where(-math.inf, log_q)

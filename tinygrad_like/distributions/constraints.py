@@ -1,4 +1,4 @@
-"""Which numbers a parameter or a value of a distribution may be: PyTorch's `torch.distributions.constraints`."""
+"""Constraints of parameters and values, as in PyTorch's `torch.distributions.constraints`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import numpy as np
 
 from ..core.tensor import Tensor, wrap
 
-__all__ = ["Constraint", "boolean", "greater_than", "greater_than_eq", "independent", "integer_interval", "interval",
-           "less_than", "lower_cholesky", "nonnegative", "nonnegative_integer", "positive", "positive_definite", "real",
-           "real_vector", "simplex", "unit_interval"]
+__all__ = ["Constraint", "boolean", "greater_than", "independent", "integer_interval", "interval", "less_than",
+           "lower_cholesky", "positive", "positive_definite", "real", "real_vector", "simplex", "unit_interval"]
 
 
 class Constraint:
@@ -39,16 +38,8 @@ def _shown(bound: Any) -> Any:
     return bound.tolist() if isinstance(bound, Tensor) else bound
 
 
-def _whole(x: np.ndarray) -> Any:
-    return (np.floor(x) == x) & np.isfinite(x)
-
-
 def greater_than(bound: Any) -> Constraint:
     return Constraint(f"above {_shown(bound)}", lambda x: x > _array(bound))
-
-
-def greater_than_eq(bound: Any) -> Constraint:
-    return Constraint(f"at least {_shown(bound)}", lambda x: x >= _array(bound))
 
 
 def less_than(bound: Any) -> Constraint:
@@ -61,7 +52,7 @@ def interval(low: Any, high: Any) -> Constraint:
 
 def integer_interval(low: Any, high: Any) -> Constraint:
     return Constraint(f"an integer from {_shown(low)} to {_shown(high)}",
-                      lambda x: _whole(x) & (x >= _array(low)) & (x <= _array(high)), is_discrete=True)
+                      lambda x: (np.floor(x) == x) & (x >= _array(low)) & (x <= _array(high)), is_discrete=True)
 
 
 def independent(part: Constraint, axes: int) -> Constraint:
@@ -77,9 +68,8 @@ def _positive_definite(x: np.ndarray) -> Any:
 
 real = Constraint("a number, not NaN", lambda x: x == x)  # as in PyTorch, also an infinite one
 real_vector = independent(real, 1)
-positive, nonnegative, unit_interval = greater_than(0), greater_than_eq(0), interval(0, 1)
+positive, unit_interval = greater_than(0), interval(0, 1)
 boolean = Constraint("0 or 1", lambda x: (x == 0) | (x == 1), is_discrete=True)
-nonnegative_integer = Constraint("an integer from 0", lambda x: _whole(x) & (x >= 0), is_discrete=True)
 simplex = Constraint("parts that add up to 1", lambda x: (x >= 0).all(-1) & (abs(x.sum(-1) - 1) < 1e-6), 1)
 lower_cholesky = Constraint(
     "lower triangular, with a positive diagonal",

@@ -1,4 +1,4 @@
-"""Distributions of counts and choices."""
+"""Distributions of choices."""
 
 from __future__ import annotations
 
@@ -9,26 +9,25 @@ import numpy as np
 
 from .. import ops
 from ..core.tensor import Tensor
-from ..ops.gamma import lgamma
+from ..dtypes import finfo
 from . import constraints
-from .base import Distribution, filled, inside, log_odds, one_of, weighed
-
-_LOGITS = {"probs": constraints.unit_interval, "logits": constraints.real}
+from .base import Distribution, filled
 
 
 class Bernoulli(Distribution):
     """1 with probability probs = sigmoid(logits), else 0, as floating-point numbers. Give one of the two."""
 
-    arg_constraints, support = _LOGITS, constraints.boolean
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.boolean
     probs: Tensor
     logits: Tensor
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None):
-        self._by_probs = one_of("Bernoulli", probs, logits)
+        self._by_probs = _one_of("Bernoulli", probs, logits)
         shape = self._take(probs=probs) if self._by_probs else self._take(logits=logits)
         super().__init__(shape, (), validate_args)
         if self._by_probs:
-            p = inside(self.probs)
+            p = _inside(self.probs)
             self.logits = p.log() - (1 - p).log()
         else:
             self.probs = self.logits.sigmoid()
@@ -40,8 +39,13 @@ class Bernoulli(Distribution):
         return value * self.logits - self.logits.softplus()  # log sigmoid(l) and log(1 - sigmoid(l)) at 1 and 0
 
     def entropy(self) -> Tensor:
-        log_p, log_q = log_odds(self)
-        return -weighed(self.probs, log_p) - weighed(1 - self.probs, log_q)
+        log_p, log_q = _log_odds(self)
+        return -_weighed(self.probs, log_p) - _weighed(1 - self.probs, log_q)
+
+    def _divergence(self, q: Bernoulli) -> Tensor:
+        """Infinite if q excludes what this does not."""
+        (yes_p, no_p), (yes_q, no_q) = _log_odds(self), _log_odds(q)
+        return _gain(self.probs, yes_p, yes_q) + _gain(1 - self.probs, no_p, no_q)
 
     mean = property(lambda self: self.probs)
     variance = property(lambda self: self.probs * (1 - self.probs))
@@ -60,7 +64,7 @@ class Categorical(Distribution):
     logits: Tensor
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None):
-        self._by_probs = one_of("Categorical", probs, logits)
+        self._by_probs = _one_of("Categorical", probs, logits)
         x = probs if self._by_probs else logits
         x = x if isinstance(x, Tensor) else Tensor(x)
         if not x.ndim or not x.shape[-1]:
@@ -70,7 +74,7 @@ class Categorical(Distribution):
         else:
             self.logits = x
         super().__init__(x.shape[:-1], (), validate_args)
-        self.logits, self.probs = (inside(self.probs).log(), self.probs) if self._by_probs else (
+        self.logits, self.probs = (_inside(self.probs).log(), self.probs) if self._by_probs else (
             x.log_softmax(-1), x.softmax(-1))
 
     support = property(lambda self: constraints.integer_interval(0, self.probs.shape[-1] - 1))  # type: ignore[assignment]
@@ -89,57 +93,43 @@ class Categorical(Distribution):
         return logits.gather(-1, value.long().expand(*shape).unsqueeze(-1)).squeeze(-1)
 
     def entropy(self) -> Tensor:
-        return -weighed(self.probs, self.logits).sum(axis=-1)
+        return -_weighed(self.probs, self.logits).sum(axis=-1)
+
+    def _divergence(self, q: Categorical) -> Tensor:
+        """Infinite if q excludes what this does not."""
+        excluded = (q.probs == 0) & q._by_probs
+        return _gain(self.probs, self.logits, excluded.where(-math.inf, q.logits)).sum(axis=-1)
 
     mean = variance = property(lambda self: filled(self.probs[..., 0], math.nan))
     mode = property(lambda self: self.probs.argmax(-1))
 
 
-class Binomial(Distribution):
-    """The number of successes among total_count, each with probability probs = sigmoid(logits)."""
-
-    arg_constraints = {"total_count": constraints.nonnegative_integer, **_LOGITS}
-    total_count: Tensor
-    logits: Tensor
-
-    def __init__(self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None):
-        one = Bernoulli(probs, logits, validate_args)
-        shape, self._by_probs = self._take(total_count=total_count, logits=one.logits), one._by_probs
-        self.total_count, self.probs = self.total_count.cast(self.logits.dtype), one.probs.expand(*shape)
-        super().__init__(shape, (), validate_args)
-
-    support = property(lambda self: constraints.integer_interval(0, self.total_count))  # type: ignore[assignment]
-
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        return self._sampled(
-            lambda numbers, n, count, p: np.asarray(numbers.binomial(count.astype(np.int64), p, n), p.dtype),
-            sample_shape, self.total_count, self.probs)
-
-    def _log_prob(self, value: Tensor) -> Tensor:
-        n = self.total_count
-        ways = lgamma(n + 1) - lgamma(value + 1) - lgamma(n - value + 1)
-        return ways + value * self.logits - n * self.logits.softplus()
-
-    mean = property(lambda self: self.total_count * self.probs)
-    variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
-    mode = property(lambda self: ops.minimum(((self.total_count + 1) * self.probs).floor(), self.total_count))
+def _one_of(who: str, probs: Any, logits: Any) -> bool:
+    """Whether it is probs that is given."""
+    if (probs is None) == (logits is None):
+        raise ValueError(f"{who}: give either probs or logits")
+    return probs is not None
 
 
-class Poisson(Distribution):
-    """The count k >= 0 with probability rate^k e^-rate / k!, as floating-point numbers."""
+def _inside(p: Tensor) -> Tensor:
+    """Probabilities in [0, 1], moved to those between that have a logarithm: an impossible value has a log_prob of -16
+    in float32, as in PyTorch."""
+    eps = float(finfo(p.dtype).eps)
+    return p.clip(eps, 1 - eps)
 
-    arg_constraints, support = {"rate": constraints.nonnegative}, constraints.nonnegative_integer
-    rate: Tensor
 
-    def __init__(self, rate: Any, validate_args: bool | None = None):
-        super().__init__(self._take(rate=rate), (), validate_args)
+def _weighed(p: Tensor, x: Tensor) -> Tensor:
+    """p x, and 0 where p is, also of an infinite x."""
+    return (none := p == 0).where(0.0, p * none.where(0.0, x))
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        return self._sampled(lambda numbers, n, rate: np.asarray(numbers.poisson(rate, n), rate.dtype), sample_shape,
-                             self.rate)
 
-    def _log_prob(self, value: Tensor) -> Tensor:
-        return ops.xlogy(value, self.rate) - self.rate - lgamma(value + 1)
+def _log_odds(d: Any) -> tuple[Tensor, Tensor]:
+    """log p and log(1 - p) of a distribution with probs and logits; exactly -inf and 0 of a p given as such."""
+    never, always = (d.probs == 0) & d._by_probs, (d.probs == 1) & d._by_probs
+    log_p, log_q = always.where(0.0, d.logits.logsigmoid()), never.where(0.0, (-d.logits).logsigmoid())
+    return never.where(-math.inf, log_p), always.where(-math.inf, log_q)
 
-    mean = variance = property(lambda self: self.rate)
-    mode = property(lambda self: self.rate.floor())
+
+def _gain(p: Tensor, log_p: Tensor, log_q: Tensor) -> Tensor:
+    """p (log p - log q), and 0 where p is."""
+    return _weighed(p, log_p) - _weighed(p, log_q)

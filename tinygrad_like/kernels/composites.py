@@ -22,7 +22,6 @@ from ..ops.attention import _attention, _self_attention
 from ..ops.collective import sync_batch_norm
 from ..ops.composite import Composite
 from ..ops.elementwise import abs, exp, maximum, square, sub
-from ..ops.grid import _grid_sample
 from ..ops.loss import binary_cross_entropy_with_logits, mse_loss, nll_loss
 from ..ops.matmul import _rows, linear
 from ..ops.normalization import batch_norm, batch_norm_relu, eps_of, group_norm, layer_norm, normalized, rms_norm
@@ -324,19 +323,6 @@ def _means(dweight, dbias, weight, moments, counts, means):
     means[:] = both * (moments[1] / n if weight is None else moments[1] * weight / n)
 
 
-def _grid(input, grid, *, mode, padding_mode, align_corners):
-    if input.ndim != 4 or mode == "bicubic":
-        return NotImplemented
-    found = kernels.grid.sampled(input, grid, mode == "nearest", padding_mode, align_corners)
-    return found if found is NotImplemented else (found[0], found[1:])
-
-
-def _grid_vjp(g, wanted, input, grid, mode, padding_mode, align_corners, residuals):
-    if wanted[1] and mode == "nearest":
-        return NotImplemented
-    return kernels.grid.sampled_vjp(g, input, grid, *residuals, padding_mode, align_corners, wanted)
-
-
 def _product_at(x, src, index, *, axis):
     y = kernels.scatter.scattered(x, kernels.scatter.MULTIPLY, src, index, axis)
     return y if y is NotImplemented else (y, None)
@@ -369,6 +355,5 @@ accelerate(linear, 0, _linear, _linear_vjp)
 accelerate(sync_batch_norm, 0, _sync_batch_norm, _sync_batch_norm_vjp)
 accelerate(conv.conv2d, 1, _conv2d, _conv2d_vjp)
 accelerate(conv.conv_transpose2d, 1, _conv_transpose2d, _conv_transpose2d_vjp)
-accelerate(_grid_sample, SMALL, _grid, _grid_vjp)
 accelerate(other_products, 256, alone("scan", "other_products"))
 accelerate(product_at, SMALL, _product_at, _product_at_vjp, out=True)

@@ -5,17 +5,11 @@ each number. Here, where the numbers of a row of the target lie apart in the sou
 both are cut into squares that are turned in vector registers.
 """
 
-import itertools
-from collections.abc import Sequence
-
 import numpy as np
 
-from ..core.graph import mode
-from ..dtypes import FLOAT32
 from .kinds import STRIDED, STRIDED_WRITE
-from .program import beside, kernel, together
+from .program import kernel
 from .simd import FLOATS, inner
-from .threads import get_num_threads
 from .tiles import copy_float, copy_turned, make_copy, transpose
 from .views import count_of, data_of, floats_at, integers_at, ndim_of, room, size_of, stride_of
 
@@ -153,53 +147,3 @@ def in_c_order(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         return x.reshape(shape, copy=False)
     except ValueError:
         return copied(x).reshape(shape)
-
-
-def joined(xs: Sequence[np.ndarray], axis: int) -> np.ndarray:
-    """Arrays one after the other along an axis; of arrays in C order NumPy does that as fast as one thread."""
-    first = xs[0]
-    if mode.listener is not None or any([x.dtype is not FLOAT32 or x.ndim != first.ndim for x in xs]) or (
-            get_num_threads() == 1 and all([x.flags.c_contiguous for x in xs])):
-        return NotImplemented
-    shape, start, calls = list(first.shape), 0, []
-    shape[axis] = sum([x.shape[axis] for x in xs])
-    out = np.empty(shape, np.float32)
-    turned = out.swapaxes(0, axis)
-    for x in xs:
-        end = start + x.shape[axis]
-        calls.append((_copy, x, turned[start:end].swapaxes(0, axis)))
-        start = end
-    beside(*calls)
-    return out
-
-
-def parts_of_roll(x: np.ndarray, out: np.ndarray, shifts: Sequence[int],
-                  axes: Sequence[int]) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Parts of x, and the parts of out that they are copied to, so that out is np.roll(x, shifts, axes)."""
-    total = [0] * x.ndim
-    for shift, axis in zip(shifts, axes, strict=True):
-        total[axis] += shift
-    pairs: list[list[tuple[slice, slice]]] = []
-    for shift, n in zip(total, x.shape, strict=True):
-        k = shift % n if n else 0
-        pairs.append([(slice(0, n - k), slice(k, n)), (slice(n - k, n), slice(0, k))] if k else [(slice(None),) * 2])
-    return [(x[tuple([source for source, _ in part])], out[tuple([target for _, target in part])])
-            for part in itertools.product(*pairs)]
-
-
-def rolled(x: np.ndarray, shifts: Sequence[int], axes: Sequence[int]) -> np.ndarray:
-    """np.roll(x, shifts, axes)"""
-    out = np.empty(x.shape, np.float32)
-    beside(*[(_copy, *part) for part in parts_of_roll(x, out, shifts, axes)])
-    return out
-
-
-def surrounded(x: np.ndarray, shape: tuple[int, ...], index: tuple, value: float) -> np.ndarray:
-    """np.full(shape, value), with x at an index that is made of slices."""
-    out = np.empty(shape, np.float32)
-    if any([type(i) is not slice for i in index]) or (part := out[index]).shape != x.shape:
-        return NotImplemented
-    with together():  # all of it, as what is left between rows are many small parts
-        _copy(np.broadcast_to(np.float32(value), shape), out)
-        _copy(x, part)
-    return out

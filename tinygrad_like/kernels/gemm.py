@@ -1,6 +1,6 @@
 """Matrix products of float32 arrays, on all cores.
 
-What is computed is one line, `matmul_reference`. How, from the outside in: the outputs are cut into pieces, a block of
+From the outside in: the outputs are cut into pieces, a block of
 rows that stays in the cache by a panel of columns as wide as a tile. Each task does those of its own part of the
 matrix, and then helps out where others are behind. How a piece is computed stands in pieces.py.
 """
@@ -31,11 +31,6 @@ _ROWS_CACHED = 512  # rows of a block of A: 1 MiB, for the second-level cache
 _PACKED_ONCE = 512  # numbers of a sum for which a block of A is packed once for all columns
 _WIDE = 2048  # columns of B in a piece that reads all of them for each tile of rows
 _HALVED = 8 * ROWS  # a piece of more rows than these is worth cutting in two
-
-
-def matmul_reference(a: np.ndarray, b: np.ndarray, start: np.ndarray | float = 0.0) -> np.ndarray:
-    """What `product` and `matmul` compute."""
-    return start + np.matmul(a, b)
 
 
 def _is_small(multiplications: int, numbers: int) -> bool:
@@ -116,54 +111,6 @@ def _tall(x: np.ndarray) -> np.ndarray:
     return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
 
 
-def matmul(
-    a: np.ndarray,
-    b: np.ndarray,
-    out: np.ndarray | None = None,
-    bias: np.ndarray | None = None,
-    accumulate: bool = False,
-) -> np.ndarray:
-    """Matrix product of float32 arrays, with NumPy's broadcasting of batch axes, plus a bias: a @ b + bias.
-
-    a is (..., m, k) and b is (..., k, n), of any strides; bias is (n,). With out, (..., m, n), the result is written
-    there, or with accumulate added to what is there; out must not overlap a or b.
-
-    Raises TypeError if an array is not of float32, and ValueError if shapes do not fit.
-    """
-    for name, x in ("a", a), ("b", b), ("out", out), ("bias", bias):
-        if x is not None and x.dtype is not FLOAT32 and x.dtype != FLOAT32:
-            raise TypeError(f"matmul: {name} has dtype {x.dtype}, but this kernel is for float32; cast it first")
-    if a.ndim < 2 or b.ndim < 2 or a.shape[-1] != b.shape[-2]:
-        raise ValueError(
-            f"matmul: shapes {a.shape} and {b.shape} do not fit; both need two axes or more, "
-            "and the last axis of the first must be as long as the last but one of the second"
-        )
-    batch = a.shape[:-2]
-    if batch != b.shape[:-2]:
-        try:
-            batch = np.broadcast_shapes(batch, b.shape[:-2])
-        except ValueError:
-            raise ValueError(f"matmul: batch axes of {a.shape} and {b.shape} do not broadcast") from None
-    shape = (*batch, a.shape[-2], b.shape[-1])
-    if bias is not None and (accumulate or bias.shape != shape[-1:]):
-        raise ValueError(
-            f"matmul: a bias is a vector along the last axis, {shape[-1:]}, and excludes accumulate; got {bias.shape}"
-        )
-    if out is None:
-        if accumulate:
-            raise ValueError("matmul: accumulate needs an out to add to")
-        out = np.empty(shape, np.float32)
-    elif out.shape != shape:
-        raise ValueError(f"matmul: out has shape {out.shape}, but the product of {a.shape} and {b.shape} is {shape}")
-    elif not out.flags.writeable:
-        raise ValueError("matmul: out is read-only; give a writable array, or none to get a new one")
-    elif shape[-1] > 1 and out.strides[-1] != 4:
-        result = matmul(a, b, bias=bias)
-        np.add(out, result, out=out) if accumulate else np.copyto(out, result)
-        return out
-    return product(a, b, out, out if accumulate else bias)
-
-
 def product(
     a: np.ndarray,
     b: np.ndarray,
@@ -173,8 +120,9 @@ def product(
 ) -> np.ndarray:
     """out = start + a @ b.
 
-    a, b and out are as in `matmul`, all of float32; the numbers of a row of out lie together. So do those of start,
-    which broadcasts to out: a bias (n,), or out itself to accumulate. Turned: b is given as its transpose, (..., n, k).
+    a is (..., m, k), b is (..., k, n), of any strides, and their batch axes broadcast to those of out, (..., m, n); all
+    are of float32. The numbers of a row of out lie together, and so do those of start, which broadcasts to out: a bias
+    (n,), or out itself to accumulate. Turned: b is given as its transpose, (..., n, k).
     """
     _matrix_product(a, b, out, start, False, turned, True, counters[0], 0)
     return out

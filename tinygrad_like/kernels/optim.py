@@ -19,7 +19,7 @@ from ..core.graph import mode
 from .kinds import TABLE, WRITE, Table
 from .program import Kernel, kernel, play
 from .simd import inner
-from .vectormath import F, maximum
+from .vectormath import F
 from .views import count_of, data_of, floats_at, integer_at, integers_at, real_at
 
 ZERO = F(0)
@@ -127,21 +127,6 @@ def _adam(table, decoupled, task, tasks):
 
 
 @kernel(table=TABLE, work=_work, tasks=1, fastmath={"contract"})
-def _adamax(table, task, tasks):
-    for row in table:
-        x, g = _share(row[0], task, tasks), _share(row[1], task, tasks)
-        m, u = _share(row[2], task, tasks), _share(row[3], task, tasks)
-        lr, new1, beta2 = F(_number(row, 0) / (1 - _number(row, 1) ** _step(row))), F(1.0 - _number(row, 1)), F(
-            _number(row, 2))
-        eps, decay, scale = F(_number(row, 3)), F(_number(row, 4)), _sign(row, 5)
-        for i in range(x.size):
-            d = scale * g[i] + decay * x[i]
-            m[i] += new1 * (d - m[i])
-            u[i] = maximum(beta2 * u[i], abs(d) + eps)
-            x[i] -= lr * m[i] / u[i]
-
-
-@kernel(table=TABLE, work=_work, tasks=1, fastmath={"contract"})
 def _rmsprop(table, task, tasks):
     for row in table:
         x, g, v = _share(row[0], task, tasks), _share(row[1], task, tasks), _share(row[2], task, tasks)
@@ -171,18 +156,6 @@ def _rmsprop(table, task, tasks):
 
 
 @kernel(table=TABLE, work=_work, tasks=1, fastmath={"contract"})
-def _adagrad(table, task, tasks):
-    for row in table:
-        x, g, s = _share(row[0], task, tasks), _share(row[1], task, tasks), _share(row[2], task, tasks)
-        lr, decay = F(_number(row, 0) / (1 + (_step(row) - 1) * _number(row, 1))), F(_number(row, 2))
-        eps, scale = F(_number(row, 4)), _sign(row, 5)
-        for i in range(x.size):
-            d = scale * g[i] + decay * x[i]
-            s[i] += d * d
-            x[i] -= lr * d / (np.sqrt(s[i]) + eps)
-
-
-@kernel(table=TABLE, work=_work, tasks=1, fastmath={"contract"})
 def _adadelta(table, task, tasks):
     for row in table:
         x, g = _share(row[0], task, tasks), _share(row[1], task, tasks)
@@ -198,8 +171,8 @@ def _adadelta(table, task, tasks):
 
 
 _KERNELS: dict[str, tuple] = {
-    "SGD": (_sgd, 0), "SGDW": (_sgd, 1), "Adam": (_adam, 0), "AdamW": (_adam, 1), "Adamax": (_adamax,),
-    "RMSProp": (_rmsprop,), "Adagrad": (_adagrad,), "Adadelta": (_adadelta,)}
+    "SGD": (_sgd, 0), "SGDW": (_sgd, 1), "Adam": (_adam, 0), "AdamW": (_adam, 1), "RMSProp": (_rmsprop,),
+    "Adadelta": (_adadelta,)}
 
 
 @lru_cache

@@ -118,22 +118,6 @@ def _max_2x2(p, q, first, row_first, y, index):
 
 
 @inner
-def _max_3x3(p, q, r, first, row_first, y, index):
-    for j in range(y.size):
-        best, at = LOWEST, U8(first[j] + row_first)
-        best, at = _larger(p[2 * j], 0, best, at)
-        best, at = _larger(p[2 * j + 1], 1, best, at)
-        best, at = _larger(p[2 * j + 2], 2, best, at)
-        best, at = _larger(q[2 * j], 3, best, at)
-        best, at = _larger(q[2 * j + 1], 4, best, at)
-        best, at = _larger(q[2 * j + 2], 5, best, at)
-        best, at = _larger(r[2 * j], 6, best, at)
-        best, at = _larger(r[2 * j + 1], 7, best, at)
-        best, at = _larger(r[2 * j + 2], 8, best, at)
-        y[j], index[j] = best, at
-
-
-@inner
 def _max_tap(x, stride, tap, y, index):
     if stride == 1:
         for j in range(y.size):
@@ -153,17 +137,15 @@ def _max_windows(x, h, w, rows, columns, y, index, task, tasks):
     first = np.empty(number, U8)
     for j in range(number):
         first[j] = _first_tap(columns, j)
-    squares = rows.kernel if (rows.kernel == columns.kernel and rows.stride == columns.stride == 2
-                              and rows.dilation == columns.dilation == 1) else 0
+    squares = rows.kernel == columns.kernel == rows.stride == columns.stride == 2 and (
+        rows.dilation == columns.dilation == 1)
     for plane in range(task * planes // tasks, (task + 1) * planes // tasks):
         image = _plane(x, plane, h, w, rows, columns, frame)
         for i in range(rows.number):
             y_i, index_i = _row(y, plane * rows.number + i, number), _row(index, plane * rows.number + i, number)
             row_first, line = U8(_first_tap(rows, i) * columns.kernel), image[i * rows.stride * width :]
-            if squares == 2:
+            if squares:
                 _max_2x2(line, line[width:], first, row_first, y_i, index_i)
-            elif squares == 3:
-                _max_3x3(line, line[width:], line[2 * width :], first, row_first, y_i, index_i)
             else:
                 for j in range(number):
                     y_i[j], index_i[j] = LOWEST, U8(first[j] + row_first)

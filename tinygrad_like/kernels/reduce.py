@@ -200,29 +200,15 @@ def _extremes(x, sign, m, n, out, task, tasks):
                 top[j] = known if (sign * known >= sign * new) | (known != known) else new
 
 
-def _over_rows(op: int, x: np.ndarray, out: np.ndarray | None) -> np.ndarray:
-    out = np.empty(len(x), FLOAT32) if out is None else out
-    if out.shape != x.shape[:1]:
-        raise ValueError(f"rows of {x.shape}: out must have shape {x.shape[:1]}, got {out.shape}")
+def _over_rows(op: int, x: np.ndarray) -> np.ndarray:
+    out = np.empty(len(x), FLOAT32)
     _rows(op, x, x.shape[1], out)
     return out
 
 
 def sum_rows(x: np.ndarray) -> np.ndarray:
     """x.sum(1), for x (m, n)"""
-    return _over_rows(SUM, x, None)
-
-
-def max_rows(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """x.max(1), for x (m, n), n > 0; NaN where the row has one"""
-    if x.shape[1] == 0:
-        raise ValueError(f"max_rows: the rows of shape {x.shape} are empty")
-    return _over_rows(MAX, x, out)
-
-
-def sum_columns(x: np.ndarray) -> np.ndarray:
-    """x.sum(0), for x (m, n)"""
-    return _sum_middle(x, 1, *x.shape)[0]
+    return _over_rows(SUM, x)
 
 
 def _sum_middle(x: np.ndarray, outer: int, m: int, n: int) -> np.ndarray:
@@ -285,7 +271,7 @@ def sum_of_squares(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.nd
         return NotImplemented
     kept = x.shape[: axis[0]]
     rows = x.reshape(math.prod(kept), -1)
-    out = _over_rows(SUM_SQUARES, rows, None).reshape(kept) if kept else _over_everything(SUM_SQUARES, x)[1]
+    out = _over_rows(SUM_SQUARES, rows).reshape(kept) if kept else _over_everything(SUM_SQUARES, x)[1]
     return out.reshape(kept + (1,) * len(axis)) if keepdim else out
 
 

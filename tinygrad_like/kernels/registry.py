@@ -67,12 +67,10 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     "drop": ("dropout", 256),
     "accumulate": ("elementwise", 8192),
     "copied": ("copies", 8192),
-    "surrounded": ("copies", 8192),
     **dict.fromkeys(("mapped", "mapped_vjp"), ("mapped", 256)),
     **dict.fromkeys(("batched_matmul", "batched_matmul_vjp"), ("gemm", 1)),
     **dict.fromkeys(("matrix_vector", "matrix_vector_vjp"), ("gemm", 1)),
     **dict.fromkeys(("resampled", "resampled_vjp"), ("resample", 64)),
-    **dict.fromkeys(("sums_at", "spread_at", "products_at"), ("grid", _SMALL)),
     "running_sum": ("reduce", 64),
     "select": ("select", 4096),
     "mean_over": ("reduce", 256),
@@ -86,10 +84,8 @@ ACCELERATED: dict[str, tuple[str, int]] = {
 }
 # Functions that do not look at one array: the module of what does the same, its name, and when it is called.
 DIRECT: dict[str, tuple[str, str, str]] = {
-    "rolled": ("copies", "rolled", "x.size >= 8192 and x.dtype is FLOAT32_"),
     "picked": ("along", "picked", "(index.size >= 256 or mode_.compiled) and x.dtype is FLOAT32_"),
     "in_c_order": ("copies", "in_c_order", "x.size >= 8192 and x.dtype is FLOAT32_"),
-    "joined": ("copies", "joined", "xs[0].size * len(xs) >= 262144"),
     "dropout_factors": ("scores", "dropout_factors", "True"),
     "kept": ("dropout", "kept", "True"),
     "erf_of": ("vectormath", "erf_array", "True"),

@@ -81,7 +81,7 @@ def _other_products(x, g, n, width, y, task, tasks):
 
 def other_products(x: np.ndarray, g: np.ndarray, axis: tuple[int, ...]) -> np.ndarray:
     """g, repeated along neighbouring axes, times the product of all other numbers there."""
-    if not x.size or g.dtype != np.float32 or list(axis) != list(range(axis[0], axis[0] + len(axis))):
+    if not x.size or not axis or g.dtype != np.float32 or [*axis] != [*range(axis[0], axis[0] + len(axis))]:
         return NotImplemented
     y, n = np.empty(x.shape, np.float32), math.prod(x.shape[axis[0] : axis[-1] + 1])
     _other_products(in_order(x), in_order(g), n, math.prod(x.shape[axis[-1] + 1 :]), y)

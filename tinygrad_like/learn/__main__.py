@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from .examples import explore_file, write
-from .files import check_file
+from .exercises import checked
 from .pages import renew
 from .puzzles import make, status, watch
 
@@ -15,11 +15,12 @@ from .puzzles import make, status, watch
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tinygrad_like.learn",
                                      description="Learn how VJP rules are made: have yours checked, find those of 24 "
-                                                 "ops, and step through a graph.")
+                                                 "ops, write layers, find bugs, and step through a graph.")
     commands = parser.add_subparsers(dest="command", required=True)
     check = commands.add_parser("check", help="say of every op in a file whether its rules are right, and if not, why")
     check.add_argument("files", nargs="+", type=Path, metavar="FILE.py")
-    puzzles = commands.add_parser("puzzles", help="make a folder of ops without their rules, to be found by you")
+    puzzles = commands.add_parser("puzzles", help="make a folder of ops without their rules, layers without their "
+                                                   "bodies, and scripts with a mistake, for you to complete")
     puzzles.add_argument("folder", nargs="?", type=Path, default=Path("puzzles"), help="default: puzzles")
     puzzles.add_argument("--watch", action="store_true", help="check every file when it is saved")
     explore = commands.add_parser("explore", help="make a page that steps through a graph, forward and backward")
@@ -36,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
         return _explore(options)
     if options.command == "puzzles":
         return _puzzles(options)
-    reports = [check_file(path) for path in options.files]
+    reports = [checked(path) for path in options.files]
     for report in reports:
         print(report)
     return 0 if all(report.right for report in reports) else 1

@@ -11,7 +11,7 @@ from ..core.tensor import Tensor
 from ..random import manual_seed
 from ..transforms.codegen import run_file
 from .explore import explore, page
-from .trace import Trace, Watch
+from .trace import Calls, Trace
 
 
 def examples() -> dict[str, tuple[Any, Callable[[], Tensor]]]:
@@ -20,13 +20,15 @@ def examples() -> dict[str, tuple[Any, Callable[[], Tensor]]]:
     from ..nn import functional as F
 
     manual_seed(0)
-    x, labels = Tensor.randn(4, 6), Tensor([0, 2, 1, 2])
+    x, labels = Tensor.randn(8, 6), Tensor([0, 2, 1, 2, 0, 1, 1, 0])
     mlp, resnet = nn.MLP([6, 8, 3]), nn.ResNetS(6, width=8, blocks=2, num_classes=3)
-    block, words = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, norm_first=True), Tensor.randn(2, 5, 8)
+    block, words = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, activation="gelu", batch_first=True,
+                                              norm_first=True), Tensor.randn(2, 5, 8)
+    data = {"x": x, "labels": labels}
     return {
-        "mlp": (mlp, lambda: F.cross_entropy(mlp(x), labels)),
-        "resnet_s": (resnet, lambda: F.cross_entropy(resnet(x), labels)),
-        "gpt_block": (block, lambda: (block(words) ** 2).mean()),
+        "mlp": (_Named({"mlp": mlp, **data}), lambda: F.cross_entropy(mlp(x), labels)),
+        "resnet_s": (_Named({"resnet": resnet, **data}), lambda: F.cross_entropy(resnet(x), labels)),
+        "gpt_block": (_Named({"block": block, "words": words}), lambda: (block(words, is_causal=True) ** 2).mean()),
     }
 
 
@@ -55,7 +57,7 @@ def explore_file(file: Path, out: Path) -> Path:
     sys.path.insert(0, str(file.resolve().parent))
     try:
         Tensor.backward = catch  # type: ignore[method-assign]
-        with Watch() as watch:
+        with Calls() as watch:
             run_file(file, space)
     except _Reached:
         pass

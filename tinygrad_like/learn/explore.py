@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +11,16 @@ import numpy as np
 
 from ..core.graph import Node
 from ..core.tensor import Tensor
-from ..transforms.picture import Box, Layout, Picture
-from .pages import pages, plain
+from ..transforms.picture import Box, Given, Layout, Picture, side_by_side
+from .pages import pages, symbols
 from .source import parameters, source
 from .summary import summary
 from .trace import Called, Key, Trace, watched
+from .written import KNOWN, mathematics
 
 HERE = Path(__file__).parent
 _MOST = 4000  # nodes: beyond that composites are not opened
-_DEEP = 3  # references within references
+_DEEP = 3  # definitions within definitions
 
 
 def explore(loss: Tensor | Callable[[], Tensor], path: str | Path = "graph.html", names: Any = (), *,
@@ -58,9 +59,9 @@ def explore(loss: Tensor | Callable[[], Tensor], path: str | Path = "graph.html"
 
 def leaves_by_id(names: Any) -> dict[int, str]:
     """The names of leaves, from a model, a mapping, or pairs."""
-    pairs: Iterable = names.named_parameters() if hasattr(names, "named_parameters") else (
-        names.items() if isinstance(names, Mapping) else names)
-    return {id(x): name for name, x in pairs}
+    pairs: list = [*(names.named_parameters() if hasattr(names, "named_parameters") else
+                     names.items() if isinstance(names, Mapping) else names)]
+    return {id(x._data): name for name, x in pairs} | {id(x): name for name, x in pairs}
 
 
 def page(trace: Trace, names: Any, title: str) -> str:
@@ -111,7 +112,7 @@ class Data:
 
     def add(self, trace: Trace, parent: int, title: str, depth: int) -> int:
         """The nodes and views of a trace; the number of the view that has them all."""
-        for node in trace.parents:
+        for node in [*trace.parents, *trace.data]:
             self.number[node] = len(self.nodes)
             self.nodes.append({})
         when = {node: n for n, node in enumerate(trace.order)}
@@ -121,6 +122,11 @@ class Data:
             self.nodes[self.number[node]] = self.node(trace, node) | {
                 "f": after.get(node, -1), "b": when.get(node, -1)} | (
                 {"module": paths[node][-1]} if isinstance(node, Node) and paths[node] else {})
+        for given in trace.data:
+            value = given.value
+            self.nodes[self.number[given]] = {
+                "shape": list(given.shape) if given.shape is not None else None, "opens": -1, "view": -1, "leaf": True,
+                "data": True, "op": self.names.get(id(value), given.label), "f": -1, "b": -1, "out": self.value(value)}
         top = Group(title, trace.forward)
         top.parts = parts(trace.forward, paths, 0)
         self.users = users(trace)
@@ -131,16 +137,19 @@ class Data:
                 if inner is not None:
                     self.names |= {id(x): self.name_inside(trace, node, i)
                                    for i, x in enumerate(inner.aliases) if isinstance(x, Tensor)}
+                    for i, p in enumerate(trace.inputs[node]):
+                        if isinstance(p, Given):
+                            self.names.setdefault(id(p.value), _input_name(node, i))
                     self.kept.append(inner)
                     where = self.nodes[self.number[node]]["view"]
                     self.nodes[self.number[node]]["opens"] = self.add(inner, where, _name(node), depth + 1)
         return view
 
     def name_inside(self, trace: Trace, node: Node, i: int) -> str:
-        """What an input is called in the view of the reference: as the leaf that it is, or as the op calls it."""
+        """What an input is called in the view of a definition: as the leaf that it is, or as the op calls it."""
         return self.names.get(id(trace.parents[node][i]), _input_name(node, i))
 
-    def node(self, trace: Trace, node: Key) -> dict:
+    def node(self, trace: Trace, node: Node | Tensor) -> dict:
         step, shape = trace.steps.get(node), list(node.shape)
         told: dict[str, Any] = {"shape": shape, "opens": -1, "view": -1,
                                 "out": self.value(trace.values[node]) if node in trace.values else -1}
@@ -166,7 +175,7 @@ class Data:
         called = trace.calls.get(node)
         kept = dict(_kept(node))
         told = []
-        for i, parent in enumerate(trace.parents[node]):
+        for i, parent in enumerate(trace.inputs[node]):
             name = _input_name(node, i)
             value = called.inputs[i] if called is not None and i < len(called.inputs) else trace.values.get(
                 parent, kept.get(name)) if parent is not None else kept.get(name)
@@ -193,7 +202,7 @@ class Data:
         """The numbers of the rules of an op, each once; notes its formula too."""
         name = op.name.lstrip("_")
         if name in pages() and name not in self.formulas:
-            self.formulas[name] = plain(pages()[name]["formula"])
+            self.formulas[name] = symbols(pages()[name]["formula"])
         joint = getattr(op, "joint", None)
         found = [("all inputs", joint[0])] if joint is not None else [
             (op.inputs[i], rule) for i, (rule, _) in sorted(getattr(op, "rules", {}).items())]
@@ -201,21 +210,22 @@ class Data:
             found = [("the definition", op.definition)]
         if not found and hasattr(op, "function"):  # a custom Function
             found = [("all inputs", op.function.backward)]
-        return [self.one_rule(what, rule) for what, rule in found]
+        return [self.one_rule(name, what, rule) for what, rule in found]
 
-    def one_rule(self, what: str, rule: Any) -> int:
+    def one_rule(self, name: str, what: str, rule: Any) -> int:
         if (what, rule) not in self.rule_of:
             at = source(rule)
             self.rule_of[what, rule] = len(self.rules)
             self.rules.append({"of": what, "where": _short(at.file, at.line), "text": at.own_text(),
-                               "names": parameters(rule)[1:]})
+                               "names": parameters(rule)[1:],
+                               "math": list(KNOWN.get(name, ())) or [m for m in [mathematics(at.tree, what)] if m]})
         return self.rule_of[what, rule]
 
     # Groups and views -----------------------------------------------------------------------------------------------
 
     def paths(self, trace: Trace, inner: bool) -> list[tuple[str, ...]]:
         """The modules around each node: those that called it, or else those whose parameters it uses."""
-        if inner:  # a reference is short, and no module's
+        if inner:  # a definition is short, and no module's
             return [()] * len(trace.forward)
         if any(c.module for c in trace.calls.values()):
             found = []
@@ -233,7 +243,7 @@ class Data:
 
     def hidden(self, trace: Trace, p: Key, group: Group) -> bool:
         """Whether a leaf is shown only when a part of the group, which alone uses it, is opened."""
-        return isinstance(p, Tensor) and any(
+        return isinstance(p, Tensor | Given) and any(
             isinstance(part, Group) and self.users[p] <= set(part.nodes) for part in group.parts)
 
     def view(self, trace: Trace, group: Group, parent: int) -> int:
@@ -244,13 +254,13 @@ class Data:
         box_of: dict[Key, int] = {}
         boxes: list[tuple[str, int, Box]] = []
         inner = {n: part for part in group.parts for n in (part.nodes if isinstance(part, Group) else [part])}
-        outside = [p for n in group.nodes for p in trace.parents[n] if p is not None and p not in inner]
+        outside = [p for n in group.nodes for p in trace.inputs[n] if p is not None and p not in inner]
         for p in dict.fromkeys(outside):
             if not self.hidden(trace, p, group):
                 box_of[p] = len(boxes)
-                kind = "leaf" if isinstance(p, Tensor) else "from"
+                kind = "data" if isinstance(p, Given) else "leaf" if isinstance(p, Tensor) else "from"
                 label = self.nodes[self.number[p]]["op"]
-                boxes.append((kind, self.number[p], Box(label if kind == "leaf" else f"from {label}", p.shape, True)))
+                boxes.append((kind, self.number[p], Box(label if kind != "from" else f"from {label}", p.shape, True)))
         for part in group.parts:
             for n in part.nodes if isinstance(part, Group) else [part]:
                 box_of[n] = len(boxes)
@@ -261,11 +271,11 @@ class Data:
                 self.nodes[self.number[part]]["view"] = group.view
                 opens = " +" if getattr(part.op, "definition", None) is not None else ""
                 boxes.append(("op", self.number[part], Box(_name(part) + opens, part.shape, False)))
-        arrows = dict.fromkeys((box_of[p], box_of[n]) for n in group.nodes for p in trace.parents[n]
-                               if p in box_of and box_of[p] != box_of[n])
-        told["boxes"], told["paths"], told["size"] = _laid_out(boxes, list(arrows))
+        arrows = [(box_of[p], box_of[n]) for n in group.nodes for p in trace.inputs[n]
+                  if p in box_of and box_of[p] != box_of[n]]
+        told["boxes"], told["paths"], told["size"] = _laid_out(boxes, arrows)
         for number, box in enumerate(boxes):
-            if box[0] == "leaf" and self.nodes[box[1]]["view"] < 0:
+            if box[0] in ("leaf", "data") and self.nodes[box[1]]["view"] < 0:
                 self.nodes[box[1]]["view"] = group.view
             told["boxes"][number][:2] = [box[0], box[1]]
         told["nodes"] = [self.number[n] for n in group.nodes]
@@ -276,7 +286,7 @@ def users(trace: Trace) -> dict[Key, set[Node]]:
     """The nodes that use each node and leaf."""
     found: dict[Key, set[Node]] = {}
     for node in trace.forward:
-        for p in trace.parents[node]:
+        for p in trace.inputs[node]:
             found.setdefault(p, set()).add(node)
     return found
 
@@ -308,8 +318,8 @@ def _laid_out(boxes: list[tuple[str, int, Box]], arrows: list[tuple[int, int]]) 
     at = Layout(Picture([box for _, _, box in boxes], arrows))
     placed = [[kind, number, round(at.x[i]), round(at.y(i)), round(at.width[i]), box.label]
               for i, (kind, number, box) in enumerate(boxes)]
-    paths = [[a, b, *(round(v) for j in path for v in (at.x[j], at.y(j)))]
-             for (a, b), path in zip(arrows, at.paths, strict=True)]
+    paths = [[a, b, *(round(v) for j in path for v in (at.x[j] + beside, at.y(j)))]
+             for (a, b), path, beside in zip(arrows, at.paths, side_by_side(arrows), strict=True)]
     right = max(x + w / 2 for x, w in zip(at.x, at.width, strict=True))
     return placed, paths, [round(right) + 12, round(max(map(at.y, range(len(boxes))))) + 40]
 

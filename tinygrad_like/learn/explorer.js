@@ -17,7 +17,7 @@ const here = () => data.views[view];
 const computed = (box) => kind(box) === "op" || kind(box) === "group";
 const title = (box) => kind(box) === "group" ? "module " + data.views[box[1]].name : node(box[1]).op;
 const opens = (box) => kind(box) === "group" ? box[1] : kind(box) === "op" ? node(box[1]).opens : -1;
-const shape = (s) => "(" + s.join(", ") + (s.length === 1 ? ",)" : ")");
+const shape = (s) => !s ? "" : "(" + s.join(", ") + (s.length === 1 ? ",)" : ")");
 function facts(box) {  // its last node, when it is done in forward and in backward, and what of it is to be marked from when on
   if (box.facts) return box.facts;
   const nodes = nodesOf(box), latest = (what) => nodes.reduce((most, n) => Math.max(most, node(n)[what]), -1);
@@ -66,7 +66,7 @@ function theme(dark) {
   colours.op = colours["op-line"];
   colours.leaf = colours["leaf-line"];
   colours.group = colours["group-line"];
-  colours.from = colours.soft;
+  colours.from = colours.data = colours.soft;
 }
 function make(tag, attributes, parent) {
   const e = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -77,7 +77,7 @@ function make(tag, attributes, parent) {
 function draw(i) {
   const box = here().boxes[i], [, , x, y, w, label] = box;
   const g = make("g", { transform: `translate(${x} ${y})`, "data-box": i }, $("boxes"));
-  make("rect", { x: -w / 2, y: -HALF, width: w, height: 2 * HALF, rx: kind(box) === "leaf" ? 3 : 9 }, g);
+  make("rect", { x: -w / 2, y: -HALF, width: w, height: 2 * HALF, rx: ["leaf", "data"].includes(kind(box)) ? 3 : 9 }, g);
   make("text", { y: -3 }, g).textContent = label;
   make("text", { y: 12, class: "shape" }, g).textContent = shape(node(facts(box).last).shape);
   drawn.set(i, g);
@@ -231,6 +231,13 @@ function centre(i) {
   top_ = height / 2 - y * scale;
   moved();
 }
+function nudge(i) {  // as little as brings a box into sight, with some room around it
+  const { clientWidth: width, clientHeight: height } = room, [, , x, y] = here().boxes[i], edge = 175;
+  const shift = (at, size) => 2 * edge > size ? size / 2 - at : Math.max(0, edge - at) + Math.min(0, size - edge - at);
+  left += shift(left + x * scale, width);
+  top_ += shift(top_ + y * scale, height);
+  moved();
+}
 function inSight(i) {
   const [x0, y0, x1, y1] = sight(), [, , x, y] = here().boxes[i], edge = 170 / scale;
   return x > x0 + edge && x < x1 - edge && y > y0 + edge && y < y1 - edge;
@@ -262,7 +269,7 @@ function go(to) {
   chosen = -1;
   const { i, backward: back } = now(), at = clock();
   active = new Set(touching(i).filter((k) => back || here().paths[k][1] === i));
-  if (!inSight(i)) centre(i);
+  if (!inSight(i)) nudge(i);
   if (scale >= FAR && !drawn.has(i)) draw(i);
   for (const k of drawn.keys()) paint(k, at);
   moved();
@@ -355,6 +362,9 @@ $("back").onclick = () => go(step - 1);
 $("next").onclick = () => go(step + 1);
 $("last").onclick = () => go(steps.length - 1);
 $("play").onclick = () => play(!timer);
+$("started").onclick = () => $("intro").remove();
+$("legend").onpointerdown = (e) => e.stopPropagation();
+if (innerWidth < 760) $("legend").open = false;
 $("help").onclick = () => KEYS["?"]();
 $("slider").oninput = () => go(Number($("slider").value));
 $("theme").onclick = () => { theme(document.documentElement.dataset.theme !== "dark"); moved(); describe(chosen >= 0 ? chosen : now().i); };

@@ -52,7 +52,7 @@ function numbers(v) {
     table.append(element("tr", {}, ...v.values.slice(k, k + columns).map((x) => element("td", {}, String(x)))));
   return table;
 }
-function formula(op) { return data.formulas[op] ? element("pre", { "aria-label": "formula" }, data.formulas[op]) : null; }
+function formula(op) { return data.formulas[op] ? element("p", { class: "math", "aria-label": "formula" }, data.formulas[op]) : null; }
 function where(n) { let v = node(n).view, names = []; for (; v > 0; v = data.views[v].parent) names.unshift(data.views[v].name); return names.join(" / "); }
 
 function describe(i) {
@@ -62,13 +62,14 @@ function describe(i) {
   if (kind(box) === "group") return describeGroup(box, at);
   const n = box[1], it = node(n);
   panel.append(element("h2", {}, it.op));
-  const facts = [it.leaf ? "a leaf" : "an op", it.module ? `of module ${it.module}` : "", where(n) && `in ${where(n)}`, it.line && `called at ${it.line.split("/").pop()}`].filter(Boolean);
+  const facts = [it.data ? "data, which need no gradient" : it.leaf ? "a leaf: backward leaves its gradient in .grad" : "an op", it.module ? `of module ${it.module}` : "", where(n) && `in ${where(n)}`, it.line && `called at ${it.line.split("/").pop()}`].filter(Boolean);
   panel.append(element("p", { class: "soft" }, facts.join(", ")));
-  if (opens(box) >= 0) panel.append(opener(i, "Open its reference, the ops that define it"));
+  if (opens(box) >= 0) panel.append(opener(i, "Open the ops that define it"));
   if (!it.leaf) {
     const f = formula(it.op);
     if (f) panel.append(f);
   }
+  if (it.data) { panel.append(element("h3", {}, "Value"), value(it.out)); return; }
   const parts = [() => it.leaf ? panel.append(element("h3", {}, "Value"), value(it.out)) : forwardPart(it, at), () => backwardPart(n, it, at)];
   for (const part of now().backward ? parts.reverse() : parts) part();
 }
@@ -80,7 +81,7 @@ function opener(i, text) {
 function forwardPart(it, at) {
   panel.append(element("h3", {}, "Forward"));
   for (const [name, from, v] of it.in)
-    panel.append(element("p", {}, `${name} `, from >= 0 ? "from " : "(needs no gradient)", from >= 0 ? link(from) : null), value(v));
+    panel.append(element("p", {}, `${name} `, from >= 0 ? "from " : "(needs no gradient)", from >= 0 ? link(from) : null, from >= 0 && node(from).data ? " (needs no gradient)" : null), value(v));
   for (const [k, v] of Object.entries(it.options || {})) panel.append(element("p", { class: "soft" }, `option ${k} = ${v}`));
   if (it.f > at.f) panel.append(element("p", { class: "soft" }, "out: not computed yet"));
   else if (it.outputs) panel.append(element("p", {}, "out: several, each a box below"));
@@ -90,7 +91,7 @@ function forwardPart(it, at) {
   panel.append(element("dl", {}, ...it.saved.flatMap(([name, what, why]) => [element("dt", {}, name), element("dd", {}, `${what}; ${why}`)])));
 }
 function backwardPart(n, it, at) {
-  panel.append(element("h3", {}, "The cotangent g that arrives"));
+  panel.append(element("h3", {}, it.leaf ? ".grad, the sum of what arrives" : "The cotangent g that arrives"));
   const terms = it.terms || [];
   if (!terms.length) panel.append(element("p", {}, "None: no gradient flows here."));
   const [some, all] = arrivals(n, at.b);
@@ -101,12 +102,14 @@ function backwardPart(n, it, at) {
   for (const [from, which, v] of terms) {
     const there = at.b >= 0 && (from < 0 || node(from).b < at.b || (node(from).b <= at.b && node(from).b < it.b));
     panel.append(element("p", {}, from < 0 ? "where backward begins" : "from ", from < 0 ? null : link(from),
-      from < 0 ? null : `, as its input ${(node(from).in[which] || [which])[0]}`, there ? null : " (not yet)"));
+      from < 0 ? null : `, of which this is ${(node(from).in[which] || [which])[0].replace(/^input$/, "the input")}`, there ? null : " (not yet)"));
     if (there && (all > 1 || it.outputs)) panel.append(value(v));
   }
   if (all && some === all && !it.outputs) panel.append(value(it.g));
   if (it.leaf) return;
   panel.append(element("h3", {}, "What the rule makes of it"));
+  const said = (it.rule || []).flatMap((r) => data.rules[r].math || []);
+  if (said.length) panel.append(element("p", { class: "math", "aria-label": "the rule" }, said.join("\n")));
   if (at.b < it.b) panel.append(element("p", { class: "soft" }, "Not yet: the rule runs when all of g is there."));
   else (it.given || []).forEach((pair, k) => {
     const [name, from] = it.in[k] || [`input ${k}`, -1];
@@ -119,7 +122,7 @@ function backwardPart(n, it, at) {
   });
   for (const r of it.rule || []) {
     const rule = data.rules[r];
-    panel.append(element("p", { class: "soft" }, `${rule.of === "the reference" ? "No rule of its own: the reference is replayed, " : `Rule for ${rule.of}, `}${rule.where}`), element("pre", {}, rule.text));
+    panel.append(element("p", { class: "soft" }, `${rule.of === "the definition" ? "In the code: derivatives come from the definition, " : `In the code: the rule of ${rule.of}, `}${rule.where}`), element("pre", {}, rule.text));
   }
 }
 function describeGroup(box, at) {

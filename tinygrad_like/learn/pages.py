@@ -31,6 +31,22 @@ _PLAIN = [
 ]
 
 
+_SYMBOLS = [(rf"\\{name}(?![a-z])", sign) for names, signs in [
+    ("partial cdot odot times sum prod int infty approx le leq ge geq ne to in dots ldots ell", "∂·⊙×ΣΠ∫∞≈≤≤≥≥≠→∈……ℓ"),
+    ("alpha beta gamma delta varepsilon eta theta lambda mu nu pi rho sigma tau phi varphi omega", "αβγδεηθλμνπρστφφω"),
+    ("Gamma Delta Phi Omega", "ΓΔΦΩ")] for name, sign in zip(names.split(), signs, strict=True)]
+_SYMBOLS += [(r"\^\{?\\top\}?", "ᵀ"), (r"\^2(?!\d)", "²"), (r"\^3(?!\d)", "³")]
+
+
+def symbols(tex: str) -> str:
+    """A formula in the signs that Unicode has."""
+    for pattern, to in _SYMBOLS:
+        tex = re.sub(pattern, to, tex)
+    for text, sign in ("*", "·"), ("sqrt(", "√("), ("sqrt 2", "√2"), ("_hat", "\u0302"), ("_bar", "\u0304"), ("-", "−"):
+        tex = plain(tex).replace(text, sign)
+    return tex
+
+
 def plain(tex: str) -> str:
     """A formula or a paragraph in letters, as far as that goes."""
     for pattern, to in _FIRST:

@@ -11,12 +11,13 @@ import builtins
 import inspect
 import textwrap
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import ops
-from .files import changes, check_file
+from . import exercises
+from .files import Report, changes
 from .pages import pages, plain
 from .source import source
 
@@ -57,6 +58,17 @@ PUZZLES = [
 
 # name -> (what the puzzle has, the rule, the rule without what is to be found)
 TEXTBOOK = {
+    "softmax": ('''\
+@primitive
+def softmax(x, *, axis=-1):
+    """e^x / (the sum of e^x) along an axis. To shift x does not change that, and keeps e^x below 1."""
+    e = np.exp(x - x.max(axis, keepdims=True))
+    return e / e.sum(axis, keepdims=True)
+''', '''\
+softmax.vjp(x=lambda g, out, axis: out * (g - sum(g * out, axis=axis, keepdim=True)))
+''', '''\
+softmax.vjp(x=lambda g: ...)
+'''),
     "batched_matmul": ('''\
 @primitive
 def batched_matmul(a, b):
@@ -231,7 +243,7 @@ def _statement(puzzle: Puzzle) -> Tree:
 
 
 def _answer(puzzle: Puzzle) -> str:
-    """The rule as it stands in the source, with what only it uses: a helper, or the formula of a helper op."""
+    """The rule as it stands in the source, with a helper that only it uses."""
     statement = _statement(puzzle)
     answer = _lines(puzzle, statement.lineno, statement.end_lineno)
     if "fresh" in answer:  # which only spares a copy
@@ -240,9 +252,6 @@ def _answer(puzzle: Puzzle) -> str:
         if isinstance(keyword.value, ast.Name):
             f = _function(puzzle, keyword.value.id)
             answer = f"{_lines(puzzle, f.lineno, f.end_lineno)}\n\n\n{answer}"
-        called = keyword.value.body.func if isinstance(getattr(keyword.value, "body", None), ast.Call) else None
-        if isinstance(called, ast.Name) and called.id == f"{puzzle.name}_vjp":
-            answer = _inlined(puzzle, keyword)
     return answer
 
 
@@ -253,19 +262,6 @@ def _without_fresh(puzzle: Puzzle, statement: Tree) -> str:
             keyword.value = keyword.value.args[0]
         rules.append(f"{keyword.arg}={ast.get_source_segment(_module(puzzle.name)[1], keyword.value)}")
     return f"{puzzle.name}.vjp(" + (",\n" + " " * (len(puzzle.name) + 5)).join(rules) + ")"
-
-
-def _inlined(puzzle: Puzzle, keyword: Tree) -> str:
-    """The rule that calls <op>_vjp, with the definition of that op in place of the call."""
-    tree = _function(puzzle, f"{puzzle.name}_vjp")
-    given = dict(zip([a.arg for a in tree.args.args], keyword.value.body.args, strict=False))
-
-    class Put(ast.NodeTransformer):
-        def visit_Name(self, node: ast.Name) -> Tree:
-            return given.get(node.id, node)
-
-    body = Put().visit(ast.parse(ast.unparse(tree.body[-1].value)).body[0]).value
-    return f"{puzzle.name}.vjp({keyword.arg}=lambda {ast.unparse(keyword.value.args)}: {ast.unparse(body)})"
 
 
 def _blank(puzzle: Puzzle) -> str:
@@ -325,16 +321,24 @@ def file_name(puzzle: Puzzle) -> str:
 def make(folder: Path) -> list[Path]:
     """Write the puzzles that are not there yet; returns the paths of all."""
     folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / file_name(puzzle) for puzzle in PUZZLES]
-    for puzzle, path in zip(PUZZLES, paths, strict=True):
-        if not path.exists():
-            path.write_text(text(puzzle), encoding="utf-8")
-    return paths
+    texts = {file_name(puzzle): text(puzzle) for puzzle in PUZZLES}
+    for number, name in enumerate(exercises.NAMES, len(PUZZLES) + 1):
+        texts[f"{number}_{name}.py"] = exercises.text(name)
+    for name, puzzle in texts.items():
+        if not (folder / name).exists():
+            (folder / name).write_text(puzzle, encoding="utf-8")
+    return [folder / name for name in texts]
+
+
+@cache
+def _report(path: Path, saved: int) -> Report:
+    """The report on a file as it was saved."""
+    return exercises.checked(path)
 
 
 def status(paths: Sequence[Path]) -> str:
     """Which puzzles are solved, and which is next."""
-    reports = [(path, check_file(path)) for path in paths if path.exists()]
+    reports = [(path, _report(path, path.stat().st_mtime_ns)) for path in paths if path.exists()]
     solved = [path for path, report in reports if report.right]
     lines = [f"{len(solved)} of {len(paths)} solved in {paths[0].parent}"]
     for path, report in reports:
@@ -348,10 +352,11 @@ def status(paths: Sequence[Path]) -> str:
 
 def watch(paths: Sequence[Path], show: Callable[[str], None] = print, pause: float = 0.3) -> None:
     """Check each puzzle when it is saved, until interrupted; those that lie there first count as seen."""
-    show(f"Watching {paths[0].parent}; every file is checked when you save it. Ctrl-C ends.")
+    show(f"Open {paths[0]} in an editor, write the rule, and save. Every file of this folder is checked when you save "
+         "it. Ctrl-C ends.")
     saved = changes(lambda: list(paths), pause)
     next(saved)
     for files in saved:
         for path in files:
-            report = check_file(path)
+            report = exercises.checked(path)
             show(f"\n{path.name}\n{report}" + (f"\nSolved. {status(paths).splitlines()[0]}" if report.right else ""))

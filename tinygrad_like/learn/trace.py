@@ -17,13 +17,12 @@ import numpy as np
 from ..core.graph import Node, setting
 from ..core.tensor import Tensor
 from ..ops.cotangents import Scattered
-from ..transforms.picture import behind, opened
-from ..transforms.switches import after
+from ..transforms.picture import Given, Watch, behind, opened, with_data
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _OURS = tuple(os.path.join(os.path.dirname(_HERE), part, "") for part in ("tinygrad_like", "nn", "optim"))
 _EXAMPLES = os.path.join(_HERE, "learn", "examples.py")  # is ours, but stands for a user's program
-Key = Node | Tensor
+Key = Node | Tensor | Given
 
 
 class Called(NamedTuple):
@@ -36,15 +35,16 @@ class Called(NamedTuple):
     line: str
 
 
-class Watch(after):
-    """Notes every recorded call of an op: `with watch: loss = ...`."""
+class Calls(Watch):
+    """Notes all of every recorded call of an op: `with calls: loss = ...`."""
 
     def __init__(self) -> None:
-        super().__init__(self.note)
+        super().__init__()
         self.calls: dict[Key, Called] = {}
 
     def note(self, op: Any, inputs: Sequence[Any], options: dict, y: Tensor) -> None:
-        if y.node is None or y.node.op is not op:  # it was made by another call, which is known
+        super().note(op, inputs, options, y)
+        if y.node is None or y.node not in self.inputs or y.node in self.calls:
             return
         inside: list[tuple[int, str]] = []
         line = ""
@@ -58,8 +58,7 @@ class Watch(after):
             if not line and (file == _EXAMPLES or not file.startswith(_OURS)):
                 line = f"{file}:{frame.f_lineno}"
             frame = frame.f_back
-        arrays = [x._data if isinstance(x, Tensor) else x for x in inputs]
-        self.calls[y.node] = Called(arrays, dict(options), y._data, tuple(reversed(inside)), line)
+        self.calls[y.node] = Called(self.inputs[y.node], dict(options), y._data, tuple(reversed(inside)), line)
 
 
 class Step(NamedTuple):
@@ -79,6 +78,7 @@ class Trace:
         self.parents = behind(y)
         self.calls: dict[Key, Called] = calls or {}
         self.values = self._values(y)
+        self.inputs = self._inputs()
         self.steps: dict[Key, Step] = {}
         self.order: list[Key] = []  # as backward meets nodes, and at last the leaves
         self._walk(np.ones(y.shape, y.dtype) if g is None else np.asarray(g, y.dtype))
@@ -86,6 +86,14 @@ class Trace:
     @property
     def forward(self) -> list[Node]:
         return [n for n in self.parents if isinstance(n, Node)]
+
+    def _inputs(self) -> dict[Any, list]:
+        """The parents of every node, with what needs no gradient too."""
+        return with_data(self.parents, {n: c.inputs for n, c in self.calls.items()})
+
+    @property
+    def data(self) -> list[Given]:
+        return list(dict.fromkeys(p for row in self.inputs.values() for p in row if isinstance(p, Given)))
 
     def _values(self, y: Tensor) -> dict[Key, np.ndarray]:
         """The values that are known: of calls that were watched, of leaves, and what nodes have saved."""
@@ -134,7 +142,7 @@ class Trace:
         """The definition of a composite, walked with the cotangent that arrived at it."""
         if node not in self.steps:
             return None
-        with Watch() as watch:
+        with Calls() as watch:
             found = opened(node)
         if found is None or not isinstance(found[0], Node):
             return None
@@ -142,7 +150,7 @@ class Trace:
         y = Tensor(np.zeros(node.shape))
         inner.root, inner.parents, inner.calls = found[0], _behind(found[0]), dict(watch.calls)
         y = Tensor(inner.calls[found[0]].out)
-        inner.values = inner._values(y)
+        inner.values, inner.inputs = inner._values(y), inner._inputs()
         inner.steps, inner.order, inner.aliases = {}, [], found[1]
         inner._walk(np.asarray(self.steps[node].g))
         return inner
@@ -183,6 +191,6 @@ def _sum(terms: list) -> Any:
 
 def watched(f: Callable[[], Tensor]) -> tuple[Tensor, dict]:
     """f() and what is known of the calls in it."""
-    with Watch() as watch:
+    with Calls() as watch:
         y = f()
     return y, watch.calls

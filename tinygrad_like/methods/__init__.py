@@ -1,4 +1,4 @@
-"""What a Tensor can do, installed on the class from tables: methods, creation, indexing, changes in place."""
+"""The Tensor's methods, installed on the class from tables: ops, creation, indexing, changes in place."""
 
 from ..core.tensor import Tensor
 from .creation import Creation
@@ -14,7 +14,7 @@ _OF_CLASSES = frozenset(("__dict__", "__weakref__", "__module__", "__doc__", "__
 
 
 def install(*parts: type) -> None:
-    """Give Tensor what some classes have; the last one counts."""
+    """Give Tensor the attributes of some classes; later ones win."""
     for part in parts:
         for name, member in vars(part).items():
             if name not in _OWN and name not in _OF_CLASSES:

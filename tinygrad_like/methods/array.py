@@ -1,4 +1,4 @@
-"""What `x.data` gives: NumPy's array, which takes the methods of Tensors too."""
+"""`x.data`: a NumPy array that also has a Tensor's methods."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ..ops import operands
 class Array(np.ndarray):
     """The memory of a Tensor as a NumPy array, on which `p.data.uniform_(-k, k)` and `p.data.norm()` work too.
 
-    What NumPy's arrays have means what it means there (`sum`, `std`), unless it is called as PyTorch's: with `dim=` or
-    `keepdim=`, `max(1)`, `size(0)`. That, and another name, is of the Tensor on the same memory, which records nothing;
-    a method that ends in _ changes this memory. Raises AttributeError for a name that neither has, and TypeError for
-    `sort(1)` and `repeat(2, 1)`, which do different things in the two.
+    Methods that NumPy's arrays have (`sum`, `std`) behave as in NumPy, unless called in PyTorch's way: with `dim=` or
+    `keepdim=`, `max(1)`, `size(0)`. These, and all other names, go to a Tensor on the same memory, which records
+    nothing; a method that ends in _ changes this memory. Raises AttributeError for a name that neither has, and
+    TypeError for `sort(1)` and `repeat(2, 1)`, which differ between the two.
     """
 
     @property
@@ -42,7 +42,8 @@ class Array(np.ndarray):
         return change
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        """What a function of NumPy's gives; a number of its float64 leaves the dtype of what it meets: m * p.data."""
+        """The result of a NumPy function; a float64 scalar becomes a weak number, so that m * p.data keeps its
+        dtype."""
         if array.dtype is _FLOAT64 and context is not None and any(type(x) is np.float64 for x in context[1]):
             y = context[0](*map(plain, context[1][:context[0].nin]))
             return y[context[2]] if type(y) is tuple else y
@@ -70,13 +71,13 @@ def plain(x: Any) -> Any:
 
 
 def sizes_in(shape: tuple) -> Any:
-    """The sizes that `view(*shape)` is given; () if it is given something else."""
+    """The sizes of `view(*shape)`; () for other arguments."""
     sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
     return sizes if all(isinstance(size, int | np.integer) for size in sizes) else ()
 
 
 def as_pytorchs(name: str, inputs: tuple, options: dict) -> bool:
-    """Whether a method that NumPy's arrays have too is called as PyTorch's is. Raises TypeError if one cannot tell."""
+    """Whether a method that NumPy's arrays have too is called in PyTorch's way. Raises TypeError if it is ambiguous."""
     counted = len(inputs) > (name == "repeat") and all(isinstance(n, int | bool) for n in inputs)
     if name in _UNLIKE and counted and not options:
         raise TypeError(f"{name}: of numbers alone it is {_UNLIKE[name]}")

@@ -16,7 +16,7 @@ from ..core.tensor import Tensor, _adding, wrap
 
 
 class Handle:
-    """What registering a hook gives: `remove()`, or a call, or the end of a `with` block, removes the hook."""
+    """The handle of a hook: `remove()`, a call, or the end of a `with` block removes the hook."""
 
     def __init__(self, hooks: list[Callable], hook: Callable):
         self._hooks, self._hook = hooks, hook
@@ -35,7 +35,7 @@ class Handle:
 
 
 def _set_grad(x: Tensor, gradient: Tensor | None) -> None:
-    """x.grad = gradient. Raises TypeError for what is no other Tensor, RuntimeError for another dtype or shape."""
+    """x.grad = gradient. Raises TypeError unless it is another Tensor, RuntimeError for another dtype or shape."""
     if gradient is not None:
         if not isinstance(gradient, Tensor) or gradient is x:
             got = "this Tensor itself" if gradient is x else type(gradient).__name__
@@ -47,7 +47,7 @@ def _set_grad(x: Tensor, gradient: Tensor | None) -> None:
 
 
 class Gradients:
-    """The part of Tensor that gives gradients and calls hooks."""
+    """The part of Tensor for gradients and hooks."""
 
     grad: Tensor | None = property(operator.attrgetter("_grad"), _set_grad,  # type: ignore[assignment]
                                    lambda self: self.__dict__.pop("_grad", None))
@@ -150,7 +150,7 @@ class Gradients:
 
 
 def zero_gradient(x: Tensor, set_to_none: bool) -> None:
-    """Forget the gradient of a Tensor, or make it zeros where it lies, if it has one."""
+    """Drop a Tensor's gradient, or set it to zeros in place, if it has one."""
     grad = x._grad
     if set_to_none or grad is None:
         x._grad = None

@@ -38,8 +38,8 @@ _AT_ONCE: dict[str, Callable] = {
 
 
 def _at_once(change: Callable, x: Tensor, inputs: tuple, options: dict) -> bool:
-    """Have NumPy change x, if all are of one dtype and there is nothing to record: what `_become` does, without an
-    array in between. Returns whether that was done."""
+    """Let NumPy change x, if all dtypes agree and nothing has to be recorded: a shortcut for `_become`, without a
+    temporary array. Returns whether it did."""
     if (mode.listener is not None or x.node is not None or x.dtype not in (FLOAT32, FLOAT64)
             or mode.recording and x.requires_grad):
         return False
@@ -100,7 +100,7 @@ def _filled(name: str, values: Callable) -> Callable:
 
 
 def _refuse_floats(who: str, x: Tensor, *values: Any) -> None:
-    """Raise TypeError where integers lie and a number would lose its fraction, or may."""
+    """Raise TypeError if a number would lose its fraction in integer memory, or may."""
     if x._data.dtype.kind in "iu":
         for value in values:
             if type(value) is float and not value.is_integer() or getattr(value, "dtype", INT64).kind in FLOATS:
@@ -110,7 +110,7 @@ def _refuse_floats(who: str, x: Tensor, *values: Any) -> None:
 
 
 def _array(value: Any, dtype: np.dtype) -> np.ndarray:
-    """What items are set to that is no Tensor: numbers have the dtype of the items."""
+    """A value for items that is no Tensor: numbers get the dtype of the items."""
     given = value, None if isinstance(value, np.ndarray | np.generic) else dtype, "setitem"
     return as_array(*given) if mode.listener is None else mode.listener.compute("setitem", as_array, given, {})
 
@@ -385,8 +385,8 @@ for _name in """
     abs acos acosh asin asinh atan atan2 atanh ceil celu clip copysign cos cosh cumprod cumsum elu erf exp exp2
     expm1 floor fmod hardsigmoid hardswish hardtanh hypot leaky_relu lerp log log10 log1p log2 logical_not
     masked_fill mod neg reciprocal relu relu6 round rsqrt clamp_max clamp_min deg2rad fix floor_divide frac logit
-    nan_to_num rad2deg remainder true_divide xlogy scatter scatter_add scatter_reduce selu sigmoid sign silu sin
+    nan_to_num rad2deg remainder true_divide scatter scatter_add scatter_reduce selu sigmoid sign silu sin
     sinh softmax sqrt square tan tanh tril triu trunc arccos arccosh arcsin arcsinh arctan arctan2 arctanh
-    bitwise_and bitwise_not bitwise_or bitwise_xor digamma erfinv lgamma
+    bitwise_and bitwise_not bitwise_or bitwise_xor erfinv
 """.split():
     setattr(InPlace, f"{_name}_", in_place(_name))

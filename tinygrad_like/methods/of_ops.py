@@ -1,4 +1,4 @@
-"""The methods of a Tensor that are ops. What they do stands there: x.softmax(axis=0) is ops.softmax(x, axis=0)."""
+"""The Tensor's methods that call ops: x.softmax(axis=0) is ops.softmax(x, axis=0), where it is documented."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def plain_shape(args: tuple) -> tuple:
 
 
 def _axes_of_windows(size: Any) -> int:
-    """How many axes a window has: those of a list, and two for a number."""
+    """The number of axes of a window: the length of a list, or two for a number."""
     return len(size) if isinstance(size, tuple | list) else 2
 
 
 def part_of_tensor(cls):
-    """Let errors call the functions what users know them as: Tensor.f, and `named` those that are no methods."""
+    """Let errors name functions as users know them: Tensor.f, or `named` for those that are no methods."""
     for name, member in list(vars(cls).items()):
         f = getattr(member, "__func__", member)
         if inspect.isfunction(f):
@@ -338,10 +338,10 @@ OPS = """
     asinh acosh atanh atan2 hypot logaddexp copysign signbit fmod lshift rshift bitcast isclose allclose celu selu
     softsign mish quick_gelu hardtanh relu6 hardsigmoid hardswish cummax cummin logcumsumexp var_mean std_mean normalize
     layernorm batchnorm multinomial diag trace meshgrid rearrange masked_select nonzero dropout cross_entropy nll_loss
-    qr svd det slogdet cholesky cholesky_solve cholesky_inverse searchsorted inverse=inv unfold=sliding_windows
+    qr svd det slogdet cholesky cholesky_solve searchsorted inverse=inv unfold=sliding_windows
     __lshift__=lshift __rshift__=rshift bitwise_and=logical_and bitwise_or=logical_or bitwise_xor=logical_xor
-    bitwise_not=logical_not frac deg2rad rad2deg logit nan_to_num remainder xlogy isposinf isneginf clamp_min clamp_max
-    erfinv lgamma digamma diag_embed movedim moveaxis=movedim tensor_split take_along_dim take=take_flat median inner
+    bitwise_not=logical_not frac deg2rad rad2deg logit nan_to_num remainder isposinf isneginf clamp_min clamp_max
+    erfinv movedim moveaxis=movedim tensor_split take=take_flat median inner
     kron cross vecdot lstsq split_with_sizes=split true_divide=div floor_divide=floordiv fix=trunc positive=identity
     arctan2=atan2 arcsin=asin arccos=acos arctan=atan arcsinh=asinh arccosh=acosh arctanh=atanh argwhere=nonzero
     binary_crossentropy=binary_cross_entropy binary_crossentropy_logits=binary_cross_entropy_with_logits
@@ -349,7 +349,7 @@ OPS = """
 
 
 def complete() -> None:
-    """Give Tensor the methods of the table above, once the ops are there, and all the docstrings of their ops."""
+    """Give Tensor the methods of the table above, once the ops exist, and all methods the docstrings of their ops."""
     for entry in OPS.split():
         name, _, other = entry.partition("=")
         op = getattr(ops, other or name, None) or getattr(ops.linalg, other or name)

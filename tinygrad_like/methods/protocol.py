@@ -1,4 +1,4 @@
-"""What Python and NumPy ask of a Tensor: its memory, its values, its truth, a number, a copy."""
+"""The protocols of Python and NumPy: a Tensor's memory, values, truth, number and copy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..core.dispatch import Op
-from ..core.graph import mode
+from ..core.graph import Node, mode
 from ..core.listener import effect, observe, tell
 from ..core.tensor import Tensor
 from ..dtypes import BOOL, FLOAT32, FLOATS, INT64, as_array, checked, get_default_dtype
@@ -18,7 +18,7 @@ from .array import Array, shows
 
 
 class Protocol:
-    """The part of Tensor that Python's protocols are, and its memory."""
+    """The part of Tensor for Python's protocols, and its memory."""
 
     def _set_data(self: Any, value: Any) -> None:
         if tell("set data", self, value) is not NotImplemented:
@@ -84,7 +84,7 @@ class Protocol:
     __array_ufunc__: Any = None  # `array * x` is x.__rmul__(array)
 
     def numel(self: Any) -> int:
-        """How many elements there are."""
+        """The number of elements."""
         return self._data.size
 
     size = property(numel)
@@ -155,7 +155,7 @@ class Protocol:
         return bool((self._data == (value._data if isinstance(value, Tensor) else value)).any())
 
     def __getstate__(self: Any) -> dict:
-        """For copies and pickles: neither hooks nor the version, which belong to this one."""
+        """For copies and pickles, without hooks and version, which belong to this Tensor."""
         observe("a pickle of a Tensor, or a copy that is no clone(),")
         if self.node is not None:
             raise RuntimeError(f"copy: this Tensor was computed by {self.node.op.name}, and a graph cannot be "
@@ -202,3 +202,10 @@ def _find(module: str, name: str) -> Op:
 
 # A copy of an op is the op itself, a pickle where to find it.
 setattr(Op, "__reduce__", lambda self: (_find, (self.__module__, self.name)))  # noqa: B010
+
+
+def _node(node: Node) -> str:
+    return f"<{node.op.name.strip('_')}, of shape {node.shape}>"
+
+
+setattr(Node, "__repr__", _node)  # noqa: B010  # as of y.grad_fn

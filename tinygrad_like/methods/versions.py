@@ -1,5 +1,5 @@
-"""When memory was last changed in place, and which Tensors show it: so that backward never uses a value that it did not
-save."""
+"""Versions of memory: when it was last changed in place, and which Tensors show it. So backward notices changed
+values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Version(list):
         return cell
 
     def show(self, x: Tensor) -> None:
-        """Have this be the version of x."""
+        """Make this the version of x."""
         x.version, shown = self, self.shown
         shown.append(ref(x))
         if len(shown) > self.most:
@@ -45,7 +45,7 @@ class Version(list):
 
 
 class Versions:
-    """The part of Tensor that knows of changes in place."""
+    """The part of Tensor that notes changes in place."""
 
     _viewed: tuple[Callable[[], Tensor | None], Any] | None = None  # what this is an index of, if it shows its memory
     _apart: object = None  # the same for views of one another; another one is made where one is detached

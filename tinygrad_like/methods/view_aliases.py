@@ -1,9 +1,9 @@
-"""What becomes of the Tensors that show one memory, when one of them is changed and the change is recorded.
+"""Tensors that share memory, when a change of one of them is recorded.
 
-What is recorded has new values in new memory, so that the old ones are there for backward. One Tensor shows all of the
-memory: the base. It becomes what was computed, and each of the others the same part of the new memory as it was of the
-old: `a = u[0]; u += 1` changes `a`, and `a += 1` changes `u`. If the part is one that was changed, its Tensor now
-stands on the graph of the base. Other parts have the values and the graph that they had.
+A recorded change puts new values into new memory, so that backward still has the old ones. One Tensor, the base, shows
+all of the memory. It becomes the result, and each other Tensor becomes the same part of the new memory that it was of
+the old: `a = u[0]; u += 1` changes `a`, and `a += 1` changes `u`. The Tensors of changed parts join the graph of the
+base; other parts keep their values and their graph.
 """
 
 from __future__ import annotations

@@ -50,7 +50,6 @@ from .conv import unfold, fold, conv2d, conv1d, conv_transpose2d, conv_transpose
 from .movement import diagonal, diag, trace, sliding_windows, meshgrid, rearrange
 from .scatter import scatter, scatter_add, scatter_reduce, masked_select, nonzero
 from .interpolate import interpolate
-from .grid import affine_grid, grid_sample
 from .unpool import max_pool_with_indices, max_unpool
 from .volume import conv3d, conv_transpose3d, max_pool3d, avg_pool3d
 from . import cotangents, linalg
@@ -58,12 +57,11 @@ from .statistics import in_dtype, var_mean, std_mean, normalize, layernorm, batc
 from .collective import all_sum, sync_batch_norm
 from .recurrent import lstm, gru
 from .elements import (
-    deg2rad, rad2deg, logit, lerp, nan_to_num, remainder, xlogy, isposinf, isneginf, clamp_min, clamp_max, erfinv,
+    deg2rad, rad2deg, logit, lerp, nan_to_num, remainder, isposinf, isneginf, clamp_min, clamp_max, erfinv,
 )
-from .gamma import polygamma, lgamma, digamma
 from .arrange import (
-    atleast_1d, atleast_2d, atleast_3d, hstack, vstack, broadcast_tensors, diag_embed, movedim, tensor_split,
-    take_along_dim, take_flat,
+    atleast_1d, atleast_2d, atleast_3d, hstack, vstack, broadcast_tensors, movedim, tensor_split,
+    take_flat,
 )
 from .products import tensordot, inner, kron, cross, vecdot, cdist
 from .attention import scaled_dot_product_attention, self_attention, attention_weights, rotate_halves

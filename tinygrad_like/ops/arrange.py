@@ -7,9 +7,9 @@ import operator
 import numpy as np
 
 from ..errors import checked, refusal
-from .along import as_index, beside, gather, in_range
+from .along import as_index, beside, in_range
 from .axes import axes, broadcast, is_integer, one_axis
-from .parts import surround, take
+from .parts import take
 from .scatter import scatter_last
 from .shape import cat, expand, getitem, permute, reshape, split, unsqueeze
 
@@ -64,25 +64,6 @@ def _(xs):
 
 
 @checked
-def diag_embed(x, offset=0, axis1=-2, axis2=-1):
-    """Matrices with x, (..., n), on the diagonal `offset` above the main one, in the axes axis1 and axis2."""
-    n = x.shape[-1] + abs(offset)
-    i = np.arange(x.shape[-1])
-    index = (..., i + max(-offset, 0), i + max(offset, 0))
-    y = surround(x, shape=(*x.shape[:-1], n, n), index=index)
-    first, second = (one_axis("diag_embed", a, y.ndim) for a in (axis1, axis2))
-    rest = iter(range(y.ndim - 2))
-    return permute(y, axes=tuple([y.ndim - 2 if a == first else y.ndim - 1 if a == second else next(rest)
-                                  for a in range(y.ndim)]))
-
-
-@diag_embed.requires
-def _(x, axis1, axis2):
-    if one_axis("diag_embed", axis1, x.ndim + 1) == one_axis("diag_embed", axis2, x.ndim + 1):
-        return f"axis1={axis1} and axis2={axis2} are the same axis"
-
-
-@checked
 def movedim(x, source, destination):
     """The axes `source`, a number or several, moved to the places `destination`; the others keep their order."""
     there = dict(zip(axes("movedim", destination, x.ndim), axes("movedim", source, x.ndim), strict=True))
@@ -125,29 +106,6 @@ def _(x, indices_or_sections, axis):
 
 def _number_of_parts(given) -> int | None:
     return int(given) if isinstance(given, int) or getattr(given, "ndim", 1) == 0 else None
-
-
-@checked
-def take_along_dim(x, indices, axis=None):
-    """The elements at these indices along the axis, where the other axes broadcast; without an axis, of the flattened
-    Tensor. Negative indices count from the end."""
-    if axis is None:
-        return gather(reshape(x, shape=(-1,)), reshape(indices, shape=(-1,)), axis=0)
-    axis = one_axis("take_along_dim", axis, x.ndim)
-    array = as_index(indices)
-    if array.dtype.kind in "iu":
-        indices = beside(x, in_range("take_along_dim", x.shape, array, axis, wraps=True))
-    if (x.shape[:axis], x.shape[axis + 1:]) == (indices.shape[:axis], indices.shape[axis + 1:]):
-        return gather(x, indices, axis=axis)
-    shape = list(np.broadcast_shapes(*[(*y.shape[:axis], 1, *y.shape[axis + 1:]) for y in (x, indices)]))
-    wide = [expand(y, shape=(*shape[:axis], y.shape[axis], *shape[axis + 1:])) for y in (x, indices)]
-    return gather(wide[0], wide[1], axis=axis)
-
-
-@take_along_dim.requires
-def _(x, indices, axis):
-    if axis is not None and indices.ndim != x.ndim:
-        return f"x has {x.ndim} axes, but indices has shape {indices.shape}"
 
 
 def slices_named(who: str, shape: tuple[int, ...], axis: int, index, wraps: bool = False) -> np.ndarray:

@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from ..dtypes import FLOATS, finfo, get_default_dtype
-from .compare import eq, isnan, le, logical_and, logical_or
+from .compare import eq, isnan
 from .elementwise import erf, exp, log, mod, where
-from .functions import as_float, clamp, float_dtype
+from .functions import clamp
 from .pointwise import pointwise
 from .ufunc import ufunc
 
@@ -63,13 +63,6 @@ def nan_to_num(x, nan=0.0, posinf=None, neginf=None):
 def remainder(a, b):
     """a - b floor(a / b), with the sign of b."""
     return mod(a, b)
-
-
-def xlogy(x, y):
-    """x log y, and 0 where x = 0, unless y is NaN."""
-    y = as_float(y, float_dtype(x, y))
-    none = logical_and(eq(x, 0), logical_or(le(y, 0), eq(y, math.inf)))  # where the product would be NaN
-    return where(none, 0.0, x * log(where(none, 1.0, y)))
 
 
 def isposinf(x):

@@ -8,11 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..core.graph import mode
-from ..core.listener import pure
+from ..core.listener import pure, tell
 from ..dtypes import BOOL, INT64
 from ..errors import refusal
 from .axes import broadcast
-from .values import looked_at
 
 _BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
 _WHOLE = slice(None)
@@ -176,3 +175,30 @@ def _cast(array: np.ndarray, dtype=None) -> np.ndarray:
 
 
 copied = _cast  # an index is: the graph keeps it, and the caller may change theirs
+
+
+# Where an op looks at values in NumPy: a captured function is played for these values only, or not at all
+
+_OUTSIDE = "do that outside, and capture what comes before it, or after it"
+
+
+def varying(why: str, remedy: str = _OUTSIDE) -> None:
+    """Say that a shape depends on values, in which case a captured function cannot be played."""
+    tell("varies", why, remedy)
+
+
+def looked_at(x, why: str, remedy: str = _OUTSIDE) -> bool:
+    """Whether what is done may depend on the values of a Tensor: a captured function is then played for those only; if
+    they are not known before it is played, as `varying`."""
+    if tell("looked at", x, why, remedy) in (NotImplemented, True):
+        return True
+    varying(why, remedy)
+    return False
+
+
+def values_of(who: str, x, why: str, *remedy: str):
+    """The array of a Tensor, or of what NumPy makes an array of; a captured function that needs it cannot be played."""
+    if hasattr(x, "_data"):
+        looked_at(x, f"{who} {why}", *remedy)
+        return x._data
+    return np.asarray(x)

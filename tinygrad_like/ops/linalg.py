@@ -19,10 +19,10 @@ from .matrices import (
 )
 from .norms import matrix_norm, norm, vector_norm
 from .products import cross, vecdot
-from .triangles import cholesky_inverse, lu, lu_factor, lu_unpack
+from .triangles import lu, lu_factor, lu_unpack
 
 __all__ = [
-    "cholesky", "cholesky_inverse", "cholesky_solve", "cross", "det", "eigh", "eigvalsh", "inv", "logabsdet",
+    "cholesky", "cholesky_solve", "cross", "det", "eigh", "eigvalsh", "inv", "logabsdet",
     "lstsq", "lu", "lu_factor", "lu_unpack", "matrix_norm", "norm", "pinv", "qr", "slogdet", "solve",
     "solve_matrices", "solve_triangular", "svd", "svdvals", "vecdot", "vector_norm",
 ]

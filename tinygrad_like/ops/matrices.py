@@ -19,12 +19,12 @@ from ..errors import checked, refusal
 from ..rings import replaceable
 from .compare import eq, logical_and
 from .elementwise import mul, where
+from .index import varying
 from .matmul import matmul
 from .movement import diagonal
 from .parts import take
 from .reduce import sum
 from .shape import cat, reshape, transpose, tril, triu
-from .values import varying
 
 
 def _t(x):

@@ -109,7 +109,6 @@ def _(value):
         return TypeError(f"value must be a real number, got {value!r}")
 
 
-@replaceable
 def surrounded(x, shape, index, value):
     out = np.full(shape, value, x.dtype) if value else np.zeros(shape, x.dtype)
     out[index] = x

@@ -17,9 +17,9 @@ from .axes import broadcast
 from .compare import cast, clone, eq, isnan, logical_and, logical_or
 from .composite import composite
 from .elementwise import add, mul, where
+from .index import looked_at, values_of
 from .parts import put_onto, set_at, take
 from .shape import expand, getitem, reshape
-from .values import looked_at, values_of
 
 __all__ = ["extreme_at", "masked_select", "nonzero", "scatter", "scatter_add",
            "scatter_reduce"]

@@ -175,7 +175,6 @@ def _several(shifts) -> tuple:
     return tuple(shifts) if isinstance(shifts, tuple | list) else (shifts,)
 
 
-@replaceable
 def rolled(x, shifts, axes):
     """np.roll(x, shifts, axes), which takes three times as long for a small array."""
     y = x
@@ -225,7 +224,7 @@ def triangle(x, diagonal, upper):
 @primitive
 def cat(*xs, axis=0):
     """Tensors one after the other along `axis`; their other axes must agree."""
-    return joined(xs, one_axis("cat", axis, xs[0].ndim))
+    return np.concatenate(xs, one_axis("cat", axis, xs[0].ndim))
 
 
 @cat.explains
@@ -236,12 +235,6 @@ def _(xs, axis):
     for i, x in enumerate(xs):
         if x.ndim != len(first) or x.shape[:axis] + x.shape[axis + 1 :] != first[:axis] + first[axis + 1 :]:
             return f"Tensor {i} has shape {x.shape} but Tensor 0 has {first}; all axes except axis {axis} must agree"
-
-
-@replaceable
-def joined(xs, axis):
-    """xs, one after the other along an axis."""
-    return np.concatenate(xs, axis)
 
 
 def _part(g, which, xs_shape, axis):
@@ -259,7 +252,7 @@ def stack(*xs, axis=0):
     first = xs[0].shape
     axis = one_axis("stack", axis, len(first) + 1)
     shape = (*first[:axis], 1, *first[axis:])
-    return joined([x.reshape(shape) for x in xs], axis)
+    return np.concatenate([x.reshape(shape) for x in xs], axis)
 
 
 @stack.requires

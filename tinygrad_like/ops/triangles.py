@@ -12,11 +12,8 @@ from ..errors import checked
 from .along import take_along
 from .axes import one_axis
 from .matmul import matmul
-from .matrices import _eye, _solve_triangular, _t, _upper_solved, cholesky_solve, matrices, square_matrices
-from .parts import take
-from .shape import cat, expand, reshape, tril, triu
-
-_BLOCK = 32  # columns, after which what they change is changed by a product of matrices
+from .matrices import _eye, _solve_triangular, _t, _upper_solved, square_matrices
+from .shape import expand, reshape, tril, triu
 
 
 class LU(NamedTuple):
@@ -36,24 +33,17 @@ class Factors(NamedTuple):
 
 def _eliminated(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Both triangles of every matrix in one, and with which row each was exchanged, the one with the largest number."""
-    m, n = x.shape[-2:]
-    lu, k = np.array(x, order="C").reshape(math.prod(x.shape[:-2]), m, n), min(m, n)
-    pivots, every = np.zeros((len(lu), k), np.int32), np.arange(len(lu))
-    for begin in range(0, k, _BLOCK):
-        end = min(begin + _BLOCK, k)
-        for j in range(begin, end):
-            p = pivots[:, j] = j + np.abs(lu[:, j:, j]).argmax(axis=1)
-            rows = lu[every, p]
-            lu[every, p], lu[:, j] = lu[:, j], rows
-            pivot = lu[:, j, j, None]
-            column = lu[:, j + 1:, j]
-            np.divide(column, pivot, out=column, where=pivot != 0)
-            lu[:, j + 1:, j + 1:end] -= column[:, :, None] * lu[:, j, None, j + 1:end]
-        if end < n:
-            corner = np.tril(lu[:, begin:end, begin:end], -1) + np.eye(end - begin, dtype=lu.dtype)
-            lu[:, begin:end, end:] = np.linalg.solve(corner, lu[:, begin:end, end:])
-            lu[:, end:, end:] -= lu[:, end:, begin:end] @ lu[:, begin:end, end:]
-    return lu.reshape(x.shape), pivots.reshape(*x.shape[:-2], k)
+    n = x.shape[-1]
+    lu = np.array(x, order="C").reshape(math.prod(x.shape[:-2]), n, n)
+    pivots, every = np.zeros((len(lu), n), np.int32), np.arange(len(lu))
+    for j in range(n):
+        p = pivots[:, j] = j + np.abs(lu[:, j:, j]).argmax(axis=1)
+        rows = lu[every, p]
+        lu[every, p], lu[:, j] = lu[:, j], rows
+        pivot, column = lu[:, j, j, None], lu[:, j + 1:, j]
+        np.divide(column, pivot, out=column, where=pivot != 0)
+        lu[:, j + 1:, j + 1:] -= column[:, :, None] * lu[:, j, None, j + 1:]
+    return lu.reshape(x.shape), pivots.reshape(x.shape[:-1])
 
 
 @primitive
@@ -62,15 +52,15 @@ def _pivots(x):
 
 
 @primitive
-def _order(pivots, *, rows):
+def _order(pivots):
     """In which order the rows stand after these exchanges."""
-    found = np.tile(np.arange(rows), (math.prod(pivots.shape[:-1]), 1))
-    flat, every = pivots.reshape(len(found), pivots.shape[-1]), np.arange(len(found))
+    found = np.tile(np.arange(pivots.shape[-1]), (math.prod(pivots.shape[:-1]), 1))
+    flat, every = pivots.reshape(found.shape), np.arange(len(found))
     for j in range(flat.shape[1]):
         p = flat[:, j]
         there = found[every, p]
         found[every, p], found[:, j] = found[:, j], there
-    return found.reshape(*pivots.shape[:-1], rows)
+    return found.reshape(pivots.shape)
 
 
 @primitive
@@ -101,42 +91,28 @@ def _rows(x, order):
     return take_along(x, index, axis=one_axis("lu", -2, x.ndim))
 
 
-def _factored(x):
-    """Both triangles of every matrix in one, whose rows stand in the right order."""
-    m, n = x.shape[-2:]
-    if m == n:
-        return _lu(x)
-    k = min(m, n)
-    corner = _lu(take(x, index=(..., slice(0, k), slice(0, k))))
-    if m < n:
-        return cat(corner, _solve_triangular(corner, take(x, index=(..., slice(k, None))), upper=False, unit=True),
-                   axis=-1)
-    below = take(x, index=(..., slice(k, None), slice(None)))
-    return cat(corner, _t(_solve_triangular(_t(corner), _t(below), upper=False, unit=False)), axis=-2)
-
-
 @checked
 def lu_factor(x, *, pivot=True):
-    """L and U of `lu` in one matrix (..., m, n), whose diagonal is that of U, and the exchanges (..., min(m, n)).
+    """L and U of `lu` in one matrix (..., n, n), whose diagonal is that of U, and the exchanges (..., n).
 
-    pivots: row i was exchanged with row pivots[i], counted from 1; it has no gradient. `lu_solve` takes the pair.
-    Raises NotImplementedError for pivot=False.
+    pivots: row i was exchanged with row pivots[i], counted from 1; this has no gradient. Raises NotImplementedError for
+    pivot=False, and ValueError for a matrix that is not square.
     """
     pivots = _pivots(x)
-    return Factors(_factored(_rows(x, _order(pivots, rows=x.shape[-2]))), pivots + 1)
+    return Factors(_lu(_rows(x, _order(pivots))), pivots + 1)
 
 
 @lu_factor.requires
 def _(x, pivot):
-    return matrices(x) if pivot else NotImplementedError(
+    return square_matrices(x) if pivot else NotImplementedError(
         "pivot=False is not supported, as in PyTorch on a CPU; leave it out")
 
 
 def lu(x, *, pivot=True):
-    """P, L and U with P L U = x, for matrices (..., m, n): (..., m, m), (..., m, k), (..., k, n), k = min(m, n).
+    """P, L and U with P L U = x, for square matrices (..., n, n).
 
     P: a permutation, without a gradient; L: a lower triangle with ones on its diagonal; U: an upper one. There is a
-    gradient where the first k columns are independent. Raises NotImplementedError for pivot=False.
+    gradient where all but the last column are independent. Errors are those of `lu_factor`.
     """
     return lu_unpack(*lu_factor(x, pivot=pivot))
 
@@ -144,29 +120,11 @@ def lu(x, *, pivot=True):
 @checked
 def lu_unpack(factors, pivots, unpack_data=True, unpack_pivots=True):
     """P, L and U of `lu` from what `lu_factor` gives; None for what is not asked for."""
-    m, n = factors.shape[-2:]
-    k = min(m, n)
-    p = lower = upper = None
-    if unpack_pivots:
-        order = _order(pivots - 1, rows=m)
-        p = _rows(np.eye(m, dtype=factors.dtype), _backwards(order))
-    if unpack_data:
-        lower = tril(take(factors, index=(..., slice(0, k))), diagonal=-1) + np.eye(m, k, dtype=factors.dtype)
-        upper = triu(take(factors, index=(..., slice(0, k), slice(None))))
-    return LU(p, lower, upper)
+    one = np.eye(factors.shape[-1], dtype=factors.dtype)
+    p = _rows(one, _backwards(_order(pivots - 1))) if unpack_pivots else None
+    return LU(p, *(tril(factors, diagonal=-1) + one, triu(factors)) if unpack_data else (None, None))
 
 
 @lu_unpack.requires
 def _(factors):
-    return matrices(factors)
-
-
-@checked
-def cholesky_inverse(factor, upper=False):
-    """The inverse of a, given its Cholesky factor: (..., n, n). Raises ValueError for a zero on the diagonal."""
-    return cholesky_solve(_eye(factor), factor, upper)
-
-
-@cholesky_inverse.requires
-def _(factor):
-    return square_matrices(factor)
+    return square_matrices(factors)

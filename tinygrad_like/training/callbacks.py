@@ -1,4 +1,4 @@
-"""What `fit` tells of a run while it goes on."""
+"""Callbacks: `fit` reports a run to them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Run:
 
 
 class Callback:
-    """Told by `fit` of what happens: define what you need of these methods, in a subclass or in any class.
+    """The base of callbacks: define the methods you need, in a subclass or in any class.
 
         class Snapshots(Callback):
             def on_epoch_end(self, run):

@@ -84,7 +84,7 @@ def read_arrays(who: str, path: Path) -> dict[str, np.ndarray]:
 
 
 def read_metadata(path: str | os.PathLike) -> dict[str, str]:
-    """The strings that `save_weights` was given, and the name under which it wrote each tied parameter, by the others.
+    """The metadata of `save_weights`, and for each further name of a tied parameter the name it was stored under.
 
     Raises as `load_weights` does.
     """
@@ -128,7 +128,7 @@ def load_checkpoint(path: str | os.PathLike, **parts: Any) -> dict[str, Any]:
 
 
 def restore(path: Path, tree: dict[str, Any], **parts: Any) -> dict[str, Any]:
-    """What `load_checkpoint` does with what it has read."""
+    """Restore objects from a checkpoint that has been read."""
     for name in parts:
         if name not in tree:
             raise ValueError(f"load_checkpoint: {path} has no {name!r}, only {', '.join(tree)}")
@@ -199,7 +199,7 @@ def _encoded(name: str, node: Any, arrays: dict[str, np.ndarray]) -> Any:
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
-    """All that a checkpoint holds, by name; nothing is restored."""
+    """The contents of a checkpoint, by name; nothing is restored."""
     arrays, metadata = read("load_checkpoint", path)
     if metadata.get("format") != FORMAT:
         raise ValueError(f"load_checkpoint: {path} has weights but is not a checkpoint; use load_weights")

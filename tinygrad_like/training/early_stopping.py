@@ -72,16 +72,16 @@ class EarlyStopping:
         return self.best
 
     def state_dict(self) -> dict[str, Any]:
-        """What a resumed run needs, including the best weights."""
+        """The state that a resumed run needs, including the best weights."""
         return {"best": self.best, "best_weights": dict(self.best_weights), "updates": self.updates,
                 "waited": self.waited}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from what `state_dict` gave. Raises ValueError, before any change, if the weights do not fit."""
+        """Continue from a `state_dict`. Raises ValueError, before any change, if the weights do not fit."""
         self.prepare_load(state)()
 
     def prepare_load(self, state: Mapping[str, Any]) -> Callable[[], None]:
-        """What `load_state_dict` checks; returns the function that then loads."""
+        """Check as `load_state_dict` does, and return the function that loads."""
         weights = {name: np.asarray(a).copy() for name, a in state["best_weights"].items()}
         new = {"best": None if state["best"] is None else float(state["best"]), "best_weights": weights,
                "updates": int(state["updates"]), "waited": int(state["waited"])}

@@ -91,7 +91,7 @@ def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor
 
 
 def _parts(callbacks: Sequence[Callback], **parts: Any) -> dict[str, Any]:
-    """What a checkpoint holds, by name."""
+    """The parts of a checkpoint, by name."""
     parts |= {f"callback{i}": c for i, c in enumerate(callbacks) if hasattr(c, "state_dict")}
     return {name: part for name, part in parts.items() if part is not None}
 
@@ -99,7 +99,7 @@ def _parts(callbacks: Sequence[Callback], **parts: Any) -> dict[str, Any]:
 @contextmanager
 def _shown(log: Log | None, progress: bool, epochs: int, loader: Any, rows: list, begun: Mapping[str, Any]
            ) -> Iterator[Log | Progress]:
-    """What shows the steps, if anything does: the log, which whoever made it closes, or a line of progress."""
+    """The display of steps, if any: the caller's log, or a line of progress."""
     made = Progress() if progress and distributed.rank == 0 else Log(quiet=True)
     shown = made if log is None or distributed.rank else log
     if hasattr(loader, "__len__"):
@@ -113,7 +113,7 @@ def _shown(log: Log | None, progress: bool, epochs: int, loader: Any, rows: list
 
 def _row(numbers: dict[str, Any], number: int, lr: float, seconds: float, evaluate: Callable[[dict], None]
          ) -> dict[str, Any]:
-    """What is told of an epoch."""
+    """The report of an epoch."""
     count = numbers.pop("count")
     row = {"epoch": number, "loss": numbers.pop("loss"), **{f"train_{name}": v for name, v in numbers.items()}}
     evaluate(row)

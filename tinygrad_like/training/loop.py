@@ -183,7 +183,7 @@ def step(model: Module, criterion: Callable[[Tensor, Tensor], Tensor], x: Any, y
 
 
 def _number(*values: float) -> Tensor:
-    """A number, or several, that a captured function is given anew in each call."""
+    """One or several numbers that change with each call of a captured function."""
     return wrap(np.array(values if len(values) > 1 else values[0], np.float64))
 
 
@@ -219,7 +219,7 @@ def _update(optimizer: optim.Optimizer, penalty: Callable[[], Tensor] | None, cl
 
 
 def _first_bad(model: Module, criterion: Callable[[Tensor, Tensor], Tensor], x: Any, y: Any) -> str:
-    """What the first infinity or NaN of a step is, found by repeating the step."""
+    """A description of the first infinity or NaN of a step, found by repeating the step."""
     for name, p in model.named_parameters():
         if not np.isfinite(p.data).all():
             return f"{name} has not been finite since the previous step"

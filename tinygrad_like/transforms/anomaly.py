@@ -18,10 +18,10 @@ from .switches import Switch, true_or_false
 class detect_anomaly(Switch):
     """Raise FloatingPointError at the first NaN or infinity, naming the op and the user's line that called it.
 
-    Forward values are checked as they are made, cotangents as the backward walk makes them. An infinity is not the
-    op's doing if it was given one, as a mask of -inf is; a NaN is always reported. Slow: for debugging.
+    Forward values are checked as they are made, cotangents as the backward walk makes them. An infinity does not count
+    if an input has one, such as a mask of -inf; a NaN is always reported. Slow: for debugging.
 
-    check_nan: whether anything is checked.
+    check_nan: False switches the checks off.
     """
 
     def __init__(self, check_nan: bool = True):
@@ -43,7 +43,7 @@ class detect_anomaly(Switch):
 
 
 class set_detect_anomaly:
-    """`detect_anomaly` from this call on, or no more; or in a block, `with set_detect_anomaly(debugging): ...`."""
+    """Switch `detect_anomaly` on or off from this call on, or in a block: `with set_detect_anomaly(debugging): ...`."""
 
     errors: dict[str, Any] = {}  # what NumPy did about them before it was on
 
@@ -70,7 +70,7 @@ def is_on() -> bool:
 
 
 class _Checks(Listener):
-    """Checks what ops and rules give."""
+    """Checks the results of ops and rules."""
 
     def op(self, op: Any, inputs: Any, options: dict, run: Callable) -> Any:
         y = super().op(op, inputs, options, run)

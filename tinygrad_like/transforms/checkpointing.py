@@ -1,4 +1,4 @@
-"""Activation checkpointing: what a part of the graph saves is thrown away, and computed once more in backward."""
+"""Activation checkpointing: drop what a part of the graph saves, and recompute it in backward."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ..transforms.switches import after
 
 def checkpoint(f: Callable[..., Any], *args: Any, use_reentrant: bool | None = None, preserve_rng_state: bool = True,
                **options: Any) -> Any:
-    """f(*args, **options), of which only the result is kept: backward calls f again to know the rest.
+    """f(*args, **options), keeping only the result: backward calls f again.
 
     For L blocks in a row, y = checkpoint(block, y) keeps the activations of one block at a time instead of L, and costs
-    one more forward. f gives a Tensor or a tuple of them, and may use other Tensors than its arguments, such as a
-    module's parameters. Random numbers, as in dropout, are the same both times; what f changes, such as the running
-    statistics of a batch norm, it changes twice. f is called once more for every result that a gradient reaches.
-    use_reentrant and preserve_rng_state are PyTorch's, and change nothing.
+    one more forward. f returns a Tensor or a tuple of Tensors, and may use Tensors besides its arguments, such as a
+    module's parameters. Random numbers, as in dropout, are the same both times; side effects of f, such as the running
+    statistics of a batch norm, happen twice. f is called again for every result that a gradient reaches. use_reentrant
+    and preserve_rng_state, PyTorch's options, have no effect.
 
     Raises TypeError if f gives anything else; and in backward RuntimeError if a Tensor that f computed from was changed
     in place since, or f gives something of another shape than before.
@@ -45,7 +45,7 @@ def checkpoint(f: Callable[..., Any], *args: Any, use_reentrant: bool | None = N
 
 
 def checkpoint_sequential(functions: Sequence, segments: int, input: Any, **options: Any) -> Any:
-    """The functions one after the other, in so many checkpoints; the last segment is computed as usual.
+    """The functions one after the other, in this many checkpoints; the last segment is computed as usual.
 
     functions: a Sequential or a list. Raises ValueError unless there are from 1 to len(functions) segments.
     """

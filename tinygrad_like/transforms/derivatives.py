@@ -1,14 +1,14 @@
 """Functions to functions: from f, its gradient, its products with Jacobian and Hessian, and the matrices themselves.
 
-They nest: grad(grad(f)) is a second derivative, grad(grad(f, 0), 1) a mixed one, and an inner f may use what an outer
-one differentiates by. Other Tensors that f uses besides its arguments count as constants, and no `.grad` is touched;
-but what comes out can be differentiated by those that require grad, as weights do, unless it is computed under no_grad.
+They nest: grad(grad(f)) is a second derivative, grad(grad(f, 0), 1) a mixed one, and an inner f may use the variables
+of an outer one. Tensors that f uses besides its arguments count as constants, and no `.grad` is touched. But the result
+can be differentiated with respect to those that require grad, such as weights, unless it is computed under no_grad.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, overload
+from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from ..core.tensor import Tensor, wrap
 from ..dtypes import FLOATS, as_array
 from ..transforms.switches import enable_grad
 
-A = TypeVar("A")
 P = ParamSpec("P")
 Y = TypeVar("Y")
 Tree = TypeVar("Tree", bound=dict | list | tuple)  # of Tensors or arrays: its gradient has the same form
@@ -31,96 +30,71 @@ mode.declare(within=False)  # whether a function runs that is being differentiat
 @overload
 def grad(f: Callable[Concatenate[Tree, P], Any]) -> Callable[Concatenate[Tree, P], Tree]: ...
 @overload
-def grad(f: Callable[P, Any], argnums: int = 0, has_aux: Literal[False] = False) -> Callable[P, Tensor]: ...
+def grad(f: Callable[P, Any], argnums: int = 0) -> Callable[P, Tensor]: ...
 @overload
-def grad(f: Callable[P, Any], argnums: tuple[int, ...],
-         has_aux: Literal[False] = False) -> Callable[P, tuple[Tensor, ...]]: ...
-@overload
-def grad(f: Callable[P, tuple[Any, A]], argnums: int = 0, *,
-         has_aux: Literal[True]) -> Callable[P, tuple[Tensor, A]]: ...
-@overload
-def grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]: ...
-def grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable:
+def grad(f: Callable[P, Any], argnums: tuple[int, ...]) -> Callable[P, tuple[Tensor, ...]]: ...
+def grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
     """The function (args) -> df/dargs[argnums], a Tensor, or a tuple of them if argnums is a tuple.
 
-    Of an argument that is a dict of Tensors or arrays, or a list or tuple, the gradient has the same form. has_aux: f
-    gives a pair, of what is differentiated and of something else, and the function (gradient, that). Raises ValueError
-    if f does not give a single number.
+    Of an argument that is a dict of Tensors or arrays, or a list or tuple, the gradient has the same form. Raises
+    ValueError if f does not give a single number.
     """
-    both = value_and_grad(f, argnums, has_aux)
-
-    def gradient(*args, **options):
-        y, found = both(*args, **options)
-        return (found, y[1]) if has_aux else found
-
-    return gradient
+    both = value_and_grad(f, argnums)  # type: ignore[call-overload]
+    return lambda *args, **options: both(*args, **options)[1]
 
 
 @overload
 def value_and_grad(f: Callable[Concatenate[Tree, P], Y]) -> Callable[Concatenate[Tree, P], tuple[Y, Tree]]: ...
 @overload
-def value_and_grad(f: Callable[P, Y], argnums: int = 0,
-                   has_aux: Literal[False] = False) -> Callable[P, tuple[Y, Tensor]]: ...
+def value_and_grad(f: Callable[P, Y], argnums: int = 0) -> Callable[P, tuple[Y, Tensor]]: ...
 @overload
-def value_and_grad(f: Callable[P, Y], argnums: tuple[int, ...],
-                   has_aux: bool = False) -> Callable[P, tuple[Y, tuple[Tensor, ...]]]: ...
-@overload
-def value_and_grad(f: Callable[P, tuple[Y, A]], argnums: int = 0, *,
-                   has_aux: Literal[True]) -> Callable[P, tuple[tuple[Y, A], Tensor]]: ...
-@overload
-def value_and_grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0,
-                   has_aux: bool = False) -> Callable[..., Any]: ...
-def value_and_grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable:
-    """The function (args) -> (f, df/dargs[argnums]); has_aux: f gives a pair, of which the first is differentiated."""
+def value_and_grad(f: Callable[P, Y], argnums: tuple[int, ...]) -> Callable[P, tuple[Y, tuple[Tensor, ...]]]: ...
+def value_and_grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
+    """The function (args) -> (f, df/dargs[argnums])."""
     which = argnums if isinstance(argnums, tuple | list) else (argnums,)
     if not all(isinstance(i, int) for i in which):
         raise TypeError(f"grad: argnums must be the number of an argument, or a tuple of them, got {argnums!r}")
 
-    def both(*args, **options):
-        given, leaves = args, []
-        args = list(args)
+    def both(*args: Any, **options: Any) -> tuple:
+        leaves, outer, given = list[Tensor](), list[bool](), list(args)  # further out one may differentiate by any
+
+        def alias(x: Any) -> Tensor:
+            leaves.append(_alias("grad", x)[0])
+            return leaves[-1]
+
+        _mapped(lambda x: outer.append(isinstance(x, Tensor) and x.requires_grad), args)
         for i in which:
             if not -len(args) <= i < len(args):
                 raise ValueError(f"grad: argument {i} is to be differentiated, but there are {len(args)}")
-            args[i] = _mapped(lambda x: leaves.append(_alias("grad", x)[0]) or leaves[-1], args[i])
-        outer: list[bool] = []  # further out one may differentiate by any argument
-        _mapped(lambda x: outer.append(isinstance(x, Tensor) and x.requires_grad), given)
-        nested = mode.within or any(outer)
-        aux: list = []
-        y = _output("grad", _without(f, aux) if has_aux else f, args, options)
+            given[i] = _mapped(alias, given[i])
+        y = _output("grad", f, given, options)
         if y.size != 1:
             raise ValueError(f"grad: f must give a single number, got shape {y.shape}; reduce it, or use jacobian")
-        nested = nested or _uses_others(y)
+        nested = mode.within or any(outer) or _uses_others(y)
         gradients = iter(_pull(y, leaves, np.ones(y.shape, y.dtype), nested))
-        found = [_mapped(lambda x: next(gradients), given[i]) for i in which]
-        value = y if nested else y.detach()
-        value = (value, _plain(aux, nested)) if has_aux else value
-        return value, found[0] if isinstance(argnums, int) else tuple(found)
+        found = [_mapped(lambda x: next(gradients), args[i]) for i in which]
+        return y if nested else y.detach(), found[0] if isinstance(argnums, int) else tuple(found)
 
     return both
 
 
-def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple:
-    """f(primals), and the function v -> v^T J: its cotangents, one for each primal.
-
-    has_aux: f gives a pair, of which the first is differentiated, and the other is a third result.
-    """
-    return _vjp("vjp", f, primals, has_aux)
+def vjp(f: Callable[..., Any], *primals: Any) -> tuple:
+    """f(primals), and the function v -> v^T J: its cotangents, one for each primal."""
+    return _vjp("vjp", f, primals)
 
 
-def _vjp(who: str, f: Callable[..., Any], primals: tuple, has_aux: bool = False) -> tuple:
+def _vjp(who: str, f: Callable[..., Any], primals: tuple) -> tuple:
     """`vjp`, with errors in the name of who calls it."""
-    aux: list = []
     fresh = [_alias(who, x) for x in primals]
     xs, nested = [x for x, _ in fresh], mode.within or any(outer for _, outer in fresh)
-    y = _output(who, _without(f, aux) if has_aux else f, xs, {})
+    y = _output(who, f, xs, {})
     nested = nested or _uses_others(y)
 
     def pull(v: Any) -> tuple[Tensor, ...]:
         v = v if isinstance(v, Tensor) else wrap(as_array(v, y.dtype, who))
         return tuple(_pull(y, xs, v, nested or v.requires_grad, retain=True))
 
-    return y if nested else y.detach(), pull, *([_plain(aux, nested)] if has_aux else [])
+    return y if nested else y.detach(), pull
 
 
 def jvp(f: Callable[..., Tensor], primals: tuple, tangents: tuple) -> tuple[Tensor, Tensor]:
@@ -151,28 +125,27 @@ def jvp(f: Callable[..., Tensor], primals: tuple, tangents: tuple) -> tuple[Tens
     return y, _pull(total, [v], np.ones((), total.dtype), nested)[0]
 
 
-def jacobian(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
+def jacobian(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
     """The function (args) -> J of shape (*f(x).shape, *x.shape), J[i, j] = df_i / dx_j: one reverse pass for each i.
 
-    argnums: x is args[argnums]; of a tuple of arguments a tuple of matrices. has_aux: f gives a pair, of which the
-    first is differentiated, and the function (J, the other).
+    argnums: x is args[argnums]; of a tuple of arguments a tuple of matrices.
     """
     if not callable(f):
         raise TypeError(f"jacobian: takes a function of Tensors, got {type(f).__name__}")
 
-    def matrix(args: tuple, options: dict, k: Any) -> tuple:
+    def matrix(args: tuple, options: dict, k: Any) -> Tensor:
         if not isinstance(k, int) or not -len(args) <= k < len(args):
             raise ValueError(f"jacobian: argnums={argnums!r} must be numbers of arguments; there are {len(args)}")
         before, x, after = args[:k % len(args)], args[k], args[k % len(args) + 1:]
-        y, pull, *aux = _vjp("jacobian", lambda x: f(*before, x, *after, **options), (x,), has_aux)
+        y, pull = _vjp("jacobian", lambda x: f(*before, x, *after, **options), (x,))
         rows = [pull(v)[0] for v in np.eye(y.size, dtype=y.dtype).reshape(y.size, *y.shape)]
         shape = (*y.shape, *np.shape(x))
-        return ops.reshape(ops.stack(*rows), shape=shape) if rows else wrap(np.zeros(shape, y.dtype)), *aux
+        return ops.reshape(ops.stack(*rows), shape=shape) if rows else wrap(np.zeros(shape, y.dtype))
 
     def matrices(*args: Any, **options: Any) -> Any:
-        found = [matrix(args, options, k) for k in (argnums if isinstance(argnums, tuple) else (argnums,))]
-        given = tuple([j for j, *_ in found]) if isinstance(argnums, tuple) else found[0][0]
-        return (given, found[0][1]) if has_aux else given
+        if isinstance(argnums, tuple):
+            return tuple([matrix(args, options, k) for k in argnums])
+        return matrix(args, options, argnums)
 
     return matrices
 
@@ -194,30 +167,6 @@ def hvp(f: Callable[[Any], Tensor], x: Any, v: Any) -> Tensor:
     if v.shape != x.shape:
         raise ValueError(f"hvp: v has shape {v.shape} but x {x.shape}; they must agree")
     return _vjp("hvp", grad(f), (x,))[1](v)[0]
-
-
-def flatten(tree: Any) -> tuple[Tensor, Callable[[Tensor], Any]]:
-    """All numbers of a tree in one vector, on the graph, and the function that makes such a tree of a vector.
-
-    tree: Tensors or arrays in dicts, lists and tuples, as `grad` takes them.
-    """
-    leaves: list[Tensor] = []
-    _mapped(lambda x: leaves.append(x if isinstance(x, Tensor) else wrap(as_array(x, None, "flatten"))), tree)
-    ends = np.cumsum([x.size for x in leaves], dtype=int).tolist()
-    count = ends[-1] if ends else 0
-
-    def unflatten(vector: Tensor) -> Any:
-        if vector.shape != (count,):
-            raise ValueError(f"unflatten: the tree has {count} numbers, but the vector has shape {vector.shape}")
-        parts = zip(leaves, ops.tensor_split(vector, ends[:-1]), strict=True)
-
-        def part(_: Any) -> Tensor:
-            x, numbers = next(parts)
-            return ops.cast(ops.reshape(numbers, shape=x.shape), dtype=x.dtype)
-
-        return _mapped(part, tree)
-
-    return ops.cat(*[ops.reshape(x, shape=(-1,)) for x in leaves]) if leaves else wrap(np.zeros(0)), unflatten
 
 
 def _mapped(f: Callable, x: Any) -> Any:
@@ -256,23 +205,6 @@ def _uses_others(y: Tensor) -> bool:
         elif not hasattr(part, _ALIAS):
             return True
     return False
-
-
-def _without(f: Callable, aux: list) -> Callable:
-    """The first of the two that f gives; the other goes into the list."""
-    def first(*args: Any, **options: Any) -> Any:
-        y = f(*args, **options)
-        if not isinstance(y, tuple | list) or len(y) != 2:
-            raise TypeError(f"has_aux: the function must give a pair, got {type(y).__name__}")
-        aux[:] = y[1:]
-        return y[0]
-
-    return first
-
-
-def _plain(aux: list, nested: bool) -> Any:
-    """What was put there, off the graph unless one further out differentiates too."""
-    return _mapped(lambda x: x.detach() if isinstance(x, Tensor) and not nested else x, aux[0])
 
 
 def _output(who: str, f: Callable, args: list, options: dict) -> Tensor:

@@ -21,7 +21,7 @@ from ..dtypes import FLOAT64, FLOATS
 
 
 def why(f: Callable, inputs: Sequence) -> str:
-    """What is known of the ops that f calls. The package puts what `learn` finds out in its place."""
+    """An explanation of the ops that f calls; `learn` replaces this function."""
     return ""
 
 
@@ -36,7 +36,7 @@ def gradcheck(f: Callable, *inputs: Any, eps: float = 1e-6, rtol: float = 1e-6, 
     `f` takes Tensors and returns a Tensor or a tuple of them (integer outputs are ignored). The inputs are varied one
     at a time, as if only that one required grad, and then all together. The gradient with create_graph=True must equal
     the one without. `f` must be smooth within `eps` and draw no random numbers; `seed` chooses u and v.
-    If the check fails, the error goes on with which op's rule is wrong, at which entry, and why, unless explain=False.
+    If the check fails, the error names the op whose rule is wrong, the entry, and the cause, unless explain=False.
 
     Returns True. Raises GradcheckError unless |numeric - analytic| <= atol + rtol |numeric|, and TypeError for float32,
     whose rounding error, divided by eps, would hide any mistake.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,19 +11,26 @@ import numpy as np
 
 from ..core.graph import Node, setting
 from ..core.tensor import Tensor, wrap
+from .switches import after
 
 # Of the SVG, in pixels: a letter, a box, and the space around boxes.
 _LETTER, _HEIGHT, _GAP, _BEND, _MARGIN = 7.4, 38, 18, 34, 12
+_COLOURS = {"leaf": ("#fdf0d5", "#c8963e"), "data": ("#eeeeee", "#888888")}
 _SWEEPS = 8  # down and up again, each time to where neighbours are
 _MOST_BENDS = 20_000  # more would be no picture, and take minutes: arrows then go straight
 
 
 class Box(NamedTuple):
-    """An op, or a leaf by its name; and the shape of its value."""
+    """An op, or a leaf by its name; and the shape of its value, None if it is not known."""
 
     label: str
-    shape: tuple[int, ...]
+    shape: tuple[int, ...] | None
     leaf: bool
+    data: bool = False  # a leaf that needs no gradient
+
+    @property
+    def under(self) -> str:
+        return "" if self.shape is None else str(self.shape)
 
 
 class Picture:
@@ -35,10 +43,12 @@ class Picture:
         """A Mermaid flowchart, as Markdown pages show it in a block of that language."""
         lines = ["flowchart TD"]
         for i, box in enumerate(self.boxes):
-            text = f"{box.label}<br/>{box.shape}".replace('"', "#quot;")
-            lines.append(f'    n{i}["{text}"]:::leaf' if box.leaf else f'    n{i}("{text}")')
+            text = f"{box.label}<br/>{box.under}".replace('"', "#quot;")
+            lines.append(f'    n{i}["{text}"]:::{"data" if box.data else "leaf"}' if box.leaf else
+                         f'    n{i}("{text}")')
         lines += [f"    n{a} --> n{b}" for a, b in self.arrows]
-        return "\n".join([*lines, "    classDef leaf fill:#fdf0d5,stroke:#c8963e", ""])
+        kinds = [f"    classDef {kind} fill:{fill},stroke:{line}" for kind, (fill, line) in _COLOURS.items()]
+        return "\n".join([*lines, *kinds[: 1 + any(box.data for box in self.boxes)], ""])
 
     def svg(self) -> str:
         """An SVG image. Every op is below its inputs, and every leaf just above its first use."""
@@ -57,29 +67,90 @@ class Picture:
     _repr_svg_ = svg  # what Jupyter asks for
 
 
-def graph(y: Tensor, names: Mapping[str, Tensor] | Iterable[tuple[str, Tensor]] = (), expand: bool = False) -> Picture:
-    """The graph behind y: every op that was recorded, with the shape of its result, and the leaves it stands on.
+class Given:
+    """An input that needs no gradient: data, or a number. `value` is None if nobody has kept it."""
 
-    names: of leaves, such as `model.named_parameters()` or `{"x": x}`; others are called "leaf". What needs no gradient
-    is not recorded, and so not drawn.
+    def __init__(self, value: Any):
+        self.value, self.shape = value, np.shape(value) if value is not None else None
+
+    @property
+    def label(self) -> str:
+        return f"{self.value:g}" if isinstance(self.value, int | float) else "data"
+
+
+class Watch(after):
+    """Notes the arrays and numbers that ops get: `with watch: loss = ...`."""
+
+    def __init__(self) -> None:
+        super().__init__(self.note)
+        self.inputs: dict[Any, list] = {}  # of nodes; what they hold is not freed, so no id is used twice
+
+    def note(self, op: Any, inputs: Sequence[Any], options: dict, y: Tensor) -> None:
+        if y.node is not None and y.node.op is op:  # and not made by another call, which is known
+            self.inputs[y.node] = [x._data if isinstance(x, Tensor) else x for x in inputs]
+
+
+def graph(y: Tensor | Callable[[], Tensor], names: Mapping[str, Tensor] | Iterable[tuple[str, Tensor]] = (),
+          expand: bool = False) -> Picture:
+    """The graph behind y: every op that was recorded, with the shape of its result, and every input of each.
+
+    y: a Tensor; or a function that computes it, of which all data are known, so that what is used twice is one box. Of
+    a Tensor's data those are known that the graph has saved.
+    names: of leaves and data, such as `model.named_parameters()` or `{"x": x}`; others are called "leaf" and "data".
     expand: draw a composite as the ops of its definition, so that a whole MLP shows its layers, sums and skips.
 
     Raises TypeError if y is no Tensor, ValueError if nothing was recorded, and RuntimeError if backward has freed it.
     """
     if hasattr(y, "picture"):  # a captured function
         return y.picture()
-    if not isinstance(y, Tensor):
-        raise TypeError(f"graph: takes a Tensor, got {type(y).__name__}")
-    if not y.requires_grad:
-        raise ValueError("graph: nothing was recorded for this Tensor, since it depends on nothing that requires grad")
-    known = {id(x): name for name, x in (names.items() if isinstance(names, Mapping) else names)}
-    parents = behind(y, expand)
-    order = list(parents)
+    with Watch() as watch:
+        if callable(y) and not isinstance(y, Tensor):
+            y = y()
+        if not isinstance(y, Tensor):
+            raise TypeError(f"graph: takes a Tensor, got {type(y).__name__}")
+        if not y.requires_grad:
+            raise ValueError("graph: nothing was recorded for this Tensor, since it depends on nothing that requires "
+                             "grad")
+        parents = behind(y, expand)
+    known: dict[int, str] = {}
+    for name, x in names.items() if isinstance(names, Mapping) else names:
+        known |= {id(x): name, id(x._data): name}
+    inputs = with_data(parents, watch.inputs)
+    order = list(dict.fromkeys([*(p for row in inputs.values() for p in row if isinstance(p, Given)), *parents]))
     place = {n: i for i, n in enumerate(order)}
     boxes = [Box(n.op.name.strip("_"), n.shape, False) if isinstance(n, Node) else
+             Box(known.get(id(n.value), n.label), n.shape, True, True) if isinstance(n, Given) else
              Box(known.get(id(n), "leaf"), n.shape, True) for n in order]
-    arrows = [(place[p], place[n]) for n in order for p in parents[n] if p is not None]
-    return Picture(boxes, arrows)
+    return Picture(boxes, [(place[p], place[n]) for n in parents for p in inputs[n] if p is not None])
+
+
+def with_data(parents: dict, calls: dict[Any, Any]) -> dict[Any, list]:
+    """The parents of every node, and a Given for what needs no gradient: one for each array that is known."""
+    seen: dict[int, Given] = {}
+    found: dict[Any, list] = {}
+    for node, row in parents.items():
+        inputs = found[node] = list(row)
+        values = calls[node] if node in calls else _saved(node)
+        for i, p in enumerate(row):
+            value = values[i] if i < len(values) else _UNKNOWN
+            if p is not None or value is None or value is _UNKNOWN and i >= getattr(node.op, "required", i):
+                continue
+            value = None if value is _UNKNOWN else value
+            given = Given(value)
+            inputs[i] = seen.setdefault(id(value), given) if isinstance(value, np.ndarray) else given
+    return found
+
+
+_UNKNOWN = object()
+
+
+def _saved(node: Any) -> list:
+    """The inputs of a node as far as it has saved them."""
+    op: Any = getattr(node, "op", None)
+    if not hasattr(op, "saved") or op.variadic or node.saved is None:
+        return []
+    kept = {name: x._data if isinstance(x, Tensor) else x for name, x in zip(op.saved, node.saved, strict=False)}
+    return [kept.get(name, _UNKNOWN) for name in op.inputs]
 
 
 def behind(y: Tensor, expand: bool = False) -> dict[Node | Tensor, list]:
@@ -153,7 +224,7 @@ class Layout:
 
     def __init__(self, picture: Picture):
         count = len(picture.boxes)
-        self.width = [_LETTER * max(len(b.label), len(str(b.shape))) + 16 for b in picture.boxes]
+        self.width = [_LETTER * max(len(b.label), len(b.under)) + 16 for b in picture.boxes]
         self.row = [0] * count  # counted from the last: the longest way to the result
         users: list[list[int]] = [[] for _ in range(count)]
         for a, b in picture.arrows:
@@ -208,6 +279,15 @@ class Layout:
         return _MARGIN + (len(self.rows) - 1 - self.row[i]) * (_HEIGHT + _BEND) + _HEIGHT / 2
 
 
+def side_by_side(arrows: Sequence[tuple[int, int]]) -> list[int]:
+    """How far to the right of its place each arrow is drawn, so that none hides another between the same boxes."""
+    count, seen, found = Counter(arrows), Counter[tuple[int, int]](), []
+    for arrow in arrows:
+        found.append(16 * seen[arrow] - 8 * (count[arrow] - 1))
+        seen[arrow] += 1
+    return found
+
+
 def _drawn(picture: Picture) -> str:
     from html import escape  # here, not at the top: it takes 4 ms, and few programs draw
 
@@ -221,19 +301,21 @@ def _drawn(picture: Picture) -> str:
         '<path d="M0 0 8 4 0 8z" fill="#667"/></marker></defs>',
         f'<rect width="{right:.0f}" height="{bottom:.0f}" fill="white"/>',
     ]
-    for path in at.paths:
-        d = f"M{at.x[path[0]]:.0f} {at.y(path[0]) + _HEIGHT / 2:.0f}"
-        for a, b in zip(path, path[1:], strict=False):
+    for path, beside in zip(at.paths, side_by_side(picture.arrows), strict=True):
+        shifted = [at.x[i] + beside for i in path]
+        d = f"M{shifted[0]:.0f} {at.y(path[0]) + _HEIGHT / 2:.0f}"
+        for a, b, left, to in zip(path, path[1:], shifted, shifted[1:], strict=False):
             start, end = at.y(a) + _HEIGHT / 2, at.y(b) - _HEIGHT / 2
             middle = (start + end) / 2
-            d += f" C{at.x[a]:.0f} {middle:.0f} {at.x[b]:.0f} {middle:.0f} {at.x[b]:.0f} {end:.0f}"
+            d += f" C{left:.0f} {middle:.0f} {to:.0f} {middle:.0f} {to:.0f} {end:.0f}"
             d += f" V{end + _HEIGHT:.0f}" if b != path[-1] else ""
         lines.append(f'<path d="{d}" fill="none" stroke="#667" marker-end="url(#tip)"/>')
     for i, box in enumerate(picture.boxes):
-        x, y, fill, line = at.x[i], at.y(i), *(("#fdf0d5", "#c8963e") if box.leaf else ("#e3edf7", "#4a78a8"))
+        x, y, fill, line = at.x[i], at.y(i), *(
+            _COLOURS["data" if box.data else "leaf"] if box.leaf else ("#e3edf7", "#4a78a8"))
         lines.append(f'<rect x="{x - at.width[i] / 2:.0f}" y="{y - _HEIGHT / 2:.0f}" width="{at.width[i]:.0f}" '
                      f'height="{_HEIGHT}" rx="{3 if box.leaf else 9}" fill="{fill}" stroke="{line}"/>')
-        for text, dy, colour in (box.label, -3, "#123"), (str(box.shape), 12, "#567"):
+        for text, dy, colour in (box.label, -3, "#123"), (box.under, 12, "#567"):
             lines.append(f'<text x="{x:.0f}" y="{y + dy:.0f}" text-anchor="middle" fill="{colour}">'
                          f"{escape(text)}</text>")
     return "\n".join([*lines, "</svg>", ""])

@@ -1,5 +1,4 @@
-"""Switches for a block or for a function: whether ops are recorded; others are made of `Switch`. And how many threads
-compute."""
+"""Switches for a block or a function, such as `no_grad`, made of `Switch`; and the number of threads."""
 
 from __future__ import annotations
 
@@ -160,7 +159,7 @@ class inference_mode(_Recording):
 
 
 def true_or_false(who: str, value: Any) -> bool:
-    """The setting of a switch. Raises TypeError for what is neither."""
+    """The setting of a switch. Raises TypeError unless it is True or False."""
     if value != bool(value):
         raise TypeError(f"{who}: takes True or False, got {value!r}")
     return bool(value)
@@ -189,7 +188,7 @@ class after(Listener):
 
 @replaceable
 def get_num_threads() -> int:
-    """How many threads compute, besides those of NumPy's matrix products."""
+    """The number of threads for kernels; NumPy's matrix products have their own."""
     return 1
 
 
@@ -201,12 +200,12 @@ def most_threads() -> int:
 
 @replaceable
 def set_num_threads(n: int) -> None:
-    """Compute in n threads. Raises ValueError for any n that there cannot be."""
+    """Compute in n threads. Raises ValueError for an impossible n."""
     if isinstance(n, bool) or n != 1:
         raise ValueError(f"set_num_threads: there are no kernels that could use n={n!r} threads")
 
 
 @replaceable
 def compiling_seconds() -> float:
-    """How long this process has compiled so far."""
+    """The time that this process has spent compiling."""
     return 0.0

@@ -97,6 +97,13 @@ def test_the_mode_of_each_module_stays_also_after_an_error(net, fail):
     assert [m.training for m in net.modules()] == modes
 
 
+def test_weights_at_the_end_of_a_residual_branch_begin_smaller():
+    for name, p in nn.LanguageModel(100, 64, 8, 2).named_parameters():
+        if p.ndim > 1:
+            std = 0.02 / 16**0.5 if name.endswith(("linear2.weight", "out_proj.weight")) else 0.02
+            assert p.detach().numpy().std() == pytest.approx(std, rel=0.05), name
+
+
 def test_the_output_layer_is_tied():
     net = model()
     assert net.head is None and not any("head" in n for n in net.state_dict())

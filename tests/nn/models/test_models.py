@@ -152,6 +152,7 @@ def test_names_and_sizes_of_others_are_torchvisions():
     names += [f"classifier.{i}.{kind}" for i in (0, 2) for kind in ("weight", "bias")]
     model = models.convnext_tiny()
     assert list(model.state_dict()) == names and sum(p.size for p in model.parameters()) == 28_589_128
+    assert {m.eps for m in model.modules() if isinstance(m, nn.LayerNorm)} == {1e-6}
     p = [m.p for m in model.modules() if isinstance(m, nn.StochasticDepth)]
     np.testing.assert_allclose(p, np.linspace(0, p[-1], 18))
     model = nn.AlexNet().eval()  # 002: approximately 60M parameters
@@ -159,7 +160,8 @@ def test_names_and_sizes_of_others_are_torchvisions():
         "features.0", "features.3", "features.6", "features.8", "features.10", "classifier.1", "classifier.4",
         "classifier.6") for kind in ("weight", "bias")]
     assert sum(p.size for p in model.parameters()) == 61_100_840
-    assert model(Tensor.zeros(1, 3, 224, 224)).shape == (1, 1000)
+    features = model.features(Tensor.zeros(1, 3, 224, 224))
+    assert features.shape == (1, 256, 6, 6) and model(Tensor.zeros(1, 3, 224, 224)).shape == (1, 1000)
 
 
 @pytest.mark.parametrize(("make", "layers"), [(models.resnet8, 8), (models.resnet20, 20), (models.resnet56, 56)])
@@ -210,6 +212,8 @@ def test_parts_of_a_cnn():
                         and "down" not in name] for model in (
         nn.CNN([2, 2], (8, 16), 5), nn.ResNet(nn.BasicBlock, [1, 1], (8, 16), 5, stem="small")))
     assert plain[1:] == residual[2:]  # a ResNet without skips
+    conv = nn.CNN([2, 1], (32, 64))[-6]
+    assert conv.weight.detach().numpy().std() == pytest.approx((2 / (64 * 9)) ** 0.5, rel=0.05)
 
 
 @pytest.mark.parametrize("block", [nn.BasicBlock, nn.Bottleneck, nn.PreActBlock])  # ResidualBlock: in test_blocks

@@ -1,4 +1,4 @@
-"""Writes the stubs, which type checkers and editors read: `python -m tinygrad_like.compat.stubs`.
+"""Writes the stubs, which type checkers and editors read: `python -m handbook.stubs`.
 
 Tensor's methods and the ops come from tables and decorators, which only running them shows. So here it is: their
 signatures, what they return, their docstrings. A test checks that the stubs are up to date.
@@ -8,24 +8,26 @@ from __future__ import annotations
 
 import ast
 import inspect
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .. import ops
-from ..core.primitive import Primitive
-from ..methods.gradients import Gradients
-from ..methods.in_place import InPlace
-from ..methods.protocol import Protocol
-from ..methods.versions import Versions
-from . import keyword_aliases, names, torch_names  # noqa: F401
-from .absent import LEADS
-from .numpy_functions import ForNumPy
-from .surface import Surface
+import tinygrad_like
+from tinygrad_like import ops
+from tinygrad_like.compat import keyword_aliases, names, torch_names  # noqa: F401
+from tinygrad_like.compat.absent import LEADS
+from tinygrad_like.compat.numpy_functions import ForNumPy
+from tinygrad_like.compat.surface import Surface
+from tinygrad_like.core.primitive import Primitive
+from tinygrad_like.methods.gradients import Gradients
+from tinygrad_like.methods.in_place import InPlace
+from tinygrad_like.methods.protocol import Protocol
+from tinygrad_like.methods.versions import Versions
 
-_HEADER = '''"""Made by `python -m tinygrad_like.compat.stubs`: do not edit."""
+HERE = Path(tinygrad_like.__file__).parent
+
+_HEADER = '''"""Made by `python -m handbook.stubs`: do not edit."""
 '''
 # What is returned where that is no Tensor.
 _RETURNS = {"allclose": "builtins.bool", "is_floating_point": "builtins.bool", "is_complex": "builtins.bool",
@@ -182,9 +184,8 @@ def of_ops() -> str:
 
 def face() -> str:
     """The stub of `tinygrad_like/__init__.py`: what it imports, and what `names.function` finds."""
-    source = Path(__file__).parents[1] / "__init__.py"
     lines, known = [], set()
-    top = ast.parse(source.read_text(encoding="utf-8")).body
+    top = ast.parse((HERE / "__init__.py").read_text(encoding="utf-8")).body
     for node in [inner for outer in top for inner in (outer.body if isinstance(outer, ast.If) else [outer])]:
         for alias in getattr(node, "names", ()):
             name = alias.asname or alias.name
@@ -224,14 +225,13 @@ def face() -> str:
             lines.append(f"{name} = Tensor.{name}")
     return "\n".join([_HEADER.rstrip(), "import builtins", "from collections.abc import Callable",
                       "from typing import Any, TypeVar, overload", "import numpy as np", *lines, _CAPTURE,
-                      f"__all__ = {sys.modules['tinygrad_like'].__all__!r}", ""])
+                      f"__all__ = {tinygrad_like.__all__!r}", ""])
 
 
 def written() -> dict[Path, str]:
     """Every stub with what it should say."""
-    here = Path(__file__).parents[1]
-    return {here / "compat" / "surface.pyi": surface(), here / "ops" / "__init__.pyi": of_ops(),
-            here / "__init__.pyi": face()}
+    return {HERE / "compat" / "surface.pyi": surface(), HERE / "ops" / "__init__.pyi": of_ops(),
+            HERE / "__init__.pyi": face()}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""GPT-2 from the file in which Hugging Face keeps it."""
+"""Models that were trained already: GPT-2 from the file in which Hugging Face keeps it, and a new head for any."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _renamed(arrays: Mapping[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray
 
 
 def _config(path: Path, dim: int) -> dict[str, Any]:
-    """What the configuration says, if there is one; ValueError if LanguageModel cannot do it."""
+    """The configuration, if there is one; ValueError if LanguageModel does not support it."""
     if not path.is_file():
         return {}
     config = json.loads(path.read_text())
@@ -84,3 +84,25 @@ def _config(path: Path, dim: int) -> dict[str, Any]:
         raise ValueError(f"load_gpt2: {path} asks for the activation {activation!r}, which is none of "
                          f"{', '.join(ACTIVATIONS)}")
     return config
+
+
+def replace_head(model: nn.Module, classes: int) -> nn.Linear:
+    """Replace the model's last nn.Linear with a new one that has `classes` outputs, and return it.
+
+    To train only the head, first freeze everything:
+
+        model.requires_grad_(False)
+        head = replace_head(model, classes=5)
+        optimizer = optim.AdamW(head.parameters())
+
+    A frozen norm still updates its running statistics unless it is in evaluation mode. The last Linear is the one
+    defined last. Raises ValueError if the model does not contain one.
+    """
+    layers = [name for name, module in model.named_modules() if isinstance(module, nn.Linear) and name]
+    if not layers:
+        raise ValueError(f"replace_head: this {type(model).__name__} has no nn.Linear in it to replace")
+    path, _, name = layers[-1].rpartition(".")
+    old: nn.Linear = model.get_submodule(layers[-1])  # type: ignore[assignment]
+    head = nn.Linear(old.in_features, classes, bias=old.bias is not None).to(old.weight.dtype)
+    setattr(model.get_submodule(path), name, head)
+    return head

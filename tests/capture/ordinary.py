@@ -1,0 +1,359 @@
+"""Training programs as ordinary users write them: each must run as a program when it is captured.
+
+Each function sets up a model and returns its step, the arguments of call `i`, and what it trains; `captured` is put
+before whatever is to be captured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import nn
+import nn.functional as F
+import optim
+from tinygrad_like import Tensor, no_grad
+
+Capture = Callable[[Callable], Any]
+Made = tuple[Callable, Callable[[int], tuple], list[Tensor]]
+PROGRAMS: dict[str, Callable[[Capture], Made]] = {}
+
+
+def program(f: Callable[[Capture], Made]) -> Callable[[Capture], Made]:
+    PROGRAMS[f.__name__] = f
+    return f
+
+
+def normal(i: int, *shape: int) -> Tensor:
+    return Tensor(np.random.default_rng(i).standard_normal(shape).astype(np.float32))
+
+
+def whole(i: int, most: int, *shape: int) -> Tensor:
+    return Tensor(np.random.default_rng(i).integers(0, most, shape))
+
+
+def update(loss: Tensor, optimizer: Any) -> Tensor:
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    return loss
+
+
+def supervised(captured: Capture, model: nn.Module, optimizer: Any, batch: Callable[[int], tuple],
+               criterion: Callable = F.cross_entropy) -> Made:
+    @captured
+    def step(x, y):
+        return update(criterion(model(x), y), optimizer)
+
+    return step, batch, [*model.state_dict().values()]
+
+
+@program
+def classifier_with_clipping_and_a_schedule(captured):
+    model = nn.MLP([6, 16, 4])
+    optimizer = optim.AdamW(model.parameters(), lr=1e-2)
+    schedule = optim.lr_scheduler.CosineAnnealingLR(optimizer, 20)
+
+    @captured
+    def step(x, y):
+        loss = F.cross_entropy(model(x), y, label_smoothing=0.1)
+        optimizer.zero_grad()
+        loss.backward()
+        optim.clip_grad_norm(model.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+        return loss
+
+    return step, lambda i: (normal(i, 8, 6), whole(i, 4, 8)), list(model.parameters())
+
+
+@program
+def cnn_with_batch_norm_and_dropout(captured):
+    model = nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+                          nn.Dropout(0.2), nn.Linear(64, 3))
+    return supervised(captured, model, optim.SGD(model.parameters(), lr=0.1, momentum=0.9),
+                      lambda i: (normal(i, 4, 1, 8, 8), whole(i, 3, 4)))
+
+
+@program
+def lstm_with_a_carried_state(captured):
+    embedding, lstm, head = nn.Embedding(11, 8), nn.LSTM(8, 12), nn.Linear(12, 11)
+    weights = [*embedding.parameters(), *lstm.parameters(), *head.parameters()]
+    optimizer = optim.Adam(weights, lr=1e-2)
+
+    @captured
+    def step(tokens, targets, h, c):
+        out, (h, c) = lstm(embedding(tokens), (h, c))
+        loss = F.cross_entropy(head(out).reshape(-1, 11), targets.reshape(-1))
+        update(loss, optimizer)
+        return loss.detach(), h.detach(), c.detach()
+
+    def arguments(i):
+        return whole(i, 11, 5, 3), whole(i + 1, 11, 5, 3), normal(i, 1, 3, 12), normal(i + 1, 1, 3, 12)
+
+    return step, arguments, weights
+
+
+@program
+def gru_forecast(captured):
+    class Forecast(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.gru, self.head = nn.GRU(2, 10, batch_first=True), nn.Linear(10, 1)
+
+        def forward(self, x):
+            return self.head(self.gru(x)[0][:, -1])
+
+    model = Forecast()
+    return supervised(captured, model, optim.Adam(model.parameters(), lr=1e-2),
+                      lambda i: (normal(i, 4, 6, 2), normal(i, 4, 1)), F.mse_loss)
+
+
+class Rotary(nn.Module):
+    """A block of a GPT with rotary positions, written out."""
+
+    def __init__(self, width: int, heads: int, length: int):
+        super().__init__()
+        self.heads, self.qkv, self.out = heads, nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.norm1, self.norm2 = nn.RMSNorm(width), nn.RMSNorm(width)
+        self.up, self.down = nn.Linear(width, 2 * width), nn.Linear(2 * width, width)
+        half = width // heads // 2
+        angles = np.arange(length)[:, None] / 10000 ** (np.arange(half)[None] / half)
+        self.cos, self.sin = (Tensor(f(angles).astype(np.float32)) for f in (np.cos, np.sin))
+
+    def turned(self, x):
+        a, b = x.chunk(2, -1)
+        return Tensor.cat([a * self.cos - b * self.sin, a * self.sin + b * self.cos], axis=-1)
+
+    def forward(self, x):
+        n, t, d = x.shape
+        parts = self.qkv(self.norm1(x)).chunk(3, -1)
+        q, k, v = (z.reshape(n, t, self.heads, d // self.heads).transpose(1, 2) for z in parts)
+        mixed = F.scaled_dot_product_attention(self.turned(q), self.turned(k), v, is_causal=True)
+        x = x + self.out(mixed.transpose(1, 2).reshape(n, t, d))
+        return x + self.down(F.silu(self.up(self.norm2(x))))
+
+
+@program
+def gpt_with_rotary_positions(captured):
+    model = nn.Sequential(nn.Embedding(13, 16), Rotary(16, 2, 6), Rotary(16, 2, 6), nn.LayerNorm(16), nn.Linear(16, 13))
+    decay = [p for p in model.parameters() if p.ndim > 1]
+    rest = [p for p in model.parameters() if p.ndim <= 1]
+    optimizer = optim.AdamW([{"params": decay, "weight_decay": 0.1}, {"params": rest, "weight_decay": 0.0}], lr=1e-2)
+    schedule = optim.lr_scheduler.LambdaLR(optimizer, lambda n: min(1.0, (n + 1) / 5))
+
+    @captured
+    def step(tokens, targets):
+        loss = F.cross_entropy(model(tokens).reshape(-1, 13), targets.reshape(-1))
+        optimizer.zero_grad()
+        loss.backward()
+        norm = optim.clip_grad_norm(model.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+        return loss, norm
+
+    return step, lambda i: (whole(i, 13, 2, 6), whole(i + 1, 13, 2, 6)), list(model.parameters())
+
+
+@program
+def vision_transformer(captured):
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.patches, self.layer = nn.Conv2d(1, 8, 4, stride=4), nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0)
+            self.place, self.token = nn.Parameter(Tensor.randn(1, 5, 8)), nn.Parameter(Tensor.zeros(1, 1, 8))
+            self.head = nn.Linear(8, 3)
+
+        def forward(self, x):
+            x = self.patches(x).flatten(2).transpose(1, 2)
+            x = Tensor.cat([self.token.expand(len(x), -1, -1), x], axis=1) + self.place
+            return self.head(self.layer(x)[:, 0])
+
+    model = Net()
+    return supervised(captured, model, optim.Adam(model.parameters(), lr=1e-3),
+                      lambda i: (normal(i, 3, 1, 8, 8), whole(i, 3, 3)))
+
+
+@program
+def unet_diffusion(captured):
+    class UNet(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.down, self.mid = nn.Conv2d(1, 4, 3, padding=1), nn.Conv2d(4, 4, 3, padding=1)
+            self.up = nn.Conv2d(8, 1, 3, padding=1)
+            self.time = nn.Linear(8, 4)
+
+        def forward(self, x, t):
+            rates = Tensor(np.exp(-np.arange(4) / 4 * math.log(100.0)).astype(np.float32))
+            angles = t.float().unsqueeze(1) * rates
+            time = self.time(Tensor.cat([angles.sin(), angles.cos()], axis=1))
+            a = F.silu(self.down(x) + time[:, :, None, None])
+            b = F.interpolate(F.silu(self.mid(F.avg_pool2d(a, 2))), scale_factor=2)
+            return self.up(Tensor.cat([a, b], axis=1))
+
+    model = UNet()
+    ema, optimizer = optim.EMA(model, decay=0.9), optim.Adam(model.parameters(), lr=1e-3)
+    kept = Tensor(np.cumprod(1 - np.linspace(1e-4, 0.02, 50)).astype(np.float32))
+
+    @captured
+    def step(x):
+        t = Tensor.randint(len(x), low=0, high=50)
+        noise = Tensor.randn(*x.shape)
+        a = kept[t][:, None, None, None]
+        loss = F.mse_loss(model(a.sqrt() * x + (1 - a).sqrt() * noise, t), noise)
+        update(loss, optimizer)
+        ema.update()
+        return loss
+
+    return step, lambda i: (normal(i, 3, 1, 8, 8),), list(model.parameters())
+
+
+@program
+def ppo_with_an_annealed_rate_and_short_batches(captured):
+    actor, critic = nn.MLP([4, 8, 3]), nn.MLP([4, 8, 1])
+    weights = [*actor.parameters(), *critic.parameters()]
+    optimizer = optim.Adam(weights, lr=1e-2, eps=1e-5)
+
+    @captured
+    def step(x, actions, before, advantages, returns):
+        logp = F.log_softmax(actor(x), -1)
+        ratio = (logp.gather(1, actions[:, None])[:, 0] - before).exp()
+        a = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
+        policy = -Tensor.minimum(ratio * a, ratio.clamp(0.8, 1.2) * a).mean()
+        entropy = -(logp.exp() * logp).sum(-1).mean()
+        loss = policy + 0.5 * F.mse_loss(critic(x)[:, 0], returns) - 0.01 * entropy
+        optimizer.zero_grad()
+        loss.backward()
+        optim.clip_grad_norm(weights, 0.5)
+        optimizer.step()
+        return loss, entropy
+
+    def arguments(i):
+        optimizer.param_groups[0]["lr"] = 1e-2 * (1 - i / 20)
+        n = 5 if i % 4 == 3 else 8
+        return normal(i, n, 4), whole(i, 3, n), normal(i + 1, n) * 0.1 - 1.1, normal(i + 2, n), normal(i + 3, n)
+
+    return step, arguments, weights
+
+
+@program
+def dqn_with_a_target_network(captured):
+    online, target = nn.MLP([4, 8, 3]), nn.MLP([4, 8, 3])
+    target.load_state_dict(online.state_dict())
+    optimizer = optim.Adam(online.parameters(), lr=1e-2)
+
+    @captured
+    def step(x, actions, rewards, after, done):
+        with no_grad():
+            wanted = rewards + 0.9 * (1 - done) * target(after).max(1).values
+        q = online(x).gather(1, actions[:, None]).squeeze(1)
+        return update(F.smooth_l1_loss(q, wanted), optimizer)
+
+    def arguments(i):
+        if i % 4 == 0:
+            target.load_state_dict(online.state_dict())
+        return normal(i, 6, 4), whole(i, 3, 6), normal(i + 1, 6), normal(i + 2, 6, 4), whole(i, 2, 6).float()
+
+    return step, arguments, list(online.parameters())
+
+
+@program
+def actor_critic_with_a_soft_target(captured):
+    actor, critic, target = nn.MLP([3, 8, 2]), nn.MLP([4, 8, 1]), nn.MLP([4, 8, 1])
+    of_actor, of_critic = optim.Adam(actor.parameters(), lr=1e-3), optim.Adam(critic.parameters(), lr=1e-3)
+
+    def drawn(x):
+        mean, scale = actor(x).chunk(2, -1)
+        u = mean + scale.clamp(-5, 2).exp() * Tensor.randn(*mean.shape)
+        return u.tanh()
+
+    @captured
+    def step(x, action, reward, after):
+        with no_grad():
+            wanted = reward + 0.9 * target(Tensor.cat([after, drawn(after)], axis=1))
+        value = update(F.mse_loss(critic(Tensor.cat([x, action], axis=1)), wanted), of_critic)
+        update(-critic(Tensor.cat([x, drawn(x)], axis=1)).mean(), of_actor)
+        with no_grad():
+            for p, q in zip(critic.parameters(), target.parameters(), strict=True):
+                q.mul_(0.95).add_(p * 0.05)
+        return value
+
+    return step, lambda i: (normal(i, 5, 3), normal(i + 1, 5, 1), normal(i + 2, 5, 1), normal(i + 3, 5, 3)), [
+        *actor.parameters(), *critic.parameters(), *target.parameters()]
+
+
+@program
+def nerf(captured):
+    model = nn.Sequential(nn.Linear(15, 16), nn.ReLU(), nn.Linear(16, 4))
+    optimizer = optim.Adam(model.parameters(), lr=5e-3)
+    depths = Tensor.linspace(1.0, 3.0, 6)
+
+    @captured
+    def step(origins, directions, colors):
+        points = origins[:, None] + directions[:, None] * (depths + Tensor.rand(6) * 0.1)[None, :, None]
+        waves = [f(points * 2.0**k) for k in range(2) for f in (Tensor.sin, Tensor.cos)]
+        out = model(Tensor.cat([points, *waves], axis=-1))
+        alpha = 1 - (-F.softplus(out[..., 3]) * 0.4).exp()
+        through = Tensor.cat([Tensor.ones(len(alpha), 1), (1 - alpha + 1e-10)[:, :-1]], axis=1).cumprod(1)
+        pixel = ((alpha * through)[..., None] * out[..., :3].sigmoid()).sum(1)
+        return update(F.mse_loss(pixel, colors), optimizer)
+
+    return step, lambda i: (normal(i, 4, 3), normal(i + 1, 4, 3), normal(i, 4, 3).sigmoid()), list(model.parameters())
+
+
+@program
+def kalman_filter(captured):
+    move, noise, seen = (nn.Parameter(t) for t in (Tensor.eye(2) * 0.9, Tensor.zeros(2), Tensor.zeros(1)))
+    optimizer = optim.Adam([move, noise, seen], lr=1e-2)
+    look = Tensor([[1.0, 0.0]])
+
+    @captured
+    def step(observed):
+        x, cov, loss = Tensor.zeros(2, 1), Tensor.eye(2), 0.0
+        for z in observed:
+            x, cov = move @ x, move @ cov @ move.T + noise.exp().diag()
+            s = look @ cov @ look.T + seen.exp()
+            residual = z - look @ x
+            gain = cov @ look.T / s
+            x, cov = x + gain @ residual, (Tensor.eye(2) - gain @ look) @ cov
+            loss = loss + 0.5 * (s.log() + residual**2 / s).sum()
+        return update(loss, optimizer)
+
+    return step, lambda i: (normal(i, 4, 1, 1),), [move, noise, seen]
+
+
+@program
+def sinkhorn(captured):
+    a = nn.Parameter(Tensor.randn(5, 2))
+    optimizer = optim.SGD([a], lr=0.1)
+
+    @captured
+    def step(b):
+        cost = ((a[:, None] - b[None]) ** 2).sum(-1)
+        f, g = Tensor.zeros(5), Tensor.zeros(6)
+        for _ in range(5):
+            f = -0.1 * ((g - cost) / 0.1 - math.log(6)).logsumexp(1)
+            g = -0.1 * ((f[:, None] - cost) / 0.1 - math.log(5)).logsumexp(0)
+        plan = ((f[:, None] + g - cost) / 0.1).exp() / 30
+        return update((plan * cost).sum(), optimizer)
+
+    return step, lambda i: (normal(i, 6, 2),), [a]
+
+
+@program
+def tcn(captured):
+    class Block(nn.Module):
+        def __init__(self, before, after, dilation):
+            super().__init__()
+            self.pad, self.conv = 2 * dilation, nn.Conv1d(before, after, 3, dilation=dilation)
+            self.skip = nn.Conv1d(before, after, 1) if before != after else nn.Identity()
+
+        def forward(self, x):
+            return F.relu(self.conv(F.pad(x, (self.pad, 0)))) + self.skip(x)
+
+    model = nn.Sequential(Block(2, 4, 1), Block(4, 4, 2), Block(4, 4, 4), nn.Conv1d(4, 1, 1))
+    return supervised(captured, model, optim.Adam(model.parameters(), lr=1e-2),
+                      lambda i: (normal(i, 3, 2, 12), normal(i, 3, 1, 12)), F.mse_loss)

@@ -1,0 +1,48 @@
+"""What ordinary users write runs as a program, and gives the bits that eager code gives."""
+
+import pytest
+
+from tinygrad_like import Tensor, capture, manual_seed
+
+from . import more_ordinary  # noqa: F401 - which adds to the programs
+from .ordinary import PROGRAMS
+
+
+def plain(value):
+    if isinstance(value, Tensor):
+        return value.detach().numpy().tobytes()
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    return {k: plain(v) for k, v in value.items()} if isinstance(value, dict) else value
+
+
+def run(name, captured):
+    """What the calls return and what the weights are in the end; and the functions that were captured."""
+    functions = []
+
+    def wrapped(f):
+        functions.append(capture(f, fuse=False) if captured else f)
+        return functions[-1]
+
+    manual_seed(0)
+    step, arguments, trained = PROGRAMS[name](wrapped)
+    manual_seed(1)
+    results = [plain(step(*arguments(i))) for i in range(12)]
+    return results + plain(trained), [getattr(step, "captured", f) for f in functions]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_an_ordinary_program_is_played(name):
+    expected, _ = run(name, False)
+    found, functions = run(name, True)
+    assert found == expected
+    assert all(plays(f) for f in functions), functions
+
+
+def plays(function):
+    """Whether a captured function runs as a program, and has not gone back to Python."""
+    return bool(function.programs) and not function.gave_up
+
+
+def test_there_are_thirty():
+    assert len(PROGRAMS) >= 30

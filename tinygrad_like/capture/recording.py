@@ -1,0 +1,151 @@
+"""A call of a captured function, recorded or audited."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Set
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..core.tensor import Tensor
+from ..dtypes import memory
+from ..kernels.memory import give_back
+from ..methods.array import Array
+from .data_view import Shown
+from .instructions import Refused
+from .plan import meet
+from .program import ROUNDING, Program, proved
+from .pytree import FIELDS, containers_in, plain_in, rebuilt, tensors_in
+from .recorder import Tape
+from .snapshots import Saved
+from .world import World
+
+if TYPE_CHECKING:
+    from .capture import Kind, capture
+
+_TRIES = 4  # recordings of one kind of call until two are alike
+
+
+def record(self: capture, kind: Kind, tensors: list[Tensor], args: tuple, options: dict) -> Any:
+    """Call the function, and note what it does; if that was what it did before, make a program of it."""
+    watched, known = (args, options), set(self.trace.ran)
+    if kind.world is None and known:
+        kind.world = _world(self, watched)
+    world, inputs = kind.world, tensors
+    kind.first = world is None
+    if world is not None:
+        inputs = kind.watch(world, tensors)
+    given, self.trace.unknown = [(t, _marks(t)) for t in tensors], ""
+    apart = [] if kind.tape is None or kind.wrote else _apart(inputs)
+    tape = Tape([t._data for t in inputs], kind.tape, world.memories() if world else None)
+    before = Saved(kind.tape, inputs, self.bytes) if kind.tape is not None else None
+    gradients = [(t, t._grad is not None and weakref.ref(t._grad))
+                 for t in [*(world.all_tensors() if world else ()), *inputs]]
+    try:
+        with tape, self.trace.on():
+            result = self.function(*args, **options)
+    finally:
+        for t, array in apart:
+            t._data = array
+    if any(type(t) is Shown for t in tensors_in(result)):
+        result = rebuilt(result, lambda t: t._data.view(Array) if type(t) is Shown else t)
+        tape.end("it returns x.data", "return the Tensor")
+    kind.wrote = any([id(memory(x)) in tape.input_of for step in tape.steps for x in step.writes()])
+    tape.leaves.update((id(t), t) for t, grad in gradients if (grad() if grad else None) is not t._grad
+                       or grad and grad() is None)
+    outside = {id(t) for t, _ in gradients}
+    inner = {*tape.made, *tape.input_of, *tape.seen}
+    tape.leaves = {key: t for key, t in tape.leaves.items() if key in outside or id(memory(t._data)) not in inner}
+    kind.tries, self.bytes, effects = kind.tries + 1, tape.stand_ins.bytes, tape.changes_of_effects()
+    marked = next((f"it sets {name} of an argument" for t, marks in given for name, a in _marks(t).items()
+                   if marks.get(name) is not a), "")
+    if why := tape.trouble or self.trace.unknown or marked:
+        return self.stop(kind, why, result)
+    what, places = world.changed(effects) if world is not None else ("", [])
+    self.places |= {(id(place.where), place.key): place for place in places}
+    if what:
+        why = f"{what} is changed by the function itself; make it a Tensor, or change it outside and pass it"
+        if what in self.changed:
+            self.end(why)
+            return result
+        self.changed.add(what)
+    elif world is not None and world.unknown:
+        return self.stop(kind, world.unknown, result)
+    different = "" if kind.tape is None else tape.differs(kind.tape) or (
+        "" if before is not None and before.covers(tape) else "it changes other arrays in each call")
+    whole = world is not None and self.trace.ran.keys() == known and not (what or places)
+    if whole and before is not None and not different:
+        return _made(self, kind, tape, before, result, inputs, watched)
+    if different and kind.tries >= _TRIES:
+        return self.stop(kind, different, result)
+    tape.shrink()
+    kind.tape = tape
+    if not whole:
+        kind.watch(_world(self, watched, effects, world), tensors)
+    return result
+
+
+def _apart(inputs: list[Tensor]) -> list[tuple[Tensor, np.ndarray]]:
+    """Give those of some Tensors that lie in the memory of others copies of their arrays, or nobody could say which of
+    them an op reads. Returns the Tensors, with the arrays that they had."""
+    found = [(t, t._data) for i, t in enumerate(inputs) if any([
+        u is not t and memory(u._data) is memory(t._data) and meet(u._data, t._data) for u in inputs[:i]])]
+    for t, array in found:
+        t._data = np.array(array)
+    return found
+
+
+def _world(self: capture, watched: tuple, effects: Set[int] = frozenset(), before: World | None = None) -> World:
+    """What the code that ran may read; of the gradients, which there were `before` the call, where that is known."""
+    world = World(self.function, (*watched[0], *watched[1].values()), self.trace, self.places, effects)
+    if before is not None:
+        without = {id(t): is_none for t, is_none in before.gradients}
+        world.gradients = [(t, without.get(id(t), is_none)) for t, is_none in world.gradients]
+    return world
+
+
+def _made(self: capture, kind: Kind, tape: Tape, before: Saved, result: Any, inputs: list[Tensor],
+          watched: tuple) -> Any:
+    world = kind.world
+    assert world is not None
+    both = result, [place.get() for place in world.bound]
+    try:
+        if containers_in(result) & (world.ids | containers_in(watched)):
+            raise Refused("it returns a list, a dict or an object that was there before; return a copy")
+        kind.program = proved(
+            lambda level: Program(tape, inputs, both, level, world.all_tensors()),
+            lambda program: program.differs(before, both, inputs), self.fuse)
+    except Refused as error:
+        return self.stop(kind, str(error), result)
+    kind.program.names = [place.name for place in world.bound]
+    kind.tape, kind.first = tape if tape.grounds.found else None, False
+    return result
+
+
+def audit(self: capture, kind: Kind, program: Program, inputs: list[Tensor], args: tuple, options: dict) -> Any:
+    """Call the function, and see whether its program would have done the same."""
+    world = kind.world
+    assert world is not None
+    before = Saved(program.tape, inputs, self.bytes)
+    program.release()
+    result = self.function(*args, **options)
+    give_back(self.bytes or 0)  # what Python has let go makes room for the program
+    try:
+        wrong, _ = world.changed(program.tape.changes_of_effects())
+        wrong = wrong or plain_in(result) != plain_in(program.result[0]) and "what it returns" or ""
+        both = result, [place.get() for place in world.bound]
+        wrong = wrong or program.differs(before, both, inputs)
+    except Refused as error:
+        wrong = str(error)
+    if wrong and not (self.fuse and wrong == ROUNDING):
+        kind.program, kind.stopped = None, True
+        self.warn(f"played, it gives other numbers, first in {wrong}")
+    return result
+
+
+def _marks(t: Tensor) -> dict[str, Any]:
+    """What is set on a Tensor, besides its numbers and its gradient."""
+    marks = {key: value for key, value in vars(t).items() if key not in FIELDS}
+    return {"data": t._data, "requires_grad": t.requires_grad, "a graph": t.node, "a hook": t._hooks, **marks}
+

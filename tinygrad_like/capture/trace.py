@@ -1,0 +1,198 @@
+"""Which code of the user's runs while a function is recorded, and what it calls that no program can repeat."""
+
+from __future__ import annotations
+
+import dis
+import inspect
+import os
+import sys
+import sysconfig
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import _lru_cache_wrapper, lru_cache
+from types import CodeType, FrameType, ModuleType
+from typing import Any
+
+OURS, NUMPY, PYTHON, USERS = range(4)
+_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_PURE = frozenset("_abc _collections _collections_abc _functools _operator _py_abc _weakrefset abc builtins cmath "
+                  "collections contextlib copy copyreg dataclasses enum functools importlib itertools math numbers "
+                  "operator re string types typing warnings".split())  # whose functions read what they are given alone
+_IMPURE = frozenset("breakpoint compile eval exec globals input open print __import__".split())  # of builtins
+_OPTIM = os.path.join(_ROOT, "optim", "")
+_LAYERS = os.path.join(_ROOT, "nn", ""), _OPTIM
+_READERS = frozenset("get_lr get_last_lr lr rate state_dict steps".split())  # methods that tell what is counted
+_COMPUTED = frozenset("delattr dir getattr hasattr setattr vars".split())
+
+
+@lru_cache
+def _places() -> tuple[tuple[str, int], ...]:
+    """Folders, and whose code lies there."""
+    own = [(os.path.join(_ROOT, name, ""), OURS) for name in ("tinygrad_like", "nn", "optim")]
+    installed = [sysconfig.get_path(name) for name in ("purelib", "platlib")]
+    packages = [(os.path.join(path, name, ""), NUMPY) for path in installed for name in ("numpy", "numba", "llvmlite")]
+    return (*own, *packages, *[(os.path.join(path, ""), USERS) for path in installed],
+            (os.path.join(sysconfig.get_path("stdlib"), ""), PYTHON))
+
+
+@lru_cache(None)
+def owner_of_file(file: str) -> int:
+    """Whose code lies in a file: that of a package that is installed counts as the user's."""
+    if file.startswith("<frozen "):
+        return PYTHON
+    file = os.path.abspath(file)
+    return next((owner for place, owner in _places() if file.startswith(place)), USERS)
+
+
+def owner_of(module: ModuleType | None) -> int:
+    """Whose a module is; one without a file is Python's if Python knows where it came from."""
+    if module is None:
+        return USERS
+    own = vars(module)  # a module may have a __getattr__
+    if own.get("__file__") is not None:
+        return owner_of_file(own["__file__"])
+    return PYTHON if own.get("__spec__") is not None and own.get("__name__") != "__main__" else USERS
+
+
+def owner_of_class(of: type) -> int:
+    return owner_of(sys.modules.get(of.__module__)) if of.__flags__ & 1 << 9 else PYTHON  # made by a class statement
+
+
+def pure(module: str | None) -> bool:
+    """Whether what functions of a module give depends on nothing but what they are given."""
+    root = (module or "builtins").partition(".")[0]
+    return root in _PURE or root == "numpy" and not (module or "").startswith("numpy.random")
+
+
+@lru_cache(None)
+def names_in(code: CodeType) -> tuple[frozenset[str], frozenset[str], frozenset[tuple[str, str]], frozenset[str]]:
+    """The names that code looks up as variables; all that it may use of objects, also in getattr(x, "name"); pairs of
+    names of which the second is looked up in what the first gave; and modules that it imports."""
+    variables, pairs, modules, before = set[str](), set[tuple[str, str]](), set[str](), ""
+    for step in dis.get_instructions(code):
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"):
+            variables.add(step.argval)
+        if step.opname == "IMPORT_NAME":
+            modules.add(step.argval)
+        if step.opname in ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM") and before:
+            pairs.add((before, step.argval))
+        if step.opname not in ("CACHE", "PRECALL", "EXTENDED_ARG"):
+            named = step.opname.startswith(("LOAD_", "IMPORT_")) and isinstance(step.argval, str)
+            before = step.argval if named else ""
+    constants = {x for x in code.co_consts if isinstance(x, str) and x.isidentifier()}
+    return frozenset(variables), frozenset({*code.co_names, *constants}), frozenset(pairs), frozenset(modules)
+
+
+@lru_cache(None)
+def _before_call(code: CodeType, offset: int) -> list[dis.Instruction]:
+    steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "PRECALL")]
+    at = next((i for i, step in enumerate(steps) if step.offset >= offset), 0)
+    return steps[max(0, at - 2):at]
+
+
+def line_of(frame: FrameType) -> str:
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+class Trace:
+    """The code that ran, with its variables; the first call that capture does not know; how names were looked up."""
+
+    def __init__(self) -> None:
+        self.ran: dict[CodeType, dict[str, Any]] = {}  # of the user's, with its globals
+        self.own: dict[CodeType, dict[str, Any]] = {}  # of layers and optimizers, and of what the user calls
+        self.unknown, self.computed, self.importing = "", False, 0
+        self.asked: set[str] = set()  # names that getattr() and the like were given
+        self.owners: dict[CodeType, int] = {}
+
+    @contextmanager
+    def on(self) -> Iterator[None]:
+        """Watch this thread in a `with` block, but for numba's compiler."""
+        outer = sys.getprofile()
+        off = []
+
+        def pause(*_: Any) -> None:
+            off.append(sys.getprofile())
+            sys.setprofile(None)
+
+        def resume(*_: Any) -> None:
+            sys.setprofile(off.pop())
+
+        with _while_compiling(pause, resume):
+            sys.setprofile(self._event)
+            try:
+                yield
+            finally:
+                sys.setprofile(outer)
+
+    def _owner(self, frame: FrameType) -> int:
+        if (owner := self.owners.get(code := frame.f_code)) is None:
+            module = sys.modules.get(frame.f_globals.get("__name__", "")) if code.co_filename[:1] == "<" else None
+            owner = self.owners[code] = owner_of_file(code.co_filename) if module is None else owner_of(module)
+        return owner
+
+    def _event(self, frame: FrameType, event: str, function: Any) -> None:
+        code = frame.f_code
+        if code.co_name in ("_find_and_load", "_find_spec"):  # what an import runs is no part of a step
+            self.importing += (event == "call") - (event == "return")
+        if self.importing:
+            return
+        owner = self._owner(frame)
+        if event == "c_call":
+            if owner == USERS:
+                self._called(frame, function)
+        elif event == "call":
+            if owner == USERS:
+                self.ran.setdefault(code, frame.f_globals)
+            elif (back := frame.f_back) is not None and self._owner(back) == USERS:
+                if owner == OURS:
+                    self.own.setdefault(code, frame.f_globals)
+                    if code.co_filename.startswith(_OPTIM) and (code.co_name in _READERS or (
+                            code.co_name == "__getitem__" and frame.f_locals.get("key") == "step")):
+                        self._note(f"it reads what an optimizer or a scheduler counts, by {code.co_qualname}", back)
+                elif owner == PYTHON and not pure(frame.f_globals.get("__name__")) or (
+                        owner == NUMPY and not pure(frame.f_globals.get("__name__"))):
+                    self._note(f"it calls {frame.f_globals.get('__name__')}.{code.co_qualname}", back)
+            elif owner == OURS and code.co_filename.startswith(_LAYERS) and code.co_name[:1] != "_":
+                self.own[code] = frame.f_globals
+
+    def _called(self, frame: FrameType, function: Any) -> None:
+        name, of = function.__name__, getattr(function, "__self__", None)
+        if of is None or inspect.ismodule(of):
+            if name in _COMPUTED and function.__module__ == "builtins":
+                asked = [step.argval for step in _before_call(frame.f_code, frame.f_lasti)
+                         if step.opname == "LOAD_CONST" and isinstance(step.argval, str)]
+                self.asked.update(asked)
+                self.computed = self.computed or not asked
+            elif not pure(function.__module__) or name in _IMPURE and function.__module__ == "builtins":
+                self._note(f"it calls {function.__module__}.{name}", frame)
+        elif isinstance(of, type):
+            if name in ("__subclasses__", "mro") or not pure(of.__module__) and owner_of_class(of) == PYTHON:
+                self._note(f"it calls {of.__module__}.{of.__name__}.{name}", frame)
+        elif isinstance(of, _lru_cache_wrapper) or not pure(type(of).__module__) and owner_of_class(type(of)) == PYTHON:
+            self._note(f"it calls {name} of a {type(of).__module__}.{type(of).__name__}", frame)
+
+    def _note(self, what: str, frame: FrameType) -> None:
+        self.unknown = self.unknown or f"{what}, at {line_of(frame)}; do that outside, and pass what comes of it"
+
+
+@contextmanager
+def _while_compiling(pause: Any, resume: Any) -> Iterator[None]:
+    """In a `with` block, call these when numba's compiler begins and ends."""
+    if "numba" not in sys.modules:
+        yield
+        return
+    from numba.core import event
+
+    class Compiling(event.Listener):
+        def on_start(self, event: Any) -> None:
+            pause()
+
+        def on_end(self, event: Any) -> None:
+            resume()
+
+    listener = Compiling()
+    event.register("numba:compile", listener)
+    try:
+        yield
+    finally:
+        event.unregister("numba:compile", listener)

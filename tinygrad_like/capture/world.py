@@ -1,0 +1,408 @@
+"""What a function reads besides its arguments: found by going from its code to what the code names, and from there on.
+
+The world is closed: of a kind of object that is not known here, such as an iterator, a lock or a file, nobody can say
+when it changes. What leads to one by a name that the code uses is not captured, and `unknown` says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import builtins
+import sys
+import types
+import weakref
+from abc import ABCMeta, get_cache_token
+from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
+from collections.abc import Callable, Set
+from enum import Enum
+from functools import _lru_cache_wrapper, partial
+from typing import Any
+
+import numpy as np
+
+from ..core.tensor import Tensor
+from ..dtypes import memory
+from ..random import Generator
+from .guards import MISSING, Guards, Place, get
+from .pytree import FIELDS, PLAIN, holds_only_tensors, parts_of, tensors_in
+from .trace import NUMPY, OURS, PYTHON, USERS, Trace, names_in, owner_of, owner_of_class, owner_of_file, pure
+
+_LONG, _BYTES = 1000, 2**16  # entries of a list or dict, and bytes of an array, that are too many to look at
+VALUES: Any = (*PLAIN, np.generic, np.dtype, slice)
+_LISTS, _DICTS = (list, tuple, deque, set, frozenset), (dict, OrderedDict, defaultdict, Counter, types.MappingProxyType)
+_Getter: Any = type(namedtuple("_Named", "first").first)  # type: ignore[attr-defined]
+_OPEN = types.SimpleNamespace, argparse.Namespace  # objects of Python's that are what a program puts into them
+_CALLED = frozenset("__add__ __call__ __getitem__ __matmul__ __mul__ __neg__ __pow__ __radd__ __rmul__ __rsub__ __sub__ "
+                    "__truediv__ forward step update zero_grad".split())
+_NUMBERS = int, float, np.floating
+_COUNTS = (*_NUMBERS, list, tuple, type(None))
+
+
+class World(Guards):
+    """Everything that the code that ran may read: entries to compare, and which Tensors there are."""
+
+    def __init__(self, function: Callable, arguments: tuple, trace: Trace, places: dict[tuple, Place],
+                 effects: Set[int] = frozenset()):
+        super().__init__()
+        self.trace, self.places, self.unknown, self.effects = trace, places, "", effects
+        self.seen: dict[int, Any] = {}
+        self.variables, self.names = set[str](), set[str]()
+        self.pairs = dict[str, set[str]]()
+        for code in trace.ran:
+            variables, names, pairs, _ = names_in(code)
+            self.variables |= variables
+            self.names |= names
+            for first, second in pairs:
+                self.pairs.setdefault(first, set()).add(second)
+        self.inner = False  # whether what is followed is not read by the user's code
+        self.found: set[types.CodeType] = set()  # code of functions that were met
+        self.follow(function, getattr(function, "__name__", "it"))
+        for value in arguments:
+            self._argument(value)
+        for code, globals_ in trace.ran.items():
+            self._variables(code, globals_)
+        self._unseen()
+        for code, globals_ in trace.own.items():
+            self._own_code(code, globals_)
+        for k in {k for value in self.seen.values() for k in type(value).__mro__ if owner_of_class(k) == OURS} | {Tensor}:
+            for name in (self.names | _CALLED) & vars(k).keys():  # whose methods may be replaced
+                self.entries.append((vars(k), name, vars(k)[name], f"{k.__name__}.{name}"))
+        self.bind()
+        self.ids = set(self.seen)
+        self.entries = [(where, key, _weak(value) if _dies(value) else value, name)
+                        for where, key, value, name in self.entries]
+        self.seen, self.trace = {}, None  # type: ignore[assignment]  # which hold objects that should go when they may
+
+    def _argument(self, value: Any) -> None:
+        """Follow an argument; of a tuple, list, dict or dataclass only the parts, which `structure` compares."""
+        if (parts := parts_of(value)) is None:
+            if not isinstance(value, Tensor):
+                self.follow(value, "an argument")
+            return
+        self.follow(type(value), type(value).__name__)
+        for _, part in parts:
+            self._argument(part)
+
+    # From one thing to the next ---------------------------------------------------------------------------------------
+
+    def follow(self, value: Any, name: str) -> None:
+        kind = type(value)
+        if isinstance(value, VALUES) or id(value) in self.seen or value is None:
+            if isinstance(value, VALUES) and kind not in PLAIN and not isinstance(value, np.generic | np.dtype | slice):
+                self._refuse(value, name)  # a subclass, which may have attributes and methods of its own
+            return
+        self.seen[id(value)] = value
+        if isinstance(value, Tensor):
+            self._tensor(value, name)
+        elif kind in _LISTS or kind in _DICTS:
+            self._container(value, name)
+        elif isinstance(value, types.FunctionType):
+            self._function(value)
+        elif isinstance(value, type):
+            self._class(value, name)
+        elif isinstance(value, types.ModuleType):
+            self._module(value, name)
+        elif isinstance(value, types.MethodType):
+            self.follow(value.__func__, name)
+            self.follow(value.__self__, name)
+        elif isinstance(value, types.BuiltinFunctionType | types.MethodWrapperType):
+            of = getattr(value, "__self__", None)
+            if of is None or isinstance(of, types.ModuleType):
+                if not pure(getattr(value, "__module__", None)):
+                    self._refuse(value, name)
+            else:
+                self.follow(of, name)
+        elif isinstance(value, partial):
+            self.follow((value.func, value.args, value.keywords), name)
+        elif isinstance(value, property | staticmethod | classmethod | _lru_cache_wrapper):
+            for part in ("fget", "fset", "__func__", "__wrapped__"):
+                self.follow(getattr(value, part, None), name)
+        elif isinstance(value, np.ndarray):
+            self._array(value, name)
+        elif isinstance(value, Enum):
+            self.follow(kind, kind.__name__)
+        elif not isinstance(value, Generator | np.ufunc | types.MethodDescriptorType | types.WrapperDescriptorType |
+                            types.GetSetDescriptorType | types.MemberDescriptorType | types.CodeType | _Getter):
+            self._object(value, name)
+
+    def _refuse(self, value: Any, name: str) -> None:
+        kind = type(value)
+        where = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+        self.unknown = self.unknown or (
+            f"{name} is a {where}{kind.__qualname__}, of which nobody knows when it changes; do outside what needs it, "
+            "and pass what comes of it as an argument")
+
+    def _object(self, value: Any, name: str) -> None:
+        kind = type(value)
+        owner = owner_of_class(kind)
+        if owner == OURS:
+            return self._own(value, name)
+        builtin = next((k for k in kind.__mro__ if owner_of_class(k) == PYTHON and not _harmless(k)), None)
+        if isinstance(value, tuple) and hasattr(kind, "_fields") and not hasattr(value, "__dict__"):
+            return self.follow(tuple(value), name)
+        if kind not in _OPEN and (owner in (PYTHON, NUMPY) or builtin is not None) or hasattr(kind, "__next__"):
+            return self._refuse(value, name)
+        if any([owner_of_class(k) == OURS for k in kind.__mro__]):
+            self._own(value, name)
+        else:
+            self.entries.append((_weak(value), "__class__", kind, f"the class of {name}"))
+            self._attributes(value, name, kind in _OPEN or self.trace.computed)
+        self.follow(kind, kind.__name__)
+
+    def _attributes(self, value: Any, name: str, every: bool) -> None:
+        """What an object has under names that code uses; under every one, if code computes names."""
+        if (own := getattr(value, "__dict__", None)) is not None:
+            self.entries.append((_weak(value), "__dict__", own, f"the attributes of {name}"))
+            self.lengths.append((own, len(own), f"how many attributes {name} has"))
+            for key, part in list(own.items()):
+                if every or key in self.names or getattr(type(value), "__getattr__", None):
+                    self.at(own, key, part, f"{name}.{key}")
+        for slot in {s for k in type(value).__mro__ for s in _slots(k)}:
+            if every or slot in self.names:
+                self.at(value, slot, get(value, slot), f"{name}.{slot}")
+
+    def _own(self, value: Any, name: str) -> None:
+        """An object of this library's, or of a class derived from one: all of its attributes."""
+        kind = type(value)
+        if hasattr(kind, "__next__"):
+            return self._refuse(value, name)
+        if hasattr(value, "param_groups") and hasattr(value, "state"):
+            return self._optimizer(value, name)
+        if kind.__name__ == "capture":
+            return self.follow(value.function, name)
+        self.entries.append((_weak(value), "__class__", kind, f"the class of {name}"))
+        own = getattr(value, "__dict__", {})
+        self.lengths.append((own, len(own), f"how many attributes {name} has"))
+        for key, part in list(own.items()):
+            if key not in self.names and isinstance(part, _COUNTS) and (
+                    id(own) in self.effects or kind.__module__.startswith("optim.")):
+                continue  # what an effect of the program goes on from, such as the epoch of a scheduler
+            self.at(own, key, part, f"{name}.{key}", known=key not in self.names)
+        for slot in {s for k in kind.__mro__ for s in _slots(k)}:
+            self.at(value, slot, get(value, slot), f"{name}.{slot}", known=slot not in self.names)
+
+    def _optimizer(self, optimizer: Any, name: str) -> None:
+        """Its step reads numbers of groups anew in each call; so they matter only if code of the user's names them."""
+        of_user = owner_of_class(type(optimizer)) == USERS and "step" in vars(type(optimizer))
+        own = vars(optimizer)
+        self.optimizers[id(optimizer)] = optimizer
+        for key, value in list(own.items()):
+            if key not in ("param_groups", "_states", "_numbers") and (
+                    key in self.names or type(value) not in (*_NUMBERS, str, dict)):
+                self.at(own, key, value, f"{name}.{key}", known=True)
+        self.lengths.append((own, len(own), f"how many attributes {name} has"))
+        self.at(own, "param_groups", optimizer.param_groups, f"the groups of {name}", follow=False)
+        self.lengths.append((optimizer.param_groups, len(optimizer.param_groups), f"the groups of {name}"))
+        for i, group in enumerate(optimizer.param_groups):
+            self.at(optimizer.param_groups, i, group, f"group {i} of {name}", follow=False)
+            self.lengths.append((group, len(group), f"how many options group {i} of {name} has"))
+            for key, value in list(group.items()):
+                if type(value) in _NUMBERS and key not in self.names and not of_user:
+                    if key != "lr":
+                        self.zeros.append((group, key, value == 0, f"group {i}.{key}"))
+                elif not (type(value) is tuple and key not in self.names):
+                    self.at(group, key, value, f"group {i}.{key} of {name}", known=callable(value))
+        states = own.get("_states", {})
+        self.at(own, "_states", states, f"the state of {name}", follow=False)
+        for p, state in list(states.items()):
+            if isinstance(state, dict):
+                self.at(states, p, state, f"the state of {name}", follow=of_user)
+                for key, value in list(state.items()):
+                    self.at(state, key, value, f"{key} of {name}", known=isinstance(value, np.ndarray))
+        if owner_of_class(type(optimizer)) == USERS:
+            self.follow(type(optimizer), type(optimizer).__name__)
+
+    def _tensor(self, t: Tensor, name: str) -> None:
+        if owner_of_class(type(t)) != OURS:
+            self._refuse(t, name)
+        self.tensors.append((t, t._data, name))
+        self.entries += [(t, "requires_grad", t.requires_grad, f"{name}.requires_grad"),
+                         (t, "_hooks", t._hooks, f"the hooks of {name}"),
+                         (t, "_after", t._after, f"the hooks of {name}")]
+        for hooks in (t._hooks, t._after):
+            self.follow(hooks, f"the hooks of {name}")
+        for key, value in list(vars(t).items()):
+            if key not in FIELDS:
+                self.at(vars(t), key, value, f"{name}.{key}")
+        self.entries += [(t, key, MISSING, f"{name}.{key}") for key in self.trace.asked if not hasattr(t, key)]
+        if t.requires_grad:
+            self.gradients.append((t, t.grad is None))
+
+    def _array(self, x: np.ndarray, name: str) -> None:
+        if self.inner:  # state of an object of this library's, which ops and effects read and write
+            return
+        if x.nbytes > _BYTES or x.dtype.hasobject:
+            self.unknown = self.unknown or (f"{name} is a large NumPy array, which it would take long to compare; make "
+                                            "a Tensor of it outside")
+        else:
+            self.contents.append((x.tobytes, x.tobytes(), f"the array {name}"))
+
+    def _container(self, value: Any, name: str) -> None:
+        kind = type(value)
+        if len(value) > _LONG:
+            self.unknown = self.unknown or f"{name} has {len(value):,} entries, which it would take long to compare"
+            return
+        if kind in (set, frozenset):
+            self.sets.append((value, [*map(id, value)], name))
+            for part in value:
+                self.follow(part, f"a part of {name}")
+        elif kind in _DICTS:
+            if any(type(key) not in (str, int, bool, type(None)) for key in value):
+                self.sets.append((value, [*map(id, value)], f"the keys of {name}"))
+            else:
+                self.keys.append((value, [*value], f"the keys of {name}"))
+            for key, part in list(value.items()):
+                self.follow(key, f"a key of {name}")
+                self.at(value, key, part, f"{name}[{key!r}]")
+            if isinstance(value, defaultdict):
+                self.contents.append((partial(getattr, value, "default_factory"), value.default_factory, name))
+                self.follow(value.default_factory, name)
+        else:
+            if kind is not tuple:
+                self.lengths.append((value, len(value), f"the length of {name}"))
+            for key, part in enumerate(value):
+                if kind is tuple:
+                    self.follow(part, f"{name}[{key}]")
+                else:
+                    self.at(value, key, part, f"{name}[{key}]")
+
+    # Code -------------------------------------------------------------------------------------------------------------
+
+    def _function(self, function: types.FunctionType) -> None:
+        self.follow(getattr(function, "__wrapped__", None), function.__name__)
+        code = function.__code__
+        if code not in self.trace.ran:
+            owner = owner_of_file(code.co_filename)
+            for cell in function.__closure__ or () if owner in (OURS, PYTHON) else ():  # as of a hook, or of functools
+                if owner == PYTHON or callable(get(cell, None)):
+                    self.follow(get(cell, None), function.__name__)
+            return
+        self.found.add(code)
+        self.entries.append((function, "__code__", code, f"the code of {function.__name__}"))
+        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+            self.at(cell, None, get(cell, None), name)
+        for name in ("__defaults__", "__kwdefaults__"):
+            if getattr(function, name):
+                self.at(function, name, getattr(function, name), f"{name} of {function.__name__}")
+        for key, value in list(vars(function).items()):
+            if key in self.names:
+                self.at(vars(function), key, value, f"{function.__name__}.{key}")
+        self.lengths.append((vars(function), len(vars(function)), f"how many attributes {function.__name__} has"))
+
+    def _variables(self, code: types.CodeType, variables: dict[str, Any]) -> None:
+        package = variables.get("__package__") or ""
+        for name in names_in(code)[3]:
+            self.follow(sys.modules.get(name) or sys.modules.get(f"{package}.{name}"), name)
+        for name in names_in(code)[0]:
+            if name in variables:
+                self.at(variables, name, variables[name], name)
+            else:
+                self.entries.append((variables, name, MISSING, name))
+                self.at(vars(builtins), name, vars(builtins).get(name, MISSING), name)
+
+    def _unseen(self) -> None:
+        """Refuse code that ran, of a function that was not met: nobody knows its variables."""
+        known, todo = set[types.CodeType](), list(self.found)
+        while todo:
+            code = todo.pop()
+            known.add(code)
+            todo += [c for c in code.co_consts if isinstance(c, types.CodeType) and c not in known]
+        for code in self.trace.ran.keys() - known:
+            if code.co_freevars:
+                self.unknown = self.unknown or (f"it calls {code.co_qualname}, a function that was made elsewhere and "
+                                                "that no variable leads to; call it outside")
+
+    def _class(self, of: type, name: str) -> None:
+        if type(of) is not type and owner_of_class(type(of)) == USERS:
+            self.follow(type(of), type(of).__name__)
+        if isinstance(of, ABCMeta):
+            self.contents.append((get_cache_token, get_cache_token(), "what is registered with abstract classes"))
+        for k in of.__mro__:
+            if owner_of_class(k) != USERS or id(k) in self.seen and k is not of:
+                continue
+            self.seen[id(k)] = k
+            self.lengths.append((vars(k), len(vars(k)), f"how many attributes {k.__name__} has"))
+            for key, value in list(vars(k).items()):
+                named = key in self.names or self.trace.computed and not key.startswith("__")
+                if named or key[:2] == "__" and isinstance(value, types.FunctionType) or _ran(value, self.trace):
+                    self.at(vars(k), key, value, f"{k.__name__}.{key}")
+
+    def _module(self, module: types.ModuleType, name: str) -> None:
+        owner, own = owner_of(module), vars(module)
+        attributes = self.pairs.get(name.rpartition(".")[2], set()) if owner != USERS else self.names
+        for key in (attributes if not (owner == USERS and self.trace.computed) else own.keys()) & own.keys():
+            self.at(own, key, own[key], f"{module.__name__}.{key}")
+        if owner == USERS:
+            for key in attributes & {second for seconds in self.pairs.values() for second in seconds} - own.keys():
+                self.entries.append((own, key, MISSING, f"{module.__name__}.{key}"))
+            self.follow(own.get("__getattr__"), f"{module.__name__}.__getattr__")
+
+    def _own_code(self, code: types.CodeType, variables: dict[str, Any]) -> None:
+        """Notice if functions of layers, or those that the user calls, are replaced by others."""
+        first, _, rest = code.co_qualname.partition(".")
+        of = variables.get(first)
+        if isinstance(of, type) and getattr(vars(of).get(rest), "__code__", None) is code:
+            self.entries.append((vars(of), rest, vars(of)[rest], code.co_qualname))
+        elif getattr(of, "__code__", None) is code:
+            self.entries.append((variables, first, of, code.co_qualname))
+        for name, attribute in names_in(code)[2]:
+            if isinstance(module := variables.get(name), types.ModuleType) and attribute in vars(module) and (
+                    isinstance(vars(module)[attribute], types.FunctionType)):
+                self.entries.append((vars(module), attribute, vars(module)[attribute], f"{name}.{attribute}"))
+
+    # Places -----------------------------------------------------------------------------------------------------------
+
+    def at(self, where: Any, key: Any, value: Any, name: str, known: bool = False, follow: bool = True) -> None:
+        """What lies in a place. known: whether what cannot be followed is not read by the user's code."""
+        if value is MISSING:
+            self.entries.append((where, key, value, name))
+        elif self.places and (id(where), key) in self.places:
+            self.bound.append(self.places[id(where), key])
+        else:
+            self.entries.append((where, key, value, name))
+            if follow:
+                before, inner = self.unknown, self.inner
+                self.inner = inner or known
+                self.follow(value, name)
+                self.inner, self.unknown = inner, before if known else self.unknown
+
+    def bind(self) -> None:
+        """Watch those places whose Tensors are found elsewhere too, or that hold something else by now."""
+        others = {id(memory(array)) for _, array, _ in self.tensors}
+        others |= {id(memory(t.grad._data)) for t, _, _ in self.tensors if t.grad is not None}
+        others |= {id(memory(p._data)) for o in self.optimizers.values() for g in o.param_groups for p in g["params"]}
+        for place in self.bound[:]:
+            value = place.get()
+            if not holds_only_tensors(value) or any([id(memory(t._data)) in others for t in tensors_in(value)]):
+                self.bound = [other for other in self.bound if other is not place]  # places in lists compare Tensors
+                self.entries.append((place.where, place.key, value, place.name))
+                self.follow(value, place.name)
+
+
+def _weak(value: Any) -> Any:
+    try:
+        return weakref.ref(value)
+    except TypeError:
+        return value
+
+
+def _dies(value: Any) -> bool:
+    """Whether an object should not live longer since it is watched: a head that was replaced, say."""
+    return owner_of_class(type(value)) in (OURS, USERS) and not isinstance(value, Tensor | type)
+
+
+def _harmless(kind: type) -> bool:
+    """Whether a class of Python's adds nothing to an object that it is a base of."""
+    return kind in (object, *_OPEN) or kind.__module__ in ("abc", "typing", "contextlib", "enum") or (
+        not issubclass(kind, dict | list | tuple | set | frozenset | deque | BaseException) and kind.__module__ ==
+        "collections.abc")
+
+
+def _slots(of: type) -> tuple[str, ...]:
+    found = vars(of).get("__slots__", ())
+    return tuple(n for n in ((found,) if isinstance(found, str) else found) if n not in ("__dict__", "__weakref__"))
+
+
+def _ran(value: Any, trace: Trace) -> bool:
+    functions = [getattr(value, part, None) for part in ("fget", "fset", "__func__")] + [value]
+    return any([getattr(f, "__code__", None) in trace.ran for f in functions])
