@@ -242,7 +242,7 @@ def _groups(loader: Iterable, size: int) -> Iterator[list]:
         yield group
 
 
-# Metrics, as plain numbers from arrays or Tensors ---------------------------------------------------------------------
+# Metrics, as plain numbers from arrays or Tensors --------------------------------------------------------------------
 # predicted: class indices of the shape of `labels`, or scores (logits or probabilities) with an extra last axis of
 # classes, of which the largest counts. labels: class indices, or likewise probabilities, as label mixing makes them.
 
