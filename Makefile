@@ -34,26 +34,13 @@ train-sort: $(STAMP)  ## train a Transformer to sort strings of digits, and draw
 train-distributed: $(STAMP)  ## train a convolutional ResNet on the digits with two MPI ranks, which share each batch
 	$(BIN)/mpiexec -n 2 $(BIN)/python -m demos.train --model resnet8 --out $(OUT)/distributed
 
+DEMOS := moons activations vectorization convolution sobel filters linear_collapse depth gradient_depth warmup \
+         dead_relu paths lesion neural_ode norm_axes normalization scale_invariance uncertainty norm_geometry noise \
+         overfitting regularization scaling positions attention_pictures grokking finetune
+
 demos: $(STAMP)  ## draw what the demos have to show into runs/
-	$(BIN)/python -m demos.moons --out $(OUT)/moons.png
-	$(BIN)/python -m demos.activations --out $(OUT)/activations.png
+	set -e; for demo in $(DEMOS); do $(BIN)/python -m demos.$$demo --out $(OUT)/$$demo.png; done
 	$(BIN)/python -m demos.augmentations --out $(OUT)/augmentations
-	$(BIN)/python -m demos.convolution --out $(OUT)/convolution.png
-	$(BIN)/python -m demos.filters --out $(OUT)/filters.png
-	$(BIN)/python -m demos.linear_collapse --out $(OUT)/linear_collapse.png
-	$(BIN)/python -m demos.depth --out $(OUT)/depth.png
-	$(BIN)/python -m demos.gradient_depth --out $(OUT)/gradient_depth.png
-	$(BIN)/python -m demos.paths --out $(OUT)/paths.png
-	$(BIN)/python -m demos.lesion --out $(OUT)/lesion.png
-	$(BIN)/python -m demos.neural_ode --out $(OUT)/neural_ode.png
-	$(BIN)/python -m demos.normalization --out $(OUT)/normalization.png
-	$(BIN)/python -m demos.scale_invariance --out $(OUT)/scale_invariance.png
-	$(BIN)/python -m demos.uncertainty --out $(OUT)/uncertainty.png
-	$(BIN)/python -m demos.norm_geometry --out $(OUT)/norm_geometry.png
-	$(BIN)/python -m demos.attention_pictures --out $(OUT)/attention_pictures.png
-	$(BIN)/python -m demos.grokking --out $(OUT)/grokking.png
-	$(BIN)/python -m demos.regularization --out $(OUT)/regularization.png
-	$(BIN)/python -m demos.finetune --out $(OUT)/finetune.png
 
 explore: $(STAMP)  ## pages to step through the graphs of an MLP, a ResNet-S and a small GPT block, in runs/explore
 	$(BIN)/python -m tinygrad_like.learn explore --out $(OUT)/explore

@@ -10,7 +10,7 @@ import nn
 from tinygrad_like import Tensor
 
 from . import cli
-from .figures import BLUE, HAIR, MUTED, ORANGE, figure, save, style
+from .figures import BLUE, HAIR, MUTED, ORANGE, slide
 
 ACTIVATIONS: dict[str, tuple[nn.Module, str]] = {
     "identity": (nn.Identity(), r"$z$"),
@@ -50,23 +50,20 @@ def make_parser() -> argparse.ArgumentParser:
 @cli.command(make_parser)
 def main(args: argparse.Namespace) -> None:
     points = np.linspace(-args.range, args.range, args.points)
-    with style():
-        fig = figure(14, 6.4, "Activation functions, and their derivatives by the engine")
-        panels = fig.subplots(2, 5, sharex=True, sharey=True)
+    with slide(args.out, "Activation functions, and their derivatives by the engine", 2, 5, sharex=True, sharey=True
+               ) as panels:
         for axes, (name, (f, formula)) in zip(panels.flat, ACTIVATIONS.items(), strict=True):
             value, derivative = value_and_derivative(f, points)
             axes.axhline(0, color=MUTED, linewidth=0.7)
             axes.axvline(0, color=MUTED, linewidth=0.7)
-            axes.plot(points, broken(points, derivative), color=ORANGE, linewidth=1.6, label="σ′(z)")
-            axes.plot(points, broken(points, value), color=BLUE, linewidth=2.2, label="σ(z)")
+            axes.plot(points, broken(points, derivative), color=ORANGE, linewidth=2, label="derivative σ′(z)")
+            axes.plot(points, broken(points, value), color=BLUE, linewidth=2.8, label="activation σ(z)")
             axes.set(xlim=(-args.range, args.range), ylim=(-1.35, 2.6))
-            axes.set_title(name, fontweight="bold", pad=22)
-            axes.text(0, 1.035, formula, transform=axes.transAxes, color=MUTED, fontsize=10)
+            axes.set_title(name, fontweight="bold", pad=24, fontsize=13)
+            axes.text(0, 1.035, formula, transform=axes.transAxes, color=MUTED, fontsize=11)
             axes.tick_params(color=HAIR)
         for axes in panels[1]:
             axes.set_xlabel("z")
-        panels[0, 0].legend(loc="upper left", reverse=True)
-        print(f"picture: {save(fig, args.out)}")
 
 
 if __name__ == "__main__":

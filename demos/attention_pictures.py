@@ -4,9 +4,9 @@
 
 The product of two encodings depends only on how far apart their positions are. A small encoder-decoder Transformer
 learns to reverse strings of digits. For one it has not seen, the maps of its attention are drawn, softmax(q k /
-sqrt(d)) for each query, a row, over the keys, the columns. In the decoder's own a query sees no later key: a triangle
-is 0. In the cross-attention it has to look at the source backwards: a diagonal from the upper right. Prints how much of
-the attention lies on that diagonal, in each head.
+sqrt(d)) for each query, a row, over the keys, the columns, mean over the heads. In the decoder's own a query sees no
+later key: a triangle is 0. In the cross-attention it has to look at the source backwards: a diagonal from the upper
+right. Prints how much of the attention lies on that diagonal, in each head.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tinygrad_like.training import evaluating, fit
 
 from . import cli
 from .attention import attention_maps
-from .figures import BLUE, BLUES, DIVERGING, INK, MUTED, figure, save, scale, style
+from .figures import BLUES, DIVERGING, GREYS, INK, ORANGES, scale, slide
 from .sort import PAD, TASKS, VOCABULARY, Taught, exact, strings, tokens
 
 
@@ -89,50 +89,38 @@ def main(args: argparse.Namespace) -> tuple[np.ndarray, dict[str, np.ndarray], f
         n = len(word)
         print(f"cross-attention, head {i + 1}: {np.mean([head[t, n - 1 - t] for t in range(n)]):.1%} is on the digit "
               "to be written")
-    print(f"picture: {draw(args.out, encoding, near, word, maps)}")
+    draw(args.out, encoding, near, word, maps)
     return encoding, maps, right
 
 
-def draw(path: Path, encoding: np.ndarray, near: np.ndarray, word: str, maps: dict[str, np.ndarray]) -> Path:
-    positions, heads = len(encoding), len(maps["cross"])
-    source, written = [*word, "end"], ["start", *TASKS["reverse"](word)]
-    with style():
-        fig = figure(13.5, 4.4 + 3.1 * heads, "Where tokens stand, and where a Transformer looks")
-        top, bottom = fig.subfigures(2, 1, height_ratios=[4.2, 3.1 * heads])
-        heat, alike, distance = top.subplots(1, 3, width_ratios=[1.25, 1, 1.1])
-        coloured(top, heat, encoding, DIVERGING, -1, "sin/cos position encoding p")
+def draw(path: Path, encoding: np.ndarray, near: np.ndarray, word: str, maps: dict[str, np.ndarray]) -> None:
+    positions, source, written = len(encoding), [*word, "end"], ["start", *TASKS["reverse"](word)]
+    with slide(path, "Where tokens stand, and where a Transformer looks", 2, 3) as ((heat, alike, distance), panels):
+        coloured(heat, encoding, DIVERGING, -1, "sin/cos encoding p")
         heat.set(xlabel="dimension", ylabel="position t", aspect="auto")
-        coloured(top, alike, near, DIVERGING, -near.max(), "How alike positions are: p[s] · p[t]")
-        alike.set(xlabel="position t", ylabel="position s")
-        for s in (positions // 4, positions // 2, 3 * positions // 4):
-            distance.plot(np.arange(positions) - s, near[s], color=BLUE, linewidth=1.2, alpha=0.6)
-        distance.set(xlabel="distance t - s; three lines, for three s, on one another", ylabel="p[s] · p[t]")
-        distance.set_title("It depends on the distance alone")
-
-        bottom.suptitle(f"Attention while {word} is reversed: each row is a query, and adds up to 1", x=0.012,
-                        ha="left", fontsize=11, color=INK)
-        titles = {"encoder": ("encoder, itself", source, source), "decoder": ("decoder, itself", written, written),
-                  "cross": ("decoder, the source", written, source)}
-        panels = bottom.subplots(heads, 3, squeeze=False)
-        for column, (name, (title, queries, keys)) in zip(panels.T, titles.items(), strict=True):
-            for i, axes in enumerate(column):
-                coloured(bottom, axes, maps[name][i], BLUES, 0, f"{title}: head {i + 1}", most=1)
-                axes.set_xticks(range(len(keys)), keys)
-                axes.set_yticks(range(len(queries)), queries)
-                axes.tick_params(length=0, labelcolor=INK)
-                axes.set_ylabel("query" if name != "cross" else "writes next after", color=MUTED)
-                axes.set_xlabel("looks at", color=MUTED)
-        return save(fig, path)
+        coloured(alike, near, GREYS, min(0.0, near.min()), "Likeness p[s] · p[t]", near.max())
+        alike.set(xlabel="position t", ylabel="position s", aspect="auto")
+        for s, style in zip((positions // 4, positions // 2, 3 * positions // 4), ("-", "--", ":"), strict=True):
+            distance.plot(np.arange(positions) - s, near[s], color=INK, linestyle=style, linewidth=1.8,
+                          label=f"p[{s}] · p[t]")
+        distance.set(xlabel="distance t - s", title="It depends on the distance alone")
+        titles = {"encoder": ("Self-attention: encoder", source, source, BLUES),
+                  "decoder": ("Self-attention: decoder, masked", written, written, BLUES),
+                  "cross": ("Cross-attention: decoder to source", written, source, ORANGES)}
+        for axes, (name, (title, queries, keys, colours)) in zip(panels, titles.items(), strict=True):
+            coloured(axes, maps[name].mean(axis=0), colours, 0, title, 1)
+            axes.set_xticks(range(len(keys)), keys)
+            axes.set_yticks(range(len(queries)), queries)
+            axes.tick_params(length=0, labelsize=10)
+            axes.set(ylabel="query", xlabel="key it looks at", aspect="auto")
 
 
-def coloured(fig: Any, axes: Any, values: np.ndarray, colours: str, least: float, title: str,
-             most: float | None = None) -> None:
+def coloured(axes: Any, values: np.ndarray, colours: str, least: float, title: str, most: float = 1) -> None:
     """A map with its scale of colours beside it."""
-    shown = axes.imshow(values, cmap=colours, vmin=least, vmax=-least if most is None else most,
-                        interpolation="nearest")
+    shown = axes.imshow(values, cmap=colours, vmin=least, vmax=most, interpolation="nearest")
     axes.grid(False)
     axes.set_title(title)
-    scale(fig, shown, axes)
+    scale(axes.figure, shown, axes)
 
 
 if __name__ == "__main__":

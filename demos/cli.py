@@ -20,7 +20,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, redirect_stdout
 from functools import wraps
 from pathlib import Path
@@ -40,19 +40,37 @@ except ImportError:  # Windows does not have it: runs do not lock each other out
 INTERRUPTED = 130  # a shell's exit status for a program ended by Ctrl-C
 
 
-def parser(name: str, description: str | None, epilog: str | None = None,
-           draws: bool = False) -> argparse.ArgumentParser:
-    """A parser for `python -m demos.<name>`, with the option that all demos have, and --out if it draws one picture."""
+def parser(name: str, description: str | None, epilog: str | None = None, draws: bool = False, seeds: int = 0,
+           quick: Mapping[str, Any] | None = None) -> argparse.ArgumentParser:
+    """A parser for `python -m demos.<name>`, with the options that all demos have, and --out if it draws one picture.
+
+    seeds: how many it runs by default. quick: the options that --quick stands for, where they are not given.
+    """
     made = _Parser(prog=f"python -m demos.{name}", description=description, epilog=epilog,
-                                   allow_abbrev=False, formatter_class=_Formatter)
+                   allow_abbrev=False, formatter_class=_Formatter)
+    made.quick = quick or {}
     made.add_argument("--traceback", action="store_true", help="show where in the program an error came from")
     made.add_argument("--eager", action="store_true", help="run every step in Python, without capture")
+    if seeds:
+        made.add_argument("--seeds", type=whole(1), default=seeds, help="runs of everything that is random")
+        made.add_argument("--seed", type=whole(), default=0, help="of the first of them")
+    if quick:
+        words = " ".join(f"--{k.replace('_', '-')} {' '.join(map(str, v)) if isinstance(v, list) else v}"
+                         for k, v in quick.items())
+        made.add_argument("--quick", action="store_true", help=f"a short version, as with {words}")
     if draws:
         made.add_argument("--out", type=picture, default=f"runs/{name}.png", help="the picture, a PNG file")
     return made
 
 
 class _Parser(argparse.ArgumentParser):
+    quick: Mapping[str, Any]
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        if "--quick" in (sys.argv[1:] if args is None else args):
+            self.set_defaults(**self.quick)
+        return super().parse_args(args, namespace)
+
     def error(self, message: str) -> NoReturn:
         """As usual, but once in an MPI job."""
         distributed.fail(f"{self.format_usage()}{self.prog}: error: {message}", 2)

@@ -19,7 +19,7 @@ import numpy as np
 from tinygrad_like import Tensor, ops
 
 from . import cli
-from .figures import BLUE, BLUES, DIVERGING, HAIR, INK, MUTED, ORANGE, figure, save, style
+from .figures import BLUE, BLUES, DIVERGING, HAIR, INK, MUTED, ORANGE, slide
 
 # As on the slides' first pages; their last one has a row too many.
 IMAGE = np.array([[0, 0, 0, 0, 0, 0, 0, 0],
@@ -62,42 +62,39 @@ def main(args: argparse.Namespace) -> np.ndarray:
     for name, options in SIZES.items():
         height, width = convolve(IMAGE, **options).shape
         print(f"{name:24} -> {height} x {width}")
-    print(f"picture: {draw(args.out, y, row, column)}")
+    draw(args.out, y, row, column)
     return y
 
 
-def draw(path: Path, y: np.ndarray, row: int, column: int) -> Path:
-    with style():
-        fig = figure(12, 7.6, "Convolution: a filter slides over the input")
-        top, bottom = fig.subfigures(2, 1, height_ratios=[1, 1])
-        image, kernel, output = top.subplots(1, 3, width_ratios=[8, 3, 6])
+def draw(path: Path, y: np.ndarray, row: int, column: int) -> None:
+    with slide(path, "Convolution: a filter slides over the input", 2, 4, width_ratios=[10, 8, 10, 6]) as (top, bottom):
+        image, kernel, output, unused = top
+        unused.set_visible(False)
         grid(image, IMAGE, BLUES, 3)
         grid(kernel, FILTER, DIVERGING, 3)
         grid(output, y, DIVERGING, 6)
         box(image, column, row, 3, ORANGE)
         box(output, column, row, 1, ORANGE)
         for (i, j), w in np.ndenumerate(FILTER):
-            image.text(column + j + 0.44, row + i + 0.42, f"{w:g}", color=ORANGE, fontsize=7, ha="right", va="bottom",
+            image.text(column + j + 0.44, row + i + 0.42, f"{w:g}", color=ORANGE, fontsize=9, ha="right", va="bottom",
                        fontweight="bold")
-        image.set_title("input 8 x 8, and the window with the filter's weights")
+        image.set_title("input 8 x 8, and a window")
         kernel.set_title("filter 3 x 3")
         output.set_title("output 6 x 6")
         output.set_xlabel(f"{in_words(IMAGE[row:row + 3, column:column + 3])} = {y[row, column]:g}", color=ORANGE,
                           labelpad=6)
-        for (name, options), (left, right) in zip(SIZES.items(), bottom.subplots(1, 4, width_ratios=[10, 8, 10, 4])
-                                                  .reshape(2, 2), strict=True):
+        for (name, options), (left, right) in zip(SIZES.items(), bottom.reshape(2, 2), strict=True):
             made, stride = convolve(IMAGE, **options), options.get("stride", 1)
-            grid(left, np.pad(IMAGE, 1), BLUES, 3, size=7)
+            grid(left, np.pad(IMAGE, 1), BLUES, 3, size=10)
             box(left, 1, 1, 8, MUTED)
             middles = 1 + stride * np.arange(len(made))
             left.plot(*(a.ravel() + 0.33 for a in np.meshgrid(middles, middles)), "o", color=ORANGE, markersize=2.4)
-            grid(right, made, DIVERGING, 6, size=7)
-            left.set_title(f"input with {name}")
+            grid(right, made, DIVERGING, 6, size=10)
+            left.set_title(name)
             right.set_title(f"output {made.shape[0]} x {made.shape[1]}")
-        return save(fig, path)
 
 
-def grid(axes: Any, values: np.ndarray, colours: str, most: float, size: float = 9) -> None:
+def grid(axes: Any, values: np.ndarray, colours: str, most: float, size: float = 11) -> None:
     """A table of numbers in colours from white, or from -most, to most."""
     axes.imshow(values, cmap=colours, vmin=-most if colours == DIVERGING else 0, vmax=most)
     for (i, j), value in np.ndenumerate(values):

@@ -1,17 +1,27 @@
-"""The common look of the demos' pictures, and the report of a training run."""
+"""What the demos share: runs over several seeds and their spread, slides, tables, and the report of a training run.
+
+    found = over_seeds(args, cases, run)                     # case -> what run(case) gives, a row per seed
+    table("error, %, by depth", depths, found)               # mean and standard deviation over the seeds
+    with slide(args.out, "Deeper is worse", 1, 2) as (left, right):
+        spread(left, depths, found["plain"], color=BLUE, label="plain")
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from argparse import Namespace
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tinygrad_like import manual_seed
 from tinygrad_like.environment import without_interrupts
+
+from . import cli
 
 if TYPE_CHECKING:  # it belongs to the extra `demos`: --help must work without it
     from matplotlib.figure import Figure
@@ -23,15 +33,16 @@ COLOURS = {"demos blues": [PAPER, "#b9d0ea", BLUE], "demos oranges": [PAPER, "#f
 BLUES, ORANGES, DIVERGING, GREYS = COLOURS
 
 DOTTED = (0, (1, 2))
+SLIDE = 12.8, 7.2  # inches, 16:9
 
 STYLE = {
-    "font.family": "sans-serif", "font.size": 9.5, "text.color": INK,
-    "axes.edgecolor": HAIR, "axes.labelcolor": MUTED, "axes.titlecolor": INK, "axes.titlesize": 11,
+    "font.family": "sans-serif", "font.size": 13, "text.color": INK,
+    "axes.edgecolor": MUTED, "axes.labelcolor": INK, "axes.titlecolor": INK, "axes.titlesize": 14.5,
     "axes.titlelocation": "left", "axes.titlepad": 10, "axes.spines.top": False, "axes.spines.right": False,
-    "axes.grid": True, "axes.axisbelow": True, "grid.color": HAIR, "grid.linewidth": 0.7,
-    "xtick.color": HAIR, "ytick.color": HAIR, "xtick.labelcolor": MUTED, "ytick.labelcolor": MUTED,
-    "xtick.labelsize": 8.5, "ytick.labelsize": 8.5, "lines.linewidth": 1.9, "lines.solid_capstyle": "round",
-    "legend.frameon": False, "figure.facecolor": PAPER, "savefig.facecolor": PAPER,
+    "axes.grid": True, "axes.axisbelow": True, "grid.color": HAIR, "grid.linewidth": 0.8,
+    "xtick.color": MUTED, "ytick.color": MUTED, "xtick.labelcolor": INK, "ytick.labelcolor": INK,
+    "xtick.labelsize": 12, "ytick.labelsize": 12, "lines.linewidth": 2.4, "lines.solid_capstyle": "round",
+    "lines.markersize": 6, "legend.frameon": False, "figure.facecolor": PAPER, "savefig.facecolor": PAPER,
 }
 
 
@@ -52,7 +63,7 @@ def style() -> AbstractContextManager:
     return rc_context(STYLE)
 
 
-def figure(width: float, height: float, title: str = "") -> Figure:
+def figure(width: float = SLIDE[0], height: float = SLIDE[1], title: str = "") -> Figure:
     """A figure with nothing but its title, in inches, that draws to a file and needs no display."""
     _import()
     from matplotlib import colormaps
@@ -67,7 +78,7 @@ def figure(width: float, height: float, title: str = "") -> Figure:
     FigureCanvasAgg(fig)
     fig.get_layout_engine().set(w_pad=0.12, h_pad=0.12, wspace=0.04, hspace=0.04)
     if title:
-        fig.suptitle(title, x=0.012, ha="left", fontsize=14, fontweight="bold", color=INK)
+        fig.suptitle(title, x=0.012, ha="left", fontsize=19, fontweight="bold", color=INK)
     return fig
 
 
@@ -85,27 +96,87 @@ def save(fig: Figure, path: Path) -> Path:
     return path
 
 
+@contextmanager
+def slide(path: Path, title: str, rows: Any = 1, columns: int = 1, note: str = "", **options: Any) -> Iterator[Any]:
+    """The axes of a figure, to be drawn on. Then it gets one legend of all labelled lines, is written, and announced.
+
+    rows: how many, or a mosaic such as "ab;ac". note: a line of text at the foot. options: of `Figure.subplots`.
+    """
+    with style():
+        fig = figure(title=title)
+        yield fig.subplots(rows, columns, **options) if isinstance(rows, int) else fig.subplot_mosaic(rows, **options)
+        legend(fig, note)
+        print(f"picture: {save(fig, path)}", flush=True)
+
+
+def legend(fig: Figure, note: str = "") -> None:
+    """One legend below all axes, under a line of text. What has the same label must look the same."""
+    lines = {text: line for axes in fig.axes for line, text in zip(*axes.get_legend_handles_labels(), strict=True)}
+    columns, longest = len(lines), max(map(len, lines), default=0)
+    while columns > 1 and columns * (longest + 6) > 11 * fig.get_size_inches()[0]:
+        columns -= 1
+    if lines:
+        columns = -(-len(lines) // -(-len(lines) // columns))  # rows of equal length
+        fig.legend(lines.values(), lines, loc="outside lower left", ncols=columns, fontsize=13, handlelength=2,
+                   title=note or None, title_fontproperties=dict(size=12), alignment="left")
+    elif note:
+        fig.supxlabel(note, x=0.012, ha="left", fontsize=12)
+
+
+def over_seeds(args: Namespace, cases: Iterable[Hashable], run: Callable[[Any], Any]) -> dict[Any, np.ndarray]:
+    """What run(case) gives for each case, once for each of args.seeds seeds from args.seed on: (seeds, ...)."""
+    found: dict[Any, list] = {case: [] for case in cases}
+    with cli.progress(total=len(found) * args.seeds, unit="run") as bar:
+        for seed in range(args.seed, args.seed + args.seeds):
+            for case, runs in found.items():
+                manual_seed(seed)
+                runs.append(run(case))
+                bar.update()
+    return {case: np.array(runs) for case, runs in found.items()}
+
+
+def spread(axes: Any, x: Sequence | np.ndarray, runs: np.ndarray, **line: Any) -> None:
+    """A line through the medians of runs (seeds, x), and a band from the least to the largest."""
+    shown, = axes.plot(x, np.median(runs, axis=0), **line)
+    axes.fill_between(x, runs.min(axis=0), runs.max(axis=0), color=shown.get_color(), alpha=0.15, linewidth=0)
+
+
+def table(title: str, columns: Iterable, rows: Mapping[Any, np.ndarray], form: str = ".1f", unit: float = 100) -> None:
+    """Print the mean of each row (seeds, columns), times `unit`, and the standard deviation if there are several seeds;
+    only the median if the form is that of powers of ten."""
+    print(title)
+    heads, first = [f"{c:g}" if isinstance(c, float) else str(c) for c in columns], max(len(str(name)) for name in rows)
+    middle, several = (np.median, False) if "e" in form else (np.mean, True)
+    cells = {name: [f"{mean:{form}}" + f" ±{deviation:{form}}" * (several and len(runs) > 1)
+                    for mean, deviation in zip(unit * middle(runs, axis=0), unit * runs.std(axis=0), strict=True)]
+             for name, runs in rows.items()}
+    width = 2 + max(len(text) for texts in (heads, *cells.values()) for text in texts)
+    for name, texts in {"": heads, **cells}.items():
+        print(f"  {name:{first}}" + "".join(f"{text:>{width}}" for text in texts))
+
+
+def ticks(axes: Any, x: Sequence, along: str = "x") -> None:
+    """A logarithmic axis with ticks at these numbers and nowhere else."""
+    getattr(axes, f"set_{along}scale")("log")
+    getattr(axes, f"set_{along}ticks")(x, [f"{n:g}" for n in x])
+    axes.minorticks_off()
+
+
 def training_curves(path: Path, title: str, rows: Sequence[Mapping[str, Any]], least_loss: float = 0.0) -> Path:
     """Draw loss and accuracy by epoch while a run is going on."""
     with style():
-        fig = figure(8, 3.9, f"{title}: {len(rows)} epochs")
+        fig = figure(title=f"{title}: {len(rows)} epochs")
         draw_curves(*fig.subplots(1, 2), rows, least_loss)
         return save(fig, path)
-
-
-def key(axes: Any, columns: int = 1, **options: Any) -> None:
-    """The legend, between an axes' title and its curves, where it crosses none; call it when the title is set."""
-    shown = axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0.2, borderpad=0.2,
-                        handlelength=1.6, columnspacing=1.4, fontsize=8.5, **options)
-    lines = -(-len(shown.get_texts()) // columns)
-    axes.set_title(axes.get_title(loc="left"), pad=10 + 14 * lines)
 
 
 def level(axes: Any, y: float, words: str, above: bool = False) -> None:
     """A dotted line at y that says what it means."""
     axes.axhline(y, color=MUTED, linestyle=DOTTED, linewidth=1.2, zorder=1)
     axes.annotate(words, (1, y), (-2, 3 if above else -3), xycoords=("axes fraction", "data"),
-                  textcoords="offset points", ha="right", va="bottom" if above else "top", color=MUTED, fontsize=8)
+                  textcoords="offset points", ha="right", va="bottom" if above else "top", color=MUTED, fontsize=11,
+                  annotation_clip=True,
+                  bbox=dict(facecolor=PAPER, edgecolor="none", alpha=0.7, pad=0.5))
 
 
 def scale(fig: Any, shown: Any, axes: Any) -> None:
@@ -131,9 +202,9 @@ def training_report(path: Path, title: str, rows: Sequence[Mapping[str, Any]], i
     wrong = np.flatnonzero(predictions != labels)
     with style():
         accuracy = 1 - len(wrong) / len(labels)
-        fig = figure(11, 6.9, f"{title}: {accuracy:.1%} of {len(labels):,} test images read correctly")
-        top, bottom = fig.subfigures(2, 1, height_ratios=[3.7, 1.35])
-        loss, accuracies, confusion = top.subplots(1, 3, width_ratios=[1, 1, 1.15])
+        fig = figure(title=f"{title}: {accuracy:.1%} of {len(labels):,} test images read correctly")
+        top, bottom = fig.subfigures(2, 1, height_ratios=[3.5, 1.5])
+        loss, accuracies, confusion = top.subplots(1, 3, width_ratios=[1, 1, 1.25])
         draw_curves(loss, accuracies, rows, least_loss)
         draw_confusion(confusion, labels, predictions, names)
         draw_misread(bottom, images, labels, predictions, wrong, names)
@@ -149,10 +220,10 @@ def draw_curves(loss: Any, accuracies: Any, rows: Sequence[Mapping[str, Any]], l
     train, test = ([100 * row[f"{part}_accuracy"] for row in rows] for part in ("train", "test"))
     for values, colour, name in ((train, BLUE, "training"), (test, ORANGE, "test")):
         accuracies.plot(x, values, color=colour, label=f"{name}, last {values[-1]:.1f} %")
-    # Nearly all that can be told apart happens close to 100 %: leave the first epochs below the edge.
-    floor = max(0.0, min(np.median(test), np.median(train)) - 12)
+    # Nearly all that can be told apart happens close to 100 %: leave the first fifth of the epochs below the edge.
+    floor = max(0.0, min([*test[len(test) // 5:], *train[len(train) // 5:]]) - 2)
     accuracies.set(title="Accuracy, %", xlabel="epoch", ylim=(floor, 100 + 0.03 * (100 - floor)))
-    key(accuracies, 2)
+    accuracies.legend(loc="lower right")
     for axes in (loss, accuracies):
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.margins(x=0.02)
@@ -169,7 +240,7 @@ def draw_confusion(axes: Any, labels: np.ndarray, predictions: np.ndarray, names
     axes.imshow(mistakes, cmap=ORANGES, vmin=0, vmax=max(2, np.nanmax(mistakes, initial=0)))
     for (i, j), count in np.ndenumerate(counts):
         if count:
-            axes.text(j, i, str(count), ha="center", va="center", fontsize=7.5, color=INK)
+            axes.text(j, i, str(count), ha="center", va="center", fontsize=10, color=INK)
     short = [n if len(n) < 3 else n[:8] for n in names]
     axes.set_xticks(range(k), short, rotation=0 if max(map(len, short)) < 3 else 60)
     axes.set_yticks(range(k), short)
@@ -189,11 +260,11 @@ def draw_misread(fig: Any, images: np.ndarray, labels: np.ndarray, predictions: 
     if len(wrong):
         shown = f"the first {most} of {len(wrong):,}" if len(wrong) > most else f"all {len(wrong)}"
         title = f"Misread test images: what it is → what it was read as ({shown})"
-    fig.suptitle(title, x=0.012, ha="left", fontsize=11, color=INK)
+    fig.suptitle(title, x=0.012, ha="left", fontsize=14, color=INK)
     for axes, i in zip(fig.subplots(1, most), [*wrong[:most], *[None] * most], strict=False):
         bare(axes)
         if i is not None:
             axes.imshow(images[i, 0], cmap=GREYS, vmin=0, vmax=1)
             arrow = " → " if max(map(len, names)) < 3 else " →\n"  # words need a line each
             read = f"{names[labels[i]]}{arrow}{names[predictions[i]]}"
-            axes.set_title(read, loc="center", fontsize=9, pad=4, color=ORANGE)
+            axes.set_title(read, loc="center", fontsize=11, pad=4, color=ORANGE)

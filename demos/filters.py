@@ -1,14 +1,13 @@
 """What a convolutional net has learned to look for: its first filters, and feature maps of all its stages.
 
-It trains a small ResNet on the digits, or uses one that demos.train has saved (--net). Above are the filters of the
-first layer; below, for one image, what the filters see in it, and some feature maps of each later stage.
+It trains a small ResNet on the digits, or uses one that demos.train has saved (--net). Each of the first filters is
+named after the edge, line or spot that it resembles most; below it is what it sees in one image, and further below are
+maps of the later stages. Orange is above zero, white zero, and blue below, in each map by its own scale.
 """
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -19,8 +18,23 @@ from tinygrad_like.data import DataLoader
 from tinygrad_like.training import evaluating, fit
 
 from . import cli
-from .figures import BLUES, DIVERGING, GREYS, HAIR, MUTED, figure, save, style
+from .figures import DIVERGING, GREYS, MUTED, bare, slide
 from .recipes import DATA, MODELS, RECIPES, Arrays, load_data, load_net
+
+RAMP, RIDGE, FLAT = (-1, 0, 1), (-1, 2, -1), (1, 1, 1)
+KINDS = {"edge |": np.outer(FLAT, RAMP), "edge —": np.outer(RAMP, FLAT), "line |": np.outer(FLAT, RIDGE),
+         "line —": np.outer(RIDGE, FLAT), "edge \\": np.array([[0, 1, 1], [-1, 0, 1], [-1, -1, 0]]),
+         "edge /": np.array([[1, 1, 0], [1, 0, -1], [0, -1, -1]]), "line \\": 3 * np.eye(3) - 1,
+         "line /": 3 * np.eye(3)[::-1] - 1, "spot": np.array([[-1, -1, -1], [-1, 8, -1], [-1, -1, -1]]),
+         "blur": np.ones((3, 3))}
+
+
+def resembles(kernel: np.ndarray) -> tuple[str, float]:
+    """Which of KINDS, or its negative, a filter (3, 3) is most alike, and their cosine."""
+    cosines = {name: float((kernel * kind).sum() / (np.linalg.norm(kernel) * np.linalg.norm(kind) + 1e-12))
+               for name, kind in KINDS.items()}
+    name = max(cosines, key=lambda name: abs(cosines[name]))
+    return name, cosines[name]
 
 
 def train(data: str, arrays: Arrays, epochs: int) -> nn.Module:
@@ -55,14 +69,14 @@ def feature_maps(model: nn.Module, image: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = cli.parser("filters", __doc__, draws=True)
+    parser = cli.parser("filters", __doc__, draws=True, quick=dict(epochs=1, maps=4))
     parser.add_argument("--net", type=cli.file, metavar="FILE",
                         help="a resnet saved by demos.train, for --data's images")
     parser.add_argument("--data", choices=tuple(DATA), default="digits", help="(default: digits)")
     parser.add_argument("--data-dir", type=cli.folder, help="where its files are, or are downloaded to")
     parser.add_argument("--image", type=cli.whole(), default=3, help="which test image to show")
     parser.add_argument("--epochs", type=cli.whole(1), help="of training, without --net (default: 20)")
-    parser.add_argument("--maps", type=cli.whole(1), default=16, help="filters and maps in a row")
+    parser.add_argument("--maps", type=cli.whole(1), default=8, help="filters and maps in a row")
     parser.add_argument("--seed", type=cli.whole(), default=0, help="of the training")
     return parser
 
@@ -86,41 +100,32 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
     maps = feature_maps(model, image)
     for name, values in maps.items():
         print(f"{name:8} {values.shape[0]:3d} maps of {values.shape[1]} x {values.shape[2]}")
-    print(f"picture: {draw(args.out, model.conv1.weight.data, image, label, maps, args.maps)}")
+    draw(args, model.conv1.weight.data.mean(axis=1), image, label, maps)
     return maps
 
 
-def draw(path: Path, filters: np.ndarray, image: np.ndarray, label: str, maps: dict[str, np.ndarray],
-         columns: int) -> Path:
-    """filters: (number, channels, kh, kw), of which the mean over channels is drawn."""
-    rows = {"image": image.mean(axis=0, keepdims=True), "filters": filters.mean(axis=1), **maps}
-    titles = {"image": f"image of “{label}”", "filters": "first filters", "conv1": "what they see"}
-    with style():
-        fig = figure(1.7 + 0.72 * columns, 0.8 * len(rows) + 0.8, "What a small ResNet sees")
-        fig.get_layout_engine().set(w_pad=0.03, h_pad=0.07, wspace=0, hspace=0, rect=(0.008, 0, 0.984, 1))
-        fig.supxlabel("Each map has its own scale: blue is below zero, orange above; after a ReLU, white is zero and "
-                      "blue the most.", x=0.012, ha="left", fontsize=8.5, color=MUTED)
-        panels = fig.subplots(len(rows), columns + 1, squeeze=False, width_ratios=[2.2, *[1] * columns])
+def draw(args: argparse.Namespace, filters: np.ndarray, image: np.ndarray, label: str, maps: dict[str, np.ndarray]
+         ) -> None:
+    """filters: (number, kh, kw), the mean over channels. Those that resemble something most come first."""
+    kinds = [resembles(kernel) if kernel.shape == (3, 3) else ("", 0.0) for kernel in filters]
+    first = sorted(range(len(filters)), key=lambda i: -abs(kinds[i][1]))[:args.maps]
+    rows = {"first filters": filters[first], "what they see": maps["conv1"][first],
+            **{name.replace("layer", "stage "): values[:args.maps] for name, values in maps.items() if name != "conv1"}}
+    with slide(args.out, "What a small ResNet sees", len(rows), args.maps + 1, squeeze=False) as panels:
+        panels[0, 0].figure.get_layout_engine().set(w_pad=0.03, h_pad=0.03, wspace=0, hspace=0)
+        for axes in panels.flat:
+            bare(axes)
+        panels[0, 0].imshow(image.mean(axis=0), cmap=GREYS, vmin=0, vmax=1)
+        panels[0, 0].set_title(f"“{label}”", loc="center")
         for line, (name, values) in zip(panels, rows.items(), strict=True):
-            for axes in line:
-                axes.set(xticks=[], yticks=[])
-                axes.grid(False)
-                axes.spines[:].set_visible(False)
-            size = f"{values.shape[1]} x {values.shape[2]}"
-            count = f"{columns} of {len(values)}, " if len(values) > columns else ""
-            line[0].text(0.1, 0.52, titles.get(name, name.replace("layer", "stage ")), fontweight="bold", va="bottom",
-                         transform=line[0].transAxes)
-            line[0].text(0.1, 0.44, count + size, color=MUTED, fontsize=8, va="top", transform=line[0].transAxes)
+            line[1].set_ylabel(f"{name}\n{values.shape[1]} x {values.shape[2]}", rotation=0, ha="right", va="center",
+                               labelpad=14)
             for axes, value in zip(line[1:], values, strict=False):
-                show(axes, value, GREYS if name == "image" else DIVERGING if name in ("filters", "conv1") else BLUES)
-        return save(fig, path)
-
-
-def show(axes: Any, value: np.ndarray, colours: Any) -> None:
-    """One map on its own scale: blue below zero and orange above, or white to one colour if all is positive."""
-    most = max(float(np.abs(value).max()), 1e-12)
-    axes.imshow(value, cmap=colours, vmin=-most if colours is DIVERGING else 0, vmax=most)
-    axes.spines[:].set(visible=True, color=HAIR, linewidth=0.8)
+                most = max(float(np.abs(value).max()), 1e-12)
+                axes.imshow(value, cmap=DIVERGING, vmin=-most, vmax=most)
+                axes.spines[:].set(visible=True, color=MUTED, linewidth=0.8)
+        for axes, i in zip(panels[0, 1:], first, strict=False):
+            axes.set_title(kinds[i][0], loc="center", pad=4)
 
 
 if __name__ == "__main__":

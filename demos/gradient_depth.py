@@ -12,8 +12,7 @@ F is two layers, Linear and activation. What is made of a block:
 For one batch of digits it measures, at the output of every block, the norm of the loss's gradient and the variance of
 the stream. Prints how many times larger the gradient is at the first block than at the last, by the number of blocks,
 and how the variance grows on the way; then the same for plain nets of as many layers with sigmoid, tanh and ReLU, each
-with the weights of nn.Linear, Xavier and Kaiming. Draws both for the deepest nets. It computes in float64: in float32,
-gradients below 1e-45 are 0.
+with the weights of nn.Linear, Xavier and Kaiming. It computes in float64: in float32, gradients below 1e-45 are 0.
 """
 
 from __future__ import annotations
@@ -21,19 +20,17 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from itertools import product
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 import nn
-from tinygrad_like import Tensor, manual_seed
+from tinygrad_like import Tensor
 from tinygrad_like.data import load_digits
 
 from . import cli
-from .figures import BLUE, GOLD, INK, MUTED, ORANGE, PURPLE, TEAL, figure, key, level, save, style
+from .figures import BLUE, GOLD, INK, MUTED, ORANGE, PURPLE, TEAL, level, over_seeds, slide, spread, table, ticks
 
-KINDS = {"plain": ORANGE, "residual": BLUE, "scaled": TEAL, "pre-norm": PURPLE, "post-norm": GOLD, "sandwich": MUTED}
+KINDS = {"plain": INK, "residual": BLUE, "scaled": TEAL, "pre-norm": PURPLE, "post-norm": ORANGE, "sandwich": GOLD}
 ACTIVATIONS: dict[str, type[nn.Module]] = {"sigmoid": nn.Sigmoid, "tanh": nn.Tanh, "relu": nn.ReLU}
 INITS: dict[str, Callable[[Tensor], Tensor] | None] = {
     "default": None,
@@ -93,20 +90,19 @@ def measure(model: nn.Module, x: Tensor, y: Tensor) -> np.ndarray:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = cli.parser("gradient_depth", __doc__, draws=True)
+    parser = cli.parser("gradient_depth", __doc__, draws=True, seeds=3, quick=dict(blocks=[2, 12], width=32, seeds=1))
     parser.add_argument("--blocks", type=cli.whole(1), nargs="+", default=[4, 8, 16, 32, 64], metavar="L",
                         help="numbers of blocks")
     parser.add_argument("--width", type=cli.whole(1), default=64, help="features of each layer")
-    parser.add_argument("--init", choices=tuple(INITS), default="default",
+    parser.add_argument("--init", choices=tuple(INITS), default="kaiming",
                         help="of the weights in the nets with blocks of all kinds")
     parser.add_argument("--activation", choices=tuple(ACTIVATIONS), default="relu", help="in those nets")
-    parser.add_argument("--seed", type=cli.whole(), default=0, help="of the weights")
     return parser
 
 
 @cli.command(make_parser)
 def main(args: argparse.Namespace) -> dict[tuple, np.ndarray]:
-    """(kind, blocks) or (activation, init) to what `measure` gives."""
+    """(kind, blocks) or (activation, init) to what `measure` gives, for each seed."""
     images, labels = load_digits()
     x, y = Tensor(images[:256].astype(np.float64)), Tensor(labels[:256])
     depths = sorted(set(args.blocks))
@@ -114,78 +110,45 @@ def main(args: argparse.Namespace) -> dict[tuple, np.ndarray]:
             for kind, depth in product(KINDS, depths)}
     nets |= {(activation, init): ("plain", depths[-1], args.width, init, activation)
              for activation, init in product(ACTIVATIONS, INITS)}
-    found = {}
-    with cli.progress(total=len(nets), unit="net") as bar:
-        for name, options in nets.items():
-            manual_seed(args.seed)
-            found[name] = measure(build(*options), x, y)
-            bar.update()
-
-    print(f"gradient at the first block / at the last, by the number of blocks; variance after {depths[-1]} blocks / "
-          "after 1")
-    print(f"{'':10}" + "".join(f"{depth:>10}" for depth in depths) + f"{'variance':>12}")
-    for kind in KINDS:
-        print(f"{kind:10}" + "".join(f"{reach(found[kind, depth][0]):>10.1e}" for depth in depths)
-              + f"{growth(found[kind, depths[-1]][1]):12.1e}")
-    print(f"\nplain nets of {2 * depths[-1]} layers: gradient at the first block / at the last; variance likewise")
-    print(f"{'':10}" + "".join(f"{init:>20}" for init in INITS))
-    for activation in ACTIVATIONS:
-        print(f"{activation:10}" + "".join(f"{reach(gradient):>10.1e}{growth(variance):>10.1e}" for gradient, variance
-                                            in (found[activation, init] for init in INITS)))
-    print(f"picture: {draw(args.out, depths, found, args.init, args.activation)}")
+    found = over_seeds(args, nets, lambda case: measure(build(*nets[case]), x, y))
+    ratios = {kind: np.stack([end_to_end(found[kind, n])[:, 0] for n in depths], axis=1) for kind in KINDS}
+    table(f"gradient at the first block / at the last, by the number of blocks; {args.init} weights, median", depths,
+          ratios, ".1e", 1)
+    table(f"variance of the stream after {depths[-1]} blocks / after 1", [""],
+          {kind: 1 / end_to_end(found[kind, depths[-1]])[:, 1:] for kind in KINDS}, ".1e", 1)
+    table(f"plain nets of {2 * depths[-1]} layers: gradient at the first block / at the last", INITS,
+          {name: np.stack([end_to_end(found[name, init])[:, 0] for init in INITS], axis=1) for name in ACTIVATIONS},
+          ".1e", 1)
+    draw(args, depths, found, ratios)
     return found
 
 
-def reach(gradient: np.ndarray) -> float:
-    """The size at the first block relative to the last."""
-    return gradient[0] / gradient[-1]
+def end_to_end(values: np.ndarray) -> np.ndarray:
+    """Both numbers of `measure` at the first block relative to the last: (seeds, 2, blocks) -> (seeds, 2)."""
+    return values[..., 0] / values[..., -1]
 
 
-def growth(variance: np.ndarray) -> float:
-    return variance[-1] / variance[0]
-
-
-def draw(path: Path, depths: list[int], found: dict[tuple, np.ndarray], init: str, activation: str) -> Path:
-    deepest, blocks = depths[-1], np.arange(1, depths[-1] + 1)
-    with style():
-        fig = figure(13, 8.2, "How far signals and gradients reach before training")
-        top, bottom = fig.subfigures(2, 1)
-        top.suptitle(f"Blocks of all kinds, {activation}, {init} weights", x=0.012, ha="left", fontsize=11.5, color=INK)
-        gradient, variance, ratio = top.subplots(1, 3)
-        for kind, colour in KINDS.items():
-            for axes, values in zip((gradient, variance), found[kind, deepest], strict=True):
-                axes.plot(blocks, values, color=colour, label=kind)
-            ratio.plot(depths, [reach(found[kind, depth][0]) for depth in depths], color=colour, marker="o",
-                       markersize=4, label=kind)
+def draw(args: argparse.Namespace, depths: list[int], found: dict[tuple, np.ndarray],
+         ratios: dict[str, np.ndarray]) -> None:
+    blocks = np.arange(1, depths[-1] + 1)
+    with slide(args.out, "Without skips or suitable weights, no gradient reaches the first layers", 1, 3) as panels:
+        plain, ratio, variance = panels
+        for (name, init), values in found.items():
+            if name in ACTIVATIONS and init != "xavier":
+                spread(plain, blocks, values[:, 0], color={"relu": INK, "tanh": MUTED, "sigmoid": "#b3bac4"}[name],
+                       linestyle="-" if init == "default" else "--", label=f"plain, {name}, {init} weights")
+        for kind, colour in list(KINDS.items())[1:]:
+            line = dict(color=colour, linestyle=":" if kind == "sandwich" else "-", label=kind)
+            spread(ratio, depths, ratios[kind], marker="o", **line)
+            spread(variance, blocks, found[kind, depths[-1]][:, 1], **line)
+        level(plain, 1e-45, "below: 0 in float32")
         level(ratio, 1, "as large at the first block")
-        ratio.set_xscale("log")
-        ratio.set_xticks(depths, depths)
-        ratio.minorticks_off()
-        for axes, title, label in ((gradient, f"Gradient in nets of {deepest} blocks", "block"),
-                                   (variance, f"Variance in nets of {deepest} blocks", "block"),
-                                   (ratio, "Gradient at the first block / at the last", "blocks of the net")):
-            finish(axes, title, label, 3)
-            if axes is not variance:
-                axes.set_ylim(1e-4, None)  # plain nets leave the picture, and are drawn below
-        gradient.set_ylabel("norm of the loss's gradient")
-        variance.set_ylabel("variance of the stream")
-
-        bottom.suptitle(f"Plain nets of {2 * deepest} layers, by activation and initial weights", x=0.012, ha="left",
-                        fontsize=11.5, color=INK)
-        panels = bottom.subplots(1, 3, sharey=True)
-        for axes, name in zip(panels, ACTIVATIONS, strict=True):
-            for weights, colour in zip(INITS, (MUTED, BLUE, ORANGE), strict=True):
-                axes.plot(blocks, found[name, weights][0], color=colour, label=weights)
-            level(axes, 1e-45, "below: 0 in float32")
-            finish(axes, {"relu": "ReLU"}.get(name, name), "block of two layers", 3)
-        panels[0].set_ylabel("norm of the loss's gradient")
-        return save(fig, path)
-
-
-def finish(axes: Any, title: str, label: str, columns: int) -> None:
-    axes.set(yscale="log", xlabel=label)
-    axes.set_title(title)
-    key(axes, columns)
+        ticks(ratio, depths)
+        plain.set(title="Gradient norm, plain nets", xlabel="block of two layers")
+        ratio.set(title="Gradient, first / last block", xlabel="blocks of the net")
+        variance.set(title="Variance of the stream", xlabel="block")
+        for axes in panels:
+            axes.set(yscale="log")
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from tinygrad_like import Tensor, capture, manual_seed
 from tinygrad_like.training import accuracy, evaluating
 
 from . import cli
-from .figures import BLUE, MUTED, ORANGE, figure, key, level, save, style
+from .figures import BLUE, MUTED, ORANGE, PURPLE, TEAL, level, slide
 
 
 class Adder(nn.Module):
@@ -99,7 +99,8 @@ def passes(rows: np.ndarray, column: int) -> float:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = cli.parser("grokking", __doc__, draws=True)
+    parser = cli.parser("grokking", __doc__, draws=True,
+                        quick=dict(p=31, part=0.7, width=64, steps=700, weight_decay=1.0))
     parser.add_argument("--p", type=cli.whole(3, 500), default=59, metavar="P", help="the modulus")
     parser.add_argument("--part", type=cli.number(above=0, below=1), default=0.5, help="of all pairs, to learn from")
     parser.add_argument("--width", type=cli.whole(1), default=128, help="hidden features")
@@ -130,14 +131,12 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
               + (f"step {test:g}" if np.isfinite(test) else "no step"))
     for name, power in waves.items():
         print(f"strongest of {len(power)} frequencies of a feature, {name}: {power[0]:.0%} of its variance")
-    print(f"picture: {draw(args.out, found, waves)}")
+    draw(args.out, found, waves)
     return found
 
 
-def draw(path: Path, found: dict[str, np.ndarray], waves: dict[str, np.ndarray]) -> Path:
-    with style():
-        fig = figure(14, 4.5, "Grokking: understanding comes long after knowing by heart")
-        share, loss, spectrum = fig.subplots(1, 3, width_ratios=[1.1, 1.1, 1])
+def draw(path: Path, found: dict[str, np.ndarray], waves: dict[str, np.ndarray]) -> None:
+    with slide(path, "Grokking: understanding comes long after knowing by heart", 1, 3) as (share, loss, spectrum):
         for (name, rows), dashes in zip(found.items(), ("-", "--"), strict=True):
             for column, colour, part in ((1, BLUE, "training"), (3, ORANGE, "test")):
                 line = dict(color=colour, linestyle=dashes, label=f"{part}, {name}")
@@ -149,13 +148,11 @@ def draw(path: Path, found: dict[str, np.ndarray], waves: dict[str, np.ndarray])
         loss.set_title("Cross-entropy")
         for axes in (share, loss):
             axes.set(xscale="log", xlabel="step")
-            key(axes, 2)
-        for (name, power), colour in zip(waves.items(), (MUTED, BLUE, ORANGE), strict=True):
-            spectrum.plot(np.arange(1, len(power) + 1), 100 * power, color=colour, label=name)
+        for (name, power), colour in zip(waves.items(), (MUTED, TEAL, PURPLE), strict=True):
+            spectrum.plot(np.arange(1, len(power) + 1), 100 * power, color=colour,
+                          label=f"tables, {name}")
         spectrum.set(xlabel="frequencies, strongest first", ylim=(0, None))
         spectrum.set_title("Share of a feature's variance, %")
-        key(spectrum, 3)
-        return save(fig, path)
 
 
 if __name__ == "__main__":

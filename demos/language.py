@@ -26,7 +26,7 @@ from tinygrad_like import Tensor, get_num_threads, manual_seed, ops
 from tinygrad_like.training import Log, evaluating, fit, load_weights, read_metadata, save_weights
 
 from . import cli
-from .figures import BLUE, MUTED, ORANGE, figure, key, save, style
+from .figures import BLUE, MUTED, ORANGE, figure, legend, save, style
 from .text import Characters, NGram, Windows, split_text, standard_library
 
 SIZE, HELD_OUT = 3_000_000, 100_000  # characters
@@ -132,9 +132,10 @@ def train(args: argparse.Namespace) -> dict[str, float]:
                    | {"text": name, "steps per evaluation": len(loader)})
     seconds = sum(row["seconds"] for row in rows)
     result = rows[-1]["test_bits"]
-    verdict = "less" if result < baseline else "more: train it longer, with more --steps"
+    verdict = (f"{1 - result / baseline:.1%} less" if result < baseline
+               else f"not there yet after {steps:,} steps; more --steps bring it there")
     print(f"{title} {result:.3f} bits per character after {seconds:.0f} s of training, {ORDER}-gram {baseline:.3f}: "
-          f"{abs(1 - result / baseline):.1%} {verdict}")
+          f"{verdict}")
     save_weights(model, path.with_suffix(".safetensors"), {"language": json.dumps(net)})
     print("", sample(model, net, "\n", args).strip(), "", sep="\n")
     print(f"weights: {path.with_suffix('.safetensors')}")
@@ -155,7 +156,7 @@ def sample(model: Model, net: Mapping[str, Any], prompt: str, args: argparse.Nam
 def draw(path: Path, title: str, rows: Sequence[Mapping[str, Any]], baseline: float, steps: int) -> Path:
     """Bits per character by step, compared with the 5-gram; each row covers `steps` steps."""
     with style():
-        fig = figure(7.6, 4.4, title)
+        fig = figure(title=title)
         axes = fig.subplots()
         x = steps * np.array([row["epoch"] for row in rows])
         train, test = np.array([(row["loss"] / np.log(2), row["test_bits"]) for row in rows]).T
@@ -166,7 +167,7 @@ def draw(path: Path, title: str, rows: Sequence[Mapping[str, Any]], baseline: fl
                      label=f"{ORDER}-gram on the unseen text: {baseline:.2f}")
         axes.set(xlabel="step", xlim=(0, None))
         axes.set_title("Bits per character")
-        key(axes, 2)
+        legend(fig)
         return save(fig, path)
 
 

@@ -21,7 +21,21 @@ import optim
 from tinygrad_like import Tensor, capture, manual_seed, no_grad, ops, random
 
 from . import cli
-from .figures import BLUE, DIVERGING, INK, MUTED, ORANGE, PAPER, TEAL, bare, figure, key, save, style
+from .figures import (
+    BLUE,
+    DIVERGING,
+    INK,
+    MUTED,
+    ORANGE,
+    PAPER,
+    TEAL,
+    bare,
+    over_seeds,
+    slide,
+    spread,
+    table,
+    ticks,
+)
 
 ACTIVATIONS = {"nothing": nn.Identity, "ReLU": nn.ReLU, "tanh": nn.Tanh}
 
@@ -78,53 +92,47 @@ def train(model: nn.MLP, x: Tensor, y: Tensor, steps: int) -> None:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = cli.parser("linear_collapse", __doc__, draws=True)
+    parser = cli.parser("linear_collapse", __doc__, draws=True, seeds=3,
+                        quick=dict(points=200, steps=150, layers=3, width=16, depths=[1, 4], seeds=1))
     parser.add_argument("--points", type=cli.whole(2), default=400, help="points in all")
     parser.add_argument("--width", type=cli.whole(1), default=32, help="features of the hidden layers")
     parser.add_argument("--layers", type=cli.whole(2), default=4, help="of the deep nets")
     parser.add_argument("--steps", type=cli.whole(1), default=500, help="of training")
     parser.add_argument("--depths", type=cli.whole(1), nargs="+", default=[1, 2, 4, 8, 16, 32],
                         help="of the untrained nets")
-    parser.add_argument("--seed", type=cli.whole(), default=0, help="of points and weights")
     return parser
 
 
 @cli.command(make_parser)
-def main(args: argparse.Namespace) -> tuple[dict[str, float], float, dict[str, list[float]]]:
+def main(args: argparse.Namespace) -> tuple[dict[str, np.ndarray], float, dict[str, np.ndarray]]:
     manual_seed(args.seed)
     points, label = disc_in_ring(args.points)
-    x, y = Tensor(points), Tensor(label)
+    x, y, depths = Tensor(points), Tensor(label), sorted(set(args.depths))
     nets = {"1 layer": (1, "nothing")} | {f"{args.layers} layers, {name} between": (args.layers, name)
                                           for name in ACTIVATIONS}
-    models, right = {}, {}
-    with cli.progress(total=len(nets), unit="net") as bar:
-        for name, (layers, activation) in nets.items():
-            manual_seed(args.seed)
-            model = models[name] = build(2, args.width, layers, 1, activation)
-            train(model, x, y, args.steps)
-            with no_grad():
-                right[name] = float(((model(x).numpy()[:, 0] > 0) == label).mean())
-            bar.update()
-    for name, value in right.items():
-        print(f"{name:26} {value:6.1%} right")
+    models = {}
+
+    def learn(name: str) -> list[float]:
+        layers, activation = nets[name]
+        model = models[name] = build(2, args.width, layers, 1, activation)
+        train(model, x, y, args.steps)
+        with no_grad():
+            return [float(((model(x).numpy()[:, 0] > 0) == label).mean())]
+
+    def left_over(name: str) -> list[float]:
+        noise = random.numbers().standard_normal((2000, args.width)).astype(np.float32)
+        return [unexplained(kept_in_size(build(args.width, args.width, n, args.width, name)), noise) for n in depths]
+
+    right, rest = over_seeds(args, nets, learn), over_seeds(args, ACTIVATIONS, left_over)
     deep = models[f"{args.layers} layers, nothing between"]
     with no_grad():
         difference = float(np.abs(collapsed(deep)(x).numpy() - deep(x).numpy()).max())
+    table("points of a disc and a ring told apart", ["% right"], right)
     print(f"the {args.layers} layers with nothing between multiplied into one: logits differ by at most "
           f"{difference:.1e}")
-
-    depths = sorted(set(args.depths))
-    noise = np.random.default_rng(args.seed).standard_normal((2000, args.width)).astype(np.float32)
-    rest: dict[str, list[float]] = {}
-    for name in ACTIVATIONS:
-        manual_seed(args.seed)
-        rest[name] = [unexplained(kept_in_size(build(args.width, args.width, n, args.width, name)), noise)
-                      for n in depths]
-    print("variance that the best single layer leaves unexplained, by the number of layers")
-    print(f"{'between':10}" + "".join(f"{n:>10}" for n in depths))
-    for name, values in rest.items():
-        print(f"{name:10}" + "".join(f"{value:10.1e}" for value in values))
-    print(f"picture: {draw(args.out, points, label, models, right, depths, rest)}")
+    table("variance that the best single layer leaves unexplained, by the number of layers, median", depths, rest,
+          ".1e", 1)
+    draw(args.out, points, label, models, right, depths, rest)
     return right, difference, rest
 
 
@@ -136,34 +144,30 @@ def kept_in_size(model: nn.MLP) -> nn.MLP:
     return model
 
 
-def draw(path: Path, points: np.ndarray, label: np.ndarray, models: dict[str, nn.MLP], right: dict[str, float],
-         depths: list[int], rest: dict[str, list[float]]) -> Path:
+def draw(path: Path, points: np.ndarray, label: np.ndarray, models: dict[str, nn.MLP], right: dict[str, np.ndarray],
+         depths: list[int], rest: dict[str, np.ndarray]) -> None:
     across, up = np.meshgrid(np.linspace(-2.3, 2.3, 160), np.linspace(-2.3, 2.3, 160))
     grid = Tensor(np.stack([across, up], axis=-1).astype(np.float32))
-    with style():
-        fig = figure(15, 3.9, "Layers with nothing between them are one layer")
-        *panels, curve = fig.subplots(1, len(models) + 1, width_ratios=[*[1] * len(models), 1.35])
-        for axes, (name, model) in zip(panels, models.items(), strict=True):
+    with slide(path, "Layers with nothing between them are one layer", "abe;cde") as panels:
+        for axes, (name, model) in zip((panels[letter] for letter in "abcd"), models.items(), strict=True):
             with no_grad():
                 probability = ops.sigmoid(model(grid)).numpy()[..., 0]
             axes.imshow(probability, cmap=DIVERGING, vmin=-0.35, vmax=1.35, origin="lower", interpolation="bilinear",
                         extent=(-2.3, 2.3, -2.3, 2.3))
             if probability.min() < 0.5 < probability.max():
-                axes.contour(across, up, probability, levels=[0.5], colors=[INK], linewidths=1.6)
+                axes.contour(across, up, probability, levels=[0.5], colors=[INK], linewidths=1.8)
             for value, colour in ((0, BLUE), (1, ORANGE)):
-                axes.scatter(*points[label == value].T, s=11, color=colour, edgecolors=PAPER, linewidths=0.4)
+                axes.scatter(*points[label == value].T, s=14, color=colour, edgecolors=PAPER, linewidths=0.4)
             bare(axes)
-            axes.set_title(f"{name}\n{right[name]:.1%} right")
+            axes.set_title(name)
+            axes.set_xlabel(f"{right[name].mean():.1%} right")
+        curve = panels["e"]
         for (name, values), colour in zip(rest.items(), (BLUE, ORANGE, TEAL), strict=True):
-            curve.plot(depths, np.maximum(values, 1e-16), color=colour, marker="o", markersize=4, label=name)
-        curve.set(xscale="log", yscale="log", xlabel="layers", ylim=(1e-16, 5))
-        curve.set_xticks(depths, depths)
-        curve.minorticks_off()
-        curve.set_title("Variance that one layer cannot explain")
-        curve.annotate("rounding", (depths[-1], max(rest["nothing"][-1], 1e-16)), (0, 8), textcoords="offset points",
-                       ha="right", color=MUTED, fontsize=8)
-        key(curve, 3)
-        return save(fig, path)
+            spread(curve, depths, np.maximum(values, 1e-16), color=colour, marker="o", label=f"{name} between")
+        ticks(curve, depths)
+        curve.set(yscale="log", xlabel="layers", ylim=(1e-16, 5), title="Not explained by one layer")
+        curve.annotate("rounding", (depths[-1], rest["nothing"][:, -1].max()), (0, 12),
+                       textcoords="offset points", ha="right", color=MUTED)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import optim
 from tinygrad_like import Tensor, manual_seed, no_grad, ops, random
 
 from . import cli
-from .figures import BLUE, DIVERGING, INK, MUTED, ORANGE, PAPER, bare, figure, save, style
+from .figures import BLUE, DIVERGING, INK, MUTED, ORANGE, PAPER, bare, slide
 
 
 def two_moons(n: int, noise: float) -> tuple[np.ndarray, np.ndarray]:
@@ -60,10 +60,10 @@ def main(args: argparse.Namespace) -> None:
 
     across, up = np.meshgrid(np.linspace(-1.8, 2.8, 300), np.linspace(-1.3, 1.8, 200))
     grid = Tensor(np.stack([across, up], axis=-1).astype(np.float32))
-    with style():
-        fig = figure(4.2 * len(drawn), 4.0, "Two moons: what the net has learned after so many steps")
+    with slide(args.out, "Two moons: what the net has learned after so many steps", 1, len(drawn), squeeze=False,
+               note="Shade: probability of orange, 1/2 on the line. Ringed: wrong.") as panels:
         done = 0
-        for axes, steps in zip(fig.subplots(1, len(drawn), squeeze=False)[0], drawn, strict=True):
+        for axes, steps in zip(panels[0], drawn, strict=True):
             loss = train(model, x, y, steps - done, optimizer)
             done = steps
             with no_grad():
@@ -75,13 +75,12 @@ def main(args: argparse.Namespace) -> None:
                         extent=(across.min(), across.max(), up.min(), up.max()))
             axes.contour(across, up, probability, levels=[0.5], colors=[INK], linewidths=1.6)
             for value, colour in ((0, BLUE), (1, ORANGE)):
-                axes.scatter(*points[label == value].T, s=17, color=colour, edgecolors=PAPER, linewidths=0.6)
-            axes.scatter(*points[wrong].T, s=46, facecolors="none", edgecolors=INK, linewidths=1)
+                axes.scatter(*points[label == value].T, s=26, color=colour, edgecolors=PAPER, linewidths=0.6)
+            axes.scatter(*points[wrong].T, s=70, facecolors="none", edgecolors=INK, linewidths=1)
             bare(axes)
             axes.set_title(f"{steps} steps")
-            axes.set_title(f"{accuracy:.1%} right", loc="right", color=MUTED, fontsize=9.5)
-            axes.set_xlabel("shade: probability of orange, 1/2 on the line; ringed: wrong")
-        print(f"picture: {save(fig, args.out)}")
+            axes.set_title(f"{accuracy:.1%} right", loc="right", color=MUTED)
+            axes.set_aspect("equal")
 
 
 if __name__ == "__main__":

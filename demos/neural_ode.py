@@ -25,7 +25,7 @@ from nn.ode import METHODS
 from tinygrad_like import Tensor, manual_seed, no_grad
 
 from . import cli
-from .figures import BLUE, HAIR, INK, MUTED, ORANGE, PAPER, bare, figure, key, save, style
+from .figures import BLUE, INK, MUTED, ORANGE, PAPER, PURPLE, TEAL, bare, slide, ticks
 from .moons import train, two_moons
 
 
@@ -80,52 +80,48 @@ def main(args: argparse.Namespace) -> dict[str, dict[int, float]]:
                 texts.append(f"{right:17.1%}{found[method][n]:9.1e}")
             print(f"{n:5d}   " + "   ".join(texts))
     print("error: the mean distance from the exact flow")
-    print(f"picture: {draw(args.out, moved, label, flow.f, head, found)}")
+    draw(args.out, moved, label, flow.f, head, found)
     return found
 
 
 def draw(out: Path, z: np.ndarray, label: np.ndarray, f: nn.Module, head: nn.Linear,
-         found: dict[str, dict[int, float]]) -> Path:
+         found: dict[str, dict[int, float]]) -> None:
     """z: (steps + 1, points, 2), the path of each point."""
     trained = len(z) - 1
     low, high = z.min(axis=(0, 1)) - 0.25, z.max(axis=(0, 1)) + 0.25
-    with style():
-        fig = figure(14, 3.9, f"{trained} steps of one f move two moons apart")
-        *panels, errors = fig.subplots(1, 4, width_ratios=[1, 1, 1, 1.05])
-        for axes, k in zip(panels, (0, trained // 2, trained), strict=True):
+    with slide(out, f"{trained} steps of one f move two moons apart", 2, 2,
+               note="Arrows: where f moves a point.") as panels:
+        *moving, errors = panels.flat
+        for axes, k in zip(moving, (0, trained // 2, trained), strict=True):
             arrows(axes, f, k / trained, low, high)
             for value, colour in ((0, BLUE), (1, ORANGE)):
                 member = label == value
-                axes.plot(*z[:k + 1, member].transpose(2, 0, 1), color=colour, alpha=0.13, linewidth=0.8)
-                axes.scatter(*z[k, member].T, s=13, color=colour, edgecolors=PAPER, linewidths=0.4, zorder=3)
+                axes.plot(*z[:k + 1, member].transpose(2, 0, 1), color=colour, alpha=0.2, linewidth=0.8)
+                axes.scatter(*z[k, member].T, s=22, color=colour, edgecolors=PAPER, linewidths=0.4, zorder=3)
             if k == trained:  # where the head's logit is 0
                 (a, b), c = head.weight.data[0], head.bias.data[0]
                 axes.axline((-c * a / (a * a + b * b), -c * b / (a * a + b * b)), (-c * a / (a * a + b * b) - b,
-                            -c * b / (a * a + b * b) + a), color=INK, linewidth=1.6)
+                            -c * b / (a * a + b * b) + a), color=INK, linewidth=1.8)
             bare(axes)
-            axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xlabel="arrows: where f moves a point")
-            axes.set_title(f"t = {k / trained:g}: after {k} steps" + ", the head's line" * (k == trained))
+            axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+            axes.set_title(f"t = {k / trained:g}: after {k} steps" + ", and the head's line" * (k == trained))
         rounding = 1e-6 * np.abs(z).max()  # of float32
-        for (method, error), colour, power in zip(found.items(), (BLUE, MUTED, ORANGE), ("", "²", "⁴"), strict=True):
+        for (method, error), colour, power in zip(found.items(), (PURPLE, MUTED, TEAL), ("", "²", "⁴"), strict=True):
             shown = {n: e for n, e in error.items() if e > rounding}
-            errors.plot(list(shown), list(shown.values()), color=colour, marker="o", markersize=4,
-                        label=f"{method}, as 1/n{power}")
-        errors.set(xscale="log", yscale="log", xlabel="steps n in place of those trained with",
-                   ylabel="mean distance")
-        errors.set_xticks(list(found["euler"]), list(found["euler"]))
-        errors.minorticks_off()
-        errors.set_title("Distance from the exact flow's end")
-        key(errors, 3)
-        return save(fig, out)
+            errors.plot(list(shown), list(shown.values()), color=colour, marker="o", label=f"{method}, as 1/n{power}")
+        ticks(errors, list(found["euler"]))
+        errors.set(yscale="log", xlabel="steps n, in place of those trained with",
+                   title="Mean distance from the exact flow's end")
 
 
 def arrows(axes: Any, f: nn.Module, t: float, low: np.ndarray, high: np.ndarray) -> None:
     """The direction in which f moves a point at time t, everywhere."""
-    across, up = np.meshgrid(np.linspace(low[0], high[0], 17), np.linspace(low[1], high[1], 15))
+    across, up = np.meshgrid(np.linspace(low[0], high[0], 17), np.linspace(low[1], high[1], 11))
     with no_grad():
         u, v = np.moveaxis(f(Tensor(np.stack([across, up], axis=-1).astype(np.float32)), t).numpy(), -1, 0)
     size = np.hypot(u, v) + 1e-9
-    axes.quiver(across, up, u / size, v / size, color=HAIR, scale=26, width=0.005, pivot="middle", zorder=0)
+    axes.quiver(across, up, u / size, v / size, color=MUTED, alpha=0.7, scale=26, width=0.0045, pivot="middle",
+                zorder=0)
 
 
 if __name__ == "__main__":

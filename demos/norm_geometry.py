@@ -23,7 +23,7 @@ import optim
 from tinygrad_like import Tensor, capture
 
 from . import cli
-from .figures import BLUE, GREYS, INK, MUTED, ORANGE, TEAL, figure, key, save, style
+from .figures import BLUE, HAIR, INK, MUTED, ORANGE, TEAL, slide
 
 BEST = np.array([1.2, 0.55])
 CURVATURE = np.array([[1.0, 0.35], [0.35, 0.8]])
@@ -92,57 +92,51 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
         print(f"{strengths[i]:10.2f}  " + "  ".join("{:6.3f}, {:6.3f}".format(*w[i] + 0.0) for w in found.values()))
     print(f"largest distance of spred from l1: {np.abs(found['spred'] - found['l1']).max():.1e}")
     ways = spred(np.full(len(STARTS), args.strength), np.array(STARTS, float), args.steps)
-    print(f"picture: {draw(args.out, strengths, found, args.strength, ways)}")
+    draw(args.out, strengths, found, args.strength, ways)
     return found
 
 
-def draw(path: Path, strengths: np.ndarray, found: dict[str, np.ndarray], c: float, ways: np.ndarray) -> Path:
-    with style():
-        fig = figure(15, 4.3, "The l1 ball has vertices, where weights are zero; the l2 ball has none")
-        circle, diamond, descent, curves = fig.subplots(1, 4, width_ratios=[1, 1, 1, 1.15])
-        angle = np.linspace(0, 2 * np.pi, 200)
-        for axes, name, w, colour in ((circle, "l2", ridge(c), BLUE), (diamond, "l1", lasso(c), ORANGE)):
-            plane(axes, loss(w))
+def draw(path: Path, strengths: np.ndarray, found: dict[str, np.ndarray], c: float, ways: np.ndarray) -> None:
+    angle, colours = np.linspace(0, 2 * np.pi, 200), {"l2": BLUE, "l1": ORANGE, "spred": TEAL}
+    with slide(path, "The l1 ball has vertices, where weights are zero; the l2 ball has none", 1, 3,
+               note="+: the least loss. Thick lines: the minima for all strengths c of the penalty; the large dot: for "
+                    f"c = {c:g}.") as (balls, descent, curves):
+        plane(balls, [loss(ridge(c)), loss(lasso(c))])
+        for name, w in (("l2", ridge(c)), ("l1", lasso(c))):
             size = np.hypot(*w) if name == "l2" else np.abs(w).sum()
             ball = size * np.array([np.cos(angle), np.sin(angle)] if name == "l2" else
                                    [[1, 0, -1, 0, 1], [0, 1, 0, -1, 0]])
-            axes.fill(*ball, color=colour, alpha=0.15, linewidth=0)
-            axes.plot(*ball, color=colour, linewidth=1.4)
-            axes.plot(*found[name].T, color=colour, linewidth=2.6)
-            axes.plot(*w, "o", color=colour, markersize=8)
-            axes.annotate(f"c = {c:g}", w, (8, -15), textcoords="offset points", color=colour, fontweight="bold")
-            axes.set_title(f"{name} ball; the line: minima for all c")
-        plane(descent, loss(lasso(c)))
+            balls.fill(*ball, color=colours[name], alpha=0.12, linewidth=0)
+            balls.plot(*ball, color=colours[name], linewidth=1.4)
+            balls.plot(*found[name].T, color=colours[name], linewidth=3.2, label=name)
+            balls.plot(*w, "o", color=colours[name], markersize=10)
+        balls.set_title("Balls, and contours they touch")
+        plane(descent, [loss(lasso(c))])
         for way in ways.transpose(1, 0, 2):
-            descent.plot(*way.T, color=TEAL, linewidth=1.3)
-            descent.plot(*way[0], "o", color=TEAL, markersize=4, fillstyle="none")
-        descent.plot(*lasso(c), "o", color=ORANGE, markersize=8)
-        descent.set_title(f"spred's ways to l1's minimum, c = {c:g}")
-        for name, colour, line in (("l2", BLUE, "-"), ("l1", ORANGE, "-"), ("spred", TEAL, "none")):
-            for k, width in ((0, 2.2), (1, 1.2)):
-                curves.plot(strengths, found[name][:, k], linestyle=line, color=colour, linewidth=width,
-                            marker="o" if line == "none" else "", markersize=4, fillstyle="none",
-                            label=name if not k else None)
+            descent.plot(*way.T, color=TEAL, linewidth=1.6)
+            descent.plot(*way[0], "o", color=TEAL, fillstyle="none")
+        descent.plot(*lasso(c), "o", color=ORANGE, markersize=10)
+        descent.set_title("Descent on a and b, w = a b")
+        for name, colour in colours.items():
+            for k in (0, 1):
+                dots = dict(linestyle="none", marker="o", fillstyle="none", label="spred") if name == "spred" else {}
+                curves.plot(strengths, found[name][:, k], color=colour, **dots)
         for k in (0, 1):
-            curves.annotate(f"w{k + 1}", (0, BEST[k]), (16, 4), textcoords="offset points", color=INK)
-        curves.set(xlabel="strength c of the penalty", ylabel="weights at the minimum", ylim=(-0.05, 1.35))
-        curves.set_title("Only l1 and spred reach zero")
-        key(curves, 3)
-        return save(fig, path)
+            curves.annotate(f"w{k + 1}", (0, BEST[k]), (12, 8), textcoords="offset points")
+        curves.set(xlabel="strength c", ylim=(-0.05, 1.4), title="Weights at the minimum")
 
 
-def plane(axes: Any, touching: float) -> None:
-    """The loss by its contours, one of them at the level `touching`, and its minimum."""
+def plane(axes: Any, touching: list[float]) -> None:
+    """The loss by its contours, those at the levels `touching` in black, and its minimum."""
     across, up = np.meshgrid(np.linspace(-0.9, 1.9, 120), np.linspace(-0.9, 1.6, 120))
     values = loss(np.stack([across, up], axis=-1))
-    others = [level for level in (0.01, 0.05, 0.12, 0.25, 0.45, 0.75, 1.15, 1.7) if abs(level - touching) > 0.03]
-    axes.contour(across, up, values, levels=others, cmap=GREYS, vmin=-1.5, vmax=4, linewidths=0.9)
-    if touching > 0:
-        axes.contour(across, up, values, levels=[touching], colors=[INK], linewidths=1.5)
-    axes.plot(*BEST, "+", color=INK, markersize=9, markeredgewidth=1.6)
-    axes.annotate("least loss", BEST, (6, 6), textcoords="offset points", color=MUTED, fontsize=8)
-    axes.axhline(0, color=MUTED, linewidth=0.7)
-    axes.axvline(0, color=MUTED, linewidth=0.7)
+    axes.contour(across, up, values, levels=[0.01, 0.05, 0.12, 0.25, 0.45, 0.75, 1.15, 1.7], colors=[HAIR],
+                 linewidths=1.2)
+    axes.contour(across, up, values, levels=sorted({x for x in touching if x > 0}) or [1e-9], colors=[INK],
+                 linewidths=1.2)
+    axes.plot(*BEST, "+", color=INK, markersize=12, markeredgewidth=2)
+    axes.axhline(0, color=MUTED, linewidth=0.9)
+    axes.axvline(0, color=MUTED, linewidth=0.9)
     axes.grid(False)
     axes.set(aspect="equal", xlabel="w1", ylabel="w2", xlim=(-0.9, 1.9), ylim=(-0.9, 1.6))
 

@@ -1,7 +1,6 @@
-"""What each norm averages over, and what follows from it: batch sizes, learning rates, evaluation, fine-tuning (002).
+"""What follows from what a norm averages over: batch sizes, learning rates, evaluation, fine-tuning (002).
 
-Above, the numbers that one output of each norm depends on, found by the gradient of that output: they are those whose
-mean and variance it is normalised with. Below, an MLP with a norm after each hidden layer learns the digits:
+An MLP with a norm after each hidden layer learns the digits (demos.norm_axes draws what each norm averages over):
 
     batch size     as many passes over the data with batches of each size, at the same learning rate
     evaluation     the nets with BatchNorm again, evaluated with the running averages of training, with the statistics
@@ -10,7 +9,7 @@ mean and variance it is normalised with. Below, an MLP with a norm after each hi
     fine-tuning    a net with BatchNorm, once trained, goes on with two images of each digit, in batches of two: with
                    its running statistics updated by those batches, or frozen
 
-Prints tables of the accuracy on the test images, and draws it.
+Prints and draws the accuracy on the test images.
 """
 
 from __future__ import annotations
@@ -18,40 +17,24 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 import nn
 import optim
-from tinygrad_like import Tensor, manual_seed, no_grad
+from tinygrad_like import Tensor, no_grad
 from tinygrad_like.data import DataLoader
 from tinygrad_like.training import accuracy, fit, predict
 
 from . import cli
-from .figures import BLUE, GOLD, HAIR, INK, MUTED, ORANGE, PURPLE, TEAL, figure, key, level, save, style
+from .figures import BLUE, GOLD, INK, MUTED, ORANGE, PURPLE, TEAL, over_seeds, slide, spread, table, ticks
 from .recipes import Arrays, split_digits
 
-IMAGES, CHANNELS, SIDE, OUTPUT = 4, 6, 3, (1, 2, 1, 1)  # of a small batch, and the output whose gradient is taken
-AVERAGES: dict[str, Callable[[Tensor], Tensor]] = {
-    "BatchNorm": lambda x: nn.BatchNorm2d(CHANNELS)(x),
-    "LayerNorm, variant A": lambda x: nn.LayerNorm((CHANNELS, SIDE, SIDE))(x),
-    "LayerNorm, variant B": lambda x: nn.LayerNorm(CHANNELS)(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2),
-    "InstanceNorm": lambda x: nn.InstanceNorm2d(CHANNELS)(x),
-    "GroupNorm, 2 groups": lambda x: nn.GroupNorm(2, CHANNELS)(x),
-}
 NORMS: dict[str, tuple[Callable[[int], nn.Module] | None, str]] = {
     "no norm": (None, MUTED), "BatchNorm": (nn.BatchNorm1d, BLUE), "LayerNorm": (nn.LayerNorm, ORANGE),
     "GroupNorm": (lambda width: nn.GroupNorm(min(8, width), width), TEAL), "RMSNorm": (nn.RMSNorm, PURPLE)}
-EVALUATIONS = {"running averages": BLUE, "of test batches": GOLD, "re-estimated": TEAL}
-
-
-def depends_on(norm: Callable[[Tensor], Tensor]) -> np.ndarray:
-    """Which numbers of a batch one output depends on, by its gradient: bool (images, channels, height, width)."""
-    x = Tensor.randn(IMAGES, CHANNELS, SIDE, SIDE).requires_grad_()
-    norm(x)[OUTPUT].backward()
-    return np.abs(x.grad.numpy()) > 1e-6
+EVALUATIONS = {"running averages": BLUE, "statistics of test batches": GOLD, "statistics re-estimated": TEAL}
+TUNED = {"statistics updated": ORANGE, "statistics frozen": INK}
 
 
 def build(norm: str, width: int) -> nn.Sequential:
@@ -87,140 +70,76 @@ def evaluations(model: nn.Module, data: Arrays, batch_size: int) -> list[float]:
     return [running, float(np.mean(right)), score(model, x_test, y_test)]
 
 
-def by_batch_size(data: Arrays, sizes: list[int], epochs: int, width: int, seed: int, done: Callable[[], Any]
-                  ) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
-    found: dict[str, list[float]] = {name: [] for name in NORMS}
-    ways: dict[str, list[float]] = {name: [] for name in EVALUATIONS}
-    for name, size in ((name, size) for name in NORMS for size in sizes):
-        manual_seed(seed)
-        model = build(name, width)
-        train(model, *data[:2], size, epochs, optim.AdamW(model.parameters(), lr=1e-3))
-        found[name].append(score(model, *data[2:]))
-        if name == "BatchNorm":
-            for way, value in zip(EVALUATIONS, evaluations(model, data, size), strict=True):
-                ways[way].append(value)
-        done()
-    return found, ways
-
-
-def by_learning_rate(data: Arrays, rates: list[float], epochs: int, width: int, seed: int, done: Callable[[], Any]
-                     ) -> dict[str, list[float]]:
-    found: dict[str, list[float]] = {name: [] for name in NORMS}
-    for name, lr in ((name, lr) for name in NORMS for lr in rates):
-        manual_seed(seed)
-        model = build(name, width)
-        train(model, *data[:2], 64, epochs, optim.SGD(model.parameters(), lr=lr))
-        found[name].append(score(model, *data[2:]))
-        done()
-    return found
-
-
-def fine_tuning(data: Arrays, epochs: int, width: int, seed: int, passes: int, done: Callable[[], Any]
-                ) -> dict[str, list[float]]:
-    """Accuracy before, and after each pass over two images of each digit, with updated and with frozen statistics."""
+def fine_tuned(model: nn.Module, data: Arrays, epochs: int, passes: int, frozen: bool) -> list[float]:
+    """Accuracy before, and after each pass over two images of each digit, with updated or with frozen statistics."""
     x, y, x_test, y_test = data
     few = np.concatenate([np.flatnonzero(y == c)[:2] for c in range(10)])
-    found = {}
-    for name in ("updated", "frozen"):
-        manual_seed(seed)
-        model = build("BatchNorm", width)
-        train(model, x, y, 64, 2 * epochs, optim.AdamW(model.parameters(), lr=1e-3))
-        nn.freeze_batch_norm(model, name == "frozen")
-        optimizer = optim.SGD(model.parameters(), lr=1e-3)
-        found[name] = [score(model, x_test, y_test)]
-        for _ in range(passes):
-            train(model, x[few], y[few], 2, 1, optimizer)
-            found[name].append(score(model, x_test, y_test))
-        done()
+    train(model, x, y, 64, 2 * epochs, optim.AdamW(model.parameters(), lr=1e-3))
+    nn.freeze_batch_norm(model, frozen)
+    optimizer, found = optim.SGD(model.parameters(), lr=1e-3), [score(model, x_test, y_test)]
+    for _ in range(passes):
+        train(model, x[few], y[few], 2, 1, optimizer)
+        found.append(score(model, x_test, y_test))
     return found
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = cli.parser("normalization", __doc__, draws=True)
-    parser.add_argument("--batch-sizes", type=cli.whole(2, 359), nargs="+",
-                        default=[2, 3, 4, 8, 16, 64, 256], help="for the first two")
+    parser = cli.parser("normalization", __doc__, draws=True, seeds=3,
+                        quick=dict(batch_sizes=[2, 64], rates=[0.03, 1.0], epochs=2, passes=4, width=32, seeds=1))
+    parser.add_argument("--batch-sizes", type=cli.whole(2, 359), nargs="+", default=[2, 4, 8, 32, 128],
+                        help="for the first two")
     parser.add_argument("--rates", type=cli.number(above=0, most=1000), nargs="+", metavar="RATE",
-                        default=[0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10], help="learning rates of SGD")
+                        default=[0.01, 0.03, 0.1, 0.3, 1.0, 3.0], help="learning rates of SGD")
     parser.add_argument("--epochs", type=cli.whole(1), default=5, help="of training")
     parser.add_argument("--passes", type=cli.whole(1), default=10, help="of fine-tuning")
     parser.add_argument("--width", type=cli.whole(8), default=64, help="of the hidden layers")
-    parser.add_argument("--seed", type=cli.whole(), default=0, help="of weights and batches")
     return parser
 
 
 @cli.command(make_parser)
-def main(args: argparse.Namespace) -> dict[str, Any]:
+def main(args: argparse.Namespace) -> dict[str, dict[str, np.ndarray]]:
+    """Accuracies (seeds, columns) of each line of each panel."""
     data = split_digits(None, 0)
     sizes, rates = sorted(set(args.batch_sizes)), sorted(set(args.rates))
-    manual_seed(args.seed)
-    sets = {name: depends_on(norm) for name, norm in AVERAGES.items()}
-    with cli.progress(total=len(NORMS) * (len(sizes) + len(rates)) + 2, unit="net") as bar:
-        by_size, ways = by_batch_size(data, sizes, args.epochs, args.width, args.seed, bar.update)
-        by_rate = by_learning_rate(data, rates, args.epochs, args.width, args.seed, bar.update)
-        tuned = fine_tuning(data, args.epochs, args.width, args.seed, args.passes, bar.update)
-    print(f"of {IMAGES} images with {CHANNELS} channels of {SIDE} x {SIDE}, an output depends on")
-    for name, chosen in sets.items():
-        print(f"  {name:22} {chosen.sum():3d} numbers of {chosen.any(axis=(1, 2, 3)).sum()} images and "
-              f"{chosen.any(axis=(0, 2, 3)).sum()} channels")
-    table("test accuracy, %, by batch size", sizes, by_size)
-    table("with BatchNorm, evaluated with statistics", sizes, ways)
-    table("test accuracy, %, by the learning rate of SGD", rates, by_rate)
-    table("fine-tuned in batches of two, statistics", list(range(args.passes + 1)), tuned)
-    print(f"picture: {draw(args.out, sets, sizes, by_size, ways, rates, by_rate, tuned)}")
-    return dict(sets=sets, by_size=by_size, ways=ways, by_rate=by_rate, tuned=tuned)
 
+    def run(case: tuple[str, str, float]) -> np.ndarray:
+        what, name, number = case
+        model = build("BatchNorm" if what == "tuned" else name, args.width)
+        if what == "rate":
+            train(model, *data[:2], 64, args.epochs, optim.SGD(model.parameters(), lr=number))
+        elif what == "size":
+            train(model, *data[:2], int(number), args.epochs, optim.AdamW(model.parameters(), lr=1e-3))
+            if name == "BatchNorm":
+                return np.array(evaluations(model, data, int(number)))
+        else:
+            return np.array(fine_tuned(model, data, args.epochs, args.passes, name == "statistics frozen"))
+        return np.array([score(model, *data[2:])])
 
-def table(title: str, columns: list, rows: dict[str, list[float]]) -> None:
-    print(f"{title:44}" + "".join(f"{n:>7g}" for n in columns))
-    for name, values in rows.items():
-        print(f"  {name:42}" + "".join(f"{100 * value:7.1f}" for value in values))
-
-
-def draw(path: Path, sets: dict[str, np.ndarray], sizes: list[int], by_size: dict[str, list[float]],
-         ways: dict[str, list[float]], rates: list[float], by_rate: dict[str, list[float]],
-         tuned: dict[str, list[float]]) -> Path:
-    with style():
-        fig = figure(15, 8, "Norms differ in what they average over")
-        top, bottom = fig.subfigures(2, 1, height_ratios=[1, 1.25])
-        top.suptitle("The numbers (blue) whose mean and variance normalise one output (orange)", x=0.012, ha="left",
-                     fontsize=11, color=INK)
-        for axes, (name, chosen) in zip(top.subplots(1, len(sets)), sets.items(), strict=True):
-            draw_set(axes, name, chosen)
-        size, way, rate, tune = bottom.subplots(1, 4)
-        for axes, x, found, title, label, colours in (
-                (size, sizes, by_size, "Test accuracy, %", "batch size", {n: c for n, (_, c) in NORMS.items()}),
-                (way, sizes, ways, "BatchNorm, by its statistics, %", "batch size", EVALUATIONS),
-                (rate, rates, by_rate, "Test accuracy, %", "learning rate of SGD, batches of 64",
-                 {n: c for n, (_, c) in NORMS.items()}),
-                (tune, range(len(tuned["frozen"])), tuned, "Fine-tuned in batches of two, %",
-                 "passes over 20 images", {"updated": ORANGE, "frozen": BLUE})):
-            for name, values in found.items():
-                axes.plot(x, 100 * np.array(values), color=colours[name], marker="o", markersize=3.5, label=name)
-            axes.set(xlabel=label)
-            if axes is not tune:
-                axes.set_xscale("log")
-                axes.set_xticks(x, [f"{n:g}" for n in x])
-                axes.minorticks_off()
-            axes.set_title(title)
-            key(axes, 2)
-        level(rate, 10, "guessing")
-        return save(fig, path)
-
-
-def draw_set(axes: Any, name: str, chosen: np.ndarray) -> None:
-    """A row per image and a column per channel, each a small map of its pixels."""
-    for i, j in np.ndindex(IMAGES, CHANNELS):
-        left, top = j * (SIDE + 0.8), i * (SIDE + 0.8)
-        axes.pcolormesh(left + np.arange(SIDE + 1), top + np.arange(SIDE + 1), chosen[i, j].astype(float), vmin=0,
-                        vmax=1.0, cmap="demos blues", edgecolors=HAIR, linewidth=0.6)
-    i, j, y, x = OUTPUT
-    axes.plot(j * (SIDE + 0.8) + x + 0.5, i * (SIDE + 0.8) + y + 0.5, "s", color=ORANGE, markersize=4.5)
-    axes.set(aspect="equal", xlabel="channels", ylabel="images")
-    axes.invert_yaxis()
-    axes.set(xticks=[], yticks=[])
-    axes.grid(False)
-    axes.spines[:].set_visible(False)
-    axes.set_title(name, fontsize=10)
+    runs = over_seeds(args, [*(("size", name, n) for name in NORMS for n in sizes),
+                             *(("rate", name, lr) for name in NORMS for lr in rates),
+                             *(("tuned", name, 0) for name in TUNED)], run)
+    found = {"size": {name: np.stack([runs["size", name, n][:, 0] for n in sizes], axis=1) for name in NORMS},
+             "ways": {way: np.stack([runs["size", "BatchNorm", n][:, i] for n in sizes], axis=1)
+                      for i, way in enumerate(EVALUATIONS)},
+             "rate": {name: np.stack([runs["rate", name, lr][:, 0] for lr in rates], axis=1) for name in NORMS},
+             "tuned": {name: runs["tuned", name, 0] for name in TUNED}}
+    passes = list(range(args.passes + 1))
+    colours = {name: colour for name, (_, colour) in NORMS.items()}
+    panels = {"size": ("Accuracy, %, by batch size", "batch size", sizes, colours),
+              "ways": ("BatchNorm, by its statistics, %", "batch size", sizes, EVALUATIONS),
+              "rate": ("Accuracy, %, by learning rate of SGD", "learning rate", rates, colours),
+              "tuned": ("Fine-tuned in batches of two, %", "passes over 20 images", passes, TUNED)}
+    for what, (title, _, columns, _) in panels.items():
+        table(f"{title}: test images", columns, found[what])
+    with slide(args.out, "A norm's choice of what to average over has consequences", 2, 2) as grid:
+        for axes, (what, (title, label, x, colours)) in zip(grid.flat, panels.items(), strict=True):
+            for name, values in found[what].items():
+                spread(axes, x, 100 * values, color=colours[name], marker="o", label=name,
+                       linestyle="-" if name in NORMS else "--")
+            if what != "tuned":
+                ticks(axes, x)
+            axes.set(title=title, xlabel=label)
+    return found
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from tinygrad_like import Tensor, manual_seed
 from tinygrad_like.data import load_digits
 
 from . import cli
-from .figures import BLUE, MUTED, ORANGE, figure, key, level, save, style
+from .figures import BLUE, MUTED, ORANGE, level, slide
 
 NORMS = {"LayerNorm": nn.LayerNorm, "RMSNorm": nn.RMSNorm, "BatchNorm": nn.BatchNorm1d, "no norm": None}
 EPS = 1e-30  # a norm divides by sqrt(var + eps): it is invariant only if eps is negligible
@@ -88,18 +88,16 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
     print("gradient norm at a W, times a, relative to that at W")
     for norm, values in found.items():
         print(f"  {norm:10}" + "".join(f"  a={a:g}: {v * a:.4g}" for a, v in zip(scales, values[:, 1], strict=True)))
-    print(f"picture: {draw(args.out, scales, found)}")
+    draw(args.out, scales, found)
     return found
 
 
-def draw(path: Path, scales: list[float], found: dict[str, np.ndarray]) -> Path:
-    with style():
-        fig = figure(9.6, 4.2, "Behind a norm, the scale of the weights does not matter")
-        change, gradient = fig.subplots(1, 2)
+def draw(path: Path, scales: list[float], found: dict[str, np.ndarray]) -> None:
+    with slide(path, "Before a norm, the scale of the weights does not matter", 1, 2) as (change, gradient):
         markers = dict(zip(NORMS, "osD^", strict=True))
         for norm, values in found.items():
             colour = ORANGE if NORMS[norm] is None else BLUE
-            line = dict(color=colour, marker=markers[norm], markersize=5, label=norm, fillstyle="none", linewidth=1.4)
+            line = dict(color=colour, marker=markers[norm], markersize=8, label=norm, fillstyle="none", linewidth=1.6)
             others = np.array(scales) != 1  # a = 1 changes nothing
             change.plot(np.array(scales)[others], np.maximum(values[others, 0], 1e-17), **line)
             gradient.plot(scales, values[:, 1], **line)
@@ -108,10 +106,8 @@ def draw(path: Path, scales: list[float], found: dict[str, np.ndarray]) -> Path:
         change.set(title="Largest change of a logit, relative")
         gradient.set(title="Gradient norm, relative to a = 1")
         for axes in (change, gradient):
-            key(axes, 3)
             axes.set(xscale="log", yscale="log", xlabel="weights multiplied by a")
             axes.minorticks_off()
-        return save(fig, path)
 
 
 if __name__ == "__main__":

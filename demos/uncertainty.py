@@ -20,7 +20,7 @@ from tinygrad_like.data import DataLoader
 from tinygrad_like.training import fit
 
 from . import cli
-from .figures import BLUE, GREYS, HAIR, INK, ORANGE, bare, figure, key, level, save, style
+from .figures import BLUE, GREYS, HAIR, INK, ORANGE, bare, figure, legend, level, save, style
 from .recipes import split_digits
 
 
@@ -35,12 +35,13 @@ def retained_accuracy(uncertainty: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = cli.parser("uncertainty", __doc__, draws=True)
+    parser = cli.parser("uncertainty", __doc__, draws=True,
+                        quick=dict(epochs=15, width=64, samples=30, show=3))
     parser.add_argument("--p", type=cli.number(least=0, below=1), default=0.5, help="probability of dropping a feature")
     parser.add_argument("--samples", type=cli.whole(1), default=200, help="readings of each image")
     parser.add_argument("--width", type=cli.whole(1), default=128, help="of the hidden layers")
     parser.add_argument("--epochs", type=cli.whole(1), default=40, help="of training")
-    parser.add_argument("--show", type=cli.whole(1, 20), default=6, help="images of each kind")
+    parser.add_argument("--show", type=cli.whole(1, 20), default=5, help="images of each kind")
     parser.add_argument("--seed", type=cli.whole(), default=0, help="of weights, batches and masks")
     return parser
 
@@ -73,13 +74,13 @@ def draw(path: Path, images: np.ndarray, labels: np.ndarray, found: nn.MonteCarl
     right = mean.argmax(axis=1) == labels
     order = np.argsort(entropy, kind="stable")
     with style():
-        fig = figure(12.5, 6.2, "A net that knows when it may be wrong: Monte Carlo dropout")
+        fig = figure(title="A net that knows when it may be wrong: Monte Carlo dropout")
         left, side = fig.subfigures(1, 2, width_ratios=[2.3, 1])
         certain, uncertain = left.subfigures(2, 1)
         for part, title, chosen in ((certain, "Most certain", order[:show]),
                                     (uncertain, "Least certain", order[::-1][:show])):
-            part.suptitle(f"{title}: mean of the predicted distributions, and their standard deviation", x=0.02,
-                          ha="left", fontsize=11, color=INK)
+            part.suptitle(f"{title}: mean and standard deviation of the readings", x=0.02,
+                          ha="left", fontsize=13, color=INK)
             panels = part.subplots(2, show, squeeze=False, height_ratios=[1, 0.9])
             for (image, bars), i in zip(panels.T, chosen, strict=True):
                 draw_reading(image, bars, images[i, 0], labels[i], mean[i], std[i])
@@ -87,14 +88,14 @@ def draw(path: Path, images: np.ndarray, labels: np.ndarray, found: nn.MonteCarl
         n = len(retained)
         curve.plot(100 * np.arange(1, n + 1) / n, 100 * retained, color=BLUE)
         level(curve, 100 * retained[-1], "all images")
-        curve.set(xlabel="% of the test images kept, most certain first", ylim=(min(95, 100 * retained.min()), 100.15))
+        curve.set(xlabel="% of the images kept, most certain first", ylim=(min(95, 100 * retained.min()), 100.15))
         curve.set_title("Accuracy on the images kept, %")
         bins = np.linspace(0, max(entropy.max(), 0.1), 16)
         histogram.hist([entropy[right], entropy[~right]], bins=bins, stacked=True, color=[BLUE, ORANGE],
                        label=["right", "wrong"])
-        histogram.set(xlabel="entropy of the mean distribution, nats", ylabel="images", yscale="symlog")
+        histogram.set(xlabel="entropy, nats", ylabel="images", yscale="symlog")
         histogram.set_title("Test images by uncertainty")
-        key(histogram, 2)
+        legend(fig)
         return save(fig, path)
 
 
@@ -103,13 +104,13 @@ def draw_reading(image: Any, bars: Any, pixels: np.ndarray, label: int, mean: np
     bare(image)
     image.imshow(pixels, cmap=GREYS, vmin=0, vmax=1)
     right = mean.argmax() == label
-    image.set_title(f"is {label}" + ("" if right else f", read as {mean.argmax()}"), loc="center", fontsize=9.5, pad=4,
+    image.set_title(f"is {label}" + ("" if right else f", read as {mean.argmax()}"), loc="center", fontsize=12, pad=4,
                     color=INK if right else ORANGE)
     bars.bar(range(10), mean, color=[BLUE if i == label else ORANGE for i in range(10)], width=0.75)
     bars.errorbar(range(10), mean, yerr=[np.minimum(std, mean), std], fmt="none", ecolor=INK, elinewidth=0.9)
     bars.axhline(1, color=HAIR, linewidth=0.7)
     bars.set(ylim=(0, 1.05), xticks=range(10), yticks=[0, 1])
-    bars.tick_params(length=0, labelsize=7.5)
+    bars.tick_params(length=0, labelsize=10)
     bars.grid(False)
     bars.spines["left"].set_visible(False)
     bars.spines["bottom"].set_color(HAIR)

@@ -4,7 +4,7 @@ from tinygrad_like.errors import named
 
 from . import lr_scheduler, schedule
 from .adafactor import Adafactor
-from .adagrad import Adadelta, Adagrad
+from .adagrad import Adadelta, Adagrad, RMSProp
 from .adam import Adam, Adamax, AdamW
 from .clip import clip_grad_norm, clip_grad_value
 from .ema import EMA
@@ -12,7 +12,6 @@ from .lbfgs import LBFGS
 from .muon import Muon
 from .optimizer import Optimizer
 from .penalty import decay_groups, group_penalty, l1_penalty, l2_penalty
-from .rmsprop import RMSProp
 from .sgd import SGD, SGDW
 
 RMSprop = RMSProp  # PyTorch's spelling

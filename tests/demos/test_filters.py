@@ -10,7 +10,7 @@ from tinygrad_like import Tensor
 
 
 def test_filters_of_a_net_trained_here(tmp_path, capsys):
-    maps = filters.main(["--epochs", "1", "--maps", "4", "--out", str(tmp_path / "figure.png")])
+    maps = filters.main(["--quick", "--out", str(tmp_path / "figure.png")])
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
     assert {name: m.shape for name, m in maps.items()} == {
         "conv1": (16, 8, 8), "layer1": (16, 8, 8), "layer2": (32, 4, 4), "layer3": (64, 2, 2)}
@@ -40,3 +40,11 @@ def test_feature_maps_are_what_the_layers_make():
     np.testing.assert_allclose(maps["conv1"], y.detach().numpy()[0], rtol=1e-5)
     np.testing.assert_allclose(maps["layer3"], model.features(Tensor(image[None])).data[0], rtol=1e-4, atol=1e-5)
     assert isinstance(model, nn.ResNet)
+
+
+@pytest.mark.parametrize("name", filters.KINDS)
+def test_a_filter_resembles_itself_and_its_negative(name):
+    kernel = np.asarray(filters.KINDS[name], float)
+    for sign in (1, -2):
+        found, cosine = filters.resembles(sign * kernel)
+        assert found == name and cosine == pytest.approx(np.sign(sign))

@@ -7,15 +7,13 @@ from demos import finetune, recipes, train
 from tinygrad_like import Tensor, manual_seed
 
 
-def test_prints_a_table_and_draws_it(tmp_path, capsys):
-    scores = finetune.main(["--examples", "2", "20", "--seeds", "2", "--steps", "60",
-                            "--out", str(tmp_path / "new" / "f.png")])
-    printed = capsys.readouterr().out.splitlines()
-    assert printed[0].startswith("a net that reads 0, 1, 2, 3, 4: 9")
+def test_features_carry_over(tmp_path, capsys):
+    scores = finetune.main(["--quick", "--out", str(tmp_path / "new" / "f.png")])
+    assert capsys.readouterr().out.startswith("a net that reads 0, 1, 2, 3, 4, 5, 6: 9")
     assert list(scores) == ["new head", "whole net", "from scratch"]
-    for line, (name, values) in zip(printed[3:6], scores.items(), strict=True):
-        assert values.shape == (2, 2) and values[:, 1].mean() > max(0.6, values[:, 0].mean())
-        assert line.split() == [*name.split(), *(f"{v:.1%}" for v in values.mean(axis=0))]
+    means = {method: values.mean(axis=0) for method, values in scores.items()}
+    assert all(values.shape == (2, 2) for values in scores.values()) and means["whole net"][1] > 0.7
+    assert means["whole net"].mean() > means["from scratch"].mean() - 0.03
     assert (tmp_path / "new" / "f.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -47,6 +47,8 @@ CASES = [
     (nn.Hardsigmoid(), lambda x: np.clip(x / 6 + 0.5, 0, 1), "Hardsigmoid()"),
     (nn.Hardswish(), lambda x: x * np.clip(x / 6 + 0.5, 0, 1), "Hardswish()"),
     (nn.Hardtanh(-1.5, 0.7), lambda x: np.clip(x, -1.5, 0.7), "Hardtanh(min_val=-1.5, max_val=0.7)"),
+    (nn.Hardshrink(0.6), lambda x: np.where(abs(x) > 0.6, x, 0), "Hardshrink(lambd=0.6)"),
+    (nn.Softshrink(0.3), lambda x: np.sign(x) * np.maximum(abs(x) - 0.3, 0), "Softshrink(lambd=0.3)"),
     (nn.Softmax(), lambda x: np.exp(x) / np.exp(x).sum(-1, keepdims=True), "Softmax(dim=-1)"),
     (nn.LogSoftmax(dim=0), lambda x: x - np.log(np.exp(x).sum(0)), "LogSoftmax(dim=0)"),
 ]

@@ -181,9 +181,9 @@ def _while_compiling(pause: Any, resume: Any) -> Iterator[None]:
     if "numba" not in sys.modules:
         yield
         return
-    from numba.core import event
+    from numba import core
 
-    class Compiling(event.Listener):
+    class Compiling(core.event.Listener):
         def on_start(self, event: Any) -> None:
             pause()
 
@@ -191,8 +191,8 @@ def _while_compiling(pause: Any, resume: Any) -> Iterator[None]:
             resume()
 
     listener = Compiling()
-    event.register("numba:compile", listener)
+    core.event.register("numba:compile", listener)
     try:
         yield
     finally:
-        event.unregister("numba:compile", listener)
+        core.event.unregister("numba:compile", listener)

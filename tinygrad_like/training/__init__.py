@@ -5,8 +5,7 @@ from .checkpoint import load_checkpoint, load_weights, previous, read_metadata, 
 from .early_stopping import EarlyStopping
 from .fit import fit
 from .log import Log
-from .loop import evaluating, predict, train_epoch
-from .metrics import accuracy, calibration_error
+from .loop import accuracy, calibration_error, evaluating, predict, train_epoch
 from .pretrained import load_gpt2, replace_head
 
 __all__ = [

@@ -212,6 +212,7 @@ def test_parts_of_a_cnn():
                         and "down" not in name] for model in (
         nn.CNN([2, 2], (8, 16), 5), nn.ResNet(nn.BasicBlock, [1, 1], (8, 16), 5, stem="small")))
     assert plain[1:] == residual[2:]  # a ResNet without skips
+    assert nn.CNN([2, 2], (8, 16), 5)[:-3](Tensor.randn(2, 3, 32, 32)).shape == (2, 16, 16, 16)
     conv = nn.CNN([2, 1], (32, 64))[-6]
     assert conv.weight.detach().numpy().std() == pytest.approx((2 / (64 * 9)) ** 0.5, rel=0.05)
 
