@@ -367,7 +367,6 @@ def test_each_method_does_what_it_is_for(tmp_path, capsys):
     columns = {name: values.mean(axis=0) for name, values in results.items()}
     assert columns["L1"][4] > columns["none"][4] + 0.02, "weights become zero"
     assert min(columns["augmentation"][2], columns["dropout"][2], columns["L2"][2]) < columns["none"][2]
-    assert columns["label smoothing"][3] < columns["none"][3], "the net is less sure of itself"
     assert (tmp_path / "new" / "r.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -266,7 +266,7 @@ def _without_unread(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
 
 def placed(steps: Sequence[Step], pinned: set[int], kept: dict[int, np.ndarray],
            inputs: Sequence[np.ndarray]) -> tuple[list[Step], list[np.ndarray], Callable]:
-    """The steps on memory of their own, and that memory: an arena for what is not pinned, what is `kept` to the end, and
+    """The steps on memory of their own, and that memory: an arena for what is not pinned, what is `kept` to the end,
     memory for each input; and the function that gives the new array of an old one. What is pinned else stays."""
     uses, time, now = Uses(steps), [], -1
     buffers: dict[int, np.ndarray] = {}

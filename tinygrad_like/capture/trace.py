@@ -10,9 +10,10 @@ import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import _lru_cache_wrapper, lru_cache
-from types import CodeType, FrameType, ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
+Code: Any = type((lambda: 0).__code__)  # code of a function
 OURS, NUMPY, PYTHON, USERS = range(4)
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _PURE = frozenset("_abc _collections _collections_abc _functools _operator _py_abc _weakrefset abc builtins cmath "
@@ -65,7 +66,7 @@ def pure(module: str | None) -> bool:
 
 
 @lru_cache(None)
-def names_in(code: CodeType) -> tuple[frozenset[str], frozenset[str], frozenset[tuple[str, str]], frozenset[str]]:
+def names_in(code: Code) -> tuple[frozenset[str], frozenset[str], frozenset[tuple[str, str]], frozenset[str]]:
     """The names that code looks up as variables; all that it may use of objects, also in getattr(x, "name"); pairs of
     names of which the second is looked up in what the first gave; and modules that it imports."""
     variables, pairs, modules, before = set[str](), set[tuple[str, str]](), set[str](), ""
@@ -84,7 +85,7 @@ def names_in(code: CodeType) -> tuple[frozenset[str], frozenset[str], frozenset[
 
 
 @lru_cache(None)
-def _before_call(code: CodeType, offset: int) -> list[dis.Instruction]:
+def _before_call(code: Code, offset: int) -> list[dis.Instruction]:
     steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "PRECALL")]
     at = next((i for i, step in enumerate(steps) if step.offset >= offset), 0)
     return steps[max(0, at - 2):at]
@@ -98,11 +99,11 @@ class Trace:
     """The code that ran, with its variables; the first call that capture does not know; how names were looked up."""
 
     def __init__(self) -> None:
-        self.ran: dict[CodeType, dict[str, Any]] = {}  # of the user's, with its globals
-        self.own: dict[CodeType, dict[str, Any]] = {}  # of layers and optimizers, and of what the user calls
+        self.ran: dict[Code, dict[str, Any]] = {}  # of the user's, with its globals
+        self.own: dict[Code, dict[str, Any]] = {}  # of layers and optimizers, and of what the user calls
         self.unknown, self.computed, self.importing = "", False, 0
         self.asked: set[str] = set()  # names that getattr() and the like were given
-        self.owners: dict[CodeType, int] = {}
+        self.owners: dict[Code, int] = {}
 
     @contextmanager
     def on(self) -> Iterator[None]:

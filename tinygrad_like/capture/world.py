@@ -25,11 +25,12 @@ from ..dtypes import memory
 from ..random import Generator
 from .guards import MISSING, Guards, Place, get
 from .pytree import FIELDS, PLAIN, holds_only_tensors, parts_of, tensors_in
-from .trace import NUMPY, OURS, PYTHON, USERS, Trace, names_in, owner_of, owner_of_class, owner_of_file, pure
+from .trace import NUMPY, OURS, PYTHON, USERS, Code, Trace, names_in, owner_of, owner_of_class, owner_of_file, pure
 
 _LONG, _BYTES = 1000, 2**16  # entries of a list or dict, and bytes of an array, that are too many to look at
 VALUES: Any = (*PLAIN, np.generic, np.dtype, slice)
 _LISTS, _DICTS = (list, tuple, deque, set, frozenset), (dict, OrderedDict, defaultdict, Counter, types.MappingProxyType)
+_OfNumpy: Any = type(np.diag)
 _Getter: Any = type(namedtuple("_Named", "first").first)  # type: ignore[attr-defined]
 _OPEN = types.SimpleNamespace, argparse.Namespace  # objects of Python's that are what a program puts into them
 _CALLED = frozenset("__add__ __call__ __getitem__ __matmul__ __mul__ __neg__ __pow__ __radd__ __rmul__ __rsub__ __sub__ "
@@ -55,7 +56,7 @@ class World(Guards):
             for first, second in pairs:
                 self.pairs.setdefault(first, set()).add(second)
         self.inner = False  # whether what is followed is not read by the user's code
-        self.found: set[types.CodeType] = set()  # code of functions that were met
+        self.found: set[Code] = set()  # code of functions that were met
         self.follow(function, getattr(function, "__name__", "it"))
         for value in arguments:
             self._argument(value)
@@ -64,7 +65,8 @@ class World(Guards):
         self._unseen()
         for code, globals_ in trace.own.items():
             self._own_code(code, globals_)
-        for k in {k for value in self.seen.values() for k in type(value).__mro__ if owner_of_class(k) == OURS} | {Tensor}:
+        classes = {k for value in self.seen.values() for k in type(value).__mro__ if owner_of_class(k) == OURS}
+        for k in classes | {Tensor}:
             for name in (self.names | _CALLED) & vars(k).keys():  # whose methods may be replaced
                 self.entries.append((vars(k), name, vars(k)[name], f"{k.__name__}.{name}"))
         self.bind()
@@ -122,7 +124,7 @@ class World(Guards):
         elif isinstance(value, Enum):
             self.follow(kind, kind.__name__)
         elif not isinstance(value, Generator | np.ufunc | types.MethodDescriptorType | types.WrapperDescriptorType |
-                            types.GetSetDescriptorType | types.MemberDescriptorType | types.CodeType | _Getter):
+                            types.GetSetDescriptorType | types.MemberDescriptorType | Code | _Getter | _OfNumpy):
             self._object(value, name)
 
     def _refuse(self, value: Any, name: str) -> None:
@@ -289,7 +291,7 @@ class World(Guards):
                 self.at(vars(function), key, value, f"{function.__name__}.{key}")
         self.lengths.append((vars(function), len(vars(function)), f"how many attributes {function.__name__} has"))
 
-    def _variables(self, code: types.CodeType, variables: dict[str, Any]) -> None:
+    def _variables(self, code: Code, variables: dict[str, Any]) -> None:
         package = variables.get("__package__") or ""
         for name in names_in(code)[3]:
             self.follow(sys.modules.get(name) or sys.modules.get(f"{package}.{name}"), name)
@@ -302,11 +304,11 @@ class World(Guards):
 
     def _unseen(self) -> None:
         """Refuse code that ran, of a function that was not met: nobody knows its variables."""
-        known, todo = set[types.CodeType](), list(self.found)
+        known, todo = set[Code](), list(self.found)
         while todo:
             code = todo.pop()
             known.add(code)
-            todo += [c for c in code.co_consts if isinstance(c, types.CodeType) and c not in known]
+            todo += [c for c in code.co_consts if isinstance(c, Code) and c not in known]
         for code in self.trace.ran.keys() - known:
             if code.co_freevars:
                 self.unknown = self.unknown or (f"it calls {code.co_qualname}, a function that was made elsewhere and "
@@ -337,7 +339,7 @@ class World(Guards):
                 self.entries.append((own, key, MISSING, f"{module.__name__}.{key}"))
             self.follow(own.get("__getattr__"), f"{module.__name__}.__getattr__")
 
-    def _own_code(self, code: types.CodeType, variables: dict[str, Any]) -> None:
+    def _own_code(self, code: Code, variables: dict[str, Any]) -> None:
         """Notice if functions of layers, or those that the user calls, are replaced by others."""
         first, _, rest = code.co_qualname.partition(".")
         of = variables.get(first)
