@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import gc
 import inspect
 import os
 import sys
@@ -103,12 +104,13 @@ class Trace:
         self.own: dict[Code, dict[str, Any]] = {}  # of layers and optimizers, and of what the user calls
         self.unknown, self.computed, self.importing = "", False, 0
         self.asked: set[str] = set()  # names that getattr() and the like were given
-        self.owners: dict[Code, int] = {}
+        self.owners: dict[Code, int] = {}  # what the garbage collector calls is no part of a step
 
     @contextmanager
     def on(self) -> Iterator[None]:
         """Watch this thread in a `with` block, but for numba's compiler."""
         outer = sys.getprofile()
+        self.owners.update({hook.__code__: OURS for hook in gc.callbacks if hasattr(hook, "__code__")})
         off = []
 
         def pause(*_: Any) -> None:

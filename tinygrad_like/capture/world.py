@@ -33,8 +33,8 @@ _LISTS, _DICTS = (list, tuple, deque, set, frozenset), (dict, OrderedDict, defau
 _OfNumpy: Any = type(np.diag)
 _Getter: Any = type(namedtuple("_Named", "first").first)  # type: ignore[attr-defined]
 _OPEN = types.SimpleNamespace, argparse.Namespace  # objects of Python's that are what a program puts into them
-_CALLED = frozenset("__add__ __call__ __getitem__ __matmul__ __mul__ __neg__ __pow__ __radd__ __rmul__ __rsub__ __sub__ "
-                    "__truediv__ forward step update zero_grad".split())
+_CALLED = frozenset("__add__ __call__ __getitem__ __matmul__ __mul__ __neg__ __pow__ __radd__ __rmul__ __rsub__ "
+                    "__sub__ __truediv__ forward step update zero_grad".split())
 _NUMBERS = int, float, np.floating
 _COUNTS = (*_NUMBERS, list, tuple, type(None))
 
@@ -339,14 +339,15 @@ class World(Guards):
                 self.entries.append((own, key, MISSING, f"{module.__name__}.{key}"))
             self.follow(own.get("__getattr__"), f"{module.__name__}.__getattr__")
 
-    def _own_code(self, code: Code, variables: dict[str, Any]) -> None:
+    def _own_code(self, code: Any, variables: dict[str, Any]) -> None:
         """Notice if functions of layers, or those that the user calls, are replaced by others."""
-        first, _, rest = code.co_qualname.partition(".")
+        whole = code.co_qualname
+        first, _, rest = whole.partition(".")
         of = variables.get(first)
         if isinstance(of, type) and getattr(vars(of).get(rest), "__code__", None) is code:
-            self.entries.append((vars(of), rest, vars(of)[rest], code.co_qualname))
+            self.entries.append((vars(of), rest, vars(of)[rest], whole))
         elif getattr(of, "__code__", None) is code:
-            self.entries.append((variables, first, of, code.co_qualname))
+            self.entries.append((variables, first, of, whole))
         for name, attribute in names_in(code)[2]:
             if isinstance(module := variables.get(name), types.ModuleType) and attribute in vars(module) and (
                     isinstance(vars(module)[attribute], types.FunctionType)):

@@ -205,6 +205,7 @@ def _wrong_layer(name: str, module: Any) -> str:
     for training in (True, True, False):
         x, g = rng.normal(2, 3, (6, 3)).astype(np.float32), rng.normal(size=(6, 3)).astype(np.float32)
         seen = []
+        layer: Any
         for layer in (mine, built_in):
             layer.train(training)
             start = Tensor(x, requires_grad=True)
