@@ -40,7 +40,7 @@ def rates(plateau, metrics):
     ({}, [float("inf"), 5, float("nan"), 4, float("-inf")], [0.5, 0.5, 0.25, 0.25, 0.125]),  # no improvements
     (dict(lr=schedule.linear(1.0, 0.0, 10)), [1, 0, 0, -1], [1, 0.9, 0.4, 0.35]),  # scales another schedule
     (dict(patience=1, cooldown=1), [3, 2, 2, 2, 1, 1, 1, 1, 0], [1, 1, 1, 0.5, 0.5, 0.5, 0.25, 0.25, 0.25]),
-], ids=str)
+], ids=lambda x: str(x).partition(" at 0x")[0])
 def test_plateau(options, metrics, expected):
     """Each also stops in the middle, and another goes on from its state."""
     def make():

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..core.graph import setting
-from ..dtypes import BOOL, arrays_in
+from ..dtypes import BOOL, INT64, arrays_in
 from ..kernels.loops import MAKE, Loop
 from ..kernels.program import Call
 from .elementwise_loops import Body, accumulated, as_loop, copied
@@ -30,6 +30,15 @@ def _reshape(step: Step) -> Iterator[Loop]:
     if not out.flags.c_contiguous:
         raise KeyError("reshape")
     yield copied(x, out.reshape(x.shape))
+
+
+def _mod(step: Step) -> Iterator[Loop]:
+    out, (a, b) = step.outputs[0], step.arguments
+    kinds = (int,) if out.dtype == INT64 else (int, float) if out.dtype.kind == "f" else ()
+    if type(b) not in kinds or not 0 < b < 1e38:
+        raise KeyError("mod")
+    dtype, body = out.dtype, Body(out.shape)
+    yield body.to(body.make("mod", body.take(a, dtype), body.take(b, dtype), dtype=dtype), out)
 
 
 def _each(name: str) -> Callable[[Step], Iterator[Loop]]:
@@ -164,8 +173,8 @@ LOWER: dict[str, Callable[[Step], Iterator[Loop]]] = {
     **{name: _each(name) for name in MAKE},
     **{name: _compared(name) for name in ("eq", "ne", "lt", "le", "gt", "ge", "isnan")},
     **dict.fromkeys(("clone", "contiguous", "cast", "copy", "identity", "tensor"), _copy),
-    "reshape": _reshape, "filled": _filled, "where": _where, "clip": _clip, "pow": _pow, "spread": _spread, "put": _put,
-    "assign": _assign, "add_part": _add_part, "cat": _cat, "stack": _stack, "surround": _surround, "set_at": _set_at,
+    "reshape": _reshape, "filled": _filled, "mod": _mod, "where": _where, "clip": _clip, "pow": _pow, "spread": _spread,
+    "put": _put, "assign": _assign, "add_part": _add_part, "cat": _cat, "stack": _stack, "surround": _surround, "set_at": _set_at,
 }
 
 
