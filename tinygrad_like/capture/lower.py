@@ -173,8 +173,9 @@ LOWER: dict[str, Callable[[Step], Iterator[Loop]]] = {
     **{name: _each(name) for name in MAKE},
     **{name: _compared(name) for name in ("eq", "ne", "lt", "le", "gt", "ge", "isnan")},
     **dict.fromkeys(("clone", "contiguous", "cast", "copy", "identity", "tensor"), _copy),
-    "reshape": _reshape, "filled": _filled, "mod": _mod, "where": _where, "clip": _clip, "pow": _pow, "spread": _spread,
-    "put": _put, "assign": _assign, "add_part": _add_part, "cat": _cat, "stack": _stack, "surround": _surround, "set_at": _set_at,
+    "reshape": _reshape, "filled": _filled, "mod": _mod, "where": _where, "clip": _clip, "pow": _pow,
+    "spread": _spread, "put": _put, "assign": _assign, "add_part": _add_part, "cat": _cat, "stack": _stack,
+    "surround": _surround, "set_at": _set_at,
 }
 
 
