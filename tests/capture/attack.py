@@ -96,7 +96,8 @@ def run(program: Program, captured: bool, reset: bool = False) -> list[tuple[str
         if reset:
             exec(program.setup, names)
         else:
-            names["between"](i, x, y, result)
+            with contextlib.suppress(*[Exception] * (len(program.habits) > 1)):  # one habit may upset another's caller
+                names["between"](i, x, y, result)
         was = result
         try:
             result = in_thread(lambda i=i, x=x, y=y: names["call"](i, x, y)) if program.threads and i % 2 else \

@@ -241,7 +241,7 @@ OURS = [
         ("probs", "d = distributions.Bernoulli(probs=Tensor(0.5))", "loss = loss * (1 - d.log_prob(Tensor(1.0)))", "if i == 7: "
          "d = distributions.Bernoulli(probs=Tensor(0.9))"),
         ("low", "d = distributions.Uniform(Tensor(0.0), Tensor(2.0))", "loss = loss * (1 - d.log_prob(Tensor(1.0)))", "if i == 7: d.low = Tensor(-3.0)"),
-        ("rate", "d = distributions.Exponential(Tensor(1.0))", "loss = loss * (1 - d.log_prob(Tensor(1.0)))", "if i == 7: d.rate = Tensor(3.0)"))],
+        ("logits", "d = distributions.Bernoulli(logits=Tensor(0.0))", "loss = loss * (1 - d.log_prob(Tensor(1.0)))", "if i == 7: d.logits = Tensor(3.0)"))],
     own("a distribution that is drawn from", NORMAL, "loss = loss * (1 + d.sample((2,)).sum() / 9)", "if i == 7: d.scale = Tensor(2.0)"),
     own("eval and train", "", "loss = loss * (2.0 if model.training else 1.0)", "model.train(i % 5 != 4)"),
     own("one layer's training", "", "", "if i == 7: model[1].eval()", model="nn.Sequential(nn.Linear(4, 6), nn.Dropout(0.5), nn.Linear(6, 3))"),

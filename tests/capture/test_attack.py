@@ -13,8 +13,13 @@ from .attack_programs import Program
 WRONG = set((pathlib.Path(__file__).parent / "attack_wrong.txt").read_text().splitlines())
 
 
+# Compiled loops choose another zero of 0 and -0; the proof finds it, and the program does without them.
+REJECTED = {"maximum of special numbers"}
+
+
 def marked(name):
-    return pytest.param(name, marks=[pytest.mark.xfail(strict=True)] * (name in WRONG))
+    marks = [pytest.mark.xfail(strict=True)] * (name in WRONG) + [pytest.mark.rejected] * (name in REJECTED)
+    return pytest.param(name, marks=marks)
 
 
 @pytest.mark.slow
@@ -29,12 +34,9 @@ def test_a_step_with_this_habit(name):
 def test_a_step_with_several_habits(seed):
     program = Program.random(seed)
     found = difference(program)
-    if any(name in WRONG or name not in AIMED_NAMES for name in program.habits) and WRONG:
+    if not WRONG.isdisjoint(program.habits):
         pytest.skip("one of them is known to be wrong")
     assert not found, program.text
-
-
-AIMED_NAMES = {h.name for h in AIMED}
 
 
 @pytest.mark.parametrize("part", range(8))
