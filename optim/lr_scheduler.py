@@ -36,8 +36,7 @@ class LRScheduler:
     absolute = False
     floor = 0.0  # what of a rate is not scaled
 
-    def __init__(self, optimizer: Optimizer, last_epoch: int = -1,
-                 schedules: Callable[[float], schedule.Schedule] | None = None):
+    def __init__(self, optimizer: Optimizer, last_epoch: int = -1):
         name = type(self).__name__
         if any(callable(group["lr"]) for group in checked(name, optimizer).param_groups):
             raise TypeError(f"{name}: the optimizer's lr is already a schedule; give it a number")
@@ -46,7 +45,7 @@ class LRScheduler:
                 raise ValueError(f"{name}: last_epoch={last_epoch!r} needs the rate at which each group began; set "
                                  "group['initial_lr'], or make the scheduler as for a new run and call load_state_dict")
             group.setdefault("initial_lr", group["lr"])
-        self.optimizer, self.last_epoch, self._schedules = optimizer, last_epoch, schedules
+        self.optimizer, self.last_epoch = optimizer, last_epoch
         self.base_lrs = [float(group["initial_lr"]) for group in optimizer.param_groups]
         self._first = last_epoch >= 0  # then the rates found may be of this epoch or of the last
         self.step()
@@ -54,9 +53,11 @@ class LRScheduler:
 
     def rate(self, base: float, epoch: float) -> float:
         """The rate at an epoch of a group that began with `base`."""
-        if self._schedules is None:
-            raise NotImplementedError(f"{type(self).__name__} must define rate(base, epoch), or get_lr()")
-        return self._schedules(base)(epoch)  # type: ignore[arg-type]
+        return self.schedules(base)(epoch)  # type: ignore[arg-type]
+
+    def schedules(self, base: float) -> Callable[[int], float]:
+        """The schedule of a group that began with `base`."""
+        raise NotImplementedError(f"{type(self).__name__} must define rate(base, epoch), or get_lr()")
 
     def get_lr(self) -> list[float]:
         """The rates of all groups at this epoch, if nothing else changes them."""
@@ -137,22 +138,33 @@ class StepLR(LRScheduler):
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1):
         if not step_size > 0:
             raise ValueError(f"StepLR: step_size={step_size!r} must be > 0")
-        super().__init__(optimizer, last_epoch, lambda base: schedule.step(base, step_size, gamma))
+        self.step_size, self.gamma = step_size, gamma
+        super().__init__(optimizer, last_epoch)
+
+    def schedules(self, base: float) -> Callable[[int], float]:
+        return schedule.step(base, self.step_size, self.gamma)
 
 
 class MultiStepLR(LRScheduler):
     """base gamma^(how many of the milestones have been reached)."""
 
     def __init__(self, optimizer: Optimizer, milestones: Sequence[int], gamma: float = 0.1, last_epoch: int = -1):
-        reached = sorted(milestones)
-        super().__init__(optimizer, last_epoch, lambda base: lambda epoch: base * gamma ** bisect_right(reached, epoch))
+        self.milestones, self.gamma = sorted(milestones), gamma
+        super().__init__(optimizer, last_epoch)
+
+    def schedules(self, base: float) -> Callable[[int], float]:
+        return lambda epoch: base * self.gamma ** bisect_right(self.milestones, epoch)
 
 
 class ExponentialLR(LRScheduler):
     """base gamma^epoch."""
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1):
-        super().__init__(optimizer, last_epoch, lambda base: schedule.exponential(base, gamma))
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def schedules(self, base: float) -> Callable[[int], float]:
+        return schedule.exponential(base, self.gamma)
 
 
 class LinearLR(LRScheduler):
@@ -160,8 +172,11 @@ class LinearLR(LRScheduler):
 
     def __init__(self, optimizer: Optimizer, start_factor: float = 1 / 3, end_factor: float = 1.0,
                  total_iters: int = 5, last_epoch: int = -1):
-        super().__init__(optimizer, last_epoch, lambda base: schedule.linear(
-            base * start_factor, base * end_factor, total_iters))
+        self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def schedules(self, base: float) -> Callable[[int], float]:
+        return schedule.linear(base * self.start_factor, base * self.end_factor, self.total_iters)
 
 
 class ConstantLR(LRScheduler):
@@ -170,17 +185,26 @@ class ConstantLR(LRScheduler):
     def __init__(self, optimizer: Optimizer, factor: float = 1 / 3, total_iters: int = 5, last_epoch: int = -1):
         if not 0 <= factor <= 1:
             raise ValueError(f"ConstantLR: factor={factor!r} must lie in [0, 1]")
-        super().__init__(optimizer, last_epoch, lambda base: lambda epoch: (
-            base * factor if epoch < total_iters else base))
+        self.factor, self.total_iters = factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def schedules(self, base: float) -> Callable[[int], float]:
+        return lambda epoch: base * self.factor if epoch < self.total_iters else base
 
 
 class CosineAnnealingLR(LRScheduler):
     """eta_min + (base - eta_min) (1 + cos(pi epoch / T_max)) / 2, which rises again after T_max epochs."""
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1):
-        self.floor = eta_min
-        super().__init__(optimizer, last_epoch, lambda base: lambda epoch: schedule.half_cosine(
-            base, eta_min, epoch / T_max))
+        self.T_max, self.eta_min = T_max, eta_min
+        super().__init__(optimizer, last_epoch)
+
+    @property
+    def floor(self) -> float:  # type: ignore[override]
+        return self.eta_min
+
+    def schedules(self, base: float) -> Callable[[int], float]:
+        return lambda epoch: schedule.half_cosine(base, self.eta_min, epoch / self.T_max)
 
 
 class OneCycleLR(LRScheduler):

@@ -255,3 +255,18 @@ def test_pairs_and_triples_have_pytorchs_rates(first, sequence):
                 if epoch == by_hand:
                     o.param_groups[0]["lr"] *= 0.5
         assert found[30:] == pytest.approx(found[:30], rel=1e-9, abs=1e-12), (names, milestones, by_hand)
+
+
+@pytest.mark.parametrize("make, name, value, rate", [
+    (lambda o: lr_scheduler.StepLR(o, 1, gamma=0.5), "gamma", 0.1, 0.1),
+    (lambda o: lr_scheduler.StepLR(o, 1, gamma=0.5), "step_size", 4, 1.0),
+    (lambda o: lr_scheduler.ExponentialLR(o, 0.5), "gamma", 0.1, 0.1),
+    (lambda o: lr_scheduler.LinearLR(o, 1.0, 0.0, 10), "total_iters", 2, 0.5),
+    (lambda o: lr_scheduler.CosineAnnealingLR(o, 10), "T_max", 2, 0.5),
+], ids=["gamma of steps", "step_size", "gamma", "total_iters", "T_max"])
+def test_an_option_set_later_counts(make, name, value, rate):
+    optimizer = optim.SGD([Tensor([1.0], requires_grad=True)], lr=1.0)
+    scheduler = make(optimizer)
+    setattr(scheduler, name, value)
+    scheduler.step()
+    assert optimizer.param_groups[0]["lr"] == pytest.approx(rate)
