@@ -275,12 +275,6 @@ def test_what_ranks_tell_each_other_otherwise_is_not_captured():
         going_on = capture(function, strict=False)
         assert going_on(Tensor([1.0])).item() == 2
         assert "ranks tell each other" in going_on.gave_up
-        try:
-            capture(function)(Tensor([1.0]))
-        except RuntimeError as error:
-            assert "ranks tell each other something in it" in str(error)
-        else:
-            raise AssertionError("it is not refused")
 
 
 def test_ranks_that_have_other_gradients_than_when_captured_are_told():

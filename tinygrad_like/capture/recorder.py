@@ -378,7 +378,7 @@ class Tape(Listener):
         owner: Any = getattr(function, "__self__", None)
         if hasattr(owner, "__dict__") and not isinstance(owner, ModuleType):
             self.effects[id(owner)] = owner
-            for x in writes:
+            for x in writes if hasattr(owner, "param_groups") else ():
                 self._know(x)  # its state lasts, also what the step of another call has begun
         if self.inside:
             function(*arguments)
