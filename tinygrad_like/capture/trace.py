@@ -102,15 +102,16 @@ class Trace:
     def __init__(self) -> None:
         self.ran: dict[Code, dict[str, Any]] = {}  # of the user's, with its globals
         self.own: dict[Code, dict[str, Any]] = {}  # of layers and optimizers, and of what the user calls
-        self.unknown, self.computed, self.importing = "", False, 0
+        self.unknown, self.computed = "", False
+        self.hooks, self.aside = set[Any](), 0  # what an import runs, or the garbage collector, is no part of a step
         self.asked: set[str] = set()  # names that getattr() and the like were given
-        self.owners: dict[Code, int] = {}  # what the garbage collector calls is no part of a step
+        self.owners: dict[Code, int] = {}
 
     @contextmanager
     def on(self) -> Iterator[None]:
         """Watch this thread in a `with` block, but for numba's compiler."""
         outer = sys.getprofile()
-        self.owners.update({hook.__code__: OURS for hook in gc.callbacks if hasattr(hook, "__code__")})
+        self.hooks, self.aside = {getattr(hook, "__code__", None) for hook in gc.callbacks}, 0
         off = []
 
         def pause(*_: Any) -> None:
@@ -135,9 +136,9 @@ class Trace:
 
     def _event(self, frame: FrameType, event: str, function: Any) -> None:
         code = frame.f_code
-        if code.co_name in ("_find_and_load", "_find_spec"):  # what an import runs is no part of a step
-            self.importing += (event == "call") - (event == "return")
-        if self.importing:
+        if code.co_name in ("_find_and_load", "_find_spec") or code in self.hooks:
+            self.aside += (event == "call") - (event == "return")
+        if self.aside:
             return
         owner = self._owner(frame)
         if event == "c_call":
