@@ -141,8 +141,9 @@ NAMES = {"dim": "axis", "start_dim": "start_axis", "end_dim": "end_axis"}
 ELSEWHERE = {"device", "memory_format", "layout"}  # what there is one of
 
 
-# Random, not written, a number, another function of that name (`numpy.gradient`), or an error that says the remedy.
+# Random, not written, of square matrices alone (LU), a number, another function of that name (`numpy.gradient`), or an error that says the remedy.
 NOT_COMPARED = set("""
+    linalg.lu linalg.lu_factor
     randn rand randint randn_like rand_like normal uniform bernoulli multinomial nn.functional.dropout
     nn.functional.dropout2d nn.functional.dropout3d empty new_empty item gradient
 """.split())

@@ -314,7 +314,8 @@ def call(op: Any) -> Callable:
     if not op.differentiable:
         words["one_requires_grad"] = "False"
     words["options_by_position"] = (_LISTED if op.variadic else "") + (_OPTIONS_BY_POSITION.substitute(
-        words, count=len(op.options), names="".join([n + ", " for n in op.options]),
+        words, count=-1 if "reduction" in op.options else len(op.options),
+        names="".join([n + ", " for n in op.options]),
         one_is_named=" or ".join([f"len(rest_) > {k} and {n} is not defaults_[{n!r}]"
                                   for k, n in enumerate(op.options)])) if op.options else "")
     kinds = f"{{*map(dtype_of_, ({words['arrays']}))}}"

@@ -361,8 +361,8 @@ def complete() -> None:
 
 def _method(name: str, op: Any) -> Any:
     @functools.wraps(op, updated=())
-    def method(self, *inputs, **options):
-        return op(self, *inputs, **options)
+    def method(*inputs, **options):
+        return op(*inputs, **options)
 
     method.__name__, method.__qualname__ = name, f"Tensor.{name}"
     return method

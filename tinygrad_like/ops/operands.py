@@ -57,6 +57,9 @@ def bind(op: Op, inputs, options: dict):
         return inputs, options
     n = len(op.inputs)
     if len(inputs) > n:
+        if "reduction" in op.options:  # a loss: in PyTorch size_average and reduce stand in the next places
+            raise TypeError(f"{op.name}: {len(inputs)} arguments, but it takes at most {n} by position; give "
+                            f"{', '.join(op.options)} by name")
         if len(inputs) > n + len(op.options):
             raise TypeError(f"{op.name}: {len(inputs)} arguments, but it takes at most {n + len(op.options)}: {op!r}")
         given = dict(zip(op.options, inputs[n:], strict=False))
