@@ -141,7 +141,8 @@ NAMES = {"dim": "axis", "start_dim": "start_axis", "end_dim": "end_axis"}
 ELSEWHERE = {"device", "memory_format", "layout"}  # what there is one of
 
 
-# Random, not written, of square matrices alone (LU), a number, another function of that name (`numpy.gradient`), or an error that says the remedy.
+# Random, not written, LU of other than square matrices, a number, another function of that name (`numpy.gradient`), or
+# an error that says the remedy.
 NOT_COMPARED = set("""
     linalg.lu linalg.lu_factor
     randn rand randint randn_like rand_like normal uniform bernoulli multinomial nn.functional.dropout
