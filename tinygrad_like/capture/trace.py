@@ -33,6 +33,7 @@ def _places() -> tuple[tuple[str, int], ...]:
     own = [(os.path.join(_ROOT, name, ""), OURS) for name in ("tinygrad_like", "nn", "optim")]
     installed = [sysconfig.get_path(name) for name in ("purelib", "platlib")]
     packages = [(os.path.join(path, name, ""), NUMPY) for path in installed for name in ("numpy", "numba", "llvmlite")]
+    own += [(os.path.join(path, name, ""), OURS) for path in installed for name in ("hypothesis", "_pytest")]
     return (*own, *packages, *[(os.path.join(path, ""), USERS) for path in installed],
             (os.path.join(sysconfig.get_path("stdlib"), ""), PYTHON))
 
