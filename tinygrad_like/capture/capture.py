@@ -69,7 +69,7 @@ class Kind:
     program: Program | None = None
     tries, plays, stopped = 0, 0, False
     wrote = False  # whether its last recording wrote to an input
-    bound: tuple[Any, list[int]] = (None, [])  # what lies in the places, and which Tensors are the same
+    bound: Any = None  # what lies in the places, and which Tensors are the same
     first = True  # whether its tape is of a call of which nobody knew what it would read
 
     def given(self, tensors: list[Tensor]) -> list[Tensor] | None:
@@ -79,16 +79,22 @@ class Kind:
         if not world.same() or any([(id(t) in known) != (i in self.fixed) for i, t in enumerate(tensors)]) or any(
                 [tensors[i] is not t for i, t in self.fixed.items()]):
             return None
-        inputs = [t for i, t in enumerate(tensors) if i not in self.fixed] if self.fixed else tensors
-        if world.bound:
-            inputs = [*inputs]
-            try:
-                if (structure([place.get() for place in world.bound], inputs), alike(inputs)) != self.bound:
-                    return None
-            except Unsuited:
-                return None
+        inputs, bound = self._inputs(tensors)
+        if bound != self.bound:
+            return None
         seen = tensors if self.first else inputs
         return inputs if self.tape is None or self.tape.grounds.same(seen) else None
+
+    def _inputs(self, tensors: list[Tensor]) -> tuple[list[Tensor], Any]:
+        """The Tensors that a program takes, those in places last; and what lies there, to compare by."""
+        inputs = [t for i, t in enumerate(tensors) if i not in self.fixed] if self.fixed else tensors
+        if not self.world.bound:  # type: ignore[union-attr]
+            return inputs, None
+        inputs = [*inputs]
+        try:
+            return inputs, (structure([place.get() for place in self.world.bound], inputs), alike(inputs))  # type: ignore
+        except Unsuited as error:
+            return inputs, error  # which nothing is equal to
 
     def why(self) -> str:
         """What the last call that was not of this kind differed in."""
@@ -100,9 +106,7 @@ class Kind:
         """Have calls be of this kind if the world is as it is now. Returns what a program of them takes."""
         self.world, self.known = world, {id(t) for t in world.all_tensors()}
         self.fixed = {i: t for i, t in enumerate(tensors) if id(t) in self.known}  # that it finds elsewhere too
-        inputs = [t for i, t in enumerate(tensors) if i not in self.fixed]
-        if world.bound:
-            self.bound = structure([place.get() for place in world.bound], inputs), alike(inputs)
+        inputs, self.bound = self._inputs(tensors)
         return inputs
 
 

@@ -5,7 +5,8 @@ The array that `x.data` gives elsewhere cannot be followed by a tape. Most of wh
     p.data -= lr * p.grad
     q.data.copy_(0.99 * q.data + 0.01 * p.data)
 
-which a Tensor on the same memory does as well. But its `std` is not an array's: names that both have are refused.
+which a Tensor on the same memory does as well. But its `std` is not an array's: names that both have give what the
+array's do, and the function is not captured.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _OPERATORS: dict[Any, Callable] = {np.add: operator.add, np.subtract: operator.s
 
 
 class Shown(Tensor):
-    """Made by `x.data` while a tape is open. Raises `Refused` for what it does not do; later it is a Tensor."""
+    """Made by `x.data` while a tape is open; later it is a Tensor."""
 
     def __getitem__(self, index: Any) -> Shown:
         return shown(super().__getitem__(index))

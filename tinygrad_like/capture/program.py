@@ -81,7 +81,7 @@ class Program:
                 self.owned.add(id(mine))
         self.input_of = {id(x): i for i, x in enumerate(inputs)}
         self.parts = self._packed(steps)
-        del self.moved
+        del self.moved, self.source  # or they would keep what the recording has made
         self.held = 0  # how often the memory of results and gradients is referred to, by arrays of the program
 
     def _standin(self, t: Tensor) -> Tensor:

@@ -11,8 +11,11 @@ import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import _lru_cache_wrapper, lru_cache
+from threading import get_ident
 from types import FrameType, ModuleType
 from typing import Any
+
+from ..errors import user_line
 
 Code: Any = type((lambda: 0).__code__)  # code of a function
 OURS, NUMPY, PYTHON, USERS = range(4)
@@ -33,7 +36,6 @@ def _places() -> tuple[tuple[str, int], ...]:
     own = [(os.path.join(_ROOT, name, ""), OURS) for name in ("tinygrad_like", "nn", "optim")]
     installed = [sysconfig.get_path(name) for name in ("purelib", "platlib")]
     packages = [(os.path.join(path, name, ""), NUMPY) for path in installed for name in ("numpy", "numba", "llvmlite")]
-    own += [(os.path.join(path, name, ""), OURS) for path in installed for name in ("hypothesis", "_pytest")]
     return (*own, *packages, *[(os.path.join(path, ""), USERS) for path in installed],
             (os.path.join(sysconfig.get_path("stdlib"), ""), PYTHON))
 
@@ -93,10 +95,6 @@ def _before_call(code: Code, offset: int) -> list[dis.Instruction]:
     return steps[max(0, at - 2):at]
 
 
-def line_of(frame: FrameType) -> str:
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
-
-
 class Trace:
     """The code that ran, with its variables; the first call that capture does not know; how names were looked up."""
 
@@ -104,16 +102,21 @@ class Trace:
         self.ran: dict[Code, dict[str, Any]] = {}  # of the user's, with its globals
         self.own: dict[Code, dict[str, Any]] = {}  # of layers and optimizers, and of what the user calls
         self.unknown, self.computed = "", False
-        self.hooks, self.aside = set[Any](), 0  # what an import runs, or the garbage collector, is no part of a step
+        self.aside = 0  # how deep in what an import runs, or the garbage collector, which is no part of a step
         self.asked: set[str] = set()  # names that getattr() and the like were given
         self.owners: dict[Code, int] = {}
 
     @contextmanager
     def on(self) -> Iterator[None]:
         """Watch this thread in a `with` block, but for numba's compiler."""
-        outer = sys.getprofile()
-        self.hooks, self.aside = {getattr(hook, "__code__", None) for hook in gc.callbacks}, 0
-        off = []
+        outer, off, thread = sys.getprofile(), list[Any](), get_ident()
+        self.aside = 0
+
+        def collects(phase: str, _: Any) -> None:
+            self.aside += phase == "start" and get_ident() == thread
+
+        def collected(phase: str, _: Any) -> None:
+            self.aside -= phase == "stop" and get_ident() == thread
 
         def pause(*_: Any) -> None:
             off.append(sys.getprofile())
@@ -123,11 +126,15 @@ class Trace:
             sys.setprofile(off.pop())
 
         with _while_compiling(pause, resume):
+            gc.callbacks.insert(0, collects)  # around all others
+            gc.callbacks.append(collected)
             sys.setprofile(self._event)
             try:
                 yield
             finally:
                 sys.setprofile(outer)
+                gc.callbacks.remove(collects)
+                gc.callbacks.remove(collected)
 
     def _owner(self, frame: FrameType) -> int:
         if (owner := self.owners.get(code := frame.f_code)) is None:
@@ -137,7 +144,7 @@ class Trace:
 
     def _event(self, frame: FrameType, event: str, function: Any) -> None:
         code = frame.f_code
-        if code.co_name in ("_find_and_load", "_find_spec") or code in self.hooks:
+        if code.co_name in ("_find_and_load", "_find_spec"):
             self.aside += (event == "call") - (event == "return")
         if self.aside:
             return
@@ -154,8 +161,7 @@ class Trace:
                     if code.co_filename.startswith(_OPTIM) and (code.co_name in _READERS or (
                             code.co_name == "__getitem__" and frame.f_locals.get("key") == "step")):
                         self._note(f"it reads what an optimizer or a scheduler counts, by {code.co_qualname}", back)
-                elif owner == PYTHON and not pure(frame.f_globals.get("__name__")) or (
-                        owner == NUMPY and not pure(frame.f_globals.get("__name__"))):
+                elif not pure(frame.f_globals.get("__name__")):
                     self._note(f"it calls {frame.f_globals.get('__name__')}.{code.co_qualname}", back)
             elif owner == OURS and code.co_filename.startswith(_LAYERS) and code.co_name[:1] != "_":
                 self.own[code] = frame.f_globals
@@ -177,7 +183,7 @@ class Trace:
             self._note(f"it calls {name} of a {type(of).__module__}.{type(of).__name__}", frame)
 
     def _note(self, what: str, frame: FrameType) -> None:
-        self.unknown = self.unknown or f"{what}, at {line_of(frame)}; do that outside, and pass what comes of it"
+        self.unknown = self.unknown or f"{what}, at {user_line(frame)}; do that outside, and pass what comes of it"
 
 
 @contextmanager

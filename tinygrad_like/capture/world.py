@@ -47,11 +47,10 @@ class World(Guards):
         super().__init__()
         self.trace, self.places, self.unknown, self.effects = trace, places, "", effects
         self.seen: dict[int, Any] = {}
-        self.variables, self.names = set[str](), set[str]()
+        self.names = set[str]()
         self.pairs = dict[str, set[str]]()
         for code in trace.ran:
-            variables, names, pairs, _ = names_in(code)
-            self.variables |= variables
+            _, names, pairs, _ = names_in(code)
             self.names |= names
             for first, second in pairs:
                 self.pairs.setdefault(first, set()).add(second)
@@ -156,12 +155,9 @@ class World(Guards):
         if (own := getattr(value, "__dict__", None)) is not None:
             self.entries.append((_weak(value), "__dict__", own, f"the attributes of {name}"))
             self.lengths.append((own, len(own), f"how many attributes {name} has"))
-            for key, part in list(own.items()):
-                if every or key in self.names or getattr(type(value), "__getattr__", None):
-                    self.at(own, key, part, f"{name}.{key}")
-        for slot in {s for k in type(value).__mro__ for s in _slots(k)}:
-            if every or slot in self.names:
-                self.at(value, slot, get(value, slot), f"{name}.{slot}")
+        for where, key, part in _attributes_of(value):
+            if every or key in self.names or where is own and getattr(type(value), "__getattr__", None):
+                self.at(where, key, part, f"{name}.{key}")
 
     def _own(self, value: Any, name: str) -> None:
         """An object of this library's, or of a class derived from one: all of its attributes."""
@@ -175,13 +171,11 @@ class World(Guards):
         self.entries.append((_weak(value), "__class__", kind, f"the class of {name}"))
         own = getattr(value, "__dict__", {})
         self.lengths.append((own, len(own), f"how many attributes {name} has"))
-        for key, part in list(own.items()):
-            if key not in self.names and isinstance(part, _COUNTS) and (
+        for where, key, part in _attributes_of(value):
+            if where is own and key not in self.names and isinstance(part, _COUNTS) and (
                     id(own) in self.effects or kind.__module__.startswith("optim.")):
                 continue  # what an effect of the program goes on from, such as the epoch of a scheduler
-            self.at(own, key, part, f"{name}.{key}", known=key not in self.names)
-        for slot in {s for k in kind.__mro__ for s in _slots(k)}:
-            self.at(value, slot, get(value, slot), f"{name}.{slot}", known=slot not in self.names)
+            self.at(where, key, part, f"{name}.{key}", known=key not in self.names)
 
     def _optimizer(self, optimizer: Any, name: str) -> None:
         """Its step reads numbers of groups anew in each call; so they matter only if code of the user's names them."""
@@ -399,6 +393,13 @@ def _harmless(kind: type) -> bool:
     return kind in (object, *_OPEN) or kind.__module__ in ("abc", "typing", "contextlib", "enum") or (
         not issubclass(kind, dict | list | tuple | set | frozenset | deque | BaseException) and kind.__module__ ==
         "collections.abc")
+
+
+def _attributes_of(value: Any) -> list[tuple[Any, str, Any]]:
+    """Where the attributes of an object lie, their names, and what they are: of its dict, and in its slots."""
+    own = getattr(value, "__dict__", {})
+    slots = {s for k in type(value).__mro__ for s in _slots(k)}
+    return [*[(own, key, part) for key, part in own.items()], *[(value, slot, get(value, slot)) for slot in slots]]
 
 
 def _slots(of: type) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ import numpy as np
 from ..core.dispatch import Op
 from ..dtypes import as_dtype
 from ..errors import in_the_name_of
+from ..ops.operands import by_position
 
 # Options --------------------------------------------------------------------------------------------------------------
 
@@ -112,7 +113,7 @@ def _of_ours(op: Op) -> Parameters:
     if found is None:
         known = {**dict.fromkeys(op.inputs), **op.options}
         starred = op.inputs[0] if op.variadic else ""
-        most = None if starred else len(op.inputs) if "reduction" in op.options else len(known)
+        most = None if starred else len(op.inputs) + by_position(op)
         found = _known_ops[op] = Parameters(known, frozenset({*known} - {starred}), starred, most, False, False,
                                             _targets(known))
     return found
@@ -176,16 +177,12 @@ _WORTH = {target for targets in OPTIONS.values() for target in targets} - {"a", 
 
 def taught(f: Callable, who: str = "") -> Callable:
     """A function that takes its options by the names in `OPTIONS` too, and whose errors come in its name."""
-    open_ = _names(f)[2]
     own, method, who = frozenset(_names(f)[0]) - {"self"}, _names(f)[0][:1] == ("self",), who or f.__name__
 
     @functools.wraps(f)
     def call(*inputs: Any, **options: Any) -> Any:
         try:
             if options and not own.issuperset(options):
-                if method and not inputs and (first := {"input", "self"} & options.keys()):  # torch.sum(input=x)
-                    inputs = (options.pop(first.pop()),)
-            if options and not open_ and not own.issuperset(options):
                 inputs, options = _translated(f, who, inputs, options)
             return f(*inputs, **options)
         except Exception as error:
@@ -198,7 +195,6 @@ def taught(f: Callable, who: str = "") -> Callable:
     return call
 
 
-_OPEN = frozenset("full_like max min ones_like rand_like randn_like zeros_like".split())  # which see to other names
 _BY_POSITION = frozenset({"reshape", "view"})  # which are called so often that a name for the shape costs too much
 
 
@@ -212,7 +208,7 @@ def teach(cls: type) -> None:
         wrapped = getattr(f, "__wrapped__", None)
         written = wrapped if isinstance(wrapped, FunctionType) else f  # without `named`
         own, starred, open_ = _names(written)
-        if not open_ and not _WORTH.isdisjoint((*own, starred)) or name in _OPEN:
+        if not open_ and not _WORTH.isdisjoint((*own, starred)):
             if f not in learned:
                 learned[f] = taught(written)
             setattr(cls, name, staticmethod(learned[f]) if isinstance(member, staticmethod) else learned[f])
@@ -257,8 +253,7 @@ def _rescued(f: Any, inputs: tuple, options: dict, error: Exception) -> Any:
 
 def _again(f: Any, who: str, parameters: Parameters, inputs: tuple, options: dict) -> Any:
     """The call with options by our names, if there are others."""
-    if not isinstance(f, Op) or "reduction" in f.options:
-        _refuse_by_position(who, len(inputs), parameters)
+    _refuse_by_position(who, len(inputs), parameters)
     if parameters.own.issuperset(options):
         return NotImplemented
     inputs, given = _translated(f, who, inputs, options)

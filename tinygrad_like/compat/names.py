@@ -89,10 +89,12 @@ class Names:
         return self if dtype is None or dtype is self.dtype else ops.cast(self, dtype=dtype)
     def type_as(self, other): return self.to(other.dtype)
 
+    @named
     def max(self, *place, axis=None, keepdim=False, **others):
         if place or others:
             return _extremum(ops.max, ops.maximum, self, place, axis, keepdim, others)
         return ops.max(self, axis=axis, keepdim=keepdim)
+    @named
     def min(self, *place, axis=None, keepdim=False, **others):
         if place or others:
             return _extremum(ops.min, ops.minimum, self, place, axis, keepdim, others)

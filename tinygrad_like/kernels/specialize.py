@@ -29,7 +29,7 @@ from ..methods.versions import share_version
 from ..ops.composite import Composite
 from ..ops.cotangents import Scattered
 from ..ops.on_arrays import on_arrays
-from ..ops.operands import PLAIN, PROMOTES, SETTINGS, SINGLE, general
+from ..ops.operands import PLAIN, PROMOTES, SETTINGS, SINGLE, by_position, general
 from ..transforms.codegen import define
 
 ABSENT = object()  # in place of an input that was not given
@@ -314,8 +314,7 @@ def call(op: Any) -> Callable:
     if not op.differentiable:
         words["one_requires_grad"] = "False"
     words["options_by_position"] = (_LISTED if op.variadic else "") + (_OPTIONS_BY_POSITION.substitute(
-        words, count=-1 if "reduction" in op.options else len(op.options),
-        names="".join([n + ", " for n in op.options]),
+        words, count=by_position(op), names="".join([n + ", " for n in op.options]),
         one_is_named=" or ".join([f"len(rest_) > {k} and {n} is not defaults_[{n!r}]"
                                   for k, n in enumerate(op.options)])) if op.options else "")
     kinds = f"{{*map(dtype_of_, ({words['arrays']}))}}"

@@ -15,6 +15,7 @@ from .. import random
 from ..core.graph import mode
 from ..core.listener import pure
 from ..dtypes import FLOATS, INT64, as_array, as_dtype, checked, get_default_dtype, wide
+from ..errors import named
 from .of_ops import part_of_tensor, plain_shape
 
 if TYPE_CHECKING:
@@ -159,10 +160,15 @@ class Creation:
         return tensor.wrap(random.sampled(
             "randperm", lambda rng, n: rng.permutation(n), operator.index(n), generator=generator))
 
+    @named
     def zeros_like(self, **options: Any) -> Tensor: return _like(self, Creation.zeros, options)
+    @named
     def ones_like(self, **options: Any) -> Tensor: return _like(self, Creation.ones, options)
+    @named
     def rand_like(self, **options: Any) -> Tensor: return _like(self, Creation.rand, options)
+    @named
     def randn_like(self, **options: Any) -> Tensor: return _like(self, Creation.randn, options)
+    @named
     def full_like(self, fill_value: Any, **options: Any) -> Tensor:
         return _like(self, lambda shape, **options: Creation.full(shape, fill_value, **options), options)
 

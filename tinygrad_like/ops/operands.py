@@ -46,6 +46,11 @@ views: set[type] = set()  # classes of arrays that an op takes as plain ones and
 _run, _record, _pull, _failed = Op.run, Op.record, Op.pull, Op.failed
 
 
+def by_position(op: Op) -> int:
+    """How many options may be given by position: none of a loss, where PyTorch has size_average and reduce."""
+    return 0 if "reduction" in op.options else len(op.options)
+
+
 def bind(op: Op, inputs, options: dict):
     """Inputs and options, sorted: options may be given by position and inputs by name.
 
@@ -57,11 +62,8 @@ def bind(op: Op, inputs, options: dict):
         return inputs, options
     n = len(op.inputs)
     if len(inputs) > n:
-        if "reduction" in op.options:  # a loss: in PyTorch size_average and reduce stand in the next places
-            raise TypeError(f"{op.name}: {len(inputs)} arguments, but it takes at most {n} by position; give "
-                            f"{', '.join(op.options)} by name")
-        if len(inputs) > n + len(op.options):
-            raise TypeError(f"{op.name}: {len(inputs)} arguments, but it takes at most {n + len(op.options)}: {op!r}")
+        if len(inputs) > (most := n + by_position(op)):
+            raise TypeError(f"{op.name}: {len(inputs)} arguments, but it takes at most {most} by position: {op!r}")
         given = dict(zip(op.options, inputs[n:], strict=False))
         for name in given.keys() & options.keys():
             raise TypeError(f"{op.name}: {name!r} was given twice, by position and by name")
