@@ -8,7 +8,7 @@ near where the exact flow takes them, with an error like 1 / n for n residual bl
 1 / n^2 for the midpoint's, and like 1 / n^4 for that of Runge and Kutta, which takes four values of f in a step.
 
 Trained with --method euler, the blocks need not follow any flow: with more of them the points end elsewhere, and the
-accuracy falls. --adjoint finds the gradient by a second equation, backwards in time, instead of through the steps.
+accuracy falls.
 """
 
 from __future__ import annotations
@@ -50,7 +50,6 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--hidden", type=cli.whole(1), default=32, help="hidden features of f")
     parser.add_argument("--steps", type=cli.whole(1), default=8, help="steps while training")
     parser.add_argument("--method", choices=tuple(METHODS), default="rk4", help="of a step while training")
-    parser.add_argument("--adjoint", action="store_true", help="train by the adjoint equation")
     parser.add_argument("--updates", type=cli.whole(1), default=300, help="steps of training")
     parser.add_argument("--seed", type=cli.whole(), default=0, help="of points and weights")
     return parser
@@ -61,7 +60,7 @@ def main(args: argparse.Namespace) -> dict[str, dict[int, float]]:
     manual_seed(args.seed)
     points, label = two_moons(args.points, noise=0.12)
     x, y = Tensor(points), Tensor(label)
-    flow, head = nn.NeuralODE(Field(2, args.hidden), args.steps, args.method, args.adjoint), nn.Linear(2, 1)
+    flow, head = nn.NeuralODE(Field(2, args.hidden), args.steps, args.method), nn.Linear(2, 1)
     model = nn.Sequential(flow, head)
     train(model, x, y, args.updates, optim.AdamW(model.parameters(), lr=1e-2))
 

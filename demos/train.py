@@ -166,7 +166,6 @@ def train(args: argparse.Namespace, name: str, data: Data, split: str) -> Result
                    plateau=rate if isinstance(rate, optim.schedule.ReduceOnPlateau) else None,
                    ema=optim.EMA(model, args.ema) if args.ema else None, checkpoint=path.with_suffix(".ckpt"),
                    resume=checkpoint_to_resume(args, path), log=log, accumulate=args.accumulate,
-                   pooled=args.pooled,
                    clip_norm=args.clip_norm, penalty=(lambda: args.l1 * optim.l1_penalty(weights)) if args.l1 else None,
                    settings={k: v for k, v in {**vars(args), **options}.items() if k not in NOT_SETTINGS})
     seconds = sum(row["seconds"] for row in rows)
@@ -337,8 +336,6 @@ def _add_training(how: Any) -> None:
                      help="of the training images, held out for --early-stop and --schedule plateau (default: 0.1)")
     how.add_argument("--accumulate", type=at_least_1, default=1, metavar="N",
                      help="add up the gradients of N batches for a step (default: 1)")
-    how.add_argument("--pooled", type=cli.whole(0), default=0,
-                     help="batch norms take the statistics of all batches of a step, from N sweeps (default: no)")
     how.add_argument("--clip-norm", type=cli.number(above=0), help="the largest norm of a gradient")
     how.add_argument("--l1", type=cli.number(least=0), default=0.0,
                      help="add X times the sum of |w| over all matrices to the loss (default: 0)")

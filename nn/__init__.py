@@ -18,23 +18,21 @@ from .activation import (
     LogSoftmax, Mish, PReLU, ReLU, ReLU6, Sigmoid, SiLU, Softmax, Softmin, Softplus, Softshrink, Softsign, SwiGLU, Tanh,
 )
 from .attention import KeyValueCache, MultiHeadAttention, MultiheadAttention
-from .batch_norm_tools import fold_batch_norm, freeze_batch_norm, pooled_batch_norm, reestimate_batch_norm
-from .blocks import BasicBlock, Bottleneck, ConvNeXtBlock, PreActBlock, ResidualBlock
+from .batch_norm_tools import fold_batch_norm, freeze_batch_norm, reestimate_batch_norm
+from .blocks import BasicBlock, Bottleneck, ConvNeXtBlock
 from .containers import ModuleDict, ModuleList, ParameterList, Sequential
 from .conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, Fold, Unfold
 from .dropout import (
-    Augment, DropConnect, Dropout, Dropout1d, Dropout2d, Dropout3d, GaussianDropout, GaussianNoise, MonteCarlo,
-    StochasticDepth, mc_predict,
+    DropConnect, Dropout, Dropout1d, Dropout2d, Dropout3d, GaussianDropout, MonteCarlo, mc_predict,
 )
 from .embedding import Embedding
-from .lazy import LazyConv1d, LazyConv2d, LazyConv3d, LazyLinear
-from .linear import Flatten, Identity, Linear, Permute, SparseLinear, Unflatten
+from .linear import Flatten, Identity, Linear, Permute, Unflatten
 from .loss import (
     BCELoss, BCEWithLogitsLoss, CrossEntropyLoss, GaussianNLLLoss, HuberLoss, KLDivLoss, L1Loss, MarginRankingLoss,
     MSELoss, NLLLoss, SmoothL1Loss, TripletMarginLoss,
 )
 from .models import (
-    CNN, MLP, AlexNet, ConvNeXt, LanguageModel, RecurrentLanguageModel, ResNet, ResNetS, Seq2Seq, Transformer, ViT,
+    CNN, MLP, LanguageModel, RecurrentLanguageModel, ResNet, ResNetS, Seq2Seq, Transformer, ViT,
 )
 from .module import Module
 from . import parallel as parallel
@@ -59,7 +57,7 @@ from .state import functional_call
 from .summary import summary
 from .sync_batch_norm import SyncBatchNorm, convert_sync_batchnorm
 from .transformer import (
-    FeedForward, SwiGLUFFN, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer,
+    FeedForward, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer,
 )
 
 __all__ = [
@@ -68,11 +66,9 @@ __all__ = [
     # containers
     "Sequential", "ModuleList", "ModuleDict", "ParameterList",
     # layers
-    "Linear", "SparseLinear", "Identity", "Flatten", "Unflatten", "Permute",
+    "Linear", "Identity", "Flatten", "Unflatten", "Permute",
     "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d",
     "Unfold", "Fold", "DataParallel",
-    # which take the number of their inputs from the first input
-    "LazyLinear", "LazyConv1d", "LazyConv2d", "LazyConv3d",
     # activations
     "BinaryStep", "ReLU", "LeakyReLU", "PReLU", "ELU", "Sigmoid", "LogSigmoid", "Tanh", "GELU", "SiLU", "Softplus",
     "Softmax", "LogSoftmax", "GLU", "SwiGLU", "CELU", "SELU", "Mish", "Softsign", "ReLU6", "Hardsigmoid", "Hardswish",
@@ -80,32 +76,31 @@ __all__ = [
     # normalisation
     "LayerNorm", "LayerNorm2d", "RMSNorm", "BatchNorm1d", "BatchNorm2d", "GroupNorm", "InstanceNorm1d",
     "InstanceNorm2d", "BatchNorm3d", "InstanceNorm3d", "SyncBatchNorm", "convert_sync_batchnorm", "fold_batch_norm",
-    "freeze_batch_norm", "pooled_batch_norm", "reestimate_batch_norm",
+    "freeze_batch_norm", "reestimate_batch_norm",
     # padding and pooling
     "ZeroPad1d", "ZeroPad2d", "ReflectionPad1d", "ReflectionPad2d", "ReplicationPad1d", "ReplicationPad2d",
     "CircularPad1d", "CircularPad2d", "ZeroPad3d", "ReflectionPad3d", "ReplicationPad3d", "CircularPad3d",
     "ConstantPad1d", "ConstantPad2d", "ConstantPad3d", "MaxPool3d", "AvgPool3d",
     "MaxPool1d", "MaxPool2d", "AvgPool1d", "AvgPool2d", "AdaptiveAvgPool1d", "AdaptiveAvgPool2d",
     "Upsample", "UpsamplingNearest2d", "UpsamplingBilinear2d",
-    # dropout, noise, augmentation
+    # dropout
     "Dropout", "Dropout1d", "Dropout2d", "Dropout3d",
-    "GaussianDropout", "GaussianNoise", "StochasticDepth", "DropConnect",
-    "mc_predict", "MonteCarlo", "Augment",
+    "GaussianDropout", "DropConnect", "mc_predict", "MonteCarlo",
     # residual blocks
-    "Residual", "Res", "BasicBlock", "Bottleneck", "PreActBlock", "ResidualBlock", "ConvNeXtBlock",
+    "Residual", "Res", "BasicBlock", "Bottleneck", "ConvNeXtBlock",
     # residual blocks without end
     "NeuralODE", "odeint",
     # recurrent
     "RNN", "LSTM", "GRU", "RNNCell", "LSTMCell", "GRUCell",
     # attention and Transformers
-    "Embedding", "MultiheadAttention", "MultiHeadAttention", "KeyValueCache", "FeedForward", "SwiGLUFFN",
+    "Embedding", "MultiheadAttention", "MultiHeadAttention", "KeyValueCache", "FeedForward",
     "TransformerEncoderLayer", "TransformerDecoderLayer", "TransformerEncoder", "TransformerDecoder",
     "SinusoidalEncoding", "LearnedEncoding", "RotaryEncoding", "sinusoidal_encoding",
     # losses
     "CrossEntropyLoss", "NLLLoss", "MSELoss", "L1Loss", "HuberLoss", "SmoothL1Loss", "BCELoss", "BCEWithLogitsLoss",
     "KLDivLoss", "GaussianNLLLoss", "MarginRankingLoss", "TripletMarginLoss",
     # models
-    "MLP", "CNN", "AlexNet", "ResNet", "ResNetS", "ConvNeXt", "Transformer", "Seq2Seq", "LanguageModel",
+    "MLP", "CNN", "ResNet", "ResNetS", "Transformer", "Seq2Seq", "LanguageModel",
     "RecurrentLanguageModel", "ViT",
     # tools
     "functional", "init", "models", "summary", "utils",
@@ -134,4 +129,3 @@ for _name in __all__:
     if _name[0].isupper() and _class is not Module and _class.__new__ is object.__new__:
         _bare = _class.__init__ is Module.__init__  # a layer without options
         _class.__init__ = _constructor(_without_options if _bare else _class.__init__, _name)
-from . import modules as modules  # noqa: E402  # of the layers as they are now

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from tinygrad_like.core.tensor import Tensor
-from tinygrad_like.random import get_rng_state, set_rng_state
 from tinygrad_like.transforms.switches import no_grad
 
 from .linear import Identity
@@ -72,66 +70,6 @@ def reestimate_batch_norm(model: Module, batches: Iterable) -> Module:
     return model
 
 
-@contextmanager
-def pooled_batch_norm(model: Module, batches: Iterable, sweeps: int = 1) -> Iterator[Module]:
-    """Inside, every BatchNorm in training normalises by statistics pooled over all these micro-batches (003).
-
-    For gradient accumulation: the forward of each micro-batch is then that of the whole batch.
-
-        with nn.pooled_batch_norm(model, [x for x, y in parts]):
-            for x, y in parts:
-                (criterion(model(x), y) / len(parts)).backward()
-
-    batches: inputs of the model, or tuples that begin with one, in the order used inside.
-
-    With M, S the pooled mean and deviation, m, s those of a micro-batch, a BatchNorm computes
-    weight (r (x - m) / s + d) + bias, r = s / S and d = (m - M) / S being constants for backward: so backward takes its
-    two means over the micro-batch, an estimate of those over the whole batch, for which all of it would be needed at
-    once (Ioffe, Batch renormalization, 2017). Memory stays that of one micro-batch.
-    sweeps: how often the model runs over `batches` before, without gradients, each time normalising by the statistics
-        found so far; those of the n-th BatchNorm in a row are exact after n sweeps. Random numbers, such as
-        dropout's, are the same as inside.
-
-    At the end the running statistics are moved once, by those of the whole batch. Raises ValueError if there are no
-    batches, or no BatchNorm with running statistics that trains.
-    """
-    layers = [layer for layer in _batch_norms("pooled_batch_norm", model) if layer._uses_batch]
-    batches = list(batches)
-    if not layers or not batches:
-        raise ValueError("pooled_batch_norm: there are no batches" if layers else
-                         "pooled_batch_norm: no BatchNorm of this model is in training, or all are frozen")
-    saved = {layer: [b.data.copy() for b in _statistics(layer)] for layer in layers}
-    try:
-        for _ in range(sweeps):
-            pools = {layer: _Moments() for layer in layers}
-            handles = [layer.register_forward_pre_hook(pools[layer]) for layer in layers]
-            state = get_rng_state()
-            try:
-                with no_grad():
-                    for batch in batches:
-                        model(batch[0] if isinstance(batch, tuple | list) else batch)
-            finally:
-                set_rng_state(state)
-                for handle in handles:
-                    handle.remove()
-            for layer, pool in pools.items():
-                layer.pool = pool if pool.batches else None
-        for layer, old in saved.items():  # the first sweep has moved them
-            for b, value in zip(_statistics(layer), old, strict=True):
-                b.assign(value)
-        yield model
-        for layer in layers:
-            if layer.pool is not None:
-                layer._track(layer.pool.mean, layer.pool.squares / layer.pool.n, layer.pool.n)
-    finally:
-        for layer in layers:
-            layer.pool = None
-
-
-def _statistics(layer: BatchNorm) -> tuple[Tensor, ...]:
-    return layer.running_mean, layer.running_var, layer.num_batches_tracked
-
-
 class _Moments:
     """A hook that pools, over all inputs of a layer, the count of values per channel, their mean and their `squares`.
 
@@ -149,18 +87,6 @@ class _Moments:
         self.squares = self.squares + ((x - mean[:, None]) ** 2).sum(1) + difference**2 * (self.n * n / total)
         self.mean = self.mean + difference * (n / total)
         self.n, self.batches = total, self.batches + 1
-
-    def affine(self, layer: BatchNorm, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Weight and bias with which a BatchNorm of x by its own statistics is one by the pooled statistics."""
-        z = np.moveaxis(x._data, 1, 0).reshape(x.shape[1], -1).astype(np.float64)
-        deviation = np.sqrt(self.squares / self.n + layer.eps)
-        r, d = np.sqrt(z.var(1) + layer.eps) / deviation, (z.mean(1) - self.mean) / deviation
-        r, d = (Tensor(v.astype(x.dtype)) for v in (r, d))
-        weight, bias = layer.weight, layer.bias
-        if weight is None:
-            return r, d if bias is None else d + bias
-        return weight * r, weight * d if bias is None else weight * d + bias
-
 
 def fold_batch_norm(model: Module, *example: Any) -> Module:
     """A copy of `model` for evaluation, in which Linear and convolution layers do the work of the BatchNorm after them.

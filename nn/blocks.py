@@ -14,7 +14,7 @@ from . import init
 from .activation import GELU, ReLU, make_activation
 from .containers import Sequential, activated
 from .conv import Conv2d
-from .dropout import Dropout2d, StochasticDepth
+from .dropout import Dropout2d
 from .linear import Identity, Linear, Permute
 from .module import Module, Parameter
 from .norm import BatchNorm2d, LayerNorm, Norm, activated_sum, make_norm
@@ -47,7 +47,6 @@ class _Block(Module):
     """
 
     expansion = 1  # channels of the result / channels
-    preactivation = False
     last: tuple[str, ...]  # layers of which the first that has parameters makes F(x) = 0 when these are 0
     downsample: Module | None
 
@@ -60,15 +59,12 @@ class _Block(Module):
                    channels * base_width // 64 * groups, groups)
         self.relu = make_activation(who, activation)  # torchvision's name
         self.dropout = Dropout2d(dropout) if dropout else Identity()
-        self.downsample = self._shortcut(in_channels, channels, stride, norm)
+        self.downsample = shortcut(in_channels, self.expansion * channels, stride, norm)
 
     def _make(self, inputs: int, channels: int, stride: int, norm: Callable[[int], Module], bias: bool, width: int,
               groups: int) -> None:
         """Set the layers of F. width: the channels of a grouped convolution."""
         raise NotImplementedError
-
-    def _shortcut(self, inputs: int, channels: int, stride: int, norm: Norm) -> Module | None:
-        return shortcut(inputs, self.expansion * channels, stride, norm)
 
     def _skip(self, x: Tensor) -> Tensor:
         return x if self.downsample is None else self.downsample(x)
@@ -99,27 +95,6 @@ class BasicBlock(_Block):
         return activated_sum(self.bn2, self.relu, self.conv2(y), self._skip(x))
 
 
-class ResidualBlock(BasicBlock):
-    """y = bn(conv3x3(relu(bn(conv3x3(x))))) + x: as BasicBlock, without an activation after the sum (002).
-
-    With one, y could not be negative, and a stack of blocks could only increase values. Where the shape changes, the
-    skip is a 1x1 convolution alone. channels: by default in_channels.
-    """
-
-    def __init__(self, in_channels: int, channels: int | None = None, stride: int = 1, groups: int = 1,
-                 base_width: int = 64, norm: Norm = BatchNorm2d, activation: Callable[[], Module] = ReLU,
-                 dropout: float = 0.0):
-        super().__init__(in_channels, in_channels if channels is None else channels, stride, groups, base_width, norm,
-                         activation, dropout)
-
-    def _shortcut(self, inputs: int, channels: int, stride: int, norm: Norm) -> Module | None:
-        return None if stride == 1 and inputs == channels else conv1x1(inputs, channels, stride)
-
-    def forward(self, x: Tensor) -> Tensor:
-        y = self.dropout(activated(self.bn1, self.relu, self.conv1(x)))
-        return self.bn2(self.conv2(y)) + self._skip(x)
-
-
 class Bottleneck(_Block):
     """y = relu(bn(conv1x1(relu(bn(conv3x3(relu(bn(conv1x1(x)))))))) + x): the costly 3x3 works on few channels.
 
@@ -144,41 +119,15 @@ class Bottleneck(_Block):
         return activated_sum(self.bn3, self.relu, self.conv3(y), self._skip(x))
 
 
-class PreActBlock(_Block):
-    """y = conv3x3(relu(bn(conv3x3(z)))) + x with z = relu(bn(x)): only sums lie on the way from block to block.
-
-    x: (batch, in_channels, height, width) -> y: (batch, channels, height / stride, width / stride), rounded up.
-    Where the shape changes, the skip is a 1x1 convolution of z instead of x. The last block must be followed by a norm
-    and a ReLU. (He et al., Identity mappings in deep residual networks, 2016)
-    """
-
-    preactivation = True
-    last = ("conv2",)
-
-    def _make(self, inputs: int, channels: int, stride: int, norm: Callable[[int], Module], bias: bool, width: int,
-              groups: int) -> None:
-        self.bn1, self.conv1 = norm(inputs), conv3x3(inputs, channels, stride, bias=bias)
-        self.bn2, self.conv2 = norm(channels), conv3x3(channels, channels, bias=bias)
-
-    def _shortcut(self, inputs: int, channels: int, stride: int, norm: Norm) -> Module | None:
-        return None if stride == 1 and inputs == channels else conv1x1(inputs, channels, stride)
-
-    def forward(self, x: Tensor) -> Tensor:
-        z = activated(self.bn1, self.relu, x)
-        y = self.conv2(self.dropout(activated(self.bn2, self.relu, self.conv1(z))))
-        return y + (x if self.downsample is None else self.downsample(z))
-
-
 class ConvNeXtBlock(Module):
     """y = x + layer_scale * F(x), F: depthwise 7x7 convolution, LayerNorm, Linear (4 times as wide), GELU, Linear.
 
     x, y: (batch, channels, height, width). Norm and Linear layers work on each pixel, channels last.
     layer_scale: (channels, 1, 1), learned and small at first: the block starts close to the identity.
-    stochastic_depth_prob: the probability with which an example skips F in training, see StochasticDepth.
     (Liu et al., A ConvNet for the 2020s, 2022; names as in torchvision)
     """
 
-    def __init__(self, channels: int, layer_scale: float = 1e-6, stochastic_depth_prob: float = 0.0):
+    def __init__(self, channels: int, layer_scale: float = 1e-6):
         self.block = Sequential(
             Conv2d(channels, channels, 7, padding=3, groups=channels),
             Permute((0, 2, 3, 1)),
@@ -188,7 +137,6 @@ class ConvNeXtBlock(Module):
             Linear(4 * channels, channels),
             Permute((0, 3, 1, 2)))  # fmt: skip
         self.layer_scale = Parameter(Tensor.full((channels, 1, 1), layer_scale))
-        self.stochastic_depth = StochasticDepth(stochastic_depth_prob)
 
     def forward(self, x: Tensor) -> Tensor:
-        return x + self.stochastic_depth(self.layer_scale * self.block(x))
+        return x + self.layer_scale * self.block(x)

@@ -43,48 +43,6 @@ class Linear(Module):
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
-class SparseLinear(Module):
-    """y = x (a * b)^T + bias, a Linear whose weight is the product of two: spred (002; Ziyin and Wang 2023).
-
-    x: (..., in_features) -> y: (..., out_features)
-    a, b: (out_features, in_features); bias: (out_features,), left out with `bias=False`
-
-    For every w the least of (|a|^2 + |b|^2) / 2 over a * b = w is sum |w|. So weight decay of a and b, which gradient
-    descent does well, is an l1 penalty of w, which it does badly: SGD or AdamW with weight_decay c is a lasso with
-    c sum |w|, and exact zeros come by themselves as far as float32 reaches; `weight(threshold)` drops the rest.
-
-    Both are drawn uniformly, with a variance that makes that of w the variance in a Linear. They must differ: where
-    a = b or a = -b, gradients keep it so, and w could not change its sign.
-    """
-
-    def __init__(self, in_features: int, out_features: int, bias: bool = True):
-        check_positive(self, in_features=in_features, out_features=out_features)
-        self.in_features, self.out_features = in_features, out_features
-        self.a = Parameter(Tensor.empty(out_features, in_features))
-        self.b = Parameter(Tensor.empty(out_features, in_features))
-        self.bias = Parameter(Tensor.empty(out_features)) if bias else None
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw all parameters anew."""
-        bound = 1 / math.sqrt(self.in_features)
-        for factor in (self.a, self.b):
-            init.uniform_(factor, -math.sqrt(math.sqrt(3) * bound), math.sqrt(math.sqrt(3) * bound))
-        if self.bias is not None:
-            init.uniform_(self.bias, -bound, bound)
-
-    def weight(self, threshold: float = 0.0) -> Tensor:
-        """w = a * b, with 0 for all that is not above the threshold: that of the equal Linear."""
-        w = self.a * self.b
-        return ops.where(ops.abs(w) > threshold, w, 0.0) if threshold else w
-
-    def forward(self, x: Tensor) -> Tensor:
-        return ops.linear(x, self.a * self.b, self.bias)
-
-    def extra_repr(self) -> str:
-        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
-
-
 class Identity(Module):
     """y = x. It takes and ignores any arguments, so that it can replace another layer."""
 

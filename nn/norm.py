@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tinygrad_like import ops
-from tinygrad_like.core.listener import effect, observe, pure
+from tinygrad_like.core.listener import effect, pure
 from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.ops import normalization
 
@@ -216,38 +216,8 @@ def move_statistics(running_mean: Tensor, running_var: Tensor, mean: np.ndarray,
 
 
 class BatchNorm(_ChannelNorm):
-    pool: Any = None  # of `nn.pooled_batch_norm`
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        return self._run(ops.batch_norm, x) if mask is None else self._masked(x, mask)
-
-    def _masked(self, x: Tensor, mask: Tensor) -> Tensor:
-        """As forward, where the mask is true; 0 elsewhere."""
-        self._check_input(x)
-        shape = x.shape[:1] + x.shape[2:]
-        if getattr(mask, "dtype", None) != np.bool_ or mask.shape != shape:
-            raise ValueError(f"{type(self).__name__}: the mask must be a bool Tensor of shape {shape}, True where the "
-                             f"input of shape {x.shape} counts; got {getattr(mask, 'dtype', type(mask).__name__)} of "
-                             f"shape {getattr(mask, 'shape', ())}")
-        seen = mask.unsqueeze(1)
-        if not self._uses_batch:
-            y = ops.batch_norm(x, self.weight, self.bias, self.running_mean, self.running_var, eps=self.eps)
-            return ops.where(seen, y, 0.0)
-        observe("a mask in a BatchNorm, whose values count the numbers", None, "call it outside")
-        count = int(np.count_nonzero(mask._data))
-        if count < 2:
-            raise ValueError(f"{type(self).__name__}: expected more than 1 value per channel to take statistics of, "
-                             f"but the mask leaves {count}")
-        over = (0, *range(2, x.ndim))
-        mean = ops.where(seen, x, 0.0).sum(axis=over, keepdim=True) / count
-        centred = ops.where(seen, x - mean, 0.0)
-        var = (centred * centred).sum(axis=over, keepdim=True) / count
-        y = centred * ops.rsqrt(var + self.eps)
-        for parameter, combine in ((self.weight, ops.mul), (self.bias, ops.add)):
-            y = y if parameter is None else combine(y, parameter.reshape(1, -1, *[1] * (x.ndim - 2)))
-        if self.running_mean is not None and self.training:
-            self._track(mean._data.ravel(), var._data.ravel(), count)
-        return ops.where(seen, y, 0.0)
+    def forward(self, x: Tensor) -> Tensor:
+        return self._run(ops.batch_norm, x)
 
     def rectified(self, x: Tensor, *skip: Tensor) -> Tensor:
         """max(self(x) + skip, 0), or max(self(x), 0) without a skip, in one op and without hooks."""
@@ -259,8 +229,6 @@ class BatchNorm(_ChannelNorm):
         self._check_input(x)
         if not self._uses_batch:
             return op(x, self.weight, self.bias, self.running_mean, self.running_var, *skip, eps=self.eps)
-        if self.pool is not None:
-            return op(x, *self.pool.affine(self, x), None, None, *skip, eps=self.eps)
         if self.running_mean is None or not self.training:
             return op(x, self.weight, self.bias, None, None, *skip, eps=self.eps)
         stats = np.empty((2, self.num_features))
@@ -284,10 +252,6 @@ class BatchNorm1d(BatchNorm):
     A bias of the Linear or convolution before it has no effect and may be left out (002; 003). A layer frozen by
     `nn.freeze_batch_norm` uses its running statistics in training too. `nn.reestimate_batch_norm` computes the
     statistics of a whole data set; `nn.fold_batch_norm` folds the norm into the layer before it.
-    `nn.pooled_batch_norm` pools the statistics of several micro-batches.
-
-    bn(x, mask): statistics without the padding of sequences (003). mask: bool, (batch,) or (batch, length), True where
-    x counts, unlike a key_padding_mask. Elsewhere the result is 0, without a gradient.
 
     Raises ValueError for one value per channel in training, and for a wrong number of axes or channels.
     """

@@ -34,11 +34,6 @@ class SyncBatchNorm(BatchNorm):
     def rectified(self, x: Tensor, *skip: Tensor) -> Tensor:
         return ops.relu(sum(skip, self(x)))
 
-    def _masked(self, x: Tensor, mask: Tensor) -> Tensor:
-        if collective.ranks() > 1 and self._uses_batch:
-            raise ValueError("SyncBatchNorm: a mask is for one rank; over several, use a norm of each example")
-        return super()._masked(x, mask)
-
     def _run(self, op: Any, x: Tensor, *skip: Tensor) -> Tensor:
         if collective.ranks() == 1 or not self.training or not self._uses_batch:
             return super()._run(op, x, *skip)

@@ -23,8 +23,13 @@ _ACTIVATIONS: dict[str, Callable[..., Any]] = {
 Activation = str | Callable[..., Any]
 
 
-class _FeedForward(Module):
-    """The layers of an FFN. PyTorch's Transformer layers have them as their own attributes."""
+class FeedForward(Module):
+    """FFN(x) = act(x W_1 + b_1) W_2 + b_2 at each position (004): x (..., dim) -> (..., dim).
+
+    activation: "relu", "gelu", "gelu_tanh" (GPT-2's), "silu", "swiglu", or a function of Tensors. With "swiglu",
+        linear1 gives value and gate side by side, and FFN(x) = (value * silu(gate)) W_2 + b_2 (003).
+    hidden: the width in between; by default 4 dim, or 8/3 dim for "swiglu", both with 8 dim^2 weights (003).
+    """
 
     def __init__(self, dim: int, hidden: int | None = None, activation: Activation = "relu", dropout: float = 0.0,
                  bias: bool = True):
@@ -44,38 +49,11 @@ class _FeedForward(Module):
         """The FFN alone."""
         return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
-
-class FeedForward(_FeedForward):
-    """FFN(x) = act(x W_1 + b_1) W_2 + b_2 at each position (004): x (..., dim) -> (..., dim).
-
-    activation: "relu", "gelu", "gelu_tanh" (GPT-2's), "silu", "swiglu", or a function of Tensors. With "swiglu",
-        linear1 gives value and gate side by side, and FFN(x) = (value * silu(gate)) W_2 + b_2 (003).
-    hidden: the width in between; by default 4 dim, or 8/3 dim for "swiglu", both with 8 dim^2 weights (003).
-    """
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.feed_forward(x)
+    forward: Any = feed_forward
 
 
-class SwiGLUFFN(Module):
-    """FFN(x) = (silu(x W_gate^T) * x W_up^T) W_down^T at each position (003): x (..., dim) -> (..., dim).
-
-    gate.weight, up.weight: (hidden, dim); down.weight: (dim, hidden): 003's names, and those of Llama's files without
-    `_proj`. FeedForward(activation="swiglu") is the same with gate and up as one product.
-    hidden: by default 8/3 dim, which makes 8 dim^2 weights, as many as an FFN without a gate has.
-    """
-
-    def __init__(self, dim: int, hidden: int | None = None, bias: bool = False):
-        hidden = 8 * dim // 3 if hidden is None else hidden
-        self.gate, self.up = Linear(dim, hidden, bias), Linear(dim, hidden, bias)
-        self.down = Linear(hidden, dim, bias)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.down(ops.silu(self.gate(x)) * self.up(x))
-
-
-class _Layer(_FeedForward):
-    """Residual blocks: one for each attention, then the FFN."""
+class _Layer(FeedForward):
+    """Residual blocks: one for each attention, then the FFN, whose layers are attributes of its own as in PyTorch."""
 
     _attentions: tuple[str, ...]
     self_attn: MultiheadAttention

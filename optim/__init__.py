@@ -11,18 +11,18 @@ from .ema import EMA
 from .lbfgs import LBFGS
 from .muon import Muon
 from .optimizer import Optimizer
-from .penalty import decay_groups, group_penalty, l1_penalty, l2_penalty
-from .sgd import SGD, SGDW
+from .penalty import decay_groups, l1_penalty, l2_penalty
+from .sgd import SGD
 
 RMSprop = RMSProp  # PyTorch's spelling
 
 __all__ = [
     "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "EMA", "LBFGS", "Muon", "Optimizer", "RMSProp",
-    "RMSprop", "SGD", "SGDW",
-    "clip_grad_norm", "clip_grad_value", "decay_groups", "group_penalty", "l1_penalty", "l2_penalty",
+    "RMSprop", "SGD",
+    "clip_grad_norm", "clip_grad_value", "decay_groups", "l1_penalty", "l2_penalty",
     "lr_scheduler", "schedule",
 ]
 
 # What has no effect, as fused=, is taken.
-for _class in (Adadelta, Adafactor, Adagrad, Adam, AdamW, Adamax, LBFGS, Muon, RMSProp, SGD, SGDW):
+for _class in (Adadelta, Adafactor, Adagrad, Adam, AdamW, Adamax, LBFGS, Muon, RMSProp, SGD):
     _class.__init__ = named(_class.__init__, _class.__name__)  # type: ignore[method-assign]

@@ -28,23 +28,6 @@ def l2_penalty(parameters: Iterable[Tensor]) -> Tensor:
     return _total("l2_penalty", parameters, lambda w: (w * w).sum())
 
 
-def group_penalty(parameters: Iterable[Tensor], dim: int = 0) -> Tensor:
-    """sum over groups of sqrt(group size) |group|_2, the group lasso, which makes whole groups 0 (002).
-
-    A group is what one index along axis `dim` selects: with 0 the weights of an output, with 1 those that leave an
-    input, so that a unit can be removed. At a group that is 0 the subgradient 0 is taken. Raises ValueError for a
-    parameter without that axis. (Yuan and Lin 2006; Scardapane et al. 2017)
-    """
-    def groups(w: Tensor) -> Tensor:
-        if not -w.ndim <= dim < w.ndim:
-            raise ValueError(f"group_penalty: a parameter of shape {w.shape} has no axis {dim}; leave biases out")
-        others = tuple(i for i in range(w.ndim) if i != dim % w.ndim)
-        size = w.size // max(1, w.shape[dim])
-        return ops.sqrt((w * w).sum(axis=others)).sum() * size**0.5
-
-    return _total("group_penalty", parameters, groups)
-
-
 def decay_groups(model: Any, weight_decay: float, skip: Sequence[str] = ()) -> list[dict[str, Any]]:
     """Two parameter groups for an optimizer: those with weight_decay, and those with none.
 

@@ -40,20 +40,3 @@ class SGD(Optimizer):
             state["momentum_buffer"] = b
             g = g + momentum * b if nesterov else b
         x -= lr * g
-
-
-class SGDW(SGD):
-    """SGD with decoupled weight decay: the momentum sees only the gradient (002's generalised weight decay).
-
-        x <- x - lr weight_decay x - lr b        with b as in SGD, of g alone
-
-    Without momentum it is SGD. Source: Loshchilov and Hutter 2019, scaled by the learning rate as in AdamW.
-    """
-
-    def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 1e-3, momentum: float = 0.0,
-                 dampening: float = 0.0, weight_decay: float = 1e-2, nesterov: bool = False, maximize: bool = False):
-        super().__init__(params, lr, momentum, dampening, weight_decay, nesterov, maximize)
-
-    def update(self, x, g, state, lr, weight_decay, **options):
-        x *= 1 - lr * weight_decay
-        super().update(x, g, state, lr, weight_decay=0.0, **options)

@@ -49,7 +49,6 @@ BOTH = [
     "import optim.lr_scheduler as G; from tinygrad_like.optim import lr_scheduler as F; assert F is G",
     "import nn.onnx.rows as G; import tinygrad_like.nn.onnx.rows as F; assert F is G",
     "import tinygrad_like.nn.onnx.rows as F; import nn.onnx.rows as G; assert F is G",
-    "from tinygrad_like.nn.modules.conv import Conv1d; import nn; assert nn.Conv1d is Conv1d",
     "from tinygrad_like.nn.utils.rnn import pad_sequence as F; import nn; assert F is nn.utils.rnn.pad_sequence",
     "from tinygrad_like.training import fit",
 ]
@@ -88,7 +87,6 @@ import tinygrad_like as T
 from tinygrad_like import training, func
 from tinygrad_like.data import DataLoader, TensorDataset
 from tinygrad_like.nn import Linear, functional as F
-from tinygrad_like.nn.modules.conv import Conv1d
 from tinygrad_like.optim import SGD
 import tinygrad_like.nn.utils.rnn, tinygrad_like.nn.onnx
 
@@ -97,7 +95,7 @@ for name in {theirs}:
     assert getattr(T, name).__name__ == f"tinygrad_like.{{name}}"
 for name in {{"nn", "optim"}} - set({theirs}):
     assert globals()[name] is getattr(T, name) and globals()[name].__name__ == name
-assert T.nn.Linear is Linear and T.nn.functional is F and T.nn.modules.conv.Conv1d is Conv1d is T.nn.Conv1d
+assert T.nn.Linear is Linear and T.nn.functional is F
 model = T.nn.Sequential(Linear(2, 3), T.nn.ReLU(), Linear(3, 2))
 data = TensorDataset(T.randn(8, 2), T.tensor([0, 1] * 4))
 training.fit(model, DataLoader(data, 4), F.cross_entropy, SGD(model.parameters(), lr=0.1), epochs=1, progress=False)

@@ -160,7 +160,7 @@ LAYERS = {  # the arguments of the constructor, and of the call
     "SinusoidalEncoding": lambda t, j, n, c, h, k, i: ([2 * c], [t(n, h, 2 * c)]),
     "LearnedEncoding": lambda t, j, n, c, h, k, i: ([h, c], [t(n, h, c)]),
     "RotaryEncoding": lambda t, j, n, c, h, k, i: ([2 * c], [t(n, h, k, 2 * c)]),
-    "BasicBlock PreActBlock": lambda t, j, n, c, h, k, i: ([c, k], [t(n, c, h, h)]),
+    "BasicBlock": lambda t, j, n, c, h, k, i: ([c, k], [t(n, c, h, h)]),
     "Bottleneck": lambda t, j, n, c, h, k, i: ([c, k], [t(n, c, h, h)]),
     "ConvNeXtBlock": lambda t, j, n, c, h, k, i: ([c], [t(n, c, h, h)]),
     "CrossEntropyLoss NLLLoss": lambda t, j, n, c, h, k, i: ([], [t(n, c), j(c, n)]),
@@ -171,7 +171,7 @@ LAYERS = {  # the arguments of the constructor, and of the call
     "ResNetS": lambda t, j, n, c, h, k, i: ([c, h, 1, k], [t(n, c)]),
 }
 # Those whose defaults are of a size for real use.
-HUGE = {"ViT", "AlexNet", "ConvNeXt", "ResNet", "Transformer", "Seq2Seq", "LanguageModel"}
+HUGE = {"ViT", "ResNet", "Transformer", "Seq2Seq", "LanguageModel"}
 
 
 def sensible(name, rng):

@@ -110,10 +110,6 @@ class Twin:
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = import_module(self.real)
         self.spec = module.__spec__
-        if not hasattr(module, "__path__"):  # it put in place itself what is imported from it, as `nn.modules.conv`
-            inner = f"{self.real}."
-            for name in [name for name in sys.modules if name.startswith(inner)]:
-                sys.modules[f"{spec.name}.{name.removeprefix(inner)}"] = sys.modules[name]
         return module
 
     def exec_module(self, module: ModuleType) -> None:

@@ -1,7 +1,6 @@
 """Models made of the layers of `nn`."""
 
-from .cnn import CNN, AlexNet
-from .convnext import ConvNeXt, convnext_small, convnext_tiny
+from .cnn import CNN
 from .language_model import LanguageModel, RecurrentLanguageModel
 from .mlp import MLP, ResNetS
 from .resnet import ResNet, resnet8, resnet18, resnet20, resnet34, resnet50, resnet56, resnext50_32x4d
@@ -9,8 +8,8 @@ from .transformer import Seq2Seq, Transformer
 from .vit import ViT
 
 __all__ = [
-    "CNN", "AlexNet", "ConvNeXt", "LanguageModel", "MLP", "RecurrentLanguageModel", "ResNet", "ResNetS", "Seq2Seq",
+    "CNN", "LanguageModel", "MLP", "RecurrentLanguageModel", "ResNet", "ResNetS", "Seq2Seq",
     "Transformer", "ViT",
-    "convnext_small", "convnext_tiny", "resnet8", "resnet18", "resnet20", "resnet34", "resnet50", "resnet56",
+    "resnet8", "resnet18", "resnet20", "resnet34", "resnet50", "resnet56",
     "resnext50_32x4d",
 ]

@@ -1,21 +1,18 @@
-"""Convolutional networks without skips: a plain one of any depth, and AlexNet."""
+"""A convolutional network without skips."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tinygrad_like.core.tensor import Tensor
-
 from .. import init
 from ..activation import ReLU, make_activation
 from ..blocks import conv3x3
 from ..containers import Sequential
-from ..conv import Conv2d
-from ..dropout import Dropout, Dropout2d
+from ..dropout import Dropout2d
 from ..linear import Flatten, Linear
 from ..module import Module
 from ..norm import BatchNorm2d, Norm, make_norm
-from ..pool import AdaptiveAvgPool2d, MaxPool2d
+from ..pool import AdaptiveAvgPool2d
 
 
 class CNN(Sequential):
@@ -50,28 +47,3 @@ class CNN(Sequential):
                 made.append(make_activation("CNN", activation))
                 channels = width
         super().__init__(*made, AdaptiveAvgPool2d(1), Flatten(), Linear(channels, num_classes))
-
-
-class AlexNet(Module):
-    """Five convolutions and three Linear layers: (batch, 3, 224, 224) -> logits (batch, num_classes).
-
-    Names and sizes are torchvision's: 61,100,840 parameters (002: "approximately 60M").
-    (Krizhevsky et al., ImageNet classification with deep convolutional neural networks, 2012; the channels are those
-    of Krizhevsky, One weird trick for parallelizing convolutional neural networks, 2014)
-    """
-
-    def __init__(self, num_classes: int = 1000, dropout: float = 0.5):
-        self.features = Sequential(
-            Conv2d(3, 64, 11, 4, padding=2), ReLU(), MaxPool2d(3, 2),
-            Conv2d(64, 192, 5, padding=2), ReLU(), MaxPool2d(3, 2),
-            Conv2d(192, 384, 3, padding=1), ReLU(),
-            Conv2d(384, 256, 3, padding=1), ReLU(),
-            Conv2d(256, 256, 3, padding=1), ReLU(), MaxPool2d(3, 2))  # fmt: skip
-        self.avgpool = AdaptiveAvgPool2d(6)
-        self.classifier = Sequential(
-            Dropout(dropout), Linear(256 * 6 * 6, 4096), ReLU(),
-            Dropout(dropout), Linear(4096, 4096), ReLU(),
-            Linear(4096, num_classes))  # fmt: skip
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.classifier(self.avgpool(self.features(x)).flatten(1))

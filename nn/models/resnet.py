@@ -24,7 +24,7 @@ from ..pool import AdaptiveAvgPool2d, MaxPool2d
 class ResNet(Module):
     """x: (batch, in_channels, height, width) -> logits (batch, num_classes).
 
-    block: BasicBlock, Bottleneck, PreActBlock or ResidualBlock.
+    block: BasicBlock or Bottleneck.
     layers: the number of blocks in each stage; every stage but the first halves the image with its first block.
     widths: `channels` of the blocks of each stage.
     stem: "large", a 7x7 convolution with stride 2 and a max-pool with stride 2, for images of 224x224; "small", a 3x3
@@ -36,8 +36,8 @@ class ResNet(Module):
     activation: makes each activation, as nn.ReLU does.
     dropout: with this probability, in training, a channel is dropped before the last convolution of each block.
 
-    Convolutions start from He et al.'s normal distribution with fan_out. With PreActBlock the norm bn1 follows the last
-    block instead of conv1. Raises ValueError for another stem, and if layers and widths differ in length.
+    Convolutions start from He et al.'s normal distribution with fan_out. Raises ValueError
+    for another stem, and if layers and widths differ in length.
     """
 
     def __init__(self, block: type[Module], layers: Sequence[int], widths: Sequence[int] = (64, 128, 256, 512),
@@ -51,11 +51,10 @@ class ResNet(Module):
                              f"layers={list(layers)} and widths={list(widths)}")
         kind: Any = block
         channels = [widths[0], *(width * kind.expansion for width in widths)]
-        self.preactivation = kind.preactivation
         bias, options = norm is None, (groups, width_per_group, norm, activation, dropout)
         self.conv1 = (Conv2d(in_channels, channels[0], 7, 2, padding=3, bias=bias) if stem == "large"
                       else conv3x3(in_channels, channels[0], bias=bias))
-        self.bn1 = make_norm("ResNet", norm, channels[-1 if self.preactivation else 0])
+        self.bn1 = make_norm("ResNet", norm, channels[0])
         self.relu = make_activation("ResNet", activation)
         self.maxpool = MaxPool2d(3, 2, 1) if stem == "large" else Identity()
         self.stages = tuple(f"layer{i}" for i in range(1, len(layers) + 1))
@@ -78,13 +77,10 @@ class ResNet(Module):
 
     def features(self, x: Tensor) -> Tensor:
         """The last stage's output for x: (batch, channels, height, width)."""
-        x = self.conv1(x)
-        if not self.preactivation:
-            x = activated(self.bn1, self.relu, x)
-        x = self.maxpool(x)
+        x = self.maxpool(activated(self.bn1, self.relu, self.conv1(x)))
         for name in self.stages:
             x = getattr(self, name)(x)
-        return activated(self.bn1, self.relu, x) if self.preactivation else x
+        return x
 
 
 def resnet8(num_classes: int = 10, **options: Any) -> ResNet:

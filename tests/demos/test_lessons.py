@@ -173,7 +173,7 @@ def test_minima_are_where_the_gradient_is_that_of_the_penalty(c):
     assert (np.abs(slope[w == 0]) <= c).all()
 
 
-@pytest.mark.parametrize("options", [[], ["--method", "midpoint"], ["--adjoint"]])
+@pytest.mark.parametrize("options", [[], ["--method", "midpoint"]])
 def test_more_steps_come_closer_to_the_flow(tmp_path, capsys, options):
     found = neural_ode.main(["--points", "60", "--hidden", "8", "--steps", "4", "--updates", "100", *options,
                              "--out", str(tmp_path / "figure.png")])

@@ -12,7 +12,6 @@ from tinygrad_like.kernels.kinds import Table
 OPTIONS = {  # what each may be given: a number in a range, or one of a list
     optim.SGD: dict(lr=(0.01, 0.3), momentum=[0.0, 0.9, 0.5], dampening=[0.0, 0.3], weight_decay=[0.0, 0.1],
                     nesterov=[False, True], maximize=[False, True]),
-    optim.SGDW: dict(lr=(0.01, 0.3), momentum=[0.0, 0.9], weight_decay=[0.0, 0.3], nesterov=[False, True]),
     optim.Adam: dict(lr=(0.001, 0.03), betas=(0.5, 0.999), eps=(1e-8, 1e-2), weight_decay=[0.0, 0.1],
                      amsgrad=[False, True], maximize=[False, True]),
     optim.AdamW: dict(lr=(0.001, 0.03), betas=(0.5, 0.999), eps=(1e-8, 1e-2), weight_decay=[0.0, 0.3],

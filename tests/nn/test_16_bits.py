@@ -16,8 +16,7 @@ MODELS = {
     "mlp": (lambda: nn.MLP([4, 8, 3], nn.GELU, norm=nn.LayerNorm), (5, 4)),
     "resnet_s": (lambda: nn.ResNetS(4, 8, 2, 3), (5, 4)),
     "cnn": (lambda: nn.CNN([1, 1], (4, 8), 3), (5, 3, 8, 8)),
-    "swiglu": (lambda: nn.SwiGLUFFN(4), (2, 5, 4)),
-    "sparse": (lambda: nn.SparseLinear(4, 3), (5, 4)),
+    "swiglu": (lambda: nn.FeedForward(4, activation="swiglu"), (2, 5, 4)),
     "attention": (lambda: nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, activation="gelu"), (2, 5, 8)),
     "batch_norm": (lambda: nn.Sequential(nn.Conv2d(3, 4, 3, bias=False), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2)),
                    (5, 3, 6, 6)),
@@ -187,7 +186,7 @@ def test_a_bfloat16_file_without_the_package(tmp_path, monkeypatch):
 
 
 @NARROW
-@pytest.mark.parametrize("make", [nn.GaussianNoise, nn.GaussianDropout])
+@pytest.mark.parametrize("make", [nn.GaussianDropout])
 def test_noise_is_drawn_in_float32(make, narrow):
     x = draw((1000,)).cast(narrow)
     y = make(0.5)(x)

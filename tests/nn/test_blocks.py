@@ -13,11 +13,7 @@ BLOCKS = {
     "bottleneck": lambda: nn.Bottleneck(8, 2),
     "bottleneck, projected": lambda: nn.Bottleneck(4, 2, stride=2),
     "resnext": lambda: nn.Bottleneck(4, 16, groups=4, base_width=8),
-    "preactivation": lambda: nn.PreActBlock(4, 4),
-    "preactivation, projected": lambda: nn.PreActBlock(4, 6, stride=2),
-    "residual": lambda: nn.ResidualBlock(4),
-    "residual, projected": lambda: nn.ResidualBlock(4, 6, stride=2),
-    "residual, other parts": lambda: nn.ResidualBlock(4, norm=lambda n: nn.GroupNorm(2, n), activation=nn.SiLU),
+    "basic, other parts": lambda: nn.BasicBlock(4, 4, norm=lambda n: nn.GroupNorm(2, n), activation=nn.SiLU),
     "bottleneck, other parts": lambda: nn.Bottleneck(4, 2, 2, norm=None, activation=nn.Tanh),
     "convnext": lambda: nn.ConvNeXtBlock(4, layer_scale=0.5),
 }
@@ -58,7 +54,7 @@ def test_watched_or_not_a_block_computes_the_same(name, training):
     for module in list(block.modules())[1:]:
         module.register_forward_hook(lambda module, args, y: seen.append(type(module).__name__))
     alone = run(block, x)
-    expected = {"basic": 2, "bottleneck": 3, "resnext": 3, "preactivation": 2, "residual": 1, "convnext": 0}
+    expected = {"basic": 2, "bottleneck": 3, "resnext": 3, "convnext": 0}
     assert seen.count("ReLU") == (0 if "other parts" in name else expected[name.split(",")[0]])
     for a, b in zip(fused, alone, strict=True):
         np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-4 * max(1, np.abs(b).max()))
@@ -68,8 +64,7 @@ def test_blocks_use_the_fused_ops(monkeypatch):
     called = []
     op = ops.batch_norm_relu
     monkeypatch.setattr(ops, "batch_norm_relu", lambda *args, **how: called.append(len(args)) or op(*args, **how))
-    for name, expected in {"basic": [5, 6], "bottleneck": [5, 5, 6], "preactivation": [5, 5],
-                           "residual": [5]}.items():
+    for name, expected in {"basic": [5, 6], "bottleneck": [5, 5, 6]}.items():
         block, x = made(name)
         called.clear()
         block(Tensor(x))
@@ -77,38 +72,23 @@ def test_blocks_use_the_fused_ops(monkeypatch):
 
 
 def test_the_skip_is_projected_only_where_the_shape_changes():
-    assert nn.BasicBlock(4, 4).downsample is None is nn.Bottleneck(16, 4).downsample is nn.PreActBlock(4, 4).downsample
+    assert nn.BasicBlock(4, 4).downsample is None is nn.Bottleneck(16, 4).downsample
     for block in (nn.BasicBlock(4, 4, stride=2), nn.BasicBlock(4, 8), nn.Bottleneck(4, 4)):
         assert [type(m) for m in block.downsample] == [nn.Conv2d, nn.BatchNorm2d]
 
 
-@pytest.mark.parametrize("make", [nn.BasicBlock, lambda a, b: nn.Bottleneck(a, b // 4), nn.PreActBlock,
-                                  nn.ResidualBlock, lambda a, b: nn.BasicBlock(a, b, norm=None)])
+@pytest.mark.parametrize("make", [nn.BasicBlock, lambda a, b: nn.Bottleneck(a, b // 4),
+                                  lambda a, b: nn.BasicBlock(a, b, norm=None)])
 def test_zero_init_leaves_the_skip(make):
     block = make(4, 4)
     block.zero_init()
     x = Tensor.randn(2, 4, 5, 5)
-    expected = x if isinstance(block, nn.PreActBlock | nn.ResidualBlock) else x.relu()
-    np.testing.assert_array_equal(block(x).detach().numpy(), expected.detach().numpy())
+    np.testing.assert_array_equal(block(x).detach().numpy(), x.relu().detach().numpy())
     block(x).sum().backward()
-    last = block.conv2.weight if isinstance(block, nn.PreActBlock) else list(block.parameters())[-2]
-    assert last.grad.data.any(), "and the block can learn"
+    assert list(block.parameters())[-2].grad.data.any(), "and the block can learn"
 
 
-def test_the_residual_block_is_that_of_002():
-    """h = (BN Conv2D ReLU BN Conv2D)(x) + x, which can be below x; with an activation at the end it could not."""
-    block = nn.ResidualBlock(4).eval()
-    x = Tensor.randn(2, 4, 5, 5)
-    y = block(x)
-    expected = block.bn2(block.conv2(block.bn1(block.conv1(x)).relu())) + x
-    np.testing.assert_allclose(y.detach().numpy(), expected.detach().numpy(), rtol=1e-5, atol=1e-6)
-    assert (y.detach().numpy() < x.detach().numpy()).any() and (y.detach().numpy() < 0).any()
-    wider = nn.ResidualBlock(4, 6, stride=2)
-    assert type(wider.downsample) is nn.Conv2d and wider.downsample.kernel_size == (1, 1)
-
-
-@pytest.mark.parametrize("make", [nn.BasicBlock, lambda *a, **k: nn.Bottleneck(4, 1, **k), nn.PreActBlock,
-                                  nn.ResidualBlock])
+@pytest.mark.parametrize("make", [nn.BasicBlock, lambda *a, **k: nn.Bottleneck(4, 1, **k)])
 def test_parts_of_a_block(make):
     block = make(4, 4, norm=lambda n: nn.GroupNorm(1, n), activation=nn.GELU, dropout=0.5)
     kinds = [type(m).__name__ for m in block.modules()]
@@ -141,9 +121,8 @@ def test_convnext_sees_each_pixel_alone_but_for_the_convolution():
 
 
 def test_errors():
-    for block in (nn.BasicBlock, nn.PreActBlock, nn.ResidualBlock):
-        with pytest.raises(ValueError, match=f"{block.__name__}: has no groups, got groups=2 .*; use Bottleneck"):
-            block(4, 4, groups=2)
+    with pytest.raises(ValueError, match="BasicBlock: has no groups, got groups=2 .*; use Bottleneck"):
+        nn.BasicBlock(4, 4, groups=2)
     with pytest.raises(ValueError, match="conv2d: input has 3 channels but weight expects 4"):
         nn.BasicBlock(4, 4)(Tensor.ones(2, 3, 8, 8))
 

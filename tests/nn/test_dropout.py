@@ -122,67 +122,6 @@ def test_mc_predict_errors():
         nn.mc_predict(model(), X, samples=0)
 
 
-# Noise that is added, skipped blocks, and moments of DropConnect ------------------------------------------------------
-
-
-def test_gaussian_noise():
-    layer, x = nn.GaussianNoise(0.5), Tensor(np.full((200, 50), 3.0, np.float32), requires_grad=True)
-    y = layer(x)
-    noise = y.detach().numpy() - 3
-    assert abs(noise.mean()) < 0.02 and noise.std() == pytest.approx(0.5, rel=0.02)
-    y.sum().backward()
-    assert (x.grad.numpy() == 1).all() and layer.eval()(x) is x
-    assert repr(layer) == "GaussianNoise(std=0.5)" and y.dtype == x.dtype
-    mean, std, *_ = nn.mc_predict(nn.Sequential(nn.GaussianNoise(0.5)), x.detach(), samples=400, dim=None)
-    assert abs(std.numpy().mean() - 0.5) < 0.01 and abs(mean.numpy().mean() - 3) < 0.01
-    with pytest.raises(ValueError, match="GaussianNoise: std must be a number of at least 0, got -1"):
-        nn.GaussianNoise(-1)
-
-
-@pytest.mark.parametrize("mode", ["row", "batch"])
-def test_stochastic_depth(mode):
-    layer, x = nn.StochasticDepth(0.25, mode), Tensor(np.ones((1000, 2, 3), np.float32))
-    ys = np.stack([layer(x).numpy() for _ in range(3 if mode == "row" else 400)])
-    assert (ys == ys[:, :, :1, :1]).all() and set(np.unique(ys.round(4))) == {0, np.float32(1.3333)}
-    assert (ys == ys[:, :1]).all() == (mode == "batch")
-    assert abs((ys == 0).mean() - 0.25) < 0.08
-    assert layer.eval()(x) is x
-    with pytest.raises(ValueError, match="StochasticDepth: mode must be 'row' or 'batch', got 'column'"):
-        nn.StochasticDepth(0.1, "column")
-
-
-@pytest.mark.parametrize("activation", [nn.ReLU, nn.Tanh, nn.Sigmoid, nn.GELU])
-def test_drop_connect_matches_moments(activation):
-    """E[a(y)] over masks, by moments, is nearer to the mean of many masks than a(E[y]) is."""
-    layer = nn.DropConnect(200, 6, p=0.4, activation=activation)
-    layer.weight.assign(layer.weight.detach().numpy() * 4)
-    x = Tensor.randn(5, 200)
-    many = np.stack([layer(x).detach().numpy() for _ in range(4000)])
-    layer.eval()
-    mean, variance = layer.moments(x)
-    pre = nn.DropConnect(200, 6, p=0.4)
-    pre.load_state_dict(layer.state_dict())
-    drawn = np.stack([pre(x).detach().numpy() for _ in range(2000)])
-    np.testing.assert_allclose(variance.detach().numpy(), drawn.var(0), rtol=0.25)
-    assert (np.abs(mean.detach().numpy() - drawn.mean(0)) < 5 * drawn.std(0) / math.sqrt(2000)).all()
-    matched = np.abs(layer(x).detach().numpy() - many.mean(0)).max()
-    assert matched < 6 * many.std(0).max() / math.sqrt(4000) + 0.01
-    assert matched < 0.5 * np.abs(layer.activation(mean).detach().numpy() - many.mean(0)).max()
-
-
-def test_the_closed_form_for_relu_is_what_quadrature_gives():
-    layer = nn.DropConnect(3, 4, activation=nn.ReLU)
-    mean, variance = np.linspace(-3, 3, 13), np.full(13, 0.7)
-    u, w = np.linspace(-9, 9, 200001), None
-    w = np.exp(-u**2 / 2) / math.sqrt(2 * math.pi) * (u[1] - u[0])
-    expected = (np.maximum(mean[:, None] + math.sqrt(0.7) * u, 0) * w).sum(1)
-    np.testing.assert_allclose(layer._expected(Tensor(mean), Tensor(variance)).numpy(), expected, atol=1e-7)
-    zeros = layer.eval()(Tensor.zeros(2, 3, requires_grad=True))
-    np.testing.assert_allclose(zeros.data, np.maximum(layer.bias.data, 0)[None].repeat(2, axis=0), atol=1e-6)
-    with pytest.raises(ValueError, match="DropConnect: with p=1 there are no weights left"):
-        nn.DropConnect(3, 4, p=1.0, activation=nn.ReLU).eval()(Tensor.ones(2, 3))
-
-
 def test_whole_channels_of_volumes_are_dropped():
     volumes = F.dropout3d(Tensor.ones(10, 20, 2, 3, 2), 0.5).numpy()
     assert sorted(np.unique(volumes)) == [0, 2] and np.ptp(volumes.reshape(200, -1), axis=1).max() == 0

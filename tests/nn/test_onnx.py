@@ -34,18 +34,11 @@ def padded(n):
     return [Tensor(source), target]
 
 
-def alexnet():
-    """With a smaller head: the whole one has 58 million weights."""
-    model = nn.models.AlexNet()
-    model.classifier = nn.Sequential(nn.Dropout(), nn.Linear(9216, 5))
-    return model
-
-
 MODELS = {
     **{kind: (lambda kind=kind: models.RecurrentLanguageModel(11, 8, 2, kind), tokens(1)) for kind in ("rnn", "lstm",
                                                                                                        "gru")},
-    "cnn": (lambda: models.CNN([1, 2], (4, 8), 3), images(3, 9)), "alexnet": (alexnet, images(3, 224)),
-    "convnext": (lambda: models.ConvNeXt([1, 1], (8, 16), 3, patch_size=2, layer_scale=0.5), images(3, 16)),
+    "cnn": (lambda: models.CNN([1, 2], (4, 8), 3), images(3, 9)),
+    "convnext": (lambda: nn.ConvNeXtBlock(4, layer_scale=0.5), images(4, 9)),
     "mlp": (lambda: nn.MLP([4, 8, 8, 3]), features(4)),
     "mlp, gelu": (lambda: nn.MLP([4, 8, 3], nn.GELU), features(5, 4)),
     "resnet_s": (lambda: nn.ResNetS(6, 8, 2, 3), features(6)),
@@ -54,12 +47,9 @@ MODELS = {
     "resnet18": (lambda: models.ResNet(nn.BasicBlock, [2, 2, 2, 2], (8, 16, 24, 32), 7), images(3, 40)),
     "resnet50": (lambda: models.ResNet(nn.Bottleneck, [1, 2, 1, 1], (8, 8, 16, 16), 5), images(3, 33)),
     "resnext": (lambda: models.ResNet(nn.Bottleneck, [1, 1], (16, 32), 5, groups=4, width_per_group=16), images(3, 32)),
-    "preactivation": (lambda: models.ResNet(nn.PreActBlock, [1, 1], (4, 8), 3, stem="small"), images(3, 8)),
     "vit": (lambda: nn.ViT(8, 4, 3, 16, 2, 2), images(3, 8)),
     "vit, mean": (lambda: nn.ViT(8, 2, 3, 16, 1, 4, channels=1, pool="mean", norm=nn.RMSNorm), images(1, 8)),
     "language model": (lambda: nn.LanguageModel(11, 16, 2, 2, max_length=8), tokens(1)),
-    "lstm": (lambda: models.RecurrentLanguageModel(11, 8), tokens(1)),
-    "gru": (lambda: models.RecurrentLanguageModel(11, 8, 1, "gru"), tokens(1)),
     "gpt-2": (lambda: nn.LanguageModel(11, 16, 2, 4, 6, activation="gelu_tanh", tied=False), tokens(1)),
     "rotary, swiglu": (lambda: nn.LanguageModel(11, 16, 2, 2, positions="rotary", activation="swiglu", bias=False,
                                                 norm=nn.RMSNorm), tokens(1)),
@@ -102,8 +92,7 @@ def test_models(tmp_path, make, inputs):
 
 
 def test_every_model_of_nn_is_tested():
-    exported = {type(m) for name, (make, _) in MODELS.items() if name != "alexnet" for m in make().modules()}
-    exported.add(models.AlexNet)
+    exported = {type(m) for make, _ in MODELS.values() for m in make().modules()}
     made = {getattr(models, name) for name in models.__all__}
     assert {m for m in made if isinstance(m, type)} <= exported
 

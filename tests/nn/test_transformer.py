@@ -154,18 +154,6 @@ def test_transformer_is_pytorchs():
             {"tgt_is_causal": True}, {"tgt_mask": torch.tensor(causal)}, arrays)
 
 
-def test_swiglu_with_the_keys_of_003():
-    ffn, x = nn.SwiGLUFFN(8, 6), Tensor.randn(2, 3, 8)
-    assert {k: v.shape for k, v in ffn.state_dict().items()} == {"gate.weight": (6, 8), "up.weight": (6, 8),
-                                                                "down.weight": (8, 6)}
-    assert sum(p.size for p in nn.SwiGLUFFN(48).parameters()) == 8 * 48**2
-    fused = nn.FeedForward(8, 6, "swiglu", bias=False)
-    fused.linear1.weight.assign(np.concatenate([ffn.up.weight.data, ffn.gate.weight.data]))  # value, then gate
-    fused.linear2.weight.assign(ffn.down.weight.detach().numpy())
-    np.testing.assert_allclose(ffn(x).detach().numpy(), fused(x).detach().numpy(), rtol=1e-5, atol=1e-6)
-    assert list(nn.SwiGLUFFN(4, 4, bias=True).state_dict())[1] == "gate.bias"
-
-
 def test_the_mask_of_a_causal_decoder():
     mask = nn.Transformer.generate_square_subsequent_mask(3)
     assert mask.tolist() == [[0, -np.inf, -np.inf], [0, 0, -np.inf], [0, 0, 0]] and mask.dtype == np.float32

@@ -12,7 +12,6 @@ CASES = [
     ("SGD", dict(lr=0.1)), ("SGD", dict(lr=0.1, weight_decay=0.1, maximize=True)), ("SGD", dict(lr=0.1, momentum=0.9)),
     ("SGD", dict(lr=0.1, momentum=0.9, dampening=0.3, weight_decay=0.1)),
     ("SGD", dict(lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.1, maximize=True)),
-    ("SGDW", dict(lr=0.1, weight_decay=0.5)), ("SGDW", dict(lr=0.1, momentum=0.5, weight_decay=0.5, nesterov=True)),
     ("Adam", dict(lr=0.01)),
     ("Adam", dict(lr=0.01, betas=(0.8, 0.95), eps=1e-3, weight_decay=0.1, maximize=True)),
     ("Adam", dict(lr=0.01, betas=(0.8, 0.9), amsgrad=True, weight_decay=0.1)),
@@ -36,10 +35,6 @@ def sgd(x, g, s, t, lr, momentum, dampening, weight_decay, nesterov):
         b = momentum * s["momentum_buffer"] + (1 - dampening) * g if s else g
         s["momentum_buffer"], g = b, g + momentum * b if nesterov else b
     return x - lr * g
-
-
-def sgdw(x, g, s, t, lr, weight_decay, **options):
-    return sgd(x, g, s, t, lr, weight_decay=0, **options) - lr * weight_decay * x
 
 
 def adam(x, g, s, t, lr, betas, eps, weight_decay, amsgrad):
@@ -193,7 +188,7 @@ def test_bad_options(name, options, message):
 # PyTorch's ------------------------------------------------------------------------------------------------------------
 
 SHAPES = [(5, 3), (7,), (), (2, 1, 4), (1500,)]
-THEIRS = [(name, options) for name, options in CASES if name != "SGDW"]
+THEIRS = CASES
 
 
 def parameters(dtype="float64", shapes=SHAPES):

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import nn
-import optim
 from optim import SGD, decay_groups, l1_penalty, l2_penalty
 from optim.penalty import UNDECAYED
 from tinygrad_like import Tensor
@@ -72,28 +71,9 @@ def test_every_norm_embedding_and_position_is_known():
     assert all(UNDECAYED & {base.__name__ for base in kind.__mro__} for kind in kinds)
 
 
-def test_layers_that_do_not_know_their_inputs_yet():
-    weight, *_ = (model := nn.Sequential(nn.LazyLinear(3), nn.BatchNorm1d(3))).parameters()
-    decayed, others = decay_groups(model, 0.5)
-    assert decayed["params"] == [weight] and len(others["params"]) == 3
-
-
 @pytest.mark.parametrize("penalty", [l1_penalty, l2_penalty])
 def test_an_exhausted_generator_is_no_penalty(penalty):
     generator = nn.Linear(2, 2).parameters()
     list(generator)
     with pytest.raises(ValueError, match="can be read only once"):
         penalty(generator)
-
-
-def test_the_group_lasso():
-    w = Tensor([[3.0, 4.0], [0.0, 0.0]], requires_grad=True)
-    loss = optim.group_penalty([w])
-    loss.backward()
-    assert loss.item() == pytest.approx(5 * 2**0.5)
-    np.testing.assert_allclose(w.grad.numpy(), np.array([[0.6, 0.8], [0, 0]]) * 2**0.5, rtol=1e-6)
-    assert optim.group_penalty(w, dim=1).item() == pytest.approx((3 + 4) * 2**0.5)
-    kernel = Tensor(np.ones((2, 3, 5, 5), np.float32))
-    assert optim.group_penalty(kernel).item() == pytest.approx(2 * 75)
-    with pytest.raises(ValueError, match=r"group_penalty: a parameter of shape \(2,\) has no axis 1; leave biases out"):
-        optim.group_penalty([Tensor.ones(2)], dim=1)

@@ -550,21 +550,3 @@ def test_a_batch_that_is_not_finite_is_named():
     model, criterion, optimizer = setup()
     with pytest.raises(FloatingPointError, match="the loss is nan: the batch itself is not finite"):
         train_epoch(model, [(Tensor(X * np.nan), Tensor(Y))], criterion, optimizer)
-
-
-def test_pooled_statistics_of_the_batches_of_a_step():
-    """As of one batch of all of them: the loss of a step, and the running statistics after it."""
-    rng = np.random.default_rng(0)
-    x, y = rng.standard_normal((48, 4)).astype(np.float32), rng.integers(0, 3, 48)
-    found = []
-    for size, options in ((48, {}), (16, {"accumulate": 3, "pooled": 1}), (16, {"accumulate": 3})):
-        manual_seed(0)
-        model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 3))
-        optimizer = optim.SGD(model.parameters(), 0.0)
-        row = train_epoch(model, DataLoader(x, y, batch_size=size), nn.CrossEntropyLoss(), optimizer, **options)
-        found.append([row["loss"], *model[1].running_mean.numpy(), *model[1].running_var.numpy()])
-    whole, pooled, apart = map(np.array, found)
-    np.testing.assert_allclose(pooled, whole, rtol=1e-5, atol=1e-6)
-    assert np.abs(apart - whole).max() > 1e-2
-    with pytest.raises(ValueError, match="pooled_batch_norm: this Linear has no BatchNorm"):
-        train_epoch(nn.Linear(4, 3), DataLoader(x, y, batch_size=16), nn.CrossEntropyLoss(), optimizer, pooled=1)

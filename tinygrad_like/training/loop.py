@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
@@ -14,7 +14,7 @@ from .. import distributed, ops, optim, random
 from ..core.tensor import Tensor, wrap
 from ..data import DataLoader
 from ..dtypes import FLOATS
-from ..nn import Module, pooled_batch_norm
+from ..nn import Module
 from ..nn.module import modes_restored
 from ..rings import missing, named
 from ..transforms.anomaly import detect_anomaly
@@ -63,7 +63,7 @@ def train_epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Te
                 optimizer: optim.Optimizer, *, metrics: Metrics | None = None, accumulate: int = 1,
                 clip_norm: float | None = None, penalty: Callable[[], Tensor] | None = None,
                 ema: optim.EMA | None = None, log: Log | None = None,
-                begun: dict[str, Any] | None = None, pooled: int = 0) -> dict[str, float]:
+                begun: dict[str, Any] | None = None) -> dict[str, float]:
     """One pass over the batches (x, y) of `loader`; the modules stay in their modes.
 
     criterion: the mean loss of a batch, criterion(model(x), y). If it has a method `count(y)`, as the losses of `nn`
@@ -72,16 +72,13 @@ def train_epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Te
     metrics: functions of (output, y); by default {"accuracy": accuracy}.
     accumulate: how many batches make one step, whose gradient is that of their union; memory is that of one batch. But
         layers that look at a whole batch, such as BatchNorm, see one batch at a time: its statistics are of one batch,
-        and are updated for each, unless they are pooled.
+        and are updated for each.
     clip_norm: the largest norm of a step's gradient.
     penalty: returns a term to add to the loss of each step, such as lambda: 1e-4 * l1_penalty(weights). The reported
         loss leaves it out.
     ema: updated after each step.
     begun: a dict in which each step records its sums; given that of an interrupted pass, the sums go on from there over
         the batches that are left.
-    pooled: sweeps over the batches of a step before it, from which its BatchNorms take the statistics of all of them
-        (`nn.pooled_batch_norm`). Such a step is not captured. Raises ValueError in an MPI job, for which there is
-        `nn.SyncBatchNorm`.
 
     Raises FloatingPointError, before the step, if a loss is infinite or NaN, and says which op made it.
 
@@ -91,14 +88,14 @@ def train_epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Te
     In an MPI job each rank takes its part of every batch, and gets gradients, and returns numbers, of all of it.
     """
     return epoch(model, parts_of(loader), criterion, optimizer, metrics, accumulate, clip_norm, penalty, ema, log,
-                 begun, pooled=pooled)
+                 begun)
 
 
 def epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Tensor], Tensor], optimizer: optim.Optimizer,
           metrics: Metrics | None = None, accumulate: int = 1, clip_norm: float | None = None,
           penalty: Callable[[], Tensor] | None = None, ema: optim.EMA | None = None, log: Any = None,
           begun: dict[str, Any] | None = None, ctrl_c: Any = None,
-          after_step: Callable[[dict[str, float]], None] | None = None, pooled: int = 0) -> dict[str, float]:
+          after_step: Callable[[dict[str, float]], None] | None = None) -> dict[str, float]:
     """`train_epoch` of a loader that gives this rank's parts of the batches. `fit` gives more:
 
     ctrl_c: says on which ranks it was pressed.
@@ -114,22 +111,21 @@ def epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Tensor],
         label_counts = [getattr(criterion, "count", len)(y) if len(y) else 0 for _, y, _ in group]
         size, labels, sums = sum(len(y) for _, y, _ in group), sum(label_counts), dict.fromkeys(totals, 0.0)
         optimizer.zero_grad()
-        with _pooled(model, group, pooled):
-            for (x, y, rows), weight in zip(group, label_counts, strict=True):
-                share = weight / (labels or 1) if alone else _number(weight)  # several divide by the count of all
-                with random.of_rows(rows):
-                    output, loss = (step if pooled else forward_backward)(
-                        model, criterion, x, y, None if summed or alone and len(group) == 1 else share)
-                value = loss.item()
-                if weight and not math.isfinite(value):
-                    raise FloatingPointError(f"train_epoch: the loss is {value}: {_first_bad(model, criterion, x, y)}; "
-                                             "try a smaller learning rate, or clip_norm")
-                values = {"loss": value, **{name: metric(output, y) for name, metric in metrics.items() if len(y)}}
-                for name, value in values.items():
-                    factor = len(y) if name != "loss" else 1 if summed else weight
-                    sums[name] += value * factor if factor else 0  # the mean over no labels is NaN
-                if log is not None and alone:
-                    log.step(len(y), **values)
+        for (x, y, rows), weight in zip(group, label_counts, strict=True):
+            share = weight / (labels or 1) if alone else _number(weight)  # several divide by the count of all
+            with random.of_rows(rows):
+                output, loss = forward_backward(
+                    model, criterion, x, y, None if summed or alone and len(group) == 1 else share)
+            value = loss.item()
+            if weight and not math.isfinite(value):
+                raise FloatingPointError(f"train_epoch: the loss is {value}: {_first_bad(model, criterion, x, y)}; "
+                                         "try a smaller learning rate, or clip_norm")
+            values = {"loss": value, **{name: metric(output, y) for name, metric in metrics.items() if len(y)}}
+            for name, value in values.items():
+                factor = len(y) if name != "loss" else 1 if summed else weight
+                sums[name] += value * factor if factor else 0  # the mean over no labels is NaN
+            if log is not None and alone:
+                log.step(len(y), **values)
         if alone:
             update(optimizer, penalty, clip_norm, ema)
         else:
@@ -152,13 +148,6 @@ def epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Tensor],
         raise ValueError("train_epoch: the loader gave no batch; a generator can be read only once, and a DataLoader "
                          "with drop_last=True has none if batch_size is larger than the data set")
     return {**_means(totals, count, counted), "count": count}
-
-
-def _pooled(model: Module, group: list, sweeps: int) -> AbstractContextManager:
-    """In which the BatchNorms have the statistics of all batches of a step, if there are sweeps for it."""
-    if sweeps and distributed.size > 1:
-        raise ValueError("train_epoch: statistics are pooled within one process; use nn.convert_sync_batchnorm(model)")
-    return pooled_batch_norm(model, [x for x, _, _ in group], sweeps) if sweeps else nullcontext()
 
 
 def _means(sums: Mapping[str, float], count: int, counted: float) -> dict[str, float]:
