@@ -36,8 +36,8 @@ _RETURNS = {"allclose": "builtins.bool", "is_floating_point": "builtins.bool", "
             "ndimension": "builtins.int", "stride": "Any", "is_contiguous": "builtins.bool", "type": "Any",
             "manual_seed": "Any", "equal": "builtins.bool",
             "register_post_accumulate_grad_hook": "Any"} | dict.fromkeys(
-    "split chunk unbind sort topk cummax cummin var_mean std_mean qr svd slogdet meshgrid eigh "
-    "max_pool_with_indices tensor_split broadcast_tensors "
+    "split chunk unbind sort topk cummax cummin var_mean std_mean qr svd meshgrid eigh "
+    "max_pool_with_indices broadcast_tensors "
     "split_with_sizes lstsq".split(), "tuple[Tensor, ...]") | dict.fromkeys(
     "median atleast_1d atleast_2d atleast_3d".split(), "Any")
 _ANNOTATED = {"axis": "Axis", "keepdim": "builtins.bool", "other": "Value", "exponent": "Value", "eps": "Number | None"}

@@ -642,7 +642,6 @@ VIEWS = {
     "T": lambda x: x.T, "mT": lambda x: x.mT, "unflatten": lambda x: x.unflatten(0, (2, 2)),
     "unsqueeze": lambda x: x.unsqueeze(1), "view": lambda x: x.view(2, 8), "view_as": lambda x: x.view_as(x),
     "unbind": lambda x: x.unbind(1)[0], "split": lambda x: x.split(2, 1)[1], "chunk": lambda x: x.chunk(2)[1],
-    "tensor_split": lambda x: tg.tensor_split(x, (1, 3))[1],
     "swapaxes": lambda x: x.swapaxes(0, 1), "reshape": lambda x: x.reshape(16), "flatten": lambda x: x.flatten(),
     "ravel": lambda x: x.ravel(), "atleast_3d": lambda x: tg.atleast_3d(x), "items": lambda x: x[1:, None, ::2],
     "unfold": lambda x: x.unfold(1, 2, 2), "unfold, apart": lambda x: x.reshape(2, 8).unfold(1, 3, 4),

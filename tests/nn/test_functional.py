@@ -66,7 +66,7 @@ def test_the_names_and_arguments_are_those_of_pytorch():
         np.testing.assert_allclose(y.numpy(), u.numpy(), rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("rank", [1, 2, 3])
+@pytest.mark.parametrize("rank", [1, 2])
 def test_max_pooling_says_where_it_was(rank):
     x, pool = Tensor(np.random.default_rng(0).standard_normal((2, 3, *[6] * rank))), getattr(F, f"max_pool{rank}d")
     y, index = pool(x, 2, return_indices=True)

@@ -68,7 +68,7 @@ CALLS = {  # of x: what it is, and calls; the simplest first, which the diagnosi
     "distinct(2, 3, 4)": "x.min(axis=(0, 1), keepdim=True)",
     "distinct(3, 4)": """
         x.max(axis=1); x.max(); x.cummax(axis=1)[0]; x.cummin()[0]; x.sort(axis=1, descending=True)[0];
-        x.topk(2, axis=0, largest=False)[0]; linalg.matrix_norm(x, 1)""",
+        x.topk(2, axis=0, largest=False)[0]""",
     "real(2, 4, 3)": "square_vectors(linalg.svd(x, full_matrices=False))",
     "real(4, 3)": "linalg.svdvals(x); ops.swiglu(x, axis=0)",
     "real(3, 4)": """
@@ -97,7 +97,8 @@ CALLS = {  # of x: what it is, and calls; the simplest first, which the diagnosi
         ops.parts.surround(x, shape=(5,), index=(slice(1, 4),), value=2.0);
         ops.parts.put(x, shape=(4,), index=(np.array([0, 2, 0]),));
         ops.along.add_along(x, Tensor([3, 0, 2]), size=4, axis=1, keepdim=False)""",
-    "distinct(3, 4) + 0.03": "ops.clip(x, min=-0.35, max=0.25); ops.hardtanh(x, min_val=-0.35, max_val=0.25)",
+    "distinct(3, 4) + 0.03": """
+        ops.clip(x, min=-0.35, max=0.25); ops.hardtanh(x, min_val=-0.35, max_val=0.25); linalg.matrix_norm(x, 1)""",
     "real(4)": 'x.cast("float64") * x; ops.cross_entropy(x, Tensor(2))',
     "real(2, 3, 4)": """
         x.sum(axis=1); x.sum(axis=(0, -1), keepdim=True); x.layernorm(axis=(0, 2)) * x; ops.cumprod(x, axis=-2);
@@ -145,7 +146,6 @@ CALLS = {  # of x: what it is, and calls; the simplest first, which the diagnosi
     "real(3, 7)": "ops.avg_pool1d(x, 3, 2, 1)",
     "real(2, 4, 6)": "ops.avg_pool2d(x, 2, divisor_override=3)",
     "distinct(1, 2, 3, 4, 3)": "ops.max_pool3d(x, 2, 1, 1)",
-    "distinct(1, 3, 3, 4)": "ops.max_pool_with_indices(x, 2, 1, rank=3)[0]",
     "distinct(2, 3, 4, 4)": "ops.max_unpool(*ops.max_pool_with_indices(x, 2), 2) * x",
     "real(1, 2, 5, 4)": "ops.adaptive_avg_pool2d(x, (2, 3))",
     "real(1, 2, 4, 3)": "ops.adaptive_avg_pool2d(x, (2, None))",
@@ -179,7 +179,6 @@ CASES = {
     "div rounded": (lambda a, b: a.div(b, rounding_mode="trunc") * a * b, real(5) + 7, positive(5)),
     "clamp": (ops.clamp, distinct(3, 4), distinct(4) - 0.72, distinct(3, 1) + 0.78),
     "clamp from above": (lambda x, high: x.clip(max_=high), distinct(3, 4), distinct(4) + 0.05),
-    "keep_positive": (ops.activation.keep_positive, real(4), real(4)),
     "softmax_vjp": (softmax_vjp, real(3, 4), real(3, 4)),
     "log_softmax_vjp": (lambda g, x: log_softmax_vjp(g, x, axis=0), real(3, 4), real(3, 4)),
     "glu": (ops.glu, real(3, 6)),
@@ -230,9 +229,6 @@ CASES = {
     "solve a vector": (linalg.solve, real(3, 3), real(3)),
     "solve for several matrices": (linalg.solve, real(2, 3, 3), real(3, 2)),
     "inv": (linalg.inv, real(2, 3, 3)),
-    "det": (linalg.det, real(2, 3, 3)),
-    "det of singular matrices": (linalg.det, np.array([[[1.0, 2, 3], [2, 4, 6], [1, 0, 1]], np.diag([1.0, 0, 0])])),
-    "slogdet": (linalg.slogdet, real(2, 3, 3)),
     "qr": (linalg.qr, real(2, 4, 3)),
     "qr of wide matrices": (linalg.qr, real(2, 3, 4)),
     "svdvals": (linalg.svdvals, real(3, 3)),

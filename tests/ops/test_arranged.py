@@ -52,19 +52,6 @@ def test_put_together(x):
         agree(getattr(ops, name), getattr(np, name), x, *others)
         same(getattr(ops, name)([Tensor(x)]), [getattr(np, name)(x)])  # of a list a tuple
     assert ops.atleast_3d(Tensor(x)).shape == np.atleast_3d(x).shape
-    sizes = shape(1)
-    parts = [normal(*sizes) for _ in range(rng.integers(1, 4))]
-    for name in "hstack", "vstack":
-        same(getattr(ops, name)([Tensor(y) for y in parts]), getattr(np, name)(parts))
-
-
-def test_cut_up(x):
-    axis = axis_of(x)
-    for cut in int(rng.integers(1, 6)), [int(i) for i in rng.integers(-3, 6, rng.integers(0, 4))]:
-        if x.ndim:
-            same(ops.tensor_split(Tensor(x), cut, axis), np.array_split(x, cut, axis))
-            same(ops.tensor_split(Tensor(x), Tensor(cut) if isinstance(cut, int) else cut, axis),
-                 np.array_split(x, cut, axis))
 
 
 def test_turned(x):
@@ -135,8 +122,6 @@ X, V, I = Tensor(np.ones((2, 3))), Tensor(np.ones(3)), Tensor([0, 1])  # noqa: E
 
 @pytest.mark.parametrize(("call", "message"), [
     (lambda: ops.movedim(X, (0, 1), 0), "movedim: .* name different numbers of axes"),
-    (lambda: ops.tensor_split(X, 0), "tensor_split: into 0 parts"),
-    (lambda: ops.tensor_split(X, 1 << 70), "tensor_split: into 1180591620717411303424 parts"),
     (lambda: ops.broadcast_tensors(X, I), "broadcast_tensors: shapes .* do not broadcast"),
     (lambda: ops.median(X[:0], 0), r"median: nothing to choose from along axis 0 of shape \(0, 3\)"),
     (lambda: ops.tensordot(X, X, 1), r"tensordot: axes \(1,\) of shape \(2, 3\) and \(0,\)"),

@@ -26,7 +26,6 @@ from ..transforms.switches import inference_mode, no_grad, set_grad_enabled
 from .absent import ABSENT, DEVICES, LEADS
 from .keyword_aliases import MEMORY_FORMATS, device, renamed, taught, wanted_dtype
 from .more_names import MoreNames, Size
-from .numpy_functions import norm
 
 if TYPE_CHECKING:
     from ..core.tensor import Tensor
@@ -101,7 +100,12 @@ class Names:
         return ops.min(self, axis=axis, keepdim=keepdim)
     def amax(self, axis=None, keepdim=False): return ops.max(self, axis=axis, keepdim=keepdim)
     def amin(self, axis=None, keepdim=False): return ops.min(self, axis=axis, keepdim=keepdim)
-    def norm(self, p=2.0, axis=None, keepdim=False): return norm(self, p, axis, keepdim)
+    def norm(self, p=2.0, axis=None, keepdim=False):
+        """(sum |x|^p)^(1/p) over `axis`, see `linalg.vector_norm`; "fro" is 2."""
+        p = 2 if p is None or isinstance(p, str) and p == "fro" else p
+        if not isinstance(p, int | float | np.number):  # and no Tensor, whose == is an op
+            raise TypeError(f"norm: p must be a number, inf or 'fro', got {p!r}")
+        return ops.linalg.vector_norm(self, p, axis, keepdim)
     gt, ge, lt, le = Methods.__gt__, Methods.__ge__, Methods.__lt__, Methods.__le__
     multiply, divide, negative, absolute = Methods.mul, Methods.div, Methods.neg, Methods.abs
     greater, greater_equal, less, less_equal, not_equal = gt, ge, lt, le, Methods.ne

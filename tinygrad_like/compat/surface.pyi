@@ -158,7 +158,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def ceil(self) -> Tensor: r"""The smallest whole number not below x; the gradient is 0."""
     def ceil_(self) -> Self: r"""`ceil`, in place: of a leaf that requires grad under no_grad() only."""
     def celu(self, alpha: Number = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x if x > 0, else alpha (e^(x / alpha) - 1): an elu whose slope at 0 is 1 for every alpha (Barron 2017)."""
-    def celu_(self, alpha: Number = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`celu`, in place: of a leaf that requires grad under no_grad() only."""
+    def celu_(self, *, alpha: Number = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`celu`, in place: of a leaf that requires grad under no_grad() only."""
     def char(self) -> Tensor: ...
     def cholesky(self, upper: builtins.bool = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""L, lower triangular, with L L^T = x, for symmetric positive definite matrices; only the lower half is read."""
     def cholesky_solve(self, factor: Any, upper: builtins.bool = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""X with a X = b, given the Cholesky factor of a (see `cholesky`): b (..., n, k), factor (..., n, n)."""
@@ -186,7 +186,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def cosh(self) -> Tensor: r"""(e^x + e^-x) / 2."""
     def cosh_(self) -> Self: r"""`cosh`, in place: of a leaf that requires grad under no_grad() only."""
     def cpu(self) -> Tensor: ...
-    def cross(self, b: Any = ..., axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The cross product along an axis of 3 elements, by default the first such axis."""
+    def cross(self, b: Any = ..., axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The cross product along an axis of 3 elements, by default the first such axis: out_i = a_j b_k - a_k b_j."""
     def cross_entropy(self, target: Any, weight: Any = ..., ignore_index: Any = ..., reduction: builtins.str = ..., label_smoothing: Number = ..., *, reduce: Any = ..., size_average: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The cross-entropy between logits and labels: L = -sum_c q_c log softmax(input)_c, with dL/dinput = p - q (003)."""
     def cummax(self, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""The largest value so far along `axis`, and where it stands, the last place of several: (values, indices)."""
     def cummin(self, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""The smallest value so far along `axis`, and where it stands, the last place of several: (values, indices)."""
@@ -196,7 +196,6 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def cumsum_(self, axis: Axis = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`cumsum`, in place: of a leaf that requires grad under no_grad() only."""
     def deg2rad(self) -> Tensor: r"""x pi / 180: degrees as radians."""
     def deg2rad_(self) -> Self: r"""`deg2rad`, in place: of a leaf that requires grad under no_grad() only."""
-    def det(self) -> Tensor: r"""The determinant of every matrix. Its gradient exists for singular ones too: the cofactors."""
     def detach_(self) -> Self: r"""Leave the graph: from here on a leaf that does not require grad."""
     @property
     def device(self) -> habits.device: r"""Where it is: always the CPU."""
@@ -269,11 +268,11 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def gt(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Return self>value."""
     def half(self) -> Tensor: ...
     def hardsigmoid(self, alpha: Number = ..., beta: Number = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""alpha x + beta limited to [0, 1]: sigmoid in three straight pieces; where they meet the gradient is 0."""
-    def hardsigmoid_(self, alpha: Number = ..., beta: Number = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`hardsigmoid`, in place: of a leaf that requires grad under no_grad() only."""
+    def hardsigmoid_(self, *, alpha: Number = ..., beta: Number = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`hardsigmoid`, in place: of a leaf that requires grad under no_grad() only."""
     def hardswish(self) -> Tensor: r"""x hardsigmoid(x) (Howard et al. 2019)."""
     def hardswish_(self) -> Self: r"""`hardswish`, in place: of a leaf that requires grad under no_grad() only."""
     def hardtanh(self, min_val: Number = ..., max_val: Number = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x limited to [min_val, max_val]; unlike clip's, the gradient at the limits is 0, as relu's is at 0."""
-    def hardtanh_(self, min_val: Number = ..., max_val: Number = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`hardtanh`, in place: of a leaf that requires grad under no_grad() only."""
+    def hardtanh_(self, *, min_val: Number = ..., max_val: Number = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`hardtanh`, in place: of a leaf that requires grad under no_grad() only."""
     def hypot(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""sqrt(a^2 + b^2), without overflow; at (0, 0) both gradients are 0."""
     def hypot_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`hypot`, in place: of a leaf that requires grad under no_grad() only."""
     def index_add(self, axis: Axis = ..., index: Any = ..., source: Any = ..., alpha: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""This Tensor with the slices of source, times alpha, added to those that index names along the axis."""
@@ -337,7 +336,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def logsumexp(self, axis: Axis = ..., keepdim: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""log sum_j e^(x_j) over `axis`, as m + log sum_j e^(x_j - m) with m = max_j x_j."""
     def long(self) -> Tensor: ...
     def lshift(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a 2^b, for integers."""
-    def lstsq(self, b: Any = ..., rcond: Any = ..., *, driver: Any = ..., other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""x of least |a x - b|, and of those of least norm: a (..., m, n), b (..., m, k) -> solution (..., n, k)."""
+    def lstsq(self, b: Any = ..., rcond: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""x of least |a x - b|, and of those of least norm: a (..., m, n), b (..., m, k) -> solution (..., n, k), and more."""
     def lt(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Return self<value."""
     @property
     def mH(self) -> Tensor: r"""The last two axes swapped: the transpose of every matrix in a batch."""
@@ -393,7 +392,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def new_zeros(self) -> Callable[..., Tensor]: r"""A new Tensor of this one's dtype, x.new_zeros(shape)."""
     def nll_loss(self, target: Any, weight: Any = ..., ignore_index: Any = ..., reduction: builtins.str = ..., *, reduce: Any = ..., size_average: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""-input[i, target[i]]: the negative log-likelihood of labels, given log-probabilities (as log_softmax makes them)."""
     def nonzero(self, as_tuple: builtins.bool = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The places that are not 0, one in each row: (number, ndim); or, as a tuple, their indices along each axis."""
-    def norm(self, p: Number = ..., axis: Axis = ..., keepdim: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., ord: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
+    def norm(self, p: Number = ..., axis: Axis = ..., keepdim: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., ord: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""(sum |x|^p)^(1/p) over `axis`, see `linalg.vector_norm`; "fro" is 2."""
     @staticmethod
     def normal(*shape: Any, mean: Number = ..., std: Number = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., generator: Any = ..., size: Any = ..., sizes: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: r"""Normal with the given mean and standard deviation."""
     def normal_(self, *, mean: Number = ..., std: Number = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., generator: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Self: ...
@@ -480,7 +479,6 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def sin_(self) -> Self: r"""`sin`, in place: of a leaf that requires grad under no_grad() only."""
     def sinh(self) -> Tensor: r"""(e^x - e^-x) / 2."""
     def sinh_(self) -> Self: r"""`sinh`, in place: of a leaf that requires grad under no_grad() only."""
-    def slogdet(self) -> tuple[Tensor, ...]: r"""The sign of the determinant and the logarithm of its absolute value: det x = sign e^logabsdet."""
     def softmax(self, axis: Axis = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""p_i = e^(x_i) / sum_j e^(x_j) along `axis`."""
     def softmax_(self, axis: Axis = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`softmax`, in place: of a leaf that requires grad under no_grad() only."""
     def softmin(self, axis: Axis = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""softmax(-x)."""
@@ -519,7 +517,6 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def tan_(self) -> Self: r"""`tan`, in place: of a leaf that requires grad under no_grad() only."""
     def tanh(self) -> Tensor: r"""(e^x - e^-x) / (e^x + e^-x) (7.25)."""
     def tanh_(self) -> Self: r"""`tanh`, in place: of a leaf that requires grad under no_grad() only."""
-    def tensor_split(self, indices_or_sections: Any, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""Parts along an axis: a number of parts whose lengths differ by at most one, or parts cut at given indices."""
     def tile(self, *repeats: Any, repeat: Any = ..., reps: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The whole Tensor repeated along each of its last axes."""
     def to(self, *wanted: Any, **others: Any) -> Tensor: r"""This Tensor with the dtype that is named, if any, or that of a Tensor; a device may be named too."""
     def to_dense(self) -> Tensor: ...

@@ -338,10 +338,10 @@ OPS = """
     asinh acosh atanh atan2 hypot logaddexp copysign signbit fmod lshift rshift bitcast isclose allclose celu selu
     softsign mish quick_gelu hardtanh relu6 hardsigmoid hardswish cummax cummin logcumsumexp var_mean std_mean normalize
     layernorm batchnorm multinomial diag trace meshgrid rearrange masked_select nonzero dropout cross_entropy nll_loss
-    qr svd det slogdet cholesky cholesky_solve searchsorted inverse=inv unfold=sliding_windows
+    qr svd cholesky cholesky_solve searchsorted inverse=inv unfold=sliding_windows
     __lshift__=lshift __rshift__=rshift bitwise_and=logical_and bitwise_or=logical_or bitwise_xor=logical_xor
     bitwise_not=logical_not frac deg2rad rad2deg logit nan_to_num remainder isposinf isneginf clamp_min clamp_max
-    erfinv movedim moveaxis=movedim tensor_split take=take_flat median inner
+    erfinv movedim moveaxis=movedim take=take_flat median inner
     kron cross vecdot lstsq split_with_sizes=split true_divide=div floor_divide=floordiv fix=trunc positive=identity
     arctan2=atan2 arcsin=asin arccos=acos arctan=atan arcsinh=asinh arccosh=acosh arctanh=atanh argwhere=nonzero
     binary_crossentropy=binary_cross_entropy binary_crossentropy_logits=binary_cross_entropy_with_logits

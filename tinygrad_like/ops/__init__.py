@@ -60,8 +60,7 @@ from .elements import (
     deg2rad, rad2deg, logit, lerp, nan_to_num, remainder, isposinf, isneginf, clamp_min, clamp_max, erfinv,
 )
 from .arrange import (
-    atleast_1d, atleast_2d, atleast_3d, hstack, vstack, broadcast_tensors, movedim, tensor_split,
-    take_flat,
+    atleast_1d, atleast_2d, atleast_3d, broadcast_tensors, movedim, take_flat,
 )
 from .products import tensordot, inner, kron, cross, vecdot, cdist
 from .attention import scaled_dot_product_attention, self_attention, attention_weights, rotate_halves

@@ -28,16 +28,6 @@ relu.vjp(x=lambda g, out: where(out <= 0, 0.0, g))
 
 
 @pointwise
-def keep_positive(g, x):
-    """0 where x <= 0, else g, also where x is NaN: relu's VJP, which is linear in g and its own adjoint."""
-    return where(x <= 0, 0.0, g)
-
-
-keep_positive.vjp(g=lambda g, x: keep_positive(g, x),
-                  x=lambda g: g * 0.0)
-
-
-@pointwise
 def leaky_relu(x, *, negative_slope=0.01):
     """x if x > 0, else negative_slope * x (7.26)."""
     return where(x > 0, x, x * negative_slope)
@@ -144,30 +134,28 @@ def log1p_unit(x):
 
 
 @pointwise
-def _softplus(x, *, beta=1.0, threshold=math.inf):
-    """log(1 + e^(beta x)) / beta, and x where beta x exceeds the threshold."""
-    z = beta * x
-    return where(z > threshold, x, (maximum(z, 0) + log1p_unit(exp(-abs(z)))) / beta)  # which does not overflow
-
-
-# Not that of the formula: its kinks at 0 cancel only once.
-_softplus.vjp(x=lambda g, x, beta, threshold: where(beta * x > threshold, g, g * sigmoid(beta * x)))
-
-
-def softplus(x, beta=1.0, threshold=20.0):
+def softplus(x, *, beta=1.0, threshold=20.0):
     """log(1 + e^(beta x)) / beta (7.28): a smooth relu; its derivative is sigma(beta x).
 
     As in PyTorch it is x, with slope 1, where beta x exceeds the threshold: by default where float32 rounds to that
     anyway; math.inf for none. Raises ValueError for a beta that is not positive.
     """
-    if not beta > 0:
-        raise ValueError(f"softplus: beta must be positive, got {beta}")
-    return _softplus(x, beta=beta, threshold=threshold)
+    z = beta * x
+    return where(z > threshold, x, (maximum(z, 0) + log1p_unit(exp(-abs(z)))) / beta)  # which does not overflow
+
+
+# Not that of the formula: its kinks at 0 cancel only once.
+softplus.vjp(x=lambda g, x, beta, threshold: where(beta * x > threshold, g, g * sigmoid(beta * x)))
+
+
+@softplus.requires
+def _(beta):
+    return None if beta > 0 else f"beta must be positive, got {beta}"
 
 
 def logsigmoid(x):
     """log sigma(x) = -softplus(-x), without its threshold."""
-    return neg(_softplus(neg(x)))
+    return neg(softplus(neg(x), threshold=math.inf))
 
 
 @pointwise
@@ -181,19 +169,17 @@ elu.vjp(x=lambda g, x, alpha: where(x > 0, g, g * (alpha * exp(where(x > 0, 0.0,
 
 
 @pointwise
-def _celu(x, *, alpha=1.0):
-    """x if x > 0, else alpha (e^(x / alpha) - 1)."""
+def celu(x, *, alpha=1.0):
+    """x if x > 0, else alpha (e^(x / alpha) - 1): an elu whose slope at 0 is 1 for every alpha (Barron 2017)."""
     return where(x > 0, x, alpha * expm1(where(x > 0, 0.0, x) / alpha))
 
 
-_celu.vjp(x=lambda g, x, alpha: where(x > 0, g, g * exp(where(x > 0, 0.0, x) / alpha)))
+celu.vjp(x=lambda g, x, alpha: where(x > 0, g, g * exp(where(x > 0, 0.0, x) / alpha)))
 
 
-def celu(x, alpha=1.0):
-    """x if x > 0, else alpha (e^(x / alpha) - 1): an elu whose slope at 0 is 1 for every alpha (Barron 2017)."""
-    if not alpha > 0:
-        raise ValueError(f"celu: alpha must be positive, got {alpha}")
-    return _celu(x, alpha=alpha)
+@celu.requires
+def _(alpha):
+    return None if alpha > 0 else f"alpha must be positive, got {alpha}"
 
 
 SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
@@ -252,19 +238,17 @@ mish.vjp(x=lambda g, x: g * mish_slope(x))
 
 
 @pointwise
-def _hardtanh(x, *, min_val=-1.0, max_val=1.0):
+def hardtanh(x, *, min_val=-1.0, max_val=1.0):
     """x limited to [min_val, max_val]; unlike clip's, the gradient at the limits is 0, as relu's is at 0."""
     return clip(x, min=min_val, max=max_val)
 
 
-_hardtanh.vjp(x=lambda g, out, min_val, max_val: where(out <= min_val, 0.0, where(out >= max_val, 0.0, g)))
+hardtanh.vjp(x=lambda g, out, min_val, max_val: where(out <= min_val, 0.0, where(out >= max_val, 0.0, g)))
 
 
-def hardtanh(x, min_val=-1.0, max_val=1.0):
-    """x limited to [min_val, max_val]; unlike clip's, the gradient at the limits is 0, as relu's is at 0."""
-    if not min_val <= max_val:
-        raise ValueError(f"hardtanh: min_val {min_val} must not exceed max_val {max_val}")
-    return _hardtanh(x, min_val=min_val, max_val=max_val)
+@hardtanh.requires
+def _(min_val, max_val):
+    return None if min_val <= max_val else f"min_val {min_val} must not exceed max_val {max_val}"
 
 
 @pointwise
@@ -276,18 +260,13 @@ def relu6(x):
 relu6.vjp(x=lambda g, out: where(out <= 0, 0.0, where(out >= 6, 0.0, g)))
 
 
-def hardsigmoid(x, alpha=1 / 6, beta=0.5):
-    """alpha x + beta limited to [0, 1]: sigmoid in three straight pieces; where they meet the gradient is 0."""
-    return _hardsigmoid(x, alpha=alpha, beta=beta)
-
-
 @pointwise
-def _hardsigmoid(x, *, alpha=1 / 6, beta=0.5):
-    """alpha x + beta limited to [0, 1]."""
+def hardsigmoid(x, *, alpha=1 / 6, beta=0.5):
+    """alpha x + beta limited to [0, 1]: sigmoid in three straight pieces; where they meet the gradient is 0."""
     return clip(alpha * x + beta, min=0, max=1)
 
 
-_hardsigmoid.vjp(x=lambda g, out, alpha: where(out <= 0, 0.0, where(out >= 1, 0.0, g * alpha)))
+hardsigmoid.vjp(x=lambda g, out, alpha: where(out <= 0, 0.0, where(out >= 1, 0.0, g * alpha)))
 
 
 @pointwise

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import operator
-
 import numpy as np
 
 from ..errors import checked, refusal
 from .along import as_index, beside, in_range
-from .axes import axes, broadcast, is_integer, one_axis
+from .axes import axes, broadcast, one_axis
 from .parts import take
 from .scatter import scatter_last
-from .shape import cat, expand, getitem, permute, reshape, split, unsqueeze
+from .shape import expand, getitem, permute, reshape, unsqueeze
 
 
 def _several(xs):
@@ -36,17 +34,6 @@ def atleast_3d(*xs):
 def _each(xs, f):
     found = tuple([f(x) for x in _several(xs)])
     return found[0] if len(found) == 1 and not isinstance(xs[0], list | tuple) else found
-
-
-def hstack(*xs):
-    """Joined along the second axis, or vectors along their only one."""
-    xs = [atleast_1d(x) for x in _several(xs)]
-    return cat(*xs, axis=0 if xs and xs[0].ndim == 1 else 1)
-
-
-def vstack(*xs):
-    """Joined along the first axis; vectors are rows."""
-    return cat(*[atleast_2d(x) for x in _several(xs)], axis=0)
 
 
 @checked
@@ -75,37 +62,6 @@ def movedim(x, source, destination):
 def _(x, source, destination):
     if len(axes("movedim", source, x.ndim)) != len(axes("movedim", destination, x.ndim)):
         return f"source {source} and destination {destination} name different numbers of axes"
-
-
-_PARTS = 1 << 16  # empty ones and all, that are worth a list
-
-
-@checked
-def tensor_split(x, indices_or_sections, axis=0):
-    """Parts along an axis: a number of parts whose lengths differ by at most one, or parts cut at given indices."""
-    axis = one_axis("tensor_split", axis, x.ndim)
-    n = x.shape[axis]
-    if (parts := _number_of_parts(indices_or_sections)) is not None:
-        return tuple(split(x, [n // parts + (i < n % parts) for i in range(parts)], axis))
-    bounds = [0, *[operator.index(i) for i in indices_or_sections], n]
-    before = (slice(None),) * axis
-    return tuple([getitem(x, (*before, slice(start, stop)))
-                  for start, stop in zip(bounds[:-1], [*bounds[1:-1], None], strict=True)])
-
-
-@tensor_split.requires
-def _(x, indices_or_sections, axis):
-    parts, n = _number_of_parts(indices_or_sections), x.shape[one_axis("tensor_split", axis, x.ndim)]
-    if parts is not None and not 1 <= parts <= max(n, _PARTS):
-        return (f"into {parts} parts, but there must be at least one, and of {n} elements no more than "
-                f"{max(n, _PARTS)}")
-    if parts is None and not all([is_integer(i) for i in indices_or_sections]):
-        return TypeError("takes a number of parts, or the indices to cut at, which are integers, got "
-                         f"{indices_or_sections!r}")
-
-
-def _number_of_parts(given) -> int | None:
-    return int(given) if isinstance(given, int) or getattr(given, "ndim", 1) == 0 else None
 
 
 def slices_named(who: str, shape: tuple[int, ...], axis: int, index, wraps: bool = False) -> np.ndarray:

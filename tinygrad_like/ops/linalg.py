@@ -1,18 +1,15 @@
 """`ops.linalg`: linear algebra of matrices in the last two axes; the axes before them are batches."""
 
-from .least_squares import lstsq, pinv
 from .matrices import (
     cholesky,
     cholesky_solve,
-    det,
     eigh,
     eigvalsh,
     inv,
-    logabsdet,
+    lstsq,
+    pinv,
     qr,
-    slogdet,
     solve,
-    solve_matrices,
     solve_triangular,
     svd,
     svdvals,
@@ -22,7 +19,6 @@ from .products import cross, vecdot
 from .triangles import lu, lu_factor, lu_unpack
 
 __all__ = [
-    "cholesky", "cholesky_solve", "cross", "det", "eigh", "eigvalsh", "inv", "logabsdet",
-    "lstsq", "lu", "lu_factor", "lu_unpack", "matrix_norm", "norm", "pinv", "qr", "slogdet", "solve",
-    "solve_matrices", "solve_triangular", "svd", "svdvals", "vecdot", "vector_norm",
+    "cholesky", "cholesky_solve", "cross", "eigh", "eigvalsh", "inv", "lstsq", "lu", "lu_factor", "lu_unpack", "matrix_norm", "norm",
+    "pinv", "qr", "solve", "solve_triangular", "svd", "svdvals", "vecdot", "vector_norm",
 ]

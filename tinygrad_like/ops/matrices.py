@@ -10,18 +10,17 @@ from __future__ import annotations
 
 import builtins
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..core.primitive import primitive
-from ..dtypes import FLOATS
+from ..dtypes import FLOATS, finfo
 from ..errors import checked, refusal
 from ..rings import replaceable
 from .compare import eq, logical_and
 from .elementwise import mul, where
-from .index import varying
 from .matmul import matmul
-from .movement import diagonal
 from .parts import take
 from .reduce import sum
 from .shape import cat, reshape, transpose, tril, triu
@@ -61,7 +60,7 @@ def _eye(x) -> np.ndarray:
     return np.eye(x.shape[-1], dtype=x.dtype)
 
 
-# Solving, inverses, determinants --------------------------------------------------------------------------------------
+# Solving and inverses -------------------------------------------------------------------------------------------------
 
 
 @primitive
@@ -110,67 +109,7 @@ def inv(x):
 inv.requires(square_matrices)
 
 
-@primitive
-def det(x):
-    """The determinant of every matrix. Its gradient exists for singular ones too: the cofactors."""
-    return np.asarray(np.linalg.det(x))
-
-
-det.requires(square_matrices)
-det.vjp(x=lambda g, x, out: mul(_column(_column(g)), _cofactors(x, out)))
-
-
-def _cofactors(x, out):
-    """det(x) x^-T; if a matrix is nearly singular, without dividing: by Faddeev and LeVerrier's recursion."""
-    varying("how the gradient of det is worked out depends on its input")
-    if _invertible(x if isinstance(x, np.ndarray) else x._data):
-        return mul(_column(_column(out)), _t(inv(x)))
-    n = x.shape[-1]
-    m = np.broadcast_to(_eye(x), x.shape)
-    for k in range(1, n):
-        product = matmul(x, m)
-        m = product - mul(_column(_column(sum(diagonal(product, axis1=-2, axis2=-1), axis=-1))), _eye(x)) / k
-    return mul(_t(m), (-1.0) ** (n - 1))
-
-
-def _invertible(x: np.ndarray) -> bool:
-    """Whether an inverse of every matrix keeps half of the digits."""
-    try:
-        condition = np.linalg.norm(x, axis=(-2, -1)) * np.linalg.norm(np.linalg.inv(x), axis=(-2, -1))
-    except np.linalg.LinAlgError:
-        return False
-    return bool((condition < 1 / math.sqrt(np.finfo(x.dtype).eps)).all())
-
-
-@primitive
-def logabsdet(x):
-    """log |det x| of every matrix, without overflow; -inf, without a gradient, for a singular one."""
-    return np.asarray(np.linalg.slogdet(x)[1])
-
-
-logabsdet.requires(square_matrices)
-logabsdet.vjp(x=lambda g, x: mul(_column(_column(g)), _t(inv(x))))
-
-
-@primitive
-def _sign_of_det(x):
-    return np.asarray(np.linalg.slogdet(x)[0])
-
-
-@checked
-def slogdet(x):
-    """The sign of the determinant and the logarithm of its absolute value: det x = sign e^logabsdet."""
-    return _sign_of_det(x), logabsdet(x)
-
-
-slogdet.requires(square_matrices)
-
-
 # Triangular systems ---------------------------------------------------------------------------------------------------
-
-_BLOCK = 64
-_LOWER = np.tri(_BLOCK, dtype=bool)
-
 
 @primitive
 def _solve_triangular(a, b, *, upper, unit):
@@ -180,19 +119,10 @@ def _solve_triangular(a, b, *, upper, unit):
 
 @replaceable
 def _substituted(a, b, upper, unit):
-    """Block of rows by block of rows, from what is solved already."""
-    n = a.shape[-1]
-    x = np.empty(np.broadcast_shapes(a.shape[:-1] + (1,), b.shape[:-2] + (1, b.shape[-1])), b.dtype)
-    starts = range(0, n, _BLOCK)
-    for start in reversed(starts) if upper else starts:
-        rows = slice(start, start + _BLOCK)
-        solved = slice(start + _BLOCK, n) if upper else slice(0, start)
-        block = a[..., rows, rows]
-        block = np.where((_LOWER.T if upper else _LOWER)[:block.shape[-1], :block.shape[-1]], block, 0)
-        if unit:
-            block[..., range(block.shape[-1]), range(block.shape[-1])] = 1
-        x[..., rows, :] = np.linalg.solve(block, b[..., rows, :] - np.matmul(a[..., rows, solved], x[..., solved, :]))
-    return x
+    a = np.triu(a) if upper else np.tril(a)
+    if unit:
+        a[..., range(a.shape[-1]), range(a.shape[-1])] = 1
+    return np.linalg.solve(a, b)
 
 
 @_solve_triangular.joint_vjp
@@ -418,3 +348,66 @@ def _full_svd(x):
 def svdvals(x):
     """The singular values in falling order: (..., min(m, n))."""
     return svd(x, full_matrices=False)[1]
+
+
+# Least squares ---------------------------------------------------------------------------------------------------------
+
+
+@primitive
+def _pinv(x, *, rtol):
+    u, s, vh = _lapack("pinv", np.linalg.svd, x, full_matrices=False)
+    there = s > rtol * s.max(-1, keepdims=True, initial=0.0)
+    return np.matmul(np.swapaxes(vh, -1, -2) * (there / np.where(there, s, 1))[..., None, :], np.swapaxes(u, -1, -2))
+
+
+def _pinv_vjp(g, x, out):
+    """Golub, Pereyra (1973): the rule of an inverse, and terms for the rotation of the column and row spaces."""
+    if x.shape[-2] < x.shape[-1]:  # so that products of two are small and square
+        return _t(_pinv_vjp(_t(g), _t(x), _t(out)))
+    columns, inner = matmul(_t(g), matmul(out, _t(out))), matmul(out, _t(g))
+    rows = inner - matmul(inner, matmul(out, x)) - _t(inner)
+    return columns - matmul(x, matmul(out, columns)) + matmul(_t(out), rows)
+
+
+_pinv.vjp(x=_pinv_vjp)
+
+
+@checked
+def pinv(x, rtol=None):
+    """The pseudo-inverse of every matrix (m, n) -> (n, m): x^+ b is the least-squares solution of least norm.
+
+    Singular values up to rtol times the largest, by default max(m, n) eps, count as 0. The gradient assumes that the
+    rank stays; singular values may be equal.
+    """
+    return _pinv(x, rtol=builtins.max(x.shape[-2:]) * float(finfo(x.dtype).eps) if rtol is None else rtol)
+
+
+pinv.requires(matrices)
+
+
+class LeastSquares(NamedTuple):
+    """What `lstsq` gives; as in PyTorch, residuals and singular_values are empty."""
+
+    solution: Any
+    residuals: Any
+    rank: Any
+    singular_values: Any
+
+
+@checked
+def lstsq(a, b, rcond=None):
+    """x of least |a x - b|, and of those of least norm: a (..., m, n), b (..., m, k) -> solution (..., n, k), and more.
+
+    rank: how many singular values of a count, see `pinv`. Raises ValueError for other shapes.
+    """
+    values = svdvals(a)
+    rtol = builtins.max(a.shape[-2:]) * float(finfo(a.dtype).eps) if rcond is None else rcond
+    nothing = reshape(values, shape=(-1,))[:0]
+    return LeastSquares(matmul(pinv(a, rcond), b), nothing, sum(values > values[..., :1] * rtol, axis=-1), nothing)
+
+
+@lstsq.requires
+def _(a, b):
+    if (why := matrices(a)) is not None or b.ndim == a.ndim and b.shape[-2] == a.shape[-2]:
+        return why
+    return f"takes a (..., m, n) and b (..., m, k), got shapes {a.shape} and {b.shape}"

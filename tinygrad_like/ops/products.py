@@ -2,73 +2,51 @@
 
 from __future__ import annotations
 
-import math
+from string import ascii_letters
 
 import numpy as np
 
-from ..core.primitive import fresh, primitive
 from ..errors import checked
 from .axes import axes as normal_axes
 from .axes import one_axis
+from .einsum import einsum
 from .elementwise import clip, sqrt
 from .matmul import matmul
 from .norms import vector_norm
 from .reduce import sum
-from .shape import permute, reshape, transpose, unsqueeze
+from .shape import reshape, roll, transpose, unsqueeze
 
 
 @checked
 def tensordot(a, b, axes=2):
     """Sums of products over several axes: the last `axes` of a with the first of b, or those that two lists name."""
-    return _contracted(a, b, *_pairs(a, b, axes))
+    first, second = _pairs(a, b, axes)
+    left, right = ascii_letters[: a.ndim], [*ascii_letters[a.ndim : a.ndim + b.ndim]]
+    for i, j in zip(first, second, strict=True):
+        right[j] = left[i]
+    kept = [n for n in left if n not in right] + [n for n in right if n not in left]
+    return einsum(f"{left},{''.join(right)}->{''.join(kept)}", a, b)
 
 
 @tensordot.requires
 def _(a, b, axes):
-    return _disagree(a, b, *_pairs(a, b, axes))
-
-
-def _pairs(a, b, axes):
-    """The axes of a, and those of b that belong to them."""
-    if isinstance(axes, int):
-        return normal_axes("tensordot", tuple(range(a.ndim - axes, a.ndim)), a.ndim), normal_axes(
-            "tensordot", tuple(range(axes)), b.ndim)
-    return [normal_axes("tensordot", tuple(n) if isinstance(n, tuple | list) else (n,), x.ndim)
-            for n, x in zip(axes, (a, b), strict=True)]
-
-
-def _disagree(a, b, first, second):
+    first, second = _pairs(a, b, axes)
     sizes = [a.shape[i] for i in first], [b.shape[j] for j in second]
     if len(first) != len(second) or True in ([m != n and 1 not in (m, n) for m, n in zip(*sizes, strict=True)]):
         return f"axes {tuple(first)} of shape {a.shape} and {tuple(second)} of shape {b.shape} must agree"
 
 
-def _contracted(a, b, first, second):
-    single = [(i, j) for i, j in zip(first, second, strict=True) if a.shape[i] != b.shape[j] == 1]
-    if single:  # an axis of one element meets all of the other's
-        a = sum(a, axis=tuple([i for i, _ in single]), keepdim=True)
-    single = [(i, j) for i, j in zip(first, second, strict=True) if b.shape[j] != a.shape[i] == 1]
-    if single:
-        b = sum(b, axis=tuple([j for _, j in single]), keepdim=True)
-    left, right = ([i for i in range(x.ndim) if i not in used] for x, used in ((a, first), (b, second)))
-    n = math.prod(a.shape[i] for i in first)
-    rows = reshape(permute(a, axes=(*left, *first)), shape=(math.prod(a.shape[i] for i in left), n))
-    columns = reshape(permute(b, axes=(*second, *right)), shape=(n, math.prod(b.shape[i] for i in right)))
-    return reshape(matmul(rows, columns), shape=(*[a.shape[i] for i in left], *[b.shape[i] for i in right]))
+def _pairs(a, b, axes):
+    """The axes of a, and those of b that belong to them."""
+    if isinstance(axes, int):
+        axes = tuple(range(a.ndim - axes, a.ndim)), tuple(range(axes))
+    return [normal_axes("tensordot", tuple(n) if isinstance(n, tuple | list) else (n,), x.ndim)
+            for n, x in zip(axes, (a, b), strict=True)]
 
 
-@checked
 def inner(a, b):
     """Sums of products over the last axis of both: (..., n), (*, n) -> (..., *)."""
-    return a * b if not a.ndim or not b.ndim else _contracted(a, b, (a.ndim - 1,), (b.ndim - 1,))
-
-
-inner.called = "tensordot"
-
-
-@inner.requires
-def _(a, b):
-    return _disagree(a, b, (a.ndim - 1,), (b.ndim - 1,)) if a.ndim and b.ndim else None
+    return tensordot(a, b, (-1, -1)) if a.ndim and b.ndim else a * b
 
 
 def kron(a, b):
@@ -80,25 +58,12 @@ def kron(a, b):
     return reshape(wide[0] * wide[1], shape=tuple([s * t for s, t in zip(a.shape, b.shape, strict=True)]))
 
 
-@primitive
-def cross_product(a, b, *, axis=-1):
-    """The cross product along an axis of 3 elements, counted from the last: out_i = a_j b_k - a_k b_j."""
-    shape = a.shape if a.shape == b.shape else np.broadcast_shapes(a.shape, b.shape)
-    out, rest = np.empty(shape, np.result_type(a, b)), (slice(None),) * (-1 - axis)
-    of = [(..., n, *rest) for n in range(3)]
-    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-        out[of[i]] = a[of[j]] * b[of[k]] - a[of[k]] * b[of[j]]
-    return out
-
-
-cross_product.vjp(a=fresh(lambda g, b, axis: cross_product(b, g, axis=axis)),
-                  b=fresh(lambda g, a, axis: cross_product(g, a, axis=axis)))
-
-
 @checked
 def cross(a, b, axis=None):
-    """The cross product along an axis of 3 elements, by default the first such axis."""
-    return cross_product(a, b, axis=_axis_of_3(a, b, axis))
+    """The cross product along an axis of 3 elements, by default the first such axis: out_i = a_j b_k - a_k b_j."""
+    axis = _axis_of_3(a, b, axis)
+    (aj, ak), (bj, bk) = ([roll(x, shifts=-n, axis=axis) for n in (1, 2)] for x in (a, b))
+    return aj * bk - ak * bj
 
 
 @cross.requires

@@ -1,4 +1,4 @@
-"""LU factorization with row exchanges, and solving linear systems with it."""
+"""LU factorization with row exchanges."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ import numpy as np
 
 from ..core.primitive import primitive
 from ..errors import checked
-from .along import take_along
-from .axes import one_axis
 from .matmul import matmul
 from .matrices import _eye, _solve_triangular, _t, _upper_solved, square_matrices
-from .shape import expand, reshape, tril, triu
+from .shape import tril, triu
 
 
 class LU(NamedTuple):
@@ -52,20 +50,14 @@ def _pivots(x):
 
 
 @primitive
-def _order(pivots):
-    """In which order the rows stand after these exchanges."""
-    found = np.tile(np.arange(pivots.shape[-1]), (math.prod(pivots.shape[:-1]), 1))
-    flat, every = pivots.reshape(found.shape), np.arange(len(found))
-    for j in range(flat.shape[1]):
-        p = flat[:, j]
-        there = found[every, p]
-        found[every, p], found[:, j] = found[:, j], there
-    return found.reshape(pivots.shape)
-
-
-@primitive
-def _backwards(order):
-    return np.argsort(order, axis=-1)
+def _exchanges(pivots, *, dtype):
+    """The matrices whose product with others makes these exchanges of their rows, one after the other."""
+    n = pivots.shape[-1]
+    found = np.tile(np.eye(n, dtype=dtype), (math.prod(pivots.shape[:-1]), 1, 1))
+    for rows, places in zip(found, pivots.reshape(len(found), n), strict=True):
+        for j, p in enumerate(places):
+            rows[[j, p]] = rows[[p, j]]
+    return found.reshape(*pivots.shape, n)
 
 
 @primitive
@@ -83,46 +75,32 @@ def _lu_vjp(g, out):
 _lu.vjp(x=_lu_vjp)
 
 
-def _rows(x, order):
-    """The rows of every matrix in this order; the batches broadcast."""
-    batch = np.broadcast_shapes(x.shape[:-2], order.shape[:-1])
-    x = x if x.shape[:-2] == batch else expand(x, shape=(*batch, *x.shape[-2:]))
-    index = expand(reshape(order, shape=(*order.shape, 1)), shape=x.shape)
-    return take_along(x, index, axis=one_axis("lu", -2, x.ndim))
-
-
 @checked
-def lu_factor(x, *, pivot=True):
+def lu_factor(x):
     """L and U of `lu` in one matrix (..., n, n), whose diagonal is that of U, and the exchanges (..., n).
 
-    pivots: row i was exchanged with row pivots[i], counted from 1; this has no gradient. Raises NotImplementedError for
-    pivot=False, and ValueError for a matrix that is not square.
+    pivots: row i was exchanged with row pivots[i], counted from 1; this has no gradient.
     """
     pivots = _pivots(x)
-    return Factors(_lu(_rows(x, _order(pivots))), pivots + 1)
+    return Factors(_lu(matmul(_exchanges(pivots, dtype=x.dtype), x)), pivots + 1)
 
 
-@lu_factor.requires
-def _(x, pivot):
-    return square_matrices(x) if pivot else NotImplementedError(
-        "pivot=False is not supported, as in PyTorch on a CPU; leave it out")
+lu_factor.requires(square_matrices)
 
 
-def lu(x, *, pivot=True):
+def lu(x):
     """P, L and U with P L U = x, for square matrices (..., n, n).
 
     P: a permutation, without a gradient; L: a lower triangle with ones on its diagonal; U: an upper one. There is a
     gradient where all but the last column are independent. Errors are those of `lu_factor`.
     """
-    return lu_unpack(*lu_factor(x, pivot=pivot))
+    return lu_unpack(*lu_factor(x))
 
 
 @checked
-def lu_unpack(factors, pivots, unpack_data=True, unpack_pivots=True):
-    """P, L and U of `lu` from what `lu_factor` gives; None for what is not asked for."""
-    one = np.eye(factors.shape[-1], dtype=factors.dtype)
-    p = _rows(one, _backwards(_order(pivots - 1))) if unpack_pivots else None
-    return LU(p, *(tril(factors, diagonal=-1) + one, triu(factors)) if unpack_data else (None, None))
+def lu_unpack(factors, pivots):
+    """P, L and U of `lu` from what `lu_factor` gives."""
+    return LU(_t(_exchanges(pivots - 1, dtype=factors.dtype)), tril(factors, diagonal=-1) + _eye(factors), triu(factors))
 
 
 @lu_unpack.requires

@@ -9,7 +9,7 @@ import numpy as np
 from ..core.primitive import primitive
 from ..errors import checked, refusal
 from .along import gather
-from .pool import Axis, each, max_windows, windows_of
+from .pool import each, max_windows, windows_of
 from .scatter import _to_places, scatter_last
 from .shape import reshape
 
@@ -26,29 +26,19 @@ def positions(x, *, windows):
 
 
 def max_pool_with_indices(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, rank=2):
-    """Max pooling over the last `rank` axes, one to three: (maxima, indices), both (batch, channels, *windows).
+    """Max pooling over the last axis or two (rank): (maxima, indices), both (batch, channels, *windows).
 
     An index counts the elements of a channel in the order of rows. See `max_pool2d`.
     """
+    if rank > 2:
+        raise NotImplementedError("max_pool3d: there are no indices of volumes; leave return_indices out")
     windows = windows_of(f"max_pool{rank}d", x, rank, kernel_size, stride, padding, dilation, ceil_mode)
     lead, spatial = x.shape[: x.ndim - rank], x.shape[x.ndim - rank :]
-    n = math.prod(lead)
-    flat = reshape(x, shape=(n, math.prod(spatial)))
-    if rank < 3:
-        index = positions(reshape(x, shape=(n, *((1,) * (2 - rank)), *spatial)), windows=windows)
-    else:
-        depth, *plane = windows
-        inside = positions(reshape(x, shape=(n, *spatial)), windows=tuple(plane))
-        pixels = inside.shape[-2] * inside.shape[-1]
-        before = np.arange(spatial[0])[:, None] * math.prod(spatial[1:])
-        inside = reshape(inside, shape=(n, spatial[0], pixels)) + before
-        inside = reshape(inside, shape=(n, spatial[0] * pixels))
-        maxima = reshape(gather(flat, inside, axis=1), shape=(n, spatial[0], pixels))
-        best = positions(maxima, windows=(depth, Axis(1, 1, 0, 1, pixels)))
-        index = gather(inside, reshape(best, shape=(n, depth.number * pixels)), axis=1)
-    shape = (*lead, *(axis.number for axis in windows[-rank:]))
+    n, shape = math.prod(lead), (*lead, *(axis.number for axis in windows[-rank:]))
+    index = positions(reshape(x, shape=(n, *((1,) * (2 - rank)), *spatial)), windows=windows)
     index = reshape(index, shape=(n, math.prod(shape[len(lead) :])))
-    return reshape(gather(flat, index, axis=1), shape=shape), reshape(index, shape=shape)
+    maxima = gather(reshape(x, shape=(n, math.prod(spatial))), index, axis=1)
+    return reshape(maxima, shape=shape), reshape(index, shape=shape)
 
 
 @checked
