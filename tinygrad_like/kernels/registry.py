@@ -49,7 +49,7 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     **dict.fromkeys(("neg", "square", "reciprocal", "sqrt", "abs"), ("formula", 49152)),
     **dict.fromkeys(("sub_vjp", "mul_vjp", "neg_vjp", "exp_vjp", "log_vjp"), ("formula", 49152)),
     **dict.fromkeys(("div_vjp", "square_vjp", "reciprocal_vjp"), ("formula", 16384)),
-    **dict.fromkeys(("relu", "keep_positive"), ("formula", 1024)),
+    "relu": ("formula", 1024),
     **dict.fromkeys(("relu6", "exp", "exp2", "expm1", "log", "tanh"), ("formula", 2048)),
     **dict.fromkeys(("exp2_vjp", "frac", "truncdiv"), ("formula", 8192)),
     **dict.fromkeys(("erfinv", "erfinv_vjp", "hardsigmoid", "logit", "lerp"), ("formula", _SMALL)),

@@ -19,6 +19,6 @@ from .products import cross, vecdot
 from .triangles import lu, lu_factor, lu_unpack
 
 __all__ = [
-    "cholesky", "cholesky_solve", "cross", "eigh", "eigvalsh", "inv", "lstsq", "lu", "lu_factor", "lu_unpack", "matrix_norm", "norm",
-    "pinv", "qr", "solve", "solve_triangular", "svd", "svdvals", "vecdot", "vector_norm",
+    "cholesky", "cholesky_solve", "cross", "eigh", "eigvalsh", "inv", "lstsq", "lu", "lu_factor", "lu_unpack",
+    "matrix_norm", "norm", "pinv", "qr", "solve", "solve_triangular", "svd", "svdvals", "vecdot", "vector_norm",
 ]

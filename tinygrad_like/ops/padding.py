@@ -70,7 +70,7 @@ def mapped_vjp(g, maps):
             out = np.zeros((*g.shape[:axis], each.size, *g.shape[axis + 1 :]), g.dtype)
             np.add.at(out, (*(slice(None),) * axis, each.places), g)
             g = out
-    return g
+    return np.asarray(g)
 
 
 _INDEX_MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}

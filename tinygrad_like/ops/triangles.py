@@ -100,7 +100,8 @@ def lu(x):
 @checked
 def lu_unpack(factors, pivots):
     """P, L and U of `lu` from what `lu_factor` gives."""
-    return LU(_t(_exchanges(pivots - 1, dtype=factors.dtype)), tril(factors, diagonal=-1) + _eye(factors), triu(factors))
+    lower = tril(factors, diagonal=-1) + _eye(factors)
+    return LU(_t(_exchanges(pivots - 1, dtype=factors.dtype)), lower, triu(factors))
 
 
 @lu_unpack.requires
