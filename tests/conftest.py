@@ -2,6 +2,7 @@ import importlib.util
 import re
 import sys
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -139,6 +140,21 @@ def proofs(request, monkeypatch):
     monkeypatch.setattr(recording, "proved", noting)
     yield
     assert not found or request.node.get_closest_marker("rejected"), f"faster code gave other numbers, in {found}"
+
+
+@pytest.fixture
+def in_threads():
+    """Call a function of the thread's number in so many threads, which take turns as often as they can."""
+    def run(work, count=4):
+        interval = sys.getswitchinterval()
+        sys.setswitchinterval(1e-6)
+        try:
+            with ThreadPoolExecutor(count) as pool:
+                list(pool.map(work, range(count)))
+        finally:
+            sys.setswitchinterval(interval)
+
+    return run
 
 
 @pytest.fixture(scope="session")

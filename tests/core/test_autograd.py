@@ -76,25 +76,12 @@ def test_every_node_is_pulled_once(record, log):
     assert log == 2 * list(range(99, -1, -1))
 
 
-def test_a_value_used_early_and_late_is_pulled_after_its_last_use(record, log):
-    b = record("b", ("x", 2.0))
-    c = record("c", (b, 3.0))
-    d = record("d", (c, 5.0), (b, 7.0), ("x", 11.0))
-    assert walk(d, 1.0) == {"x": 5.0 * 3.0 * 2.0 + 7.0 * 2.0 + 11.0}
-    assert log == ["d", "c", "b"]
-
-
 def test_the_order_is_reverse_creation_not_depth(record, log):
     """The long branch is older than the short one, and still is walked after it."""
     long = record("l2", (record("l1", ("x", 1.0)), 1.0))
     short = record("s", ("x", 1.0))
     walk(record("y", (long, 1.0), (short, 1.0)), 1.0)
     assert log == ["y", "s", "l2", "l1"]
-
-
-def test_no_gradient_flows_where_a_parent_is_none(record):
-    y = record("y", (None, 2.0), ("x", 3.0))
-    assert walk(y, 1.0) == {"x": 3.0}
 
 
 def test_a_cotangent_is_anything_that_adds(record):
@@ -114,22 +101,6 @@ class Buffer:
     def __iadd__(self, other):
         self.value += other.value
         return self
-
-
-def test_only_buffers_the_walk_made_are_written_to(record):
-    """An op may hand on one buffer to several inputs: the first addition must make a new one."""
-
-    class Share:
-        name, fresh, saves = "share", False, True
-
-        def pull(self, node, g, parents):
-            return [g for _ in parents]
-
-    node = record("n", *[("x", None)] * 4, ("y", None))
-    node.op = Share()
-    g = Buffer(1.0)
-    table = walk(node, g)
-    assert table["x"].value == 4.0 and table["y"] is g and g.value == 1.0
 
 
 @pytest.mark.parametrize("kinds", list(itertools.product([True, False], repeat=3)), ids=str)
@@ -161,31 +132,6 @@ def test_a_sum_is_made_once_unless_an_op_made_a_buffer_for_it(record, monkeypatc
     assert len(made) == (not kinds[2] and not kinds[1])  # the latest is pulled first
 
 
-def test_hooks_see_the_complete_cotangent_and_may_replace_it(record):
-    seen = []
-    b = record("b", ("x", 1.0))
-    c = record("c", (b, 2.0), (b, 3.0))
-    b.add_hook(lambda g: seen.append(g))  # returns None: keeps it
-    b.add_hook(lambda g: g * 10)
-    b.add_hook(lambda g: seen.append(g))
-    assert walk(c, 1.0) == {"x": 50.0}
-    assert seen == [5.0, 50.0]
-
-
-def test_a_hook_that_removes_itself_does_not_hide_the_next(record):
-    b, seen = record("b", ("x", 1.0)), []
-
-    def once(g):
-        b.extra.hooks.remove(once)
-        seen.append("once")
-
-    b.add_hook(once)
-    b.add_hook(lambda g: seen.append("always"))
-    walk(b, 1.0, retain=True)
-    walk(b, 1.0)
-    assert seen == ["once", "always", "always"]
-
-
 def test_nodes_are_released_as_the_walk_passes(record):
     b = record("inner", ("x", 1.0))
     c = record("outer", (b, 2.0))
@@ -195,18 +141,6 @@ def test_nodes_are_released_as_the_walk_passes(record):
         walk(c, 1.0)
     with pytest.raises(RuntimeError, match="through inner was already freed"):
         walk(record("new", (b, 1.0)), 1.0)
-
-
-def test_what_saves_nothing_can_be_walked_again(record):
-    b = record("inner", ("x", 3.0))
-    b.op.saves = False
-    for slope in (2.0, 5.0):
-        assert walk(record("loss", (b, slope)), 1.0) == {"x": 3.0 * slope}
-    c = record("outer", (record("values", (b, 7.0)), 1.0))
-    c.op.saves = False
-    walk(c, 1.0)
-    with pytest.raises(RuntimeError, match="through values was already freed"):
-        walk(c, 1.0)
 
 
 def test_since_stops_at_older_nodes_and_gives_their_cotangents(record, log):
@@ -244,31 +178,6 @@ def test_the_graph_of_a_target_itself_is_left_alone(record, log):
     assert walk(root, 7.0, targets={root}) == {root: 7.0} and walk(root, 1.0) == {"x": 2.0}
 
 
-def test_what_comes_right_after_the_oldest_target_leads_to_it(record):
-    h = record("h", ("x", 2.0))
-    y = record("y", (record("next", (h, 3.0)), 5.0))
-    assert walk(y, 1.0, targets={h}, retain=True) == {h: 15.0}
-    assert walk(y, 1.0, targets={h, "x"}) == {h: 15.0, "x": 30.0}
-
-
-def test_a_buffer_that_hooks_and_rules_have_seen_is_the_callers_no_more(record):
-    """Its own sums it may keep and change, but not once a hook, or a rule that hands it on, may have kept them."""
-
-    class Fresh:
-        name, fresh, saves = "fresh", True, False
-
-        def pull(self, node, g, parents):
-            return [Buffer(g.value) for _ in parents]
-
-    seen, owned = [], set()
-    h = record("h", ("x", 1.0))
-    h.add_hook(seen.append)
-    y = record("y", (h, None), (h, None), ("z", None), ("z", None))
-    y.op = Fresh()
-    table = walk(y, Buffer(1.0), targets={h, "z"}, owned=owned)
-    assert table[h] is seen[0] and table[h].value == 2.0 and owned == {"z"}
-
-
 def test_a_leaf_is_older_than_the_very_first_node(record):
     h = record("h", ("x", 2.0))
     h.order = 1
@@ -285,16 +194,6 @@ def test_what_is_older_than_every_target_is_not_looked_at(record):
         walk(y, 1.0, targets={h, "x"})
 
 
-def test_who_keeps_a_gradient_gets_it_after_the_hooks_and_only_where_grad_is_filled(record):
-    h, kept = record("h", ("x", 1.0)), []
-    h.details().keep = kept.append
-    h.add_hook(lambda g: g * 10)
-    walk(h, 1.0, retain=True)
-    with setting("filling", False):
-        walk(h, 2.0, retain=True)
-    assert kept == [10.0]
-
-
 def test_a_node_that_is_freed_meanwhile_is_reported():
     """By another thread, after the walk has taken its parents and before its rule reads what it saved."""
     for op in (lambda x: x.exp(), lambda x: ops.linear(x, x), lambda x: checkpoint(lambda x: x * x, x)):
@@ -302,14 +201,6 @@ def test_a_node_that_is_freed_meanwhile_is_reported():
         parents, y.node.saved = y.node.parents, None
         with pytest.raises(RuntimeError, match=f"through {y.node.op.name} was already freed"):
             y.node.op.pull(y.node, np.ones(y.shape, np.float32), parents)
-
-
-def test_no_recursion(record):
-    y = "x"
-    for _ in range(100_000):
-        y = record("op", (y, 1.0))
-    assert walk(y, 1.0, targets={"x"}, retain=True) == {"x": 1.0}
-    assert walk(y, 1.0) == {"x": 1.0}
 
 
 # Through Tensors: what backward gives ---------------------------------------------------------------------------------
@@ -334,6 +225,10 @@ def test_backward_fills_leaves_and_accumulates():
     assert_close(x.grad, [13, 14])
     x.zero_grad()
     assert x.grad is None
+    (x * x).sum().backward(create_graph=True)
+    assert x.grad.requires_grad
+    (x * x).sum().backward()  # numbers are added to a gradient with a graph
+    assert_close(x.grad, [4, 8])
 
 
 def test_a_cotangent_is_contracted():
@@ -373,16 +268,6 @@ def test_a_vector_needs_a_cotangent():
         (leaf(1.0, 2.0) * 2).backward([1.0, 2.0, 3.0])
     with pytest.raises(RuntimeError, match="backward: this Tensor does not require grad"):
         Tensor([1.0]).backward()
-
-
-def test_a_second_backward_is_an_error_unless_retained():
-    x = leaf(2.0)
-    y = x.exp()
-    y.backward(retain_graph=True)
-    y.backward()
-    assert_close(x.grad, 2 * np.exp(2))
-    with pytest.raises(RuntimeError, match="through exp was already freed by an earlier backward.*retain_graph=True"):
-        y.backward()
 
 
 @pytest.mark.parametrize("made", [
@@ -434,18 +319,6 @@ def test_gradient_of_what_is_not_reached():
         (x * 2).gradient(Tensor([1.0]))
 
 
-def test_no_hook_is_called_for_a_target_that_no_gradient_reaches():
-    x, z, seen = Tensor([2.0], requires_grad=True), Tensor([3.0], requires_grad=True), []
-    z.register_hook(lambda g: seen.append(g) or g + 1)
-    for how in ({}, {"create_graph": True}):
-        dx, dz = (x * x).gradient(x, z, materialize_grads=True, **how)
-        assert dx.item() == 4 and dz.item() == 0 and seen == []
-    a, b = Tensor([1.0, 2.0], requires_grad=True).split(1)
-    h = b * 2
-    h.register_hook(seen.append)
-    assert (h * 3).gradient(a, materialize_grads=True)[0].item() == 0 and seen == []  # nor on the way to another part
-
-
 def test_a_target_given_twice_is_hooked_once_and_given_twice():
     x, calls = leaf(1.0, 2.0), []
     x.register_hook(lambda g: calls.append(g) or g * 2)
@@ -479,30 +352,7 @@ def test_three_orders():
         assert_close(y, value, rtol=1e-12)
 
 
-def test_backward_with_create_graph_fills_differentiable_gradients():
-    x = leaf(2.0)
-    (x * x * x).backward(create_graph=True)
-    assert x.grad.item() == 12 and x.grad.requires_grad
-    g, x.grad = x.grad, None
-    g.backward()
-    assert x.grad.item() == 12  # 6 x
-
-
 # Switches -------------------------------------------------------------------------------------------------------------
-
-
-def test_no_grad_and_enable_grad():
-    x = leaf(1.0)
-    assert is_grad_enabled()
-    with no_grad():
-        assert not is_grad_enabled() and not (x * 2).requires_grad
-        with enable_grad():
-            assert (x * 2).requires_grad
-            with no_grad():
-                assert not (x * 2).requires_grad
-            assert is_grad_enabled()
-        assert not is_grad_enabled()
-    assert (x * 2).requires_grad
 
 
 @pytest.mark.parametrize(("switch", "inside"), [
@@ -535,19 +385,6 @@ def test_every_form_of_a_switch_of_recording(switch, inside, outside):
         if isinstance(switch, type):  # without brackets
             assert switch(is_grad_enabled)() == inside and list(switch(steps)()) == [inside]
     assert is_grad_enabled() and switches._entered() == []
-
-
-def test_backward_does_not_change_the_switches():
-    x = leaf(1.0)
-    (x * x).backward(create_graph=True)
-    assert is_grad_enabled()
-    with no_grad(), enable_grad():
-        (x * x).backward()
-        assert is_grad_enabled()
-    y = x * x
-    with no_grad():
-        y.backward()
-        assert not is_grad_enabled()
 
 
 @pytest.mark.parametrize("switch", [no_grad, enable_grad, detect_anomaly])
@@ -712,6 +549,7 @@ def test_an_exception_in_any_rule_leaves_all_as_it_was(monkeypatch, error, how):
             interrupted(patch, "pull", at, error)
             try:
                 loss.backward(**how)
+                assert state_of_the_engine() == before
                 break
             except type(error):
                 stopped += 1
@@ -727,49 +565,11 @@ def test_an_exception_in_any_rule_leaves_all_as_it_was(monkeypatch, error, how):
     assert stopped > 10
 
 
-@pytest.mark.needs("kernels")
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError()], ids=repr)
-def test_an_exception_in_any_forward_leaves_all_as_it_was(monkeypatch, error):
-    before, stopped = state_of_the_engine(), 0
-    xs = leaves_of_a_step()
-    for at in range(100):
-        with monkeypatch.context() as patch:
-            interrupted(patch, "general", at, error)
-            try:
-                with detect_anomaly():
-                    some_step(*xs)
-                break
-            except type(error):
-                stopped += 1
-        assert state_of_the_engine() == before and all(x.grad is None for x in xs)
-    assert stopped > 10
-
-
-def test_an_exception_in_a_hook_leaves_every_leaf_as_it_was():
-    def fail(g):
-        raise KeyError("planned")
-
-    a, b = leaf(1.0), leaf(2.0)
-    for hooked in range(3):
-        h = a * b
-        remove = (a, b, h)[hooked].register_hook(fail)
-        before = state_of_the_engine()
-        with pytest.raises(KeyError):
-            (h * a).backward()
-        assert a.grad is None and b.grad is None and state_of_the_engine() == before
-        with pytest.raises(KeyError):
-            (a * b * a).gradient((a, b, a)[hooked]) if hooked < 2 else (h * a).gradient(a)
-        assert state_of_the_engine() == before
-        remove()
-    (a * b * a).backward()
-    assert a.grad.item() == 4 and b.grad.item() == 1
-
-
 # Walks that meet ------------------------------------------------------------------------------------------------------
 
 
 def test_a_backward_inside_a_hook():
-    x, w = leaf(2.0), leaf(5.0)
+    x, w, calls = leaf(2.0), leaf(5.0), []
     h, other = x * x, w * w
     h.register_hook(lambda g: other.backward())
     (h * 3).backward()
@@ -777,13 +577,6 @@ def test_a_backward_inside_a_hook():
     x.zero_grad()
     h = x * x  # of the graph that is being walked
     y = h * 3
-    h.register_hook(lambda g: y.backward(retain_graph=True) if x.grad is None else None)
-    with pytest.raises(RuntimeError, match="already freed"):
-        y.backward()
-    x.zero_grad()
-    h = x * x
-    y = h * 3
-    calls = []
     h.register_hook(lambda g: calls.append(0) or len(calls) == 1 and y.backward(retain_graph=True) or None)
     y.backward(retain_graph=True)
     assert x.grad.item() == 24
@@ -792,17 +585,20 @@ def test_a_backward_inside_a_hook():
 def test_hooks_that_change_hooks_and_flags():
     x, seen = leaf(2.0), []
     h = x * 1
-    h.register_hook(lambda g: h.register_hook(lambda g: seen.append("late")) and None)
+
+    def once(g):
+        remove()
+        seen.append("once")
+        h.register_hook(lambda g: seen.append("late"))  # it is registered while the hooks run
+        x.requires_grad_(False)
+
+    remove = h.register_hook(once)
+    h.register_hook(lambda g: seen.append("always"))
     y = h * 3
     y.backward(retain_graph=True)
-    assert seen == []  # it was registered while the hooks ran
+    assert seen == ["once", "always"] and x.grad is None
     y.backward()
-    assert seen == ["late"] and x.grad.item() == 6
-    x.zero_grad()
-    h = x * 1
-    h.register_hook(lambda g: x.requires_grad_(False) and None)
-    (h * 3).backward()
-    assert x.grad is None
+    assert seen[2:] == ["always", "late"]
 
 
 def test_a_leaf_that_no_longer_requires_grad_gets_none():
@@ -811,78 +607,33 @@ def test_a_leaf_that_no_longer_requires_grad_gets_none():
     x.requires_grad_(False)
     y.backward()
     assert x.grad is None and w.grad.item() == 2
-    x, w = Tensor(2.0), leaf(3.0)
-    y = x * w
-    x.requires_grad_()  # too late for y
-    y.backward()
-    assert x.grad is None and w.grad.item() == 2
 
 
-def test_many_threads_add_to_one_leaf():
+def test_many_threads_add_to_one_leaf(in_threads):
     """Reading, adding and writing .grad is not one step."""
-    x, count, rounds = leaf(*[1.0] * 50), 4, 100
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
+    x = leaf(*[1.0] * 50)
 
-    def work():
-        for _ in range(rounds):
+    def work(thread):
+        for _ in range(100):
             (x * 1.0).sum().backward()
 
-    try:
-        threads = [threading.Thread(target=work) for _ in range(count)]
-        for t in threads:
-            t.start()
-        for t in threads:
-            t.join()
-    finally:
-        sys.setswitchinterval(interval)
-    assert_close(x.grad, [count * rounds] * 50)
-
-
-def test_one_graph_walked_by_two_threads_is_right_or_raises():
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        for _ in range(30):
-            x, outcome = leaf(1.0), []
-            y = x
-            for _ in range(30):
-                y = y * 1.0 + 0.0
-
-            def work(y=y, outcome=outcome):
-                try:
-                    y.backward()
-                    outcome.append("right")
-                except RuntimeError as error:
-                    assert "already freed" in str(error)
-
-            threads = [threading.Thread(target=work) for _ in range(2)]
-            for t in threads:
-                t.start()
-            for t in threads:
-                t.join()
-            assert (x.grad.item() if x.grad is not None else 0) == len(outcome)
-    finally:
-        sys.setswitchinterval(interval)
+    in_threads(work)
+    assert_close(x.grad, [400] * 50)
 
 
 # Depth ----------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("op", [lambda y: y + 1.0, lambda y: y * y.detach(), lambda y: y.tanh()],
-                         ids=["saves nothing", "saves inputs", "saves the output"])
-def test_100000_ops(op):
-    """Forward, backward and deletion, before backward and after, without a RecursionError or a crash."""
-    x = leaf(1.0)
-    with np.errstate(all="ignore"):
-        for _ in range(2):
-            y = x
-            for _ in range(100_000):
-                y = op(y)
-            y.backward()
+def test_40000_ops():
+    """Forward, both kinds of walk, and deletion, without a RecursionError or a crash."""
+    x, y = leaf(1.0), None
+    for walk_it in (True, False):  # also a graph that is deleted whole
         y = x
-        for _ in range(100_000):
-            y = op(y)
+        for _ in range(20_000):
+            y = (y * y.detach()).tanh()
+        if walk_it:
+            y.gradient(x, retain_graph=True)
+            y.backward()
     assert np.isfinite(x.grad.item())
     del y
     gc.collect()
@@ -1145,23 +896,6 @@ def test_an_op_that_gives_its_input_and_saves_its_output():
             y.backward()
 
 
-def test_a_change_of_an_output_that_the_graph_of_the_gradient_saved():
-    x = leaf(1.0, 2.0)
-    for view_before in (False, True):
-        y = x.exp()
-        if view_before:
-            y[0:1].detach()
-        g, = y.sum().gradient(x, create_graph=True)  # g y
-        y.detach().assign([0.0, 0.0])
-        with pytest.raises(RuntimeError, match="was changed in place"):
-            g.sum().backward()
-    v, y = leaf(1.0, 1.0), x.exp()
-    g, = y.gradient(x, gradient=v, create_graph=True)  # v y, whose derivative in v does not come past exp
-    y.detach().assign([0.0, 0.0])
-    with pytest.raises(RuntimeError, match="an input of mul .* was changed in place"):
-        g.sum().gradient(v)
-
-
 def test_views_of_views_in_every_order():
     """Whichever of them an op saved, and whichever is changed, of views taken before or after."""
     views = [lambda t: t, lambda t: t.reshape(-1), lambda t: t.T, lambda t: t[::2], lambda t: t.detach(),
@@ -1187,17 +921,6 @@ def test_views_of_views_in_every_order():
     assert raised > 1000
 
 
-def test_a_change_of_a_saved_output_is_detected():
-    for view in (lambda y: y, lambda y: y[1:], lambda y: y.reshape(2, 1)):
-        x = leaf(1.0, 2.0)
-        y = x.exp()
-        loss = y.sum()
-        v = view(y).detach()
-        v.assign(v.numpy() * 0)
-        with pytest.raises(RuntimeError, match=r"backward: the output of exp \(output shape \(2,\)\)"):
-            loss.backward()
-
-
 def test_no_false_alarm():
     w, x = leaf(1.0, 2.0), leaf(3.0, 4.0)
     (w + x).sum().backward()  # add saves nothing
@@ -1214,14 +937,6 @@ def test_no_false_alarm():
     y = (w[0] * 2.0).sum()
     w.detach()[1:].assign([3.0])
     y.backward()
-
-
-def test_a_change_is_detected_when_the_graph_of_the_gradient_is_walked():
-    x = leaf(2.0)
-    g, = (x * x * x).gradient(x, create_graph=True)
-    x.assign(3.0)
-    with pytest.raises(RuntimeError, match="was changed in place"):
-        g.backward()
 
 
 @pytest.mark.parametrize("switch", [enable_grad, detect_anomaly])
@@ -1342,6 +1057,7 @@ def test_what_nothing_depends_on_leaves_the_graph_alone(ask):
     """No hook is called, no gradient is filled and nothing is freed on ways that lead to no input that is asked for."""
     seen, w, x = [], leaf(1.0, 2.0), leaf(3.0, 4.0)
     h = w.exp()
+    x.register_hook(seen.append)
     h.register_hook(seen.append)
     h.retain_grad()
     y = (h * h).sum()

@@ -7,7 +7,6 @@ from functools import partial, wraps
 import numpy as np
 import pytest
 
-import nn
 from tinygrad_like import Residuals, Tensor, manual_seed, no_grad, ops, primitive
 from tinygrad_like.ops.composite import composite
 from tinygrad_like.transforms.switches import after
@@ -39,6 +38,7 @@ def test_an_op_is_its_forward_and_its_rules():
     a, b = leaf([1.0, 2.0]), leaf([3.0, 4.0])
     y = op(a, b, factor=10.0)
     assert y.detach().numpy().tolist() == [30, 80] and y.requires_grad and y.node.op is op
+    assert op(a, b).gradient(a, gradient=[1.0, 1.0])[0].tolist() == [6, 8]  # the rule gets the default
     da, db = y.gradient(a, b, gradient=[1.0, -1.0])
     assert da.numpy().tolist() == [30, -40] and db.numpy().tolist() == [10, -20]
 
@@ -72,18 +72,6 @@ def test_the_first_call_too_may_have_all_its_options_by_position():
     once, = primitive(lambda x, *, by=1, plus=0: x * by + plus)(leaf([2.0]), 3, 4).tolist()
     several, = primitive(lambda *xs, by=1, plus=0: sum(xs) * by + plus)([leaf([2.0]), leaf([5.0])], 3, 4).tolist()
     assert (once, several) == (10, 25)
-
-
-def test_an_option_left_out_reaches_the_rule_with_its_default():
-    seen = []
-
-    def op(x, *, axis=-1, keepdim=False):
-        return x.sum(axis, keepdims=keepdim)
-
-    op = declare(op, x=lambda g, x_shape, axis, keepdim: seen.append((axis, keepdim)) or np.broadcast_to(g, x_shape))
-    op(leaf([1.0, 2.0])).backward()
-    op(leaf([1.0, 2.0]), keepdim=True).backward()
-    assert seen == [(-1, False), (-1, True)]
 
 
 @pytest.mark.parametrize(("call", "text"), [
@@ -148,14 +136,6 @@ def test_an_input_without_a_rule():
     assert op(a, b).gradient(a)[0].item() == 3  # not asked for
 
 
-def test_a_result_is_made_of_real_numbers():
-    def turned(x):
-        return x * 1j
-
-    with pytest.raises(TypeError, match="^turned: the result would be complex128, which no Tensor holds"):
-        primitive(turned)(leaf([1.0]))
-
-
 def test_an_op_without_rules_is_not_differentiable():
     x = leaf([1.0, 2.0])
     for y in (primitive(lambda x: x * 2.0)(x), ops.floordiv(x, 1.0), ops.eq(x, x), ops.argmax(x)):
@@ -165,12 +145,8 @@ def test_an_op_without_rules_is_not_differentiable():
 def test_an_option_is_a_number():
     x, a = leaf([1.0, -2.0]), leaf(0.5)
     for call in (lambda a: ops.leaky_relu(x, negative_slope=a), lambda a: ops.leaky_relu(x, a),
-                 lambda a: ops.leaky_relu(x.detach(), a), lambda a: ops.leaky_relu(x.detach().numpy(), a),
-                 lambda a: ops.elu(x, alpha=a), lambda a: ops.softplus(x, beta=a),
-                 lambda a: x.pad((1, 1), value=a), lambda a: ops.dropout(x, a),
-                 lambda a: ops.scaled_dot_product_attention(*[x.unsqueeze(0)] * 3, scale=a),
-                 lambda a: ops.self_attention(leaf(np.ones((2, 3))), num_heads=1, scale=a),
-                 lambda a: ops.layer_norm(x, eps=a)):
+                 lambda a: ops.leaky_relu(x.detach().numpy(), a), lambda a: ops.dropout(x, a),
+                 lambda a: ops.self_attention(leaf(np.ones((2, 3))), num_heads=1, scale=a)):
         with pytest.raises(TypeError, match=r"^\w+: \w+ is an option, which no gradient reaches, .* pass its .item()"):
             call(a)
         manual_seed(0)
@@ -222,16 +198,6 @@ def test_joint_rules_are_told_what_is_wanted():
     assert op(a, b).gradient(b)[0].item() == 2
     assert op(a, Tensor([3.0])).gradient(a)[0].item() == 3
     assert asked == [[True, True, False], [False, True, False], [True, False, False]]
-
-
-def test_residuals_reach_the_rule():
-    def mask_negative(x):
-        mask = x > 0
-        return x * mask, Residuals(mask=mask)
-
-    op = declare(mask_negative, x=lambda g, mask: g * mask)
-    x = leaf([-1.0, 2.0])
-    assert op(x).gradient(x, gradient=[5.0, 7.0])[0].numpy().tolist() == [0, 7]
 
 
 def test_only_rules_that_are_wanted_run():
@@ -396,15 +362,6 @@ def test_a_node_keeps_only_what_its_rules_name(f, n, kept):
 # Fused ops are their references ---------------------------------------------------------------------------------------
 
 
-def test_the_same_tensor_given_twice_gets_both_cotangents():
-    x = leaf(np.random.default_rng(0).standard_normal((3, 3)))
-    for how in ({}, {"create_graph": True}):
-        y = ops.linear(x, x)
-        g = np.ones((3, 3))
-        dx, = y.gradient(x, gradient=g, **how)
-        np.testing.assert_allclose(dx.detach().numpy(), g @ x.detach().numpy() + g.T @ x.detach().numpy())
-
-
 def test_a_kernel_may_leave_a_case_to_the_definition():
     ran = []
     op = composite(lambda a, b: ran.append("definition") or a * b)
@@ -431,14 +388,6 @@ def test_a_composite_of_any_number_of_inputs(kernel):
     assert [g.item() for g in found[0].gradient(*xs[1:])] == [10, 6]
 
 
-def test_an_input_the_definition_does_not_depend_on_gets_zeros():
-    op = composite(lambda a, b: a * 1)
-    op.accelerate(lambda a, b: (a * 1, None))
-    a, b = leaf([2.0]), leaf([3.0])
-    for how in ({}, {"create_graph": True}):
-        assert [g.item() for g in op(a, b).gradient(a, b, **how)] == [1, 0]
-
-
 def test_a_kernel_that_needs_its_output_is_told_if_that_was_changed():
     op = composite(lambda x: ops.exp(x))
     op.accelerate(lambda x: (np.exp(x), "kept"), lambda g, wanted, x, kept, out: [g * out], out=True)
@@ -457,30 +406,3 @@ def test_a_listener_sees_a_composite_and_what_it_is_made_of():
         ops.mse_loss(Tensor([1.0]), Tensor([2.0]))
         ops.mse_loss(Tensor([1.0], dtype="float64"), Tensor([2.0], dtype="float64"))
     assert seen[-1] == "mse_loss" and seen.count("mse_loss") == 2 and "square" in seen
-
-
-def test_a_variadic_op_whose_rule_names_nothing_but_the_cotangent():
-    @primitive
-    def total(*xs):
-        return np.sum(xs, axis=0)
-
-    total.vjp(xs=lambda g: g)
-    x, y = Tensor([1.0, 2.0], requires_grad=True), Tensor([3.0, 4.0], requires_grad=True)
-    total(x, y).sum().backward()
-    assert x.grad.tolist() == y.grad.tolist() == [1, 1]
-
-
-def test_an_unforeseen_error_names_the_op_and_what_it_was_given():
-    with pytest.raises(TypeError, match=r"^softplus: cannot work with \(float32 \(2, 2\), beta='two'\): ") as caught:
-        ops.softplus(Tensor.ones(2, 2), beta="two")
-    assert caught.value.__cause__ is not None
-    with pytest.raises(TypeError, match=r"^repeat: cannot work with \(float32 \(2,\), None\): "):
-        ops.repeat(Tensor([1.0, 2.0]), None)
-    with pytest.raises(TypeError, match=r"^SinusoidalEncoding: cannot work with \('a'\): "):
-        nn.SinusoidalEncoding("a")
-
-
-def test_errors_that_are_ours_pass_unchanged():
-    with pytest.raises(ValueError, match=r"^reshape: 6 elements") as caught:
-        ops.flatten(Tensor.ones(2, 3)).reshape(4)
-    assert caught.value.__cause__ is None

@@ -1,13 +1,12 @@
 """Random numbers: functions of a seed, of how many draws came before, and of positions, whoever draws and listens."""
 
 import os
-import threading
 
 import numpy as np
 import pytest
 
 import tinygrad_like as tg
-from tinygrad_like import Tensor, manual_seed, ops, random
+from tinygrad_like import Tensor, manual_seed, random
 from tinygrad_like.core.listener import Listener
 from tinygrad_like.transforms.switches import after
 
@@ -61,32 +60,24 @@ def test_seeds():
     assert tg.Generator().seed() != tg.Generator().seed()
 
 
-@pytest.mark.parametrize("seeds, positions", [(np.zeros(1 << 16), np.arange(1 << 16)), (np.arange(1 << 16), np.zeros(
-    1 << 16)), (np.full(1 << 16, 2**40 + 1), np.arange(1 << 16))], ids=["positions", "seeds", "of a large seed"])
+@pytest.mark.parametrize("seeds, positions", [
+    (np.zeros(1 << 14), np.arange(1 << 14)), (np.arange(1 << 14), np.zeros(1 << 14))], ids=["positions", "seeds"])
 def test_draws_are_independent(seeds, positions):
     """Numbers of draws that follow one another, and of seeds that do: sums of independent terms are normal."""
-    x = np.empty((1 << 16, 8))
+    x = np.empty((1 << 14, 8))
     for i, state in enumerate(np.stack([seeds, positions], 1).astype(np.uint64)):
         x[i] = random.bits(np.arange(8), np.array(random._take(state, 0, 0)))
     x = (x / 2**32 - 0.5) * 12**0.5
-    z = [x.sum(0) / 2**8, ((x * x - 1) / 0.8**0.5).sum(0) / 2**8]
-    z += [(np.roll(x, lag, 0).T @ x).ravel() / 2**8 for lag in (1, 2, 3, 5, 8, 64, 256, 4096)]
-    z.append((x.T @ x)[np.triu_indices(8, 1)] / 2**8)
+    z = [x.sum(0) / 2**7, ((x * x - 1) / 0.8**0.5).sum(0) / 2**7]
+    z += [(np.roll(x, lag, 0).T @ x).ravel() / 2**7 for lag in (1, 2, 3, 5, 8, 64, 256, 4096)]
+    z.append((x.T @ x)[np.triu_indices(8, 1)] / 2**7)
     assert np.abs(np.concatenate(z)).max() < 4.7 and abs(np.concatenate(z).std() - 1) < 0.12
 
 
-def test_threads_share_a_generator():
+def test_threads_share_a_generator(in_threads):
     """No two draws have one key."""
     own, found = tg.Generator(), []
-
-    def work():
-        found.extend([random.draw(own).item() for _ in range(2000)])
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(lambda thread: found.extend([random.draw(own).item() for _ in range(2000)]))
     assert len(set(found)) == 8000 and own.get_state()["position"] == 8000
 
 
@@ -108,14 +99,3 @@ def test_parameters_may_be_tensors():
     x = Tensor.normal(2000, mean=Tensor(5.0), std=Tensor(0.1))
     manual_seed(0)
     np.testing.assert_allclose(x.numpy(), Tensor.normal(2000, mean=5.0, std=0.1).numpy(), rtol=1e-6)
-
-
-@pytest.mark.parametrize("call, error, text", [
-    (lambda: Tensor.rand(3, dtype="int64"), TypeError, "uniform: cannot draw int64; draw another dtype"),
-    (lambda: Tensor.randint(3, dtype="float32"), TypeError, "randint: cannot draw float32"),
-    (lambda: Tensor.randn(-1), ValueError, "normal: a shape is made of non-negative integers"),
-    (lambda: ops.multinomial(Tensor([1.0, -1.0])), ValueError, "multinomial: takes .n. or .rows, n. weights"),
-])
-def test_errors(call, error, text):
-    with pytest.raises(error, match=text):
-        call()
