@@ -116,7 +116,6 @@ addmm_ = Tensor.addmm_
 amax = Tensor.amax
 amin = Tensor.amin
 amp: Any
-apply_ = Tensor.apply_
 arange = Tensor.arange
 arccos = Tensor.arccos
 arccos_ = Tensor.arccos_
@@ -207,7 +206,6 @@ expm1_ = Tensor.expm1_
 exponential_ = Tensor.exponential_
 eye = Tensor.eye
 fill_ = Tensor.fill_
-fill_diagonal_ = Tensor.fill_diagonal_
 finfo: Any
 fix = Tensor.fix
 fix_ = Tensor.fix_
@@ -222,7 +220,6 @@ from_dlpack = Tensor.from_dlpack
 from_numpy = Tensor.from_numpy
 full = Tensor.full
 full_like = Tensor.full_like
-geometric_ = Tensor.geometric_
 get_default_device: Any
 get_default_dtype: Any
 glorot_uniform = Tensor.glorot_uniform
@@ -262,7 +259,6 @@ log10_ = Tensor.log10_
 log1p_ = Tensor.log1p_
 log2_ = Tensor.log2_
 log_ = Tensor.log_
-log_normal_ = Tensor.log_normal_
 logical_and_ = Tensor.logical_and_
 logical_not_ = Tensor.logical_not_
 logical_or_ = Tensor.logical_or_
@@ -310,7 +306,6 @@ rand = Tensor.rand
 rand_like = Tensor.rand_like
 randn = Tensor.randn
 randn_like = Tensor.randn_like
-random_ = Tensor.random_
 randperm = Tensor.randperm
 ravel = Tensor.ravel
 real: Any
@@ -320,8 +315,6 @@ relu6_ = Tensor.relu6_
 relu_ = Tensor.relu_
 remainder_ = Tensor.remainder_
 reshape_as = Tensor.reshape_as
-resize_ = Tensor.resize_
-resize_as_ = Tensor.resize_as_
 resolve_conj = Tensor.resolve_conj
 resolve_neg = Tensor.resolve_neg
 round_ = Tensor.round_
@@ -352,19 +345,15 @@ split_with_sizes = Tensor.split_with_sizes
 spmm = Tensor.spmm
 sqrt_ = Tensor.sqrt_
 square_ = Tensor.square_
-squeeze_ = Tensor.squeeze_
 stride = Tensor.stride
 sub_ = Tensor.sub_
 subtract = Tensor.subtract
 subtract_ = Tensor.subtract_
 svd: Any
 swapaxes = Tensor.swapaxes
-swapaxes_ = Tensor.swapaxes_
 swapdims = Tensor.swapdims
-swapdims_ = Tensor.swapdims_
 swish = Tensor.swish
 t = Tensor.t
-t_ = Tensor.t_
 take: Any
 tan_ = Tensor.tan_
 tanh_ = Tensor.tanh_
@@ -372,7 +361,6 @@ tile = Tensor.tile
 to = Tensor.to
 to_dense = Tensor.to_dense
 to_sparse = Tensor.to_sparse
-transpose_ = Tensor.transpose_
 tril_ = Tensor.tril_
 triu_ = Tensor.triu_
 true_divide = Tensor.true_divide
@@ -383,7 +371,6 @@ type_as = Tensor.type_as
 uint8: np.dtype
 uniform = Tensor.uniform
 uniform_ = Tensor.uniform_
-unsqueeze_ = Tensor.unsqueeze_
 use_deterministic_algorithms: Any
 version: Any
 view = Tensor.view

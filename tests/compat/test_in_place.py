@@ -159,8 +159,7 @@ def test_every_change_in_place_is_that_of_a_method():
             assert callable(getattr(Tensor, name)), name
             plain_name = name.rstrip("_")
             assert callable(getattr(Tensor, plain_name, None)) or plain_name in (
-                "zero", "fill", "copy", "normal", "uniform", "bernoulli", "detach", "exponential", "log_normal",
-                "geometric", "random", "fill_diagonal", "resize", "resize_as", "apply"), name
+                "zero", "fill", "copy", "normal", "uniform", "bernoulli", "detach", "exponential"), name
 
 
 def test_what_is_copied_may_be_of_any_dtype():
@@ -187,9 +186,7 @@ def test_random_in_place():
     tg.manual_seed(0)
     x = tg.zeros(2000)
     assert abs(x.normal_(3.0, 0.1).mean().item() - 3) < 0.02 and abs(x.uniform_(2, 4).std().item() - 0.577) < 0.03
-    assert abs(x.exponential_(2.0).mean().item() - 0.5) < 0.05 and abs(x.log_normal_(0, 0.5).log().std() - 0.5) < 0.03
-    assert abs(x.geometric_(0.5).mean().item() - 2) < 0.2 and set(x.random_(2, 5).tolist()) == {2, 3, 4}
-    assert tg.ones(2, 3).fill_diagonal_(7).tolist() == [[7, 1, 1], [1, 7, 1]]
+    assert abs(x.exponential_(2.0).mean().item() - 0.5) < 0.05
     assert set(x.bernoulli_(0.25).tolist()) == {0.0, 1.0} and abs(x.mean().item() - 0.25) < 0.05
     w = nn.Parameter(tg.zeros(3))
     with no_grad():
@@ -527,50 +524,9 @@ def test_a_number_of_a_vector_is_a_view_on_a_graph_too():
     assert u.tolist() == [6, 1, 1] and first.item() == 6 and x.grad.tolist() == [78, 0, 26]
 
 
-def test_changes_of_the_shape():
-    u = tg.arange(6.0).reshape(2, 3)
-    row = u[0]
-    assert u.t_() is u and u.shape == (3, 2)
-    row.add_(10)
-    assert u.tolist() == [[10, 3], [11, 4], [12, 5]]
-    row.unsqueeze_(0)
-    with no_grad():
-        u[0] = 7.0
-    assert row.tolist() == [[7, 11, 12]]
-    w = leaf(1, 2, 3)
-    with pytest.raises(RuntimeError, match="unsqueeze_: a leaf that requires grad"):
-        w.unsqueeze_(0)
-    with no_grad():
-        w.unsqueeze_(0)
-    assert w.shape == (1, 3) and w.is_leaf and w.requires_grad
-    y = w * 2
-    with no_grad(), pytest.raises(RuntimeError, match="squeeze_: this Tensor was computed by mul, and here"):
-        y.squeeze_()
-    z = y * y  # saves y
-    y.squeeze_()
-    with pytest.raises(RuntimeError, match="changed in place after mul saved it"):
-        z.sum().backward()
-    with pytest.raises(IndexError, match="transpose: axis 2"):
-        tg.zeros(2, 3).transpose_(0, 2)
-
-    def change(x):
-        u = x * 2
-        part = u[1:]
-        u.transpose_(0, 1).unsqueeze_(0)
-        part.mul_(x[0])  # which is no longer u[1:]
-        return u * u
-
-    x = np.random.default_rng(0).standard_normal((3, 2))
-    assert gradcheck(change, x) and gradgradcheck(change, x)
-    captured = tg.capture(lambda x: (x * 2).t_(), strict=False)
-    assert [captured(Tensor(x)).shape for _ in range(4)] == [(2, 3)] * 4 and captured.gave_up
-
-
 @pytest.mark.parametrize("change", [
-    lambda x: x.unsqueeze_(1), lambda x: x.t_().add_(1), lambda x: x.resize_(2),
-    lambda x: x.transpose_(0, 1)[0].mul_(2),
     lambda x: setattr(x, "data", ROW), lambda x: (x.mul_(2), setattr(x, "data", ROW[:2])),
-], ids=["unsqueeze_", "t_", "resize_", "transpose_", "data", "data changed before"])
+], ids=["data", "data changed before"])
 def test_the_shape_of_an_argument_of_a_captured_function(change):
     found = []
     for kind in (lambda f: f, tg.capture):
@@ -586,24 +542,6 @@ def test_the_shape_of_an_argument_of_a_captured_function(change):
 
 
 ROW = tg.zeros(3)
-
-
-def test_resize():
-    u = tg.arange(6.0)
-    assert u.resize_(2, 2).tolist() == [[0, 1], [2, 3]] and u.resize_((3, 2)).tolist() == [[0, 1], [2, 3], [0, 0]]
-    view = u[0]
-    with pytest.raises(RuntimeError, match="resize_: other Tensors show the memory .* grow from 6 numbers to 8"):
-        u.resize_(8)
-    view[0] = 5.0
-    assert u.resize_(1, 3).tolist() == [[5, 1, 2]]
-    for bad, error, message in (((2, -1), ValueError, "sizes are integers from 0"),
-                                ((2.5,), ValueError, "sizes are integers from 0")):
-        with pytest.raises(error, match=message):
-            u.resize_(*bad)
-    with pytest.raises(ValueError, match="do not lie one after the other"):
-        tg.ones(2, 3).t().resize_(6)
-    with pytest.raises(RuntimeError, match="resize_: a Tensor that requires grad"):
-        leaf(1, 2).resize_(1)
 
 
 def test_as_strided_refuses():

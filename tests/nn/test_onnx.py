@@ -264,7 +264,7 @@ def added(y):
 IN_PLACE = {
     "mask": set_masked, "added": added,
     "relu": lambda y: (y - 1).relu_(), "zero": lambda y: y.zero_(), "copy": lambda y: y.copy_(y * 3),
-    "shape": lambda y: y.unsqueeze_(1).transpose_(1, 2), "detach": lambda y: y.detach() * 2,
+    "detach": lambda y: y.detach() * 2,
     "assign": lambda y: y.assign(y.detach() + 1), "clamp": lambda y: y.clamp_(0.5, 1),
     "layer": pytest.param(lambda y: nn.ReLU6(inplace=True)(y), marks=pytest.mark.needs("compat")),
     "index": lambda y: y[:, (y.sum((0, 2)) > y.sum()).cast("int64")],

@@ -324,19 +324,13 @@ def _below(drawn: np.ndarray, p: np.ndarray) -> np.ndarray:
 
 
 def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None,
-         create_graph: bool = False, allow_unused: bool = False, is_grads_batched: bool = False,
-         materialize_grads: bool = False, only_inputs: bool = True) -> tuple:
+         create_graph: bool = False, allow_unused: bool = False, materialize_grads: bool = False,
+         only_inputs: bool = True) -> tuple:
     """The gradients of `outputs`, a Tensor or several, with respect to `inputs`, as PyTorch's `torch.autograd.grad`.
 
     grad_outputs: the cotangent of each output. allow_unused: None for an input that no output depends on, instead of
-    an error. is_grads_batched: the first axis of grad_outputs counts cotangents, and so does that of the gradients,
-    found one after the other. `Tensor.gradient` is the same for one output.
+    an error. `Tensor.gradient` is the same for one output.
     """
-    if is_grads_batched:
-        given = grad_outputs if isinstance(grad_outputs, list | tuple) else (grad_outputs,)
-        rows = [grad(outputs, inputs, row, True, create_graph, allow_unused, False, materialize_grads)
-                for row in zip(*given, strict=True)]
-        return tuple([None if gs[0] is None else ops.stack(*gs, axis=0) for gs in zip(*rows, strict=True)])
     outputs, inputs = ((x,) if isinstance(x, tensor.Tensor) or not isinstance(x, Iterable) else tuple(x)
                        for x in (outputs, inputs))
     given = tuple(grad_outputs) if isinstance(grad_outputs, list | tuple) else (grad_outputs,) * len(outputs)
@@ -406,7 +400,7 @@ def _of_method(name: str) -> Any:
     code = getattr(method, "__code__", None)
     if code is None or code.co_varnames[:1] != ("self",):
         return method
-    alone = isinstance(op, Op) and code.co_names == ("ops", name) and code.co_argcount + code.co_kwonlyargcount == 1
+    alone = isinstance(op, Op) and code.co_argcount == 1 and (code.co_freevars or code.co_names == ("ops", name))
     return op if alone else method if code.co_flags & inspect.CO_VARKEYWORDS else taught(method)
 
 

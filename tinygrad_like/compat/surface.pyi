@@ -102,7 +102,6 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def amax(self, axis: Axis = ..., keepdim: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def amin(self, axis: Axis = ..., keepdim: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def any(self, axis: Axis = ..., keepdim: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Whether any value is true (not 0)."""
-    def apply_(self, *inputs: Any, **options: Any) -> Self: ...
     @staticmethod
     def arange(start: Number, stop: Number | None = ..., step: Number = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., *, end: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""start, start + step, ... below stop; `arange(stop)` starts at 0. int64 if all are ints, else the default."""
     def arccos(self) -> Tensor: r"""The angle in [0, pi] whose cosine is x."""
@@ -234,7 +233,6 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     @staticmethod
     def eye(n: builtins.int, m: builtins.int | None = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., *, N: Any = ..., M: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def fill_(self, *inputs: Any, **options: Any) -> Self: ...
-    def fill_diagonal_(self, *inputs: Any, **options: Any) -> Self: ...
     def fix(self) -> Tensor: r"""x without its fraction; the gradient is 0."""
     def fix_(self) -> Self: r"""`fix`, in place: of a leaf that requires grad under no_grad() only."""
     def flatten(self, start_axis: Any = ..., end_axis: Any = ..., *, start_dim: Any = ..., end_dim: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Merge the axes from start_axis to end_axis into one."""
@@ -258,7 +256,6 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def gather(self, axis: Axis = ..., index: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""out[i, j] = x[i, index[i, j]] for axis=1, and so for any axis."""
     def ge(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Return self>=value."""
     def gelu(self, approximate: builtins.str = ..., *, approximation: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x Phi(x) = x/2 (1 + erf(x / sqrt 2)) (7.27); with approximate="tanh" the form 003 and GPT-2 use."""
-    def geometric_(self, *inputs: Any, **options: Any) -> Self: ...
     @staticmethod
     def glorot_uniform(*shape: Any, **options: Any) -> Tensor: r"""Uniform on [-b, b) with b = sqrt(6 / (fan_in + fan_out)), for shape (fan_out, *fan_in)."""
     @property
@@ -318,7 +315,6 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def log2(self) -> Tensor: r"""The logarithm to base 2."""
     def log2_(self) -> Self: r"""`log2`, in place: of a leaf that requires grad under no_grad() only."""
     def log_(self) -> Self: r"""`log`, in place: of a leaf that requires grad under no_grad() only."""
-    def log_normal_(self, *inputs: Any, **options: Any) -> Self: ...
     def log_softmax(self, axis: Axis = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""log p_i = x_i - log sum_j e^(x_j) along `axis`, exact where softmax itself would round to 0."""
     def logaddexp(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""log(e^a + e^b), without overflow."""
     def logcumsumexp(self, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""log of the running sums of e^x along `axis`, without overflow."""
@@ -422,7 +418,6 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     @staticmethod
     def randn(*shape: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., generator: Any = ..., size: Any = ..., sizes: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: r"""Standard normal."""
     def randn_like(self, **options: Any) -> Tensor: ...
-    def random_(self, *inputs: Any, **options: Any) -> Self: ...
     @staticmethod
     def randperm(n: builtins.int, generator: Any = ..., *, N: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: r"""The numbers 0, ..., n - 1 in random order."""
     def ravel(self) -> Tensor: ...
@@ -442,8 +437,6 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def repeat_interleave(self, repeats: Any = ..., axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., repeat: Any = ..., reps: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Each element (or each slice along `axis`) repeated `repeats` times in place; or each its own number of times."""
     def reshape(self, *shape: Any, size: Any = ..., sizes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The same elements, in C order, in another shape; one size may be -1, to be worked out."""
     def reshape_as(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
-    def resize_(self, *size: Any, memory_format: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., generator: Any = ..., inplace: Any = ..., layout: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Self: r"""Give this Tensor another shape, of its first numbers, row by row; if it needs more, zeros follow."""
-    def resize_as_(self, the_template: Any, memory_format: Any = ..., *, capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., generator: Any = ..., inplace: Any = ..., layout: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Self: r"""`resize_` to the shape of another Tensor."""
     def resolve_conj(self) -> Tensor: ...
     def resolve_neg(self) -> Tensor: ...
     def roll(self, shifts: Any = ..., axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., shift: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Shift elements along `axis`, re-entering at the other end; of the flattened Tensor if axis is None."""
@@ -494,7 +487,6 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def square(self) -> Tensor: r"""x^2."""
     def square_(self) -> Self: r"""`square`, in place: of a leaf that requires grad under no_grad() only."""
     def squeeze(self, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Remove the axes of size 1, or those of `axis` that have size 1."""
-    def squeeze_(self, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`squeeze` of this Tensor itself, which has another shape from then on; its memory stays."""
     def stack(self, *others: Any, axis: Axis = ..., dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Tensors of one shape side by side along a new axis."""
     def std(self, *place: Any, axis: Axis = ..., keepdim: builtins.bool = ..., correction: Any = ..., dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., unbiased: Any = ..., ddof: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The square root of `var`; where all values are equal its gradient is 0."""
     def std_mean(self, *place: Any, axis: Axis = ..., keepdim: builtins.bool = ..., correction: Any = ..., dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., unbiased: Any = ..., ddof: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""The standard deviation and the mean over `axis`."""
@@ -506,12 +498,9 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def sum(self, axis: Axis = ..., keepdim: builtins.bool = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The sum over `axis` (all axes if None). Booleans and small integers are added up as int64."""
     def svd(self, full_matrices: builtins.bool = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""U, S and V^T with U diag(S) V^T = x, S in falling order: (..., m, k), (..., k), (..., k, n), k = min(m, n)."""
     def swapaxes(self, axis0: Any = ..., axis1: Any = ..., *, dim0: Any = ..., dim1: Any = ..., dim2: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
-    def swapaxes_(self, axis0: Any = ..., axis1: Any = ..., *, dim0: Any = ..., dim1: Any = ..., dim2: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`swapaxes` of this Tensor itself, which has another shape from then on; its memory stays."""
     def swapdims(self, axis0: Any = ..., axis1: Any = ..., *, dim0: Any = ..., dim1: Any = ..., dim2: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
-    def swapdims_(self, axis0: Any = ..., axis1: Any = ..., *, dim0: Any = ..., dim1: Any = ..., dim2: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`swapdims` of this Tensor itself, which has another shape from then on; its memory stays."""
     def swish(self) -> Tensor: r"""x sigma(x), also called Swish."""
     def t(self) -> Tensor: r"""The transpose of a matrix; a vector stays as it is."""
-    def t_(self) -> Self: r"""`t` of this Tensor itself, which has another shape from then on; its memory stays."""
     def take(self, index: Any = ..., *, input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Elements of the flattened x, in the shape of the index."""
     def tan(self) -> Tensor: r"""tan x."""
     def tan_(self) -> Self: r"""`tan`, in place: of a leaf that requires grad under no_grad() only."""
@@ -524,7 +513,6 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def topk(self, k: Any = ..., axis: Axis = ..., largest: builtins.bool = ..., sorted: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., key: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""The k largest (or smallest) values along `axis` in order, also with sorted=False, and their indices: (values, indices)."""
     def trace(self) -> Tensor: r"""The sum of the diagonal of a matrix."""
     def transpose(self, axis0: Any = ..., axis1: Any = ..., *, dim0: Any = ..., dim1: Any = ..., dim2: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Swap two axes."""
-    def transpose_(self, axis0: Any = ..., axis1: Any = ..., *, dim0: Any = ..., dim1: Any = ..., dim2: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`transpose` of this Tensor itself, which has another shape from then on; its memory stays."""
     def tril(self, diagonal: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The lower triangle of the last two axes, zeros above the diagonal."""
     def tril_(self, diagonal: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`tril`, in place: of a leaf that requires grad under no_grad() only."""
     def triu(self, diagonal: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The upper triangle of the last two axes, zeros below the diagonal."""
@@ -542,7 +530,6 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def uniform(*shape: Any, low: Number = ..., high: Number = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., generator: Any = ..., size: Any = ..., sizes: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: r"""Uniform on [low, high)."""
     def uniform_(self, *, low: Number = ..., high: Number = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., generator: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Self: ...
     def unsqueeze(self, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Insert an axis of size 1 at `axis` of the result."""
-    def unsqueeze_(self, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`unsqueeze` of this Tensor itself, which has another shape from then on; its memory stays."""
     def var(self, *place: Any, axis: Axis = ..., keepdim: builtins.bool = ..., correction: Any = ..., dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., unbiased: Any = ..., ddof: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The variance over `axis`: squared distances to the mean, summed and divided by n - correction."""
     def var_mean(self, *place: Any, axis: Axis = ..., keepdim: builtins.bool = ..., correction: Any = ..., dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., unbiased: Any = ..., ddof: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""The variance and the mean over `axis`."""
     def vecdot(self, b: Any = ..., axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Sums of products along an axis."""

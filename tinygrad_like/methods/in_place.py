@@ -13,13 +13,12 @@ import tinygrad_like.core.tensor as tensor  # `from . import tensor` may give th
 
 from .. import ops, random
 from ..core.graph import mode
-from ..core.listener import effect, pure, tell
+from ..core.listener import effect, pure
 from ..dtypes import BOOL, FLOAT32, FLOAT64, FLOATS, INT64, as_array, can_cast
 from ..errors import named, refusal
 from . import creation
 from . import view_aliases as aliases
 from .array import Array
-from .of_ops import plain_shape
 from .protocol import write
 
 if TYPE_CHECKING:
@@ -76,12 +75,12 @@ def in_place(name: str, symbol: str = "") -> Callable:
 
 
 def _filled(name: str, values: Callable) -> Callable:
-    at_once, copies = _AT_ONCE.get(name), name in ("fill_", "fill_diagonal_")
+    at_once = _AT_ONCE.get(name)
 
     def change(self: Tensor, *inputs: Any, **options: Any) -> Tensor:
         if at_once is not None and _at_once(at_once, self, inputs, options):
             return self
-        if copies:
+        if name == "fill_":
             _refuse_floats(name, self, *inputs, *options.values())
 
         def fill(x: Tensor) -> Tensor:
@@ -115,33 +114,6 @@ def _array(value: Any, dtype: np.dtype) -> np.ndarray:
     return as_array(*given) if mode.listener is None else mode.listener.compute("setitem", as_array, given, {})
 
 
-def _of_shape(name: str) -> Callable:
-    def change(self: Tensor, *inputs: Any, **options: Any) -> Tensor:
-        who = f"{name}_"
-        before = _as_before(self, who)
-        y = getattr(before, name)(*inputs, **options)
-        if before.node is not None and y.node is None:
-            raise RuntimeError(f"{who}: this Tensor was computed by {before.node.op.name}, and here no ops are "
-                               f"recorded; write x = x.{name}(...)")
-        aliases.show(self, y)
-        return self
-
-    change.__name__ = change.__qualname__ = f"{name}_"
-    change.__doc__ = f"`{name}` of this Tensor itself, which has another shape from then on; its memory stays."
-    return named(change, f"{name}_")
-
-
-def _as_before(x: Tensor, who: str) -> Tensor:
-    """What shows the memory of x and has its graph, for a change of the shape of x.
-
-    Raises RuntimeError for a leaf that requires grad while ops are recorded.
-    """
-    _check_leaf(x, who, f"write y = x.{who.rstrip('_')}(...)")
-    tell("cannot", f"{who} changes the shape of a Tensor", f"write x = x.{who.rstrip('_')}(...)")
-    x.shared_version()
-    return _twin(x)
-
-
 def _check_leaf(x: Tensor, who: str, instead: str) -> None:
     if x.requires_grad and x.node is None and mode.recording:
         raise RuntimeError(f"{who}: a leaf that requires grad cannot be changed in place while ops are recorded; do it "
@@ -162,12 +134,6 @@ def _full(x: Tensor, value: Any) -> Any:
     if isinstance(value, tensor.Tensor):
         return ops.expand(value, shape=x.shape)
     return pure(np.full)(x.shape, value, x.dtype)
-
-
-def _drawn(x: Tensor, generator: Any, name: str, *numbers: Any) -> np.ndarray:
-    """Random numbers of NumPy's distribution of that name, in the shape and dtype of x."""
-    return random.sampled(name, lambda rng, *numbers: getattr(rng, name)(*numbers, x.shape).astype(x.dtype), *numbers,
-                          generator=generator)
 
 
 def _with_items(x: Tensor, index: Any, value: Any, reuse: bool = False) -> Tensor:
@@ -328,51 +294,9 @@ class InPlace:
         *x.shape, low=low, high=high, dtype=x.dtype, generator=generator))
     bernoulli_ = _filled("bernoulli_", lambda x, p=0.5, generator=None: creation.Creation.rand(
         *x.shape, dtype=FLOAT64, generator=generator) < p)
-    exponential_ = _filled("exponential_", lambda x, lambd=1.0, generator=None: _drawn(
-        x, generator, "exponential", 1 / lambd))
-    log_normal_ = _filled("log_normal_", lambda x, mean=1.0, std=2.0, generator=None: _drawn(
-        x, generator, "lognormal", mean, std))
-    geometric_ = _filled("geometric_", lambda x, p, generator=None: _drawn(x, generator, "geometric", p))
-    random_ = _filled("random_", lambda x, low=0, high=None, generator=None: _drawn(
-        x, generator, "integers", *((low, high) if high is not None else (0, low or 1 << 24))))
-    fill_diagonal_ = _filled("fill_diagonal_", lambda x, value, wrap=False: ops.where(
-        np.eye(*x.shape, dtype=bool), value, x))
-    apply_ = _filled("apply_", lambda x, callable: np.array(
-        [callable(v) for v in x.reshape(-1).tolist()], x.dtype).reshape(x.shape))
-    squeeze_, unsqueeze_, transpose_, t_ = map(_of_shape, ("squeeze", "unsqueeze", "transpose", "t"))
-    swapaxes_, swapdims_ = map(_of_shape, ("swapaxes", "swapdims"))
-
-    def resize_(self: Any, *size: Any, memory_format: Any = None) -> Tensor:
-        """Give this Tensor another shape, of its first numbers, row by row; if it needs more, zeros follow.
-
-        Raises RuntimeError if it requires grad, or would grow while others show its memory, ValueError if its numbers
-        do not lie one after the other.
-        """
-        size = plain_shape(size)
-        if self.requires_grad:
-            raise RuntimeError("resize_: a Tensor that requires grad cannot be resized; use reshape, or pad")
-        if not all([isinstance(n, int | np.integer) and n >= 0 for n in size]):
-            raise ValueError(f"resize_: sizes are integers from 0, got {tuple(size)}")
-        before, count = _as_before(self, "resize_"), math.prod(size)
-        if not self._data.flags.c_contiguous:
-            raise ValueError(f"resize_: the numbers of this Tensor of shape {self.shape} do not lie one after the "
-                             "other; take its contiguous()")
-        if count > self._data.size and aliases.sharing(self, before) != []:
-            raise RuntimeError(f"resize_: other Tensors show the memory of this one, so it cannot grow from "
-                               f"{self._data.size} numbers to {count}; resize a clone()")
-        new = self._data.reshape(-1)[:count]
-        if count > new.size:
-            new = np.concatenate([new, np.zeros(count - new.size, new.dtype)])
-        aliases.show(self, tensor.wrap(new.reshape(size)))
-        return self
-
-    resize_ = named(resize_)
-
-    def resize_as_(self: Any, the_template: Any, memory_format: Any = None) -> Tensor:
-        """`resize_` to the shape of another Tensor."""
-        return self.resize_(the_template.shape)
-
-    resize_as_ = named(resize_as_)
+    exponential_ = _filled("exponential_", lambda x, lambd=1.0, generator=None: random.sampled(
+        "exponential", lambda rng, scale: rng.exponential(scale, x.shape).astype(x.dtype), 1 / lambd,
+        generator=generator))
 
     def detach_(self):
         """Leave the graph: from here on a leaf that does not require grad."""

@@ -120,54 +120,22 @@ class Methods:
     def masked_fill(self, mask, value): return ops.where(mask, value, self)
     def lerp(self, end, weight): return ops.lerp(self, end, weight)
 
-    def exp(self): return ops.exp(self)
-    def exp2(self): return ops.exp2(self)
-    def expm1(self): return ops.expm1(self)
-    def log(self): return ops.log(self)
-    def log2(self): return ops.log2(self)
-    def log10(self): return ops.log10(self)
-    def log1p(self): return ops.log1p(self)
-    def sqrt(self): return ops.sqrt(self)
-    def rsqrt(self): return ops.rsqrt(self)
-    def square(self): return ops.square(self)
-    def reciprocal(self): return ops.reciprocal(self)
-    def sin(self): return ops.sin(self)
-    def cos(self): return ops.cos(self)
-    def tan(self): return ops.tan(self)
-    def asin(self): return ops.asin(self)
-    def acos(self): return ops.acos(self)
-    def atan(self): return ops.atan(self)
-    def sinh(self): return ops.sinh(self)
-    def cosh(self): return ops.cosh(self)
-    def tanh(self): return ops.tanh(self)
-    def erf(self): return ops.erf(self)
-    def sign(self): return ops.sign(self)
-    def floor(self): return ops.floor(self)
-    def ceil(self): return ops.ceil(self)
     def round(self, decimals=0):
         if not decimals:
             return ops.round(self)
         scale = 10.0 ** abs(decimals)
         return ops.round(self * scale) / scale if decimals > 0 else ops.round(self / scale) * scale
-    def trunc(self): return ops.trunc(self)
-    def isnan(self): return ops.isnan(self)
     def isinf(self, detect_positive=True, detect_negative=True):
         """Where it is infinite; of one sign alone, if the other is not to be detected."""
         if detect_positive and detect_negative:
             return ops.isinf(self)
         return ops.isinf(self) & (ops.gt(self, 0) if detect_positive else ops.lt(self, 0) if detect_negative else False)
-    def isfinite(self): return ops.isfinite(self)
 
     # Activations
-    def relu(self): return ops.relu(self)
     def leaky_relu(self, negative_slope=0.01): return ops.leaky_relu(self, negative_slope=negative_slope)
-    def sigmoid(self): return ops.sigmoid(self)
     def gelu(self, approximate="none"): return ops.gelu(self, approximate=approximate)
-    def silu(self): return ops.silu(self)
-    swish = silu
     def elu(self, alpha=1.0): return ops.elu(self, alpha=alpha)
     def softplus(self, beta=1.0): return ops.softplus(self, beta=beta, threshold=math.inf)
-    def logsigmoid(self): return ops.logsigmoid(self)
     def softmax(self, axis=-1, dtype=None):
         return ops.softmax(self, axis=axis) if dtype is None else ops.in_dtype(ops.softmax, self, dtype, axis=axis)
     def softmin(self, axis=-1, dtype=None): return ops.in_dtype(ops.softmin, self, dtype, axis=axis)
@@ -333,9 +301,13 @@ class Methods:
         return self
 
 
-# Methods that are ops as they stand, under the same name or under another one: `name=op`.
+# Functions of one Tensor; the others, as they stand; each under its op's name or under another one: `name=op`.
+UNARY = """
+    exp exp2 expm1 log log2 log10 log1p sqrt rsqrt square reciprocal sin cos tan asin acos atan sinh cosh tanh erf sign
+    floor ceil trunc isnan isfinite relu sigmoid silu swish=silu logsigmoid asinh acosh atanh
+"""
 OPS = """
-    asinh acosh atanh atan2 hypot logaddexp copysign signbit fmod lshift rshift bitcast isclose allclose celu selu
+    atan2 hypot logaddexp copysign signbit fmod lshift rshift bitcast isclose allclose celu selu
     softsign mish quick_gelu hardtanh relu6 hardsigmoid hardswish cummax cummin logcumsumexp var_mean std_mean normalize
     layernorm batchnorm multinomial diag trace meshgrid rearrange masked_select nonzero dropout cross_entropy nll_loss
     qr svd cholesky cholesky_solve searchsorted inverse=inv unfold=sliding_windows
@@ -349,20 +321,29 @@ OPS = """
 
 
 def complete() -> None:
-    """Give Tensor the methods of the table above, once the ops exist, and all methods the docstrings of their ops."""
-    for entry in OPS.split():
-        name, _, other = entry.partition("=")
-        op = getattr(ops, other or name, None) or getattr(ops.linalg, other or name)
-        setattr(Methods, name, _method(name, op))
+    """Give Tensor the methods of these tables, once the ops exist, and all methods the docstrings of their ops."""
+    for make, table in (_unary, UNARY), (_method, OPS):
+        for entry in table.split():
+            name, _, other = entry.partition("=")
+            op = getattr(ops, other or name, None) or getattr(ops.linalg, other or name)
+            method = make(op)
+            method.__name__, method.__qualname__, method.__doc__ = name, f"Tensor.{name}", op.__doc__
+            setattr(Methods, name, method)
     for name, method in vars(Methods).items():
         if inspect.isfunction(method) and not method.__doc__:
             method.__doc__ = getattr(getattr(ops, name, None), "__doc__", None)
 
 
-def _method(name: str, op: Any) -> Any:
+def _unary(op: Any) -> Any:
+    def method(self):
+        return op(self)
+
+    return method
+
+
+def _method(op: Any) -> Any:
     @functools.wraps(op, updated=())
     def method(*inputs, **options):
         return op(*inputs, **options)
 
-    method.__name__, method.__qualname__ = name, f"Tensor.{name}"
     return method

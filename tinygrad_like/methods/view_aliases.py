@@ -129,17 +129,6 @@ def become(x: Tensor, y: Tensor) -> None:
     x.version = Version.of(tick(), [weakref.ref(x)])
 
 
-def show(x: Tensor, y: Tensor) -> None:
-    """x shows its memory in the way of y, with the graph of y if that has one; this counts as a change in place."""
-    for t in [seen() for seen in x.shared_version().shown]:
-        if t is not None and t._viewed is not None and t._viewed[0]() is x:
-            t._viewed = None  # the index was one of the shape that x had
-    x._data, x._viewed = y._data, None
-    x.touch()
-    if y.node is not None:
-        x.node, x.requires_grad = y.node, True
-
-
 def _meet(a: np.ndarray, b: np.ndarray) -> bool:
     try:
         return np.shares_memory(a, b, max_work=10**5)  # type: ignore
