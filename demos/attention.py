@@ -43,7 +43,7 @@ def draw_vit(path: Path, title: str, model: nn.ViT, images: np.ndarray, labels: 
         read = predict(model, images).argmax(axis=1)
     side = round((maps[0].shape[-1] - 1) ** 0.5)
     looks = [m.mean(axis=1)[:, 0, 1:].reshape(-1, side, side) for m in maps]  # mean over heads; from the class token
-    positions = model.positions.weight.data[1:]
+    positions = model.positions.weight.detach().numpy()[1:]
     positions = positions / np.linalg.norm(positions, axis=1, keepdims=True)
     similar = (positions @ positions.T).reshape(side, side, side, side)
     with style():

@@ -100,7 +100,7 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
     maps = feature_maps(model, image)
     for name, values in maps.items():
         print(f"{name:8} {values.shape[0]:3d} maps of {values.shape[1]} x {values.shape[2]}")
-    draw(args, model.conv1.weight.data.mean(axis=1), image, label, maps)
+    draw(args, model.conv1.weight.detach().numpy().mean(axis=1), image, label, maps)
     return maps
 
 

@@ -53,7 +53,7 @@ def all_pairs(p: int, part: float, seed: int) -> tuple[np.ndarray, np.ndarray, n
 def frequencies(net: Adder) -> np.ndarray:
     """The share of a feature's variance over the numbers that its strongest frequency has, its second strongest, and
     so on: mean over the features, (p // 2,)."""
-    tables = np.concatenate([net.a.weight.data, net.b.weight.data], axis=1)
+    tables = np.concatenate([net.a.weight.detach().numpy(), net.b.weight.detach().numpy()], axis=1)
     power = np.abs(np.fft.rfft(tables, axis=0)[1:]) ** 2
     return np.sort(power / power.sum(axis=0), axis=0)[::-1].mean(axis=1)
 

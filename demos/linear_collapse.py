@@ -57,9 +57,9 @@ def build(features: int, width: int, layers: int, out: int, activation: str) -> 
 def collapsed(model: nn.MLP) -> nn.Linear:
     """One layer that computes what the Linear layers of `model` do, if there is nothing between them."""
     layers = [layer for layer in model if isinstance(layer, nn.Linear)]
-    weight, bias = layers[0].weight.data, layers[0].bias.data
-    for layer in layers[1:]:
-        weight, bias = layer.weight.data @ weight, layer.weight.data @ bias + layer.bias.data
+    (weight, bias), *others = [[p.detach().numpy() for p in (layer.weight, layer.bias)] for layer in layers]
+    for w, b in others:
+        weight, bias = w @ weight, w @ bias + b
     one = nn.Linear(weight.shape[1], weight.shape[0])
     one.weight.assign(weight)
     one.bias.assign(bias)

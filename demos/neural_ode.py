@@ -98,7 +98,7 @@ def draw(out: Path, z: np.ndarray, label: np.ndarray, f: nn.Module, head: nn.Lin
                 axes.plot(*z[:k + 1, member].transpose(2, 0, 1), color=colour, alpha=0.2, linewidth=0.8)
                 axes.scatter(*z[k, member].T, s=22, color=colour, edgecolors=PAPER, linewidths=0.4, zorder=3)
             if k == trained:  # where the head's logit is 0
-                (a, b), c = head.weight.data[0], head.bias.data[0]
+                (a, b), c = head.weight.detach().numpy()[0], head.bias.detach().numpy()[0]
                 axes.axline((-c * a / (a * a + b * b), -c * b / (a * a + b * b)), (-c * a / (a * a + b * b) - b,
                             -c * b / (a * a + b * b) + a), color=INK, linewidth=1.8)
             bare(axes)

@@ -99,7 +99,7 @@ def run(method: Method, x: np.ndarray, y: np.ndarray, x_test: np.ndarray, y_test
         optim.SGD(model.parameters(), lr=rate, momentum=0.9), epochs, evaluate=evaluate, stopper=stopper,
         monitor="val_loss" if stopper else None, progress=False, penalty=penalty and (lambda: penalty(layers)))
     logits = predict(model, x_test)
-    weights = np.concatenate([layer.weight.data.ravel() for layer in layers])
+    weights = np.concatenate([layer.weight.detach().numpy().ravel() for layer in layers])
     return [accuracy(predict(model, x[trained_on]), y[trained_on]), accuracy(logits, y_test),
             nn.functional.cross_entropy(Tensor(logits), Tensor(y_test)).item(),
             calibration_error(ops.softmax(logits, axis=-1), y_test), float((np.abs(weights) < ZERO).mean())]

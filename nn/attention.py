@@ -159,7 +159,7 @@ class MultiheadAttention(Module):
             raise ValueError("MultiheadAttention: with a cache there may be no mask and no graph; use no_grad()")
         q, k, v = (self._heads(x) for x in qkv.chunk(3, -1))
         new, before = q.shape[-2], cache.length
-        k, v = cache.extend(k.data, v.data)
+        k, v = cache.extend(k.numpy(), v.numpy())
         if before and new > 1:  # causal, for queries that are not the first positions
             mask = Tensor(np.tri(new, before + new, before, dtype=bool))
         return self._merge(ops.scaled_dot_product_attention(q, k, v, mask, is_causal=before == 0))

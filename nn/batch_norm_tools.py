@@ -47,7 +47,7 @@ def reestimate_batch_norm(model: Module, batches: Iterable) -> Module:
     layers = _batch_norms("reestimate_batch_norm", model)
     pools = {layer: _Moments() for layer in layers}
     handles = [layer.register_forward_pre_hook(pools[layer]) for layer in layers]
-    saved = [(b, b.data.copy()) for m in layers for b in (m.running_mean, m.running_var, m.num_batches_tracked)]
+    saved = [(b, b._data.copy()) for m in layers for b in (m.running_mean, m.running_var, m.num_batches_tracked)]
     try:
         with modes_restored(model), no_grad():
             model.eval()
@@ -81,7 +81,7 @@ class _Moments:
         self.batches, self.n, self.mean, self.squares = 0, 0, 0.0, 0.0
 
     def __call__(self, layer: Module, args: tuple) -> None:
-        x = np.moveaxis(args[0].data, 1, 0).reshape(args[0].shape[1], -1).astype(np.float64)
+        x = np.moveaxis(args[0]._data, 1, 0).reshape(args[0].shape[1], -1).astype(np.float64)
         n, mean = x.shape[1], x.mean(1)
         difference, total = mean - self.mean, self.n + n
         self.squares = self.squares + ((x - mean[:, None]) ** 2).sum(1) + difference**2 * (self.n * n / total)
@@ -109,8 +109,8 @@ def fold_batch_norm(model: Module, *example: Any) -> Module:
                 if child in norms:
                     setattr(module, name, Identity().eval())
         found = model(*example)
-    size = np.abs(expected.data).max(initial=0)
-    if not np.allclose(found.data, expected.data, rtol=1e-3, atol=1e-3 * size, equal_nan=True):
+    size = np.abs(expected._data).max(initial=0)
+    if not np.allclose(found._data, expected._data, rtol=1e-3, atol=1e-3 * size, equal_nan=True):
         raise ValueError(f"fold_batch_norm: this {type(model).__name__} cannot be folded, its output would change; "
                          "does something other than its BatchNorm use the output of a layer?")
     return model
@@ -144,11 +144,11 @@ def _folds(layer: Any, y: Tensor) -> bool:
 
 def _fold(layer: Any, norm: Any) -> None:
     """Make layer(x) what norm(layer(x)) was; computed in float64."""
-    mean, variance = norm.running_mean.data.astype(np.float64), norm.running_var.data.astype(np.float64)
-    scale = (1 if norm.weight is None else norm.weight.data) / np.sqrt(variance + norm.eps)
-    bias = scale * ((0 if layer.bias is None else layer.bias.data) - mean)
-    bias += 0 if norm.bias is None else norm.bias.data
-    weight, dtype = layer.weight.data, layer.weight.dtype
+    mean, variance = norm.running_mean._data.astype(np.float64), norm.running_var._data.astype(np.float64)
+    scale = (1 if norm.weight is None else norm.weight._data) / np.sqrt(variance + norm.eps)
+    bias = scale * ((0 if layer.bias is None else layer.bias._data) - mean)
+    bias += 0 if norm.bias is None else norm.bias._data
+    weight, dtype = layer.weight._data, layer.weight.dtype
     if getattr(layer, "transposed", False):  # (in, out / groups, ...): each group of inputs has outputs of its own
         grouped = weight.reshape(layer.groups, -1, *weight.shape[1:])
         weight = (grouped * scale.reshape(layer.groups, 1, -1, *[1] * (weight.ndim - 2))).reshape(weight.shape)

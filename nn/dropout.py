@@ -128,7 +128,7 @@ def mc_predict(model: Module, x: Any, samples: int = 50, dim: int | None = -1) -
         raise ValueError(f"mc_predict: samples must be at least 1, got {samples}")
     with no_grad(), _only_dropout(model):
         drawn = [model(x) if dim is None else ops.softmax(model(x), axis=dim) for _ in range(samples)]
-    p = np.stack([y.data for y in drawn])
+    p = np.stack([y.numpy() for y in drawn])
     mean, std = Tensor(p.mean(0)), Tensor(p.std(0))
     if dim is None:
         return MonteCarlo(mean, std, None, None)

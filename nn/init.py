@@ -6,9 +6,6 @@ Each function fills a Tensor, records the change, and returns the Tensor.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import wraps
-from typing import Any
 
 import numpy as np
 
@@ -157,21 +154,6 @@ def _float_dtype(tensor: Tensor) -> np.dtype:
 
 
 def _fill(tensor: Tensor, values: np.ndarray | float) -> Tensor:
-    tensor.data[...] = values
+    tensor._data[...] = values
     tensor.touch()
     return tensor
-
-
-def _of_arrays(f: Callable) -> Callable:
-    """`f`, which also fills the array that `parameter.data` gives."""
-
-    @wraps(f)
-    def fill(tensor: Any, *args: Any, **options: Any) -> Any:
-        return f(Tensor.from_numpy(tensor) if isinstance(tensor, np.ndarray) else tensor, *args, **options)
-
-    return fill
-
-
-for _name, _f in list(globals().items()):
-    if _name.endswith("_") and _name[0] != "_":
-        globals()[_name] = _of_arrays(_f)

@@ -41,8 +41,8 @@ class _LabelLoss(_Loss):
         """The sum of the weights of the labels that count; for probabilities, the number of examples."""
         if target.is_floating_point():
             return target.size // target.shape[min(1, target.ndim - 1)]
-        labels = target.data[target.data != self.ignore_index]
-        return labels.size if self.weight is None else float(self.weight.data.take(labels, mode="clip").sum())
+        labels = target.numpy()[target.numpy() != self.ignore_index]
+        return labels.size if self.weight is None else float(self.weight.numpy().take(labels, mode="clip").sum())
 
 
 class CrossEntropyLoss(_LabelLoss):

@@ -16,7 +16,6 @@ from tinygrad_like import rings
 from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.dtypes import FLOAT16, FLOAT32, FLOAT64, FLOATS, as_dtype, bfloat16
 from tinygrad_like.errors import named, rescued
-from tinygrad_like.methods.array import Array
 from tinygrad_like.methods.gradients import zero_gradient
 
 from .hooks import Handle, Hooks
@@ -92,8 +91,6 @@ class Module:
     # Attributes -----------------------------------------------------------------------------------------------------
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if isinstance(value, Array) and name in self._buffers:  # what `x.data` gives
-            value = Tensor.from_numpy(value)
         if problem := self._problem(name, value):
             raise TypeError(f"{type(self).__name__}.{name} {problem}")
         if type(value) is Buffer:
@@ -132,7 +129,6 @@ class Module:
         persistent: whether `state_dict` has it. None stands for an absent buffer.
         """
         self._check_name("register_buffer", name)
-        tensor = Tensor.from_numpy(tensor) if isinstance(tensor, Array) else tensor
         if not _is_buffer(tensor):
             raise TypeError(f"register_buffer: {name!r} must be a Tensor or None, got {type(tensor).__name__}")
         self.__dict__["_buffers"] = {**self._buffers, name: persistent}
@@ -326,7 +322,7 @@ class Module:
             raise TypeError(f"to: parameters must be floating point, got {dtype}; use float32 or float64")
         for tensor in itertools.chain(self.parameters(), self.buffers()):
             if tensor.is_floating_point() and tensor.dtype is not dtype:
-                tensor.data = tensor.data.astype(dtype)
+                tensor.data = tensor._data.astype(dtype)
                 tensor.grad = None if tensor.grad is None else tensor.grad.detach().cast(dtype)
                 tensor.touch()
         return self

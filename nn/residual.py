@@ -79,7 +79,7 @@ class Res(Module):
         self.gain = Parameter(Tensor.zeros(1)) if zero_init and not self._starts() else None
         factor = 0 if zero_init and self.gain is None else small_init
         for parameter in self.mm1.parameters() if factor != 1 else ():
-            parameter.assign(parameter.data * parameter.dtype.type(factor))
+            parameter.assign(parameter._data * parameter.dtype.type(factor))
 
     def _starts(self) -> bool:
         """Whether the block is the identity, and can learn, with MM_1 = 0."""

@@ -155,7 +155,7 @@ def _tensors(value: Any) -> list[Tensor]:
 
 def _memory(tensor: Tensor) -> np.ndarray:
     """The array that owns the Tensor's memory, so that views of it are not counted again."""
-    memory = tensor.data
+    memory = tensor._data
     while isinstance(memory.base, np.ndarray):
         memory = memory.base
     return memory

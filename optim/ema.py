@@ -44,7 +44,7 @@ class EMA:
         self.model, self.decay, self.warmup, self.updates = model, decay, warmup, 0
         self.tensors = _tensors(model)
         self.dtypes = {name: tensor.dtype for name, tensor in self.tensors.items()}
-        self.averages = {name: np.array(tensor.data, wide(tensor.dtype)) for name, tensor in self.tensors.items()}
+        self.averages = {name: np.array(tensor._data, wide(tensor.dtype)) for name, tensor in self.tensors.items()}
 
     def update(self) -> None:
         """Move the averages towards the model's current weights."""
@@ -66,7 +66,7 @@ class EMA:
     def swapped(self) -> Iterator[None]:
         """Give the model the averaged weights, and always its own again at the end. No values are copied."""
         self._check(whole=True)
-        weights = {name: tensor.data for name, tensor in self.tensors.items()}
+        weights = {name: tensor._data for name, tensor in self.tensors.items()}
         try:
             self._show(self.averages)
             yield

@@ -142,20 +142,20 @@ class LBFGS(Optimizer):
     def _flat(self) -> np.ndarray:
         if any(p.dtype in NARROW for p in self.param_groups[0]["params"]):
             raise TypeError("LBFGS: a step along a line needs more than 16 bits; cast the model with .float()")
-        return np.concatenate([p.data.reshape(-1) for p in self.param_groups[0]["params"]])
+        return np.concatenate([p._data.reshape(-1) for p in self.param_groups[0]["params"]])
 
     def _flat_gradient(self) -> np.ndarray:
         for p in self.param_groups[0]["params"]:
             if p.grad is not None:
                 self._check_param_now(p)
-        return np.concatenate([np.zeros(p.numel(), p.dtype) if p.grad is None else p.grad.data.reshape(-1)
+        return np.concatenate([np.zeros(p.numel(), p.dtype) if p.grad is None else p.grad._data.reshape(-1)
                                for p in self.param_groups[0]["params"]])
 
     def _write(self, x: np.ndarray) -> None:
         start = 0
         for p in self.param_groups[0]["params"]:
             stop = start + p.numel()
-            p.data[...] = x[start:stop].reshape(p.shape)
+            p._data[...] = x[start:stop].reshape(p.shape)
             p.touch()
             start = stop
 

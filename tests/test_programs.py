@@ -136,14 +136,14 @@ class Ours:
 
     @staticmethod
     def array(value):
-        return value.data
+        return value._data
 
     def grads(self):
         return [None if x.grad is None else self.array(x.grad) for x in self.values]
 
     def memory(self, i):
         """A key of the memory that a value lies in, the same for its views."""
-        x = self.values[i].data
+        x = self.values[i]._data
         while x.base is not None:
             x = x.base
         return id(x)
@@ -415,10 +415,10 @@ class Program:
         try:
             error = self.attempt(self.ours, action, args)
             new = self.ours.values[first:]
-            if action == "call" and not all(self.usable(y.data) for y in new):
+            if action == "call" and not all(self.usable(y._data) for y in new):
                 del self.ours.values[first:], self.text[-1]
                 return []
-            self.base += [y.data.copy() for y in new]
+            self.base += [y._data.copy() for y in new]
             self.exact += [exact] * len(new)
             self.text[-1] += "".join(f" -> v{i} {y.shape}" for i, y in enumerate(new, first))
             slope = self.slopes and action in ("backward", "gradient") and not error
@@ -469,12 +469,12 @@ class Program:
         assert len(values) == len(self.ours.values)
         if action in ("call", "leaf", "deepcopy", "gradient", "take_grad"):
             for x, y in zip(self.ours.values[first:], values[first:], strict=True):
-                self.close([x.data], [y])
+                self.close([x._data], [y])
             if "second" not in self.used:
                 assert [x.requires_grad for x in self.ours.values[first:]] == [
                     x.requires_grad for x in self.theirs.values[first:]]
         if action in ("assign", "setitem"):
-            self.close([x.data for x in self.ours.values], values)
+            self.close([x._data for x in self.ours.values], values)
         if action in ("backward", "gradient"):
             self.close(self.ours.grads(), self.theirs.grads())
             for seen, expected in zip(self.ours.seen, self.theirs.seen, strict=True):
@@ -499,13 +499,13 @@ class Program:
         root, cotangent = args[:2]
         rng = np.random.default_rng(len(self.actions))
         if action == "backward":
-            slopes = {i: (0 if x.grad is None else x.grad.data) - self.grads_before.get(i, 0)
+            slopes = {i: (0 if x.grad is None else x.grad._data) - self.grads_before.get(i, 0)
                       for i, x in enumerate(self.ours.values) if x.is_leaf and x.requires_grad}
         else:
             which = rng.integers(len(args[-1]))
             if "in place" in self.used and not self.ours.values[args[-1][which]].is_leaf:
                 return
-            slopes = {args[-1][which]: self.ours.values[first + which].data}
+            slopes = {args[-1][which]: self.ours.values[first + which]._data}
         directions = {i: rng.uniform(-1, 1, self.base[i].shape) for i in slopes}
         terms = [(g * directions[i]).sum() for i, g in slopes.items()]
         factors: dict[int, float] = {}
@@ -517,7 +517,7 @@ class Program:
             with np.errstate(all="ignore"):
                 for step in self.actions:
                     side.do(*step)
-            y = side.values[root].data
+            y = side.values[root]._data
             return (y if cotangent is None else y * cotangent).sum()
 
         def difference(h):
@@ -574,7 +574,7 @@ class Program:
     def smooth(self, c):
         name = c.pick(list(SMOOTH))
         pair, domain = SMOOTH[name]
-        i = self.some(c, lambda x: domain(x.data))
+        i = self.some(c, lambda x: domain(x._data))
         if i is not None:
             self.call(name, pair, i, mode="checkpoint" if c.flag(16) else "recorded")
 
@@ -589,7 +589,7 @@ class Program:
         """Whether rounding decides nothing in a comparison of these values with points, or with one another."""
         if all(self.exact[i] for i in operands):
             return True
-        return self.ours.dtype == "float64" and apart(np.concatenate([self.ours.values[i].data.ravel()
+        return self.ours.dtype == "float64" and apart(np.concatenate([self.ours.values[i]._data.ravel()
                                                                       for i in operands]), points)
 
     def binary(self, c):
@@ -604,7 +604,7 @@ class Program:
                 np.broadcast_shapes(a.shape, b.shape)
             except ValueError:
                 return False
-            return name not in ONLY_IF or ONLY_IF[name](a.data, b.data)
+            return name not in ONLY_IF or ONLY_IF[name](a._data, b._data)
 
         j = self.some(c, fits)
         if j is None or name in COMPARING and (self.slopes or not self.comparable(i, j)):
@@ -614,7 +614,7 @@ class Program:
     def comparable(self, i, j):
         if self.exact[i] and self.exact[j]:
             return True
-        gaps = np.abs(self.ours.values[i].data - self.ours.values[j].data)
+        gaps = np.abs(self.ours.values[i]._data - self.ours.values[j]._data)
         return self.ours.dtype == "float64" and gaps.min() > 1e-7
 
     def reduce(self, c):
@@ -622,7 +622,7 @@ class Program:
         i = self.some(c, lambda x: x.ndim > 0)
         if i is None:
             return
-        x = self.ours.values[i].data
+        x = self.ours.values[i]._data
         axis = tuple(a - c.pick([0, x.ndim]) for a in range(x.ndim) if c.flag())
         axis = c.pick([None, *axis, axis]) if axis and name not in ("prod", "norm") else c.integer(0, x.ndim - 1)
         keepdim = c.flag()
@@ -810,7 +810,7 @@ class Program:
     def change(self, c):
         """Assign to a leaf, or set a part of a value that does not require grad."""
         whole = c.flag()
-        i = self.some(c, lambda x: x.data.flags.writeable and (x.is_leaf if whole else not x.requires_grad))
+        i = self.some(c, lambda x: x._data.flags.writeable and (x.is_leaf if whole else not x.requires_grad))
         if i is None or not self.same_memory(i):
             return
         shared = [j for j in range(len(self.base)) if self.ours.memory(j) == self.ours.memory(i)]
@@ -829,10 +829,10 @@ class Program:
         for j in shared:
             self.exact[j] = False
         if whole:
-            self.do(f"v{i}", "assign", i, self.array(c, x.shape), x.data.copy())
+            self.do(f"v{i}", "assign", i, self.array(c, x.shape), x._data.copy())
         else:
             index = self.basic_index(c, x.shape)
-            self.do(f"v{i}", "setitem", i, index, self.array(c, x.data[index].shape))
+            self.do(f"v{i}", "setitem", i, index, self.array(c, x._data[index].shape))
 
     def same_memory(self, i):
         """Whether the same values share the memory of value i on both sides."""
@@ -893,7 +893,7 @@ class Program:
         args = self.root(c)
         if args is None:
             return
-        self.grads_before = {i: x.grad.data.copy() for i, x in enumerate(self.ours.values) if x.grad is not None}
+        self.grads_before = {i: x.grad._data.copy() for i, x in enumerate(self.ours.values) if x.grad is not None}
         self.walk("backward", *args)
 
     def gradient(self, c):
@@ -1000,7 +1000,7 @@ def test_kernels_in_float32_agree_with_float64(seed):
     exact = Ours("float64")
     for step in program.actions:
         program.attempt(exact, step[0], step[1:])
-    found, expected = ([x.data for x in side.values] + side.grads() for side in (program.ours, exact))
+    found, expected = ([x._data for x in side.values] + side.grads() for side in (program.ours, exact))
     for x, y in zip(found, expected, strict=True):
         assert (x is None) == (y is None)
         if x is not None:
@@ -1009,7 +1009,8 @@ def test_kernels_in_float32_agree_with_float64(seed):
 
 
 def bits(program):
-    return [None if x is None else x.tobytes() for x in [*(x.data for x in program.ours.values), *program.ours.grads()]]
+    arrays = [*[x._data for x in program.ours.values], *program.ours.grads()]
+    return [None if x is None else x.tobytes() for x in arrays]
 
 
 @pytest.mark.parametrize(("make", "count"), [(random_program, PROGRAMS), (kernel_program, 12)])

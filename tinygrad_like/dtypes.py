@@ -21,7 +21,6 @@ FLOATS = "fV"  # the kinds of the floating ones; V is that of bfloat16, which is
 # Of 16 bits, to store numbers in and to move them: ops compute in float32 and round the result (`ops/operands.py`).
 # Only those are here that some array has had, so that a program without them is asked nothing.
 NARROW: set[np.dtype] = set()
-views: list[type] = [np.memmap]  # classes of arrays that are plain ones under another name
 
 _default = FLOAT32
 
@@ -155,15 +154,14 @@ def as_array(data: Any, dtype: Any, who: str) -> np.ndarray:
 def checked(array: Any, who: str) -> np.ndarray:
     """The array, if a Tensor may lie on its memory: a plain one of a dtype it can have, as kernels read addresses.
 
-    Raises TypeError in the name of `who`. A memory map and what `.data` gave are plain, once they are no longer objects
-    of classes of their own.
+    Raises TypeError in the name of `who`. A memory map is plain, once it is no longer an object of a class of its own.
     """
     if type(array) is not np.ndarray:
         if not isinstance(array, np.ndarray):
             raise TypeError(f"{who}: takes a NumPy array, got {type(array).__name__}; Tensor(data) copies what it is "
                             "given")
         _refuse_mask(array, who)
-        if not isinstance(array, tuple(views)):
+        if not isinstance(array, np.memmap):
             raise TypeError(f"{who}: takes a plain array, got {type(array).__name__}, for which operators may mean "
                             "something else; pass np.asarray(array)")
         array = np.asarray(array)

@@ -213,10 +213,10 @@ class Trace(Listener):
             return True
         if event == "varies" or event == "refuse" and not self.inside:
             raise _refused(about[0])
-        if event == "data" and not (self.inside or self.follows(about[0])) or event == "cannot":
+        if event == "cannot":
             return None  # shapes may change, since names are those of arrays, whichever Tensor shows them
-        if event in ("data", "set data"):
-            raise _refused(".data")
+        if event == "set data":
+            raise _refused(".data = ...")
         raise ValueError(f"onnx.export: gradients and optimizers cannot be exported, at {user_line()}; use them "
                          "outside the model")
 

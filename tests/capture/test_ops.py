@@ -7,7 +7,7 @@ from tests.ops.samples import CASES
 from tinygrad_like import Tensor, capture, ops
 
 # What the function asks of its input's values, or hands to NumPy, is refused: see test_capture.py.
-REFUSED = {"x[LABELS.data % 3]", "det", "det of singular matrices"}
+REFUSED = {"x[LABELS._data % 3]", "det", "det of singular matrices"}
 
 
 def leaf(x):

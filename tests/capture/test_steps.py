@@ -24,8 +24,8 @@ def kept(step):
     """The arrays that live from one step to the next."""
     model, optimizer, *batch = step.parts
     state = [a for s in optimizer._states.values() for a in s.values() if isinstance(a, np.ndarray)]
-    model = [t.data for t in model.state_dict().values() if t.ndim]  # but for counters, which no kernel reads
-    return [*model, *state, *optimizer._numbers, *[t.data for t in batch]]
+    model = [t._data for t in model.state_dict().values() if t.ndim]  # but for counters, which no kernel reads
+    return [*model, *state, *optimizer._numbers, *[t._data for t in batch]]
 
 
 def recorded(step):

@@ -305,7 +305,7 @@ def test_gradient_of_an_inner_value_and_of_itself():
     y = h * h
     dh, dx, dy, again = y.gradient(h, x, y, h)
     assert (dh.item(), dx.item(), dy.item(), again.item()) == (8, 32, 1, 8)
-    assert dh.data is not again.data
+    assert dh._data is not again._data
 
 
 def test_gradient_of_what_is_not_reached():
@@ -328,7 +328,7 @@ def test_a_target_given_twice_is_hooked_once_and_given_twice():
         calls.clear()
         found = (h * h).sum().gradient(x, h, x, h, retain_graph=True, **how)
         assert [g.tolist() for g in found] == [[36, 72], [6, 12]] * 2 and len(calls) == 2
-        assert not any(np.shares_memory(a.data, b.data) for a, b in zip(found[:2], found[2:], strict=True))
+        assert not any(np.shares_memory(a._data, b._data) for a, b in zip(found[:2], found[2:], strict=True))
 
 
 def test_gradient_fills_no_grad_of_inner_values_either():
@@ -803,7 +803,7 @@ def test_a_retained_gradient_shares_no_memory():
         x.zero_grad()
         h.sum().backward(**how)
         for other in (seen[0], x.grad):
-            assert not np.shares_memory(h.grad.data, other.data)
+            assert not np.shares_memory(h.grad._data, other._data)
 
 
 def test_retain_grad_keeps_a_graph_if_asked():
@@ -825,7 +825,7 @@ CHANGED = r"was changed in place after {} saved it; change it after backward, or
     lambda w: w.detach().__setitem__(0, 9.0),
     lambda w: w.detach()[1:].assign([9.0]),
     lambda w: w.detach().reshape(2, 1).T.__setitem__((0, 0), 9.0),
-    lambda w: (np.multiply(w.data, 2, out=w.data), w.touch()),  # as an optimizer does
+    lambda w: (np.multiply(w._data, 2, out=w._data), w.touch()),  # as an optimizer does
 ], ids=["assign", "detach", "setitem", "slice", "views of views", "touch"])
 def test_a_change_of_a_saved_input_is_detected(change):
     w, x = leaf(1.0, 2.0), leaf(3.0, 4.0)
@@ -841,7 +841,7 @@ def test_setting_data_is_a_change_in_place():
         w.data *= 2
 
     def new(w):
-        w.data = w.data * 2
+        w.data = w._data * 2
 
     def of_a_tensor(w):
         w.data = Tensor([7.0, 8.0])
@@ -910,7 +910,7 @@ def test_views_of_views_in_every_order():
             y = (x * w.sum()).sum()
             again = first(w) if late else middle
             t = ([w, again, then(again)] if late else chain)[changed].detach()
-            shared = np.shares_memory(t.data, x.data)
+            shared = np.shares_memory(t._data, x._data)
             t.assign(t.numpy() + 1)
             raised += shared
             if shared:

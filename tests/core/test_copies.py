@@ -37,7 +37,7 @@ def test_tensors(make, again):
     if x.requires_grad:
         assert np.array_equal(y.grad.numpy(), x.grad.numpy())
         (y * 3).sum().backward()  # it is a leaf of graphs of its own
-        assert np.array_equal(y.grad.numpy(), 2 * x.data + 3) and x.grad.numpy().max() == 2 * x.data.max()
+        assert np.array_equal(y.grad.numpy(), 2 * x._data + 3) and x.grad.numpy().max() == 2 * x._data.max()
 
 
 @again

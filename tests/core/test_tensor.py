@@ -192,7 +192,7 @@ def test_detach_shares_and_clone_copies():
     x = Tensor([1.0, 2.0], requires_grad=True)
     d, c = x.detach(), x.clone()
     assert not d.requires_grad and c.requires_grad
-    assert np.shares_memory(d.data, x.data) and not np.shares_memory(c.data, x.data)
+    assert np.shares_memory(d._data, x._data) and not np.shares_memory(c._data, x._data)
     d.assign([5.0, 6.0])
     assert x.tolist() == [5, 6] and c.tolist() == [1, 2]
 
@@ -205,13 +205,13 @@ def test_copies_of_leaves_are_leaves_of_their_own(again):
         x.grad = x.detach() * Tensor(1.0, requires_grad=True)  # as create_graph=True leaves it
         y = again(x)
         assert y.requires_grad and y.is_leaf and y.grad.node is None and y.dtype is x.dtype
-        assert y.data.flags.c_contiguous == x.data.flags.c_contiguous or not x.data.flags.forc
-        assert not np.shares_memory(x.data, y.data) and np.array_equal(x.data, y.data)
+        assert y._data.flags.c_contiguous == x._data.flags.c_contiguous or not x._data.flags.forc
+        assert not np.shares_memory(x._data, y._data) and np.array_equal(x._data, y._data)
         loss = (y * y).sum()
         x.assign(x.detach().numpy() * 0)
         y.grad = None
         loss.backward()
-        assert np.array_equal(y.grad.data, 2 * y.data)
+        assert np.array_equal(y.grad._data, 2 * y._data)
 
 
 def test_a_subclass_computes_plain_tensors():
@@ -248,15 +248,15 @@ def test_only_plain_arrays_lie_beneath_a_tensor(who, tmp_path):
     np.arange(4, dtype=np.float32).tofile(tmp_path / "x.bin")
     mapped = np.memmap(tmp_path / "x.bin", np.float32, "r+")
     y = take(mapped)
-    assert type(y._data) is np.ndarray and np.shares_memory(y.data, mapped) and (y * 2).tolist() == [0, 2, 4, 6]
+    assert type(y._data) is np.ndarray and np.shares_memory(y._data, mapped) and (y * 2).tolist() == [0, 2, 4, 6]
     assert take(pickle.loads(pickle.dumps(np.ones(2)))).dtype is np.dtype("float64")
 
 
 def test_data_may_be_set_to_a_tensor_and_changed_in_place():
-    """What programs for PyTorch do: `p.data = p.data - lr * p.grad`."""
+    """What programs for PyTorch do: `p.data = p._data - lr * p.grad`."""
     w = Tensor([1.0, 2.0], requires_grad=True)
     (w * w).sum().backward()
-    w.data = w.data - 0.5 * w.grad
+    w.data = w._data - 0.5 * w.grad
     assert type(w._data) is np.ndarray and w.tolist() == [0, 0] and w.requires_grad
     w.data += 1
     w.data[0] = 5
@@ -265,7 +265,7 @@ def test_data_may_be_set_to_a_tensor_and_changed_in_place():
     assert w.shape == (2, 2) and w.dtype == "float64"
     with pytest.raises(RuntimeError, match=r"gradient has shape \(2, 2\), but .grad, .* \(2,\); call zero_grad"):
         (w * w).sum().backward()
-    w.data = w.data.sum() * 2  # a number of NumPy's, as its functions give for 0-d arrays
+    w.data = w._data.sum() * 2  # a number of NumPy's, as its functions give for 0-d arrays
     assert type(w._data) is np.ndarray and w.shape == () and w.item() == 8
     with pytest.raises(TypeError, match="data: a Tensor that requires grad cannot be int64; cast it with .float()"):
         w.data = np.array([1, 2])
@@ -279,7 +279,7 @@ def test_a_read_only_array_can_be_read_but_not_changed():
     for x in (Tensor.from_numpy(array).requires_grad_(), Tensor.from_numpy(array.T).requires_grad_()):
         y = (x * x).sum() + x.exp().mean() + ops.linear(x, x).sum() + ops.softmax(x).sum()
         y.backward()
-        assert np.isfinite(x.grad.numpy()).all() and x.grad.data.flags.writeable
+        assert np.isfinite(x.grad.numpy()).all() and x.grad._data.flags.writeable
         text = "shows memory that must not be written, as expand does and read-only arrays are; change a clone"
         with pytest.raises(ValueError, match=f"assign: .* {text}"):
             x.assign(np.zeros(x.shape))

@@ -38,7 +38,7 @@ def test_feature_maps_are_what_the_layers_make():
     model.eval()
     y = model.conv1(Tensor(image[None]))
     np.testing.assert_allclose(maps["conv1"], y.detach().numpy()[0], rtol=1e-5)
-    np.testing.assert_allclose(maps["layer3"], model.features(Tensor(image[None])).data[0], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(maps["layer3"], model.features(Tensor(image[None]))._data[0], rtol=1e-4, atol=1e-5)
     assert isinstance(model, nn.ResNet)
 
 

@@ -86,4 +86,4 @@ def test_an_interrupted_run_goes_on_to_the_same_end(tmp_path, monkeypatch, capsy
                     for _ in range(2))
     load_weights(whole, tmp_path / "whole" / "sort.safetensors")
     load_weights(parts, tmp_path / "parts" / "sort.safetensors")
-    assert all(np.array_equal(w.data, parts.state_dict()[name].data) for name, w in whole.state_dict().items())
+    assert all(np.array_equal(w._data, parts.state_dict()[name]._data) for name, w in whole.state_dict().items())

@@ -28,17 +28,17 @@ def checked(f, *inputs, real=True):
 
     def value(step):
         y = f(*[Tensor(x + step * d) for x, d in zip(inputs, directions, strict=True)])
-        return distributed.all_reduce((y.data * cotangent).sum())
+        return distributed.all_reduce((y._data * cotangent).sum())
 
     def gradients(step):
         xs = [Tensor(x + step * d, requires_grad=True) for x, d in zip(inputs, directions, strict=True)]
         return xs, (f(*xs) * cotangent).sum().gradient(*xs, create_graph=True)
 
     def along(gs):
-        return distributed.all_reduce(sum((g.data * d).sum() for g, d in zip(gs, directions, strict=True)))
+        return distributed.all_reduce(sum((g._data * d).sum() for g, d in zip(gs, directions, strict=True)))
 
     def probed(step):
-        return distributed.all_reduce(sum((g.data * p).sum() for g, p in zip(gradients(step)[1], probes, strict=True)))
+        return distributed.all_reduce(sum((g._data * p).sum() for g, p in zip(gradients(step)[1], probes, strict=True)))
 
     eps = 1e-6
     xs, gs = gradients(0.0)
@@ -46,7 +46,7 @@ def checked(f, *inputs, real=True):
     assert abs(along(gs) - expected) <= 1e-7 * max(1, abs(expected)), (along(gs), expected)
     plain = (f(*xs) * cotangent).sum().gradient(*xs)  # the fused rule, where there is one
     for a, b in zip(plain, gs, strict=True):
-        np.testing.assert_allclose(a.data, b.data, rtol=1e-9, atol=1e-11)
+        np.testing.assert_allclose(a._data, b._data, rtol=1e-9, atol=1e-11)
     second = sum((g * p).sum() for g, p in zip(gs, probes, strict=True)).gradient(*xs, materialize_grads=True)
     expected = (probed(eps) - probed(-eps)) / (2 * eps)
     assert abs(along(second) - expected) <= 1e-6 * max(1, abs(expected)), (along(second), expected)
@@ -76,12 +76,12 @@ def test_batch_norm_of_all_rows():
         xs = Tensor(x, requires_grad=True), Tensor(x[mine], requires_grad=True)
         ys = whole(xs[0]), part(xs[1])
         ys[0].backward(g), ys[1].backward(g[mine])
-        np.testing.assert_allclose(ys[1].data, ys[0].data[mine], atol=2e-4)
-        np.testing.assert_allclose(xs[1].grad.data, xs[0].grad.data[mine], atol=1e-5)
+        np.testing.assert_allclose(ys[1]._data, ys[0]._data[mine], atol=2e-4)
+        np.testing.assert_allclose(xs[1].grad._data, xs[0].grad._data[mine], atol=1e-5)
     for a, c in ((whole.weight, part[0].weight), (whole.bias, part[0].bias)):
-        np.testing.assert_allclose(distributed.all_reduce(c.grad.data), a.grad.data, rtol=1e-4, atol=1e-3)
-    np.testing.assert_allclose(part[0].running_mean.data, whole.running_mean.data, rtol=1e-6)
-    np.testing.assert_allclose(part[0].running_var.data, whole.running_var.data, rtol=1e-4)
+        np.testing.assert_allclose(distributed.all_reduce(c.grad._data), a.grad._data, rtol=1e-4, atol=1e-3)
+    np.testing.assert_allclose(part[0].running_mean._data, whole.running_mean._data, rtol=1e-6)
+    np.testing.assert_allclose(part[0].running_var._data, whole.running_var._data, rtol=1e-4)
     try:
         with random.of_rows(random.Rows(0, int(rank == 0), 1)):
             nn.SyncBatchNorm(2)(Tensor.ones(1, 2))
@@ -135,8 +135,8 @@ def test_gradients_are_means_over_all_labels():
                 model["first"].weight.grad = Tensor([[5.0, 6.0]], dtype=np.float64)
             more = distributed.average_gradients(model, count, [1.0, rank])
             assert more.tolist() == [size, sum(range(size))]
-            np.testing.assert_allclose(model["all"].weight.grad.data, [[size / expected, sum(range(size)) / expected]])
-            np.testing.assert_allclose(model["first"].weight.grad.data, [[5.0 / expected, 6.0 / expected]])
+            np.testing.assert_allclose(model["all"].weight.grad._data, [[size / expected, sum(range(size)) / expected]])
+            np.testing.assert_allclose(model["first"].weight.grad._data, [[5.0 / expected, 6.0 / expected]])
             assert model["none"].weight.grad is None
     model["all"].weight.grad = Tensor([[1.0, 1.0]], dtype=np.float64)
     distributed.average_gradients(model, 0)
@@ -186,7 +186,7 @@ def trained(decorate, batches, accumulate=1, strict=True):
                 backward(*given)
             else:
                 totals.append(step(*given, Tensor(np.float32(count))).detach().numpy())
-    found = {key: t.data for key, t in model.state_dict().items()} | ema.averages | {"totals": np.array(totals)}
+    found = {key: t._data for key, t in model.state_dict().items()} | ema.averages | {"totals": np.array(totals)}
     return found, [backward, step]
 
 
@@ -230,7 +230,7 @@ def test_a_large_batch_norm_is_captured_as_kernels_and_reductions():
             x = Tensor(mine.standard_normal((4, 64, 16, 16)).astype(np.float32), requires_grad=True)
             y = step(x, Tensor(mine.standard_normal(x.shape).astype(np.float32)))
             found += [y.detach().numpy().copy(), *[t.grad.numpy().copy() for t in (x, norm.weight, norm.bias)]]
-        return {str(i): a for i, a in enumerate([*found, norm.running_mean.data, norm.running_var.data])}, step
+        return {str(i): a for i, a in enumerate([*found, norm.running_mean._data, norm.running_var._data])}, step
 
     mine = np.random.default_rng(rank)
     expected, _ = run(lambda f: f)

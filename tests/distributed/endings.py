@@ -66,5 +66,5 @@ if what == "after" and last:
 if what == "ends early":
     for _ in range(20 - 10 * last):
         distributed.barrier()
-np.savez(folder / f"{what}{distributed.rank}.npz", **{key: t.data for key, t in model.state_dict().items()})
+np.savez(folder / f"{what}{distributed.rank}.npz", **{key: t._data for key, t in model.state_dict().items()})
 print(f"rank {distributed.rank} is done")

@@ -120,7 +120,7 @@ def run(name, dtype, build, criterion, optimizer, options):
         return {"test_accuracy": accuracy(shared, LABELS)}
 
     rows = fit(model, loader, criterion, optimizer, 2, evaluate=evaluate, **options)
-    found = {f"weights/{key}": t.data for key, t in model.state_dict().items()}
+    found = {f"weights/{key}": t._data for key, t in model.state_dict().items()}
     for key in rows[0].keys() - {"seconds", "examples_per_second"}:
         found[f"rows/{key}"] = np.array([row[key] for row in rows])
     return {f"{name}/{dtype}/{key}": value for key, value in found.items()}
@@ -132,7 +132,7 @@ def long_run():
     model = Net(0.3)
     loader = DataLoader(IMAGES.astype("float32"), LABELS, batch_size=13, shuffle=True)
     fit(model, loader, PLAIN(), adamw(model), 20, ema=optim.EMA(model, 0.9), clip_norm=0.5)
-    return {f"long/{key}": t.data for key, t in model.state_dict().items()}
+    return {f"long/{key}": t._data for key, t in model.state_dict().items()}
 
 
 def own_loop():
@@ -151,7 +151,7 @@ def own_loop():
         (loss_sum,) = distributed.average_gradients(model, len(y), [loss.item() * len(y)])
         total += loss_sum
         optimizer.step()
-    return {**{f"own/{key}": t.data for key, t in model.state_dict().items()}, "own/loss": np.array(total)}
+    return {**{f"own/{key}": t._data for key, t in model.state_dict().items()}, "own/loss": np.array(total)}
 
 
 if __name__ == "__main__":

@@ -35,6 +35,6 @@ rows = fit(model, loader, nn.CrossEntropyLoss(), optimizer, 15, clip_norm=1.0,
            ema=optim.EMA(model, 0.9), checkpoint=checkpoint, resume=checkpoint if exists else None)
 if distributed.rank == 0:
     np.savez(folder / "result.npz", loss=[row["loss"] for row in rows],
-             **{key: t.data for key, t in model.state_dict().items()})
+             **{key: t._data for key, t in model.state_dict().items()})
 distributed.barrier()
 print("done")

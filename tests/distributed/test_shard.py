@@ -112,7 +112,7 @@ def test_one_process_is_left_as_it_was():
         distributed.broadcast(m)
         train_epoch(m, DataLoader(X, Y, batch_size=9), nn.CrossEntropyLoss(), optim.SGD(m.parameters(), lr=0.1))
     for a, b in zip(model.state_dict().values(), synced.state_dict().values(), strict=True):
-        np.testing.assert_allclose(a.data, b.data, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(a._data, b._data, rtol=1e-5, atol=1e-6)
     assert distributed.all_reduce([1, 2], "min").tolist() == [1, 2] and distributed.from_rank_0(lambda: 5) == 5
     assert distributed.all_gather(X) is not X
     with pytest.raises(ValueError, match="op='mean' must be"):

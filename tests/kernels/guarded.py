@@ -228,7 +228,7 @@ def differentiated(f):
         y = f(*inputs)
         if y.requires_grad:
             y.backward(Tensor.from_numpy(cotangent(y.shape, y.dtype, guard)))
-        return [y.data, *(x.grad.data for x in inputs if x.grad is not None)]
+        return [y._data, *(x.grad._data for x in inputs if x.grad is not None)]
 
     return run
 
@@ -559,7 +559,7 @@ def optimizing():
                 p.grad = Tensor.from_numpy(cotangent(p.shape, p.dtype, guard, ("C", "F", "any")))
             norm = optim.clip_grad_norm(parameters, 1e9)
             optimizer.step()
-        return [np.array(norm), *(p.data for p in parameters)]
+        return [np.array(norm), *(p._data for p in parameters)]
 
     return "optimizer", run, [values(*shape) for shape in shapes]
 

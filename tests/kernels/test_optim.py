@@ -51,7 +51,7 @@ def test_the_kernel_equals_the_formula(cls, seed):
         a.step()
         b.step()
     for p, q in zip(fast, exact, strict=True):
-        np.testing.assert_allclose(p.data, q.data, rtol=1e-5, atol=1e-5, err_msg=str(options))
+        np.testing.assert_allclose(p._data, q._data, rtol=1e-5, atol=1e-5, err_msg=str(options))
         assert a._states[p].keys() == b._states[q].keys()
         for name, value in a._states[p].items():
             np.testing.assert_allclose(value, b._states[q][name], rtol=2e-5, atol=1e-5, err_msg=name)
@@ -75,7 +75,7 @@ def test_nan_stays_nan():
     for _ in range(2):
         x.grad = Tensor([1.0, np.nan, 1.0])
         optimizer.step()
-    assert np.isnan(x.data).tolist() == [False, True, False]
+    assert np.isnan(x._data).tolist() == [False, True, False]
 
 
 def rows(*shapes, state=3):

@@ -68,14 +68,14 @@ OPTIMIZERS = {
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_small_updates_add_up(name, narrow):
     """They are far below the distance of two bfloat16s: the optimizer keeps the weights in float32 besides."""
-    p, q = nn.Parameter(np.ones(3, np.float32)).data, nn.Parameter(np.ones(3, np.float32))
+    p, q = nn.Parameter(np.ones(3, np.float32))._data, nn.Parameter(np.ones(3, np.float32))
     p = nn.Parameter(p, dtype=narrow)
     ours, other = OPTIMIZERS[name]([p]), OPTIMIZERS[name]([q])
     for _ in range(200):
         p.grad, q.grad = Tensor(np.ones(3), dtype=narrow), Tensor.ones(3)
         ours.step()
         other.step()
-    np.testing.assert_allclose(ours.state[p]["master"], q.data, rtol=1e-6)
+    np.testing.assert_allclose(ours.state[p]["master"], q._data, rtol=1e-6)
     np.testing.assert_array_equal(p.detach().numpy(), ours._states[p]["master"].astype(p.dtype))
     assert p.detach().float().numpy()[0] < 0.995 or name == "adagrad"
     assert all(a.dtype == np.float32 for state, a in ours._states[p].items() if state != "step")
@@ -87,7 +87,7 @@ def test_small_updates_add_up(name, narrow):
     p.grad = Tensor(np.zeros(3), dtype=narrow)
     ours.step()
     assert (p.detach().float().numpy() > 1.9).all()
-    p.data = p.data.astype(np.float32)
+    p.data = p._data.astype(np.float32)
     ours.step()
     assert p.dtype == "float32"
 

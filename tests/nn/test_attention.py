@@ -80,7 +80,7 @@ def test_masks_hide_where_true():
             expected, weights = plain(layer, x.numpy(), x.numpy(), x.numpy(), where)
             np.testing.assert_allclose(y.detach().numpy(), expected, rtol=1e-5, atol=1e-6)
             np.testing.assert_allclose(w.detach().numpy(), weights.mean(1), rtol=1e-5, atol=1e-6)
-    both = layer(x, key_padding_mask=Tensor(padding[::-1].copy()), attn_mask=Tensor(future[:, ::-1].copy()))[0].data
+    both = layer(x, key_padding_mask=Tensor(padding[::-1].copy()), attn_mask=Tensor(future[:, ::-1].copy()))[0]._data
     added = layer(x, key_padding_mask=Tensor(padding[::-1].copy()),
                   attn_mask=Tensor(np.where(future[:, ::-1], -np.inf, 0), dtype="float32"))[0].detach().numpy()
     np.testing.assert_allclose(both, added, rtol=1e-5, atol=1e-6)

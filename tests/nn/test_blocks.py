@@ -85,7 +85,7 @@ def test_zero_init_leaves_the_skip(make):
     x = Tensor.randn(2, 4, 5, 5)
     np.testing.assert_array_equal(block(x).detach().numpy(), x.relu().detach().numpy())
     block(x).sum().backward()
-    assert list(block.parameters())[-2].grad.data.any(), "and the block can learn"
+    assert list(block.parameters())[-2].grad._data.any(), "and the block can learn"
 
 
 @pytest.mark.parametrize("make", [nn.BasicBlock, lambda *a, **k: nn.Bottleneck(4, 1, **k)])
@@ -146,4 +146,4 @@ def test_resnext_is_parallel_branches():
         outer.weight.assign(block.conv3.weight[:, part])
         norm = (1 + block.bn1.eps) ** -0.5  # what a norm does that has seen nothing yet
         branches.append(outer((middle((inner(x) * norm).relu()) * norm).relu()))
-    np.testing.assert_allclose(sum(branches[1:], branches[0]).data, block.conv3(z).data, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(sum(branches[1:], branches[0])._data, block.conv3(z)._data, rtol=1e-4, atol=1e-5)

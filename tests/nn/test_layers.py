@@ -204,8 +204,8 @@ def test_paddings_are_numpys_also_before_a_convolution(kind, mode, numpy):
     if mode is None:
         return
     x, layer = Tensor(X, dtype="float32"), nn.Conv2d(3, 4, 3, padding=(1, 2), padding_mode=mode)
-    padded = Tensor(np.pad(x.data, ((0, 0), (0, 0), (1, 1), (2, 2)), mode=numpy))
-    assert np.array_equal(layer(x).data, F.conv2d(padded, layer.weight, layer.bias).data)
+    padded = Tensor(np.pad(x._data, ((0, 0), (0, 0), (1, 1), (2, 2)), mode=numpy))
+    assert np.array_equal(layer(x)._data, F.conv2d(padded, layer.weight, layer.bias)._data)
     assert nn.Conv2d(3, 4, 3, padding="same", padding_mode=mode)(x).shape == (2, 4, 9, 8)
     assert nn.Conv1d(3, 4, 4, padding="same", padding_mode=mode)(x[:, :, 0]).shape == (2, 4, 8)
     assert nn.Conv2d(3, 4, 3, padding="valid", padding_mode=mode)(x).shape == (2, 4, 7, 6)

@@ -35,7 +35,7 @@ def test_layer_norm_is_equation_7_41():
     for row, y in zip(z.detach().numpy(), layer(z).detach().numpy(), strict=True):
         mu = row.sum() / 6
         sigma = np.sqrt(((row - mu) ** 2).sum() / 6)
-        np.testing.assert_allclose(y, layer.bias.data + layer.weight.data * (row - mu) / sigma, rtol=1e-4)
+        np.testing.assert_allclose(y, layer.bias._data + layer.weight._data * (row - mu) / sigma, rtol=1e-4)
 
 
 @pytest.mark.parametrize("a", [0.01, 3.0, 1000.0])
@@ -113,9 +113,9 @@ def test_the_end_of_a_residual_block_is_one_op():
     assert ops_of(y) == ["batch_norm_relu"]
     expected = nn.BatchNorm2d(3)(x) + skip
     np.testing.assert_allclose(y.detach().numpy(), expected.relu().detach().numpy(), atol=1e-6)
-    np.testing.assert_allclose(activated_sum(nn.BatchNorm2d(3), nn.Tanh(), x, skip).data, expected.tanh().data,
+    np.testing.assert_allclose(activated_sum(nn.BatchNorm2d(3), nn.Tanh(), x, skip)._data, expected.tanh()._data,
                                atol=1e-6)
-    np.testing.assert_array_equal(activated_sum(nn.Identity(), nn.ReLU(), x, skip).data, (x + skip).relu().data)
+    np.testing.assert_array_equal(activated_sum(nn.Identity(), nn.ReLU(), x, skip)._data, (x + skip).relu()._data)
 
 
 def test_frozen_batch_norm_keeps_its_statistics_in_training():

@@ -60,7 +60,7 @@ def test_gradients(name):
         y, last = nn.functional_call(layer, dict(zip(names, values, strict=True)), x)
         return y.sum(axis=(0, 1)).square() + sum(s.sum() for s in (last if name == "LSTM" else (last,)))
 
-    assert gradcheck(run, np.random.default_rng(0).standard_normal((3, 2, 2)), *[p.data for p in layer.parameters()])
+    assert gradcheck(run, np.random.default_rng(0).standard_normal((3, 2, 2)), *[p._data for p in layer.parameters()])
 
 
 @pytest.mark.parametrize("name", LAYERS)

@@ -17,7 +17,7 @@ def test_residual_adds_scaled_f_to_the_input():
 def test_residual_with_projection_owns_its_parameters():
     m = nn.Residual(nn.Linear(4, 3), scale=0.1, projection=nn.Linear(4, 3, bias=False))
     assert list(m.state_dict()) == ["f.weight", "f.bias", "projection.weight"]
-    expected = X @ m.projection.weight.data.T + 0.1 * (X @ m.f.weight.data.T + m.f.bias.data)
+    expected = X @ m.projection.weight._data.T + 0.1 * (X @ m.f.weight._data.T + m.f.bias._data)
     np.testing.assert_allclose(m(Tensor(X.astype(np.float32))).detach().numpy(), expected, rtol=1e-5, atol=1e-5)
     assert repr(m).startswith("Residual(\n  scale=0.1\n  (f): Linear")
 
@@ -55,7 +55,7 @@ def test_identity_path_carries_the_gradient():
     np.testing.assert_array_equal(y.detach().numpy(), x.detach().numpy())
     y.sum().backward()
     np.testing.assert_array_equal(x.grad.numpy(), np.ones_like(X))
-    assert m[0].mm1.weight.grad.data.any(), "and the block can learn"
+    assert m[0].mm1.weight.grad._data.any(), "and the block can learn"
 
 
 @pytest.mark.parametrize("activation", [nn.ReLU, nn.Sigmoid, nn.Softplus])
@@ -67,7 +67,7 @@ def test_zero_init_with_an_activation_that_needs_a_gain(activation):
     np.testing.assert_array_equal(y.detach().numpy(), x.detach().numpy())
     (y * y).sum().backward()
     np.testing.assert_array_equal(x.grad.numpy(), 2 * x.detach().numpy())
-    assert all(block.gain.grad.data.any() for block in m), "and the blocks can learn"
+    assert all(block.gain.grad._data.any() for block in m), "and the blocks can learn"
     m[0].gain.assign(np.ones(1, np.float32))
     plain = nn.Res(4, activation)
     plain.load_state_dict({k: v for k, v in m[0].state_dict().items() if k != "gain"})

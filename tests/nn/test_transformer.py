@@ -41,10 +41,10 @@ def test_layouts(make):
 
     post = encoder_layer(norm=make)
     y = post.norm1(x + attend(post, x))
-    np.testing.assert_allclose(post(x).data, post.norm2(y + post.feed_forward(y)).data, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(post(x)._data, post.norm2(y + post.feed_forward(y))._data, rtol=1e-5, atol=1e-5)
     pre = encoder_layer(norm_first=True, residual_scale=0.5, norm=make)
     y = x + 0.5 * attend(pre, pre.norm1(x))
-    np.testing.assert_allclose(pre(x).data, (y + 0.5 * pre.feed_forward(pre.norm2(y))).data, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(pre(x)._data, (y + 0.5 * pre.feed_forward(pre.norm2(y)))._data, rtol=1e-5, atol=1e-5)
     both = encoder_layer(sandwich=True, norm=make)
     y = both.norm1_after(x + attend(both, both.norm1(x)))
     y = both.norm2_after(y + both.feed_forward(both.norm2(y)))
@@ -68,7 +68,7 @@ def test_causal_layers_do_not_see_the_future():
     x = some(1, 6, 8)
     changed = Tensor(np.where(np.arange(6)[:, None] < 4, x.numpy(), 9), dtype="float32")
     layer, memory = encoder_layer(), some(1, 3, 8)
-    np.testing.assert_allclose(layer(x, is_causal=True).data[:, :4], layer(changed, is_causal=True).data[:, :4],
+    np.testing.assert_allclose(layer(x, is_causal=True)._data[:, :4], layer(changed, is_causal=True)._data[:, :4],
                                rtol=1e-5)
     layer = nn.TransformerDecoderLayer(8, 2, 16, dropout=0.0, batch_first=True)
     np.testing.assert_allclose(layer(x, memory, tgt_is_causal=True).detach().numpy()[:, :4],
@@ -82,10 +82,10 @@ def test_stacks_copy_their_layer():
     assert [n for n, _ in stack.named_children()] == ["layers", "norm"] and len(stack.layers) == 3
     assert len(list(stack.parameters())) == 3 * len(list(layer.parameters())) + 2
     x = some(2, 4, 8)
-    np.testing.assert_allclose(stack(x).data, stack.norm(layer(layer(layer(x)))).data, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(stack(x)._data, stack.norm(layer(layer(layer(x))))._data, rtol=1e-4, atol=1e-5)
     layer = nn.TransformerDecoderLayer(8, 2, 16, dropout=0.0, batch_first=True)
     stack = nn.TransformerDecoder(layer, 2)
-    np.testing.assert_allclose(stack(x, x).data, layer(layer(x, x), x).data, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(stack(x, x)._data, layer(layer(x, x), x)._data, rtol=1e-4, atol=1e-5)
 
 
 OPTIONS = [{}, {"norm_first": True, "activation": "gelu"}, {"batch_first": True, "bias": False}]

@@ -82,7 +82,7 @@ CALLS = {  # of x: what it is, and calls; the simplest first, which the diagnosi
         x.split([1, 3], axis=1); x.unbind(0); x.pad((2, -1, -1, 1), mode="reflect"); x.pad((-1, 2), mode="circular");
         x.shrink(((1, 3), None)); x.pad((1, 2, 0, 1), value=3.0); x.pad((2, 1), mode="reflect");
         x.pad(((1, 2), (0, 3)), mode="replicate"); x.pad((2, 1), mode="circular"); x[1]; x[None, ..., 2]; x[[0, 2, 0]];
-        x[np.array([[0], [2]]), np.array([1, 3])]; x[MASK]; x[LABELS.data % 3]; x.gather(1, [[0, 0], [3, 1], [2, 2]]);
+        x[np.array([[0], [2]]), np.array([1, 3])]; x[MASK]; x[LABELS._data % 3]; x.gather(1, [[0, 0], [3, 1], [2, 2]]);
         x.masked_select(MASK[0]);
         linalg.vector_norm(x, 2.5, axis=1); linalg.vector_norm(x, -1.5); ops.cross_entropy(x, LABELS);
         ops.cross_entropy(x, LABELS, reduction="none");

@@ -626,6 +626,6 @@ def test_from_and_to_numpy(dtype):
     x = np.arange(6).reshape(2, 3).astype(dtype)
     t = Tensor(x)
     assert np.array_equal(t.numpy(), x) and not np.shares_memory(t.numpy(), x) and not t.numpy().flags.writeable
-    assert np.shares_memory(Tensor.from_numpy(x).numpy(), x) and np.shares_memory(np.asarray(t), t.data)
+    assert np.shares_memory(Tensor.from_numpy(x).numpy(), x) and np.shares_memory(np.asarray(t), t._data)
     assert t.tolist() == x.tolist() and np.array_equal(np.array(t), x) and np.array_equal(np.from_dlpack(t), x)
     assert np.shares_memory(Tensor.from_dlpack(x).numpy(), x)

@@ -61,12 +61,12 @@ def test_inputs_and_cotangents_are_not_changed(name, create_graph):
     for x in arrays:
         x.flags.writeable = False
     xs, y, g, _ = run(name, arrays=arrays, create_graph=create_graph)
-    before = g.data.copy()
-    value = y.data.copy()
-    g.data.flags.writeable = False
+    before = g._data.copy()
+    value = y._data.copy()
+    g._data.flags.writeable = False
     y.backward(g, create_graph=create_graph)
     assert all(np.array_equal(x, c) for x, c in zip(arrays, copies, strict=True))
-    assert np.array_equal(g.data, before) and np.array_equal(y.data, value)
+    assert np.array_equal(g._data, before) and np.array_equal(y._data, value)
 
 
 @pytest.mark.parametrize("create_graph", [False, True])
@@ -77,14 +77,14 @@ def test_gradients_share_no_memory(name, create_graph):
     others = [*xs, y, g]
     for i, grad in enumerate(grads):
         for other in others + grads[:i]:
-            assert not np.shares_memory(grad.data, other.data)
-        assert grad.data.flags.writeable
+            assert not np.shares_memory(grad._data, other._data)
+        assert grad._data.flags.writeable
 
 
 def arrays_in(value):
     if isinstance(value, tuple | list):
         return [x for part in value for x in arrays_in(part)]
-    return [value.data if isinstance(value, Tensor) else value] if isinstance(value, Tensor | np.ndarray) else []
+    return [value._data if isinstance(value, Tensor) else value] if isinstance(value, Tensor | np.ndarray) else []
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -378,5 +378,5 @@ def test_0d(found, create_graph):
         y = eval(call.strip())
         g, = y.gradient(x, create_graph=create_graph)
         assert x.shape == y.shape == g.shape == () and y.dtype == g.dtype == "float32", call
-        assert isinstance(y.data, np.ndarray) and isinstance(g.data, np.ndarray), call
+        assert isinstance(y._data, np.ndarray) and isinstance(g._data, np.ndarray), call
         assert (y.item(), g.item()) == pytest.approx(found, rel=1e-6), call

@@ -49,17 +49,17 @@ def test_conv1d_s_is_the_sum_of_7_48():
     padded = np.concatenate([np.zeros(2), z, np.zeros(2)])
     expected = [sum(w[j] * padded[i + j] for j in range(5)) for i in range(9)]
     y = ops.conv1d(Tensor(z[None, None]), Tensor(w[None, None]), padding=2)
-    np.testing.assert_allclose(y.data[0, 0], expected, rtol=1e-12)
+    np.testing.assert_allclose(y._data[0, 0], expected, rtol=1e-12)
 
 
 def test_conv1d_s_is_the_matrix_of_7_49():
     z, w = rng.standard_normal(9), rng.standard_normal(5)
     q = ops.conv.conv_matrix(Tensor(w), 9)
     assert q.shape == (9, 13)
-    assert all(q.data[i, j] == q.data[i - 1, j - 1] for i in range(1, 9) for j in range(1, 13))
-    assert np.count_nonzero(q.data) == 9 * 5
-    expected = ops.conv1d(Tensor(z[None, None]), Tensor(w[None, None]), padding="same").data[0, 0]
-    np.testing.assert_allclose(q.data @ np.pad(z, 2), expected, rtol=1e-12)
+    assert all(q.data[i, j] == q._data[i - 1, j - 1] for i in range(1, 9) for j in range(1, 13))
+    assert np.count_nonzero(q._data) == 9 * 5
+    expected = ops.conv1d(Tensor(z[None, None]), Tensor(w[None, None]), padding="same")._data[0, 0]
+    np.testing.assert_allclose(q._data @ np.pad(z, 2), expected, rtol=1e-12)
     with pytest.raises(ValueError, match="conv_matrix: takes a vector of an odd number of weights"):
         ops.conv.conv_matrix(Tensor(w[:4]), 9)
 
@@ -68,21 +68,21 @@ def test_conv1d_s_is_the_matrix_of_7_49():
 def test_channels_add_up_as_in_7_50_and_7_51(axes):
     conv = {1: ops.conv1d, 2: ops.conv2d}[axes]
     z, w = rng.standard_normal((1, 3, *(7, 6)[:axes])), rng.standard_normal((4, 3, *(3, 3)[:axes]))
-    y = conv(Tensor(z), Tensor(w), padding=1).data
+    y = conv(Tensor(z), Tensor(w), padding=1)._data
     for i in range(4):
-        parts = [conv(Tensor(z[:, j : j + 1]), Tensor(w[i : i + 1, j : j + 1]), padding=1).data for j in range(3)]
+        parts = [conv(Tensor(z[:, j : j + 1]), Tensor(w[i : i + 1, j : j + 1]), padding=1)._data for j in range(3)]
         np.testing.assert_allclose(y[:, i : i + 1], np.sum(parts, 0), rtol=1e-10, atol=1e-12)
 
 
 def test_a_1x1_convolution_is_a_linear_layer_for_every_pixel():
     x, w, b = rng.standard_normal((2, 3, 4, 5)), rng.standard_normal((6, 3)), rng.standard_normal(6)
-    y = ops.conv2d(Tensor(x), Tensor(w[:, :, None, None]), Tensor(b)).data
+    y = ops.conv2d(Tensor(x), Tensor(w[:, :, None, None]), Tensor(b))._data
     np.testing.assert_allclose(np.moveaxis(y, 1, -1), np.moveaxis(x, 1, -1) @ w.T + b, rtol=1e-12)
 
 
 def test_a_shifted_image_gives_a_shifted_output():
     x, w = rng.standard_normal((1, 2, 12, 12)), Tensor(rng.standard_normal((3, 2, 3, 3)))
-    y, shifted = ops.conv2d(Tensor(x), w).data, ops.conv2d(Tensor(np.roll(x, (2, 1), (2, 3))), w).data
+    y, shifted = ops.conv2d(Tensor(x), w)._data, ops.conv2d(Tensor(np.roll(x, (2, 1), (2, 3))), w)._data
     np.testing.assert_allclose(shifted[:, :, 2:, 1:], y[:, :, :-2, :-1], rtol=1e-10, atol=1e-12)
 
 

@@ -33,7 +33,7 @@ def test_forward_and_backward_drop_the_same(shape, dtype):
         v = view(x)
         y = ops.dropout(v, 0.3)
         kept = y.detach().numpy() != 0
-        np.testing.assert_allclose(y.data, np.where(kept, v.data / np.asarray(0.7, dtype), 0), rtol=1e-6)
+        np.testing.assert_allclose(y._data, np.where(kept, v._data / np.asarray(0.7, dtype), 0), rtol=1e-6)
         for g in (np.ones(y.shape, dtype), np.ones(y.shape[::-1], dtype).T):
             dv, = y.gradient(v, gradient=g, retain_graph=True)
             np.testing.assert_allclose(dv.numpy(), kept / 0.7, rtol=1e-6)

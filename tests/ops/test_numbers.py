@@ -129,7 +129,7 @@ def test_losses(loss, order):
     if order == "transposed":
         if "entropy" in loss or loss == "nll":
             pytest.skip("takes rows")
-        given = [tensor(a.data.reshape(-1, 4).T) for a in given]
+        given = [tensor(a._data.reshape(-1, 4).T) for a in given]
     np.testing.assert_allclose(ours(*given).item(), exact(x.astype(np.float64), t.astype(np.float64)), rtol=1e-6)
 
 

@@ -115,7 +115,7 @@ def test_a_cast_after_which_nothing_fits_moves_no_average():
     model = Model()
     ema = EMA(model, 0.5, warmup=False)
     change(model, 0)
-    model.mean.data = model.mean.data.astype("float64")  # the last but one of its tensors
+    model.mean.data = model.mean._data.astype("float64")  # the last but one of its tensors
     before = ema.state_dict()["averages"]
     for use in (ema.update, ema.copy_to_model, ema.swapped().__enter__):
         with pytest.raises(ValueError, match="mean was .*float32 and is now .*float64"):

@@ -104,7 +104,7 @@ def test_steps_and_state_are_the_formulas(name, options, dtype, rtol):
         p.grad = Tensor(g, dtype=dtype)
         optimizer.step()
         x = globals()[name.lower()](x, -g if options.get("maximize") else g, state, t, **how)
-        np.testing.assert_allclose(p.data, x, rtol=rtol, atol=rtol)
+        np.testing.assert_allclose(p._data, x, rtol=rtol, atol=rtol)
     kept = optimizer.state_dict()["state"].get(0, {})
     assert kept.pop("step", 8) == 8 and kept.keys() == state.keys()
     for key, value in state.items():
@@ -119,7 +119,7 @@ def test_centered_rmsprop_survives_a_constant_gradient(dtype):
     optimizer = optim.RMSProp([x], lr=1e-6, alpha=0.5, centered=True)
     for _ in range(100):
         optimizer.step()
-    assert np.isfinite(x.data).all()
+    assert np.isfinite(x._data).all()
 
 
 def test_momentum_may_be_switched_on_later():
@@ -208,7 +208,7 @@ def steps(ours, theirs, first=0, count=20):
     for n in range(first, first + count):
         rng = np.random.default_rng(1000 + n)
         for i, (p, q) in enumerate(zip(params_of(ours), params_of(theirs), strict=True)):
-            g = rng.standard_normal(p.shape).astype(p.data.dtype)
+            g = rng.standard_normal(p.shape).astype(p._data.dtype)
             p.grad, q.grad = (None, None) if n % 5 == 2 and i == 1 else (Tensor(g), torch.tensor(g))
         ours.step()
         theirs.step()
@@ -221,7 +221,7 @@ def params_of(optimizer):
 def assert_equal(ours, theirs, rtol=1e-12):
     for p, q in zip(params_of(ours), params_of(theirs), strict=True):
         q = q.detach().numpy()
-        np.testing.assert_allclose(p.data, q, rtol=0, atol=rtol * np.max(np.abs(q), initial=1.0))
+        np.testing.assert_allclose(p._data, q, rtol=0, atol=rtol * np.max(np.abs(q), initial=1.0))
 
 
 @pytest.mark.torch
@@ -267,7 +267,7 @@ def test_muon_is_pytorchs(options, monkeypatch):
         ours, theirs = optim.Muon(p, **options), torch.optim.Muon(q, **options)
         steps(ours, theirs, count=8)
         for a, b in zip(p, q, strict=True):
-            np.testing.assert_allclose(a.data, b.detach().numpy(), rtol=0, atol=atol * 8 * theirs.defaults["lr"])
+            np.testing.assert_allclose(a._data, b.detach().numpy(), rtol=0, atol=atol * 8 * theirs.defaults["lr"])
         monkeypatch.setattr(torch.Tensor, "bfloat16", torch.Tensor.clone)
     assert ours.state_dict()["state"][1].keys() == theirs.state_dict()["state"][1].keys()
     resumed = optim.Muon(p, lr=99.0)

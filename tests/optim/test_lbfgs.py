@@ -30,7 +30,7 @@ def test_it_finds_the_minimum_of_rosenbrocks_function():
     x = Tensor([-1.2, 1.0], requires_grad=True, dtype="float64")
     losses = minimize(optim.LBFGS([x], line_search_fn="strong_wolfe"), x)
     assert losses[-1] < 1e-8
-    np.testing.assert_allclose(x.data, 1, atol=1e-4)
+    np.testing.assert_allclose(x._data, 1, atol=1e-4)
 
 
 def test_a_quadratic_of_n_numbers_takes_about_n_iterations():
@@ -38,14 +38,14 @@ def test_a_quadratic_of_n_numbers_takes_about_n_iterations():
     x = Tensor([1.0, -2.0, 3.0], requires_grad=True, dtype="float64")
     optimizer = optim.LBFGS([x], max_iter=8, line_search_fn="strong_wolfe")
     minimize(optimizer, x, lambda x: (x @ a @ x) / 2, steps=1)
-    assert np.abs(x.data).max() < 1e-4
+    assert np.abs(x._data).max() < 1e-4
 
 
 def test_the_state_continues():
     x = start()
     optimizer = optim.LBFGS([x], lr=0.1, max_iter=3)
     minimize(optimizer, x, steps=3)
-    y = Tensor(x.data, requires_grad=True)
+    y = Tensor(x._data, requires_grad=True)
     other = optim.LBFGS([y], lr=0.1, max_iter=3)
     other.load_state_dict(optimizer.state_dict())
     assert minimize(optimizer, x, steps=3) == minimize(other, y, steps=3)
@@ -58,7 +58,7 @@ def test_an_exception_changes_nothing():
     x = start()
     optimizer = optim.LBFGS([x], max_iter=4, lr=0.1)
     minimize(optimizer, x, steps=1)
-    before, calls = x.data.copy(), []
+    before, calls = x._data.copy(), []
 
     def closure():
         calls.append(1)
@@ -72,7 +72,7 @@ def test_an_exception_changes_nothing():
     iterations = optimizer.iterations
     with pytest.raises(KeyboardInterrupt):
         optimizer.step(closure)
-    assert np.array_equal(x.data, before) and optimizer.iterations == iterations
+    assert np.array_equal(x._data, before) and optimizer.iterations == iterations
 
 
 CURVES = {  # along a line: the loss and its slope at t, falling at 0
@@ -113,7 +113,7 @@ LOCALLY_LINEAR = {
 def test_a_line_search_along_a_line_goes_on_where_it_falls(name):
     loss, x = LOCALLY_LINEAR[name], start()
     first, *_, last = minimize(optim.LBFGS([x], line_search_fn="strong_wolfe"), x, loss, steps=4)
-    assert np.isfinite(x.data).all() and last < first
+    assert np.isfinite(x._data).all() and last < first
     if name != "falling for ever":
         assert loss(x).item() <= 0.2 * first
 
@@ -121,7 +121,7 @@ def test_a_line_search_along_a_line_goes_on_where_it_falls(name):
 def test_a_line_search_of_length_0_stays():
     x = start()
     minimize(optim.LBFGS([x], lr=0.0, line_search_fn="strong_wolfe"), x, steps=2)
-    assert np.array_equal(x.data, start().data)
+    assert np.array_equal(x._data, start()._data)
 
 
 @pytest.mark.parametrize("first", [(0.0, 1.0, -1.0), (2.0, -1.0, -1.0), (0.0, -1.0, 1.0), (0.0, 0.0, 0.0)])
@@ -157,7 +157,7 @@ def test_misuse():
 def test_losses_are_pytorchs(options):
     torch = pytest.importorskip("torch")
     x, y = start(), torch.tensor(start().tolist(), requires_grad=True, dtype=torch.float64)
-    y.data.copy_(torch.tensor(x.data))
+    y.data.copy_(torch.tensor(x._data))
     ours, theirs = optim.LBFGS([x], **options), torch.optim.LBFGS([y], **options)
     np.testing.assert_allclose(minimize(ours, x, steps=6), minimize(theirs, y, steps=6), rtol=1e-6, atol=1e-12)
-    np.testing.assert_allclose(x.data, y.detach().numpy(), rtol=1e-6)
+    np.testing.assert_allclose(x._data, y.detach().numpy(), rtol=1e-6)

@@ -53,7 +53,7 @@ def test_any_layout_and_dtype_gives_the_same_step(cls, options):
     plain = Tensor(values.astype("float32"), requires_grad=True)
     strided = Tensor(np.asfortranarray(values, "float32"), requires_grad=True)
     double = Tensor(values, requires_grad=True)
-    assert strided.data.flags.f_contiguous
+    assert strided._data.flags.f_contiguous
     optimizer = cls([plain, strided, double], lr=0.01, **options)
     for n in range(4):
         g = np.random.default_rng(n).standard_normal((4, 6))
@@ -61,21 +61,22 @@ def test_any_layout_and_dtype_gives_the_same_step(cls, options):
         strided.grad, double.grad = Tensor(g.astype("float32")), Tensor(g)
         optimizer.step()
     assert double.dtype == np.float64 and strided.dtype == np.float32
-    np.testing.assert_allclose(strided.data, plain.data, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(double.data, plain.data, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(strided._data, plain._data, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(double._data, plain._data, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("cls, options", ALL)
 def test_a_step_is_in_place_leaves_gradients_and_other_memory_alone(cls, options):
     (p,) = make((4, 6))
-    p.grad = Tensor(p.data)
-    data, before, g = p._data, p.data.copy(), p.grad.data.copy()
+    p.grad = Tensor(p._data)
+    data, before, g = p._data, p._data.copy(), p.grad._data.copy()
     optimizer = cls([p], lr=0.1, **options)
     optimizer.step()
     optimizer.step()
     assert p._data is data and not np.array_equal(data, before)
-    assert np.array_equal(p.grad.data, g)
-    assert not any(np.shares_memory(p.grad.data, v) for v in optimizer._states[p].values() if isinstance(v, np.ndarray))
+    assert np.array_equal(p.grad._data, g)
+    arrays = [v for v in optimizer._states[p].values() if isinstance(v, np.ndarray)]
+    assert not any(np.shares_memory(p.grad._data, v) for v in arrays)
 
 
 def test_a_step_is_seen_by_backward():
@@ -89,17 +90,17 @@ def test_a_step_is_seen_by_backward():
 
 def test_without_gradient_nothing_moves():
     a, b = make((3,), (2,))
-    before = a.data.copy()
-    b.grad = Tensor(b.data)
+    before = a._data.copy()
+    b.grad = Tensor(b._data)
     optimizer = AdamW([a, b], lr=0.1)
     optimizer.step()
-    assert np.array_equal(a.data, before) and optimizer.steps == 1
+    assert np.array_equal(a._data, before) and optimizer.steps == 1
     assert optimizer.state_dict()["state"].keys() == {1}
 
 
 def test_closure():
     (x,) = make((3,))
-    before, optimizer = x.data.copy(), SGD([x], lr=0.1)
+    before, optimizer = x._data.copy(), SGD([x], lr=0.1)
 
     def closure():
         optimizer.zero_grad()
@@ -110,16 +111,16 @@ def test_closure():
     with no_grad():
         loss = optimizer.step(closure)
     assert loss.item() == pytest.approx((before**2).sum(), rel=1e-6)
-    np.testing.assert_allclose(x.data, 0.8 * before, rtol=1e-6)
+    np.testing.assert_allclose(x._data, 0.8 * before, rtol=1e-6)
     assert SGD([x], lr=0.1).step() is None
 
 
 def test_zero_grad():
     a, b = make((3,), (2,))
-    a.grad = Tensor(a.data)
+    a.grad = Tensor(a._data)
     optimizer = SGD([a, b], lr=0.1)
     optimizer.zero_grad(set_to_none=False)
-    assert np.array_equal(a.grad.data, np.zeros(3)) and a.grad.dtype == np.float32 and b.grad is None
+    assert np.array_equal(a.grad._data, np.zeros(3)) and a.grad.dtype == np.float32 and b.grad is None
     optimizer.zero_grad()
     assert a.grad is None
 
@@ -128,34 +129,34 @@ def test_zero_grad():
 
 
 def cast(p, dtype):
-    p.data = p.data.astype(dtype)
+    p.data = p._data.astype(dtype)
 
 
 @pytest.mark.parametrize("cls, options", ALL)
 def test_state_follows_a_cast_there_and_back(cls, options):
     (p,), (exact,) = make((5, 7)), make((5, 7), dtype="float64")
-    exact.data = p.data.astype("float64")
+    exact.data = p._data.astype("float64")
     a, b = cls([p], lr=0.01, **options), cls([exact], lr=0.01, **options)
     for n, dtype in enumerate(["float32", "float32", "float64", "float64", "float32", "float32"]):
         cast(p, dtype)
         run(a, [p], 1, first=n)
         fill([exact], n)
-        exact.grad = Tensor(exact.grad.data.astype(dtype).astype("float64"))
+        exact.grad = Tensor(exact.grad._data.astype(dtype).astype("float64"))
         b.step()
         assert all(v.dtype == dtype for name, v in a._states[p].items() if name != "step")
-    assert_close(p.data, exact.data)
+    assert_close(p._data, exact._data)
 
 
 def swapped(p):
     """Its values in new memory, in the other order."""
-    other = "C" if p.data.flags.f_contiguous else "F"
-    p.data = np.array(p.data, order=other)
+    other = "C" if p._data.flags.f_contiguous else "F"
+    p.data = np.array(p._data, order=other)
 
 
 def within(p):
     """Its values between others."""
     wide = np.full((p.shape[0], 2 * p.shape[1]), 7, p.dtype)
-    wide[:, ::2] = p.data
+    wide[:, ::2] = p._data
     p.data = wide[:, ::2]
 
 
@@ -171,9 +172,9 @@ def test_the_layout_of_a_parameter_may_change(cls, options, first, move):
     move(p)
     memory = p._data.base
     run(a, [p], 2, first=2)
-    p.data = p.data.copy()
+    p.data = p._data.copy()
     run(a, [p], 2, first=4)
-    assert_close(p.data, plain.data)
+    assert_close(p._data, plain._data)
     if move is within:
         assert memory is not None and (memory[:, 1::2] == 7).all()
 
@@ -182,14 +183,14 @@ def test_the_layout_of_a_parameter_may_change(cls, options, first, move):
 @pytest.mark.parametrize("again", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))], ids=["deepcopy", "pickle"])
 def test_a_copy_of_parameters_and_optimizer_goes_on_alike(cls, options, again):
     params = make((4, 6), (3,))
-    params[0].data = np.asfortranarray(params[0].data)
+    params[0].data = np.asfortranarray(params[0]._data)
     optimizer = cls(params, lr=0.01, **options)
     run(optimizer, params, 2)
     params2, optimizer2 = again((params, optimizer))
     run(optimizer, params, 2, first=2)
     run(optimizer2, params2, 2, first=2)
     for p, q in zip(params, params2, strict=True):
-        assert_close(q.data, p.data)
+        assert_close(q._data, p._data)
 
 
 def read_only(a):
@@ -226,7 +227,7 @@ def test_state_set_by_hand_is_brought_into_form_once(cls, options, change):
     run(a, [p], 1, first=3)
     assert all(a._states[p][name] is value for name, value in found.items())
     run(b, [q], 2, first=2)
-    assert_close(p.data, q.data)
+    assert_close(p._data, q._data)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -239,11 +240,11 @@ def test_data_that_cannot_be_trained_is_refused(dtype, data, message):
     fill([p, q], 0)
     data = data.astype(dtype)
     data.flags.writeable = "must not" not in message
-    p.data, before = data, q.data.copy()
+    p.data, before = data, q._data.copy()
     optimizer = Adam([q, p], lr=0.1)
     with pytest.raises(ValueError, match=f"Adam.step: {message}"):
         optimizer.step()
-    assert np.array_equal(q.data, before) and not any(optimizer.state.values()) and optimizer.steps == 0
+    assert np.array_equal(q._data, before) and not any(optimizer.state.values()) and optimizer.steps == 0
 
 
 @pytest.mark.parametrize("shape", [(8, 9), (6, 4), (24,), (4,), (0,)])
@@ -256,10 +257,10 @@ def test_data_of_another_shape_is_refused_where_there_is_state(cls, options, dty
     run(optimizer, [p, q], 1)
     p.data = np.ones(shape, dtype)
     fill([p, q], 1)
-    before, steps = q.data.copy(), optimizer.state[q].get("step")
+    before, steps = q._data.copy(), optimizer.state[q].get("step")
     with pytest.raises(ValueError, match=rf"of shape {re.escape(str(shape))} has \w+ of shape \(4, 6\); if its"):
         optimizer.step()
-    assert (p.data == 1).all() and np.array_equal(q.data, before) and optimizer.state[q].get("step") == steps
+    assert (p._data == 1).all() and np.array_equal(q._data, before) and optimizer.state[q].get("step") == steps
     optimizer.state[p].clear()
     optimizer.step()
     assert optimizer.steps == 2
@@ -295,7 +296,7 @@ def test_state_that_a_program_changes_in_place(wrap, change):
         b.step()
         arrays = b._states[q]
         change({q: {k: Tensor.from_numpy(v) for k, v in arrays.items() if k != "step"}})
-    np.testing.assert_allclose(p.data, q.data, rtol=1e-6)
+    np.testing.assert_allclose(p._data, q._data, rtol=1e-6)
     for name in "exp_avg", "exp_avg_sq":
         np.testing.assert_allclose(a.state[p][name].numpy(), b.state[q][name].numpy(), rtol=1e-6)
         assert a.state[p][name]._data is a._states[p][name]
@@ -385,7 +386,7 @@ def test_an_interrupt_leaves_all_as_before_or_all_as_after(cls, options):
         return params, optimizer
 
     def picture(params, optimizer):
-        return ([p.data.tolist() for p in params], optimizer.steps,
+        return ([p._data.tolist() for p in params], optimizer.steps,
                 [{k: np.array(v).tolist() for k, v in optimizer.state[p].items()} for p in params])
 
     params, optimizer = start()
@@ -417,10 +418,10 @@ def test_a_schedule_is_followed():
     optimizer = SGD([x], lr=lambda step: np.float64(rates[step]))
     for rate in rates:
         assert optimizer.lr == rate and type(optimizer.lr) is float
-        before = x.data.copy()
+        before = x._data.copy()
         x.grad = Tensor([1.0])
         optimizer.step()
-        np.testing.assert_allclose(before - x.data, rate, rtol=1e-6)
+        np.testing.assert_allclose(before - x._data, rate, rtol=1e-6)
         assert x.dtype == np.float32
 
 
@@ -441,12 +442,12 @@ def test_groups_have_their_own_options():
     a, b, c = make((1,), (1,), (1,))
     optimizer = SGD(({"params": [p], **o} for p, o in [(a, {}), (b, {"lr": 0.5, "weight_decay": 1.0})]), lr=0.1)
     optimizer.add_param_group({"params": c, "lr": schedule.constant(2.0)})
-    before = [p.data.copy() for p in (a, b, c)]
+    before = [p._data.copy() for p in (a, b, c)]
     for p in (a, b, c):
         p.grad = Tensor([1.0])
     optimizer.step()
     for p, old, expected in zip((a, b, c), before, (0.1, 0.5 * (1 + before[1]), 2.0), strict=True):
-        np.testing.assert_allclose(old - p.data, expected, rtol=1e-5)
+        np.testing.assert_allclose(old - p._data, expected, rtol=1e-5)
 
 
 def test_repr():
@@ -478,7 +479,7 @@ def test_resuming_is_exact(cls, options):
     assert second.steps == 4 and second.lr == rate(4)
     run(second, resumed, 4, first=4)
     for p, q in zip(straight, resumed, strict=True):
-        assert np.array_equal(p.data, q.data)
+        assert np.array_equal(p._data, q._data)
 
 
 def test_a_state_dict_is_a_copy_and_a_plain_tree():
@@ -556,7 +557,7 @@ def test_state_that_a_program_forgets_starts_anew(cls, options, forget):
     a, b = cls(first, lr=0.1, **options), cls(second, lr=0.1, **options)
     run(a, first, 3)
     for p, q in zip(first, second, strict=True):
-        q.data[...] = p.data
+        q.data[...] = p._data
     forget(a)
     assert a.state_dict()["state"] == {}
     first[0].grad = None
@@ -566,7 +567,7 @@ def test_state_that_a_program_forgets_starts_anew(cls, options, forget):
     run(a, first, 2)
     run(b, second, 2)
     for p, q in zip(first, second, strict=True):
-        np.testing.assert_array_equal(p.data, q.data)
+        np.testing.assert_array_equal(p._data, q._data)
     a.load_state_dict(b.state_dict())
 
 
@@ -665,7 +666,7 @@ def test_bad_parameters(params, error, message):
 
 def test_the_base_class_says_what_is_missing():
     (x,) = make((2,))
-    x.grad = Tensor(x.data)
+    x.grad = Tensor(x._data)
     with pytest.raises(NotImplementedError, match="Optimizer must define update"):
         Optimizer([x], lr=0.1).step()
 
@@ -676,11 +677,11 @@ def test_an_optimizer_of_ones_own_is_a_formula():
             x -= lr * np.sign(g)
 
     (x,) = make((4,))
-    before = x.data.copy()
+    before = x._data.copy()
     x.grad = Tensor([1.0, -2.0, 0.0, 3.0])
     optimizer = SignDescent([x], lr=0.5)
     optimizer.step()
-    np.testing.assert_allclose(before - x.data, [0.5, -0.5, 0.0, 0.5], atol=1e-6)
+    np.testing.assert_allclose(before - x._data, [0.5, -0.5, 0.0, 0.5], atol=1e-6)
     assert optimizer.state_dict()["state"] == {0: {"step": 1}}
 
 

@@ -103,7 +103,7 @@ def test_accumulated_batches_of_numbers_equal_one_big_batch(criterion):
     rng, model = np.random.default_rng(1), nn.Linear(4, 4)
     batches = [(Tensor(rng.random((n, length, 4), np.float32)), Tensor(rng.random((n, length, 4), np.float32)))
                for n, length in ((3, 2), (2, 2), (1, 2))]
-    whole = tuple(Tensor(np.concatenate([b[i].data for b in batches])) for i in range(2))
+    whole = tuple(Tensor(np.concatenate([b[i]._data for b in batches])) for i in range(2))
     gradients = []
     for loader in (batches, [whole]):
         train_epoch(model, loader, criterion, optim.SGD(model.parameters(), lr=0), metrics={}, accumulate=3)

@@ -28,7 +28,7 @@ def gradients(layers, x, call):
         y = call(layer, y) + y
     (y * y).mean().backward()
     parameters = [p for layer in layers for p in layer.parameters()]
-    return [y.data, x.grad.data, *(p.grad.data for p in parameters), Tensor.rand(1).data]
+    return [y._data, x.grad._data, *(p.grad._data for p in parameters), Tensor.rand(1)._data]
 
 
 def test_same_gradients_parameters_and_random_numbers_included():
@@ -48,7 +48,7 @@ def test_every_order():
     x, v = rng.standard_normal((3, 5)), rng.standard_normal((5, 4))
     assert gradcheck(f, x, v) and gradgradcheck(f, x, v)
     y, z = f(Tensor(x), Tensor(v)), (ops.matmul(x, v) * w).tanh() * x.sum() * 2.0
-    np.testing.assert_allclose(y.sum().gradient(w)[0].data, z.sum().gradient(w)[0].data)
+    np.testing.assert_allclose(y.sum().gradient(w)[0]._data, z.sum().gradient(w)[0]._data)
 
 
 def test_twice_the_same_argument_and_what_the_function_closes_over():
@@ -56,9 +56,9 @@ def test_twice_the_same_argument_and_what_the_function_closes_over():
     between = x * x  # on the graph, but no argument
     y = checkpoint(lambda a, b: a * b * between, x, x)
     y.sum().backward(retain_graph=True)
-    np.testing.assert_allclose(x.grad.data, 4 * x.data**3)
+    np.testing.assert_allclose(x.grad._data, 4 * x._data**3)
     y.sum().backward()
-    np.testing.assert_allclose(x.grad.data, 8 * x.data**3)
+    np.testing.assert_allclose(x.grad._data, 8 * x._data**3)
     with pytest.raises(RuntimeError, match="checkpoint was already freed"):
         y.sum().backward()
 
@@ -67,7 +67,7 @@ def test_several_results():
     x = Tensor([1.0, 2.0], requires_grad=True)
     sine, cosine = checkpoint(lambda x: (x.sin(), x.cos()), x)
     (sine * cosine).sum().backward()
-    np.testing.assert_allclose(x.grad.data, np.cos(2 * x.data), rtol=1e-6)
+    np.testing.assert_allclose(x.grad._data, np.cos(2 * x._data), rtol=1e-6)
     made = checkpoint(lambda x: [x, Tensor([1.0])], x)
     assert type(made) is tuple and made[0] is x and not made[1].requires_grad
     h = x * x
@@ -244,10 +244,10 @@ def test_an_error_in_backward_leaves_the_random_numbers_where_they_were():
     y = checkpoint(once, x)
     with pytest.raises(KeyError):
         y.backward()
-    after = Tensor.rand(4).data
+    after = Tensor.rand(4)._data
     manual_seed(1)
     Tensor.rand(3)
-    np.testing.assert_array_equal(after, Tensor.rand(4).data)
+    np.testing.assert_array_equal(after, Tensor.rand(4)._data)
 
 
 def test_functions_in_segments():

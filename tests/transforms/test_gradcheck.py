@@ -58,7 +58,7 @@ def test_inputs_and_the_global_generator_are_left_alone():
     a, t, state = A.copy(), Tensor(A), get_rng_state()
     gradcheck(lambda a, t: a * t, a, t)
     gradgradcheck(lambda a, t: a * t, a, t)
-    assert np.array_equal(a, A) and np.array_equal(t.data, A)
+    assert np.array_equal(a, A) and np.array_equal(t._data, A)
     assert not t.requires_grad and t.grad is None
     assert get_rng_state() == state
 
@@ -67,7 +67,7 @@ def test_another_seed_is_another_direction():
     seen = {}
     for seed in (0, 0, 1):
         points = []
-        gradcheck(lambda a, points=points: points.append(a.data.copy()) or a * a, A, seed=seed)
+        gradcheck(lambda a, points=points: points.append(a._data.copy()) or a * a, A, seed=seed)
         seen.setdefault(seed, []).append(np.stack(points))
     assert np.array_equal(*seen[0]) and not np.array_equal(seen[0][0], seen[1][0])
 
@@ -96,7 +96,7 @@ def test_a_rule_that_permutes_its_result_fails():
     wrong = declare(reverse, x=lambda g: g)  # forgets to reverse back: an all-ones cotangent cannot tell
     x = Tensor(A, requires_grad=True)
     wrong(x).backward(np.ones(A.shape))
-    assert np.array_equal(x.grad.data, np.ones(A.shape))
+    assert np.array_equal(x.grad._data, np.ones(A.shape))
     with pytest.raises(GradcheckError, match="input 0"):
         gradcheck(wrong, A)
 
@@ -164,7 +164,7 @@ def test_a_function_of_right_ops_that_leaves_the_graph():
     with pytest.raises(GradcheckError, match=r"Every op that f calls is right by itself \(exp, mul\)\. So f takes"):
         gradcheck(lambda a: a.exp() * a.detach(), A)
     with pytest.raises(GradcheckError, match="No op was called on input 0: f takes it off the graph"):
-        gradcheck(lambda a, b: Tensor(np.exp(a.data)) * b, A, B)
+        gradcheck(lambda a, b: Tensor(np.exp(a._data)) * b, A, B)
 
 
 def test_a_function_that_draws_random_numbers_is_refused():

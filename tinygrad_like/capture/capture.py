@@ -74,10 +74,10 @@ class Kind:
 
     def given(self, tensors: list[Tensor]) -> list[Tensor] | None:
         """What its program takes in a call with these Tensors; None if the call is of another kind."""
-        world, known = self.world, self.known
+        world, fixed = self.world, self.fixed
         assert world is not None
-        if not world.same() or any([(id(t) in known) != (i in self.fixed) for i, t in enumerate(tensors)]) or any(
-                [tensors[i] is not t for i, t in self.fixed.items()]):
+        if not world.same() or sum([id(t) in self.known for t in tensors]) != len(fixed) or fixed and any(
+                [tensors[i] is not t for i, t in fixed.items()]):
             return None
         inputs, bound = self._inputs(tensors)
         if bound != self.bound:

@@ -29,7 +29,6 @@ from ..dtypes import arrays_in, as_array, memory
 from ..errors import user_line
 from ..kernels import program
 from ..kernels.checks import Check
-from .data_view import set_data, shown
 from .grounds import Grounds
 from .instructions import Step, as_arrays
 from .placeholders import StandIns
@@ -399,14 +398,9 @@ class Tape(Listener):
     def tell(self, event: str, *about: Any) -> Any:
         return getattr(self, "on_" + event.replace(" ", "_"))(*about)
 
-    def on_data(self, x: Any) -> Any:
-        return None if self.inside else shown(x)
-
-    def on_set_data(self, x: Any, value: Any) -> Any:
-        if self.inside:
-            return NotImplemented
-        set_data(self, x, value)
-        return True
+    def on_set_data(self, x: Any) -> None:
+        if not self.inside:
+            self.end("data is set to another array", "change it in place, as x.data -= ... and x.data.copy_(...) do")
 
     def on_gradient(self, leaf: Any) -> None:
         """Note that a Tensor gets a gradient, or more of it, or that the one it has is used or changed."""

@@ -11,12 +11,10 @@ import numpy as np
 from ..core.tensor import Tensor
 from ..dtypes import memory
 from ..kernels.memory import give_back
-from ..methods.array import Array
-from .data_view import Shown
 from .instructions import Refused
 from .plan import meet
 from .program import ROUNDING, Program, proved
-from .pytree import FIELDS, containers_in, plain_in, rebuilt, tensors_in
+from .pytree import FIELDS, containers_in, plain_in
 from .recorder import Tape
 from .snapshots import Saved
 from .world import World
@@ -48,9 +46,6 @@ def record(self: capture, kind: Kind, tensors: list[Tensor], args: tuple, option
     finally:
         for t, array in apart:
             t._data = array
-    if any(type(t) is Shown for t in tensors_in(result)):
-        result = rebuilt(result, lambda t: t._data.view(Array) if type(t) is Shown else t)
-        tape.end("it returns x.data", "return the Tensor")
     kind.wrote = any([id(memory(x)) in tape.input_of for step in tape.steps for x in step.writes()])
     tape.leaves.update((id(t), t) for t, grad in gradients if (grad() if grad else None) is not t._grad
                        or grad and grad() is None)

@@ -15,7 +15,6 @@ import tinygrad_like.core.tensor as tensor  # `from . import tensor` may give th
 from .. import ops
 from ..core.graph import mode
 from ..dtypes import FLOATS, wide
-from ..methods.array import Array
 
 # What NumPy calls otherwise; "" for what does something else there.
 _UFUNCS: dict[str, str] = {
@@ -78,8 +77,7 @@ class ForNumPy:
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         if method == "__call__" and len(options) == 1 and "out" in options and mode.listener is None:  # `array -= x`
             tensors = [x for x in (*inputs, *options["out"]) if isinstance(x, tensor.Tensor)]
-            if len(inputs) == 2 and inputs[0] is options["out"][0] and len(tensors) == 1 and (
-                    not self.requires_grad or type(inputs[0]) is Array):  # what is done to `x.data` is not recorded
+            if len(inputs) == 2 and inputs[0] is options["out"][0] and len(tensors) == 1 and not self.requires_grad:
                 return ufunc(inputs[0], self._data, **options)
         name = _UFUNCS.get(ufunc.__name__, ufunc.__name__)
         op = getattr(ops, name, None) if name and method == "__call__" and not options else None

@@ -137,7 +137,7 @@ class DataLoader(Generic[Batch]):
                             "TensorDataset(*arrays)")
         self.dataset = arrays[0] if len(arrays) == 1 and _gives_examples(arrays[0]) else None
         self.arrays = [] if self.dataset is not None else [
-            x.data if isinstance(x, Tensor) else np.asarray(x) for x in arrays]
+            x._data if isinstance(x, Tensor) else np.asarray(x) for x in arrays]
         if self.dataset is None and (not arrays or any(x.ndim == 0 or len(x) != len(self.arrays[0])
                                                        for x in self.arrays)):
             raise ValueError("DataLoader: needs one or more arrays with the same number of rows, got shapes "
@@ -266,6 +266,6 @@ def _stacked(examples: list, indices: Sequence[int] | np.ndarray) -> list[np.nda
 
 def _tensor(x: Any, rows: slice | None = None) -> Tensor:
     """An array, or a transform's result, or rows of it, as a Tensor. Raises TypeError for a dtype it cannot have."""
-    x = x.data if isinstance(x, Tensor) else np.asarray(x)
+    x = x._data if isinstance(x, Tensor) else np.asarray(x)
     x = x if rows is None else np.ascontiguousarray(x[rows])
     return wrap(np.asarray(x, as_dtype(x.dtype.newbyteorder("="), "DataLoader")))

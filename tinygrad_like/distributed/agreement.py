@@ -40,7 +40,7 @@ def check_equal_weights(model: Any) -> None:
         return
     value = 0
     for t in tensors_of(model).values():
-        value = zlib.crc32(np.ascontiguousarray(t.data).tobytes(), value)
+        value = zlib.crc32(np.ascontiguousarray(t._data).tobytes(), value)
     most, least = all_reduce([value, -value], "max")
     if most != -least:
         raise RuntimeError("the weights are no longer equal on all ranks: something changes them on some only, or "

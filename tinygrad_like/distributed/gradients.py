@@ -36,9 +36,9 @@ def broadcast(*parts: Any) -> None:
             tensors = tensors_of(part)
             check_same({"the model": layout(tensors)})
             for t in tensors.values():
-                data = np.ascontiguousarray(t.data)
+                data = np.ascontiguousarray(t._data)
                 comm.Bcast(data.reshape(-1).view(np.uint8))  # MPI has no 16 bits
-                t.data[...] = data
+                t._data[...] = data
                 t.touch()
         else:
             state = comm.bcast(part.state_dict() if comm.rank == 0 else None)

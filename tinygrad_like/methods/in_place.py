@@ -18,7 +18,6 @@ from ..dtypes import BOOL, FLOAT32, FLOAT64, FLOATS, INT64, as_array, can_cast
 from ..errors import named, refusal
 from . import creation
 from . import view_aliases as aliases
-from .array import Array
 from .protocol import write
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def _at_once(change: Callable, x: Tensor, inputs: tuple, options: dict) -> bool:
             y = y._data
         if type(y) not in (float, int) and getattr(y, "dtype", None) is not x.dtype:
             return False
-        arrays.append(np.asarray(y) if type(y) is Array else y)
+        arrays.append(y)
     if not x._data.flags.writeable:
         return False
     try:

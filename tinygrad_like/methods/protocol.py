@@ -14,38 +14,33 @@ from ..core.graph import Node, mode
 from ..core.listener import effect, observe, tell
 from ..core.tensor import Tensor
 from ..dtypes import BOOL, FLOAT32, FLOATS, INT64, as_array, checked, get_default_dtype
-from .array import Array, shows
 
 
 class Protocol:
     """The part of Tensor for Python's protocols, and its memory."""
 
-    def _set_data(self: Any, value: Any) -> None:
-        if tell("set data", self, value) is not NotImplemented:
-            return
-        if not shows(value, self._data):  # as it does after `x.data -= ...`
-            array = value._data if isinstance(value, Tensor) else value
-            # NumPy's functions give numbers where arrays were 0-d.
+    @property
+    def data(self: Any) -> Tensor:
+        """The values without the graph, as `detach()` gives them: a Tensor on the same memory, with the same version.
+
+        Setting it, as `x.data -= ...` does too, counts as a change in place; of another Tensor the memory is shared.
+        Raises TypeError unless it is set to a Tensor, or a plain NumPy array of a dtype that a Tensor may have.
+        """
+        return self.detach()
+
+    @data.setter
+    def data(self: Any, value: Any) -> None:
+        array = value._data if isinstance(value, Tensor) else value
+        if array is not self._data:  # as it is after `x.data -= ...`
             array = checked(np.asarray(array) if isinstance(array, np.generic) else array, "data")
             if self.requires_grad and array.dtype.kind not in FLOATS:
                 raise TypeError(f"data: a Tensor that requires grad cannot be {array.dtype}; cast it with .float()")
+            tell("set data", self)
+            self.touch()
             if isinstance(value, Tensor):  # both lie on one memory now, and what saved this one must see it too
-                self.touch()
                 value.shared_version().show(self)
             self._data = array
         self.touch()
-
-    def _get_data(self: Any) -> Array:
-        seen = tell("data", self)
-        return self._data.view(Array) if seen is None or seen is NotImplemented else seen
-
-    data: np.ndarray = property(_get_data, _set_data, doc=(  # type: ignore[assignment]
-        """The memory, as a NumPy array that takes a Tensor's methods too.
-
-        Setting it counts as a change in place, also by `x.data -= ...`. A write to the array is not seen, as that of
-        `x.data.zero_()`: `assign` is.
-        Raises TypeError unless it is set to a plain NumPy array, or a Tensor, of a dtype a Tensor may have.
-        """))
 
     @property
     def is_leaf(self: Any) -> bool:

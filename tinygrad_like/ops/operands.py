@@ -39,7 +39,6 @@ MOVES = frozenset("bitcast cast cat clone contiguous expand flip identity map_ax
 # What gives numbers of the dtype that its inputs have together.
 PROMOTES = frozenset("add floordiv fmod logical_and logical_or logical_xor lshift maximum minimum mod mul pow "
                      "rshift sub truncdiv where".split())
-views: set[type] = set()  # classes of arrays that an op takes as plain ones and gives back
 
 
 # The core's own, in whose place `install` puts functions of this file.
@@ -95,9 +94,6 @@ def run(op: Op, inputs, options: dict):
             return op(*inputs, **_numbers(op, options))
     tensors = any([isinstance(x, Tensor) for x in inputs])
     if not all([isinstance(x, Tensor) or type(x) in PLAIN for x in inputs]):
-        if any([type(x) in views for x in inputs]):
-            y = op(*[np.asarray(x) if type(x) in views else x for x in inputs], **options)
-            return y.view(next(type(x) for x in inputs if type(x) in views)) if type(y) is np.ndarray else y
         if tensors:
             inputs = _tensors(op, inputs)
     if NARROW and tensors and (y := _in_float32(op, inputs, options)) is not NotImplemented:

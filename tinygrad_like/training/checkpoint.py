@@ -183,7 +183,7 @@ def _encoded(name: str, node: Any, arrays: dict[str, np.ndarray]) -> Any:
     if isinstance(node, Tensor | np.ndarray):
         if name in arrays:
             raise ValueError(f"save_checkpoint: two arrays would have the name {name}")
-        arrays[name] = node.data if isinstance(node, Tensor) else node
+        arrays[name] = node._data if isinstance(node, Tensor) else node
         return {"array": name}
     if isinstance(node, Mapping):
         entries = {str(key): _encoded(f"{name}/{key}", value, arrays) for key, value in node.items()}

@@ -51,7 +51,7 @@ class EarlyStopping:
         self.updates += 1
         if self._improves(metric):
             self.best, self.waited = metric, 0
-            self.best_weights = {name: t.data.copy() for name, t in self.model.state_dict().items()}
+            self.best_weights = {name: t._data.copy() for name, t in self.model.state_dict().items()}
         else:
             self.waited += 1
         return self.stopped

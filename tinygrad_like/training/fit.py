@@ -250,7 +250,7 @@ def _batches(loader: Iterable, begun: dict[str, Any], ctrl_c: _CtrlC, accumulate
 
 def _check_finite(model: Module, epoch: int) -> None:
     for name, p in model.named_parameters():
-        if not np.isfinite(p.data).all():
+        if not np.isfinite(p._data).all():
             raise FloatingPointError(f"fit: {name} is no longer finite after the last step of epoch {epoch}; try a "
                                      "smaller learning rate, or clip_norm")
 

@@ -210,9 +210,9 @@ def _update(optimizer: optim.Optimizer, penalty: Callable[[], Tensor] | None, cl
 def _first_bad(model: Module, criterion: Callable[[Tensor, Tensor], Tensor], x: Any, y: Any) -> str:
     """A description of the first infinity or NaN of a step, found by repeating the step."""
     for name, p in model.named_parameters():
-        if not np.isfinite(p.data).all():
+        if not np.isfinite(p._data).all():
             return f"{name} has not been finite since the previous step"
-    if isinstance(x, Tensor) and not np.isfinite(x.data).all():
+    if isinstance(x, Tensor) and not np.isfinite(x._data).all():
         return "the batch itself is not finite"
     try:
         with detect_anomaly(), distributed.alone():
@@ -259,7 +259,7 @@ def calibration_error(probabilities: Any, labels: Any, bins: int = 15) -> float:
 
 
 def _array(x: Any) -> np.ndarray:
-    return x.data if isinstance(x, Tensor) else np.asarray(x)
+    return x._data if isinstance(x, Tensor) else np.asarray(x)
 
 
 def _pair(who: str, predicted: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -87,7 +87,7 @@ class _Checks(Listener):
 
 def check_finite(value: Any, what: str, node: Node | None, given: list) -> None:
     """Raise if `value`, which `what` made of what was given, has the first NaN, or an infinity and they have none."""
-    array = value.data if isinstance(value, Tensor) else np.asarray(value)
+    array = value._data if isinstance(value, Tensor) else np.asarray(value)
     line = node.extra.line if node is not None and node.extra is not None else None
     if line is None:
         line = user_line()
@@ -105,5 +105,5 @@ def check_finite(value: Any, what: str, node: Node | None, given: list) -> None:
 
 
 def _has(test: Callable, x: Any) -> bool:
-    x = x.data if isinstance(x, Tensor) else x
+    x = x._data if isinstance(x, Tensor) else x
     return isinstance(x, float | np.floating | np.ndarray) and np.asarray(x).dtype.kind in FLOATS and test(x).any()

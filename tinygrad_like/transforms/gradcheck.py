@@ -96,7 +96,7 @@ def _check(who: str, f: Callable, inputs: Sequence, names: Sequence[str], eps, r
     floating = _floating(who, inputs)
     outputs = _outputs(who, f, _tensors(inputs))
     for y, again in zip(outputs, _outputs(who, f, _tensors(inputs)), strict=True):
-        if not np.array_equal(y.data, again.data, equal_nan=True):
+        if not np.array_equal(y._data, again._data, equal_nan=True):
             raise GradcheckError(f"{who}: f gave two values for the same inputs; it must not draw random numbers")
     v = [rng.standard_normal(y.shape) for y in outputs]
     u = {i: rng.standard_normal(np.shape(inputs[i])) for i in floating}
@@ -105,10 +105,10 @@ def _check(who: str, f: Callable, inputs: Sequence, names: Sequence[str], eps, r
         ahead = _outputs(who, f, _tensors(inputs, {i: eps * u[i] for i in varied}))
         behind = _outputs(who, f, _tensors(inputs, {i: -eps * u[i] for i in varied}))
         # Subtracted before v weighs them: the sums <v, f(x +- eps u)> would cancel to fewer digits.
-        numeric = sum(np.vdot(w, a.data - b.data) for w, a, b in zip(v, ahead, behind, strict=True)) / (2 * eps)
+        numeric = sum(np.vdot(w, a._data - b._data) for w, a, b in zip(v, ahead, behind, strict=True)) / (2 * eps)
 
         gradients = _vjp(who, f, _tensors(inputs, requires_grad=varied), varied, v, create_graph=False)
-        analytic = sum(np.vdot(g.data, u[i]) for i, g in zip(varied, gradients, strict=True))
+        analytic = sum(np.vdot(g._data, u[i]) for i, g in zip(varied, gradients, strict=True))
         error = abs(numeric - analytic)
         if not error <= atol + rtol * abs(numeric):
             what = f"{names[varied[0]]} (shape {u[varied[0]].shape})" if len(varied) == 1 else "all inputs together"
@@ -117,8 +117,8 @@ def _check(who: str, f: Callable, inputs: Sequence, names: Sequence[str], eps, r
 
         recorded = _vjp(who, f, _tensors(inputs, requires_grad=varied), varied, v, create_graph=True)
         for i, g, r in zip(varied, gradients, recorded, strict=True):
-            off = np.max(np.abs(g.data - r.data), initial=0.0)
-            if not off <= atol + rtol * np.max(np.abs(g.data), initial=0.0):
+            off = np.max(np.abs(g._data - r._data), initial=0.0)
+            if not off <= atol + rtol * np.max(np.abs(g._data), initial=0.0):
                 raise GradcheckError(f"{who}: {names[i]} (shape {g.shape}): the gradient with create_graph=True "
                                      f"differs by up to {off:.3e} from the one without")
 
@@ -150,7 +150,7 @@ def _floating(who: str, inputs: Sequence) -> list[int]:
 def _tensors(inputs: Sequence, moved: dict[int, np.ndarray] | None = None, requires_grad: Sequence[int] = ()) -> list:
     """The inputs as new Tensors, some of them `moved`; what is not an array is handed on as it is."""
     moved = moved or {}
-    arrays = [x.data if isinstance(x, Tensor) else x for x in inputs]
+    arrays = [x._data if isinstance(x, Tensor) else x for x in inputs]
     return [
         Tensor(x + moved[i] if i in moved else x, requires_grad=i in requires_grad)
         if isinstance(x, np.ndarray | np.generic) else x

@@ -109,7 +109,7 @@ def test_the_output_layer_is_tied():
     assert net.head is None and not any("head" in n for n in net.state_dict())
     x = net.norm(net.layers[1](net.layers[0](net.positions(net.embedding(tokens(1, 4))), is_causal=True),
                                is_causal=True))
-    np.testing.assert_allclose(net(tokens(1, 4)).data, (x @ net.embedding.weight.T).data, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(net(tokens(1, 4))._data, (x @ net.embedding.weight.T)._data, rtol=1e-4, atol=1e-5)
     assert model(tied=False).head.weight.shape == (11, 16)
 
 
@@ -135,7 +135,7 @@ def test_padding_of_the_source_changes_nothing():
     y = net(source, target).detach().numpy()
     assert y.shape == (1, 3, 12)
     np.testing.assert_allclose(net(Tensor([[4, 5, 6, PAD, PAD]]), target).detach().numpy(), y, rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(net(source, Tensor([[START, 6, 9]])).data[:, :2], y[:, :2], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(net(source, Tensor([[START, 6, 9]]))._data[:, :2], y[:, :2], rtol=1e-4, atol=1e-5)
 
 
 def test_it_learns_to_reverse():

@@ -82,7 +82,7 @@ def test_resnet_s_is_equation_7_39():
     assert nn.ResNetS(3, 5, 0, 2)(Tensor.ones(2, 7, 3)).shape == (2, 7, 2)
     m = nn.ResNetS(3, 4, 2, 2, norm=nn.LayerNorm, dropout=0.2, small_init=0.0)
     for b in m.blocks:
-        assert isinstance(b.norm, nn.LayerNorm) and b.dropout.p == 0.2 and not b.mm1.weight.data.any()
+        assert isinstance(b.norm, nn.LayerNorm) and b.dropout.p == 0.2 and not b.mm1.weight._data.any()
 
 
 @pytest.mark.parametrize("activation", [nn.GELU, nn.ReLU])
@@ -92,7 +92,7 @@ def test_zero_init_starts_as_a_linear_model(activation):
     np.testing.assert_array_equal(m(x).detach().numpy(), m.head(m.project(x)).detach().numpy())
     m(x).sum().backward()
     for block in m.blocks:
-        assert all(p.grad.data.any() for p in (block.mm1.parameters() if block.gain is None else [block.gain]))
+        assert all(p.grad._data.any() for p in (block.mm1.parameters() if block.gain is None else [block.gain]))
 
 
 def test_scale_keeps_the_variance_of_the_stream():
