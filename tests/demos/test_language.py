@@ -96,15 +96,6 @@ def test_bits_are_those_of_each_token_given_what_the_window_shows(length, contex
         assert got[t - 1] == pytest.approx(-ops.log_softmax(logits)[tokens[t]] / np.log(2), rel=1e-4)
 
 
-def test_writes_on_beyond_its_context():
-    manual_seed(0)
-    model = nn.LanguageModel(7, 16, 1, 2, positions="rotary")
-    prompt = np.array([1, 2, 3])
-    text = language.write(model, prompt, 30, 8, temperature=0)
-    assert len(text) == 33 and text[:3].tolist() == [1, 2, 3]
-    assert text[:8].tolist() == language.write(model, prompt, 5, 8, temperature=0).tolist()
-
-
 def test_without_a_model_there_is_nothing_to_go_on_writing_with(tmp_path):
     with pytest.raises(SystemExit, match="error: .*there is no file"):
         language.main(["--generate", "x", "--out", str(tmp_path)])

@@ -8,7 +8,6 @@ import pytest
 pytest.importorskip("matplotlib")
 
 import nn
-import optim
 from demos import (
     attention_pictures,
     convolution,
@@ -41,12 +40,6 @@ def test_only_plain_nets_get_worse_with_depth(tmp_path, capsys):
     line = f"{100 * train['plain', 1]:.1f}", f"{100 * train['plain', 12]:.1f}"
     assert ["plain", *line] in [text.split() for text in capsys.readouterr().out.splitlines()]
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_all_kinds_have_the_same_layers():
-    sizes = {kind: sum(p.size for p in depth.build(kind, 3, 8).parameters() if p.ndim > 1) for kind in depth.KINDS}
-    assert len(set(sizes.values())) == 1
-    assert np.all([sum(p.ndim == 2 for p in depth.build(kind, 3, 8).parameters()) == 8 for kind in depth.KINDS])
 
 
 @pytest.fixture(scope="module")
@@ -145,14 +138,6 @@ def test_collapsed_is_the_product_of_the_layers():
     manual_seed(0)
     model, x = linear_collapse.build(3, 8, 4, 2, "nothing"), Tensor.randn(5, 3)
     np.testing.assert_allclose(linear_collapse.collapsed(model)(x)._data, model(x)._data, atol=1e-6)
-
-
-def test_a_disc_in_a_ring():
-    manual_seed(0)
-    points, label = linear_collapse.disc_in_ring(1000)
-    radius = np.linalg.norm(points, axis=1)
-    assert radius[label == 0].max() <= 1 and 1.4 <= radius[label == 1].min() <= radius[label == 1].max() <= 2.0001
-    assert np.abs(points.mean(axis=0)).max() < 0.1 and label.mean() == 0.5
 
 
 def test_l1_and_spred_make_weights_zero(tmp_path, capsys):
@@ -368,15 +353,3 @@ def test_each_method_does_what_it_is_for(tmp_path, capsys):
     assert columns["L1"][4] > columns["none"][4] + 0.02, "weights become zero"
     assert min(columns["augmentation"][2], columns["dropout"][2], columns["L2"][2]) < columns["none"][2]
     assert (tmp_path / "new" / "r.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_a_product_under_l2_becomes_sparse_where_a_plain_weight_only_shrinks():
-    """min (w - 1)^2 / 2 + c |w| is at max(0, 1 - c): zero exactly, from c = 1 on."""
-    a, b = (nn.Parameter(np.full(3, 0.9, np.float32)) for _ in range(2))
-    target, c = Tensor([1.0, 0.3, -0.1]), 0.5
-    optimizer = optim.SGD([a, b], lr=0.1)
-    for _ in range(600):
-        optimizer.zero_grad()
-        (0.5 * ((a * b - target) ** 2).sum() + 0.5 * c * optim.l2_penalty([a, b])).backward()
-        optimizer.step()
-    np.testing.assert_allclose((a * b).detach().numpy(), [0.5, 0, 0], atol=1e-4)

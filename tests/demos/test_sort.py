@@ -8,7 +8,7 @@ pytest.importorskip("matplotlib")
 import nn
 from demos import attention, sort
 from tinygrad_like import Tensor, manual_seed
-from tinygrad_like.training import Log, load_weights
+from tinygrad_like.training import load_weights
 
 
 def test_strings_of_the_test_are_no_others():
@@ -65,25 +65,3 @@ def test_attention_maps_are_those_of_the_layers_and_the_hooks_go():
     assert [m.shape for m in maps] == [(3, 2, 5, 5)] * 2
     np.testing.assert_allclose([m.sum(axis=-1) for m in maps], 1, rtol=1e-5)
     assert not np.allclose(maps[0], maps[1])
-
-
-def test_an_interrupted_run_goes_on_to_the_same_end(tmp_path, monkeypatch, capsys):
-    options = ["--length", "2", "--examples", "60", "--batch-size", "8", "--d-model", "8", "--layers", "1",
-               "--heads", "2", "--lr", "0.01", "--epochs", "4", "--out"]
-    sort.main([*options, str(tmp_path / "whole")])
-
-    def after_two(self, row, record=Log.epoch):
-        record(self, row)
-        if row["epoch"] == 2:
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch, pytest.raises(SystemExit) as stop:
-        patch.setattr(Log, "epoch", after_two)
-        sort.main([*options, str(tmp_path / "parts")])
-    assert stop.value.code == 130 and "sort.ckpt is saved; the same command with --resume" in capsys.readouterr().err
-    sort.main([*options, str(tmp_path / "parts"), "--resume"])
-    whole, parts = (nn.Seq2Seq(sort.VOCABULARY, sort.VOCABULARY, 8, 2, 1, 32, dropout=0.0, padding_idx=sort.PAD)
-                    for _ in range(2))
-    load_weights(whole, tmp_path / "whole" / "sort.safetensors")
-    load_weights(parts, tmp_path / "parts" / "sort.safetensors")
-    assert all(np.array_equal(w._data, parts.state_dict()[name]._data) for name, w in whole.state_dict().items())

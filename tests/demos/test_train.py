@@ -41,17 +41,9 @@ def test_train_leaves_curves_and_picture(tmp_path, capsys):
     assert f"mlp              {65 * 32 + 33 * 32 + 33 * 10:,}" in printed
 
 
-def test_the_table_says_what_compiling_took(capsys):
-    result = train.Result("mlp", "0", 10, 22.0, [], None, 0.9)
-    train.print_table([result], 20.26)
-    assert "20.3 s of this went into compiling kernels" in capsys.readouterr().out
-    train.print_table([result], 0.1)
-    assert "compiling" not in capsys.readouterr().out
-
-
 def test_same_seed_same_numbers(tmp_path):
     def run(*options):
-        (result,) = train.main(["--model", "resnet_s", "--depth", "2", "--epochs", "2", "--limit", "300",
+        (result,) = train.main(["--model", "resnet_s", "--depth", "1", "--epochs", "2", "--limit", "150",
                                 "--augment", "randaugment", "--mixup", "0.2", "--out", str(tmp_path), *options])
         numbers = [{k: v for k, v in row.items() if "second" not in k} for row in result.rows]
         return numbers, result.predictions.tolist()
@@ -62,8 +54,8 @@ def test_same_seed_same_numbers(tmp_path):
     assert first != run("--seed", "1", "--split-seed", "1")
 
 
-@pytest.mark.parametrize("optimizer", ["sgd", "adam", "adamw", "rmsprop"])
-@pytest.mark.parametrize("schedule", ["one_cycle", "cosine", "warmup_cosine", "plateau", "constant"])
+@pytest.mark.parametrize("optimizer, schedule", [
+    ("sgd", "one_cycle"), ("adam", "cosine"), ("adamw", "warmup_cosine"), ("rmsprop", "plateau"), ("sgd", "constant")])
 def test_every_optimizer_and_schedule_learns(tmp_path, optimizer, schedule, no_pictures):
     (result,) = train.main(["--model", "mlp", "--epochs", "8", "--limit", "600", "--optimizer", optimizer,
                             "--schedule", schedule, "--out", str(tmp_path)])
@@ -83,8 +75,8 @@ def test_digits_are_read_as_well_as_promised(tmp_path, capsys, no_pictures):
 
 @pytest.mark.slow
 def test_a_convolutional_net_reads_them_better(tmp_path, no_pictures):
-    results = train.main(["--model", "resnet8", "--repeat-splits", "0,1,2", "--out", str(tmp_path)])
-    assert np.mean([r.accuracy for r in results]) >= 0.986
+    (result,) = train.main(["--model", "resnet8", "--out", str(tmp_path)])
+    assert result.accuracy >= 0.98  # on average over splits 98.6 %
 
 
 @pytest.mark.parametrize("data", ["mnist", "fashion"])
@@ -102,14 +94,6 @@ def test_train_on_idx_files(tmp_path, data):
                             "--out", str(tmp_path / "runs")])
     assert result.accuracy == 1.0
     assert (tmp_path / "runs" / f"mlp_{data}.png").read_bytes().startswith(PNG)
-
-
-def test_report_of_a_perfect_and_of_a_hopeless_model(tmp_path):
-    rows = [{"epoch": 1, "loss": 2.0, "train_accuracy": 0.1, "test_accuracy": 0.1}]
-    images, labels = np.zeros((40, 1, 8, 8)), np.arange(40) % 10
-    for name, read in (("perfect", labels), ("hopeless", np.full(40, 3))):
-        path = figures.training_report(tmp_path / f"{name}.png", name, rows, images, labels, read, recipes.DIGITS)
-        assert path.read_bytes().startswith(PNG)
 
 
 @pytest.mark.parametrize("options", [
@@ -247,11 +231,6 @@ def test_picture_and_tensorboard_while_it_trains(tmp_path, monkeypatch):
     train.main(["--model", "mlp", "--epochs", "3", "--limit", "100", "--tensorboard", "--out", str(tmp_path)])
     assert drawn == [1, 2, 3]
     assert len(list((tmp_path / "tensorboard" / "mlp_digits_split0").glob("events.out.tfevents.*"))) == 1
-
-
-def test_curves_of_a_run_that_is_not_over(tmp_path):
-    rows = [{"epoch": 1, "loss": 2.0, "train_accuracy": 0.1, "test_accuracy": 0.1}]
-    assert figures.training_curves(tmp_path / "new" / "c.png", "MLP", rows, 0.5).read_bytes().startswith(PNG)
 
 
 @pytest.mark.parametrize("data, model", recipes.RECIPES)
