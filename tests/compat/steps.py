@@ -12,7 +12,6 @@ import torch.nn.functional as F
 import torch.optim as optim
 
 PROGRAMS = {}
-DROPOUT = 0.1
 
 
 def program(f):
@@ -22,36 +21,6 @@ def program(f):
 
 def all_of(*parts):
     return [p for part in parts for p in (part.parameters() if isinstance(part, nn.Module) else [part])]
-
-
-@program
-def gru_hand():
-    V, D, H, B, T = 65, 32, 96, 32, 20
-    emb = nn.Embedding(V, D)
-    wx = nn.Linear(D, 3 * H)
-    wh = nn.Linear(H, 3 * H)
-    out = nn.Linear(H, V)
-    params = [p for m in (emb, wx, wh, out) for p in m.parameters()]
-    opt = optim.Adam(params, lr=2e-3)
-    def step(x, y):
-        h = torch.zeros(B, H)
-        e = emb(x)
-        loss = 0.0
-        for t in range(T):
-            gx, gh = wx(e[:, t]), wh(h)
-            xr, xz, xn = gx.chunk(3, dim=1)
-            hr, hz, hn = gh.chunk(3, dim=1)
-            r, z = torch.sigmoid(xr + hr), torch.sigmoid(xz + hz)
-            n = torch.tanh(xn + r * hn)
-            h = (1 - z) * n + z * h
-            loss = loss + F.cross_entropy(out(h), y[:, t])
-        opt.zero_grad()
-        (loss / T).backward()
-        nn.utils.clip_grad_norm_(params, 1.0)
-        opt.step()
-        return loss.detach()
-    inputs = (torch.randint(0, V, (B, T)), torch.randint(0, V, (B, T)))
-    return step, inputs, all_of(*params)
 
 
 @program
@@ -115,32 +84,6 @@ def nerf():
         opt.step()
         return loss.detach()
     inputs = (torch.randn(R, 3), F.normalize(torch.randn(R, 3), dim=-1), torch.rand(R, 3))
-    return step, inputs, all_of(net)
-
-
-@program
-def siren():
-    class Sine(nn.Module):
-        def __init__(self, i, o, w0=30.0):
-            super().__init__()
-            self.w0 = w0
-            self.linear = nn.Linear(i, o)
-            with torch.no_grad():
-                self.linear.weight.uniform_(-math.sqrt(6 / i) / w0, math.sqrt(6 / i) / w0)
-        def forward(self, x):
-            return torch.sin(self.w0 * self.linear(x))
-    net = nn.Sequential(Sine(2, 64), Sine(64, 64), Sine(64, 64), nn.Linear(64, 1))
-    opt = optim.Adam(net.parameters(), lr=1e-4)
-    def step(xy, g):
-        xy = xy.clone().requires_grad_(True)
-        out = net(xy)
-        grad = torch.autograd.grad(out, xy, torch.ones_like(out), create_graph=True)[0]
-        loss = ((grad - g) ** 2).sum(-1).mean()
-        opt.zero_grad()
-        loss.backward()
-        opt.step()
-        return loss.detach()
-    inputs = (torch.rand(1024, 2) * 2 - 1, torch.randn(1024, 2))
     return step, inputs, all_of(net)
 
 
@@ -278,32 +221,6 @@ def dqn():
 
 
 @program
-def ppo():
-    trunk = nn.Sequential(nn.Linear(12, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh())
-    pi, vf = nn.Linear(64, 6), nn.Linear(64, 1)
-    params = [*trunk.parameters(), *pi.parameters(), *vf.parameters()]
-    opt = optim.Adam(params, lr=3e-4, eps=1e-5)
-    def step(s, a, old, adv, ret):
-        adv = (adv - adv.mean()) / (adv.std() + 1e-8)
-        h = trunk(s)
-        logp = F.log_softmax(pi(h), dim=-1)
-        new = logp.gather(1, a.unsqueeze(1)).squeeze(1)
-        ratio = (new - old).exp()
-        pg = torch.max(-adv * ratio, -adv * torch.clamp(ratio, 0.8, 1.2)).mean()
-        v = 0.5 * ((vf(h).view(-1) - ret) ** 2).mean()
-        ent = -(logp.exp() * logp).sum(-1).mean()
-        loss = pg - 0.01 * ent + 0.5 * v
-        opt.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(params, 0.5)
-        opt.step()
-        return loss.detach()
-    B = 256
-    inputs = (torch.randn(B, 12), torch.randint(0, 6, (B,)), -torch.rand(B) - 1, torch.randn(B), torch.randn(B))
-    return step, inputs, all_of(*params)
-
-
-@program
 def made():
     D, H, B = 64, 256, 128
     class MaskedLinear(nn.Linear):
@@ -371,100 +288,6 @@ def sinkhorn():
 
 
 @program
-def lotka():
-    theta = nn.Parameter(torch.tensor([1.0, 0.5, 0.9, 0.4]))
-    opt = optim.Adam([theta], lr=0.01)
-    def f(u):
-        a, b, c, d = theta.abs()
-        x, y = u[..., 0], u[..., 1]
-        return torch.stack([a * x - b * x * y, d * x * y - c * y], dim=-1)
-    def step(u0, target):
-        u, path, dt = u0, [], 0.1
-        for _ in range(30):
-            k1 = f(u)
-            k2 = f(u + dt / 2 * k1)
-            k3 = f(u + dt / 2 * k2)
-            k4 = f(u + dt * k3)
-            u = u + dt / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-            path.append(u)
-        loss = F.mse_loss(torch.stack(path), target)
-        opt.zero_grad()
-        loss.backward()
-        opt.step()
-        return loss.detach()
-    inputs = (torch.rand(16, 2) + 0.5, torch.rand(30, 16, 2))
-    return step, inputs, all_of(theta)
-
-
-@program
-def mdn():
-    K = 5
-    net = nn.Sequential(nn.Linear(1, 50), nn.Tanh(), nn.Linear(50, 50), nn.Tanh(), nn.Linear(50, 3 * K))
-    opt = optim.Adam(net.parameters(), lr=1e-3)
-    def step(x, y):
-        logit, mu, ls = net(x).split(K, dim=1)
-        lp = -0.5 * ((y - mu) / ls.exp()) ** 2 - ls - 0.5 * math.log(2 * math.pi)
-        loss = -torch.logsumexp(F.log_softmax(logit, dim=1) + lp, dim=1).mean()
-        opt.zero_grad()
-        loss.backward()
-        opt.step()
-        return loss.detach()
-    inputs = (torch.randn(500, 1), torch.randn(500, 1))
-    return step, inputs, all_of(net)
-
-
-@program
-def translate():
-    V, D, H, B, T = 200, 64, 4, 16, 24
-    class MHA(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.q, self.k, self.v, self.o = (nn.Linear(D, D) for _ in range(4))
-        def forward(self, x, y, mask=None):
-            b, t, _ = x.shape
-            s = y.shape[1]
-            q = self.q(x).view(b, t, H, D // H).transpose(1, 2)
-            k = self.k(y).view(b, s, H, D // H).transpose(1, 2)
-            v = self.v(y).view(b, s, H, D // H).transpose(1, 2)
-            a = q @ k.transpose(-2, -1) / math.sqrt(D // H)
-            if mask is not None:
-                a = a.masked_fill(mask == 0, float("-inf"))
-            a = F.dropout(F.softmax(a, dim=-1), DROPOUT, self.training)
-            return self.o((a @ v).transpose(1, 2).contiguous().view(b, t, D))
-    class Layer(nn.Module):
-        def __init__(self, cross):
-            super().__init__()
-            self.a, self.n1 = MHA(), nn.LayerNorm(D)
-            self.c, self.n2 = (MHA(), nn.LayerNorm(D)) if cross else (None, None)
-            self.f, self.n3 = nn.Sequential(nn.Linear(D, 4 * D), nn.ReLU(), nn.Linear(4 * D, D)), nn.LayerNorm(D)
-        def forward(self, x, mem=None, mask=None):
-            x = self.n1(x + self.a(x, x, mask))
-            if self.c is not None:
-                x = self.n2(x + self.c(x, mem))
-            return self.n3(x + self.f(x))
-    src, tgt, pos = nn.Embedding(V, D), nn.Embedding(V, D), nn.Parameter(torch.randn(1, T, D) * 0.02)
-    enc, dec = nn.ModuleList([Layer(False), Layer(False)]), nn.ModuleList([Layer(True), Layer(True)])
-    out = nn.Linear(D, V)
-    params = [p for m in (src, tgt, enc, dec, out) for p in m.parameters()] + [pos]
-    opt = optim.Adam(params, lr=1e-3, betas=(0.9, 0.98))
-    mask = torch.tril(torch.ones(T, T))
-    def step(x, y):
-        m = src(x) * math.sqrt(D) + pos
-        for layer in enc:
-            m = layer(m)
-        h = tgt(y[:, :-1]) * math.sqrt(D) + pos
-        for layer in dec:
-            h = layer(h, m, mask)
-        loss = F.cross_entropy(out(h).reshape(-1, V), y[:, 1:].reshape(-1), label_smoothing=0.1)
-        opt.zero_grad()
-        loss.backward()
-        opt.step()
-        return loss.detach()
-    inputs = (torch.randint(0, V, (B, T)), torch.randint(0, V, (B, T + 1)))
-    return step, inputs, all_of(*params)
-
-
-@program
 def mobilenet():
     def dw(i, o, s):
         return nn.Sequential(nn.Conv2d(i, i, 3, s, 1, groups=i, bias=False), nn.BatchNorm2d(i), nn.ReLU6(),
@@ -511,51 +334,6 @@ def dcgan28():
 
 
 @program
-def factorization():
-    FLD, V, K, B = 10, 1000, 16, 256
-    e, w, b = nn.Embedding(FLD * V, K), nn.Embedding(FLD * V, 1), nn.Parameter(torch.zeros(1))
-    mlp = nn.Sequential(nn.Linear(FLD * K, 64), nn.ReLU(), nn.Dropout(2 * DROPOUT), nn.Linear(64, 1))
-    params = [*e.parameters(), *w.parameters(), b, *mlp.parameters()]
-    opt = optim.Adagrad(params, lr=0.01)
-    off = torch.arange(FLD) * V
-    def step(x, y):
-        idx = x + off
-        v = e(idx)
-        s = v.sum(dim=1)
-        fm = 0.5 * (s * s - (v * v).sum(dim=1)).sum(dim=1)
-        logit = b + w(idx).sum(dim=(1, 2)) + fm + mlp(v.flatten(1)).squeeze(1)
-        loss = F.binary_cross_entropy_with_logits(logit, y)
-        opt.zero_grad()
-        loss.backward()
-        opt.step()
-        return loss.detach()
-    inputs = (torch.randint(0, V, (B, FLD)), (torch.rand(B) > 0.5).float())
-    return step, inputs, all_of(*params)
-
-
-@program
-def tabular():
-    class Block(nn.Module):
-        def __init__(self, d):
-            super().__init__()
-            self.n, self.a, self.b = nn.BatchNorm1d(d), nn.Linear(d, 2 * d), nn.Linear(2 * d, d)
-            self.p = nn.Dropout(DROPOUT)
-        def forward(self, x):
-            return x + self.p(self.b(self.p(F.relu(self.a(self.n(x))))))
-    net = nn.Sequential(nn.Linear(20, 96), Block(96), Block(96), Block(96), nn.BatchNorm1d(96), nn.ReLU(),
-                        nn.Linear(96, 1))
-    opt = optim.AdamW(net.parameters(), lr=1e-3, weight_decay=1e-5)
-    def step(x, y):
-        loss = F.l1_loss(net(x).squeeze(-1), y)
-        opt.zero_grad()
-        loss.backward()
-        opt.step()
-        return loss.detach()
-    inputs = (torch.randn(256, 20), torch.randn(256))
-    return step, inputs, all_of(net)
-
-
-@program
 def vqvae():
     enc = nn.Sequential(nn.Conv2d(3, 32, 4, 2, 1), nn.ReLU(), nn.Conv2d(32, 32, 4, 2, 1), nn.ReLU(),
                         nn.Conv2d(32, 16, 1))
@@ -578,24 +356,6 @@ def vqvae():
         return loss.detach()
     inputs = (torch.rand(16, 3, 32, 32),)
     return step, inputs, all_of(enc, dec, book)
-
-
-@program
-def lstm_layers():
-    rnn = nn.LSTM(16, 64, num_layers=2, batch_first=True, dropout=DROPOUT)
-    head = nn.Linear(64, 5)
-    params = [*rnn.parameters(), *head.parameters()]
-    opt = optim.RMSprop(params, lr=1e-3)
-    def step(x, y):
-        o, _ = rnn(x)
-        loss = F.cross_entropy(head(o[:, -1]), y)
-        opt.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(params, 1.0)
-        opt.step()
-        return loss.detach()
-    inputs = (torch.randn(32, 40, 16), torch.randint(0, 5, (32,)))
-    return step, inputs, all_of(*params)
 
 
 @program
@@ -656,35 +416,6 @@ def gp():
 
 
 @program
-def style():
-    f1, f2 = nn.Conv2d(3, 16, 3, padding=1), nn.Conv2d(16, 32, 3, stride=2, padding=1)
-    for p in [*f1.parameters(), *f2.parameters()]:
-        p.requires_grad_(False)
-    img = nn.Parameter(torch.rand(1, 3, 64, 64))
-    opt = optim.Adam([img], lr=0.02)
-    def gram(a):
-        b, c, h, w = a.size()
-        m = a.view(b * c, h * w)
-        return torch.mm(m, m.t()) / (b * c * h * w)
-    def step(content, style):
-        x = img.clamp(0, 1)
-        a = F.relu(f1(x))
-        b = F.relu(f2(a))
-        with torch.no_grad():
-            sa = F.relu(f1(style))
-            sb = F.relu(f2(sa))
-            cb = F.relu(f2(F.relu(f1(content))))
-        tv = (x[:, :, 1:] - x[:, :, :-1]).abs().mean() + (x[..., 1:] - x[..., :-1]).abs().mean()
-        loss = F.mse_loss(b, cb) + 1e3 * (F.mse_loss(gram(a), gram(sa)) + F.mse_loss(gram(b), gram(sb))) + 0.1 * tv
-        opt.zero_grad()
-        loss.backward()
-        opt.step()
-        return loss.detach()
-    inputs = (torch.rand(1, 3, 64, 64), torch.rand(1, 3, 64, 64))
-    return step, inputs, all_of(f1, f2, img)
-
-
-@program
 def maml_sine():
     shapes = [(1, 40), (40,), (40, 40), (40,), (40, 1), (1,)]
     ps = [nn.Parameter(torch.randn(*s) * (s[0] ** -0.5 if len(s) > 1 else 0.0)) for s in shapes]
@@ -711,28 +442,6 @@ def maml_sine():
 
 
 @program
-def moe():
-    D, E, B = 64, 4, 128
-    gate = nn.Linear(D, E)
-    experts = nn.ModuleList([nn.Sequential(nn.Linear(D, 128), nn.GELU(), nn.Linear(128, D)) for _ in range(E)])
-    opt = optim.AdamW([*gate.parameters(), *experts.parameters()], lr=1e-3)
-    def step(x, y):
-        p = torch.softmax(gate(x), dim=-1)
-        w, idx = torch.topk(p, 2, dim=-1)
-        w = w / w.sum(-1, keepdim=True)
-        full = torch.zeros_like(p).scatter(1, idx, w)
-        out = sum(full[:, i:i + 1] * ex(x) for i, ex in enumerate(experts))
-        load = (p.mean(0) ** 2).sum() * E
-        loss = F.mse_loss(out, y) + 0.01 * load
-        opt.zero_grad()
-        loss.backward()
-        opt.step()
-        return loss.detach()
-    inputs = (torch.randn(B, D), torch.randn(B, D))
-    return step, inputs, all_of(gate, experts)
-
-
-@program
 def conv1d_audio():
     net = nn.Sequential(nn.Conv1d(1, 16, 9, stride=4, padding=4), nn.BatchNorm1d(16), nn.ReLU(),
                         nn.Conv1d(16, 32, 5, stride=2, padding=2), nn.BatchNorm1d(32), nn.ReLU(), nn.MaxPool1d(4),
@@ -746,23 +455,4 @@ def conv1d_audio():
         opt.step()
         return loss.detach()
     inputs = (torch.randn(16, 1, 2000), torch.randint(0, 8, (16,)))
-    return step, inputs, all_of(net)
-
-
-@program
-def barlow():
-    net = nn.Sequential(nn.Linear(100, 128), nn.BatchNorm1d(128), nn.ReLU(), nn.Linear(128, 64))
-    opt = optim.SGD(net.parameters(), lr=0.01, momentum=0.9)
-    def step(x):
-        a, b = net(x + 0.1 * torch.randn_like(x)), net(x + 0.1 * torch.randn_like(x))
-        a, b = (a - a.mean(0)) / a.std(0), (b - b.mean(0)) / b.std(0)
-        c = a.T @ b / x.shape[0]
-        on = (torch.diagonal(c) - 1).pow(2).sum()
-        off = (c - torch.diag(torch.diagonal(c))).pow(2).sum()
-        loss = on + 5e-3 * off
-        opt.zero_grad()
-        loss.backward()
-        opt.step()
-        return loss.detach()
-    inputs = (torch.randn(256, 100),)
     return step, inputs, all_of(net)
