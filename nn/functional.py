@@ -143,10 +143,11 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
     """Normalise per example and channel, by its own statistics, which move the running ones; or by those."""
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, eps=eps)
+    y = ops.instance_norm(input, weight, bias, eps=eps)
     if running_mean is not None and running_var is not None:
         mean, var = moments(input._data)
         move_statistics(running_mean, running_var, mean, var, input.size // (len(input) * len(mean)), momentum)
-    return ops.instance_norm(input, weight, bias, eps=eps)
+    return y
 
 
 def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,

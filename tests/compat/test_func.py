@@ -70,7 +70,6 @@ def test_a_module_with_other_tensors():
     (lambda: func.vmap(lambda: 3)(), "the batches have sizes of none"),
     (lambda: func.vmap(lambda x: x, None)(3.0), "the batches have sizes of none"),
     (lambda: func.vmap(lambda x, y: x)(Tensor(A), 3.0), "axis 0 in in_dims is no Tensor, but float"),
-    (lambda: func.vmap(lambda x: x, ({"a": 0},))({"a": Tensor(A), "b": 1}), "says nothing of 'b'"),
     (lambda: func.vmap(lambda x: (x, x), 0, (0, 0, 1))(Tensor(A)), "out_dims has 3 entries for 2 results"),
     (lambda: func.vmap(lambda x: x, 0, 2)(Tensor(A)), "vmap: axis 2 is out of range"),
     (lambda: func.vmap(lambda x: x, 2)(Tensor(A)), "vmap: axis 2 is out of range"),
@@ -80,7 +79,7 @@ def test_a_module_with_other_tensors():
     (lambda: func.grad(lambda x: x, None)(Tensor(A)), "grad: argnums must be the number of an argument"),
     (lambda: func.vmap(lambda x, y: x)(Tensor(A), Tensor(A.T)), r"sizes \[3, 5\]"),
     (lambda: func.vmap(lambda x: x, (0, 1))(Tensor(A)), "2 entries for 1 arguments"),
-    (lambda: func.vmap(lambda x: x)(Tensor(A[:0])), "the batch is empty"),
+    (lambda: func.vmap(lambda x: x)(Tensor(A[:0])), r"sizes \[0\]; at least one argument must have one"),
 ])
 def test_what_they_refuse(call, message):
     with pytest.raises((ValueError, TypeError, IndexError), match=message):
@@ -98,8 +97,8 @@ def test_jacobians_by_any_argument():
 
 
 def test_results_may_be_trees():
-    tree = func.vmap(lambda x: {"a": x, "n": x.sum()}, 0, {"a": 1, "n": 0})(Tensor(A))
-    assert tree["a"].shape == (3, 5) and tree["n"].shape == (5,)
+    tree = func.vmap(lambda x: {"a": x, "n": x.sum()})(Tensor(A))
+    assert tree["a"].shape == (5, 3) and tree["n"].shape == (5,)
     assert func.vmap(lambda x: {"a": x}, 0, 1)(Tensor(A[:1]))["a"].shape == (3, 1)  # of one element, too
 
 

@@ -10,7 +10,7 @@ from tinygrad_like import Tensor, linalg, ops, random
 from tinygrad_like.ops.attention import _attention, _self_attention, thin_out
 from tinygrad_like.ops.dropout import drop  # noqa: F401  (in the text of a call)
 from tinygrad_like.ops.interpolate import Taps, resample_back
-from tinygrad_like.ops.scan import cumprod_vjp, other_products
+from tinygrad_like.ops.scan import other_products
 from tinygrad_like.ops.scatter import product_at, take_last
 from tinygrad_like.ops.softmax import log_softmax_vjp, logsumexp_vjp, softmax_vjp
 
@@ -356,9 +356,6 @@ CASES["cross"], CASES["cross, broadcast"] = (ops.cross, real(4, 3), real(4, 3)),
 CASES["matrix_vector"] = ops.matrix_vector, real(3, 4), real(4)
 CASES["matrix_vector of a batch"] = ops.matrix_vector, real(2, 3, 2, 4), real(4)
 CASES["a vector times a matrix"] = ops.matmul, real(3), real(3, 4)
-CASES["cumprod_vjp"] = lambda g, x, y: cumprod_vjp(g, x, y, axis=1), real(3, 4), real(3, 4), real(3, 4)
-CASES["cumprod_vjp with zeros"] = lambda g, x, y: cumprod_vjp(g, x, y, axis=0), real(5, 2), np.array(
-    [[1.0, 0], [0, 2], [3, 0], [0, 1], [2, 3]]), real(5, 2)
 CASES["take_last"] = lambda x: take_last(x, Tensor([2, 0, 2])[:, None], shape=(3, 4), axis=0), real(3, 4)
 CASES |= {f"{how} of slices": (
     lambda x, s, how=how: x.scatter_reduce(1, Tensor([[1, 0, 1]]).expand(3, 3), s, how), distinct(3, 4),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nn
-from tinygrad_like import Tensor, checkpoint, detect_anomaly, gradcheck, gradgradcheck, manual_seed, no_grad, ops, utils
+from tinygrad_like import Tensor, checkpoint, detect_anomaly, gradcheck, gradgradcheck, manual_seed, no_grad, ops
 from tinygrad_like.core.graph import mode
 
 rng = np.random.default_rng(6)
@@ -248,14 +248,3 @@ def test_an_error_in_backward_leaves_the_random_numbers_where_they_were():
     manual_seed(1)
     Tensor.rand(3)
     np.testing.assert_array_equal(after, Tensor.rand(4)._data)
-
-
-def test_functions_in_segments():
-    layers = nn.Sequential(*[m for _ in range(5) for m in (nn.Linear(3, 3), nn.Tanh())])
-    x = Tensor.randn(4, 3, requires_grad=True)
-    expected = layers(x).sum().gradient(x)[0]
-    for segments in (1, 3, 10):
-        y = utils.checkpoint.checkpoint_sequential(layers, segments, x, use_reentrant=False, preserve_rng_state=True)
-        np.testing.assert_allclose(y.sum().gradient(x)[0].numpy(), expected.numpy(), rtol=1e-5)
-    with pytest.raises(ValueError, match="segments=11 must be 1 to 10"):
-        utils.checkpoint.checkpoint_sequential(layers, 11, x)

@@ -10,7 +10,6 @@ _NAME = "tinygrad_like.utils"
 
 checkpoint = sys.modules[f"{_NAME}.checkpoint"] = ModuleType(f"{_NAME}.checkpoint", checkpointing.__doc__)
 checkpoint.checkpoint = checkpointing.checkpoint  # type: ignore[attr-defined]
-checkpoint.checkpoint_sequential = checkpointing.checkpoint_sequential  # type: ignore[attr-defined]
 __path__: list[str] = []  # so that `imports.Finder` is asked for what is not here
 __all__ = ["checkpoint"]
 if not missing("data"):

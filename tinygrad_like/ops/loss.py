@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ..core.listener import effect
-from ..errors import refusal
+from ..errors import checked
 from .activation import logsigmoid, relu
 from .axes import broadcasts
 from .composite import composite
@@ -17,8 +17,6 @@ from .reduce import mean, sum
 from .softmax import (
     a_reduction,
     at_labels,
-    check_input,
-    check_reduction,
     of_64_bits,
     of_classes,
     of_floats,
@@ -39,13 +37,6 @@ def alike(input, target, reduction):
         return f"an input of shape {input.shape} is empty, and nothing has no mean"
 
 
-def _check(who, input, target, reduction):
-    check_reduction(who, reduction)
-    check_input(who, input, target)
-    if (why := alike(input, target, reduction)) is not None:
-        raise refusal(who, why)
-
-
 @composite
 def mse_loss(input, target, *, reduction="mean"):
     """The squared error (input - target)^2. Both of one shape; reduction "mean", "sum" or "none"."""
@@ -55,9 +46,9 @@ def mse_loss(input, target, *, reduction="mean"):
 mse_loss.requires(a_reduction, of_floats, alike)
 
 
+@checked
 def l1_loss(input, target, *, reduction="mean"):
     """The absolute error |input - target|; its gradient is 0 where they agree."""
-    _check("l1_loss", input, target, reduction)
     return _reduce(abs(input - target), reduction)
 
 
@@ -71,23 +62,33 @@ def huber(d, *, delta=1.0):
 huber.vjp(d=lambda g, d, delta: g * minimum(maximum(d, -delta), delta))
 
 
+@checked
 def huber_loss(input, target, reduction="mean", delta=1.0):
     """`huber` of d = input - target: d^2 / 2 for |d| <= delta, else delta (|d| - delta / 2)."""
-    _check("huber_loss", input, target, reduction)
-    if not delta > 0:
-        raise ValueError(f"huber_loss: delta must be positive, got {delta}")
     return _reduce(huber(input - target, delta=delta), reduction)
 
 
+@huber_loss.requires
+def _(delta):
+    return None if delta > 0 else f"delta must be positive, got {delta}"
+
+
+@checked
 def smooth_l1_loss(input, target, *, reduction="mean", beta=1.0):
     """d^2 / (2 beta) for |d| < beta, else |d| - beta / 2: the Huber loss divided by beta; the L1 loss for beta = 0."""
-    _check("smooth_l1_loss", input, target, reduction)
     if beta == 0:
         return l1_loss(input, target, reduction=reduction)
-    if not beta > 0:
-        raise ValueError(f"smooth_l1_loss: beta must not be negative, got {beta}")
     loss = _reduce(huber(input - target, delta=beta), reduction)
     return loss if beta == 1 else loss * (1 / beta)
+
+
+@smooth_l1_loss.requires
+def _(beta):
+    return None if beta >= 0 else f"beta must not be negative, got {beta}"
+
+
+for loss in l1_loss, huber_loss, smooth_l1_loss:
+    loss.requires(a_reduction, of_floats, alike)
 
 
 @composite
@@ -104,19 +105,29 @@ def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean")
 nll_loss.requires(a_reduction, of_floats, of_classes, of_labels, of_64_bits)
 
 
+@checked
 def binary_cross_entropy(input, target, weight=None, *, reduction="mean"):
     """-(t log p + (1 - t) log(1 - p)) of probabilities p; logarithms are kept above -100, as in PyTorch.
 
     The slope, too, is PyTorch's, (p - t) / max(p (1 - p), 1e-12): finite, but too small where p has rounded to 0 or 1.
     `binary_cross_entropy_with_logits` has no such limits.
     """
-    _check("binary_cross_entropy", input, target, reduction)
     effect("binary_cross_entropy", _check_probabilities, getattr(input, "_data", input), writes=())
     losses = _binary_cross_entropy(input, target)
-    if weight is not None and not broadcasts(weight.shape, input.shape):
-        raise ValueError(f"binary_cross_entropy: a weight of shape {weight.shape} does not broadcast to the input's, "
-                         f"{input.shape}")
     return _reduce(losses if weight is None else losses * weight, reduction)
+
+
+@binary_cross_entropy.requires
+def _(input, weight):
+    return _misfit("weight", weight, input)
+
+
+def _misfit(name, factor, input):
+    if factor is not None and not broadcasts(np.shape(factor), input.shape):
+        return f"a {name} of shape {np.shape(factor)} does not broadcast to the input's, {input.shape}"
+
+
+binary_cross_entropy.requires(a_reduction, of_floats, alike)
 
 
 def _check_probabilities(p) -> None:
@@ -166,21 +177,19 @@ def _(input, weight, pos_weight):
         return None
     if isinstance(pos_weight, bool):
         return a_reduction(pos_weight)  # which tells what to write instead
-    for name, factor in (("weight", weight), ("pos_weight", pos_weight)):
-        if factor is not None and not broadcasts(np.shape(factor), input.shape):
-            return f"a {name} of shape {np.shape(factor)} does not broadcast to the input's, {input.shape}"
+    return _misfit("weight", weight, input) or _misfit("pos_weight", pos_weight, input)
 
 
 binary_cross_entropy_with_logits.requires(a_reduction, of_floats, alike)
 
 
+@checked
 def kl_div(input, target, *, reduction="mean", log_target=False):
     """t (log t - input), with input = log-probabilities and t = target (or e^target if log_target); 0 where t = 0, and
     NaN where t < 0.
 
     reduction: also "batchmean", the sum divided by the batch size, which is the mathematical divergence.
     """
-    _check("kl_div", input, target, "mean" if reduction == "batchmean" else reduction)
     if log_target:
         losses = exp(target) * (target - input)
     else:
@@ -190,19 +199,24 @@ def kl_div(input, target, *, reduction="mean", log_target=False):
     return _reduce(losses, reduction)
 
 
+@kl_div.requires
+def _(input, target, reduction):
+    reduction = "mean" if reduction == "batchmean" else reduction
+    return a_reduction(reduction) or of_floats(input, target) or alike(input, target, reduction)
+
+
+@checked
 def margin_ranking_loss(input1, input2, target, margin=0.0, *, reduction="mean"):
     """max(0, -t (x1 - x2) + margin): t = 1 where x1 is to be the larger, -1 where x2 is."""
-    check_reduction("margin_ranking_loss", reduction)
     return _reduce(relu((input2 - input1) * target + margin), reduction)
 
 
+@checked
 def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, swap=False, *, reduction="mean"):
     """max(0, d(a, p) - d(a, n) + margin), with d(x, y) = |x - y + eps|_p over the last axis (Balntas et al. 2016).
 
     swap: take d(p, n) instead of d(a, n) where it is smaller.
     """
-    check_reduction("triplet_margin_loss", reduction)
-
     def distance(x, y):
         d = abs(x - y + eps)
         return sqrt(sum(square(d), axis=-1)) if p == 2 else pow(sum(pow(d, p), axis=-1), 1 / p)
@@ -213,6 +227,7 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6,
     return _reduce(relu(distance(anchor, positive) - other + margin), reduction)
 
 
+@checked
 def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
     """(log v + (input - target)^2 / v) / 2 with v = max(var, eps): the negative log-likelihood of normal numbers.
 
@@ -220,7 +235,6 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
     constant, log(2 pi) / 2. The gradient reaches var also where eps was taken.
     Raises ValueError for other shapes and for a negative var.
     """
-    check_reduction("gaussian_nll_loss", reduction)
     if np.any(np.less(getattr(var, "_data", var), 0)):
         raise ValueError("gaussian_nll_loss: var must not be negative, got "
                          f"{np.min(getattr(var, '_data', var))}; take its square, or its softplus")
@@ -237,3 +251,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
         level = log(var)
     losses = 0.5 * (level + square(input - target) / var)
     return _reduce(losses + 0.5 * math.log(2 * math.pi) if full else losses, reduction)
+
+
+for loss in margin_ranking_loss, triplet_margin_loss, gaussian_nll_loss:
+    loss.requires(a_reduction)

@@ -82,22 +82,10 @@ def running_product(x, axis):
     return _running(np.multiply, x, axis)
 
 
-@primitive
 @replaceable
 def cumprod_vjp(g, x, y, *, axis=0):
     """The cotangent of x in y = cumprod(x): y[j - 1] t[j], with t[j] = g[j] + x[j + 1] t[j + 1]."""
     return mul(_sums_owed(g, x, axis, False), _before(y, axis, first=1.0))
-
-
-def _from_the_front(h, x, y, axis):
-    """s[j] = h[j] y[j - 1] + x[j] s[j - 1]: the cotangent of t[j]."""
-    return recurrence(mul(h, _before(y, axis, first=1.0)), x, axis=axis)
-
-
-cumprod_vjp.vjp(g=lambda h, x, y, axis: _from_the_front(h, x, y, axis),
-                x=lambda h, g, x, y, axis: mul(_before(_from_the_front(h, x, y, axis), axis),
-                                               _sums_owed(g, x, axis, False)),
-                y=lambda h, g, x, axis: _before(mul(h, _sums_owed(g, x, axis, False)), axis, reverse=True))
 
 
 # d out[i] / d x[j] is the product of those before j, times that of those from j + 1 to i.

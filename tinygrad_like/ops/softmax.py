@@ -242,8 +242,3 @@ def _(input, target, label_smoothing):
 def check_reduction(who: str, reduction) -> None:
     if (why := a_reduction(reduction)) is not None:
         raise refusal(who, why)
-
-
-def check_input(who: str, input, target) -> None:
-    if (why := of_floats(input, target)) is not None:
-        raise refusal(who, why)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from ..core.graph import Node, freed, mode, setting, tick
@@ -42,26 +42,6 @@ def checkpoint(f: Callable[..., Any], *args: Any, use_reentrant: bool | None = N
         made = f(*args, **options)
     results = [_kept(y, since, (f, args, options, state), used, which) for which, y in enumerate(_tuple(made))]
     return tuple(results) if isinstance(made, tuple | list) else results[0]
-
-
-def checkpoint_sequential(functions: Sequence, segments: int, input: Any, **options: Any) -> Any:
-    """The functions one after the other, in this many checkpoints; the last segment is computed as usual.
-
-    functions: a Sequential or a list. Raises ValueError unless there are from 1 to len(functions) segments.
-    """
-    size = len(functions) // segments if 0 < segments <= len(functions) else 0
-    if not size:
-        raise ValueError(f"checkpoint_sequential: segments={segments!r} must be 1 to {len(functions)}, the number of "
-                         "functions")
-
-    def run(x: Any, first: int, end: int) -> Any:
-        for i in range(first, end):
-            x = functions[i](x)
-        return x
-
-    for first in range(0, size * (segments - 1), size):
-        input = checkpoint(run, input, first, first + size, **options)
-    return run(input, size * (segments - 1), len(functions))
 
 
 def _tuple(made: Any) -> tuple[Tensor, ...]:
