@@ -60,7 +60,7 @@ def test_values_cotangents_and_what_was_summed_away(tmp_path):
                                                                   ("a", "named by the rule of b")}
     exp, = named(told, "exp")
     assert told["rules"][exp["rule"][0]] | {"where": ""} == {
-        "of": "x", "where": "", "text": "lambda g, out: g * out", "names": ["out"], "math": ["dx = g · out"]}
+        "of": "x", "where": "", "text": "lambda g, out: g * out", "names": ["out"], "math": []}
     assert re.fullmatch(r"tinygrad_like/ops/elementwise\.py:\d+", told["rules"][exp["rule"][0]]["where"])
     assert told["formulas"]["exp"] == "out = e^x" and "test_explore.py" in exp["line"]
 
@@ -142,9 +142,6 @@ def test_modules_are_groups_with_views(tmp_path):
     shown = {told["nodes"][number]["op"] for kind, number, *_ in top["boxes"] if kind == "leaf"}
     assert "conv1.weight" in shown and not any(name.startswith("layer1") for name in shown)
     assert all(told["views"][g]["parent"] == 0 for g in groups)
-    y = F.cross_entropy(model(x), Tensor([0, 1]))  # without having watched the modules: from names of parameters
-    told = Data(Trace(y), model, "g").json()
-    assert {"layer1", "layer2", "layer3"} <= {v["name"] for v in told["views"]}
 
 
 def test_every_node_is_in_some_view(tmp_path):
@@ -248,13 +245,12 @@ def test_every_input_and_every_edge_is_drawn(tmp_path):
     assert shown["data"] and numbers(told, shown["out"]).tolist() == [1, 2]
 
 
-def test_rules_are_written_as_mathematics(tmp_path):
+def test_rules_of_kernels_are_written_as_mathematics(tmp_path):
     told = data(explore(examples()["gpt_block"][1], tmp_path / "g.html"))
     said = {n["op"]: [m for r in n["rule"] for m in told["rules"][r]["math"]] for n in told["nodes"] if "rule" in n}
-    assert said["linear"][:2] == ["dx = g W", "dW = gᵀ x"] and said["square"] == ["dx = g · 2 · x"]
-    assert said["gelu"] == ["dx = g · (Φ(x) + x φ(x))"] and said["batched_matmul"] == ["da = g bᵀ", "db = aᵀ g"]
-    assert said["softmax"] == ["dx = out · (g − Σ g · out)"] and said["attention"][0] == "dV = Pᵀ g"
-    assert "relu" not in said and told["formulas"]["layer_norm"].startswith("out = w x̂ + b")
+    assert said["linear"][:2] == ["dx = g W", "dW = gᵀ x"] and said["batched_matmul"] == ["da = g bᵀ", "db = aᵀ g"]
+    assert said["attention"][0] == "dV = Pᵀ g" and said["square"] == []
+    assert told["formulas"]["layer_norm"].startswith("out = w x̂ + b")
 
 
 def test_a_picture_can_show_what_is_inside_fused_ops():

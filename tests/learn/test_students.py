@@ -18,7 +18,7 @@ def test_the_first_diagnosis_is_right(tmp_path):
             passed.append(name)
         elif not re.search(said, f"{report.findings[0].kind}: {report.findings[0].text}"):
             wrong.append(f"{name}: {report.findings[0].kind}: {report.findings[0].text}")
-        if "for such only" in str(report):
+        if "example(" in "".join(f.text for f in report.findings):  # other inputs, at which the mistake may not show
             harmful.append(name)
     assert len(STUDENTS) == 60 and not passed and not harmful
     assert len(wrong) <= 6, "\n".join(wrong)
@@ -29,18 +29,12 @@ GAUSSIAN = """def gaussian(x, *, width=1.0):
 
 gaussian.vjp(x=lambda g, x, out, width: g * out * -2 * x / width ** 2)
 """
-CLIP = """def clip(x, *, high=1e6):
-    return np.clip(x, -1, high)
-
-clip.vjp(x=lambda g, x, high: ops.where((x >= -1) & (x <= high), g, 0.0))
-"""
 
 
 @pytest.mark.parametrize("text, told", [
-    (GAUSSIAN, r"inputs of shape .*, and with width=1.7 and 0.6$"),
+    (GAUSSIAN, r"inputs of shape .*, with width=1.7 and 0.6, of numbers from -8.06 to 8.06$"),
     (GAUSSIAN.replace("x, *, width=1.0", "x, *, width=None").replace("/ width", "/ (width or 1)"),
      "Not tried: width other than None"),
-    (CLIP, r"in 'return np.clip\(x, -1, high\)', the number is above the limit nowhere"),
 ])
 def test_what_was_tried_is_said(tmp_path, text, told):
     path = tmp_path / "op.py"

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from .examples import explore_file, write
 from .exercises import checked
-from .pages import renew
 from .puzzles import make, status, watch
 
 
@@ -28,11 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
                          help="a program; what it first calls backward() on is explored, else its variable `loss`. "
                               "Without a file: an MLP, a ResNet-S and a block of a GPT")
     explore.add_argument("--out", type=Path, help="the page, default FILE.html; without a file a folder, default .")
-    commands.add_parser("pages", help="take what the tools say of ops from docs/ops anew, after a page has changed")
     options = parser.parse_args(arguments)
-    if options.command == "pages":
-        print(renew())
-        return 0
     if options.command == "explore":
         return _explore(options)
     if options.command == "puzzles":

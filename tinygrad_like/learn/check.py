@@ -12,7 +12,7 @@ import numpy as np
 from ..core.graph import setting
 from ..core.primitive import Primitive
 from ..ops.composite import Composite
-from . import conduct, diagnose, places
+from . import conduct, diagnose
 from .measure import LARGEST, Point, close
 from .remedy import certain, of_parameter, remedy
 from .rule import Diagnosis, Rule
@@ -110,10 +110,6 @@ def _check_input(op: Any, i: int, points: Sequence[Point]) -> Finding | None:
     narrow = conduct.narrowed(points[0])
     if narrow is not None:
         return _finding(op, "", narrow.kind, "", narrow.text, None)
-    if error is not None and not rule.running:
-        raw = _raw_error(rule, error)
-        if raw is not None:
-            return _finding(op, name, *raw, rule.source)
     found = diagnose.first_order(rule)
     if error is not None and found.kind in ("unknown", "zero"):
         found = Diagnosis("error", remedy(error, rule.source.text()), None)
@@ -190,16 +186,6 @@ def _said(error: Exception | None, points: Sequence[Point]) -> str:
     notes = getattr(error, "__notes__", []) if len(points) > 1 else []
     text = str(error).partition("; a rule gets arrays, or Tensors")[0]  # the remedy says it
     return ", ".join([f"{type(error).__name__}: {text}", *notes[-1:]])
-
-
-def _raw_error(rule: Rule, error: Exception) -> tuple[str, str, str] | None:
-    """kind, entry and sentence for a rule that gives nothing that fits at any point."""
-    entry = _said(error, rule.points)
-    for hypothesis in (diagnose.renamed, places.reordered_shape, places.summed, diagnose.edited):
-        found = hypothesis(rule)
-        if found is not None:
-            return found.kind, entry, found.text
-    return "error", entry, remedy(error, rule.source.text())
 
 
 def _definition(op: Any, i: int, points: Sequence[Point]) -> Finding | None:
@@ -332,14 +318,6 @@ def check_op(op: Primitive, points: Sequence[Point]) -> list[Finding]:
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return _forward(op, points) or check(points)
-
-
-def fits(point: Point) -> bool:
-    """Whether all rules are right at a point in first order, without a word on why not."""
-    try:
-        return point.node is not None and all(close(point.analytic(i), point.numeric(i), 2e-6) for i in point.vary)
-    except Exception:
-        return False
 
 
 def not_taken(op: Primitive, error: Exception | None, said: str) -> Finding:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import dis
-from collections.abc import Sequence
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from ..core.graph import setting
-from ..core.primitive import Primitive
 from .measure import Point
 from .remedy import IN_PLACE
 from .rule import Diagnosis
-from .source import namespace
 
 
 def of_forward(point: Point) -> Diagnosis | None:
@@ -45,15 +40,13 @@ def of_rules(point: Point) -> tuple[int, Diagnosis] | None:
             for n, v in saved.items():
                 point.values[n][...] = v
             return i, Diagnosis("in place", f"{changed or 'g'!r} is changed: {IN_PLACE}")
-        if first is None or _remembered(point, i) is None:
-            continue
         point.forward([0.9 * x if k in point.vary else x for k, x in enumerate(point.inputs)])
         second = _given(point, i, point.g.copy())
         point.forward(point.inputs)
-        if second is None or not np.array_equal(first, second, equal_nan=True):
-            return i, Diagnosis("state", f"the rule reads the global {_remembered(point, i)!r}, which a later call of "
-                                "the forward changes before backward comes; let the rule name what it needs: an "
-                                "input, out, or what the forward returns with Residuals.")
+        if first is not None and (second is None or not np.array_equal(first, second, equal_nan=True)):
+            return i, Diagnosis("state", "the rule gives something else if the forward is called once more before "
+                                "backward comes, as where the forward leaves something in a global; let the rule name "
+                                "what it needs: an input, out, or what the forward returns with Residuals.")
     return None
 
 
@@ -63,23 +56,6 @@ def _given(point: Point, i: int, g: np.ndarray) -> np.ndarray | None:
     try:
         with setting("recording", False), np.errstate(all="ignore"):
             c = op.cotangents(point.node, g, parents)[i]
-        return None if c is None else np.array(c)
+        return c if (c := np.array(c)).dtype.kind == "f" else None
     except Exception:
         return None
-
-
-def _remembered(point: Point, i: int) -> str | None:
-    """A global of the file that is not a function, a class or a module, and that a rule reads."""
-    op: Any = point.op
-    entry = op.joint if op.joint is not None else op.rules.get(0 if op.variadic else i)
-    if entry is None or not hasattr(entry[0], "__code__"):
-        return None
-    known = namespace(entry[0])
-    used = [x.argval for x in dis.get_instructions(entry[0]) if x.opname in ("LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME")]
-    return next((n for n in used if n in known and not callable(known[n])
-                 and not isinstance(known[n], ModuleType | Primitive | int | float | str)
-                 or n in _assigned(op.__wrapped__)), None)
-
-
-def _assigned(function: Any) -> Sequence[str]:
-    return [x.argval for x in dis.get_instructions(function) if x.opname in ("STORE_GLOBAL", "STORE_DEREF")]

@@ -12,15 +12,26 @@ import numpy as np
 from ..core.graph import Node
 from ..core.tensor import Tensor
 from ..transforms.picture import Box, Given, Layout, Picture, side_by_side
-from .pages import pages, symbols
+from .puzzles import pages
 from .source import parameters, source
 from .summary import summary
 from .trace import Called, Key, Trace, watched
-from .written import KNOWN, mathematics
 
 HERE = Path(__file__).parent
 _MOST = 4000  # nodes: beyond that composites are not opened
 _DEEP = 3  # definitions within definitions
+# Rules of ops that a kernel computes, or that others define: those of their pages.
+_KNOWN = {
+    "batched_matmul": ("da = g bᵀ", "db = aᵀ g"),
+    "linear": ("dx = g W", "dW = gᵀ x", "db = Σ g, over the rows"),
+    "layer_norm": ("u = weight · g", "dx = (u − mean(u) − x̂ · mean(u · x̂)) / σ", "dweight = Σ g · x̂, over the rows",
+                   "dbias = Σ g, over the rows"),
+    "batch_norm": ("u = weight · g", "dx = (u − mean(u) − x̂ · mean(u · x̂)) / σ", "dweight = Σ g · x̂, of a channel",
+                   "dbias = Σ g, of a channel"),
+    "cross_entropy": ("dx = g · (softmax(x) − y) / n, where y is 1 at the label and 0 elsewhere",),
+    "attention": ("dV = Pᵀ g", "dP = g Vᵀ", "dS = P · (dP − Σ dP · P)", "dQ = dS K · scale", "dK = dSᵀ Q · scale"),
+    "conv2d": ("dx: every g times the weights, added up where their patch was", "dweight = Σ g · patch", "dbias = Σ g"),
+}
 
 
 def explore(loss: Tensor | Callable[[], Tensor], path: str | Path = "graph.html", names: Any = (), *,
@@ -202,7 +213,7 @@ class Data:
         """The numbers of the rules of an op, each once; notes its formula too."""
         name = op.name.lstrip("_")
         if name in pages() and name not in self.formulas:
-            self.formulas[name] = symbols(pages()[name]["formula"])
+            self.formulas[name] = pages()[name]["symbols"]
         joint = getattr(op, "joint", None)
         found = [("all inputs", joint[0])] if joint is not None else [
             (op.inputs[i], rule) for i, (rule, _) in sorted(getattr(op, "rules", {}).items())]
@@ -218,28 +229,20 @@ class Data:
             self.rule_of[what, rule] = len(self.rules)
             self.rules.append({"of": what, "where": _short(at.file, at.line), "text": at.own_text(),
                                "names": parameters(rule)[1:],
-                               "math": list(KNOWN.get(name, ())) or [m for m in [mathematics(at.tree, what)] if m]})
+                               "math": list(_KNOWN.get(name, ()))})
         return self.rule_of[what, rule]
 
     # Groups and views -----------------------------------------------------------------------------------------------
 
     def paths(self, trace: Trace, inner: bool) -> list[tuple[str, ...]]:
-        """The modules around each node: those that called it, or else those whose parameters it uses."""
+        """The modules that called each node, if the function was watched."""
         if inner:  # a definition is short, and no module's
             return [()] * len(trace.forward)
-        if any(c.module for c in trace.calls.values()):
-            found = []
-            for n in trace.forward:
-                called = trace.calls[n].module if n in trace.calls else ()
-                found.append(tuple(name for i, kind in called if (name := self.modules.get(i, kind))))
-            return found
-        used: list[tuple[str, ...] | None] = []
-        for node in trace.forward:
-            owners = [_owners(self.names[id(p)]) for p in trace.parents[node]
-                      if isinstance(p, Tensor) and id(p) in self.names]
-            used.append(_common(owners) if any(owners) else None)
-        left, right = _carried(used), _carried(used[::-1])[::-1]  # what uses none is where both its neighbours are
-        return [path if path is not None else _common([a, b]) for path, a, b in zip(used, left, right, strict=True)]
+        found = []
+        for n in trace.forward:
+            called = trace.calls[n].module if n in trace.calls else ()
+            found.append(tuple(name for i, kind in called if (name := self.modules.get(i, kind))))
+        return found
 
     def hidden(self, trace: Trace, p: Key, group: Group) -> bool:
         """Whether a leaf is shown only when a part of the group, which alone uses it, is opened."""
@@ -372,30 +375,6 @@ def _kept(node: Node) -> list[tuple[str, Any]]:
     if getattr(op, "variadic", False) and len(saved) > len(kept):
         kept = [f"{op.inputs[0]}[{i}]" for i in range(len(saved) - len(kept) + 1)] + kept[1:]
     return list(zip(kept, saved, strict=False))
-
-
-def _owners(name: str) -> tuple[str, ...]:
-    """The modules around a parameter: those of "layers.0.weight" are ("layers", "layers.0")."""
-    path = name.split(".")[:-1]
-    return tuple(".".join(path[: k + 1]) for k in range(len(path)))
-
-
-def _carried(paths: list[tuple[str, ...] | None]) -> list[tuple[str, ...]]:
-    """For each the last before it that is known."""
-    found: list[tuple[str, ...]] = []
-    known: tuple[str, ...] = ()
-    for path in paths:
-        found.append(known)
-        known = path if path is not None else known
-    return found
-
-
-def _common(paths: list[tuple[str, ...]]) -> tuple[str, ...]:
-    first = min(paths, key=len)
-    n = 0
-    while n < len(first) and all(path[n] == first[n] for path in paths):
-        n += 1
-    return first[:n]
 
 
 def _short(file: str, line: int) -> str:

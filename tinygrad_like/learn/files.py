@@ -17,8 +17,8 @@ import numpy as np
 from ..core.dispatch import declared
 from ..core.primitive import Primitive
 from ..transforms.codegen import run_file
-from .check import Finding, check_op, fits, not_taken
-from .inputs import NoGradient, NotTaken, others, points
+from .check import Finding, check_op, not_taken
+from .inputs import NoGradient, NotTaken, points
 from .measure import Point
 from .remedy import of_file
 from .source import source
@@ -72,51 +72,25 @@ def check_one(op: Primitive) -> tuple[list[Finding], str]:
     first, untried = varied(op, alike if alike and alike[0] is where[0] else where)
     found = check_op(op, first) or (check_op(op, where) if len(alike) < len(where) else [])
     if found:
-        guessed = [", ".join(f"{n}={value!r}" for n, value in where[0].options.items())] if where[0].tried else [""]
-        told = [f"    It was called with {g}, which is a guess; others are named with example({op.name}, ...)."
-                for g in guessed if g and found[0].input]
-        return found, "\n".join([*map(str, found), *_elsewhere(op, found), *told])
+        guess = ", ".join(f"{n}={value!r}" for n, value in where[0].options.items()) if where[0].tried else ""
+        told = [f"    It was called with {guess}, which is a guess; others are named with example({op.name}, ...)."
+                ] if guess and found[0].input else []
+        return found, "\n".join([*map(str, found), *told])
+    return [], "\n".join([_right(op, where, first), *(f"    Not tried: {text}." for text in untried)])
+
+
+def _right(op: Primitive, where: list[Point], tried: list[Point]) -> str:
+    """At which inputs and options an op was found to be right."""
     shapes = "; ".join(", ".join(str(p.inputs[i].shape) for i in p.vary) for p in where)
     values: dict[str, list[str]] = {}
-    for p in first:
+    for p in tried:
         for name, value in p.changed.items() if len(p.changed) == 1 else ():
-            values.setdefault(name, []).append(repr(value))
-    also = ", and with " + ", ".join(f"{n}={' and '.join(v)}" for n, v in values.items()) if values else ""
-    told = [f"    Not tried: {text}." for text in untried]
-    return [], "\n".join([f"{op.name}: right in first and second order, at inputs of shape {shapes}{also}", *told,
-                          *_not_in_batches(op, where)])
-
-
-def _not_in_batches(op: Primitive, where: list[Point]) -> list[str]:
-    """A note on arrays of more axes that the forward takes too, and for which the rules are wrong."""
-    most = max(np.ndim(x) for x in where[0].inputs)
-    for point in others(op) if where[0].tried else ():
-        if max(map(np.ndim, point.inputs)) > most and np.ndim(point.out) > np.ndim(where[0].out) and not fits(point):
-            shapes = ", ".join(str(np.shape(x)) for x in point.inputs)
-            return [f"    The forward takes shapes {shapes} too, and there the rules are wrong; if they are meant, "
-                    f"look with example({op.name}, {shapes})."]
-    return []
-
-
-_OF_SHAPES = ("transposed", "sum", "shape", "error", "order", "call")  # mistakes that may be none at other shapes
-
-
-def _elsewhere(op: Primitive, found: list[Finding]) -> list[str]:
-    """At which of the other inputs that can be tried the rules are right: perhaps the op is meant for those only."""
-    if found[0].kind not in _OF_SHAPES or not found[0].input or found[0].text.endswith("the rule is right."):
-        return []
-    telling = [p for p in others(op) if all(map(_tells, [p.inputs[i].shape for i in p.vary]))]
-    right = [p for p in telling if fits(p) and not check_op(op, varied(op, [p])[0])]
-    if not right:
-        return []
-    shapes = [", ".join(str(p.inputs[i].shape) for i in p.vary) for p in right]
-    return [f"    It is right at inputs of shape {'; '.join(shapes[:3])}. If it is meant for such only, say so: "
-            f"example({op.name}, {shapes[0]})"]
-
-
-def _tells(shape: tuple) -> bool:
-    """Whether a wrong axis or a transposition shows at this shape; of squares and axes of one element it may not."""
-    return 1 not in shape and (len(shape) < 2 or len(set(shape)) > 1)
+            if repr(value) not in values.setdefault(name, []):
+                values[name].append(repr(value))
+    numbers = np.concatenate([p.inputs[i].reshape(-1) for p in tried for i in p.vary])
+    also = "".join(f", with {n}={' and '.join(v)}" for n, v in values.items())
+    return (f"{op.name}: right in first and second order, at inputs of shape {shapes}{also}, of numbers from "
+            f"{numbers.min(initial=0):.3g} to {numbers.max(initial=0):.3g}")
 
 
 def load(path: Path) -> Any:

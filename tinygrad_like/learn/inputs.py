@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import itertools
 from collections.abc import Iterator
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -72,8 +71,6 @@ def points(op: Primitive) -> list[Point]:
         if chosen is not None and (any(chosen[0]) or _cause(trouble) is None):  # an `if x > 0` takes single numbers
             taken = [p for p in (_filled(op, shapes, options) for shapes in chosen) if p is not None]
             return _tried(taken)
-    if count < 4 and not op.variadic and (taken := _searched(op, count)):
-        return _tried(taken)
     if trouble and isinstance(trouble[0], str):
         raise NotTaken(trouble[0])
     given = ["(3, 4)"] * max(len(op.inputs), 1) + [f"{n}=..." for n in _required(op)]
@@ -111,42 +108,6 @@ def _with_conditions(point: Point) -> Point:
         return point
 
 
-def _searched(op: Primitive, count: int) -> list[Point]:
-    """Points of shapes that no family has: by the numbers of axes, then the axes that must agree."""
-    options = next(_options(op))
-    for ranks in sorted(itertools.product(range(1, 4), repeat=count), key=lambda r: (sum(r), r[::-1])):
-        cube = tuple((3,) * n for n in ranks)
-        square = _filled(op, cube, options)
-        if square is not None and _of_its_axes(square):
-            distinct = _filled(op, _apart(op, cube, options), options)
-            return [square] if distinct is None else [distinct, square]
-    return []
-
-
-def _apart(op: Primitive, shapes: tuple, options: dict) -> tuple:
-    """As many different sizes as the op lets axes have, which are all 3 at first."""
-    places = [(k, a) for k, shape in enumerate(shapes) for a in range(len(shape))]
-    sizes = dict.fromkeys(places, 3)
-    free = list(places[1:])
-    for first in places[1:]:
-        if first not in free:
-            continue
-        others = [p for p in free if p != first]
-        for together in itertools.chain([()], itertools.combinations(others, 1), itertools.combinations(others, 2)):
-            size = next(iter(set(range(2, 8)) - set(sizes.values())), None)
-            if size is None:
-                return _shaped(shapes, sizes)
-            trial = sizes | dict.fromkeys((first, *together), size)
-            if _filled(op, _shaped(shapes, trial), options) is not None:
-                sizes, free = trial, [p for p in free if p not in (first, *together)]
-                break
-    return _shaped(shapes, sizes)
-
-
-def _shaped(shapes: tuple, sizes: dict) -> tuple:
-    return tuple(tuple(sizes[k, a] for a in range(len(shape))) for k, shape in enumerate(shapes))
-
-
 def resized(point: Point) -> Point | None:
     """The same op at other sizes; None if arrays were given for `point`, or the op does not take them."""
     if len(point.filled) < len(point.inputs):
@@ -163,15 +124,6 @@ def _cause(trouble: list) -> Exception | None:
 def _of_its_axes(point: Point) -> bool:
     """Whether the output has no more axes than the inputs: more come of x[:, None] with an x not meant for it."""
     return point.out.ndim <= max(np.ndim(x) for x in point.inputs)
-
-
-def others(op: Primitive) -> list[Point]:
-    """All inputs that were tried and that the op takes, if nobody named any."""
-    if op in _examples:
-        return []
-    count = 2 if op.variadic else len(op.inputs)
-    shapes = dict.fromkeys(shapes for family in _SHAPES.get(count, []) for shapes in family if any(shapes))
-    return [point for s in shapes if (point := _filled(op, s, next(_options(op)))) is not None]
 
 
 def _required(op: Primitive) -> list[str]:

@@ -66,8 +66,11 @@ class Point:
 
     @cached_property
     def _numeric(self) -> dict[int, np.ndarray]:
-        return {i: self.projected(i, differences(lambda d, i=i: self.moved(i, d), self.inputs[i].shape))
-                for i in self.vary}
+        return {i: self.with_step(i) for i in self.vary}
+
+    def with_step(self, i: int, times: float = 1) -> np.ndarray:
+        """The same from differences of another step."""
+        return self.projected(i, differences(lambda d: self.moved(i, d), self.inputs[i].shape, times * STEP))
 
     def projected(self, i: int, rows: np.ndarray) -> np.ndarray:
         """Gradients for input i, one a row, as far as they can be told: of symmetric matrices, their symmetric part.
@@ -204,14 +207,14 @@ def along(gradient: np.ndarray, f: Callable[..., np.ndarray], rng: np.random.Gen
     return True
 
 
-def differences(f: Callable[..., np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
+def differences(f: Callable[..., np.ndarray], shape: tuple[int, ...], step: float = STEP) -> np.ndarray:
     """The Jacobian at 0 of f, which takes a change of this shape: five-point central differences."""
     columns = []
     for k in range(int(np.prod(shape))):
         d = np.zeros(shape)
-        d.reshape(-1)[k] = STEP
+        d.reshape(-1)[k] = step
         with np.errstate(all="ignore"):
-            columns.append((8 * (f(d) - f(-d)) - (f(2 * d) - f(-2 * d))).reshape(-1) / (12 * STEP))
+            columns.append((8 * (f(d) - f(-d)) - (f(2 * d) - f(-2 * d))).reshape(-1) / (12 * step))
     return np.array(columns).T if columns else np.zeros((f(np.zeros(shape)).size, 0))
 
 

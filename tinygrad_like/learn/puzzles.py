@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import json
 import textwrap
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
@@ -18,7 +19,6 @@ from typing import Any, NamedTuple
 from .. import ops
 from . import exercises
 from .files import Report, changes
-from .pages import pages, plain
 from .source import source
 
 Tree = Any
@@ -34,6 +34,12 @@ class Puzzle(NamedTuple):
     @property
     def derivation(self) -> dict:
         return pages()[self.page or self.name]
+
+
+@lru_cache(maxsize=1)
+def pages() -> dict[str, dict]:
+    """Name of an op -> its formula, the same in signs, and its derivation in three hints: what docs/ops say."""
+    return json.loads((Path(__file__).parent / "pages.json").read_text(encoding="utf-8"))
 
 
 _PAIR = ["(2, 3), (2, 3)", "(3, 3), (3, 3)"]
@@ -184,7 +190,7 @@ def text(puzzle: Puzzle, solved: bool = False) -> str:
 
 
 def _opening(puzzle: Puzzle, number: int) -> str:
-    formula = plain(puzzle.derivation["formula"]) if not puzzle.page else plain(pages()[puzzle.name]["formula"])
+    formula = pages()[puzzle.name]["formula"]
     return f'''"""Puzzle {number} of {len(PUZZLES)}: {puzzle.name}
 
     {formula}
@@ -294,7 +300,7 @@ def _imports(puzzle: Puzzle, code: str) -> str:
 def _hints(puzzle: Puzzle) -> str:
     told = ["\n\n" + "\n" * 20]
     for n, hint in enumerate(puzzle.derivation["hints"], 1):
-        lines = [f"#   {line}".rstrip() for line in _wrapped(plain(hint))]
+        lines = [f"#   {line}".rstrip() for line in _wrapped(hint)]
         told.append(f"# Hint {n}\n" + "\n".join(lines) + "\n" * (15 if n < 3 else 1))
     return "\n".join(told)
 

@@ -68,7 +68,8 @@ def find(rule: Callable, where: Source, names: Sequence[str], available: Sequenc
                     seen.add(key)
                     made = _made(tree, space, names, [*available, *shapes])
                     if made is not None and right(*made):
-                        return Repair(kind, *_told(parent, field, k, node, new), line_of.get(id(node), where.line))
+                        line = line_of.get(id(node), where.line)
+                        return Repair(kind.split()[-1], *_told(parent, field, k, node, new), line)
                 _put(parent, field, k, node)
     return None
 
@@ -322,19 +323,5 @@ def sums(node: Any, known: Sequence[str], space: dict) -> Iterator[tuple[str, An
             yield "missing term", ast.BinOp(_name(n), ast.Sub(), node)
 
 
-def products(node: Any, known: Sequence[str], space: dict) -> Iterator[tuple[str, Any]]:
-    """The factors of a product of matrices the other way round, one of them transposed."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
-        a, b = node.left, node.right
-    elif isinstance(node, ast.Call) and len(node.args) == 2 and "matmul" in ast.unparse(node.func):
-        a, b = node.args
-    else:
-        return
-    turned = [_call("transpose", n, _constant(-1), _constant(-2)) for n in (a, b)]
-    for x, y in ((turned[1], a), (b, turned[0])):
-        made = ast.BinOp(x, node.op, y) if isinstance(node, ast.BinOp) else ast.Call(node.func, [x, y], node.keywords)
-        yield "order", made
-
-
 NAMES: tuple[Callable, ...] = (other_names,)
-REST: tuple[Callable, ...] = (comparisons, signs, functions, constants, removals, factors, sums, products)
+REST: tuple[Callable, ...] = (comparisons, signs, functions, constants, removals, factors, sums)

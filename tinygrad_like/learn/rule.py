@@ -71,43 +71,30 @@ class Rule:
 
     def right_at(self, point: Point) -> bool:
         """Whether the rule is right at a point."""
-        return self._right(point, self.raw)
+        c = self.raw(point)
+        return c is not None and self.fits(point, c)
 
-    def explains(self, predict: Callable[..., Any]) -> bool:
-        """Whether `predict(point)` is what differences give, at every point.
+    def unsaid(self, point: Point) -> bool:
+        """Whether nobody said that the op should take a point; if the rule raises there, that says nothing."""
+        return point.tried and point is not self.points[0] and not point.changed
 
-        A point of which nobody said that the op should take it, and at which neither the rule nor `predict` works,
-        says nothing.
-        """
-        for point in self.points:
-            unsaid = point.tried and point is not self.points[0] and not point.changed
-            if not self._right(point, predict, lenient=unsaid and self.raw(point) is None):
-                return False
-        return True
-
-    def explains_running(self, predict: Callable[..., Any]) -> bool:
-        """The same where the rule itself runs; its error elsewhere is then a consequence."""
-        return bool(self.running) and all(self._right(point, predict) for point, _ in self.running)
-
-    def _right(self, point: Point, predict: Callable[..., Any], lenient: bool = False) -> bool:
-        try:
-            c = predict(point)
-        except Exception:
-            return lenient
-        c = np.asarray(c)
-        if c.dtype.kind != "f":
-            return False
-        c = fitted(c, point.inputs[self.i].shape)
-        return lenient if c is None else close(c, point.wanted(self.i))
+    def fits(self, point: Point, c: Array) -> bool:
+        """Whether a gradient is right at a point."""
+        made = fitted(c, point.inputs[self.i].shape) if c.dtype.kind == "f" else None
+        return made is not None and close(made, point.wanted(self.i))
 
     def repaired(self, families: Sequence[Callable], seconds: float) -> repair.Repair | None:
         """A change of the rule's source that makes it right at every point."""
         def right(made: Callable, names: list[str]) -> bool:
             for point in self.points:
-                lenient = point.tried and point is not self.points[0] and not point.changed
                 for i in point.vary if self.joint else [self.i]:
-                    if not Rule(self.points, i)._right(
-                            point, lambda p, i=i: p.call_rule(made, names, i, p.g, self.joint), lenient):
+                    try:
+                        c = point.call_rule(made, names, i, point.g, self.joint)
+                    except Exception:
+                        if not self.unsaid(point):
+                            return False
+                        continue
+                    if not Rule(self.points, i).fits(point, c):
                         return False
             return True
 

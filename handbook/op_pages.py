@@ -1,19 +1,17 @@
-"""What the pages in docs/ops say, for programs: each op's formula, and its derivation in three parts.
+"""Takes from docs/ops what the explorer and the puzzles say: `python -m handbook.op_pages`, after a page has changed.
 
-The package is installed without its docs, so an extract lies in pages.json. To make it anew after a page has changed:
-
-    python -m tinygrad_like.learn pages
+The package is installed without its docs, so each op's formula, and its derivation in three parts, lie in
+tinygrad_like/learn/pages.json, in letters instead of TeX.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from functools import lru_cache
 from pathlib import Path
 
-HERE = Path(__file__).parent
-DOCS = HERE.parent.parent / "docs" / "ops"
+ROOT = Path(__file__).parent.parent
+DOCS, EXTRACT = ROOT / "docs" / "ops", ROOT / "tinygrad_like" / "learn" / "pages.json"
 _FIRST = [  # within fractions and indices too
     (r"\\(?:Big|big|left|right)[lr]?(?![a-z])", ""),
     (r"\\(?:mathrm|text|mathbf|operatorname|tilde)\s*\{([^{}]*)\}", r"\1"),
@@ -101,13 +99,8 @@ def extract(page: str) -> dict:
     n = len(parts)
     cuts = [0, -(-n // 3), -(-2 * n // 3), n]
     hints = ["\n\n".join(parts[a:b]) for a, b in zip(cuts, cuts[1:], strict=False)]
-    return {"formula": " ".join(formula[1].split()), "hints": hints}
-
-
-@lru_cache(maxsize=1)
-def pages() -> dict[str, dict]:
-    """Name of an op -> {"formula": TeX, "hints": three parts of its derivation, in Markdown}."""
-    return json.loads((HERE / "pages.json").read_text(encoding="utf-8"))
+    tex = " ".join(formula[1].split())
+    return {"formula": plain(tex), "symbols": symbols(tex), "hints": [plain(hint) for hint in hints]}
 
 
 def extracted() -> dict[str, dict]:
@@ -115,8 +108,6 @@ def extracted() -> dict[str, dict]:
             for page in sorted(DOCS.glob("*.md")) if page.name != "README.md"}
 
 
-def renew() -> Path:
-    """Write pages.json anew from docs/ops."""
-    path = HERE / "pages.json"
-    path.write_text(json.dumps(extracted(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    return path
+if __name__ == "__main__":
+    EXTRACT.write_text(json.dumps(extracted(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(EXTRACT)
