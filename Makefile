@@ -48,7 +48,7 @@ explore: $(STAMP)  ## pages to step through the graphs of an MLP, a ResNet-S and
 puzzles: $(STAMP)  ## make 24 ops without their rules in runs/puzzles, and check each when it is saved
 	$(BIN)/python -m tinygrad_like.learn puzzles $(OUT)/puzzles --watch
 
-rings: $(STAMP)  ## take each ring of the package away in turn, and run the tests of what is left
+rings: $(STAMP)  ## take rings of the package away, and run the tests of what is left
 	$(BIN)/python -m tests.rings
 
 test: $(STAMP)  ## run the tests (without those that compare with PyTorch)

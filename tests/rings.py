@@ -1,15 +1,16 @@
-"""Takes rings away, one at a time, and runs what is left: python -m tests.rings [ring ...] [--all]
+"""Takes rings away and runs what is left: python -m tests.rings [ring ...] [--all]
 
-The tree is copied without the folder tinygrad_like/<ring>, and the tests run in the copy. Which of them belong to the
-ring, and so do not run, no list says. They are
+Each of the rings that the engine meets in every call goes by itself, the outer ones together: test_rings.py takes away
+each of them. The tree is copied without the folder tinygrad_like/<ring>, and the tests run in the copy. Which of them
+belong to the ring, and so do not run, no list says. They are
 
 - those in tests/<ring>,
 - those that import the ring, or use what only it has (a name of the package's face, a method that compat adds),
 - and those that are marked `needs(ring)`, which nothing else tells.
 
 What the packages ask of a missing ring is an error: see `needs` in conftest.py. In the folders of the engine, every
-second test function runs, or every sixth where not every call meets the ring: its first case, and a share of the
-others, another one for each ring. --all runs all there is, also what is marked slow.
+second test function runs: its first case, and a share of the others, another one for each ring. --all runs all there
+is, also what is marked slow.
 """
 
 import argparse
@@ -25,15 +26,17 @@ from tinygrad_like.rings import RINGS
 
 ROOT = Path(__file__).resolve().parents[1]
 NOT_COPIED = shutil.ignore_patterns(".*", "build", "runs", "*.egg-info")  # but what Python has compiled
-SHARES = 3 * len(RINGS)  # of the cases of a function besides the first
 INNER = "kernels", "capture", "compat"  # rings that the engine meets in every call
+GROUPS = [[ring] for ring in INNER] + [[ring for ring in RINGS if ring not in INNER]]
+SHARES = 24  # of the cases of a function besides the first
 ENGINE = "core", "transforms", "ops", "nn", "optim"  # what must not miss any ring
 
 
-def without(ring: str, folder: Path) -> Path:
-    """A copy of the tree, without a ring."""
+def without(*rings: str, folder: Path) -> Path:
+    """A copy of the tree, without some rings."""
     shutil.copytree(ROOT, folder, symlinks=True, ignore=NOT_COPIED, dirs_exist_ok=True)
-    shutil.rmtree(folder / "tinygrad_like" / ring)
+    for ring in rings:
+        shutil.rmtree(folder / "tinygrad_like" / ring)
     return folder
 
 
@@ -43,11 +46,11 @@ def run(folder: Path, *command: str, **options) -> subprocess.CompletedProcess:
                           **options)
 
 
-def tested(ring: str, every: bool) -> bool:
-    """Whether the tests pass without a ring."""
+def tested(rings: list[str], every: bool) -> bool:
+    """Whether the tests pass without some rings."""
     with tempfile.TemporaryDirectory() as name:
-        folder = without(ring, Path(name))
-        share = f"{[*RINGS].index(ring)}/{SHARES}/{2 if ring in INNER else 6}"
+        folder = without(*rings, folder=Path(name))
+        share = f"{[*RINGS].index(rings[0])}/{SHARES}/2"
         chosen = [] if every else [
             "-m", "not slow and not torch and not browser", f"--share={share}",
             *[f"tests/{room}" for room in ENGINE]]
@@ -56,18 +59,18 @@ def tested(ring: str, every: bool) -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.rings", description=__doc__.partition("\n")[0])
-    parser.add_argument("rings", nargs="*", metavar="ring", help=f"{', '.join(RINGS)} (default: one after the other)")
+    parser.add_argument("rings", nargs="*", metavar="ring", help=f"{', '.join(RINGS)}, one after the other")
     parser.add_argument("--all", action="store_true", help="all tests of all folders, also those marked slow")
     arguments, failed = parser.parse_args(), []
-    for ring in arguments.rings or RINGS:
-        if ring not in RINGS:
-            parser.error(f"{ring} is no ring: {', '.join(RINGS)}")
-        start = time.perf_counter()
-        print(f"-- without {ring}", flush=True)
-        failed += [ring] * (not tested(ring, arguments.all))
-        print(f"-- without {ring}: {time.perf_counter() - start:.0f} s", flush=True)
+    if unknown := {*arguments.rings} - {*RINGS}:
+        parser.error(f"no ring: {', '.join(unknown)}; there are {', '.join(RINGS)}")
+    for rings in [[ring] for ring in arguments.rings] or GROUPS:
+        start, names = time.perf_counter(), ", ".join(rings)
+        print(f"-- without {names}", flush=True)
+        failed += [names] * (not tested(rings, arguments.all))
+        print(f"-- without {names}: {time.perf_counter() - start:.0f} s", flush=True)
     if failed:
-        sys.exit(f"tests fail without {', '.join(failed)}")
+        sys.exit(f"tests fail without {'; without '.join(failed)}")
 
 
 if __name__ == "__main__":

@@ -50,12 +50,12 @@ for name, place in rings.NAMES.items():
 def test_the_rest_trains(tmp_path, ring):
     if rings.missing(ring):
         pytest.skip("is missing anyway")
-    run(without(ring, tmp_path / "tree"), "-W", "error", "-c", TRAINING, ring, check=True)
+    run(without(ring, folder=tmp_path / "tree"), "-W", "error", "-c", TRAINING, ring, check=True)
 
 
 @pytest.mark.slow
 @pytest.mark.needs("training", "data", "distributed")
 def test_the_demo_trains_without_kernels(tmp_path):
-    out = run(without("kernels", tmp_path / "tree"), "-m", "demos.train", "--model", "mlp", "--data", "digits",
+    out = run(without("kernels", folder=tmp_path / "tree"), "-m", "demos.train", "--model", "mlp", "--data", "digits",
               "--epochs", "1", check=True, capture_output=True, text=True).stdout
     assert "test accuracy" in out

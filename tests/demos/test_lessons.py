@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("matplotlib")
 
 import nn
+import optim
 from demos import (
     attention_pictures,
     convolution,
@@ -353,3 +354,15 @@ def test_each_method_does_what_it_is_for(tmp_path, capsys):
     assert columns["L1"][4] > columns["none"][4] + 0.02, "weights become zero"
     assert min(columns["augmentation"][2], columns["dropout"][2], columns["L2"][2]) < columns["none"][2]
     assert (tmp_path / "new" / "r.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_product_under_l2_becomes_sparse_where_a_plain_weight_only_shrinks():
+    """min (w - 1)^2 / 2 + c |w| is at max(0, 1 - c): zero exactly, from c = 1 on."""
+    a, b = (nn.Parameter(np.full(3, 0.9, np.float32)) for _ in range(2))
+    target, c = Tensor([1.0, 0.3, -0.1]), 0.5
+    optimizer = optim.SGD([a, b], lr=0.1)
+    for _ in range(600):
+        optimizer.zero_grad()
+        (0.5 * ((a * b - target) ** 2).sum() + 0.5 * c * optim.l2_penalty([a, b])).backward()
+        optimizer.step()
+    np.testing.assert_allclose((a * b).detach().numpy(), [0.5, 0, 0], atol=1e-4)
