@@ -98,7 +98,7 @@ def draw(path: Path, encoding: np.ndarray, near: np.ndarray, word: str, maps: di
     with slide(path, "Where tokens stand, and where a Transformer looks", 2, 3) as ((heat, alike, distance), panels):
         coloured(heat, encoding, DIVERGING, -1, "sin/cos encoding p")
         heat.set(xlabel="dimension", ylabel="position t", aspect="auto")
-        coloured(alike, near, GREYS, min(0.0, near.min()), "Likeness p[s] · p[t]", near.max())
+        coloured(alike, near, GREYS, near.min(), "Likeness p[s] · p[t]", near.max())
         alike.set(xlabel="position t", ylabel="position s", aspect="auto")
         for s, style in zip((positions // 4, positions // 2, 3 * positions // 4), ("-", "--", ":"), strict=True):
             distance.plot(np.arange(positions) - s, near[s], color=INK, linestyle=style, linewidth=1.8,

@@ -67,7 +67,9 @@ def main(args: argparse.Namespace) -> np.ndarray:
 
 
 def draw(path: Path, y: np.ndarray, row: int, column: int) -> None:
-    with slide(path, "Convolution: a filter slides over the input", 2, 4, width_ratios=[10, 8, 10, 6]) as (top, bottom):
+    with slide(path, "Convolution: a filter slides over the input", 2, 4, width_ratios=[10, 8, 10, 6],
+               note="Orange dots: the middles of the windows. Grey frame: the image inside its padding."
+               ) as (top, bottom):
         image, kernel, output, unused = top
         unused.set_visible(False)
         grid(image, IMAGE, BLUES, 3)

@@ -85,7 +85,7 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
                 spread(axes, rates, 100 * found[name][..., i], color=colour, marker="o", label=name)
             ticks(axes, rates)
             axes.set(title=title[0].upper() + title[1:], xlabel="rate of the first steps", ylim=(-2, 102))
-        level(panels[2], 10, "guessing")
+        level(panels[2], 10, "guessing", left=True)
     return found
 
 

@@ -85,7 +85,7 @@ def main(args: argparse.Namespace) -> dict[tuple[str, int], np.ndarray]:
             ticks(axes, layers)
             axes.set(title=f"Error on the {what} images, %", xlabel="layers in blocks", ylim=(-3, 100))
             level(axes, 90, "guessing", above=True)
-        panels[2].set(title=f"Training error, %; thin: {layers[0]} layers, thick: {layers[-1]}", xlabel="epoch")
+        panels[2].set(title="Training error, %", xlabel=f"epoch (thin: {layers[0]} layers, thick: {layers[-1]})")
     return found
 
 

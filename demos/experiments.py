@@ -19,7 +19,7 @@ from . import cli
 
 BLOCK = re.compile(r"^```console\n\$ (python -m demos\.(\w+)[^\n]*)\n(.*?)^```", re.M | re.S)
 ROOT = Path(__file__).resolve().parent.parent
-WIDTHS, COLOURS, BYTES = (1600, 1300, 1100, 900), 128, 95_000  # of a picture's file: the first that is small enough
+WIDTHS, COLOURS, BYTES = (1600, 1300, 1100, 900), 256, 95_000  # of a picture's file: the first that is small enough
 
 
 def shrink(picture: Path) -> None:
@@ -31,7 +31,8 @@ def shrink(picture: Path) -> None:
     for width in WIDTHS:
         small = whole.copy()
         small.thumbnail((width, width), Image.Resampling.LANCZOS)
-        small.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(picture, optimize=True)
+        found = small.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, kmeans=2, dither=Image.Dither.NONE)
+        found.save(picture, optimize=True)
         if picture.stat().st_size < BYTES:
             break
 

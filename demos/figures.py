@@ -170,12 +170,12 @@ def training_curves(path: Path, title: str, rows: Sequence[Mapping[str, Any]], l
         return save(fig, path)
 
 
-def level(axes: Any, y: float, words: str, above: bool = False) -> None:
-    """A dotted line at y that says what it means."""
+def level(axes: Any, y: float, words: str, above: bool = False, left: bool = False) -> None:
+    """A dotted line at y with its meaning written at its right or left end."""
     axes.axhline(y, color=MUTED, linestyle=DOTTED, linewidth=1.2, zorder=1)
-    axes.annotate(words, (1, y), (-2, 3 if above else -3), xycoords=("axes fraction", "data"),
-                  textcoords="offset points", ha="right", va="bottom" if above else "top", color=MUTED, fontsize=11,
-                  annotation_clip=True,
+    axes.annotate(words, (0 if left else 1, y), (4 if left else -2, 3 if above else -3),
+                  xycoords=("axes fraction", "data"), textcoords="offset points", ha="left" if left else "right",
+                  va="bottom" if above else "top", color=MUTED, fontsize=12, annotation_clip=True,
                   bbox=dict(facecolor=PAPER, edgecolor="none", alpha=0.7, pad=0.5))
 
 

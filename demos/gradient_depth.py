@@ -149,6 +149,8 @@ def draw(args: argparse.Namespace, depths: list[int], found: dict[tuple, np.ndar
         variance.set(title="Variance of the stream", xlabel="block")
         for axes in panels:
             axes.set(yscale="log")
+        low = int(np.log10(plain.get_ylim()[0]))
+        plain.set_yticks(10.0 ** np.arange(0, low, -20 if low < -40 else -5))
 
 
 if __name__ == "__main__":

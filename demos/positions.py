@@ -82,7 +82,7 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
         axes.annotate("lengths of training", (1, 103), va="bottom", color=MUTED)
         for kind, colour in KINDS.items():
             spread(axes, positions + 1, 100 * found[kind], color=colour, label=kind)
-        level(axes, 100 / TOKENS, "guessing")
+        level(axes, 100 / TOKENS, "guessing", left=True)
         axes.set(title=f"“Which token stood {back} places before?”, % right", xlabel="position", ylim=(0, 110),
                  xlim=(0.5, longest + 0.5))
     return found

@@ -77,7 +77,7 @@ def main(args: argparse.Namespace) -> dict[tuple, np.ndarray]:
         for axes, warmup in zip(panels, WARMUPS, strict=True):
             for norm, colour in NORMS.items():
                 spread(axes, depths, 100 * found[norm, warmup], color=colour, marker="o", label=norm)
-            level(axes, 10, "guessing")
+            level(axes, 10, "guessing", left=True)
             axes.set(title=f"Test accuracy, %, {warmup}", xlabel="layers", xticks=depths, ylim=(0, 102))
     return found
 
