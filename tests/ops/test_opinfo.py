@@ -301,3 +301,15 @@ def test_pytorchs_samples(op):
 
 def test_nothing_is_compared_with_nothing():
     assert len(CASES) > 250
+
+
+def test_dlpack():
+    a = torch.arange(6.0).reshape(2, 3)
+    x = Tensor.from_dlpack(a)
+    a[0, 0] = 10
+    assert x.numpy()[0, 0] == 10 and x.dtype == "float32"
+    y = Tensor([1.0, 2.0])
+    b = torch.from_dlpack(y)
+    y.assign([3.0, 4.0])
+    assert b.tolist() == [3, 4]
+    assert Tensor(torch.ones(2, dtype=torch.float64)).dtype == "float64"
