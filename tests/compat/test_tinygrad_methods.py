@@ -1,4 +1,4 @@
-"""tinygrad's Tensor: every name that its documentation, docs/tensor/*.md, lists is there, and has an example that runs."""
+"""tinygrad's Tensor: every name that its documentation (docs/tensor/*.md) lists is there, and its example runs."""
 
 import numpy as np
 import pytest
