@@ -80,7 +80,7 @@ class LBFGS(Optimizer):
         with enable_grad():
             first = closure()
         if all(p.grad is None for p in group["params"]):
-            self._warn_of_no_gradient()
+            self._warn_of_no_gradient(4)
         loss, g = float(first), self._flat_gradient()
         evaluations = 1
         self.steps += 1

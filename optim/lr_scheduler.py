@@ -179,19 +179,6 @@ class LinearLR(LRScheduler):
         return schedule.linear(base * self.start_factor, base * self.end_factor, self.total_iters)
 
 
-class ConstantLR(LRScheduler):
-    """base factor for total_iters epochs, then base."""
-
-    def __init__(self, optimizer: Optimizer, factor: float = 1 / 3, total_iters: int = 5, last_epoch: int = -1):
-        if not 0 <= factor <= 1:
-            raise ValueError(f"ConstantLR: factor={factor!r} must lie in [0, 1]")
-        self.factor, self.total_iters = factor, total_iters
-        super().__init__(optimizer, last_epoch)
-
-    def schedules(self, base: float) -> Callable[[int], float]:
-        return lambda epoch: base * self.factor if epoch < self.total_iters else base
-
-
 class CosineAnnealingLR(LRScheduler):
     """eta_min + (base - eta_min) (1 + cos(pi epoch / T_max)) / 2, which rises again after T_max epochs."""
 
@@ -254,33 +241,6 @@ class OneCycleLR(LRScheduler):
             group.update({"betas": (now, *group["betas"][1:])} if "betas" in group else {"momentum": now})
 
 
-class SequentialLR(LRScheduler):
-    """One scheduler after the other: at each of the milestones, which are epochs, the next begins with its epoch 0."""
-
-    absolute = True
-
-    def __init__(self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: Sequence[int],
-                 last_epoch: int = -1):
-        if not schedulers or len(milestones) != len(schedulers) - 1:
-            raise ValueError(f"SequentialLR: {len(schedulers)} schedulers need {max(len(schedulers) - 1, 0)} "
-                             f"milestones, got {len(milestones)}")
-        if list(milestones) != sorted(milestones):
-            raise ValueError(f"SequentialLR: milestones={list(milestones)} must not fall")
-        for i, scheduler in enumerate(schedulers):
-            if not isinstance(scheduler, LRScheduler):
-                raise ValueError(f"SequentialLR: scheduler {i}, a {type(scheduler).__name__}, must step by epochs "
-                                 "alone; call the step of a ReduceLROnPlateau yourself")
-            if scheduler.optimizer is not optimizer:
-                raise ValueError(f"SequentialLR: scheduler {i}, a {type(scheduler).__name__}, is of another optimizer")
-        self.schedulers, self.milestones = list(schedulers), list(milestones)
-        super().__init__(optimizer, last_epoch)
-
-    def get_lr(self) -> list[float]:
-        i = bisect_right(self.milestones, self.last_epoch)
-        self.schedulers[i].last_epoch = self.last_epoch - (self.milestones[i - 1] if i else 0)
-        return self.schedulers[i].get_lr()
-
-
 class ReduceLROnPlateau(schedule.ReduceOnPlateau):
     """All rates times `factor` each time a metric has not improved for more than `patience` calls of step(metric).
 
@@ -309,8 +269,8 @@ class ReduceLROnPlateau(schedule.ReduceOnPlateau):
 
 _LRScheduler = LRScheduler  # as it was called
 __all__ = [
-    "ConstantLR", "CosineAnnealingLR", "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR",
-    "OneCycleLR", "ReduceLROnPlateau", "SequentialLR", "StepLR",
+    "CosineAnnealingLR", "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "OneCycleLR",
+    "ReduceLROnPlateau", "StepLR",
 ]
 for _class in [globals()[_name] for _name in __all__]:
     _class.__init__ = named(_class.__init__, _class.__name__)  # type: ignore[misc]  # verbose= is taken

@@ -117,8 +117,8 @@ class Optimizer:
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient, or none if anything raises.
 
-        An interrupt such as Ctrl-C leaves parameters, state and counts either all as before the step or all as after
-        it. If the dtype or layout of a parameter has changed, its state follows.
+        An interrupt such as Ctrl-C leaves parameters, state and counts either all as before the step, but for the
+        state as it begins, or all as after it. If the dtype or layout of a parameter has changed, its state follows.
 
         closure: called first, with recording on, to compute the gradients; `step` returns the loss that it returns.
         """
@@ -126,17 +126,6 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        steps, made = self.steps, list[tuple[State, str]]()  # what the kernel's rows need, and was not there before
-        try:
-            self._step(made)
-        except BaseException:  # Ctrl-C included, which may come between any two bytecodes
-            if self.steps == steps:
-                for state, name in made:
-                    state.pop(name, None)
-            raise
-        return loss
-
-    def _step(self, made: list[tuple[State, str]]) -> None:
         fused = fused_update(type(self).update) if self.fused else None
         trained = [(i, p) for i, group in enumerate(self.param_groups) for p in group["params"] if p.grad is not None]
         if not trained:
@@ -150,11 +139,12 @@ class Optimizer:
                 length = len(_flat(self.defaults.values()))
                 self._numbers = [np.empty(length, FLOAT64) for _ in self.param_groups]
             effect("numbers of an optimizer", self._write_numbers, writes=self._numbers)
-            rows = self._rows(trained, made)
+            rows = self._rows(trained)
             if None not in rows and (table := fused[0](rows)).suited:
                 for _, p in trained:
                     p.touch()
-                return fused[1](table, self._count)
+                fused[1](table, self._count)
+                return loss
         found, rows = rows or [None for _ in trained], []
         for (i, p), row in zip(trained, found, strict=True):
             self._check_param_now(p)
@@ -167,12 +157,13 @@ class Optimizer:
         written = [a for _, p, _ in formulas for a in (p._data, *self._states[p].values())]
         effect(f"{self.name}.step", self._carry_out, rows, formulas, writes=[
             *written, self._count, *[a for row in rows for a in (row[0], *row[2:-1]) if a is not None]])
+        return loss
 
     def _names(self, group: dict) -> set[str]:
         """The names in the states of a group's parameters."""
         return {name for name, option in self.state_names.items() if not option or dict.get(group, option)}
 
-    def _rows(self, trained: list[tuple[int, Tensor]], made: list) -> list[tuple | None]:
+    def _rows(self, trained: list[tuple[int, Tensor]]) -> list[tuple | None]:
         """The kernel's arguments for each parameter; None if the formula must first make its state."""
         needed = [self._names(group) for group in self.param_groups]
         columns, rows = [*[n for n in self.state_names if n != COUNT], COUNT], list[tuple | None]()
@@ -183,7 +174,6 @@ class Optimizer:
                     begun = self.begin(name, x, **self._options(self.param_groups[i]))
                     if begun is None or x.dtype is not FLOAT32:
                         break
-                    made.append((state, name))
                     state[name] = begun
                 else:
                     begun = x
@@ -262,9 +252,9 @@ class Optimizer:
                 raise ValueError(f"{who}: a parameter of shape {x.shape} has {name} of {has}; if its data was replaced "
                                  "on purpose, make a new optimizer, or forget the past with optimizer.state[p].clear()")
 
-    def _warn_of_no_gradient(self) -> None:
+    def _warn_of_no_gradient(self, stacklevel: int = 3) -> None:
         warnings.warn(f"{self.name}.step: no parameter has a gradient, so none changes; call backward() of a loss that "
-                      "depends on them before it, and zero_grad() not between the two", stacklevel=4)
+                      "depends on them before it, and zero_grad() not between the two", stacklevel=stacklevel)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients; with set_to_none=False, those that exist become zeros."""

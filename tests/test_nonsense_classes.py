@@ -65,7 +65,7 @@ OPTIMIZERS = [optim.SGD, optim.Adam, optim.AdamW, optim.RMSProp, optim.Adagrad, 
 SCHEDULERS = {
     "StepLR": dict(step_size=2, gamma=0.1), "MultiStepLR": dict(milestones=[1, 2], gamma=0.1),
     "ExponentialLR": dict(gamma=0.9), "CosineAnnealingLR": dict(T_max=3, eta_min=0.0),
-    "LinearLR": dict(start_factor=0.3, end_factor=1.0, total_iters=3), "ConstantLR": dict(factor=0.3, total_iters=2),
+    "LinearLR": dict(start_factor=0.3, end_factor=1.0, total_iters=3),
     "OneCycleLR": dict(max_lr=0.1, total_steps=10, pct_start=0.3, anneal_strategy="cos", div_factor=25.0),
     "ReduceLROnPlateau": dict(mode="min", factor=0.1, patience=1, threshold=1e-4, threshold_mode="rel", cooldown=0,
                               min_lr=0.0, eps=1e-8),

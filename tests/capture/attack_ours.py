@@ -175,7 +175,7 @@ OURS = [
           shows="(sched.last_epoch, sched.get_last_lr())", kept="Exp" not in s) for s in (
         "StepLR(optimizer, 3, 0.5)", "ExponentialLR(optimizer, 0.9)", "CosineAnnealingLR(optimizer, 10)", "LambdaLR(optimizer, lambda n: 1 / (1 + n))",
         "MultiStepLR(optimizer, [2, 5], 0.1)", "OneCycleLR(optimizer, 0.1, total_steps=20)", "LinearLR(optimizer, total_iters=6)",
-        "ConstantLR(optimizer, total_iters=4)")],
+        "LinearLR(optimizer, total_iters=4)")],
     own("a schedule outside", STEPLR, between="if i: sched.step()"),
     own("a schedule by the loss", "sched = optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=1)", between="if i: sched.step(1.0)"),
     own("a schedule by a list that changes", "l = [1.0]; sched = optim.lr_scheduler.LambdaLR(optimizer, lambda n: l[0])",
