@@ -52,7 +52,7 @@ _CAPTURE = """_F = TypeVar("_F", bound=Callable[..., Any])
 def capture(function: _F, *, fuse: builtins.bool = ..., strict: builtins.bool = ...) -> _F: ...
 @overload
 def capture(*, fuse: builtins.bool = ..., strict: builtins.bool = ...) -> Callable[[_F], _F]: ..."""  # keeps the type
-_LATE = {"save": "training.saving", "load": "training.saving"}
+_LATE = {"save": "training.checkpoint", "load": "training.checkpoint"}
 
 
 def _sentence(f: Any) -> str:

@@ -108,13 +108,6 @@ def test_an_address_that_makes_no_sense_is_a_failure_of_that_mirror(server, get)
     assert get("http://[bad/", "nothing", server.url).read_bytes() == CONTENT
 
 
-def test_a_mirror_continues_what_another_began(server, get):
-    server.files["slow/x"] = CONTENT
-    server.breaks.extend([100_000, 0])
-    assert get(f"{server.url}slow/", server.url).read_bytes() == CONTENT
-    assert server.requests[-1] == ("x", "bytes=100000-")
-
-
 def test_offline_it_says_what_to_do(server, tmp_path):
     server.files["a"] = b"a"
     offline = "http://127.0.0.1:1/"
@@ -144,30 +137,6 @@ def test_without_tqdm_it_says_what_it_does(get, monkeypatch, capsys):
     monkeypatch.setattr(module, "tqdm", None)
     get()
     assert capsys.readouterr().err == "downloading x ...\n"
-
-
-def test_progress_starts_where_the_download_does(get, tmp_path, monkeypatch):
-    bars = []
-
-    class Bar:
-        def __init__(self, desc, initial, total, **options):
-            self.state = [desc, initial, total]
-            bars.append(self.state)
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *error):
-            pass
-
-        def update(self, count):
-            self.state[1] += count
-
-    monkeypatch.setattr(module, "tqdm", Bar)
-    (tmp_path / "new" / "folder").mkdir(parents=True)
-    (tmp_path / "new" / "folder" / "x.part").write_bytes(CONTENT[:250_000])
-    get()
-    assert bars == [["x", 600_000, 600_000]]
 
 
 def test_data_folder(monkeypatch, tmp_path):

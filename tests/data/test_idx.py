@@ -2,7 +2,6 @@
 
 import gzip
 import struct
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -30,11 +29,11 @@ def test_idx_types_round_trip(tmp_path, code, dtype):
     (b"\x89PNG and so on", "begins with 89 50 4e 47"),
     (b"\0\0\x07\x01\0\0\0\0", "not an IDX file"),
     (idx_bytes(np.zeros((3, 2), np.uint8))[:-1], r"17 bytes, but its header \(shape \(3, 2\), uint8\) makes it 18"),
-    (idx_bytes(np.zeros((3, 2), np.uint8)) + b"\0", r"more bytes, but its header .* makes it 18"),
+    (idx_bytes(np.zeros((3, 2), np.uint8)) + b"\0", r"19 bytes, but its header .* makes it 18"),
     (b"\0\0\x08\x03\0\0\0\x01\0\0", "ends within its header"),
     (gzip.compress(idx_bytes(np.zeros((3, 2), np.uint8)), mtime=0)[:-9], "damaged gzip"),
     (gzip.compress(idx_bytes(np.zeros((3, 2), np.uint8)), mtime=0)[:-8] + b"?" * 8, "damaged gzip.*CRC"),
-    (gzip.compress(idx_bytes(np.zeros((3, 2), np.uint8)) + b"\0", mtime=0), "holds more bytes"),
+    (gzip.compress(idx_bytes(np.zeros((3, 2), np.uint8)) + b"\0", mtime=0), "holds 19 bytes"),
     (gzip.compress(idx_bytes(np.zeros((3, 2), np.uint8))[:-1], mtime=0), "holds 17 bytes"),
     (b"\0\0\x08\x41" + 65 * b"\0\0\0\x01" + b"x", "NumPy has no arrays of shape"),
     (b"\0\0\x08\x04" + bytes(4) + 3 * b"\xff\xff\xff\xff", "NumPy has no arrays of shape"),
@@ -45,32 +44,13 @@ def test_damaged_idx_is_refused(tmp_path, content, message):
         read_idx(tmp_path / "x")
 
 
-@pytest.mark.parametrize("shape, message", [
-    ((2, 3), r"holds more bytes, but its header \(shape \(2, 3\), uint8\) makes it 18"),
-    ((50_001_000,), "holds 50000012 bytes, but"),
-    ((4_000_000_000,), "holds at most 50[0-9]{6} bytes, but"),
-    ((4_000_000_000, 4_000_000_000), "holds at most"),
-])
-def test_a_gzip_bomb_does_not_go_off(tmp_path, shape, message):
-    """50 kB that unpack to 50 MB."""
-    header = struct.pack(f">BBBB{len(shape)}I", 0, 0, 8, len(shape), *shape)
-    packed = gzip.compress(header + bytes(50_000_012 - len(header)))
-    (tmp_path / "x").write_bytes(packed)
-    tracemalloc.start()
-    try:
-        with pytest.raises(ValueError, match=message):
-            read_idx(tmp_path / "x")
-        assert tracemalloc.get_traced_memory()[1] < (70e6 if shape == (50_001_000,) else 1e6)
-    finally:
-        tracemalloc.stop()
-
-
-def test_a_gzip_file_has_a_greatest_size(tmp_path, monkeypatch):
+def test_a_file_has_a_greatest_size(tmp_path, monkeypatch):
+    """Some kilobytes may unpack to gigabytes, whatever the header says."""
     monkeypatch.setattr(module, "MOST", 1000)
-    for size, fits in (992, True), (993, False):
+    for size, fits in (992, True), (993, False), (10**6, False):
         (tmp_path / "x").write_bytes(gzip.compress(idx_bytes(np.zeros(size, np.uint8))))
         if fits:
             assert read_idx(tmp_path / "x").shape == (size,)
         else:
-            with pytest.raises(ValueError, match="holds at most 1000 bytes"):
+            with pytest.raises(ValueError, match=f"holds more than 1000 bytes, but its header .* makes it {size + 8}"):
                 read_idx(tmp_path / "x")

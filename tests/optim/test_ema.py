@@ -133,14 +133,3 @@ def test_another_tensor_in_the_model_is_noticed():
     del model.mean
     with pytest.raises(ValueError, match="is not the Tensor that was averaged"):
         ema.copy_to_model()
-
-
-def test_what_is_saved_while_swapped_is_the_average():
-    model = Model()
-    ema = EMA(model, 0.5, warmup=False)
-    change(model, 0)
-    ema.update()
-    outside = ema.state_dict()["averages"]
-    with ema.swapped():
-        inside = ema.state_dict()["averages"]
-    assert all(np.array_equal(inside[name], a) for name, a in outside.items())

@@ -591,31 +591,6 @@ def test_a_step_in_which_no_parameter_has_a_gradient_is_told(cls):
         optimizer.step()
 
 
-@pytest.mark.parametrize("cls, options", [
-    (Adam, dict(betas=(0.0, 0.0))), (Adam, {})])
-def test_parameters_that_have_had_other_numbers_of_steps_stay_apart_when_captured(cls, options):
-    """Even where the numbers of a step are the same by chance when it is recorded: later they may not be."""
-    def run(decorated):
-        x, y = (Tensor(np.linspace(1, 2, 600, dtype="float32") * n, requires_grad=True) for n in (1, 2))
-        optimizer = cls([x, y], lr=0.01, **options)
-
-        def step(both=True):
-            optimizer.zero_grad()
-            ((x * x).sum() + (y**3).sum() if both else (x * x).sum()).backward()
-            optimizer.step()
-
-        for _ in range(3):
-            step(both=False)
-        step = decorated(step)
-        for _ in range(12):
-            step()
-        states = [v.numpy() for p in (x, y) for v in optimizer.state[p].values() if isinstance(v, Tensor)]
-        return step, [x.tolist(), y.tolist(), *[v.tolist() for v in states]]
-
-    captured, found = run(capture)
-    assert found == run(lambda step: step)[1] and len(captured.programs) == 1
-
-
 # Bad input ----------------------------------------------------------------------------------------------------------
 
 X, Y = make((3,), (2,))

@@ -23,7 +23,6 @@ from tinygrad_like.training import (
     load_weights,
     previous,
     read_metadata,
-    safetensors,
     save_checkpoint,
     save_weights,
 )
@@ -218,18 +217,6 @@ def test_a_part_that_does_not_fit_changes_nothing(name, tmp_path):
     np.testing.assert_equal(one, two)
 
 
-def test_the_packages_generator_is_checked_too(tmp_path, monkeypatch):
-    parts, _ = run()
-    monkeypatch.setattr("tinygrad_like.training.checkpoint.get_rng_state", lambda: {"bit_generator": "PCG64"})
-    save_checkpoint(tmp_path / "c", **parts)
-    monkeypatch.undo()
-    advance(parts, 1)
-    before, state = values(parts["model"]), tinygrad_like.get_rng_state()
-    with pytest.raises(ValueError, match="does not fit 'package generator', and nothing was loaded"):
-        load_checkpoint(tmp_path / "c", **parts)
-    assert equal(values(parts["model"]), before) and tinygrad_like.get_rng_state() == state
-
-
 def test_parts_of_ones_own_are_loaded_before_any_that_cannot_fail(tmp_path):
     class Counter:
         def state_dict(self):
@@ -358,29 +345,6 @@ def test_a_full_disk_is_said_and_harms_nothing(tmp_path, monkeypatch, save):
         save(path / "w", module)
 
 
-def test_out_of_memory_while_writing_or_reading_harms_nothing(tmp_path, monkeypatch):
-    parts, _ = run()
-    save_checkpoint(tmp_path / "c", **parts)
-    before = (tmp_path / "c").read_bytes()
-
-    def fail(*args, **kwargs):
-        raise MemoryError
-
-    for module, name in (safetensors, "_digest"), (checkpoint, "_encoded"):
-        with monkeypatch.context() as patch, pytest.raises(MemoryError):
-            patch.setattr(module, name, fail)
-            save_checkpoint(tmp_path / "c", **parts)
-    state = {name: value.copy() for name, value in values(parts["model"]).items()}
-    for module, name in (safetensors, "_digest"), (safetensors, "_arrays"), (checkpoint, "_decoded"):
-        with monkeypatch.context() as patch, pytest.raises(MemoryError):
-            patch.setattr(module, name, fail)
-            load_checkpoint(tmp_path / "c", **parts)
-    assert (tmp_path / "c").read_bytes() == before and os.listdir(tmp_path) == ["c"]
-    assert equal(values(parts["model"]), state)
-    save_checkpoint(tmp_path / "c", **parts)
-    assert (tmp_path / "c").read_bytes() == before
-
-
 def test_several_who_write_at_once_do_not_spoil_each_other(tmp_path):
     """Threads here; between processes the lock is the same."""
     path, failures = tmp_path / "c", []
@@ -427,10 +391,8 @@ def test_arrays_of_any_byte_order_come_back(tmp_path):
     (np.array([1j]), TypeError, "save_checkpoint: a is an array of complex128; a file holds"),
     (np.array(["x"]), TypeError, "a is an array of <U1"),
     (np.array([None]), TypeError, "a is an array of object"),
-    (np.complex64(1j), TypeError, "a is a complex; a checkpoint holds"),
+    (np.complex64(1j), TypeError, "a is a complex; a file holds"),
     (np.longdouble(1), TypeError, "a is a longdouble"),
-    ({1: "x", "1": "y"}, ValueError, "a has keys that are equal as strings"),
-    ({1: np.ones(1), "1": np.ones(1)}, ValueError, "two arrays would have the name a/1"),
 ])
 def test_values_that_would_not_come_back_are_refused(tmp_path, value, error, message):
     with pytest.raises(error, match=message):
@@ -446,10 +408,11 @@ def test_a_list_that_contains_itself_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("tree", [
-    None, "", "{", "null", "3", "[]", '"x"', "{}", '{"model": null}', "NaN", "[" * 100_000, '{"a":' * 100_000,
-    '{"a": ' + "9" * 5000 + "}", '{"package generator": 3}', '{"package generator": {"array": "model/0"}}',
-    '{"a": {"array": "none"}}', '{"a": {"array": 3}}', '{"a": {"array": ["x"]}}', '{"a": {"dict": 3}}',
-    '{"a": {"dict": [1]}}', '{"a": {}}', '{"a": {"list": []}}', "[" * 400 + "]" * 400,
+    None, "", "{", "null", "3", "[]", '"x"', "{}", "NaN", "[" * 100_000, '{"a":' * 100_000, "[" * 400 + "]" * 400,
+    "[" + "9" * 5000 + "]", *[json.dumps({"dict": entries}) for entries in (
+        [], 3, [1], [[[], 1]], {"a": 1}, [["a", {}]], [["a", {"list": []}]], [["a", {"tuple": 1}]],
+        *[[["a", {kind: name}]] for kind in ("array", "tensor") for name in ("none", 3, ["x"])],
+        [["package generator", 3]], [["package generator", {"array": "model/0"}]])],
 ], ids=lambda tree: str(tree)[:20])
 def test_a_tree_that_makes_no_sense_is_refused(tmp_path, tree):
     """Behind a checksum that is right: such a file was written by another program."""
@@ -463,7 +426,7 @@ def test_a_tree_that_makes_no_sense_is_refused(tmp_path, tree):
 
 
 def test_bad_input(tmp_path):
-    with pytest.raises(TypeError, match="a/1/b is a set; a checkpoint holds"):
+    with pytest.raises(TypeError, match="save_checkpoint: a/1/b is a set; a file holds"):
         save_checkpoint(tmp_path / "c", a=[0, {"b": {1}}])
     assert not list(tmp_path.iterdir())
     with pytest.raises(FileNotFoundError, match="load_checkpoint: there is no file"):
@@ -521,9 +484,9 @@ def start(folder, net, threads):
 def left(folder):
     """What a run leaves, without the times: the weights, the checkpoint, the columns of the CSV file."""
     arrays, metadata = checkpoint.read("", folder / "run.ckpt")
-    tree = json.loads(metadata["tree"])
+    tree = dict(json.loads(metadata["tree"])["dict"])
     for row in tree["rows"]:
-        del row["dict"]["seconds"], row["dict"]["examples_per_second"]
+        row["dict"] = [pair for pair in row["dict"] if pair[0] not in ("seconds", "examples_per_second")]
     table = [line.split(",")[:4] for line in (folder / "run.csv").read_text().splitlines()]
     return (folder / "final.safetensors").read_bytes(), {n: a.tobytes() for n, a in arrays.items()}, tree, table
 

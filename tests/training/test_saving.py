@@ -121,11 +121,8 @@ def test_what_is_no_file_of_values(tmp_path):
             torch.load(io.BytesIO(bytes(damaged)))
 
 
-@pytest.mark.parametrize("tree", [
-    {"tensor": "y"}, {"tensor": 3}, {"other": 1}, {"dict": [1]}, {"dict": [[[], 1]]}, {"dict": {"a": 1}}, {"tuple": 1},
-    {}])
-def test_a_tree_that_makes_no_sense(tree, tmp_path):
-    metadata = {"format": "tinygrad_like value 1", "tree": json.dumps(tree), "writer": "tinygrad_like"}
+def test_a_tree_that_makes_no_sense(tmp_path):
+    metadata = {"format": "tinygrad_like value 1", "tree": json.dumps({"tensor": "y"}), "writer": "tinygrad_like"}
     checkpoint.write("test", tmp_path / "x", {"x": np.zeros(2)}, metadata)
     with pytest.raises(ValueError, match="load: .*x is damaged: its tree of values makes no sense"):
         torch.load(tmp_path / "x")

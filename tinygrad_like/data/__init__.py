@@ -3,7 +3,6 @@
 from ..errors import named as _named
 from .augment import (
     RANDAUGMENT,
-    ChannelCutout,
     Compose,
     Cutout,
     GaussianNoise,
@@ -17,11 +16,8 @@ from .augment import (
     RandomZoom,
 )
 from .cifar import load_cifar10
-from .collate import default_collate, default_convert
 from .dataset import (
-    ConcatDataset,
     Dataset,
-    IterableDataset,
     Subset,
     TensorDataset,
     random_split,
@@ -29,30 +25,25 @@ from .dataset import (
 from .digits import load_digits, stratified_split
 from .download import data_folder
 from .idx import read_idx
-from .loader import DataLoader
+from .loader import DataLoader, default_collate
 from .mix import CutMix, MixUp
 from .mnist import load_fashion_mnist, load_mnist
+from .sampler import DistributedSampler as DistributedSampler
 from .sampler import (
-    BatchSampler,
     RandomSampler,
     Sampler,
-    SequentialSampler,
     WeightedRandomSampler,
 )
-from .sampler import DistributedSampler as DistributedSampler
 from .scale import MinMaxScaler, StandardScaler
 
 __all__ = [
-    "BatchSampler", "ChannelCutout", "Compose", "ConcatDataset", "CutMix", "Cutout", "DataLoader",
-    "Dataset", "GaussianNoise", "IterableDataset", "MinMaxScaler", "MixUp", "RANDAUGMENT", "RandAugment",
-    "RandomBrightness", "RandomContrast", "RandomCrop", "RandomHorizontalFlip", "RandomRotation", "RandomSampler",
-    "RandomShift", "RandomZoom", "Sampler", "SequentialSampler", "StandardScaler", "Subset",
-    "TensorDataset", "WeightedRandomSampler", "data_folder", "default_collate",
-    "default_convert", "load_cifar10", "load_digits", "load_fashion_mnist", "load_mnist", "random_split",
-    "read_idx", "stratified_split",
+    "Compose", "CutMix", "Cutout", "DataLoader", "Dataset", "GaussianNoise", "MinMaxScaler", "MixUp", "RANDAUGMENT",
+    "RandAugment", "RandomBrightness", "RandomContrast", "RandomCrop", "RandomHorizontalFlip", "RandomRotation",
+    "RandomSampler", "RandomShift", "RandomZoom", "Sampler", "StandardScaler", "Subset", "TensorDataset",
+    "WeightedRandomSampler", "data_folder", "default_collate", "load_cifar10", "load_digits", "load_fashion_mnist",
+    "load_mnist", "random_split", "read_idx", "stratified_split",
 ]
 
-for _class in (BatchSampler, ConcatDataset, RandomSampler, SequentialSampler, Subset,
-               TensorDataset, WeightedRandomSampler):
+for _class in (RandomSampler, Subset, TensorDataset, WeightedRandomSampler):
     _class.__init__ = _named(_class.__init__, _class.__name__)  # type: ignore[method-assign]
 default_collate, random_split = _named(default_collate), _named(random_split)

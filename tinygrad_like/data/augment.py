@@ -203,7 +203,7 @@ class RandomContrast(_ByFactor):
 class Cutout(Instructed):
     """Set a square of size x size pixels to 0, centred on a pixel drawn uniformly; it may reach beyond the edge.
 
-    The square is cut out of all channels; see `ChannelCutout`.
+    The square is cut out of all channels.
     Source: T. DeVries, G. Taylor, Improved Regularization of Convolutional Neural Networks with Cutout, 2017.
     """
 
@@ -218,34 +218,6 @@ class Cutout(Instructed):
         top = generator.integers(0, height, batch) - self.size // 2
         left = generator.integers(0, width, batch) - self.size // 2
         return ERASE, _numbers(batch, top, left, top + self.size, left + self.size)
-
-
-class ChannelCutout:
-    """Cutout in one channel, drawn uniformly for each image: a spatial patch of a single channel (002)."""
-
-    takes_rows = True
-
-    def __init__(self, size: int, p: float = 1.0):
-        self._cutout = Cutout(size)
-        check_probability("ChannelCutout", p)
-        self.size, self.p = size, p
-
-    def __call__(self, images: np.ndarray, generator: np.random.Generator | None = None,
-                 rows: Rows | None = None) -> np.ndarray:
-        check_images("ChannelCutout", images)
-        generator, (total, part) = generator_or_default(generator), _drawn(images, rows)
-        batch, channels, height, width = images.shape
-        chosen = generator.integers(0, channels, total)
-        chosen[generator.random(total) >= self.p] = -1
-        code, numbers = self._cutout.draw((total, 1, height, width), generator)
-        cut = (chosen[part, None] == np.arange(channels)).ravel()
-        codes = np.where(cut, code, NOTHING)[:, None]
-        planes = np.ascontiguousarray(images).reshape(batch * channels, 1, height, width)  # each an image of its own
-        out = run_programs(planes, codes, np.repeat(numbers[part], channels, axis=0)[:, None])
-        return out.reshape(images.shape)
-
-    def __repr__(self) -> str:
-        return f"ChannelCutout(size={self.size}, p={self.p})"
 
 
 def _randaugment(strength: float, height: int, width: int) -> dict[str, tuple]:

@@ -1,10 +1,9 @@
-"""Data sets as PyTorch's programs define them, with `__len__` and `__getitem__`, and data sets made of others."""
+"""Data sets as PyTorch's programs define them, with `__len__` and `__getitem__`, and parts of them."""
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -22,17 +21,6 @@ class Dataset:
 
     def __getitem__(self, index: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__}: a data set must define __getitem__")
-
-    def __add__(self, other: Dataset) -> ConcatDataset:
-        return ConcatDataset([self, other])
-
-
-class IterableDataset(Dataset):
-    """The base of a data set that is a stream: a subclass defines `__iter__`."""
-
-    def __iter__(self) -> Iterator:
-        raise NotImplementedError(f"{type(self).__name__}: an iterable data set must define __iter__")
-
 
 class TensorDataset(Dataset):
     """Example i is (tensors[0][i], tensors[1][i], ...). Raises ValueError if their lengths differ."""
@@ -77,26 +65,6 @@ class Subset(Dataset):
         """`TensorDataset.batch`, if the data set has it."""
         whole = self.dataset.batch  # AttributeError, if not
         return lambda indices: whole([int(self.indices[i]) for i in indices])
-
-
-class ConcatDataset(Dataset):
-    """One data set after the other."""
-
-    def __init__(self, datasets: Iterable[Any]):
-        self.datasets = list(datasets)
-        if not self.datasets:
-            raise ValueError("ConcatDataset: needs at least one data set")
-        self.cumulative_sizes = list(accumulate(len(d) for d in self.datasets))
-
-    def __len__(self) -> int:
-        return self.cumulative_sizes[-1]
-
-    def __getitem__(self, index: int) -> Any:
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"ConcatDataset: index {index} is out of range for {len(self)} examples")
-        index %= len(self)
-        i = bisect_right(self.cumulative_sizes, index)
-        return self.datasets[i][index - (self.cumulative_sizes[i - 1] if i else 0)]
 
 
 def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) -> list[Subset]:

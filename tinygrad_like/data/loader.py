@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import wraps
+from itertools import islice
 from typing import Any, Generic, TypedDict, TypeVar, Unpack, overload
 
 import numpy as np
 
-from .. import random
+from .. import ops, random
 from ..core.tensor import Tensor, wrap
 from ..dtypes import as_dtype, get_default_dtype
 from ..random import Rows
-from .collate import Batches, default_collate
-from .dataset import Dataset
 
 _BY_POSITION = ("batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn", "pin_memory",
                 "drop_last", "timeout", "worker_init_fn", "multiprocessing_context", "generator")
@@ -26,7 +25,7 @@ Array = np.ndarray | Tensor
 
 
 class _Options(TypedDict, total=False):
-    batch_size: int | None
+    batch_size: int
     shuffle: bool | None
     drop_last: bool
     transform: Callable[[Any, np.random.Generator], Any] | None
@@ -34,7 +33,6 @@ class _Options(TypedDict, total=False):
     prefetch: int
     shard: tuple[int, int] | None
     sampler: Any
-    batch_sampler: Any
     collate_fn: Callable[[list], Any] | None
     generator: Any
     num_workers: int
@@ -72,7 +70,7 @@ class DataLoader(Generic[Batch]):
         array, a batch is a Tensor.
         Or one data set, a list or an object with `__len__` and `__getitem__` that gives an example for each of 0, ...,
         n - 1; `DataLoader(dataset, batch_size=64)` collates them (`default_collate`). Memory is that of a batch; the
-        examples may be read from files. With transform or mix they are arrays, or tuples of arrays of one shape in all.
+        examples may be read from files. It makes its examples itself: transform and mix are for arrays.
     shuffle: a new order for each iteration.
     drop_last: leave out a last batch that is smaller than the others.
     transform: changes the first array of each batch, `images = transform(images, generator)`: augmentation.
@@ -85,9 +83,9 @@ class DataLoader(Generic[Batch]):
     as dropout belongs to the same rows. The package's transforms draw for the whole batch and change the part; others,
     and `mix`, are given the whole batch.
 
-    sampler, batch_sampler, collate_fn, generator, and batch_size=None: as in PyTorch, of a data set. A batch is what
-        `collate_fn` makes of a list of examples: by default a list of Tensors for tuples, a dict for dicts, a Tensor
-        for single Tensors (`default_collate`). After a data set, the arguments by position are PyTorch's.
+    sampler, collate_fn, generator: as in PyTorch, of a data set. A batch is what `collate_fn` makes of a list of
+        examples: by default a list of Tensors for tuples, a dict for dicts, a Tensor for single Tensors
+        (`default_collate`). After a data set, the arguments by position are PyTorch's.
     num_workers and its options, pin_memory, timeout: accepted, without effect; the loop makes the batches.
 
     A batch is a copy: changing it does not change the data set. `len(loader)` is the number of batches.
@@ -111,120 +109,110 @@ class DataLoader(Generic[Batch]):
     @overload
     def __init__(self: DataLoader[Any], *, dataset: Any, **options: Unpack[_Options]): ...
     @_as_pytorchs
-    def __init__(self, *arrays: Any, batch_size: Any = 1, shuffle: bool = False, drop_last: bool = False,
+    def __init__(self, *arrays: Any, batch_size: Any = 1, shuffle: bool | None = False, drop_last: bool = False,
                  transform: Callable[[np.ndarray, np.random.Generator], np.ndarray] | None = None,
                  mix: Callable[..., tuple[np.ndarray, np.ndarray]] | None = None, prefetch: int = 0,
-                 shard: tuple[int, int] | None = None, sampler: Any = None, batch_sampler: Any = None,
+                 shard: tuple[int, int] | None = None, sampler: Any = None,
                  collate_fn: Callable[[list], Any] | None = None, generator: Any = None, **of_workers: Any):
-        _without_effect(of_workers)
-        self.batches: Batches | None = None
-        theirs = sampler is not None or batch_sampler is not None or collate_fn is not None or generator is not None
-        if len(arrays) == 1 and (theirs or batch_size is None or isinstance(arrays[0], Dataset)):
-            ours = {"transform": transform, "mix": mix, "prefetch": prefetch or None, "shard": shard}
-            for name, value in ours.items():
-                if value is not None:
-                    raise TypeError(f"DataLoader: {name} is for arrays; a Dataset, or what collate_fn and samplers are "
-                                    "given for, makes its examples itself")
-            self.arrays, self.dataset, self.batch_size, self.shard = [], arrays[0], batch_size, None
-            self.shuffle, self.drop_last, self.transform, self.mix, self.prefetch = shuffle, drop_last, None, None, 0
-            self.batches = Batches(arrays[0], batch_size, shuffle, sampler, batch_sampler, collate_fn, drop_last,
-                                   generator)
-            self.sampler, self.batch_sampler = self.batches.sampler, self.batches.batch_sampler
-            self.collate_fn = self.batches.collate
-            return
-        if theirs:
+        _check_options(of_workers, batch_size=batch_size, prefetch=prefetch, transform=transform, mix=mix, shard=shard)
+        theirs = sampler is not None or collate_fn is not None or generator is not None
+        single = len(arrays) == 1 and (theirs or _gives_examples(arrays[0]))
+        self.dataset = arrays[0] if single else None
+        self.arrays = [] if single else [x._data if isinstance(x, Tensor) else np.asarray(x) for x in arrays]
+        if single and not (transform is mix is None):
+            raise TypeError("DataLoader: transform and mix are for arrays; a data set makes its examples itself")
+        if not single and theirs:
             raise TypeError("DataLoader: samplers, collate_fn and generator are for a data set; for arrays make one, "
                             "TensorDataset(*arrays)")
-        self.dataset = arrays[0] if len(arrays) == 1 and _gives_examples(arrays[0]) else None
-        self.arrays = [] if self.dataset is not None else [
-            x._data if isinstance(x, Tensor) else np.asarray(x) for x in arrays]
-        if self.dataset is None and (not arrays or any(x.ndim == 0 or len(x) != len(self.arrays[0])
-                                                       for x in self.arrays)):
+        if not single and (not arrays or any(x.ndim == 0 or len(x) != len(self.arrays[0]) for x in self.arrays)):
             raise ValueError("DataLoader: needs one or more arrays with the same number of rows, got shapes "
                              f"{[x.shape for x in self.arrays]}")
-        for name, number, least in ("batch_size", batch_size, 1), ("prefetch", prefetch, 0):
-            if not isinstance(number, int | np.integer) or number < least:
-                raise ValueError(f"DataLoader: {name}={number!r} must be an integer of at least {least}")
-        for name, function in ("transform", transform), ("mix", mix):
-            if function is not None and not callable(function):
-                raise TypeError(f"DataLoader: {name} must be a function of a batch and a generator, got {function!r}")
-        if mix is not None and self.dataset is None and len(arrays) < 2:
+        if mix is not None and len(arrays) < 2:
             raise ValueError("DataLoader: mix needs two arrays, images and labels")
-        if shard is not None and not 0 <= shard[0] < shard[1]:
-            raise ValueError(f"DataLoader: shard={shard!r} must be (rank, size) with 0 <= rank < size")
+        if sampler is not None and shuffle:
+            raise ValueError("DataLoader: sampler and shuffle both say the order; give one of them")
         self.batch_size, self.shuffle, self.drop_last, self.shard = batch_size, shuffle, drop_last, shard
         self.transform, self.mix, self.prefetch = transform, mix, prefetch
+        random.of(generator)  # or it is none
+        self.sampler, self.generator, self.collate_fn = sampler, generator, collate_fn or default_collate
 
     @property
     def examples(self) -> int:
-        """The number of batches."""
-        return len(self.arrays[0]) if self.dataset is None else len(self.dataset)
+        """The number of examples in a pass."""
+        order = self.dataset if self.sampler is None else self.sampler
+        return len(self.arrays[0]) if self.dataset is None else len(order)
 
     def __len__(self) -> int:
-        if self.batches is not None:
-            return len(self.batches)
         whole, rest = divmod(self.examples, self.batch_size)
         return whole + (rest > 0 and not self.drop_last)
 
     def __iter__(self) -> Iterator[Batch]:
-        if self.batches is not None:
-            return iter(self.batches)
-        n, chance = self.examples, self.shuffle or self.transform is not None or self.mix is not None
-        seed = random.draw().item() if chance else 0
+        chance = self.sampler is None and (self.shuffle or self.transform is not None or self.mix is not None)
+        seed = random.draw(self.generator).item() if chance else 0
+        tasks = ((seed, i, indices) for i, indices in enumerate(self._indices(seed)))
+        batches = self._ahead(tasks) if self.prefetch else (self._batch(*task) for task in tasks)
+        return self._given(batches)
+
+    def _indices(self, seed: int) -> Iterator[Any]:
+        """Which examples each batch has."""
+        if self.sampler is not None:  # which may have more than fit into memory
+            order = iter(self.sampler)
+            while len(indices := list(islice(order, self.batch_size))) == self.batch_size or (
+                    indices and not self.drop_last):
+                yield indices
+            return
+        n = self.examples
         order = np.random.default_rng(seed).permutation(n) if self.shuffle else np.arange(n)
-        batches: Any = (self._ahead(order, seed) if self.prefetch else
-                        (self._batch(order, seed, i) for i in range(len(self))))
-        return batches if self.shard is None else self._placed(batches)
+        for i in range(len(self)):
+            yield order[i * self.batch_size:(i + 1) * self.batch_size]
 
-    def rows(self, i: int) -> Rows:
-        """The rows of batch i that this rank reads."""
-        total = min(self.batch_size, self.examples - i * self.batch_size)
-        return Rows.of(*self.shard or (0, 1), total)
-
-    def _placed(self, batches: Iterator[Any]) -> Iterator[Any]:
-        i = 0
+    def _given(self, batches: Iterator[tuple[Rows, Any]]) -> Iterator[Any]:
         try:
-            for batch in batches:  # enumerate would keep it
-                random.rows, i = self.rows(i), i + 1
+            for rows, batch in batches:
+                if self.shard:
+                    random.rows = rows
                 yield batch
                 del batch  # or it would live until the next is ready
         finally:
-            random.rows = None
+            if self.shard:
+                random.rows = None
 
-    def _batch(self, order: np.ndarray, seed: int, i: int) -> Any:
-        indices = order[i * self.batch_size:(i + 1) * self.batch_size]
-        mine = self.rows(i).part
-        if self.dataset is not None and self.transform is None and self.mix is None and len(indices[mine]):
-            return default_collate([self.dataset[int(i)] for i in indices[mine]])
+    def _batch(self, seed: int, i: int, indices: Any) -> tuple[Rows, Any]:
+        """Batch i, and the rows of it that this rank reads."""
+        rows = Rows.of(*self.shard or (0, 1), len(indices))
+        return rows, (self._rows(seed, i, indices, rows) if self.dataset is None else
+                      self._collated(indices[rows.part], indices))
+
+    def _collated(self, mine: Any, indices: Any) -> Any:
+        """Examples of a data set as a batch. What a part without rows would be, only an example tells."""
+        chosen = [i.item() if isinstance(i, np.integer) else i for i in (mine if len(mine) else indices[:1])]
+        whole = getattr(self.dataset, "batch", None) if self.collate_fn is default_collate else None
+        batch = self.collate_fn([self.dataset[i] for i in chosen]) if whole is None else whole(chosen)
+        if len(mine):
+            return batch
+        return batch[:0] if isinstance(batch, Tensor) else [x[:0] for x in batch]
+
+    def _rows(self, seed: int, i: int, indices: np.ndarray, rows: Rows) -> Any:
+        """Rows of the arrays, changed."""
         whole = self.shard is None or self.mix is not None or self.transform is not None and not getattr(
             self.transform, "takes_rows", False)
-        batch, single = self._rows(indices if whole else indices[mine])
+        batch = [x[indices if whole else indices[rows.part]] for x in self.arrays]
         if self.transform is not None or self.mix is not None:
             generator = np.random.default_rng((seed, i))
             if self.transform is not None:
-                batch[0] = self.transform(batch[0], generator, *[] if whole else [self.rows(i)])
+                batch[0] = self.transform(batch[0], generator, *[] if whole else [rows])
             if self.mix is not None:
                 batch[:2] = self.mix(*batch[:2], generator)
-        tensors = [_tensor(x, mine if whole and self.shard else None) for x in batch]
-        return tensors[0] if single else tuple(tensors)
+        tensors = [_tensor(x, rows.part if whole and self.shard else None) for x in batch]
+        return tensors[0] if len(tensors) == 1 else tuple(tensors)
 
-    def _rows(self, indices: np.ndarray) -> tuple[list[np.ndarray], bool]:
-        """The arrays of a batch, and whether it is one array by itself."""
-        if self.dataset is None:
-            return [x[indices] for x in self.arrays], len(self.arrays) == 1
-        examples = [self.dataset[int(i)] for i in (indices if len(indices) else [0])]
-        # Of what a part without rows would be, only an example tells.
-        rows = [x[:len(indices)] for x in _stacked(examples, indices if len(indices) else [0])]
-        return rows, not isinstance(examples[0], tuple | list)
-
-    def _ahead(self, order: np.ndarray, seed: int) -> Iterator[tuple[Tensor, ...]]:
+    def _ahead(self, tasks: Iterator[tuple]) -> Iterator[Any]:
         worker = ThreadPoolExecutor(1, "DataLoader")
         try:
-            waiting = deque(worker.submit(self._batch, order, seed, i) for i in range(min(self.prefetch, len(self))))
-            for i in range(len(self)):
+            waiting = deque(worker.submit(self._batch, *task) for task in islice(tasks, self.prefetch))
+            while waiting:
                 batch = waiting.popleft().result()
-                if i + self.prefetch < len(self):
-                    waiting.append(worker.submit(self._batch, order, seed, i + self.prefetch))
+                waiting.extend(worker.submit(self._batch, *task) for task in islice(tasks, 1))
                 yield batch
                 del batch  # or it would live until the next is ready
         finally:
@@ -235,10 +223,18 @@ _OF_WORKERS = frozenset("num_workers pin_memory timeout worker_init_fn multiproc
                         "persistent_workers pin_memory_device in_order".split())
 
 
-def _without_effect(options: dict[str, Any]) -> None:
-    for name in options:
-        if name not in _OF_WORKERS:
+def _check_options(of_workers: dict[str, Any], shard: tuple[int, int] | None, **options: Any) -> None:
+    for name, value in of_workers.items():
+        if name not in _OF_WORKERS and not (name == "batch_sampler" and value is None):
             raise TypeError(f"DataLoader: unknown argument {name!r}")
+    for name, least in ("batch_size", 1), ("prefetch", 0):
+        if not isinstance(options[name], int | np.integer) or options[name] < least:
+            raise ValueError(f"DataLoader: {name}={options[name]!r} must be an integer of at least {least}")
+    for name in "transform", "mix":
+        if options[name] is not None and not callable(options[name]):
+            raise TypeError(f"DataLoader: {name} must be a function of a batch and a generator, got {options[name]!r}")
+    if shard is not None and not 0 <= shard[0] < shard[1]:
+        raise ValueError(f"DataLoader: shard={shard!r} must be (rank, size) with 0 <= rank < size")
 
 
 def _gives_examples(x: Any) -> bool:
@@ -249,23 +245,35 @@ def _gives_examples(x: Any) -> bool:
         hasattr(x, name) for name in ("__len__", "__getitem__"))
 
 
-def _stacked(examples: list, indices: Sequence[int] | np.ndarray) -> list[np.ndarray]:
-    """Examples as arrays with one more axis: one for each part of their tuples. Python's floats become the default."""
-    rows = [example if isinstance(example, tuple | list) else (example,) for example in examples]
-    columns = []
-    for i in range(len(rows[0])):
-        try:
-            parts = [np.asarray(row[i], get_default_dtype() if type(row[i]) is float else None) for row in rows]
-            columns.append(np.stack(parts))
-        except (IndexError, ValueError) as error:
-            shapes = sorted({str([np.shape(part) for part in row]) for row in rows})
-            raise ValueError(f"DataLoader: the examples {list(map(int, indices))[:8]} do not stack: their parts have "
-                             f"shapes {' and '.join(shapes[:3])}; all must agree ({error})") from None
-    return columns
-
-
 def _tensor(x: Any, rows: slice | None = None) -> Tensor:
     """An array, or a transform's result, or rows of it, as a Tensor. Raises TypeError for a dtype it cannot have."""
     x = x._data if isinstance(x, Tensor) else np.asarray(x)
     x = x if rows is None else np.ascontiguousarray(x[rows])
     return wrap(np.asarray(x, as_dtype(x.dtype.newbyteorder("="), "DataLoader")))
+
+
+def default_collate(batch: Sequence[Any]) -> Any:
+    """Examples as one batch: Tensors, arrays and numbers are stacked; strings stay a list; of dicts, tuples and lists
+    each part is collated by itself. Raises TypeError or ValueError for what does not stack."""
+    first = batch[0]
+    if isinstance(first, Tensor | np.ndarray | np.generic):
+        shapes = {np.shape(x) for x in batch}
+        if len(shapes) > 1:
+            raise ValueError(f"default_collate: the examples have shapes {' and '.join(map(str, sorted(shapes)[:3]))}; "
+                             "all must agree: pad them, or pass collate_fn")
+        if all(isinstance(x, Tensor) for x in batch):
+            return ops.stack(*batch)
+        return Tensor(np.stack([np.asarray(x) for x in batch]))
+    if isinstance(first, bool | int | float):
+        return Tensor(np.asarray(batch, get_default_dtype() if isinstance(first, float) else None))
+    if isinstance(first, str | bytes):
+        return list(batch)
+    if isinstance(first, Mapping):
+        return {name: default_collate([x[name] for x in batch]) for name in first}
+    if isinstance(first, tuple | list):
+        if len({len(x) for x in batch}) > 1:
+            raise ValueError("default_collate: the examples have different numbers of parts; pass collate_fn")
+        parts = [default_collate(part) for part in zip(*batch, strict=True)]
+        return type(first)(*parts) if hasattr(first, "_fields") else parts
+    raise TypeError(f"default_collate: an example is {type(first).__name__}; it may be Tensors, arrays, numbers, "
+                    "strings, or dicts and tuples of them, or pass collate_fn")

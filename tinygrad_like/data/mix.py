@@ -87,33 +87,19 @@ class CutMix(_Mix):
     a uniformly drawn pixel and cut off at the edge. The label is (1 - a) y_i + a y_j, where the box covers the fraction
     a of the area. The call, targets, p and errors are those of MixUp; x are images.
 
-    size: the box is this many pixels (one number, or height and width), anywhere inside the image: the patch of fixed
-        shape in 002, where the labels' weight is random; here it is the area's, as it is otherwise.
     Source: S. Yun et al., CutMix: Regularization Strategy to Train Strong Classifiers with Localizable Features, 2019.
     """
 
     images = True
 
-    def __init__(self, num_classes: int | None, alpha: float = 1.0, p: float = 1.0,
-                 size: int | tuple[int, int] | None = None):
+    def __init__(self, num_classes: int | None, alpha: float = 1.0, p: float = 1.0):
         super().__init__(num_classes, alpha, p)
-        self.size = (size, size) if isinstance(size, int) else size
-        if self.size is not None and (len(self.size) != 2 or min(self.size) < 1):
-            raise ValueError(f"CutMix: size={size} must be one or two numbers of at least 1")
 
     def mix(self, images: np.ndarray, others: np.ndarray, weight: np.ndarray,
             generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         batch, _, height, width = images.shape
-        if self.size is None:
-            side = np.sqrt(1 - weight)[:, None]
-            rows, columns = (_around(n, side, generator.integers(0, n, (batch, 1))) for n in (height, width))
-        elif self.size[0] > height or self.size[1] > width:
-            raise ValueError(f"CutMix: a patch of size {self.size} does not fit images of shape {images.shape}")
-        else:
-            first = [generator.integers(0, n - s + 1, (batch, 1)) for n, s in zip((height, width), self.size,
-                                                                                  strict=True)]
-            rows, columns = (_between(n, i, s) for n, i, s in zip((height, width), first, self.size, strict=True))
-            rows &= (weight < 1)[:, None]  # not chosen
+        side = np.sqrt(1 - weight)[:, None]
+        rows, columns = (_around(n, side, generator.integers(0, n, (batch, 1))) for n in (height, width))
         area = rows.sum(axis=1) * columns.sum(axis=1) / (height * width)
         box = rows[:, None, :, None] & columns[:, None, None, :]
         return np.where(box, others, images), (1 - area).astype(np.float32)
@@ -122,8 +108,5 @@ class CutMix(_Mix):
 def _around(n: int, side: np.ndarray, centre: np.ndarray) -> np.ndarray:
     """Which of n positions lie within `side` n around `centre`, both (batch, 1): (batch, n)."""
     length = np.rint(side * n).astype(np.int64)
-    return _between(n, centre - length // 2, length)
-
-
-def _between(n: int, first: np.ndarray, length: np.ndarray | int) -> np.ndarray:
+    first = centre - length // 2
     return (np.arange(n) >= first) & (np.arange(n) < first + length)

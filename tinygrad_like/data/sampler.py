@@ -1,8 +1,8 @@
-"""In which order a DataLoader reads a data set: iterables of indices, and of lists of indices for batches."""
+"""In which order a DataLoader reads a data set: iterables of indices."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain, count, islice
 from typing import Any
 
@@ -30,20 +30,6 @@ class Sampler:
 
     def __iter__(self) -> Iterator:
         raise NotImplementedError(f"{type(self).__name__}: a sampler must define __iter__")
-
-
-class SequentialSampler(Sampler):
-    """0, 1, 2, ..."""
-
-    def __init__(self, data_source: Any):
-        len(data_source)  # or it is none
-        self.data_source = data_source
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(range(len(self.data_source)))
-
-    def __len__(self) -> int:
-        return len(self.data_source)
 
 
 class RandomSampler(Sampler):
@@ -100,28 +86,3 @@ def DistributedSampler(*args: Any, **options: Any) -> Any:
     """Raises NotImplementedError: a DataLoader of arrays gives each process its part."""
     raise NotImplementedError("DistributedSampler: pass DataLoader(x, y, ..., shard=(rank, size)), or let training.fit "
                               "share the batches")
-
-
-class BatchSampler(Sampler):
-    """Lists of batch_size indices of a sampler each; the last may be shorter, or with drop_last is left out."""
-
-    def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool = False):
-        if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size < 1:
-            raise ValueError(f"BatchSampler: batch_size={batch_size!r} must be a positive integer")
-        if not isinstance(sampler, Iterable):
-            raise TypeError(f"BatchSampler: takes a sampler or a list of indices, got {type(sampler).__name__}")
-        self.sampler, self.batch_size, self.drop_last = sampler, batch_size, bool(drop_last)
-
-    def __iter__(self) -> Iterator[list[int]]:
-        batch: list[int] = []
-        for i in self.sampler:
-            batch.append(i)
-            if len(batch) == self.batch_size:
-                yield batch
-                batch = []
-        if batch and not self.drop_last:
-            yield batch
-
-    def __len__(self) -> int:
-        whole, rest = divmod(len(self.sampler), self.batch_size)  # type: ignore[arg-type]
-        return whole + (rest > 0 and not self.drop_last)

@@ -6,10 +6,10 @@ from .early_stopping import EarlyStopping
 from .fit import fit
 from .log import Log
 from .loop import accuracy, calibration_error, evaluating, predict, train_epoch
-from .pretrained import load_gpt2, replace_head
+from .pretrained import replace_head
 
 __all__ = [
     "Callback", "EarlyStopping", "Log", "Run", "accuracy", "calibration_error",
-    "evaluating", "fit", "load_checkpoint", "load_gpt2", "load_weights", "predict", "previous",
+    "evaluating", "fit", "load_checkpoint", "load_weights", "predict", "previous",
     "read_metadata", "replace_head", "save_checkpoint", "save_weights", "train_epoch",
 ]

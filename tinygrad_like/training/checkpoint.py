@@ -1,29 +1,23 @@
-"""Weights and checkpoints as safetensors files: arrays by name, and JSON for the rest. Nothing in them is executed.
-
-A file is written under another name and then renamed, so that at any moment, even in a power failure, either the old
-file or the new one is there. It contains a SHA-256 of its contents, which reading checks.
-"""
+"""Weights, checkpoints and other values as safetensors files: arrays by name, and JSON for the rest. Nothing in them
+is executed, unlike a pickle."""
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .. import distributed
 from ..core.tensor import Tensor
-from ..data.download import folder_lock
 from ..nn import Module
 from ..nn.state import Keys
 from ..random import generator, get_rng_state
-from .safetensors import WRITER, parsed, serialized
+from .safetensors import WRITER, advice, decoded, encoded, parsed, previous, read, serialized, write
 
-FORMAT = "tinygrad_like checkpoint 1"
+FORMAT = "tinygrad_like checkpoint 2"
+VALUE = "tinygrad_like value 1"
 OURS = "sha256", "writer"
 GENERATOR = "package generator"  # cannot be the name of a part, which is an identifier
 
@@ -78,11 +72,6 @@ def _untied(state: Mapping[str, Tensor]) -> tuple[dict[str, np.ndarray], dict[st
     return arrays, tied
 
 
-def read_arrays(who: str, path: Path) -> dict[str, np.ndarray]:
-    """The arrays of a safetensors file, by name, read for `who`."""
-    return read(who, path)[0]
-
-
 def read_metadata(path: str | os.PathLike) -> dict[str, str]:
     """The metadata of `save_weights`, and for each further name of a tied parameter the name it was stored under.
 
@@ -99,20 +88,15 @@ def save_checkpoint(path: str | os.PathLike, **parts: Any) -> None:
 
         save_checkpoint("run.ckpt", model=model, optimizer=optimizer, ema=ema, epoch=3)
 
-    parts: each is an object with a state_dict, a NumPy Generator, or a value made of numbers, strings, None, arrays,
-    lists and dicts. The state of the package's own generator is always saved. An existing file becomes
-    `previous(path)`. In an MPI job only rank 0 writes it.
+    parts: each is an object with a state_dict, a NumPy Generator, or a value that `save` takes. The state of the
+    package's own generator is always saved. An existing file becomes `previous(path)`. In an MPI job only rank 0 writes
+    it.
 
     Raises TypeError for anything else, and OSError if the file cannot be written; existing files are then unharmed.
     """
-    path = Path(path)
-    arrays: dict[str, np.ndarray] = {}
-    try:
-        tree = {name: _encoded(name, _state(part), arrays) for name, part in parts.items()}
-    except RecursionError:
-        raise ValueError("save_checkpoint: a value is nested too deep, or contains itself") from None
-    tree[GENERATOR] = _encoded(GENERATOR, get_rng_state(), arrays)
-    write("save_checkpoint", path, arrays, {"format": FORMAT, "tree": json.dumps(tree)}, backup=previous(path))
+    states = {name: _state(part) for name, part in {**parts, GENERATOR: get_rng_state()}.items()}
+    arrays, tree = encoded("save_checkpoint", states)
+    write("save_checkpoint", Path(path), arrays, {"format": FORMAT, "tree": tree}, backup=previous(path))
 
 
 def load_checkpoint(path: str | os.PathLike, **parts: Any) -> dict[str, Any]:
@@ -164,38 +148,10 @@ def _prepared_numpy(part: np.random.Generator, state: Any) -> Callable[[], None]
     return load
 
 
-def previous(path: str | os.PathLike) -> Path:
-    """Where `save_checkpoint` keeps the checkpoint before the latest: run.ckpt -> run.ckpt.previous."""
-    path = Path(path)
-    return path.with_name(path.name + ".previous")
-
-
 def _state(part: Any) -> Any:
     if isinstance(part, np.random.Generator):
         return part.bit_generator.state
     return part.state_dict() if hasattr(part, "state_dict") else part
-
-
-def _encoded(name: str, node: Any, arrays: dict[str, np.ndarray]) -> Any:
-    """The JSON of a value; arrays go to `arrays`, and their names into the JSON."""
-    if isinstance(node, np.generic):
-        node = node.item()
-    if isinstance(node, Tensor | np.ndarray):
-        if name in arrays:
-            raise ValueError(f"save_checkpoint: two arrays would have the name {name}")
-        arrays[name] = node._data if isinstance(node, Tensor) else node
-        return {"array": name}
-    if isinstance(node, Mapping):
-        entries = {str(key): _encoded(f"{name}/{key}", value, arrays) for key, value in node.items()}
-        if len(entries) < len(node):
-            raise ValueError(f"save_checkpoint: {name} has keys that are equal as strings: {list(node)}")
-        return {"dict": entries}
-    if isinstance(node, list | tuple):
-        return [_encoded(f"{name}/{i}", value, arrays) for i, value in enumerate(node)]
-    if node is None or isinstance(node, bool | int | float | str):
-        return node
-    raise TypeError(f"save_checkpoint: {name} is a {type(node).__name__}; a checkpoint holds objects with a "
-                    "state_dict, NumPy Generators, arrays, numbers, strings, None, and lists and dicts of these")
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
@@ -204,82 +160,53 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     if metadata.get("format") != FORMAT:
         raise ValueError(f"load_checkpoint: {path} has weights but is not a checkpoint; use load_weights")
     try:
-        tree = _decoded({"dict": json.loads(metadata["tree"])}, arrays)
+        tree = decoded(metadata["tree"], arrays)
         if not isinstance(tree[GENERATOR], dict):
             raise ValueError("the generator's state is not a dict")
-    except (KeyError, RecursionError, ValueError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"load_checkpoint: {path} is damaged, or written by another program: its tree of values "
-                         f"makes no sense ({type(error).__name__}: {error}){_advice(path)}") from None
+                         f"makes no sense ({type(error).__name__}: {error}){advice(path)}") from None
     return tree
 
 
-def _decoded(node: Any, arrays: Mapping[str, np.ndarray]) -> Any:
-    match node:
-        case list():
-            return [_decoded(value, arrays) for value in node]
-        case {"array": str(name)}:
-            return arrays[name]
-        case {"dict": dict(entries)}:
-            return {key: _decoded(value, arrays) for key, value in entries.items()}
-        case dict():
-            raise ValueError(f"{list(node)} is neither an array nor a dict")
-    return node
+# Values, as torch.save has it -----------------------------------------------------------------------------------------
 
 
-# Files ----------------------------------------------------------------------------------------------------------------
+def save(value: Any, file: Any) -> None:
+    """Write a value made of Tensors, arrays, numbers, strings, None, lists, tuples and dicts: `load` gives it back.
+
+        save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 3}, "run.pt")
+
+    A Tensor in a dict lies in the file under its key: a saved state_dict is what other programs call a model's weights.
+    file: a path, whose file is replaced as a whole or not at all, or an open binary file. `save_checkpoint` also keeps
+    the state of the random numbers and the file before.
+
+    Raises TypeError for any other value, and OSError if the file cannot be written.
+    """
+    arrays, tree = encoded("save", value)
+    metadata = {"format": VALUE, "tree": tree, "writer": WRITER}
+    if hasattr(file, "write"):
+        file.write(b"".join(serialized("save", arrays, metadata)))
+    else:
+        write("save", Path(file), arrays, metadata)
 
 
-def write(who: str, path: Path, arrays: Mapping[str, np.ndarray], metadata: dict[str, str],
-           backup: Path | None = None) -> None:
-    """Write a safetensors file, whole or not at all; in an MPI job by rank 0 only."""
-    if distributed.rank:
-        return
-    parts = serialized(who, arrays, metadata)
-    fresh, old = path.with_name(path.name + ".new"), path.with_name(path.name + ".old")
+def load(file: Any, map_location: Any = None, weights_only: bool = True) -> Any:
+    """What `save` was given; of another safetensors file its Tensors by name.
+
+    map_location, weights_only: for programs that pass them; there is one device, and nothing is ever executed.
+
+    Raises FileNotFoundError, and ValueError if the file is damaged or of another kind.
+    """
+    if hasattr(file, "read"):
+        name, (arrays, metadata) = "the file", parsed("load", "the file", file.read())
+    else:
+        name, (arrays, metadata) = os.fspath(file), read("load", Path(file))
+    if "tree" not in metadata:
+        return {name: Tensor(array) for name, array in arrays.items()}
+    if metadata.get("format") != VALUE:
+        raise ValueError(f"load: {name} was written by save_checkpoint; use load_checkpoint")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with folder_lock(path.parent):
-            try:
-                with fresh.open("wb") as file:
-                    file.writelines(parts)
-                    file.flush()
-                    os.fsync(file.fileno())  # the rename must not reach the disk before the contents
-                # The old file gets a second name before the new one replaces it: one of the two is always whole.
-                if backup is not None and path.exists():
-                    old.unlink(missing_ok=True)
-                    try:
-                        os.link(path, old)
-                    except OSError:  # a file system without links
-                        shutil.copyfile(path, old)
-                os.replace(fresh, path)
-            except BaseException:
-                fresh.unlink(missing_ok=True)
-                raise
-            if backup is not None and old.exists():
-                os.replace(old, backup)
-            _sync_folder(path.parent)
-    except OSError as error:
-        raise OSError(error.errno, f"{who}: {path} could not be written ({error.strerror or error}); what was there "
-                                   "before is unharmed") from None
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make renames durable: a folder is a file too. (Windows cannot open one, and does not need this.)"""
-    if os.name == "posix":
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-def read(who: str, path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """The arrays and the metadata of a safetensors file."""
-    if not path.is_file():
-        raise FileNotFoundError(f"{who}: there is no file {str(path)!r}")
-    return parsed(who, str(path), path.read_bytes(), _advice(path))
-
-
-def _advice(path: Path) -> str:
-    backup = previous(path)
-    return f"; the checkpoint before it is {backup}" if backup.exists() else ""
+        return decoded(metadata["tree"], arrays)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"load: {name} is damaged: its tree of values makes no sense ({error!r})") from None

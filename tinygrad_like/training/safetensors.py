@@ -1,8 +1,9 @@
 """Safetensors files: 8 bytes with the length of a header, the header in JSON, and the numbers of arrays.
 
 The header has for each array its dtype, shape and place, and strings under "__metadata__". The same contents give the
-same file, byte by byte. A file from here states a SHA-256 of its contents, which reading checks. Format:
-https://github.com/huggingface/safetensors
+same file, byte by byte. A file from here states a SHA-256 of its contents, which reading checks. It is written under
+another name and then renamed, so that at any moment, even in a power failure, either the old file or the new one is
+there. Format: https://github.com/huggingface/safetensors
 """
 
 from __future__ import annotations
@@ -10,11 +11,17 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
+import shutil
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .. import distributed
+from ..core.tensor import Tensor
+from ..data.download import folder_lock
 from ..dtypes import bfloat16
 
 WRITER = "tinygrad_like"  # a damaged header must not make a file look like another program's, unchecked
@@ -159,3 +166,132 @@ def _digest(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> st
         sha.update(json.dumps([name, "BF16" if a.dtype.kind == "V" else a.dtype.str, a.shape]).encode())
         sha.update(a.reshape(-1).view(np.uint8).data)
     return sha.hexdigest()
+
+
+# Values as arrays and a tree -----------------------------------------------------------------------------------------
+
+
+def encoded(who: str, value: Any) -> tuple[dict[str, np.ndarray], str]:
+    """A value as arrays by name and a tree in JSON, in which what JSON does not have is a dict of one entry, its kind.
+
+    Raises TypeError for what is not made of Tensors, arrays, numbers, strings, None, lists, tuples and dicts.
+    """
+    arrays: dict[str, np.ndarray] = {}
+    try:
+        return arrays, json.dumps(_encoded(who, "", value, arrays))
+    except RecursionError:
+        raise ValueError(f"{who}: the value is nested too deep, or contains itself") from None
+
+
+def _encoded(who: str, name: str, node: Any, arrays: dict[str, np.ndarray]) -> Any:
+    if isinstance(node, np.generic):
+        node = node.item()
+    if isinstance(node, Tensor | np.ndarray):
+        while name in arrays or name in ("", "__metadata__"):  # {"a": {"b": x}, "a/b": y}
+            name += "_"
+        arrays[name] = node._data if isinstance(node, Tensor) else node
+        return {("leaf" if node.requires_grad else "tensor") if isinstance(node, Tensor) else "array": name}
+    inside = f"{name}/" if name else ""
+    if isinstance(node, Mapping):
+        return {"dict": [[_encoded(who, f"{inside}key", key, arrays), _encoded(who, f"{inside}{key}", value, arrays)]
+                         for key, value in node.items()]}
+    if isinstance(node, list | tuple):
+        values = [_encoded(who, f"{inside}{i}", value, arrays) for i, value in enumerate(node)]
+        return values if isinstance(node, list) else {"tuple": values}
+    if node is None or isinstance(node, bool | int | float | str):
+        return node
+    state = "; save its state_dict()" if hasattr(node, "state_dict") else ""
+    raise TypeError(f"{who}: {name or 'the value'} is a {type(node).__name__}{state}; a file holds Tensors, arrays, "
+                    "numbers, strings, None, and lists, tuples and dicts of these")
+
+
+def decoded(tree: str, arrays: Mapping[str, np.ndarray]) -> Any:
+    """The value that `encoded` was given. Raises KeyError, TypeError or ValueError for a tree that makes no sense."""
+    try:
+        return _decoded(json.loads(tree), arrays)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+
+
+def _decoded(node: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+    match node:
+        case list():
+            return [_decoded(value, arrays) for value in node]
+        case {"tensor": str(name)}:
+            return Tensor(arrays[name])
+        case {"leaf": str(name)}:
+            return Tensor(arrays[name], requires_grad=True)
+        case {"array": str(name)}:
+            return arrays[name]
+        case {"tuple": list(values)}:
+            return tuple(_decoded(values, arrays))
+        case {"dict": list(entries)}:
+            return {_decoded(key, arrays): _decoded(value, arrays) for key, value in entries}
+        case dict():
+            raise ValueError(f"{list(node)} is no kind of value")
+    return node
+
+
+# Files ----------------------------------------------------------------------------------------------------------------
+
+
+def previous(path: str | os.PathLike) -> Path:
+    """Where `save_checkpoint` keeps the checkpoint before the latest: run.ckpt -> run.ckpt.previous."""
+    path = Path(path)
+    return path.with_name(path.name + ".previous")
+
+
+def write(who: str, path: Path, arrays: Mapping[str, np.ndarray], metadata: dict[str, str],
+           backup: Path | None = None) -> None:
+    """Write a safetensors file, whole or not at all; in an MPI job by rank 0 only."""
+    if distributed.rank:
+        return
+    parts = serialized(who, arrays, metadata)
+    fresh, old = path.with_name(path.name + ".new"), path.with_name(path.name + ".old")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with folder_lock(path.parent):
+            try:
+                with fresh.open("wb") as file:
+                    file.writelines(parts)
+                    file.flush()
+                    os.fsync(file.fileno())  # the rename must not reach the disk before the contents
+                # The old file gets a second name before the new one replaces it: one of the two is always whole.
+                if backup is not None and path.exists():
+                    old.unlink(missing_ok=True)
+                    try:
+                        os.link(path, old)
+                    except OSError:  # a file system without links
+                        shutil.copyfile(path, old)
+                os.replace(fresh, path)
+            except BaseException:
+                fresh.unlink(missing_ok=True)
+                raise
+            if backup is not None and old.exists():
+                os.replace(old, backup)
+            _sync_folder(path.parent)
+    except OSError as error:
+        raise OSError(error.errno, f"{who}: {path} could not be written ({error.strerror or error}); what was there "
+                                   "before is unharmed") from None
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make renames durable: a folder is a file too. (Windows cannot open one, and does not need this.)"""
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def read(who: str, path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """The arrays and the metadata of a safetensors file."""
+    if not path.is_file():
+        raise FileNotFoundError(f"{who}: there is no file {str(path)!r}")
+    return parsed(who, str(path), path.read_bytes(), advice(path))
+
+
+def advice(path: Path) -> str:
+    backup = previous(path)
+    return f"; the checkpoint before it is {backup}" if backup.exists() else ""
