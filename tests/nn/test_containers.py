@@ -130,17 +130,6 @@ def test_a_failing_layer_is_named(layers, note):
         assert caught.value.__notes__ == [note]
 
 
-def test_a_failing_layer_is_named_as_its_containers_name_it():
-    inner = nn.Sequential({"hidden": nn.Linear(4, 4), "act": nn.ReLU(), "out": nn.Linear(3, 1)})
-    with pytest.raises(ValueError) as caught:
-        nn.Sequential(nn.Linear(3, 4), nn.Identity(), inner)(Tensor.ones(2, 3))
-    assert caught.value.__notes__ == [
-        "in layer 2.out, Linear(in_features=3, out_features=1, bias=True), given float32 (2, 4)"]
-    with pytest.raises(ValueError) as caught:
-        inner.out(Tensor.ones(2, 4))
-    assert not hasattr(caught.value, "__notes__")
-
-
 class Net(nn.Module):
     """A model of one's own, with layers in lists, of which `wrong` is called as `fail` says."""
 

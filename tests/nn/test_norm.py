@@ -4,7 +4,7 @@ import pytest
 
 import nn
 from nn.norm import activated_sum
-from tinygrad_like import Tensor, capture, no_grad, ops, random
+from tinygrad_like import Tensor, capture, no_grad, ops
 
 rng = np.random.default_rng(0)
 
@@ -273,39 +273,6 @@ def test_sync_batch_norm_of_one_rank_is_batch_norm(monkeypatch):
     untracked = nn.SyncBatchNorm(3, track_running_stats=False)
     np.testing.assert_allclose(untracked(x).detach().numpy(), nn.BatchNorm1d(3)(x).detach().numpy(), rtol=1e-4,
                                atol=1e-5)
-
-
-@pytest.mark.parametrize("affine", [False, True])
-@pytest.mark.parametrize("second_order", [False, True])
-def test_sync_batch_norm_takes_the_statistics_of_all_ranks(monkeypatch, affine, second_order):
-    """Two ranks with the same rows have the statistics of one; a rank without rows has those of the others."""
-    def run(x, all_reduce, rows=None):
-        monkeypatch.setattr("tinygrad_like.ops.collective.all_reduce", all_reduce)
-        xs = [Tensor(v, requires_grad=True) for v in (x, *[np.array([2.0, 0.5, 3.0])] * (2 * affine))]
-        with random.of_rows(rows):
-            y = ops.sync_batch_norm(*xs, stats=stats)
-            cotangent = 3 * y.detach() ** 2 * (0 if second_order and rows and not rows.count else 1)
-            return y, [d.detach().numpy() for d in y.gradient(*xs, gradient=cotangent, create_graph=second_order)]
-
-    stats, x, sums = np.empty((3, 3)), rng.standard_normal((4, 3, 2)), []
-    one, d_one = run(x, lambda x: sums.append(np.array(x)) or x)
-    xs = [Tensor(v, requires_grad=True) for v in (x, *[np.array([2.0, 0.5, 3.0])] * (2 * affine))]
-    np.testing.assert_allclose(one.detach().numpy(), ops.batch_norm(*xs).detach().numpy(), rtol=1e-9)
-    for ours, d in zip(d_one, (ops.batch_norm(*xs)**3).sum().gradient(*xs), strict=True):
-        np.testing.assert_allclose(ours, d.numpy(), rtol=1e-6, atol=1e-9)
-    assert stats[2].tolist() == [8] * 3
-    two, d_two = run(x, lambda x: 2 * x, random.Rows(0, 1, 2))
-    np.testing.assert_allclose(two.detach().numpy(), one.detach().numpy(), rtol=1e-9)
-    for a, b in zip(d_one, d_two, strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-9)
-    assert stats[2].tolist() == [16] * 3
-    for empty, rows in ((x + 5, random.Rows(4, 0, 4)), (x[:0], None)):
-        left = list(sums)
-        y, ds = run(empty, lambda x: left.pop(0) if not np.any(x) else None, rows)  # noqa: B023
-        assert not any(d.any() for d in ds) and not left and stats[2].tolist() == [8] * 3
-        xhat = (empty - stats[0][:, None]) / np.sqrt(stats[1] + 1e-5)[:, None]
-        expected = xhat * np.array([2.0, 0.5, 3.0])[:, None] + np.array([2.0, 0.5, 3.0])[:, None] if affine else xhat
-        np.testing.assert_allclose(y.detach().numpy(), expected, rtol=1e-6)
 
 
 def test_sync_batch_norm_of_a_few_numbers(monkeypatch):

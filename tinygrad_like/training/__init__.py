@@ -1,6 +1,5 @@
 """Training: loops and their parts, early stopping, metrics, checkpoints, logs, fine-tuning."""
 
-from .callbacks import Callback, Run
 from .checkpoint import load_checkpoint, load_weights, previous, read_metadata, save_checkpoint, save_weights
 from .early_stopping import EarlyStopping
 from .fit import fit
@@ -9,7 +8,6 @@ from .loop import accuracy, calibration_error, evaluating, predict, train_epoch
 from .pretrained import replace_head
 
 __all__ = [
-    "Callback", "EarlyStopping", "Log", "Run", "accuracy", "calibration_error",
-    "evaluating", "fit", "load_checkpoint", "load_weights", "predict", "previous",
+    "EarlyStopping", "Log", "accuracy", "calibration_error", "evaluating", "fit", "load_checkpoint", "load_weights", "predict", "previous",
     "read_metadata", "replace_head", "save_checkpoint", "save_weights", "train_epoch",
 ]

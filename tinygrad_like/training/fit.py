@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,6 @@ from .. import distributed, optim
 from ..core.tensor import Tensor
 from ..nn import Module
 from ..random import get_rng_state, set_rng_state
-from .callbacks import Callback, Run
 from .checkpoint import read_checkpoint, restore, save_checkpoint
 from .early_stopping import EarlyStopping
 from .log import Log
@@ -33,7 +32,7 @@ def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor
         stopper: EarlyStopping | None = None, plateau: optim.schedule.ReduceOnPlateau | None = None,
         ema: optim.EMA | None = None, checkpoint: str | os.PathLike | None = None,
         resume: str | os.PathLike | None = None, settings: Mapping[str, Any] | None = None, log: Log | None = None,
-        progress: bool = True, callbacks: Sequence[Callback] = (), **options: Any) -> list[dict[str, Any]]:
+        progress: bool = True, **options: Any) -> list[dict[str, Any]]:
     """Train for up to `epochs` passes over `loader`, and return a row of numbers for each.
 
     evaluate: called with the model, or its average if there is an `ema`, after each epoch; gives more numbers of a row.
@@ -45,7 +44,6 @@ def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor
         before, a finished run goes on.
     settings: kept in the checkpoint; resuming with others raises ValueError, which names them.
     log: receives each step and each row; without one, a line shows the progress, unless progress=False.
-    callbacks: each is told of steps and epochs, see `Callback`.
     options: of `train_epoch`.
 
     A row has "epoch", "loss", the training metrics as "train_accuracy" and so on, what `evaluate` gave, "lr" (at the
@@ -59,41 +57,31 @@ def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor
     `loader`, `evaluate` and the rows tell is of all data. Rank 0 alone logs, and reads and writes the checkpoint, with
     which any number of ranks can go on. Raises ValueError if they differ in model, optimizer, data, options or code.
     """
-    parts = _parts(callbacks, model=model, optimizer=optimizer, ema=ema, stopper=stopper, plateau=plateau)
+    parts = {name: part for name, part in dict(model=model, optimizer=optimizer, ema=ema, stopper=stopper,
+                                               plateau=plateau).items() if part is not None}
     settings = dict(settings or {})
     join(model, loader, criterion, optimizer, parts, {"epochs": epochs, "resume": resume is not None, **options,
                                                       **settings})
     rows, begun = _resumed(resume, epochs, settings, parts)
     save = partial(_save, checkpoint, parts, rows, settings)
-    run = Run(model, optimizer, epochs, rows, callbacks)
     with _shown(log, progress, epochs, loader, rows, begun) as shown, distributed.inseparable(), _CtrlC() as ctrl_c:
-        run.tell("on_train_begin")
-        while len(rows) < epochs and not (stopper is not None and stopper.stopped) and not run.stopped:
+        while len(rows) < epochs and not (stopper is not None and stopper.stopped):
             start = time.perf_counter() - begun.get("seconds", 0.0)
             distributed.broadcast()
             begun = begun or {"batches": 0, "generator": get_rng_state(), "lr": optimizer.lr}
             with _saved_when_stopped(save, begun, start):
                 numbers = epoch(model, _batches(parts_of(loader), begun, ctrl_c, options.get("accumulate", 1)),
-                                criterion, optimizer, ema=ema, log=shown, begun=begun, ctrl_c=ctrl_c,
-                                after_step=run.after_step if callbacks else None, **options)
+                                criterion, optimizer, ema=ema, log=shown, begun=begun, ctrl_c=ctrl_c, **options)
                 _check_finite(model, len(rows) + 1)
                 distributed.check_equal_weights(model)
             rows.append(_row(numbers, len(rows) + 1, begun["lr"], time.perf_counter() - start, partial(
                 _evaluate, model=model, evaluate=evaluate, monitor=monitor, stopper=stopper, plateau=plateau, ema=ema)))
             begun = {}
-            run.tell("on_epoch_end")
-            run.stopped = ctrl_c.agree(run.stopped)
+            ctrl_c.agree()
             save()
             shown.epoch(rows[-1])
     _finish(ctrl_c, stopper, ema)
-    run.tell("on_train_end")
     return rows
-
-
-def _parts(callbacks: Sequence[Callback], **parts: Any) -> dict[str, Any]:
-    """The parts of a checkpoint, by name."""
-    parts |= {f"callback{i}": c for i, c in enumerate(callbacks) if hasattr(c, "state_dict")}
-    return {name: part for name, part in parts.items() if part is not None}
 
 
 @contextmanager
@@ -200,11 +188,9 @@ class _CtrlC:
     def stops(self) -> bool:
         return self.pressed if distributed.size == 1 else self.agreed
 
-    def agree(self, stopped: bool) -> bool:
-        """Ask all ranks whether it was pressed; and whether the run is to stop."""
-        found = distributed.all_reduce([int(self.pressed or self.agreed), int(stopped)], "max")
-        self.agreed = bool(found[0])
-        return bool(found[1])
+    def agree(self) -> None:
+        """Ask all ranks whether it was pressed."""
+        self.agreed = bool(distributed.all_reduce(int(self.pressed or self.agreed), "max"))
 
     def __enter__(self) -> _CtrlC:
         if (threading.current_thread() is threading.main_thread()

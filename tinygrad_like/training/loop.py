@@ -94,12 +94,10 @@ def train_epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Te
 def epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Tensor], Tensor], optimizer: optim.Optimizer,
           metrics: Metrics | None = None, accumulate: int = 1, clip_norm: float | None = None,
           penalty: Callable[[], Tensor] | None = None, ema: optim.EMA | None = None, log: Any = None,
-          begun: dict[str, Any] | None = None, ctrl_c: Any = None,
-          after_step: Callable[[dict[str, float]], None] | None = None) -> dict[str, float]:
+          begun: dict[str, Any] | None = None, ctrl_c: Any = None) -> dict[str, float]:
     """`train_epoch` of a loader that gives this rank's parts of the batches. `fit` gives more:
 
     ctrl_c: says on which ranks it was pressed.
-    after_step: called after each step, with the means of its loss and metrics.
     """
     metrics = {"accuracy": accuracy} if metrics is None else metrics
     begun = {} if begun is None else begun
@@ -142,8 +140,6 @@ def epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Tensor],
             totals[name] += value
         begun["count"] = count = count + size
         begun["counted"] = counted = counted + (size if summed else labels)
-        if after_step is not None:
-            after_step(_means(sums, size, size if summed else labels))
     if count == 0:
         raise ValueError("train_epoch: the loader gave no batch; a generator can be read only once, and a DataLoader "
                          "with drop_last=True has none if batch_size is larger than the data set")
