@@ -41,7 +41,7 @@ from . import parameter as parameter
 from .parameter import Buffer, Parameter
 from .norm import (
     BatchNorm1d, BatchNorm2d, BatchNorm3d, GroupNorm, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d, LayerNorm,
-    LayerNorm2d, RMSNorm,
+    LayerNorm2d, RMSNorm, SyncBatchNorm, convert_sync_batchnorm,
 )
 from .ode import NeuralODE, odeint
 from .pool import (
@@ -55,7 +55,6 @@ from .recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
 from .residual import Res, Residual
 from .state import functional_call
 from .summary import summary
-from .sync_batch_norm import SyncBatchNorm, convert_sync_batchnorm
 from .transformer import (
     FeedForward, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer,
 )

@@ -286,8 +286,7 @@ def parts(seed):
 
 def state(made):
     """What a checkpoint of the parts would hold."""
-    arrays = {}
-    tree = {name: checkpoint._encoded(name, checkpoint._state(part), arrays) for name, part in made.items()}
+    arrays, tree = checkpoint.encoded("state", {name: checkpoint._state(part) for name, part in made.items()})
     return json.dumps([tree, tinygrad_like.get_rng_state()]), {name: a.copy() for name, a in arrays.items()}
 
 

@@ -44,8 +44,8 @@ from . import distributed as distributed
 from . import distributions as distributions
 from . import random as random
 from . import training as training
-from .training.saving import save as save
-from .training.saving import load as load
+from .training.checkpoint import save as save
+from .training.checkpoint import load as load
 from .compat import names as _names
 tensor = _names.new
 as_tensor = _names.as_tensor

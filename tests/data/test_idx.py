@@ -6,7 +6,7 @@ import struct
 import numpy as np
 import pytest
 
-from tinygrad_like.data import idx as module
+from tinygrad_like.data import mnist as module
 from tinygrad_like.data import read_idx
 
 

@@ -208,13 +208,12 @@ def test_a_part_that_does_not_fit_changes_nothing(name, tmp_path):
     parts, _ = run()
     save_checkpoint(tmp_path / "c", **parts)
     advance(parts, 2)
-    save_checkpoint(tmp_path / "before", **parts)
     wrong = {**{n: part for n, part in parts.items() if n != name}, name: WRONG[name](parts)}
+    save_checkpoint(tmp_path / "before", **parts)
     with pytest.raises(ValueError, match=f"c does not fit '{name}', and nothing was loaded: "):
         load_checkpoint(tmp_path / "c", **wrong)
     save_checkpoint(tmp_path / "after", **parts)
-    one, two = (load_checkpoint(tmp_path / n) for n in ("before", "after"))
-    np.testing.assert_equal(one, two)
+    assert (tmp_path / "before").read_bytes() == (tmp_path / "after").read_bytes()
 
 
 def test_parts_of_ones_own_are_loaded_before_any_that_cannot_fail(tmp_path):

@@ -24,10 +24,9 @@ from .dataset import (
 )
 from .digits import load_digits, stratified_split
 from .download import data_folder
-from .idx import read_idx
 from .loader import DataLoader, default_collate
 from .mix import CutMix, MixUp
-from .mnist import load_fashion_mnist, load_mnist
+from .mnist import load_fashion_mnist, load_mnist, read_idx
 from .sampler import DistributedSampler as DistributedSampler
 from .sampler import (
     RandomSampler,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..core.tensor import Tensor
-from ..nn import Module
+from ..nn import Linear, Module
 from ..nn.state import Keys
 from ..random import generator, get_rng_state
 from .safetensors import WRITER, advice, decoded, encoded, parsed, previous, read, serialized, write
@@ -78,6 +78,28 @@ def read_metadata(path: str | os.PathLike) -> dict[str, str]:
     Raises as `load_weights` does.
     """
     return {name: text for name, text in read("read_metadata", Path(path))[1].items() if name not in OURS}
+
+
+def replace_head(model: Module, classes: int) -> Linear:
+    """Replace the model's last nn.Linear with a new one that has `classes` outputs, and return it.
+
+    To train only the head, first freeze everything:
+
+        model.requires_grad_(False)
+        head = replace_head(model, classes=5)
+        optimizer = optim.AdamW(head.parameters())
+
+    A frozen norm still updates its running statistics unless it is in evaluation mode. The last Linear is the one
+    defined last. Raises ValueError if the model does not contain one.
+    """
+    layers = [name for name, module in model.named_modules() if isinstance(module, Linear) and name]
+    if not layers:
+        raise ValueError(f"replace_head: this {type(model).__name__} has no nn.Linear in it to replace")
+    path, _, name = layers[-1].rpartition(".")
+    old: Linear = model.get_submodule(layers[-1])  # type: ignore[assignment]
+    head = Linear(old.in_features, classes, bias=old.bias is not None).to(old.weight.dtype)
+    setattr(model.get_submodule(path), name, head)
+    return head
 
 
 # Checkpoints ----------------------------------------------------------------------------------------------------------
