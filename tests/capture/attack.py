@@ -109,8 +109,15 @@ def run(program: Program, captured: bool, reset: bool = False) -> list[tuple[str
         same = (result is was, result is x) if isinstance(result, Tensor | list | dict | set) else None
         seen += [("result", f"{type(result).__name__}: {result}" if isinstance(result, Exception) else plain(result)),
                  ("identity of the result", same), ("weights", weights(names)),
-                 ("state", plain(names["shows"](x, y, result))), ("argument", plain([x, x.grad, y]))]
+                 ("state", state_shown(names, x, y, result)), ("argument", plain([x, x.grad, y]))]
     return [*seen, ("earlier results", plain([r for r in results if not isinstance(r, Exception)]))]
+
+
+def state_shown(names: dict[str, Any], x: Tensor, y: Tensor, result: Any) -> Any:
+    try:
+        return plain(names["shows"](x, y, result))
+    except Exception as error:  # of a result that is an exception
+        return f"{type(error).__name__}: {error}"
 
 
 def in_thread(call: Any) -> Any:

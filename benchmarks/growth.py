@@ -1,0 +1,158 @@
+"""Time and memory of a training step against its size, here and in PyTorch, each point in a process of its own.
+
+    python -m benchmarks.growth                     every way to grow; a table, and a picture in runs/growth.png
+    python -m benchmarks.growth --only batch depth --threads 1
+
+A straight line of slope 1 in the picture is a time, or a memory, in proportion to the size.
+"""
+
+import argparse
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+WAYS = {  # how a step grows: its sizes
+    "batch": (1, 8, 64, 512, 4096),  # of an MLP 784-512-512-10
+    "depth": (1, 10, 100, 1000),  # hidden layers of 64, batch 64
+    "width": (8, 32, 128, 512, 2048, 4096),  # of an MLP of two hidden layers, batch 64
+    "sequence": (16, 64, 256, 1024, 4096),  # of causal self-attention, 4 heads of 32
+    "parameters": (10**6, 10**7, 10**8),  # of an embedding of which 64 rows are used, with Adam
+    "ops": (10**3, 10**4, 10**5, 10**6),  # in a chain x + 1 of one number
+}
+LIBRARIES = ("ours", "torch")
+
+
+def step_of(library: str, way: str, size: int, threads: int):
+    """A training step of this size, as the same code in either library."""
+    if library == "ours":
+        import nn
+        import nn.functional as F
+        import optim
+        from tinygrad_like import Tensor, manual_seed, set_num_threads
+
+        tensor = Tensor
+        set_num_threads(threads)
+    else:
+        import torch
+        import torch.nn.functional as F
+        from torch import manual_seed, nn, optim
+
+        tensor = torch.tensor
+        torch.set_num_threads(threads)
+    manual_seed(0)
+    rng = np.random.default_rng(0)
+
+    def array(*shape):
+        return tensor(rng.standard_normal(shape, np.float32))
+
+    if way == "ops":
+        def chain():
+            y = x = array(1).requires_grad_()
+            for _ in range(size):
+                y = y + 1
+            y.sum().backward()
+            return x.grad
+
+        return chain
+    if way == "parameters":
+        model, x, y = nn.Embedding(size // 64, 64), tensor(rng.integers(0, size // 64, 64)), array(64, 64)
+        loss_function = F.mse_loss
+    elif way == "sequence":
+        model, x, y = nn.Linear(128, 384), array(1, size, 128), array(1, size, 128)
+
+        def loss_function(qkv, y):
+            q, k, v = (part.reshape(1, size, 4, 32).transpose(1, 2) for part in qkv.chunk(3, -1))
+            attended = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            return F.mse_loss(attended.transpose(1, 2).reshape(1, size, 128), y)
+    else:
+        batch = size if way == "batch" else 64
+        widths = {"batch": [784, 512, 512, 10], "width": [64, size, size, 10], "depth": [64] * (size + 1) + [10]}[way]
+        layers = [part for a, b in zip(widths, widths[1:], strict=False) for part in (nn.Linear(a, b), nn.ReLU())][:-1]
+        model, x, y = nn.Sequential(*layers), array(batch, widths[0]), tensor(rng.integers(0, 10, batch))
+        loss_function = F.cross_entropy
+    optimizer = optim.Adam(model.parameters(), lr=1e-4)
+
+    def step():
+        optimizer.zero_grad()
+        loss = loss_function(model(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step
+
+
+def point(library: str, way: str, size: int, threads: int) -> None:
+    """Print the median time of a step in milliseconds, and the peak of memory that steps add, in MiB."""
+    step_of(library, way, WAYS[way][0], threads)()  # so that nothing is compiled or loaded below
+    step = step_of(library, way, size, threads)
+    before, times = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, []
+    end = time.perf_counter() + 1.5
+    while len(times) < 3 or time.perf_counter() < end and len(times) < 500:
+        start = time.perf_counter()
+        step()
+        times.append(time.perf_counter() - start)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    print(json.dumps({"ms": statistics.median(times[1:]) * 1e3, "MiB": peak / 1024}))
+
+
+def measured(ways: list[str], threads: int) -> dict[tuple[str, str], list[dict]]:
+    found: dict[tuple[str, str], list[dict]] = {}
+    for way in ways:
+        print(f"\n| {way} | ours, ms | PyTorch, ms | ratio | ours, MiB | PyTorch, MiB |\n| --- | --- | --- | --- | --- | --- |")
+        for size in WAYS[way]:
+            row = []
+            for library in LIBRARIES:
+                run = subprocess.run([sys.executable, "-m", "benchmarks.growth", "--point", library, way, str(size),
+                                      "--threads", str(threads)], capture_output=True, text=True)
+                if run.returncode:
+                    raise SystemExit(run.stderr)
+                row.append(json.loads(run.stdout.splitlines()[-1]))
+                found.setdefault((way, library), []).append(row[-1])
+            a, b = row
+            print(f"| {size:,} | {a['ms']:.3g} | {b['ms']:.3g} | {b['ms'] / a['ms']:.2f} | {a['MiB']:.0f} | {b['MiB']:.0f} |",
+                  flush=True)
+    return found
+
+
+def draw(found: dict[tuple[str, str], list[dict]], path: Path) -> None:
+    from demos.figures import plt
+
+    ways = list(dict.fromkeys(way for way, _ in found))
+    figure, axes = plt.subplots(2, len(ways), figsize=(3 * len(ways), 6), squeeze=False, layout="constrained")
+    for column, way in zip(axes.T, ways, strict=True):
+        for axis, what in zip(column, ("ms", "MiB"), strict=True):
+            for library, name in zip(LIBRARIES, ("tinygrad_like", "PyTorch"), strict=True):
+                values = [max(row[what], 1e-3 if what == "ms" else 0.1) for row in found[way, library]]
+                axis.loglog(WAYS[way], values, "o-", label=name)
+            axis.set_xlabel(way)
+        column[0].set_title(way)
+    axes[0, 0].set_ylabel("time of a step, ms")
+    axes[1, 0].set_ylabel("memory that steps add, MiB")
+    axes[0, 0].legend()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=120)
+    print(f"\n{path}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=WAYS, default=list(WAYS))
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--out", type=Path, default=Path("runs/growth.png"))
+    parser.add_argument("--point", nargs=3, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.point:
+        point(args.point[0], args.point[1], int(args.point[2]), args.threads)
+    else:
+        draw(measured(args.only, args.threads), args.out)
+
+
+if __name__ == "__main__":
+    main()
