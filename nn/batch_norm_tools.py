@@ -89,14 +89,14 @@ class _Moments:
         self.n, self.batches = total, self.batches + 1
 
 def fold_batch_norm(model: Module, *example: Any) -> Module:
-    """A copy of `model` for evaluation, in which Linear and convolution layers do the work of the BatchNorm after them.
+    """A copy of `model` for evaluation, with each BatchNorm folded into the Linear or convolution before it.
 
     W' = s W and b' = s (b - running_mean) + bias, where s = weight / sqrt(running_var + eps) per output channel. An
     Identity replaces the BatchNorm.
 
     example: inputs of the model, which is run on them to see which layer feeds which. A layer that is called more than
         once keeps its BatchNorm.
-    Raises ValueError if the copy gives another output for them.
+    Raises ValueError if the output of the copy differs for them.
     """
     model = copy.deepcopy(model).eval()
     with no_grad():

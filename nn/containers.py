@@ -212,7 +212,7 @@ class ParameterList(Module):
         return iter(_held(self).values())
 
 
-# A BatchNorm and the ReLU after it run as one op: what lies between would be written to memory and read again ---------
+# A BatchNorm and the ReLU after it run as one op, which saves writing and reading the values between ---------
 
 # The original methods, to notice when somebody replaces them.
 _relu, _call = ReLU.forward, Module.__call__

@@ -129,7 +129,7 @@ def _max_pool(pool: Any, rank: int) -> Any:
         return pool(input, kernel_size, stride, padding, dilation, ceil_mode)
 
     max_pool.__name__ = max_pool.__qualname__ = pool.__name__
-    max_pool.__doc__ = f"{pool.__doc__}\n\nreturn_indices: also give where it was, for `ops.max_unpool`."
+    max_pool.__doc__ = f"{pool.__doc__}\n\nreturn_indices: also return its place, for `ops.max_unpool`."
     return max_pool
 
 

@@ -172,7 +172,7 @@ class _Bundle(dict):
 
 
 class _Part:
-    fresh = saves = False  # it hands on what it was given
+    fresh = saves = False  # it passes its arguments on
 
     def __init__(self, name: str, index: int):
         self.name, self.index = name, index

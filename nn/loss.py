@@ -68,7 +68,7 @@ class CrossEntropyLoss(_LabelLoss):
 
 
 class NLLLoss(_LabelLoss):
-    """-input[target], the negative log-likelihood of log-probabilities such as LogSoftmax gives.
+    """-input[target], the negative log-likelihood of log-probabilities such as those of LogSoftmax.
 
     Shapes, weight and ignore_index are those of CrossEntropyLoss, with class indices as targets.
     """
@@ -172,7 +172,7 @@ class KLDivLoss(_Loss):
 
 
 class MarginRankingLoss(_Loss):
-    """max(0, -t (x1 - x2) + margin): t = 1 where x1 is to be the larger, -1 where x2 is."""
+    """max(0, -t (x1 - x2) + margin): t = 1 where x1 should be larger, -1 where x2 is."""
 
     def __init__(self, margin: float = 0.0, *, reduction: str = "mean"):
         super().__init__(reduction=reduction)

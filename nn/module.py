@@ -211,7 +211,7 @@ class Module:
                 yield from value._walk(_join(name, attribute), seen)
             elif type(value) in HOLDERS and unregistered(value, self, (Module, Parameter)):
                 raise TypeError(f"{type(self).__name__}.{attribute} cannot be a plain {type(value).__name__}: "
-                                "parameters() and state_dict() would not find what is in it; use nn.ModuleList or "
+                                "parameters() and state_dict() would not find its contents; use nn.ModuleList or "
                                 "nn.ModuleDict, or a tuple to hide it on purpose")
 
     def _named(self, tensors_of: Callable, prefix: str, recurse: bool, unique: bool) -> Iterator[tuple[str, Any]]:
@@ -412,7 +412,7 @@ def _is_buffer(value: Any) -> bool:
 
 
 def described(value: Any) -> str:
-    """A description of a value that is no Module, and of what was probably meant."""
+    """A description of a value that is no Module, and of the probable intention."""
     if isinstance(value, Module):
         return f"the module {value!r}"
     if isinstance(value, type) and issubclass(value, Module):

@@ -39,7 +39,7 @@ METHODS = {"euler": _euler, "midpoint": _midpoint, "rk4": _rk4}  # of order 1, 2
 def odeint(f: Field, x: Tensor, t: Sequence[float], steps: int = 10, method: str = "rk4") -> Tensor:
     """The solution of dx/dt = f(x, t) that is x at time t[0], at all times t: (len(t), *x.shape).
 
-    f: takes a state and a time, a float, and gives a Tensor of the state's shape.
+    f: takes a state and a time, a float, and returns a Tensor of the state's shape.
     t: two or more times, rising or falling. steps: of the method, between neighbouring times.
     method: "euler", x + h f(x, t); "midpoint"; or "rk4", the classical Runge-Kutta method.
 

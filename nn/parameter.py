@@ -10,7 +10,7 @@ __all__ = ["Buffer", "Parameter"]
 
 
 class Parameter(Tensor):
-    """A Tensor that its Module's `parameters()` lists, for training to change. Ops on it give plain Tensors.
+    """A Tensor that its Module's `parameters()` lists, for training to change. Ops on it return plain Tensors.
 
     `Parameter(data)` copies `data` as `Tensor(data)` does. Raises TypeError for integers, unless `requires_grad=False`.
     """
@@ -25,7 +25,7 @@ class Parameter(Tensor):
 class Buffer(Tensor):
     """A Tensor that becomes a buffer of the module it is assigned to, as by `register_buffer`: `Buffer(data)`.
 
-    persistent: whether `state_dict` has it. Ops on it give plain Tensors.
+    persistent: whether `state_dict` has it. Ops on it return plain Tensors.
     """
 
     def __init__(self, data: Any, *, persistent: bool = True, dtype: Any = None):

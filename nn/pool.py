@@ -152,7 +152,7 @@ class _Pad(Configured):
 
 
 _PADS = {"Zero": ("constant", "zeros"), "Reflection": ("reflect", "mirror images, without the edge"),
-         "Replication": ("replicate", "copies of the edge"), "Circular": ("circular", "what is at the other side")}
+         "Replication": ("replicate", "copies of the edge"), "Circular": ("circular", "the values at the other side")}
 (ZeroPad1d, ZeroPad2d, ZeroPad3d, ReflectionPad1d, ReflectionPad2d, ReflectionPad3d, ReplicationPad1d,
  ReplicationPad2d, ReplicationPad3d, CircularPad1d, CircularPad2d, CircularPad3d) = [
     type(f"{name}Pad{axes}d", (_Pad,), {"axes": axes, "mode": mode, "__module__": __name__,

@@ -1,6 +1,6 @@
 """Recurrent layers: a state is carried along a sequence, h_t = f(x_t, h_(t-1)).
 
-One matmul projects the inputs of all steps. What depends on the state is a loop over time, which backward walks in
+One matmul projects the inputs of all steps. Whatever needs the state is a loop over time, which backward walks in
 reverse: backpropagation through time. For LSTM and GRU the whole loop is one op (ops/recurrent.py).
 """
 

@@ -19,7 +19,7 @@ class Residual(Module):
     f: a Module (or function) whose result has the shape of the projected x. With a norm as its first layer this is a
         pre-norm block; `Sequential(Residual(f), norm)` is a post-norm one (003).
     scale: 1/sqrt(L) keeps the variance of a stream through L blocks independent of L (003).
-    projection: a Module (or function) that gives x the shape of f(x): a Linear, or a 1x1 convolution.
+    projection: a Module (or function) that maps x to the shape of f(x): a Linear, or a 1x1 convolution.
 
     Raises ValueError if the two shapes differ; they are not broadcast.
     """
@@ -65,7 +65,7 @@ class Res(Module):
         first (Bachlechner et al., ReZero is all you need, 2020).
     small_init: start with the parameters of MM_1 multiplied by this, such as 0.1: near the identity (004).
     norm: makes a norm of the branch's input, as nn.LayerNorm does: z + F(norm(z)) (003).
-    dropout: the probability with which each number of the branch is dropped in training (003).
+    dropout: the probability to drop each number of the branch in training (003).
     """
 
     def __init__(self, features: int, activation: Callable[[], Module] = ReLU, scale: float = 1.0,

@@ -104,7 +104,7 @@ def check_positive(who: Any, **sizes: Any) -> None:
 
 @contextmanager
 def modes_restored(model: Module) -> Iterator[None]:
-    """At the end, give every module in `model` back its mode, training or evaluation."""
+    """At the end, restore the mode of every module in `model`, training or evaluation."""
     modes = {module: module.training for module in model.modules()}
     try:
         yield

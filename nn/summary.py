@@ -68,7 +68,7 @@ class Summary:
 def summary(model: Module, *inputs: Any, depth: int | None = None) -> Summary:
     """The layers of `model` with input and output shapes and parameter counts, found by calling it once on `inputs`.
 
-    inputs: what the model is called with. A tuple or list of ints means zeros of that shape, batch included:
+    inputs: the arguments of the model. A tuple or list of ints means zeros of that shape, batch included:
         `print(summary(model, (32, 784)))`. Give Tensors where values matter, such as token indices.
     depth: how many levels below the model to show; the parameters of deeper modules count with the last one shown.
 

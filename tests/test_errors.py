@@ -289,7 +289,7 @@ BAD_CALLS = {
         (lambda: ops.nll_loss(X, [0, 1], weight=V[:2]), "nll_loss: weight has shape (2,) but there are 3 classes; it"),
         (lambda: ops.nll_loss(X, [0, 1], reduction=""), 'nll_loss: reduction must be "mean", "sum" or "none", got'),
         (lambda: ops.mse_loss(X, V), "mse_loss: input has shape (2, 3) but target (3,); they must agree (broadcasting"),
-        (lambda: ops.mse_loss(X[:0], X[:0]), "mse_loss: an input of shape (0, 3) is empty, and nothing has no mean"),
+        (lambda: ops.mse_loss(X[:0], X[:0]), "mse_loss: an input of shape (0, 3) is empty, so it has no mean"),
         (lambda: ops.mse_loss(X, X, reduction="average"), 'mse_loss: reduction must be "mean", "sum" or "none", got'),
         (lambda: ops.l1_loss(X, V), "l1_loss: input has shape (2, 3) but target (3,); they must agree (broadcasting a"),
         (lambda: ops.huber_loss(X, V), "huber_loss: input has shape (2, 3) but target (3,); they must agree"),

@@ -122,7 +122,7 @@ _KINDS = {"rnn": RNN, "lstm": LSTM, "gru": GRU}
 
 
 class RecurrentLanguageModel(Module):
-    """Embeddings, an RNN, LSTM or GRU, and logits of the next token: what GPTs replaced (Mikolov et al. 2010).
+    """Embeddings, an RNN, LSTM or GRU, and logits of the next token: the predecessor of GPTs (Mikolov et al. 2010).
 
     tokens (batch, T), of ids -> logits (batch, T, vocabulary): those at position t have seen tokens[:, : t + 1], all of
     which the state has to hold; so a next token costs the same after any number of others.

@@ -47,7 +47,7 @@ def export(model: Module, inputs: Tensor | Sequence[Tensor], path: str | os.Path
 
     Raises NotImplementedError, which names the op, for one that has no counterpart; and ValueError, with the line, if
     the model looks at values of its inputs, does something with them that is not made of ops, or depends on the size of
-    the batch in a way that cannot be written down, and if the graph does not give what the model gives.
+    the batch in a way that cannot be written down, and if graph and model differ.
     """
     require("nn.onnx.export", "onnx")
     import onnx
@@ -141,7 +141,7 @@ def _model(onnx: Any, trace: Trace, name: str, inputs: dict[str, Tensor], batch_
 
 
 def _check(proto: Any, model: Module, inputs: dict[str, Tensor], may_fail: bool) -> None:
-    """Raise ValueError unless onnx computes what the model does, which for may_fail need not take the inputs."""
+    """Raise ValueError unless onnx agrees with the model, which for may_fail need not take the inputs."""
     from onnx.reference import ReferenceEvaluator
 
     given = {name: x.numpy().copy() for name, x in inputs.items()}  # the model may change what it is given

@@ -282,7 +282,7 @@ class Trace(Listener):
 
 def _refused(what: str) -> ValueError:
     """The error for what is done with the inputs, or with what was computed from them."""
-    return ValueError(f"onnx.export: {what}, at {user_line()}: of what follows from the inputs only ops can be "
+    return ValueError(f"onnx.export: {what}, at {user_line()}: only ops on the inputs can be "
                       "exported; compute it with ops of Tensors, or outside the model")
 
 

@@ -111,7 +111,7 @@ def test_what_is_taught_is_the_method_that_was_written():
     (lambda x: ops.sum(x, out=5), "sum: out=5.* is not supported; leave it out"),
     (lambda x: F.relu(x, inplace="yes"), "inplace='yes' is not supported"),
     (lambda x: nn.Linear(2, 2, dim=3), "Linear.*dim"),
-    (lambda x: x.max(axis=1).indices, r"write x.max\(dim=1\), which gives values and indices"),
+    (lambda x: x.max(axis=1).indices, r"write x.max\(dim=1\), which returns values and indices"),
     (lambda x: x.cuda(), "there is only the CPU; leave it out"),
     (lambda x: tg.save(print, "file"), "save: the value is a builtin_function_or_method; a file holds"),
     (lambda x: tg.nothing, "module 'tinygrad_like' has no attribute 'nothing'"),

@@ -1,1 +1,1 @@
-"""Capture: a function is recorded while it runs, and from then on played as one program, without Python in between."""
+"""Capture: record a function while it runs, then play it as one program, without Python in between."""

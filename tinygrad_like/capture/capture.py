@@ -1,4 +1,4 @@
-"""Capture: a function is watched while it runs, and from then on played as one program, without Python in between.
+"""Capture: watch a function while it runs, then play it as one program, without Python in between.
 
     @capture
     def step(x, y):
@@ -9,7 +9,7 @@
         return loss
 
 1. What changes from call to call is a Tensor or an argument.
-2. What the function reads beside that is watched; if it has changed, the call is recorded anew, or runs eagerly.
+2. Whatever else the function reads is watched; if it has changed, the call is recorded anew, or runs eagerly.
 3. What capture does not know, it does not capture, and says so.
 
 The first calls of a kind run as they would without capture, on the very objects that they are given; a tape notes what
@@ -94,7 +94,7 @@ class Kind:
         try:
             return inputs, (structure([place.get() for place in self.world.bound], inputs), alike(inputs))  # type: ignore
         except Unsuited as error:
-            return inputs, error  # which nothing is equal to
+            return inputs, error  # equal to nothing
 
     def why(self) -> str:
         """What the last call that was not of this kind differed in."""
@@ -135,7 +135,7 @@ class capture:
         self.trace, self.places = Trace(), dict[tuple, Place]()
         self.gave_up, self.closed, self.ended, self.misses = "", False, False, 0
         self.said: set[str] = set()  # why something was not captured
-        self.changed: set[str] = set()  # what the function was seen to change
+        self.changed: set[str] = set()  # the changes that the function was seen to make
         self.lock = threading.RLock()
         self.bytes: int | None = None  # of the memory that a call makes
 

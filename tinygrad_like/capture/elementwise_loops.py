@@ -1,4 +1,4 @@
-"""What kernels do of each number by itself, as loops, which can be joined with others; see `lower.py`."""
+"""Elementwise kernels as loops, which can be joined with others; see `lower.py`."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _or_less(body: Body, g: int, zero: int, number: float) -> tuple[int, int]:
     return g, body.make("mul", g, body.take(number, FLOAT32), dtype=FLOAT32)
 
 
-# What kernels do of each number by itself, with the same bits; kernels by their names.
+# Elementwise kernels by their names, with the same bits.
 OF_KERNELS: dict[str, Callable[..., Loop]] = {
     **{name: _arithmetic(name, 2) for name in ("add", "sub", "mul", "div")},
     **{name: _arithmetic(name, 1) for name in ("neg", "square", "reciprocal", "sqrt", "rsqrt", "abs", "sign")},

@@ -61,7 +61,7 @@ class Grounds:
         return {id(memory(array)) for t, array in self.tape.tensors.values() if t.requires_grad}
 
     def trouble(self) -> str:
-        """Why the program holds for no call but this one, if the function has changed what it looked at."""
+        """Why the program holds for this call only, if the function has changed a value that it looked at."""
         state = self.tape.state() if self.found else {}
         return next((why for origins, why in self.found if not origins.isdisjoint(state)), "")
 
@@ -73,7 +73,7 @@ class Grounds:
             written |= writes
             if not writes.isdisjoint(needed):
                 if step.changes or step.outputs and id(memory(step.outputs[0])) in self.tape.unsettled:
-                    return None  # what it gives depends on more than what it reads
+                    return None  # its result depends on more than it reads
                 needed.update((id(memory(x)), memory(x)) for x in step.looks_at())
         origins = {key: m for key, m in needed.items() if key not in self.tape.made}
         known = all([key not in written and (key in self.tape.input_of or key in self.tape.lasting)

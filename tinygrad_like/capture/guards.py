@@ -1,4 +1,4 @@
-"""Whether what a function reads is as it was: which objects lie where, which numbers, which gradients there are."""
+"""Whether the things that a function reads are unchanged: objects, numbers, and which gradients exist."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .pytree import holds_only_tensors, tensors_in
 
 MISSING: Any = type("MISSING", (), {"__repr__": lambda self: "nothing"})()
 _VALUES = (int, float, bool, str, bytes, complex, type(None), np.generic, np.dtype)
-_FLAGS = (bool, str, type(None))  # what a function may leave otherwise, as it would again: `model.train()`
+_FLAGS = (bool, str, type(None))  # a function may leave these changed, since it would do so again: `model.train()`
 
 
 class Place(NamedTuple):
@@ -59,7 +59,7 @@ class Guards:
         self.quick: Callable[[], bool] | None = None
 
     def same(self) -> bool:
-        """Whether all is as it was."""
+        """Whether nothing has changed."""
         self.quick = self.quick or self._in_one_expression()
         try:
             if self.quick():

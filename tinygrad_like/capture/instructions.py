@@ -15,7 +15,7 @@ class Refused(RuntimeError):
 
 
 class Step:
-    """One thing to be done: the call of a kernel; or a function of Python's whose results are copied to `outputs`."""
+    """One step: the call of a kernel, or a Python function whose results are copied to `outputs`."""
 
     __slots__ = ("name", "call", "function", "arguments", "options", "outputs", "line", "changes", "alone", "used")
 
@@ -38,7 +38,7 @@ class Step:
         return [*self.reads(), *arrays_in(self.arguments)] if self.call and self.arguments else self.reads()
 
     def uses(self) -> tuple[dict[int, np.ndarray], dict[int, np.ndarray]]:
-        """The memory that it looks at, and that which it writes to, by their ids."""
+        """The memory that it reads and that it writes, by their ids."""
         if self.used is None:
             self.used = {id(m): m for m in map(memory, self.looks_at())}, {id(m): m for m in map(memory, self.writes())}
         return self.used
@@ -52,7 +52,7 @@ class Step:
         result = as_arrays(self.function(*self.arguments, **self.options))
         for old, new in zip(self.outputs, arrays_in(result), strict=True):
             if old.shape != new.shape:
-                raise Refused(f"{self.name} gives shape {new.shape}, but it gave {old.shape} when it was captured")
+                raise Refused(f"{self.name} returns shape {new.shape}, but returned {old.shape} when it was captured")
             old[...] = new
 
 

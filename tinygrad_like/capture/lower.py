@@ -180,7 +180,7 @@ LOWER: dict[str, Callable[[Step], Iterator[Loop]]] = {
 
 
 def lowered(tape: Tape, kernels: bool) -> list[Step]:
-    """The steps of a tape, with compiled code in place of what Python did, as far as there is any.
+    """The steps of a tape, with compiled code in place of Python wherever there is any.
 
     kernels: also those that add up numbers in another order than NumPy.
     """

@@ -1,4 +1,4 @@
-"""Memory in place of what steps make, so that a tape keeps none of it.
+"""Stand-ins for the results of steps, so that a tape does not keep their memory.
 
 An array that a tape holds would live until the tape is played: then recording takes as much memory as all arrays of a
 step together, of which few live at one time. So the tape notes, in place of each array that was made, a stand-in:
@@ -27,7 +27,7 @@ _PAGES = 2**26  # bytes of pages that are asked for at once
 class StandIns:
     """The stand-in of each memory that a step has made, as long as somebody else holds that memory.
 
-    gone: gives what is called with the id of memory that nobody holds any more. before: those
+    gone: returns the function to call with the id of memory that nobody holds any more. before: those
     of an earlier tape of the same function.
     """
 
@@ -40,7 +40,7 @@ class StandIns:
         self.bytes = 0  # of all memory that steps have made
 
     def add(self, m: np.ndarray) -> np.ndarray:
-        """A stand-in for memory; itself, as long as what is kept takes little."""
+        """A stand-in for memory, or the memory itself as long as little is kept."""
         key, count = id(m), m.nbytes
         self.bytes += count
         if count <= min(self.little, self.small):

@@ -51,7 +51,7 @@ class Uses:
 
 
 def without_copies(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
-    """The steps, but for copies of what is not needed any more: it is written to where the copy would be."""
+    """The steps without copies of arrays that are not needed again: these are written to the place of the copy."""
     copies = [i for i, step in enumerate(steps) if isinstance(step.call, Loop) and step.call.copies]
     if not copies:
         return list(steps)

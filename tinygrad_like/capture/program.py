@@ -42,7 +42,7 @@ class Program:
     def __init__(self, tape: Tape, inputs: Sequence[Tensor], result: Any, level: int, outside: Sequence[Tensor] = ()):
         self.tape, self.level, self.told = tape, level, tape.told
         self.names: list[str] = []  # of places that it binds
-        self.rejected: list[str] = []  # what faster code gave other numbers in, when that was proved
+        self.rejected: list[str] = []  # where faster code gave other numbers in the proof
         self.source: dict[int, tuple[str, Any]] = {id(t): ("outside", t) for t in outside}
         self.source |= {id(leaf.grad): ("gradient", leaf) for leaf in tape.leaves.values() if leaf.grad is not None}
         self.source |= {id(x): ("input", i) for i, x in reversed([*enumerate(inputs)])}
@@ -81,7 +81,7 @@ class Program:
                 self.owned.add(id(mine))
         self.input_of = {id(x): i for i, x in enumerate(inputs)}
         self.parts = self._packed(steps)
-        del self.moved, self.source  # or they would keep what the recording has made
+        del self.moved, self.source  # or they would keep the results of the recording
         self.held = 0  # how often the memory of results and gradients is referred to, by arrays of the program
 
     def _standin(self, t: Tensor) -> Tensor:
@@ -143,7 +143,7 @@ class Program:
 
     def suits(self, tensors: Sequence[Tensor]) -> bool:
         """Whether it may be played: no Tensor lies in memory that a call changes, and nobody keeps a view of what the
-        last call gave."""
+        last call returned."""
         if self.written:
             for t in tensors:
                 if id(memory(t._data)) in self.written:
@@ -172,7 +172,7 @@ class Program:
         return self.copied(tensors)
 
     def _keep_gradients(self) -> None:
-        """Have who keeps a gradient of the last call keep its numbers."""
+        """Preserve the numbers of gradients of the last call that somebody keeps."""
         for j, (leaf, grad, i) in enumerate(self.grads):
             if id(grad) in self.owned and getrefcount(grad) > 3 + (leaf._grad is grad):
                 self.grads[j] = leaf, wrap(grad._data), i
@@ -275,7 +275,7 @@ class Program:
 
 
 def proved(make: Callable[[int], Program], prove: Callable[[Program], str], fuse: bool) -> Program:
-    """The fastest program of a tape that gives what Python gave. Raises Refused if none does."""
+    """The fastest program of a tape whose results are those of Python. Raises Refused if there is none."""
     rejected: list[str] = []
     alone = collective.ranks() == 1  # or bits must be alike, also of a rank that plays and one that records
     for level in (FUSED, EXACT, PLAIN) if fuse and alone else (EXACT, PLAIN):
@@ -301,7 +301,7 @@ def proved(make: Callable[[int], Program], prove: Callable[[Program], str], fuse
 
 
 def _first(after: Saved, pairs: Sequence[tuple], rounded: bool) -> str:
-    """The first that is not as Python made it: of what lasts, and of results."""
+    """The first difference from Python's: in state, and in results."""
     return after.differ(rounded) or next((f"a result of shape {x.shape}" for x, y in pairs if differ(
         x, getattr(y, "_data", y), rounded)), "")
 

@@ -1,4 +1,4 @@
-"""Tensors in what a function is given and in what it returns: alone, or in tuples, lists, dicts and dataclasses."""
+"""The Tensors in the arguments and results of a function: alone, or in tuples, lists, dicts and dataclasses."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Same:
 
 
 def gone(key: Any) -> bool:
-    """Whether an object in what `structure` gave is no more."""
+    """Whether an object in a result of `structure` is gone."""
     return key.get() is None if type(key) is Same else type(key) is tuple and any(map(gone, key))
 
 
@@ -115,7 +115,7 @@ def parts_of(value: Any) -> list[tuple[Any, Any]] | None:
 
 
 def rebuilt(value: Any, replace: Callable[[Tensor], Any]) -> Any:
-    """A value with other Tensors in it. Raises Unsuited for what is not made of Tensors and numbers alone."""
+    """A value with other Tensors in it. Raises Unsuited unless it is made of Tensors and numbers alone."""
     if isinstance(value, Tensor):
         return replace(value)
     kind = type(value)

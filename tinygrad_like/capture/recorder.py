@@ -1,4 +1,4 @@
-"""A tape: what a function does, noted while it does it, so that it can be done again without Python.
+"""A tape: the steps of a function, noted while it runs, so that they can be repeated without Python.
 
 While a tape is open, every op that is called on Tensors is noted as one of three things:
 
@@ -38,7 +38,7 @@ _RESULTS = ("stats",)  # options that are arrays to write to
 
 
 class Communicates(Exception):
-    """A reduction over ranks, in what was tried to be noted as calls of kernels."""
+    """A reduction over ranks, inside code that was being noted as calls of kernels."""
 
 
 class _Made(NamedTuple):
@@ -77,10 +77,10 @@ class Tape(Listener):
         self.flags: dict[int, np.ndarray] = {}  # that kernels set only if something is wrong
         self.kept_state: dict[int, np.ndarray] | None = None
         self.inside = self.trying = False  # whether an op runs; and whether it may yet be done in another way
-        self.told: list[tuple[np.ndarray, np.ndarray]] = []  # what was sent to other ranks, and what came,
+        self.told: list[tuple[np.ndarray, np.ndarray]] = []  # messages sent to other ranks, and received,
         self.between_calls, self.trouble = 0, ""  # of which so many by `between`; and why it cannot be played
         self.seen = seen or {}  # memory of Tensors that the function finds
-        self.unsettled: set[int] = set()  # the memory of what other ranks gave
+        self.unsettled: set[int] = set()  # the memory of messages from other ranks
         self.grounds = Grounds(weakref.proxy(self))  # a cycle would keep all arrays
         self.forward: Any = None  # of the op that is being called
 
@@ -122,7 +122,7 @@ class Tape(Listener):
         return {key: m for key, m in written.items() if key not in own}
 
     def shrink(self) -> None:
-        """Let go of the arrays that it has made: what another tape is compared with does not need them."""
+        """Release the arrays that it has made: comparing another tape does not need them."""
         self.kept_state = self.state()
         self.log = [self._without(entry) for entry in self.log]
         gone = self.made.keys() | self.input_of.keys()
@@ -188,12 +188,12 @@ class Tape(Listener):
         return rule(g, *values)
 
     def joint(self, op: Any, rule: Callable, g: Any, values: Sequence) -> Any:
-        """The cotangents that a joint rule gives, which is code for arrays."""
+        """The cotangents of a joint rule, which is code for arrays."""
         given = self.unit(f"the VJP of {op.name}", rule, tuple(map(_array, (g, *values))))
         return given if given is NotImplemented else [wrap(c) if isinstance(c, np.ndarray) else c for c in given]
 
     def unit(self, name: str, function: Callable, arguments: Sequence, options: dict | None = None) -> Any:
-        """function(*arguments, **options), which gives an array, several, or None, noted."""
+        """Note function(*arguments, **options), which returns an array, several, or None."""
         options, told = options or {}, len(self.told) - self.between_calls
         if self.inside:
             return function(*arguments, **options)
@@ -341,7 +341,7 @@ class Tape(Listener):
     # What Python would do ---------------------------------------------------------------------------------------------
 
     def end(self, what: str, remedy: str) -> None:
-        """Note that the function does what no program could; it goes on, and runs without capture from then on."""
+        """Note that no program can do what the function does; from now on it runs without capture."""
         self.trouble = self.trouble or f"{what}, at {user_line()}; {remedy}"
 
     # What others tell ------------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ _TRIES = 4  # recordings of one kind of call until two are alike
 
 
 def record(self: capture, kind: Kind, tensors: list[Tensor], args: tuple, options: dict) -> Any:
-    """Call the function, and note what it does; if that was what it did before, make a program of it."""
+    """Call the function, and note its steps; if they are those of the call before, make a program of them."""
     watched, known = (args, options), set(self.trace.ran)
     if kind.world is None and known:
         kind.world = _world(self, watched)

@@ -1,4 +1,4 @@
-"""Zeros that need not be written, since parts of other numbers take their places: gradients of what `split` gives."""
+"""Zeros that need not be written, since other numbers overwrite parts of them: gradients of the parts of `split`."""
 
 from __future__ import annotations
 

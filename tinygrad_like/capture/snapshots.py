@@ -1,4 +1,4 @@
-"""What lasts from call to call, as it was at some moment: what a proof begins from, and is compared with."""
+"""Copies of the state that lasts from call to call: a proof begins from one, and is compared with one."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Copies:
 
 
 class Saved:
-    """What a call may change, as it is now: state, gradients that more is added to, inputs, and numbers of objects."""
+    """A copy of everything a call may change: state, accumulated gradients, inputs, and numbers of objects."""
 
     def __init__(self, tape: Tape, inputs: Sequence[Tensor], beside: int | None = None):
         grads = [leaf.grad._data for leaf, _ in tape.accumulated.values() if leaf.grad is not None]
@@ -91,7 +91,7 @@ class Saved:
             holder.update(numbers)
 
     def differ(self, rounded: bool) -> str:
-        """The first thing that is not as it was, or nothing."""
+        """The first thing that has changed, or nothing."""
         for x, values in self.arrays:
             if differ(x, values, rounded):
                 return f"an array of shape {x.shape} that lasts from call to call"
@@ -122,7 +122,7 @@ def differ(x: np.ndarray, y: np.ndarray, rounded: bool) -> bool:
 
 
 class Again:
-    """Gives reductions what they gave before, in the same order, so that other ranks need not take part."""
+    """Repeats the results of reductions, in the same order, so that other ranks need not take part."""
 
     def __init__(self, told: Sequence[tuple[np.ndarray, np.ndarray]]):
         self.told, self.wrong = deque(told), ""

@@ -22,7 +22,7 @@ OURS, NUMPY, PYTHON, USERS = range(4)
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _PURE = frozenset("_abc _collections _collections_abc _functools _operator _py_abc _weakrefset abc builtins cmath "
                   "collections contextlib copy copyreg dataclasses enum functools importlib itertools math numbers "
-                  "operator re string types typing warnings".split())  # whose functions read what they are given alone
+                  "operator re string types typing warnings".split())  # whose functions read their arguments alone
 _IMPURE = frozenset("breakpoint compile eval exec globals input open print __import__".split())  # of builtins
 _OPTIM = os.path.join(_ROOT, "optim", "")
 _LAYERS = os.path.join(_ROOT, "nn", ""), _OPTIM
@@ -32,7 +32,7 @@ _COMPUTED = frozenset("delattr dir getattr hasattr setattr vars".split())
 
 @lru_cache
 def _places() -> tuple[tuple[str, int], ...]:
-    """Folders, and whose code lies there."""
+    """Folders, and the owner of the code there."""
     own = [(os.path.join(_ROOT, name, ""), OURS) for name in ("tinygrad_like", "nn", "optim")]
     installed = [sysconfig.get_path(name) for name in ("purelib", "platlib")]
     packages = [(os.path.join(path, name, ""), NUMPY) for path in installed for name in ("numpy", "numba", "llvmlite")]
@@ -64,7 +64,7 @@ def owner_of_class(of: type) -> int:
 
 
 def pure(module: str | None) -> bool:
-    """Whether what functions of a module give depends on nothing but what they are given."""
+    """Whether the results of a module's functions depend on their arguments alone."""
     root = (module or "builtins").partition(".")[0]
     return root in _PURE or root == "numpy" and not (module or "").startswith("numpy.random")
 

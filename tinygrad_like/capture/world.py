@@ -1,4 +1,4 @@
-"""What a function reads besides its arguments: found by going from its code to what the code names, and from there on.
+"""The things that a function reads besides its arguments, found by following the names in its code.
 
 The world is closed: of a kind of object that is not known here, such as an iterator, a lock or a file, nobody can say
 when it changes. What leads to one by a name that the code uses is not captured, and `unknown` says so.
@@ -32,7 +32,7 @@ VALUES: Any = (*PLAIN, np.generic, np.dtype, slice)
 _LISTS, _DICTS = (list, tuple, deque, set, frozenset), (dict, OrderedDict, defaultdict, Counter, types.MappingProxyType)
 _OfNumpy: Any = type(np.diag)
 _Getter: Any = type(namedtuple("_Named", "first").first)  # type: ignore[attr-defined]
-_OPEN = types.SimpleNamespace, argparse.Namespace  # objects of Python's that are what a program puts into them
+_OPEN = types.SimpleNamespace, argparse.Namespace  # objects of Python that hold only what a program puts into them
 _CALLED = frozenset("__add__ __call__ __getitem__ __matmul__ __mul__ __neg__ __pow__ __radd__ __rmul__ __rsub__ "
                     "__sub__ __truediv__ forward step update zero_grad".split())
 _NUMBERS = int, float, np.floating
@@ -174,7 +174,7 @@ class World(Guards):
         for where, key, part in _attributes_of(value):
             if where is own and key not in self.names and isinstance(part, _COUNTS) and (
                     id(own) in self.effects or kind.__module__.startswith("optim.")):
-                continue  # what an effect of the program goes on from, such as the epoch of a scheduler
+                continue  # state that an effect of the program continues, such as the epoch of a scheduler
             self.at(where, key, part, f"{name}.{key}", known=key not in self.names)
 
     def _optimizer(self, optimizer: Any, name: str) -> None:

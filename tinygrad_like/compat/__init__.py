@@ -15,7 +15,7 @@ rescuers.append(rescued)
 
 
 def lookup(name: str) -> Any:
-    """What the package has under a name of PyTorch's or NumPy's besides what it exports. Raises AttributeError."""
+    """The package's attribute under a name of PyTorch's or NumPy's. Raises AttributeError if there is none."""
     from . import torch_names  # noqa: F401  # which adds to them
 
     return names.function(name)
@@ -25,7 +25,7 @@ _init = Tensor.__init__
 
 
 def _of_sizes(self: Any, data: Any, requires_grad: Any = False, dtype: Any = None, *sizes: int) -> None:
-    """`Tensor(2, 3)`, or of a shape that `x.size()` gave, is zeros of that shape, as in PyTorch."""
+    """`Tensor(2, 3)`, or of a shape from `x.size()`, is zeros of that shape, as in PyTorch."""
     if type(requires_grad) is int:
         sizes = (requires_grad, *(() if dtype is None else (dtype,)), *sizes)
         data, requires_grad, dtype = Tensor.zeros(data, *sizes), False, None

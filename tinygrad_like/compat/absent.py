@@ -1,4 +1,4 @@
-"""What PyTorch has and we do not: what its builds for CPUs answer of other devices, and what to write for the rest."""
+"""Names that PyTorch has and we lack: the answers of its CPU builds for other devices, and remedies for the rest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What PyTorch has in `torch.autograd`, and what it calls it there."""
+"""The names of `torch.autograd`."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ class Context:
         return part
 
     def _keep(self, x: Tensor, name: str, args: tuple, outputs: tuple, results: list) -> Callable[[], Tensor]:
-        """A function that gives a saved Tensor: of an output another one with its node, which is not kept, as it would
+        """A function that returns a saved Tensor: of an output, one with its node, which is not kept, as it would
         keep this."""
         i = next((i for i, y in enumerate(outputs) if y is x and y is not results[i]), -1)
         output = i >= 0 and not any(x is a for a in args)
@@ -116,8 +116,8 @@ class Context:
 class Function:
     """The base of custom ops: a subclass defines static `forward(ctx, *args)` and `backward(ctx, *grad_outputs)`.
 
-    forward computes with nothing recorded, and gives a Tensor or a tuple; `forward(*args)` with
-    `setup_context(ctx, inputs, output)` is understood too. backward gets one cotangent for each output, and gives one
+    forward runs without recording, and returns a Tensor or a tuple; `forward(*args)` with
+    `setup_context(ctx, inputs, output)` is understood too. backward gets one cotangent for each output, and returns one
     gradient for each argument of forward, None where there is none. It is recorded if create_graph=True asks for that,
     so for a second derivative it must be made of ops.
 
@@ -230,7 +230,7 @@ class _Call:
         n = len(parents)
         if len(found) < n or any(c is not None for c in found[n:]):
             raise RuntimeError(f"{self.name}.backward: gave {len(found)} gradients, but forward takes {n} arguments; "
-                               "give one for each of them, None for what has no gradient")
+                               "give one for each of them, None if it has no gradient")
         cotangents = [None if p is None or c is None else self._fitted(c, p, i)
                       for i, (c, p) in enumerate(zip(found[:n], parents, strict=True))]
         tensors = mode.recording or mode.listener is not None and mode.listener.on_tensors
@@ -244,7 +244,7 @@ class _Call:
         return g if isinstance(g, Tensor) else wrap(g)
 
     def _fitted(self, c: Any, parent: Any, i: int) -> Tensor:
-        """A gradient in the shape and dtype of its argument; what was broadcast is summed."""
+        """A gradient in the shape and dtype of its argument, summed over broadcast axes."""
         who = f"{self.name}.backward: the gradient of argument {i}"
         if not isinstance(c, Tensor):
             raise TypeError(f"{who} is no Tensor, but {type(c).__name__}")
@@ -257,7 +257,7 @@ class _Call:
 
 
 def once_differentiable(backward: Callable) -> Callable:
-    """Mark a Function's backward that computes with arrays: to differentiate what it gave is an error."""
+    """Mark a Function's backward as computing with arrays: differentiating its result is an error."""
     @functools.wraps(backward)
     def call(ctx: Any, *grad_outputs: Any) -> Any:
         if mode.recording:

@@ -1,4 +1,4 @@
-"""Import lines of what is no file of this package, as `tinygrad_like.cuda`.
+"""Import lines of modules that have no file in this package, such as `tinygrad_like.cuda`.
 
 Parts of PyTorch that are modules under another name lead there; those that have no counterpart say so.
 """
@@ -15,7 +15,7 @@ from .absent import ABSENT, LEADS, Part
 
 
 class Finder:
-    """The last one of `sys.meta_path`: a module of what an attribute of the package, such as `cuda`, has."""
+    """The last finder of `sys.meta_path`: makes a module of an attribute of the package, such as `cuda`."""
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:

@@ -24,7 +24,7 @@ from ..ops.operands import by_position
 
 # Options --------------------------------------------------------------------------------------------------------------
 
-# What others call it -> what it is called here, the first of these that a function has.
+# Their name -> our names, of which the first that a function has counts.
 OPTIONS: dict[str, tuple[str, ...]] = {
     "dim": ("axis", "axes"), "dims": ("axis", "axes"), "axis": ("axes",), "axes": ("axis",),
     "keepdims": ("keepdim",), "dim0": ("axis0",), "dim1": ("axis1", "axis0"), "dim2": ("axis2", "axis1"),
@@ -40,7 +40,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 }
 _CONVERTED: dict[str, Callable] = {"unbiased": int}
 MEMORY_FORMATS = "contiguous_format", "preserve_format", "channels_last", "channels_last_3d"  # ours are NumPy's
-# What has nothing to say here, and the only values it may have; device= is checked by itself.
+# Options without effect here, and the only values they may have; device= is checked separately.
 _WITHOUT_EFFECT: dict[str, tuple] = {
     "device": (), "non_blocking": (True, False), "pin_memory": (True, False), "layout": (None, "strided"),
     "out": (None,), "memory_format": (None, *MEMORY_FORMATS), "generator": (None,), "sparse": (False,),
@@ -101,7 +101,7 @@ class Parameters(NamedTuple):
     most: int | None  # so many by position
     open: bool  # whether any name can be given
     method: bool
-    targets: dict[str, str]  # what others call them -> what they are called
+    targets: dict[str, str]  # their names -> ours
 
 
 def parameters_of(f: Any) -> Parameters:
@@ -164,7 +164,7 @@ def _translated(f: Any, who: str, inputs: tuple, options: Mapping[str, Any]) -> 
 
 
 def _names(f: Any) -> tuple[tuple[str, ...], str, bool]:
-    """What can be given to a function by name, the name of *these, and whether any other can; a look at its code."""
+    """The keywords of a function, the name of its *args, and whether it has **kwargs; reads its code."""
     code = f.__code__
     count = code.co_argcount + code.co_kwonlyargcount
     starred = code.co_varnames[count] if code.co_flags & inspect.CO_VARARGS else ""
@@ -176,7 +176,7 @@ _WORTH = {target for targets in OPTIONS.values() for target in targets} - {"a", 
 
 
 def taught(f: Callable, who: str = "") -> Callable:
-    """A function that takes its options by the names in `OPTIONS` too, and whose errors come in its name."""
+    """A function that also takes its options by the names in `OPTIONS`, and names itself in errors."""
     own, method, who = frozenset(_names(f)[0]) - {"self"}, _names(f)[0][:1] == ("self",), who or f.__name__
 
     @functools.wraps(f)
@@ -331,7 +331,7 @@ def _are_device_and_dtype(place: Any, dtype: Any = None) -> bool:
 
 
 def _cast(module: Any, *wanted: Any, **others: Any) -> Any:
-    """`Module.to` with what PyTorch's takes besides a dtype: devices, Tensors whose dtype is meant."""
+    """`Module.to` that takes, as PyTorch's does, devices and Tensors with the wanted dtype."""
     if len(wanted) == 1 and not others and not isinstance(wanted[0], str | None) and not hasattr(wanted[0], "dtype"):
         return NotImplemented
     dtype = wanted_dtype("to", *wanted, **others)
@@ -357,7 +357,7 @@ def _names_device(x: Any, *kinds: str) -> bool:
 
 
 def wanted_dtype(who: str, *wanted: Any, dtype: Any = None, **others: Any) -> Any:
-    """The dtype among what PyTorch's `to` takes, or None: dtypes, Tensors whose dtype is meant, devices."""
+    """The dtype among the arguments of PyTorch's `to` (dtypes, Tensors with the wanted dtype, devices), or None."""
     for x in wanted:
         if x is None or isinstance(x, bool) or _names_device(x, "cpu", "cuda", "mps", "xpu", "gpu", "meta"):
             device(x if isinstance(x, str) else None)

@@ -44,7 +44,7 @@ def made_of(dtype: np.dtype, data: tuple) -> Tensor:
 
 
 class OfDtype(type):
-    """The class of PyTorch's `FloatTensor` and the like, whose instances are the Tensors of a dtype."""
+    """The class of `FloatTensor` and similar names of PyTorch's; its instances are the Tensors of a dtype."""
 
     dtype: np.dtype
 

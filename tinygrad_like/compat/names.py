@@ -197,7 +197,7 @@ class Names:
 
 
 def _times(x: Any, factor: Any, beside: Any = None) -> Any:
-    """x times a factor; in the dtype of what it is added to, `beside`, if that holds numbers which its own does not."""
+    """x times a factor, in the dtype of `beside`, to which it is added, if that is the wider one."""
     if isinstance(factor, int) and factor == 1:
         return x
     if beside is not None and getattr(x, "dtype", FLOAT32).kind in "iub" and hasattr(beside, "dtype") and (
@@ -221,8 +221,8 @@ def _slice(who: str, x: Tensor, axis: int, start: int, length: int) -> tuple:
 # What a Tensor does not have -> what to write instead. (With `__getattr__` every attribute would take longer to find.)
 MISSING = {
     "cuda": "there is only the CPU; leave it out",
-    "values": "only x.max(dim) and the like give a pair", "realize": "ops compute at once; leave it out",
-    "indices": "write x.max(dim=1), which gives values and indices, or x.argmax(1)",
+    "values": "only x.max(dim) and similar calls return a pair", "realize": "ops compute at once; leave it out",
+    "indices": "write x.max(dim=1), which returns values and indices, or x.argmax(1)",
     "astype": "write x.cast(dtype)", "copy": "write x.clone()",
     "storage": "the array is x.data", "lazydata": "the array is x.data",
     "save_for_backward": "declare an op with @primitive", "block_until_ready": "ops compute at once; leave it out",
@@ -343,7 +343,7 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
 
 
 class _Outputs:
-    """The op of what stands for several Tensors: whatever its cotangent, each of them gets the one that was saved."""
+    """The op of a result that stands for several Tensors: each gets the cotangent saved for it, whatever arrives."""
 
     name, fresh, saves = "several outputs", False, True
 
@@ -405,7 +405,7 @@ def _of_method(name: str) -> Any:
 
 
 def function(name: str) -> Any:
-    """What the package has under a name of PyTorch's or NumPy's besides what it exports. Raises AttributeError."""
+    """The package's attribute under a name of PyTorch's or NumPy's. Raises AttributeError if there is none."""
     if name in MEMORY_FORMATS or name == "strided":
         return name
     if name in LEADS:

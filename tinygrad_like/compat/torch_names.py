@@ -52,7 +52,7 @@ def vmap(func: Callable, *args: Any, **options: Any) -> Callable:
     return mapped(func, *args, **options)
 
 
-# Settings, and what is asked ------------------------------------------------------------------------------------------
+# Settings and queries -------------------------------------------------------------------------------------------------
 
 
 class autocast(Switch):
@@ -63,7 +63,7 @@ class autocast(Switch):
         if device_type not in ("cuda", "mps", "xpu"):
             cpu(device_type)
             if enabled:
-                raise NotImplementedError("autocast: on the CPU nothing is gained by it; pass enabled=False or leave "
+                raise NotImplementedError("autocast: it gains nothing on a CPU; pass enabled=False or leave "
                                           "it out, or store numbers in 16 bits with model.bfloat16() and x.bfloat16()")
 
     def on(self) -> None:
@@ -79,7 +79,7 @@ class autocast(Switch):
 
 
 def svd(input: Any, some: bool = True, compute_uv: bool = True) -> SVD:
-    """U, S and V with U diag(S) V^T = x, as PyTorch's old function; `linalg.svd` gives V^T.
+    """U, S and V with U diag(S) V^T = x, as in PyTorch's old function; `linalg.svd` returns V^T.
 
     some: U and V have min(m, n) columns; otherwise they are square. Raises NotImplementedError for compute_uv=False,
     which is `linalg.svdvals`.
@@ -91,7 +91,7 @@ def svd(input: Any, some: bool = True, compute_uv: bool = True) -> SVD:
 
 
 class SVD(NamedTuple):
-    """What `svd` gives."""
+    """The result of `svd`."""
 
     U: Any
     S: Any

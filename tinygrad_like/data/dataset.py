@@ -28,7 +28,7 @@ class TensorDataset(Dataset):
     def __init__(self, *tensors: Tensor):
         self.tensors = tuple([x if isinstance(x, Tensor) else Tensor(x) for x in tensors])
         if not tensors or len({len(x) for x in self.tensors}) > 1:
-            raise ValueError("TensorDataset: needs Tensors of one length, got shapes "
+            raise ValueError("TensorDataset: needs Tensors of the same length, got shapes "
                              f"{', '.join(str(x.shape) for x in self.tensors) or 'of none'}")
 
     def __len__(self) -> int:

@@ -62,7 +62,7 @@ def download(folder: str | os.PathLike, digests: Mapping[str, str], mirrors: Seq
         if len(failures) == len(mirrors):
             missing = [other for other in digests if not (folder / other).exists()]
             raise ConnectionError(f"{name} could not be downloaded:{''.join(failures)}\n"
-                                  f"Fetch in another way what is missing: {', '.join(missing)}\n"
+                                  f"Download the missing files in another way: {', '.join(missing)}\n"
                                   f"from {' or '.join(mirrors)}\n"
                                   f"into the folder {str(folder)!r}, or name a folder that has them")
 

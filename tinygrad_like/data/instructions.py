@@ -92,7 +92,7 @@ def _recoloured(image: np.ndarray, code: int, f: np.float32) -> np.ndarray:
 
 
 def _sharpened(image: np.ndarray, f: np.float32) -> np.ndarray:
-    """Away from, or towards, each pixel's mean with its neighbours, in which it counts five times; the edge stays."""
+    """Away from, or towards, the mean of each pixel (with weight 5) and its neighbours; the edge stays."""
     _, height, width = image.shape
     if height < 3 or width < 3:
         return image

@@ -15,12 +15,12 @@ _PART = 1 << 12
 
 
 def _in_parts(wanted: int, draw: Callable[[int], np.ndarray]) -> Iterator[int]:
-    """So many indices, drawn as they are needed: there may be more than fit into memory."""
+    """Random indices, drawn as they are needed, since they may not fit into memory."""
     return chain.from_iterable(draw(min(_PART, wanted - done)).tolist() for done in range(0, wanted, _PART))
 
 
 class Sampler:
-    """The base of a sampler: a subclass defines `__iter__`, which gives indices, and mostly `__len__`."""
+    """The base of a sampler: a subclass defines `__iter__`, which yields indices, and usually `__len__`."""
 
     def __init__(self, data_source: Any = None):
         pass

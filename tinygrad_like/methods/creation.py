@@ -35,7 +35,7 @@ class Creation:
     def from_numpy(array: np.ndarray) -> Tensor:
         """A Tensor on the memory of `array`, without a copy: later writes to the array change the Tensor, unchecked.
 
-        A read-only array makes a Tensor that cannot be changed in place. Raises TypeError for what is no plain array.
+        A read-only array makes a Tensor that cannot be changed in place. Raises TypeError unless it is a plain array.
         """
         return tensor.wrap(checked(array, "from_numpy"))
 
@@ -204,7 +204,7 @@ def _shape(who: str, shape: tuple) -> tuple[int, ...]:
 
 def _make(who: str, fill: Callable, shape: tuple, dtype: Any, requires_grad: bool,
           number: float | None = None) -> Tensor:
-    """number: what each element is, if that is known. A captured function may write to the array, which begins like
+    """number: the value of each element, if it is known. A captured function may write to the array, which begins like
     that in every call."""
     shape = _shape(who, shape)
     dtype = get_default_dtype() if dtype is None else as_dtype(dtype, who)

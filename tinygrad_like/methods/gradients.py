@@ -63,7 +63,7 @@ class Gradients:
 
         gradient: the cotangent of this Tensor (1 for a single element).
         retain_graph: keep the graph (default: as create_graph).
-        materialize_grads: give zeros for a target this Tensor does not depend on, instead of raising ValueError.
+        materialize_grads: return zeros for a target this Tensor does not depend on, instead of raising ValueError.
         """
         retain = create_graph if retain_graph is None else retain_graph
         found = self._gradients("gradient", targets, gradient, create_graph, retain)
@@ -105,7 +105,7 @@ class Gradients:
         return [(x, c) for x, c in zip(targets, found, strict=True) if c is not None]
 
     def register_hook(self: Any, hook: Callable[[Tensor], Tensor | None]) -> Handle:
-        """Call `hook(gradient)` when this Tensor's gradient is complete; what it returns, if not None, replaces it.
+        """Call `hook(gradient)` when this Tensor's gradient is complete; its result, if not None, replaces it.
 
         Returns a handle, whose `remove()` removes the hook.
         """

@@ -192,7 +192,7 @@ class InPlace:
         of, follow. Raises RuntimeError for a leaf that requires grad while ops are recorded, and where one of those
         cannot follow.
 
-        part: what of it is changed, if that is not all. alone: whether no other Tensor is known to show its memory.
+        part: which part of it is changed, if not all. alone: whether no other Tensor is known to show its memory.
         """
         plain = f"write x = x.{who.rstrip('_')}(...)" if who.endswith("_") else f"write x = x {who[:-1]} ..."
         if who == "setitem":

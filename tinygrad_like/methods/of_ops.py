@@ -223,7 +223,7 @@ class Methods:
         return y
     def gather(self, axis, index): return ops.gather(self, index, axis=axis)
     def scatter(self, axis, index, src, reduce=None):
-        """src written at index; or added to what is there (reduce="add"), or multiplied with it ("multiply")."""
+        """src written at index, added to the values there (reduce="add"), or multiplied with them ("multiply")."""
         if reduce is None:
             return ops.scatter(self, index, src, axis=axis)
         if reduce not in ("add", "multiply"):

@@ -75,7 +75,7 @@ class Versions:
 
 
 def share_version(y: Tensor, inputs) -> None:
-    """A view has the version of the Tensor whose memory it shows, so that a change through either is seen."""
+    """A view has the version of the Tensor whose memory it shows, so that both see a change through either."""
     out, node = y._data, y.node
     base = out if out.base is None else out.base
     for x in inputs:

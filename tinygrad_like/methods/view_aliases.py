@@ -65,8 +65,8 @@ def _are_all(tensors: Sequence[Tensor]) -> bool:
 def follow(x: Tensor, y: Tensor, part: np.ndarray | None, others: Sequence[Tensor], with_items: Callable) -> str:
     """Have x become y, and the others what they show of it then; if that can't be, nothing is done: gives why.
 
-    Of what was detached from x, or x from it, only the values follow.
-    part: what of x was changed. with_items: a function of a Tensor, an index and values, as `x[index] = values` is.
+    Tensors detached from x, or from which x was detached, follow in their values only.
+    part: the part of x changed. with_items: a function of a Tensor, an index and values, as `x[index] = values` is.
     """
     index = _index_in(x, others[0])
     if index is not None and len(others) == 1 and others[0]._apart is x._apart:
@@ -95,7 +95,7 @@ def follow(x: Tensor, y: Tensor, part: np.ndarray | None, others: Sequence[Tenso
             continue
         position, there, index = _position(t._data, was), t._data, _index_in(t, base)
         t._data = np.ndarray(there.shape, there.dtype, memory, position, there.strides)
-        t._data.flags.writeable = there.flags.writeable  # what expand gives is not
+        t._data.flags.writeable = there.flags.writeable  # the result of expand is not
         if t is x or any([t is each for each in touched]):
             if t._apart is x._apart:
                 t.node, t.requires_grad = _taken(base, t, there, position, index).node, True

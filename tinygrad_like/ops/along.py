@@ -22,7 +22,7 @@ from .shape import reshape
 
 @primitive
 def take_along(x, index, *, axis, keepdim=True):
-    """out[i, j] = x[i, index[i, j]] for axis=1, and so for any axis; no other axis of the two differs in size. With
+    """out[i, j] = x[i, index[i, j]] for axis=1, and likewise for any axis; the other axes have the same sizes. With
     keepdim=False out[i] = x[i, index[i]]: index and out lack the axis. Indices are not negative.
     """
     return along(x, index, axis) if keepdim else picked(x, index, axis)

@@ -35,7 +35,7 @@ def scaled_dot_product_attention(q, k, v, attn_mask=None, dropout_p=0.0, is_caus
     dropout_p: the probability with which a weight is set to 0, and the others scaled by 1 / (1 - dropout_p).
     enable_gqa: k and v may have fewer heads (axis -3), each shared by equally many neighbouring heads of q.
 
-    A query that sees no key gives 0, with gradient 0. Float32 runs in a kernel that never holds the (L, S) weights:
+    A query that sees no key returns 0, with gradient 0. Float32 runs in a kernel that never holds the (L, S) weights:
     memory is linear in the lengths (FlashAttention, Dao et al. 2022).
 
     Raises ValueError for shapes that do not fit, TypeError for dtypes that differ or a mask of integers.
@@ -166,7 +166,7 @@ def dropout_factors(shape, p, key, spread):
 
 @checked
 def attention_weights(q, k, attn_mask=None, is_causal=False, scale=None):
-    """softmax(scale q k^T + mask) (..., L, S), and 0 for a query that may see no key: what multiplies v."""
+    """softmax(scale q k^T + mask) (..., L, S), and 0 for a query that may see no key: the weights of v."""
     scores = matmul(q, transpose(k, -1, -2)) * _scale(q.shape[-1], scale)
     allowed = None
     if attn_mask is not None:

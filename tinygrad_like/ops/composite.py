@@ -47,7 +47,7 @@ class Composite(Primitive):
         self._redeclared()
 
     def forward(self, *arrays, **options):
-        """On arrays, in Python: what the kernel gives, or else the definition."""
+        """On arrays, in Python: the kernel, or else the definition."""
         found = NotImplemented if self.kernel is None else self.kernel(*arrays, **{**self.options, **options})
         return self.definition(*arrays, **options) if found is NotImplemented else found[0]
 

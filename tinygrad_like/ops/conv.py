@@ -239,7 +239,7 @@ def conv1d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
 
 
 def of_one(op, x, *others):
-    """What an op on batches gives for x alone, which has no batch axis."""
+    """The result of an op on batches for a single x, without a batch axis."""
     y = op(reshape(x, shape=(1, *x.shape)), *others)
     return reshape(y, shape=y.shape[1:])
 

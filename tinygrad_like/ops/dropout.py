@@ -53,7 +53,7 @@ def dropout(x, p=0.5, training=True):
     """Inverted dropout: y = m x / (1 - p), where each m is 0 with probability p, else 1; x itself if not training.
 
     E[y] = x and Var[y] = x^2 p / (1 - p), so evaluation needs no correction (003). p is the probability to drop, as in
-    PyTorch (002 calls p the probability to keep in one place, to drop in another). p = 1 gives zeros, with gradient 0.
+    PyTorch (002 calls p the probability to keep in one place, to drop in another). At p = 1 all is 0, gradients too.
     Raises ValueError for p outside [0, 1], TypeError for integers.
     """
     if not training or p == 0:

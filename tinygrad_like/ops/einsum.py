@@ -35,7 +35,7 @@ def _listed(operands) -> tuple:
 
 
 class _Value:
-    """In the place of an operand, or of what is made of them, while the steps are worked out: its shape."""
+    """Stands for an operand or an intermediate result while the steps are planned: its shape."""
 
     def __init__(self, shape: tuple[int, ...], place: int, steps: list, operands: int):
         self.shape, self.place, self.steps, self.operands = shape, place, steps, operands
@@ -139,7 +139,7 @@ def _contract(left: list[str], a: _Value, right: list[str], b: _Value, later: se
     sizes = dict(zip(left, a.shape, strict=True)) | dict(zip(right, b.shape, strict=True))
     a, b = _ordered(left, a, batch + rows + inner), _ordered(right, b, batch + inner + columns)
     names, shape = batch + rows + columns, tuple([sizes[n] for n in batch + rows + columns])
-    if not inner or not (rows or columns):  # NumPy multiplies many matrices of one number, or one row, each by itself
+    if not inner or not (rows or columns):  # NumPy multiplies many matrices of one number, or one row, one at a time
         many = tuple([sizes[n] for n in inner])
         a = _shaped(a, (*a.shape[: len(batch) + len(rows)], *[1] * len(columns), *many))
         y = a.then(mul, shape + many, _shaped(b, (*b.shape[: len(batch)], *[1] * len(rows), *b.shape[len(batch) :])))

@@ -86,7 +86,7 @@ def clamp_max(x, max):
 
 
 def _erfinv(x):
-    """From an approximation (Winitzki 2008) by three of Halley's steps, each of which triples the digits."""
+    """An approximation (Winitzki 2008), then three Halley steps, each of which triples the digits."""
     a = np.asarray(x, np.float64)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         log = np.log1p(-a * a)

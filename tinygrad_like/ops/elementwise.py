@@ -58,7 +58,7 @@ LN_2 = math.log(2)
 exp2.vjp(x=lambda g, out: g * (out * LN_2))
 
 expm1 = ufunc("expm1", "e^x - 1, accurate for small x.", lambda x: np.expm1(x))
-expm1.vjp(x=lambda g, x: g * exp(x))  # out + 1 would have lost what is left of e^x far below 0
+expm1.vjp(x=lambda g, x: g * exp(x))  # out + 1 would round e^x away far below 0
 
 log = ufunc("log", "The natural logarithm.", lambda x: np.log(x))
 log.vjp(x=lambda g, x: g / x)
@@ -248,19 +248,19 @@ floor = ufunc("floor", "The largest whole number not above x; the gradient is 0.
 ceil = ufunc("ceil", "The smallest whole number not below x; the gradient is 0.", lambda x: np.ceil(x))
 round = ufunc("round", "The nearest whole number, halves to even; the gradient is 0.", lambda x: np.round(x))
 trunc = ufunc("trunc", "x without its fraction; the gradient is 0.", lambda x: np.trunc(x))
-frac = ufunc("frac", "x - trunc(x): what is behind the point, with the sign of x.", lambda x: x - np.trunc(x))
+frac = ufunc("frac", "x - trunc(x): the fractional part, with the sign of x.", lambda x: x - np.trunc(x))
 frac.vjp(x=lambda g: g)
 
 for step in (sign, floor, ceil, round, trunc):
     step.vjp(x=fresh(lambda g: g * 0.0))
 
-# Its rule names sign, and what a rule names that has a kernel is looked up when the rule is declared.
+# Its rule names sign, whose kernel is looked up when the rule is declared.
 abs = ufunc("abs", "|x|, with gradient 0 at 0, and NaN of NaN (PyTorch: 0).", lambda x: np.absolute(x))
 abs.vjp(x=lambda g, x: g * sign(x))
 
 
 def divided(who, function, a, b):
-    """function(a, b), but of integers by 0, where NumPy gives 0, ZeroDivisionError. Floats have inf and NaN there."""
+    """function(a, b), but ZeroDivisionError for integers by 0, where NumPy returns 0. Floats have inf and NaN there."""
     if getattr(b, "dtype", INT64).kind in "iub" and getattr(a, "dtype", INT64).kind in "iub" and type(b) is not float:
         if np.count_nonzero(b) < b.size if isinstance(b, np.ndarray) else b == 0:  # faster than np.errstate
             if np.size(a) and type(a) is not float:

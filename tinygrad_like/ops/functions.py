@@ -51,7 +51,7 @@ fmod.vjp(a=lambda g: g,
 
 @primitive
 def truncdiv(a, b):
-    """a / b rounded towards 0; exact for integers, which give integers. No gradient."""
+    """a / b rounded towards 0; exact for integers, which stay integers. No gradient."""
     if np.result_type(a, b).kind in "iu":
         return (a - divided("div", np.fmod, a, b)) // b
     return _truncated(a, b)

@@ -103,7 +103,7 @@ def _too_many(index: tuple, shape: tuple[int, ...], basic: bool) -> str | None:
 
 
 def _places_of(i) -> tuple:
-    """An entry of an index; of a mask the places where it is true, for which there is code that is not NumPy's."""
+    """An entry of an index; for a mask, the places where it is true, found by code of our own."""
     return i.nonzero() if type(i) is np.ndarray and i.dtype is BOOL and i.ndim else (i,)
 
 
@@ -117,7 +117,7 @@ def _axes_of(i) -> int:
 
 
 def _misfits(index: tuple, shape: tuple[int, ...]) -> str | None:
-    """What is wrong if a mask does not fit its axes, or the arrays not one another."""
+    """The error if a mask does not fit its axes, or the arrays do not fit one another."""
     arrays = arrays_of(index)
     if all([i.dtype is not BOOL and i.shape == arrays[0].shape for i in arrays]):
         return None
@@ -197,7 +197,7 @@ def looked_at(x, why: str, remedy: str = _OUTSIDE) -> bool:
 
 
 def values_of(who: str, x, why: str, *remedy: str):
-    """The array of a Tensor, or of what NumPy makes an array of; a captured function that needs it cannot be played."""
+    """The array of a Tensor or of anything array-like; a captured function that needs it cannot be played."""
     if hasattr(x, "_data"):
         looked_at(x, f"{who} {why}", *remedy)
         return x._data

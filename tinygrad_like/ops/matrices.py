@@ -260,7 +260,7 @@ def _eigh_vjp(g, x_shape, out):
 
 
 def _quotient(a, b):
-    """a / b, and 0 where both are 0: where nothing is owed to vectors, it does not matter that they have no slope."""
+    """a / b, and 0 where both are 0: vectors without a cotangent need no slope."""
     nothing = logical_and(eq(b, 0), eq(a, 0))
     return where(nothing, 0.0, a / where(nothing, 1.0, b))
 

@@ -30,7 +30,7 @@ def diagonal(x, *, offset=0, axis1=0, axis2=1):
     """The elements x[i, i + offset] of the matrices in two axes, as a last axis. A view: no memory is copied."""
     y = x.diagonal(offset, axis1, axis2)
     if x.flags.writeable:
-        y.flags.writeable = True  # which NumPy leaves to who knows that it is a view
+        y.flags.writeable = True  # NumPy leaves that to callers that know it is a view
     return y
 
 
@@ -94,7 +94,7 @@ def tap_index(n: int, size: int, step: int, dilation: int) -> np.ndarray:
 
 @checked
 def sliding_windows(x, axis, size, step=1):
-    """The windows of `size` elements that slide along `axis` by `step`; what each sees is a new last axis.
+    """The windows of `size` elements that slide along `axis` by `step`; the contents of each are a new last axis.
 
     A view, if windows lie apart and a whole step follows each; else a copy that cannot be changed in place.
     Raises ValueError unless 1 <= size <= the size of the axis and step >= 1.

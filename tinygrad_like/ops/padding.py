@@ -103,7 +103,7 @@ def pad(x, *, padding, mode="constant", value=0.0):
 
 
 def _too_far(shape, pairs, mode) -> str | None:
-    """What is wrong if the axes do not reach as far as they are to be padded."""
+    """The error if an axis is shorter than its padding needs."""
     if mode not in _INDEX_MODES:
         return f"mode {mode!r} is none of constant, {', '.join(_INDEX_MODES)}"
     for axis, (n, (before, after)) in enumerate(zip(shape, pairs, strict=True)):

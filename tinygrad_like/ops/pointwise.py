@@ -1,4 +1,4 @@
-"""Functions of each number by itself: one formula, for Tensors, for arrays, and for compiled code.
+"""Elementwise functions: one formula, for Tensors, for arrays, and for compiled code.
 
     @pointwise
     def silu(x):

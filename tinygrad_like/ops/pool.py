@@ -195,7 +195,7 @@ def avg_pool2d(x, kernel_size, stride=None, padding=0, ceil_mode=False, count_in
     """The mean of every window: (batch, channels, height, width) -> (batch, channels, rows, columns).
 
     Shapes, arguments and errors are those of `max_pool2d`. The padding is zeros, counted as elements unless
-    count_include_pad=False; what ceil_mode adds beyond it is never counted. With divisor_override, the sum of every
+    count_include_pad=False; rows that ceil_mode adds are never counted. With divisor_override, the sum of every
     window divided by that number.
     """
     windows = windows_of("avg_pool2d", x, 2, kernel_size, stride, padding, 1, ceil_mode)
@@ -264,7 +264,7 @@ def _bounds(n: int, m: int) -> list[tuple[int, int]]:
 
 @functools.lru_cache(64)
 def _weights(n: int, m: int, dtype: np.dtype) -> np.ndarray:
-    """The matrix (m, n) whose product with n numbers are the means over m adaptive windows; nobody writes to it."""
+    """The matrix (m, n) whose product with n numbers is their means over m adaptive windows. Read-only."""
     weights = np.zeros((m, n))
     for i, (start, stop) in enumerate(_bounds(n, m)):
         weights[i, start:stop] = 1 / (stop - start)

@@ -1,6 +1,6 @@
 """Recurrent layers over a whole sequence as one op (Hochreiter and Schmidhuber 1997; Cho et al. 2014).
 
-The inputs' part of the gates is computed first, for all steps at once: it is a `linear`. What is left is a loop over
+The inputs' part of the gates is computed first, for all steps at once: it is a `linear`. The rest is a loop over
 time, h_t = f(x_t, h_(t-1)), and backward walks it in reverse: backpropagation through time.
 """
 

@@ -30,7 +30,7 @@ _UFUNCS = {_MULTIPLY: np.multiply, _MAX: np.maximum, _MIN: np.minimum}
 
 @replaceable
 def scattered(x, op, src, index, axis):
-    """x with src put where an index along the axis says, or multiplied or compared with what is there. The index is as
+    """x with src put where an index along the axis says, or multiplied or compared with x there. The index is as
     large as src, or has size 1 along all other axes."""
     out, place = np.array(x, np.result_type(x, src)), places_along(np.broadcast_to(index, src.shape), axis)
     if op == _PUT:
@@ -71,7 +71,7 @@ def _to_places(who, x, index, src, axis, what):
     of a src larger than the index the beginning counts."""
     if not hasattr(src, "shape"):
         src = filled(x, as_index(index).shape, src)
-    elif type(src) is np.ndarray:  # or what is made of it would be on no graph
+    elif type(src) is np.ndarray:  # or its results would be on no graph
         src = beside(x, src)
     if not x.ndim:
         return reshape(_to_places(who, *[reshape(y, shape=(1,)) for y in (x, index, src)], axis, what), shape=())

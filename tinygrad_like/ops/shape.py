@@ -270,7 +270,7 @@ stack.vjp(xs=lambda g, which, axis: take(g, index=(slice(None),) * (axis % g.ndi
 
 @checked
 def split(x, sizes, axis=0):
-    """Parts of the given sizes along `axis`; an int gives parts of that size, the last may be smaller. A tuple."""
+    """Parts of the given sizes along `axis`; an int means parts of that size, the last may be smaller. A tuple."""
     return _parts(x, sizes, one_axis("split", axis, x.ndim))
 
 
@@ -373,7 +373,7 @@ def getitem(x, index):
     """x[index] as in PyTorch: integers, slices with step, None, Ellipsis, integer and boolean arrays, in any mix.
 
     The rules are NumPy's, but an integer does not count as an array: x[0, :, [0, 2]] is x[0][:, [0, 2]].
-    Raises IndexError for what is out of range or too many, TypeError for what is no index.
+    Raises IndexError for an index out of range or too many of them, TypeError for anything else.
     """
     index = plain_index(index, x.shape)
     axes = torch_order(index, x.ndim)

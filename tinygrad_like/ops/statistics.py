@@ -27,7 +27,7 @@ def in_dtype(op, x, dtype, **options):
 
 
 def placed(who, place, axis, keepdim, correction):
-    """The axis, keepdim and correction of what came by position: (axis), (unbiased), (axis, unbiased), (axis, unbiased,
+    """The axis, keepdim and correction of positional arguments: (axis), (unbiased), (axis, unbiased), (axis, unbiased,
     keepdim) as PyTorch's, where unbiased is a bool; (axis, keepdim, correction) as tinygrad's, with a number last."""
     if axis is not None or len(place) > 3:
         raise TypeError(f"{who}: axis is given twice, or there is too much; it takes (axis, unbiased, keepdim)")

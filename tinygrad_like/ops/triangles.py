@@ -15,7 +15,7 @@ from .shape import tril, triu
 
 
 class LU(NamedTuple):
-    """What `lu` gives."""
+    """The result of `lu`."""
 
     P: Any
     L: Any
@@ -23,14 +23,14 @@ class LU(NamedTuple):
 
 
 class Factors(NamedTuple):
-    """What `lu_factor` gives."""
+    """The result of `lu_factor`."""
 
     LU: Any
     pivots: Any
 
 
 def _eliminated(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Both triangles of every matrix in one, and with which row each was exchanged, the one with the largest number."""
+    """Both triangles of every matrix in one, and the row with which each was exchanged: that of the largest number."""
     n = x.shape[-1]
     lu = np.array(x, order="C").reshape(math.prod(x.shape[:-2]), n, n)
     pivots, every = np.zeros((len(lu), n), np.int32), np.arange(len(lu))

@@ -45,7 +45,7 @@ def _passes(g):
 
 
 def ufunc(name: str, meaning: str, function: Callable) -> Primitive:
-    """The op that does what a function of arrays does; `meaning` is its docstring."""
+    """The op of a function of arrays; `meaning` is its docstring."""
     function.__name__ = function.__qualname__ = name
     function.__doc__ = meaning
     return Ufunc(replaceable(function, formula=function))

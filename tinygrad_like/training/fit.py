@@ -35,7 +35,7 @@ def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor
         progress: bool = True, **options: Any) -> list[dict[str, Any]]:
     """Train for up to `epochs` passes over `loader`, and return a row of numbers for each.
 
-    evaluate: called with the model, or its average if there is an `ema`, after each epoch; gives more numbers of a row.
+    evaluate: called with the model, or its average if there is an `ema`, after each epoch; adds numbers to the row.
     monitor: which number of a row `stopper` and `plateau` receive.
     checkpoint: a file to resume from, written after each epoch, and on Ctrl-C when the current step is done. A second
         Ctrl-C does not wait for the step; the checkpoint is then that of the last epoch.
@@ -46,7 +46,7 @@ def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor
     log: receives each step and each row; without one, a line shows the progress, unless progress=False.
     options: of `train_epoch`.
 
-    A row has "epoch", "loss", the training metrics as "train_accuracy" and so on, what `evaluate` gave, "lr" (at the
+    A row has "epoch", "loss", the training metrics as "train_accuracy" and so on, those of `evaluate`, "lr" (at the
     start of the epoch), "seconds" and "examples_per_second" (of training alone).
 
     In the end the model has the best weights if there is a `stopper`, else the average if there is an `ema`, else the
@@ -125,7 +125,7 @@ def _resumed(resume: str | os.PathLike | None, epochs: int, settings: dict[str, 
         return [], {}
     saved = distributed.from_rank_0(lambda: read_checkpoint(Path(resume)))  # nothing is restored before it fits
     if not isinstance(saved.get("rows"), list) or not isinstance(saved.get("settings"), dict):
-        raise ValueError(f"fit: {resume} is a checkpoint, but not one that fit has written")
+        raise ValueError(f"fit: {resume} is a checkpoint, but fit did not write it")
     _check_same(settings, saved["settings"])
     rows = saved["rows"]
     if len(rows) > epochs:
@@ -160,7 +160,7 @@ def _saved_when_stopped(save: partial, begun: dict[str, Any], start: float) -> I
 def _evaluate(row: dict[str, Any], model: Module, evaluate: Callable[[Module], Mapping[str, float]] | None,
               monitor: str | None, stopper: EarlyStopping | None, plateau: optim.schedule.ReduceOnPlateau | None,
               ema: optim.EMA | None) -> None:
-    """Add what `evaluate` gives to the row, and tell `stopper` and `plateau` the monitored number."""
+    """Add the numbers of `evaluate` to the row, and tell `stopper` and `plateau` the monitored number."""
     with ema.swapped() if ema is not None else nullcontext():
         if evaluate is not None:
             row |= evaluate(model)

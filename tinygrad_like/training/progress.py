@@ -26,7 +26,7 @@ class Line:
         self.visible = distributed.rank == 0 and self.stream is not None and self.stream.isatty()
 
     def step(self, count: int, values: Mapping[str, float]) -> None:
-        """One more step, on `count` examples, which gave these values."""
+        """One more step, on `count` examples, with these values."""
         self.done += 1
         self.examples += count
         if self.visible and (now := time.perf_counter()) - self.shown_at > 0.1:
@@ -66,7 +66,7 @@ def _room() -> int:
 
 
 class Progress:
-    """What `fit` shows if it is given no `Log`: one line, the last of which stays.
+    """The progress that `fit` shows without a `Log`: one line, the last of which stays.
 
     Where there is no terminal, such as in a file or a notebook, it prints the row of an epoch, one a second at most,
     and that of the last.

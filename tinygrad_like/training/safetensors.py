@@ -151,7 +151,7 @@ def _entry(name: str, entry: Any) -> tuple[str, str, tuple[int, ...], int, int]:
 
 
 def _from_bfloat16(bits: np.ndarray) -> np.ndarray:
-    """As bfloat16; or without the package that has it as float32, of which it is the upper half."""
+    """As bfloat16, or, without the package that has it, as float32, whose upper half it is."""
     try:
         return bits.view(bfloat16())
     except ImportError:

@@ -23,7 +23,7 @@ def checkpoint(f: Callable[..., Any], *args: Any, use_reentrant: bool | None = N
     and preserve_rng_state, PyTorch's options, have no effect.
 
     Raises TypeError if f gives anything else; and in backward RuntimeError if a Tensor that f computed from was changed
-    in place since, or f gives something of another shape than before.
+    in place since, or f returns another shape than before.
     (Chen et al., Training deep nets with sublinear memory cost, 2016)
     """
     if not mode.recording:

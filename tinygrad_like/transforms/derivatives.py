@@ -24,7 +24,7 @@ Tree = TypeVar("Tree", bound=dict | list | tuple)  # of Tensors or arrays: its g
 _ALIAS = "_differentiated_by"  # an attribute of leaves that only a function of here knows
 
 
-mode.declare(within=False)  # whether a function runs that is being differentiated
+mode.declare(within=False)  # whether a function is being differentiated
 
 
 @overload
@@ -37,7 +37,7 @@ def grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[
     """The function (args) -> df/dargs[argnums], a Tensor, or a tuple of them if argnums is a tuple.
 
     Of an argument that is a dict of Tensors or arrays, or a list or tuple, the gradient has the same form. Raises
-    ValueError if f does not give a single number.
+    ValueError if f does not return a single number.
     """
     both = value_and_grad(f, argnums)  # type: ignore[call-overload]
     return lambda *args, **options: both(*args, **options)[1]
@@ -84,7 +84,7 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple:
 
 
 def _vjp(who: str, f: Callable[..., Any], primals: tuple) -> tuple:
-    """`vjp`, with errors in the name of who calls it."""
+    """`vjp`, with errors in the name of its caller."""
     fresh = [_alias(who, x) for x in primals]
     xs, nested = [x for x, _ in fresh], mode.within or any(outer for _, outer in fresh)
     y = _output(who, f, xs, {})

@@ -94,7 +94,7 @@ def graph(y: Tensor | Callable[[], Tensor], names: Mapping[str, Tensor] | Iterab
           expand: bool = False) -> Picture:
     """The graph behind y: every op that was recorded, with the shape of its result, and every input of each.
 
-    y: a Tensor; or a function that computes it, of which all data are known, so that what is used twice is one box. Of
+    y: a Tensor; or a function that computes it; then all data are known, and data used twice are one box. Of
     a Tensor's data those are known that the graph has saved.
     names: of leaves and data, such as `model.named_parameters()` or `{"x": x}`; others are called "leaf" and "data".
     expand: draw a composite as the ops of its definition, so that a whole MLP shows its layers, sums and skips.

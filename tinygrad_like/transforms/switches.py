@@ -19,7 +19,7 @@ _thread = threading.local()
 
 
 def _entered() -> list:
-    """The switches that are on in this thread, with what they will restore."""
+    """The switches that are on in this thread, with the values that they will restore."""
     if not hasattr(_thread, "entered"):
         _thread.entered = []
     return _thread.entered
@@ -130,7 +130,7 @@ class enable_grad(_Recording):
 
 class set_grad_enabled(_Recording):
     """Record or not: from this call on, in a block, `with set_grad_enabled(training): ...`, or in a function alone,
-    `@set_grad_enabled(False)`; per thread. Raises TypeError for what is not True or False."""
+    `@set_grad_enabled(False)`; per thread. Raises TypeError unless it is True or False."""
 
     def __init__(self, mode: bool):
         self.value = true_or_false("set_grad_enabled", mode)
