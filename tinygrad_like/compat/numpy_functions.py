@@ -34,7 +34,7 @@ _METHODS = frozenset({
 
 
 def _on_arrays(who: str, f: Callable, inputs: Any, options: Mapping[str, Any]) -> Any:
-    """What NumPy gives for the values. Raises TypeError if they have a gradient, which it would lose."""
+    """NumPy's result for the values. Raises TypeError if they require grad, which it would lose."""
     cut = False
 
     def plain(x: Any) -> Any:

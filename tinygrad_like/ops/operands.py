@@ -35,8 +35,8 @@ PLAIN = {int, float, bool, type(None)}  # inputs taken as they are: Python scala
 SETTINGS = PLAIN | {tuple, str, slice, type(FLOAT32), type(FLOAT64), type(INT64)}  # what options mostly are
 SINGLE = Tensor, np.float64  # in place of a number: beside the latter float32 would become float64
 MOVES = frozenset("bitcast cast cat clone contiguous expand flip identity map_axes permute reshape roll stack "
-                  "surround take tril triu".split())  # what leaves numbers as they are
-# What gives numbers of the dtype that its inputs have together.
+                  "surround take tril triu".split())  # ops that leave numbers unchanged
+# Ops whose result has the common dtype of their inputs.
 PROMOTES = frozenset("add floordiv fmod logical_and logical_or logical_xor lshift maximum minimum mod mul pow "
                      "rshift sub truncdiv where".split())
 
@@ -130,7 +130,7 @@ def _tensors(op: Op, inputs) -> list:
 def _in_float32(op: Op, inputs, options: dict):
     """The call in float32, rounded to the dtype of all its floating-point inputs; NotImplemented if not needed.
 
-    What only moves numbers leaves them as they are, unless dtypes are mixed.
+    Ops that only move numbers leave them unchanged, unless dtypes are mixed.
     """
     narrow = [isinstance(x, Tensor) and x.dtype in NARROW for x in inputs]
     if True not in narrow:

@@ -86,7 +86,7 @@ class _Checks(Listener):
 
 
 def check_finite(value: Any, what: str, node: Node | None, given: list) -> None:
-    """Raise if `value`, which `what` made of what was given, has the first NaN, or an infinity and they have none."""
+    """Raise if `value`, the result of `what`, has a NaN or an infinity and its inputs have none."""
     array = value._data if isinstance(value, Tensor) else np.asarray(value)
     line = node.extra.line if node is not None and node.extra is not None else None
     if line is None:
