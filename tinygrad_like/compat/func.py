@@ -29,7 +29,7 @@ def vmap(func: Callable, in_dims: Any = 0, out_dims: Any = 0, randomness: str = 
     are stacked. Arguments given by name are the same for all. randomness: with "same" every element draws the same
     numbers, else its own.
 
-    Raises TypeError for what is no Tensor where in_dims names an axis, and ValueError if batches have different sizes
+    Raises TypeError for no Tensor where in_dims names an axis, and ValueError if batches have different sizes
     or there is none.
     """
     if not isinstance(randomness, str) or randomness not in ("error", "different", "same"):

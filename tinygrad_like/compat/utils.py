@@ -10,7 +10,7 @@ _NAME = "tinygrad_like.utils"
 
 checkpoint = sys.modules[f"{_NAME}.checkpoint"] = ModuleType(f"{_NAME}.checkpoint", checkpointing.__doc__)
 checkpoint.checkpoint = checkpointing.checkpoint  # type: ignore[attr-defined]
-__path__: list[str] = []  # so that `imports.Finder` is asked for what is not here
+__path__: list[str] = []  # so that `import_lines.Finder` is asked for missing names
 __all__ = ["checkpoint"]
 if not missing("data"):
     from .. import data

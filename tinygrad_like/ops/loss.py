@@ -34,7 +34,7 @@ def alike(input, target, reduction):
         return (f"input has shape {input.shape} but target {target.shape}; they must agree (broadcasting a loss is "
                 "nearly always a mistake: reshape one)")
     if reduction == "mean" and 0 in input.shape:
-        return f"an input of shape {input.shape} is empty, and nothing has no mean"
+        return f"an input of shape {input.shape} is empty, so it has no mean"
 
 
 @composite
@@ -207,7 +207,7 @@ def _(input, target, reduction):
 
 @checked
 def margin_ranking_loss(input1, input2, target, margin=0.0, *, reduction="mean"):
-    """max(0, -t (x1 - x2) + margin): t = 1 where x1 is to be the larger, -1 where x2 is."""
+    """max(0, -t (x1 - x2) + margin): t = 1 where x1 should be larger, -1 where x2 is."""
     return _reduce(relu((input2 - input1) * target + margin), reduction)
 
 
