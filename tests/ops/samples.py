@@ -362,7 +362,6 @@ CASES |= {f"{how} of slices": (
     distinct(3, 3) + 0.05) for how in ("prod", "mean", "amax", "amin")}
 CASES["cumprod with zeros, axis"] = lambda x: x.cumprod(axis=-2), np.where(real(3, 5, 2) < -0.3, 0, real(3, 5, 2))
 CASES["frac"] = lambda x: x.frac() * x, real(3, 4) + 0.03
-CASES["logit"], CASES["logit eps"] = (ops.logit, abs(unit(3, 4))), (lambda x: ops.logit(x, 0.2), abs(unit(3, 4)))
 CASES["lerp by weights"] = ops.lerp, real(3, 4), real(4), unit(3, 1)
 CASES["hardsigmoid alpha"] = lambda x: ops.hardsigmoid(x, 0.3, 0.4), 3 * real(3, 4)
 CASES["weights of attention thinned out"] = lambda w: thin_out(w, p=0.4, key=KEY, spread=0), real(2, 4, 5)

@@ -1,4 +1,4 @@
-"""Windows, volumes, reductions into places and interpolation, each compared with its definition written as loops."""
+"""Windows, volumes and reductions into places, each compared with its definition written as loops."""
 
 import math
 from itertools import product
@@ -178,36 +178,6 @@ def test_cotangents_of_ties_are_shared_and_those_of_products_are_exact_with_zero
     assert dx.tolist() == [[1, 75, 1, 0]] and ds.tolist() == [[75, 75, 125, 28, 0]]
 
 
-# Interpolation --------------------------------------------------------------------------------------------------------
-
-
-def weights(n, m, mode, align_corners=False, scale=None):
-    """A matrix (m, n): what each element of the new axis takes of the old one."""
-    found, step = np.zeros((m, n)), n / m if scale is None else 1 / scale
-    for i in range(m):
-        if mode == "area":
-            seen = range(math.floor(i * n / m), math.ceil((i + 1) * n / m))
-            found[i, list(seen)] = 1 / len(seen)
-            continue
-        if mode in ("nearest", "nearest-exact"):
-            found[i, min(int((i + (mode == "nearest-exact") / 2) * step), n - 1)] = 1
-            continue
-        at = (i + 0.5) * step - 0.5
-        if align_corners:
-            at = i * (n - 1) / (m - 1) if m > 1 else 0
-        if mode == "bicubic":
-            for k in range(math.floor(at) - 1, math.floor(at) + 3):
-                t = abs(at - k)  # Keys 1981, a = -3/4
-                weight = 1.25 * t**3 - 2.25 * t**2 + 1 if t <= 1 else -0.75 * t**3 + 3.75 * t**2 - 6 * t + 3
-                found[i, min(max(k, 0), n - 1)] += weight
-            continue
-        at = min(max(at, 0), n - 1)
-        for k in (math.floor(at), math.floor(at) + 1):
-            if k < n:
-                found[i, k] += 1 - abs(at - k)
-    return found
-
-
 def test_parts_of_little_and_of_nothing():
     nothing, two, x = Tensor(np.zeros(0)), Tensor(np.arange(2.0)), Tensor(np.arange(6.0).reshape(2, 3))
     assert [part.shape for part in nothing.split(2)] == [(0,)]
@@ -230,39 +200,6 @@ def test_padding_that_takes_away():
             x[:0].pad((1, 0), mode=mode)
 
 
-@pytest.mark.parametrize("n, m", [(3, 7), (7, 3), (4, 4), (1, 3), (5, 1), (5, 2), (2, 4), (6, 4)])
-@pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "area", "linear", "bicubic"])
-def test_interpolation(n, m, mode):
-    x, rank = normal(1, 2, n, 3)[..., : 3 if mode == "bicubic" else 1], 2 if mode == "bicubic" else 1
-    x = x if rank == 2 else x[..., 0]
-    for align in [False, True] if mode in ("linear", "bicubic") else [False]:
-        expected = np.einsum("mn,bcn...->bcm...", weights(n, m, mode, align), x)
-        if rank == 2:
-            expected = np.einsum("mn,bchn->bchm", weights(3, 5, mode, align), expected)
-        equal(ops.interpolate(Tensor(x), (m, 5)[:rank], mode=mode, align_corners=align), expected)
-
-
-@pytest.mark.parametrize("mode", ["nearest", "linear", "nearest-exact"])
-@pytest.mark.parametrize("scale", [1.7, 0.6, 2, 1.0])
-def test_interpolation_by_a_factor(mode, scale):
-    x = normal(1, 1, 5)
-    m = math.floor(5 * scale)
-    equal(ops.interpolate(Tensor(x), scale_factor=scale, mode=mode), x @ weights(5, m, mode, scale=scale).T)
-    again = ops.interpolate(Tensor(x), scale_factor=scale, mode=mode, recompute_scale_factor=True)
-    equal(again, x @ weights(5, m, mode).T)
-
-
-def test_interpolation_along_several_axes():
-    x, sizes = normal(1, 2, 3, 4, 5), (4, 3, 7)
-    for mode, rank in (("bilinear", 2), ("trilinear", 3), ("area", 3), ("nearest", 3), ("linear", 2)):
-        part = x if rank == 3 else x[:, :, 0]
-        expected = part
-        for axis, m in enumerate(sizes[-rank:], 2):
-            along = weights(part.shape[axis], m, "linear" if "linear" in mode else mode)
-            expected = np.moveaxis(np.tensordot(along, expected, (1, axis)), 0, axis)
-        equal(ops.interpolate(Tensor(part), sizes[-rank:], mode=mode), expected)
-
-
 def test_what_interpolation_refuses():
     for x, options, why in (((1, 1, 0), {"size": 2}, "nothing to repeat"),
                             ((1, 1, 2), {"scale_factor": 2.0**31}, "positive"),
@@ -272,41 +209,6 @@ def test_what_interpolation_refuses():
 
 
 # Moves ----------------------------------------------------------------------------------------------------------------
-
-
-def test_diagonals_are_numpys():
-    for shape in ((3, 5), (5, 3), (2, 3, 4), (4, 2, 3, 3)):
-        x = normal(*shape)
-        for offset in (-2, -1, 0, 1, 2):
-            for a, b in product(range(-1, len(shape) - 1), repeat=2):
-                if a % len(shape) != b % len(shape):
-                    equal(ops.diagonal(Tensor(x), offset, a, b), np.diagonal(x, offset, a, b))
-    for offset in (-2, 0, 1):
-        equal(ops.diag(Tensor(normal(3)), offset), np.diag(normal(3), offset))
-        equal(ops.diag(Tensor(normal(3, 4)), offset), np.diag(normal(3, 4), offset))
-
-
-def test_grids_are_numpys():
-    for sizes in product((1, 2, 3), repeat=3):
-        for indexing in ("ij", "xy"):
-            for n in (1, 2, 3):
-                xs = [normal(size) for size in sizes[:n]]
-                for given in [*map(Tensor, xs)], [[*map(Tensor, xs)]]:  # one by one, or in a list
-                    for actual, expected in zip(ops.meshgrid(*given, indexing=indexing),
-                                                np.meshgrid(*xs, indexing=indexing), strict=True):
-                        equal(actual, expected)
-    with pytest.raises(ValueError, match="meshgrid: takes vectors"):
-        ops.meshgrid(Tensor.zeros(2, 1))
-
-
-def test_windows_that_slide_are_numpys():
-    x = normal(4, 5, 3)
-    for axis, size, step in product((0, 1, 2, -1, -2), (1, 2, 3), (1, 2)):
-        view = np.lib.stride_tricks.sliding_window_view(x, size, axis)
-        equal(ops.sliding_windows(Tensor(x), axis, size, step), view[*[slice(None)] * (axis % 3), ::step])
-    for size, step in ((0, 1), (5, 1), (1, 0)):
-        with pytest.raises(ValueError, match="unfold: windows"):
-            ops.sliding_windows(Tensor(x), 0, size, step)
 
 
 def test_axes_that_do_not_divide_are_refused():

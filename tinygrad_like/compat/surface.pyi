@@ -326,8 +326,6 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def logical_or_(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Self: r"""`logical_or`, in place: of a leaf that requires grad under no_grad() only."""
     def logical_xor(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Where one of them is 0, or false; x ^ y is bit by bit for integers."""
     def logical_xor_(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Self: r"""`logical_xor`, in place: of a leaf that requires grad under no_grad() only."""
-    def logit(self, eps: Number | None = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""log(x / (1 - x)), the inverse of the sigmoid; with eps, x is limited to [eps, 1 - eps] first."""
-    def logit_(self, eps: Number | None = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`logit`, in place: of a leaf that requires grad under no_grad() only."""
     def logsigmoid(self) -> Tensor: r"""log sigma(x) = -softplus(-x), without its threshold."""
     def logsumexp(self, axis: Axis = ..., keepdim: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""log sum_j e^(x_j) over `axis`, as m + log sum_j e^(x_j - m) with m = max_j x_j."""
     def long(self) -> Tensor: ...

@@ -52,7 +52,7 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     "relu": ("formula", 1024),
     **dict.fromkeys(("relu6", "exp", "exp2", "expm1", "log", "tanh"), ("formula", 2048)),
     **dict.fromkeys(("exp2_vjp", "frac", "truncdiv"), ("formula", 8192)),
-    **dict.fromkeys(("erfinv", "erfinv_vjp", "hardsigmoid", "logit", "lerp"), ("formula", _SMALL)),
+    **dict.fromkeys(("erfinv", "erfinv_vjp", "hardsigmoid", "lerp"), ("formula", _SMALL)),
     "hardtanh": ("formula", 8192),
     **dict.fromkeys(("sigmoid", "erf", "silu", "gelu", "gelu_tanh", "softplus", "elu"), ("formula", _SMALL)),
     **dict.fromkeys(("leaky_relu", "celu", "selu", "quick_gelu", "mish", "hardswish", "huber"), ("formula", _SMALL)),

@@ -307,7 +307,7 @@ class InPlace:
 for _name in """
     abs acos acosh asin asinh atan atan2 atanh ceil celu clip copysign cos cosh cumprod cumsum elu erf exp exp2
     expm1 floor fmod hardsigmoid hardswish hardtanh hypot leaky_relu lerp log log10 log1p log2 logical_not
-    masked_fill mod neg reciprocal relu relu6 round rsqrt clamp_max clamp_min deg2rad fix floor_divide frac logit
+    masked_fill mod neg reciprocal relu relu6 round rsqrt clamp_max clamp_min deg2rad fix floor_divide frac
     nan_to_num rad2deg remainder true_divide scatter scatter_add scatter_reduce selu sigmoid sign silu sin
     sinh softmax sqrt square tan tanh tril triu trunc arccos arccosh arcsin arcsinh arctan arctan2 arctanh
     bitwise_and bitwise_not bitwise_or bitwise_xor erfinv

@@ -120,11 +120,13 @@ class Methods:
     def masked_fill(self, mask, value): return ops.where(mask, value, self)
     def lerp(self, end, weight): return ops.lerp(self, end, weight)
 
+    @named
     def round(self, decimals=0):
         if not decimals:
             return ops.round(self)
         scale = 10.0 ** abs(decimals)
         return ops.round(self * scale) / scale if decimals > 0 else ops.round(self / scale) * scale
+    @named
     def isinf(self, detect_positive=True, detect_negative=True):
         """Where it is infinite; of one sign alone, if the other is not to be detected."""
         if detect_positive and detect_negative:
@@ -312,7 +314,7 @@ OPS = """
     layernorm batchnorm multinomial diag trace meshgrid rearrange masked_select nonzero dropout cross_entropy nll_loss
     qr svd cholesky cholesky_solve searchsorted inverse=inv unfold=sliding_windows
     __lshift__=lshift __rshift__=rshift bitwise_and=logical_and bitwise_or=logical_or bitwise_xor=logical_xor
-    bitwise_not=logical_not frac deg2rad rad2deg logit nan_to_num remainder isposinf isneginf clamp_min clamp_max
+    bitwise_not=logical_not frac deg2rad rad2deg nan_to_num remainder isposinf isneginf clamp_min clamp_max
     erfinv movedim moveaxis=movedim take=take_flat median inner
     kron cross vecdot lstsq split_with_sizes=split true_divide=div floor_divide=floordiv fix=trunc positive=identity
     arctan2=atan2 arcsin=asin arccos=acos arctan=atan arcsinh=asinh arccosh=acosh arctanh=atanh argwhere=nonzero

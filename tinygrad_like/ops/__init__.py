@@ -57,7 +57,7 @@ from .statistics import in_dtype, var_mean, std_mean, normalize, layernorm, batc
 from .collective import all_sum, sync_batch_norm
 from .recurrent import lstm, gru
 from .elements import (
-    deg2rad, rad2deg, logit, lerp, nan_to_num, remainder, isposinf, isneginf, clamp_min, clamp_max, erfinv,
+    deg2rad, rad2deg, lerp, nan_to_num, remainder, isposinf, isneginf, clamp_min, clamp_max, erfinv,
 )
 from .arrange import (
     atleast_1d, atleast_2d, atleast_3d, broadcast_tensors, movedim, take_flat,

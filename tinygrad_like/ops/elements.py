@@ -8,7 +8,7 @@ import numpy as np
 
 from ..dtypes import FLOATS, finfo, get_default_dtype
 from .compare import eq, isnan
-from .elementwise import erf, exp, log, mod, where
+from .elementwise import erf, exp, mod, where
 from .functions import clamp
 from .pointwise import pointwise
 from .ufunc import ufunc
@@ -22,21 +22,6 @@ def deg2rad(x):
 def rad2deg(x):
     """x 180 / pi: radians as degrees."""
     return x * (180 / math.pi)
-
-
-def logit(x, eps=None):
-    """log(x / (1 - x)), the inverse of the sigmoid; with eps, x is limited to [eps, 1 - eps] first."""
-    return _logit(x if eps is None else clamp(x, eps, 1 - eps))
-
-
-@pointwise
-def _logit(x):
-    """log(x / (1 - x)), the inverse of the sigmoid."""
-    return log(x / (1 - x))
-
-
-NAN = math.nan
-_logit.vjp(x=lambda g, x: where(x < 0, NAN, where(x > 1, NAN, g / (x * (1 - x)))))  # outside it would be a number
 
 
 @pointwise
