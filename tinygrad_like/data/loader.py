@@ -117,7 +117,7 @@ class DataLoader(Generic[Batch]):
         _check_options(of_workers, batch_size=batch_size, prefetch=prefetch, transform=transform, mix=mix, shard=shard)
         theirs = sampler is not None or collate_fn is not None or generator is not None
         single = len(arrays) == 1 and (theirs or _gives_examples(arrays[0]))
-        self.dataset = arrays[0] if single else None
+        self.dataset: Any = arrays[0] if single else None
         self.arrays = [] if single else [x._data if isinstance(x, Tensor) else np.asarray(x) for x in arrays]
         if single and not (transform is mix is None):
             raise TypeError("DataLoader: transform and mix are for arrays; a data set makes its examples itself")
@@ -139,7 +139,7 @@ class DataLoader(Generic[Batch]):
     @property
     def examples(self) -> int:
         """The number of examples in a pass."""
-        order = self.dataset if self.sampler is None else self.sampler
+        order: Any = self.dataset if self.sampler is None else self.sampler
         return len(self.arrays[0]) if self.dataset is None else len(order)
 
     def __len__(self) -> int:
