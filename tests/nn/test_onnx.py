@@ -331,11 +331,8 @@ OWN = Generator()
 REFUSED = {
     "no row": (lambda x: ops.argsort(x), "the op argsort has no ONNX counterpart here; add a row for it"),
     "numpy": (lambda x: x * np.exp(x.numpy()).mean(), r"numpy\(\), at .*test_onnx.py:.*np.exp.*only ops can be "),
-    "array": (lambda x: x * np.median(x), "at .*np.median"),
     "item": (lambda x: x / x.abs().max().item(), r"item\(\), .*at .*x.abs\(\).max\(\).item"),
-    "float": (lambda x: x / float(x.max()), "item.*at .*float"), "list": (lambda x: x + x.tolist()[0][0][0], "tolist"),
     "branch": (lambda x: x + 1 if x.max() > 0 else x, "the truth of a Tensor, at .*if x.max"),
-    "index": (lambda x: x[int(x.argmax() * 0)], "item"), "in": (lambda x: x if 0.5 in x else -x, "`in`, at"),
     "data": (lambda x: x + x.numpy().std(), "or other numbers"), "mask": (lambda x: x[x > 0].sum(), "a mask selects"),
     "print": (lambda x: x + len(f"{x}"), "in an f-string, at"), "random": (
         lambda x: x + Tensor.rand(4, 6), "another constant in each call, .*: add, called at .*Tensor.rand.*random"),

@@ -500,7 +500,6 @@ def test_state_is_loaded_in_the_parameters_dtype_and_string_keys_are_indices():
 @pytest.mark.parametrize("change, message", [
     (lambda tree: tree.pop("state"), "expected a dict with .*, got a dict with keys 'param_groups', 'step'"),
     (lambda tree: tree["param_groups"].append({"params": [2]}), r"have \[2, 1\] parameters, the groups here \[2\]"),
-    (lambda tree: tree["param_groups"][0]["params"].pop(), r"have \[1\] parameters, the groups here \[2\]"),
     (lambda tree: tree["state"][1].update(exp_avg=np.zeros(5)), r"exp_avg of parameter 1 has shape \(5,\), but"),
     (lambda tree: tree["state"][0].update(momentum_buffer=np.zeros(3)),
      "momentum_buffer of parameter 0 is not part of Adam's state, which has exp_avg, exp_avg_sq, max_exp_avg_sq"),
@@ -508,14 +507,10 @@ def test_state_is_loaded_in_the_parameters_dtype_and_string_keys_are_indices():
     (lambda tree: tree["state"][1].update(exp_avg=np.zeros(2, complex)), "exp_avg of parameter 1 is complex128, but"),
     (lambda tree: tree["state"][1].update(exp_avg=["a", "b"]), "exp_avg of parameter 1 is <U1, but the parameter is f"),
     (lambda tree: tree["state"][1].update(step=-1), "step of parameter 1 is -1, but it must be a count of steps"),
-    (lambda tree: tree["state"][1].update(step=1.5), "step of parameter 1 is 1.5, but it must be a count of steps"),
-    (lambda tree: tree.update(step="many"), r"not have the form of a state_dict \(TypeError"),
     (lambda tree: tree.update(step=float("inf")), r"not have the form of a state_dict \(OverflowError"),
-    (lambda tree: tree.update(param_groups=3), "not have the form of a state_dict"),
     (lambda tree: tree.update(state=[]), "not have the form of a state_dict"),
     (lambda tree: tree["param_groups"][0].pop("params"), r"not have the form of a state_dict \(KeyError\('params'\)\)"),
     (lambda tree: tree["param_groups"][0].update(lr="fast"), "Adam: lr='fast' must be a number"),
-    (lambda tree: tree["param_groups"][0].update(betas=3), "Adam: betas=3 must be two numbers"),
     (lambda tree: tree["state"].update({7: {"step": 1}}), "state of parameter 7, but there are 2 parameters"),
 ])
 def test_a_checkpoint_that_does_not_fit_changes_nothing(change, message):
@@ -640,71 +635,57 @@ def test_an_optimizer_of_ones_own_is_a_formula():
     assert optimizer.state_dict()["state"] == {0: {"step": 1}}
 
 
-class Lion(Optimizer):
-    """As its authors wrote it, for PyTorch."""
+class Signs(Optimizer):
+    """As one writes it for PyTorch."""
 
-    def __init__(self, params, lr=1e-4, betas=(0.9, 0.99), weight_decay=0.0):
+    def __init__(self, params, lr=1e-4, beta=0.9):
         if lr is optim.optimizer.required:
             raise ValueError
-        super().__init__(params, dict(lr=lr, betas=betas, weight_decay=weight_decay))
+        super().__init__(params, dict(lr=lr, beta=beta))
 
     def __setstate__(self, state):
         super().__setstate__(state)
 
     @no_grad()
     def step(self, closure=None):
-        loss = None
-        if closure is not None:
-            with enable_grad():
-                loss = closure()
+        with enable_grad():
+            loss = closure()
         for group in self.param_groups:
             for p in group["params"]:
-                if p.grad is None:
-                    continue
-                p.data.mul_(1 - group["lr"] * group["weight_decay"])
                 state = self.state[p]
                 if len(state) == 0:
-                    state["step"] = 0
-                    state["exp_avg"] = Tensor.zeros_like(p)
-                beta1, beta2 = group["betas"]
+                    state["step"], state["exp_avg"] = 0, Tensor.zeros_like(p)
                 state["step"] += 1
-                update = state["exp_avg"] * beta1 + p.grad * (1 - beta1)
-                p.add_(update.sign(), alpha=-group["lr"])
-                state["exp_avg"].mul_(beta2).add_(p.grad, alpha=1 - beta2)
+                state["exp_avg"].mul_(group["beta"]).add_(p.grad, alpha=1 - group["beta"])
+                p.add_(state["exp_avg"].sign(), alpha=-group["lr"])
         return loss
 
 
 def test_an_optimizer_written_for_pytorch():
-    def trained(steps, optimizer=None, x=None):
-        x = x if x is not None else Tensor([1.0, -2.0, 3.0], requires_grad=True)
-        optimizer = optimizer or Lion([{"params": x, "note": "any"}], lr=0.1, weight_decay=0.1)
-        schedule = optim.lr_scheduler.StepLR(optimizer, 1, gamma=0.5) if steps == 3 else None
-        for _ in range(steps):
-            def closure():
-                optimizer.zero_grad()
-                loss = (x ** 2).sum()
-                loss.backward()
-                return loss
-            assert optimizer.step(closure).requires_grad
-            if schedule:
-                schedule.step()
-        return x, optimizer
+    def trained(x, optimizer, steps):
+        def closure():
+            optimizer.zero_grad()
+            loss = (x ** 2).sum()
+            loss.backward()
+            return loss
 
-    x, optimizer = trained(2)
-    v = np.array([1.0, -2.0, 3.0])
-    for _ in range(2):
-        v = v * 0.99 - 0.1 * np.sign(v)
-    np.testing.assert_allclose(x.detach().numpy(), v, rtol=1e-6)
+        for _ in range(steps):
+            assert optimizer.step(closure).requires_grad
+        return x.detach().numpy()
+
+    x = Tensor([1.0, -2.0, 3.0], requires_grad=True)
+    optimizer = Signs([{"params": x, "note": "any"}], lr=0.1)
+    np.testing.assert_allclose(trained(x, optimizer, 2), [0.8, -1.8, 2.8], rtol=1e-6)
     saved = optimizer.state_dict()
     assert saved["state"][0]["step"] == 2 and isinstance(saved["state"][0]["exp_avg"], Tensor)
     assert saved["param_groups"][0]["note"] == "any"
     y = Tensor(x.detach().numpy(), requires_grad=True)
-    again = Lion([y], lr=1.0)
+    again = Signs([y], lr=1.0)
     again.load_state_dict(saved)
-    trained(2, optimizer, x), trained(2, again, y)
-    np.testing.assert_array_equal(x.detach().numpy(), y.detach().numpy())
-    again = copy.deepcopy(again)
-    assert again.param_groups[0]["lr"] == 0.1 and trained(3)[1].param_groups[0]["lr"] == 0.0125
+    np.testing.assert_array_equal(trained(x, optimizer, 12), trained(y, again, 12))
+    assert copy.deepcopy(again).param_groups[0]["lr"] == 0.1
+    optim.lr_scheduler.StepLR(again, 1, gamma=0.5).step()
+    assert again.param_groups[0]["lr"] == 0.05
 
 
 def test_groups_of_one_optimizer_given_to_another():
