@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tinygrad_like import Tensor, kernels, manual_seed, ops
+from tinygrad_like import Tensor, manual_seed, ops
 from tinygrad_like.data import (
     Compose,
     CutMix,
@@ -18,6 +18,7 @@ from tinygrad_like.data import (
     RandomRotation,
     RandomShift,
     RandomZoom,
+    instructions,
 )
 
 ALL = [
@@ -240,7 +241,7 @@ def test_randaugment_draws_n_of_the_list_evenly():
     transform = RandAugment(3, 9)
     codes, numbers = transform.program((7000, 3, 32, 32), np.random.default_rng(0))
     assert codes.shape == (7000, 3) and numbers.shape == (7000, 3, 6)
-    k = kernels.augment
+    k = instructions
     share = {code: (codes == code).mean(axis=0) for code in range(11)}
     assert not share[k.ERASE].any()
     for code, count in {k.NOTHING: 1, k.WARP: 5, k.BRIGHTNESS: 1, k.POSTERIZE: 1, k.EQUALIZE: 1}.items():

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tinygrad_like.kernels import augment
-from tinygrad_like.kernels.augment import ERASE, WARP
+from tinygrad_like.data import instructions
+from tinygrad_like.data.instructions import ERASE, WARP
 
 
 def images(batch=16, channels=3, height=9, width=6):
@@ -15,7 +15,7 @@ def run(x, *instructions):
     """x after these instructions: tuples of a code and its numbers."""
     codes = [code for code, *_ in instructions]
     numbers = [[*values, *[0] * (6 - len(values))] for _, *values in instructions]
-    return augment.run(x, *(np.repeat(np.array(table)[None], len(x), 0) for table in (codes, numbers)))
+    return instructions.run_programs(x, *(np.repeat(np.array(table)[None], len(x), 0) for table in (codes, numbers)))
 
 
 def warped(image, a, b, c, d, e, f):
@@ -67,7 +67,7 @@ def test_colours_are_changed_as_in_pillow(name, low, high):
     levels = np.random.default_rng(0).integers(low, high, (40, 30, 3), np.uint8)
     expected = np.asarray(change(Image.fromarray(levels), PIL)).astype(int)
     x = levels.transpose(2, 0, 1)[None].astype(np.float32) / np.float32(255)
-    found = run(x, (getattr(augment, name), number))[0].transpose(1, 2, 0) * 255
+    found = run(x, (getattr(instructions, name), number))[0].transpose(1, 2, 0) * 255
     assert 0 <= found.min() and found.max() <= 255
     exact = name in ("SOLARIZE", "POSTERIZE", "EQUALIZE")  # the others round on the way, and Pillow does so twice
     np.testing.assert_allclose(found, expected, atol=0.01 if exact else 1.6)

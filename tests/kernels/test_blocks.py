@@ -1,8 +1,6 @@
 """The memory of NumPy's arrays, once kernels are there: each block is one array's, and begins with a cache line."""
 
-import io
 import os
-import pickle
 import random
 import subprocess
 import sys
@@ -61,17 +59,6 @@ def test_arrays_that_grow_and_shrink_keep_what_they_hold():
             assert (x[:kept] == before[:kept]).all() and not x[kept:].any()
             others.append(np.full(size, 7, np.uint8))  # in what may have been given back
         assert all((y == 7).all() for y in others)
-
-
-def test_readers_that_ask_for_more_as_they_go():
-    numbers = np.arange(5000.0)
-    assert (np.fromiter(iter(numbers.tolist()), float) == numbers).all()
-    assert (np.loadtxt(io.StringIO("\n".join(map(str, numbers)))) == numbers).all()
-    assert (np.fromstring(" ".join(map(str, numbers)), sep=" ") == numbers).all()
-    assert (pickle.loads(pickle.dumps(numbers)) == numbers).all()
-    objects = np.empty(3000, object)
-    objects[:] = [[i] for i in range(3000)]
-    assert objects[2999] == [2999] and np.concatenate([objects, objects]).size == 6000
 
 
 def test_threads_do_not_meet_in_a_block():

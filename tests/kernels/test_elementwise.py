@@ -66,7 +66,7 @@ def test_arithmetic_broadcasts_as_numpy_does(name, case):
         for layout, other in (("C", "C"), ("F", "C"), ("C", "backwards"), ("apart", "F")):
             x, y = LAYOUTS[layout](x), LAYOUTS[other](y)
             found = getattr(k, name)(x, y)
-            assert found.flags.c_contiguous or found.strides == BINARY[name](x, y).strides
+            assert found.flags.c_contiguous
             np.testing.assert_array_equal(found, BINARY[name](x, y))
 
 
@@ -115,17 +115,6 @@ def test_accumulate_adds_in_place(shape):
     np.testing.assert_array_equal(k.accumulate(c, np.asfortranarray(b)), a + b)  # which is copied first
 
 
-@pytest.mark.parametrize("order", [(2, 1, 0), (1, 2, 0), (0, 2, 1)])
-def test_a_result_lies_as_its_inputs_do(order):
-    x, y = (random(20, 30, 40, seed=i).transpose(order) for i in (0, 1))
-    for b in y, 2.0, np.array(3, np.float32):
-        found = k.mul(x, b)
-        np.testing.assert_array_equal(found, x * b)
-        assert found.strides == x.strides
-    for b in np.ascontiguousarray(y), y[:, :1], np.ones(y.shape[-1], np.float32):
-        np.testing.assert_array_equal(k.mul(x, b), x * b)
-
-
 def test_inputs_may_be_strided_or_empty():
     x = random(*LARGE)
     gelu, silu = kernels(activation._gelu)[0], kernels(ops.silu)[0]
@@ -139,6 +128,3 @@ def test_a_cotangent_of_another_dtype_is_not_for_the_kernel():
     x = random(*SMALL)
     for g in x.astype(np.float64), np.float32(1):
         assert relu_vjp(g, x) is NotImplemented
-
-
-# --- Losses -----------------------------------------------------------------------------------------------------------

@@ -18,8 +18,6 @@ OPTIONS = {  # what each may be given: a number in a range, or one of a list
                       amsgrad=[False, True], maximize=[False, True]),
     optim.RMSProp: dict(lr=(0.001, 0.03), alpha=(0.5, 0.99), eps=(1e-3, 1e-2), weight_decay=[0.0, 0.1],
                         momentum=[0.0, 0.9], centered=[False, True], maximize=[False, True]),
-    optim.Adadelta: dict(lr=(0.1, 1.0), rho=(0.5, 0.99), eps=(1e-4, 1e-2), weight_decay=[0.0, 0.1],
-                         maximize=[False, True]),
 }
 SHAPES = [(3, 5), (1,), (), (0,), (17,), (130, 130), (700, 300)]  # of every tail length, serial and parallel
 

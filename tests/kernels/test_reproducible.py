@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import nn.functional as F
-from optim import SGD, Adadelta, Adam, RMSProp, clip_grad_norm
+from optim import SGD, Adam, RMSProp, clip_grad_norm
 from tests.kernels.samples import LARGE
 from tinygrad_like import Tensor, kernels
 from tinygrad_like.kernels import threads
@@ -49,7 +49,6 @@ CASES = LARGE | {
     "noise": (lambda a: (a * Tensor.randn(*a.shape)).flatten() + Tensor.rand(a.size), numbers(777, 513)),
     "erf": (lambda a: a.cast("float64").erf().cast("float32"), numbers(777, 513)),
     "SGD": steps(SGD, momentum=0.9), "Adam": steps(Adam), "RMSprop": steps(RMSProp, centered=True),
-    "Adadelta": steps(Adadelta),
 }
 
 

@@ -8,25 +8,21 @@ import pytest
 from numba import njit
 
 from tinygrad_like.kernels import elementwise, vectormath
-from tinygrad_like.ops import erfinv
 
 EXACT = {
     "exp": np.exp,
-    "exp2": np.exp2,
     "expm1": np.expm1,
     "log": np.log,
     "log1p_unit": np.log1p,
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "tanh": np.tanh,
     "erf": lambda x: np.array([math.erf(v) for v in x]),
-    "erfinv": erfinv.forward,  # in float64
 }
 SMALLEST = 2.0**-125  # below, results are flushed to 0 or have lost bits
 
 INF = np.inf
 LIMITS = {  # at -inf, inf, -0.0, 0.0, the least subnormal, its negative, the largest float and its negative
     "exp": [0, INF, 1, 1, 1, 1, INF, 0],
-    "exp2": [0, INF, 1, 1, 1, 1, INF, 0],
     "expm1": [-1, INF, 0, 0, 0, 0, INF, -1],
     "log": [np.nan, INF, -INF, -INF, math.log(2.0**-149), np.nan, math.log(2) * 128, np.nan],
     "sigmoid": [0, 1, 0.5, 0.5, 0.5, 0.5, 1, 0],
@@ -60,10 +56,7 @@ def inputs(name):
     x = np.concatenate([floats[np.isfinite(floats)], *(np.linspace(*r, dtype=np.float32) for r in ranges)])
     if name == "log":
         return np.abs(x)
-    if name == "erfinv":
-        x = np.concatenate([x, 1 - np.arange(100_000, dtype=np.float32) * np.float32(2.0**-24)])
-    x = x[np.abs(x) <= 1] if name in ("log1p_unit", "erfinv") else x
-    return np.abs(x) if name == "log1p_unit" else x
+    return np.abs(x[np.abs(x) <= 1]) if name == "log1p_unit" else x
 
 
 @pytest.mark.parametrize("name", EXACT)
@@ -88,18 +81,6 @@ def test_limits_and_nan(name):
     x = np.array([-INF, INF, -0.0, 0.0, 1e-45, -1e-45, LARGEST, -LARGEST, np.nan], np.float32)
     expected = np.array([*LIMITS[name], np.nan], np.float32)
     np.testing.assert_allclose(apply(loop(name), x), expected, rtol=1e-6, atol=1e-44)
-
-
-def test_limits_of_erfinv():
-    x = np.array([-1, 1, -0.0, 0, 1e-45, 1.5, -INF, INF, np.nan], np.float32)
-    y = apply(loop("erfinv"), x)
-    np.testing.assert_array_equal(y, np.float32([-INF, INF, 0, 0, 1e-45, *[np.nan] * 4]))
-    assert np.signbit(y[:4]).tolist() == [True, False, True, False]
-
-
-def test_exp2_of_the_least():
-    x = np.linspace(-151, -126, 5001, dtype=np.float32)
-    np.testing.assert_allclose(apply(loop("exp2"), x), np.exp2(x.astype(np.float64)), rtol=1e-7, atol=1e-45)
 
 
 @pytest.mark.parametrize("name", ["tanh", "erf", "sigmoid"])
@@ -130,17 +111,6 @@ def pairs():
     return np.concatenate([any_bits, near * [[100], [1]], whole, all_pairs], axis=1, dtype=np.float32)
 
 
-@pytest.mark.parametrize("name", ["fmod", "mod", "floordiv", "hypot"])
-def test_the_same_bits_as_numpy(name):
-    a, b = pairs()
-    with np.errstate(all="ignore"):
-        expected = {"mod": np.mod, "floordiv": np.floor_divide, "fmod": np.fmod, "hypot": np.hypot}[name](a, b)
-    y = getattr(elementwise, name)(a, b)
-    np.testing.assert_array_equal(y, expected)
-    known = ~np.isnan(expected)
-    np.testing.assert_array_equal(np.signbit(y)[known], np.signbit(expected)[known])
-
-
 def test_logaddexp_is_as_accurate_as_stated():
     a, b = pairs()
     with np.errstate(all="ignore"):
@@ -149,16 +119,6 @@ def test_logaddexp_is_as_accurate_as_stated():
     y, finite = elementwise.logaddexp(a, b), np.isfinite(exact) & (largest < LARGEST)
     assert (np.abs(y[finite] - exact[finite]) / np.spacing(largest[finite].astype(np.float32))).max() <= 4
     np.testing.assert_array_equal(y[~finite], exact[~finite].astype(np.float32))
-
-
-def test_erf_array_keeps_shape_and_precision():
-    x = np.random.default_rng(0).standard_normal((3, 4, 5))
-    exact = EXACT["erf"](x.ravel()).reshape(x.shape)
-    np.testing.assert_allclose(vectormath.erf_array(x), exact, rtol=1e-15)
-    single = vectormath.erf_array(x.astype(np.float32).transpose(2, 0, 1))
-    assert single.dtype == np.float32
-    np.testing.assert_allclose(single, exact.transpose(2, 0, 1), rtol=1e-6)
-    np.testing.assert_allclose(vectormath.erf_array(np.array([0, 1])), [0, math.erf(1)])
 
 
 def test_what_tanh_leaves_to_1_is_as_exact_as_its_rounding():

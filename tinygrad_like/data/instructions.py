@@ -21,7 +21,6 @@ from ..rings import replaceable
 LUMA = np.array([0.299, 0.587, 0.114], np.float32)  # of red, green and blue, ITU-R BT.601
 
 
-@replaceable
 def run_programs(images: np.ndarray, codes: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     """Images changed by their programs: images (batch, channels, height, width), codes (batch, instructions), numbers
     (batch, instructions, 6). The numbers of
@@ -54,7 +53,9 @@ def _changed(image: np.ndarray, program: np.ndarray, numbers: np.ndarray) -> np.
     return _warped(image, warp) if warps else image
 
 
+@replaceable
 def _warped(image: np.ndarray, warp: np.ndarray) -> np.ndarray:
+    """Pixel (x, y) is what the image was at warp @ (x, y, 1), between pixels by bilinear interpolation, 0 outside."""
     _, height, width = image.shape
     padded = np.pad(image, ((0, 0), (1, 1), (1, 1)))
     y, x = np.ix_(np.arange(height) - (height - 1) / 2, np.arange(width) - (width - 1) / 2)

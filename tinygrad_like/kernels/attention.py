@@ -21,7 +21,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .columns import _scale_all
 from .kinds import INTEGERS, READ, REAL, STRIDED, STRIDED_OPTIONAL, STRIDED_WRITE, WRITE
 from .matrix import Matrix, aligned, ceil_div, fits, length_of, matrix_of, pack_columns, part_of, place, turn
 from .program import beside, kernel, together
@@ -44,7 +43,7 @@ from .scores import (
     subtract,
 )
 from .simd import COLUMNS, ROWS, inner, put
-from .softmax import _dot, _exp
+from .softmax import _dot, _exp, _scale_all
 from .views import count_of, floats_at, is_row_by_row, ndim_of, size_of, stride_of
 
 _KEYS = 128  # in a block: a panel of scores, 16 KiB, stays in the first-level cache

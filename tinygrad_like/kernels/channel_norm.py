@@ -15,7 +15,6 @@ from .kinds import OPTIONAL, OPTIONAL_WRITE, READ, REAL, REALS, WRITE, Plan
 from .norm import (
     COST,
     LOOP,
-    LOW,
     STATS,
     STATS_WRITE,
     SUMS,
@@ -27,12 +26,12 @@ from .norm import (
     parameter_gradients,
     parameters,
 )
-from .program import kernel, together
+from .program import in_order, kernel, together
 from .reduce import PIECE
 from .simd import inner
 from .vectormath import INF, F
 
-SHORT, COLUMNS = 12, 128  # runs shorter than that are taken as columns, so many at a time
+SHORT = 12  # numbers of a run that are worth a loop
 
 
 # --- Groups -----------------------------------------------------------------------------------------------------------
@@ -147,134 +146,37 @@ def _group_vjp(g, x, y, weight, bias, floor, given, layout, stats, dx, dskip, su
             dx_i[j] = scale * gj - low - steep * d
 
 
-# --- Columns ----------------------------------------------------------------------------------------------------------
-# Groups of batch norm with runs too short for a loop, such as single numbers: (batch, channels * run) as a matrix, of
-# which vectors run along the rows, over some columns at a time.
+# --- Channels ---------------------------------------------------------------------------------------------------------
 
 
-@njit(**LOOP)
-def _add_channels(columns, length, total):
-    """Add up the columns of each channel."""
-    for c in range(total.size):
-        for j in range(c * length, (c + 1) * length):
-            total[c] += columns[j]
+# units: groups; runs in a group, numbers in a run, distances between groups and between runs; own: whether a run is a
+# channel
+Layout = namedtuple("Layout", "units runs length start step own")
 
 
-@njit(**LOOP)
-def _zeros(n):
-    """Seven rows, each an array of its own: of rows of one array LLVM cannot tell that they do not overlap."""
-    return (np.zeros(n, F), np.zeros(n, F), np.zeros(n, F), np.zeros(n, F), np.zeros(n, F), np.zeros(n, F),
-            np.zeros(n, F))  # fmt: skip
-
-
-@njit(**LOOP)
-def _strip(strip, channels, length):
-    """Of a strip of columns: its first channel, how many channels and columns it has, and its first column."""
-    part = max(1, COLUMNS // length)
-    first, count = strip * part, min(part, channels - strip * part)
-    return first, count, count * length, first * length
-
-
-@contracted
-def _strip_moments(x, channels, eps, length, strip, stats, moments):
-    """As `mean_and_variance`, of the channels of a strip."""
-    first, count, width, left = _strip(strip, channels, length)
-    n, share = channels * length, channels / x.size
-    centre, a, b = _zeros(width)[:3]
-    for j in range(width):
-        centre[j] = x[left + j // length * length]
-    for _ in range(2):
-        total, squares, again = np.zeros(count), np.zeros(count), False
-        for begin in range(left, x.size, LOW * n):
-            a[:], b[:] = 0, 0
-            for i in range(begin, min(begin + LOW * n, x.size), n):
-                x_i = x[i : i + width]
-                for j in range(width):
-                    d = x_i[j] - centre[j]
-                    a[j] += d
-                    b[j] += d * d
-            _add_channels(a, length, total)
-            _add_channels(b, length, squares)
-        for c in range(count):
-            off = total[c] * share
-            mean, variance = centre[c * length] + off, squares[c] * share - off * off
-            _note(mean, max(variance, 0.0), eps, first + c, stats, moments)
-            if off * off > 16 * variance:
-                again = True
-                centre[c * length : (c + 1) * length] = mean
-        if not again:
-            break
-
-
-@contracted
-def _normalize_strip(x, skip, weight, bias, floor, length, stats, y, strip):
-    first, _, width, left = _strip(strip, weight.size, length)
-    none, centre, scale, shift = _zeros(width)[:4]
-    for j in range(width):
-        c = first + j // length
-        centre[j], scale[j], shift[j] = _coefficients(stats[0, c], stats[1, c], weight[c], bias[c])
-    for i in range(left, x.size, weight.size * length):
-        x_i, y_i, added = x[i : i + width], y[i : i + width], skip[i : i + width] if skip.size else none
-        for j in range(width):
-            v = (x_i[j] - centre[j]) * scale[j] + shift[j] + added[j]
-            y_i[j] = floor if v < floor else v
-
-
-@contracted
-def _strip_vjp(g, x, y, weight, floor, given, length, stats, dx, dskip, sums, strip):
-    first, count, width, left = _strip(strip, weight.size, length)
-    n, share = weight.size * length, weight.size / x.size
-    masked, centre, scale, level, slope, a, b = _zeros(width)
-    for j in range(width):
-        c = first + j // length
-        centre[j], scale[j] = stats[0, c], stats[1, c] * weight[c]
-    products, total = sums[0, first : first + count], sums[1, first : first + count]
-    products[:], total[:] = 0, 0
-    for begin in range(left, x.size, LOW * n):
-        a[:], b[:] = 0, 0
-        for i in range(begin, min(begin + LOW * n, x.size), n):
-            g_i, x_i, y_i = g[i : i + width], x[i : i + width], y[i : i + width]
-            kept = dskip[i : i + width] if dskip.size else masked
-            for j in range(width):
-                kept[j] = F(0) if y_i[j] <= floor else g_i[j]
-            for j in range(width):
-                a[j] += kept[j]
-                b[j] += kept[j] * (x_i[j] - centre[j])
-        _add_channels(a, length, total)
-        _add_channels(b, length, products)
-    for c in range(count):
-        mean, rstd, w = stats[0, first + c], stats[1, first + c], weight[first + c]
-        rest = mean - F(mean)
-        if not given:
-            low, steep = corrections(w * total[c], w * products[c], rest, rstd, share)
-            level[c * length : (c + 1) * length] = low
-            slope[c * length : (c + 1) * length] = steep
-        products[c] = rstd * (products[c] - rest * total[c])
-    for i in range(left, x.size, n):
-        g_i, x_i, y_i, dx_i = g[i : i + width], x[i : i + width], y[i : i + width], dx[i : i + width]
-        for j in range(width):
-            gj = F(0) if y_i[j] <= floor else g_i[j]
-            dx_i[j] = scale[j] * gj - level[j] - slope[j] * (x_i[j] - centre[j])
-
-
-# --- Channels: groups or columns --------------------------------------------------------------------------------------
-
-
-# units: of work, groups or strips of columns; runs in a group, numbers in a run, distance between groups, distance
-# between runs; own: whether each run is a channel; columns: whether they are taken as such
-Layout = namedtuple("Layout", "units runs length start step own columns")
-
-
-def _layout(x: np.ndarray, groups: int) -> Layout:
-    """Of x (batch, channels, ...) in `groups` per example, or 0 for one per channel of the batch."""
+def _layout(x: np.ndarray, groups: int, turns: bool) -> Layout:
+    """Of x (batch, channels, ...) in `groups` per example, or 0 for one per channel. turns: x is `_turned`."""
     batch, channels = x.shape[:2]
     length = math.prod(x.shape[2:])
     if groups:
         runs = channels // groups
-        return Layout(batch * groups, runs, length, runs * length, length, 1, 0)
-    columns = 0 < length < SHORT
-    units = -(-channels // max(1, COLUMNS // length)) if columns else channels
-    return Layout(units, batch, length, length, channels * length, 0, columns)
+        return Layout(batch * groups, runs, length, runs * length, length, 1)
+    if turns:
+        return Layout(channels, 1, batch * length, batch * length, 0, 0)
+    return Layout(channels, batch, length, length, channels * length, 0)
+
+
+def _turned(x: np.ndarray) -> np.ndarray:
+    """A copy with batch and channels exchanged: where runs are too short for a loop, such as single numbers."""
+    return in_order(x.swapaxes(0, 1))
+
+
+def _as_is(x: np.ndarray) -> np.ndarray:
+    return x
+
+
+def _turns(x: np.ndarray, groups: int) -> bool:
+    return not groups and 0 < math.prod(x.shape[2:]) < SHORT
 
 
 @kernel(x=READ, skip=OPTIONAL, weight=READ, bias=READ, running_mean=OPTIONAL, running_var=OPTIONAL, floor=REAL,
@@ -282,21 +184,14 @@ def _layout(x: np.ndarray, groups: int) -> Layout:
         cost=COST)
 def _normalize_channels(x, skip, weight, bias, running_mean, running_var, floor, eps, layout, stats, moments, y,
                         task, tasks):
-    length, floor = layout.length, F(floor)
+    floor = F(floor)
     for unit in range(task * layout.units // tasks, (task + 1) * layout.units // tasks):
         if running_mean.size:
-            first, count, _, _ = _strip(unit, weight.size, length) if layout.columns else (unit, 1, 0, 0)
-            for c in range(first, first + count):
-                _note(running_mean[c], running_var[c], eps, c, stats, moments)
-        elif layout.columns:
-            _strip_moments(x, weight.size, eps, length, unit, stats, moments)
+            _note(running_mean[unit], running_var[unit], eps, unit, stats, moments)
         else:
-            mean, variance = mean_and_variance(x, unit * layout.start, layout.runs, layout.step, length, True)
+            mean, variance = mean_and_variance(x, unit * layout.start, layout.runs, layout.step, layout.length, True)
             _note(mean, variance, eps, unit, stats, moments)
-        if layout.columns:
-            _normalize_strip(x, skip, weight, bias, floor, length, stats, y, unit)
-        else:
-            _normalize_group(x, skip, weight, bias, floor, layout, stats, y, unit)
+        _normalize_group(x, skip, weight, bias, floor, layout, stats, y, unit)
 
 
 @kernel(g=READ, x=READ, y=READ, weight=READ, bias=READ, floor=REAL, layout=Plan(Layout, {}), stats=STATS, dx=WRITE,
@@ -304,10 +199,7 @@ def _normalize_channels(x, skip, weight, bias, running_mean, running_var, floor,
 def _normalize_channels_vjp(g, x, y, weight, bias, floor, given, layout, stats, dx, dskip, sums, task, tasks):
     floor = F(floor)
     for unit in range(task * layout.units // tasks, (task + 1) * layout.units // tasks):
-        if layout.columns:
-            _strip_vjp(g, x, y, weight, floor, given, layout.length, stats, dx, dskip, sums, unit)
-        else:
-            _group_vjp(g, x, y, weight, bias, floor, given, layout, stats, dx, dskip, sums, unit)
+        _group_vjp(g, x, y, weight, bias, floor, given, layout, stats, dx, dskip, sums, unit)
 
 
 def normalize_channels(
@@ -321,14 +213,16 @@ def normalize_channels(
     rectify: y is max(y, 0); skip: is added to y before that; running: mean and variance in the place of those of x;
     moments (2, channels): receives mean and variance.
     """
-    layout, channels = _layout(x, groups), x.shape[1]
+    turns, channels = _turns(x, groups), x.shape[1]
     if moments is not None and not (moments.dtype is FLOAT64 and moments.shape == (2, channels)
                                     and moments.flags.carray):
         return NotImplemented
-    y, stats = np.empty(x.shape, np.float32), np.empty((2, layout.units if groups else channels))
+    layout, turn = _layout(x, groups, turns), _turned if turns else _as_is
+    x, skip = turn(x), None if skip is None else turn(skip)
+    y, stats = np.empty(x.shape, np.float32), np.empty((2, layout.units))
     _normalize_channels(x, skip, *parameters(weight, bias, channels), *(running or (None, None)),
                         0.0 if rectify else -np.inf, eps, layout, stats, moments, y)
-    return y, stats
+    return turn(y), stats
 
 
 def normalize_channels_vjp(
@@ -337,15 +231,17 @@ def normalize_channels_vjp(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
     """The gradients of x, weight, bias and, if `skipped`, skip; y is the output, if it was rectified."""
     check_gradient(g, x, g.size)
-    layout, channels = _layout(x, groups), x.shape[1]
-    dx, dskip = np.empty(x.shape, np.float32), np.empty(x.shape, np.float32) if skipped else None
+    turns, channels = _turns(x, groups), x.shape[1]
+    layout, turn = _layout(x, groups, turns), _turned if turns else _as_is
     sums = np.empty((2, channels * (len(x) if groups else 1)))
+    g, x, y = turn(g), turn(x), None if y is None else turn(y)
+    dx, dskip = np.empty(x.shape, np.float32), np.empty(x.shape, np.float32) if skipped else None
     dweight, dbias = np.empty(channels, np.float32), np.empty(channels, np.float32)
     with together():
         _normalize_channels_vjp(g, x, x if y is None else y, *parameters(weight, bias, channels),
                                 -np.inf if y is None else 0.0, given, layout, stats, dx, dskip, sums)
         parameter_gradients(sums, dweight, dbias)
-    return dx, dweight, dbias, dskip
+    return turn(dx), dweight, dbias, None if dskip is None else turn(dskip)
 
 
 # --- Running statistics -----------------------------------------------------------------------------------------------

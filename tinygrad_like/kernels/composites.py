@@ -27,8 +27,6 @@ from ..ops.matmul import _rows, linear
 from ..ops.normalization import batch_norm, batch_norm_relu, eps_of, group_norm, layer_norm, normalized, rms_norm
 from ..ops.recurrent import gru, lstm
 from ..ops.reduce import sum_over
-from ..ops.scan import other_products
-from ..ops.scatter import product_at
 from ..ops.softmax import cross_entropy, log_softmax_vjp, logsumexp_vjp, softmax_vjp
 
 LOSSES: dict[str, Callable] = {}  # those made of a formula: a function that gives forward and VJP
@@ -83,29 +81,19 @@ def loss(name: str, formula: Callable, slope: Callable, of_difference: bool) -> 
     return forward, vjp
 
 
-def _cross_entropy(x, target, weight, *, ignore_index, reduction, label_smoothing):
-    if x.ndim < 2:
-        return NotImplemented
-    found = kernels.softmax.cross_entropy(x, target, weight, ignore_index=ignore_index, reduction=reduction,
-                                          label_smoothing=label_smoothing)
-    return found if found is NotImplemented else (found[0], tuple(found[1].values()))
+def _cross_entropy(x, target, weight, **options):
+    return kernels.softmax.cross_entropy(x, target, weight, **options) if x.ndim > 1 else NotImplemented
 
 
-def _cross_entropy_vjp(g, wanted, x, target, weight, ignore_index, reduction, label_smoothing, residuals):
+def _cross_entropy_vjp(g, wanted, x, target, weight, ignore_index, reduction, label_smoothing, residuals, given=False):
     if any(wanted[1:]):
         return NotImplemented
     return [kernels.softmax.cross_entropy_vjp(x, g, target, weight, *residuals, ignore_index, reduction,
-                                              label_smoothing), None, None]
+                                              label_smoothing, given), None, None]
 
 
-def _nll(x, target, weight, *, ignore_index, reduction):
-    return kernels.nll.nll(x, target, weight, ignore_index, reduction) if x.ndim > 1 else NotImplemented
-
-
-def _nll_vjp(g, wanted, x, target, weight, ignore_index, reduction, totals):
-    if wanted[2]:
-        return NotImplemented
-    return [kernels.nll.nll_vjp(g, target, weight, totals, x.shape, ignore_index, reduction), None, None]
+def _nll_vjp(g, wanted, x, target, weight, ignore_index, reduction, residuals):
+    return _cross_entropy_vjp(g, wanted, x, target, weight, ignore_index, reduction, 0.0, residuals, given=True)
 
 
 def _attention_kernel(q, k, v, attn_mask, *, dropout_p, is_causal, scale, key, spread):
@@ -323,20 +311,11 @@ def _means(dweight, dbias, weight, moments, counts, means):
     means[:] = both * (moments[1] / n if weight is None else moments[1] * weight / n)
 
 
-def _product_at(x, src, index, *, axis):
-    y = kernels.scatter.scattered(x, kernels.scatter.MULTIPLY, src, index, axis)
-    return y if y is NotImplemented else (y, None)
-
-
-def _product_at_vjp(g, wanted, x, src, index, axis, residuals, out):
-    return kernels.scatter.product_vjp(g, x, src, out, index, axis)
-
-
 accelerate(softmax_vjp, SMALL, alone("softmax", "softmax_vjp"))
 accelerate(log_softmax_vjp, SMALL, alone("softmax", "log_softmax_vjp"))
-accelerate(logsumexp_vjp, SMALL, alone("columns", "logsumexp_vjp"))
+accelerate(logsumexp_vjp, SMALL, alone("softmax", "logsumexp_vjp"))
 accelerate(cross_entropy, SMALL, _cross_entropy, _cross_entropy_vjp)
-accelerate(nll_loss, SMALL, _nll, _nll_vjp)
+accelerate(nll_loss, SMALL, partial(_cross_entropy, given=True), _nll_vjp)
 accelerate(mse_loss, 1, *loss("mse_loss", lambda x, t: square(x - t), lambda g, x, t: 2 * g * (x - t), True))
 accelerate(binary_cross_entropy_with_logits, 1, *loss(
     "binary_cross_entropy_with_logits", lambda x, t: (1 - t) * x + maximum(-x, 0) + log1p_unit(exp(-abs(x))),
@@ -355,5 +334,3 @@ accelerate(linear, 0, _linear, _linear_vjp)
 accelerate(sync_batch_norm, 0, _sync_batch_norm, _sync_batch_norm_vjp)
 accelerate(conv.conv2d, 1, _conv2d, _conv2d_vjp)
 accelerate(conv.conv_transpose2d, 1, _conv_transpose2d, _conv_transpose2d_vjp)
-accelerate(other_products, 256, alone("scan", "other_products"))
-accelerate(product_at, SMALL, _product_at, _product_at_vjp, out=True)

@@ -35,6 +35,7 @@ from .simd import COLUMNS, FLOATS, ROWS, VECTORS, inner
 from .tiles import LOW, copy_apart, copy_float, copy_together, height_of, make_copy, make_dots, make_tile
 
 COST = 0.03  # nanoseconds of a multiplication
+_PARTS, _PARTIAL = 8, 1 << 20  # at most so many partial sums, of so many numbers in all (but two of any size)
 PIXELS = 256  # of a block of the output gradient: as many as fit into the first-level cache
 _JOINED = 4  # tasks of a thread's 8
 SLACK = 64  # floats after a buffer that vectors may run into
@@ -402,15 +403,21 @@ def weight_gradient(g: np.ndarray, x: np.ndarray, w: Shape, stride: Shape, paddi
     if x.size == 0:
         return NotImplemented
     _check_gradient(g, x.shape, w, stride, padding, dilation)
-    if _suits_winograd(x.shape, w, stride, padding, dilation, groups):
-        return winograd.weight_gradient(x, g)
     if _is_product(x.shape, w, padding, groups):
         return product(_rows(g).T, _rows(x), np.empty((w[0], math.prod(w[1:])), np.float32)).reshape(w)
     plan = forward_plan(x.shape, w, stride, padding, dilation, groups)
-    parts = winograd.parts(plan.images * plan.pixels // PIXELS, math.prod(w))
+    parts = _parts(plan.images * plan.pixels // PIXELS, math.prod(w))
     partial = np.empty((parts, groups, plan.c.size, w[0] // groups), np.float32)
     dw = np.empty(w, np.float32)
     with together():
         _correlate_weights(plan, x, g, partial)
         _add_parts(partial, dw)
     return dw
+
+
+def _parts(units: int, size: int) -> int:
+    """How many sums, each of so many numbers, to make of a weight gradient's terms that come in `units`.
+
+    Each is a task. It may not depend on the number of threads, for the gradient would: by its last digits.
+    """
+    return max(1, min(_PARTS, units // 2, max(2, _PARTIAL // size)))

@@ -10,7 +10,7 @@ import numpy as np
 from .kinds import STRIDED, STRIDED_WRITE
 from .program import kernel
 from .simd import FLOATS, inner
-from .tiles import copy_float, copy_turned, make_copy, transpose
+from .tiles import copy_float, make_copy, transpose
 from .views import count_of, data_of, floats_at, integers_at, ndim_of, room, size_of, stride_of
 
 _COST = 0.1  # nanoseconds of a number
@@ -59,14 +59,8 @@ def copy_row(count, source, source_step, target, target_step):
         for i in range(count):
             y[i] = x
     else:
-        i = 0
-        if target_step == 4 and source_step == -4:
-            while i + FLOATS <= count:
-                copy_turned(source - 4 * (i + FLOATS - 1), target + 4 * i)
-                i += FLOATS
-        while i < count:
+        for i in range(count):
             copy_float(source + i * source_step, target + i * target_step)
-            i += 1
 
 
 @inner

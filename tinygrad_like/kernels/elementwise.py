@@ -28,11 +28,7 @@ add = pointwise(lambda a, b: a + b, "add")
 sub = pointwise(lambda a, b: a - b, "sub")
 mul = pointwise(lambda a, b: a * b, "mul")
 div = pointwise(lambda a, b: a / b, "div")
-hypot = pointwise(vectormath.hypot, "hypot")
 logaddexp = pointwise(vectormath.logaddexp, "logaddexp")
-fmod = pointwise(vectormath.fmod, "fmod", exact=vectormath.fmod_of_any)
-mod = pointwise(vectormath.mod, "mod", exact=vectormath.mod_of_any)
-floordiv = pointwise(vectormath.floordiv, "floordiv", exact=vectormath.floordiv_of_any)
 
 
 @kernel(total=WRITE, b=READ, cost=_COST)

@@ -15,20 +15,46 @@ import math
 import numpy as np
 
 from ..core.graph import mode
-from ..dtypes import BOOL, INT64
-from .along import AT_ONCE, add_to, pick, places
+from ..dtypes import INT64
 from .checks import check_again
 from .kinds import INTEGERS, OPTIONAL, READ, WRITE
 from .program import in_order, kernel, together
-from .select import added_where, chosen
 from .simd import fill, inner, put
 from .vectormath import F
 from .views import floats_at
 
 _COST = 0.1  # nanoseconds of a number
-_MASKED = 4096  # numbers of which a mask selects some, below which NumPy is as fast
 _LONG = 16  # numbers of a row that are worth sorting the index
 _WHOLE = slice(None)
+_AT_ONCE = 1024  # entries of an index that are looked at together
+
+
+@inner
+def _places(index, n, wraps, other, found):
+    """Which of n places each entry of an index names, and `other` where it names none; returns whether all name one.
+    wraps: whether negative ones count from the end.
+
+    This goes in vectors, and what uses the places afterwards need not look at each.
+    """
+    low, high, more = 0, 0, n if wraps else 0
+    for i in range(found.size):
+        place = index[i]
+        place = place + more if place < 0 else place
+        low, high = min(low, place), max(high, place)
+        found[i] = place if (place >= 0) & (place < n) else other
+    return low >= 0 and high < n
+
+
+@inner
+def _pick(x, found, taken):
+    for i in range(found.size):
+        taken[i] = x[found[i]]
+
+
+@inner
+def _add_to(total, found, x):
+    for i in range(found.size):
+        total[found[i]] += x[i]
 
 
 @inner
@@ -67,15 +93,15 @@ def _take(table, index, outer, width, wraps, rows, wrong, task, tasks):
     begin, end = task * index.size // tasks, (task + 1) * index.size // tasks
     if outer >= tasks:
         first, last, begin, end = task * outer // tasks, (task + 1) * outer // tasks, 0, index.size
-    named = np.empty(AT_ONCE, np.int64)
-    for i in range(begin, end, AT_ONCE):
-        found = named[: min(AT_ONCE, end - i)]
-        if not places(index[i : i + found.size], count, wraps, 0, found):
+    named = np.empty(_AT_ONCE, np.int64)
+    for i in range(begin, end, _AT_ONCE):
+        found = named[: min(_AT_ONCE, end - i)]
+        if not _places(index[i : i + found.size], count, wraps, 0, found):
             wrong[0] = 1
         for k in range(first, last):
             source, target = k * count * width, (k * index.size + i) * width
             if width == 1:
-                pick(table[source : source + count], found, rows[target : target + found.size])
+                _pick(table[source : source + count], found, rows[target : target + found.size])
             else:
                 for place in found:
                     put(rows[target : target + width], table[source + place * width : source + (place + 1) * width])
@@ -138,8 +164,6 @@ def _rows_of(index: tuple, shape: tuple[int, ...], few: int) -> tuple[int, int, 
 
 def take_at(x: np.ndarray, index: tuple) -> np.ndarray:
     """x[index], if its arrays are of integers and take axes side by side, and the other axes are taken whole."""
-    if len(index) == 1 and index[0].dtype is BOOL:
-        return chosen(x, index[0]) if x.size >= _MASKED and index[0].shape == x.shape else NotImplemented
     if len(index) == 1 and x.ndim and index[0].size * (x.size // (len(x) or 1)) < _TAKEN and not mode.compiled:
         return NotImplemented
     found = _rows_of(index, x.shape, _FEW) if x.flags.c_contiguous else None
@@ -194,21 +218,21 @@ def _add_all(rows, index, outer, width, wraps, skipped, base, table, wrong, task
     if outer >= tasks:
         first, last, left, right = task * outer // tasks, (task + 1) * outer // tasks, 0, width
     count, n = table.size // (outer * width), right - left
-    total, named = np.empty((count + 1) * n), np.empty(AT_ONCE, np.int64)
+    total, named = np.empty((count + 1) * n), np.empty(_AT_ONCE, np.int64)
     for k in range(first, last if n else first):
         place = k * count * width + left
         fill(total, 0.0)
-        for begin in range(0, index.size, AT_ONCE):
-            found = named[: min(AT_ONCE, index.size - begin)]
-            if k == first or index.size > AT_ONCE:
-                if not places(index[begin : begin + found.size], count, wraps, count, found):
+        for begin in range(0, index.size, _AT_ONCE):
+            found = named[: min(_AT_ONCE, index.size - begin)]
+            if k == first or index.size > _AT_ONCE:
+                if not _places(index[begin : begin + found.size], count, wraps, count, found):
                     wrong[0] = 1
                 if skipped >= 0:
                     for i in range(found.size):
                         found[i] = count if found[i] == skipped else found[i]
             x = rows.ctypes.data + 4 * ((k * index.size + begin) * width + left)
             if width == 1:
-                add_to(total, found, floats_at(x, found.size))
+                _add_to(total, found, floats_at(x, found.size))
             else:
                 for i in range(found.size):
                     _add(floats_at(x + 4 * i * width, n), total[found[i] * n : (found[i] + 1) * n])
@@ -304,9 +328,6 @@ def _check_rows(wrong: np.ndarray, index: np.ndarray, count: int) -> None:
 
 def add_at(x: np.ndarray, shape: tuple[int, ...], index: tuple, base: np.ndarray | None = None) -> np.ndarray:
     """Zeros of this shape, or base, with x added at an index, if `take_at` takes what it names."""
-    if len(index) == 1 and type(index[0]) is np.ndarray and index[0].dtype is BOOL and index[0].shape == shape and (
-            x.shape == (np.count_nonzero(index[0]),)):
-        return added_where(x, index[0], base)
     found = _rows_of(index, shape, _FEW_ADDED)
     if found is None or not x.size or 0 in shape:
         return NotImplemented

@@ -173,8 +173,8 @@ def _side_by_side(address, step, n, buffer, again):
     return buffer
 
 
-def _filled(f: Formula, scalar: Callable, exact: Callable | None) -> Callable:
-    """out[i] = scalar(a[i], b[i], c[i], p, q), for all i; where that is NaN, it is what `exact` gives."""
+def _filled(f: Formula, scalar: Callable) -> Callable:
+    """out[i] = scalar(a[i], b[i], c[i], p, q), for all i."""
 
     @inner
     @f.named
@@ -182,19 +182,7 @@ def _filled(f: Formula, scalar: Callable, exact: Callable | None) -> Callable:
         for i in range(out.size):
             out[i] = scalar(a[i], b[i], c[i], p, q)
 
-    @inner
-    @f.named
-    def fill_all(a, b, c, p, q, out):
-        missing = 0
-        for i in range(out.size):
-            out[i] = scalar(a[i], b[i], c[i], p, q)
-            missing += out[i] != out[i]
-        if missing:
-            for i in range(out.size):
-                if out[i] != out[i]:
-                    out[i] = exact(a[i], b[i], c[i], p, q)
-
-    return fill_all if exact else fill
+    return fill
 
 
 def _loop(f: Formula, fill: Callable, arrays: int) -> Kernel:
@@ -237,12 +225,11 @@ def _loop(f: Formula, fill: Callable, arrays: int) -> Kernel:
     return f.kernel(each, work, a=STRIDED, b=STRIDED, c=STRIDED, p=REAL, q=REAL, y=STRIDED_WRITE)
 
 
-def pointwise(formula: Callable, name: str, numbers: Collection[str] = (), exact: Callable | None = None) -> Any:
+def pointwise(formula: Callable, name: str, numbers: Collection[str] = ()) -> Any:
     """y = formula(a), formula(a, b) or formula(a, b, c), number by number, as a function of float32 arrays or numbers
     that broadcast; after them there may be one or two arguments that are the same everywhere, which are of `numbers`.
     Its kernel is `each`, which always takes three arrays and two numbers.
 
-    exact: a slower function of the same arguments, for where the formula gives NaN though there is a result.
     It returns NotImplemented if they are something else.
     """
     f, signature = Formula(formula, name), inspect.signature(formula).parameters
@@ -250,10 +237,9 @@ def pointwise(formula: Callable, name: str, numbers: Collection[str] = (), exact
     arrays = len(signature) - len(named)
     given = ", ".join([*"abc"[:arrays], *"pq"[: len(named)]])
     text = f"def scalar(a, b, c, p, q): return f({given})"
-    scalar, slow = [njit(**SCALAR)(define("scalar", text, "<scalar>", {"f": g, "__name__": __name__}))
-                    for g in (f.scalar, exact or f.scalar)]
-    each = _loop(f, _filled(f, scalar, slow if exact else None), arrays)
-    each.formula = None if exact else (f.key, arrays, len(named))
+    scalar = njit(**SCALAR)(define("scalar", text, "<scalar>", {"f": f.scalar, "__name__": __name__}))
+    each = _loop(f, _filled(f, scalar), arrays)
+    each.formula = f.key, arrays, len(named)
 
     def of_one(x):
         y = np.empty(x.shape, FLOAT32)
@@ -288,53 +274,16 @@ def pointwise(formula: Callable, name: str, numbers: Collection[str] = (), exact
         each(a, b, c, float(p), float(q), y)
         return y
 
-    run = _in_order_of_memory(of_one_with_numbers if named and arrays == 1 else (of_one, of_two, of_three)[arrays - 1])
-    run.each = each
-    return run
-
-
-def _in_order_of_memory(in_c_order: Callable) -> Any:
-    """The function, for arrays whose axes may lie in another order, in which the result's then lie too."""
+    in_c_order = of_one_with_numbers if named and arrays == 1 else (of_one, of_two, of_three)[arrays - 1]
 
     def run(a, *others, **options):
         if (type(a) is not np.ndarray or a.flags.c_contiguous) and (not others or all(
                 [type(x) is not np.ndarray or x.flags.c_contiguous for x in others])):
             return in_c_order(a, *others, **options)
-        given = a, *others
-        if (order := _order(given)) is None:
-            return in_c_order(*map(_in_rows, given), **options)
-        y = in_c_order(*[_turned(x, order) for x in given], **options)
-        return y if y is NotImplemented else y.transpose(np.argsort(order))
+        return in_c_order(_in_rows(a), *map(_in_rows, others), **options)
 
+    run.each = each
     return run
-
-
-def _order(given: tuple) -> list[int] | None:
-    """The axes in the order in which they lie in memory, if all arrays have them in that order, and the largest has the
-    result's shape, without gaps. The result gets the same order, as NumPy's do: across it, each number would be on
-    another line of the cache."""
-    arrays = [x for x in given if type(x) is np.ndarray]
-    most = max(arrays, key=np.size)
-    shape, strides = most.shape, most.strides
-    if sorted(strides, reverse=True) == list(strides):  # part of an array in C order
-        return None
-    order = sorted(range(most.ndim), key=lambda axis: -strides[axis])
-    if not most.transpose(order).flags.c_contiguous:
-        return None
-    for x in arrays:
-        if x is most or x.ndim == 0:
-            continue
-        if x.ndim > most.ndim or any([n != m and n != 1 for n, m in zip(x.shape[::-1], shape[::-1], strict=False)]):
-            return None
-        turned = _turned(x, order)
-        steps = [s for s, n in zip(turned.strides, turned.shape, strict=True) if n > 1 and s]
-        if sorted(steps, reverse=True) != steps:
-            return None
-    return order
-
-
-def _turned(x: Any, order: list[int]) -> Any:
-    return x.reshape((1,) * (len(order) - x.ndim) + x.shape).transpose(order) if type(x) is np.ndarray else x
 
 
 def _in_rows(x: Any) -> Any:

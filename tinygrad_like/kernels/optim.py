@@ -155,24 +155,8 @@ def _rmsprop(table, task, tasks):
             x[i] -= lr * d
 
 
-@kernel(table=TABLE, work=_work, tasks=1, fastmath={"contract"})
-def _adadelta(table, task, tasks):
-    for row in table:
-        x, g = _share(row[0], task, tasks), _share(row[1], task, tasks)
-        v, u = _share(row[2], task, tasks), _share(row[3], task, tasks)
-        lr, rho, new, eps = F(_number(row, 0)), F(_number(row, 1)), F(1.0 - _number(row, 1)), F(_number(row, 2))
-        decay, scale = F(_number(row, 3)), _sign(row, 4)
-        for i in range(x.size):
-            d = scale * g[i] + decay * x[i]
-            v[i] = rho * v[i] + new * d * d
-            d *= np.sqrt(u[i] + eps) / np.sqrt(v[i] + eps)
-            u[i] = rho * u[i] + new * d * d
-            x[i] -= lr * d
-
-
 _KERNELS: dict[str, tuple] = {
-    "SGD": (_sgd, 0), "SGDW": (_sgd, 1), "Adam": (_adam, 0), "AdamW": (_adam, 1), "RMSProp": (_rmsprop,),
-    "Adadelta": (_adadelta,)}
+    "SGD": (_sgd, 0), "SGDW": (_sgd, 1), "Adam": (_adam, 0), "AdamW": (_adam, 1), "RMSProp": (_rmsprop,)}
 
 
 @lru_cache

@@ -8,8 +8,6 @@ otherwise it is packed too, in panels as high as a tile.
 Two kinds of products are limited by memory, and read it as it lies. Where each number is the sum of few products, each
 tile of rows goes over all columns, so that out is written row by row (`_tiles`, too). Where few rows meet columns whose
 numbers lie together, as examples meet the weight of a layer, they are multiplied as vectors (`_dots`).
-
-Of a batch of tiny matrices, as those of capsules, each number is computed by itself (`_one_by_one`).
 """
 
 from typing import NamedTuple
@@ -19,15 +17,14 @@ import numpy as np
 from .matrix import Matrix, aligned, ceil_div, pack_columns, part_of, place
 from .simd import COLUMNS, FLOATS, ROWS, VECTORS, inner
 from .tiles import LOW, copy_float, height_of, make_copy, make_dots, make_strip_copy, make_tile
-from .views import ROOM, float_at, floats_at, integers_at
+from .views import ROOM, floats_at, integers_at
 
-BLOCKS, THROUGH, DOTS, ONE_BY_ONE = range(4)  # the ways to do it
+BLOCKS, THROUGH, DOTS = range(3)  # the ways to do it
 FEW_ROWS = 4 * ROWS  # for so few, packing B takes longer than it saves
 _FEW_COLUMNS = 4 * COLUMNS  # as it does to pack A for these
 _CACHED = 2**18  # numbers of A that may lie apart, and still are in the second-level cache when they are met again
 _K_CACHED = 512  # rows of a panel of B: 64 KiB
 _SHORT_SUM = 16  # products: rows of B that the machine reads side by side
-_NARROW, _TINY = 4, 256  # columns, and products, that take less time one by one than a tile does
 _STRIP = 8 * ROWS  # rows of A packed at a time: whole cache lines, where A is transposed
 _AHEAD = 8  # k between the line being packed and the one being fetched
 _DOTS_CACHED = 1024  # numbers of a column of B multiplied at a time: those of a tile stay in the first-level cache
@@ -74,8 +71,6 @@ def pack_rows(a, rows, k, panels):
 def way_of(m, n, k, b):
     """How to multiply (m, k) by (k, n). It depends on the whole product, not on how it is cut, since each way adds up
     in an order of its own."""
-    if n <= _NARROW and m * n * k <= _TINY:
-        return ONE_BY_ONE
     if k <= _SHORT_SUM:
         return THROUGH
     return DOTS if m < ROWS and b.row == 4 else BLOCKS
@@ -131,24 +126,10 @@ def _step(n, largest, multiple):
 @inner
 def do_piece(way, m, i0, i1, n, k, a, b, start, out, packs, scratch):
     """out = start + a @ b, with a of (m, k) and b of (k, n), but of its rows only i0 to i1."""
-    if way == ONE_BY_ONE:
-        _one_by_one(i0, i1, n, k, a, b, start, out)
-    elif way == DOTS:
+    if way == DOTS:
         _dots(i0, i1, n, k, a, b, start, out, scratch)
     else:
         _tiles(way == THROUGH, m, i0, i1, n, k, a, b, start, out, packs, scratch)
-
-
-@inner
-def _one_by_one(i0, i1, n, k, a, b, start, out):
-    for i in range(i0, i1):
-        for j in range(n):
-            total, at, by = float_at(place(start, i, j)), place(a, i, 0), place(b, 0, j)
-            for _ in range(k):
-                total += float_at(at) * float_at(by)
-                at += a.column
-                by += b.row
-            floats_at(place(out, i, j), 1)[0] = total
 
 
 @inner

@@ -1,17 +1,19 @@
 """Pooling over windows of float32 planes: of images (batch, channels, height, width) every image and channel is one.
 
 Window i of an axis sees the positions i * stride - padding + a * dilation, a = 0 ... kernel - 1. Its elements are
-called taps and numbered row by row. A plane that windows overhang is first copied into a frame of zeros, or -inf, which
-leaves no edge to care for.
+called taps and numbered row by row. For maxima, a plane that windows overhang is first copied into a frame of
+-inf, which leaves no edge to care for.
 """
 
+import math
 from collections import namedtuple
 
 import numpy as np
 from numba import njit
 
+from . import conv
 from .kinds import READ, WRITE, Plan
-from .program import kernel
+from .program import in_order, kernel
 from .simd import inner, put
 from .vectormath import INF, SCALAR, F
 
@@ -27,15 +29,11 @@ AXIS, BYTES, BYTES_WRITE = Plan(Axis, {}), READ.of(UINT8), WRITE.of(UINT8)
 
 
 @inner
-def _work(x, h, w, rows, columns, y):
+def _work(x, h, w, rows, columns, y, index):
     """Nanoseconds of work on the planes x, or -1 unless y has a number for each of their windows."""
     planes, size = x.size // (h * w), rows.number * columns.number
-    return int(max(x.size, y.size) * COST) if planes * h * w == x.size and planes * size == y.size else -1
-
-
-@inner
-def _work_with_index(x, h, w, rows, columns, y, index):
-    return _work(x, h, w, rows, columns, y) if index.size == y.size else -1
+    fits = planes * h * w == x.size and planes * size == y.size == index.size
+    return int(max(x.size, y.size) * COST) if fits else -1
 
 
 @inner
@@ -50,11 +48,11 @@ def _overhang(h, w, rows, columns):
 
 
 @inner
-def _frame(fill, h, w, rows, columns):
-    """A frame full of `fill`, or nothing if no window overhangs; and the length of the rows that windows see."""
+def _frame(h, w, rows, columns):
+    """A frame full of -inf, or nothing if no window overhangs; and the length of the rows that windows see."""
     if _overhang(h, w, rows, columns):
-        return np.full(_extent(rows) * _extent(columns), fill), _extent(columns)
-    return np.full(0, fill), w
+        return np.full(_extent(rows) * _extent(columns), LOWEST), _extent(columns)
+    return np.full(0, LOWEST), w
 
 
 @inner
@@ -74,16 +72,6 @@ def _plane(x, plane, h, w, rows, columns, frame):
         start = (i + rows.padding) * width + columns.padding
         put(frame[start : start + n], image[i * w : i * w + n])
     return frame
-
-
-@inner
-def _out_of_frame(frame, h, w, rows, columns, x):
-    width = _extent(columns)
-    n = min(w, width - columns.padding)
-    x[:] = ZERO
-    for i in range(min(h, _extent(rows) - rows.padding)):
-        start = (i + rows.padding) * width + columns.padding
-        put(x[i * w : i * w + n], frame[start : start + n])
 
 
 # --- Maxima -----------------------------------------------------------------------------------------------------------
@@ -130,9 +118,9 @@ def _max_tap(x, stride, tap, y, index):
             y[j], index[j] = _larger(x[j * stride], tap, y[j], index[j])
 
 
-@kernel(x=READ, rows=AXIS, columns=AXIS, y=WRITE, index=BYTES_WRITE, work=_work_with_index)
+@kernel(x=READ, rows=AXIS, columns=AXIS, y=WRITE, index=BYTES_WRITE, work=_work)
 def _max_windows(x, h, w, rows, columns, y, index, task, tasks):
-    frame, width = _frame(LOWEST, h, w, rows, columns)
+    frame, width = _frame(h, w, rows, columns)
     number, planes, step = columns.number, x.size // (h * w), rows.dilation * width
     first = np.empty(number, U8)
     for j in range(number):
@@ -164,7 +152,7 @@ def _put_2x2(g, index, p, q):
         q[2 * j + 1] = g[j] if index[j] == 3 else ZERO
 
 
-@kernel(x=WRITE, rows=AXIS, columns=AXIS, g=READ, index=BYTES, work=_work_with_index)
+@kernel(x=WRITE, rows=AXIS, columns=AXIS, g=READ, index=BYTES, work=_work)
 def _put_taps(x, h, w, rows, columns, g, index, task, tasks):
     number, planes = columns.number, x.size // (h * w)
     offsets = np.full(MOST_TAPS, -(1 << 62))  # for every uint8; what is no tap is far before the plane
@@ -219,104 +207,37 @@ def put_taps(g: np.ndarray, index: np.ndarray, shape: tuple[int, ...], windows: 
 
 
 # --- Sums -------------------------------------------------------------------------------------------------------------
-# The sum over a window is that of its columns' sums: first rows are added up, as vectors, then the taps within a row.
+# The sum of a window is a convolution of one channel with ones, and spreading is that convolution's input gradient.
 
 
-@inner
-def _add(x, y):
-    for j in range(y.size):
-        y[j] += x[j]
-
-
-@inner
-def _add_tap(x, stride, y):
-    if stride == 1:
-        for j in range(y.size):
-            y[j] += x[j]
-    elif stride == 2:
-        for j in range(y.size):
-            y[j] += x[2 * j]
-    else:
-        for j in range(y.size):
-            y[j] += x[j * stride]
-
-
-@inner
-def _spread_tap(g, stride, x):
-    if stride == 1:
-        for j in range(g.size):
-            x[j] += g[j]
-    else:
-        for j in range(g.size):
-            x[j * stride] += g[j]
-
-
-@inner
-def _repeat(g, times, x):
-    """x = each number of g several times in a row."""
-    if times == 2:
-        for j in range(g.size):
-            x[2 * j] = g[j]
-            x[2 * j + 1] = g[j]
-    else:
-        for j in range(g.size):
-            for k in range(j * times, (j + 1) * times):
-                x[k] = g[j]
-
-
-@kernel(x=READ, rows=AXIS, columns=AXIS, y=WRITE, work=_work)
-def _sum_windows(x, h, w, rows, columns, y, task, tasks):
-    frame, width = _frame(ZERO, h, w, rows, columns)
-    line, planes = np.empty(_extent(columns), np.float32), x.size // (h * w)
-    for plane in range(task * planes // tasks, (task + 1) * planes // tasks):
-        image = _plane(x, plane, h, w, rows, columns, frame)
-        for i in range(rows.number):
-            y_i = _row(y, plane * rows.number + i, columns.number)
-            line[:] = ZERO
-            for a in range(rows.kernel):
-                _add(image[(i * rows.stride + a * rows.dilation) * width :], line)
-            y_i[:] = ZERO
-            for b in range(columns.kernel):
-                _add_tap(line[b * columns.dilation :], columns.stride, y_i)
-
-
-@kernel(x=WRITE, rows=AXIS, columns=AXIS, g=READ, work=_work)
-def _spread_windows(x, h, w, rows, columns, g, task, tasks):
-    planes, kh, width = x.size // (h * w), rows.kernel, _extent(columns)
-    tiles = (kh == rows.stride and columns.kernel == columns.stride and rows.dilation == columns.dilation == 1
-             and not _overhang(h, w, rows, columns) and h == _extent(rows) and w == width)
-    frame, line = np.empty(0 if tiles else _extent(rows) * width, np.float32), np.empty(width, np.float32)
-    for plane in range(task * planes // tasks, (task + 1) * planes // tasks):
-        image = _row(x, plane, h * w)
-        frame[:] = ZERO
-        for i in range(rows.number):
-            g_i = _row(g, plane * rows.number + i, columns.number)
-            if tiles:
-                first = _row(image, i * kh, w)
-                _repeat(g_i, columns.kernel, first)
-                for a in range(1, kh):
-                    put(image[(i * kh + a) * w : (i * kh + a + 1) * w], first)
-            else:
-                line[:] = ZERO
-                for b in range(columns.kernel):
-                    _spread_tap(g_i, columns.stride, line[b * columns.dilation :])
-                for a in range(kh):
-                    _add(line, _row(frame, i * rows.stride + a * rows.dilation, width))
-        if not tiles:
-            _out_of_frame(frame, h, w, rows, columns, image)
+def _sliding(shape: tuple[int, ...], windows: Windows) -> tuple[np.ndarray, tuple[int, ...], tuple] | None:
+    """Weights of ones, planes as images of one channel, and how windows slide; None if a convolution has other ones."""
+    h, w = shape[-2:]
+    margins = [(axis[2], max(0, (axis[4] - 1) * axis[1] + (axis[0] - 1) * axis[3] + 1 - axis[2] - n))
+               for axis, n in zip(windows, (h, w), strict=True)]
+    stride, dilation = ((rows, columns) for rows, columns in [(windows[0][i], windows[1][i]) for i in (1, 3)])
+    ones, planes = np.ones((1, 1, windows[0][0], windows[1][0]), np.float32), (math.prod(shape[:-2]), 1, h, w)
+    how = stride, tuple(margins), dilation, 1
+    fits = conv.output_shape(planes, ones.shape, *how[:3])[2:] == (windows[0][4], windows[1][4])
+    return (ones, planes, how) if fits and 0 not in planes else None
 
 
 def sum_windows(x: np.ndarray, windows: Windows) -> np.ndarray:
     """The sum of every window."""
-    rows, columns = windows
-    y = np.empty((*x.shape[:-2], rows[4], columns[4]), np.float32)
-    _sum_windows(x, *x.shape[-2:], rows, columns, y)
-    return y
+    found = _sliding(x.shape, windows)
+    if found is None:
+        return NotImplemented
+    ones, planes, how = found
+    return conv.correlation(in_order(x).reshape(planes), ones, None, *how).reshape(
+        *x.shape[:-2], windows[0][4], windows[1][4])
 
 
 def spread_windows(g: np.ndarray, shape: tuple[int, ...], windows: Windows) -> np.ndarray:
     """Zeros of `shape`, with every g added to its whole window."""
     _check_gradient(g, shape, windows)
-    x = np.empty(shape, np.float32)
-    _spread_windows(x, *shape[-2:], *windows, g)
-    return x
+    found = _sliding(shape, windows)
+    if found is None:
+        return NotImplemented
+    ones, planes, how = found
+    g = in_order(g).reshape(planes[0], 1, *g.shape[-2:])
+    return conv.input_gradient(g, ones, None, planes, *how).reshape(shape)

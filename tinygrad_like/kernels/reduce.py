@@ -1,4 +1,4 @@
-"""Sums, running sums and extremes of float32 arrays, over any axes.
+"""Sums and extremes of float32 arrays, over any axes.
 
 A float32 sum loses a digit for every factor of ten in the number of terms added one after the other. Here these are at
 most sixteen: a piece is added up in many lanes at once (which is also what makes it fast), and pieces in float64.
@@ -13,13 +13,13 @@ from numba import njit
 from ..core.graph import mode
 from ..dtypes import FLOAT32
 from .formula import pointwise
-from .kinds import OPTIONAL, READ, REAL, WRITE
+from .kinds import OPTIONAL, READ, WRITE
 from .program import in_order, kernel, together
 from .simd import put
 from .vectormath import INNER, F, I
 
 _COST = 0.03  # nanoseconds of a number
-SUM, SUM_SQUARES, PRODUCT, MAX, MIN = range(5)
+SUM, SUM_SQUARES, MAX, MIN = range(4)
 UP, DOWN = F(1), F(-1)
 PIECE = 1024  # numbers added up in float32, in 64 lanes or so
 NAN_BITS, LOWEST = I(0x7FFFFFFF), I(-0x80000000)  # the first, read as a float, is a NaN
@@ -47,14 +47,6 @@ def _sum_squares(x):
     return total
 
 
-@njit(fastmath={"reassoc", "contract"}, **INNER)
-def _product(x):
-    product = 1.0  # in float64, where only what is too large in the end is infinite
-    for i in range(x.size):
-        product *= x[i]
-    return product
-
-
 @njit(**INNER)
 def _max(x, sign=UP):
     """The largest number; for a sign of -1, the smallest."""
@@ -71,11 +63,9 @@ def _max(x, sign=UP):
 
 @njit(forceinline=True, **INNER)
 def _reduced(op, x):
-    """The sum of x, of the squares, the product, the maximum or the minimum."""
+    """The sum of x, of the squares, the maximum or the minimum."""
     if op >= MAX:
         return np.float64(_max(x, UP if op == MAX else DOWN))
-    if op == PRODUCT:
-        return _product(x)
     total = 0.0
     for i in range(0, x.size, PIECE):
         piece = x[i : min(i + PIECE, x.size)]
@@ -186,20 +176,6 @@ def _total(partial, total, rounded, task, tasks):
     total[0], rounded[0] = whole, whole
 
 
-@kernel(x=READ, out=WRITE, cost=0.1)
-def _extremes(x, sign, m, n, out, task, tasks):
-    """out[k, j] = the largest of x[k, :, j] for a sign of 1, the smallest for -1, for x (matrices, m, n)."""
-    matrices, sign = out.size // n, F(sign)
-    for k in range(task * matrices // tasks, (task + 1) * matrices // tasks):
-        top = out[k * n : (k + 1) * n]
-        put(top, x[k * m * n : (k * m + 1) * n])
-        for i in range(k * m + 1, (k + 1) * m):
-            row = x[i * n : (i + 1) * n]
-            for j in range(n):
-                known, new = top[j], row[j]
-                top[j] = known if (sign * known >= sign * new) | (known != known) else new
-
-
 def _over_rows(op: int, x: np.ndarray) -> np.ndarray:
     out = np.empty(len(x), FLOAT32)
     _rows(op, x, x.shape[1], out)
@@ -248,23 +224,6 @@ def sum_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
     return y.reshape([1 if a in axis else n for a, n in enumerate(x.shape)]) if keepdim else y
 
 
-@kernel(x=READ, out=WRITE, cost=0.1)
-def _products(x, m, n, out, task, tasks):
-    """out[k, j] = the product of x[k, :, j], for x (matrices, m, n)."""
-    matrices, product = out.size // n, np.empty(n)
-    for k in range(task * matrices // tasks, (task + 1) * matrices // tasks):
-        put(product, x[k * m * n : (k * m + 1) * n])
-        for i in range(k * m + 1, (k + 1) * m):
-            row = x[i * n : (i + 1) * n]
-            for j in range(n):
-                product[j] *= row[j]
-        put(out[k * n : (k + 1) * n], product)
-
-
-def prod_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
-    return _over_neighbours(PRODUCT, x, axis, keepdim)
-
-
 def sum_of_squares(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
     """np.sum(x * x, axis, keepdims=keepdim) over the last axes of an x in C order."""
     if not axis or axis != _AXES[axis[0] : x.ndim] or not x.flags.c_contiguous or not x.size:
@@ -276,30 +235,24 @@ def sum_of_squares(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.nd
 
 
 def max_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
-    return _over_neighbours(MAX, x, axis, keepdim)
+    return _extreme(MAX, x, axis, keepdim)
 
 
 def min_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
-    return _over_neighbours(MIN, x, axis, keepdim)
+    return _extreme(MIN, x, axis, keepdim)
 
 
-def _over_neighbours(op: int, x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
-    """The product, maximum or minimum over neighbouring axes of which none is empty."""
-    if not axis or axis != _AXES[axis[0] : axis[0] + len(axis)] or not x.size:
+def _extreme(op: int, x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
+    """The maximum or minimum over the last axes, of which none is empty; over others NumPy has vectors, too."""
+    if not axis or axis != _AXES[axis[0] : x.ndim] or not x.size or x.size < 1 << 18 and len(axis) == x.ndim and (
+            not mode.compiled):
         return NotImplemented
-    shape, first, last = x.shape, axis[0], axis[-1] + 1
-    m, n = math.prod(shape[first:last]), math.prod(shape[last:])
-    if op != PRODUCT and not mode.compiled and (n >= 256 or x.size == m < 1 << 18):
-        return NotImplemented  # for these NumPy has vectors, too
-    out = np.empty(shape[:first] + (1,) * (len(axis) if keepdim else 0) + shape[last:], FLOAT32)
-    x = in_order(x)
-    if n == 1:
-        _rows(op, x, m, out)
-    elif op == PRODUCT:
-        _products(x, m, n, out)
-    else:
-        _extremes(x, 1 if op == MAX else -1, m, n, out)
+    out = np.empty(x.shape[: axis[0]] + (1,) * (len(axis) if keepdim else 0), FLOAT32)
+    _rows(op, in_order(x), math.prod(x.shape[axis[0] :]), out)
     return out
+
+
+_divided = pointwise(lambda x, divisor: x / divisor, "spread", ("divisor",))
 
 
 def mean_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
@@ -309,55 +262,20 @@ def mean_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray
         return y
     if y.size < 1024 and not mode.compiled:
         return np.divide(y, np.float32(x.size / y.size if y.size else 1.0), out=np.empty(y.shape, FLOAT32))
-    y = np.ascontiguousarray(y).reshape(y.shape)  # ascontiguousarray makes 1-d of 0-d
-    _divide(y, x.size / y.size if y.size else 1.0, y)
-    return y
-
-
-@kernel(x=READ, divisor=REAL, out=WRITE, cost=0.06)
-def _divide(x, divisor, out, task, tasks):
-    for i in range(task * out.size // tasks, (task + 1) * out.size // tasks):
-        out[i] = x[i] / F(divisor)
-
-
-@kernel(x=READ, divisor=REAL, out=WRITE, cost=0.06)
-def _spread(x, count, inner, divisor, out, task, tasks):
-    """Every `inner` numbers of x, divided, `count` times."""
-    rows = out.size // inner
-    for row in range(task * rows // tasks, (task + 1) * rows // tasks):
-        place = row // count * inner
-        target, source = out[row * inner : (row + 1) * inner], x[place : place + inner]
-        for i in range(inner):
-            target[i] = source[i] / F(divisor)
-
-
-@kernel(x=READ, divisor=REAL, out=WRITE, cost=0.06)
-def _repeat(x, count, divisor, out, task, tasks):
-    """Every number of x, divided, `count` times."""
-    for i in range(task * x.size // tasks, (task + 1) * x.size // tasks):
-        out[i * count : (i + 1) * count] = x[i] / F(divisor)
-
-
-_divided = pointwise(lambda x, divisor: x / divisor, "spread", ("divisor",))
+    out = np.empty(y.shape, FLOAT32)
+    _divided.each(y, y, y, x.size / y.size if y.size else 1.0, 0.0, out)
+    return out
 
 
 def spread_over(x: np.ndarray, shape: tuple[int, ...], axis: tuple[int, ...], keepdim: bool,
                 divisor: float) -> np.ndarray:
     """x / divisor, repeated along some axes to a shape."""
-    first, last, size = (axis[0], axis[-1] + 1, math.prod(shape)) if axis else (0, 0, math.prod(shape))
-    if x.size < _FEW and size < _MANY and not mode.compiled:
+    if x.size < _FEW and math.prod(shape) < _MANY and not mode.compiled:
         return NotImplemented
-    if last - first != len(axis) or list(axis) != sorted(axis) or x.size * math.prod(shape[first:last]) != size:
-        if x.ndim and not keepdim:
-            x = x.reshape([1 if a in axis else n for a, n in enumerate(shape)])
-        out = np.empty(shape, np.float32)
-        _divided.each(x, x, x, float(divisor), 0.0, out)
-        return out
-    out, count, inner = np.empty(shape, np.float32), math.prod(shape[first:last]), math.prod(shape[last:])
-    if out.size and inner == 1:
-        _repeat(x, count, divisor, out)
-    elif out.size:
-        _spread(x, count, inner, divisor, out)
+    if x.ndim and not keepdim:
+        x = x.reshape([1 if a in axis else n for a, n in enumerate(shape)])
+    out = np.empty(shape, np.float32)
+    _divided.each(x, x, x, float(divisor), 0.0, out)
     return out
 
 
@@ -405,31 +323,3 @@ def _over_everything(op: int, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         _rows(op, x, 4 * PIECE, partial)
         _total(partial, total, rounded)
     return total, rounded
-
-
-@kernel(x=READ, y=WRITE, cost=_COST)
-def _running(x, m, n, y, task, tasks):
-    """Running sums over the middle axis of x (matrices, m, n), in float64."""
-    matrices, strips = x.size // (m * n), -(-n // STRIP)
-    totals = np.empty(STRIP)
-    for part in range(task * matrices * strips // tasks, (task + 1) * matrices * strips // tasks):
-        left = part % strips * STRIP
-        first, width = part // strips * m * n + left, min(STRIP, n - left)
-        if n == 1:
-            total = 0.0
-            for i in range(first, first + m):
-                total += x[i]
-                y[i] = total
-        else:
-            totals[:] = 0
-            for i in range(first, first + m * n, n):
-                _add(x[i : i + width], totals[:width])
-                put(y[i : i + width], totals)
-
-
-def running_sum(x: np.ndarray, axis: int) -> np.ndarray:
-    """np.cumsum(x, axis)"""
-    y = np.empty(x.shape, np.float32)
-    if x.size:
-        _running(in_order(x), x.shape[axis], math.prod(x.shape[axis + 1 :]), y)
-    return y

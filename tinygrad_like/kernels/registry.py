@@ -27,14 +27,6 @@ _SMALL = 16  # in NumPy they are many calls; but numba need not be imported for 
 ACCELERATED: dict[str, tuple[str, int]] = {
     "add_at": ("embedding", 512),
     "take_at": ("embedding", 1),
-    "along": ("along", 512),
-    "added_along": ("along", _SMALL),
-    **dict.fromkeys(("scattered", "taken_last", "extreme_vjp"), ("scatter", _SMALL)),
-    **dict.fromkeys(("recur", "running_product", "cumprod_vjp"), ("scan", 256)),
-    "places_of_extremes": ("scan", 256),
-    "substituted": ("triangular", 16),
-    "first_of_rows": ("order", 512),
-    "triangle": ("select", 1),
     "correlation": ("conv", 1),
     "input_gradient": ("conv", 1),
     "weight_gradient": ("conv", 1),
@@ -44,15 +36,15 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     "spread_windows": ("pool", 1),
     "move_statistics": ("channel_norm", 0),
     **dict.fromkeys(("add", "sub", "mul", "div"), ("elementwise", 16384)),
-    **dict.fromkeys(("hypot", "logaddexp", "fmod", "mod", "floordiv"), ("elementwise", 256)),
-    **dict.fromkeys(("hypot_vjp", "logaddexp_vjp", "atan2_vjp"), ("formula", 256)),
+    "logaddexp": ("elementwise", 256),
+    "logaddexp_vjp": ("formula", 256),
     **dict.fromkeys(("neg", "square", "reciprocal", "sqrt", "abs"), ("formula", 49152)),
     **dict.fromkeys(("sub_vjp", "mul_vjp", "neg_vjp", "exp_vjp", "log_vjp"), ("formula", 49152)),
     **dict.fromkeys(("div_vjp", "square_vjp", "reciprocal_vjp"), ("formula", 16384)),
     "relu": ("formula", 1024),
-    **dict.fromkeys(("relu6", "exp", "exp2", "expm1", "log", "tanh"), ("formula", 2048)),
-    **dict.fromkeys(("exp2_vjp", "frac", "truncdiv"), ("formula", 8192)),
-    **dict.fromkeys(("erfinv", "erfinv_vjp", "hardsigmoid", "lerp"), ("formula", _SMALL)),
+    **dict.fromkeys(("relu6", "exp", "expm1", "log", "tanh"), ("formula", 2048)),
+    **dict.fromkeys(("frac", "truncdiv"), ("formula", 8192)),
+    **dict.fromkeys(("hardsigmoid", "lerp"), ("formula", _SMALL)),
     "hardtanh": ("formula", 8192),
     **dict.fromkeys(("sigmoid", "erf", "silu", "gelu", "gelu_tanh", "softplus", "elu"), ("formula", _SMALL)),
     **dict.fromkeys(("leaky_relu", "celu", "selu", "quick_gelu", "mish", "hardswish", "huber"), ("formula", _SMALL)),
@@ -63,20 +55,17 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     **dict.fromkeys(("relu_vjp", "relu6_vjp", "hardtanh_vjp"), ("formula", _SMALL)),
     "softsign": ("formula", 1024),
     **dict.fromkeys(("softmax", "log_softmax"), ("softmax", _SMALL)),
-    "logsumexp_over": ("columns", _SMALL),
+    "logsumexp_over": ("softmax", _SMALL),
     "drop": ("dropout", 256),
     "accumulate": ("elementwise", 8192),
     "copied": ("copies", 8192),
-    **dict.fromkeys(("mapped", "mapped_vjp"), ("mapped", 256)),
     **dict.fromkeys(("batched_matmul", "batched_matmul_vjp"), ("gemm", 1)),
     **dict.fromkeys(("matrix_vector", "matrix_vector_vjp"), ("gemm", 1)),
-    **dict.fromkeys(("resampled", "resampled_vjp"), ("resample", 64)),
-    "running_sum": ("reduce", 64),
     "select": ("select", 4096),
     "mean_over": ("reduce", 256),
     **dict.fromkeys(("max_over", "min_over"), ("reduce", 4096)),
     "spread_over": ("reduce", 1),
-    **dict.fromkeys(("sum_over", "prod_over"), ("reduce", 256)),
+    "sum_over": ("reduce", 256),
     "sum_of_squares": ("reduce", 1024),
     "sum_rows_by": ("embedding", 512),
     "sum_squares": ("reduce", 0),
@@ -84,14 +73,12 @@ ACCELERATED: dict[str, tuple[str, int]] = {
 }
 # Functions that do not look at one array: the module of what does the same, its name, and when it is called.
 DIRECT: dict[str, tuple[str, str, str]] = {
-    "picked": ("along", "picked", "(index.size >= 256 or mode_.compiled) and x.dtype is FLOAT32_"),
     "in_c_order": ("copies", "in_c_order", "x.size >= 8192 and x.dtype is FLOAT32_"),
-    "dropout_factors": ("scores", "dropout_factors", "True"),
     "kept": ("dropout", "kept", "True"),
     "erf_of": ("vectormath", "erf_array", "True"),
     "normal_noise": ("noise", "normal", "True"),
     "uniform_noise": ("noise", "uniform", "True"),
-    "run_programs": ("augment", "run", "True"),
+    "warped": ("augment", "warped", "True"),
     "fused_update": ("optim", "fused_update", "True"),
     "get_num_threads": ("threads", "get_num_threads", "True"),
     "most_threads": ("threads", "most", "True"),
@@ -99,7 +86,7 @@ DIRECT: dict[str, tuple[str, str, str]] = {
     "set_num_threads": ("threads", "set_num_threads", "True"),
 }
 
-ARITHMETIC = frozenset({"add", "sub", "mul", "div", "hypot", "logaddexp", "fmod", "mod", "floordiv"})
+ARITHMETIC = frozenset({"add", "sub", "mul", "div", "logaddexp"})
 
 
 def replace(definition: Callable, name: str, formula: Callable | None = None, options: dict | None = None) -> Callable:
@@ -115,7 +102,9 @@ def replace(definition: Callable, name: str, formula: Callable | None = None, op
         return definition
     module, least = ACCELERATED[line]
     if name in ARITHMETIC:
-        return accelerated_arithmetic(definition, name)
+        when = " or ".join([f"type({x}) is array_ and {x}.size >= {least}" for x in "ab"])
+        return accelerated(definition, name, lambda home: getattr(home, name), module,
+                           f"({when}) and pays_(a, b, {least})")
     x = next(iter(inspect.signature(definition).parameters))
     when = f"type({x}) is array_ and ({x}.size >= {least} or mode_.compiled) and {x}.dtype is FLOAT32_"
     choose = accelerated(definition, name, lambda home: _made(home, name, formula, options), module, when)
@@ -151,6 +140,7 @@ def accelerated(definition: Callable, name: str, made: Callable[[ModuleType], Ca
     parameters = list(inspect.signature(definition).parameters.values())
     names: dict[str, Any] = {
         "definition_": definition, "kernel_": first, "mode_": mode, "FLOAT32_": FLOAT32, "array_": np.ndarray,
+        "pays_": _pays,
         **{f"{p.name}_0": p.default for p in parameters}}
     head = [p.name if p.default is p.empty else f"{p.name}={p.name}_0" for p in parameters]
     passed = [p.name if p.kind is p.POSITIONAL_OR_KEYWORD else f"{p.name}={p.name}" for p in parameters]
@@ -169,29 +159,15 @@ def accelerated(definition: Callable, name: str, made: Callable[[ModuleType], Ca
     return choose
 
 
-def accelerated_arithmetic(definition: Callable, name: str) -> Callable:
-    """The same for a function of two arrays or numbers, of which either may be the large array.
+def _pays(a: Any, b: Any, least: int) -> bool:
+    """Whether a kernel is faster for a function of two arrays or numbers, of which either may be the large array.
 
     Where neither repeats short rows of the other, NumPy is as fast up to twice as many numbers.
     """
-    array = np.ndarray
-    module, least = ACCELERATED[name]
-    kernel: Callable | None = None
-
-    @wraps(definition)
-    def choose(a, b):
-        nonlocal kernel
-        if type(a) is array and a.size >= least or type(b) is array and b.size >= least:
-            m, n = getattr(a, "size", 1), getattr(b, "size", 1)
-            if m < 2 * least > n and (m == n or m == 1 or n == 1 or min(a.shape[-1:], b.shape[-1:]) >= _LONG):
-                return definition(a, b)
-            if kernel is None and FLOAT32 in (getattr(a, "dtype", None), getattr(b, "dtype", None)):
-                kernel = getattr(getattr(kernels, module), name)
-            if kernel is not None and (result := kernel(a, b)) is not NotImplemented:
-                return result
-        return definition(a, b)
-
-    return choose
+    if FLOAT32 not in (getattr(a, "dtype", None), getattr(b, "dtype", None)):
+        return False
+    m, n = getattr(a, "size", 1), getattr(b, "size", 1)
+    return not (m < 2 * least > n and (m == n or m == 1 or n == 1 or min(a.shape[-1:], b.shape[-1:]) >= _LONG))
 
 
 def install() -> None:

@@ -13,9 +13,7 @@ from llvmlite import ir
 from numba import extending
 from numba.core import cgutils
 
-from .kinds import INTEGERS, REAL, WRITE
 from .matrix import pack_columns, part_of, turn
-from .program import kernel
 from .simd import (
     COLUMNS,
     FLOATS,
@@ -243,20 +241,3 @@ def drop(weights, dropout, row, key, keys, row_keys):
         line = floats_at(weights + j * LINE, COLUMNS)
         for i in range(COLUMNS):
             line[i] = line[i] * dropout.factor if _kept(dropout, row_keys[i], key + j) else F(0)
-
-
-@kernel(p=REAL, key=INTEGERS, out=WRITE, cost=1.0)
-def _dropout_factors(keys, p, key, spread, out, task, tasks):
-    rows, dropout = out.size // keys, dropout_of(p, key, spread)
-    for row in range(task * rows // tasks, (task + 1) * rows // tasks):
-        row_key = _row_key(dropout, row)
-        for i in range(keys):
-            out[row * keys + i] = dropout.factor if _kept(dropout, row_key, i) else F(0)
-
-
-def dropout_factors(shape, p, key, spread=0):
-    """What attention weights of this shape (..., L, S) are multiplied with: 0 with probability p, else 1 / (1 - p)."""
-    out = np.empty(shape, np.float32)
-    if out.size:
-        _dropout_factors(shape[-1], p, key, spread, out)
-    return out

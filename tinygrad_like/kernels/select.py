@@ -1,19 +1,12 @@
-"""One array where a condition holds, another elsewhere: float32, of which one may be a single number.
-
-And matrices above or below a diagonal, which need no condition.
-"""
-
-from functools import lru_cache
+"""One array where a condition holds, another elsewhere: float32, of which one may be a single number."""
 
 import numpy as np
 
-from ..core.graph import mode
 from ..dtypes import BOOL, FLOAT32
 from .formula import broadcasts, run_of, start_of
-from .kinds import OPTIONAL, READ, STRIDED_WRITE, WRITE
-from .program import in_order, kernel
-from .simd import fill, inner, put
-from .vectormath import F
+from .kinds import READ, STRIDED_WRITE
+from .program import kernel
+from .simd import inner, put
 from .views import bytes_at, count_of, data_of, floats_at, is_contiguous
 
 _COST = 0.08  # nanoseconds of a number
@@ -93,93 +86,4 @@ def select(like: np.ndarray, condition: np.ndarray, a, b) -> np.ndarray:
         operands.append(x)
     out = np.empty(shape, np.float32)
     _where(condition.view(np.uint8), *operands, out)
-    return out
-
-
-# --- What a mask selects ----------------------------------------------------------------------------------------------
-
-
-@inner
-def _work_of_chosen(mask, x, chosen):
-    return 0 if mask.size == x.size >= chosen.size else -1  # one thread, which counts
-
-
-@kernel(mask=READ.of(np.uint8), x=READ, chosen=WRITE, work=_work_of_chosen, tasks=1)
-def _choose(mask, x, chosen, task, tasks):
-    """chosen = the numbers of x where the mask is true, one after the other; it has as many as there are."""
-    count = 0
-    for i in range(x.size if chosen.size else 0):
-        chosen[min(count, chosen.size - 1)] = x[i]  # without a branch, which would go either way
-        count += mask[i] != 0
-        if count == chosen.size:
-            break
-    fill(chosen[count:], F(0))
-
-
-@inner
-def _work_of_placed(mask, chosen, base, out):
-    return 0 if mask.size == out.size >= chosen.size and base.size in (0, out.size) else -1
-
-
-@kernel(mask=READ.of(np.uint8), chosen=READ, base=OPTIONAL, out=WRITE, work=_work_of_placed, tasks=1)
-def _add_chosen(mask, chosen, base, out, task, tasks):
-    """out = base, or zeros, and where the mask is true the next number of those chosen is added."""
-    count = 0
-    _copy(base if base.size else np.zeros(1, np.float32), out)
-    for i in range(out.size if chosen.size else 0):
-        yes = mask[i] != 0
-        number = chosen[min(count, chosen.size - 1)]
-        out[i] += number if yes else F(0)
-        count += yes
-
-
-def chosen(x: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """x[mask], for a mask of the shape of x."""
-    out = np.empty(int(np.count_nonzero(mask)), FLOAT32)
-    _choose(in_order(mask).view(np.uint8), in_order(x), out)
-    return out
-
-
-def added_where(x: np.ndarray, mask: np.ndarray, base: np.ndarray | None) -> np.ndarray:
-    """Zeros, or base, with x added where a mask is true, for as many x as there are such places."""
-    out = np.empty(mask.shape, FLOAT32)
-    _add_chosen(in_order(mask).view(np.uint8), in_order(x), base if base is None else in_order(base), out)
-    return out
-
-
-@inner
-def _triangle_work(x, n, m, diagonal, upper, out):
-    return int(out.size * _COST) if x.size == out.size and out.size % (n * m) == 0 else -1
-
-
-@kernel(x=READ, out=WRITE, work=_triangle_work)
-def _triangle(x, n, m, diagonal, upper, out, task, tasks):
-    """Of matrices (n, m), in row i what is left of column i + diagonal + 1, or what is not, if upper; else 0."""
-    rows = out.size // m
-    for row in range(task * rows // tasks, (task + 1) * rows // tasks):
-        begin, end = row * m, (row + 1) * m
-        middle = begin + min(max(row % n + diagonal + 1, 0), m)
-        first, last = (middle, end) if upper else (begin, middle)
-        fill(out[begin:first], F(0))
-        put(out[first:last], x[first:last])
-        fill(out[last:end], F(0))
-
-
-_FEW = 1 << 14  # numbers, of which NumPy is sooner there
-
-
-@lru_cache(32)
-def _bits(rows: int, columns: int, diagonal: int, upper: bool) -> np.ndarray:
-    """The bits that are left of a number, all or none, for every place of a matrix; nobody writes to it."""
-    return np.where(np.tri(rows, columns, diagonal, bool) == upper, np.uint32(0), ~np.uint32(0))
-
-
-def triangle(x: np.ndarray, diagonal: int, upper: bool) -> np.ndarray:
-    """np.tril(x, diagonal), or np.triu(x, diagonal + 1), if upper"""
-    if x.size <= _FEW and not mode.compiled:
-        return (x.view(np.uint32) & _bits(x.shape[-2], x.shape[-1], diagonal, upper)).view(np.float32)
-    out = np.empty(x.shape, np.float32)
-    n, m = x.shape[-2:]
-    if out.size:
-        _triangle(in_order(x), n, m, max(-n - 1, min(diagonal, m)), int(upper), out)
     return out

@@ -1,11 +1,12 @@
-"""Softmax over the rows of a float32 matrix, its logarithm, and cross-entropy between logits and targets.
+"""Softmax over the rows of a float32 matrix, its logarithm, logsumexp, and cross-entropy between logits and targets.
+
+Along another axis than the last, rows are those of a copy in which that axis comes last.
 
 exp is the expensive part. Over short rows it runs a block of rows at a time, as if they were one, so that rows of 10
 cost no more per number than rows of 1000. A row is first shifted by its maximum m, which keeps e^(x - m) in [0, 1].
 """
 
 import functools
-import math
 from contextlib import nullcontext
 
 import numpy as np
@@ -13,13 +14,11 @@ from numba import njit
 
 from ..dtypes import FLOAT32, FLOAT64, INT64
 from .checks import check_again
-from .columns import _exp_and_sum, _scale_all, of_columns, vjp_of_columns
 from .kinds import OPTIONAL, READ, REAL, REALS, WRITE
-from .pixel_loss import losses_of_columns, losses_of_columns_vjp, strips, term
-from .program import kernel, together
+from .program import in_order, kernel, together
 from .reduce import PIECE, _max, _sum
-from .simd import inner
-from .vectormath import INF, INNER, F, exp, log
+from .simd import fill, inner
+from .vectormath import INF, INNER, SCALAR, F, exp, log
 
 _COST = 0.36  # nanoseconds of a number
 BLOCK = 2048  # numbers in a block of rows; a block is at least one row
@@ -36,6 +35,22 @@ def _shift(x, top, y):
 def _exp(x):
     for i in range(x.size):
         x[i] = exp(x[i])
+
+
+@njit(fastmath={"reassoc", "contract"}, **INNER)
+def _exp_and_sum(x, top, y):
+    total = F(0)
+    for i in range(x.size):
+        e = exp(x[i] - top)
+        y[i] = e
+        total += e
+    return total
+
+
+@njit(**INNER)
+def _scale_all(x, factor):
+    for i in range(x.size):
+        x[i] *= factor
 
 
 @njit(**INNER)
@@ -115,9 +130,21 @@ def _softmax_vjp(g, y, n, log_of_it, dx, task, tasks):
                 out[i] = yr[i] * (gr[i] - total)
 
 
-def _along_rows(x: np.ndarray, log_of_it: bool, axis: int) -> np.ndarray:
+def _rows(x: np.ndarray, axis: int) -> np.ndarray:
+    """x with this axis as the last, in C order."""
+    return in_order(np.moveaxis(x, axis, -1))
+
+
+def _back(y: np.ndarray, axis: int) -> np.ndarray:
+    """The reverse."""
+    return in_order(np.moveaxis(y, -1, axis))
+
+
+def _along(x: np.ndarray, log_of_it: bool, axis: int) -> np.ndarray:
     if axis not in (-1, x.ndim - 1):
-        return of_columns(x, axis, log_of_it)
+        if type(axis) is not int or not -x.ndim <= axis < x.ndim:
+            return NotImplemented
+        return _back(_along(_rows(x, axis), log_of_it, -1), axis)
     y = np.empty(x.shape, np.float32)
     if x.size:
         _softmax(x, x.shape[-1], log_of_it, y)
@@ -126,19 +153,19 @@ def _along_rows(x: np.ndarray, log_of_it: bool, axis: int) -> np.ndarray:
 
 def softmax(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
     """e = np.exp(x - x.max(-1, keepdims=True)); e / e.sum(-1, keepdims=True)"""
-    return _along_rows(x, False, axis)
+    return _along(x, False, axis)
 
 
 def log_softmax(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
     """z = x - x.max(-1, keepdims=True); z - np.log(np.exp(z).sum(-1, keepdims=True))"""
-    return _along_rows(x, True, axis)
+    return _along(x, True, axis)
 
 
-def _vjp_along_rows(g: np.ndarray, y: np.ndarray, log_of_it: bool, axis: int) -> np.ndarray:
+def _vjp_along(g: np.ndarray, y: np.ndarray, log_of_it: bool, axis: int) -> np.ndarray:
     if y.dtype is not FLOAT32 or g.shape != y.shape:
         return NotImplemented
     if axis not in (-1, y.ndim - 1):
-        return vjp_of_columns(g, y, axis, log_of_it)
+        return _back(_vjp_along(_rows(g, axis), _rows(y, axis), log_of_it, -1), axis)
     dx = np.empty(g.shape, np.float32)
     if g.size:
         _softmax_vjp(g, y, y.shape[-1], log_of_it, dx)
@@ -147,18 +174,87 @@ def _vjp_along_rows(g: np.ndarray, y: np.ndarray, log_of_it: bool, axis: int) ->
 
 def softmax_vjp(g: np.ndarray, p: np.ndarray, *, axis: int = -1) -> np.ndarray:
     """p * (g - (g * p).sum(-1, keepdims=True)), for p = softmax(x)"""
-    return _vjp_along_rows(g, p, False, axis)
+    return _vjp_along(g, p, False, axis)
 
 
 def log_softmax_vjp(g: np.ndarray, y: np.ndarray, *, axis: int = -1) -> np.ndarray:
     """g - np.exp(y) * g.sum(-1, keepdims=True), for y = log_softmax(x)"""
-    return _vjp_along_rows(g, y, True, axis)
+    return _vjp_along(g, y, True, axis)
+
+
+# --- logsumexp --------------------------------------------------------------------------------------------------------
+
+
+@inner
+def _work_of_sums(x, n, out):
+    return int(x.size * _COST) if n > 0 and x.size == n * out.size else -1
+
+
+@kernel(x=READ, out=WRITE, work=_work_of_sums)
+def _logsumexp(x, n, out, task, tasks):
+    block, end = max(1, BLOCK // n), (task + 1) * out.size // tasks
+    work, tops, totals = np.empty(block * n, np.float32), np.empty(block, np.float32), np.empty(block, np.float32)
+    for first in range(task * out.size // tasks, end, block):
+        last = min(first + block, end)
+        _exp_shifted(x[first * n : last * n], n, work, tops, totals)
+        for row in range(first, last):
+            top = tops[row - first]
+            out[row] = top if top == INF else top + log(totals[row - first])
+
+
+@inner
+def _work_of_shares(x, out, g, n, dx):
+    return _work_of_sums(x, n, out) if g.size == out.size and dx.size == x.size else -1
+
+
+@kernel(x=READ, out=READ, g=READ, dx=WRITE, work=_work_of_shares)
+def _logsumexp_vjp(x, out, g, n, dx, task, tasks):
+    """The softmax of x is e^(x - out), but for the rounding of out, which the sum of these makes good."""
+    for row in range(task * out.size // tasks, (task + 1) * out.size // tasks):
+        numbers, target, total = x[row * n : (row + 1) * n], dx[row * n : (row + 1) * n], 0.0
+        for i in range(0, n, PIECE):
+            total += _exp_and_sum(numbers[i : i + PIECE], out[row], target[i : i + PIECE])
+        _share(target, F(1) if out[row] == INF else F(total), g[row])  # beside it numbers have no share
+
+
+@njit(**INNER)
+def _share(e, total, g):
+    for i in range(e.size):
+        e[i] = e[i] / total * g  # a factor g / total would be rounded, and equal numbers have equal shares
+
+
+def _last(ndim: int, over: tuple[int, ...]) -> list[int]:
+    """All axes, these at the end."""
+    return [*[axis for axis in range(ndim) if axis not in over], *over]
+
+
+def logsumexp_over(x: np.ndarray, over: tuple[int, ...]) -> np.ndarray:
+    """m = x.max(over, keepdims=True); np.log(np.exp(x - m).sum(over, keepdims=True)) + m"""
+    if not (x.size and over):
+        return NotImplemented
+    out = np.empty([1 if i in over else n for i, n in enumerate(x.shape)], np.float32)
+    _logsumexp(in_order(x.transpose(_last(x.ndim, over))), x.size // out.size, out)
+    return out
+
+
+def logsumexp_vjp(x: np.ndarray, out: np.ndarray, g: np.ndarray, over: tuple[int, ...]) -> np.ndarray:
+    """p = np.exp(x - out); g * p / p.sum(over, keepdims=True)"""
+    if not (x.size and over) or g.dtype is not FLOAT32:
+        return NotImplemented
+    order = _last(x.ndim, over)
+    rows = in_order(x.transpose(order))
+    dx = np.empty(rows.shape, np.float32)
+    _logsumexp_vjp(rows, in_order(out), in_order(g), x.size // out.size, dx)
+    return in_order(dx.transpose(np.argsort(order)))
 
 
 # --- Cross-entropy ----------------------------------------------------------------------------------------------------
 # With a row's target distribution q_c = w_c ((1 - eps) t_c + eps / classes), where t is [c = label] or probabilities,
 # its loss is -sum_c q_c log p_c and its gradient (sum_c q_c) p - q, p = softmax(x). Backward needs m and
 # log sum e^(x - m) of the row. They are kept apart, for their sum would be as rough as the largest logit.
+#
+# Where the logarithms of p are `given` in place of logits, both are 0, and the gradient is -q: the negative
+# log-likelihood of labels.
 
 
 _LABELS, _STATS, _TOTALS = OPTIONAL.of(INT64), WRITE.of(axes=2), REALS.of(FLOAT64, 2)._replace(writes=True)
@@ -170,23 +266,29 @@ def _fits(x, labels, probabilities, weight, rows):
 
 
 @inner
-def _work(x, labels, probabilities, weight, ignored, smoothing, losses, stats, totals, mean, loss):
+def _work(x, labels, probabilities, weight, ignored, smoothing, given, losses, stats, totals, mean, loss):
     fits = _fits(x, labels, probabilities, weight, losses.size) and stats.shape == (2, losses.size)
-    return int(x.size * _COST) if fits and totals.shape[1] == 3 else -1
+    return int(losses.size if given else x.size * _COST) if fits and totals.shape[1] == 3 else -1
 
 
 @inner
-def _work_of_vjp(g, x, labels, probabilities, weight, ignored, smoothing, stats, totals, mean, dx):
+def _work_of_vjp(g, x, labels, probabilities, weight, ignored, smoothing, given, stats, totals, mean, dx):
     rows = stats.shape[1]
     fits = _fits(x, labels, probabilities, weight, rows) and dx.size == x.size and (g.size == 1 or g.size == rows)
     return int(x.size * _COST) if fits and totals.shape[1] == 3 else -1
+
+
+@njit(**SCALAR)
+def _term(w, x, top, log_total):
+    """-w log p, and 0 where w is 0, even if p is 0 too"""
+    return F(0) if w == F(0) else w * ((top - x) + log_total)
 
 
 @njit(fastmath={"reassoc"}, **INNER)
 def _sum_terms(weight, x, top, log_total):
     total = F(0)
     for i in range(x.size):
-        total += term(weight[i], x[i], top, log_total)
+        total += _term(weight[i], x[i], top, log_total)
     return total
 
 
@@ -194,7 +296,7 @@ def _sum_terms(weight, x, top, log_total):
 def _sum_soft_terms(t, keep, even, weight, x, top, log_total):
     total = F(0)
     for i in range(x.size):
-        total += term((keep * t[i] + even) * weight[i], x[i], top, log_total)
+        total += _term((keep * t[i] + even) * weight[i], x[i], top, log_total)
     return total
 
 
@@ -203,7 +305,7 @@ def _loss(label, t, weight, smoothing, x, top, log_total):
     """Of a row with this label; or, if t is not empty, with these probabilities."""
     n, loss = x.size, 0.0
     if t.size == 0:
-        loss = (1 - smoothing) * term(weight[label], x[label], top, log_total)
+        loss = (1 - smoothing) * _term(weight[label], x[label], top, log_total)
         if smoothing == 0:
             return loss
     for i in range(0, n, PIECE):
@@ -230,17 +332,20 @@ def _write_loss(totals, mean, loss):
 
 @kernel(x=READ, labels=_LABELS, probabilities=OPTIONAL, weight=READ, smoothing=REAL, losses=WRITE, stats=_STATS,
         totals=_TOTALS, loss=WRITE, work=_work)
-def _cross_entropy(x, labels, probabilities, weight, ignored, smoothing, losses, stats, totals, mean, loss, task,
+def _cross_entropy(x, labels, probabilities, weight, ignored, smoothing, given, losses, stats, totals, mean, loss, task,
                    tasks):
     """totals[b], for block b of the rows: the sums of the losses and of the labels' weights, and 1 + the first row with
     a label out of range."""
     rows, n, blocks = losses.size, weight.size, len(totals) - 1
     block = -(-rows // blocks)
-    work = np.empty(block * n, np.float32)
+    work = np.empty(0 if given else block * n, np.float32)
     for b in range(task * blocks // tasks, (task + 1) * blocks // tasks):
         sum_losses, sum_weights, wrong = 0.0, 0.0, 0
         first, last = b * block, min((b + 1) * block, rows)
-        _exp_shifted(x[first * n : last * n], n, work, stats[0, first:last], stats[1, first:last])
+        if given:
+            stats[0, first:last], stats[1, first:last] = 0, 1
+        else:
+            _exp_shifted(x[first * n : last * n], n, work, stats[0, first:last], stats[1, first:last])
         for row in range(first, last):
             top, log_total, here = stats[0, row], log(stats[1, row]), slice(row * n, (row + 1) * n)
             stats[1, row] = log_total
@@ -265,7 +370,8 @@ def _add_up(totals, mean, loss, task, tasks):
 
 @kernel(g=READ, x=READ, labels=_LABELS, probabilities=OPTIONAL, weight=READ, smoothing=REAL, stats=_STATS,
         totals=_TOTALS, dx=WRITE, work=_work_of_vjp)
-def _cross_entropy_vjp(g, x, labels, probabilities, weight, ignored, smoothing, stats, totals, mean, dx, task, tasks):
+def _cross_entropy_vjp(g, x, labels, probabilities, weight, ignored, smoothing, given, stats, totals, mean, dx, task,
+                       tasks):
     """A label may be out of range now, if it is in the caller's memory; then totals[-1, 2] is 1 + its row."""
     rows, n = stats.shape[1], weight.size
     block = max(1, BLOCK // n)
@@ -276,10 +382,13 @@ def _cross_entropy_vjp(g, x, labels, probabilities, weight, ignored, smoothing, 
     end = (task + 1) * rows // tasks
     for first in range(task * rows // tasks, end, block):
         last = min(first + block, end)
-        for row in range(first, last):
-            here = slice(row * n, (row + 1) * n)
-            _shift_twice(x[here], stats[0, row], stats[1, row], dx[here])
-        _exp(dx[first * n : last * n])
+        if given:
+            fill(dx[first * n : last * n], F(0))
+        else:
+            for row in range(first, last):
+                here = slice(row * n, (row + 1) * n)
+                _shift_twice(x[here], stats[0, row], stats[1, row], dx[here])
+            _exp(dx[first * n : last * n])
         for row in range(first, last):
             out, label, g_row = dx[row * n : (row + 1) * n], 0, scale * g[row if g.size > 1 else 0]
             if labels.size:
@@ -320,12 +429,14 @@ def _ones(classes: int) -> np.ndarray:
 def _targets(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None) -> tuple:
     """Labels or None, probabilities or None, and the weights."""
     weight = _ones(x.shape[1]) if weight is None else weight
-    return (None, target, weight) if target.dtype is FLOAT32 else (target.astype(INT64, copy=False), None, weight)
+    if target.dtype is FLOAT32:
+        return None, target if x.ndim == 2 else _rows(target, 1), weight
+    return target.astype(INT64, copy=False), None, weight
 
 
-def check_labels(target: np.ndarray, totals: np.ndarray, classes: int, ignore_index: int,
-                 who: str = "cross_entropy") -> None:
+def _check_labels(target: np.ndarray, totals: np.ndarray, classes: int, ignore_index: int, given: bool) -> None:
     """Raise IndexError if a kernel has found a label out of range; also when calls that are traced now are played."""
+    who = "nll_loss" if given else "cross_entropy"
     _raise_for_label(target, totals, classes, ignore_index, who)
     check_again(_raise_for_label, target, totals, classes, ignore_index, who, flag=totals[-1, 2:])
 
@@ -338,50 +449,41 @@ def _raise_for_label(target: np.ndarray, totals: np.ndarray, classes: int, ignor
 
 
 def cross_entropy(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None = None, *, ignore_index: int = -100,
-                  reduction: str = "mean", label_smoothing: float = 0.0) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+                  reduction: str = "mean", label_smoothing: float = 0.0, given: bool = False) -> tuple:
     """losses = -(q * log_softmax(x)).sum(-1), or what they are reduced to, for logits x (rows, classes),
     q = weight * ((1 - label_smoothing) * t + label_smoothing / classes), and t = target, of x's shape, or, for labels
     (rows,), np.eye(classes)[target]; q = 0 where the label is ignore_index. Or for x (outer, classes, ...), whose
-    columns are then what rows are else.
+    columns are then what rows are else. given: whether x is what log_softmax gives.
 
     Also what backward needs. Raises IndexError for a label out of range.
     """
-    (outer, classes), width = x.shape[:2], math.prod(x.shape[2:])
-    rows = outer * width
+    rows, classes = x.size // x.shape[1] if x.size else 0, x.shape[1]
     if weight is not None and weight.dtype is not FLOAT32 or target.dtype.kind == "f" and target.dtype is not FLOAT32:
         return NotImplemented
     losses, stats, loss = np.empty(rows, FLOAT32), np.empty((2, rows), FLOAT32), np.empty((), FLOAT32)
-    blocks = strips(outer, classes, width) if x.ndim > 2 else max(1, -(-rows // max(1, BLOCK // classes)))
-    totals, given = np.empty((1 + blocks, 3)), _targets(x, target, weight)
-    mean, smoothing, one_block = reduction == "mean", float(label_smoothing), x.ndim == 2 and blocks == 1
-    with nullcontext() if one_block else together():
-        if x.ndim > 2:
-            losses_of_columns(x, *given, width, ignore_index, smoothing, losses, stats, totals)
-        else:
-            _cross_entropy(x, *given, ignore_index, smoothing, losses, stats, totals, mean, loss)
-        if not one_block:
+    blocks = max(1, -(-rows // max(1, BLOCK // classes)))
+    totals, targets = np.empty((1 + blocks, 3)), _targets(x, target, weight)
+    logits, mean, smoothing = x if x.ndim == 2 else _rows(x, 1), reduction == "mean", float(label_smoothing)
+    with nullcontext() if blocks == 1 else together():
+        _cross_entropy(logits, *targets, ignore_index, smoothing, given, losses, stats, totals, mean, loss)
+        if blocks > 1:
             _add_up(totals, mean, loss)
-    check_labels(target, totals, classes, ignore_index)
-    kept = {"stats": stats, "totals": totals}
-    return losses.reshape(outer, *x.shape[2:]) if reduction == "none" else loss, kept
+    _check_labels(target, totals, classes, ignore_index, given)
+    return losses.reshape(x.shape[:1] + x.shape[2:]) if reduction == "none" else loss, (stats, totals)
 
 
-def cross_entropy_vjp(x: np.ndarray, g: np.ndarray, target: np.ndarray, weight: np.ndarray | None,
-                      stats: np.ndarray | None, totals: np.ndarray | None, ignore_index: int, reduction: str,
-                      label_smoothing: float) -> np.ndarray:
+def cross_entropy_vjp(x: np.ndarray, g: np.ndarray, target: np.ndarray, weight: np.ndarray | None, stats: np.ndarray,
+                      totals: np.ndarray, ignore_index: int, reduction: str, label_smoothing: float = 0.0,
+                      given: bool = False) -> np.ndarray:
     """dx = g[:, None] * (q.sum(-1, keepdims=True) * softmax(x) - q), for g (rows,), or one number for all; for a mean
-    divided by the labels' weights.
+    divided by the labels' weights. Without the softmax, if the logarithms are given.
 
     Raises IndexError for a label out of range.
     """
-    if stats is None or totals is None:
-        return NotImplemented
-    dx, given, smoothing, mean = np.empty(x.shape, np.float32), _targets(x, target, weight), float(label_smoothing), (
-        reduction == "mean")
-    if x.ndim > 2:
-        losses_of_columns_vjp(np.asarray(g), x, *given, math.prod(x.shape[2:]), ignore_index, smoothing, stats, totals,
-                              mean, dx)
-    else:
-        _cross_entropy_vjp(np.asarray(g), x, *given, ignore_index, smoothing, stats, totals, mean, dx)
-    check_labels(target, totals, x.shape[1], ignore_index)  # in range once, they may be in an array of the user's
-    return dx
+    shape = x.shape if x.ndim == 2 else x.shape[:1] + x.shape[2:] + x.shape[1:2]
+    dx = np.empty(shape, np.float32)
+    logits = x if x.ndim == 2 else dx if given else _rows(x, 1)  # what is given is not read again
+    _cross_entropy_vjp(np.asarray(g), logits, *_targets(x, target, weight), ignore_index, float(label_smoothing), given,
+                       stats, totals, reduction == "mean", dx)
+    _check_labels(target, totals, x.shape[1], ignore_index, given)  # in range once, they may be in the user's array
+    return dx if x.ndim == 2 else _back(dx, 1)

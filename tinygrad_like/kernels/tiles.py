@@ -190,12 +190,6 @@ def copy_float(typing, source, target):
     return procedure(lambda b, source, target: store(b, load(b, source, F32), target), 2)
 
 
-@extending.intrinsic
-def add_float(typing, source, target):
-    """Add one float32 to another."""
-    return procedure(lambda b, source, target: store(b, b.fadd(load(b, target, F32), load(b, source, F32)), target), 2)
-
-
 def _emit_copy(floats, exact, b, source, target, count):
     kind = ir.VectorType(F32, floats)
     with b.if_else(b.icmp_signed(">=", count, integer(floats))) as (all_floats, some_floats):
@@ -217,25 +211,6 @@ def make_copy(floats: int, exact: bool = False) -> Callable:
         return procedure(partial(_emit_copy, floats, exact), 3)
 
     return copy
-
-
-def make_add(floats: int) -> Callable:
-    """``add(source, target, count)``: target[i] += source[i] for i < count, or, if that are fewer, i < floats."""
-
-    @extending.intrinsic
-    def add(typing, source, target, count):
-        def emit(b, source, target, count):
-            kind = ir.VectorType(F32, floats)
-            with b.if_else(b.icmp_signed(">=", count, integer(floats))) as (all_floats, some_floats):
-                with all_floats:
-                    store(b, b.fadd(load(b, source, kind), load(b, target, kind)), target)
-                with some_floats:
-                    some = lanes_before(b, count, floats)
-                    store(b, b.fadd(load(b, source, kind, some), load(b, target, kind, some)), target, some)
-
-        return procedure(emit, 3)
-
-    return add
 
 
 def make_strip_copy(rows: int, panels: int) -> Callable:
@@ -291,18 +266,6 @@ def copy_together(typing, source, target, count):
         store(b, b.shuffle_vector(*x, even), target)
 
     return procedure(emit, 3)
-
-
-@extending.intrinsic
-def copy_turned(typing, source, target):
-    """target[FLOATS - 1 - i] = source[i] for i < FLOATS."""
-
-    def emit(b, source, target):
-        x = load(b, source, VECTOR)
-        lanes = ir.Constant(ir.VectorType(I32, FLOATS), list(range(FLOATS))[::-1])
-        store(b, b.shuffle_vector(x, x, lanes), target)
-
-    return procedure(emit, 2)
 
 
 @extending.intrinsic

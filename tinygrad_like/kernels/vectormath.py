@@ -2,11 +2,10 @@
 
 A call into the C library keeps a loop scalar, 4 to 7 times slower. What vectorises is straight-line arithmetic: a
 polynomial, a ratio of two polynomials, or integer arithmetic on the exponent bits of a float; `a if c else b` becomes a
-select. Every constant is a float32, because one double would widen the whole expression; where doubles are wanted, `D`
-says so.
+select. Every constant is a float32, because one double would widen the whole expression.
 
 Errors are in ulp (units in the last place of the exact result): the largest found over all magnitudes, with and without
-fused multiply-add. NaN gives NaN, but for `hypot` of it and infinity.
+fused multiply-add. NaN gives NaN.
 """
 
 import math
@@ -17,7 +16,7 @@ from numba import njit
 from .kinds import REALS
 from .program import kernel
 
-F, I, D = np.float32, np.int32, np.float64  # noqa: E741
+F, I = np.float32, np.int32  # noqa: E741
 
 # "contract" allows a * b + c in one instruction. Nothing else may be relaxed: `exp` lives by the rounding of x + BIG.
 # Called from kernels only and always inlined there, for a call in a loop would keep it scalar.
@@ -63,30 +62,6 @@ def expm1(x):
     """e^x - 1, within 2.1 ulp."""
     q, h = _exp_parts(x)
     return TWO * (q * h + (h - HALF))
-
-
-@njit(**SCALAR)
-def _power_of_2(k):
-    """2^k for -126 <= k <= 127."""
-    return I((I(k) + I(127)) << MANTISSA).view(F)
-
-
-@njit(**SCALAR)
-def exp2(x):
-    """2^x, within 1.2 ulp."""
-    x = F(-151) if x < F(-151) else x
-    x = F(129) if x > F(129) else x
-    shifted = x + BIG
-    r = x - (shifted - BIG)
-    q = F(1.53533416e-4)
-    q = q * r + F(1.33989006e-3)
-    q = q * r + F(9.61843785e-3)
-    q = q * r + F(5.55033237e-2)
-    q = q * r + F(2.40226477e-1)
-    q = q * r + F(6.93147182e-1)
-    k = I(F(shifted).view(I) - I(0x4B400000))  # the bits of BIG
-    half = I(k >> I(1))  # 2^k itself may be too large or too small for a float, where the result is not
-    return (q * r + ONE) * _power_of_2(half) * _power_of_2(k - half)
 
 
 @njit(**SCALAR)
@@ -205,110 +180,10 @@ def gelu_slope(x):
 
 
 @njit(**SCALAR)
-def erfinv(x):
-    """The y with erf y = x, within 2.2 ulp: x P(w) with w = -log(1 - x^2), where w < 5, else x Q(sqrt w), fitted."""
-    w = -log((ONE - x) * (ONE + x))
-    p = F(-8.79101236e-9)
-    p = p * w + F(2.21030419e-7)
-    p = p * w + F(-1.97646045e-6)
-    p = p * w + F(3.98323482e-6)
-    p = p * w + F(4.45652222e-5)
-    p = p * w + F(-1.27481646e-4)
-    p = p * w + F(-2.33429624e-3)
-    p = p * w + F(1.15486542e-2)
-    p = p * w + F(2.32013822e-1)
-    p = p * w + F(8.86226892e-1)
-    t = np.sqrt(w) - F(3)
-    q = F(1.15703675e-4)
-    q = q * t + F(-3.09572381e-4)
-    q = q * t + F(-5.67764582e-5)
-    q = q * t + F(1.48509175e-3)
-    q = q * t + F(-3.59740527e-3)
-    q = q * t + F(5.68697369e-3)
-    q = q * t + F(-7.63728889e-3)
-    q = q * t + F(9.44528636e-3)
-    q = q * t + F(1.00167501e00)
-    q = q * t + F(2.83297682e00)
-    return x * INF if abs(x) == ONE else x * (p if w < F(5) else q)
-
-
-# --- Functions of two numbers, some of them in doubles, which take twice as long --------------------------------------
-
-
-@njit(**SCALAR)
 def logaddexp(a, b):
     """log(e^a + e^b), without overflow: within 4 ulp of the larger of |a|, |b| and the result."""
     d = F(0) if a == b else abs(a - b)  # of two infinities the difference would be NaN
     return maximum(a, b) + log1p_unit(exp(-d))
-
-
-@njit(**SCALAR)
-def hypot(a, b):
-    """sqrt(a^2 + b^2), within 0.6 ulp; infinite if one of them is, whatever the other."""
-    h = F(np.sqrt(D(a) * D(a) + D(b) * D(b)))  # the square of no float32 is too large or too small
-    return INF if abs(a) == INF or abs(b) == INF else h
-
-
-@njit(**SCALAR)
-def over_square(x, a, b):
-    """x / (a^2 + b^2), within 0.6 ulp; x at (0, 0)."""
-    r = D(a) * D(a) + D(b) * D(b)
-    return F(D(x) / (D(1) if r == D(0) else r))
-
-
-@njit(**SCALAR)
-def fmod(a, b):
-    """a - b trunc(a / b), exact; NaN also where |a / b| >= 2^29."""
-    x, y = D(abs(a)), D(abs(b))
-    n = np.trunc(x / y)  # with its 53 bits the quotient never reaches the next whole number,
-    r = x - n * y if n < D(2.0**29) else D(np.nan)  # and the product has them all
-    return math.copysign(F(x if x < y else r), a)  # x < y: b may be infinite
-
-
-@njit(**SCALAR)
-def mod_of(r, a, b):
-    """What np.mod gives, if fmod gives r."""
-    r = r + b if r != F(0) and (r < F(0)) != (b < F(0)) else r
-    return math.copysign(F(0), b) if r == F(0) else r
-
-
-@njit(**SCALAR)
-def floordiv_of(r, a, b):
-    """What np.floor_divide gives, if fmod gives r."""
-    q = (a - r) / b
-    q = q - ONE if r != F(0) and (r < F(0)) != (b < F(0)) else q
-    whole = np.floor(q)
-    whole = whole + ONE if q - whole > HALF else whole
-    whole = math.copysign(F(0), a / b) if q == F(0) else whole
-    return a / b if b == F(0) else whole
-
-
-@njit(**SCALAR)
-def mod(a, b):
-    return mod_of(fmod(a, b), a, b)
-
-
-@njit(**SCALAR)
-def floordiv(a, b):
-    return floordiv_of(fmod(a, b), a, b)
-
-
-# The same for all numbers, by a call into the C library.
-
-
-@njit(**SCALAR)
-def fmod_of_any(a, b):
-    return F(np.fmod(a, b))
-
-
-@njit(**SCALAR)
-def mod_of_any(a, b):
-    return mod_of(F(np.fmod(a, b)), a, b)
-
-
-@njit(**SCALAR)
-def floordiv_of_any(a, b):
-    return floordiv_of(F(np.fmod(a, b)), a, b)
 
 
 # --- What a formula's names stand for (formula.py); a comparison that NaN does not meet keeps it ----------------------
@@ -378,9 +253,9 @@ def frac(x):
 ARITHMETIC = {"where": where, "maximum": maximum, "minimum": minimum, "clip": clip, "square": square, "abs": abs,
               "sqrt": sqrt, "neg": neg, "reciprocal": reciprocal, "rsqrt": rsqrt, "sign": sign,
               "trunc": trunc, "frac": frac}
-FUNCTIONS = ARITHMETIC | {"exp": exp, "exp2": exp2, "expm1": expm1, "log": log, "log1p_unit": log1p_unit,
-                          "sigmoid": sigmoid, "tanh": tanh, "erf": erf, "erfinv": erfinv, "gelu_slope": gelu_slope,
-                          "logaddexp": logaddexp, "hypot": hypot, "over_square": over_square}
+FUNCTIONS = ARITHMETIC | {"exp": exp, "expm1": expm1, "log": log, "log1p_unit": log1p_unit,
+                          "sigmoid": sigmoid, "tanh": tanh, "erf": erf, "gelu_slope": gelu_slope,
+                          "logaddexp": logaddexp}
 
 
 @kernel(x=REALS, y=REALS._replace(writes=True), cost=10)

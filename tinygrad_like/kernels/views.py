@@ -14,7 +14,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from ..dtypes import FLOAT32, INT64
-from .simd import F32, I32, I64, element, function, inner, integer, load
+from .simd import I32, I64, element, function, inner, integer, load
 
 _DATA, _NDIM, _SHAPE, _STRIDES = (object.__basicsize__ + offset for offset in (0, 8, 16, 24))
 _TYPE, _DTYPE, _FLAGS = (object.__basicsize__ + offset for offset in (-8, 40, 48))
@@ -38,12 +38,6 @@ def integer_at(typing, address, index):
 def real_at(typing, address, index):
     """Entry `index` of the float64 from an address on."""
     return _entry(ir.DoubleType(), types.float64)
-
-
-@intrinsic
-def float_at(typing, address):
-    """The float32 at an address."""
-    return function(lambda b, address: load(b, address, F32), types.float32, types.intp)
 
 
 @inner

@@ -27,7 +27,7 @@ from llvmlite import ir
 from numba import extending
 
 from .kinds import OPTIONAL, READ, WRITE
-from .matrix import Matrix, aligned, ceil_div, pack_columns
+from .matrix import aligned, ceil_div
 from .program import kernel, together
 from .simd import (
     COLUMNS,
@@ -49,11 +49,10 @@ from .tiles import LOW, height_of, make_copy, make_tile
 
 ELEMENTS = 16  # of a transformed tile
 COST, WEIGHT_COST = 0.03, 0.08  # nanoseconds of a multiplication, of a transformed weight
-PARTS, PARTIAL = 8, 1 << 20  # at most so many partial sums, of so many numbers in all (but two of any size)
 LINE = 64  # bytes; a cache line more keeps 16 elements a power of two apart from competing for the same cache sets
 SLACK = 64  # floats after a buffer that vectors may run into
 
-_tile, _low_tile, _narrow_tile = make_tile(ROWS, VECTORS), make_tile(LOW, VECTORS), make_tile(ROWS, 1)
+_tile, _low_tile = make_tile(ROWS, VECTORS), make_tile(LOW, VECTORS)
 _copy, _copy_exactly = make_copy(FLOATS), make_copy(FLOATS, exact=True)
 
 
@@ -118,24 +117,6 @@ def _outputs(typing, m, step, bias, even, odd):
                 lanes = [lane for i in range(FLOATS // 2) for lane in (i + half * FLOATS // 2,
                                                                        i + half * FLOATS // 2 + FLOATS)]
                 store(b, _lanes(b, left, right, lanes), b.add(target, integer(4 * FLOATS * half)))
-
-    return procedure(emit, 5)
-
-
-@extending.intrinsic
-def _gradients(typing, g, column, row, target, step):
-    """A g A^T for one tile and FLOATS channels: 16 vectors, to target + e * step, from 2x2 vectors at g."""
-
-    def emit(b, g, column, row, target, step):
-        def spread(x, y):
-            return x, b.fadd(x, y), b.fsub(x, y), b.fneg(y)
-
-        pixel = [[load(b, element(b, element(b, g, integer(i), row), integer(j), column), VECTOR) for j in range(2)]
-                 for i in range(2)]  # fmt: skip
-        columns = [spread(pixel[0][j], pixel[1][j]) for j in range(2)]
-        for i in range(4):
-            for j, y in enumerate(spread(columns[0][i], columns[1][i])):
-                store(b, y, element(b, target, integer(4 * i + j), step))
 
     return procedure(emit, 5)
 
@@ -270,74 +251,6 @@ def _convolve(x, u, bias, left, right, out, together, task, tasks):
                 i += tall
 
 
-@inner
-def _correlate_work(x, g, left, right, partial, together):
-    """Nanoseconds, or -1 if the arrays do not fit one another."""
-    images, channels, height, width = x.shape
-    rows = g.shape[1]
-    if (g.shape != (images, rows, height, width) or partial.shape[1:] != (ELEMENTS, channels, rows)
-            or height % 2 or width % 2):
-        return -1
-    return int(x.size * rows * COST)
-
-
-@kernel(x=READ.of(axes=4), g=READ.of(axes=4), left=READ, right=READ, partial=WRITE.of(axes=4), work=_correlate_work,
-        tasks=2)  # each has memory of its own to fill with zeros
-def _correlate(x, g, left, right, partial, together, task, tasks):
-    """partial[part, e, j, i] = sum_n,t S[e, i, t] V[e, j, t], the transformed weight gradient over a part of the
-    images, with S = A g A^T."""
-    images, channels, height, width = x.shape
-    bundles, parts = ceil_div(images, together), len(partial)
-    part, end = task * parts // tasks, (task + 1) * parts // tasks
-    if part == end:
-        return
-    partial[part:end] = 0
-    rows, half, size = g.shape[1], width // 2, height * width
-    tiles = _tiles(channels, height, width, together)
-    last, padded = height // 2 * half, COLUMNS * ceil_div(rows, COLUMNS)
-    depth = FLOATS * tiles.blocks  # tiles of an image in V
-    turned = np.zeros(size * padded + SLACK, np.float32)
-    s = np.zeros(ELEMENTS * (together * depth * padded + LINE // 4) + SLACK, np.float32)
-    s_element = 4 * together * depth * padded + LINE
-    r, c = 4 * COLUMNS * np.minimum(np.arange(channels + ROWS), channels - 1), np.empty(together * depth, np.int64)
-    for t in range(c.size):
-        c[t] = t // COLUMNS * tiles.panel + 4 * (t % COLUMNS)
-    for bundle in range(part * bundles // parts, end * bundles // parts):
-        while bundle >= (part + 1) * bundles // parts:
-            part += 1
-        first = bundle * together
-        count = min(together, images - first)
-        turned_at, s_at = aligned(turned), aligned(s)
-        _transform(tiles, x, first, count, left, right)
-        for n in range(count):
-            here = g.ctypes.data + 4 * (first + n) * rows * size
-            for i in range(0, rows, COLUMNS):  # channels of a pixel side by side
-                pack_columns(Matrix(here + 4 * i * size, 4, 4 * size), size, rows - i, turned_at + 4 * i * size)
-            for t in range(last):
-                pixel = 2 * (t // half) * width + 2 * (t % half)
-                for i in range(0, rows, FLOATS):
-                    corner = turned_at + 4 * (i // COLUMNS * COLUMNS * size + COLUMNS * pixel + i % COLUMNS)
-                    _gradients(corner, 4 * COLUMNS, 4 * COLUMNS * width,
-                               s_at + 4 * (padded * (n * depth + t) + i), s_element)  # fmt: skip
-        for e in range(ELEMENTS):
-            for i in range(0, rows, COLUMNS):
-                j = 0
-                while j < channels:
-                    a = aligned(tiles.v) + e * tiles.element, r.ctypes.data + 8 * j, c.ctypes.data
-                    b = s_at + e * s_element + 4 * i, 4 * padded
-                    target = partial.ctypes.data + 4 * (((part * ELEMENTS + e) * channels + j) * rows + i)
-                    arguments = (count * depth, *a, *b, target, 4 * rows, target, 4 * rows, channels - j, rows - i)
-                    tall = ROWS
-                    if rows - i <= FLOATS:
-                        _narrow_tile(*arguments)
-                    elif height_of(channels - j) == LOW:
-                        _low_tile(*arguments)
-                        tall = LOW
-                    else:
-                        _tile(*arguments)
-                    j += tall
-
-
 @kernel(w=READ.of(axes=4), u=WRITE.of(axes=3), cost=WEIGHT_COST)
 def _transform_weights(w, turned, u, task, tasks):
     """u[4 a + b, i, j] = (G w[i, j] G^T)[a, b]; if turned, of the weights of the input gradient: w[j, i] rotated."""
@@ -355,30 +268,6 @@ def _transform_weights(w, turned, u, task, tasks):
                 half, other = np.float32(0.5) * (t[a, 0] + t[a, 2]), np.float32(0.5) * t[a, 1]
                 u[4 * a, i, j], u[4 * a + 1, i, j] = t[a, 0], half + other
                 u[4 * a + 2, i, j], u[4 * a + 3, i, j] = half - other, t[a, 2]
-
-
-@kernel(partial=READ.of(axes=4), dw=WRITE.of(axes=4), cost=WEIGHT_COST)
-def _weight_gradient(partial, dw, task, tasks):
-    """dw[i, j] = G^T s G, with s[a, b] the sum over the first axis of partial[:, 4 a + b, j, i]."""
-    parts, _, channels, rows = partial.shape
-    half = np.float32(0.5)
-    s, t = np.empty((16, rows), np.float32), np.empty((3, 4), np.float32)
-    for j in range(task * channels // tasks, (task + 1) * channels // tasks):
-        for e in range(16):
-            for i in range(rows):
-                s[e, i] = partial[0, e, j, i]
-            for part in range(1, parts):
-                for i in range(rows):
-                    s[e, i] += partial[part, e, j, i]
-        for i in range(rows):
-            for b in range(4):
-                t[0, b] = s[b, i] + half * (s[4 + b, i] + s[8 + b, i])
-                t[1, b] = half * (s[4 + b, i] - s[8 + b, i])
-                t[2, b] = s[12 + b, i] + half * (s[4 + b, i] + s[8 + b, i])
-            for a in range(3):
-                dw[i, j, a, 0] = t[a, 0] + half * (t[a, 1] + t[a, 2])
-                dw[i, j, a, 1] = half * (t[a, 1] - t[a, 2])
-                dw[i, j, a, 2] = t[a, 3] + half * (t[a, 1] + t[a, 2])
 
 
 @lru_cache(64)
@@ -401,31 +290,10 @@ def convolve(x: np.ndarray, w: np.ndarray, bias: np.ndarray | None = None, turne
     out = np.empty((images, rows, height, width), np.float32)
     with together():
         _transform_weights(w, turned, u)
-        _convolve(x, u, bias, *_edges(height, width), out, _together(images, height, width, COLUMNS))
+        _convolve(x, u, bias, *_edges(height, width), out, _together(images, height, width))
     return out
 
 
-def weight_gradient(x: np.ndarray, g: np.ndarray) -> np.ndarray:
-    """The gradient of w (out, in, 3, 3) in `convolve`, from that of its output."""
-    images, channels, height, width = x.shape
-    rows, images_together = g.shape[1], _together(images, height, width, 2 * COLUMNS)
-    count = parts(images // images_together, ELEMENTS * channels * rows)
-    partial = np.empty((count, ELEMENTS, channels, rows), np.float32)
-    dw = np.empty((rows, channels, 3, 3), np.float32)
-    with together():
-        _correlate(x, g, *_edges(height, width), partial, images_together)
-        _weight_gradient(partial, dw)
-    return dw
-
-
-def _together(images: int, height: int, width: int, tiles: int) -> int:
-    """How many images make so many tiles, but no more than a quarter."""
-    return max(1, min(images // 4, tiles // (FLOATS * -(-height * width // 4 // FLOATS))))
-
-
-def parts(units: int, size: int) -> int:
-    """How many sums, each of so many numbers, to make of a weight gradient's terms that come in `units`.
-
-    Each is a task. It may not depend on the number of threads, for the gradient would: by its last digits.
-    """
-    return max(1, min(PARTS, units // 2, max(2, PARTIAL // size)))
+def _together(images: int, height: int, width: int) -> int:
+    """How many images make a panel of tiles, but no more than a quarter."""
+    return max(1, min(images // 4, COLUMNS // (FLOATS * -(-height * width // 4 // FLOATS))))

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 import numpy as np
 
 from ..core.listener import pure
 from ..core.primitive import fresh, primitive
 from ..core.tensor import wrap
-from ..dtypes import INT64
+from ..dtypes import FLOAT32, FLOAT64, INT64
 from ..errors import refusal
-from ..rings import replaceable
 from .axes import one_axis
 from .compare import cast
 from .elementwise import add
@@ -25,16 +24,8 @@ def take_along(x, index, *, axis, keepdim=True):
     """out[i, j] = x[i, index[i, j]] for axis=1, and likewise for any axis; the other axes have the same sizes. With
     keepdim=False out[i] = x[i, index[i]]: index and out lack the axis. Indices are not negative.
     """
-    return along(x, index, axis) if keepdim else picked(x, index, axis)
-
-
-@replaceable
-def along(x, index, axis):
-    return x[places_along(index, axis)]  # what np.take_along_axis does
-
-
-@replaceable
-def picked(x, index, axis):
+    if keepdim:
+        return x[places_along(index, axis)]  # what np.take_along_axis does
     grid = _grid(index.shape)
     return x[(*grid[:axis], index, *grid[axis:])]
 
@@ -42,17 +33,16 @@ def picked(x, index, axis):
 @primitive
 def add_along(x, index, *, size, axis, keepdim=True):
     """Zeros, of this size along `axis`, with x added: out[i, index[i, j]] += x[i, j] for axis=1; see `take_along`."""
-    return added_along(x, index, size, axis) if keepdim else added_along(*_with_axis(axis, x, index), size, axis)
-
-
-def _with_axis(axis, *xs):
-    return [x.reshape((*x.shape[:axis], 1, *x.shape[axis:])) for x in xs]
-
-
-@replaceable
-def added_along(x, index, size, axis):
-    out = np.zeros((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype)
-    np.add.at(out, places_along(index, axis), x)
+    if not keepdim:
+        x, index = (y.reshape((*y.shape[:axis], 1, *y.shape[axis:])) for y in (x, index))
+    out, places = np.zeros((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype), places_along(index, axis)
+    if x.dtype is not FLOAT32 and x.dtype is not FLOAT64 or not out.size:
+        np.add.at(out, places, x)
+        return out
+    if index.size and index.max() >= size:
+        raise IndexError(f"index {index.max()} is out of range for axis {axis} of size {size}")
+    flat = reduce(np.add, [i * (s // out.itemsize) for i, s in zip(places, out.strides, strict=True)])
+    out[...] = np.bincount(flat.ravel(), x.ravel(), out.size).reshape(out.shape)  # several times as fast, in float64
     return out
 
 

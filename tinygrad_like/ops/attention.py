@@ -10,7 +10,6 @@ from .. import random
 from ..core.primitive import primitive
 from ..dtypes import BOOL, FLOATS
 from ..errors import checked
-from ..rings import replaceable
 from .axes import broadcasts
 from .compare import gt, logical_and
 from .composite import composite
@@ -149,7 +148,6 @@ def thin_out(weights, *, p, key, spread):
 thin_out.vjp(weights=lambda g, p, key, spread: thin_out(g, p=p, key=key, spread=spread))
 
 
-@replaceable
 def dropout_factors(shape, p, key, spread):
     """What weights (..., queries, keys) are multiplied with: 0 with probability p, else 1 / (1 - p).
 

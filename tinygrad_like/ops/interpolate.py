@@ -13,9 +13,8 @@ import numpy as np
 
 from ..core.primitive import fresh, primitive
 from ..errors import checked
-from ..rings import replaceable
 from .compare import clone
-from .parts import take
+from .parts import add_at, take, take_at
 from .pool import check_spatial, each, nearest_by_whole_numbers
 
 MODES = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}  # and how many axes they are for
@@ -145,32 +144,24 @@ class Taps(NamedTuple):
 @primitive
 def resample(x, *, axis, taps):
     """Along an axis, each element a weighted sum of some of x: out[j] = sum_t weight[j, t] x[index[j, t]]."""
-    return resampled(x, axis, taps)
+    return functools.reduce(np.add, [take_at(x, at) * weight for at, weight in _each_tap(x, axis, taps)])
 
 
 @primitive
 def resample_back(g, *, axis, taps):
     """The adjoint of `resample`: g[j], times the weights, is added to the elements that out[j] was made of."""
-    return resampled_vjp(g, axis, taps)
+    shape, out = (*g.shape[:axis], taps.size, *g.shape[axis + 1 :]), None
+    for at, weight in _each_tap(g, axis, taps):
+        out = add_at(g * weight, shape, at, out)
+    return out
 
 
 resample.vjp(x=fresh(lambda g, axis, taps: resample_back(g, axis=axis, taps=taps)))
 resample_back.vjp(g=fresh(lambda g, axis, taps: resample(g, axis=axis, taps=taps)))
 
 
-@replaceable
-def resampled(x, axis, taps):
-    pairs = zip(taps.places.T, taps.weight.T, strict=True)
-    return functools.reduce(np.add, [np.take(x, index, axis) * _beside(weight, x, axis) for index, weight in pairs])
-
-
-@replaceable
-def resampled_vjp(g, axis, taps):
-    out = np.zeros((*g.shape[:axis], taps.size, *g.shape[axis + 1 :]), g.dtype)
-    for index, weight in zip(taps.places.T, taps.weight.T, strict=True):
-        np.add.at(out, (*(slice(None),) * axis, index), g * _beside(weight, g, axis))
-    return out
-
-
-def _beside(weight, x, axis):
-    return weight.astype(x.dtype).reshape(-1, *(1,) * (x.ndim - axis - 1))
+def _each_tap(x, axis, taps):
+    """The index of an array with places on the axis, and their weights, which broadcast to what it takes of x."""
+    weights = taps.weight.T.astype(x.dtype).reshape(-1, len(taps.places), *(1,) * (x.ndim - axis - 1))
+    return [((*(slice(None),) * axis, np.ascontiguousarray(places)), weight)
+            for places, weight in zip(taps.places.T, weights, strict=True)]

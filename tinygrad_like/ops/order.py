@@ -12,7 +12,6 @@ import numpy as np
 from ..core.primitive import primitive
 from ..dtypes import FLOAT32
 from ..errors import checked
-from ..rings import replaceable
 from .along import gather, take_along
 from .axes import is_integer, one_axis
 from .shape import reshape, unsqueeze
@@ -75,11 +74,6 @@ def _places(ranks, axis):
 @primitive
 def first_places(x, *, k, axis, largest):
     """The indices of the k largest (or smallest) numbers along `axis`, in order."""
-    return first_of_rows(x, k, axis, largest)
-
-
-@replaceable
-def first_of_rows(x, k, axis, largest):
     if x.dtype is not FLOAT32 or x.size <= _SMALL or not 0 < k < x.shape[axis] // 8:  # or it does not pay
         return argsort.forward(x, axis=axis, descending=largest)[(slice(None),) * axis + (slice(0, k),)]
     ranks = np.partition(_ranks(x, axis, largest), k - 1, axis=-1)[..., :k]

@@ -11,7 +11,6 @@ import numpy as np
 
 from ..core.primitive import fresh, primitive
 from ..errors import refusal
-from ..rings import replaceable
 from .parts import surround, take
 
 
@@ -19,10 +18,8 @@ class Map(NamedTuple):
     """Which entries of an axis those of a new one are."""
 
     size: int  # of the axis
-    places: np.ndarray  # for each new entry, of the axis
-    runs: np.ndarray  # four numbers each: where it begins among the new, and on the axis; how long it is; the step
-    begins: np.ndarray  # (size + 1,): for each entry, where in `named` those begin that it becomes
-    named: np.ndarray  # the new entries in the order of their places
+    new: int  # size of the new one
+    runs: tuple[tuple[slice, slice], ...]  # of the new axis and of the old one; a slice of one entry repeats it
 
 
 def map_of(places: np.ndarray, size: int) -> Map:
@@ -33,44 +30,42 @@ def map_of(places: np.ndarray, size: int) -> Map:
         last = first
         while last < len(steps) and steps[last] == step:
             last += 1
-        runs += [first, int(places[first]), last + 1 - first, step]
+        start, stop = int(places[first]), int(places[last])
+        old = slice(start, stop + 1) if step >= 0 else slice(start, stop - 1 if stop else None, -1)
+        runs.append((slice(first, last + 1), old))
         first = last + 1
-    named = np.argsort(places, kind="stable")
-    begins = np.searchsorted(places[named], np.arange(size + 1))
-    return Map(size, places, np.array(runs, np.int64), begins, named)
+    return Map(size, len(places), tuple(runs))
 
 
 @primitive
 def map_axes(x, *, maps):
     """out[i, j] = x[a[i], b[j]], for a map of each axis, or its size, if it is taken whole."""
-    return mapped(x, maps)
+    for axis, each in enumerate(maps):
+        if type(each) is not int:
+            front = (slice(None),) * axis
+            out = np.empty((*x.shape[:axis], each.new, *x.shape[axis + 1 :]), x.dtype)
+            for new, old in each.runs:
+                out[(*front, new)] = x[(*front, old)]
+            x = out
+    return x
 
 
 @primitive
 def map_axes_back(g, *, maps):
     """The adjoint of `map_axes`: g[i, j] is added to x[a[i], b[j]]."""
-    return mapped_vjp(g, maps)
+    for axis, each in enumerate(maps):
+        if type(each) is not int:
+            front = (slice(None),) * axis
+            out = np.zeros((*g.shape[:axis], each.size, *g.shape[axis + 1 :]), g.dtype)
+            for new, old in each.runs:
+                here, part = out[(*front, old)], g[(*front, new)]
+                here += part if here.shape == part.shape else part.sum(axis, keepdims=True)
+            g = out
+    return np.asarray(g)
 
 
 map_axes.vjp(x=fresh(lambda g, maps: map_axes_back(g, maps=maps)))
 map_axes_back.vjp(g=fresh(lambda g, maps: map_axes(g, maps=maps)))
-
-
-@replaceable
-def mapped(x, maps):
-    for axis, each in enumerate(maps):
-        x = x if type(each) is int else np.take(x, each.places, axis)
-    return x
-
-
-@replaceable
-def mapped_vjp(g, maps):
-    for axis, each in enumerate(maps):
-        if type(each) is not int:
-            out = np.zeros((*g.shape[:axis], each.size, *g.shape[axis + 1 :]), g.dtype)
-            np.add.at(out, (*(slice(None),) * axis, each.places), g)
-            g = out
-    return np.asarray(g)
 
 
 _INDEX_MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}

@@ -272,11 +272,6 @@ def all(x, *, axis=None, keepdim=False):
 def cumsum(x, *, axis=0):
     """Running sums along `axis`: out[i] = x[0] + ... + x[i]."""
     axis = one_axis("cumsum", axis, x.ndim, scalar=True)
-    return running_sum(x, axis)
-
-
-@replaceable
-def running_sum(x, axis):
     sums = np.cumsum(x, axis, FLOAT64).astype(FLOAT32) if x.dtype is FLOAT32 else np.cumsum(x, axis)
     return sums.reshape(x.shape)  # NumPy makes 1-d of 0-d
 

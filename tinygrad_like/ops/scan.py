@@ -14,7 +14,6 @@ import numpy as np
 
 from ..core.primitive import fresh, primitive
 from ..dtypes import FLOAT32, FLOAT64
-from ..rings import replaceable
 from .along import gather
 from .axes import axes, one_axis
 from .compare import cast, eq
@@ -33,22 +32,19 @@ def recurrence(x, decay, *, axis=0, reverse=False):
     x and decay have the same shape. Raises ValueError otherwise. float32 is summed in float64, since errors add up.
     """
     axis = one_axis("recurrence", axis, x.ndim, scalar=True)
-    return recur(np.empty(x.shape, np.result_type(x, decay)), x, decay, axis, reverse) if x.ndim else np.array(x)
+    if not x.ndim:
+        return np.array(x)
+    dtype = np.result_type(x, decay)
+    wide = np.array(x, FLOAT64 if dtype is FLOAT32 else dtype)
+    s, a = (np.moveaxis(y, axis, 0)[:: -1 if reverse else 1] for y in (wide, decay))
+    for i in range(1, len(s)):
+        s[i] += a[i] * s[i - 1]
+    return wide.astype(dtype, copy=False)
 
 
 @recurrence.requires
 def _(x, decay):
     return f"x has shape {x.shape} but decay {decay.shape}; they must agree" if x.shape != decay.shape else None
-
-
-@replaceable
-def recur(out, x, decay, axis, reverse):
-    wide = np.array(x, FLOAT64 if out.dtype is FLOAT32 else out.dtype)
-    s, a = (np.moveaxis(y, axis, 0)[:: -1 if reverse else 1] for y in (wide, decay))
-    for i in range(1, len(s)):
-        s[i] += a[i] * s[i - 1]
-    out[...] = wide
-    return out
 
 
 # t[i] = g[i] + decay[i + 1] t[i + 1] collects the cotangents of all sums that contain x[i].
@@ -74,15 +70,9 @@ def _before(x, axis, reverse=False, first=0.0):
 @primitive
 def cumprod(x, *, axis=0):
     """Running products along `axis`: out[i] = x[0] ... x[i]; the gradient is exact where factors are 0."""
-    return running_product(x, one_axis("cumprod", axis, x.ndim, scalar=True))
+    return _running(np.multiply, x, one_axis("cumprod", axis, x.ndim, scalar=True))
 
 
-@replaceable
-def running_product(x, axis):
-    return _running(np.multiply, x, axis)
-
-
-@replaceable
 def cumprod_vjp(g, x, y, *, axis=0):
     """The cotangent of x in y = cumprod(x): y[j - 1] t[j], with t[j] = g[j] + x[j + 1] t[j + 1]."""
     return mul(_sums_owed(g, x, axis, False), _before(y, axis, first=1.0))
@@ -98,12 +88,7 @@ cumprod.vjp(x=fresh(lambda g, x, out, axis: cumprod_vjp(g, x, out, axis=axis)))
 @primitive
 def prod(x, *, axis=None, keepdim=False):
     """The product over `axis` (all axes if None); its gradient is exact where factors are 0."""
-    return prod_over(x, axes("prod", axis, x.ndim), keepdim)
-
-
-@replaceable
-def prod_over(x, axis, keepdim):
-    return np.multiply.reduce(x, axis=axis, keepdims=keepdim)
+    return np.multiply.reduce(x, axis=axes("prod", axis, x.ndim), keepdims=keepdim)
 
 
 @composite
@@ -188,12 +173,9 @@ def _extreme(who, sign, x, axis):
 
 @primitive
 def _places(x, *, sign, axis):
-    return places_of_extremes(x, axis, sign) if x.ndim else np.zeros((), np.int64)
-
-
-@replaceable
-def places_of_extremes(x, axis, sign):
     """Where the largest so far stands, or the smallest, if sign is -1."""
+    if not x.ndim:
+        return np.zeros((), np.int64)
     best = (np.maximum if sign > 0 else np.minimum).accumulate(x, axis=axis)
     new = np.equal(x, best) | (np.not_equal(x, x) if x.dtype.kind == "f" else False)
     place = np.arange(x.shape[axis]).reshape([-1 if a == axis else 1 for a in range(x.ndim)])

@@ -11,7 +11,6 @@ from ..core.listener import pure
 from ..core.primitive import fresh, primitive
 from ..dtypes import FLOAT32, FLOAT64, FLOATS
 from ..errors import checked, refusal
-from ..rings import replaceable
 from .along import add_along, as_index, beside, filled, index_along, out_of_range, places_along, take_along
 from .axes import broadcast
 from .compare import cast, clone, eq, isnan, logical_and, logical_or
@@ -28,7 +27,6 @@ _PUT, _MULTIPLY, _MAX, _MIN = range(4)  # what becomes of a place
 _UFUNCS = {_MULTIPLY: np.multiply, _MAX: np.maximum, _MIN: np.minimum}
 
 
-@replaceable
 def scattered(x, op, src, index, axis):
     """x with src put where an index along the axis says, or multiplied or compared with x there. The index is as
     large as src, or has size 1 along all other axes."""
@@ -49,11 +47,6 @@ def scatter_last(x, src, index, *, axis):
 @primitive
 def take_last(x, index, *, shape, axis):
     """What the index names along the axis, in an array of this shape; 0 where it will name that place again."""
-    return taken_last(x, index, shape, axis)
-
-
-@replaceable
-def taken_last(x, index, shape, axis):
     place, order = places_along(np.broadcast_to(index, shape), axis), np.arange(math.prod(shape)).reshape(shape)
     last = np.zeros(x.shape, np.int64)
     last[place] = order
@@ -225,11 +218,6 @@ def extreme_at(x, src, index, *, axis, largest):
 @extreme_at.joint_vjp
 @fresh
 def _(g, x, src, index, out, axis):
-    return extreme_vjp(g, x, src, out, index, axis)
-
-
-@replaceable
-def extreme_vjp(g, x, src, out, index, axis):
     index = expand(index, shape=src.shape)
     mine, theirs = _same(x, out), _same(src, take_along(out, index, axis=axis))
     ties = cast(mine, dtype=x.dtype) + add_along(cast(theirs, dtype=x.dtype), index, size=x.shape[axis], axis=axis)

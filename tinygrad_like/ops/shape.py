@@ -192,7 +192,7 @@ roll.vjp(x=fresh(lambda g, shifts, axis: roll(
 @primitive
 def tril(x, *, diagonal=0):
     """The lower triangle of the last two axes, zeros above the diagonal."""
-    return triangle(x, operator.index(diagonal), False)
+    return np.tril(x, operator.index(diagonal))
 
 
 tril.vjp(x=fresh(lambda g, diagonal: tril(g, diagonal=diagonal)))
@@ -201,7 +201,7 @@ tril.vjp(x=fresh(lambda g, diagonal: tril(g, diagonal=diagonal)))
 @primitive
 def triu(x, *, diagonal=0):
     """The upper triangle of the last two axes, zeros below the diagonal."""
-    return triangle(x, operator.index(diagonal) - 1, True)
+    return np.triu(x, operator.index(diagonal))
 
 
 triu.vjp(x=fresh(lambda g, diagonal: triu(g, diagonal=diagonal)))
@@ -212,11 +212,6 @@ triu.vjp(x=fresh(lambda g, diagonal: triu(g, diagonal=diagonal)))
 def _(x):
     return f"needs at least two axes, got shape {x.shape}" if x.ndim < 2 else None
 
-
-@replaceable
-def triangle(x, diagonal, upper):
-    """What is on and below a diagonal, or above it."""
-    return np.triu(x, diagonal + 1) if upper else np.tril(x, diagonal)
 
 # Joining and splitting ------------------------------------------------------------------------------------------------
 
