@@ -31,27 +31,24 @@ CALLS = {  # inputs -> calls of a, b, ... ; each is a sample by itself
         ops.gelu(3 * a); ops.gelu(3 * a, approximate="tanh"); ops.softplus(4 * a, beta=1.5); ops.elu(a, 0.7);
         ops.celu(3 * a, 0.7); ops.selu(3 * a); ops.softsign(3 * a); ops.quick_gelu(3 * a); ops.mish(8 * a);
         ops.relu6(4 * a); ops.hardswish(4 * a); ops.hardsigmoid(4 * a, 0.3, 0.4); ops.hardtanh(a, -0.3, 0.4);
-        ops.exp2(3 * a); ops.erfinv(0.9 * ops.tanh(a)); ops.frac(a) * a;
-        ops.logaddexp(5 * a, 0.5); ops.softmax(3 * a); ops.log_softmax(3 * a); ops.softmax(a, axis=0); a.sum();
+        ops.frac(a) * a; ops.logaddexp(5 * a, 0.5);
+        ops.softmax(3 * a); ops.log_softmax(3 * a); ops.softmax(a, axis=0); a.sum();
         a.sum(axis=0); a.sum(axis=1, keepdim=True); a.var(0); a.norm(); a.logsumexp(0); a.logsumexp(1);
         ops.where(MASK, 0.5, a) + ops.where(MASK, a, -1.0); ops.tanh(a[:, :20]) * ops.sigmoid(a[:, 20:]);
-        a**2 + a**3 - a**4; ops.gelu(a.T).softmax(); a.tril(1); a.topk(5, 1)[0]; a.cummax(1)[0] * a.cummin(0)[0];
-        (a * 0.1 + 1).cumprod(1); a[:, labels(40, 999)]; a.gather(1, labels(40, 300, 70));
-        a.gather(0, labels(300, 500, 40)); a.gather(0, labels(300, 500, 1).expand(500, 40));
-        a[MASK] * 2; a.t().contiguous() * constant(a, 40, 300);
+        a**2 + a**3 - a**4; ops.gelu(a.T).softmax(); a[:, labels(40, 999)];
+        a.gather(0, labels(300, 500, 1).expand(500, 40)); a.t().contiguous() * constant(a, 40, 300);
         ops.cross_entropy(3 * a, labels(40, 300)); ops.cross_entropy(a, labels(40, 300), reduction="sum");
         ops.cross_entropy(a, labels(40, 300), reduction="none"); ops.nll_loss(a, labels(40, 300));
         ops.cross_entropy(a, Tensor(IGNORED), constant(a, 40), label_smoothing=0.2);
         ops.cross_entropy(a, Tensor(np.full(300, -100)), reduction="sum")""",
     "real(300, 40), real(300, 40)": """
-        ops.lerp(a, b, 0.3); ops.hypot(a, b); ops.atan2(a, b);
-        ops.logaddexp(5 * a, 5 * b); ops.where(MASK, a, b); ops.cross_entropy(3 * a, b.softmax())""",
-    "real(300, 40), real(40)": "ops.hypot(a, b); ops.lerp(a, b, constant(a, 300, 1))",
-    "real(300, 40), real(300, 1)": "ops.atan2(a, b)",
+        ops.lerp(a, b, 0.3); ops.logaddexp(5 * a, 5 * b); ops.where(MASK, a, b);
+        ops.cross_entropy(3 * a, b.softmax())""",
+    "real(300, 40), real(40)": "ops.lerp(a, b, constant(a, 300, 1))",
     "real(5, 60, 40)": """
         ops.softmax(a); ops.softmax(a, axis=1) * ops.softmax(2 * a, axis=-2); a.sum(axis=(0, 1)); a.sum(axis=1);
         ops.log_softmax(a, axis=1) + ops.log_softmax(2 * a, axis=-2); a.sum(axis=(1, 2), keepdim=True);
-        a.mean(axis=-1); a.cumsum(1); a.prod(1); a.cumprod(1); ops.layer_norm(a)""",
+        a.mean(axis=-1); ops.layer_norm(a)""",
     "real(3, 300, 40)": "ops.where(MASK, a, 0.0)",
     "real(300, 240), real(300, 240)": "a + b; a * b; a / (b * b + 5); F.mse_loss(a, b)",
     "real(300, 240), real(240)": "a - b; b / (a * a + 5); ops.rms_norm(3 * a + 1, b, eps=1e-6)",
@@ -143,14 +140,9 @@ CALLS = {  # inputs -> calls of a, b, ... ; each is a sample by itself
         a[IGNORED.clip(-40)]""",
     "real(9000, 33)": "ops.embedding(labels(50, 5001), a)",
     "real(777)": "a[labels(777, 100_001)]",
-    "real(300, 40), real(300, 60)": "a.scatter(1, labels(40, 300, 60), b)",
     "real(300, 40), real(500, 40)": """
-        a.scatter_add(0, labels(300, 500, 40), b); a.scatter_add(0, labels(300, 500, 1).expand(500, 40), b);
-        a.index_add(0, labels(300, 500), b);
-        a.scatter_reduce(0, labels(300, 500, 40), b * 0.1 + 1, "prod");
-        a.scatter_reduce(0, labels(300, 500, 40), b, "mean"); a.scatter_reduce(0, labels(300, 500, 40), b, "amax")""",
-    "real(3, 99, 99), real(3, 99, 130)": """
-        ops.linalg.solve_triangular(a.abs() + 50 * Tensor.eye(99, dtype=a.dtype), b, upper=False)""",
+        a.scatter_add(0, labels(300, 500, 1).expand(500, 40), b);
+        a.index_add(0, labels(300, 500), b)""",
 }
 LARGE = {f"{call} of {given}": (eval(f"lambda a, b=None, c=None, d=None: {call}"), *eval(f"({given},)"))
          for given, calls in CALLS.items() for call in map(str.strip, calls.split(";"))}

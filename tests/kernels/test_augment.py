@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tinygrad_like.data import instructions
-from tinygrad_like.data.instructions import ERASE, WARP
+from tinygrad_like.data.instructions import ERASE, WARP, run_programs
 
 
 def images(batch=16, channels=3, height=9, width=6):
@@ -15,7 +15,7 @@ def run(x, *instructions):
     """x after these instructions: tuples of a code and its numbers."""
     codes = [code for code, *_ in instructions]
     numbers = [[*values, *[0] * (6 - len(values))] for _, *values in instructions]
-    return instructions.run_programs(x, *(np.repeat(np.array(table)[None], len(x), 0) for table in (codes, numbers)))
+    return run_programs(x, *(np.repeat(np.array(table)[None], len(x), 0) for table in (codes, numbers)))
 
 
 def warped(image, a, b, c, d, e, f):

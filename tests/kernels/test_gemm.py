@@ -1,14 +1,12 @@
 """The product kernel against its plain reading, on every kind of operand; the parts it is made of."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tinygrad_like.core.graph import setting
-from tinygrad_like.kernels import gemm, program, simd
+from tinygrad_like.kernels import gemm, simd
 
 
 def random(*shape, seed=0):
@@ -106,12 +104,6 @@ def test_larger_than_a_block_and_on_all_threads(m, k, n, a_transposed, b_transpo
     check(gemm.product(a, b, out, out), a, b, exact(a, b, bias)[0])
 
 
-def test_stride_zero_in_the_matrix():
-    g, w = np.broadcast_to(np.float32(0.5), (150, 90)), random(90, 110)
-    check(matmul(g, w), g, w)
-    check(matmul(w.T, g.T), w.T, g.T)
-
-
 @pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf])
 def test_special_values_reach_their_row_and_column_only(special):
     a, b = np.abs(random(37, 21)), np.abs(random(21, 45, seed=1))
@@ -150,61 +142,11 @@ def test_other_machines_have_other_vectors_and_no_part_in_the_cache(python, tmp_
             assert found == tile and hits == cached and worst < 1e-3
 
 
-ONE_KERNEL = """
-from .simd import FLOATS, compiled
-
-@compiled()
-def floats(n):
-    return n * FLOATS
-"""
-
-
-def test_what_a_changed_source_is_part_of_is_compiled_anew(python, tmp_path):
-    """numba alone looks at the file of the function only, but most of a kernel comes from simd.py."""
-    package = tmp_path / "package" / "kernels"
-    package.mkdir(parents=True)
-    (package / "one.py").write_text(ONE_KERNEL)
-    here = Path(simd.__file__).parent
-    for name in ("cache.py", "inlined.py", "simd.py", "record.py", "kinds.py", "views.py", "../environment.py"):
-        (package / name).write_text((here / name).read_text())
-    code = f"""
-import json, sys
-sys.path.insert(0, {str(tmp_path)!r})
-from package.kernels.one import floats
-print(json.dumps([floats(2), len(floats.stats.cache_hits)]))
-"""
-    first, second = (python(code, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2))
-    assert first == [2 * simd.FLOATS, 0] and second == [2 * simd.FLOATS, 1]
-    with (package / "simd.py").open("a") as file:
-        file.write("FLOATS = 1000\n")
-    assert python(code, NUMBA_CACHE_DIR=str(tmp_path)) == [2000, 0]
-
-
 def test_an_operand_may_be_given_as_its_transpose():
     for batch, m, k, n in (((), 7, 5, 33), ((), 130, 600, 70), ((3,), 20, 30, 40), ((2, 3), 1, 9, 1),
                            ((4, 1, 9), 8, 8, 1), ((70,), 3, 3, 3), ((70,), 8, 1, 8), ((2, 5), 4, 0, 4)):
         a, b = random(*batch, m, k), random(*batch, n, k, seed=1)
         check(gemm.product(a, b, np.empty((*batch, m, n), np.float32), turned=True), a, b.swapaxes(-1, -2))
-
-
-def test_calls_in_a_row_may_use_each_others_results():
-    for n in 5, 200:
-        x, w = random(n, n), 0.1 * random(n, n, seed=1)
-        y, z = (np.full((n, n), np.nan, np.float32) for _ in range(2))
-        with program.together():
-            gemm.product(x, w, y)
-            gemm.product(y, w, z, turned=True)
-            assert np.isnan(y).all()  # nothing is done before the end
-        check(y, x, w)
-        check(z, y, w.T)
-        many = np.tile(y, (40, 1))
-        with program.together():
-            dx, dw, db = gemm.linear_vjp(many, np.tile(x, (40, 1)), w, (True, True, True))
-        check(dx, many, w)
-        check(dw, many.T, np.tile(x, (40, 1)))
-        np.testing.assert_allclose(db, many.sum(0, dtype=float), rtol=1e-5, atol=1e-3)
-    with program.together():
-        pass
 
 
 def check_linear_vjp(g, x, weight, wanted):

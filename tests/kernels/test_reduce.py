@@ -31,18 +31,17 @@ def test_sums_and_maxima(shape):
 
 @pytest.mark.parametrize("shape", [(3, 4, 5), (1, 7), (64,), (33, 17), (300, 40)])
 @pytest.mark.parametrize("special", [0.0, np.nan, np.inf, -np.inf])
-def test_extremes_over_neighbouring_axes(shape, special, monkeypatch):
+def test_extremes_over_the_last_axes(shape, special, monkeypatch):
     monkeypatch.setattr(mode, "compiled", True)  # whatever the size
     x = random(*shape)
     x.flat[x.size // 3] = special
     for first in range(x.ndim):
-        for last in range(first, x.ndim):
-            axis = tuple(range(first, last + 1))
-            for keepdim in False, True:
-                for ours, numpy in ((reduce.max_over, np.max), (reduce.min_over, np.min)):
-                    found, wanted = ours(x, axis, keepdim), numpy(x, axis=axis, keepdims=keepdim)
-                    assert found.shape == wanted.shape
-                    np.testing.assert_array_equal(found, wanted)
+        axis = tuple(range(first, x.ndim))
+        for keepdim in False, True:
+            for ours, numpy in ((reduce.max_over, np.max), (reduce.min_over, np.min)):
+                found, wanted = ours(x, axis, keepdim), numpy(x, axis=axis, keepdims=keepdim)
+                assert found.shape == wanted.shape
+                np.testing.assert_array_equal(found, wanted)
 
 
 def test_long_sums_are_accurate():

@@ -18,11 +18,6 @@ _PIECE, _BLOCK = 1024, 4096  # numbers added up in float32, in many lanes; and i
 _adding = njit(fastmath={"reassoc", "contract"}, **INNER)
 
 
-@inner
-def _range(n, task, tasks):
-    return task * n // tasks, (task + 1) * n // tasks
-
-
 # They broadcast as NumPy does.
 add = pointwise(lambda a, b: a + b, "add")
 sub = pointwise(lambda a, b: a - b, "sub")
@@ -33,7 +28,7 @@ logaddexp = pointwise(vectormath.logaddexp, "logaddexp")
 
 @kernel(total=WRITE, b=READ, cost=_COST)
 def _accumulate(total, b, task, tasks):
-    first, last = _range(total.size, task, tasks)
+    first, last = task * total.size // tasks, (task + 1) * total.size // tasks
     total, b = total[first:last], b[first:last]
     for i in range(total.size):
         total[i] += b[i]

@@ -95,17 +95,6 @@ def _larger(x, tap, best, at):
 
 
 @inner
-def _max_2x2(p, q, first, row_first, y, index):
-    for j in range(y.size):
-        best, at = LOWEST, U8(first[j] + row_first)
-        best, at = _larger(p[2 * j], 0, best, at)
-        best, at = _larger(p[2 * j + 1], 1, best, at)
-        best, at = _larger(q[2 * j], 2, best, at)
-        best, at = _larger(q[2 * j + 1], 3, best, at)
-        y[j], index[j] = best, at
-
-
-@inner
 def _max_tap(x, stride, tap, y, index):
     if stride == 1:
         for j in range(y.size):
@@ -125,22 +114,17 @@ def _max_windows(x, h, w, rows, columns, y, index, task, tasks):
     first = np.empty(number, U8)
     for j in range(number):
         first[j] = _first_tap(columns, j)
-    squares = rows.kernel == columns.kernel == rows.stride == columns.stride == 2 and (
-        rows.dilation == columns.dilation == 1)
     for plane in range(task * planes // tasks, (task + 1) * planes // tasks):
         image = _plane(x, plane, h, w, rows, columns, frame)
         for i in range(rows.number):
             y_i, index_i = _row(y, plane * rows.number + i, number), _row(index, plane * rows.number + i, number)
             row_first, line = U8(_first_tap(rows, i) * columns.kernel), image[i * rows.stride * width :]
-            if squares:
-                _max_2x2(line, line[width:], first, row_first, y_i, index_i)
-            else:
-                for j in range(number):
-                    y_i[j], index_i[j] = LOWEST, U8(first[j] + row_first)
-                for a in range(rows.kernel):
-                    for b in range(columns.kernel):
-                        _max_tap(line[a * step + b * columns.dilation :], columns.stride, a * columns.kernel + b, y_i,
-                                 index_i)
+            for j in range(number):
+                y_i[j], index_i[j] = LOWEST, U8(first[j] + row_first)
+            for a in range(rows.kernel):
+                for b in range(columns.kernel):
+                    tap = a * columns.kernel + b
+                    _max_tap(line[a * step + b * columns.dilation :], columns.stride, tap, y_i, index_i)
 
 
 @inner
