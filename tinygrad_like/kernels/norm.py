@@ -81,14 +81,14 @@ def mean_and_variance(x, start, runs, step, length, centred):
 
 
 @functools.lru_cache(maxsize=32)
-def _constant(value: float, n: int) -> np.ndarray:
+def constant(value: float, n: int) -> np.ndarray:
     return np.full(n, value, np.float32)
 
 
 def parameters(weight: np.ndarray | None, bias: np.ndarray | None, n: int) -> tuple[np.ndarray, np.ndarray]:
     if (weight is not None and weight.size != n) or (bias is not None and bias.size != n):
         raise ValueError(f"normalisation: weight and bias must have {n} numbers each")
-    return (_constant(1.0, n) if weight is None else weight), (_constant(0.0, n) if bias is None else bias)
+    return (constant(1.0, n) if weight is None else weight), (constant(0.0, n) if bias is None else bias)
 
 
 def check_gradient(g: np.ndarray, x: np.ndarray, size: int) -> None:

@@ -43,7 +43,6 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     **dict.fromkeys(("div_vjp", "square_vjp", "reciprocal_vjp"), ("formula", 16384)),
     "relu": ("formula", 1024),
     **dict.fromkeys(("relu6", "exp", "expm1", "log", "tanh"), ("formula", 2048)),
-    **dict.fromkeys(("frac", "truncdiv"), ("formula", 8192)),
     **dict.fromkeys(("hardsigmoid", "lerp"), ("formula", _SMALL)),
     "hardtanh": ("formula", 8192),
     **dict.fromkeys(("sigmoid", "erf", "silu", "gelu", "gelu_tanh", "softplus", "elu"), ("formula", _SMALL)),

@@ -6,7 +6,6 @@ exp is the expensive part. Over short rows it runs a block of rows at a time, as
 cost no more per number than rows of 1000. A row is first shifted by its maximum m, which keeps e^(x - m) in [0, 1].
 """
 
-import functools
 from contextlib import nullcontext
 
 import numpy as np
@@ -15,6 +14,7 @@ from numba import njit
 from ..dtypes import FLOAT32, FLOAT64, INT64
 from .checks import check_again
 from .kinds import OPTIONAL, READ, REAL, REALS, WRITE
+from .norm import constant
 from .program import in_order, kernel, together
 from .reduce import PIECE, _max, _sum
 from .simd import fill, inner
@@ -421,14 +421,9 @@ def _pull(p, g, t, keep, even, weight, mass):
         p[i] = g * (mass * p[i] - (keep * t[i] + even) * weight[i])
 
 
-@functools.lru_cache(maxsize=8)
-def _ones(classes: int) -> np.ndarray:
-    return np.ones(classes, np.float32)
-
-
 def _targets(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None) -> tuple:
     """Labels or None, probabilities or None, and the weights."""
-    weight = _ones(x.shape[1]) if weight is None else weight
+    weight = constant(1.0, x.shape[1]) if weight is None else weight
     if target.dtype is FLOAT32:
         return None, target if x.ndim == 2 else _rows(target, 1), weight
     return target.astype(INT64, copy=False), None, weight

@@ -240,19 +240,8 @@ def sign(x):
     return ONE if x > F(0) else -ONE if x < F(0) else F(0) if x == F(0) else x
 
 
-@njit(**SCALAR)
-def trunc(x):
-    return np.trunc(x)
-
-
-@njit(**SCALAR)
-def frac(x):
-    return x - np.trunc(x)
-
-
 ARITHMETIC = {"where": where, "maximum": maximum, "minimum": minimum, "clip": clip, "square": square, "abs": abs,
-              "sqrt": sqrt, "neg": neg, "reciprocal": reciprocal, "rsqrt": rsqrt, "sign": sign,
-              "trunc": trunc, "frac": frac}
+              "sqrt": sqrt, "neg": neg, "reciprocal": reciprocal, "rsqrt": rsqrt, "sign": sign}
 FUNCTIONS = ARITHMETIC | {"exp": exp, "expm1": expm1, "log": log, "log1p_unit": log1p_unit,
                           "sigmoid": sigmoid, "tanh": tanh, "erf": erf, "gelu_slope": gelu_slope,
                           "logaddexp": logaddexp}

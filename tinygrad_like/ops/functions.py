@@ -3,17 +3,14 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from ..core.primitive import primitive
 from ..dtypes import BOOL, FLOAT32, FLOAT64, FLOATS, as_dtype, get_default_dtype
 from ..errors import checked
-from ..rings import replaceable
 from .activation import sigmoid
 from .compare import cast, isnan, logical_or
-from .elementwise import abs, div, divided, floordiv, neg, trunc, where
+from .elementwise import abs, div, divided, floordiv, neg, where
 from .reduce import all
 from .ufunc import ufunc
 
@@ -54,11 +51,6 @@ def truncdiv(a, b):
     """a / b rounded towards 0; exact for integers, which stay integers. No gradient."""
     if np.result_type(a, b).kind in "iu":
         return (a - divided("div", np.fmod, a, b)) // b
-    return _truncated(a, b)
-
-
-@partial(replaceable, name="truncdiv", formula=lambda a, b: trunc(a / b))
-def _truncated(a, b):
     return np.trunc(np.true_divide(a, b))
 
 
