@@ -282,7 +282,7 @@ def pointwise(formula: Callable, name: str, numbers: Collection[str] = ()) -> An
             return in_c_order(a, *others, **options)
         return in_c_order(_in_rows(a), *map(_in_rows, others), **options)
 
-    run.each = each
+    run.each = each  # type: ignore[attr-defined]
     return run
 
 

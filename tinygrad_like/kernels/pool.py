@@ -201,9 +201,9 @@ def _sliding(shape: tuple[int, ...], windows: Windows) -> tuple[np.ndarray, tupl
                for axis, n in zip(windows, (h, w), strict=True)]
     stride, dilation = ((rows, columns) for rows, columns in [(windows[0][i], windows[1][i]) for i in (1, 3)])
     ones, planes = np.ones((1, 1, windows[0][0], windows[1][0]), np.float32), (math.prod(shape[:-2]), 1, h, w)
-    how = stride, tuple(margins), dilation, 1
-    fits = conv.output_shape(planes, ones.shape, *how[:3])[2:] == (windows[0][4], windows[1][4])
-    return (ones, planes, how) if fits and 0 not in planes else None
+    padding = margins[0], margins[1]
+    fits = conv.output_shape(planes, ones.shape, stride, padding, dilation)[2:] == (windows[0][4], windows[1][4])
+    return (ones, planes, (stride, padding, dilation, 1)) if fits and 0 not in planes else None
 
 
 def sum_windows(x: np.ndarray, windows: Windows) -> np.ndarray:
