@@ -3,8 +3,8 @@ OUT ?= runs
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: help venv train train-conv train-vit train-language train-sort train-distributed demos explore puzzles test rings \
-        bench lint docs clean
+.PHONY: help venv train train-conv train-vit train-language train-sort train-distributed demos explore puzzles test wheel \
+        rings bench lint docs clean
 
 help:  ## show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -47,6 +47,9 @@ explore: $(STAMP)  ## pages to step through the graphs of an MLP, a ResNet-S and
 
 puzzles: $(STAMP)  ## make 24 ops without their rules in runs/puzzles, and check each when it is saved
 	$(BIN)/python -m tinygrad_like.learn puzzles $(OUT)/puzzles --watch
+
+wheel: $(STAMP)  ## make a wheel with compiled kernels in dist/, whose first run compiles nothing
+	$(BIN)/python -m tinygrad_like.kernels.ship --wheel dist
 
 rings: $(STAMP)  ## take rings of the package away, and run the tests of what is left
 	$(BIN)/python -m tests.rings

@@ -1,6 +1,7 @@
 """Run the Python programs of pages with what is installed, outside of the tree: PYTHON tests/wheel.py README.md ...
 
-Each in a process of its own and an empty folder. Ends with 1 if one fails, or if the packages are those of the tree.
+Each in a process of its own and an empty folder. Ends with 1 if one fails, or if the packages are those of the tree;
+and with --compiled, which comes first, if one compiles a kernel, though the wheel brought kernels for this processor.
 """
 
 import os
@@ -11,22 +12,32 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parents[1]
+AVAILABLE = "from tinygrad_like.kernels import levels; print(levels.available())"
 WHERE = "import nn, optim, tinygrad_like; print(nn.__file__, optim.__file__, tinygrad_like.__file__, sep='\\n')"
+
+
+compiled = False
 
 
 def run(code: str) -> str:
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as cache:
+        environment |= {"NUMBA_CACHE_DIR": cache} if compiled else {}
         done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f"{code}\n{done.stderr}")
+        kernels = [path.name for path in Path(cache).rglob("*.kernel")]
+    if done.returncode or kernels:
+        raise SystemExit(f"{code}\n{done.stderr}" + "".join([f"\nit compiled {name}" for name in kernels]))
     return done.stdout
+
+
+pages = sys.argv[1:]
+compiled = pages[0] == "--compiled" and run(AVAILABLE).strip() != "[]"
 
 
 places = run(WHERE).split()
 if any(Path(place).is_relative_to(HERE) for place in places):
     raise SystemExit(f"this is not what is installed: {places}")
-programs = [code for page in sys.argv[1:]
+programs = [code for page in pages if page != "--compiled"
             for code in re.findall(r"^```python\n(.*?)^```", Path(page).read_text(), re.M | re.S)]
 for program in programs:
     run(program)

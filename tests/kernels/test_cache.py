@@ -14,7 +14,7 @@ import pytest
 from numba import config
 
 import tinygrad_like
-from tinygrad_like.kernels import cache, simd
+from tinygrad_like.kernels import cache, levels, ship, simd
 
 ERF = """
 import json
@@ -100,6 +100,37 @@ def test_a_handler_of_ones_own_gets_every_ctrl_c(start, monkeypatch):
     finally:
         signal.signal(signal.SIGINT, before)
     assert pressed == [signal.SIGINT] * 2 and seen == [0, 1]
+
+
+def test_a_kernel_of_a_wheel_is_used_if_it_is_whole(start, tmp_path, monkeypatch):
+    start()(3)
+    (path,) = kernels(tmp_path)
+    monkeypatch.setattr(cache, "SHIPPED", tmp_path / "shipped")
+    cache.SHIPPED.mkdir()
+    shipped = path.rename(cache.SHIPPED / path.name)
+    kernel = start()
+    assert kernel(3) == 6 and hits(kernel) == 1 and kernels(tmp_path) == [shipped]
+    shipped.write_bytes(shipped.read_bytes()[:-1])
+    kernel = start()
+    assert kernel(3) == 6 and hits(kernel) == 0 and kernels(tmp_path) == sorted([path, shipped])
+
+
+def test_kernels_are_compiled_for_a_level_that_the_processor_has(monkeypatch):
+    if "NUMBA_CPU_NAME" not in os.environ:
+        assert levels.available()[:1] in ([], [simd._CPU])
+    has = dict.fromkeys(levels.LEVELS["x86-64-v4"], True)
+    monkeypatch.setattr(levels.llvm, "get_host_cpu_features", lambda: has)
+    assert levels.available() == ["x86-64-v4", "x86-64-v3"]
+    has["avx512vl"] = False
+    assert levels.available() == ["x86-64-v3"]
+    del has["fma"]
+    assert levels.available() == []
+
+
+def test_a_wheel_has_the_kernels_of_ops_of_formulas_and_of_losses():
+    names = [name.removeprefix("tinygrad_like.kernels.") for name, _ in ship.declared()]
+    for name in "gemm._matrix_product", "formula.gelu_each", "elementwise.mse_loss_sums", "program._play_calls":
+        assert any(found.startswith(name) for found in names), name
 
 
 @pytest.mark.parametrize("damage", [

@@ -5,13 +5,13 @@ that write at once, can leave an index that points at other code than it says, a
 run. Here every compiled kernel is a file of its own, which says what it is: its SHA-256, then the sources and the key
 that it was compiled for. What does not match is compiled anew, and replaced.
 
-The key, numba's, has the types of the arguments and the machine: no other host runs this one's code. The sources are
-the file of the kernel and those that it imports from this folder, with what they import: an edit compiles anew what
-contains the edited code, and nothing else.
+The key, numba's, has the types of the arguments and the machine: a level of x86-64 where the processor has one
+(`levels.py`). So code runs only where its instructions exist. The sources are the file of the kernel and those that it
+imports from this folder, with what they import: an edit compiles anew what contains the edited code, and nothing else.
 
 The files lie in `kernels`, in NUMBA_CACHE_DIR/tinygrad_like or else in the user's cache folder, so that all
-installations share them. Files that no run has used for a month go, and so do all versions of a kernel but the latest
-few and those of the last day.
+installations share them. A wheel may bring some (`ship.py`), which serve where that folder has none. Files that no run
+has used for a month go, and so do all versions of a kernel but the latest few and those of the last day.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import llvmlite
+import llvmlite.binding
 import numba
 from numba.core import config
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, InTreeCacheLocator
@@ -39,6 +39,7 @@ from ..environment import cache_folder, without_interrupts
 # another file's kernels:
 _BESIDE = "__init__", "cache", "composites", "loops", "notice", "program", "registry", "specialize"
 _HERE = Path(__file__).parent
+SHIPPED = _HERE / "shipped"  # kernels that a wheel brings, see `ship.py`
 _IMPORT = re.compile(rb"^from \.(\w*) import (.*)", re.MULTILINE)  # at the top of a module; what is not, runs in Python
 COMPILER = numba.__version__, llvmlite.__version__, sys.implementation.cache_tag
 DAY = 24 * 3600.0  # seconds
@@ -156,11 +157,14 @@ class Files:
 
     def load(self, key: tuple) -> Any:
         """What was saved for this key; None if there is nothing, or it is damaged, or of other sources."""
-        content = read(self.path(key))
-        if content is None or content[:32] != self.sources:
-            return None
-        saved, data = pickle.loads(content[32:])
-        return data if saved == key else None
+        path = self.path(key)
+        for place in (path, SHIPPED / path.name):
+            content = read(place)
+            if content is not None and content[:32] == self.sources:
+                saved, data = pickle.loads(content[32:])
+                if saved == key:
+                    return data
+        return None
 
     def save(self, key: tuple, data: Any) -> None:
         keep(self.path(key), self.sources + dumps((key, data)))
@@ -188,6 +192,17 @@ class _Results(CompileResultCacheImpl):
         self._locator = _Place(function, function.__code__.co_filename)
         self._lineno = function.__code__.co_firstlineno
         self._filename_base = function.__name__
+
+    def reduce(self, data: Any) -> Any:
+        """What numba keeps, without LLVM's form of the code, which is half of it and takes most of the time to load:
+        only functions compiled later would be linked with it, and none calls a kernel by its name."""
+        (name, kind, (code, form)), *others = super().reduce(data)
+        f, module = data.fndesc, llvmlite.binding.parse_bitcode(form)
+        entries = {f.llvm_func_name, f.llvm_cpython_wrapper_name, f.llvm_cfunc_wrapper_name}
+        defined = [x.name for x in (*module.functions, *module.global_variables)
+                   if not x.is_declaration and (x.name in entries or x.name.startswith("_ZN08NumbaEnv"))]
+        text = "\n".join([f'@"{x}" = global i8 0' for x in defined])
+        return (name, kind, (code, llvmlite.binding.parse_assembly(text).as_bitcode())), *others
 
 
 class KernelCache(FunctionCache):

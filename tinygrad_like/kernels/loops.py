@@ -25,7 +25,7 @@ from llvmlite import ir
 from ..dtypes import BOOL, FLOAT32, FLOAT64, INT64
 from . import cache
 from .record import HEADER
-from .simd import _FEATURES, _TRIPLE, I32, I64, POINTER, call, integer, signature
+from .simd import _CPU, _FEATURES, _TRIPLE, I32, I64, POINTER, call, integer, signature
 from .views import address
 
 FORMULAS: dict[str, Any] = {}  # by the name that a value has; see `formula.py`
@@ -309,7 +309,7 @@ def _machine() -> Any:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_triple(_TRIPLE)
-    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=",".join(sorted(_FEATURES)), opt=3)
+    return target.create_target_machine(cpu=_CPU, features=",".join(sorted(_FEATURES)), opt=3)
 
 
 def addresses(loops: Sequence[tuple[Loop, bool]]) -> list[int]:
@@ -342,7 +342,7 @@ def _text(loops: Sequence[tuple[Loop, bool]]) -> str:
 def _about() -> str:
     """What code depends on besides the loops: how it is made here, and where it runs."""
     sources = [cache.sources(Path(__file__).with_name(name)) for name in ("loops.py", "formula.py")]
-    return repr((cache.COMPILER, sources, _machine().triple, llvm.get_host_cpu_name(), sorted(_FEATURES)))
+    return repr((cache.COMPILER, sources, _machine().triple, _CPU, sorted(_FEATURES)))
 
 
 def _compiled(keys: str, loops: Sequence[tuple[Loop, bool]]) -> Any:

@@ -85,6 +85,7 @@ DIRECT: dict[str, tuple[str, str, str]] = {
     "set_num_threads": ("threads", "set_num_threads", "True"),
 }
 
+makers: list[Callable] = []  # each makes a kernel that an op may call
 ARITHMETIC = frozenset({"add", "sub", "mul", "div", "logaddexp"})
 
 
@@ -131,6 +132,8 @@ def accelerated(definition: Callable, name: str, made: Callable[[ModuleType], Ca
     @lru_cache  # also for copies of what is made here, with names of their own
     def kernel() -> Callable:
         return made(getattr(kernels, module))
+
+    makers.append(kernel)
 
     def first(*arguments, **options):
         names["kernel_"] = kernel()

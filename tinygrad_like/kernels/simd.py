@@ -12,11 +12,12 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.core.registry import cpu_target
 
-from . import cache
+from . import cache, levels
 from .inlined import Inlined
 
+levels.choose()
 # The machine that numba compiles for.
-_TRIPLE, _, _features = cpu_target.target_context.codegen().magic_tuple()
+_TRIPLE, _CPU, _features = cpu_target.target_context.codegen().magic_tuple()
 _FEATURES = set(_features.split(","))
 ARM, X86 = _TRIPLE.startswith(("aarch64", "arm64")), _TRIPLE.startswith(("x86_64", "i386", "i686"))
 

@@ -1,0 +1,105 @@
+"""Compile all kernels before they are needed: for this machine, or into a wheel.
+
+    python -m tinygrad_like.kernels.ship                 for this machine, into the cache
+    python -m tinygrad_like.kernels.ship --wheel dist    a wheel of this source tree, with kernels for each level of
+                                                         x86-64 that this machine has (`levels.py`)
+
+As many processes as there are cores share the work. A wheel's kernels lie in `kernels/shipped`, as files of the cache:
+each is used where Python's minor version, numba and the level are those that it was compiled for and its checksum is
+right. Otherwise the kernel is compiled, as it is without a wheel.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import inspect
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+
+from numba import types
+from numba.core.dispatcher import Dispatcher
+from numba.core.errors import TypingError
+
+from . import cache, composites, levels, registry
+from .program import Kernel
+from .threads import count
+
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+def declared() -> list[tuple[str, Callable[[], object]]]:
+    """The name of each kernel that this package has, and a function that compiles it."""
+    import nn  # noqa: F401  # whose ops have kernels, too
+
+    for path in sorted(Path(__file__).parent.glob("[!_]*.py")):
+        import_module(f".{path.stem}", __package__)
+    for make in [*registry.makers, *composites.LOSSES.values()]:
+        make()
+    found: list[tuple[str, Callable[[], object]]] = []
+    for x in gc.get_objects():  # nothing else knows all of them, since users' kernels may go
+        if type(x) is Kernel:
+            found.append((f"{x.body.__module__}.{x.__name__}", partial(getattr, x, "pack")))
+        elif issubclass(type(x), Dispatcher) and type(x._cache) is cache.KernelCache:  # Python calls it itself
+            f = x.py_func
+            kinds = (types.intp,) * len(inspect.signature(f).parameters)
+            found.append((f"{f.__module__}.{f.__name__}", partial(x.compile, kinds)))
+    return found
+
+
+def compile_part(part: int, parts: int) -> None:
+    found = declared()
+    mine = set(sorted({name for name, _ in found})[part::parts])
+    for _, compiled in [each for each in found if each[0] in mine]:
+        with suppress(TypingError):  # of a function of other things than integers, which is compiled when it is called
+            compiled()
+
+
+def compile_all(parts: int = count, **environment: str) -> None:
+    """Compile all kernels in so many processes, each with these environment variables."""
+    environment = {**os.environ, "PYTHONPATH": str(_ROOT), **environment}
+    code = "from tinygrad_like.kernels.ship import compile_part; compile_part({}, {})"
+    processes = [subprocess.Popen([sys.executable, "-c", code.format(part, parts)], env=environment)
+                 for part in range(parts)]
+    if any([process.wait() for process in processes]):
+        raise SystemExit("error: kernels could not be compiled; the message is above")
+
+
+def wheel(out: Path) -> None:
+    """Make a wheel of this tree and its kernels."""
+    if not (_ROOT / "pyproject.toml").exists():
+        raise SystemExit("error: a wheel is made of a source tree, and this is an installation")
+    with tempfile.TemporaryDirectory() as folder:
+        tree, shipped = Path(folder, "tree"), Path(folder, "tree", cache.SHIPPED.relative_to(_ROOT))
+        leave = shutil.ignore_patterns(".*", "__pycache__", "build", "runs", "*.egg-info")
+        shutil.copytree(_ROOT, tree, ignore=leave)
+        shipped.mkdir()
+        for level in levels.available():
+            begun, store = time.time(), _ROOT / "build" / level  # where the next wheel finds what has not changed
+            name, features = levels.settings(level)
+            compile_all(NUMBA_CPU_NAME=name, NUMBA_CPU_FEATURES=features, NUMBA_CACHE_DIR=str(store))
+            for path in store.rglob("*.kernel"):
+                if path.stat().st_mtime >= begun - 1:
+                    shutil.copy(path, shipped)
+        python, system = "cp" + "".join(platform.python_version_tuple()[:2]), sysconfig.get_platform()
+        tag = f"--python-tag={python} --plat-name={system.replace('-', '_').replace('.', '_')}"
+        subprocess.run([sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps",
+                        "--wheel-dir", str(out), f"--config-settings=--build-option={tag}", str(tree)], check=True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--wheel", type=Path, metavar="FOLDER", help="where to put the wheel")
+    options = parser.parse_args()
+    compile_all() if options.wheel is None else wheel(options.wheel)
