@@ -13,22 +13,6 @@ def my_log10(x):
 
 my_log10.vjp(x=lambda g, x: g / x)
 '''),
-    ("forgot keepdims", r"option: .*keepdims=True",
-     '''@primitive
-def my_softmax(x):
-    e = np.exp(x - x.max(-1, keepdims=True))
-    return e / e.sum(-1, keepdims=True)
-
-my_softmax.vjp(x=lambda g, out: out * (g - (g * out).sum(-1)))
-'''),
-    ("wrong transposition", r"transposed: .*'w.T' should be 'w'",
-     '''@primitive
-def project(x, w):
-    return x @ w.T
-
-project.vjp(x=lambda g, w: g @ w.T,
-            w=lambda g, x: x.T @ g)
-'''),
     ("tuple of both", r"return: the rule returns several things",
      '''@primitive
 def times(a, b):
@@ -106,13 +90,6 @@ def my_exp(x):
     return saved["y"]
 
 my_exp.vjp(x=lambda g: g * saved["y"])
-'''),
-    ("max ties", r"points: .*elements of x are equal",
-     '''@primitive
-def row_max(x):
-    return x.max(-1)
-
-row_max.vjp(x=lambda g, x, out: ops.where(ops.eq(x, out.reshape(*x.shape[:-1], 1)), g.reshape(*x.shape[:-1], 1), 0.0))
 '''),
     ("sum for mean n wrong axis", r"constant: .*'x.shape\[0\]' should be 'x.shape\[1\]'",
      '''@primitive
@@ -247,21 +224,6 @@ def sin_squared(x):
     return np.sin(x ** 2)
 
 sin_squared.vjp(x=lambda g, x: g * ops.cos(x ** 2))
-'''),
-    ("jacobian instead of vjp", r"sum: the rule has the diagonal of the Jacobian",
-     '''@primitive
-def my_softmax(x):
-    e = np.exp(x - x.max(-1, keepdims=True))
-    return e / e.sum(-1, keepdims=True)
-
-my_softmax.vjp(x=lambda g, out: g * out * (1 - out))
-'''),
-    ("relu wrong condition", r"name: .*'g > 0' should be 'out > 0'",
-     '''@primitive
-def my_relu(x):
-    return np.maximum(x, 0)
-
-my_relu.vjp(x=lambda g, x: g * (g > 0))
 '''),
     ("rule prints instead", r"my_op.vjp\(x=rule\), not @my_op.vjp",
      '''@primitive
@@ -480,29 +442,6 @@ def f(x):
     return 2 * x
 
 f.vjp(x=lambda g: {'x': 2 * g})
-'''),
-    ("log-softmax without its sum", r"sum: the rule has the diagonal of the Jacobian only",
-     '''@primitive
-def my_log_softmax(x):
-    x = x - x.max(-1, keepdims=True)
-    return x - np.log(np.exp(x).sum(-1, keepdims=True))
-
-my_log_softmax.vjp(x=lambda g: g)
-'''),
-    ("share of a sum",
-     r"term: of the product rule one of two terms is missing",
-     '''@primitive
-def proportion(x):
-    return x / x.sum(-1, keepdims=True)
-
-proportion.vjp(x=lambda g, x: g / ops.sum(x, -1, keepdim=True))
-'''),
-    ("half of swish's product rule", r"term: of the product rule one of two terms is missing",
-     '''@primitive
-def swish(x):
-    return x / (1 + np.exp(-x))
-
-swish.vjp(x=lambda g, x: g * ops.sigmoid(x))
 '''),
     ("zeros of ops", r"name: there is no ops.zeros; write np.zeros",
      '''@primitive

@@ -51,11 +51,14 @@ def test_a_constant_that_an_op_is_given_needs_no_rule(constant):
 
 @pytest.mark.slow
 def test_no_false_alarm_on_shipped_ops():
+    """Whichever sample comes first."""
     everything = shipped()
     assert len(everything) > 95
     for op, calls in everything:
-        for inputs, options in calls[:3]:
-            found = check_op(op, [Point(op, inputs, options)])
+        alone = {(str([np.shape(x) for x in inputs]), str(options)): (inputs, options) for inputs, options in calls}
+        samples = [[call] for call in [*alone.values()][:10]]
+        for sample in [*samples, calls[:4], calls[3::-1]]:
+            found = check_op(op, [Point(op, inputs, options) for inputs, options in sample])
             assert not found, "\n".join(map(str, found))
 
 

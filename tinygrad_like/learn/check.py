@@ -46,7 +46,8 @@ def check(points: Sequence[Point]) -> list[Finding]:
 
     In order: rules that are missing or raise; first order; points with kinks, ties and zeros; second order; float32.
     """
-    points = [p for p in points if max(p.out.size, *(p.inputs[i].size for i in p.vary)) <= LARGEST]
+    points = [p for p in points if max(p.out.size, *(p.inputs[i].size for i in p.vary)) <= LARGEST
+              and all(np.isfinite(p.inputs[i]).all() for i in p.vary) and not np.isnan(p.out).any()]
     if not points:
         return []
     op: Any = points[0].op

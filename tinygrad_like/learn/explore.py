@@ -39,7 +39,7 @@ def explore(loss: Tensor | Callable[[], Tensor], path: str | Path = "graph.html"
     """Write a page that steps through the graph behind `loss`, forward and backward; returns its path.
 
     loss: a recorded Tensor, or a function that computes it. Of a Tensor only those values are shown that the graph
-    has saved; a function is watched as it runs, which shows all, and by which module and line each op was called.
+    has saved, and no modules; a function is watched as it runs, which shows all, and the module and line of each op.
     names: a model, or names of leaves, such as `model.named_parameters()` or `{"x": x}`.
     gradient: the cotangent of loss, if it is not a single number; ones if left out.
 

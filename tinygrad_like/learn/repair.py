@@ -235,18 +235,8 @@ def functions(node: Any, known: Sequence[str], space: dict) -> Iterator[tuple[st
             yield "option", ast.Call(node.func, node.args, node.keywords[:i] + node.keywords[i + 1:])
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub | ast.Div | ast.Pow | ast.MatMult):
         yield "order", ast.BinOp(node.right, node.op, node.left)
-        if isinstance(node.op, ast.MatMult):
-            yield "order", ast.BinOp(_matrices(node.right), node.op, _matrices(node.left))
-    if _matrices(node) is not node:
-        yield "transposed", node.value
-        yield "transposed", _matrices(node)
-
-
-def _matrices(node: Any) -> Any:
-    """Instead of x.T, which turns round all axes, the transposes of the matrices in the last two."""
     if isinstance(node, ast.Attribute) and node.attr == "T":
-        return _call("transpose", node.value, _constant(-1), _constant(-2))
-    return node
+        yield "transposed", node.value
 
 
 def _options(keyword: Any, known: Sequence[str]) -> Iterator[Any]:

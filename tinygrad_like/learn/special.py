@@ -33,7 +33,7 @@ def wrong_at_special_points(point: Point) -> tuple[int, str, str] | None:
                 continue
             low, high, known = slopes
             with np.errstate(all="ignore"):
-                along = (given @ u.reshape(-1)).reshape(here.out.shape)
+                along = (given[:, u.reshape(-1) != 0] @ u[u != 0]).reshape(here.out.shape)
             slack = 1e-4 * (1 + np.abs(low) + np.abs(high))
             wrong = known & ~((along >= low - slack) & (along <= high + slack))
             if wrong.any():
@@ -52,10 +52,11 @@ def _as_nearby(point: Point, i: int, u: np.ndarray, along: np.ndarray) -> np.nda
     for _ in range(4):
         x = point.inputs[i] + 1e-5 * rng.standard_normal(point.inputs[i].shape)
         there = Point(point.op, point.like([x if k == i else v for k, v in enumerate(point.inputs)]), point.options)
-        found.append((there.analytic(i) @ u.reshape(-1)).reshape(point.out.shape))
+        jacobian = there.analytic(i)
+        if np.abs(jacobian).max(initial=0) > 1e3 * (1 + np.abs(point.out).max(initial=0)):
+            return np.ones(along.shape, bool)  # a pole, as of singular vectors where singular values are equal
+        found.append((jacobian @ u.reshape(-1)).reshape(point.out.shape))
     low, high = np.min(found, 0), np.max(found, 0)
-    if np.max(high - low, initial=0.0) > 100 * (1 + np.max(np.abs(along), initial=0.0)):
-        return np.ones(along.shape, bool)  # no slope at all, as of singular vectors where singular values are equal
     slack = 1e-3 * (1 + np.abs(low) + np.abs(high))
     return (along >= low - slack) & (along <= high + slack)
 
@@ -146,6 +147,7 @@ def _both_sides(point: Point, i: int, u: np.ndarray) -> tuple[np.ndarray, np.nda
         # A slope that depends on h is a jump, or infinite. After a jump, as of the sign of a singular vector, the other
         # entries may belong to another branch.
         jumps = [np.abs(slopes[k + 2] - slopes[k]) > 0.2 * np.abs(slopes[k]) + 1e-2 for k in (0, 1)]
-        if not known.any() or (known & (jumps[0] | jumps[1])).any():
+        # Where a side is not finite, the domain ends: slopes may be infinite, of which a rule makes 0 * inf.
+        if not known.all() or (jumps[0] | jumps[1]).any():
             return None
         return np.minimum(slopes[0], slopes[1]), np.maximum(slopes[0], slopes[1]), known
