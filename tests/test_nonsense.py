@@ -4,6 +4,7 @@ TINYGRAD_LIKE_NONSENSE=6000 runs more cases than usual. `python tests/test_nonse
 and prints all that fail; the last line of LOG is the case that ended the process, should one do so.
 """
 
+import ast
 import inspect
 import os
 import re
@@ -15,10 +16,13 @@ import pytest
 
 import nn
 import nn.functional as F
+from tests.nn.test_layers import LAYERS, OWN
+from tests.ops.samples import CASES
 from tinygrad_like import Tensor, manual_seed, ops
 from tinygrad_like.core.dispatch import declared
+from tinygrad_like.core.listener import Listener
 
-CASES = int(os.environ.get("TINYGRAD_LIKE_NONSENSE", 1500))
+COUNT = int(os.environ.get("TINYGRAD_LIKE_NONSENSE", 1500))
 GROUP = 250
 ALLOWED = (TypeError, ValueError, IndexError, RuntimeError, NotImplementedError, MemoryError, ZeroDivisionError)
 SKIPPED = {"backward", "gradient", "register_hook", "sequential", "from_dlpack", "numpy", "tolist", "assign", "touch",
@@ -77,99 +81,49 @@ SENSIBLE = {  # by how a parameter's name begins
     "dtype": lambda rng: rng.choice(["float32", "float64", "int64", "bool", "uint8"]),
     "formula": lambda rng: rng.choice(["ij,jk->ik", "i,i->", "ii->i", "...i->...", "ab->ba"]),
 }
-# Calls that fit together, of sizes n, c, h, k, i from 0 up, of which half then get one argument that does not fit.
-# t(...) is a float Tensor of that shape, j(m, ...) one of integers below m.
-FUNCTIONS = {
-    "conv1d": lambda t, j, n, c, h, k, i: [t(n, c, h), t(k, c, i), t(k)],
-    "conv2d": lambda t, j, n, c, h, k, i: [t(n, 2 * c, h, h), t(2 * k, c, i, i), t(2 * k), 1, 1, 1, 2],
-    "conv_transpose1d": lambda t, j, n, c, h, k, i: [t(n, c, h), t(c, k, i), t(k)],
-    "conv_transpose2d": lambda t, j, n, c, h, k, i: [t(n, c, h, h), t(c, k, i, i), t(k), 2],
-    "unfold": lambda t, j, n, c, h, k, i: [t(n, c, h, h), i],
-    "fold": lambda t, j, n, c, h, k, i: [t(n, c * i * i, (h - i + 1) ** 2), h, i],
-    "max_pool1d avg_pool1d": lambda t, j, n, c, h, k, i: [t(n, c, h), i, k],
-    "max_pool2d avg_pool2d": lambda t, j, n, c, h, k, i: [t(n, c, h, h), i, k],
-    "adaptive_avg_pool1d": lambda t, j, n, c, h, k, i: [t(n, c, h), i],
-    "adaptive_avg_pool2d": lambda t, j, n, c, h, k, i: [t(n, c, h, h), (i, k)],
-    "interpolate": lambda t, j, n, c, h, k, i: [t(n, c, h, h), (i, k)],
-    "layer_norm rms_norm": lambda t, j, n, c, h, k, i: [t(n, h, c), (c,), t(c)],
-    "group_norm": lambda t, j, n, c, h, k, i: [t(n, 2 * c, h), 2, t(2 * c), t(2 * c)],
-    "batch_norm": lambda t, j, n, c, h, k, i: [t(n, c, h), t(c).detach(), t(c).detach() ** 2, t(c), t(c), k > 2],
-    "batch_norm_relu": lambda t, j, n, c, h, k, i: [t(n, c, h), t(c), t(c), None, None, t(n, c, h)],
-    "sync_batch_norm": lambda t, j, n, c, h, k, i: [t(n, c, h), t(c), t(c)],
-    "instance_norm": lambda t, j, n, c, h, k, i: [t(n, c, h, h), t(c), t(c)],
-    "linear": lambda t, j, n, c, h, k, i: [t(n, h, c), t(k, c), t(k)],
-    "matmul batched_matmul dot": lambda t, j, n, c, h, k, i: [t(n, h, c), t(c, k) if i > 2 else t(n, c, k)],
-    "outer": lambda t, j, n, c, h, k, i: [t(n), t(c)],
-    "einsum": lambda t, j, n, c, h, k, i: ["nc,ck->nk", t(n, c), t(c, k)],
-    "embedding": lambda t, j, n, c, h, k, i: [j(k, n, c), t(k, h), None],
-    "add_rows": lambda t, j, n, c, h, k, i: [t(n, h), j(k, n), k],
-    "one_hot": lambda t, j, n, c, h, k, i: [j(k, n, c), k],
-    "cross_entropy nll_loss": lambda t, j, n, c, h, k, i: [t(n, c, h), j(c, n, h), t(c).detach()],
-    "mse_loss l1_loss huber_loss smooth_l1_loss kl_div binary_cross_entropy_with_logits": (
-        lambda t, j, n, c, h, k, i: [t(n, c), t(n, c)]),
-    "binary_cross_entropy": lambda t, j, n, c, h, k, i: [t(n, c).sigmoid(), t(n, c)],
-    "scaled_dot_product_attention": lambda t, j, n, c, h, k, i: [t(n, h, c), t(n, k, c), t(n, k, i)],
-    "self_attention": lambda t, j, n, c, h, k, i: [t(n, h, 6 * c), None, {"num_heads": 2}],
-    "lstm": lambda t, j, n, c, h, k, i: [t(n, h, 4 * c), t(h, c), t(h, c), t(4 * c, c)],
-    "gru": lambda t, j, n, c, h, k, i: [t(n, h, 3 * c), t(h, c), t(3 * c, c), t(3 * c)],
-    "rotate_halves": lambda t, j, n, c, h, k, i: [t(n, h, 2 * c), t(h, c).detach(), t(h, c).detach()],
-    "gather": lambda t, j, n, c, h, k, i: [t(n, c), j(c, n, k), {"axis": 1}],
-    "x.gather": lambda t, j, n, c, h, k, i: [t(n, c), 1, j(c, n, k)],
-    "scatter scatter_add": lambda t, j, n, c, h, k, i: [t(n, c), j(c, n, k), t(n, k), {"axis": 1}],
-    "x.scatter x.scatter_add": lambda t, j, n, c, h, k, i: [t(n, c), 1, j(c, n, k), t(n, k)],
-    "getitem __getitem__": lambda t, j, n, c, h, k, i: [t(n, c), (slice(None), j(c, k))],
-    "pad": lambda t, j, n, c, h, k, i: [t(n, c), {"padding": (k, i, h, 0)}],
-    "permute": lambda t, j, n, c, h, k, i: [t(n, c, h), (2, 0, 1)],
-    "reshape view": lambda t, j, n, c, h, k, i: [t(n, 2 * c), (n, 2, c)],
-    "unflatten": lambda t, j, n, c, h, k, i: [t(n, c * k), 1, (c, k)],
-    "repeat": lambda t, j, n, c, h, k, i: [t(n, c), (k, i, h)],
-    "repeat_interleave": lambda t, j, n, c, h, k, i: [t(n, c), k, 1],
-    "shrink": lambda t, j, n, c, h, k, i: [t(n, c), [(0, n), None]],
-    "split": lambda t, j, n, c, h, k, i: [t(n, c + k), [c, k], 1],
-    "topk": lambda t, j, n, c, h, k, i: [t(n, c), min(k, c), 1],
-    "cat": lambda t, j, n, c, h, k, i: [t(n, c), t(k, c)],
-    "stack": lambda t, j, n, c, h, k, i: [t(n, c), t(n, c)],
-    "where": lambda t, j, n, c, h, k, i: [t(n, c) > 0, t(n, c), t(c)],
-    "dropout2d": lambda t, j, n, c, h, k, i: [t(n, c, h, h), 0.5],
-    "mean var std max min prod norm logsumexp sum softmax log_softmax cumsum sort": (
-        lambda t, j, n, c, h, k, i: [t(n, c, h), 1]),
+# Calls that fit together, of which half then get one argument that does not fit: those of ops that tests/ops/samples.py
+# makes, the layers of tests/nn/test_layers.py, and these.
+LABELS = np.array([[0, 2, 1], [1, 1, 0]])
+MORE = {
+    "Embedding(3, 2)": [LABELS], "CrossEntropyLoss()": [(2, 4, 3), LABELS], "NLLLoss()": [(2, 4, 3), LABELS],
+    **dict.fromkeys("MSELoss() L1Loss() HuberLoss() SmoothL1Loss() BCEWithLogitsLoss() BCELoss() KLDivLoss()".split(),
+                    [(2, 3), (2, 3)]),
+    "MultiheadAttention(4, 2)": [(2, 3, 4)] * 3, "MultiHeadAttention(4, 2)": [(2, 3, 4)],
+    "TransformerEncoderLayer(4, 2, 3)": [(2, 3, 4)], "TransformerDecoderLayer(4, 2, 3)": [(2, 3, 4), (2, 5, 4)],
+    "TransformerEncoder(TransformerEncoderLayer(4, 2, 8), 2)": [(2, 3, 4)], "SinusoidalEncoding(4)": [(2, 3, 4)],
+    "LearnedEncoding(3, 4)": [(2, 3, 4)], "RotaryEncoding(4)": [(2, 3, 2, 4)], "SyncBatchNorm(4)": [(2, 4, 3)],
+    "Sequential(Linear(3, 2), ReLU())": [(4, 3)],
 }
-LAYERS = {  # the arguments of the constructor, and of the call
-    "Linear": lambda t, j, n, c, h, k, i: ([c, k], [t(n, c)]),
-    "Unflatten": lambda t, j, n, c, h, k, i: ([1, (c, k)], [t(n, c * k)]),
-    "Permute": lambda t, j, n, c, h, k, i: ([(1, 0)], [t(n, c)]),
-    "Conv1d ConvTranspose1d": lambda t, j, n, c, h, k, i: ([c, k, i], [t(n, c, h)]),
-    "Conv2d ConvTranspose2d": lambda t, j, n, c, h, k, i: ([c, k, i], [t(n, c, h, h)]),
-    "LayerNorm RMSNorm": lambda t, j, n, c, h, k, i: ([c], [t(n, c)]),
-    "BatchNorm1d SyncBatchNorm InstanceNorm1d": lambda t, j, n, c, h, k, i: ([c], [t(n, c, h)]),
-    "BatchNorm2d InstanceNorm2d": lambda t, j, n, c, h, k, i: ([c], [t(n, c, h, h)]),
-    "GroupNorm": lambda t, j, n, c, h, k, i: ([k, c * k], [t(n, c * k, h)]),
-    "MaxPool1d AvgPool1d AdaptiveAvgPool1d": lambda t, j, n, c, h, k, i: ([i], [t(n, c, h)]),
-    "MaxPool2d AvgPool2d AdaptiveAvgPool2d Upsample": (
-        lambda t, j, n, c, h, k, i: ([i], [t(n, c, h, h)])),
-    "Dropout1d Dropout2d": lambda t, j, n, c, h, k, i: ([0.5], [t(n, c, h, h)]),
-    "Embedding": lambda t, j, n, c, h, k, i: ([k, c], [j(k, n, h)]),
-    "MultiheadAttention MultiHeadAttention": lambda t, j, n, c, h, k, i: ([c * k, k], [t(n, h, c * k)] * 3),
-    "FeedForward Res": lambda t, j, n, c, h, k, i: ([c, k], [t(n, h, c)]),
-    "TransformerEncoderLayer": lambda t, j, n, c, h, k, i: ([c * k, k, i], [t(n, h, c * k)]),
-    "TransformerDecoderLayer": lambda t, j, n, c, h, k, i: ([c * k, k, i], [t(n, h, c * k), t(n, i, c * k)]),
-    "TransformerEncoder": lambda t, j, n, c, h, k, i: (
-        [nn.TransformerEncoderLayer(4, 2, 8), k], [t(n, h, 4)]),
-    "Residual DropConnect": lambda t, j, n, c, h, k, i: ([nn.Linear(3, 3)], [t(n, 3)]),
-    "Sequential": lambda t, j, n, c, h, k, i: ([nn.Linear(c or 1, k or 1), nn.ReLU()], [t(n, c)]),
-    "SinusoidalEncoding": lambda t, j, n, c, h, k, i: ([2 * c], [t(n, h, 2 * c)]),
-    "LearnedEncoding": lambda t, j, n, c, h, k, i: ([h, c], [t(n, h, c)]),
-    "RotaryEncoding": lambda t, j, n, c, h, k, i: ([2 * c], [t(n, h, k, 2 * c)]),
-    "BasicBlock": lambda t, j, n, c, h, k, i: ([c, k], [t(n, c, h, h)]),
-    "Bottleneck": lambda t, j, n, c, h, k, i: ([c, k], [t(n, c, h, h)]),
-    "ConvNeXtBlock": lambda t, j, n, c, h, k, i: ([c], [t(n, c, h, h)]),
-    "CrossEntropyLoss NLLLoss": lambda t, j, n, c, h, k, i: ([], [t(n, c), j(c, n)]),
-    "MSELoss L1Loss HuberLoss SmoothL1Loss BCEWithLogitsLoss KLDivLoss": (
-        lambda t, j, n, c, h, k, i: ([], [t(n, c), t(n, c)])),
-    "BCELoss": lambda t, j, n, c, h, k, i: ([], [t(n, c).sigmoid(), t(n, c)]),
-    "MLP": lambda t, j, n, c, h, k, i: ([[c, k, i]], [t(n, c)]),
-    "ResNetS": lambda t, j, n, c, h, k, i: ([c, h, 1, k], [t(n, c)]),
-}
+
+
+class Calls(Listener):
+    """Notes inputs and options by the op's name."""
+
+    def __init__(self):
+        self.of = {}
+
+    def op(self, op, inputs, options, run):
+        self.of.setdefault(op.name, []).append((list(inputs), dict(options)))
+        return super().op(op, inputs, options, run)
+
+
+def calls_of_ops():
+    with Calls() as calls, np.errstate(all="ignore"):
+        for f, *inputs in CASES.values():
+            f(*[Tensor(x, requires_grad=x.dtype.kind == "f") for x in inputs])
+    return calls.of
+
+
+def calls_of_layers():
+    """By the layer's name: arguments of the constructor, by position and by name, and inputs."""
+    found = {}
+    for text, given in [*MORE.items(), *((text, shapes[:1]) for text, shapes in {**LAYERS, **OWN}.items())]:
+        call = ast.parse(text, mode="eval").body
+        args, named = [ast.unparse(a) for a in call.args], {k.arg: ast.unparse(k.value) for k in call.keywords}
+        found.setdefault(call.func.id, []).append((args, named, given))
+    return found
+
+
 # Those whose defaults are of a size for real use.
 HUGE = {"ViT", "ResNet", "Transformer", "Seq2Seq", "LanguageModel"}
 
@@ -204,28 +158,34 @@ def arguments(function, rng, skip=0):
     return positional, named
 
 
-def fitting(table, name, rng):
-    """What the table has for a call, of random sizes, perhaps with one argument replaced; None if it has nothing."""
-    short = name.split(".")[1]
-    make = next((make for names, make in table.items() if name in names.split()), None) or next(
-        (make for names, make in table.items() if short in names.split()), None)
-    if make is None:
+def fitting(name, kind, rng):
+    """Arguments of a call that fits, and inputs of the layer it makes, perhaps with one argument replaced; or None."""
+    known = (LAYER_CALLS if kind == "layer" else OP_CALLS).get(name.split(".")[1])
+    if known is None:
         return None
+    positional, named, *inputs = known[rng.integers(len(known))]
     dtype = "float64" if rng.random() < 0.2 else "float32"
 
-    def t(*shape):
-        return Tensor(rng.standard_normal(shape).astype(dtype), requires_grad=bool(rng.random() < 0.8))
+    def fresh(x):
+        if isinstance(x, tuple) and kind == "layer":
+            x = rng.standard_normal(x)
+        if not isinstance(x, Tensor | np.ndarray):
+            return x
+        differentiable = kind == "layer" or isinstance(x, Tensor) and x.requires_grad
+        x = Tensor(x.numpy(force=True) if isinstance(x, Tensor) else x)
+        x = x[:0] if x.ndim and rng.random() < 0.08 else x
+        return x.cast(dtype).requires_grad_(differentiable and bool(rng.random() < 0.8)) if x.is_floating_point() else x
 
-    def j(below, *shape):
-        return Tensor(rng.integers(0, max(below, 1), shape).astype(rng.choice(["int64", "int32", "uint8"])))
-
-    sizes = rng.choice([0, 1, 2, 3, 5, 16], 5, p=[0.08, 0.2, 0.2, 0.22, 0.2, 0.1]).tolist()
-    lists = make(t, j, *sizes)
-    for values in lists if isinstance(lists, tuple) else (lists,):
-        if values and rng.random() < 0.5:
-            at, odd = rng.integers(len(values)), NONSENSE[rng.integers(len(NONSENSE))](rng)
-            values[at] = dict.fromkeys(values[at], odd) if isinstance(values[at], dict) else odd
-    return lists
+    if kind == "layer":
+        positional, named = [eval(a, vars(nn)) for a in positional], {k: eval(a, vars(nn)) for k, a in named.items()}
+        inputs = list(map(fresh, inputs[0]))
+    else:
+        positional, named = list(map(fresh, positional)), dict(named)
+    for values in (positional, named, inputs):
+        if values and rng.random() < 0.4:
+            at = rng.integers(len(values)) if isinstance(values, list) else list(values)[rng.integers(len(values))]
+            values[at] = NONSENSE[rng.integers(len(NONSENSE))](rng)
+    return positional, named, inputs
 
 
 def targets():
@@ -251,7 +211,7 @@ def targets():
             yield f"nn.{name}", value, "layer"
 
 
-TARGETS = list(targets())
+TARGETS, OP_CALLS, LAYER_CALLS = list(targets()), calls_of_ops(), calls_of_layers()
 
 
 def tensors(value):
@@ -289,11 +249,9 @@ def run(number, log=lambda case: None):
             warnings.simplefilter("error")
             fits = None
             if number // len(TARGETS) % 2:  # every second time around, arguments that fit together
-                fits = fitting(LAYERS if kind == "layer" else FUNCTIONS, name, rng)
+                fits = fitting(name, kind, rng)
             if fits is not None:
-                positional, named = list(fits[0] if kind == "layer" else fits), {}
-                if positional and isinstance(positional[-1], dict):  # options that are only known by name
-                    named = positional.pop()
+                positional, named, inputs = fits
                 if kind == "method" and not isinstance(positional[0], Tensor):
                     positional[0] = tensor(rng)
             elif kind == "method":
@@ -307,7 +265,7 @@ def run(number, log=lambda case: None):
             out = function(*positional, **named)
             if kind == "layer":
                 layer = out
-                positional, named = (fits[1], {}) if fits is not None else arguments(layer.forward, rng)
+                positional, named = (inputs, {}) if fits is not None else arguments(layer.forward, rng)
                 case += f"({', '.join([*map(brief, positional), *(f'{k}={brief(v)}' for k, v in named.items())])})"
                 log(case)
                 out = layer(*positional, **named)
@@ -328,9 +286,9 @@ def brief(value):
     return repr(value)[:60]
 
 
-@pytest.mark.parametrize("first", range(0, CASES, GROUP))
+@pytest.mark.parametrize("first", range(0, COUNT, GROUP))
 def test_nonsense(first):
-    for number in range(first, min(first + GROUP, CASES)):
+    for number in range(first, min(first + GROUP, COUNT)):
         run(number)
 
 

@@ -32,6 +32,8 @@ def vmap(func: Callable, in_dims: Any = 0, out_dims: Any = 0, randomness: str = 
     Raises TypeError for no Tensor where in_dims names an axis, and ValueError if batches have different sizes
     or there is none.
     """
+    if not callable(func):
+        raise TypeError(f"vmap: takes a function of Tensors, got {type(func).__name__}")
     if not isinstance(randomness, str) or randomness not in ("error", "different", "same"):
         raise ValueError(f"vmap: randomness={randomness!r} must be 'error', 'different' or 'same'")
 

@@ -39,8 +39,8 @@ class RandomSampler(Sampler):
                  generator: Any = None):
         self.data_source, self.replacement, self.generator = data_source, bool(replacement), generator
         self.num_samples = len(data_source) if num_samples is None else num_samples
-        if not isinstance(self.num_samples, int) or self.num_samples < 0:
-            raise ValueError(f"RandomSampler: num_samples={num_samples!r} must be an integer from 0")
+        if not isinstance(self.num_samples, int) or not 0 <= self.num_samples < 1 << 40:
+            raise ValueError(f"RandomSampler: num_samples={num_samples!r} must be an integer from 0 to 2^40 - 1")
         if self.num_samples and not len(data_source):
             raise ValueError(f"RandomSampler: num_samples={num_samples!r}, but there is nothing to draw from")
         random.of(generator)
