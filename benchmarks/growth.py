@@ -105,7 +105,8 @@ def point(library: str, way: str, size: int, threads: int) -> None:
 def measured(ways: list[str], threads: int) -> dict[tuple[str, str], list[dict]]:
     found: dict[tuple[str, str], list[dict]] = {}
     for way in ways:
-        print(f"\n| {way} | ours, ms | PyTorch, ms | ratio | ours, MiB | PyTorch, MiB |\n| --- | --- | --- | --- | --- | --- |")
+        print(f"\n| {way} | ours, ms | PyTorch, ms | ratio | ours, MiB | PyTorch, MiB |")
+        print("| --- " * 6 + "|")
         for size in WAYS[way]:
             row = []
             for library in LIBRARIES:
@@ -116,29 +117,25 @@ def measured(ways: list[str], threads: int) -> dict[tuple[str, str], list[dict]]
                 row.append(json.loads(run.stdout.splitlines()[-1]))
                 found.setdefault((way, library), []).append(row[-1])
             a, b = row
-            print(f"| {size:,} | {a['ms']:.3g} | {b['ms']:.3g} | {b['ms'] / a['ms']:.2f} | {a['MiB']:.0f} | {b['MiB']:.0f} |",
-                  flush=True)
+            print(f"| {size:,} | {a['ms']:.3g} | {b['ms']:.3g} | {b['ms'] / a['ms']:.2f} | {a['MiB']:.0f} "
+                  f"| {b['MiB']:.0f} |", flush=True)
     return found
 
 
 def draw(found: dict[tuple[str, str], list[dict]], path: Path) -> None:
-    from demos.figures import plt
+    from demos.figures import BLUE, ORANGE, slide
 
     ways = list(dict.fromkeys(way for way, _ in found))
-    figure, axes = plt.subplots(2, len(ways), figsize=(3 * len(ways), 6), squeeze=False, layout="constrained")
-    for column, way in zip(axes.T, ways, strict=True):
-        for axis, what in zip(column, ("ms", "MiB"), strict=True):
-            for library, name in zip(LIBRARIES, ("tinygrad_like", "PyTorch"), strict=True):
-                values = [max(row[what], 1e-3 if what == "ms" else 0.1) for row in found[way, library]]
-                axis.loglog(WAYS[way], values, "o-", label=name)
-            axis.set_xlabel(way)
-        column[0].set_title(way)
-    axes[0, 0].set_ylabel("time of a step, ms")
-    axes[1, 0].set_ylabel("memory that steps add, MiB")
-    axes[0, 0].legend()
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=120)
-    print(f"\n{path}")
+    with slide(path, "A training step as it grows", 2, len(ways), squeeze=False, sharex="col") as axes:
+        for column, way in zip(axes.T, ways, strict=True):
+            for axis, what in zip(column, ("ms", "MiB"), strict=True):
+                for library, name, color in (("ours", "tinygrad_like", BLUE), ("torch", "PyTorch", ORANGE)):
+                    values = [max(row[what], 0.1 if what == "MiB" else 0) for row in found[way, library]]
+                    axis.loglog(WAYS[way], values, "o-", color=color, label=name)
+            column[1].set_xlabel(way)
+        axes[0, 0].set_ylabel("time, ms")
+        axes[1, 0].set_ylabel("memory that steps add, MiB")
 
 
 def main() -> None:

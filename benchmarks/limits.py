@@ -145,7 +145,7 @@ def measure(name: str, threads: int, repeats: int, flops: float, bandwidth: floa
     (program,) = step.captured.programs  # type: ignore[attr-defined]
     took, amount = defaultdict(float), defaultdict(float)
     for part in program.parts:
-        steps, i = part.steps, 0
+        steps, i = getattr(part, "steps", []), 0  # of a step in Python there are none
         while i < len(steps):
             j = i + 1
             while j < len(steps) and getattr(steps[j].call, "beside", 0):

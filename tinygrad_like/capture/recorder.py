@@ -33,6 +33,7 @@ from .grounds import Grounds
 from .instructions import Step, as_arrays
 from .placeholders import StandIns
 from .plan import repointed
+from .trace import unwatched
 
 _RESULTS = ("stats",)  # options that are arrays to write to
 
@@ -175,7 +176,7 @@ class Tape(Listener):
         """rule(g, *values), noted: as on arrays if it is made of kernels then, else as the ops that it calls."""
         self.trying = True
         try:
-            with self._apart() as calls:
+            with unwatched(rule), self._apart() as calls:
                 c = on_arrays(*map(_array, (g, *values)))
         except Communicates:
             c = None
@@ -194,9 +195,14 @@ class Tape(Listener):
 
     def unit(self, name: str, function: Callable, arguments: Sequence, options: dict | None = None) -> Any:
         """Note function(*arguments, **options), which returns an array, several, or None."""
-        options, told = options or {}, len(self.told) - self.between_calls
+        options = options or {}
         if self.inside:
             return function(*arguments, **options)
+        with unwatched(function):
+            return self._unit(name, function, arguments, options)
+
+    def _unit(self, name: str, function: Callable, arguments: Sequence, options: dict) -> Any:
+        told = len(self.told) - self.between_calls
         with self._apart() as calls:
             result = as_arrays(function(*arguments, **options))
         if result is NotImplemented:  # a kernel does not take these: what is done instead is noted

@@ -10,9 +10,9 @@ import sys
 import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import _lru_cache_wrapper, lru_cache
+from functools import _lru_cache_wrapper, lru_cache, partial
 from threading import get_ident
-from types import FrameType, ModuleType
+from types import FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from ..errors import user_line
@@ -93,6 +93,33 @@ def _before_call(code: Code, offset: int) -> list[dis.Instruction]:
     steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "PRECALL")]
     at = next((i for i, step in enumerate(steps) if step.offset >= offset), 0)
     return steps[max(0, at - 2):at]
+
+
+def _of_user(function: Any) -> bool:
+    """Whether a function, or one that it is made of, is the user's."""
+    if isinstance(function, partial):
+        return any(map(_of_user, (function.func, *function.args, *function.keywords.values())))
+    if isinstance(function, MethodType):
+        return owner_of_class(type(function.__self__)) == USERS or _of_user(function.__func__)
+    if not isinstance(function, FunctionType):
+        return callable(function) and owner_of_class(type(function)) == USERS
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    return owner_of_file(function.__code__.co_filename) == USERS or any(map(_of_user, cells))
+
+
+@contextmanager
+def unwatched(function: Any) -> Iterator[None]:
+    """In a `with` block that calls a function, do not watch this thread if the function is of this library: it calls
+    no code of the user's, and to be told of each call in it takes longer than it."""
+    watching = sys.getprofile()
+    if watching is None or _of_user(function):
+        yield
+        return
+    sys.setprofile(None)
+    try:
+        yield
+    finally:
+        sys.setprofile(watching)
 
 
 class Trace:

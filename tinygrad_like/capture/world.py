@@ -317,6 +317,7 @@ class World(Guards):
             if owner_of_class(k) != USERS or id(k) in self.seen and k is not of:
                 continue
             self.seen[id(k)] = k
+            self.entries.append((k, "__mro__", k.__mro__, f"the bases of {k.__name__}"))
             self.lengths.append((vars(k), len(vars(k)), f"how many attributes {k.__name__} has"))
             for key, value in list(vars(k).items()):
                 named = key in self.names or self.trace.computed and not key.startswith("__")
