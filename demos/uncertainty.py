@@ -87,7 +87,7 @@ def draw(path: Path, images: np.ndarray, labels: np.ndarray, found: nn.MonteCarl
         curve, histogram = side.subplots(2, 1)
         n = len(retained)
         curve.plot(100 * np.arange(1, n + 1) / n, 100 * retained, color=BLUE)
-        level(curve, 100 * retained[-1], "all images")
+        level(curve, 100 * retained[-1], "all images", above=True, left=True)
         curve.set(xlabel="% kept, most certain first", ylim=(min(95, 100 * retained.min()), 100.15))
         curve.set_title("Accuracy of those kept, %")
         bins = np.linspace(0, max(entropy.max(), 0.1), 16)
