@@ -14,7 +14,7 @@ import pytest
 from numba import config
 
 import tinygrad_like
-from tinygrad_like.kernels import cache, levels, ship, simd
+from tinygrad_like.kernels import cache, ship, simd
 
 ERF = """
 import json
@@ -117,14 +117,14 @@ def test_a_kernel_of_a_wheel_is_used_if_it_is_whole(start, tmp_path, monkeypatch
 
 def test_kernels_are_compiled_for_a_level_that_the_processor_has(monkeypatch):
     if "NUMBA_CPU_NAME" not in os.environ:
-        assert levels.available()[:1] in ([], [simd._CPU])
-    has = dict.fromkeys(levels.LEVELS["x86-64-v4"], True)
-    monkeypatch.setattr(levels.llvm, "get_host_cpu_features", lambda: has)
-    assert levels.available() == ["x86-64-v4", "x86-64-v3"]
+        assert cache.levels()[:1] in ([], [simd._CPU])
+    has = dict.fromkeys(cache.LEVELS["x86-64-v4"], True)
+    monkeypatch.setattr(cache.llvm, "get_host_cpu_features", lambda: has)
+    assert cache.levels() == ["x86-64-v4", "x86-64-v3"]
     has["avx512vl"] = False
-    assert levels.available() == ["x86-64-v3"]
+    assert cache.levels() == ["x86-64-v3"]
     del has["fma"]
-    assert levels.available() == []
+    assert cache.levels() == []
 
 
 def test_a_wheel_has_the_kernels_of_ops_of_formulas_and_of_losses():

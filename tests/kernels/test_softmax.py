@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tinygrad_like.kernels import cross_entropy as ce
 from tinygrad_like.kernels import softmax as k
 
 
@@ -78,7 +79,7 @@ def plain_cross_entropy(x, t, weight, ignore_index, smoothing):
 
 
 def vjp(x, g, target, residuals, weight=None, ignore_index=-100, reduction="none", smoothing=0.0):
-    return k.cross_entropy_vjp(x, g, target, weight, *residuals, ignore_index, reduction, smoothing)
+    return ce.cross_entropy_vjp(x, g, target, weight, *residuals, ignore_index, reduction, smoothing)
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
@@ -97,7 +98,7 @@ def test_cross_entropy(shape, target, weighted, smoothing):
     weight = rng.uniform(0.5, 2, classes).astype(np.float32) if weighted else None
     losses, gradient, divisor = plain_cross_entropy(x, labels, weight, ignore_index, smoothing)
     for reduction, expected in ("none", losses), ("sum", losses.sum()), ("mean", losses.sum() / divisor):
-        y, kept = k.cross_entropy(x, labels, weight, ignore_index=ignore_index, reduction=reduction,
+        y, kept = ce.cross_entropy(x, labels, weight, ignore_index=ignore_index, reduction=reduction,
                                   label_smoothing=smoothing)
         np.testing.assert_allclose(y, expected, rtol=3e-6, atol=3e-6)
         g = random(rows, seed=2, scale=1) if reduction == "none" else np.array(0.5, np.float32)
@@ -112,7 +113,7 @@ def test_cross_entropy_of_huge_logits_keeps_its_digits(smoothing):
     labels = np.arange(40) % 10
     for target in labels, np.eye(10, dtype=np.float32)[labels]:
         losses, gradient, _ = plain_cross_entropy(x, target, None, -100, smoothing)
-        y, kept = k.cross_entropy(x, target, reduction="none", label_smoothing=smoothing)
+        y, kept = ce.cross_entropy(x, target, reduction="none", label_smoothing=smoothing)
         np.testing.assert_allclose(y, losses, rtol=1e-5)
         dx = vjp(x, np.ones(1, np.float32), target, kept, smoothing=smoothing)
         np.testing.assert_allclose(dx, gradient, atol=1e-6)
@@ -123,9 +124,9 @@ def test_cross_entropy_of_masked_classes_and_ignored_rows():
     x[:, 3], x[5] = -np.inf, np.nan
     weight = np.array([1, 1, 1, 0], np.float32)
     for smoothing in (0.0, 0.1):
-        losses, kept = k.cross_entropy(x, labels, weight, ignore_index=-1, reduction="none", label_smoothing=smoothing)
+        losses, kept = ce.cross_entropy(x, labels, weight, ignore_index=-1, reduction="none", label_smoothing=smoothing)
         assert np.isfinite(losses).all() and losses[5] == 0
-        assert np.isfinite(k.cross_entropy(x, labels, weight, ignore_index=-1, label_smoothing=smoothing)[0])
+        assert np.isfinite(ce.cross_entropy(x, labels, weight, ignore_index=-1, label_smoothing=smoothing)[0])
         dx = vjp(x, np.ones(1, np.float32), labels, kept, weight, -1, smoothing=smoothing)
         assert np.isfinite(dx).all() and (dx[5] == 0).all() and (dx[:, 3] == 0).all()
 
@@ -137,8 +138,8 @@ def test_a_label_out_of_range_is_an_error(rows, label):
     labels[rows // 3], labels[rows // 2] = label, 12
     for _ in range(2):
         with pytest.raises(IndexError, match=rf"label {label} is out of range for 10 classes \(0 to 9\)"):
-            k.cross_entropy(random(rows, 10), labels)
-    x, kept = random(rows, 10), k.cross_entropy(random(rows, 10), np.zeros(rows, int))[1]
+            ce.cross_entropy(random(rows, 10), labels)
+    x, kept = random(rows, 10), ce.cross_entropy(random(rows, 10), np.zeros(rows, int))[1]
     with pytest.raises(IndexError, match="is out of range for 10 classes"):  # it was in range at forward
         vjp(x, np.ones(1, np.float32), labels, kept)
     assert np.isfinite(vjp(x, np.ones(1, np.float32), np.zeros(rows, int), kept)).all()
@@ -160,21 +161,21 @@ def test_cross_entropy_of_columns(shape, soft, smoothing, reduction):
     x.flat[::17], x[0, :, 0] = -np.inf, 0
     g = rng.random((shape[0], *shape[2:]) if reduction == "none" else (), np.float32)
     options = {"ignore_index": -1, "reduction": reduction, "label_smoothing": smoothing}
-    loss, kept = k.cross_entropy(x, target, weight, **options)
+    loss, kept = ce.cross_entropy(x, target, weight, **options)
     there = turned(target) if soft else target.ravel()
-    expected, kept_there = k.cross_entropy(turned(x), there, weight, **options)
+    expected, kept_there = ce.cross_entropy(turned(x), there, weight, **options)
     np.testing.assert_allclose(loss.ravel(), expected.ravel(), rtol=1e-5, atol=1e-6)
     assert loss.shape == g.shape
     last = -1, reduction, smoothing
-    dx = k.cross_entropy_vjp(x, g, target, weight, *kept, *last)
-    there = k.cross_entropy_vjp(turned(x), g.ravel() if g.ndim else g, there, weight, *kept_there, *last)
+    dx = ce.cross_entropy_vjp(x, g, target, weight, *kept, *last)
+    there = ce.cross_entropy_vjp(turned(x), g.ravel() if g.ndim else g, there, weight, *kept_there, *last)
     np.testing.assert_allclose(turned(dx), there, rtol=1e-4, atol=1e-6)
 
 
 def test_empty_rows_and_batches():
     assert k.softmax(np.empty((0, 3), np.float32)).shape == (0, 3)
-    losses, _ = k.cross_entropy(np.empty((0, 3), np.float32), np.empty(0, np.int64), reduction="none")
-    assert losses.shape == (0,) and k.cross_entropy(np.empty((0, 3), np.float32), np.empty(0, np.int64),
+    losses, _ = ce.cross_entropy(np.empty((0, 3), np.float32), np.empty(0, np.int64), reduction="none")
+    assert losses.shape == (0,) and ce.cross_entropy(np.empty((0, 3), np.float32), np.empty(0, np.int64),
                                                     reduction="sum")[0] == 0
 
 
@@ -185,8 +186,8 @@ def test_arrays_of_other_shapes_and_dtypes():
     assert k.softmax(y, axis=2) is NotImplemented is k.log_softmax(y, axis=-3)
     for labels, weight in ((np.zeros(4, int), None), (np.zeros(3, int), random(4)), (random(3, 4), None)):
         with pytest.raises(ValueError, match="cross entropy: arrays do not fit"):
-            k.cross_entropy(random(3, 5), labels, weight)
-    assert k.cross_entropy(y, y.astype(np.float64)) is NotImplemented
-    kept = k.cross_entropy(y, np.zeros(3, int))[1]
+            ce.cross_entropy(random(3, 5), labels, weight)
+    assert ce.cross_entropy(y, y.astype(np.float64)) is NotImplemented
+    kept = ce.cross_entropy(y, np.zeros(3, int))[1]
     with pytest.raises(ValueError, match="cross entropy vjp: arrays do not fit"):
         vjp(y, random(2), np.zeros(3, int), kept)

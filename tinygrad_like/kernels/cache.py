@@ -5,8 +5,10 @@ that write at once, can leave an index that points at other code than it says, a
 run. Here every compiled kernel is a file of its own, which says what it is: its SHA-256, then the sources and the key
 that it was compiled for. What does not match is compiled anew, and replaced.
 
-The key, numba's, has the types of the arguments and the machine: a level of x86-64 where the processor has one
-(`levels.py`). So code runs only where its instructions exist. The sources are the file of the kernel and those that it
+The key, numba's, has the types of the arguments and the machine. Kernels are compiled not for this processor but for
+the highest level of x86-64 that it has: v3 has AVX2 and FMA, v4 AVX-512. So they can be brought along or shared by
+machines, give the same bits wherever they were compiled, and run only where their instructions exist. Of a processor
+without a level, all that it has is used. The sources are the file of the kernel and those that it
 imports from this folder, with what they import: an edit compiles anew what contains the edited code, and nothing else.
 
 The files lie in `kernels`, in NUMBA_CACHE_DIR/tinygrad_like or else in the user's cache folder, so that all
@@ -27,10 +29,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import llvmlite.binding
 import numba
+from llvmlite import __version__ as llvm_version
+from llvmlite import binding as llvm
 from numba.core import config
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, InTreeCacheLocator
+from numba.core.registry import cpu_target
 from numba.core.serialize import dumps
 
 from ..environment import cache_folder, without_interrupts
@@ -41,13 +45,38 @@ _BESIDE = "__init__", "cache", "composites", "loops", "notice", "program", "regi
 _HERE = Path(__file__).parent
 SHIPPED = _HERE / "shipped"  # kernels that a wheel brings, see `ship.py`
 _IMPORT = re.compile(rb"^from \.(\w*) import (.*)", re.MULTILINE)  # at the top of a module; what is not, runs in Python
-COMPILER = numba.__version__, llvmlite.__version__, sys.implementation.cache_tag
+COMPILER = numba.__version__, llvm_version, sys.implementation.cache_tag
+_V3 = ("avx avx2 bmi bmi2 cmov crc32 cx16 cx8 f16c fma fxsr lzcnt mmx movbe popcnt sahf sse sse2 sse3 sse4.1 sse4.2 "
+       "ssse3 xsave").split()
+LEVELS = {"x86-64-v4": [*_V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"], "x86-64-v3": _V3}
 DAY = 24 * 3600.0  # seconds
 UNUSED = 30 * DAY
 VERSIONS = 8  # of a kernel, which stay: there are several checkouts, and one goes back and forth
 
 kept = True  # whether compiled kernels could be written so far
 _tidied: set[Path] = set()
+
+
+def level_settings(level: str) -> tuple[str, str]:
+    """How numba is told to compile for a level: the names of a processor and of what it has."""
+    return level, ",".join(f"+{feature}" for feature in LEVELS[level])
+
+
+def levels() -> list[str]:
+    """The levels that this processor has, the highest first."""
+    try:
+        has = llvm.get_host_cpu_features()
+    except RuntimeError:  # LLVM cannot say
+        return []
+    return [level for level, needs in LEVELS.items() if all(has.get(feature) for feature in needs)]
+
+
+def choose_level() -> None:
+    """Have numba compile for the highest level, unless the environment names a processor, or it has compiled already:
+    a process has one code generator."""
+    if config.CPU_NAME is config.CPU_FEATURES is None and "_toplevel_target_context" not in vars(cpu_target):
+        for level in levels()[:1]:
+            config.CPU_NAME, config.CPU_FEATURES = level_settings(level)
 
 
 @lru_cache
@@ -200,12 +229,12 @@ class _Results(CompileResultCacheImpl):
         """What numba keeps, without LLVM's form of the code, which is half of it and takes most of the time to load:
         only functions compiled later would be linked with it, and none calls a kernel by its name."""
         (name, kind, (code, form)), *others = super().reduce(data)
-        f, module = data.fndesc, llvmlite.binding.parse_bitcode(form)
+        f, module = data.fndesc, llvm.parse_bitcode(form)
         entries = {f.llvm_func_name, f.llvm_cpython_wrapper_name, f.llvm_cfunc_wrapper_name}
         defined = [x.name for x in (*module.functions, *module.global_variables)
                    if not x.is_declaration and (x.name in entries or x.name.startswith("_ZN08NumbaEnv"))]
         text = "\n".join([f'@"{x}" = global i8 0' for x in defined])
-        return (name, kind, (code, llvmlite.binding.parse_assembly(text).as_bitcode())), *others
+        return (name, kind, (code, llvm.parse_assembly(text).as_bitcode())), *others
 
 
 class KernelCache(FunctionCache):

@@ -82,13 +82,13 @@ def loss(name: str, formula: Callable, slope: Callable, of_difference: bool) -> 
 
 
 def _cross_entropy(x, target, weight, **options):
-    return kernels.softmax.cross_entropy(x, target, weight, **options) if x.ndim > 1 else NotImplemented
+    return kernels.cross_entropy.cross_entropy(x, target, weight, **options) if x.ndim > 1 else NotImplemented
 
 
 def _cross_entropy_vjp(g, wanted, x, target, weight, ignore_index, reduction, label_smoothing, residuals, given=False):
     if any(wanted[1:]):
         return NotImplemented
-    return [kernels.softmax.cross_entropy_vjp(x, g, target, weight, *residuals, ignore_index, reduction,
+    return [kernels.cross_entropy.cross_entropy_vjp(x, g, target, weight, *residuals, ignore_index, reduction,
                                               label_smoothing, given), None, None]
 
 

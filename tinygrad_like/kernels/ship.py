@@ -2,7 +2,7 @@
 
     python -m tinygrad_like.kernels.ship                 for this machine, into the cache
     python -m tinygrad_like.kernels.ship --wheel dist    a wheel of this source tree, with kernels for each level of
-                                                         x86-64 that this machine has (`levels.py`)
+                                                         x86-64 that this machine has
 
 As many processes as there are cores share the work. A wheel's kernels lie in `kernels/shipped`, as files of the cache:
 each is used where Python's minor version, numba and the level are those that it was compiled for and its checksum is
@@ -32,7 +32,7 @@ from numba import types
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import TypingError
 
-from . import cache, composites, levels, registry
+from . import cache, composites, registry
 from .program import Kernel
 from .threads import count
 
@@ -85,9 +85,9 @@ def wheel(out: Path) -> None:
         leave = shutil.ignore_patterns(".*", "__pycache__", "build", "runs", "*.egg-info")
         shutil.copytree(_ROOT, tree, ignore=leave)
         shipped.mkdir()
-        for level in levels.available():
+        for level in cache.levels():
             begun, store = time.time(), _ROOT / "build" / level  # where the next wheel finds what has not changed
-            name, features = levels.settings(level)
+            name, features = cache.level_settings(level)
             compile_all(NUMBA_CPU_NAME=name, NUMBA_CPU_FEATURES=features, NUMBA_CACHE_DIR=str(store))
             for path in store.rglob("*.kernel"):
                 if path.stat().st_mtime >= begun - 1:

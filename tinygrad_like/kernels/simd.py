@@ -12,10 +12,10 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.core.registry import cpu_target
 
-from . import cache, levels
+from . import cache
 from .inlined import Inlined
 
-levels.choose()
+cache.choose_level()
 # The machine that numba compiles for.
 _TRIPLE, _CPU, _features = cpu_target.target_context.codegen().magic_tuple()
 _FEATURES = set(_features.split(","))
