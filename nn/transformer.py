@@ -34,7 +34,7 @@ class FeedForward(Module):
     def __init__(self, dim: int, hidden: int | None = None, activation: Activation = "relu", dropout: float = 0.0,
                  bias: bool = True):
         act = _ACTIVATIONS.get(activation) if isinstance(activation, str) else activation
-        if act is None:
+        if not callable(act):
             raise ValueError(f"{type(self).__name__}: activation must be one of {', '.join(_ACTIVATIONS)} or a "
                              f"function, got {activation!r}")
         gated = act is ops.swiglu
