@@ -159,9 +159,9 @@ class Optimizer:
             *written, self._count, *[a for row in rows for a in (row[0], *row[2:-1]) if a is not None]])
         return loss
 
-    def _names(self, group: dict) -> set[str]:
-        """The names in the states of a group's parameters."""
-        return {name for name, option in self.state_names.items() if not option or dict.get(group, option)}
+    def _names(self, group: dict) -> dict[str, None]:
+        """The names in the states of a group's parameters, in order."""
+        return {name: None for name, option in self.state_names.items() if not option or dict.get(group, option)}
 
     def _rows(self, trained: list[tuple[int, Tensor]]) -> list[tuple | None]:
         """The kernel's arguments for each parameter; None if the formula must first make its state."""
@@ -169,8 +169,8 @@ class Optimizer:
         columns, rows = [*[n for n in self.state_names if n != COUNT], COUNT], list[tuple | None]()
         for i, p in trained:
             x, state = p._data, self._states[p]
-            if not needed[i] <= state.keys():
-                for name in needed[i] - state.keys():
+            if not needed[i].keys() <= state.keys():
+                for name in [name for name in needed[i] if name not in state]:
                     begun = self.begin(name, x, **self._options(self.param_groups[i]))
                     if begun is None or x.dtype is not FLOAT32:
                         break

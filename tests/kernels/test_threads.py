@@ -28,6 +28,7 @@ def test_no_number_of_threads(n):
 
 SETUP = """
 import json, os, signal, sys, threading, time
+import numpy as np
 from tinygrad_like.kernels import threads
 from tinygrad_like.kernels.gemm import product
 

@@ -312,7 +312,7 @@ def test_fit_refuses_a_checkpoint_that_is_not_its_own(tmp_path):
         save_checkpoint(tmp_path / "c", model=model, optimizer=optimizer, **parts)
         manual_seed(7)
         before = get_rng_state()
-        with pytest.raises(ValueError, match=f"fit: {tmp_path}/c is a checkpoint, but not one that fit has written"):
+        with pytest.raises(ValueError, match=f"fit: {tmp_path}/c is a checkpoint, but fit did not write it"):
             fit(model, loader, criterion, optimizer, 1, resume=tmp_path / "c")
         assert get_rng_state() == before
 

@@ -28,7 +28,7 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-from numba import types
+import numba
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import TypingError
 
@@ -41,7 +41,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 
 def declared() -> list[tuple[str, Callable[[], object]]]:
     """The name of each kernel that this package has, and a function that compiles it."""
-    import nn  # noqa: F401  # whose ops have kernels, too
+    import_module("tinygrad_like.nn")  # whose ops have kernels, too
 
     for path in sorted(Path(__file__).parent.glob("[!_]*.py")):
         import_module(f".{path.stem}", __package__)
@@ -53,7 +53,7 @@ def declared() -> list[tuple[str, Callable[[], object]]]:
             found.append((f"{x.body.__module__}.{x.__name__}", partial(getattr, x, "pack")))
         elif issubclass(type(x), Dispatcher) and type(x._cache) is cache.KernelCache:  # Python calls it itself
             f = x.py_func
-            kinds = (types.intp,) * len(inspect.signature(f).parameters)
+            kinds = (numba.types.intp,) * len(inspect.signature(f).parameters)
             found.append((f"{f.__module__}.{f.__name__}", partial(x.compile, kinds)))
     return found
 
