@@ -367,7 +367,7 @@ def test_an_interrupt_leaves_all_as_before_or_all_as_after(cls, options):
 
     def picture(params, optimizer):
         return ([p._data.tolist() for p in params], optimizer.steps,
-                [{k: np.array(v).tolist() for k, v in optimizer.state[p].items() if np.any(v)} for p in params])
+                [{k: np.array(v).tolist() for k, v in optimizer.state[p].items() if np.array(v).any()} for p in params])
 
     params, optimizer = start()
     fill(params, 0)

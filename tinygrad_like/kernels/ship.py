@@ -76,8 +76,8 @@ def compile_all(parts: int = count, **environment: str) -> None:
         raise SystemExit("error: kernels could not be compiled; the message is above")
 
 
-def wheel(out: Path) -> None:
-    """Make a wheel of this tree and its kernels."""
+def wheel(out: Path, levels: list[str]) -> None:
+    """Make a wheel of this tree and its kernels, compiled for these levels of x86-64."""
     if not (_ROOT / "pyproject.toml").exists():
         raise SystemExit("error: a wheel is made of a source tree, and this is an installation")
     with tempfile.TemporaryDirectory() as folder:
@@ -85,10 +85,14 @@ def wheel(out: Path) -> None:
         leave = shutil.ignore_patterns(".*", "__pycache__", "build", "runs", "*.egg-info")
         shutil.copytree(_ROOT, tree, ignore=leave)
         shipped.mkdir()
-        for level in cache.levels():
-            begun, store = time.time(), _ROOT / "build" / level  # where the next wheel finds what has not changed
+        for level in levels:
             name, features = cache.level_settings(level)
-            compile_all(NUMBA_CPU_NAME=name, NUMBA_CPU_FEATURES=features, NUMBA_CACHE_DIR=str(store))
+            settings = {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": features}
+            begun, store = time.time(), cache.folder()  # which has what was run here
+            if level != cache.levels()[0]:
+                store = _ROOT / "build" / level
+                settings["NUMBA_CACHE_DIR"] = str(store)
+            compile_all(**settings)
             for path in store.rglob("*.kernel"):
                 if path.stat().st_mtime >= begun - 1:
                     shutil.copy(path, shipped)
@@ -101,5 +105,6 @@ def wheel(out: Path) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--wheel", type=Path, metavar="FOLDER", help="where to put the wheel")
+    parser.add_argument("--highest", action="store_true", help="for the highest level alone, in half of the time")
     options = parser.parse_args()
-    compile_all() if options.wheel is None else wheel(options.wheel)
+    compile_all() if options.wheel is None else wheel(options.wheel, cache.levels()[:1 if options.highest else None])
