@@ -224,7 +224,7 @@ def test_data_that_cannot_be_trained_is_refused(dtype, data, message):
     with pytest.raises(ValueError, match=f"Adam.step: {message}"):
         optimizer.step()
     assert np.array_equal(q._data, before) and optimizer.steps == 0 and not any(
-        np.any(v) for state in optimizer.state.values() for v in state.values())
+        np.array(v).any() for state in optimizer.state.values() for v in state.values())
 
 
 @pytest.mark.parametrize("shape", [(8, 9), (6, 4), (24,), (4,), (0,)])

@@ -66,9 +66,9 @@ def compile_part(part: int, parts: int) -> None:
             compiled()
 
 
-def compile_all(parts: int = count, **environment: str) -> None:
+def compile_all(settings: dict[str, str] | None = None, parts: int = count) -> None:
     """Compile all kernels in so many processes, each with these environment variables."""
-    environment = {**os.environ, "PYTHONPATH": str(_ROOT), **environment}
+    environment = {**os.environ, "PYTHONPATH": str(_ROOT), **(settings or {})}
     code = "from tinygrad_like.kernels.ship import compile_part; compile_part({}, {})"
     processes = [subprocess.Popen([sys.executable, "-c", code.format(part, parts)], env=environment)
                  for part in range(parts)]
@@ -92,7 +92,7 @@ def wheel(out: Path, levels: list[str]) -> None:
             if level != cache.levels()[0]:
                 store = _ROOT / "build" / level
                 settings["NUMBA_CACHE_DIR"] = str(store)
-            compile_all(**settings)
+            compile_all(settings)
             for path in store.rglob("*.kernel"):
                 if path.stat().st_mtime >= begun - 1:
                     shutil.copy(path, shipped)
