@@ -10,12 +10,12 @@ import argparse
 import json
 import resource
 import statistics
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import numpy as np
+
+from .process import Worker, need
 
 WAYS = {  # how a step grows: its sizes
     "batch": (1, 8, 64, 512, 4096),  # of an MLP 784-512-512-10
@@ -110,11 +110,9 @@ def measured(ways: list[str], threads: int) -> dict[tuple[str, str], list[dict]]
         for size in WAYS[way]:
             row = []
             for library in LIBRARIES:
-                run = subprocess.run([sys.executable, "-m", "benchmarks.growth", "--point", library, way, str(size),
-                                      "--threads", str(threads)], capture_output=True, text=True)
-                if run.returncode:
-                    raise SystemExit(run.stderr)
-                row.append(json.loads(run.stdout.splitlines()[-1]))
+                worker = Worker("benchmarks.growth", "--point", library, way, str(size), "--threads", str(threads))
+                row.append(json.loads(worker.ask("")))
+                worker.close()
                 found.setdefault((way, library), []).append(row[-1])
             a, b = row
             print(f"| {size:,} | {a['ms']:.3g} | {b['ms']:.3g} | {b['ms'] / a['ms']:.2f} | {a['MiB']:.0f} "
@@ -148,6 +146,7 @@ def main() -> None:
     if args.point:
         point(args.point[0], args.point[1], int(args.point[2]), args.threads)
     else:
+        need("torch", "matplotlib")
         draw(measured(args.only, args.threads), args.out)
 
 

@@ -33,6 +33,9 @@ def parameters(sizes: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 def ours() -> dict[str, Callable[[], Callable[[], object]]]:
     """For each case, a function that makes its inputs and returns the call to be timed."""
+    from nn import Parameter
+    from optim import SGD, Adam
+    from tinygrad_like import Tensor
     from tinygrad_like.kernels import (
         attention,
         channel_norm,
@@ -40,11 +43,12 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         elementwise,
         embedding,
         norm,
-        optim,
         pool,
-        program,
         reduce,
         softmax,
+    )
+    from tinygrad_like.kernels import (
+        cross_entropy as losses,
     )
     from tinygrad_like.ops import activation as functions
 
@@ -61,8 +65,8 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         (x,), t, g = arrays(shape), labels(*shape), np.ones(1, np.float32)
 
         def run():
-            _, kept = softmax.cross_entropy(x, t)
-            return softmax.cross_entropy_vjp(x, g, t, None, *kept, -100, "mean", 0.0)
+            _, kept = losses.cross_entropy(x, t)
+            return losses.cross_entropy_vjp(x, g, t, None, *kept, -100, "mean", 0.0)
 
         return run
 
@@ -127,7 +131,7 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
 
         def run():
             y = pool.sum_windows(x, (axis, axis))
-            return elementwise.mul(y, mean), pool.spread_windows(elementwise.mul(g, mean), shape, (axis, axis))
+            return y * mean, pool.spread_windows(g * mean, shape, (axis, axis))
 
         mean = np.float32(1 / kernel**2)
         return run
@@ -144,13 +148,11 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         (x,) = arrays(shape)
         return lambda: function(x)
 
-    def adam(sizes):
-        states = [[*arrays(shape, shape, shape), np.ones(shape, np.float32), None] for shape in parameters(sizes)]
-        return lambda: optim.adam(program.Table(states), 1e-3, 0.0, 0.9, 0.999, 1.0, 1e-8, 0.0, 1.0, 1.0)
-
-    def sgd(sizes):
-        states = [arrays(shape, shape, shape) for shape in parameters(sizes)]
-        return lambda: optim.sgd(program.Table(states), 1e-3, 0.9, 1.0, 0.0, False, 1.0)
+    def optimizer(make, sizes, **options):
+        params = [Parameter(x) for x in arrays(*parameters(sizes))]
+        for p in params:
+            p.grad = Tensor(p._data)
+        return make(params, lr=1e-3, **options).step
 
     return {
         "gelu, forward + backward (2048, 512)": lambda: activation(functions._gelu, 2048, 512),
@@ -194,10 +196,10 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         "sum of rows (2048, 512)": lambda: one(reduce.sum_rows, 2048, 512),
         "maximum of rows (2048, 512)": lambda: one(lambda x: reduce.max_over(x, (1,), False), 2048, 512),
         "sum (1048576,)": lambda: one(reduce.sum_all, 1 << 20),
-        f"Adam {MLP}": lambda: adam(MLP),
-        f"Adam {SMALL_MLP}": lambda: adam(SMALL_MLP),
-        f"SGD, momentum {MLP}": lambda: sgd(MLP),
-        f"SGD, momentum {SMALL_MLP}": lambda: sgd(SMALL_MLP),
+        f"Adam {MLP}": lambda: optimizer(Adam, MLP),
+        f"Adam {SMALL_MLP}": lambda: optimizer(Adam, SMALL_MLP),
+        f"SGD, momentum {MLP}": lambda: optimizer(SGD, MLP, momentum=0.9),
+        f"SGD, momentum {SMALL_MLP}": lambda: optimizer(SGD, SMALL_MLP, momentum=0.9),
     }
 
 

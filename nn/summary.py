@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tinygrad_like.core.tensor import Tensor
+from tinygrad_like.dtypes import memory
 from tinygrad_like.transforms.switches import no_grad
 
 from .module import Module, modes_restored
@@ -94,7 +95,7 @@ def summary(model: Module, *inputs: Any, depth: int | None = None) -> Summary:
             rows.append(Row(name, type(module).__name__, level, taken, given, len(made), sum(p.size for p in new)))
     parameters = list(model.parameters())
     trainable = [p for p in parameters if p.requires_grad]
-    given_memory = {id(_memory(x)) for x in _tensors(args)}
+    given_memory = {id(memory(x._data)) for x in _tensors(args)}
     return Summary(
         rows,
         trainable=sum(p.size for p in trainable),
@@ -120,7 +121,7 @@ def _watched_call(model: Module, names: dict[Module, str], args: list) -> tuple[
     def after(module: Module, args: tuple, output: Any) -> None:
         entered.pop()
         calls.setdefault(module, []).append((_shapes(args), _shapes(output)))
-        outputs.update((id(m), m) for m in map(_memory, _tensors(output)))
+        outputs.update((id(m), m) for m in [memory(x._data) for x in _tensors(output)])
 
     handles = [h for m in names for h in (m.register_forward_pre_hook(before), m.register_forward_hook(after))]
     try:
@@ -151,14 +152,6 @@ def _tensors(value: Any) -> list[Tensor]:
     if isinstance(value, dict):
         value = list(value.values())
     return [t for v in value for t in _tensors(v)] if isinstance(value, tuple | list) else []
-
-
-def _memory(tensor: Tensor) -> np.ndarray:
-    """The array that owns the Tensor's memory, so that views of it are not counted again."""
-    memory = tensor._data
-    while isinstance(memory.base, np.ndarray):
-        memory = memory.base
-    return memory
 
 
 def _shapes(value: Any) -> str:

@@ -224,7 +224,7 @@ MISSING = {
     "values": "only x.max(dim) and similar calls return a pair", "realize": "ops compute at once; leave it out",
     "indices": "write x.max(dim=1), which returns values and indices, or x.argmax(1)",
     "astype": "write x.cast(dtype)", "copy": "write x.clone()",
-    "storage": "the array is x.data", "lazydata": "the array is x.data",
+    "storage": "the array is x.numpy()", "lazydata": "the array is x.numpy()",
     "save_for_backward": "declare an op with @primitive", "block_until_ready": "ops compute at once; leave it out",
     "at": "write x.clone(), then y[index] = value under no_grad(); or scatter",
 }

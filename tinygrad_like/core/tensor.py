@@ -37,7 +37,7 @@ class Tensor(Surface):
     """
 
     # Defaults live on the class: a result stores only what differs, which makes recording cheap.
-    _data: np.ndarray  # what `data` gives, which checks what it is set to; here it is read and set without detour
+    _data: np.ndarray  # the memory that `data` shows, which checks what it is set to; here without detour
     _grad: Tensor | None = None  # what `grad` gives, likewise
     grad: Tensor | None
     node: Node | None = None  # the op that made this Tensor, while the graph is alive

@@ -89,7 +89,7 @@ def _cross_entropy_vjp(g, wanted, x, target, weight, ignore_index, reduction, la
     if any(wanted[1:]):
         return NotImplemented
     return [kernels.cross_entropy.cross_entropy_vjp(x, g, target, weight, *residuals, ignore_index, reduction,
-                                              label_smoothing, given), None, None]
+                                                    label_smoothing, given), None, None]
 
 
 def _nll_vjp(g, wanted, x, target, weight, ignore_index, reduction, residuals):
