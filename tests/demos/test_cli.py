@@ -177,36 +177,6 @@ def test_ctrl_c_where_an_exception_would_be_lost():
     assert ended.stderr == "\ninterrupted before anything was begun\n"
 
 
-LATER = """
-import os, signal, sys, time
-argv = sys.argv
-sys.argv = ["-m"]
-import demos
-sys.argv = ["demo"]
-from demos import cli
-
-class Object:
-    def __del__(self):
-        os.kill(os.getpid(), signal.SIGINT)
-        sum(range(100))
-
-@cli.command(lambda: cli.parser("test", "A test."))
-def main(args):
-    Object()
-    for _ in range(500):
-        time.sleep(0.01)
-    print("goes on")
-
-main()
-"""
-
-
-@pytest.mark.skipif(os.name != "posix", reason="sends signals")
-def test_ctrl_c_in_a_callback_comes_once_more():
-    ended = subprocess.run([sys.executable, "-c", LATER], env=ENV, capture_output=True, text=True)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "\ninterrupted\n")
-
-
 @pytest.mark.skipif(os.name != "posix", reason="sends signals")
 def test_ctrl_c_while_what_draws_is_imported(monkeypatch):
     """A compiled module that is imported by half makes Python crash when it ends."""
@@ -226,11 +196,10 @@ RUN = ["demos.train", "--model", "mlp", "--epochs", "30"]
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="sends signals")
-@pytest.mark.parametrize("moment, presses", [("import", 1), ("first step", 2), ("an epoch", 1)])
+@pytest.mark.parametrize("moment, presses", [("import", 1), ("an epoch", 2)])
 def test_ctrl_c(tmp_path, moment, presses):
     pytest.importorskip("matplotlib")
-    ready = {"import": lambda text: time.sleep(0.3) or True, "first step": lambda text: "parameters" in text,
-             "an epoch": lambda text: text.count("\n") > 6}[moment]
+    ready = {"import": lambda text: time.sleep(0.3) or True, "an epoch": lambda text: text.count("\n") > 6}[moment]
     code, printed = interrupted([*RUN, "--out", "run"], ready, tmp_path, presses)
     assert code == 130 and "Traceback" not in printed
     last = printed.strip().splitlines()[-1]
@@ -239,16 +208,3 @@ def test_ctrl_c(tmp_path, moment, presses):
     assert ("run/mlp_digits_split0.ckpt is saved; the same command with --resume goes on" in last) == saved
     assert not list(tmp_path.glob("run/*.lock"))
     assert saved or moment != "an epoch"
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full disk")
-def test_a_full_disk_is_said_in_one_line(tmp_path):
-    pytest.importorskip("matplotlib")
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "mlp_digits_split0.ckpt.new").symlink_to("/dev/full")
-    ended = subprocess.run([sys.executable, "-m", *RUN, "--out", "run"], cwd=tmp_path, env=ENV, capture_output=True,
-                           text=True)
-    said = [line for line in ended.stderr.splitlines() if not line.startswith("compiling ")]
-    assert ended.returncode == 1 and len(said) == 1
-    assert said[0].startswith("error: ") and "No space left on device" in said[0]

@@ -1,4 +1,4 @@
-"""The demos run short: what they print, and what they leave on disk."""
+"""What the demos share: options that are refused, tables, legends, and pictures that are written whole."""
 
 import shlex
 from importlib import import_module
@@ -9,31 +9,8 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from demos import activations, augmentations, figures, moons
-
-PNG = b"\x89PNG\r\n\x1a\n"
-
-
-def test_moons(tmp_path, capsys):
-    moons.main(["--steps", "10", "300", "--out", str(tmp_path / "new" / "figure.png")])
-    printed = capsys.readouterr().out.splitlines()
-    assert float(printed[1].split()[-1].rstrip("%")) > 97
-    assert (tmp_path / "new" / "figure.png").read_bytes().startswith(PNG)
-
-
-def test_activations(tmp_path, capsys):
-    activations.main(["--points", "200", "--out", str(tmp_path / "new" / "figure.png")])
-    assert f"picture: {tmp_path / 'new' / 'figure.png'}" in capsys.readouterr().out
-    assert (tmp_path / "new" / "figure.png").read_bytes().startswith(PNG)
-
-
-@pytest.mark.parametrize("name", activations.ACTIVATIONS)
-def test_activation_derivatives_are_the_slopes_of_the_curves(name):
-    points = np.linspace(-3.99, 4, 400)  # steps of 0.02, none at 0
-    value, derivative = activations.value_and_derivative(activations.ACTIVATIONS[name][0], points)
-    slope = (value[2:] - value[:-2]) / (points[2:] - points[:-2])
-    smooth = np.abs(points[1:-1]) > 0.05
-    assert np.allclose(slope[smooth], derivative[1:-1][smooth], atol=1e-3)
+from demos import augmentations, cli, figures
+from tinygrad_like import Tensor, manual_seed
 
 
 def test_augmentations(tmp_path, capsys):
@@ -41,12 +18,7 @@ def test_augmentations(tmp_path, capsys):
     printed = capsys.readouterr().out.splitlines()
     assert len(printed) == 13
     for line in printed:
-        assert Path(line.removeprefix("picture: ")).read_bytes().startswith(PNG)
-
-
-def test_mixed_labels_in_words():
-    assert augmentations.in_words(np.array([0, 0.3, 0, 0.7])) == "70% 3, 30% 1"
-    assert augmentations.in_words(np.array([0, 0, 1.0])) == "100% 2"
+        assert Path(line.removeprefix("picture: ")).read_bytes().startswith(b"\x89PNG")
 
 
 REFUSED = """
@@ -59,6 +31,7 @@ REFUSED = """
     uncertainty --p 1 | argument --p:
     scale_invariance --scales 0 | argument --scales:
     gradient_depth --width x | argument --width:
+    attention_pictures --dim 6 --heads 2 | argument --dim: must be a multiple of twice --heads 2
     augmentations --data-dir . | argument --data-dir:
     augmentations --rows 11 | argument --rows:
     activations --range inf | argument --range:
@@ -99,6 +72,8 @@ REFUSED = """
     train --data-dir . | argument --data-dir: the digits come with the package
     train --model vit --width 20 | argument --width: must be a multiple of 16
     train --model mlp --limit 5 --epochs 1 | make 1 of the 4 steps that one_cycle takes
+    train --model vit --norm batch | vit has layer, rms, not batch
+    train --model resnet8 --norm rms | not rms
     train --resume | there is no checkpoint
     train --split-seed 1 --repeat-splits 0,1 | argument --split-seed: is for one split
 """
@@ -112,11 +87,6 @@ def test_options_that_make_no_sense_are_refused(line, capsys, tmp_path, monkeypa
     with pytest.raises(SystemExit) as stop:
         import_module(f"demos.{demo}").main(options)
     assert stop.value.code == 2 and message.strip() in capsys.readouterr().err
-
-
-def test_steps_given_twice_are_drawn_once(tmp_path, capsys):
-    moons.main(["--steps", "9", "5", "5", "--out", str(tmp_path / "figure.png")])
-    assert [line[:10] for line in capsys.readouterr().out.splitlines()[:-1]] == ["step     5", "step     9"]
 
 
 def test_a_picture_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
@@ -133,3 +103,38 @@ def test_a_picture_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
         with pytest.raises(OSError, match=r"No space left on device: '.*figure.png'"):
             figures.save(fig, tmp_path / "figure.png")
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [before]
+
+
+def test_quick_is_what_its_help_says_and_gives_way_to_options():
+    parser = cli.parser("name", "", draws=True, seeds=3, quick=dict(sizes=[1, 2], seeds=1))
+    parser.add_argument("--sizes", type=cli.whole(), nargs="+", default=[4])
+    assert "as with --sizes 1 2 --seeds 1" in " ".join(parser.format_help().split())
+    for words, expected in (([], ([4], 3)), (["--quick"], ([1, 2], 1)), (["--quick", "--seeds", "2"], ([1, 2], 2))):
+        args = parser.parse_args(words)
+        assert (args.sizes, args.seeds) == expected
+
+
+def test_every_case_meets_every_seed():
+    args = cli.parser("name", "", seeds=2).parse_args(["--seed", "5"])
+    drawn = figures.over_seeds(args, "ab", lambda case: Tensor.rand(1).item())
+    manual_seed(6)
+    assert np.array_equal(drawn["a"], drawn["b"]) and drawn["a"].tolist()[1:] == Tensor.rand(1).tolist()
+
+
+def test_a_table_shows_mean_and_deviation(capsys):
+    figures.table("title", [1, 0.5], {"x": np.array([[0.1, 0.2], [0.3, 0.2]])})
+    assert capsys.readouterr().out == "title\n              1         0.5\n  x  20.0 ±10.0   20.0 ±0.0\n"
+    figures.table("title", ["a"], {"x": np.array([[1.0], [10.0], [1000.0]])}, ".0e", 1)
+    assert capsys.readouterr().out == "title\n         a\n  x  1e+01\n"
+
+
+def test_a_slide_has_one_legend_of_all_lines(tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(figures, "save", lambda fig, path: seen.append(fig) or path)
+    with figures.slide(tmp_path / "a.png", "title", 1, 2) as (left, right):
+        for axes in (left, right):
+            figures.spread(axes, [1, 2], np.array([[1.0, 2.0], [3.0, 2.0]]), label="line", color="red")
+        right.plot([1, 2], [1, 2], label="another")
+    fig, = seen
+    assert [text.get_text() for text in fig.legends[0].get_texts()] == ["line", "another"]
+    assert tuple(fig.get_size_inches()) == figures.SLIDE and not any(axes.get_legend() for axes in fig.axes)

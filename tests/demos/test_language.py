@@ -38,8 +38,8 @@ def test_learns_prints_draws_and_writes_on(book, tmp_path, capsys):
     assert sum(w in "one two three four five six seven eight nine ten".split() for w in words) > len(words) / 2
 
 
-@pytest.mark.parametrize("kind", ["lstm", "gru"])
-def test_a_recurrent_network_learns_to_write_too(book, tmp_path, capsys, kind):
+def test_a_recurrent_network_learns_to_write_too(book, tmp_path, capsys):
+    kind = "gru"
     out = ["--model", kind, "--out", str(tmp_path)]
     small = ["--d-model", "24", "--layers", "1", "--context", "16", "--batch-size", "8"]
     result = language.main(["--text", str(book), *small,

@@ -21,11 +21,6 @@ def test_strings_of_the_test_are_no_others():
     assert all(word.isdecimal() for word in train + test)
 
 
-def test_tokens():
-    assert sort.tokens(["31", "0"], 4).tolist() == [[3, 1, 12, 10], [0, 12, 10, 10]]
-    assert sort.tokens(["31", "0"], 3, start=True).tolist() == [[11, 3, 1, 12], [11, 0, 12, 10]]
-
-
 def test_writes_up_to_the_end_token():
     class Net:
         def generate(self, source, start, end, max_new_tokens):
@@ -33,11 +28,6 @@ def test_writes_up_to_the_end_token():
             return Tensor([[11, 1, 2, 1, 2, 2], [11, 0, 12, 12, 12, 12]])  # one and two are no end
 
     assert sort.write(Net(), ["121", "0"]) == ["12122", "0"]
-
-
-@pytest.mark.parametrize("task, answer", [("sort", "01348"), ("reverse", "31804")])
-def test_tasks(task, answer):
-    assert "".join(sort.TASKS[task]("40813")) == answer
 
 
 def test_learns_short_strings(tmp_path, capsys):

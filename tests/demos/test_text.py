@@ -50,19 +50,6 @@ def test_probabilities_sum_to_one(order):
     np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
 
 
-def test_longer_contexts_tell_more():
-    rng = np.random.default_rng(1)
-    tokens = np.concatenate([rng.permutation(3).repeat(2) for _ in range(2000)])  # 002211 110022 ...
-    train, test = tokens[:9000], tokens[9000:]
-    bits = [-np.log2(NGram(train, 3, order).probabilities(test)).mean() for order in (1, 2, 3, 5)]
-    assert bits[0] > 1.5 and all(a > b + 0.05 for a, b in zip(bits, bits[1:], strict=False))
-
-
-def test_ngram_refuses_what_does_not_fit():
-    with pytest.raises(ValueError, match="NGram: .*63 bits"):
-        NGram(np.arange(10), vocabulary=1000, order=7)
-
-
 def test_standard_library_trains_on_some_files_and_tests_on_others(monkeypatch):
     read = []
     original = Path.read_text
@@ -78,12 +65,6 @@ def test_standard_library_trains_on_some_files_and_tests_on_others(monkeypatch):
     pages = {train[i:i + longest_common] for i in range(len(train) - longest_common)}
     assert not any(test[i:i + longest_common] in pages for i in range(0, len(test) - longest_common, 7))
     assert (train, test) == text.standard_library(300_000, 100_000)
-
-
-def test_a_python_without_source(tmp_path, monkeypatch):
-    monkeypatch.setattr(text.sysconfig, "get_path", lambda name: str(tmp_path))
-    with pytest.raises(FileNotFoundError, match="no Python source in .*--text"):
-        text.standard_library(100, 100)
 
 
 def test_a_file_is_split_into_beginning_and_end(tmp_path):
