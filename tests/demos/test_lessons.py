@@ -314,6 +314,8 @@ def test_layers_of_3x3_see_3_5_7_9_pixels(shown):
     lying, standing = sobel.maps(convolution.IMAGE)
     np.testing.assert_array_equal(lying[1:-1, 1:-1], convolution.convolve(convolution.IMAGE))
     np.testing.assert_array_equal(sobel.maps(convolution.IMAGE.T)[1], lying.T)
+    every_second = convolution.convolve(convolution.IMAGE, padding=1)[::2, ::2]
+    np.testing.assert_array_equal(convolution.convolve(convolution.IMAGE, padding=1, stride=2), every_second)
     assert np.abs(standing).max() == 4
 
 
