@@ -47,8 +47,8 @@ BOTH = [
     "import tinygrad_like.nn.functional as F; import nn.functional as G; assert F is G",
     "import nn.functional as G; import tinygrad_like.nn.functional as F; assert F is G",
     "import optim.lr_scheduler as G; from tinygrad_like.optim import lr_scheduler as F; assert F is G",
-    "import nn.onnx.rows as G; import tinygrad_like.nn.onnx.rows as F; assert F is G",
-    "import tinygrad_like.nn.onnx.rows as F; import nn.onnx.rows as G; assert F is G",
+    "import nn.utils.rnn as G; import tinygrad_like.nn.utils.rnn as F; assert F is G",
+    "import tinygrad_like.nn.utils.rnn as F; import nn.utils.rnn as G; assert F is G",
     "from tinygrad_like.nn.utils.rnn import pad_sequence as F; import nn; assert F is nn.utils.rnn.pad_sequence",
     "from tinygrad_like.training import fit",
 ]

@@ -1,33 +1,40 @@
 """Models as ONNX files, which other programs run.
 
-A model is called while a `Trace` listens (`trace.py`), and each op that computes something from its inputs becomes the
-ONNX nodes of its row (`rows.py`); an op without a row opens into its definition. A call in a batch of another size, and
-with other values, must give the same graph, but for constants that are `a * batch + b`. At last the graph is run, in
-batches of other sizes, and compared with the model.
+A model is called while a `Trace` listens, and each op that computes something from its inputs becomes the ONNX nodes of
+its row (`rows.py`); an op without a row opens into its definition. A call in a batch of another size, and with other
+values, must give the same graph, but for constants that are `a * batch + b`. At last the graph is run, in batches of
+other sizes, and compared with the model.
 """
 
 from __future__ import annotations
 
 import inspect
+import operator
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tinygrad_like.core.tensor import Tensor
+from tinygrad_like.core.listener import Listener
+from tinygrad_like.core.tensor import Tensor, wrap
+from tinygrad_like.dtypes import arrays_in, memory
 from tinygrad_like.environment import require
+from tinygrad_like.errors import user_line
+from tinygrad_like.ops.composite import Composite
+from tinygrad_like.ops.pointwise import Pointwise
 from tinygrad_like.transforms.switches import no_grad
 
 from ..module import Module, modes_restored
-from .trace import Trace, outputs_of
+from .rows import ROWS, code, has_row
 
 __all__ = ["export"]
 
 OPSET, IR_VERSION = 18, 8  # the first version with this opset: older programs read the file too
-SIZES = (2, 3, 5, 7, 11, 13, 17)  # of other batches, of which those are taken that do not divide the example's
+SIZES = (2, 3, 5, 7, 11, 13)  # of other batches, of which those are taken that do not divide the example's
 
 
 def export(model: Module, inputs: Tensor | Sequence[Tensor], path: str | os.PathLike, *,
@@ -43,11 +50,9 @@ def export(model: Module, inputs: Tensor | Sequence[Tensor], path: str | os.Path
     input_names, output_names: those of the file; by default the parameters of `forward`, and output, or output0, ...
     batch_axis: which axis of all inputs is the batch, whose size stays open; None keeps the sizes of `inputs`.
 
-    All other sizes are those of `inputs`. Needs onnx: pip install 'tinygrad-like[onnx]'.
-
-    Raises NotImplementedError, which names the op, for one that has no counterpart; and ValueError, with the line, if
-    the model looks at values of its inputs, does something with them that is not made of ops, or depends on the size of
-    the batch in a way that cannot be written down, and if graph and model differ.
+    Needs onnx: pip install 'tinygrad-like[onnx]'. Raises NotImplementedError, which names the op, for one that has no
+    counterpart; and ValueError, with the line, if the model looks at values of its inputs, does something with them
+    that is not made of ops, or depends on the size of the batch otherwise, and if graph and model differ.
     """
     require("nn.onnx.export", "onnx")
     import onnx
@@ -56,92 +61,54 @@ def export(model: Module, inputs: Tensor | Sequence[Tensor], path: str | os.Path
     if not inputs or not all(isinstance(x, Tensor) for x in inputs):
         raise TypeError("onnx.export: inputs must be a Tensor or several, got "
                         f"{', '.join(type(x).__name__ for x in inputs) or 'none'}")
-    names = _names("input_names", input_names, [*inspect.signature(model.forward).parameters], len(inputs))
-    given, axis = dict(zip(names, inputs, strict=True)), 0
-    sizes: list[Any] = [None] * 3
+    names = list(input_names or [*inspect.signature(model.forward).parameters][: len(inputs)])
+    if len(set(names)) != len(inputs):
+        raise ValueError(f"onnx.export: input_names must have {len(inputs)} different names, got {names}")
+    sizes, axis = [], batch_axis or 0
     if batch_axis is not None:
-        size, axis = _batch(inputs, batch_axis), batch_axis % inputs[0].ndim
-        sizes = [n for n in SIZES if size % n]
+        batches = {x.shape[batch_axis] if -x.ndim <= batch_axis < x.ndim else 0 for x in inputs}
+        if len(batches) > 1 or 0 in batches:
+            raise ValueError(f"onnx.export: the inputs {', '.join(str(x.shape) for x in inputs)} must have a batch of "
+                             f"one size along axis {batch_axis}; use batch_axis=None if there is none")
+        size, axis = batches.pop(), batch_axis % inputs[0].ndim
+        sizes = [size, *[n for n in SIZES if size % n]]
+
+    def drawn(size: int | None, seed: int) -> dict[str, Tensor]:
+        """Inputs of another batch, with values drawn from those of the inputs: the model may not take any others."""
+        rng, made = np.random.default_rng(seed), {}
+        for name, x in zip(names, inputs, strict=True):
+            shape = list(x.shape)
+            shape[axis:axis + 1] = shape[axis:axis + 1] if size is None else [size]
+            made[name] = Tensor(rng.choice(x.detach().numpy().ravel(), shape))
+        return made
+
     with modes_restored(model):
         model.eval()
-        trace = Trace(model, {name: Tensor(x.detach().numpy()) for name, x in given.items()})
-        others = _others(given, sizes[0], batch_axis, 1)
+        trace = Trace(model, {name: Tensor(x.detach().numpy()) for name, x in zip(names, inputs, strict=True)})
+        others = drawn(sizes[1] if sizes else None, 1)
         try:
             other = Trace(model, others)
         except Exception as error:
             if str(error).startswith("onnx.export:"):
                 raise
-            shapes = ", ".join(str(y.shape) for y in others.values())
-            raise ValueError(f"onnx.export: the model fails with inputs of other values, and of shape {shapes}: {error}"
-                             "; with batch_axis=None, the sizes stay those of the example") from error
-        trace.agree(other, None if sizes[0] is None else (size, sizes[0]), (names[0], axis))
-        count = len(trace.outputs)
-        made = ["output"] if count == 1 else [f"output{i}" for i in range(count)]
-        proto = _model(onnx, trace, type(model).__name__, given, batch_axis,
-                       _names("output_names", output_names, made, count))
+            raise ValueError(f"onnx.export: the model fails with inputs of other values, and of shape "
+                             f"{', '.join(str(y.shape) for y in others.values())}: {error}; with batch_axis=None, the "
+                             "sizes stay those of the example") from error
+        trace.agree(other, sizes[:2], (names[0], axis))
+        proto = trace.model(onnx, type(model).__name__, {name: [
+            "batch" if sizes and a == axis else n for a, n in enumerate(x.shape)]
+            for name, x in zip(names, inputs, strict=True)}, [x.dtype for x in inputs], output_names)
         onnx.checker.check_model(proto, full_check=True)
-        for n in dict.fromkeys([1, sizes[2]] if sizes[0] else [None]):
-            _check(proto, model, _others(given, n, batch_axis, 3), may_fail=n == 1)
+        for n in [1, sizes[3]] if sizes else [None]:
+            _check(proto, model, drawn(n, 3), may_fail=n == 1)
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     onnx.save(proto, os.fspath(path))
     return proto
 
 
-def _batch(inputs: Sequence[Tensor], batch_axis: int) -> int:
-    """The size of the batch."""
-    for x in inputs:
-        if not -x.ndim <= batch_axis < x.ndim or not x.shape[batch_axis]:
-            raise ValueError(f"onnx.export: an input of shape {x.shape} has no batch along axis {batch_axis}; use "
-                             "batch_axis=None")
-    if len({x.shape[batch_axis] for x in inputs}) > 1:
-        raise ValueError(f"onnx.export: the inputs {', '.join(str(x.shape) for x in inputs)} must agree in the batch, "
-                         f"axis {batch_axis}")
-    return inputs[0].shape[batch_axis]
-
-
-def _names(what: str, given: Sequence[str] | None, default: Sequence[str], count: int) -> list[str]:
-    names = list(default[:count] if given is None else given)
-    if len(names) != count or len(set(names)) != count:
-        raise ValueError(f"onnx.export: {what} must have {count} different names, got {names}")
-    return names
-
-
-def _others(inputs: dict[str, Tensor], size: int | None, batch_axis: int | None, seed: int) -> dict[str, Tensor]:
-    """Inputs of another batch, with values drawn from those of the inputs: the model may not take any others."""
-    rng, made = np.random.default_rng(seed), dict[str, Tensor]()
-    for name, x in inputs.items():
-        shape = list(x.shape)
-        if batch_axis is not None and size is not None:
-            shape[batch_axis] = size
-        made[name] = Tensor(rng.choice(x.detach().numpy().ravel(), shape) if x.numel() else np.zeros(shape, x.dtype))
-    return made
-
-
-def _model(onnx: Any, trace: Trace, name: str, inputs: dict[str, Tensor], batch_axis: int | None,
-           output_names: Sequence[str]) -> Any:
-    """The graph as onnx has it."""
-    helper = onnx.helper
-    nodes = [helper.make_node(node.kind, node.inputs, node.outputs, name=node.outputs[0], **node.attributes)
-             for node in trace.nodes]
-    starts, ends = [], []
-    for new, x in inputs.items():
-        shape: list[Any] = list(x.shape)
-        if batch_axis is not None:
-            shape[batch_axis] = "batch"
-        starts.append(helper.make_tensor_value_info(new, trace.code(x.dtype), shape))
-    for new, (value, dtype, sizes) in zip(output_names, trace.outputs, strict=True):
-        if new in trace.taken:
-            raise ValueError(f"onnx.export: the output {new!r} has the name of another value; give output_names")
-        nodes.append(helper.make_node("Identity", [value], [new], name=new))
-        ends.append(helper.make_tensor_value_info(new, trace.code(dtype), sizes))
-    constants = [onnx.numpy_helper.from_array(np.ascontiguousarray(x).reshape(x.shape), name)
-                 for name, (x, _) in trace.constants.items()]
-    return helper.make_model(helper.make_graph(nodes, name, starts, ends, constants), ir_version=IR_VERSION,
-                             opset_imports=[helper.make_opsetid("", OPSET)], producer_name="tinygrad_like")
-
-
 def _check(proto: Any, model: Module, inputs: dict[str, Tensor], may_fail: bool) -> None:
-    """Raise ValueError unless onnx agrees with the model, which for may_fail need not take the inputs."""
+    """Raise ValueError unless onnx agrees with the model, up to rounding, which moves a few numbers across the bounds
+    of comparisons; for may_fail the model need not take the inputs."""
     from onnx.reference import ReferenceEvaluator
 
     given = {name: x.numpy().copy() for name, x in inputs.items()}  # the model may change what it is given
@@ -156,19 +123,265 @@ def _check(proto: Any, model: Module, inputs: dict[str, Tensor], may_fail: bool)
     with np.errstate(all="ignore"):
         found = ReferenceEvaluator(proto).run(None, given)
     for y, z in zip(expected, found, strict=True):
-        if not _agree(y, z):
+        same = y.shape == z.shape and y.dtype == z.dtype
+        if same and y.dtype.kind == "f":
+            largest = abs(y[np.isfinite(y)].astype(np.float64)).max(initial=0)
+            rounded = 1e-2 if y.dtype.itemsize == 2 else 1e-3
+            same = np.allclose(z, y, rtol=rounded, atol=rounded * largest, equal_nan=True)
+        elif same:
+            same = (y != z).sum() <= y.size // 100
+        if not same:
             raise ValueError(f"onnx.export: for inputs of shape {', '.join(str(x.shape) for x in given.values())} the "
                              f"graph gives {z.dtype} {z.shape}, where the model gives {y.dtype} {y.shape}, or other "
                              "numbers. Look for what it does only in batches of some sizes, as squeeze() without an "
                              "axis, or for some values")
 
 
-def _agree(expected: np.ndarray, found: np.ndarray) -> bool:
-    """Whether they are equal up to rounding, which also moves a few numbers across the bounds of comparisons."""
-    if expected.shape != found.shape or expected.dtype != found.dtype:
-        return False
-    if expected.dtype.kind != "f":
-        return bool((expected != found).sum() <= expected.size // 100)
-    finite = expected[np.isfinite(expected)].astype(np.float64)
-    rounded = 1e-2 if expected.dtype.itemsize == 2 else 1e-3
-    return np.allclose(found, expected, rtol=rounded, atol=rounded * abs(finite).max(initial=0), equal_nan=True)
+def outputs_of(model: Any, inputs: dict[str, Tensor]) -> list[Tensor]:
+    """The Tensors that the model returns."""
+    made = model(*inputs.values())
+    found = [y for y in (made if isinstance(made, tuple | list) else [made]) if y is not None]
+    if not found or not all(isinstance(y, Tensor) for y in found):
+        raise TypeError(f"onnx.export: the model must return Tensors, got {type(made).__name__}")
+    return found
+
+
+class Trace(Listener):
+    """The graph of `model(*inputs)`, for inputs by their names.
+
+    What was computed from the inputs has a name, by its array; all else is a constant. A change in place of a whole
+    Tensor is a node. Where Python or NumPy look at what follows from the inputs is an error: what they make of it would
+    be the same for all inputs from then on.
+    """
+
+    inside = False  # whether an op runs
+    forward: Any = None  # of the op that is being called
+    last: Any = None  # what the last op gave
+    like: Any = None  # the dtype of an op's output, which numbers among its inputs have
+    where = "the model"
+
+    def __init__(self, model: Any, inputs: dict[str, Tensor]):
+        self.weights = {id(x._data): name for name, x in model._state()}
+        self.nodes: list[tuple] = []  # kind, inputs, outputs, attributes, and the user's line
+        self.constants: dict[str, tuple[np.ndarray, str]] = {}  # and where they are used first
+        self.taken = set(inputs)
+        # Of memory that follows from the inputs: itself, and its arrays with their names.
+        self.named: dict[int, tuple[Any, dict[int, tuple[Any, str]]]] = {}
+        for name, x in inputs.items():
+            self.name(x._data, name)
+        with no_grad(), self:
+            self.outputs: list[tuple] = [(self.value(y), y.dtype, y.shape) for y in outputs_of(model, inputs)]
+
+    # What rows call
+
+    def node(self, kind: str, *inputs: Any, outputs: int = 1, **attributes: Any) -> Any:
+        """Add a node; returns the name of its output, or a list of names if there are several."""
+        names, made = [self.value(x) for x in inputs], [self.fresh(kind) for _ in range(outputs)]
+        given = {name: value for name, value in attributes.items() if value is not None}
+        self.nodes.append((kind, names, made, given, self.where))
+        return made[0] if outputs == 1 else made
+
+    def cast(self, x: Any, dtype: Any) -> Any:
+        """A Tensor, array or name with that dtype; numbers take it when they are used."""
+        if isinstance(x, np.ndarray):
+            return x.astype(dtype)
+        return self.node("Cast", x, to=code(dtype)) if isinstance(x, str) or (
+            isinstance(x, Tensor) and x.dtype != dtype) else x
+
+    def value(self, x: Any) -> str:
+        """The name of a Tensor, an array, a number (see `like`) or a name; None is an input left out."""
+        if x is None or isinstance(x, str):
+            return x or ""
+        array = x._data if isinstance(x, Tensor) else x
+        if not self.follows(array):
+            return self.constant(array, None if isinstance(array, np.ndarray) else self.like)
+        names = self.named[id(memory(array))][1]
+        if id(array) not in names:
+            raise ValueError(f"onnx.export: a Tensor is used, at {user_line()}, whose memory was changed in place, "
+                             "through another Tensor or by NumPy. Write it with where, cat or stack")
+        return names[id(array)][1]
+
+    def constant(self, x: Any, dtype: Any = None) -> str:
+        """The name of an array, a number or a list of numbers that does not follow from the inputs."""
+        if (weight := self.weights.get(id(x))) in self.constants:
+            return weight  # type: ignore[return-value]
+        name = self.fresh(weight or "constant")
+        self.constants[name] = (np.array(x, dtype), self.where) if weight is None else (x, self.where)
+        return name
+
+    def integers(self, numbers: Sequence[int]) -> str:
+        """The name of a vector of integers, such as a shape."""
+        return self.constant(list(numbers), np.int64)
+
+    def fresh(self, name: str) -> str:
+        """A name that no other value has."""
+        new, i = name, 1
+        while new in self.taken:
+            new, i = f"{name}_{i}", i + 1
+        self.taken.add(new)
+        return new
+
+    def follows(self, x: Any) -> bool:
+        """Whether an array, or that of a Tensor, lies in memory that holds what was computed from the inputs."""
+        x = getattr(x, "_data", x)
+        return isinstance(x, np.ndarray) and id(memory(x)) in self.named
+
+    def name(self, array: np.ndarray, name: str, changed: bool = False) -> None:
+        """Name an array. changed: its memory holds other numbers now, so what else shows it has no name any more."""
+        m = memory(array)
+        if changed or id(m) not in self.named:
+            self.named[id(m)] = m, {}
+        self.named[id(m)][1][id(array)] = array, name
+
+    # What the model does
+
+    def op(self, op: Any, inputs: Sequence[Any], options: dict[str, Any], run: Callable) -> Any:
+        if self.inside:
+            return run(inputs, options)
+        before, self.forward = self.forward, getattr(op, "kernel", op.forward)
+        whole = isinstance(op, Composite) and has_row(op, inputs)  # or else it is recorded as what it is made of
+        try:
+            y = self._run(run, (inputs, options), {}) if whole else run(inputs, options)
+        finally:
+            self.forward = before
+        if y is not self.last:  # by another call, as of an option by another name
+            self.last = y
+            self._note(op, inputs, options, y)
+        return y
+
+    def _note(self, op: Any, inputs: Sequence[Any], options: dict[str, Any], y: Tensor) -> None:
+        """Add the nodes of an op: those of its row, or of the ops or the formula that define it."""
+        indexed = any(map(self.follows, arrays_in(options)))
+        if not indexed and not any(map(self.follows, inputs)):
+            return  # a constant
+        self.where, self.like = f"{op.name}, called at {user_line()}", y.dtype
+        if has_row(op, inputs) and (op.name == "take" or not indexed):
+            name = ROWS[op.name](self, y, *inputs, **{**op.options, **options})
+        elif isinstance(op, Composite | Pointwise):
+            definition = op.definition if isinstance(op, Composite) else op.__wrapped__
+            given = {n: value for n, value in options.items() if n != "stats"}  # to which it would write
+            name = self.value(definition(*inputs, **given))
+        else:
+            raise NotImplementedError(f"onnx.export: the op {op.name}{' with a computed index' * indexed} has no ONNX "
+                                      "counterpart here; add a row for it to nn/onnx/rows.py, or write it in other ops: "
+                                      f"{self.where}")
+        self.name(y._data, name)
+
+    def _run(self, function: Callable, arguments: Sequence[Any], options: dict[str, Any]) -> Any:
+        before, self.inside = self.inside, True
+        try:
+            return function(*arguments, **options)
+        finally:
+            self.inside = before
+
+    def compute(self, name: str, function: Callable, arguments: Sequence[Any], options: dict) -> Any:
+        """Work in NumPy. What is cast is an index."""
+        result = self._run(function, arguments, options)
+        beside = not self.inside and function is not self.forward
+        if beside and any(map(self.follows, arrays_in([*arguments, options]))):
+            if name != "cast":
+                raise _refused(f"{name}, which NumPy does")
+            self.name(result, self.node("Cast", arguments[0], to=code(result.dtype)))
+        return result
+
+    def effect(self, name: str, function: Callable, arguments: Sequence[Any], writes: Sequence[np.ndarray]) -> None:
+        """A change in place; array[...] = value is a node, if the inputs have to do with it."""
+        if not self.inside and any(map(self.follows, arrays_in(arguments))):
+            if function is not operator.setitem or arguments[1] is not Ellipsis:
+                raise NotImplementedError(f"onnx.export: {name} changes a part of a Tensor, at {user_line()}, which "
+                                          "has no node here: write it with where, cat or stack")
+            array, _, value = arguments
+            self.where, self.like = f"a change in place at {user_line()}", array.dtype
+            value = wrap(value) if isinstance(value, np.ndarray) else value
+            self.name(array, self.value(self.cast(value, array.dtype)), changed=True)
+        self._run(function, arguments, {})
+
+    def observe(self, what: str, tensor: Any, remedy: str) -> None:
+        """Python is about to do what needs the value of a Tensor, if one is given."""
+        if not self.inside and (tensor is None or self.follows(tensor)):
+            raise _refused(what.rstrip(","))
+
+    def rule(self, *of: Any) -> Any:
+        raise _refused("a gradient")
+
+    def tell(self, event: str, *about: Any) -> Any:
+        if event == "looked at" and not self.follows(about[0]):
+            return True
+        if event == "cannot" or event == "refuse" and self.inside:
+            return None  # shapes may change, since names are those of arrays, whichever Tensor shows them
+        raise _refused({"looked at": about[1:2], "set data": (".data = ...",)}.get(event, about)[0]
+                       if event in ("looked at", "varies", "refuse", "set data") else "a gradient")
+
+    # The other trace, and the whole
+
+    def agree(self, other: Trace, sizes: list[int], batch: tuple[str, int]) -> None:
+        """Compute the constants that differ in a batch of another size; raise ValueError if all else is not the same.
+
+        batch: an input that has the first of the sizes along this axis.
+        """
+        remedy = " or in a batch of another size, which is allowed with batch_axis=None" * bool(sizes)
+        for mine, its in zip_longest(self.nodes, other.nodes):
+            if mine is None or its is None or mine[:4] != its[:4]:
+                raise ValueError(f"onnx.export: the model runs other ops for other inputs{remedy}: "
+                                 f"{'; '.join(dict.fromkeys(node[4] for node in (mine, its) if node))}")
+        nodes, self.nodes = self.nodes, []
+        for name, (x, where) in list(self.constants.items()):
+            y, self.where = other.constants[name][0], where
+            if x is y or x.dtype == y.dtype and np.array_equal(x, y, equal_nan=x.dtype.kind == "f"):
+                continue
+            if (computed := self._computed(x, y, sizes, batch) if sizes else None) is None:
+                raise ValueError(f"onnx.export: there is another constant in each call, {x} and {y}: {where}. Only a * "
+                                 "batch + b can be computed in its place, and nothing that comes from values by way of "
+                                 "Python, from random numbers or from an earlier call")
+            del self.constants[name]
+            self.nodes.append(("Identity", [computed], [name], {}, where))
+        self.nodes += nodes
+        self.outputs = [(name, dtype, [a if a == b else "batch" if [a, b] == sizes else None
+                                       for a, b in zip(shape, others, strict=True)])
+                        for (name, dtype, shape), (_, _, others) in zip(self.outputs, other.outputs, strict=True)]
+
+    def _computed(self, x: np.ndarray, y: np.ndarray, sizes: list[int], batch: tuple[str, int]) -> str | None:
+        """a * batch + b, spread along axes whose size differs, if all numbers along them are equal."""
+        shapes = x.shape, y.shape
+        for axis in range(min(x.ndim, y.ndim)):
+            if x.shape[axis] != y.shape[axis]:
+                x, y = (z.take([0], axis) if (z == z.take([0], axis)).all() else z for z in (x, y))
+        if x.shape != y.shape or x.dtype != y.dtype:
+            return None
+        a = (y - x.astype(np.float64)) / (sizes[1] - sizes[0])
+        if not (a == np.round(a)).all():
+            return None
+        name, axis = batch
+        n = self.node("Squeeze", self.node("Shape", name, start=axis, end=axis + 1))
+        value = self.node("Add", self.node("Mul", self.node("Cast", n, to=code(x.dtype)), self.constant(
+            a.astype(x.dtype))), self.constant((x - a * sizes[0]).astype(x.dtype)))
+        if shapes[0] != shapes[1]:
+            shape = self._computed(np.array(shapes[0], np.int64), np.array(shapes[1], np.int64), sizes, batch)
+            return shape and self.node("Expand", value, shape)
+        return value
+
+    def model(self, onnx: Any, name: str, inputs: dict[str, list], dtypes: list, output_names: Any) -> Any:
+        """The graph as onnx has it."""
+        helper, count = onnx.helper, len(self.outputs)
+        names = list(output_names or (["output"] if count == 1 else [f"output{i}" for i in range(count)]))
+        if len(set(names)) != count or self.taken.intersection(names):
+            raise ValueError(f"onnx.export: output_names must have {count} different names, which no other value has, "
+                             f"got {names}")
+        self.nodes += [("Identity", [value], [new], {}, "") for new, (value, _, _) in zip(names, self.outputs,
+                                                                                         strict=True)]
+        nodes = [helper.make_node(kind, given, made, name=made[0], **attributes)
+                 for kind, given, made, attributes, _ in self.nodes]
+        starts = [helper.make_tensor_value_info(new, code(dtype), shape)
+                  for (new, shape), dtype in zip(inputs.items(), dtypes, strict=True)]
+        ends = [helper.make_tensor_value_info(new, code(dtype), shape)
+                for new, (_, dtype, shape) in zip(names, self.outputs, strict=True)]
+        constants = [onnx.numpy_helper.from_array(np.ascontiguousarray(x).reshape(x.shape), new)
+                     for new, (x, _) in self.constants.items()]
+        return helper.make_model(helper.make_graph(nodes, name, starts, ends, constants), ir_version=IR_VERSION,
+                                 opset_imports=[helper.make_opsetid("", OPSET)], producer_name="tinygrad_like")
+
+
+def _refused(what: str) -> ValueError:
+    """The error for what is done with the inputs, or with what was computed from them."""
+    return ValueError(f"onnx.export: {what}, at {user_line()}: only ops on the inputs can be "
+                      "exported; compute it with ops of Tensors, or outside the model")

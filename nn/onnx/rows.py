@@ -30,6 +30,13 @@ REDUCED = {"sum": "ReduceSum", "mean": "ReduceMean", "max": "ReduceMax", "min": 
            "all": "ReduceMin", "prod": "ReduceProd", "norm": "ReduceL2", "logsumexp": "ReduceLogSumExp"}
 
 
+def code(dtype: Any) -> int:
+    """ONNX's number for a dtype."""
+    import onnx
+
+    return onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+
+
 def _node(name: str) -> Callable:
     return lambda g, out, *xs, **options: g.node(NODES[name], *[g.cast(x, out.dtype) for x in xs], **options)
 
@@ -167,7 +174,7 @@ ROWS: dict[str, Callable[..., Any]] = {
     "layer_norm": _layer_norm,
     "ne": lambda g, out, *xs: g.node("Not", ROWS["eq"](g, out, *xs)),
     "where": lambda g, out, c, a, b: g.node("Where", g.cast(c, bool), g.cast(a, out.dtype), g.cast(b, out.dtype)),
-    "cast": lambda g, out, x, **_: g.node("Cast", x, to=g.code(out.dtype)),
+    "cast": lambda g, out, x, **_: g.node("Cast", x, to=code(out.dtype)),
     "binary_step": lambda g, out, x: g.cast(g.node("GreaterOrEqual", x, 0), out.dtype),
     "isnan": lambda g, out, x: g.node("IsNaN", x),
     "isinf": lambda g, out, x: g.node("IsInf", x),
