@@ -18,8 +18,7 @@ COUNT = "alibi",  # which counts in Python, and so runs as it is, and says so
 
 
 @pytest.mark.filterwarnings("ignore:capture. step runs without capture.*is changed by the function itself")
-@pytest.mark.parametrize("name", [  # of a bias before a norm the gradient is made of rounding errors
-    pytest.param(name, marks=[pytest.mark.rejected] * (name == "conv1d_audio")) for name in PATHS])
+@pytest.mark.parametrize("name", PATHS)
 def test_captured_it_loses_as_without(name):
     losses = []
     for kind in (lambda step: step, tinygrad_like.capture):

@@ -8,10 +8,6 @@ from tinygrad_like import Tensor, ops
 rng = np.random.default_rng(5)
 
 
-def shape(least=0, most=3):
-    return tuple(rng.choice([0, 1, 2, 3, 4], rng.integers(least, most + 1), p=[0.1, 0.2, 0.25, 0.25, 0.2]).tolist())
-
-
 def normal(*sizes):
     return rng.standard_normal(sizes)
 
@@ -21,77 +17,6 @@ def same(ours, wanted):
     assert len(ours) == len(wanted)
     for y, z in zip(ours, wanted, strict=True):
         np.testing.assert_allclose(y.numpy(), z, rtol=1e-12, atol=1e-12, strict=True)
-
-
-def agree(ours, theirs, *arrays):
-    """Both give the same, or both refuse."""
-    try:
-        wanted = theirs(*arrays)
-    except (ValueError, IndexError, TypeError, ZeroDivisionError):
-        with pytest.raises((ValueError, IndexError, TypeError)):
-            ours(*map(Tensor, arrays))
-        return
-    same(ours(*map(Tensor, arrays)), wanted)
-
-
-@pytest.fixture(params=range(25))
-def x(request):
-    global rng
-    rng = np.random.default_rng(request.param)
-    return np.asarray(normal(*shape()))
-
-
-def axis_of(x):
-    return int(rng.integers(-x.ndim, x.ndim)) if x.ndim else 0
-
-
-def test_put_together(x):
-    others = [np.asarray(normal(*shape())) for _ in range(rng.integers(1, 3))]
-    for name in "atleast_1d", "atleast_2d":
-        agree(getattr(ops, name), getattr(np, name), x)
-        agree(getattr(ops, name), getattr(np, name), x, *others)
-        same(getattr(ops, name)([Tensor(x)]), [getattr(np, name)(x)])  # of a list a tuple
-    assert ops.atleast_3d(Tensor(x)).shape == np.atleast_3d(x).shape
-
-
-def test_turned(x):
-    n = int(rng.integers(0, x.ndim + 1))
-    source, to = (tuple(int(a) for a in rng.permutation(x.ndim)[:n]) for _ in range(2))
-    same(ops.movedim(Tensor(x), source, to), np.moveaxis(x, source, to))
-
-
-def test_indexed(x):
-    if x.size:
-        places = rng.integers(-x.size, x.size, shape())
-        same(ops.take_flat(Tensor(x), Tensor(places)), np.take(x, places))
-
-
-def test_products(x):
-    y = np.asarray(normal(*shape()))
-    same(ops.kron(Tensor(x), Tensor(y)), np.asarray(np.kron(x, y)))
-    agree(ops.inner, np.inner, x, normal(*y.shape[:-1], *x.shape[-1:]))
-    same(ops.tensordot(Tensor(x), Tensor(y), 0), np.tensordot(x, y, 0))
-    for n in range(x.ndim + 1):
-        z = normal(*x.shape[x.ndim - n:], *shape(0, 2))
-        same(ops.tensordot(Tensor(x), Tensor(z), n), np.tensordot(x, z, n))
-        back = tuple(range(n))[::-1]
-        z = normal(*x.shape[:n][::-1], 2)
-        same(ops.tensordot(Tensor(x), Tensor(z), (back, tuple(range(n)))), np.tensordot(x, z, (back, tuple(range(n)))))
-    a, b = normal(*x.shape, 3), normal(3)
-    same(ops.cross(Tensor(a), Tensor(np.broadcast_to(b, a.shape)), -1), np.cross(a, b))
-
-
-@pytest.mark.parametrize("p", [0.0, 0.5, 1.0, 2.0, 3.0, np.inf])
-def test_distances(p):
-    global rng
-    rng = np.random.default_rng(3)
-    a, b = normal(2, 4, 3), normal(5, 3)
-    b[0] = a[0, 0]
-    b[1, 0] = a[1, 2, 0]
-    wanted = np.linalg.norm(a[:, :, None] - b, p, axis=-1) if p in (0, 1, 2, np.inf) else (
-        (np.abs(a[:, :, None] - b) ** p).sum(-1) ** (1 / p))
-    same(ops.cdist(Tensor(a), Tensor(b), p), wanted)
-    same(ops.cdist(Tensor(a[..., :0]), Tensor(b[..., :0]), p), np.zeros((2, 4, 5)))
 
 
 def test_distances_of_many_come_from_one_product(monkeypatch):

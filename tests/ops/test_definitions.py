@@ -1,7 +1,6 @@
-"""Windows, volumes and reductions into places, each compared with its definition written as loops."""
+"""Volumes, places, padding and numbers where their formulas have an edge, and what is refused there."""
 
 import math
-from itertools import product
 
 import numpy as np
 import pytest
@@ -22,109 +21,6 @@ def normal(*shape):
 # Windows --------------------------------------------------------------------------------------------------------------
 
 
-def windows(x, kernel, stride, padding, dilation, counts):
-    """For each window of the last axes: its place, and the places in x that it sees (without padding)."""
-    sizes = x.shape[-len(kernel):]
-    for place in product(*map(range, counts)):
-        axes = [[(i * d + p * s - pad, i) for i in range(k)] for k, s, pad, d, p in
-                zip(kernel, stride, padding, dilation, place, strict=True)]
-        yield place, [tuple(a for a, _ in seen) for seen in product(*axes)
-                      if all(0 <= a < n for (a, _), n in zip(seen, sizes, strict=True))]
-
-
-def count(n, k, s, p, d, ceil_mode=False):
-    found = (math.ceil if ceil_mode else math.floor)((n + 2 * p - d * (k - 1) - 1) / s) + 1
-    return found - 1 if ceil_mode and (found - 1) * s >= n + p else found
-
-
-POOLS = [((2, 3, 7), (3,), (2,), (1,), (2,)), ((2, 1, 5, 7), (2, 3), (1, 2), (1, 1), (1, 2)),
-         ((1, 2, 4, 5, 6), (2, 3, 2), (2, 1, 1), (1, 1, 0), (1, 1, 2)),
-         ((1, 1, 3, 2, 4), (1, 2, 3), (1, 1, 2), (0, 1, 1), (1, 1, 1)),
-         ((1, 2, 2, 5, 3), (2, 1, 1), (2, 2, 1), (0, 0, 0), (1, 2, 3))]
-
-
-@pytest.mark.parametrize("shape, kernel, stride, padding, dilation", POOLS)
-@pytest.mark.parametrize("ties", [False, True])
-def test_maxima_and_where_they_were(shape, kernel, stride, padding, dilation, ties):
-    rank, x = len(kernel), normal(*shape)
-    x = np.round(x) if ties else x
-    counts = [count(*numbers) for numbers in zip(shape[2:], kernel, stride, padding, dilation, strict=True)]
-    maxima, indices = np.empty((*shape[:2], *counts)), np.empty((*shape[:2], *counts), np.int64)
-    for image in product(*map(range, shape[:2])):
-        for place, seen in windows(x, kernel, stride, padding, dilation, counts):
-            best = max(seen, key=lambda at: x[image][at])  # the first, if several tie
-            maxima[image + place], indices[image + place] = x[image][best], np.ravel_multi_index(best, shape[2:])
-    if rank == 3:
-        y, index = ops.max_pool3d(Tensor(x), kernel, stride, padding, dilation), Tensor(indices)
-    else:
-        y, index = ops.max_pool_with_indices(Tensor(x), kernel, stride, padding, dilation, rank=rank)
-    equal(y, maxima)
-    equal(index, indices)
-    expected = np.zeros(shape)
-    for place in np.ndindex(maxima.shape):
-        expected[place[:2]].ravel()[indices[place]] = maxima[place]
-    equal(ops.max_unpool(y, index, kernel, stride, padding, output_size=shape[2:], rank=rank), expected)
-    if dilation == (1,) * rank:
-        grown = [(n - 1) * s - 2 * p + k for n, s, p, k in zip(counts, stride, padding, kernel, strict=True)]
-        inside = index % math.prod(grown)
-        assert ops.max_unpool(y, inside, kernel, stride, padding, rank=rank).shape == (*shape[:2], *grown)
-
-
-def test_pooling_of_one_element():
-    x = Tensor([[[3.0]]])
-    y, index = ops.max_pool_with_indices(x, 1, 1, rank=1)
-    equal(ops.max_unpool(y, index, 1, 1, rank=1), [[[3.0]]])
-    equal(ops.max_unpool(y, index, 1, 1, output_size=(1,), rank=1), [[[3.0]]])
-
-
-@pytest.mark.parametrize("ceil_mode", [False, True])
-@pytest.mark.parametrize("include, divisor", [(True, None), (False, None), (True, 5)])
-def test_means_of_volumes(ceil_mode, include, divisor):
-    shape, kernel, stride, padding = (2, 1, 4, 5, 6), (2, 3, 4), (1, 2, 3), (1, 1, 2)
-    x = normal(*shape)
-    counts = [count(*numbers, 1, ceil_mode) for numbers in zip(shape[2:], kernel, stride, padding, strict=True)]
-    expected = np.empty((*shape[:2], *counts))
-    for place, seen in windows(x, kernel, stride, padding, (1, 1, 1), counts):
-        lengths = [min(p * s - pad + k, n + pad) - (p * s - pad) for p, s, pad, k, n in
-                   zip(place, stride, padding, kernel, shape[2:], strict=True)]
-        total = sum(x[:, :, *at] for at in seen)
-        expected[:, :, *place] = total / (divisor or (math.prod(lengths) if include else len(seen)))
-    equal(ops.avg_pool3d(Tensor(x), kernel, stride, padding, ceil_mode, include, divisor), expected)
-
-
-@pytest.mark.parametrize("padding", [0, 1, (2, 0, 1), "same", "valid"])
-@pytest.mark.parametrize("stride, dilation, groups", [(1, 1, 1), (1, (1, 2, 1), 2), (1, (2, 1, 2), 1),
-                                                      ((2, 1, 3), 1, 2)])
-def test_convolution_of_volumes_and_its_adjoint(padding, stride, dilation, groups):
-    x, weight, bias = normal(2, 4, 7, 6, 5), normal(6, 4 // groups, 2, 3, 2), normal(6)
-    if padding == "same" and stride != 1:
-        with pytest.raises(ValueError, match="is for stride 1"):
-            ops.conv3d(Tensor(x), Tensor(weight), stride=stride, padding=padding)
-        return
-    strides, dilations = ((n,) * 3 if isinstance(n, int) else n for n in (stride, dilation))
-    spans = [d * (k - 1) for d, k in zip(dilations, weight.shape[2:], strict=True)]
-    each = {"same": None, "valid": (0, 0, 0), 0: (0, 0, 0), 1: (1, 1, 1)}.get(padding, padding)
-    margins = [(s // 2, s - s // 2) for s in spans] if each is None else [(p, p) for p in each]
-    padded = np.pad(x, ((0, 0), (0, 0), *margins))
-    counts = [(n - span - 1) // s + 1 for n, span, s in zip(padded.shape[2:], spans, strides, strict=True)]
-    expected = np.empty((2, 6, *counts))
-    for place in np.ndindex(*counts):
-        seen = padded[:, :, *(slice(p * s, p * s + span + 1, d) for p, s, span, d in
-                              zip(place, strides, spans, dilations, strict=True))]
-        for group in range(groups):
-            channels, outs = (slice(group * n // groups, (group + 1) * n // groups) for n in (4, 6))
-            expected[:, outs, *place] = np.einsum("ncijk,ocijk->no", seen[:, channels], weight[outs]) + bias[outs]
-    y = ops.conv3d(Tensor(x), Tensor(weight), Tensor(bias), stride, padding, dilation, groups)
-    equal(y, expected)
-    if not isinstance(padding, str):  # <conv(x), g> = <x, conv_transpose(g)>
-        g = normal(*y.shape)
-        extra = [(n - span - 1) % s for n, span, s in zip(padded.shape[2:], spans, strides, strict=True)]
-        back = ops.conv_transpose3d(Tensor(g), Tensor(weight), Tensor(normal(4)), stride, padding, tuple(extra), groups,
-                                    dilation)
-        grown = back.numpy() - normal(4)[:, None, None, None]
-        np.testing.assert_allclose((grown * x).sum(), ((expected - bias[:, None, None, None]) * g).sum(), rtol=1e-10)
-
-
 def test_transposed_convolution_cut_short():
     x, weight = np.array([3.0, 4]).reshape(1, 1, 2, 1, 1), np.array([5.0, 6]).reshape(1, 1, 2, 1, 1)
     equal(ops.conv_transpose3d(Tensor(x), Tensor(weight), padding=(1, 0, 0)), [[[[[3.0 * 6 + 4 * 5]]]]])
@@ -142,27 +38,6 @@ def test_volumes_without_five_axes_are_refused():
 
 
 # Places ---------------------------------------------------------------------------------------------------------------
-
-REDUCE = {"sum": sum, "prod": math.prod, "mean": lambda xs: sum(xs) / len(xs), "amax": max, "amin": min}
-
-
-@pytest.mark.parametrize("reduce", REDUCE)
-@pytest.mark.parametrize("include_self", [True, False])
-@pytest.mark.parametrize("dtype", ["float64", "int64", "int32"])
-@pytest.mark.parametrize("axis", [0, 1, -1])
-def test_reductions_into_places(reduce, include_self, dtype, axis):
-    rng = np.random.default_rng(axis % 2)
-    x, src = (rng.integers(-9, 10, shape).astype(dtype) for shape in ((4, 5), (4, 5)))
-    index = rng.integers(0, 3, (3, 4))
-    come = {place: [x[place]] if include_self else [] for place in np.ndindex(x.shape)}
-    for place in np.ndindex(index.shape):
-        to = list(place)
-        to[axis] = index[place]
-        come[tuple(to)].append(src[place])
-    values = [REDUCE[reduce]([v.item() for v in xs]) if xs else x[place] for place, xs in come.items()]
-    expected = np.array([math.floor(v) if dtype.startswith("i") else v for v in values]).reshape(x.shape).astype(dtype)
-    y = ops.scatter_reduce(Tensor(x), Tensor(index), Tensor(src), axis=axis, reduce=reduce, include_self=include_self)
-    equal(y, expected)
 
 
 def test_cotangents_of_ties_are_shared_and_those_of_products_are_exact_with_zeros():

@@ -18,18 +18,6 @@ def slope(f, *values):
         return f(x, *rest).sum().gradient(x)[0].tolist()
 
 
-@pytest.mark.parametrize(("f", "expected"), [
-    (ops.frac, lambda v: math.modf(v)[0]), (ops.deg2rad, math.radians), (ops.rad2deg, math.degrees)],
-                         ids=["frac", "deg2rad", "rad2deg"])
-def test_functions_are_pythons(f, expected):
-    x = [-2.5, -0.5, 0.0, 0.25, 1.75]
-    assert f(Tensor(np.array(x))).tolist() == pytest.approx([expected(v) for v in x], rel=1e-12)
-
-
-def test_infinities_below():
-    assert ops.isneginf(Tensor([-INF, INF, NAN, -1.0])).tolist() == [True, False, False, False]
-
-
 def test_integers_stay_integers():
     assert ops.nan_to_num(Tensor([[1, 2], [3, 4]])).dtype == np.int64
     limits = ops.nan_to_num(Tensor([NAN, INF, -INF]).bfloat16())
@@ -86,18 +74,6 @@ def test_the_first_few_of_more_than_numpy_just_sorts():
     x = np.random.default_rng(0).permutation(20000).astype("f")
     for k in 100, 1000, 2000:
         assert np.array_equal(ops.order.first_places(x, k=k, axis=0, largest=False), np.argsort(x)[:k])
-
-
-@pytest.mark.parametrize("replacement", [False, True])
-def test_draws_by_weight(replacement):
-    weights = np.array([[1.0, 2.0, 0.0, 5.0], [0.0, 1e-3, 3e-3, 0.0], [7e9, 1e9, 0.0, 0.0]])
-    draws = np.stack([ops.multinomial(weights, num_samples=1, replacement=replacement)[:, 0] for _ in range(3000)])
-    for row, drawn in zip(weights, draws.T, strict=True):
-        np.testing.assert_allclose(np.bincount(drawn, minlength=4) / 3000, row / row.sum(), atol=0.04)
-    assert set(ops.multinomial(np.full(3, 1e308), num_samples=60, replacement=True)) == {0, 1, 2}
-    for wrong, text in (np.array(["a", "b"]), "must be numbers"), (np.array([[1.0, 2], [0, 0]]), "not all 0"):
-        with pytest.raises((TypeError, ValueError), match=text):
-            ops.multinomial(wrong, replacement=replacement)
 
 
 def test_what_is_centred_has_no_mean_left():
