@@ -132,9 +132,9 @@ def test_metadata_that_cannot_be_kept_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("entry, data, message", [
-    ({"dtype": "F8_E4M3", "shape": [2]}, bytes(2), "x in .*w cannot be read: its numbers are F8_E4M3"),
-    ({"dtype": "F32", "shape": [1] * 65}, bytes(4), "x in .*w cannot be read: "),
-    ({"dtype": "F32", "shape": [0, 2**62, 4]}, b"", "x in .*w cannot be read: |w is damaged"),
+    ({"dtype": "F8_E4M3", "shape": [2]}, bytes(2), "x has numbers of dtype F8_E4M3"),
+    ({"dtype": "F32", "shape": [1] * 65}, bytes(4), "x has shape .*, which NumPy does not have"),
+    ({"dtype": "F32", "shape": [0, 2**62, 4]}, b"", "w is damaged"),
     ({"dtype": "F32", "shape": [2**62, 2**62]}, b"", "w is damaged"),
     ({"dtype": "F32", "shape": [-1]}, b"", "w is damaged"),
     ({"dtype": "F32", "shape": [2**70]}, b"", "w is damaged"),

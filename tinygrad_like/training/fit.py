@@ -23,7 +23,6 @@ from .checkpoint import read_checkpoint, restore, save_checkpoint
 from .early_stopping import EarlyStopping
 from .log import Log
 from .loop import epoch
-from .progress import Progress
 from .ranks import join, parts_of
 
 
@@ -43,7 +42,7 @@ def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor
         bit, as without the interruption. Make the model and everything else as you did then. With more `epochs` than
         before, a finished run goes on.
     settings: kept in the checkpoint; resuming with others raises ValueError, which names them.
-    log: receives each step and each row; without one, a line shows the progress, unless progress=False.
+    log: receives each step and each row; without one, a brief `Log` shows them, unless progress=False.
     options: of `train_epoch`.
 
     A row has "epoch", "loss", the training metrics as "train_accuracy" and so on, those of `evaluate`, "lr" (at the
@@ -86,9 +85,9 @@ def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor
 
 @contextmanager
 def _shown(log: Log | None, progress: bool, epochs: int, loader: Any, rows: list, begun: Mapping[str, Any]
-           ) -> Iterator[Log | Progress]:
-    """The display of steps, if any: the caller's log, or a line of progress."""
-    made = Progress() if progress and distributed.rank == 0 else Log(quiet=True)
+           ) -> Iterator[Log]:
+    """The display of steps, if any: the caller's log, or a brief one."""
+    made = Log(quiet=not progress, brief=True)
     shown = made if log is None or distributed.rank else log
     if hasattr(loader, "__len__"):
         shown.begin(steps=epochs * len(loader), done=len(rows) * len(loader) + begun.get("batches", 0), rows=rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -30,6 +31,7 @@ class Log:
     title: shown before the progress bar, which shows the latest loss and metrics, examples/s and the time left, on a
         terminal.
     quiet: print no lines and show no bar.
+    brief: print at most one line a second, and the last, to stderr, as `fit` does without a log.
     tensorboard: a folder for TensorBoard's event file, with every number of each row; needs the extra `tensorboard`.
     picture: called with all rows so far, to draw them, at most every `picture_seconds`, and at the end.
 
@@ -38,23 +40,23 @@ class Log:
 
     def __init__(self, path: str | os.PathLike | None = None, title: str = "", quiet: bool = False,
                  tensorboard: str | os.PathLike | None = None, picture: Callable[[Sequence[Row]], Any] | None = None,
-                 picture_seconds: float = 5.0):
+                 picture_seconds: float = 5.0, brief: bool = False):
         if distributed.rank:
             path, quiet, tensorboard, picture = None, True, None, None
         self.path = None if path is None else Path(path)
         self.title, self.quiet, self.tensorboard = title, quiet, tensorboard
-        self.picture, self.picture_seconds = picture, picture_seconds
+        self.picture, self.picture_seconds, self.brief = picture, picture_seconds, brief
         self.rows: list[Row] = []
         self.names: list[str] = []  # the columns of the CSV file as it is
         self.bar: Line | None = None
         self.writer: Any = None
-        self.headed, self.drawn, self.drawn_at = False, 0, time.perf_counter()
+        self.headed, self.said, self.said_at, self.drawn, self.drawn_at = False, 0, 0.0, 0, time.perf_counter()
         if tensorboard is not None:
             _summary_writer()  # raises before the first epoch if something is missing
 
     def begin(self, steps: int, done: int = 0, rows: Sequence[Row] = ()) -> None:
         """Start the progress bar at `done` of `steps`. rows: of the earlier epochs, if this run resumes another."""
-        self.rows = list(rows)
+        self.rows, self.said = list(rows), len(rows)
         if not self.quiet:
             self.bar = Line(self.title, steps, done)
         if self.tensorboard is not None:
@@ -82,11 +84,8 @@ class Log:
                 if name != "epoch":
                     self.writer.add_scalar(name, value, row["epoch"])
             self.writer.flush()
-        if not self.quiet:
-            if not self.headed:
-                self.write("  ".join(f"{_heading(name):>{_width(name)}}" for name in row))
-                self.headed = True
-            self.write("  ".join(f"{shown(name, value):>{_width(name)}}" for name, value in row.items()))
+        if not self.brief or time.perf_counter() - self.said_at > 1:
+            self._say()
         if time.perf_counter() - self.drawn_at > self.picture_seconds:
             self._draw()
 
@@ -96,10 +95,12 @@ class Log:
             return
         if self.bar is not None:
             self.bar.close()
-        print(line, flush=True)
+        print(line, file=sys.stderr if self.brief else sys.stdout, flush=True)
 
     def close(self) -> None:
-        """Remove the bar, close the files, draw the picture once more."""
+        """Print the last row, remove the bar, close the files, draw the picture once more."""
+        if self.said < len(self.rows):
+            self._say()
         if self.bar is not None:
             self.bar.close()
         if self.writer is not None:
@@ -114,6 +115,16 @@ class Log:
         if kind is not None and issubclass(kind, OSError):
             self.picture = None  # if files cannot be written, drawing would fail too and hide the reason
         self.close()
+
+    def _say(self) -> None:
+        """Print the latest row, below a heading."""
+        row, self.said, self.said_at = self.rows[-1], len(self.rows), time.perf_counter()
+        if self.quiet:
+            return
+        if not self.headed:
+            self.write("  ".join(f"{_heading(name):>{_width(name)}}" for name in row))
+            self.headed = True
+        self.write("  ".join(f"{shown(name, value):>{_width(name)}}" for name, value in row.items()))
 
     def _draw(self) -> None:
         if self.picture is not None:

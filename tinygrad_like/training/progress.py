@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from .. import distributed
@@ -45,13 +45,13 @@ class Line:
         fits = len(before) + len(bar) + len(after) <= _room()  # else numbers would be cut off
         self.write(before + bar * fits + after)
 
-    def write(self, text: str, end: str = "") -> None:
-        """Put a text in place of the line; with an end of "\\n" it stays, and the line goes on below it."""
+    def write(self, text: str) -> None:
+        """Put a text in place of the line."""
         if self.visible:
-            text = text if end else text[: _room()]
-            self.stream.write("\r" + text.ljust(self.width) + end)
+            text = text[: _room()]
+            self.stream.write("\r" + text.ljust(self.width))
             self.stream.flush()
-            self.width = 0 if end else len(text)
+            self.width = len(text)
 
     def close(self) -> None:
         """Take the line away."""
@@ -63,49 +63,6 @@ class Line:
 
 def _room() -> int:
     return shutil.get_terminal_size().columns - 1
-
-
-class Progress:
-    """The progress that `fit` shows without a `Log`: one line, the last of which stays.
-
-    Where there is no terminal, such as in a file or a notebook, it prints the row of an epoch, one a second at most,
-    and that of the last.
-    """
-
-    def __init__(self) -> None:
-        self.line: Line | None = None
-        self.row: Row = {}
-        self.unsaid, self.said_at, self.epochs = False, 0.0, 0
-
-    def begin(self, steps: int, done: int = 0, rows: Sequence[Row] = ()) -> None:
-        self.line, self.epochs = Line("", steps, done), len(rows)
-        self.began = time.perf_counter()
-
-    def step(self, count: int, **values: float) -> None:
-        assert self.line is not None
-        self.line.title = f"epoch {self.epochs + 1}"
-        self.line.step(count, values)
-
-    def epoch(self, row: Row) -> None:
-        self.row, self.epochs, self.unsaid = row, row["epoch"], True
-        if self.line is not None and not self.line.visible and time.perf_counter() - self.said_at > 1:
-            self._say()
-
-    def close(self) -> None:
-        if self.line is not None and self.unsaid:
-            self._say()
-        elif self.line is not None:
-            self.line.close()
-
-    def _say(self) -> None:
-        numbers = "  ".join(f"{name} {shown(name, value)}" for name, value in self.row.items()
-                            if name not in ("epoch", "lr", "seconds", "examples_per_second"))
-        text = f"epoch {self.row['epoch']}  {numbers}  {clock(time.perf_counter() - self.began)}"
-        if self.line is not None and self.line.visible:
-            self.line.write(text, "\n")
-        elif distributed.rank == 0 and sys.stderr is not None:
-            print(text, file=sys.stderr, flush=True)
-        self.unsaid, self.said_at = False, time.perf_counter()
 
 
 def shown(name: str, value: Any) -> str:

@@ -13,7 +13,7 @@ import json
 import math
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +28,15 @@ WRITER = "tinygrad_like"  # a damaged header must not make a file look like anot
 DTYPES = {"BOOL": "?", "U8": "u1", "I8": "<i1", "U16": "<u2", "I16": "<i2", "U32": "<u4", "I32": "<i4", "U64": "<u8",
           "I64": "<i8", "F16": "<f2", "F32": "<f4", "F64": "<f8", "BF16": "V2"}
 CODES = {np.dtype(text): code for code, text in DTYPES.items()}
-OTHERS = {"F8_E4M3", "F8_E5M2", "F8_E8M0", "F6_E2M3", "F6_E3M2", "F4", "C64"}  # dtypes of the format that are not here
 
 # Writing ------------------------------------------------------------------------------------------------------------
 
 
 def serialized(who: str, arrays: Mapping[str, np.ndarray], metadata: dict[str, str]) -> list[bytes | memoryview]:
-    """The parts of a file, which states the SHA-256 of its contents. Raises TypeError for other dtypes."""
+    """The parts of a file: the length of the header, the header, and the arrays, widest first.
+
+    The safetensors library itself writes the metadata in another order each time. Raises TypeError for other dtypes.
+    """
     arrays = {name: np.asarray(a, a.dtype.newbyteorder("<"), order="C") for name, a in arrays.items()}
     for name, a in arrays.items():
         if name == "__metadata__":
@@ -42,24 +44,14 @@ def serialized(who: str, arrays: Mapping[str, np.ndarray], metadata: dict[str, s
         if _code(a.dtype) is None:
             raise TypeError(f"{who}: {name} is an array of {a.dtype}; a file holds arrays of bools, integers, "
                             "bfloat16, and float16, 32 or 64")
-    return [*_parts(arrays, {**metadata, "sha256": _digest(arrays, metadata)})]
-
-
-def _parts(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> Iterator[bytes | memoryview]:
-    """The length of the header, the header, and the arrays, widest first.
-
-    The safetensors library itself writes the metadata in another order each time.
-    """
+    metadata = {**metadata, "sha256": _digest(arrays, metadata)}
     header: dict[str, Any] = {"__metadata__": dict(sorted(metadata.items()))}
     ordered, end = sorted(arrays.items(), key=lambda item: (-item[1].itemsize, item[0])), 0
     for name, a in ordered:
         header[name] = {"dtype": _code(a.dtype), "shape": a.shape, "data_offsets": [end, end := end + a.nbytes]}
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)
-    yield len(text).to_bytes(8, "little")
-    yield text
-    for _, a in ordered:
-        yield a.reshape(-1).view(np.uint8).data
+    return [len(text).to_bytes(8, "little"), text, *[a.reshape(-1).view(np.uint8).data for _, a in ordered]]
 
 
 def _code(dtype: np.dtype) -> str | None:
@@ -75,63 +67,56 @@ def parsed(who: str, path: str, content: bytes, advice: str = "") -> tuple[dict[
         raise ValueError(f"{who}: {path} is a file of torch.save, a pickle, which may execute anything when read; "
                          "write it again in PyTorch with safetensors.torch.save_file(state_dict, path)")
     try:
-        header, data = _header(content)
+        stop = 8 + int.from_bytes(content[:8], "little")
+        if len(content) < max(stop, 10):
+            raise ValueError(f"it has {len(content)} bytes, but its header should end after {max(stop, 10)}")
+        header = _header(content[8:stop])
         metadata = header.pop("__metadata__", None) or {}
         if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
             raise ValueError("its metadata are not strings by name")
-        arrays = _arrays(header, data)
-    except NotImplementedError as error:
-        raise ValueError(f"{who}: {error.args[0]} in {path} cannot be read: {error.args[1]}") from None
+        arrays = _arrays(header, memoryview(content)[stop:])
     except ValueError as error:
         raise ValueError(f"{who}: {path} is damaged, or not a safetensors file: {error}{advice}") from None
-    if "sha256" in metadata:  # PyTorch's files have no checksum
-        rest = {name: text for name, text in metadata.items() if name != "sha256"}
-        if _digest(arrays, rest) != metadata["sha256"]:
-            raise ValueError(f"{who}: {path} is damaged: its contents do not have the SHA-256 it states{advice}")
-    elif str(metadata.get("format")).startswith(WRITER) or metadata.get("writer") == WRITER:
+    ours = str(metadata.get("format")).startswith(WRITER) or metadata.get("writer") == WRITER
+    stated = metadata.get("sha256")  # PyTorch's files have no checksum
+    if ours and stated is None:
         raise ValueError(f"{who}: {path} is damaged: its SHA-256 is missing{advice}")
+    if stated is not None and stated != _digest(arrays, {k: v for k, v in metadata.items() if k != "sha256"}):
+        raise ValueError(f"{who}: {path} is damaged: its contents do not have the SHA-256 it states{advice}")
     return {name: _from_bfloat16(a) if a.dtype.kind == "V" else a for name, a in arrays.items()}, metadata
 
 
-def _header(content: bytes) -> tuple[dict[str, Any], memoryview]:
-    """The header, and the bytes after it."""
-    stop = 8 + int.from_bytes(content[:8], "little")
-    if len(content) < max(stop, 10):
-        raise ValueError(f"it has {len(content)} bytes, but its header should end after {max(stop, 10)}")
+def _header(text: bytes) -> dict[str, Any]:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(found := dict(pairs)) < len(pairs):
+            raise ValueError("a name occurs twice")
+        return found
+
     try:
-        header = json.loads(content[8:stop].decode(), object_pairs_hook=_once)
+        header = json.loads(text.decode(), object_pairs_hook=once)
         json.dumps(header, ensure_ascii=False).encode()  # a name may have halves of a character
     except (RecursionError, ValueError) as error:
         raise ValueError(f"its header is not JSON ({error})") from None
     if not isinstance(header, dict):
         raise ValueError("its header is not a JSON object")
-    return header, memoryview(content)[stop:]
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a name occurs twice")
-    return found
+    return header
 
 
 def _arrays(header: Mapping[str, Any], data: memoryview) -> dict[str, np.ndarray]:
-    """The arrays, which must fill `data` without gaps. Raises NotImplementedError for what NumPy does not have."""
+    """The arrays, which must fill `data` without gaps."""
     entries = sorted((_entry(name, entry) for name, entry in header.items()), key=lambda entry: entry[3:])
     arrays, end = {}, 0
     for name, code, shape, start, stop in entries:
         if start != end or stop > len(data):
             raise ValueError(f"{name} lies at bytes {start} to {stop}, but the array before it ends at {end} and the "
                              f"file at {len(data)}")
-        if code in OTHERS:
-            raise NotImplementedError(name, f"its numbers are {code}, which NumPy does not have; save them as F32")
         dtype, end = np.dtype(DTYPES[code]), stop
         if math.prod(shape) * dtype.itemsize != stop - start:
             raise ValueError(f"{name} has shape {shape} of {code}, but {stop - start} bytes")
         try:
             arrays[name] = np.ndarray(shape, dtype, data, start).copy()
         except (OverflowError, ValueError) as error:
-            raise NotImplementedError(name, f"NumPy has no shape {shape} ({error})") from None
+            raise ValueError(f"{name} has shape {shape}, which NumPy does not have ({error})") from None
         if code == "BOOL" and (arrays[name].view("u1") > 1).any():
             raise ValueError(f"{name} has bools that are neither 0 nor 1")
     if end != len(data):
@@ -143,8 +128,8 @@ def _entry(name: str, entry: Any) -> tuple[str, str, tuple[int, ...], int, int]:
     """Name, dtype, shape and place of an array."""
     match entry:
         case {"dtype": str(code), "shape": list(shape), "data_offsets": [start, stop]} if len(entry) == 3:
-            if code not in DTYPES.keys() | OTHERS:
-                raise ValueError(f"{name} has numbers of an unknown dtype, {code}")
+            if code not in DTYPES:
+                raise ValueError(f"{name} has numbers of dtype {code}, which NumPy does not have; save them as F32")
             if all(type(n) is int and n >= 0 for n in (*shape, start, stop)) and start <= stop:
                 return name, code, tuple(shape), start, stop
     raise ValueError(f"what its header says of {name} is not a dtype, a shape and a place")
