@@ -6,8 +6,6 @@ import importlib.util
 import itertools
 import subprocess
 import sys
-import threading
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -84,11 +82,6 @@ def test_the_order_is_reverse_creation_not_depth(record, log):
     assert log == ["y", "s", "l2", "l1"]
 
 
-def test_a_cotangent_is_anything_that_adds(record):
-    y = record("y", ("x", Fraction(1, 3)), ("x", Fraction(1, 7)))
-    assert walk(y, 1) == {"x": Fraction(10, 21)}
-
-
 class Buffer:
     """A mutable number, as an array is: += writes, + makes a new one."""
 
@@ -132,17 +125,6 @@ def test_a_sum_is_made_once_unless_an_op_made_a_buffer_for_it(record, monkeypatc
     assert len(made) == (not kinds[2] and not kinds[1])  # the latest is pulled first
 
 
-def test_nodes_are_released_as_the_walk_passes(record):
-    b = record("inner", ("x", 1.0))
-    c = record("outer", (b, 2.0))
-    walk(c, 1.0)
-    assert b.parents is b.saved is c.parents is c.saved is None
-    with pytest.raises(RuntimeError, match="through outer was already freed.*retain_graph=True"):
-        walk(c, 1.0)
-    with pytest.raises(RuntimeError, match="through inner was already freed"):
-        walk(record("new", (b, 1.0)), 1.0)
-
-
 def test_since_stops_at_older_nodes_and_gives_their_cotangents(record, log):
     old = record("old", ("x", 7.0))
     now = tick()
@@ -166,32 +148,10 @@ def test_targets_prune_what_does_not_lead_to_them(record, log):
     assert walk(d, 1.0, targets={b, "x"}) == {b: 32.0, "x": 64.0}
 
 
-def test_the_graph_of_a_target_itself_is_left_alone(record, log):
-    """As in `dh, = loss.gradient(h); h.backward(dh)`."""
-    h = record("h", ("x", 3.0))
-    assert walk(record("y", (h, 5.0)), 1.0, targets={h}) == {h: 5.0}
-    assert h.parents == ["x"] and walk(h, 5.0) == {"x": 15.0}
-    assert walk(record("y2", (h, 5.0)), 1.0, targets={h}) == {h: 5.0}  # freed by now, but nothing of it is needed
-    with pytest.raises(RuntimeError, match="through h was already freed"):
-        walk(record("y3", (h, 5.0)), 1.0, targets={h, "x"})
-    root = record("root", ("x", 2.0))
-    assert walk(root, 7.0, targets={root}) == {root: 7.0} and walk(root, 1.0) == {"x": 2.0}
-
-
 def test_a_leaf_is_older_than_the_very_first_node(record):
     h = record("h", ("x", 2.0))
     h.order = 1
     assert walk(record("y", (h, 3.0)), 1.0, targets={"x"}) == {"x": 6.0}
-
-
-def test_what_is_older_than_every_target_is_not_looked_at(record):
-    old = record("old", ("w", 2.0))
-    walk(old, 1.0)  # frees it
-    h = record("h", ("x", 2.0))
-    y = record("y", (h, 3.0), (old, 1.0))
-    assert walk(y, 1.0, targets={h}, retain=True) == {h: 3.0}
-    with pytest.raises(RuntimeError, match="through old was already freed"):
-        walk(y, 1.0, targets={h, "x"})
 
 
 def test_a_node_that_is_freed_meanwhile_is_reported():
@@ -229,16 +189,6 @@ def test_backward_fills_leaves_and_accumulates():
     assert x.grad.requires_grad
     (x * x).sum().backward()  # numbers are added to a gradient with a graph
     assert_close(x.grad, [4, 8])
-
-
-def test_a_cotangent_is_contracted():
-    x = leaf(1.0, 2.0)
-    (x * x).backward([10.0, 100.0])
-    assert_close(x.grad, [20, 400])
-    x.zero_grad()
-    (x * x).backward(Tensor([1, 0]))  # any dtype: it is cast
-    assert_close(x.grad, [2, 0])
-    assert x.grad.dtype == "float32"
 
 
 def test_the_cotangent_given_is_not_the_gradient_received():
@@ -291,14 +241,6 @@ def test_a_cast_or_view_made_once_serves_many_losses(made):
 # gradient -------------------------------------------------------------------------------------------------------------
 
 
-def test_gradient_touches_no_grad():
-    x, w = leaf(2.0), leaf(3.0)
-    y = x * x * w
-    dx, dw = y.gradient(x, w)
-    assert dx.item() == 12 and dw.item() == 4
-    assert x.grad is None and w.grad is None and not dx.requires_grad
-
-
 def test_gradient_of_an_inner_value_and_of_itself():
     x = leaf(2.0)
     h = x * x
@@ -319,18 +261,6 @@ def test_gradient_of_what_is_not_reached():
         (x * 2).gradient(Tensor([1.0]))
 
 
-def test_a_target_given_twice_is_hooked_once_and_given_twice():
-    x, calls = leaf(1.0, 2.0), []
-    x.register_hook(lambda g: calls.append(g) or g * 2)
-    h = x * 3
-    h.register_hook(lambda g: calls.append(g))
-    for how in ({}, {"create_graph": True}):
-        calls.clear()
-        found = (h * h).sum().gradient(x, h, x, h, retain_graph=True, **how)
-        assert [g.tolist() for g in found] == [[36, 72], [6, 12]] * 2 and len(calls) == 2
-        assert not any(np.shares_memory(a._data, b._data) for a, b in zip(found[:2], found[2:], strict=True))
-
-
 def test_gradient_fills_no_grad_of_inner_values_either():
     x = leaf(2.0)
     h = (x * x).retain_grad()
@@ -339,17 +269,6 @@ def test_gradient_fills_no_grad_of_inner_values_either():
     (x * x * 3).backward()
     x.register_hook(lambda g: (x * x).retain_grad().backward())  # a backward inside still fills what it should
     assert x.grad.item() == 12
-
-
-# Higher order ---------------------------------------------------------------------------------------------------------
-
-
-def test_three_orders():
-    x = leaf(0.7, dtype="float64")
-    y, expected = x.sin(), [np.cos(0.7), -np.sin(0.7), -np.cos(0.7)]
-    for value in expected:
-        y, = y.gradient(x, create_graph=True)
-        assert_close(y, value, rtol=1e-12)
 
 
 # Switches -------------------------------------------------------------------------------------------------------------
@@ -397,27 +316,6 @@ def test_a_switch_may_be_entered_again(switch):
             inside = mode.recording, mode.listener, np.geterr()
         assert (mode.recording, mode.listener, np.geterr()) == inside != before or switch is enable_grad
     assert (mode.recording, mode.listener, np.geterr()) == before
-
-
-def test_one_switch_in_several_threads():
-    switch, entered, left = no_grad(), threading.Event(), threading.Event()
-    seen = []
-
-    def work():
-        with enable_grad(), switch:
-            entered.set()
-            left.wait(10)
-            seen.append(is_grad_enabled())
-        seen.append(is_grad_enabled())
-
-    with switch:
-        thread = threading.Thread(target=work)
-        thread.start()
-        entered.wait(10)
-    assert is_grad_enabled()
-    left.set()
-    thread.join()
-    assert seen == [False, True] and switches._entered() == []
 
 
 def test_switches_that_end_out_of_order():
@@ -582,33 +480,6 @@ def test_a_backward_inside_a_hook():
     assert x.grad.item() == 24
 
 
-def test_hooks_that_change_hooks_and_flags():
-    x, seen = leaf(2.0), []
-    h = x * 1
-
-    def once(g):
-        remove()
-        seen.append("once")
-        h.register_hook(lambda g: seen.append("late"))  # it is registered while the hooks run
-        x.requires_grad_(False)
-
-    remove = h.register_hook(once)
-    h.register_hook(lambda g: seen.append("always"))
-    y = h * 3
-    y.backward(retain_graph=True)
-    assert seen == ["once", "always"] and x.grad is None
-    y.backward()
-    assert seen[2:] == ["always", "late"]
-
-
-def test_a_leaf_that_no_longer_requires_grad_gets_none():
-    x, w = leaf(2.0), leaf(3.0)
-    y = x * w
-    x.requires_grad_(False)
-    y.backward()
-    assert x.grad is None and w.grad.item() == 2
-
-
 def test_many_threads_add_to_one_leaf(in_threads):
     """Reading, adding and writing .grad is not one step."""
     x = leaf(*[1.0] * 50)
@@ -642,18 +513,6 @@ def test_40000_ops():
 # Anomaly mode ---------------------------------------------------------------------------------------------------------
 
 
-def test_anomaly_forward_names_op_and_line():
-    x = leaf(-1.0, 1.0)
-    with detect_anomaly(), np.errstate(all="ignore"):
-        with pytest.raises(FloatingPointError, match=r"log made the first NaN \(shape \(2,\)\), called at .*"
-                                                     r"test_autograd\.py:\d+: x\.log\(\)  # the culprit$"):
-            x.log()  # the culprit
-        with pytest.raises(FloatingPointError, match="div made the first infinity"):
-            x / 0.0
-    with np.errstate(all="ignore"):
-        x.log()
-
-
 def test_anomaly_backward_names_op_and_the_line_of_the_forward():
     x = leaf(0.0)
     with detect_anomaly(), np.errstate(all="ignore"):
@@ -662,14 +521,6 @@ def test_anomaly_backward_names_op_and_the_line_of_the_forward():
         with pytest.raises(FloatingPointError, match=r"the VJP of pow made the first infinity .*"
                                                      r"test_autograd\.py:\d+: y = x \*\* 0\.5  # fine at 0"):
             z.backward()
-
-
-def test_anomaly_with_create_graph_and_through_composed_ops():
-    x = leaf(0.0, 0.0)
-    with detect_anomaly(), np.errstate(all="ignore"):
-        assert_close(x.norm().gradient(x, create_graph=True)[0], [0, 0])
-        with pytest.raises(FloatingPointError, match=r"called at .*test_autograd\.py:\d+: ops\.logsumexp\("):
-            ops.logsumexp(x * np.inf)
 
 
 def test_anomaly_names_the_line_of_an_op_with_a_hook():
@@ -721,30 +572,6 @@ def test_hooks_on_leaves_and_inner_tensors():
     (x * 1).sum().backward()
     assert len(seen) == 2
     assert_close(x.grad, [19, 37])
-
-
-def test_hooks_replace():
-    x = leaf(1.0, 2.0)
-    h = x * 3
-    h.register_hook(lambda g: g * 10)
-    remove = h.register_hook(lambda g: g * 100)
-    remove()
-    x.register_hook(lambda g: -g)
-    h.sum().backward()
-    assert_close(x.grad, [-30, -30])
-    h = x * 3
-    h.register_hook(lambda g: g * 10)
-    dh, dx = h.sum().gradient(h, x)
-    assert_close(dh, [10, 10])
-    assert_close(dx, [-30, -30])
-
-
-def test_hooks_are_differentiable_under_create_graph():
-    x = leaf(2.0)
-    x.register_hook(lambda g: g * g)
-    g, = (x * x).gradient(x, create_graph=True)  # (2x)^2
-    assert g.item() == 16
-    assert g.gradient(x)[0].item() == (8 * 2) ** 2  # and the hook again
 
 
 def test_a_hook_must_return_what_fits():
@@ -804,14 +631,6 @@ def test_a_retained_gradient_shares_no_memory():
         h.sum().backward(**how)
         for other in (seen[0], x.grad):
             assert not np.shares_memory(h.grad._data, other._data)
-
-
-def test_retain_grad_keeps_a_graph_if_asked():
-    x = leaf(2.0)
-    h = (x * x).retain_grad()
-    (h * h).backward(create_graph=True)
-    assert h.grad.item() == 8
-    assert h.grad.gradient(x)[0].item() == 2 * 2 * 2  # dh.grad/dx = d(2 x^2)/dx
 
 
 # In-place change ------------------------------------------------------------------------------------------------------
@@ -921,24 +740,6 @@ def test_views_of_views_in_every_order():
     assert raised > 1000
 
 
-def test_no_false_alarm():
-    w, x = leaf(1.0, 2.0), leaf(3.0, 4.0)
-    (w + x).sum().backward()  # add saves nothing
-    y = (w + x).sum()
-    w.assign([0.0, 0.0])
-    y.backward()
-    w.assign([5.0, 6.0])  # before its use
-    y = (w * x).sum()
-    y.backward()
-    w.assign([7.0, 8.0])  # after backward
-    y = (w.clone() * x).sum()
-    w.assign([9.0, 9.0])  # of a clone
-    y.backward()
-    y = (w[0] * 2.0).sum()
-    w.detach()[1:].assign([3.0])
-    y.backward()
-
-
 @pytest.mark.parametrize("switch", [enable_grad, detect_anomaly])
 def test_an_output_changed_between_a_gradient_and_its_own_is_noticed(switch):
     x, g = leaf(0.5), leaf(1.0)
@@ -1002,17 +803,11 @@ def test_anomalies_that_are_not_to_be_checked():
         y.backward()
 
     @detect_anomaly(check_nan=False)
-    def logarithm():
-        return x.log()
-
-    @detect_anomaly(check_nan=False)
     def logarithms():
         yield x.log()
 
     with np.errstate(all="ignore"):
-        assert np.isnan(logarithm().item()) and np.isnan(next(logarithms()).item())
-    with detect_anomaly(True), pytest.raises(FloatingPointError, match="log"):
-        x.log()
+        assert np.isnan(next(logarithms()).item())
     with pytest.raises(FloatingPointError, match="log"):
         detect_anomaly(lambda: x.log())()
 

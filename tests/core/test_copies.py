@@ -63,7 +63,6 @@ MODELS = {
     "mlp": (lambda: nn.MLP([4, 8, 3], nn.GELU), lambda: [Tensor.randn(2, 4)]),
     "resnet_s": (lambda: nn.ResNetS(6, 8, 2, 3), lambda: [Tensor.randn(2, 6)]),
     "resnet8": (models.resnet8, lambda: [Tensor.randn(2, 3, 8, 8)]),
-    "resnet18": (lambda: models.resnet18(10), lambda: [Tensor.randn(2, 3, 32, 32)]),
     "language model": (lambda: nn.LanguageModel(9, 16, 2, 2, activation="gelu_tanh"), tokens),
     "rotary": (lambda: nn.LanguageModel(9, 16, 2, 2, positions="rotary", activation="swiglu", norm=nn.RMSNorm), tokens),
     "seq2seq": (lambda: nn.Seq2Seq(9, 9, 16, 2, 1, 32), lambda: tokens() * 2),

@@ -131,16 +131,6 @@ def test_a_constant_operand_may_be_changed_after_the_call(kind):
     assert y.tolist() == [10, 21] and x.grad.tolist() == [5, 7]
 
 
-def test_a_tensor_beside_integers_keeps_its_graph_in_the_gradient():
-    """NumPy computes float32 with int64 in float64; what is saved is float32 all the same, and the input itself."""
-    x, n = leaf(2.0, dtype="float32"), Tensor([3])
-    first, = (x**n).gradient(x, create_graph=True)
-    second, = first.gradient(x)
-    assert first.item() == 12 and second.item() == 12 and first.dtype == second.dtype == "float32"
-    first, = (x * n).gradient(x, create_graph=True)
-    assert first.item() == 3 and first.dtype == "float32"
-
-
 # Rules on arrays ------------------------------------------------------------------------------------------------------
 
 
@@ -197,18 +187,6 @@ def test_the_lines_of_a_call_go_with_their_op():
     assert not any(name in file for file in linecache.cache)
 
 
-@pytest.mark.needs("kernels")
-def test_a_function_that_calls_itself_is_rewritten_once():
-    names = {"__name__": "tinygrad_like.ops.here", "neg": ops.neg}
-    exec("def rule(g, n=2):\n    return rule(neg(g), n - 1) if n else g\n", names)
-    op = declare(lambda x: x * 1, x=lambda g: g)
-    op.rules[0] = names["rule"], op.rules[0][1]
-    op.ours = True
-    fast = op.array_rules[0][0]
-    assert fast.__globals__["rule"] is fast and fast.__globals__["neg"] is ops.neg.forward
-    assert fast(np.array([3.0])).tolist() == [3.0] and fast.__defaults__ == (2,)
-
-
 # Names ----------------------------------------------------------------------------------------------------------------
 
 
@@ -217,43 +195,6 @@ def test_a_pickle_finds_only_the_ops_of_a_module():
     local = primitive(lambda x: x * 1)
     with pytest.raises(AttributeError, match="the op <lambda> is not in .*; a pickle finds only the ops of a module"):
         pickle.loads(pickle.dumps(local))
-
-
-def test_a_contract_is_asked_before_the_forward_runs():
-    @primitive
-    def scaled(a, b, *, k=1):
-        raise AssertionError("the forward has run")
-
-    @scaled.requires
-    def _(a, k):
-        if k < 0:
-            return f"k must be at least 0, got {k}"
-        return TypeError(f"takes rows, got {a.shape}") if a.ndim != 1 else None
-
-    for _ in range(4):  # the first calls, and those that are written out for the op
-        with pytest.raises(ValueError, match=r"^scaled: k must be at least 0, got -1$"):
-            scaled(Tensor([1.0]), Tensor([1.0]), k=-1)
-        with pytest.raises(TypeError, match=r"^scaled: takes rows, got \(1, 1\)$"):
-            scaled(Tensor([[1.0]]), Tensor([1.0]))
-        with pytest.raises(TypeError, match=r"^scaled: takes Tensors or arrays, got float$"):
-            scaled(2.0, Tensor([1.0]))
-        with pytest.raises(AssertionError):
-            scaled(Tensor([1.0]), Tensor([1.0]))
-
-
-def test_a_contract_of_an_op_of_any_number_of_inputs_gets_them_all():
-    @primitive
-    def total(*xs, least=2):
-        return sum(xs)
-
-    @total.requires
-    def _(xs, least):
-        return f"takes at least {least} inputs, got {len(xs)}" if len(xs) < least else None
-
-    for _ in range(4):
-        assert total(Tensor([1.0]), Tensor([2.0])).item() == 3
-        with pytest.raises(ValueError, match=r"^total: takes at least 2 inputs, got 1$"):
-            total(Tensor([1.0]))
 
 
 def test_an_explanation_is_asked_only_once_the_forward_has_failed():
