@@ -107,7 +107,7 @@ ANSWERS = {
              ("lambda g, out: g * (1 - out * out)", "lambda g, x: g * (1 - x * x)", "name",
               "'x' stands where 'out'")],
     "relu": [("lambda g, out: where(out <= 0, 0.0, g)", "lambda g, x: g * (np.array(x) > 0)", "numpy", "NumPy"),
-             ("out <= 0", "out > 0", "condition", "should be 'where\\(out > 0, g, 0.0\\)'"),
+             ("out <= 0", "out > 0", "condition", "'out > 0' should be 'out <= 0'"),
              ("where(out <= 0, 0.0, g)", "g", "points", "where (x|out)"),
              ("lambda g, out: where(out <= 0, 0.0, g)", "lambda g, x: g * relu(x)", "function",
               "a factor of x is one")],

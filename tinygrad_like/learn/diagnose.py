@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -208,7 +208,7 @@ def _linear(rule: Rule) -> Diagnosis | None:
 def _zero(rule: Rule) -> Diagnosis | None:
     if not rule.running or any(c.any() for _, c in rule.running):
         return None
-    return edited(rule, (repair.comparisons,)) or Diagnosis(
+    return edited(rule, repair.CONDITIONS) or Diagnosis(
         "zero", f"the rule gives 0 everywhere, as if the output did not depend on {rule.input!r}.")
 
 
@@ -361,9 +361,9 @@ def renamed(rule: Rule) -> Diagnosis | None:
                      found.line)
 
 
-def edited(rule: Rule, families: tuple[Callable, ...] = repair.REST) -> Diagnosis | None:
+def edited(rule: Rule, rows: Sequence[repair.Row] = repair.REST) -> Diagnosis | None:
     """One change in the rule's source makes it right."""
-    found = rule.repaired(families, 0.5)
+    found = rule.repaired(rows, 0.5)
     if found is None:
         return None
     return Diagnosis(found.kind, f"{found.old!r} should be {found.new.replace('_ops.', '')!r}; with that the rule is "

@@ -83,7 +83,7 @@ class Rule:
         made = fitted(c, point.inputs[self.i].shape) if c.dtype.kind == "f" else None
         return made is not None and close(made, point.wanted(self.i))
 
-    def repaired(self, families: Sequence[Callable], seconds: float) -> repair.Repair | None:
+    def repaired(self, rows: Sequence[repair.Row], seconds: float) -> repair.Repair | None:
         """A change of the rule's source that makes it right at every point."""
         def right(made: Callable, names: list[str]) -> bool:
             for point in self.points:
@@ -101,4 +101,4 @@ class Rule:
         values = self.points[0].values
         arrays = [n for n, v in values.items()
                   if isinstance(v, float) or (isinstance(v, np.ndarray) and v.dtype.kind == "f")]
-        return repair.find(self.function, self.source, self.names, list(values), arrays, right, families, seconds)
+        return repair.find(self.function, self.source, self.names, list(values), arrays, right, rows, seconds)
