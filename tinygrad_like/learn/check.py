@@ -93,14 +93,12 @@ def _check_input(op: Any, i: int, points: Sequence[Point]) -> Finding | None:
     """The first thing wrong with the rule of input i, in first order."""
     name = points[0].input_name(i)
     if op.joint is None and (0 if op.variadic else i) not in op.rules:
-        if isinstance(op, Composite):
-            return _definition(op, i, points)
         return _finding(op, name, "no rule", "", f"add {op.name}.vjp({name}=lambda g, ...: ...); "
                         f"or, if {name!r} is a setting and not differentiated, make it an option, a parameter after a "
                         "*; or give it in an example(...) as a Tensor that does not require grad.", None)
     worst, error, points = _compare(points, i)
     if worst is None and error is None:
-        return _definition(op, i, points) if isinstance(op, Composite) else None
+        return None
     rule = Rule(points, i)
     if error is not None and "gave ellipsis, which is no array" in str(error):
         return _finding(op, name, "open", "", "... stands where its result should.", rule.source)
@@ -187,28 +185,6 @@ def _said(error: Exception | None, points: Sequence[Point]) -> str:
     notes = getattr(error, "__notes__", []) if len(points) > 1 else []
     text = str(error).partition("; a rule gets arrays, or Tensors")[0]  # the remedy says it
     return ", ".join([f"{type(error).__name__}: {text}", *notes[-1:]])
-
-
-def _definition(op: Any, i: int, points: Sequence[Point]) -> Finding | None:
-    """Whether the definition of a composite computes the same as what stands in for it, values and gradients."""
-    for point in points:
-        try:
-            xs, _ = point.record()
-            with setting("recording", True), np.errstate(all="ignore"):
-                y = op.definition(*xs, **point.options)
-                given = y.gradient(xs[i], gradient=point.g, materialize_grads=True)[0]._data if y.requires_grad else \
-                    np.zeros(point.inputs[i].shape)
-        except Exception as error:
-            return _finding(op, point.input_name(i), "error", f"{type(error).__name__}: {error}",
-                            "the definition raises this error.", source(op.definition))
-        if not close(y._data, point.out):
-            return _finding(op, "", "definition", "", "the kernel and the definition give different values: the "
-                            f"largest difference is {np.abs(y._data - point.out).max():.3g}.", source(op.definition))
-        if not close(given, point.wanted(i), 2e-6):
-            return _finding(op, point.input_name(i), "definition", "", "the gradient through the definition is wrong; "
-                            "the rule itself is right. Does the definition leave the graph (detach, .data)?",
-                            source(op.definition))
-    return None
 
 
 def _rule_source(op: Any, i: int) -> Source | None:

@@ -69,13 +69,6 @@ def _orders(x: Array) -> Iterator[tuple[str, Array]]:
     yield "", x  # an order may be that of the axes at one point, and not at another
 
 
-def _orders_of_g(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, Array]]:
-    if p.out.ndim == p.inputs[rule.i].ndim:  # if not, an axis that g is summed over is more likely wrong
-        for text, g in _orders(p.g):
-            if (made := rule.raw(p, np.ascontiguousarray(g))) is not None:
-                yield text, made
-
-
 def _both_ways(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, Array]]:
     if p.g.ndim > 1 and (made := rule.raw(p, np.swapaxes(p.g, -1, -2).copy())) is not None:
         yield "", c + made
@@ -96,26 +89,6 @@ def _summed(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, Array]]:
     for text, over in _axes(c.ndim):
         if len(over) == p.out.ndim - p.inputs[rule.i].ndim:
             yield text, c.sum(over)
-
-
-def _summed_and_kept(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, Array]]:
-    for text, over in _axes(c.ndim):
-        yield f"{text} of the gradient", np.broadcast_to(c.sum(over, keepdims=True), c.shape)
-    for text, over in _axes(p.g.ndim):
-        g = np.broadcast_to(p.g.sum(over, keepdims=True), p.g.shape).copy()
-        if (made := rule.raw(p, g)) is not None:
-            yield f"{text} of g", made
-
-
-def _sum_too_many(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, Array]]:
-    wanted = p.wanted(rule.i)
-    for text, over in _axes(wanted.ndim):
-        mean = wanted.mean(over, keepdims=True)
-        total = mean * math.prod(wanted.shape[a] for a in over)
-        for word, less in ("summed", total), ("averaged", mean):
-            alike = [less, np.broadcast_to(less, wanted.shape), less.squeeze(over)]
-            if any(c.shape == v.shape and close(c, v) for v in alike):
-                yield f"{word} over {text}", wanted
 
 
 def _repeated(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, Array]]:
@@ -157,7 +130,6 @@ def _places(rule: Rule) -> Diagnosis | None:
     return _search(rule, [
         ("transposed", "the gradient is {0}: the right numbers stand in other places.",
          lambda rule, p, c: _orders(c) if c.ndim == p.inputs[rule.i].ndim else iter(())),
-        ("transposed", "g is used {0}: the right numbers stand in other places.", _orders_of_g),
         ("transposed", "the rule multiplies by the Jacobian, not by its transpose: it carries a change of the input "
          "forward, where g has to be carried back.", _forward),
         ("shape", "the numbers are right, but they must have the shape of the input again: reshape them.", _reshaped),
@@ -166,9 +138,7 @@ def _places(rule: Rule) -> Diagnosis | None:
         ("places", "the output is some of the elements of {1}: g belongs in the places of these, and 0 in all others "
          "(`where` with a condition, `put`, `surround`).", _selected),
         ("sum", "g must be repeated along the axes that the output has lost: the gradient must have the shape of the "
-         "input again (`spread`, `expand` or `unsqueeze`).", _repeated),
-        ("sum", "a sum over {0} is missing.", _summed_and_kept),
-        ("sum", "the gradient is {0}, and should not be.", _sum_too_many)])
+         "input again (`spread`, `expand` or `unsqueeze`).", _repeated)])
 
 
 def _terms(rule: Rule) -> Diagnosis | None:

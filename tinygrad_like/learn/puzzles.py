@@ -1,14 +1,12 @@
-"""Puzzles: the shipped ops, each with its forward and without its rule.
+"""Puzzles: 24 ops, each with its forward and without its rule.
 
-The forward and the solution are the source of `tinygrad_like/ops`, cut out as it stands. Of ops that run in kernels
-(`TEXTBOOK`) they are the formulas of the op's page, in NumPy; the tests compare them with the op.
+The forward and the solution of simple ops are their source in `tinygrad_like/ops`. Of the others (`TEXTBOOK`) they are
+the formulas of the op's page, in NumPy, without what makes them fast; the tests compare them with the op.
 """
 
 from __future__ import annotations
 
 import ast
-import builtins
-import inspect
 import json
 import textwrap
 from collections.abc import Callable, Sequence
@@ -20,8 +18,6 @@ from .. import ops
 from . import exercises
 from .files import Report, changes
 from .source import source
-
-Tree = Any
 
 
 class Puzzle(NamedTuple):
@@ -62,18 +58,96 @@ PUZZLES = [
     Puzzle("conv2d", ["(2, 2, 3, 4), (3, 2, 2, 3)", "(1, 1, 3, 3), (1, 1, 2, 2)"]),
 ]
 
-# name -> (what the puzzle has, the rule, the rule without what is to be found)
+# name -> (what the puzzle has, the rule)
 TEXTBOOK = {
-    "softmax": ('''\
+    "maximum": ('''\
 @primitive
-def softmax(x, *, axis=-1):
-    """e^x / (the sum of e^x) along an axis. To shift x does not change that, and keeps e^x below 1."""
-    e = np.exp(x - x.max(axis, keepdims=True))
-    return e / e.sum(axis, keepdims=True)
+def maximum(a, b):
+    """The larger of a and b; where they are equal each gets half of the cotangent."""
+    return np.maximum(a, b)
+
+
+def share(a, b):
+    """1 where a is larger, 1/2 where they are equal, else 0."""
+    return where(gt(a, b), 1.0, where(eq(a, b), 0.5, 0.0))
 ''', '''\
-softmax.vjp(x=lambda g, out, axis: out * (g - sum(g * out, axis=axis, keepdim=True)))
+maximum.vjp(a=lambda g, a, b: g * share(a, b),
+            b=lambda g, a, b: g * share(b, a))
+'''),
+    "where": ('''\
+@primitive
+def where(condition, a, b):
+    """a where the condition is true, else b."""
+    return np.where(condition, a, b)
 ''', '''\
-softmax.vjp(x=lambda g: ...)
+where.vjp(a=lambda g, condition: where(condition, g, 0.0),
+          b=lambda g, condition: where(condition, 0.0, g))
+'''),
+    "permute": ('''\
+@primitive
+def permute(x, *, axes):
+    """The axes in another order: out.shape[i] = x.shape[axes[i]]."""
+    return x.transpose(axes)
+
+
+def inverse(axes):
+    """The permutation that undoes `axes`."""
+    return tuple(axes.index(i) for i in range(len(axes)))
+''', '''\
+permute.vjp(x=lambda g, axes: permute(g, axes=inverse(axes)))
+'''),
+    "expand": ('''\
+@primitive
+def expand(x, *, shape):
+    """Broadcast to `shape`."""
+    return np.broadcast_to(x, shape)
+''', '''\
+expand.vjp(x=lambda g: g)  # the engine sums over what was broadcast
+'''),
+    "sum": ('''\
+@primitive
+def sum(x, *, axis, keepdim=False):
+    """The sum over `axis`, one or several."""
+    return np.sum(x, axis, keepdims=keepdim)
+''', '''\
+sum.vjp(x=lambda g, x_shape, axis, keepdim: expand(g if keepdim else unsqueeze(g, axis), shape=x_shape))
+'''),
+    "mean": ('''\
+@primitive
+def mean(x, *, axis, keepdim=False):
+    """The mean over `axis`, one or several."""
+    return np.mean(x, axis, keepdims=keepdim)
+
+
+def count(shape, axis):
+    """How many numbers lie along `axis`."""
+    return int(np.prod(np.take(shape, axis)))
+''', '''\
+mean.vjp(x=lambda g, x_shape, axis, keepdim:
+         expand(g if keepdim else unsqueeze(g, axis), shape=x_shape) / count(x_shape, axis))
+'''),
+    "max": ('''\
+@primitive
+def max(x, *, axis, keepdim=False):
+    """The largest value along `axis`. Ties share the cotangent evenly."""
+    return np.max(x, axis, keepdims=keepdim)
+''', '''\
+def backward(g, x, out, axis, keepdim):
+    if not keepdim:
+        g, out = unsqueeze(g, axis), unsqueeze(out, axis)
+    top = where(eq(x, out), 1.0, 0.0)
+    return g * top / sum(top, axis=axis, keepdim=True)
+
+
+max.vjp(x=backward)
+'''),
+    "cumsum": ('''\
+@primitive
+def cumsum(x, *, axis):
+    """Running sums along `axis`: out[i] = x[0] + ... + x[i]."""
+    return np.cumsum(x, axis)
+''', '''\
+cumsum.vjp(x=lambda g, axis: flip(cumsum(flip(g, axis=axis), axis=axis), axis=axis))
 '''),
     "batched_matmul": ('''\
 @primitive
@@ -83,218 +157,128 @@ def batched_matmul(a, b):
 ''', '''\
 batched_matmul.vjp(a=lambda g, b: batched_matmul(g, transpose(b, -1, -2)),
                    b=lambda g, a: batched_matmul(transpose(a, -1, -2), g))
+'''),
+    "softmax": ('''\
+@primitive
+def softmax(x, *, axis=-1):
+    """e^x / (the sum of e^x) along an axis. To shift x does not change that, and keeps e^x below 1."""
+    e = np.exp(x - x.max(axis, keepdims=True))
+    return e / e.sum(axis, keepdims=True)
 ''', '''\
-batched_matmul.vjp(a=lambda g: ...,
-                   b=lambda g: ...)
+softmax.vjp(x=lambda g, out, axis: out * (g - sum(g * out, axis=axis, keepdim=True)))
 '''),
     "batch_norm": ('''\
-@composite
+@primitive
 def batch_norm(x, weight, bias, *, eps=1e-5):
-    """weight * xhat + bias with xhat = rstd (x - mean): each channel by itself, over the batch and the pixels.
+    """weight * xhat + bias with xhat = rstd (x - mean): each channel by itself, over the batch and the pixels."""
+    return normalized(x, eps)[0] * per_channel(weight, x) + per_channel(bias, x)
 
-    It is defined by ops, from which come the derivatives of every order. What follows computes the same, and its
-    gradient, in NumPy, and stands in for it.
-    """
+
+def normalized(x, eps):
+    """xhat, rstd, and the axes of the means; for a rule too, where x may be a Tensor."""
     over = (0, *range(2, x.ndim))
     centred = x - mean(x, axis=over, keepdim=True)
-    xhat = centred * rsqrt(mean(square(centred), axis=over, keepdim=True) + eps)
-    return xhat * per_channel(weight, x) + per_channel(bias, x)
+    rstd = rsqrt(mean(square(centred), axis=over, keepdim=True) + eps)
+    return rstd * centred, rstd, over
 
 
 def per_channel(p, x):
     """p (channels,) as (1, channels, 1, ...)."""
     return p.reshape((1, -1, *[1] * (x.ndim - 2)))
-
-
-def forward(x, weight, bias, *, eps):
-    """The output, and what the rule gets as `kept`: xhat, rstd and `over`, the axes of the means."""
-    over = (0, *range(2, x.ndim))
-    rstd = 1 / np.sqrt(x.var(over, keepdims=True) + eps)
-    xhat = rstd * (x - x.mean(over, keepdims=True))
-    return xhat * per_channel(weight, x) + per_channel(bias, x), (xhat, rstd, over)
 ''', '''\
-def rule(g, wanted, x, weight, bias, eps, kept):
-    xhat, rstd, over = kept
+def for_x(g, x, weight, eps):
+    xhat, rstd, over = normalized(x, eps)
     u = g * per_channel(weight, x)
-    dx = rstd * (u - u.mean(over, keepdims=True) - xhat * (u * xhat).mean(over, keepdims=True))
-    return [dx, (g * xhat).sum(over), g.sum(over)]
+    return rstd * (u - mean(u, axis=over, keepdim=True) - xhat * mean(u * xhat, axis=over, keepdim=True))
 
 
-batch_norm.accelerate(forward, rule)
-''', '''\
-def rule(g, wanted, x, weight, bias, eps, kept):  # one rule for all inputs; g and the others are NumPy arrays here
-    xhat, rstd, over = kept
-    dx = ...
-    dweight = ...
-    dbias = ...
-    return [dx, dweight, dbias]
+def for_weight(g, x, eps):
+    xhat, _, over = normalized(x, eps)
+    return sum(g * xhat, axis=over)
 
 
-batch_norm.accelerate(forward, rule)
+batch_norm.vjp(x=for_x, weight=for_weight, bias=lambda g: sum(g, axis=(0, *range(2, g.ndim))))
 '''),
     "conv2d": ('''\
-def windows(x, weight):
-    """Every patch as a column: (batch, in * kh * kw, patches)."""
-    return unfold(x, kernel_size=weight.shape[2:])
-
-
-@composite
+@primitive
 def conv2d(x, weight):
-    """x (batch, in, height, width), weight (out, in, kh, kw): every output pixel is the weights times a patch.
-
-    It is defined by ops, from which come the derivatives of every order. What follows computes the same gradient in
-    NumPy, and stands in for it.
-    """
-    n, out, kh, kw = x.shape[0], *weight.shape[0:1], *weight.shape[2:]
-    y = matmul(weight.reshape((out, -1)), windows(x, weight))
-    return y.reshape((n, out, x.shape[2] - kh + 1, x.shape[3] - kw + 1))
+    """x (batch, in, height, width), weight (out, in, kh, kw): every output pixel is the weights times a patch."""
+    (n, _, h, w), (out, _, kh, kw) = x.shape, weight.shape
+    return matmul(weight.reshape((out, -1)), windows(x, weight.shape)).reshape((n, out, h - kh + 1, w - kw + 1))
 
 
-def forward(x, weight):
-    """The output; and what the rule gets as `kept`, which is nothing."""
-    return conv2d.definition(x, weight), None
+def windows(x, weight_shape):
+    """Every patch as a column: (batch, in * kh * kw, patches)."""
+    return unfold(x, kernel_size=weight_shape[2:])
+
+
+def pixels(g):
+    """(batch, out, patches)."""
+    return g.reshape((*g.shape[:2], -1))
 ''', '''\
-def rule(g, wanted, x, weight, kept):
-    pixels = g.reshape(*g.shape[:2], -1)
-    columns = weight.reshape(weight.shape[0], -1).T @ pixels
-    dx = fold(columns, output_size=x.shape[2:], kernel_size=weight.shape[2:])
-    dweight = (pixels @ windows(x, weight).transpose(0, 2, 1)).sum(0).reshape(weight.shape)
-    return [dx, dweight]
+def for_x(g, x_shape, weight):
+    columns = matmul(transpose(weight.reshape((weight.shape[0], -1)), -1, -2), pixels(g))
+    return fold(columns, output_size=x_shape[2:], kernel_size=weight.shape[2:])  # adds them where their patches were
 
 
-conv2d.accelerate(forward, rule)
-''', '''\
-def rule(g, wanted, x, weight, kept):  # one rule for both inputs; g, x and weight are NumPy arrays here
-    pixels = g.reshape(*g.shape[:2], -1)  # (batch, out, patches)
-    dx = ...       # fold(columns, output_size=..., kernel_size=...) adds columns to where their patches were
-    dweight = ...  # windows(x, weight) has the patches as columns
-    return [dx, dweight]
+def for_weight(g, x, weight_shape):
+    return sum(matmul(pixels(g), transpose(windows(x, weight_shape), -1, -2)), axis=0).reshape(weight_shape)
 
 
-conv2d.accelerate(forward, rule)
+conv2d.vjp(x=for_x, weight=for_weight)
 '''),
 }
+
+_IMPORTS = """\
+import numpy as np
+
+from tinygrad_like import primitive
+from tinygrad_like.learn import example
+from tinygrad_like.ops import *  # noqa: F403"""
 
 
 def text(puzzle: Puzzle, solved: bool = False) -> str:
     """The file of a puzzle; with its rule, if it is to be solved."""
-    number = PUZZLES.index(puzzle) + 1
-    if puzzle.name in TEXTBOOK:
-        forward, answer, blank = TEXTBOOK[puzzle.name]
-    else:
-        forward, answer, blank = _forward(puzzle), _answer(puzzle), _blank(puzzle)
-    used = f"{forward}\n\n{answer}"
-    parts = [_opening(puzzle, number), _imports(puzzle, used), forward, answer if solved else blank,
+    forward, answer = TEXTBOOK[puzzle.name] if puzzle.name in TEXTBOOK else _shipped(puzzle.name)
+    tree: Any = ast.parse(answer).body[-1]
+    rules = [f"{k.arg}=lambda g: ..." for k in tree.value.keywords]
+    parts = [_opening(puzzle), _IMPORTS, forward, answer if solved else _vjp(puzzle.name, rules),
              "\n".join(f"example({puzzle.name}, {e})" for e in puzzle.examples)]
     return "\n\n".join(part.rstrip() for part in parts) + "\n" + ("" if solved else _hints(puzzle))
 
 
-def _opening(puzzle: Puzzle, number: int) -> str:
-    formula = pages()[puzzle.name]["formula"]
-    return f'''"""Puzzle {number} of {len(PUZZLES)}: {puzzle.name}
+def _vjp(name: str, rules: Sequence[str]) -> str:
+    return f"{name}.vjp(" + (",\n" + " " * (len(name) + 5)).join(rules) + ")"
 
-    {formula}
 
-Write the rule: from g, the cotangent of the output, the cotangent of each input. {_may_name(puzzle)}
+def _shipped(name: str) -> tuple[str, str]:
+    """The forward and the rules of a shipped op, as they stand."""
+    op: Any = getattr(ops, name)
+    at = source(op.forward)
+    code = at.own_text()
+    if isinstance(at.tree, ast.Lambda):  # declared by ufunc
+        told = op.__doc__.partition("\n\n>>>")[0]  # without the example, which came later
+        code = f'def {name}({ast.unparse(at.tree.args)}):\n    """{told}"""\n    return {ast.unparse(at.tree.body)}'
+    found = [(op.inputs[i], source(rule)) for i, (rule, _) in sorted(op.rules.items())]
+    before = [f"{rule.own_text()}\n\n\n" for _, rule in found if not isinstance(rule.tree, ast.Lambda)]
+    rules = [f"{n}={rule.own_text() if isinstance(rule.tree, ast.Lambda) else rule.tree.name}" for n, rule in found]
+    return f"@primitive\n{code}", "".join(before) + _vjp(name, rules)
+
+
+def _opening(puzzle: Puzzle) -> str:
+    names: dict = ops.__dict__[puzzle.name].__dict__
+    named = [*names["inputs"], "out", *names["options"], *(f"{n}_shape" for n in names["inputs"])]
+    return f'''"""Puzzle {PUZZLES.index(puzzle) + 1} of {len(PUZZLES)}: {puzzle.name}
+
+    {pages()[puzzle.name]["formula"]}
+
+Write the rule: from g, the cotangent of the output, the cotangent of each input. After g a rule
+may name any of: {", ".join(named)}.
 Write it with operators and ops (exp(x), sum(x, axis=0) ...). Broadcasting is undone for you.
 
 Save the file, and `python -m tinygrad_like.learn puzzles FOLDER --watch`, where FOLDER is that of this file, says
 what is right or wrong. Three hints are at the end, each with more of the derivation.
 """'''
-
-
-def _may_name(puzzle: Puzzle) -> str:
-    if "accelerate" in TEXTBOOK.get(puzzle.name, ("",) * 3)[1]:
-        return ""
-    op = getattr(ops, puzzle.name)
-    names = [*op.inputs, "out", *op.options, *(f"{n}_shape" for n in op.inputs)]
-    return f"After g a rule\nmay name any of: {', '.join(names)}."
-
-
-@lru_cache(maxsize=32)
-def _module(name: str) -> tuple[Any, str, Tree]:
-    op = getattr(ops, name)
-    module = inspect.getmodule(op.__wrapped__)
-    assert module is not None and module.__file__ is not None
-    source = Path(module.__file__).read_text(encoding="utf-8")
-    return module, source, ast.parse(source)
-
-
-def _function(puzzle: Puzzle, name: str) -> Tree:
-    return next(n for n in _module(puzzle.name)[2].body if isinstance(n, ast.FunctionDef) and n.name == name)
-
-
-def _lines(puzzle: Puzzle, first: int, last: int) -> str:
-    return "\n".join(_module(puzzle.name)[1].splitlines()[first - 1:last])
-
-
-def _forward(puzzle: Puzzle) -> str:
-    op = getattr(ops, puzzle.name)
-    tree = source(op.forward).tree
-    if isinstance(tree, ast.Lambda):  # declared by ufunc
-        told = op.__doc__.partition("\n\n>>>")[0]  # without the example, which came later
-        return (f'@primitive\ndef {op.name}({ast.unparse(tree.args)}):\n    """{told}"""\n'
-                f"    return {ast.unparse(tree.body)}")
-    return "@primitive\n" + _lines(puzzle, tree.lineno, tree.end_lineno)
-
-
-def _statement(puzzle: Puzzle) -> Tree:
-    """`op.vjp(...)` in the source."""
-    for n in _module(puzzle.name)[2].body:
-        call = getattr(n, "value", None)
-        if isinstance(n, ast.Expr) and isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
-            if call.func.attr == "vjp" and getattr(call.func.value, "id", "") == puzzle.name:
-                return n
-    raise LookupError(f"no rule of {puzzle.name} in its file")
-
-
-def _answer(puzzle: Puzzle) -> str:
-    """The rule as it stands in the source, with a helper that only it uses."""
-    statement = _statement(puzzle)
-    answer = _lines(puzzle, statement.lineno, statement.end_lineno)
-    if "fresh" in answer:  # which only spares a copy
-        answer = _without_fresh(puzzle, statement)
-    for keyword in statement.value.keywords:
-        if isinstance(keyword.value, ast.Name):
-            f = _function(puzzle, keyword.value.id)
-            answer = f"{_lines(puzzle, f.lineno, f.end_lineno)}\n\n\n{answer}"
-    return answer
-
-
-def _without_fresh(puzzle: Puzzle, statement: Tree) -> str:
-    rules = []
-    for keyword in statement.value.keywords:
-        if isinstance(keyword.value, ast.Call) and getattr(keyword.value.func, "id", "") == "fresh":
-            keyword.value = keyword.value.args[0]
-        rules.append(f"{keyword.arg}={ast.get_source_segment(_module(puzzle.name)[1], keyword.value)}")
-    return f"{puzzle.name}.vjp(" + (",\n" + " " * (len(puzzle.name) + 5)).join(rules) + ")"
-
-
-def _blank(puzzle: Puzzle) -> str:
-    rules = [f"{k.arg}=lambda g: ..." for k in _statement(puzzle).value.keywords]
-    return f"{puzzle.name}.vjp(" + (",\n" + " " * (len(puzzle.name) + 5)).join(rules) + ")"
-
-
-def _imports(puzzle: Puzzle, code: str) -> str:
-    """Imports for what a file uses; the same with and without the rule, for the names alone give little away."""
-    module = _module(puzzle.name)[0] if puzzle.name not in TEXTBOOK else None
-    tree = ast.parse(code)
-    bound = {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)} | {
-        n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)} | {
-        n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
-    used = sorted({n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} - bound)
-    private = [n for n in used if module is not None and hasattr(module, n)
-               and getattr(module, n) is not getattr(ops, n, getattr(builtins, n, None))
-               and n not in ("np", "primitive", "math")]
-    lines = ["import math"] if "math" in used else []
-    lines += ["import numpy as np", "",
-              "from tinygrad_like import " + ("composite" if "@composite" in code else "primitive"),
-              "from tinygrad_like.learn import example", "from tinygrad_like.ops import *  # noqa: F403"]
-    if private and module is not None:
-        lines.append(f"from {module.__name__} import {', '.join(private)}")
-        told = [(n, (inspect.getdoc(getattr(module, n)) or "").partition("\n")[0]) for n in private]
-        lines += [""] + [f"# {n}: {doc}" for n, doc in told if doc and n not in ("axes", "one_axis", "nonempty")]
-    return "\n".join(lines)
 
 
 def _hints(puzzle: Puzzle) -> str:

@@ -27,9 +27,9 @@ class Source(NamedTuple):
         return "".join(linecache.getline(self.file, n) for n in range(first, self.tree.end_lineno + 1)).rstrip()
 
     def own_text(self) -> str:
-        """Of a lambda only itself, without what stands around it in its line."""
-        if not isinstance(self.tree, ast.Lambda):
-            return textwrap.dedent(self.text())
+        """Only itself: without decorators, or what stands around a lambda in its line."""
+        if self.tree is None:
+            return self.text().strip()
         whole = "".join(linecache.getlines(self.file))
         return textwrap.dedent(ast.get_source_segment(whole, self.tree, padded=True) or "").strip()
 
