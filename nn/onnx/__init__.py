@@ -263,8 +263,8 @@ class Trace(Listener):
             name = self.value(definition(*inputs, **given))
         else:
             raise NotImplementedError(f"onnx.export: the op {op.name}{' with a computed index' * indexed} has no ONNX "
-                                      "counterpart here; add a row for it to nn/onnx/rows.py, or write it in other ops: "
-                                      f"{self.where}")
+                                      "counterpart here; add a row for it to nn/onnx/rows.py, or write it in other "
+                                      f"ops: {self.where}")
         self.name(y._data, name)
 
     def _run(self, function: Callable, arguments: Sequence[Any], options: dict[str, Any]) -> Any:

@@ -544,3 +544,8 @@ def test_gradients_of_what_is_overwritten(change, value):
     same = Tensor(np.float32([5, 6]), requires_grad=True)
     (value(same).float().expand(2, 2) * g.reshape(2, 2)).sum().backward()
     assert x.grad.tolist() == [0, 0, 0, 0] and v.grad.tolist() == same.grad.tolist()
+
+
+def test_detach_in_place():
+    y = (leaf(1, 2) * 2).detach_()
+    assert y.is_leaf and not y.requires_grad

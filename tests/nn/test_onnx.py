@@ -278,7 +278,7 @@ REFUSED = {
     "numpy": (lambda x: x * np.exp(x.numpy()).mean(), r"numpy\(\), at .*test_onnx.py:.*np.exp.*only ops on the inputs"),
     "branch": (lambda x: x + 1 if x.max() > 0 else x, "the truth of a Tensor, at .*if x.max"),
     "data": (lambda x: x + x.numpy().std(), "or other numbers"), "mask": (lambda x: x[x > 0].sum(), "a mask selects"),
-    "random": (lambda x: x + Tensor.rand(4, 6), "another constant in each call, .*: add, called at .*Tensor.rand.*rand"),
+    "random": (lambda x: x + Tensor.rand(4, 6), "another constant in each call, .*: add, called at .*Tensor.rand"),
     "whole": (lambda x: x[: (len(x) + 1) // 2], "the graph gives"),
     "inverse": (lambda x: x * (1 / len(x)), r"mul, called at .*Only a \* batch \+ b"),
     "least": (lambda x: x * min(len(x), 5), "or other numbers"),

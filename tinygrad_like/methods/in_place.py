@@ -80,7 +80,7 @@ def _filled(name: str, values: Callable) -> Callable:
         if at_once is not None and _at_once(at_once, self, inputs, options):
             return self
         if name == "fill_":
-            _refuse_floats(name, self, *inputs, *options.values())
+            _refuse_lossy(name, self, *inputs, *options.values())
 
         def fill(x: Tensor) -> Tensor:
             y = values(x, *inputs, **options)
@@ -97,8 +97,10 @@ def _filled(name: str, values: Callable) -> Callable:
     return named(change, name)
 
 
-def _refuse_floats(who: str, x: Tensor, *values: Any) -> None:
-    """Raise TypeError if a number would lose its fraction in integer memory, or may."""
+def _refuse_lossy(who: str, x: Tensor, *values: Any) -> None:
+    """Raise TypeError if a number would lose its fraction in integer memory, or may; or its imaginary part."""
+    if any([isinstance(value, complex | np.complexfloating) for value in values]):
+        raise TypeError(f"{who}: a Tensor holds real numbers, got {', '.join(map(str, values))}")
     if x._data.dtype.kind in "iu":
         for value in values:
             if type(value) is float and not value.is_integer() or getattr(value, "dtype", INT64).kind in FLOATS:
@@ -240,7 +242,7 @@ class InPlace:
         if recorded or self.node is not None:
             return self._set_items(index, value)
         self._require_writable("setitem")
-        _refuse_floats("setitem", self, value)
+        _refuse_lossy("setitem", self, value)
         index = ops.index.plain_index(index, self.shape)
         if isinstance(value, tensor.Tensor):
             value = value._data

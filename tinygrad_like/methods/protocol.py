@@ -166,7 +166,7 @@ class Protocol:
         """Overwrite the values in place; not recorded. Raises if the shape differs, or if this Tensor was computed."""
         if (node := self.node) is not None:
             raise RuntimeError(f"assign: this Tensor was computed by {node.op.name}; assign to a leaf, or to a clone()")
-        value = value._data if isinstance(value, Tensor) else np.asarray(value)
+        value = value._data if isinstance(value, Tensor) else as_array(value, self.dtype, "assign")
         if value.shape != self.shape:
             raise ValueError(f"assign: value has shape {value.shape} but the Tensor has shape {self.shape}")
         self._require_writable("assign")

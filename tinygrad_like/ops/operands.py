@@ -27,7 +27,7 @@ from ..dtypes import (
     get_default_dtype,
     result_dtype,
 )
-from ..errors import rescued
+from ..errors import refusal, rescued
 from .cotangents import Scattered
 
 mode.declare(compiled=False)  # whether kernels do what NumPy does faster when Python calls it
@@ -96,6 +96,8 @@ def run(op: Op, inputs, options: dict):
     if not all([isinstance(x, Tensor) or type(x) in PLAIN for x in inputs]):
         if tensors:
             inputs = _tensors(op, inputs)
+        elif any([type(x) is not np.ndarray and np.iscomplexobj(x) for x in inputs]):
+            raise refusal(op.called, TypeError("takes real numbers, got complex ones"))
     if NARROW and tensors and (y := _in_float32(op, inputs, options)) is not NotImplemented:
         return y
     return _run(op, inputs, options)
