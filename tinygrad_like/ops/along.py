@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache, reduce
+import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -24,26 +25,23 @@ def take_along(x, index, *, axis, keepdim=True):
     """out[i, j] = x[i, index[i, j]] for axis=1, and likewise for any axis; the other axes have the same sizes. With
     keepdim=False out[i] = x[i, index[i]]: index and out lack the axis. Indices are not negative.
     """
-    if keepdim:
-        return x[places_along(index, axis)]  # what np.take_along_axis does
-    grid = _grid(index.shape)
-    return x[(*grid[:axis], index, *grid[axis:])]
+    index = index if keepdim else np.expand_dims(index, axis)
+    y = x.reshape(-1).take(flat_along(index, x.shape, axis))  # in half the time of np.take_along_axis
+    return y if keepdim else y.reshape((*y.shape[:axis], *y.shape[axis + 1 :]))
 
 
 @primitive
 def add_along(x, index, *, size, axis, keepdim=True):
     """Zeros, of this size along `axis`, with x added: out[i, index[i, j]] += x[i, j] for axis=1; see `take_along`."""
     if not keepdim:
-        x, index = (y.reshape((*y.shape[:axis], 1, *y.shape[axis:])) for y in (x, index))
-    out, places = np.zeros((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype), places_along(index, axis)
-    if x.dtype is not FLOAT32 and x.dtype is not FLOAT64 or not out.size:
-        np.add.at(out, places, x)
-        return out
-    if index.size and index.max() >= size:
-        raise IndexError(f"index {index.max()} is out of range for axis {axis} of size {size}")
-    flat = reduce(np.add, [i * (s // out.itemsize) for i, s in zip(places, out.strides, strict=True)])
-    out[...] = np.bincount(flat.ravel(), x.ravel(), out.size).reshape(out.shape)  # several times as fast, in float64
-    return out
+        x, index = (np.expand_dims(y, axis) for y in (x, index))
+    shape = (*x.shape[:axis], size, *x.shape[axis + 1 :])
+    flat, count = flat_along(index, shape, axis).ravel(), math.prod(shape)
+    if x.dtype is FLOAT32 or x.dtype is FLOAT64:  # in float64
+        return np.bincount(flat, x.ravel(), count).astype(x.dtype, copy=False).reshape(shape)
+    out = np.zeros(count, x.dtype)
+    np.add.at(out, flat, x.ravel())
+    return out.reshape(shape)
 
 
 take_along.vjp(x=fresh(lambda g, index, x_shape, axis, keepdim: add_along(
@@ -128,15 +126,19 @@ def in_range(who: str, shape: tuple[int, ...], index: np.ndarray, axis: int, wra
     return np.where(index < 0, index + shape[axis], index).astype(INT64) if wraps else np.array(index, INT64)
 
 
-def places_along(index, axis) -> tuple:
-    """What `take` takes for an index along an axis."""
-    if index.size and index.min() < 0:  # to NumPy the last
-        raise IndexError(f"index {index.min()} is out of range: it counts from 0 on")
-    grid = _grid(index.shape)
-    return (*grid[:axis], index, *grid[axis + 1 :])
+def flat_along(index: np.ndarray, shape: tuple[int, ...], axis: int) -> np.ndarray:
+    """Where an index along an axis points, in the numbers of an array of this shape one after the other."""
+    if index.size and (index.min() < 0 or index.max() >= shape[axis]):  # to NumPy -1 is the last
+        raise IndexError(f"index {index.min() if index.min() < 0 else index.max()} is out of range for axis {axis} of "
+                         f"size {shape[axis]}; it counts from 0 on")
+    starts, step = _starts(index.shape, shape, axis)
+    return starts + (index if step == 1 else index * step)
 
 
 @lru_cache(64)
-def _grid(shape: tuple[int, ...]) -> tuple[np.ndarray, ...]:
-    """The index of every place, as arrays that broadcast; nobody writes to them."""
-    return tuple(np.indices(shape, sparse=True)) if shape else ()
+def _starts(of: tuple[int, ...], shape: tuple[int, ...], axis: int) -> tuple[np.ndarray, int]:
+    """For each place of an index of shape `of`, the flat place of entry 0 along the axis; and how far apart entries
+    are. Nobody writes to it."""
+    steps = [math.prod(shape[a + 1 :]) for a in range(len(shape))]
+    grid = np.indices([1 if a == axis else n for a, n in enumerate(of)], sparse=True)
+    return sum([i * step for i, step in zip(grid, steps, strict=True)], np.zeros((1,) * len(of), INT64)), steps[axis]

@@ -273,12 +273,16 @@ floordiv = ufunc("floordiv", "floor(a / b), without a gradient. Raises ZeroDivis
                  lambda a, b: divided("floordiv", np.floor_divide, a, b))
 
 def _remainder(a, b):
-    """np.mod(a, b), which takes twice as long where b is a positive number."""
-    if type(b) not in (int, float) or a.dtype.kind != "f" or not 0 < b < 1e38:
+    """np.mod(a, b), which takes several times as long for float32 and a positive number."""
+    if type(b) not in (int, float) or getattr(a, "dtype", None) is not FLOAT32 or not 0 < b < 1e38:
         return divided("mod", np.mod, a, b)
-    r = np.fmod(a, b)
-    r += np.multiply(r < 0, b, dtype=r.dtype)  # and -0 becomes 0
-    return r
+    wide, b = a.astype(FLOAT64), float(FLOAT32.type(b))
+    times = np.floor(wide / b) if b else math.inf  # exact, as a and b have 24 bits, and so is its product with b
+    if not np.max(np.abs(times), initial=0) < 1 << 29:
+        return np.mod(a, FLOAT32.type(b))
+    times *= b
+    wide -= times
+    return wide.astype(FLOAT32)
 
 
 mod = ufunc("mod", "a - b floor(a / b), with the sign of b. Raises ZeroDivisionError for integers by 0.",

@@ -11,7 +11,7 @@ from ..core.listener import pure
 from ..core.primitive import fresh, primitive
 from ..dtypes import FLOAT32, FLOAT64, FLOATS
 from ..errors import checked, refusal
-from .along import add_along, as_index, beside, filled, index_along, out_of_range, places_along, take_along
+from .along import add_along, as_index, beside, filled, flat_along, index_along, out_of_range, take_along
 from .axes import broadcast
 from .compare import cast, clone, eq, isnan, logical_and, logical_or
 from .composite import composite
@@ -30,11 +30,12 @@ _UFUNCS = {_MULTIPLY: np.multiply, _MAX: np.maximum, _MIN: np.minimum}
 def scattered(x, op, src, index, axis):
     """x with src put where an index along the axis says, or multiplied or compared with x there. The index is as
     large as src, or has size 1 along all other axes."""
-    out, place = np.array(x, np.result_type(x, src)), places_along(np.broadcast_to(index, src.shape), axis)
+    out = np.array(x, np.result_type(x, src), order="C")
+    row, place = out.reshape(-1), flat_along(np.broadcast_to(index, src.shape), x.shape, axis)
     if op == _PUT:
-        out[place] = src
+        row[place] = src
     else:
-        _UFUNCS[op].at(out, place, src)
+        _UFUNCS[op].at(row, place, src)
     return out
 
 
@@ -47,10 +48,10 @@ def scatter_last(x, src, index, *, axis):
 @primitive
 def take_last(x, index, *, shape, axis):
     """What the index names along the axis, in an array of this shape; 0 where it will name that place again."""
-    place, order = places_along(np.broadcast_to(index, shape), axis), np.arange(math.prod(shape)).reshape(shape)
-    last = np.zeros(x.shape, np.int64)
+    place, order = flat_along(np.broadcast_to(index, shape), x.shape, axis), np.arange(math.prod(shape)).reshape(shape)
+    last = np.zeros(x.size, np.int64)
     last[place] = order
-    return np.where(last[place] == order, x[place], np.zeros((), x.dtype))
+    return np.where(last[place] == order, x.reshape(-1)[place], np.zeros((), x.dtype))
 
 
 scatter_last.vjp(x=fresh(lambda g, src_shape, index, axis: scatter_last(
@@ -174,7 +175,7 @@ def _neutral(reduce: str, dtype: np.dtype):
 @composite
 def product_at(x, src, index, *, axis):
     """The product of x and all of src that comes to a place; its gradient is exact where factors are 0."""
-    place = places_along(np.broadcast_to(getattr(index, "_data", index), src.shape), axis)
+    place = flat_along(np.broadcast_to(getattr(index, "_data", index), src.shape), x.shape, axis)
     return mul(x, _products(src, place, x.shape))
 
 
@@ -193,7 +194,7 @@ def _products(src, place, shape):
 def _sorted(place, shape):
     """The entries in the order of their places; which of those of its place each is; whether a place has some; where
     they begin."""
-    to = np.arange(np.prod(shape, dtype=int)).reshape(shape)[place].ravel()
+    to = place.ravel()
     order = np.argsort(to, kind="stable")
     to, i = to[order], np.arange(len(to))
     begins = np.append(True, to[1:] != to[:-1])[:len(to)]
