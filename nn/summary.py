@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from tinygrad_like.core.tensor import Tensor
-from tinygrad_like.dtypes import memory
 from tinygrad_like.transforms.switches import no_grad
 
 from .module import Module, modes_restored
@@ -30,14 +26,11 @@ class Row:
 
 @dataclass
 class Summary:
-    """What `summary` returns; `str` and `repr` show it as a table. Sizes are in bytes."""
+    """What `summary` returns; `str` and `repr` show it as a table."""
 
     rows: list[Row]
     trainable: int
     frozen: int
-    parameter_bytes: int
-    gradient_bytes: int
-    activation_bytes: int
 
     @property
     def parameters(self) -> int:
@@ -55,13 +48,8 @@ class Summary:
         form = "  ".join([f"{{:<{w}}}" for w in widths[:-1]] + [f"{{:>{widths[-1]}}}"])
         aligned = [form.format(*line).rstrip() for line in table]
         rule = "-" * len(aligned[0])
-        needed = self.parameter_bytes + self.gradient_bytes + self.activation_bytes
-        return "\n".join([
-            aligned[0], rule, *aligned[1:], rule,
-            f"parameters  {self.parameters:,} ({self.trainable:,} trainable, {self.frozen:,} frozen)",
-            f"memory      {_size(needed)} = parameters {_size(self.parameter_bytes)} + "
-            f"gradients {_size(self.gradient_bytes)} + activations {_size(self.activation_bytes)}",
-        ])
+        return "\n".join([aligned[0], rule, *aligned[1:], rule,
+                          f"parameters  {self.parameters:,} ({self.trainable:,} trainable, {self.frozen:,} frozen)"])
 
     __repr__ = __str__
 
@@ -74,8 +62,7 @@ def summary(model: Module, *inputs: Any, depth: int | None = None) -> Summary:
     depth: how many levels below the model to show; the parameters of deeper modules count with the last one shown.
 
     The call is made in evaluation mode and without recording, so nothing in the model changes. A parameter is counted
-    in the first module that has it. Memory is an estimate for one training step at this batch size, without the
-    optimizer's state: parameters, gradients of the trainable ones, and every module's output.
+    in the first module that has it.
 
     Raises TypeError without inputs; an error in the forward is passed on with a note that names the layer.
     """
@@ -83,7 +70,7 @@ def summary(model: Module, *inputs: Any, depth: int | None = None) -> Summary:
         raise TypeError("summary: give the model's inputs, or their shapes, as in summary(model, (32, 784))")
     names = {module: name for name, module in model.named_modules()}
     args = [_zeros(x, model) for x in inputs]
-    calls, outputs = _watched_call(model, names, args)
+    calls = _watched_call(model, names, args)
     rows, counted = [], set()
     for module, name in names.items():
         level = name.count(".") + 1 if name else 0
@@ -94,49 +81,22 @@ def summary(model: Module, *inputs: Any, depth: int | None = None) -> Summary:
             taken, given = made[0] if made else (None, None)
             rows.append(Row(name, type(module).__name__, level, taken, given, len(made), sum(p.size for p in new)))
     parameters = list(model.parameters())
-    trainable = [p for p in parameters if p.requires_grad]
-    given_memory = {id(memory(x._data)) for x in _tensors(args)}
-    return Summary(
-        rows,
-        trainable=sum(p.size for p in trainable),
-        frozen=sum(p.size for p in parameters if not p.requires_grad),
-        parameter_bytes=sum(p.nbytes for p in parameters),
-        gradient_bytes=sum(p.nbytes for p in trainable),
-        activation_bytes=sum(m.nbytes for key, m in outputs.items() if key not in given_memory),
-    )
+    trainable = sum(p.size for p in parameters if p.requires_grad)
+    return Summary(rows, trainable, sum(p.size for p in parameters) - trainable)
 
 
-def _watched_call(model: Module, names: dict[Module, str], args: list) -> tuple[dict[Module, list], dict]:
-    """Call the model; return the shapes of the input and output of each call of each module, and the outputs' memory.
-
-    The memory is held, by its id, so that no other array gets that id.
-    """
+def _watched_call(model: Module, names: dict[Module, str], args: list) -> dict[Module, list]:
+    """Call the model; return the shapes of the input and output of each call of each module."""
     calls: dict[Module, list] = {}
-    entered: list[tuple[Module, tuple]] = []
-    outputs: dict[int, np.ndarray] = {}
-
-    def before(module: Module, args: tuple) -> None:
-        entered.append((module, args))
-
-    def after(module: Module, args: tuple, output: Any) -> None:
-        entered.pop()
-        calls.setdefault(module, []).append((_shapes(args), _shapes(output)))
-        outputs.update((id(m), m) for m in [memory(x._data) for x in _tensors(output)])
-
-    handles = [h for m in names for h in (m.register_forward_pre_hook(before), m.register_forward_hook(after))]
+    handles = [m.register_forward_hook(lambda module, args, output: calls.setdefault(module, []).append(
+        (_shapes(args), _shapes(output)))) for m in names]
     try:
         with modes_restored(model), no_grad():
             model.eval()(*args)
-    except Exception as error:
-        if entered:
-            module, received = entered[-1]
-            where = f"{names[module] or '(model)'} ({type(module).__name__})"
-            error.add_note(f"summary: in layer {where}, called with {_shapes(received)}")
-        raise
     finally:
         for handle in handles:
             handle.remove()
-    return calls, outputs
+    return calls
 
 
 def _zeros(x: Any, model: Module) -> Any:
@@ -156,8 +116,3 @@ def _tensors(value: Any) -> list[Tensor]:
 
 def _shapes(value: Any) -> str:
     return ", ".join(str(t.shape) for t in _tensors(value)) or type(value).__name__
-
-
-def _size(n: int) -> str:
-    unit = min(int(math.log(n, 1024)), 3) if n else 0
-    return f"{n / 1024**unit:.{1 if unit else 0}f} {('B', 'KiB', 'MiB', 'GiB')[unit]}"

@@ -14,8 +14,7 @@ name     layer   input          output    parameters
   1      ReLU    (32, 16)   ->  (32, 16)
   2      Linear  (32, 16)   ->  (32, 10)         170
 ----------------------------------------------------
-parameters  12,730 (12,730 trainable, 0 frozen)
-memory      104.7 KiB = parameters 49.7 KiB + gradients 49.7 KiB + activations 5.2 KiB"""
+parameters  12,730 (12,730 trainable, 0 frozen)"""
 
 
 def test_numbers():
@@ -23,10 +22,7 @@ def test_numbers():
     m[0].requires_grad_(False)
     s = nn.summary(m, Tensor.ones(3, 4))
     assert (s.parameters, s.trainable, s.frozen) == (58, 18, 40)
-    assert (s.parameter_bytes, s.gradient_bytes) == (58 * 4, 18 * 4)
-    assert s.activation_bytes == 3 * (8 + 8 + 2) * 4
     assert repr(s) == str(s)
-    assert nn.summary(m.double(), (3, 4)).activation_bytes == 3 * (8 + 8 + 2) * 8
 
 
 def test_every_parameter_is_counted_once_at_every_depth():
@@ -55,10 +51,6 @@ def test_tied_repeated_and_unused_layers():
     assert "(2, 3) (x2)" in str(s) and "not called" in str(s)
 
 
-def test_views_and_inputs_are_no_activations():
-    assert nn.summary(nn.Sequential(nn.Identity(), nn.Flatten()), (2, 3, 4)).activation_bytes == 0
-
-
 def test_the_model_is_left_as_it_was():
     m = nn.MLP([2, 3, 1])
     m[0].eval()
@@ -75,7 +67,7 @@ def test_an_error_names_the_layer():
     m = nn.Sequential(nn.Linear(4, 3), nn.Sequential(nn.ReLU(), nn.Linear(4, 2)))
     with pytest.raises(ValueError, match="linear") as e:
         nn.summary(m, (5, 4))
-    assert e.value.__notes__[-1:] == ["summary: in layer 1.1 (Linear), called with (5, 3)"]
+    assert e.value.__notes__ == ["in layer 1.1, Linear(in_features=4, out_features=2, bias=True), given float32 (5, 3)"]
     assert m._hooks is None and m.training
     with pytest.raises(TypeError, match="summary: give the model's inputs"):
         nn.summary(m)

@@ -13,6 +13,11 @@ from .. import random
 from ..core.tensor import Tensor
 
 
+def array_of(x: Any) -> np.ndarray:
+    """The array of a Tensor, or of anything that NumPy makes one of."""
+    return x._data if isinstance(x, Tensor) else np.asarray(x)
+
+
 class Dataset:
     """The base of a data set: a subclass defines `__getitem__(i)`, an example, and `__len__()`."""
 
@@ -21,6 +26,7 @@ class Dataset:
 
     def __getitem__(self, index: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__}: a data set must define __getitem__")
+
 
 class TensorDataset(Dataset):
     """Example i is (tensors[0][i], tensors[1][i], ...). Raises ValueError if their lengths differ."""

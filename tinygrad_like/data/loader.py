@@ -15,9 +15,10 @@ from .. import ops, random
 from ..core.tensor import Tensor, wrap
 from ..dtypes import as_dtype, get_default_dtype
 from ..random import Rows
+from .dataset import array_of
 
 _BY_POSITION = ("batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn", "pin_memory",
-                "drop_last", "timeout", "worker_init_fn", "multiprocessing_context", "generator")
+                "drop_last", "timeout", "worker_init_fn")
 
 
 Batch = TypeVar("Batch", covariant=True)
@@ -37,13 +38,10 @@ class _Options(TypedDict, total=False):
     generator: Any
     num_workers: int
     pin_memory: bool
-    pin_memory_device: str
     timeout: float
     worker_init_fn: Any
-    multiprocessing_context: Any
     prefetch_factor: int | None
     persistent_workers: bool
-    in_order: bool
 
 
 def _as_pytorchs(init: Callable) -> Callable:
@@ -118,7 +116,7 @@ class DataLoader(Generic[Batch]):
         theirs = sampler is not None or collate_fn is not None or generator is not None
         single = len(arrays) == 1 and (theirs or _gives_examples(arrays[0]))
         self.dataset: Any = arrays[0] if single else None
-        self.arrays = [] if single else [x._data if isinstance(x, Tensor) else np.asarray(x) for x in arrays]
+        self.arrays = [] if single else [array_of(x) for x in arrays]
         if single and not (transform is mix is None):
             raise TypeError("DataLoader: transform and mix are for arrays; a data set makes its examples itself")
         if not single and theirs:
@@ -219,8 +217,7 @@ class DataLoader(Generic[Batch]):
             worker.shutdown(cancel_futures=True)
 
 
-_OF_WORKERS = frozenset("num_workers pin_memory timeout worker_init_fn multiprocessing_context prefetch_factor "
-                        "persistent_workers pin_memory_device in_order".split())
+_OF_WORKERS = frozenset("num_workers pin_memory timeout worker_init_fn prefetch_factor persistent_workers".split())
 
 
 def _check_options(of_workers: dict[str, Any], shard: tuple[int, int] | None, **options: Any) -> None:
@@ -247,7 +244,7 @@ def _gives_examples(x: Any) -> bool:
 
 def _tensor(x: Any, rows: slice | None = None) -> Tensor:
     """An array, or a transform's result, or rows of it, as a Tensor. Raises TypeError for a dtype it cannot have."""
-    x = x._data if isinstance(x, Tensor) else np.asarray(x)
+    x = array_of(x)
     x = x if rows is None else np.ascontiguousarray(x[rows])
     return wrap(np.asarray(x, as_dtype(x.dtype.newbyteorder("="), "DataLoader")))
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import random
-from ..core.tensor import Tensor
+from .dataset import array_of
 
 _PART = 1 << 12
 
@@ -59,7 +59,7 @@ class WeightedRandomSampler(Sampler):
     """num_samples indices, i with a probability in proportion to weights[i]. Raises ValueError for negative ones."""
 
     def __init__(self, weights: Any, num_samples: int, replacement: bool = True, generator: Any = None):
-        self.weights = np.asarray(weights._data if isinstance(weights, Tensor) else weights, np.float64)
+        self.weights = np.asarray(array_of(weights), np.float64)
         self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
         w = self.weights
         if w.ndim != 1 or not np.all(w >= 0) or not np.isfinite(w).all() or not w.sum() > 0:

@@ -181,14 +181,19 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     arrays, metadata = read("load_checkpoint", path)
     if metadata.get("format") != FORMAT:
         raise ValueError(f"load_checkpoint: {path} has weights but is not a checkpoint; use load_weights")
-    try:
-        tree = decoded(metadata["tree"], arrays)
-        if not isinstance(tree[GENERATOR], dict):
-            raise ValueError("the generator's state is not a dict")
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"load_checkpoint: {path} is damaged, or written by another program: its tree of values "
-                         f"makes no sense ({type(error).__name__}: {error}){advice(path)}") from None
+    tree = _value("load_checkpoint", str(path), arrays, metadata, advice(path))
+    if not isinstance(tree, dict) or not isinstance(tree.get(GENERATOR), dict):
+        raise ValueError(f"load_checkpoint: {path} is damaged, or written by another program: it does not have the "
+                         f"state of random numbers{advice(path)}")
     return tree
+
+
+def _value(who: str, path: str, arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str], advice: str = "") -> Any:
+    try:
+        return decoded(metadata["tree"], arrays)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{who}: {path} is damaged, or written by another program: its tree of values makes no sense "
+                         f"({error!r}){advice}") from None
 
 
 # Values, as torch.save has it -----------------------------------------------------------------------------------------
@@ -228,7 +233,4 @@ def load(file: Any, map_location: Any = None, weights_only: bool = True) -> Any:
         return {name: Tensor(array) for name, array in arrays.items()}
     if metadata.get("format") != VALUE:
         raise ValueError(f"load: {name} was written by save_checkpoint; use load_checkpoint")
-    try:
-        return decoded(metadata["tree"], arrays)
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"load: {name} is damaged: its tree of values makes no sense ({error!r})") from None
+    return _value("load", name, arrays, metadata)

@@ -13,6 +13,7 @@ import numpy as np
 from .. import distributed, ops, optim, random
 from ..core.tensor import Tensor, wrap
 from ..data import DataLoader
+from ..data.dataset import array_of
 from ..dtypes import FLOATS
 from ..nn import Module
 from ..nn.module import modes_restored
@@ -244,7 +245,7 @@ def calibration_error(probabilities: Any, labels: Any, bins: int = 15) -> float:
     The confidence of an example is its largest probability; the bins divide (0, 1] into equal parts.
     probabilities: (..., classes), of sum 1: softmax the logits first; labels: (...). Source: Guo et al. 2017.
     """
-    p, labels = _array(probabilities), _pair("calibration_error", probabilities, labels)[1]
+    p, labels = array_of(probabilities), _pair("calibration_error", probabilities, labels)[1]
     if not (p.min() >= 0 and np.abs(p.sum(axis=-1) - 1).max() <= 1e-3):  # NaN included
         raise ValueError("calibration_error: probabilities must be >= 0 and sum to 1 over the last axis; use softmax")
     confidence = p.max(axis=-1).astype(np.float64).ravel()
@@ -254,13 +255,9 @@ def calibration_error(probabilities: Any, labels: Any, bins: int = 15) -> float:
     return float(np.abs(gap).sum() / len(right))
 
 
-def _array(x: Any) -> np.ndarray:
-    return x._data if isinstance(x, Tensor) else np.asarray(x)
-
-
 def _pair(who: str, predicted: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
     """Class indices of the predictions and of the labels."""
-    predicted, labels = _array(predicted), _array(labels)
+    predicted, labels = array_of(predicted), array_of(labels)
     if labels.dtype.kind in FLOATS:
         labels = labels.argmax(axis=-1)
     if predicted.ndim == labels.ndim + 1:
