@@ -53,15 +53,6 @@ def test_a_connection_that_breaks_off_is_taken_up_again(server, get):
     assert server.requests == [("x", None), ("x", "bytes=100000-"), ("x", "bytes=150000-")]
 
 
-def test_what_was_fetched_before_giving_up_is_kept(server, get, tmp_path):
-    server.breaks.extend([100_000, 0])
-    with pytest.raises(ConnectionError, match="broke off after 100,000 of 600,000 bytes"):
-        get()
-    assert left_behind(tmp_path / "new" / "folder" / "x") == ["x.part"]
-    assert get().read_bytes() == CONTENT
-    assert server.requests[-1] == ("x", "bytes=100000-")
-
-
 def test_a_whole_part_needs_no_more_than_its_name(get, tmp_path):
     (tmp_path / "new" / "folder").mkdir(parents=True)
     (tmp_path / "new" / "folder" / "x.part").write_bytes(CONTENT)

@@ -30,21 +30,6 @@ def plain(layer, query, key, value, hidden=None):
     return y, np.stack(weights, 1)
 
 
-def test_it_is_the_equation():
-    layer = nn.MultiheadAttention(12, 3, batch_first=True)
-    nn.init.normal_(layer.in_proj_bias)
-    for query, key in [(some(2, 5, 12), some(2, 7, 12)), ((x := some(2, 5, 12)), x)]:
-        y, weights = layer(query, key, key)
-        expected, w = plain(layer, query.numpy(), key.numpy(), key.numpy())
-        np.testing.assert_allclose(y.detach().numpy(), expected, rtol=1e-5, atol=1e-6)
-        np.testing.assert_allclose(weights.detach().numpy(), w.mean(1), rtol=1e-5, atol=1e-6)
-        _, weights = layer(query, key, key, average_attn_weights=False)
-        np.testing.assert_allclose(weights.detach().numpy(), w, rtol=1e-5, atol=1e-6)
-    assert layer(query, need_weights=False)[1] is None
-    np.testing.assert_array_equal(layer(query)[0].detach().numpy(), layer(query, query, query)[0].detach().numpy())
-    assert nn.MultiHeadAttention is nn.MultiheadAttention
-
-
 def test_the_batch_may_be_first_second_or_missing():
     first = nn.MultiheadAttention(8, 2, batch_first=True)
     second = nn.MultiheadAttention(8, 2)

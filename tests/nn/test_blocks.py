@@ -60,23 +60,6 @@ def test_watched_or_not_a_block_computes_the_same(name, training):
         np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-4 * max(1, np.abs(b).max()))
 
 
-def test_blocks_use_the_fused_ops(monkeypatch):
-    called = []
-    op = ops.batch_norm_relu
-    monkeypatch.setattr(ops, "batch_norm_relu", lambda *args, **how: called.append(len(args)) or op(*args, **how))
-    for name, expected in {"basic": [5, 6], "bottleneck": [5, 5, 6]}.items():
-        block, x = made(name)
-        called.clear()
-        block(Tensor(x))
-        assert called == expected, "a norm with its ReLU, and at the end with the skip too"
-
-
-def test_the_skip_is_projected_only_where_the_shape_changes():
-    assert nn.BasicBlock(4, 4).downsample is None is nn.Bottleneck(16, 4).downsample
-    for block in (nn.BasicBlock(4, 4, stride=2), nn.BasicBlock(4, 8), nn.Bottleneck(4, 4)):
-        assert [type(m) for m in block.downsample] == [nn.Conv2d, nn.BatchNorm2d]
-
-
 @pytest.mark.parametrize("make", [nn.BasicBlock, lambda a, b: nn.Bottleneck(a, b // 4),
                                   lambda a, b: nn.BasicBlock(a, b, norm=None)])
 def test_zero_init_leaves_the_skip(make):

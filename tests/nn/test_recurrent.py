@@ -14,26 +14,6 @@ OPTIONS = [{}, {"num_layers": 2}, {"bias": False}, {"batch_first": True}, {"bidi
            {"num_layers": 2, "bidirectional": True, "batch_first": True, "bias": False}]
 
 
-def sigmoid(x):
-    return 1 / (1 + np.exp(-x))
-
-
-def test_two_steps_of_a_gru_by_hand():
-    gru = nn.GRU(1, 1)
-    for p, values in zip(gru.parameters(), ([1, 2, 3], [0.5, -1, 2], [0.1, 0.2, 0.3], [0.4, 0.5, 0.6]), strict=True):
-        p.assign(np.array(values, np.float32).reshape(p.shape))
-    h, expected = 0.0, []
-    for x in (0.5, -1.0):
-        r = sigmoid(x + 0.1 + 0.5 * h + 0.4)
-        z = sigmoid(2 * x + 0.2 - h + 0.5)
-        n = np.tanh(3 * x + 0.3 + r * (2 * h + 0.6))
-        h = (1 - z) * n + z * h
-        expected.append(h)
-    y, last = gru(Tensor([[0.5], [-1.0]]))
-    np.testing.assert_allclose(y.detach().numpy()[:, 0], expected, rtol=1e-5)
-    assert last.shape == (1, 1) and last.item() == y[1].item()
-
-
 @pytest.mark.parametrize("name", LAYERS)
 def test_a_layer_is_its_cell_step_by_step(name):
     manual_seed(0)

@@ -276,12 +276,3 @@ def test_muon_is_pytorchs(options, monkeypatch):
     assert_equal(resumed, theirs)
     group = optim.Muon(p).param_groups[0]
     assert {k: v for k, v in group.items() if k != "params"} == torch.optim.Muon(q).defaults
-
-
-@pytest.mark.torch
-def test_groups_are_pytorchs():
-    p, q = parameters()
-    groups = [[{"params": x[:2]}, {"params": x[2:], "lr": 0.5, "momentum": 0.0}] for x in (p, q)]
-    ours, theirs = (cls(g, lr=0.1, momentum=0.9) for cls, g in zip((optim.SGD, theirs_of("SGD")), groups, strict=True))
-    steps(ours, theirs)
-    assert_equal(ours, theirs)

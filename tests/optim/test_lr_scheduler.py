@@ -66,28 +66,6 @@ def test_a_run_goes_on_from_the_last_epoch():
     assert lr_scheduler.StepLR(third, 1, 0.5, last_epoch=2).get_last_lr() == [0.0625]
 
 
-def test_one_cycle():
-    def cycle(steps=9, cls="SGD", **options):
-        o = optimizer(cls, **{"momentum": 0.9} if cls == "SGD" else {})
-        line = dict(max_lr=1.0, total_steps=9, pct_start=1 / 3, div_factor=10, final_div_factor=10)
-        scheduler, found = lr_scheduler.OneCycleLR(o, **{**line, **options}), []
-        for _ in range(steps):
-            group = o.param_groups[0]
-            found.append((group["lr"], group["momentum"] if cls == "SGD" else group["betas"][0]))
-            scheduler.step()
-        return [list(numbers) for numbers in zip(*found, strict=True)]
-
-    for cls in "SGD", "Adam":
-        lr, momentum = cycle(cls=cls, anneal_strategy="linear", base_momentum=0.8, max_momentum=0.9)
-        assert lr == pytest.approx([0.1, 0.55, 1.0, *[1 - 0.99 * i / 6 for i in range(1, 7)]])
-        assert momentum == pytest.approx([0.9, 0.85, 0.8, *[0.8 + 0.1 * i / 6 for i in range(1, 7)]])
-    lr, momentum = cycle()
-    assert lr[1] == pytest.approx(0.55) and lr[5] == pytest.approx((1 + 0.01) / 2)
-    assert (momentum[0], momentum[2], momentum[8]) == pytest.approx((0.95, 0.85, 0.95))
-    lr, _ = cycle(total_steps=None, epochs=3, steps_per_epoch=3, anneal_strategy="linear")
-    assert lr == pytest.approx([0.1, 0.55, 1.0, *[1 - 0.99 * i / 6 for i in range(1, 7)]])
-
-
 def test_a_plateau():
     scheduler = lr_scheduler.ReduceLROnPlateau(optimizer(), patience=1, factor=0.5, min_lr=0.2)
     for _ in range(6):
@@ -113,27 +91,6 @@ class Warmup(lr_scheduler._LRScheduler):
 
 def test_one_written_for_pytorch():
     assert rates(Warmup(optimizer(lr=1.0)), 6) == [0.25, 0.5, 0.75, 1, 1, 1]
-
-
-def test_a_scheduler_that_has_ended_leaves_the_rate_alone():
-    o = optimizer()
-    scheduler = lr_scheduler.LinearLR(o, 1.0, 0.0, 2)
-    rates(scheduler, 3)
-    o.param_groups[0]["lr"] = 0.3
-    scheduler.step()
-    assert o.param_groups[0]["lr"] == 0.3
-
-
-def test_a_rate_that_was_changed_by_hand_is_carried_on():
-    o = optimizer()
-    scheduler = lr_scheduler.CosineAnnealingLR(o, 2, 0.1)
-    rates(scheduler, 2)
-    assert o.lr == 0.1  # the floor, of which nothing can be scaled
-    o.lr = 0.2
-    scheduler.step()
-    assert o.lr == pytest.approx(0.2 + (0.3 - 0.1))
-    scheduler.step()
-    assert o.lr == pytest.approx(0.1 + (0.4 - 0.1) * (0.5 - 0.1) / (0.3 - 0.1))
 
 
 def test_after_a_rate_that_is_none_the_schedule_goes_on():
@@ -208,18 +165,3 @@ def test_side_by_side_they_have_pytorchs_rates(first):
                 if epoch == by_hand:
                     o.param_groups[0]["lr"] *= 0.5
         assert found[30:] == pytest.approx(found[:30], rel=1e-9, abs=1e-12), (names, by_hand)
-
-
-@pytest.mark.parametrize("make, name, value, rate", [
-    (lambda o: lr_scheduler.StepLR(o, 1, gamma=0.5), "gamma", 0.1, 0.1),
-    (lambda o: lr_scheduler.StepLR(o, 1, gamma=0.5), "step_size", 4, 1.0),
-    (lambda o: lr_scheduler.ExponentialLR(o, 0.5), "gamma", 0.1, 0.1),
-    (lambda o: lr_scheduler.LinearLR(o, 1.0, 0.0, 10), "total_iters", 2, 0.5),
-    (lambda o: lr_scheduler.CosineAnnealingLR(o, 10), "T_max", 2, 0.5),
-], ids=["gamma of steps", "step_size", "gamma", "total_iters", "T_max"])
-def test_an_option_set_later_counts(make, name, value, rate):
-    optimizer = optim.SGD([Tensor([1.0], requires_grad=True)], lr=1.0)
-    scheduler = make(optimizer)
-    setattr(scheduler, name, value)
-    scheduler.step()
-    assert optimizer.param_groups[0]["lr"] == pytest.approx(rate)

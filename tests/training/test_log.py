@@ -32,14 +32,6 @@ def test_lines_are_printed_as_people_read_them(capsys):
     ]
 
 
-def test_quiet(tmp_path, capsys):
-    with Log(tmp_path / "log.csv", quiet=True) as log:
-        log.begin(steps=1)
-        log.epoch(row(1))
-    assert capsys.readouterr() == ("", "")
-    assert len(written(tmp_path / "log.csv")) == 1
-
-
 def test_csv_is_there_at_once(tmp_path):
     path = tmp_path / "new" / "log.csv"
     log = Log(path, quiet=True)
@@ -110,13 +102,6 @@ def test_bar_fits_into_one_line(on_terminal):
         log.begin(steps=2)
         log.step(10, loss=0.5)
         assert terminal.lines() == [terminal.lines()[0][:29]] and terminal.lines()[0].startswith("a long title   50%")
-
-
-def test_no_bar_where_there_is_no_terminal(capsys):
-    with Log(title="mlp") as log:
-        log.begin(steps=2)
-        log.step(10, loss=0.5)
-    assert capsys.readouterr() == ("", "")
 
 
 def test_tensorboard_reads_what_is_written(tmp_path):

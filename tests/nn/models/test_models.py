@@ -184,26 +184,6 @@ def test_parts_of_a_cnn():
     assert conv.weight.detach().numpy().std() == pytest.approx((2 / (64 * 9)) ** 0.5, rel=0.05)
 
 
-@pytest.mark.parametrize("block", [nn.BasicBlock, nn.Bottleneck])
-def test_zero_init_residual_leaves_the_skips(block):
-    model = nn.ResNet(block, [2, 2], (4, 8), num_classes=3, stem="small", zero_init_residual=True)
-    x = Tensor.randn(4, 3, 8, 8)
-    y = model.bn1(model.conv1(x)).relu()
-    for stage in (model.layer1, model.layer2):
-        skip = stage[0].downsample
-        y = (y if skip is None else skip(y)).relu()
-    np.testing.assert_allclose(model.features(x).detach().numpy(), y.detach().numpy(), rtol=1e-4, atol=1e-5)
-
-
-def test_folded_for_evaluation_it_computes_the_same():
-    model, x = models.resnet8(), Tensor.randn(4, 3, 16, 16)
-    for _ in range(5):
-        model(x)
-    folded = nn.fold_batch_norm(model, x)
-    assert not any(isinstance(m, nn.BatchNorm2d) for m in folded.modules())
-    np.testing.assert_allclose(folded(x).detach().numpy(), model.eval()(x).detach().numpy(), rtol=1e-3, atol=1e-4)
-
-
 def test_patches_are_a_convolution_with_stride():
     layer, x = models.vit.PatchEmbedding(3, 5, 4), rng.standard_normal((2, 3, 8, 12)).astype(np.float32)
     y = layer(Tensor(x)).detach().numpy()
