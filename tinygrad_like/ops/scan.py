@@ -21,7 +21,7 @@ from .composite import composite
 from .elementwise import exp, mul, where
 from .order import Found
 from .parts import surround, take
-from .reduce import _count, cumsum, with_axes
+from .reduce import _count, with_axes
 from .shape import cat, flip, permute, reshape
 
 
@@ -73,26 +73,9 @@ def cumprod(x, *, axis=0):
     return _running(np.multiply, x, one_axis("cumprod", axis, x.ndim, scalar=True))
 
 
-@composite
 def cumprod_vjp(g, x, y, *, axis=0):
     """The cotangent of x in y = cumprod(x): y[j - 1] t[j], with t[j] = g[j] + x[j + 1] t[j + 1]."""
     return mul(_sums_owed(g, x, axis, False), _before(y, axis, first=1.0))
-
-
-def _sums_divided(g, x, y, axis):
-    """The same where nothing is 0: the sums of g y from the back, over x."""
-    if not _divisible(y):
-        return NotImplemented
-    return flip.forward(cumsum.forward(flip.forward(g * y, axis=axis), axis=axis), axis=axis) / x, None
-
-
-def _divisible(products) -> bool:
-    """Whether factors can be divided out of all of these again."""
-    size = np.abs(products)
-    return size.size > 0 and bool(size.min() > 1e-30 and size.max() < 1e30)  # false of NaN
-
-
-cumprod_vjp.accelerate(_sums_divided)
 
 
 # d out[i] / d x[j] is the product of those before j, times that of those from j + 1 to i.
@@ -124,9 +107,10 @@ def other_products(x, g, *, axis):
 
 
 def _divided(x, g, axis):
-    """The same where no product is 0."""
+    """The same in one pass, unless a product is 0, or too small or large to divide a factor out of it."""
     y = np.multiply.reduce(x, axis=axis, keepdims=True)
-    return (y / x * g, None) if _divisible(y) else NotImplemented
+    size = np.abs(y)
+    return (y / x * g, None) if size.size and size.min() > 1e-30 and size.max() < 1e30 else NotImplemented
 
 
 other_products.accelerate(_divided)
