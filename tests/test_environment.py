@@ -51,12 +51,8 @@ def test_what_is_missing_is_named_with_its_extras(monkeypatch):
 @pytest.mark.parametrize(("program", "said"), [
     ("benchmarks.run", "error: this benchmark needs matplotlib, torch: pip install '.[pictures,torch]'"),
     ("benchmarks.run --against torch.compile jax", "needs matplotlib, "),
-    ("benchmarks.busy", "error: this benchmark needs torch: pip install '.[torch]'"),
     ("benchmarks.compare", ""),
-    ("benchmarks.conv", "error: this benchmark needs torch: pip install '.[torch]'"),
     ("benchmarks.distributed", "error: this benchmark needs matplotlib, mpi4py: pip install '.[pictures,distributed]'"),
-    ("benchmarks.gemm", "error: this benchmark needs torch: pip install '.[torch]'"),
-    ("benchmarks.habits", "error: this benchmark needs torch: pip install '.[torch]'"),
     ("benchmarks.programs", "error: this benchmark needs torch: pip install '.[torch]'"),
     ("handbook", "error: the handbook needs zensical, latex2mathml, matplotlib, onnx: "),
     ("import nn.onnx; nn.onnx.export(None, None, None)",

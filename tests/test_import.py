@@ -42,15 +42,10 @@ for name, module in list(sys.modules.items()):
 assert len(of) > 100 and {len(ids) for ids in of.values()} == {1}, "a file was imported twice"
 """
 BOTH = [
-    "import nn, optim", "import tinygrad_like", "import tinygrad_like as t; t.nn; t.optim",
-    "from tinygrad_like import nn, optim", "import tinygrad_like.nn, tinygrad_like.optim",
-    "import tinygrad_like.nn.functional as F; import nn.functional as G; assert F is G",
-    "import nn.functional as G; import tinygrad_like.nn.functional as F; assert F is G",
+    "import nn, optim", "import tinygrad_like as t; t.nn; t.optim", "from tinygrad_like import nn, optim",
     "import optim.lr_scheduler as G; from tinygrad_like.optim import lr_scheduler as F; assert F is G",
     "import nn.utils.rnn as G; import tinygrad_like.nn.utils.rnn as F; assert F is G",
     "import tinygrad_like.nn.utils.rnn as F; import nn.utils.rnn as G; assert F is G",
-    "from tinygrad_like.nn.utils.rnn import pad_sequence as F; import nn; assert F is nn.utils.rnn.pad_sequence",
-    "from tinygrad_like.training import fit",
 ]
 
 
@@ -72,7 +67,7 @@ ROOT = {str(ROOT)!r}
 {ONCE}""")
 
 
-@pytest.mark.parametrize("taken", ["nn.py", "optim.py", "nn.py optim.py", "nn/__init__.py optim/__init__.py"])
+@pytest.mark.parametrize("taken", ["nn.py", "nn/__init__.py optim/__init__.py"])
 @pytest.mark.parametrize("first", ["import nn, optim", "import tinygrad_like.nn, tinygrad_like.optim"])
 def test_files_of_the_users_called_nn_and_optim_break_nothing(tmp_path, taken, first):
     for name in taken.split():
