@@ -158,16 +158,6 @@ def sine(x):
 
 sine.vjp(x=lambda g, x: g * ops.cos(x))
 '''),
-    ("missing import primitive", r"'primitive' is not defined: add `from tinygrad_like import primitive`",
-     '''import numpy as np
-from tinygrad_like import ops
-
-@primitive
-def sine(x):
-    return np.sin(x)
-
-sine.vjp(x=lambda g, x: g * ops.cos(x))
-'''),
     ("decorator forgotten", r"write @primitive in the line above",
      '''def sine(x):
     return np.sin(x)
@@ -194,13 +184,6 @@ def sine(x):
     return np.sin(x)
 
 sine.vjp(x=lambda x: ops.cos(x))
-'''),
-    ("second order wrong", r"numpy: the rule takes a Tensor off the graph",
-     '''@primitive
-def cube(x):
-    return x ** 3
-
-cube.vjp(x=lambda g, x: g * 3 * Tensor(x).data ** 2 if not isinstance(x, Tensor) else g * Tensor(3 * x.numpy() ** 2))
 '''),
     ("pytorch style class", r"saved: .*without a ctx",
      '''@primitive
@@ -385,13 +368,6 @@ def flat(x):
 
 flat.vjp(x=lambda g: g)
 '''),
-    ("picked once more", r"transposed: the rule multiplies by the Jacobian, not by its transpose",
-     '''@primitive
-def pick(x, *, index=(2, 0, 2)):
-    return x[list(index)]
-
-pick.vjp(x=lambda g, x, index: g[list(index)])
-'''),
     ("var correction", r"mean: the rule gives \(n - 1\) / n times .* divides by n where n - 1 is meant",
      '''@primitive
 def my_var(x):
@@ -422,13 +398,6 @@ def avg(x):
 
 avg.vjp(x=lambda g, x_shape: g * np.ones(x_shape) / 6)
 '''),
-    ("huber sign missing", r"points: .*where x is -0.503 or less",
-     '''@primitive
-def hub(x):
-    return np.where(np.abs(x) < 0.5, 0.5 * x ** 2, 0.5 * (np.abs(x) - 0.25))
-
-hub.vjp(x=lambda g, x: g * ops.where(abs(x) < 0.5, x, 0.5))
-'''),
     ("where wrong mask dtype", r"g: the rule returns a condition",
      '''@primitive
 def keep(x):
@@ -455,13 +424,6 @@ def back(g, x_shape, index):
     return ops.stack(rows)
 
 pick.vjp(x=back)
-'''),
-    ("half of Mish", r"term: of the product rule one of two terms is missing",
-     '''@primitive
-def mymish(x):
-    return x * np.tanh(np.log1p(np.exp(x)))
-
-mymish.vjp(x=lambda g, x: g * ops.tanh(ops.softplus(x)))
 '''),
     ("scores without their scale", r"factor: the rule gives sqrt\(n\) times what is right, n being the size of axis 1",
      '''@primitive

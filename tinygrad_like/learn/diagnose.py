@@ -85,6 +85,17 @@ def _half_of_a_product(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, Ar
         yield "", p.wanted(rule.i)
 
 
+def _multiple(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, Array]]:
+    wanted = p.wanted(rule.i)
+    arrays = {p.input_name(k): p.inputs[k] for k in p.vary} | {"out": p.out}
+    for name, v in arrays.items():
+        if v.shape == c.shape == wanted.shape and not close(c, 0 * c):
+            for over in (None, *range(v.ndim)):
+                if (v.size if over is None else v.shape[over]) > 2:
+                    k = ((wanted - c) * v).sum(over, keepdims=True) / (v * v).sum(over, keepdims=True)
+                    yield name, c + k * v
+
+
 def _summed(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, Array]]:
     for text, over in _axes(c.ndim):
         if len(over) == p.out.ndim - p.inputs[rule.i].ndim:
@@ -147,6 +158,8 @@ def _terms(rule: Rule) -> Diagnosis | None:
          "with g transposed.", _both_ways),
         ("term", "a term is missing that takes off the mean of the gradient: the output does not change when all "
          "elements are shifted by the same, so the gradient adds up to 0.", _less_its_mean),
+        ("term", "a term is missing: what lacks is a multiple of {0}, as of a divisor or a mean that depends on {1} "
+         "too.", _multiple),
         ("term", "of the product rule one of two terms is missing: the output is {1} times what the rule multiplies g "
          "by, and that depends on {1} too; add g times {1} times its derivative.", _half_of_a_product)])
 
@@ -298,6 +311,8 @@ def _of_values(rule: Rule, whole: _Quotients) -> Diagnosis | None:
         factor = factor if lacking else 1 / factor
         k = whole.ratio / factor
         if _same(k) and np.isfinite(factor).all() and not _same(factor):
+            if name in rule.op.options and rule.right_at(rule.points[0]) and f"{k[0]:.6g}" == _number(k[0]) != "1":
+                continue  # a number that happens to belong to the default
             also = "" if math.isclose(k[0], 1, rel_tol=1e-5) else f", and of {_number(k[0])}"
             return _with_name(rule, "factor" if name in rule.op.options else "function",
                               f"a factor of {text.format(name)}{also} is " + (
@@ -383,7 +398,7 @@ def _sides(name: str, v: Array, off: Array) -> Iterator[str]:
 
 def _entries(rule: Rule) -> Diagnosis | None:
     """Entries of the Jacobian that the rule leaves 0 everywhere, or that it should; or those of some elements only."""
-    for point, _ in rule.wrong:
+    for point, _ in rule.wrong[:1]:  # others may be too large to tell a small slope from none
         right, given, x = point.numeric(rule.i), point.analytic(rule.i), point.inputs[rule.i]
         small = 1e-8 + 1e-6 * np.abs(right).max(initial=0)
         here, there = np.abs(right) > small, np.abs(given) > small

@@ -59,6 +59,7 @@ transposed  E           _ops.transpose(E, -1, -2) | _ops.flip(E, axis=axis)
 sum         E           _ops.cumsum(E, axis=axis)
 function    E           _ops.exp(E) | _ops.log(E) | _ops.sign(E) | _ops.square(E) | _ops.sqrt(E)
 term        E           g - E | out - E
+name        E           M
 """
 _RELATED = [
     {"sin", "cos", "tan", "tanh", "sinh", "cosh"}, {"exp", "log", "expm1", "log1p", "exp2", "log2"},
@@ -270,6 +271,11 @@ def _calls(node: Any, known: Sequence[str], space: dict) -> Iterator[tuple[str, 
         for option in ("keepdim", "keepdims"):
             kept = ast.keyword(option, ast.Constant(True))
             yield "option", ast.Call(node.func, node.args, [*node.keywords, kept])
+    if name in ("sum", "mean") and not node.keywords and len(node.args) + len(inside) < 2:
+        for axis in "axis", "-1", "0":
+            along = ast.parse(f"_ops.{name}(A, axis={axis}, keepdim=True)", mode="eval").body
+            operand = node.func.value if not node.args else node.args[0]
+            yield "sum", _Filled({"A": operand}).visit(along)
     for i, keyword in enumerate(node.keywords):
         for value in _options(keyword, known):
             changed = [ast.keyword(keyword.arg, value) if j == i else k for j, k in enumerate(node.keywords)]
