@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 
 import nn
-import optim
 from tinygrad_like import Tensor, manual_seed
 from tinygrad_like.data import DataLoader
-from tinygrad_like.training import evaluating, fit
+from tinygrad_like.training import evaluating
 
 from . import cli
 from .attention import attention_maps
 from .figures import BLUES, DIVERGING, GREYS, INK, ORANGES, scale, slide
+from .recipes import one_cycle
 from .sort import PAD, TASKS, VOCABULARY, Taught, exact, strings, tokens
 
 
@@ -37,10 +37,9 @@ def train(length: int, examples: int, epochs: int, dim: int, heads: int, seed: i
     loader = DataLoader(np.concatenate([tokens(learned, length + 1), answers[:, :-1]], axis=1), answers[:, 1:],
                         batch_size=64, shuffle=True)
     criterion = nn.CrossEntropyLoss(ignore_index=PAD)
-    optimizer = optim.AdamW(net.parameters(), lr=optim.schedule.one_cycle(4e-3, epochs * len(loader)))
     with cli.progress(total=epochs, unit="epoch") as bar:
-        fit(Taught(net, length + 1), loader, lambda logits, y: criterion(logits.transpose(1, 2), y), optimizer, epochs,
-            metrics={}, clip_norm=1.0, progress=False, evaluate=lambda model: {"bar": float(bar.update() or 0)})
+        one_cycle(Taught(net, length + 1), loader, 4e-3, epochs, lambda logits, y: criterion(logits.transpose(1, 2), y),
+                  metrics={}, clip_norm=1.0, evaluate=lambda model: {"bar": float(bar.update() or 0)})
     return net, others
 
 

@@ -18,11 +18,11 @@ import nn
 import optim
 from tinygrad_like import Tensor, no_grad
 from tinygrad_like.data import DataLoader
-from tinygrad_like.training import accuracy, fit, predict
+from tinygrad_like.training import accuracy, predict
 
 from . import cli
 from .figures import BLUE, ORANGE, level, over_seeds, slide, spread, table, ticks
-from .recipes import split_digits
+from .recipes import one_cycle, split_digits
 
 ACTIVATIONS = {"ReLU": (nn.ReLU, ORANGE), "leaky ReLU": (lambda: nn.LeakyReLU(0.1), BLUE)}
 
@@ -70,8 +70,7 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
             optim.clip_grad_norm(model.parameters(), 10.0)  # no weight overflows
             optimizer.step()
         first = dead(model, x)
-        optimizer = optim.AdamW(model.parameters(), lr=optim.schedule.one_cycle(3e-3, args.epochs * len(loader)))
-        fit(model, loader, criterion, optimizer, args.epochs, progress=False)
+        one_cycle(model, loader, 3e-3, args.epochs)
         return [first, dead(model, x), accuracy(predict(model, x_test), y_test)]
 
     runs = over_seeds(args, product(ACTIVATIONS, rates), run)

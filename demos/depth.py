@@ -18,13 +18,12 @@ from itertools import product
 import numpy as np
 
 import nn
-import optim
 from tinygrad_like.data import DataLoader
-from tinygrad_like.training import accuracy, fit, predict
+from tinygrad_like.training import accuracy, predict
 
 from . import cli
 from .figures import BLUE, ORANGE, level, over_seeds, slide, spread, table, ticks
-from .recipes import Arrays, split_digits
+from .recipes import Arrays, one_cycle, split_digits
 
 KINDS = {"plain": (False, False), "plain with norms": (False, True), "residual": (True, False),
          "residual with norms": (True, True)}  # skip, norm
@@ -48,8 +47,7 @@ def run(kind: str, blocks: int, width: int, data: Arrays, epochs: int, lr: float
     x, y, x_test, y_test = data
     model = build(kind, blocks, width)
     loader = DataLoader(x, y, batch_size=64, shuffle=True, drop_last=True)
-    optimizer = optim.AdamW(model.parameters(), lr=optim.schedule.one_cycle(lr, epochs * len(loader)))
-    rows = fit(model, loader, nn.CrossEntropyLoss(), optimizer, epochs, progress=False)
+    rows = one_cycle(model, loader, lr, epochs)
     return 1 - np.array([*(row["train_accuracy"] for row in rows), accuracy(predict(model, x_test), y_test)])
 
 

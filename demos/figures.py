@@ -98,7 +98,7 @@ def save(fig: Figure, path: Path) -> Path:
 
 @contextmanager
 def slide(path: Path, title: str, rows: Any = 1, columns: int = 1, note: str = "", **options: Any) -> Iterator[Any]:
-    """The axes of a figure, to be drawn on. Then it gets one legend of all labelled lines, is written, and announced.
+    """The axes of a figure, to be drawn on. Then it gets its legend, is written, and announced.
 
     rows: how many, or a mosaic such as "ab;ac". note: a line of text at the foot. options: of `Figure.subplots`.
     """
@@ -110,16 +110,28 @@ def slide(path: Path, title: str, rows: Any = 1, columns: int = 1, note: str = "
 
 
 def legend(fig: Figure, note: str = "") -> None:
-    """One legend below all axes, under a line of text. What has the same label must look the same."""
-    lines = {text: line for axes in fig.axes for line, text in zip(*axes.get_legend_handles_labels(), strict=True)}
-    columns, longest = len(lines), max(map(len, lines), default=0)
-    while columns > 1 and columns * (longest + 6) > 11 * fig.get_size_inches()[0]:
-        columns -= 1
-    if lines:
+    """One legend below all axes that share a label, and a line of text at the foot. What has the same label must look
+    the same. Axes that share no label get a legend each, below them; those with a legend of their own are left out."""
+    groups: dict[float, dict] = {}  # where it begins -> label -> line
+    for axes in fig.axes:
+        lines = {text: line for line, text in zip(*axes.get_legend_handles_labels(), strict=True)}
+        if lines and not axes.get_legend():
+            place = axes.get_subplotspec()
+            start = place.colspan.start / place.get_gridspec().ncols
+            for other in [x for x, known in groups.items() if x == start or known.keys() & lines.keys()]:
+                start, lines = min(start, other), {**groups.pop(other), **lines}
+            groups[start] = lines
+    starts = sorted(groups)
+    for start, end in zip(starts, [*starts[1:], 1], strict=False):
+        lines, width = groups[start], (end - start) * fig.get_size_inches()[0]
+        columns, longest = len(lines), max(map(len, lines))
+        while columns > 1 and columns * (longest + 6) > 11 * width:
+            columns -= 1
         columns = -(-len(lines) // -(-len(lines) // columns))  # rows of equal length
-        fig.legend(lines.values(), lines, loc="outside lower left", ncols=columns, fontsize=13, handlelength=2,
-                   title=note or None, title_fontproperties=dict(size=12), alignment="left")
-    elif note:
+        fig.legend(lines.values(), lines, loc=f"outside lower {'right' if start else 'left'}", ncols=columns,
+                   fontsize=13, handlelength=2, alignment="left", title_fontproperties=dict(size=12),
+                   title=note if note and len(groups) == 1 else None)
+    if note and len(groups) != 1:
         fig.supxlabel(note, x=0.012, ha="left", fontsize=12)
 
 
@@ -215,7 +227,7 @@ def draw_curves(loss: Any, accuracies: Any, rows: Sequence[Mapping[str, Any]], l
     x = [row["epoch"] for row in rows]
     loss.plot(x, [row["loss"] for row in rows], color=BLUE)
     if least_loss > 0:
-        level(loss, least_loss, f"least possible with label smoothing: {least_loss:.2f}")
+        level(loss, least_loss, f"least with label smoothing: {least_loss:.2f}")
     loss.set(title="Training loss", xlabel="epoch", ylim=(0, None))
     train, test = ([100 * row[f"{part}_accuracy"] for row in rows] for part in ("train", "test"))
     for values, colour, name in ((train, BLUE, "training"), (test, ORANGE, "test")):

@@ -12,14 +12,13 @@ import argparse
 import numpy as np
 
 import nn
-import optim
 from tinygrad_like import Tensor, manual_seed
 from tinygrad_like.data import DataLoader
-from tinygrad_like.training import evaluating, fit
+from tinygrad_like.training import evaluating
 
 from . import cli
 from .figures import DIVERGING, GREYS, MUTED, bare, slide
-from .recipes import DATA, MODELS, RECIPES, Arrays, load_data, load_net
+from .recipes import DATA, MODELS, RECIPES, Arrays, load_data, load_net, one_cycle
 
 RAMP, RIDGE, FLAT = (-1, 0, 1), (-1, 2, -1), (1, 1, 1)
 KINDS = {"edge |": np.outer(FLAT, RAMP), "edge —": np.outer(RAMP, FLAT), "line |": np.outer(FLAT, RIDGE),
@@ -42,8 +41,7 @@ def train(data: str, arrays: Arrays, epochs: int) -> nn.Module:
     recipe, (x, y, _, _) = RECIPES[data, "resnet8"], arrays
     model = MODELS["resnet8"].build(x.shape[1:], len(DATA[data].classes), recipe["width"], recipe["depth"])
     loader = DataLoader(x, y, batch_size=recipe["batch_size"], shuffle=True, transform=DATA[data].augment)
-    rate = optim.schedule.one_cycle(recipe["lr"], epochs * len(loader))
-    fit(model, loader, nn.CrossEntropyLoss(label_smoothing=0.1), optim.AdamW(model.parameters(), lr=rate), epochs)
+    one_cycle(model, loader, recipe["lr"], epochs, nn.CrossEntropyLoss(label_smoothing=0.1), progress=True)
     return model
 
 

@@ -136,7 +136,7 @@ def draw(args: argparse.Namespace, depths: list[int], found: dict[tuple, np.ndar
         for (name, init), values in found.items():
             if name in ACTIVATIONS and init != "xavier":
                 spread(plain, blocks, values[:, 0], color={"relu": INK, "tanh": MUTED, "sigmoid": "#b3bac4"}[name],
-                       linestyle="-" if init == "default" else "--", label=f"plain, {name}, {init} weights")
+                       linestyle="-" if init == "default" else "--", label=name + ", Kaiming" * (init == "kaiming"))
         for kind, colour in list(KINDS.items())[1:]:
             line = dict(color=colour, linestyle=":" if kind == "sandwich" else "-", label=kind)
             spread(ratio, depths, ratios[kind], marker="o", **line)

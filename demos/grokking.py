@@ -150,7 +150,8 @@ def draw(path: Path, found: dict[str, np.ndarray], waves: dict[str, np.ndarray])
             axes.set(xscale="log", xlabel="step")
         for (name, power), colour in zip(waves.items(), (MUTED, TEAL, PURPLE), strict=True):
             spectrum.plot(np.arange(1, len(power) + 1), 100 * power, color=colour,
-                          label=f"tables, {name}")
+                          label=name)
+        spectrum.legend(loc="upper right", fontsize=13)
         spectrum.set(xlabel="frequencies, strongest first", ylim=(0, None))
         spectrum.set_title("Share of a feature's variance, %")
 

@@ -15,14 +15,13 @@ import argparse
 import numpy as np
 
 import nn
-import optim
 from tinygrad_like import random
 from tinygrad_like.data import DataLoader
-from tinygrad_like.training import accuracy, fit, predict
+from tinygrad_like.training import accuracy, predict
 
 from . import cli
 from .figures import BLUE, ORANGE, level, over_seeds, slide, spread, table
-from .recipes import split_digits
+from .recipes import one_cycle, split_digits
 
 
 def residual(width: int, blocks: int) -> nn.Sequential:
@@ -72,8 +71,7 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
     def run(name: str) -> list[float]:
         model = KINDS[name][0](args.width, blocks)
         loader = DataLoader(x, y, batch_size=64, shuffle=True)
-        optimizer = optim.AdamW(model.parameters(), lr=optim.schedule.one_cycle(2e-3, args.epochs * len(loader)))
-        fit(model, loader, nn.CrossEntropyLoss(label_smoothing=0.1), optimizer, args.epochs, progress=False)
+        one_cycle(model, loader, 2e-3, args.epochs, nn.CrossEntropyLoss(label_smoothing=0.1))
 
         def score(deleted: set[int]) -> float:
             return accuracy(predict(without(model, deleted), x_test), y_test)

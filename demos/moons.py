@@ -42,7 +42,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--noise", type=cli.number(least=0), default=0.16, help="standard deviation of the blur")
     parser.add_argument("--hidden", type=cli.whole(1), nargs="*", default=[32, 32],
                         help="features of the hidden layers")
-    parser.add_argument("--steps", type=cli.whole(1), nargs="+", default=[20, 100, 800],
+    parser.add_argument("--steps", type=cli.whole(1), nargs="+", default=[5, 20, 100, 800],
                         help="draw after this many steps")
     parser.add_argument("--lr", type=cli.RATE, default=1e-2, help="learning rate of AdamW")
     parser.add_argument("--seed", type=cli.whole(), default=0, help="seed of points and weights")
@@ -60,10 +60,14 @@ def main(args: argparse.Namespace) -> None:
 
     across, up = np.meshgrid(np.linspace(-1.8, 2.8, 300), np.linspace(-1.3, 1.8, 200))
     grid = Tensor(np.stack([across, up], axis=-1).astype(np.float32))
-    with slide(args.out, "Two moons: what the net has learned after so many steps", 1, len(drawn), squeeze=False,
+    rows = 1 + (len(drawn) > 3)
+    with slide(args.out, "Two moons: what the net has learned after so many steps", rows, -(-len(drawn) // rows),
+               squeeze=False,
                note="Shade: probability of orange, 1/2 on the line. Ringed: wrong.") as panels:
         done = 0
-        for axes, steps in zip(panels[0], drawn, strict=True):
+        for axes in panels.flat[len(drawn):]:
+            axes.axis("off")
+        for axes, steps in zip(panels.flat, drawn, strict=False):
             loss = train(model, x, y, steps - done, optimizer)
             done = steps
             with no_grad():

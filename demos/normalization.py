@@ -139,6 +139,7 @@ def main(args: argparse.Namespace) -> dict[str, dict[str, np.ndarray]]:
             if what != "tuned":
                 ticks(axes, x)
             axes.set(title=title, xlabel=label)
+        grid[0, 1].legend(loc="lower right")
     return found
 
 

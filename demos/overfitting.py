@@ -71,7 +71,7 @@ def main(args: argparse.Namespace) -> np.ndarray:
     table("loss and accuracy there", columns, numbers, ".2f", 1)
     with slide(args.out, "A net learns first the rule, then the mistakes", 1, 2) as (loss, test):
         for axes, column, colour, name in ((loss, 0, BLUE, "training"), (loss, 1, ORANGE, "held out"),
-                                           (test, 2, TEAL, "test")):
+                                           (test, 2, TEAL, None)):
             spread(axes, epochs, found[..., column] * (100 if axes is test else 1), color=colour, label=name)
         for axes in (loss, test):
             for values, line, words in ((best, "-", "best epoch: its weights are kept"),

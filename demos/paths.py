@@ -20,15 +20,13 @@ from math import comb
 import numpy as np
 
 import nn
-import optim
 from tinygrad_like import Tensor, no_grad, ops
 from tinygrad_like.data import DataLoader
-from tinygrad_like.training import fit
 
 from . import cli
 from .figures import BLUE, MUTED, ORANGE, over_seeds, slide, spread, table
 from .lesion import residual
-from .recipes import split_digits
+from .recipes import one_cycle, split_digits
 
 
 def gradient_by_length(model: nn.Sequential, x: Tensor, y: Tensor) -> np.ndarray:
@@ -71,8 +69,7 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
         model = residual(args.width, args.blocks)
         before = strengths(model, x[:256], y[:256])
         loader = DataLoader(x, y, batch_size=64, shuffle=True)
-        optimizer = optim.AdamW(model.parameters(), lr=optim.schedule.one_cycle(2e-3, args.epochs * len(loader)))
-        fit(model, loader, nn.CrossEntropyLoss(label_smoothing=0.1), optimizer, args.epochs, progress=False)
+        one_cycle(model, loader, 2e-3, args.epochs, nn.CrossEntropyLoss(label_smoothing=0.1))
         return [before, strengths(model, x[:256], y[:256])]
 
     runs, k = over_seeds(args, ["net"], run)["net"], np.arange(args.blocks + 1)

@@ -17,13 +17,13 @@ import argparse
 import numpy as np
 
 import nn
-import optim
 from tinygrad_like import Tensor, random
 from tinygrad_like.data import DataLoader
-from tinygrad_like.training import fit, predict
+from tinygrad_like.training import predict
 
 from . import cli
 from .figures import GOLD, HAIR, MUTED, ORANGE, PURPLE, TEAL, level, over_seeds, slide, spread, table
+from .recipes import one_cycle
 
 KINDS = {"none": MUTED, "append t": GOLD, "sin/cos": TEAL, "learned": PURPLE, "rotary": ORANGE}
 TOKENS, DIM, HEADS = 8, 64, 2
@@ -65,9 +65,8 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
     def run(kind: str) -> np.ndarray:
         x = random.numbers().integers(0, TOKENS, (64 * args.steps, args.length))
         model = Reader(kind, args.length, longest)
-        optimizer = optim.AdamW(model.parameters(), lr=optim.schedule.one_cycle(5e-3, args.steps))
-        fit(model, DataLoader(x, np.roll(x, back, axis=1), batch_size=64),
-            lambda z, y: criterion(z[:, back:].transpose(1, 2), y[:, back:]), optimizer, 1, metrics={}, progress=False)
+        one_cycle(model, DataLoader(x, np.roll(x, back, axis=1), batch_size=64), 5e-3, 1,
+                  lambda z, y: criterion(z[:, back:].transpose(1, 2), y[:, back:]), metrics={})
         x = random.numbers().integers(0, TOKENS, (500, longest))
         return (predict(model, x).argmax(axis=-1) == np.roll(x, back, axis=1)).mean(axis=0)[back:]
 

@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 import nn
+import optim
 from tinygrad_like.data import (
     Compose,
+    DataLoader,
     RandAugment,
     RandomCrop,
     RandomHorizontalFlip,
@@ -25,7 +27,7 @@ from tinygrad_like.data import (
     load_mnist,
     stratified_split,
 )
-from tinygrad_like.training import load_weights, read_metadata, save_weights
+from tinygrad_like.training import fit, load_weights, read_metadata, save_weights
 
 from . import cli
 
@@ -193,6 +195,16 @@ AUGMENTATIONS: dict[str, Callable[[DataSet], Callable | None]] = {
     "light": lambda data: data.augment,
     "randaugment": lambda data: Compose([data.augment, RandAugment()]),
 }
+
+
+def one_cycle(model: nn.Module, loader: DataLoader, lr: float, epochs: int, criterion: Callable | None = None,
+              **options: Any) -> list[dict[str, Any]]:
+    """Train with AdamW, at a rate that rises to `lr` and then falls to 0; cross-entropy if no criterion is given.
+
+    options: of `fit`, whose rows it returns.
+    """
+    optimizer = optim.AdamW(model.parameters(), lr=optim.schedule.one_cycle(lr, epochs * len(loader)))
+    return fit(model, loader, criterion or nn.CrossEntropyLoss(), optimizer, epochs, **{"progress": False, **options})
 
 
 # Trained nets on disk -------------------------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
-"""A scaling law: the loss falls as a power of a net's size, until the data are too few for it (002).
+"""A scaling law: the loss falls towards a floor as a power of a net's size, until the data are too few for it (002).
 
 MLPs of many widths learn to predict the next character of Python's standard library from the eight before it, each
 from a short, a longer and a long text. Prints and draws the least loss on other text that a net reaches in training, in
-bits per character, by its number of weights; and the exponent of the power law through the nets on the longest text.
+bits per character, by its number of weights, without the table of embeddings, which is the same for all; and the law
+floor + factor size^-power that fits the nets on the longest text best. The floor is what eight characters do not tell.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from itertools import product
 import numpy as np
 
 import nn
-import optim
 from tinygrad_like import Tensor
-from tinygrad_like.training import fit, predict
+from tinygrad_like.training import predict
 
 from . import cli
 from .figures import BLUE, GOLD, INK, MUTED, TEAL, over_seeds, slide, spread, table, ticks
+from .recipes import one_cycle
 from .text import Characters, Windows, standard_library
 
 CONTEXT, EMBEDDED, TESTED = 8, 12, 20_000
@@ -29,10 +30,22 @@ def build(vocabulary: int, width: int) -> nn.Module:
                          nn.MLP([CONTEXT * EMBEDDED, width, vocabulary]))
 
 
+def law(sizes: np.ndarray, losses: np.ndarray) -> tuple[float, float, float]:
+    """floor, factor and power of the curve floor + factor size^-power nearest to the losses: least squares."""
+    def best(power: float) -> tuple[np.ndarray, float]:
+        columns = np.stack([np.ones(len(sizes)), sizes**-power], axis=1)
+        factors = np.linalg.lstsq(columns, losses, rcond=None)[0]
+        return factors, float(((columns @ factors - losses) ** 2).sum())
+
+    power = min(np.linspace(0.01, 1.5, 150), key=lambda power: best(power)[1])
+    floor, factor = best(power)[0]
+    return float(floor), float(factor), float(power)
+
+
 def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("scaling", __doc__, draws=True, seeds=2,
                         quick=dict(widths=[4, 64], texts=[3000, 100_000], steps=300, seeds=1))
-    parser.add_argument("--widths", type=cli.whole(1), nargs="+", default=[4, 16, 64, 256],
+    parser.add_argument("--widths", type=cli.whole(1), nargs="+", default=[4, 8, 16, 32, 64, 128, 256],
                         help="hidden features")
     parser.add_argument("--texts", type=cli.whole(1000), nargs="+", default=[10_000, 50_000, 1_000_000],
                         help="characters to learn from")
@@ -60,23 +73,21 @@ def main(args: argparse.Namespace) -> dict[int, np.ndarray]:
             return {}
 
         loader = Windows(learned[:length], CONTEXT, 128, args.steps // 10)
-        optimizer = optim.AdamW(model.parameters(), lr=optim.schedule.one_cycle(1e-2, 10 * len(loader)))
-        fit(model, loader, lambda z, y: criterion(z, y[:, -1]), optimizer, 10, metrics={}, evaluate=evaluate,
-            progress=False)
+        one_cycle(model, loader, 1e-2, 10, lambda z, y: criterion(z, y[:, -1]), metrics={}, evaluate=evaluate)
         return least
 
     runs = over_seeds(args, product(lengths, widths), run)
     found = {n: np.stack([runs[n, width] for width in widths], axis=1) for n in lengths}
-    sizes = np.array([sum(p.size for p in build(len(characters), width).parameters()) for width in widths])
+    sizes = np.array([sum(p.size for p in build(len(characters), width)[2].parameters()) for width in widths])
     table("bits per character, by the number of weights and the length of the text", sizes,
           {f"{n:,} characters": v for n, v in found.items()}, ".3f", 1)
-    slope, start = np.polyfit(np.log(sizes), np.log(found[lengths[-1]].mean(axis=0)), 1)
-    print(f"on the longest text the loss falls as size^{slope:.3f}")
+    floor, factor, power = law(sizes, found[lengths[-1]].mean(axis=0))
+    words = f"{floor:.2f} + {factor:.3g} size^-{power:.2f}"
+    print(f"on the longest text the loss is nearly {words}")
     with slide(args.out, "Larger nets are better by a power law, while there are data") as axes:
         for n, colour in zip(lengths, (GOLD, TEAL, BLUE, MUTED) * len(lengths), strict=False):
             spread(axes, sizes, found[n], color=colour, marker="o", label=f"{n:,} characters to learn from")
-        axes.plot(sizes, np.exp(start) * sizes**slope, color=INK, linestyle="--", linewidth=1.4,
-                  label=f"power law, size^{slope:.2f}")
+        axes.plot(sizes, floor + factor * sizes**-power, color=INK, linestyle="--", linewidth=1.4, label=words)
         ticks(axes, sizes)
         axes.set(yscale="log", title="Least loss on other text, bits per character", xlabel="weights of the net")
         axes.yaxis.set_minor_formatter("{x:g}")

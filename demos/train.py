@@ -147,6 +147,9 @@ def train(args: argparse.Namespace, name: str, data: Data, split: str) -> Result
     parameters = sum(p.size for p in model.parameters())
     print(f"\n{name} on {args.data}{split and f', split {split}'}: {len(data.x_train):,} training images, "
           f"{len(data.x_test):,} test images, {parameters:,} parameters", flush=True)
+    title, least = titled(name, dataset, options)
+    if least:
+        print(f"label smoothing of {options['label_smoothing']:g} keeps the loss above {least:.2f}", flush=True)
 
     def evaluate(model: nn.Module) -> dict[str, float]:
         def share(x, y):
@@ -155,7 +158,6 @@ def train(args: argparse.Namespace, name: str, data: Data, split: str) -> Result
         row = {"test_accuracy": share(data.x_test, data.y_test)}
         return row if not len(data.x_val) else {"val_accuracy": share(data.x_val, data.y_val)} | row
 
-    title, least = titled(name, dataset, options)
     with Log(path.with_suffix(".csv"), f"{name} on {args.data}",
              tensorboard=args.out / "tensorboard" / path.name if args.tensorboard else None,
              picture=lambda rows: figures.training_curves(path.with_suffix(".png"), title, rows, least),

@@ -14,14 +14,12 @@ from typing import Any
 import numpy as np
 
 import nn
-import optim
 from tinygrad_like import Tensor, manual_seed
 from tinygrad_like.data import DataLoader
-from tinygrad_like.training import fit
 
 from . import cli
 from .figures import BLUE, GREYS, HAIR, INK, ORANGE, bare, figure, legend, level, save, style
-from .recipes import split_digits
+from .recipes import one_cycle, split_digits
 
 
 def build(width: int, p: float) -> nn.Sequential:
@@ -52,8 +50,7 @@ def main(args: argparse.Namespace) -> tuple[nn.MonteCarlo, np.ndarray]:
     x, y, x_test, y_test = split_digits(None, 0)
     model = build(args.width, args.p)
     loader = DataLoader(x, y, batch_size=64, shuffle=True)
-    optimizer = optim.AdamW(model.parameters(), lr=optim.schedule.one_cycle(3e-3, args.epochs * len(loader)))
-    fit(model, loader, nn.CrossEntropyLoss(), optimizer, args.epochs)
+    one_cycle(model, loader, 3e-3, args.epochs, progress=True)
 
     found = nn.mc_predict(model, Tensor(x_test), samples=args.samples)
     mean, entropy = found.mean.numpy(), found.entropy.numpy()

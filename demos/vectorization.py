@@ -21,13 +21,12 @@ from time import thread_time
 import numpy as np
 
 import nn
-import optim
 from tinygrad_like import Tensor, random
 from tinygrad_like.data import DataLoader
-from tinygrad_like.training import fit
 
 from . import cli
 from .figures import BLUE, GOLD, MUTED, ORANGE, TEAL, over_seeds, slide, spread, table, ticks
+from .recipes import one_cycle
 
 QUANTITIES = "family size", "walkable", "school quality"
 FOUND = {"in the four inputs": MUTED, "in the features before training": GOLD, "in the learned features": TEAL}
@@ -115,9 +114,8 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
         x, q, price = houses(2000)
         model = nn.MLP([4, 16, 16, 1])
         before = explained(features(model, x), q)
-        fit(model, DataLoader(x, price[:, None], batch_size=50, shuffle=True), nn.MSELoss(),
-            optim.AdamW(model.parameters(), lr=optim.schedule.one_cycle(1e-2, 40 * args.epochs)), args.epochs,
-            metrics={}, progress=False)
+        one_cycle(model, DataLoader(x, price[:, None], batch_size=50, shuffle=True), 1e-2, args.epochs, nn.MSELoss(),
+                  metrics={})
         return np.stack([explained(x, q), before, explained(features(model, x), q)])
 
     learned = over_seeds(args, ["houses"], learn)["houses"]

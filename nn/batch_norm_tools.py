@@ -143,7 +143,7 @@ def _folds(layer: Any, y: Tensor) -> bool:
 
 
 def _fold(layer: Any, norm: Any) -> None:
-    """Make layer(x) what norm(layer(x)) was; computed in float64."""
+    """Change the layer so that layer(x) is what norm(layer(x)) was; computed in float64."""
     mean, variance = norm.running_mean._data.astype(np.float64), norm.running_var._data.astype(np.float64)
     scale = (1 if norm.weight is None else norm.weight._data) / np.sqrt(variance + norm.eps)
     bias = scale * ((0 if layer.bias is None else layer.bias._data) - mean)

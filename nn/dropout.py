@@ -101,7 +101,7 @@ class DropConnect(Linear):
 
 
 class MonteCarlo(NamedTuple):
-    """What `mc_predict` returns. For regression the last two are None."""
+    """The result of `mc_predict`. For regression the last two are None."""
 
     mean: Tensor
     std: Tensor

@@ -19,7 +19,7 @@ _next_key = itertools.count().__next__
 
 
 class Handle:
-    """What registering a hook returns: `remove()` removes the hook."""
+    """The handle that registering a hook returns: `remove()` removes the hook."""
 
     def __init__(self, module: Module, table: dict[int, Callable], key: int):
         self._module = weakref.ref(module)  # the module may hold the handle: that must not be a cycle

@@ -372,7 +372,7 @@ class Module:
     # Text -------------------------------------------------------------------------------------------------------------
 
     def extra_repr(self) -> str:
-        """What `repr` shows between the parentheses: the settings of a layer."""
+        """The settings of a layer, which `repr` shows between the parentheses."""
         return ""
 
     def __repr__(self) -> str:
@@ -390,7 +390,7 @@ class Module:
 
 
     def _repr_html_(self) -> str | None:
-        """What a notebook shows: a tree that opens."""
+        """The display in a notebook: a tree that opens."""
         return None if rings.missing("learn") else rings.named("shown")(self)
 
 

@@ -34,7 +34,7 @@ def make_norm(who: str, norm: Norm, features: int) -> Module:
 
 
 class _Norm(Module):
-    """A layer whose weight starts at 1 and whose bias starts at 0, if it has them."""
+    """A layer with a weight that starts at 1 and a bias that starts at 0, if it has them."""
 
     weight: Parameter | None
     bias: Parameter | None

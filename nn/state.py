@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Keys(NamedTuple):
-    """What `load_state_dict(strict=False)` did not load."""
+    """The keys that `load_state_dict(strict=False)` did not load."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]

@@ -23,6 +23,6 @@ __all__ = [
     "lr_scheduler", "schedule",
 ]
 
-# What has no effect, as fused=, is taken.
+# Arguments without an effect, such as fused=, are accepted.
 for _class in (Adadelta, Adafactor, Adagrad, Adam, AdamW, Adamax, LBFGS, Muon, RMSProp, SGD):
     _class.__init__ = named(_class.__init__, _class.__name__)  # type: ignore[method-assign]

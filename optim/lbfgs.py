@@ -113,7 +113,7 @@ class LBFGS(Optimizer):
         return first
 
     def _new_direction(self, g: np.ndarray, most: int) -> np.ndarray:
-        """-H g, with the pair of the last step added to what H is made of."""
+        """-H g, with the pair of the last step added to those that make up H."""
         self.iterations += 1
         if self.iterations == 1 or self.direction is None or self.gradient is None:
             d = -g

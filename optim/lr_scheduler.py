@@ -88,7 +88,7 @@ class LRScheduler:
         return [group["lr"] for group in self.optimizer.param_groups]
 
     def state_dict(self) -> dict[str, Any]:
-        """What a resumed run needs."""
+        """The state that a resumed run needs."""
         return {"last_epoch": self.last_epoch, "base_lrs": list(self.base_lrs), "rates": self.get_last_lr()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:

@@ -417,7 +417,7 @@ def _flat(values: Iterable) -> list[float]:
 
 
 def _alike(a: Any, b: np.ndarray) -> bool:
-    """Whether what is in b may be written into a."""
+    """Whether the values of b may be written into a."""
     return type(a) is np.ndarray and a.shape == b.shape and a.dtype == b.dtype and a.flags.carray
 
 

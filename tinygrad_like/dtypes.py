@@ -173,7 +173,7 @@ def checked(array: Any, who: str) -> np.ndarray:
 
 def _refuse_mask(data: Any, who: str) -> None:
     if isinstance(data, np.ndarray) and hasattr(data, "mask"):
-        raise TypeError(f"{who}: a Tensor has no mask, and what lies beneath it is no data; pass array.filled(value)")
+        raise TypeError(f"{who}: a Tensor has no mask, and masked entries are not data; pass array.filled(value)")
 
 
 def _names() -> str:

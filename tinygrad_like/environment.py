@@ -44,7 +44,7 @@ def require(who: str, *modules: str, project: str = "tinygrad-like", otherwise: 
 
 @contextmanager
 def without_interrupts() -> Iterator[None]:
-    """Ctrl-C takes effect at the end of the block: for what calls Python from compiled code, where an exception is
+    """Ctrl-C takes effect at the end of the block: for compiled code that calls Python, where an exception is
     printed and lost, and for imports of compiled modules, which are not undone: Python crashes on them when it ends."""
     before, pressed = signal.getsignal(signal.SIGINT), []  # type: ignore[var-annotated]
     if threading.current_thread() is not threading.main_thread() or not callable(before):

@@ -73,7 +73,7 @@ def explain(op, error: Exception, arrays, options) -> None:
         except Exception as better:
             if _OURS.match(str(better)):
                 raise better from None
-            error = better  # the same, of what does not even have a shape or a length
+            error = better  # the same, of objects without a shape or a length
     for x in arrays:
         if isinstance(error, AttributeError) and not isinstance(x, np.ndarray | np.generic):
             raise TypeError(f"{op.called}: takes Tensors or arrays, got {_kind(x)}") from None
@@ -96,7 +96,7 @@ def explain(op, error: Exception, arrays, options) -> None:
 class Contracts:
     """The part of an op that says what it takes: checks of inputs and options, each with the names that it looks at."""
 
-    called: str  # what errors call the op
+    called: str  # the op's name in errors
     inputs: list[str]
     options: dict[str, Any]
     variadic: bool

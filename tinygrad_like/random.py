@@ -30,7 +30,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class Generator:
-    """Random numbers of its own, for what takes `generator=`, as PyTorch's `torch.Generator`.
+    """A source of random numbers for functions with `generator=`, like PyTorch's `torch.Generator`.
 
     state: its seed, and how many draws were made since.
     """
@@ -90,12 +90,12 @@ def saved_state() -> np.ndarray:
 
 
 def restore_state(kept: np.ndarray) -> None:
-    """Continue from what `saved_state` returned."""
+    """Continue from a state that `saved_state` returned."""
     effect("draw", np.copyto, generator.state, kept, writes=(generator.state,))
 
 
 def of(given: Generator | None) -> Generator:
-    """What was given as `generator=`, or the package's. Raises TypeError if it is none."""
+    """The generator given as `generator=`, or the package's. Raises TypeError for anything else."""
     if given is not None and not isinstance(given, Generator):
         raise TypeError(f"generator: takes a Generator or None, no generator of NumPy's, got {type(given).__name__}")
     return given or generator

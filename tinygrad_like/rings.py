@@ -38,7 +38,7 @@ def missing(place: str) -> str:
 
 
 def named(name: str) -> Any:
-    """What the package's face has under one of NAMES. Raises AttributeError where its ring is missing."""
+    """The attribute of the package's face under one of NAMES. Raises AttributeError where its ring is missing."""
     place = NAMES[name]
     if ring := missing(place):
         raise AttributeError(f"module {PACKAGE!r} has no attribute {name!r}: {PACKAGE}.{ring} is not installed here")

@@ -40,7 +40,7 @@ SIZES = (2, 3, 5, 7, 11, 13)  # of other batches, of which those are taken that 
 def export(model: Module, inputs: Tensor | Sequence[Tensor], path: str | os.PathLike, *,
            input_names: Sequence[str] | None = None, output_names: Sequence[str] | None = None,
            batch_axis: int | None = 0) -> Any:
-    """Write what `model(*inputs)` computes in evaluation mode to an ONNX file, and return it as an onnx.ModelProto.
+    """Write the graph of `model(*inputs)` in evaluation mode to an ONNX file, and return it as an onnx.ModelProto.
 
         nn.onnx.export(model, Tensor.randn(1, 3, 224, 224), "model.onnx")
         onnxruntime.InferenceSession("model.onnx").run(None, {"x": images})

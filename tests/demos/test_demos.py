@@ -138,3 +138,9 @@ def test_a_slide_has_one_legend_of_all_lines(tmp_path, monkeypatch):
     fig, = seen
     assert [text.get_text() for text in fig.legends[0].get_texts()] == ["line", "another"]
     assert tuple(fig.get_size_inches()) == figures.SLIDE and not any(axes.get_legend() for axes in fig.axes)
+    with figures.slide(tmp_path / "b.png", "title", 1, 3, note="a note") as panels:
+        for axes, name in zip(panels, ("left", "middle", "right"), strict=True):
+            axes.plot([1, 2], [1, 2], label=name)
+        panels[1].legend()
+    assert [[text.get_text() for text in legend.get_texts()] for legend in seen[1].legends] == [["left"], ["right"]]
+    assert seen[1].get_supxlabel() == "a note", "which is in no legend then"

@@ -24,6 +24,7 @@ from demos import (
     paths,
     positions,
     regularization,
+    scaling,
     sobel,
     train,
     uncertainty,
@@ -323,6 +324,8 @@ def test_larger_nets_and_longer_texts_are_better(shown):
     found = shown("scaling", "--quick")[0]
     short, long = found.values()
     assert long.mean(axis=0)[1] < long.mean(axis=0)[0] and long.mean(axis=0)[1] < short.mean(axis=0)[1]
+    sizes = np.array([1e3, 1e4, 1e5, 1e6])
+    np.testing.assert_allclose(scaling.law(sizes, 2 + 10 * sizes**-0.33), (2, 10, 0.33), rtol=1e-6)
 
 
 def test_the_rule_is_learned_before_the_mistakes(shown):

@@ -223,7 +223,7 @@ class capture:
         return self.function(*args, **options)
 
     def end(self, why: str) -> None:
-        """Record no more calls; what was played goes on."""
+        """Record no more calls; programs that exist go on."""
         self.kinds = {key: kinds for key, old in self.kinds.items() if (kinds := [k for k in old if k.plays])}
         self.closed, self.ended = True, not self.kinds
         self.warn(why)
@@ -241,7 +241,7 @@ class capture:
 
     @property
     def programs(self) -> list[Program]:
-        """What was made so far, one for each kind of call."""
+        """The programs made so far, one for each kind of call."""
         return [kind.program for kinds in self.kinds.values() for kind in kinds if kind.program is not None]
 
     def picture(self) -> Picture:

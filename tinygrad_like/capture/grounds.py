@@ -1,4 +1,4 @@
-"""What the values of a Tensor come of, where Python looks at them in a captured function.
+"""Where the values of a Tensor come from that Python looks at in a captured function.
 
     F.nll_loss(out[train_mask], labels[train_mask])
 

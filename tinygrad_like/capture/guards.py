@@ -47,7 +47,7 @@ class Guards:
         self.lengths: list[tuple[Any, int, str]] = []
         self.keys: list[tuple[dict, list, str]] = []
         self.sets: list[tuple[Any, list[int], str]] = []  # and the ids of what is in them
-        self.contents: list[tuple[Callable[[], Any], Any, str]] = []  # what tells something, and what it told
+        self.contents: list[tuple[Callable[[], Any], Any, str]] = []  # a question, and its answer
         self.zeros: list[tuple[dict, str, bool, str]] = []  # options of optimizers: whether one is 0
         self.tensors: list[tuple[Tensor, np.ndarray, str]] = []
         self.gradients: list[tuple[Tensor, bool]] = []
@@ -184,7 +184,7 @@ def _has_items(where: Any) -> bool:
 
 
 def get(where: Any, key: Any) -> Any:
-    """What lies there, or MISSING."""
+    """The value there, or MISSING."""
     try:
         if type(where) is weakref.ref:
             return getattr(where(), key)

@@ -11,7 +11,7 @@ from ..dtypes import arrays_in, memory
 
 
 class Refused(RuntimeError):
-    """What a function does cannot be done again without Python."""
+    """The function does something that cannot be repeated without Python."""
 
 
 class Step:
@@ -34,7 +34,7 @@ class Step:
         return self.call.writes() if self.call else [*self.outputs, *self.changes]
 
     def looks_at(self) -> list[np.ndarray]:
-        """What it reads, also if something is wrong."""
+        """The arrays it reads, even if something is wrong."""
         return [*self.reads(), *arrays_in(self.arguments)] if self.call and self.arguments else self.reads()
 
     def uses(self) -> tuple[dict[int, np.ndarray], dict[int, np.ndarray]]:

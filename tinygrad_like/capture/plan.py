@@ -106,7 +106,7 @@ def _bounds(x: np.ndarray) -> tuple[int, int]:
 
 
 def shown(x: np.ndarray, source: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """What x shows of source's memory, of target's."""
+    """The view of target's memory that corresponds to x, a view of source's."""
     offset = address(x) - address(source)
     base = memory(target)
     return np.ndarray(x.shape, x.dtype, in_bytes(base), address(target) - address(base) + offset, x.strides)

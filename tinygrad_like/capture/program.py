@@ -100,7 +100,7 @@ class Program:
     def _planned(self, seen: Sequence[Tensor]) -> list[Step]:
         """The steps as compiled code, in fewer passes over memory, and their memory in one arena."""
         tape, steps = self.tape, self.tape.steps
-        self.standins: dict[int, tuple[str, Any]] = {}  # of each Tensor of the result: what it is, and of what
+        self.standins: dict[int, tuple[str, Any]] = {}  # of each Tensor of the result: its kind, and its base
         if self.level != PLAIN:
             # Ops are run again to note their kernels, on whatever memory holds by now.
             with np.errstate(all="ignore"):
@@ -254,7 +254,7 @@ class Program:
         return wrong
 
     def described(self) -> str:
-        """What is played: calls, memory, and what stayed Python."""
+        """A program's parts: calls, memory, and steps that stayed Python."""
         steps = [step for part in self.parts for step in getattr(part, "steps", [part])]
         loops = sum(isinstance(step.call, Loop) for step in steps)
         python = [step for step in steps if step.call is None]

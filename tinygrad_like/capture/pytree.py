@@ -51,7 +51,7 @@ def gone(key: Any) -> bool:
 
 
 def structure(value: Any, tensors: list) -> Any:
-    """What a value is made of besides Tensors, to compare by. The Tensors are added to `tensors`.
+    """The parts of a value that are not Tensors, for comparison. The Tensors are added to `tensors`.
 
     Raises Unsuited for an array in place of a Tensor, and for a Tensor that is more than its numbers.
     """
@@ -136,14 +136,14 @@ def rebuilt(value: Any, replace: Callable[[Tensor], Any]) -> Any:
 
 
 def tensors_in(value: Any) -> list[Tensor]:
-    """The Tensors in what `parts_of` looks into."""
+    """The Tensors in a value that `parts_of` can take apart."""
     if isinstance(value, Tensor):
         return [value]
     return [t for _, part in parts_of(value) or () for t in tensors_in(part)]
 
 
 def plain_in(value: Any) -> list[str]:
-    """What a value is made of besides Tensors, as texts."""
+    """The parts of a value that are not Tensors, as texts."""
     if isinstance(value, Tensor):
         return ["a Tensor"]
     if (parts := parts_of(value)) is None:

@@ -69,7 +69,7 @@ class Tape(Listener):
         self.input_of = {id(m): i for i, m in reversed([*enumerate(given)])}  # which of them lies there, or the first
         self.lasting: dict[int, np.ndarray] = {}  # arrays that were there, or seem to have been
         self.met: dict[int, np.ndarray] = {}  # memory that calls read and nobody wrote: constants, if met again
-        self.log: list[tuple] = []  # what was done, for comparison with another tape
+        self.log: list[tuple] = []  # the events, for comparison with another tape
         self.tensors: dict[int, tuple] = {}  # Tensors from outside, with their arrays
         self.leaves: dict[int, Any] = {}  # Tensors whose .grad the function sets
         self.accumulated: dict[int, tuple] = {}  # leaves, with the gradients that more is added to
@@ -114,7 +114,7 @@ class Tape(Listener):
         del self.known[key]
 
     def state(self) -> dict[int, np.ndarray]:
-        """What lasts from call to call and is written to: memory that was there before."""
+        """Memory that lasts from call to call and is written to."""
         if self.kept_state is not None:
             return self.kept_state
         written = {id(m): m for step in self.steps for m in map(memory, step.writes())}

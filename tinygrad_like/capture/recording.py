@@ -140,7 +140,7 @@ def audit(self: capture, kind: Kind, program: Program, inputs: list[Tensor], arg
 
 
 def _marks(t: Tensor) -> dict[str, Any]:
-    """What is set on a Tensor, besides its numbers and its gradient."""
+    """The attributes set on a Tensor, besides its numbers and its gradient."""
     marks = {key: value for key, value in vars(t).items() if key not in FIELDS}
     return {"data": t._data, "requires_grad": t.requires_grad, "a graph": t.node, "a hook": t._hooks, **marks}
 

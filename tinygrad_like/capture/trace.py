@@ -42,7 +42,7 @@ def _places() -> tuple[tuple[str, int], ...]:
 
 @lru_cache(None)
 def owner_of_file(file: str) -> int:
-    """Whose code lies in a file: that of a package that is installed counts as the user's."""
+    """Whose code a file holds: an installed package counts as the user's."""
     if file.startswith("<frozen "):
         return PYTHON
     file = os.path.abspath(file)

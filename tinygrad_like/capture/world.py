@@ -151,7 +151,7 @@ class World(Guards):
         self.follow(kind, kind.__name__)
 
     def _attributes(self, value: Any, name: str, every: bool) -> None:
-        """What an object has under names that code uses; under every one, if code computes names."""
+        """The attributes of an object under the names that code uses; all, if code computes names."""
         if (own := getattr(value, "__dict__", None)) is not None:
             self.entries.append((_weak(value), "__dict__", own, f"the attributes of {name}"))
             self.lengths.append((own, len(own), f"how many attributes {name} has"))

@@ -1,4 +1,4 @@
-"""Names and habits of PyTorch, NumPy and tinygrad, as tables around what there is."""
+"""Names and habits of PyTorch, NumPy and tinygrad, in tables that map them to ours."""
 
 from functools import update_wrapper
 from typing import Any

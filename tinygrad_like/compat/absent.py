@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 _NO_COMPLEX = "there are no complex numbers; NumPy's fft computes with x.numpy(), off the graph"
-# Parts, and names in the package itself, that have no counterpart -> what to write instead.
+# Parts, and names in the package itself, that have no counterpart -> the replacement to write.
 ABSENT = {
     "jit": "use capture", "fx": "use capture, or graph", "_dynamo": "use capture", "export": "use nn.onnx.export",
     "utils.tensorboard": "there is no SummaryWriter; training.Log writes the numbers of a run to a CSV file",
@@ -49,7 +49,7 @@ def _zero(*args: Any) -> int:
 
 
 def _device(part: str) -> Part:
-    """What PyTorch answers where there are none of these devices."""
+    """PyTorch's answers on a machine without these devices."""
     return Part(
         part, "there is only the CPU; leave it out, or ask torch.cuda.is_available() before",
         **dict.fromkeys(("is_available", "is_built", "is_initialized", "is_bf16_supported"), _false),

@@ -39,7 +39,7 @@ class Context:
     needs_input_grad: for each argument of `apply`, whether a gradient is wanted.
     """
 
-    _given: tuple = ()  # what forward has saved
+    _given: tuple = ()  # saved by forward
     _fixed: tuple = ()  # outputs that no gradient flows through
     _zeros = True  # whether backward gets zeros, not None, for an output that was not used
     _outputs: tuple = ()  # shape, dtype and whether it is differentiable, of each output
@@ -72,7 +72,7 @@ class Context:
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """What `save_for_backward` was given. Raises RuntimeError if one was changed in place since."""
+        """The Tensors passed to `save_for_backward`. Raises RuntimeError if one was changed in place since."""
         if not self._saved:  # while forward still runs, or nothing is recorded
             return self._given
         return tuple([None if x is None else x() for x in self._saved])

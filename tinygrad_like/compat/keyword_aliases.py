@@ -49,7 +49,7 @@ _WITHOUT_EFFECT: dict[str, tuple] = {
     "verbose": (True, False), "stable": (None, True, False),
 }
 _REDUCTION = frozenset({"size_average", "reduce"})  # by which PyTorch's losses said it before there was reduction
-# Whose last argument in PyTorch is inplace, by position too: ours have it only by name.
+# Functions whose last argument in PyTorch is inplace, also by position; ours take it only by name.
 _IN_PLACE = frozenset("""
     relu relu6 leaky_relu elu selu celu silu mish hardswish hardsigmoid hardtanh
     dropout dropout1d dropout2d dropout3d
@@ -89,16 +89,16 @@ def _with_reduction(others: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**{name: value for name, value in others.items() if name not in _REDUCTION}, **reduction}
 
 
-# What can be given to a function --------------------------------------------------------------------------------------
+# The parameters of a function -----------------------------------------------------------------------------------------
 
 
 class Parameters(NamedTuple):
-    """What a function can be given, beside `self`."""
+    """The parameters of a function, without `self`."""
 
     known: dict[str, Any]  # with their defaults
     own: frozenset[str]  # those that can be given by name
     starred: str  # the name of *these
-    most: int | None  # so many by position
+    most: int | None  # how many by position
     open: bool  # whether any name can be given
     method: bool
     targets: dict[str, str]  # their names -> ours

@@ -218,7 +218,7 @@ def _slice(who: str, x: Tensor, axis: int, start: int, length: int) -> tuple:
     return (*before, slice(start, start + length))
 
 
-# What a Tensor does not have -> what to write instead. (With `__getattr__` every attribute would take longer to find.)
+# Names that a Tensor does not have -> the replacement. (With `__getattr__` every attribute would take longer to find.)
 MISSING = {
     "cuda": "there is only the CPU; leave it out",
     "values": "only x.max(dim) and similar calls return a pair", "realize": "ops compute at once; leave it out",

@@ -16,7 +16,7 @@ from .. import ops
 from ..core.graph import mode
 from ..dtypes import FLOATS, wide
 
-# What NumPy calls otherwise; "" for what does something else there.
+# NumPy's names that differ from ours; "" if the name means something else there.
 _UFUNCS: dict[str, str] = {
     "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "power": "pow", "remainder": "mod",
     "floor_divide": "floordiv", "negative": "neg", "absolute": "abs", "fabs": "abs", "arcsin": "asin",

@@ -1,4 +1,4 @@
-"""What PyTorch has in `torch` that is neither an op nor a method here; `names.function` finds it."""
+"""Functions of `torch` that are neither an op nor a method here; `names.function` finds them."""
 
 from __future__ import annotations
 

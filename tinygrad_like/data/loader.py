@@ -182,7 +182,7 @@ class DataLoader(Generic[Batch]):
                       self._collated(indices[rows.part], indices))
 
     def _collated(self, mine: Any, indices: Any) -> Any:
-        """Examples of a data set as a batch. What a part without rows would be, only an example tells."""
+        """Examples of a data set as a batch. Only an example tells what a part without rows would be."""
         chosen = [i.item() if isinstance(i, np.integer) else i for i in (mine if len(mine) else indices[:1])]
         whole = getattr(self.dataset, "batch", None) if self.collate_fn is default_collate else None
         batch = self.collate_fn([self.dataset[i] for i in chosen]) if whole is None else whole(chosen)

@@ -59,7 +59,7 @@ def layout(tensors: Mapping[str, Tensor]) -> str:
 
 
 def code_version() -> str:
-    """A hash of this package's files, and the versions of what computes for it."""
+    """A hash of this package's files and of the versions of the libraries it computes with."""
     try:
         from numba import __version__ as numba  # which takes longer than to import all else
     except ModuleNotFoundError:

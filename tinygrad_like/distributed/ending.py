@@ -24,7 +24,7 @@ PATIENCE = 1.0  # seconds in which an error that all ranks have should have come
 
 
 class _Watch:
-    """What this rank knows when it ends."""
+    """This rank's last message, when it ends."""
 
     comm: Any = None
     leaving: Any = None  # the request of a reduction that all ranks join at their end

@@ -20,7 +20,7 @@ from ..environment import require
 from ..ops import collective
 from ..transforms.switches import get_num_threads, set_num_threads
 
-# What launchers tell their processes: MPICH, Intel MPI and Slurm's PMI; Open MPI; Slurm's PMIx.
+# Variables that launchers set for their processes: MPICH, Intel MPI and Slurm's PMI; Open MPI; Slurm's PMIx.
 SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
 STARTED = (*SIZES, "PMI_RANK", "PMIX_RANK")
 JOIN = 300.0  # seconds that a process waits at the start for one that has not joined; it may be reading its data

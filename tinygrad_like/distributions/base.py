@@ -74,7 +74,7 @@ class Distribution:
         return self._lacks("icdf")
 
     def _divergence(self, q: Any) -> Tensor:
-        """What `kl_divergence` gives for another distribution of this kind."""
+        """The `kl_divergence` from this to another distribution of its kind."""
         return self._lacks("kl_divergence")
 
     def _lacks(self, what: str) -> Any:

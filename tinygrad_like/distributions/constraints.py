@@ -56,7 +56,7 @@ def integer_interval(low: Any, high: Any) -> Constraint:
 
 
 def independent(part: Constraint, axes: int) -> Constraint:
-    """What holds where `part` does for all of that many axes at the end."""
+    """A constraint that holds if `part` does along all of that many last axes."""
     return Constraint(part.words, lambda x: np.asarray(part.holds(x)).all(axis=tuple(range(-axes, 0))),
                       part.event_dim + axes, part.is_discrete)
 

@@ -1,4 +1,4 @@
-"""Is an op's rule right, and if not, why? Full Jacobians against differences, then what explains the difference."""
+"""Is an op's rule right, and if not, why? Compares full Jacobians with differences, then explains the deviation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .special import wrong_at_special_points
 
 
 class Finding(NamedTuple):
-    """What is wrong with one rule: of which input, a kind in one word, the entry, a sentence, and the line."""
+    """A mistake in one rule: the input, a kind in one word, the entry, a sentence, and the line."""
 
     op: str
     input: str
@@ -42,7 +42,7 @@ class Finding(NamedTuple):
 
 
 def check(points: Sequence[Point]) -> list[Finding]:
-    """What is wrong with the rules of an op, at some of its points; nothing, if nothing is found.
+    """The mistakes found in the rules of an op, at some of its points.
 
     In order: rules that are missing or raise; first order; points with kinks, ties and zeros; second order; float32.
     """

@@ -1,4 +1,4 @@
-"""What a forward and a rule may not do, whatever their numbers: change what they are given, or remember."""
+"""What a forward and a rule must not do, whatever their numbers: change their inputs, or keep state."""
 
 from __future__ import annotations
 

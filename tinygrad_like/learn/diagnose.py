@@ -18,7 +18,7 @@ _KNOWN = {2: "2", 3: "3", 4: "4", 10: "10", math.log(2): "ln 2", math.log(10): "
 
 
 def first_order(rule: Rule) -> Diagnosis:
-    """What is wrong with a rule whose gradient differs from differences."""
+    """The mistake in a rule whose gradient differs from differences."""
     first = rule.points[0]
     alike = [p for p in rule.points if not rule.unsaid(p) or p.out.ndim == first.out.ndim
              and all(np.ndim(x) == np.ndim(y) for x, y in zip(p.inputs, first.inputs, strict=True))]

@@ -1,4 +1,4 @@
-"""What the command explores: a program's loss; or an MLP, a ResNet-S and a block of a GPT on a few examples."""
+"""The graphs that the command explores: a program's loss; or an MLP, a ResNet-S and a block of a GPT."""
 
 from __future__ import annotations
 

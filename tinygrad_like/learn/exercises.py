@@ -244,7 +244,7 @@ def _wrong_dropout(layer: Callable) -> str:
 
 
 def _wrong_script(space: dict) -> str:
-    """Whether the script does what it does without its mistake: losses, accuracies, and what it leaves behind."""
+    """Whether the script behaves as without its mistake: losses, accuracies, and the state it leaves behind."""
     right, history = _reference(), space.get("history", [])
     if any(type(v) is not float for row in history for v in row):
         return "the history must be numbers, and not Tensors, which hold their graphs"

@@ -1,4 +1,4 @@
-"""Which op makes the gradient of a function wrong, and why: what gradcheck adds to its error."""
+"""Which op makes the gradient of a function wrong, and why: gradcheck adds this to its error."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def explore(loss: Tensor | Callable[[], Tensor], path: str | Path = "graph.html"
     if not loss.requires_grad or loss.node is None:
         raise ValueError("explore: nothing was recorded for this Tensor, since it depends on nothing that requires "
                          "grad" if loss.node is None and not loss.requires_grad else
-                         "explore: this Tensor is a leaf, behind which there is no graph; give what was computed of it")
+                         "explore: this Tensor is a leaf, so it has no graph; pass a result computed from it")
     try:
         trace = Trace(loss, gradient, calls)
     except RuntimeError as error:
@@ -350,7 +350,7 @@ def _input_name(node: Node, i: int) -> str:
 
 
 def _saved(node: Node) -> list[list[str]]:
-    """What the node has saved: (name, what it is, what for)."""
+    """The values that the node has saved: (name, description, purpose)."""
     op: Any = node.op
     told = []
     for name, x in _kept(node):
@@ -367,7 +367,7 @@ def _saved(node: Node) -> list[list[str]]:
 
 
 def _kept(node: Node) -> list[tuple[str, Any]]:
-    """What a node has saved, by name."""
+    """The saved values of a node, by name."""
     op: Any = node.op
     if hasattr(op, "function"):
         return [(f"saved_tensors[{i}]", x) for i, x in enumerate(node.saved.saved_tensors)]

@@ -26,7 +26,7 @@ from .variants import varied
 
 
 class Report:
-    """What was found in a file: lines to print, and whether all is right."""
+    """The findings in a file: lines to print, and whether all is right."""
 
     def __init__(self, lines: list[str], findings: list[Finding], right: bool):
         self.lines, self.findings, self.right = lines, findings, right
@@ -59,7 +59,7 @@ def check_file(path: str | Path) -> Report:
 
 
 def check_one(op: Primitive) -> tuple[list[Finding], str]:
-    """What is wrong with an op, and that as text."""
+    """The mistakes of an op, and their text."""
     try:
         where = points(op)
     except NoGradient as error:

@@ -1,4 +1,4 @@
-"""One op at one point, in float64: what its rules give, and what differences of its forward give."""
+"""One op at one point, in float64: the results of its rules, and differences of its forward."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Point:
         return (0.5 * (parts + parts.swapaxes(-1, -2))).reshape(rows.shape)
 
     def wanted(self, i: int) -> np.ndarray:
-        """What the rule of input i should give for the cotangent `self.g`."""
+        """The right result of the rule of input i for the cotangent `self.g`."""
         return (self.g.reshape(-1) @ self.numeric(i)).reshape(self.inputs[i].shape)
 
     # Rules ----------------------------------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ class Point:
         return named
 
     def call_rule(self, rule: Callable, names: Sequence[str], i: int, g: np.ndarray, joint: bool) -> np.ndarray:
-        """What `rule` gives for input i, before the engine undoes broadcasting."""
+        """The result of `rule` for input i, before the engine undoes broadcasting."""
         values = self.values
         with setting("recording", False), np.errstate(all="ignore"):
             given = rule(g.copy(), *[i if n == "which" else values[n] for n in names])

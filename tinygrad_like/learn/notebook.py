@@ -1,4 +1,4 @@
-"""What a notebook shows of a Tensor and of a module: HTML that needs no script."""
+"""The displays of a Tensor and of a module in a notebook: HTML that needs no script."""
 
 from __future__ import annotations
 

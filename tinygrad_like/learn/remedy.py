@@ -1,4 +1,4 @@
-"""What to do about an error that a forward, a rule or a file of ops raises: the sentence that goes with it."""
+"""Advice on an error that a forward, a rule or a file of ops raises."""
 
 from __future__ import annotations
 

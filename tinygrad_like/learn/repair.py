@@ -91,7 +91,7 @@ NAMES, CONDITIONS, REST = ROWS[:1], ROWS[1:4], ROWS[1:]
 
 
 class Repair(NamedTuple):
-    """What kind of mistake it was, what stands there, and what should."""
+    """A kind of mistake, the wrong text, and the right one."""
 
     kind: str
     old: str
@@ -135,7 +135,7 @@ def find(rule: Callable, where: Source, names: Sequence[str], available: Sequenc
 
 
 def _told(parent: Any, field: str, k: int | None, node: Any, new: Any) -> tuple[str, str]:
-    """What stood there and what should; a number with what is around it."""
+    """The wrong text and the right one; a number with its surroundings."""
     if not isinstance(node, ast.Constant) or not isinstance(parent, ast.expr):
         return ast.unparse(node), ast.unparse(new)
     after = ast.unparse(parent)

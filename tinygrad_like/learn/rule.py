@@ -1,4 +1,4 @@
-"""A rule at some points, and what can be asked of it: would this be right instead?"""
+"""A rule at some points, and trials of others: would this be right instead?"""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Rule:
         return source(self.function)
 
     def raw(self, point: Point, g: Array | None = None) -> Array | None:
-        """What the rule gives, or None if it raises."""
+        """The rule's result, or None if it raises."""
         try:
             c = point.call_rule(self.function, self.names, self.i, point.g if g is None else g, self.joint)
         except Exception:

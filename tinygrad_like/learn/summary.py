@@ -12,7 +12,7 @@ NAN = -128  # in a heat map, whose other cells are -127 to 127 times the largest
 
 
 def summary(value: Any, side: int = 24) -> dict:
-    """What a page shows of an array: shape, dtype, and numbers, or a heat map of at most side x side cells."""
+    """An array as a page shows it: shape, dtype, and numbers, or a heat map of at most side x side cells."""
     x = np.asarray(value)
     told: dict[str, Any] = {"shape": list(x.shape), "dtype": str(x.dtype)}
     if not x.size:

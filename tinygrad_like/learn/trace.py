@@ -1,4 +1,4 @@
-"""What a recorded graph does, forward and backward: every value, every cotangent, what each rule makes of it.
+"""A recorded graph step by step, forward and backward: every value, every cotangent, and each rule's results.
 
 The backward here is the engine's walk (`core/graph.py`) at its slowest: nothing is freed, and of a cotangent that is a
 sum every term is kept.
@@ -165,7 +165,7 @@ def _behind(root: Node) -> dict:
 
 
 def pulled(node: Node, g: Any, parents: Sequence) -> tuple[list, list]:
-    """What the rule gives, and what of it goes on to the parents."""
+    """The rule's results, and their parts that go on to the parents."""
     op: Any = node.op
     given = [None if c is None else _array(c) for c in op.pull(node, g, parents)]
     raw = given
@@ -190,7 +190,7 @@ def _sum(terms: list) -> Any:
 
 
 def watched(f: Callable[[], Tensor]) -> tuple[Tensor, dict]:
-    """f() and what is known of the calls in it."""
+    """f() and the calls watched in it."""
     with Calls() as watch:
         y = f()
     return y, watch.calls

@@ -8,7 +8,7 @@ from .of_ops import Methods, complete
 from .protocol import Protocol
 from .versions import Versions
 
-_OWN = frozenset(vars(Tensor))  # what a Tensor has itself stays
+_OWN = frozenset(vars(Tensor))  # attributes that Tensor already has stay
 # Nor does it take what every class has; its hash stays that of an object, though == compares elements.
 _OF_CLASSES = frozenset(("__dict__", "__weakref__", "__module__", "__doc__", "__annotations__", "__hash__"))
 

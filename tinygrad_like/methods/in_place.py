@@ -87,7 +87,7 @@ def _filled(name: str, values: Callable) -> Callable:
             y = y if isinstance(y, tensor.Tensor) else tensor.wrap(np.asarray(y, x.dtype))
             if y.dtype is not x.dtype:  # what is copied may be of any
                 y = ops.cast(y, dtype=x.dtype)
-            if x.requires_grad and mode.recording:  # what x was made of gets gradients of 0
+            if x.requires_grad and mode.recording:  # the parents of x get gradients of 0
                 return ops.parts.set_at(y, x, index=(...,))
             return y
 
@@ -178,7 +178,7 @@ def _mask_of(x: Tensor, index: Any, value: Any) -> Tensor | None:
     return ops.reshape(index, shape=(*index.shape, *[1] * (x.ndim - index.ndim))) if suits and x.ndim else None
 
 
-_NUMBERS = {FLOAT32: float, INT64: int}  # what NumPy writes as we would
+_NUMBERS = {FLOAT32: float, INT64: int}  # NumPy writes these as we would
 _MASKED = 4096  # so many numbers are written anew in less time than NumPy writes to those that a mask names
 _BY_SELF_AND_PART = 3  # references to an array: of its Tensor, of a part of it, and as the argument of `getrefcount`
 

@@ -220,7 +220,7 @@ class Methods:
             y = ops.take(self, index=(index._data.copy(),))
         else:
             y = ops.getitem(self, index)
-        if y.version is not None:  # a view: what changes it in place changes this
+        if y.version is not None:  # a view: a change of it in place changes this
             y._viewed = ref(self), index  # weakly, or the graph of both may keep itself
         return y
     def gather(self, axis, index): return ops.gather(self, index, axis=axis)

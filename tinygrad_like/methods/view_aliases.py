@@ -44,7 +44,7 @@ def sharing(x: Tensor, *own: Tensor) -> list[Tensor] | None:
 
 
 def _are_all(tensors: Sequence[Tensor]) -> bool:
-    """Whether these Tensors, and what they were made of, hold the cells of their versions alone."""
+    """Whether nobody but these Tensors and their bases holds the cells of their versions."""
     cells: dict[int, list] = {id(t.version): [t.version, 0] for t in tensors if t.version is not None}
     holders: list = [t for t in tensors if t.version is not None]
     for t in tensors:
@@ -169,7 +169,7 @@ def _placed(base: Tensor, x: Tensor, index: tuple | None, y: Tensor, with_items:
 
 
 def _taken(base: Tensor, t: Tensor, there: np.ndarray, position: int, index: tuple | None) -> Tensor:
-    """What t is of the base, on its graph."""
+    """t as a view of the base, on its graph."""
     if index is not None:
         return ops.getitem(base, *index)
     places = _numbers(position, there.itemsize, there.shape, there.strides)

@@ -81,7 +81,7 @@ for _name, _op in list(vars(linalg).items()):
 for _op in _declared:
     _op.ours = True
 
-# What the engine itself calls, and what every call goes by.
+# Ops that the engine itself calls, and the path of every call.
 from ..core.basics import basics as _basics
 from . import compare as _compare, cotangents as _cotangents, operands as _operands, parts as _parts, reduce as _reduce
 

@@ -15,7 +15,7 @@ from .elementwise import rsqrt, square, where
 from .normalization import all_but_channels, of_channels, per_channel, scaled, tell_statistics
 from .reduce import sum
 
-mode.declare(answer=None)  # gives what a reduction over ranks would, in this thread
+mode.declare(answer=None)  # stands in for a reduction over ranks, in this thread
 
 
 def ranks():

@@ -40,7 +40,7 @@ def _drop(x, *, p, key, spread):
 
 @replaceable
 def kept(shape, p, key, spread):
-    """Whether what stands at each place of an array of this shape is kept."""
+    """A mask of this shape: which entries are kept."""
     places = random.places(math.prod(shape), spread)
     return (random.bits(places, key) >= random.threshold(p)).reshape(shape)
 

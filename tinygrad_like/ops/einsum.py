@@ -41,7 +41,7 @@ class _Value:
         self.shape, self.place, self.steps, self.operands = shape, place, steps, operands
 
     def then(self, op: Callable, shape: tuple[int, ...], /, *others: _Value, **options: Any) -> _Value:
-        """What an op makes of this and of others, which has that shape."""
+        """The result of an op, of that shape, on this and other operands."""
         self.steps.append((op, (self.place, *[x.place for x in others]), options))
         return _Value(shape, self.operands + len(self.steps) - 1, self.steps, self.operands)
 
@@ -87,7 +87,7 @@ def _names(term: str, hidden: int) -> list[str]:
 
 
 def _misfit(formula: str, shapes: tuple[tuple[int, ...], ...]) -> str | None:
-    """What is wrong with a formula for operands of these shapes."""
+    """The mistake in a formula for operands of these shapes."""
     terms = formula.replace(" ", "").partition("->")[0].split(",")
     if len(terms) != len(shapes):
         return f"{formula!r} names {len(terms)} operands but {len(shapes)} were given"
@@ -129,7 +129,7 @@ def _diagonal(names: list[str], x: _Value) -> tuple[list[str], _Value]:
 
 
 def _contract(left: list[str], a: _Value, right: list[str], b: _Value, later: set[str]) -> tuple[list[str], _Value]:
-    """Multiply two operands and sum over what nobody names later, as one batched matrix product."""
+    """Multiply two operands and sum over axes that are not named later, as one batched matrix product."""
     a, left = _sum_out(a, left, later.union(right))
     b, right = _sum_out(b, right, later.union(left))
     batch = [n for n in left if n in right and n in later]

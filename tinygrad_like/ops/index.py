@@ -136,7 +136,7 @@ def _misfits(index: tuple, shape: tuple[int, ...]) -> str | None:
 
 
 def missing(index: tuple, shape: tuple[int, ...]) -> IndexError | None:
-    """What an index names that is not there."""
+    """The part of an index that is out of range."""
     axis, used = 0, sum(_axes_of(i) for i in index)
     for i in index:
         if isinstance(i, int) or isinstance(i, np.ndarray) and i.dtype is not BOOL:

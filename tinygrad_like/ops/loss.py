@@ -143,7 +143,7 @@ def _log_above(p):
 
 
 def _log_rest(p):
-    """log(1 - p): times what is missing of p in 1 - (1 - p), which keeps the digits of a small p."""
+    """log(1 - p), corrected for the rounding of 1 - p, which keeps the digits of a small p."""
     rest = 1 - p
     small = rest == 1
     return where(small, -p, _log_above(rest) * (p / where(small, 1.0, 1 - rest)))
@@ -176,7 +176,7 @@ def _(input, weight, pos_weight):
     if weight is pos_weight is None:
         return None
     if isinstance(pos_weight, bool):
-        return a_reduction(pos_weight)  # which tells what to write instead
+        return a_reduction(pos_weight)  # whose error names the replacement
     return _misfit("weight", weight, input) or _misfit("pos_weight", pos_weight, input)
 
 

@@ -380,7 +380,7 @@ pinv.requires(matrices)
 
 
 class LeastSquares(NamedTuple):
-    """What `lstsq` gives; as in PyTorch, residuals and singular_values are empty."""
+    """The result of `lstsq`; as in PyTorch, residuals and singular_values are empty."""
 
     solution: Any
     residuals: Any

@@ -206,7 +206,7 @@ def all_but_channels(x):
 
 
 def tell_statistics(stats, *values):
-    """Write what numbers were normalised with to the rows of an array, if there is one."""
+    """Write the statistics to the rows of an array, if there is one."""
     if stats is not None:
         effect("statistics", _write, stats, *[getattr(x, "_data", x) for x in values], writes=[stats])
 

@@ -32,7 +32,7 @@ from .cotangents import Scattered
 
 mode.declare(compiled=False)  # whether kernels do what NumPy does faster when Python calls it
 PLAIN = {int, float, bool, type(None)}  # inputs taken as they are: Python scalars are weak, None is absent
-SETTINGS = PLAIN | {tuple, str, slice, type(FLOAT32), type(FLOAT64), type(INT64)}  # what options mostly are
+SETTINGS = PLAIN | {tuple, str, slice, type(FLOAT32), type(FLOAT64), type(INT64)}  # the usual types of options
 SINGLE = Tensor, np.float64  # in place of a number: beside the latter float32 would become float64
 MOVES = frozenset("bitcast cast cat clone contiguous expand flip identity map_axes permute reshape roll stack "
                   "surround take tril triu".split())  # ops that leave numbers unchanged

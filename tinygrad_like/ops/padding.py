@@ -131,7 +131,7 @@ def _pairs(padding, ndim) -> tuple[tuple[int, int], ...]:
 
 
 def _no_pairs(padding: tuple, ndim: int) -> str | None:
-    """What is wrong if `padding` says no pair for each axis."""
+    """The mistake in a `padding` that is not a pair for each axis."""
     if padding and isinstance(padding[0], int | np.integer):
         return f"flat padding {padding} must hold a (before, after) pair for at most {ndim} axes, last axis first" if (
             len(padding) % 2 or len(padding) > 2 * ndim) else None

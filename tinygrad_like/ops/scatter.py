@@ -23,7 +23,7 @@ from .shape import expand, getitem, reshape
 __all__ = ["extreme_at", "masked_select", "nonzero", "scatter", "scatter_add",
            "scatter_reduce"]
 REDUCTIONS = "sum", "prod", "mean", "amax", "amin"
-_PUT, _MULTIPLY, _MAX, _MIN = range(4)  # what becomes of a place
+_PUT, _MULTIPLY, _MAX, _MIN = range(4)  # the new value of a place
 _UFUNCS = {_MULTIPLY: np.multiply, _MAX: np.maximum, _MIN: np.minimum}
 
 

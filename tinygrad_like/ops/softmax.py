@@ -172,7 +172,7 @@ def reduced(losses, weights, reduction):
     return where(n == 0, math.nan, sum(losses) / where(n == 0, 1.0, n))  # a mean over no label is NaN, as in PyTorch
 
 
-# What losses ask of their inputs: contracts, see `Primitive.requires` -------------------------------------------------
+# The losses' requirements: contracts, see `Primitive.requires` --------------------------------------------------------
 
 
 def a_reduction(reduction):

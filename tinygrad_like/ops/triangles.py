@@ -99,7 +99,7 @@ def lu(x):
 
 @checked
 def lu_unpack(factors, pivots):
-    """P, L and U of `lu` from what `lu_factor` gives."""
+    """P, L and U of `lu` from the result of `lu_factor`."""
     lower = tril(factors, diagonal=-1) + _eye(factors)
     return LU(_t(_exchanges(pivots - 1, dtype=factors.dtype)), lower, triu(factors))
 

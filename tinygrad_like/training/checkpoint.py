@@ -219,7 +219,7 @@ def save(value: Any, file: Any) -> None:
 
 
 def load(file: Any, map_location: Any = None, weights_only: bool = True) -> Any:
-    """What `save` was given; of another safetensors file its Tensors by name.
+    """The value that `save` wrote; from another safetensors file its Tensors by name.
 
     map_location, weights_only: for programs that pass them; there is one device, and nothing is ever executed.
 

@@ -16,7 +16,7 @@ from .progress import Line, Row, shown
 
 
 class Log:
-    """Where `fit`, or a loop of your own, reports what it does.
+    """A log to which `fit`, or a loop of your own, reports its progress.
 
         with Log("runs/mlp.csv") as log:
             log.begin(steps=epochs * len(loader))

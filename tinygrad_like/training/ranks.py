@@ -1,4 +1,4 @@
-"""What `fit` does when it runs on several ranks of an MPI job."""
+"""`fit` on several ranks of an MPI job."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def join(model: Module, loader: Any, criterion: Any, optimizer: optim.Optimizer,
 
 
 def _told(value: Any) -> str:
-    """What a value is, without the address that a repr may have."""
+    """A value's repr, without an address."""
     if callable(value) and not isinstance(value, Module):
         return getattr(value, "__qualname__", type(value).__qualname__)
     if isinstance(value, Mapping):

@@ -45,7 +45,7 @@ class detect_anomaly(Switch):
 class set_detect_anomaly:
     """Switch `detect_anomaly` on or off from this call on, or in a block: `with set_detect_anomaly(debugging): ...`."""
 
-    errors: dict[str, Any] = {}  # what NumPy did about them before it was on
+    errors: dict[str, Any] = {}  # how NumPy handled them before it was on
 
     def __init__(self, enabled: bool, check_nan: bool = True):
         self.before = mode.listener, np.geterr()

@@ -1,4 +1,4 @@
-"""Activation checkpointing: drop what a part of the graph saves, and recompute it in backward."""
+"""Activation checkpointing: drop the values that a part of the graph saves, and recompute them in backward."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def checkpoint(f: Callable[..., Any], *args: Any, use_reentrant: bool | None = N
     used: dict[int, tuple] = {}
 
     def watch(op, inputs, op_options, result):
-        """Note what comes from outside of f, by its version: the Tensor itself need not be kept."""
+        """Note a Tensor from outside of f by its version: the Tensor itself need not be kept."""
         for x in inputs:
             if isinstance(x, Tensor) and (x.node is None or x.node.order <= since):
                 version = x.shared_version()

@@ -14,7 +14,7 @@ _compiled = lru_cache(256)(_compile)  # it takes long, and a text comes again: o
 
 
 def execute(source: Any, file: str, names: dict[str, Any]) -> dict[str, Any]:
-    """Run source text, or its tree, as that of a file. Returns `names`, which now has what the source defines."""
+    """Run source text, or its tree, as that of a file. Returns `names`, with the definitions of the source added."""
     exec((_compiled if isinstance(source, str) else _compile)(source, file), names)
     return names
 
@@ -31,5 +31,5 @@ def define(name: str, text: str, file: str, names: dict[str, Any], owner: Any = 
 
 
 def run_file(path: Path, names: dict[str, Any]) -> dict[str, Any]:
-    """Run a Python file, as it is now: no cached bytecode of it. Returns what it defines."""
+    """Run a Python file as it is now, not its cached bytecode. Returns its definitions."""
     return execute(path.read_text(encoding="utf-8"), str(path), names)

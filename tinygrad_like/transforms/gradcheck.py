@@ -57,7 +57,7 @@ def gradgradcheck(f: Callable, *inputs: Any, eps: float = 1e-6, rtol: float = 1e
                   seed: int = 0, explain: bool = True) -> bool:
     """Check the second derivatives of `f`: gradcheck of the function (inputs, v) -> vjp(v), with create_graph=True.
 
-    Takes, returns and raises what `gradcheck` does.
+    Arguments, result and errors are those of `gradcheck`.
     """
     inputs = _one_by_one(inputs)
     varied = _floating("gradgradcheck", inputs)
@@ -79,7 +79,7 @@ def gradgradcheck(f: Callable, *inputs: Any, eps: float = 1e-6, rtol: float = 1e
 
 @contextmanager
 def _explained(f: Callable, inputs: Sequence, explain: bool) -> Iterator[None]:
-    """Adds to a GradcheckError what `learn` finds out about the ops that f calls."""
+    """Adds the findings of `learn` about the ops that f calls to a GradcheckError."""
     try:
         yield
     except GradcheckError as error:
@@ -148,7 +148,7 @@ def _floating(who: str, inputs: Sequence) -> list[int]:
 
 
 def _tensors(inputs: Sequence, moved: dict[int, np.ndarray] | None = None, requires_grad: Sequence[int] = ()) -> list:
-    """The inputs as new Tensors, some of them `moved`; what is not an array is handed on as it is."""
+    """The inputs as new Tensors, some of them `moved`; other arguments are handed on unchanged."""
     moved = moved or {}
     arrays = [x._data if isinstance(x, Tensor) else x for x in inputs]
     return [

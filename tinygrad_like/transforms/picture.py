@@ -64,7 +64,7 @@ class Picture:
         return path
 
     __str__ = mermaid
-    _repr_svg_ = svg  # what Jupyter asks for
+    _repr_svg_ = svg  # Jupyter calls this
 
 
 class Given:

@@ -87,7 +87,7 @@ class Switch(ContextDecorator):
 
 @types.coroutine
 def _steps(switch: Callable, inner: Any):
-    """A generator or coroutine, each step inside a new switch, and what happens between its steps outside."""
+    """A generator or coroutine, each step inside a new switch, and everything between its steps outside."""
     resume, given = inner.send, None
     try:
         while True:
