@@ -96,11 +96,18 @@ def run(op: Op, inputs, options: dict):
     if not all([isinstance(x, Tensor) or type(x) in PLAIN for x in inputs]):
         if tensors:
             inputs = _tensors(op, inputs)
-        elif any([type(x) is not np.ndarray and np.iscomplexobj(x) for x in inputs]):
+        elif any([type(x) is not np.ndarray and _is_complex(x) for x in inputs]):
             raise refusal(op.called, TypeError("takes real numbers, got complex ones"))
     if NARROW and tensors and (y := _in_float32(op, inputs, options)) is not NotImplemented:
         return y
     return _run(op, inputs, options)
+
+
+def _is_complex(x) -> bool:
+    try:
+        return bool(np.iscomplexobj(x))
+    except ValueError:  # a ragged list, which the forward refuses
+        return False
 
 
 def _numbers(op: Op, options: dict) -> dict:
