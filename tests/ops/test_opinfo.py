@@ -1,10 +1,10 @@
-"""Every op that exists here by a name of PyTorch's, on PyTorch's own samples: values, first and second gradients.
+"""Every function and method that exists here by a name of PyTorch's, called as PyTorch's own samples call it: values,
+first and second gradients.
 
 The samples are those that PyTorch tests itself with (`torch.testing._internal`, which needs `expecttest`):
 broadcasting, 0-d and empty Tensors, every argument. What an op here refuses is listed in REFUSED, with the reason.
 """
 
-import inspect
 import re
 import warnings
 
@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import nn.functional as F
+import tinygrad_like
 from tinygrad_like import Tensor, linalg, ops
 
 torch = pytest.importorskip("torch")
@@ -22,133 +23,43 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from torch.testing._internal.common_methods_invocations import op_db
 
-# Calls that PyTorch writes in another way. All others are the Tensor's method, or the function, of that name, with
-# `axis` for `dim`.
+# Calls that PyTorch writes in another way. All others are the package's function of that name, or the Tensor's method.
 OTHERWISE = {
-    "add": lambda a, b, alpha=1: a + b * alpha if alpha != 1 else a + b,
-    "sub": lambda a, b, alpha=1: a - b * alpha if alpha != 1 else a - b,
-    "rsub": lambda a, b, alpha=1: b - a * alpha if alpha != 1 else b - a,
-    "remainder": ops.mod, "true_divide": ops.div, "floor_divide": ops.floordiv,
-    "bitwise_left_shift": ops.lshift, "bitwise_right_shift": ops.rshift,
-    "clamp": lambda x, min=None, max=None: x.clip(min, max),
-    "clamp_min": lambda x, min: x.clip(min, None), "clamp_max": lambda x, max: x.clip(None, max),
-    "round": lambda x, decimals=0: x.round() if decimals == 0 else (x * 10.0**decimals).round() / 10.0**decimals,
     "where": lambda a, condition, b: ops.where(condition, a, b),
-    "cat": lambda xs, dim=0: ops.cat(*xs, axis=dim), "stack": lambda xs, dim=0: ops.stack(*xs, axis=dim),
-    "meshgrid": lambda *xs, indexing="ij": ops.meshgrid(*flat(xs), indexing=indexing),
-    "einsum": lambda xs, formula: ops.einsum(formula, *xs),
-    "mm": ops.matmul, "bmm": ops.matmul, "mv": ops.matmul,
-    "take": lambda x, index: x.reshape(-1)[index],
-    "index_select": lambda x, dim, index: x[(slice(None),) * (dim % max(x.ndim, 1)) + (index,)],
-    "select": lambda x, dim, index: x[(slice(None),) * (dim % x.ndim) + (index,)],
-    "gather": lambda x, dim, index: x.gather(dim, index),
-    "diag": lambda x, diagonal=0: x.diag(diagonal),
-    "diagonal": lambda x, offset=0, dim1=0, dim2=1: x.diagonal(offset, dim1, dim2),
-    "linalg.diagonal": lambda x, offset=0, dim1=-2, dim2=-1: x.diagonal(offset, dim1, dim2),
-    "arange": lambda start, stop=None, step=1, end=None, dtype=None: Tensor.arange(start, stop if end is None else end,
-                                                                                   step, dtype),
-    "nn.functional.softmin": lambda x, dim=-1, dtype=None: x.softmin(dim, dtype),
-    "nonzero": lambda x, as_tuple=False: [*x.reshape(x.shape or 1).nonzero().T] if as_tuple else x.nonzero(),
-    "flip": lambda x, dims: x.flip(dims), "argwhere": lambda x: x.nonzero(),
-    "to": lambda x, *a, **_: x.cast(next((d for d in a if isinstance(d, str) and d != "cpu"), x.dtype)),
-    "max": lambda x, *a, **k: extreme("max", x, *a, **k), "min": lambda x, *a, **k: extreme("min", x, *a, **k),
-    "amax": lambda x, dim=None, keepdim=False: x.amax(axes(dim), keepdim),
-    "amin": lambda x, dim=None, keepdim=False: x.amin(axes(dim), keepdim),
-    "logsumexp": lambda x, dim=None, keepdim=False: x.logsumexp(axes(dim), keepdim),
-    "sum": lambda x, dim=None, keepdim=False, dtype=None: x.sum(axes(dim), keepdim, dtype),
-    "mean": lambda x, dim=None, keepdim=False, dtype=None: x.cast(dtype or x.dtype).mean(axes(dim), keepdim),
-    **{name: lambda x, dim, dtype=None, name=name: getattr(x.cast(dtype or x.dtype), name)(dim)
-       for name in ("cumsum", "cumprod")},
-    **{name: lambda x, *args, name=name, **options: moment(name, x, *args, **options)
-       for name in ("var", "std", "var_mean", "std_mean")},
-    **{name: lambda x, dim=-1, descending=False, stable=True, name=name: getattr(x, name)(dim, descending)
-       for name in ("sort", "argsort")},  # always stable
+    "einsum": lambda xs, formula: ops.einsum(formula, *xs), "svd": tinygrad_like.svd,
+    "nn.functional.embedding": lambda weight, index, **how: ops.embedding(index, weight, **how),
+    "zero_": lambda x: x.detach().clone().zero_(),
     "searchsorted": lambda x, values, out_int32=False, right=False, side=None, sorter=None: ops.cast(ops.searchsorted(
         x if sorter is None else x.gather(-1, sorter), values, right=right, side=side),
         dtype=np.int32 if out_int32 else np.int64),
-    "topk": lambda x, k, dim=-1, largest=True, sorted=True: x.topk(k, dim, largest),  # always sorted
-    "repeat_interleave": lambda x, repeats, dim=None, output_size=None: x.repeat_interleave(repeats, dim),
-    "norm": lambda x, p="fro", dim=None, keepdim=False, dtype=None: (
-        linalg.vector_norm(x, 2 if p == "fro" else p, dim, keepdim) if p != "nuc" else
-        linalg.matrix_norm(x, "nuc", dim or (-2, -1), keepdim)),
-    "linalg.svd": lambda x, full_matrices=True: linalg.svd(x, full_matrices),
-    "linalg.norm": lambda x, ord=None, dim=None, keepdim=False: linalg.norm(x, ord, axes(dim), keepdim),
-    "linalg.vector_norm": lambda x, ord=2, dim=None, keepdim=False, dtype=None: linalg.vector_norm(
-        x, ord, axes(dim), keepdim),
-    "nn.functional.pad": lambda x, pad, mode="constant", value=None: ops.pad(
-        x, padding=pad, mode=mode, value=value or 0.0),
-    "svd": lambda x, some=True, compute_uv=True: (lambda u, s, vh: (u, s, vh.mT))(*linalg.svd(x, not some)),
-    "zero_": lambda x: x.detach().clone().zero_(),
-    **{f"new_{name}": lambda x, *a, name=name, **k: getattr(x, f"new_{name}")(*a, **k)
-       for name in ("zeros", "ones", "full")},
-    **{name: lambda *xs, name=name: getattr(ops, name)(*[x.bool() for x in xs])
-       for name in ("logical_not", "logical_and", "logical_or", "logical_xor")},  # of numbers they are errors
-    "nn.functional.embedding": lambda weight, index, **how: ops.embedding(index, weight, **how),
-    "nn.functional.interpolate": lambda x, size=None, scale_factor=None, mode="nearest", align_corners=None,
-    recompute_scale_factor=None: ops.interpolate(x, size, scale_factor, mode, bool(align_corners),
-                                                 bool(recompute_scale_factor)),
-    "nn.functional.batch_norm": lambda x, m, v, w=None, b=None, training=False, momentum=0.1, eps=1e-5: F.batch_norm(
-        x, *[y if y is None else y.clone() for y in (m, v)], w, b, training, momentum, eps),
-    **{f"nn.functional.max_pool{rank}d": lambda x, *args, rank=rank, **options: max_pool(rank, x, *args, **options)
-       for rank in (1, 2, 3)},
-    **{f"nn.functional.max_unpool{rank}d": lambda x, *args, rank=rank, **options: ops.max_unpool(
-        x, *args, rank=rank, **options) for rank in (1, 2, 3)},
+    **{name: lambda x, *args, name=name, **how: getattr(x, name)(*args, **{
+        n: value for n, value in how.items() if value is not None}) for name in ("var", "std", "var_mean", "std_mean")},
 }
-
-
-def axes(dim):
-    """PyTorch takes () for all axes."""
-    return None if dim in ((), []) else dim
-
-
-def moment(name, x, *args, unbiased=None, dim=None, keepdim=False, correction=None):
-    if args and isinstance(args[0], bool):
-        unbiased, args = args[0], ()
-    correction = 1 if correction is None else correction
-    return getattr(x, name)(axes(args[0] if args else dim), keepdim, correction if unbiased is None else int(unbiased))
-
-
-def extreme(name, x, *args, **options):
-    dim = options.pop("dim", args[0] if args else None)
-    if isinstance(dim, Tensor):
-        return getattr(x, f"{name}imum")(dim)
-    return getattr(x, name)() if dim is None else getattr(x, name)(dim, *args[1:], **options)
-
-
-def max_pool(rank, x, *args, return_indices=False, **options):
-    if return_indices:
-        return ops.max_pool_with_indices(x, *args, rank=rank, **options)
-    return getattr(ops, f"max_pool{rank}d")(x, *args, **options)
 
 
 def function_for(name):
     """The call here, or None."""
     if name in OTHERWISE:
         return OTHERWISE[name]
-    short = name.rpartition(".")[2]
-    homes = [F, ops] if name.startswith("nn.functional.") else [linalg] if name.startswith("linalg.") else [Tensor, ops]
     parts = "_refs.", "fft.", "masked.", "signal.", "sparse.", "special.", "torch."
+    home, _, short = name.rpartition(".")
     if name.startswith(parts) or short == "to_sparse":  # of which NumPy has nothing to compare with
         return None
+    homes = {"nn.functional": [F], "linalg": [linalg]}.get(home, [Tensor, tinygrad_like])
     found = next((getattr(home, short) for home in homes if hasattr(home, short)), None)
-    if found is None or isinstance(found, property):
-        return found if found is None else (lambda x: getattr(x, short))
-    own = inspect.signature(found).parameters
-    return lambda *args, **options: found(*args, **{k if k in own else NAMES.get(k, k): v for k, v in options.items()})
-
-
-NAMES = {"dim": "axis", "start_dim": "start_axis", "end_dim": "end_axis"}
-ELSEWHERE = {"device", "memory_format", "layout"}  # what there is one of
+    if isinstance(found, property):
+        return lambda x, *args, **how: getattr(x, short)(*args, **how) if args or how else getattr(x, short)
+    return found
 
 
 # Random, not written, LU of other than square matrices, a number, another function of that name (`numpy.gradient`), or
 # an error that says the remedy.
 NOT_COMPARED = set("""
-    linalg.lu linalg.lu_factor linalg.lstsq
+    linalg.lu linalg.lu_factor linalg.lstsq lu lu_unpack nextafter broadcast_shapes empty_like
     randn rand randint randn_like rand_like normal uniform bernoulli multinomial nn.functional.dropout
     nn.functional.dropout2d nn.functional.dropout3d empty new_empty item gradient
 """.split())
-VARIANTS = {"linalg.pinv singular", "linalg.pinv hermitian",  # composed of several
+VARIANTS = {"norm nuc", "linalg.pinv singular", "linalg.pinv hermitian",  # composed of several
             "nn.functional.silu complex", "nn.functional.batch_norm without_cudnn",  # for other devices and dtypes
             "as_strided partial_views"}  # whose memory a copy of the sample does not have
 NAMES_OF_CASES = {id(op): f"{op.name} {op.variant_test_name}".strip() for op in op_db}
@@ -164,7 +75,8 @@ REFUSED = [
     ("nn.functional.max_pool3d", "no indices of volumes", "where maxima were is told of signals and images"),
     ("gather", "needs as many axes", "an index with other axes than x"),
     ("index_select|index_add|unfold", "a 0-d Tensor has none|for the 0 axes", "a number has no axis to be taken apart"),
-    ("svd", "full_matrices=True completes", "as of linalg.svd"),
+    ("svd", "full_matrices=True completes|use linalg.svdvals", "as of linalg.svd"),
+    ("repeat_interleave", "unknown argument 'output_size'", "the size follows from the repeats"),
     ("cat", "axis 1 is out of range", "an empty vector among matrices"),
 ]
 SIGNS = {"svd", "linalg.svd", "linalg.eigh"}  # of vectors are arbitrary: the sample says what does not depend on them
@@ -184,7 +96,7 @@ def ours(value, leaves):
     if isinstance(value, list | tuple):
         return (list if type(value) is list else tuple)(ours(v, leaves) for v in value)
     if isinstance(value, dict):
-        return {k: ours(v, leaves) for k, v in value.items() if k not in ELSEWHERE}
+        return {k: ours(v, leaves) for k, v in value.items() if k not in ("device", "memory_format", "layout")}
     return str(value).removeprefix("torch.") if isinstance(value, torch.dtype) else value
 
 

@@ -131,8 +131,8 @@ class Names:
 
     def nonzero(self, as_tuple=False):
         """The places that are not 0, one in each row: (number, ndim); or, as a tuple, their indices along each axis."""
-        found = ops.nonzero(self)
-        return ops.unbind(found, 1) if as_tuple else found
+        return ops.unbind(ops.nonzero(self if self.ndim else ops.reshape(self, shape=(1,))), 1) if as_tuple else (
+            ops.nonzero(self))
 
     def t(self):
         """The transpose of a matrix; a vector stays as it is."""
