@@ -1,8 +1,8 @@
 """Random programs over the public API, compared with PyTorch and with themselves.
 
-A program is a list of actions: make a leaf, call an op, change a value in place, hook, backward, gradient, ... It is
-built step by step, by a seed, on one side, and can be run again on another: PyTorch, another dtype, another thread.
-What each op computes, and its slope, is for tests/ops; here they meet.
+A program is a list of actions: make a leaf, call an op, hook, backward, gradient, ... It is built step by step, by a
+seed, on one side, and can be run again on another: PyTorch, another dtype, another thread. What each op computes, and
+its slope, is for tests/ops; changes in place are for tests/compat/test_random_changes.py; here ops and graphs meet.
 
     TINYGRAD_LIKE_PROGRAMS=10000 TINYGRAD_LIKE_SEED=7 pytest tests/test_programs.py [-m torch]
 
@@ -13,23 +13,16 @@ Where PyTorch differs on purpose, and the comparison knows it:
 - What a backward freed cannot be walked again. What holds no values is not freed, and which ops hold some differs: an
   index or a mask that is an option here is a Tensor there. PyTorch also frees what a forward saved together with the
   graph of a gradient that shares it, where ours computes it again. Whoever does not refuse must give the gradient.
-- What checkpoint was given must not change in place before backward. An op may save its result there where ours saves
-  its input, or the other way round. Whoever does not refuse must give the gradient of the values at the time of the
-  call.
 - A gradient that is constant may be a Tensor that requires grad and has a gradient of 0, or not require grad.
-- reshape copies where NumPy does.
 - `gradient` touches no `.grad`, retained ones included, and gives what the hooks of a target return.
   PyTorch fills retained ones, and leaves hooks out if another target lies below.
-- A view of what was changed in place keeps its node, and its hooks. PyTorch makes its node anew.
 - In a second derivative it is the ops' business which values it flows through, and hooks and `retain_grad` see.
 - A hook is called when a gradient flows: not for other parts of what split made, nor for a leaf that is only the root.
 """
 
-import copy
 import operator
 import os
 import random
-from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -38,7 +31,6 @@ from tinygrad_like import Tensor, checkpoint, no_grad, ops
 from tinygrad_like.core.graph import Node
 
 LIMIT = 30.0  # values beyond it are not used on, so that rounding errors stay small
-INPLACE, FREED = "in place", "freed"
 SMALL = [(), (1,), (2,), (3,), (2, 3), (3, 2), (3, 3), (1, 3), (2, 1), (2, 3, 2), (2, 2, 3, 3), (1, 2, 4, 3)]
 
 
@@ -49,12 +41,10 @@ class Ours:
     """The values of a program; its methods from `leaf` to `gradient` are the actions, with plain arguments."""
 
     which = 0  # of a pair of functions, ours and PyTorch's
+    freed = "already freed"  # in the error that says so
 
     def __init__(self, dtype="float64"):
         self.dtype, self.values, self.seen, self.removers = dtype, [], [], []
-
-    def do(self, action, *args):
-        getattr(self, action)(*args)
 
     def leaf(self, array, requires_grad):
         self.add(Tensor(array, dtype=self.dtype, requires_grad=requires_grad))
@@ -77,15 +67,6 @@ class Ours:
         if mode == "closed":
             return checkpoint(lambda x: f(x, *xs[1:]), xs[0])
         return checkpoint(f, *xs) if mode == "checkpoint" else f(*xs)
-
-    def deepcopy(self, i):
-        self.add(copy.deepcopy(self.values[i]))
-
-    def assign(self, i, array, before):
-        self.values[i].assign(array)
-
-    def setitem(self, i, index, array):
-        self.values[i][index] = array.astype(self.dtype)
 
     def hook(self, i, factor):
         """Watch the gradient of a value, and multiply it, unless factor is None."""
@@ -137,32 +118,15 @@ class Ours:
     def grads(self):
         return [None if x.grad is None else self.array(x.grad) for x in self.values]
 
-    def memory(self, i):
-        """A key of the memory that a value lies in, the same for its views."""
-        x = self.values[i]._data
-        while x.base is not None:
-            x = x.base
-        return id(x)
-
-    def refusal(self, error):
-        """Which of the two rules of backward an error is about; None for all others."""
-        return INPLACE if "changed in place" in str(error) else FREED if "already freed" in str(error) else None
-
 
 class Theirs(Ours):
-    """PyTorch. With copies=True all that is saved for backward is copied, so that a change in place does no harm; with
-    retains=True no backward frees anything."""
+    """PyTorch. With retains=True no backward frees anything."""
 
-    which = 1
+    which, freed = 1, "second time"
 
-    def __init__(self, dtype="float64", copies=False, retains=False):
+    def __init__(self, dtype="float64", retains=False):
         super().__init__(dtype)
-        self.torch, self.copies, self.retains = pytest.importorskip("torch"), copies, retains
-
-    def do(self, action, *args):
-        graph = self.torch.autograd.graph
-        with graph.saved_tensors_hooks(lambda x: x.clone(), lambda x: x) if self.copies else nullcontext():
-            super().do(action, *args)
+        self.torch, self.retains = pytest.importorskip("torch"), retains
 
     def leaf(self, array, requires_grad):
         self.add(self.constant(array).requires_grad_(requires_grad))
@@ -170,13 +134,6 @@ class Theirs(Ours):
     def run(self, f, xs, mode):
         with self.torch.set_grad_enabled(mode != "no_grad"):
             return f(*xs)
-
-    def assign(self, i, array, before):
-        with self.torch.no_grad():
-            self.values[i].copy_(self.constant(array))
-
-    def setitem(self, i, index, array):
-        self.values[i][index] = self.constant(array)
 
     def remover(self, handle):
         return handle.remove
@@ -205,12 +162,6 @@ class Theirs(Ours):
     def grads(self):
         return [self.array(x.grad) if (x.is_leaf or x.retains_grad) and x.grad is not None else None
                 for x in self.values]
-
-    def memory(self, i):
-        return self.values[i].untyped_storage().data_ptr()
-
-    def refusal(self, error):
-        return INPLACE if "inplace operation" in str(error) else FREED if "second time" in str(error) else None
 
 
 # What a program may do ------------------------------------------------------------------------------------------------
@@ -325,8 +276,7 @@ class Program:
         self.dead: set[int] = set()  # values whose graph is freed
         self.hooks: list[list] = []  # value, factor; or None when removed
         self.used: set[str] = set()  # what was done, where it matters for a comparison
-        self.parts: set[int] = set()  # what split and unbind made; PyTorch forbids changes in place of these
-        self.stale: set[int] = set()  # views of what was changed in place: PyTorch makes their nodes anew
+        self.parts: set[int] = set()  # what split and unbind made
         self.over = False
 
     # Running and comparing
@@ -356,44 +306,38 @@ class Program:
         return list(range(first, len(self.base)))
 
     def attempt(self, side, action, args):
-        """Run an action; the rule it broke, if it is a backward that breaks one."""
+        """Run an action; whether it is a backward that meets a freed graph."""
         try:
             with np.errstate(all="ignore"):
-                side.do(action, *args)
+                getattr(side, action)(*args)
         except RuntimeError as error:
-            refusal = side.refusal(error) if action in ("backward", "gradient") else None
-            if refusal is None:
+            if action not in ("backward", "gradient") or side.freed not in str(error):
                 raise
-            return refusal
-        return None
+            return True
+        return False
 
     def usable(self, array):
         return 0 < array.size <= self.largest and np.isfinite(array).all() and np.abs(array).max() < LIMIT
 
     def compare(self, action, args, error, first):
-        # Either may refuse more (see the top of this file), but only for a reason; what is done must be right.
+        # Either may refuse more (see the top of this file), but only for a reason.
         theirs = self.attempt(self.theirs, action, args)
         if error:
-            assert error in self.used
+            assert "freed" in self.used
             self.over = True
             return
-        while theirs:
-            assert theirs in self.used
-            copies, retains = self.theirs.copies or theirs == INPLACE, self.theirs.retains or theirs == FREED
-            assert (copies, retains) != (self.theirs.copies, self.theirs.retains)
-            self.theirs = Theirs(self.ours.dtype, copies, retains)
-            refusals = (self.attempt(self.theirs, step[0], step[1:]) for step in [*self.actions, (action, *args)])
-            theirs = next(filter(None, refusals), None)
+        if theirs:
+            assert "freed" in self.used and not self.theirs.retains
+            self.theirs = Theirs(self.ours.dtype, retains=True)
+            assert not any(self.attempt(self.theirs, step[0], step[1:]) for step in [*self.actions, (action, *args)])
         values = [self.theirs.array(x) for x in self.theirs.values]
         assert len(values) == len(self.ours.values)
-        if action in ("call", "leaf", "deepcopy", "gradient", "take_grad"):
+        if action in ("call", "leaf", "gradient", "take_grad"):
             for x, y in zip(self.ours.values[first:], values[first:], strict=True):
                 self.close([x._data], [y])
             if "second" not in self.used:
                 assert [x.requires_grad for x in self.ours.values[first:]] == [
                     x.requires_grad for x in self.theirs.values[first:]]
-        if action in ("assign", "setitem"):
-            self.close([x._data for x in self.ours.values], values)
         if action in ("backward", "gradient"):
             self.close(self.ours.grads(), self.theirs.grads())
             for seen, expected in zip(self.ours.seen, self.theirs.seen, strict=True):
@@ -419,12 +363,9 @@ class Program:
         found = [i for i, x in enumerate(self.ours.values) if (dead_too or i not in self.dead) and where(x)]
         return c.pick(found[::-1]) if found else None
 
-    def watchable(self, i):
-        """Whether a value may be the target of a gradient."""
-        return i not in self.stale and self.differentiable(i)
-
     def hookable(self, i):
-        return self.watchable(i) and (self.ours.values[i].is_leaf or "second" not in self.used or self.theirs is None)
+        return self.differentiable(i) and (
+            self.ours.values[i].is_leaf or "second" not in self.used or self.theirs is None)
 
     def differentiable(self, i):
         return self.ours.values[i].requires_grad and (self.theirs is None or self.theirs.values[i].requires_grad)
@@ -640,16 +581,11 @@ class Program:
             return
         shape = self.ours.values[i].shape
         n, m = shape[-1], c.integer(1, 3) if self.largest < 1000 else 40
-        name = c.pick(["matrix", "vector", "batch", "self", "linear", "einsum", "outer"])
+        name = c.pick(["matrix", "self", "linear", "einsum"])
         scale = n**-0.5
         if name == "matrix":
             j = self.some(c, lambda x: x.ndim == 2 and x.shape[0] == n)
             self.same("matmul", lambda a, b: a @ b, i, self.fresh(c, n, m, scale=scale) if j is None else j)
-        elif name == "vector":
-            j = self.some(c, lambda x: x.shape == (n,))
-            self.same("matmul", lambda a, b: a @ b, i, self.fresh(c, n, scale=scale) if j is None else j)
-        elif name == "batch" and len(shape) > 1:
-            self.same("matmul", lambda a, b: a @ b, self.fresh(c, 2, *[1] * (len(shape) - 2), m, shape[-2]), i)
         elif name == "self" and len(shape) > 1:
             self.same("x @ x.mT", lambda a: a @ a.mT, i)
         elif name == "linear":
@@ -662,8 +598,6 @@ class Program:
             self.call(f"einsum {formula}", (lambda a, b: ops.einsum(formula, a, b),
                                             lambda a, b: torch_("einsum")(formula, a, b)),
                       i, self.fresh(c, *other, scale=scale))
-        elif name == "outer" and len(shape) == 1:
-            self.call("outer", pair("outer"), i, i)
 
     def island(self, c):
         """The same values without a graph, or an op that is not recorded."""
@@ -686,40 +620,6 @@ class Program:
         j = self.some(c, lambda x: x.shape == shape)
         self.same(f"checkpoint: {name}", BLOCKS[name], i, i if j is None else j,
                   mode=c.pick(["checkpoint", "closed"]))
-
-    def change(self, c):
-        """Assign to a leaf, or set a part of a value that does not require grad."""
-        whole = c.flag()
-        i = self.some(c, lambda x: x._data.flags.writeable and (x.is_leaf if whole else not x.requires_grad))
-        if i is None or not self.same_memory(i):
-            return
-        shared = [j for j in range(len(self.base)) if self.ours.memory(j) == self.ours.memory(i)]
-        if self.theirs:
-            views = {j for j in shared if self.theirs.values[j]._is_view()}
-            if 0 in self.theirs.values[i].stride():
-                return  # a deepcopy of what expand made is expanded again
-            if self.parts.intersection(shared) or views & {hook[0] for hook in self.hooks if hook} or any(
-                    self.theirs.values[j].retains_grad for j in views):
-                return
-            self.stale |= views
-        if self.theirs and (self.theirs.values[i].grad_fn or not whole and self.theirs.values[i].requires_grad):
-            return
-        self.used.add("in place")
-        x = self.ours.values[i]
-        for j in shared:
-            self.exact[j] = False
-        if whole:
-            self.do(f"v{i}", "assign", i, self.array(c, x.shape), x._data.copy())
-        else:
-            index = self.basic_index(c, x.shape)
-            self.do(f"v{i}", "setitem", i, index, self.array(c, x._data[index].shape))
-
-    def same_memory(self, i):
-        """Whether the same values share the memory of value i on both sides."""
-        if self.theirs is None:
-            return True
-        key, their_key = self.ours.memory(i), self.theirs.memory(i)
-        return all((self.ours.memory(j) == key) == (self.theirs.memory(j) == their_key) for j in range(len(self.base)))
 
     def hook(self, c):
         i = self.some(c, lambda x: x.requires_grad)
@@ -747,14 +647,6 @@ class Program:
             self.watch(i)
             self.do(f"v{i}", "retain_grad", i)
 
-    def deepcopy(self, c):
-        i = self.some(c, lambda x: x.is_leaf and (x.grad is None or x.grad.node is None))
-        if i is not None and (self.theirs is None or self.theirs.values[i].is_leaf):
-            if self.theirs and self.theirs.values[i].grad is not None and not self.theirs.values[i].grad.is_leaf:
-                return
-            self.used.add("detach")
-            self.do(f"v{i}", "deepcopy", i, exact=self.exact[i])
-
     def forget(self, c):
         i = self.some(c, lambda x: x.grad is not None)
         if i is not None:
@@ -780,7 +672,7 @@ class Program:
         if args is None:
             return
         targets = [self.some(c, lambda x: x.requires_grad) for _ in range(c.integer(1, 3))]
-        if not all(map(self.watchable, targets)):
+        if not all(map(self.differentiable, targets)):
             return
         if args[0] not in targets and self.ours.values[args[0]].is_leaf:
             return  # PyTorch calls the hooks of a leaf that is a root, whether or not its gradient is asked for
@@ -821,8 +713,8 @@ class Program:
         self.backward(Seeded(len(self.actions)))
 
 
-STEPS = ("smooth binary kinked reduce along move index split join product island block change hook unhook retain "
-         "deepcopy forget backward gradient take_grad leaf "
+STEPS = ("smooth binary kinked reduce along move index split join product island block hook unhook retain "
+         "forget backward gradient take_grad leaf "
          "smooth smooth smooth binary binary move index index reduce").split()  # named twice: as often
 
 
