@@ -100,6 +100,30 @@ def test_what_is_freed_is_large_enough_for_the_next_of_its_size():
         del kept
 
 
+PAGES = """
+import numpy as np
+import tinygrad_like
+def lies_in_large_pages(x):
+    lines = open("/proc/self/smaps").read().splitlines()
+    for i, line in enumerate(lines):
+        first, _, last = line.split()[0].partition("-")
+        if last and int(first, 16) <= x.ctypes.data + x.nbytes // 2 < int(last, 16):
+            flags = next(other for other in lines[i:] if other.startswith("VmFlags"))
+            return "hg" in flags.split()
+before = np.ones(2**18, np.float32)  # such as a parameter
+x = tinygrad_like.Tensor.randn(300, 300)
+x @ x
+after = [np.ones(2**22, np.float32) for _ in range(8)][-1]  # beyond the heap's first growth
+print(lies_in_large_pages(before), lies_in_large_pages(after))
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/sys/kernel/mm/transparent_hugepage"), reason="no large pages here")
+def test_large_pages_are_asked_for_before_the_first_kernel_and_where_the_heap_grows():
+    run = subprocess.run([sys.executable, "-c", PAGES], capture_output=True, text=True)
+    assert run.stdout.split() == ["True", "True"], run.stdout + run.stderr
+
+
 CODE = """
 import atexit, sys
 import numpy as np

@@ -22,13 +22,13 @@ from numba.core.dispatcher import Dispatcher
 
 from . import memory
 from .atomics import exchange, get, put
+from .memory import HUGE, PAGE
 from .simd import compiled, inner
 
 _LEAST, _MOST = 256, 2**20  # bytes of a block in a list
-_LARGE = 2**22  # bytes of a block from which on large pages are asked for, as NumPy's own allocator does
 _HELD = 2**25  # bytes in all lists together
 UNLISTED = 2**62  # as if there were so many: then no block gets into a list
-_LINE, _PAGE, _HUGE = 64, 4096, 14  # the last is MADV_HUGEPAGE
+_LINE = 64
 _FINE = 8192  # bytes, below which classes are a cache line apart
 
 # The state, an address: a lock, bytes in the lists, where the heap ended when large pages were last asked for, and from
@@ -69,18 +69,13 @@ def _aligned(memory):
 
 
 @inner
-def _fresh(size):
-    return _aligned(_malloc(size + _LINE))
-
-
-@inner
-def _large(state, block):
-    """A large block. If the heap has grown for it, the system is asked for large pages, each in place of 512 that would
-    be made one by one."""
-    end = _sbrk(0)
+def _fresh(state, memory):
+    """The block in memory of malloc's. If the heap has grown, the system is asked for large pages, each in place of 512
+    that would be made one by one, and of which a processor knows few by heart."""
+    block, end = _aligned(memory), _sbrk(0)
     if end != get(state + _END) and 0 < block < end:
-        begin = block & -_PAGE
-        _madvise(begin, (end - begin) & -_PAGE, _HUGE)
+        begin = block & -PAGE
+        _madvise(begin, (end - begin) & -PAGE, HUGE)
         put(state + _END, end)
     return block
 
@@ -88,17 +83,17 @@ def _large(state, block):
 @inner
 def _taken(state, size):
     if size < _LEAST or size > _MOST:
-        return _large(state, _fresh(size)) if size >= _LARGE else _fresh(size)
+        return _fresh(state, _malloc(size + _LINE))
     number, room = _class_of(size)
     if get(state + _LISTS + 8 * number) == 0 or exchange(state + _LOCK, 0, 1) != 0:
-        return _fresh(room)
+        return _fresh(state, _malloc(room + _LINE))
     first = state + _LISTS + 8 * number
     block = get(first)
     if block != 0:
         put(first, get(block))
         put(state + _BYTES, get(state + _BYTES) - room)
     put(state + _LOCK, 0)
-    return block if block != 0 else _fresh(room)
+    return block if block != 0 else _fresh(state, _malloc(room + _LINE))
 
 
 @inner
@@ -130,8 +125,7 @@ def _allocate(state, size):
 def _allocate_zeros(state, count, each):
     size = count * each
     if size > _MOST:
-        block = _aligned(_calloc(1, size + _LINE))
-        return _large(state, block) if size >= _LARGE else block
+        return _fresh(state, _calloc(1, size + _LINE))
     block = _taken(state, size)
     if block != 0:
         _memset(block, 0, size)
