@@ -118,26 +118,6 @@ def test_training_is_the_same_to_the_bit(make):
     check(make)
 
 
-def test_ema_and_groups():
-    def make():
-        model = net()
-        opt = optim.AdamW([{"params": model[0].parameters(), "lr": 0.1},
-                           {"params": [*model[1].parameters(), *model[3].parameters()]}], lr=0.1)
-        ema = optim.EMA(model)
-
-        def step(x, y):
-            opt.zero_grad()
-            loss = nn.functional.cross_entropy(model(x), y)
-            loss.backward()
-            opt.step()
-            ema.update()
-            return loss
-
-        return step, model, opt, ema
-
-    check(make)
-
-
 TWICE = {
     "adam": lambda p: optim.Adam(p, lr=0.01),
     "groups": lambda p: optim.AdamW([{"params": p[:1]}, {"params": p[1:], "lr": 0.02}], lr=0.01),
@@ -239,24 +219,6 @@ def test_parameters_that_have_taken_more_steps_than_others(calls):
     assert all(step.programs and not step.gave_up for step in steps)
 
 
-@pytest.mark.parametrize("optimizer", [optim.SGD, optim.Adam, optim.RMSProp])
-def test_float64(optimizer):
-    def make():
-        model = net().double()
-        opt = optimizer(model.parameters(), lr=0.01)
-
-        def step(x, y):
-            opt.zero_grad()
-            loss = nn.functional.cross_entropy(model(x.double()), y)
-            loss.backward()
-            opt.step()
-            return loss
-
-        return step, model, opt
-
-    check(make)
-
-
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
 @pytest.mark.parametrize("optimizer", [optim.SGD, optim.AdamW, optim.RMSProp])
 def test_state_that_the_first_step_begins_lasts(optimizer, dtype):
@@ -271,35 +233,6 @@ def test_state_that_the_first_step_begins_lasts(optimizer, dtype):
         found.append([p.detach(), opt.state_dict()])
     assert_same(*found)
     assert step.programs and not step.gave_up
-
-
-def test_accumulation_over_two_calls():
-    def make():
-        model = net()
-        opt = optim.SGD(model.parameters(), lr=0.1)
-
-        def gradients(x, y):
-            loss = nn.functional.cross_entropy(model(x), y)
-            loss.backward()
-            return loss
-
-        gradients = capture(gradients) if make.captured else gradients
-        count = 0
-
-        def step(x, y):
-            nonlocal count
-            loss, count = gradients(x, y), count + 1
-            if count % 2 == 0:
-                opt.step()
-                opt.zero_grad()
-            return loss
-
-        return step, model, opt
-
-    make.captured = False
-    expected = training(make, lambda f: f)
-    make.captured = True
-    assert_close(training(make, lambda f: f)[:2], expected[:2])
 
 
 @pytest.mark.slow
@@ -337,57 +270,6 @@ def test_a_result_is_not_overwritten_by_the_next_call():
     assert [r.tolist() for r in results] == [[2.0 * i + 1, 3.0] for i in range(6)]
 
 
-def test_a_number_that_changes_in_a_closure_is_seen():
-    scale = 1.0
-
-    @capture
-    def f(x):
-        return x * scale
-
-    got = []
-    for i in range(8):
-        scale = 1.0 if i < 5 else 3.0
-        got.append(f(Tensor([1.0, 2.0])).tolist())
-    assert got == [[1.0, 2.0]] * 5 + [[3.0, 6.0]] * 3
-
-
-def test_an_attribute_that_changes_is_seen():
-    class Net(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.factor, self.deep = 2.0, True
-
-        def forward(self, x):
-            return x * self.factor if self.deep else x
-
-    model, got = Net(), []
-    f = capture(lambda x: model(x))
-    for i in range(9):
-        model.factor, model.deep = (2.0 if i < 4 else 5.0), i < 7
-        got.append(f(Tensor([1.0])).item())
-    assert got == [2.0] * 4 + [5.0] * 3 + [1.0] * 2
-
-
-def test_training_and_evaluation_are_told_apart():
-    model = nn.Sequential(nn.Linear(6, 6), nn.Dropout(0.5))
-    f = capture(no_grad()(lambda x: model(x)))
-    x = Tensor(X)
-    for _ in range(5):
-        model.train()
-        trained = f(x).numpy()
-    for _ in range(5):
-        model.eval()
-        np.testing.assert_array_equal(f(x).detach().numpy(), model(x).detach().numpy())
-    assert (trained == 0).any()
-
-
-def test_the_same_tensor_twice():
-    f = capture(lambda a, b: a * b + a)
-    x = Tensor([3.0])
-    assert [f(x, x).item() for _ in range(5)] == [12.0] * 5
-    assert f(x, Tensor([2.0])).item() == 9.0
-
-
 def test_two_instances_share_nothing():
     class Model(nn.Module):
         def __init__(self, w):
@@ -402,16 +284,6 @@ def test_two_instances_share_nothing():
     a, b = Model(2.0), Model(3.0)
     for _ in range(5):
         assert a.run(Tensor([1.0])).item() == 2.0 and b.run(Tensor([1.0])).item() == 3.0
-
-
-def test_a_replaced_parameter_array_is_seen():
-    p = nn.Parameter(np.ones(3, "f"))
-    f = capture(no_grad()(lambda x: x * p))
-    for _ in range(5):
-        f(Tensor([1.0, 1.0, 1.0]))
-    p.data = np.full(3, 7, "f")
-    for _ in range(5):
-        assert f(Tensor([1.0, 1.0, 1.0])).tolist() == [7.0, 7.0, 7.0]
 
 
 def test_numpy_on_a_tensors_data_is_found():
@@ -484,38 +356,6 @@ def test_gradients_of_an_argument():
         x = Tensor([float(i), 2.0], requires_grad=True)
         f(x)
         assert x.grad.tolist() == [2.0 * i, 4.0]
-
-
-def test_second_order():
-    def make():
-        tg.manual_seed(1)
-        model = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 1))
-        opt = optim.Adam(model.parameters(), lr=0.01)
-
-        def step(x, y):
-            x = x.detach().requires_grad_()
-            u = model(x)
-            du, = u.sum().gradient(x, create_graph=True)
-            loss = ((du - 1) ** 2).mean() + (u * u).mean()
-            opt.zero_grad()
-            loss.backward()
-            opt.step()
-            return loss
-
-        return step, model, opt
-
-    check(make)
-
-
-def test_random_numbers_are_drawn_in_order():
-    def f(x):
-        return x * Tensor.randn(3) + nn.functional.dropout(x, 0.5) + Tensor.rand(3)
-
-    tg.manual_seed(5)
-    expected = [f(Tensor([1.0, 2.0, 3.0])).tolist() for _ in range(8)]
-    tg.manual_seed(5)
-    g = capture(f)
-    assert [g(Tensor([1.0, 2.0, 3.0])).tolist() for _ in range(8)] == expected
 
 
 def test_nothing_is_left_behind():
@@ -770,20 +610,6 @@ def test_a_rule_of_any_number_of_inputs():
         assert x.grad.tolist() == [8, 16]
 
 
-def updates_of_data(p, q, x):
-    p.grad = None
-    loss = ((x * p).sum(1) ** 2).mean()
-    loss.backward()
-    p.data -= 0.1 * p.grad.data
-    q.data.copy_(0.9 * q.data + (1 - 0.9) * p.data)
-    q.data[0] += 1.0
-    q.data[1:] = 2 * q.data[1:] - 1
-    q.data.clamp_(-2, 2)
-    q.data.mul_(0.99).add_(p.data * 0.01)
-    assert p.data.shape == (3,) and len(q.data) == 3
-    return loss.data, p.data.clone()
-
-
 def test_vectors_of_parameters_and_sizes_of_data():
     found = []
     for kind in (lambda f: f, lambda f: capture(f, fuse=False)):
@@ -847,30 +673,6 @@ def test_a_copy_off_the_graph_in_place_of_data_is_captured():
     for n in range(5):
         count, places = f(Tensor([0.0, 1.0, 2.0 + n]))
         assert count.item() == 2 and places.tolist() == [[2]]
-
-
-def test_a_target_that_follows_by_its_state():
-    def run(kind):
-        tg.manual_seed(0)
-        net, target = nn.Linear(3, 2), nn.Linear(3, 2)
-        optimizer = optim.SGD(net.parameters(), lr=0.1)
-
-        @kind
-        def step(x):
-            optimizer.zero_grad()
-            loss = ((net(x) - target(x).detach()) ** 2).mean()
-            loss.backward()
-            optimizer.step()
-            ours, theirs = target.state_dict(), net.state_dict()
-            for name in ours:
-                ours[name] = 0.9 * ours[name] + 0.1 * theirs[name]
-            target.load_state_dict(ours)
-            return loss.detach()
-
-        return [step(Tensor(np.full((4, 3), i, "f"))).item() for i in range(6)], str(step)
-
-    eager, captured = run(lambda f: f), run(capture)
-    assert eager[0] == captured[0] and "calls of kernels" in captured[1]
 
 
 def test_an_index_of_other_integers():

@@ -124,12 +124,18 @@ class Guards:
     def _in_one_expression(self) -> Callable[[], bool]:
         """Whether each object is the very same, as code that asks for one after the other."""
         names: dict[str, Any] = {"len": len, "map": map, "id": id, "item": dict.__getitem__}
+        known: dict[int, str] = {}  # one name for each object, or the same question would be asked twice
 
         def name(value: Any) -> str:
             if value is None or type(value) in (bool, str, int):
                 return repr(value)
-            names[f"_{len(names)}"] = value
-            return f"_{len(names) - 1}"
+            return whole(value)
+
+        def whole(value: Any) -> str:
+            if id(value) not in known:
+                known[id(value)] = f"_{len(known)}"
+                names[known[id(value)]] = value
+            return known[id(value)]
 
         def entry(where: Any, key: Any, value: Any) -> str:
             if value is MISSING:
@@ -141,10 +147,7 @@ class Guards:
                      f"{name(where)}[{name(key)}]" if _has_items(where) else f"{name(where)}.{key}")
             if type(value) is weakref.ref:
                 return f"{found} is {name(value)}() is not None"
-            if type(value) in (str, int):  # of which others may be equal
-                names[f"_{len(names)}"] = value
-                return f"{found} is _{len(names) - 1}"
-            return f"{found} is {name(value)}"
+            return f"{found} is {whole(value) if type(value) in (str, int) else name(value)}"  # others may be equal
 
         asked = list(dict.fromkeys([entry(*e[:3]) for e in self.entries]))
         asked += [f"len({name(container)}) == {length}" for container, length, _ in self.lengths]

@@ -1,9 +1,10 @@
-"""What a tape is made of: steps, each the call of a kernel or of a function of Python's, and the memory they use."""
+"""What a tape is made of: steps, each the call of a kernel or of a function of Python's, and the memory they use; and
+its log, which tells whether two tapes are alike."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Container, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,7 +50,10 @@ class Step:
             self.call.target[...] = self.call.source
             return
         assert self.function is not None
-        result = as_arrays(self.function(*self.arguments, **self.options))
+        result = self.function(*self.arguments, **self.options)
+        if not self.outputs:
+            return
+        result = as_arrays(result)
         for old, new in zip(self.outputs, arrays_in(result), strict=True):
             if old.shape != new.shape:
                 raise Refused(f"{self.name} returns shape {new.shape}, but returned {old.shape} when it was captured")
@@ -63,3 +67,33 @@ def as_arrays(result: Any) -> Any:
     if type(result) in (tuple, list):
         return type(result)(map(as_arrays, result))
     return result
+
+
+class Made(NamedTuple):
+    """What a log has in place of an array that a step has made."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+
+def difference(log: Sequence[tuple], before: Sequence[tuple], lasting: Container[int]) -> str:
+    """What a log notes that the one before does not, as far as both go; lasting: ids of memory that was there."""
+    for mine, theirs in zip(log, before, strict=False):
+        if len(mine) != len(theirs) or mine[0] != theirs[0]:
+            return f"it calls {mine[0]} where it called {theirs[0]} before"
+        for a, b in zip(mine, theirs, strict=True):
+            if reason := _differ(a, b, lasting):
+                return f"{mine[0]} gets {reason}"
+    return ""
+
+
+def _differ(a: Any, b: Any, lasting: Container[int]) -> str:
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray | Made):
+        if a.shape != b.shape or a.dtype is not b.dtype:
+            return f"an array {a.dtype} {a.shape} that was {b.dtype} {b.shape} before"
+        if isinstance(b, np.ndarray) and a is not b and id(memory(a)) in lasting and a.tobytes() != b.tobytes():
+            return f"an array {a.dtype} {a.shape} from outside, another one in each call; make it an argument"
+        return ""
+    if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
+        return next(filter(None, (_differ(x, y, lasting) for x, y in zip(a, b, strict=True))), "")
+    return "" if type(a) is type(b) and (a == b or a != a) else f"{a!r} that was {b!r} before; make it a Tensor"

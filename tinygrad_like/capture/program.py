@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.graph import setting
+from ..core.graph import setting, tick
 from ..core.tensor import Tensor, wrap
 from ..dtypes import memory
 from ..environment import without_interrupts
@@ -158,8 +158,10 @@ class Program:
         moved = [(leaf.grad, grad) for leaf, grad in self.accumulated if leaf.grad is not grad]
         for now, grad in moved:
             grad._data[...] = now._data
-        for t in self.touched:
-            t.touch()
+        if self.touched:
+            now = tick()
+            for t in self.touched:
+                t.shared_version().change(now)
         self._keep_gradients()
         self.play()
         for k in self.changed:
@@ -168,7 +170,7 @@ class Program:
         for now, grad in moved:
             now._data[...] = grad._data
             now.touch()
-        self._give_gradients(tensors, dict([(id(grad), now) for now, grad in moved]))
+        self._give_gradients(tensors, {id(grad): now for now, grad in moved} if moved else {})
         return self.copied(tensors)
 
     def _keep_gradients(self) -> None:

@@ -18,7 +18,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from ..errors import user_line
 from ..kernels import program
 from ..kernels.checks import Check
 from .grounds import Grounds
-from .instructions import Step, as_arrays
+from .instructions import Made, Step, as_arrays, difference
 from .placeholders import StandIns
 from .plan import repointed
 from .trace import unwatched
@@ -40,11 +40,6 @@ _RESULTS = ("stats",)  # options that are arrays to write to
 
 class Communicates(Exception):
     """A reduction over ranks, inside code that was being noted as calls of kernels."""
-
-
-class _Made(NamedTuple):
-    shape: tuple[int, ...]
-    dtype: np.dtype
 
 
 class Tape(Listener):
@@ -70,6 +65,7 @@ class Tape(Listener):
         self.lasting: dict[int, np.ndarray] = {}  # arrays that were there, or seem to have been
         self.met: dict[int, np.ndarray] = {}  # memory that calls read and nobody wrote: constants, if met again
         self.log: list[tuple] = []  # the events, for comparison with another tape
+        self.compared = 0  # how much of it was found to be that of the tape before; -1 if some was not
         self.tensors: dict[int, tuple] = {}  # Tensors from outside, with their arrays
         self.leaves: dict[int, Any] = {}  # Tensors whose .grad the function sets
         self.accumulated: dict[int, tuple] = {}  # leaves, with the gradients that more is added to
@@ -135,7 +131,7 @@ class Tape(Listener):
         """What is noted, with a shape and a dtype in place of arrays that were made."""
         if isinstance(x, tuple):
             return tuple(map(self._without, x))
-        return _Made(x.shape, x.dtype) if isinstance(x, np.ndarray) and id(memory(x)) not in self.lasting else x
+        return Made(x.shape, x.dtype) if isinstance(x, np.ndarray) and id(memory(x)) not in self.lasting else x
 
     def forget(self) -> None:
         """Let go of all arrays but those that it is played on."""
@@ -144,31 +140,21 @@ class Tape(Listener):
         for held in (self.made, self.known, self.lasting, self.met, self.tensors, self.seen):
             held.clear()
 
-    def differs(self, other: Tape, so_far: bool = False) -> str:
-        """What this tape notes that the other one does not; nothing if they are alike, `so_far` or to the end."""
-        for mine, theirs in zip(self.log, other.log, strict=False):
-            if len(mine) != len(theirs) or mine[0] != theirs[0]:
-                return f"it calls {mine[0]} where it called {theirs[0]} before"
-            for a, b in zip(mine, theirs, strict=True):
-                if reason := self._differ(a, b):
-                    return f"{mine[0]} gets {reason}"
-        if len(self.log) > len(other.log) if so_far else len(self.log) != len(other.log):
-            return f"it calls {len(self.log)} ops where it called {len(other.log)} before"
-        return ""
+    def differs(self, other: Tape) -> str:
+        """What this tape notes that the other one does not; nothing if they are alike."""
+        if reason := difference(self.log, other.log, self.lasting):
+            return reason
+        return "" if len(self.log) == len(other.log) else (
+            f"it calls {len(self.log)} ops where it called {len(other.log)} before")
 
-    def _differ(self, a: Any, b: Any) -> str:
-        if isinstance(a, np.ndarray) and isinstance(b, _Made):
-            same = a.shape == b.shape and a.dtype is b.dtype
-            return "" if same else f"an array {a.dtype} {a.shape} that was {b.dtype} {b.shape} before"
-        if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-            if a.shape != b.shape or a.dtype is not b.dtype:
-                return f"an array {a.dtype} {a.shape} that was {b.dtype} {b.shape} before"
-            if a is not b and id(memory(a)) in self.lasting and a.tobytes() != b.tobytes():
-                return f"an array {a.dtype} {a.shape} from outside, another one in each call; make it an argument"
-            return ""
-        if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
-            return next(filter(None, (self._differ(x, y) for x, y in zip(a, b, strict=True))), "")
-        return "" if type(a) is type(b) and (a == b or a != a) else f"{a!r} that was {b!r} before; make it a Tensor"
+    def _differs_so_far(self) -> bool:
+        """Whether it notes other things than the tape before it; each is compared once, however often this is asked."""
+        assert self.before is not None
+        if self.compared >= 0:
+            apart = len(self.log) > len(self.before.log) or difference(
+                self.log[self.compared:], self.before.log[self.compared:], self.lasting)
+            self.compared = -1 if apart else len(self.log)
+        return self.compared < 0
 
     # Ops --------------------------------------------------------------------------------------------------------------
 
@@ -308,7 +294,7 @@ class Tape(Listener):
         """Note what is written to outside ops: if it was not seen before, the next tape finds out whether it lasts."""
         for x in arrays:
             before = self.before
-            first = before is None or id(memory(x)) not in before.known and self.differs(before, so_far=True)
+            first = before is None or id(memory(x)) not in before.known and self._differs_so_far()
             self._know(x) if first else self._write(x)
 
     def _write(self, x: np.ndarray) -> None:
@@ -362,7 +348,8 @@ class Tape(Listener):
                 self.from_outside(t)
         before, self.forward = self.forward, getattr(op, "kernel", op.forward)
         try:
-            return run(inputs, options)
+            with unwatched(getattr(op, "definition", op.forward)):
+                return run(inputs, options)
         finally:
             self.forward = before
 

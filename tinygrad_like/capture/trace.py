@@ -27,6 +27,9 @@ _IMPURE = frozenset("breakpoint compile eval exec globals input open print __imp
 _OPTIM = os.path.join(_ROOT, "optim", "")
 _LAYERS = os.path.join(_ROOT, "nn", ""), _OPTIM
 _READERS = frozenset("get_lr get_last_lr lr rate state_dict steps".split())  # methods that tell what is counted
+_SIGNS = {"+": "add", "-": "sub", "*": "mul", "/": "truediv", "@": "matmul", "**": "pow", "//": "floordiv", "%": "mod"}
+_OPERATORS = {sign: (f"__{name}__", f"__r{name}__", f"__i{name}__") for sign, name in _SIGNS.items()}
+_OPERATORS |= {"UNARY_NEGATIVE": ("__neg__",), "BINARY_SUBSCR": ("__getitem__",), "STORE_SUBSCR": ("__setitem__",)}
 _COMPUTED = frozenset("delattr dir getattr hasattr setattr vars".split())
 
 
@@ -66,26 +69,32 @@ def owner_of_class(of: type) -> int:
 def pure(module: str | None) -> bool:
     """Whether the results of a module's functions depend on their arguments alone."""
     root = (module or "builtins").partition(".")[0]
-    return root in _PURE or root == "numpy" and not (module or "").startswith("numpy.random")
+    known = root in _PURE or root.startswith("namedtuple_")
+    return known or root == "numpy" and not (module or "").startswith("numpy.random")
 
 
 @lru_cache(None)
 def names_in(code: Code) -> tuple[frozenset[str], frozenset[str], frozenset[tuple[str, str]], frozenset[str]]:
-    """The names that code looks up as variables; all that it may use of objects, also in getattr(x, "name"); pairs of
-    names of which the second is looked up in what the first gave; and modules that it imports."""
+    """The names that code looks up as variables; all that it may use of objects, also in getattr(x, "name") and by
+    operators; pairs of names of which the second is looked up in what the first gave; and modules that it imports."""
     variables, pairs, modules, before = set[str](), set[tuple[str, str]](), set[str](), ""
+    operators = set[str]()
     for step in dis.get_instructions(code):
         if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"):
             variables.add(step.argval)
         if step.opname == "IMPORT_NAME":
             modules.add(step.argval)
+        operators.update(_OPERATORS.get(step.opname, _OPERATORS.get(step.argrepr.rstrip("="), ())))
         if step.opname in ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM") and before:
             pairs.add((before, step.argval))
         if step.opname not in ("CACHE", "PRECALL", "EXTENDED_ARG"):
             named = step.opname.startswith(("LOAD_", "IMPORT_")) and isinstance(step.argval, str)
             before = step.argval if named else ""
     constants = {x for x in code.co_consts if isinstance(x, str) and x.isidentifier()}
-    return frozenset(variables), frozenset({*code.co_names, *constants}), frozenset(pairs), frozenset(modules)
+    if "sum" in variables:
+        operators.update(_OPERATORS["+"])
+    return (frozenset(variables), frozenset({*code.co_names, *constants, *operators}), frozenset(pairs),
+            frozenset(modules))
 
 
 @lru_cache(None)
@@ -165,8 +174,10 @@ class Trace:
 
     def _owner(self, frame: FrameType) -> int:
         if (owner := self.owners.get(code := frame.f_code)) is None:
-            module = sys.modules.get(frame.f_globals.get("__name__", "")) if code.co_filename[:1] == "<" else None
-            owner = self.owners[code] = owner_of_file(code.co_filename) if module is None else owner_of(module)
+            name = frame.f_globals.get("__name__", "")
+            module = sys.modules.get(name) if code.co_filename[:1] == "<" else None
+            owner = self.owners[code] = owner_of(module) if module is not None else (
+                PYTHON if name.startswith("namedtuple_") else owner_of_file(code.co_filename))
         return owner
 
     def _event(self, frame: FrameType, event: str, function: Any) -> None:

@@ -33,8 +33,7 @@ _LISTS, _DICTS = (list, tuple, deque, set, frozenset), (dict, OrderedDict, defau
 _OfNumpy: Any = type(np.diag)
 _Getter: Any = type(namedtuple("_Named", "first").first)  # type: ignore[attr-defined]
 _OPEN = types.SimpleNamespace, argparse.Namespace  # objects of Python that hold only what a program puts into them
-_CALLED = frozenset("__add__ __call__ __getitem__ __matmul__ __mul__ __neg__ __pow__ __radd__ __rmul__ __rsub__ "
-                    "__sub__ __truediv__ forward step update zero_grad".split())
+_CALLED = frozenset("__call__ forward step update zero_grad".split())
 _NUMBERS = int, float, np.floating
 _COUNTS = (*_NUMBERS, list, tuple, type(None))
 
@@ -47,7 +46,7 @@ class World(Guards):
         super().__init__()
         self.trace, self.places, self.unknown, self.effects = trace, places, "", effects
         self.seen: dict[int, Any] = {}
-        self.names = set[str]()
+        self.names, self.classes = set[str](), dict[type, types.MappingProxyType]()
         self.pairs = dict[str, set[str]]()
         for code in trace.ran:
             _, names, pairs, _ = names_in(code)
@@ -66,13 +65,15 @@ class World(Guards):
             self._own_code(code, globals_)
         classes = {k for value in self.seen.values() for k in type(value).__mro__ if owner_of_class(k) == OURS}
         for k in classes | {Tensor}:
-            for name in (self.names | _CALLED) & vars(k).keys():  # whose methods may be replaced
-                self.entries.append((vars(k), name, vars(k)[name], f"{k.__name__}.{name}"))
+            own = self._vars(k)
+            for name in (self.names | _CALLED) & own.keys():  # whose methods may be replaced
+                self.entries.append((own, name, own[name], f"{k.__name__}.{name}"))
         self.bind()
         self.ids = set(self.seen)
         self.entries = [(where, key, _weak(value) if _dies(value) else value, name)
                         for where, key, value, name in self.entries]
         self.seen, self.trace = {}, None  # type: ignore[assignment]  # which hold objects that should go when they may
+        self.classes = {}
 
     def _argument(self, value: Any) -> None:
         """Follow an argument; of a tuple, list, dict or dataclass only the parts, which `structure` compares."""
@@ -318,11 +319,16 @@ class World(Guards):
                 continue
             self.seen[id(k)] = k
             self.entries.append((k, "__mro__", k.__mro__, f"the bases of {k.__name__}"))
-            self.lengths.append((vars(k), len(vars(k)), f"how many attributes {k.__name__} has"))
-            for key, value in list(vars(k).items()):
+            own = self._vars(k)
+            self.lengths.append((own, len(own), f"how many attributes {k.__name__} has"))
+            for key, value in list(own.items()):
                 named = key in self.names or self.trace.computed and not key.startswith("__")
                 if named or key[:2] == "__" and isinstance(value, types.FunctionType) or _ran(value, self.trace):
-                    self.at(vars(k), key, value, f"{k.__name__}.{key}")
+                    self.at(own, key, value, f"{k.__name__}.{key}")
+
+    def _vars(self, of: type) -> types.MappingProxyType:
+        """What a class has: one object for each class, where vars() makes a new one, so that nothing is asked twice."""
+        return self.classes.setdefault(of, vars(of))  # type: ignore[arg-type]
 
     def _module(self, module: types.ModuleType, name: str) -> None:
         owner, own = owner_of(module), vars(module)
@@ -340,7 +346,7 @@ class World(Guards):
         first, _, rest = whole.partition(".")
         of = variables.get(first)
         if isinstance(of, type) and getattr(vars(of).get(rest), "__code__", None) is code:
-            self.entries.append((vars(of), rest, vars(of)[rest], whole))
+            self.entries.append((self._vars(of), rest, vars(of)[rest], whole))
         elif getattr(of, "__code__", None) is code:
             self.entries.append((variables, first, of, whole))
         for name, attribute in names_in(code)[2]:
