@@ -170,15 +170,6 @@ class ModuleDict(Module):
         return isinstance(self.__dict__.get(name), Module)
 
 
-def _parameter(value: Any) -> Parameter:
-    return value if isinstance(value, Parameter) else Parameter(value)
-
-
-def _held(module: Module) -> dict[str, Any]:
-    """Its parameters by name; or the Tensors that `functional_call` has put in their places."""
-    return {name: x for name, x in vars(module).items() if isinstance(x, Tensor) and name not in module._buffers}
-
-
 class ParameterList(Module):
     """A list of parameters that are found, unlike those in a Python list. Tensors and arrays become Parameters."""
 
@@ -187,13 +178,12 @@ class ParameterList(Module):
 
     def append(self, value: Any) -> ParameterList:
         """Add a parameter at the end; returns the list."""
-        self.register_parameter(str(len(self)), _parameter(value))
-        return self
+        return self.extend([value])
 
     def extend(self, values: Iterable[Any]) -> ParameterList:
         """Add several parameters at the end; returns the list."""
         for value in values:
-            self.append(value)
+            setattr(self, str(len(self)), value if isinstance(value, Parameter) else Parameter(value))
         return self
 
     __iadd__ = extend
@@ -203,13 +193,13 @@ class ParameterList(Module):
         return ParameterList(found) if isinstance(index, slice) else found
 
     def __setitem__(self, index: int, value: Any) -> None:
-        setattr(self, str(range(len(self))[index]), _parameter(value))
+        setattr(self, str(range(len(self))[index]), value if isinstance(value, Parameter) else Parameter(value))
 
     def __len__(self) -> int:
-        return len(_held(self))
+        return sum(1 for _ in self)
 
-    def __iter__(self) -> Iterator[Parameter]:
-        return iter(_held(self).values())
+    def __iter__(self) -> Iterator[Parameter]:  # also of Tensors that `functional_call` has put in their places
+        return iter([x for name, x in vars(self).items() if isinstance(x, Tensor) and name not in self._buffers])
 
 
 # A BatchNorm and the ReLU after it run as one op, which saves writing and reading the values between ---------

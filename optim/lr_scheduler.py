@@ -11,7 +11,6 @@ object.
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -25,8 +24,8 @@ from .optimizer import Optimizer
 
 
 class LRScheduler:
-    """The base class. A subclass provides `schedules`, a function from a group's initial rate to its schedule; or, as
-    in PyTorch, defines `get_lr()`, which returns the rates of all groups at `self.last_epoch` and may use
+    """The base class. A subclass defines `rate(base, epoch)`, the rate at an epoch of a group that began with `base`;
+    or, as in PyTorch, `get_lr()`, which returns the rates of all groups at `self.last_epoch` and may use
     `self.base_lrs`.
 
     Several schedulers of one optimizer multiply: each changes the rate it finds, unless it is `absolute`.
@@ -53,10 +52,6 @@ class LRScheduler:
 
     def rate(self, base: float, epoch: float) -> float:
         """The rate at an epoch of a group that began with `base`."""
-        return self.schedules(base)(epoch)  # type: ignore[arg-type]
-
-    def schedules(self, base: float) -> Callable[[int], float]:
-        """The schedule of a group that began with `base`."""
         raise NotImplementedError(f"{type(self).__name__} must define rate(base, epoch), or get_lr()")
 
     def get_lr(self) -> list[float]:
@@ -136,24 +131,23 @@ class StepLR(LRScheduler):
     """base gamma^floor(epoch / step_size)."""
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1):
-        if not step_size > 0:
-            raise ValueError(f"StepLR: step_size={step_size!r} must be > 0")
+        schedule.positive("StepLR", step_size=step_size)
         self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer, last_epoch)
 
-    def schedules(self, base: float) -> Callable[[int], float]:
-        return schedule.step(base, self.step_size, self.gamma)
+    def rate(self, base: float, epoch: float) -> float:
+        return base * self.gamma ** (epoch // self.step_size)
 
 
 class MultiStepLR(LRScheduler):
     """base gamma^(how many of the milestones have been reached)."""
 
     def __init__(self, optimizer: Optimizer, milestones: Sequence[int], gamma: float = 0.1, last_epoch: int = -1):
-        self.milestones, self.gamma = sorted(milestones), gamma
+        self.milestones, self.gamma = list(milestones), gamma
         super().__init__(optimizer, last_epoch)
 
-    def schedules(self, base: float) -> Callable[[int], float]:
-        return lambda epoch: base * self.gamma ** bisect_right(self.milestones, epoch)
+    def rate(self, base: float, epoch: float) -> float:
+        return base * self.gamma ** sum(milestone <= epoch for milestone in self.milestones)
 
 
 class ExponentialLR(LRScheduler):
@@ -163,8 +157,8 @@ class ExponentialLR(LRScheduler):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def schedules(self, base: float) -> Callable[[int], float]:
-        return schedule.exponential(base, self.gamma)
+    def rate(self, base: float, epoch: float) -> float:
+        return base * self.gamma**epoch
 
 
 class LinearLR(LRScheduler):
@@ -172,17 +166,20 @@ class LinearLR(LRScheduler):
 
     def __init__(self, optimizer: Optimizer, start_factor: float = 1 / 3, end_factor: float = 1.0,
                  total_iters: int = 5, last_epoch: int = -1):
+        schedule.positive("LinearLR", total_iters=total_iters)
         self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
         super().__init__(optimizer, last_epoch)
 
-    def schedules(self, base: float) -> Callable[[int], float]:
-        return schedule.linear(base * self.start_factor, base * self.end_factor, self.total_iters)
+    def rate(self, base: float, epoch: float) -> float:
+        part = min(epoch / self.total_iters, 1.0)
+        return schedule.on_a_line(base * self.start_factor, base * self.end_factor, part)
 
 
 class CosineAnnealingLR(LRScheduler):
     """eta_min + (base - eta_min) (1 + cos(pi epoch / T_max)) / 2, which rises again after T_max epochs."""
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1):
+        schedule.positive("CosineAnnealingLR", T_max=T_max)
         self.T_max, self.eta_min = T_max, eta_min
         super().__init__(optimizer, last_epoch)
 
@@ -190,8 +187,8 @@ class CosineAnnealingLR(LRScheduler):
     def floor(self) -> float:  # type: ignore[override]
         return self.eta_min
 
-    def schedules(self, base: float) -> Callable[[int], float]:
-        return lambda epoch: schedule.half_cosine(base, self.eta_min, epoch / self.T_max)
+    def rate(self, base: float, epoch: float) -> float:
+        return schedule.half_cosine(base, self.eta_min, epoch / self.T_max)
 
 
 class OneCycleLR(LRScheduler):

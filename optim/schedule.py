@@ -48,25 +48,25 @@ def constant(lr: float) -> Schedule:
 
 def linear(start: float, end: float, steps: int) -> Schedule:
     """From start to end on a straight line, in `steps` steps."""
-    _positive("linear", steps=steps)
+    positive("linear", steps=steps)
     return through([(0, start), (steps, end)])
 
 
 def warmup(steps: int, schedule: Schedule, start: float = 0.0) -> Schedule:
     """From `start` to the schedule's first value on a straight line, in `steps` steps; then the schedule from its 0."""
-    _positive("warmup", steps=steps)
+    positive("warmup", steps=steps)
     return joined([linear(start, schedule(0), steps), schedule], [steps])
 
 
 def cosine(lr: float, steps: int, end: float = 0.0) -> Schedule:
     """From lr to end on half a cosine: end + (lr - end) (1 + cos(pi step / steps)) / 2. Loshchilov and Hutter 2017."""
-    _positive("cosine", steps=steps)
+    positive("cosine", steps=steps)
     return through([(0, lr), (steps, end)], half_cosine)
 
 
 def step(lr: float, every: int, factor: float = 0.1) -> Schedule:
     """Multiplied by factor after `every` steps each: lr factor^(floor(step / every))."""
-    _positive("step", every=every)
+    positive("step", every=every)
     return lambda step: lr * factor ** (step // every)
 
 
@@ -177,7 +177,8 @@ class ReduceOnPlateau:
         return lambda: self.__dict__.update(new)
 
 
-def _positive(who: str, **counts: float) -> None:
+def positive(who: str, **counts: float) -> None:
+    """Raise ValueError, in the name of `who`, for a number that is not above 0."""
     for name, value in counts.items():
         if not value > 0:
             raise ValueError(f"{who}: {name}={value!r} must be > 0")

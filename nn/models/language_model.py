@@ -82,18 +82,21 @@ class LanguageModel(Module):
         top_p: draw from the fewest of the most likely tokens that have probability top_p together.
         use_cache: store keys and values of the positions seen: O(T) per token, instead of a pass over all T.
         """
-        if prompt.ndim not in (1, 2) or prompt.shape[-1] == 0:
-            raise ValueError(f"generate: the prompt must be (batch, T) or (T,) with T > 0, got shape {prompt.shape}")
         caches = [KeyValueCache() for _ in self.layers] if use_cache else None
-        tokens = np.atleast_2d(prompt.numpy())
-        seen = 0
-        with modes_restored(self):
-            self.eval()
-            for _ in range(max_new_tokens):
-                logits = self(Tensor(tokens[:, seen:]), caches).numpy()[:, -1]
-                seen = tokens.shape[1] if use_cache else 0
-                tokens = np.concatenate([tokens, sample(logits, temperature, top_k, top_p)[:, None]], 1)
-        return Tensor(tokens if prompt.ndim == 2 else tokens[0])
+        return _continued(self, prompt, max_new_tokens, lambda tokens: self(
+            Tensor(tokens[:, caches[0].length if caches else 0:]), caches), temperature, top_k, top_p)
+
+
+def _continued(model: Module, prompt: Tensor, count: int, logits: Callable[[np.ndarray], Tensor], *how: Any) -> Tensor:
+    """The prompt with `count` more tokens; logits(tokens) ends with those of the next one. how: of `sample`."""
+    if prompt.ndim not in (1, 2) or prompt.shape[-1] == 0:
+        raise ValueError(f"generate: the prompt must be (batch, T) or (T,) with T > 0, got shape {prompt.shape}")
+    tokens = np.atleast_2d(prompt.numpy())
+    with modes_restored(model):
+        model.eval()
+        for _ in range(count):
+            tokens = np.concatenate([tokens, sample(logits(tokens).numpy()[:, -1], *how)[:, None]], 1)
+    return Tensor(tokens if prompt.ndim == 2 else tokens[0])
 
 
 def sample(logits: np.ndarray, temperature: float = 1.0, top_k: int | None = None,
@@ -152,17 +155,15 @@ class RecurrentLanguageModel(Module):
     def generate(self, prompt: Tensor, max_new_tokens: int, temperature: float = 1.0, top_k: int | None = None,
                  top_p: float | None = None) -> Tensor:
         """The prompt (batch, T) or (T,), T > 0, with max_new_tokens more, as `LanguageModel.generate` draws them."""
-        if prompt.ndim not in (1, 2) or prompt.shape[-1] == 0:
-            raise ValueError(f"generate: the prompt must be (batch, T) or (T,) with T > 0, got shape {prompt.shape}")
-        tokens = [np.atleast_2d(prompt.numpy())]
-        state = None
-        with modes_restored(self):
-            self.eval()
-            for _ in range(max_new_tokens):
-                logits, state = self.read(Tensor(tokens[-1]), state)
-                tokens.append(sample(logits.numpy()[:, -1], temperature, top_k, top_p)[:, None])
-        joined = np.concatenate(tokens, 1)
-        return Tensor(joined if prompt.ndim == 2 else joined[0])
+        seen, state = 0, None
+
+        def logits(tokens: np.ndarray) -> Tensor:
+            nonlocal seen, state
+            y, state = self.read(Tensor(tokens[:, seen:]), state)
+            seen = tokens.shape[1]
+            return y
+
+        return _continued(self, prompt, max_new_tokens, logits, temperature, top_k, top_p)
 
     def extra_repr(self) -> str:
         return f"kind={self.kind!r}"

@@ -108,6 +108,7 @@ def test_after_a_rate_that_is_none_the_schedule_goes_on():
 @pytest.mark.parametrize("call, error, message", [
     (lambda o: lr_scheduler.StepLR([1], 3), TypeError, "StepLR: takes an Optimizer, got list"),
     (lambda o: lr_scheduler.StepLR(optimizer(lr=optim.schedule.constant(0.1)), 2), TypeError, "already a schedule"),
+    (lambda o: lr_scheduler.LinearLR(o, total_iters=0), ValueError, "LinearLR: total_iters=0 must be > 0"),
     (lambda o: lr_scheduler.OneCycleLR(o, 0.1), ValueError, "give total_steps, or epochs and steps_per_epoch"),
     (lambda o: lr_scheduler.OneCycleLR(o, 0.1, epochs=3), ValueError, "give total_steps, or epochs and steps"),
     (lambda o: lr_scheduler.OneCycleLR(o, 0.1, steps_per_epoch=3), ValueError, "give total_steps, or epochs and"),
