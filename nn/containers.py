@@ -198,7 +198,7 @@ class ParameterList(Module):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    def __iter__(self) -> Iterator[Parameter]:  # also of Tensors that `functional_call` has put in their places
+    def __iter__(self) -> Iterator[Any]:  # also of Tensors that `functional_call` has put in their places
         return iter([x for name, x in vars(self).items() if isinstance(x, Tensor) and name not in self._buffers])
 
 

@@ -34,41 +34,12 @@ def test_download_once(server, get):
     path = get()
     assert path.read_bytes() == CONTENT and left_behind(path) == ["x"]
     assert get() == path
-    assert server.requests == [("x", None)]
-
-
-@pytest.mark.parametrize("ranges", [True, False])
-def test_an_interrupted_download_is_continued(server, get, tmp_path, ranges):
-    server.ranges = ranges
-    (tmp_path / "new" / "folder").mkdir(parents=True)
-    (tmp_path / "new" / "folder" / "x.part").write_bytes(CONTENT[:250_000])
-    path = get()
-    assert path.read_bytes() == CONTENT and left_behind(path) == ["x"]
-    assert server.requests == [("x", "bytes=250000-")]
-
-
-def test_a_connection_that_breaks_off_is_taken_up_again(server, get):
-    server.breaks.extend([100_000, 50_000])
-    assert get().read_bytes() == CONTENT
-    assert server.requests == [("x", None), ("x", "bytes=100000-"), ("x", "bytes=150000-")]
-
-
-def test_a_whole_part_needs_no_more_than_its_name(get, tmp_path):
-    (tmp_path / "new" / "folder").mkdir(parents=True)
-    (tmp_path / "new" / "folder" / "x.part").write_bytes(CONTENT)
-    assert left_behind(get()) == ["x"]
-
-
-@pytest.mark.parametrize("part", [b"?" * 1000, CONTENT + b"?"])
-def test_a_spoiled_part_is_fetched_anew(get, tmp_path, part):
-    (tmp_path / "new" / "folder").mkdir(parents=True)
-    (tmp_path / "new" / "folder" / "x.part").write_bytes(part)
-    assert get().read_bytes() == CONTENT
+    assert server.requests == ["x"]
 
 
 def test_a_wrong_file_is_refused(server, get, tmp_path):
     server.files["x"] = CONTENT[:-1] + b"?"
-    with pytest.raises(ConnectionError, match=f"not the published file: its SHA-256 is .*, not {DIGEST}"):
+    with pytest.raises(ConnectionError, match=f"not the published file.*, not {DIGEST}"):
         get()
     assert left_behind(tmp_path / "new" / "folder" / "x") == []
 
@@ -76,7 +47,17 @@ def test_a_wrong_file_is_refused(server, get, tmp_path):
 def test_the_next_mirror_is_tried(server, get):
     server.files["wrong/x"] = b"wrong"
     assert get(f"{server.url}none/", f"{server.url}wrong/", server.url).read_bytes() == CONTENT
-    assert [name for name, _ in server.requests] == ["none/x", "wrong/x", "x"]
+    assert server.requests == ["none/x", "wrong/x", "x"]
+
+
+def test_a_connection_that_breaks_off(server, get, tmp_path):
+    server.breaks.extend([100_000])
+    assert get(server.url, server.url).read_bytes() == CONTENT  # another mirror has it
+    server.breaks.extend([100_000])
+    server.files["y"] = CONTENT
+    with pytest.raises(ConnectionError, match="the connection broke off: 100,000 bytes came"):
+        download(tmp_path, {"y": DIGEST}, [server.url])
+    assert list(tmp_path.iterdir()) == [tmp_path / "new"]
 
 
 @pytest.mark.parametrize("length", ["", "abc", "-5", "1e9", "nan", "6_0_0_000", "9" * 5000, "0x10", "600000, 600000",
@@ -121,7 +102,7 @@ def test_two_at_once_fetch_it_once(server, get):
         thread.start()
     for thread in both:
         thread.join()
-    assert get().read_bytes() == CONTENT and server.requests == [("x", None)]
+    assert get().read_bytes() == CONTENT and server.requests == ["x"]
 
 
 def test_without_tqdm_it_says_what_it_does(get, monkeypatch, capsys):

@@ -1,4 +1,4 @@
-"""Files from the network: resumed, checked and stored."""
+"""Files from the network: checked and stored."""
 
 from __future__ import annotations
 
@@ -42,9 +42,8 @@ def download(folder: str | os.PathLike, digests: Mapping[str, str], mirrors: Seq
 
     digests: file name -> SHA-256. mirrors: addresses that end in "/", tried in order.
 
-    Bytes go to `<name>.part`, where a later call continues after an interruption; a file gets its name only when its
-    SHA-256 is right. On a terminal with tqdm installed, each has a progress bar. Raises ConnectionError, which says
-    what to do by hand, if no mirror gives a file.
+    A file gets its name only when its SHA-256 is right. On a terminal with tqdm installed, each has a progress bar.
+    Raises ConnectionError, which says what to do by hand, if no mirror gives a file.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -54,11 +53,14 @@ def download(folder: str | os.PathLike, digests: Mapping[str, str], mirrors: Seq
             for mirror in mirrors:
                 if (folder / name).exists():
                     break
+                part = folder / f"{name}.part"
                 try:
-                    _fetch(mirror + name, folder / f"{name}.part", digest)
-                    os.replace(folder / f"{name}.part", folder / name)
+                    _fetch(mirror + name, part, digest)
+                    os.replace(part, folder / name)
                 except (OSError, http.client.HTTPException, ValueError) as error:  # ValueError: a malformed address
                     failures.append(f"\n  {mirror}{name}: {_reason(error)}")
+                finally:
+                    part.unlink(missing_ok=True)
         if len(failures) == len(mirrors):
             missing = [other for other in digests if not (folder / other).exists()]
             raise ConnectionError(f"{name} could not be downloaded:{''.join(failures)}\n"
@@ -68,43 +70,18 @@ def download(folder: str | os.PathLike, digests: Mapping[str, str], mirrors: Seq
 
 
 def _fetch(url: str, part: Path, digest: str) -> None:
-    """Complete `part` from url, over several connections if each breaks off but brings some bytes."""
-    while True:
-        start = part.stat().st_size if part.exists() else 0
-        try:
-            _append(url, part, start)
-        except urllib.error.HTTPError as error:
-            error.close()
-            if error.code != http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE or not start:
-                raise
-            # The server has no more bytes than we do: the file may be complete.
-        except (OSError, http.client.HTTPException):
-            if not part.exists() or part.stat().st_size <= start:
-                raise
-            continue
-        with part.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-        if found == digest:
-            return
-        part.unlink()
-        if not start:  # else the earlier part may have been wrong: start again from the beginning
-            raise OSError(f"is not the published file: its SHA-256 is {found}, not {digest}")
-
-
-def _append(url: str, part: Path, start: int) -> None:
-    headers = {"User-Agent": "tinygrad_like", **({"Range": f"bytes={start}-"} if start else {})}
-    request = urllib.request.Request(url, headers=headers)
-    with urllib.request.urlopen(request, timeout=TIMEOUT) as response:
-        if response.status != http.HTTPStatus.PARTIAL_CONTENT:
-            start = 0  # the server ignored the range and sends everything
-        total = None if response.length is None else start + response.length  # None also if the header is not a number
-        with part.open("r+b" if start else "wb") as file, _progress(part.stem, start, total) as update:
-            file.seek(start)
-            while file.tell() <= MOST and (chunk := response.read(CHUNK)):
-                file.write(chunk)
-                update(len(chunk))
-            if total is not None and file.tell() < min(total, MOST):
-                raise ConnectionError(f"the connection broke off after {file.tell():,} of {total:,} bytes")
+    sha, size = hashlib.sha256(), 0
+    request = urllib.request.Request(url, headers={"User-Agent": "tinygrad_like"})
+    with (urllib.request.urlopen(request, timeout=TIMEOUT) as response, part.open("wb") as file,
+          _progress(part.stem, response.length) as update):  # the length is None if the header is not a number
+        while size <= MOST and (chunk := response.read(CHUNK)):
+            file.write(chunk)
+            sha.update(chunk)
+            size += len(chunk)
+            update(len(chunk))
+    if sha.hexdigest() != digest:
+        raise OSError(f"is not the published file, or the connection broke off: {size:,} bytes came, of SHA-256 "
+                      f"{sha.hexdigest()}, not {digest}")
 
 
 def _reason(error: Exception) -> str:
@@ -115,12 +92,12 @@ def _reason(error: Exception) -> str:
 
 
 @contextmanager
-def _progress(name: str, start: int, total: int | None) -> Iterator[Callable]:
+def _progress(name: str, total: int | None) -> Iterator[Callable]:
     if tqdm is None:
         print(f"downloading {name} ...", file=sys.stderr, flush=True)
         yield lambda count: None
     else:
-        with tqdm(desc=name, initial=start, total=total, unit="B", unit_scale=True, disable=None) as bar:
+        with tqdm(desc=name, total=total, unit="B", unit_scale=True, disable=None) as bar:
             yield bar.update
 
 
