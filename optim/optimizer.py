@@ -189,7 +189,9 @@ class Optimizer:
 
     def _write_numbers(self) -> None:
         for group, numbers in zip(self.param_groups, self._numbers, strict=True):
-            found = _flat([group[name] for name in self.defaults])
+            found = [group[name] for name in self.defaults]
+            if len(found) != len(numbers):
+                found = _flat(found)
             if callable(found[0]):
                 found[0] = self._lr(group)
             if numbers.tolist() != found:  # to write takes longer
