@@ -38,8 +38,6 @@ def happen(output, y):
             sys.exit(3)
         if last and what == "SystemExit":
             raise SystemExit(4)
-        if last and what == "nan":
-            output = output * float("nan")
         if last and what in ("SIGINT", "SIGKILL", "SIGTERM"):
             os.kill(os.getpid(), getattr(signal, what))
     return nn.functional.cross_entropy(output, y)
