@@ -28,10 +28,9 @@ import pytest
 import nn
 import optim
 import tinygrad_like
-from tinygrad_like.data import digits, load_cifar10, load_digits, load_mnist, read_idx
+from tinygrad_like.data import load_cifar10, load_mnist, read_idx
 from tinygrad_like.data.cifar import ARCHIVE, BATCHES
 from tinygrad_like.data.mnist import MNIST_SHA256
-from tinygrad_like.kernels import cache
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("safetensors")
@@ -180,12 +179,12 @@ def idx_gz(folder):
     return path, read, only(original)
 
 
-def mnist(folder, which, packed=False):
+def mnist(folder, which):
     rng = np.random.default_rng(2)
     arrays = [rng.integers(0, 10, shape, np.uint8) for shape in [(5, 6, 4), (5,), (2, 6, 4), (2,)]]
-    names = [name.removesuffix("" if packed else ".gz") for name in MNIST_SHA256]
+    names = [name.removesuffix(".gz") for name in MNIST_SHA256]
     for name, array in zip(names, arrays, strict=True):
-        (folder / name).write_bytes(gzip.compress(idx_bytes(array), mtime=0) if packed else idx_bytes(array))
+        (folder / name).write_bytes(idx_bytes(array))
 
     def right(content):
         found = idx_array(content)
@@ -196,10 +195,7 @@ def mnist(folder, which, packed=False):
         now = [*arrays[:which], found, *arrays[which + 1:]]
         return [a[:, None].astype(np.float32) / np.float32(255) if a.ndim == 3 else a.astype(np.int64) for a in now]
 
-    def read():
-        return list(load_mnist(folder, download=False))
-
-    return folder / names[which], read, only(read()) if packed else right
+    return folder / names[which], lambda: list(load_mnist(folder, download=False)), right
 
 
 def cifar(folder, packed=False):
@@ -227,18 +223,6 @@ def cifar(folder, packed=False):
                 (r[:, 1:].reshape(-1, 3, 32, 32).astype(np.float32) / np.float32(255), r[:, 0].astype(np.int64))]
 
     return (folder / ARCHIVE, read, only(read())) if packed else (folder / BATCHES[1], read, right)
-
-
-def digits_npz(folder):
-    path, original = folder / "digits.npz", load_digits()
-    path.write_bytes(digits.files(digits.__package__).joinpath("digits.npz").read_bytes())
-
-    def read():
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(digits, "files", lambda package: folder)
-            return load_digits()
-
-    return path, read, only(original)
 
 
 def values(module):
@@ -348,27 +332,11 @@ def toml(folder):
     return path, read, None
 
 
-def kernel(folder):
-    """A compiled kernel; for what is damaged, None: it is compiled anew."""
-    files = cache.Files(folder, "k", bytes(32))
-    files.save(("key",), ["code", 3])
-
-    def read():
-        found = files.load(("key",))
-        if found is None:
-            raise ValueError(f"{files.path(('key',))} is not used")
-        return found
-
-    return files.path(("key",)), read, only(["code", 3])
-
-
 READERS = {
     "idx": idx, "idx.gz": idx_gz, "mnist images": lambda folder: mnist(folder, 0),
-    "mnist labels": lambda folder: mnist(folder, 1), "mnist gz": lambda folder: mnist(folder, 0, packed=True),
-    "cifar": cifar, "cifar.tar.gz": lambda folder: cifar(folder, packed=True), "digits.npz": digits_npz,
+    "mnist labels": lambda folder: mnist(folder, 1), "cifar": cifar, "cifar.tar.gz": lambda folder: cifar(folder, True),
     "weights": weights, "weights of PyTorch": lambda folder: weights(folder, ours=False),
     "checkpoint": whole_checkpoint, "signed tree": signed_tree, "signed net": signed_net, "toml": toml,
-    "kernel": kernel,
 }
 
 

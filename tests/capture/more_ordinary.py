@@ -4,35 +4,12 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 import nn
 import nn.functional as F
 import optim
 from tinygrad_like import Tensor, autograd, no_grad
 
-from .ordinary import normal, program, supervised, update, whole
-
-
-@program
-def mixture_of_experts_by_masks(captured):
-    class Experts(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.gate, self.experts = nn.Linear(4, 3), nn.ModuleList([nn.MLP([4, 8, 2]) for _ in range(3)])
-
-        def forward(self, x):
-            chances = self.gate(x).softmax(-1)
-            best = chances.argmax(-1)
-            out = Tensor.zeros(len(x), 2)
-            for k, expert in enumerate(self.experts):
-                mask = (best == k).float()[:, None]
-                out = out + expert(x) * mask * chances[:, k:k + 1]
-            return out
-
-    model = Experts()
-    return supervised(captured, model, optim.Adam(model.parameters(), lr=1e-2),
-                      lambda i: (normal(i, 6, 4), normal(i, 6, 2)), F.mse_loss)
+from .ordinary import normal, program, update, whole
 
 
 @program
@@ -200,26 +177,6 @@ def normalizing_flow(captured):
         return update((0.5 * z.square().sum(1) + math.log(2 * math.pi) - volume).mean(), optimizer)
 
     return step, lambda i: (normal(i, 6, 2),), list(nets.parameters())
-
-
-@program
-def graph_network(captured):
-    r = np.random.default_rng(0)
-    edges = Tensor(r.integers(0, 7, (2, 20)))
-    first, second = nn.Linear(3, 8), nn.Linear(8, 2)
-    weights = [*first.parameters(), *second.parameters()]
-    optimizer = optim.Adam(weights, lr=1e-2, weight_decay=5e-4)
-    known = Tensor(np.array([0, 2, 5]))
-
-    def spread(h):
-        return Tensor.zeros(7, h.shape[1]).index_add(0, edges[1], h[edges[0]])
-
-    @captured
-    def step(x, y):
-        h = F.dropout(F.relu(spread(first(x))), 0.3)
-        return update(F.cross_entropy(spread(second(h))[known], y[known]), optimizer)
-
-    return step, lambda i: (normal(i, 7, 3), whole(i, 2, 7)), weights
 
 
 @program

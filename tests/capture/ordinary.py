@@ -240,27 +240,6 @@ def ppo_with_an_annealed_rate_and_short_batches(captured):
 
 
 @program
-def dqn_with_a_target_network(captured):
-    online, target = nn.MLP([4, 8, 3]), nn.MLP([4, 8, 3])
-    target.load_state_dict(online.state_dict())
-    optimizer = optim.Adam(online.parameters(), lr=1e-2)
-
-    @captured
-    def step(x, actions, rewards, after, done):
-        with no_grad():
-            wanted = rewards + 0.9 * (1 - done) * target(after).max(1).values
-        q = online(x).gather(1, actions[:, None]).squeeze(1)
-        return update(F.smooth_l1_loss(q, wanted), optimizer)
-
-    def arguments(i):
-        if i % 4 == 0:
-            target.load_state_dict(online.state_dict())
-        return normal(i, 6, 4), whole(i, 3, 6), normal(i + 1, 6), normal(i + 2, 6, 4), whole(i, 2, 6).float()
-
-    return step, arguments, list(online.parameters())
-
-
-@program
 def actor_critic_with_a_soft_target(captured):
     actor, critic, target = nn.MLP([3, 8, 2]), nn.MLP([4, 8, 1]), nn.MLP([4, 8, 1])
     of_actor, of_critic = optim.Adam(actor.parameters(), lr=1e-3), optim.Adam(critic.parameters(), lr=1e-3)
@@ -286,25 +265,6 @@ def actor_critic_with_a_soft_target(captured):
 
 
 @program
-def nerf(captured):
-    model = nn.Sequential(nn.Linear(15, 16), nn.ReLU(), nn.Linear(16, 4))
-    optimizer = optim.Adam(model.parameters(), lr=5e-3)
-    depths = Tensor.linspace(1.0, 3.0, 6)
-
-    @captured
-    def step(origins, directions, colors):
-        points = origins[:, None] + directions[:, None] * (depths + Tensor.rand(6) * 0.1)[None, :, None]
-        waves = [f(points * 2.0**k) for k in range(2) for f in (Tensor.sin, Tensor.cos)]
-        out = model(Tensor.cat([points, *waves], axis=-1))
-        alpha = 1 - (-F.softplus(out[..., 3]) * 0.4).exp()
-        through = Tensor.cat([Tensor.ones(len(alpha), 1), (1 - alpha + 1e-10)[:, :-1]], axis=1).cumprod(1)
-        pixel = ((alpha * through)[..., None] * out[..., :3].sigmoid()).sum(1)
-        return update(F.mse_loss(pixel, colors), optimizer)
-
-    return step, lambda i: (normal(i, 4, 3), normal(i + 1, 4, 3), normal(i, 4, 3).sigmoid()), list(model.parameters())
-
-
-@program
 def kalman_filter(captured):
     move, noise, seen = (nn.Parameter(t) for t in (Tensor.eye(2) * 0.9, Tensor.zeros(2), Tensor.zeros(1)))
     optimizer = optim.Adam([move, noise, seen], lr=1e-2)
@@ -323,24 +283,6 @@ def kalman_filter(captured):
         return update(loss, optimizer)
 
     return step, lambda i: (normal(i, 4, 1, 1),), [move, noise, seen]
-
-
-@program
-def sinkhorn(captured):
-    a = nn.Parameter(Tensor.randn(5, 2))
-    optimizer = optim.SGD([a], lr=0.1)
-
-    @captured
-    def step(b):
-        cost = ((a[:, None] - b[None]) ** 2).sum(-1)
-        f, g = Tensor.zeros(5), Tensor.zeros(6)
-        for _ in range(5):
-            f = -0.1 * ((g - cost) / 0.1 - math.log(6)).logsumexp(1)
-            g = -0.1 * ((f[:, None] - cost) / 0.1 - math.log(5)).logsumexp(0)
-        plan = ((f[:, None] + g - cost) / 0.1).exp() / 30
-        return update((plan * cost).sum(), optimizer)
-
-    return step, lambda i: (normal(i, 6, 2),), [a]
 
 
 @program

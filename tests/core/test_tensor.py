@@ -156,6 +156,7 @@ def test_distributions():
     k = Tensor.randint(n, low=-2, high=2).numpy()
     assert u.min() >= 2 and u.max() < 4 and abs(u.mean() - 3) < 0.02 and abs(u.var() - 1 / 3) < 0.02
     assert abs(z.mean() + 1) < 0.1 and abs(z.std() - 3) < 0.1
+    assert abs(Tensor.randn(n).mean().item()) < 0.03 and abs(Tensor.randn(n).std().item() - 1) < 0.03
     assert set(k.tolist()) == {-2, -1, 0, 1} and abs(k.mean() + 0.5) < 0.05
 
 

@@ -42,6 +42,14 @@ def test_several_arguments_and_options():
     np.testing.assert_allclose(grad(f, -1)(a, b, scale=2.0)._data, 2 * a)
 
 
+def test_a_gradient_leads_on_to_what_f_closes_over():
+    w = Tensor(X, requires_grad=True)
+    for take in (grad, lambda f: lambda x: vjp(f, x)[1](1.0)[0]):
+        w.grad = None
+        take(lambda x: (w * w * x).sum())(A[0]).sum().backward()
+        np.testing.assert_allclose(w.grad._data, 2 * X)
+
+
 def test_derivatives_of_any_order():
     f = lambda x: x**5  # noqa: E731
     for expected in (5 * 2.0**4, 20 * 2.0**3, 60 * 2.0**2, 120 * 2.0, 120):
