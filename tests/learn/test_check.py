@@ -19,8 +19,6 @@ from tinygrad_like.learn.files import check_file, check_one
 from tinygrad_like.learn.measure import Point
 from tinygrad_like.transforms.switches import after
 
-rng = np.random.default_rng(0)
-
 
 def shipped():
     """Every shipped op, with the inputs at which the table of gradients has it called."""
@@ -87,10 +85,6 @@ def capped(x, *, cap=3.0):
     return cap * np.tanh(x / cap)
 
 
-def draw(x):
-    return x * rng.random()
-
-
 WRONG = {
     "an option lost": (declare(capped, x=lambda g, x: g * (1 - ops.tanh(x) ** 2)), "factor", "'x / cap'"),
     "g twice": (declare(sine, x=lambda g, x: g * g * ops.cos(x)), "g", "g is in 'g \\* g' once too often|not linear"),
@@ -98,8 +92,6 @@ WRONG = {
                         "factor of out\\^3 is missing: 'x' stands where 'out' is meant"),
     "operands": (declare(product, a=lambda g, b: b.T @ g, b=lambda g, a: a.T @ g), "order",
                  "'b.T @ g' should be 'g @ b.T'"),
-    "summed twice": (declare(lambda a, b: a + b, a=lambda g: g, b=lambda g: ops.sum(g, axis=0, keepdim=True) + 0 * g),
-                     "mean", "sums by itself over axes along which the input was broadcast"),
     "sum": (declare(softmax, x=lambda g, out, axis: out * (g - g * out)), "sum", "'g \\* out' should be 'sum"),
     "zero": (declare(cube, x=lambda g, x, out: 3 * g * out / x), "points", "elements of x are 0 the rule gives nan"),
     "numpy": (declare(lambda x: np.maximum(x, 0), x=lambda g, x: g * np.piecewise(x, [x > 0], [1.0, 0.0])), "numpy",
@@ -107,13 +99,10 @@ WRONG = {
     "dtype": (declare(sine, x=lambda g, x: g * ops.cos(x) * np.float64(1)), "dtype", "not NumPy's"),
     "no rule": (primitive(sine), "no rule", "add sine.vjp\\(x=lambda g, x: ...\\)"),
     "one rule": (declare(product, a=lambda g, b: ops.matmul(g, b.T)), "no rule", "add product.vjp\\(b="),
-    "unknown name": (declare(sine, x=lambda g, y: g * y), "name", "a rule may name g, the inputs"),
-    "random": (declare(draw, x=lambda g: g), "random", "two values for the same inputs"),
 }
 
 
 example(WRONG["operands"][0], (3, 3), (3, 3))
-example(WRONG["summed twice"][0], (3, 4), (4,))
 
 
 @pytest.mark.parametrize("case", WRONG)

@@ -271,11 +271,11 @@ def _calls(node: Any, known: Sequence[str], space: dict) -> Iterator[tuple[str, 
         for option in ("keepdim", "keepdims"):
             kept = ast.keyword(option, ast.Constant(True))
             yield "option", ast.Call(node.func, node.args, [*node.keywords, kept])
-    if name in ("sum", "mean") and not node.keywords and len(node.args) + len(inside) < 2:
+    operands = node.args or ([node.func.value] if isinstance(node.func, ast.Attribute) else [])
+    if name in ("sum", "mean") and not node.keywords and len(operands) == 1:
         for axis in "axis", "-1", "0":
-            along = ast.parse(f"_ops.{name}(A, axis={axis}, keepdim=True)", mode="eval").body
-            operand = node.func.value if not node.args else node.args[0]
-            yield "sum", _Filled({"A": operand}).visit(along)
+            along: Any = ast.parse(f"_ops.{name}(A, axis={axis}, keepdim=True)", mode="eval").body
+            yield "sum", _Filled({"A": operands[0]}).visit(along)
     for i, keyword in enumerate(node.keywords):
         for value in _options(keyword, known):
             changed = [ast.keyword(keyword.arg, value) if j == i else k for j, k in enumerate(node.keywords)]

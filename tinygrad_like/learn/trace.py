@@ -146,22 +146,13 @@ class Trace:
             found = opened(node)
         if found is None or not isinstance(found[0], Node):
             return None
-        inner = Trace.__new__(Trace)
-        y = Tensor(np.zeros(node.shape))
-        inner.root, inner.parents, inner.calls = found[0], _behind(found[0]), dict(watch.calls)
-        y = Tensor(inner.calls[found[0]].out)
-        inner.values, inner.inputs = inner._values(y), inner._inputs()
-        inner.steps, inner.order, inner.aliases = {}, [], found[1]
-        inner._walk(np.asarray(self.steps[node].g))
+        y = Tensor(watch.calls[found[0]].out)
+        y.node, y.requires_grad = found[0], True
+        inner = Trace(y, self.steps[node].g, watch.calls)
+        inner.aliases = found[1]
         return inner
 
     aliases: Sequence[Any] = ()  # of an inner trace: its leaves, in the order of the composite's inputs
-
-
-def _behind(root: Node) -> dict:
-    y = Tensor(0.0)
-    y.node, y.requires_grad = root, True
-    return behind(y)
 
 
 def pulled(node: Node, g: Any, parents: Sequence) -> tuple[list, list]:
