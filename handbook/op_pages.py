@@ -15,6 +15,8 @@ DOCS, EXTRACT = ROOT / "docs" / "ops", ROOT / "tinygrad_like" / "learn" / "pages
 _FIRST = [  # within fractions and indices too
     (r"\\(?:Big|big|left|right)[lr]?(?![a-z])", ""),
     (r"\\(?:mathrm|text|mathbf|operatorname|tilde)\s*\{([^{}]*)\}", r"\1"),
+    (r"\\(?:mathbb|textstyle)\s*", ""), (r"\\lVert\s*|\s*\\rVert", "||"), (r"\\l(floor|ceil)\s*", r"\1("),
+    (r"\s*\\r(?:floor|ceil)", ")"), (r"\\pm", "+-"),
     (r"\\(?:le|leq)(?![a-z])", "<="), (r"\\(?:ge|geq)(?![a-z])", ">="), (r"\*\*", ""),
 ]
 _PLAIN = [
@@ -24,7 +26,7 @@ _PLAIN = [
     (r"\\ne(?![a-z])", "!="), (r"\\bmod", "mod"), (r"\\top", "T"), (r"\\Rightarrow", "=>"),
     (r"\\partial", "d"), (r"\\varepsilon", "eps"), (r"\\infty", "inf"), (r"\\approx", "~"),
     (r"\\(?:dots|ldots)", "..."),
-    (r"\\odot", "*"), (r"\\times", "x"), (r"\\to(?![a-z])", "->"), (r"\\\\", ""), (r"\\_", "_"), (r"\\ ", " "),
+    (r"\\(?:odot|circ)", "*"), (r"\\times", "x"), (r"\\to(?![a-z])", "->"), (r"\\\\", ""), (r"\\_", "_"), (r"\\ ", " "),
     (r"\\([{}\[\]])", r"\1"),
 ]
 
@@ -65,8 +67,11 @@ def plain(tex: str) -> str:
 
 
 def _quotient(match: re.Match) -> str:
-    above, below = (part if re.fullmatch(r"\w+", part) else f"({part})" for part in map(str.strip, match.groups()))
-    return f"{above} / {below}"
+    one = r"\\?\w+(?:[_^](?:\w|\{[^{}]*\}))*|sqrt\([^()]*\)|\\sqrt\s*(?:\\?\w+|\{[^{}]*\})"
+    above, below = (part if re.fullmatch(one, part) else f"({part})" for part in map(str.strip, match.groups()))
+    goes_on = re.match(r"(?:\s|\\[,!;])*(?:[\w(]|\\(?!q?quad|text|[lgn]eq?\b|cdot|times|approx|to\b)[a-zA-Z])",
+                       match.string[match.end():])
+    return f"({above} / {below})" if goes_on else f"{above} / {below}"
 
 
 def _cases(match: re.Match) -> str:

@@ -28,7 +28,7 @@ def test_the_pages_are_those_of_the_docs():
 
 def test_formulas_in_letters():
     assert plain(r"\bar x = \frac{1}{\sqrt{v + \varepsilon}}\,\big( u - \mathrm{E}[u] \big)") == \
-        "x_bar = 1 / (sqrt(v + eps)) ( u - E[u] )"
+        "x_bar = (1 / sqrt(v + eps)) ( u - E[u] )"
     assert plain(r"\langle g B^\top, dA \rangle_{ij}") == "<g B^T, dA>[ij]"
     assert plain(r"\sum_{j:\,k_{ij} = l} x_{i,k_{ij}} \cos\theta_i") == "sum[j: k[ij] = l] x[i,k[ij]] cos theta_i"
     assert plain(r"\log(1 + e^{\beta x}) A^{-\top} e^{x_j}") == "log(1 + e^(beta x)) A^(-T) e^(x_j)"
