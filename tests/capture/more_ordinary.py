@@ -2,87 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import nn
 import nn.functional as F
 import optim
-from tinygrad_like import Tensor, autograd, no_grad
+from tinygrad_like import Tensor, no_grad
 
 from .ordinary import normal, program, update, whole
-
-
-@program
-def gan_with_two_steps(captured):
-    generator, critic = nn.MLP([3, 8, 2]), nn.MLP([2, 8, 1])
-    of_g, of_d = (optim.Adam(m.parameters(), lr=1e-3, betas=(0.5, 0.999)) for m in (generator, critic))
-    criterion = nn.BCEWithLogitsLoss()
-
-    @captured
-    def critics(real):
-        fake = generator(Tensor.randn(len(real), 3)).detach()
-        ones, zeros = Tensor.ones(len(real), 1), Tensor.zeros(len(real), 1)
-        return update(criterion(critic(real), ones) + criterion(critic(fake), zeros), of_d)
-
-    @captured
-    def generators(n):
-        return update(criterion(critic(generator(Tensor.randn(n, 3))), Tensor.ones(n, 1)), of_g)
-
-    def step(real):
-        return critics(real), generators(len(real))
-
-    return step, lambda i: (normal(i, 5, 2),), [*generator.parameters(), *critic.parameters()]
-
-
-@program
-def wgan_with_a_gradient_penalty(captured):
-    critic = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1))
-    optimizer = optim.RMSprop(critic.parameters(), lr=1e-3)
-
-    @captured
-    def step(real, fake):
-        mix = Tensor.rand(len(real), 1)
-        between = (real * mix + fake * (1 - mix)).requires_grad_()
-        (slope,) = autograd.grad(critic(between).sum(), [between], create_graph=True)
-        penalty = ((slope.square().sum(1) + 1e-12).sqrt() - 1).square().mean()
-        return update(critic(fake).mean() - critic(real).mean() + 10 * penalty, optimizer)
-
-    return step, lambda i: (normal(i, 5, 2), normal(i + 1, 5, 2)), list(critic.parameters())
-
-
-@program
-def maml(captured):
-    model = nn.MLP([1, 8, 1])
-    optimizer = optim.Adam(model.parameters(), lr=1e-2)
-
-    @captured
-    def step(xs, ys, x2, y2):
-        total = 0.0
-        for k in range(2):
-            weights = dict(model.named_parameters())
-            inner = F.mse_loss(nn.functional_call(model, weights, xs[k]), ys[k])
-            slopes = autograd.grad(inner, list(weights.values()), create_graph=True)
-            fast = {n: w - 0.1 * g for (n, w), g in zip(weights.items(), slopes, strict=True)}
-            total = total + F.mse_loss(nn.functional_call(model, fast, x2[k]), y2[k])
-        return update(total / 2, optimizer)
-
-    return step, lambda i: tuple(normal(i + k, 2, 4, 1) for k in range(4)), list(model.parameters())
-
-
-@program
-def pinn(captured):
-    model = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1))
-    optimizer = optim.Adam(model.parameters(), lr=1e-2)
-
-    @captured
-    def step(t, x):
-        t, x = t.detach().requires_grad_(), x.detach().requires_grad_()
-        u = model(Tensor.cat([t, x], axis=1))
-        u_t, u_x = autograd.grad(u.sum(), [t, x], create_graph=True)
-        (u_xx,) = autograd.grad(u_x.sum(), [x], create_graph=True)
-        return update((u_t + u * u_x - 0.01 / math.pi * u_xx).square().mean(), optimizer)
-
-    return step, lambda i: (normal(i, 6, 1), normal(i + 1, 6, 1)), list(model.parameters())
 
 
 @program
@@ -162,24 +87,6 @@ def vae(captured):
 
 
 @program
-def normalizing_flow(captured):
-    nets = nn.ModuleList([nn.MLP([1, 8, 2]) for _ in range(3)])
-    optimizer = optim.Adam(nets.parameters(), lr=1e-2)
-
-    @captured
-    def step(x):
-        a, b, volume = x[:, :1], x[:, 1:], 0.0
-        for net in nets:
-            s, t = net(a).chunk(2, -1)
-            s = s.tanh()
-            a, b, volume = b * s.exp() + t, a, volume + s.sum(1)
-        z = Tensor.cat([a, b], axis=1)
-        return update((0.5 * z.square().sum(1) + math.log(2 * math.pi) - volume).mean(), optimizer)
-
-    return step, lambda i: (normal(i, 6, 2),), list(nets.parameters())
-
-
-@program
 def word2vec_with_negative_samples(captured):
     inside, outside = nn.Embedding(20, 6), nn.Embedding(20, 6)
     weights = [inside.weight, outside.weight]
@@ -193,23 +100,6 @@ def word2vec_with_negative_samples(captured):
         return update(-(good + bad).mean(), optimizer)
 
     return step, lambda i: (whole(i, 20, 6), whole(i + 1, 20, 6), whole(i + 2, 20, 6, 3)), weights
-
-
-@program
-def contrastive_pairs(captured):
-    model = nn.MLP([4, 8, 5])
-    optimizer = optim.SGD(model.parameters(), lr=0.1)
-
-    @captured
-    def step(x):
-        a, b = (F.normalize(model(x + Tensor.randn(*x.shape) * 0.1), dim=1) for _ in range(2))
-        z = Tensor.cat([a, b])
-        similar = (z @ z.T / 0.5).masked_fill(Tensor.eye(len(z)).bool(), -1e9)
-        n = len(x)
-        wanted = Tensor.cat([Tensor.arange(n) + n, Tensor.arange(n)])
-        return update(F.cross_entropy(similar, wanted), optimizer)
-
-    return step, lambda i: (normal(i, 4, 4),), list(model.parameters())
 
 
 @program
@@ -228,26 +118,6 @@ def distillation(captured):
         return update(0.5 * soft + 0.5 * F.cross_entropy(out, y), optimizer)
 
     return step, lambda i: (normal(i, 6, 4), whole(i, 3, 6)), list(student.parameters())
-
-
-@program
-def neural_ode_by_runge_kutta(captured):
-    f = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 2))
-    optimizer = optim.Adam(f.parameters(), lr=1e-2)
-
-    @captured
-    def step(x, targets):
-        dt, path = 0.1, []
-        for _ in range(3):
-            k1 = f(x)
-            k2 = f(x + dt / 2 * k1)
-            k3 = f(x + dt / 2 * k2)
-            k4 = f(x + dt * k3)
-            x = x + dt / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-            path.append(x)
-        return update(F.l1_loss(Tensor.stack(path), targets), optimizer)
-
-    return step, lambda i: (normal(i, 4, 2), normal(i + 1, 3, 4, 2)), list(f.parameters())
 
 
 @program

@@ -2,10 +2,23 @@
 
 import pytest
 
+from benchmarks.programs import programs
 from tinygrad_like import Tensor, capture, manual_seed
 
 from . import more_ordinary  # noqa: F401 - which adds to the programs
 from .ordinary import PROGRAMS
+
+
+def by_hand(program):
+    """A program of benchmarks/, on the same inputs in all calls."""
+    def made(captured):
+        step, inputs, weights = program.make("ours")
+        return captured(step), lambda i: inputs, list(weights.values())
+
+    return made
+
+
+PROGRAMS |= {f"{name}, by hand": by_hand(program) for name, program in programs().items()}
 
 
 def plain(value):
@@ -27,7 +40,7 @@ def run(name, captured):
     manual_seed(0)
     step, arguments, trained = PROGRAMS[name](wrapped)
     manual_seed(1)
-    results = [plain(step(*arguments(i))) for i in range(12)]
+    results = [plain(step(*arguments(i))) for i in range(6 if name.endswith("by hand") else 12)]
     return results + plain(trained), [getattr(step, "captured", f) for f in functions]
 
 
