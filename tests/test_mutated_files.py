@@ -4,12 +4,11 @@ Files are mutated at random, the same way in every run: bits flipped, pieces cut
 numbers of the header replaced by extreme ones. Whatever happens, memory stays small and nothing outside has changed.
 TINYGRAD_LIKE_MUTATIONS is how many mutations each reader gets.
 
-Where a format has a checksum, no mutation may give other contents. IDX and CIFAR-10's records unpacked, other programs'
-weights, and TOML have none: there a mutated file may be another valid file. What is then read must be what an
+Where a format has a checksum, no mutation may give other contents. IDX and CIFAR-10's records unpacked, and other
+programs' weights, have none: there a mutated file may be another valid file. What is then read must be what an
 independent reader, here, finds in it.
 """
 
-import argparse
 import gzip
 import io
 import json
@@ -32,12 +31,10 @@ from tinygrad_like.data import load_cifar10, load_mnist, read_idx
 from tinygrad_like.data.cifar import ARCHIVE, BATCHES
 from tinygrad_like.data.mnist import MNIST_SHA256
 
-pytest.importorskip("matplotlib")
 pytest.importorskip("safetensors")
 
 import safetensors.numpy
 
-from demos import recipes, train
 from tinygrad_like.training import (
     EarlyStopping,
     checkpoint,
@@ -302,41 +299,11 @@ def signed_tree(folder):
     return path, read_signed, None, *outside
 
 
-def signed_net(folder):
-    """What a file of weights says of its net, mutated behind a checksum that is right."""
-    path, file = folder / "description", folder / "n"
-    model = recipes.MODELS["mlp"].build((1, 8, 8), 10, 8, 2)
-    net = {"model": "mlp", "shape": [1, 8, 8], "classes": recipes.DIGITS, "width": 8, "depth": 2}
-    path.write_text(json.dumps(net))
-
-    def read():
-        save_weights(model, file, {"net": path.read_bytes().decode("utf-8", "replace")})
-        return values(recipes.load_net(file)[0])
-
-    return path, read, only(values(model))
-
-
-def toml(folder):
-    """Options: what argparse refuses is said with the name of the option, in place of the file's."""
-    path = folder / "run.toml"
-    path.write_text('model = "mlp"\nbatch_size = 32\nlabel-smoothing = 0.2\nrepeat_splits = [0, 2]\nlr = 1e-3\n'
-                    'tensorboard = true\nmixup = 0.3\nthreads = 1\nepochs = 0x10\n')
-
-    def read():
-        try:
-            return vars(train.parse(["--config", str(path)]))
-        except (SystemExit, argparse.ArgumentError) as error:
-            assert not isinstance(error, SystemExit) or error.code == 2
-            raise ValueError(f"{path}: refused") from None
-
-    return path, read, None
-
-
 READERS = {
     "idx": idx, "idx.gz": idx_gz, "mnist images": lambda folder: mnist(folder, 0),
     "mnist labels": lambda folder: mnist(folder, 1), "cifar": cifar, "cifar.tar.gz": lambda folder: cifar(folder, True),
     "weights": weights, "weights of PyTorch": lambda folder: weights(folder, ours=False),
-    "checkpoint": whole_checkpoint, "signed tree": signed_tree, "signed net": signed_net, "toml": toml,
+    "checkpoint": whole_checkpoint, "signed tree": signed_tree,
 }
 
 

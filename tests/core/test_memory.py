@@ -1,6 +1,5 @@
 """Memory is returned by reference counting alone: the garbage collector is off, or must find nothing."""
 
-import copy
 import gc
 import tracemalloc
 import weakref
@@ -9,9 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-import nn
-import optim
-from tinygrad_like import Tensor, checkpoint, is_grad_enabled, kernels, manual_seed, ops, primitive
+from tinygrad_like import Tensor, checkpoint, ops, primitive
 from tinygrad_like.core.dispatch import declared
 from tinygrad_like.core.graph import Node
 from tinygrad_like.ops.operands import fills
@@ -209,100 +206,3 @@ def test_leaves_never_share_the_memory_of_their_gradients():
     assert not np.shares_memory(a.grad._data, b.grad._data)
     a.grad.data += 1
     assert (b.grad._data == 1).all()
-
-
-# Out of memory --------------------------------------------------------------------------------------------------------
-
-
-class Allocating:
-    """A function that counts its calls, together with others, and at the `last` of them finds no memory."""
-
-    calls = last = 0
-
-    def __init__(self, f):
-        self.f = f
-
-    def __call__(self, *args, **options):
-        Allocating.calls += 1
-        if Allocating.calls == Allocating.last:
-            raise MemoryError
-        return self.f(*args, **options)
-
-    def __getattr__(self, name):
-        return getattr(self.f, name)
-
-
-def count_allocations(monkeypatch):
-    """Make NumPy's functions that make arrays, all forwards and rules, and the optimizers' kernels `Allocating`."""
-    for name in "empty zeros ones full array asarray ascontiguousarray empty_like zeros_like multiply add".split():
-        monkeypatch.setattr(np, name, Allocating(getattr(np, name)))
-    for op in declared:
-        monkeypatch.setattr(op, "forward", Allocating(op.forward))
-        monkeypatch.setattr(op, "rules", {i: (Allocating(rule), uses) for i, (rule, uses) in op.rules.items()})
-        if op.joint:
-            monkeypatch.setattr(op, "joint", (Allocating(op.joint[0]), op.joint[1]))
-    monkeypatch.setattr(ops.cotangents, "plus", Allocating(ops.cotangents.plus))
-    monkeypatch.setattr(kernels.optim, "play", Allocating(kernels.optim.play))
-
-
-def enough_memory(f, calls):
-    """Call f, with memory for so many allocations; whether it was enough."""
-    Allocating.calls, Allocating.last = 0, calls + 1
-    try:
-        f()
-    except MemoryError:
-        return False
-    finally:
-        Allocating.last = 0
-    return True
-
-
-class Training:
-    """A model, its optimizer and a step; all that a step changes is in `state`."""
-
-    def __init__(self, dtype, optimizer, **options):
-        manual_seed(0)
-        self.model = nn.Sequential(nn.MLP([4, 8, 8]), nn.LayerNorm(8), nn.GELU(), nn.Linear(8, 3))
-        getattr(self.model, {"float32": "float", "float64": "double"}[dtype])()
-        self.optimizer = optimizer(self.model.parameters(), lr=0.1, **options)
-        self.x = Tensor(np.random.default_rng(0).standard_normal((5, 4)), dtype=dtype)
-
-    def step(self):
-        self.optimizer.zero_grad()
-        h = self.model[0](self.x)
-        y = self.model[3](self.model[2](self.model[1](h))) + (h * h)[:, :3]
-        loss = nn.functional.cross_entropy(y, Tensor([0, 1, 2, 0, 1]))
-        loss.backward()
-        self.optimizer.step()
-        return loss.item()
-
-    def state(self):
-        entries = [[(k, np.array(v).tobytes()) for k, v in self.optimizer.state[p].items()]
-                   for p in self.model.parameters()]
-        return [p._data.tobytes() for p in self.model.parameters()], entries, self.optimizer.steps
-
-    def fresh(self):
-        """Another of the same weights and state, with no past."""
-        other = copy.copy(self)
-        other.model = copy.deepcopy(self.model)
-        other.optimizer = type(self.optimizer)(other.model.parameters(), **self.optimizer.defaults)
-        other.optimizer.load_state_dict(self.optimizer.state_dict())
-        return other
-
-
-@pytest.mark.parametrize(("dtype", "optimizer", "options"), [
-    ("float64", optim.SGD, {"momentum": 0.9}), ("float32", optim.AdamW, {})])
-def test_a_step_without_memory_is_taken_wholly_or_not_at_all(monkeypatch, dtype, optimizer, options):
-    """Whichever allocation fails, the step after it is that of another model with the same weights and no past."""
-    training = Training(dtype, optimizer, **options)
-    training.step()
-    after = training.fresh()
-    after.step()
-    count_allocations(monkeypatch)
-    pictures, seen = [training.state(), after.state()], []
-    while not enough_memory((one := training.fresh()).step, len(seen)):
-        assert is_grad_enabled() and one.state() in pictures, f"allocation {len(seen)}"
-        seen.append(pictures.index(one.state()))
-        other = one.fresh()
-        assert one.step() == other.step() and one.state() == other.state(), f"allocation {len(seen)}"
-    assert len(seen) > 30 and seen == sorted(seen)

@@ -9,7 +9,6 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-import nn
 from demos import figures, recipes, train
 from tinygrad_like import Tensor
 from tinygrad_like.training import Log
@@ -205,29 +204,6 @@ def test_every_recipe_builds_a_net_and_knows_its_options(data, model):
     shape = {"digits": (1, 8, 8), "cifar10": (3, 32, 32)}.get(data, (1, 28, 28))
     net = recipes.MODELS[model].build(shape, 10, options.get("width"), options.get("depth"))
     assert net.eval()(Tensor.zeros(2, *shape)).shape == (2, 10)
-
-
-def test_a_model_may_have_a_size_of_its_own(monkeypatch, tmp_path, capsys, no_pictures):
-    """As a convolutional net has, which takes the images as they are."""
-    def build(shape, classes, width, depth):
-        assert (shape, width, depth) == ((1, 8, 8), None, None)
-        return nn.Sequential(nn.Conv2d(1, 4, 3, stride=2), nn.ReLU(), nn.Flatten(), nn.Linear(36, classes))
-
-    monkeypatch.setitem(recipes.MODELS, "conv", recipes.Model("Conv", build))
-    monkeypatch.setitem(recipes.RECIPES, ("digits", "conv"), dict(epochs=3, batch_size=64, schedule="constant"))
-    (result,) = train.main(["--model", "conv", "--out", str(tmp_path)])
-    assert result.accuracy > 0.6
-    net, described = recipes.load_net(tmp_path / "conv_digits_split0.safetensors")
-    assert described["model"] == "conv" and isinstance(net[0], nn.Conv2d)
-    with pytest.raises(SystemExit):
-        train.main(["--model", "conv", "--width", "3"])
-    assert "argument --width: conv has a size of its own" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        train.main(["--model", "conv", "--data", "mnist"])
-    assert "no recipe for conv on mnist" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        train.main(["--model", "conv", "--dropout", "0.1"])
-    assert "argument --dropout: conv is made of parts of its own" in capsys.readouterr().err
 
 
 def test_given_options_go_before_the_recipes(monkeypatch):
