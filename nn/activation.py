@@ -5,7 +5,6 @@ An activation has no parameters. Without one between them, affine layers collaps
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -279,19 +278,11 @@ class Softmin(Configured):
 
 def make_activation(who: str, activation: Callable[[], Module]) -> Module:
     """The layer that `activation()` makes. Raises TypeError, in the name of `who`, if it is not a Module."""
-    made = activation() if _takes_nothing(activation) else None
+    try:
+        made = None if isinstance(activation, Module) else activation()
+    except TypeError:  # it is no function, or needs an input
+        made = None
     if not isinstance(made, Module):
         raise TypeError(f"{who}: activation must make a Module when called without arguments, as nn.ReLU and "
                         f"lambda: nn.ELU(0.5) do; got {described(activation)}")
     return made
-
-
-def _takes_nothing(f: Callable) -> bool:
-    """Whether the class or function `f` can be called as `f()`; a Module cannot, since it needs an input."""
-    if not callable(f) or isinstance(f, Module):
-        return False
-    try:
-        parameters = inspect.signature(f).parameters.values()
-    except ValueError:  # a builtin, which cannot make a Module
-        return False
-    return all(p.default is not p.empty or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters)

@@ -13,10 +13,6 @@ from numpy.lib.array_utils import byte_bounds
 from tinygrad_like.core.tensor import Tensor
 
 
-class Group(dict):
-    """A parameter group: its "params" and options, as an optimizer has made it."""
-
-
 def groups_of(who: str, params: Any) -> list[dict]:
     """The optimizer's argument as groups. Raises TypeError unless it is Tensors or groups."""
     if isinstance(params, Tensor | dict) or not isinstance(params, Iterable):

@@ -16,7 +16,7 @@ from tinygrad_like.methods.gradients import zero_gradient
 from tinygrad_like.rings import replaceable
 from tinygrad_like.transforms.switches import enable_grad
 
-from .groups import Group, brief, check_kinds, check_memory, check_param, check_spelling, groups_of
+from .groups import brief, check_kinds, check_memory, check_param, check_spelling, groups_of
 from .state import COUNT, MASTER, Seen, State, States, copied, count_of
 
 required: Any = object()  # what an optimizer of older programs for PyTorch has as the default of lr
@@ -161,7 +161,7 @@ class Optimizer:
 
     def _names(self, group: dict) -> dict[str, None]:
         """The names in the states of a group's parameters, in order."""
-        return {name: None for name, option in self.state_names.items() if not option or dict.get(group, option)}
+        return {name: None for name, option in self.state_names.items() if not option or group.get(option)}
 
     def _rows(self, trained: list[tuple[int, Tensor]]) -> list[tuple | None]:
         """The kernel's arguments for each parameter; None if the formula must first make its state."""
@@ -185,7 +185,7 @@ class Optimizer:
 
     def _options(self, group: dict) -> dict[str, Any]:
         """The current options of a group."""
-        return {name: self._lr(group) if name == "lr" else dict.__getitem__(group, name) for name in self.defaults}
+        return {name: self._lr(group) if name == "lr" else group[name] for name in self.defaults}
 
     def _write_numbers(self) -> None:
         for group, numbers in zip(self.param_groups, self._numbers, strict=True):
@@ -277,7 +277,7 @@ class Optimizer:
             group["lr"] = lr
 
     def _lr(self, group: dict) -> float:
-        lr = dict.__getitem__(group, "lr")
+        lr = group["lr"]
         return float(lr(self.steps) if callable(lr) else lr)  # a NumPy float64 would promote its factor
 
     # Groups ---------------------------------------------------------------------------------------------------------
@@ -290,9 +290,9 @@ class Optimizer:
         if not isinstance(group, dict) or "params" not in group:
             raise TypeError(f'{self.name}: a group is a dict with "params", got {brief(group)}')
         params = [group["params"]] if isinstance(group["params"], Tensor) else list(group["params"])
-        if type(group) is not Group and not self._steps_itself:
+        if not self._steps_itself:
             check_spelling(self.name, group, self.defaults)
-        group = Group({**self.defaults, **group, "params": params})
+        group = {**self.defaults, **group, "params": params}
         self._check_options(group)
         seen = set(self._params())
         for i, p in enumerate(params):

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import traceback
 import weakref
 from pathlib import Path
@@ -205,15 +204,6 @@ def test_nothing_is_drawn_where_nothing_is_left_to_chance():
 
 
 # The thread
-
-
-def test_no_more_is_made_than_was_asked_for():
-    made = []
-    loader = DataLoader(X, batch_size=1, transform=lambda x, generator: (made.append(1), x)[1], prefetch=3)
-    for count, _ in enumerate(loader, start=1):
-        time.sleep(0.002)
-        assert len(made) <= count + 3
-    assert len(made) == 23
 
 
 def test_batches_are_made_meanwhile():

@@ -76,18 +76,6 @@ def test_causal_layers_do_not_see_the_future():
     assert not np.allclose(layer(x, memory).detach().numpy()[:, :4], layer(changed, memory).detach().numpy()[:, :4])
 
 
-def test_stacks_copy_their_layer():
-    layer = encoder_layer(norm_first=True)
-    stack = nn.TransformerEncoder(layer, 3, nn.LayerNorm(8))
-    assert [n for n, _ in stack.named_children()] == ["layers", "norm"] and len(stack.layers) == 3
-    assert len(list(stack.parameters())) == 3 * len(list(layer.parameters())) + 2
-    x = some(2, 4, 8)
-    np.testing.assert_allclose(stack(x)._data, stack.norm(layer(layer(layer(x))))._data, rtol=1e-4, atol=1e-5)
-    layer = nn.TransformerDecoderLayer(8, 2, 16, dropout=0.0, batch_first=True)
-    stack = nn.TransformerDecoder(layer, 2)
-    np.testing.assert_allclose(stack(x, x)._data, layer(layer(x, x), x)._data, rtol=1e-4, atol=1e-5)
-
-
 OPTIONS = [{}, {"norm_first": True, "activation": "gelu"}, {"batch_first": True, "bias": False}]
 
 

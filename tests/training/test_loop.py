@@ -199,13 +199,6 @@ def test_batches_are_let_go(accumulate):
     assert max(most) <= 2 * accumulate
 
 
-def test_ema_follows_each_step():
-    model, criterion, optimizer = setup()
-    ema = optim.EMA(model)
-    train_epoch(model, DataLoader(X, Y, batch_size=30), criterion, optimizer, ema=ema)
-    assert ema.updates == 3
-
-
 def test_metrics_of_your_own_for_regression():
     model = nn.Linear(6, 1)
     loader = DataLoader(X, X.sum(axis=1, keepdims=True), batch_size=30)

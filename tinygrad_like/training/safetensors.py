@@ -75,8 +75,9 @@ def parsed(who: str, path: str, content: bytes, advice: str = "") -> tuple[dict[
         if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
             raise ValueError("its metadata are not strings by name")
         arrays = _arrays(header, memoryview(content)[stop:])
-    except ValueError as error:
-        raise ValueError(f"{who}: {path} is damaged, or not a safetensors file: {error}{advice}") from None
+    except (AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError) as error:
+        why = f"it has no {error}" if isinstance(error, KeyError) else error
+        raise ValueError(f"{who}: {path} is damaged, or not a safetensors file: {why}{advice}") from None
     ours = str(metadata.get("format")).startswith(WRITER) or metadata.get("writer") == WRITER
     stated = metadata.get("sha256")  # PyTorch's files have no checksum
     if ours and stated is None:
@@ -89,50 +90,31 @@ def parsed(who: str, path: str, content: bytes, advice: str = "") -> tuple[dict[
 def _header(text: bytes) -> dict[str, Any]:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len(found := dict(pairs)) < len(pairs):
-            raise ValueError("a name occurs twice")
+            raise ValueError("a name occurs twice in its header")
         return found
 
-    try:
-        header = json.loads(text.decode(), object_pairs_hook=once)
-        json.dumps(header, ensure_ascii=False).encode()  # a name may have halves of a character
-    except (RecursionError, ValueError) as error:
-        raise ValueError(f"its header is not JSON ({error})") from None
-    if not isinstance(header, dict):
-        raise ValueError("its header is not a JSON object")
+    header = json.loads(text.decode(), object_pairs_hook=once)
+    json.dumps(header, ensure_ascii=False).encode()  # a name may have halves of a character
     return header
 
 
 def _arrays(header: Mapping[str, Any], data: memoryview) -> dict[str, np.ndarray]:
     """The arrays, which must fill `data` without gaps."""
-    entries = sorted((_entry(name, entry) for name, entry in header.items()), key=lambda entry: entry[3:])
     arrays, end = {}, 0
-    for name, code, shape, start, stop in entries:
-        if start != end or stop > len(data):
-            raise ValueError(f"{name} lies at bytes {start} to {stop}, but the array before it ends at {end} and the "
-                             f"file at {len(data)}")
-        dtype, end = np.dtype(DTYPES[code]), stop
-        if math.prod(shape) * dtype.itemsize != stop - start:
-            raise ValueError(f"{name} has shape {shape} of {code}, but {stop - start} bytes")
-        try:
-            arrays[name] = np.ndarray(shape, dtype, data, start).copy()
-        except (OverflowError, ValueError) as error:
-            raise ValueError(f"{name} has shape {shape}, which NumPy does not have ({error})") from None
+    for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
+        code, shape, (start, stop) = entry["dtype"], entry["shape"], entry["data_offsets"]
+        if code not in DTYPES:
+            raise ValueError(f"{name} has numbers of dtype {code}, which NumPy does not have; save them as F32")
+        size = math.prod(shape) * np.dtype(DTYPES[code]).itemsize
+        if not all(type(n) is int and n >= 0 for n in (*shape, start, stop)) or (start, stop) != (end, end + size):
+            raise ValueError(f"{name} has shape {shape} of {code} and lies at bytes {start} to {stop}, but the array "
+                             f"before it ends at {end}")
+        arrays[name], end = np.ndarray(tuple(shape), DTYPES[code], data[start:stop]).copy(), stop
         if code == "BOOL" and (arrays[name].view("u1") > 1).any():
             raise ValueError(f"{name} has bools that are neither 0 nor 1")
     if end != len(data):
         raise ValueError(f"its arrays end at byte {end} and it at {len(data)}")
     return arrays
-
-
-def _entry(name: str, entry: Any) -> tuple[str, str, tuple[int, ...], int, int]:
-    """Name, dtype, shape and place of an array."""
-    match entry:
-        case {"dtype": str(code), "shape": list(shape), "data_offsets": [start, stop]} if len(entry) == 3:
-            if code not in DTYPES:
-                raise ValueError(f"{name} has numbers of dtype {code}, which NumPy does not have; save them as F32")
-            if all(type(n) is int and n >= 0 for n in (*shape, start, stop)) and start <= stop:
-                return name, code, tuple(shape), start, stop
-    raise ValueError(f"what its header says of {name} is not a dtype, a shape and a place")
 
 
 def _from_bfloat16(bits: np.ndarray) -> np.ndarray:
