@@ -67,7 +67,7 @@ def plain(tex: str) -> str:
 
 
 def _quotient(match: re.Match) -> str:
-    one = r"\\?\w+(?:[_^](?:\w|\{[^{}]*\}))*|sqrt\([^()]*\)|\\sqrt\s*(?:\\?\w+|\{[^{}]*\})"
+    one = r"\\?\w+(?:[_^](?:\w|\{[^{}]*\}))*|sqrt\([^()]*\)|\\sqrt\s*(?:\\?\w+|\{[^{}]*\})|\|+[^|]*\|+"
     above, below = (part if re.fullmatch(one, part) else f"({part})" for part in map(str.strip, match.groups()))
     goes_on = re.match(r"(?:\s|\\[,!;])*(?:[\w(]|\\(?!q?quad|text|[lgn]eq?\b|cdot|times|approx|to\b)[a-zA-Z])",
                        match.string[match.end():])

@@ -32,6 +32,8 @@ def test_formulas_in_letters():
     assert plain(r"\langle g B^\top, dA \rangle_{ij}") == "<g B^T, dA>[ij]"
     assert plain(r"\sum_{j:\,k_{ij} = l} x_{i,k_{ij}} \cos\theta_i") == "sum[j: k[ij] = l] x[i,k[ij]] cos theta_i"
     assert plain(r"\log(1 + e^{\beta x}) A^{-\top} e^{x_j}") == "log(1 + e^(beta x)) A^(-T) e^(x_j)"
+    assert plain(r"\frac{1}{n} \sum_i \lfloor x_i \rfloor = \frac{a}{\lVert b \rVert}") == \
+        "(1 / n) sum_i floor(x_i) = a / ||b||"
     cases = r"\begin{cases} x & x > 0 \\ \alpha\,x & \text{else} \end{cases}"
     assert plain(f"y = {cases}") == "y = x if x > 0, alpha x else" and plain(cases) == "(x if x > 0, alpha x else)"
     for page in pages().values():
@@ -88,38 +90,32 @@ ANSWERS = {
     "mul": [("a=lambda g, b: g * b", "a=lambda g, a: g * a", "name", "'a' stands where 'b'"),
             ("b=lambda g, a: g * a", "b=lambda g, a: a", "g", "g is not used"),
             ("b=lambda g, a: g * a", "b=lambda g: g", "function", "a factor of a is missing")],
-    "div": [("-g * out / b", "g * out / b", "sign", "minus"), ("-g * out / b", "-g * out", "function", "a factor of b"),
-            ("g / b,", "g * b,", "function", "b\\^2 is one too many")],
-    "square": [("g * (2 * x)", "g * x", "factor", "1/2 times"), ("g * (2 * x)", "2 * x", "g", "g is not used")],
+    "div": [("-g * out / b", "g * out / b", "sign", "minus"), ("g / b,", "g * b,", "function", "b\\^2 is one")],
+    "square": [("g * (2 * x)", "g * x", "factor", "1/2 times")],
     "exp": [("lambda g, out: g * out", "lambda g, out, x: g * out * x", "function", "a factor of x is one too many"),
             ("g * out", "g * out * x", "name", "'x' is not among the rule's parameters.*lambda g, out, x: ..."),
             ("lambda g, out: g * out", "lambda g, x: g * x", "name", "'x' stands where 'out'")],
     "log": [("g / x", "g * x", "function", "x\\^2 is one too many"),
-            ("g / x", "g / x ** 2", "function", "a factor of x is missing"),
             ("lambda g, x: g / x", "lambda g, out: g / out", "name", "'out' stands where 'x'")],
     "cos": [("-g * sin(x)", "g * sin(x)", "sign", "minus"), ("-g * sin(x)", "-g * cos(x)", "function", "sin")],
     "sqrt": [("where(zero, 0.0, g * 0.5 / where(zero, 1.0, out))", "g * 2 / out", "factor", "4 times"),
-             ("g * 0.5 /", "g /", "factor", "2 times"), ("g * 0.5 /", "-g * 0.5 /", "sign", "minus")],
+             ("g * 0.5 /", "g /", "factor", "2 times")],
     "sigmoid": [("(out * (1 - out))", "(out * (1 + out))", "sign", "'1 \\+ out' should be '1 - out'"),
                 ("lambda g, out: g * (out * (1 - out))", "lambda g, x: g * (x * (1 - x))", "name",
                  "'x' stands where 'out'")],
     "tanh": [("1 - out * out", "1 - out", "factor", "should be 'out \\* out'"),
-             ("1 - out * out", "1 + out * out", "sign", "1 - out"),
              ("lambda g, out: g * (1 - out * out)", "lambda g, x: g * (1 - x * x)", "name",
               "'x' stands where 'out'")],
     "relu": [("lambda g, out: where(out <= 0, 0.0, g)", "lambda g, x: g * (np.array(x) > 0)", "numpy", "NumPy"),
              ("out <= 0", "out > 0", "condition", "'out > 0' should be 'out <= 0'"),
-             ("where(out <= 0, 0.0, g)", "g", "points", "where (x|out)"),
-             ("lambda g, out: where(out <= 0, 0.0, g)", "lambda g, x: g * relu(x)", "function",
-              "a factor of x is one")],
+             ("where(out <= 0, 0.0, g)", "g", "points", "where (x|out)")],
     "maximum": [("g * share(a, b)", "g * share(b, a)", "order", "should be 'share\\(a, b\\)'"),
                 ("g * share(a, b)", "where(ge(a, b), g, 0.0)", "points", "equal")],
     "where": [("a=lambda g, condition: where(condition, g, 0.0)", "a=lambda g: g", "points",
                "where condition is false"),
               ("where(condition, 0.0, g)", "where(condition, g, 0.0)", "condition", "should be")],
     "permute": [("axes=inverse(axes)", "axes=axes", "transposed", "the gradient is permuted")],
-    "expand": [("lambda g: g", "lambda g, x: g * x", "function", "of x is one too many"),
-               ("lambda g: g", "lambda g: g / 3", "factor", "1/3 times")],
+    "expand": [("lambda g: g", "lambda g: g / 3", "factor", "1/3 times")],
     "sum": [("expand(g if keepdim else unsqueeze(g, axis), shape=x_shape)", "g", "sum", "repeated along"),
             ("expand(g", "0.5 * expand(g", "factor", "1/2 times")],
     "mean": [(" / count(x_shape, axis)", "", "mean", "rule of a sum where a mean is meant")],

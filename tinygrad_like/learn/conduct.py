@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.graph import setting
 from .measure import Point
 from .remedy import IN_PLACE
-from .rule import Diagnosis
+from .rule import Diagnosis, Rule
 
 
 def of_forward(point: Point) -> Diagnosis | None:
@@ -31,31 +30,24 @@ def narrowed(point: Point) -> Diagnosis | None:
 
 def of_rules(point: Point) -> tuple[int, Diagnosis] | None:
     """Rules that write into g or what was saved, or whose result depends on what was computed in between."""
+    op: Any = point.op
     for i in point.vary:
-        g, saved = point.g.copy(), {n: v.copy() for n, v in point.values.items() if isinstance(v, np.ndarray)}
+        if op.joint is None and (0 if op.variadic else i) not in op.rules:
+            continue
+        rule, g = Rule([point], i), point.g.copy()
+        saved = {n: v.copy() for n, v in point.values.items() if isinstance(v, np.ndarray)}
         point.forward(point.inputs)  # what it leaves behind is then of this point
-        first = _given(point, i, g)
+        first = rule.raw(point, g)
         changed = next((n for n, v in saved.items() if not np.array_equal(v, point.values[n], equal_nan=True)), None)
         if not np.array_equal(g, point.g) or changed:
             for n, v in saved.items():
                 point.values[n][...] = v
             return i, Diagnosis("in place", f"{changed or 'g'!r} is changed: {IN_PLACE}")
         point.forward([0.9 * x if k in point.vary else x for k, x in enumerate(point.inputs)])
-        second = _given(point, i, point.g.copy())
+        second = rule.raw(point, point.g.copy())
         point.forward(point.inputs)
         if first is not None and (second is None or not np.array_equal(first, second, equal_nan=True)):
             return i, Diagnosis("state", "the rule gives something else if the forward is called once more before "
                                 "backward comes, as where the forward leaves something in a global; let the rule name "
                                 "what it needs: an input, out, or what the forward returns with Residuals.")
     return None
-
-
-def _given(point: Point, i: int, g: np.ndarray) -> np.ndarray | None:
-    op: Any = point.op
-    parents = [p if k == i else None for k, p in enumerate(point.node.parents)]
-    try:
-        with setting("recording", False), np.errstate(all="ignore"):
-            c = op.cotangents(point.node, g, parents)[i]
-        return c if (c := np.array(c)).dtype.kind == "f" else None
-    except Exception:
-        return None

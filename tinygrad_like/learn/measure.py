@@ -138,8 +138,8 @@ class Point:
         """The result of `rule` for input i, before the engine undoes broadcasting."""
         values = self.values
         with setting("recording", False), np.errstate(all="ignore"):
-            given = rule(g.copy(), *[i if n == "which" else values[n] for n in names])
-            return np.asarray(given[i] if joint else given)
+            given = rule(g, *[i if n == "which" else values[n] for n in names])
+            return np.array(given[i] if joint else given)
 
     # Second order ---------------------------------------------------------------------------------------------------
 

@@ -89,7 +89,7 @@ class Rule:
             for point in self.points:
                 for i in point.vary if self.joint else [self.i]:
                     try:
-                        c = point.call_rule(made, names, i, point.g, self.joint)
+                        c = point.call_rule(made, names, i, point.g.copy(), self.joint)
                     except Exception:
                         if not self.unsaid(point):
                             return False
