@@ -298,3 +298,34 @@ def test_functions_of_nn_functional_have_pytorchs_arguments_by_position():
             compared += 1
             assert [same.get(n, n) for n in found] == expected[:len(found)], name
     assert compared > 40
+
+
+def defaults(f):
+    if isinstance(f, Op):
+        f = getattr(f, "definition", f.__wrapped__)
+    return {n: p.default for n, p in inspect.signature(f).parameters.items() if p.default is not p.empty}
+
+
+def differing(name, *functions):
+    a, b = map(defaults, functions)
+    return {f"{name} {n}" for n in a.keys() & b.keys() if a[n] != b[n]}
+
+
+@pytest.mark.torch
+def test_what_is_left_out_means_what_it_means_in_pytorch():
+    theirs = pytest.importorskip("torch").nn.functional
+    ours = {name for name in vars(theirs).keys() & vars(F).keys() if name[0] != "_" and inspect.isfunction(
+        getattr(theirs, name)) and callable(getattr(F, name))}
+    found = set().union(*[differing(name, getattr(theirs, name), getattr(F, name)) for name in ours])
+    unknown = {"interpolate recompute_scale_factor", "interpolate align_corners"}  # None there, which is False
+    assert found - unknown == {f"{name} dim" for name in ("log_softmax", "softmax", "softmin")} and len(ours) > 50
+
+
+def test_what_is_left_out_of_a_method_or_function_means_what_it_means_in_its_op():
+    found = []
+    for home in Tensor, F:
+        for name in dir(home):
+            f = getattr(home, name)
+            if name[0] != "_" and hasattr(tg.ops, name) and (inspect.isfunction(f) or isinstance(f, Op)):
+                found.append(differing(name, f, getattr(tg.ops, name)))
+    assert set().union(*found) == {"interpolate mode", "pad value"} and len(found) > 200  # tinygrad's, and None for 0

@@ -21,6 +21,25 @@ def normal(*shape):
 # Windows --------------------------------------------------------------------------------------------------------------
 
 
+def test_a_convolution_of_volumes_and_its_adjoint():
+    x, weight = normal(2, 2, 5, 6, 4), normal(3, 2, 2, 3, 2)
+    how = {"stride": (2, 1, 3), "padding": (2, 0, 1), "dilation": (2, 1, 2)}
+    padded = np.pad(x, [(0, 0), (0, 0), (2, 2), (0, 0), (1, 1)])
+    seen = np.lib.stride_tricks.sliding_window_view(padded, (3, 3, 3), (2, 3, 4))[:, :, ::2, :, ::3, ::2, :, ::2]
+    expected = np.einsum("ncdhwijk,ocijk->nodhw", seen, weight)
+    equal(ops.conv3d(Tensor(x), Tensor(weight), **how), expected)
+    back = ops.conv_transpose3d(Tensor(expected), Tensor(weight), **how, output_padding=(0, 0, 0)).numpy()
+    inside = x[:, :, : back.shape[2], : back.shape[3], : back.shape[4]]
+    assert back.shape == inside.shape
+    np.testing.assert_allclose((back * inside).sum(), (expected**2).sum(), rtol=1e-12)
+
+
+def test_where_maxima_were():
+    x = normal(2, 3, 9, 8)
+    y, index = ops.max_pool_with_indices(Tensor(x), (2, 3), (2, 1), 1, (3, 2))
+    equal(y, ops.max_pool2d(Tensor(x), (2, 3), (2, 1), 1, (3, 2)).numpy())
+    equal(y, np.take_along_axis(x.reshape(2, 3, 72), index.numpy().reshape(2, 3, -1), 2).reshape(y.shape))
+
 def test_transposed_convolution_cut_short():
     x, weight = np.array([3.0, 4]).reshape(1, 1, 2, 1, 1), np.array([5.0, 6]).reshape(1, 1, 2, 1, 1)
     equal(ops.conv_transpose3d(Tensor(x), Tensor(weight), padding=(1, 0, 0)), [[[[[3.0 * 6 + 4 * 5]]]]])
