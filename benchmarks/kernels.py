@@ -137,8 +137,8 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         return run
 
     def drop(p, *shape):
-        x, g = arrays(shape, shape)
-        return lambda: (dropout.dropout(x, p, 1, 1 / (1 - p)), dropout.dropout(g, p, 1, 1 / (1 - p)))
+        (x, g), key = arrays(shape, shape), np.ones(1, np.int64)
+        return lambda: (dropout.drop(x, p=p, key=key), dropout.drop(g, p=p, key=key))
 
     def two(function, *shapes):
         a, b = arrays(*shapes)

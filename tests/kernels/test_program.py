@@ -50,18 +50,6 @@ def test_all_is_done_once(size):
                                                    for i in range(size)] if size < LARGE else done % 100)
 
 
-def test_arrays_of_any_layout_are_read():
-    y, x = np.empty((30, 40), np.float32), random(40, 30)
-    frozen = random(30, 40)
-    frozen.flags.writeable = False
-    odd = np.zeros(30 * 40 * 4 + 1, np.uint8)[1:].view(np.float32).reshape(30, 40)
-    odd[:] = frozen
-    for given in (x.T, frozen, odd, np.broadcast_to(random(40), (30, 40)), random(60, 80)[::2, ::2],
-                  random(30, 40).view(np.recarray), np.asfortranarray(frozen)):
-        scale(given, 2.0, y)
-        np.testing.assert_array_equal(y, 2 * np.asarray(given))
-
-
 @pytest.mark.parametrize("wrong", [
     np.zeros((3, 4)), np.zeros((3, 4), ">f4"), np.zeros((3, 4), np.int32), None, 3, [1.0], np.float32(0), "text",
 ])

@@ -76,25 +76,23 @@ def _count(table, count, task, tasks):
 
 
 @kernel(table=TABLE, work=_work, tasks=1, fastmath={"contract"})
-def _sgd(table, decoupled, task, tasks):
+def _sgd(table, task, tasks):
     for row in table:
         x, g, b = _share(row[0], task, tasks), _share(row[1], task, tasks), _share(row[2], task, tasks)
         lr, momentum, fresh = F(_number(row, 0)), F(_number(row, 1)), F(1.0 - _number(row, 2))
         decay, nesterov, scale = F(_number(row, 3)), _number(row, 4) != 0, _sign(row, 5)
-        keep = F(1.0 - _number(row, 0) * _number(row, 3)) if decoupled else F(1.0)
-        decay = ZERO if decoupled else decay
         if b.size == 0 or momentum == ZERO:
             for i in range(x.size):
-                x[i] = keep * x[i] - lr * (scale * g[i] + decay * x[i])
+                x[i] -= lr * (scale * g[i] + decay * x[i])
         elif nesterov:
             for i in range(x.size):
                 d = scale * g[i] + decay * x[i]
                 b[i] = momentum * b[i] + fresh * d
-                x[i] = keep * x[i] - lr * (d + momentum * b[i])
+                x[i] -= lr * (d + momentum * b[i])
         else:
             for i in range(x.size):
                 b[i] = momentum * b[i] + fresh * (scale * g[i] + decay * x[i])
-                x[i] = keep * x[i] - lr * b[i]
+                x[i] -= lr * b[i]
 
 
 @kernel(table=TABLE, work=_work, tasks=1, fastmath={"contract"})
@@ -155,8 +153,7 @@ def _rmsprop(table, task, tasks):
             x[i] -= lr * d
 
 
-_KERNELS: dict[str, tuple] = {
-    "SGD": (_sgd, 0), "SGDW": (_sgd, 1), "Adam": (_adam, 0), "AdamW": (_adam, 1), "RMSProp": (_rmsprop,)}
+_KERNELS: dict[str, tuple] = {"SGD": (_sgd,), "Adam": (_adam, 0), "AdamW": (_adam, 1), "RMSProp": (_rmsprop,)}
 
 
 @lru_cache
