@@ -116,9 +116,10 @@ def test_methods_with_arguments_of_their_own():
         (x[0].lerp(x[1], 0.5), [2, 3]),
         (Tensor.einsum("ij->j", x), [4, 6]), (x.dot(x), [[7, 10], [15, 22]]),
         (x.sequential([Tensor.neg, Tensor.abs]), x.tolist()),
-        (x.swish() - x.silu(), [[0, 0], [0, 0]]),
+        (x.swish() - x.silu(), [[0, 0], [0, 0]]), (x.cumsum(0, dtype="int64"), [[1, 2], [4, 6]]),
     ]:
         assert result.tolist() == expected
+    assert x.cumsum(0, dtype="int64").dtype == "int64"
 
 
 def test_creation_on_the_graph_and_like_another():

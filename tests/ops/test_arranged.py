@@ -36,6 +36,13 @@ def test_distances_of_many_come_from_one_product(monkeypatch):
     assert made == [(300, 64), (2, 300, 64), (300, 64)]
 
 
+def test_windows_that_slide_are_numpys():
+    x = np.arange(28.0).reshape(2, 7, 2)
+    for axis in (0, 1, 2):
+        np.testing.assert_array_equal(Tensor(x).unfold(axis, 2, 1).numpy(),
+                                      np.lib.stride_tricks.sliding_window_view(x, 2, axis))
+
+
 def test_the_number_of_differences_has_no_slope():
     x = Tensor(np.array([[1.0, 2.0], [0.0, 2.0]]), requires_grad=True)
     y = ops.cdist(x, Tensor(np.array([[1.0, 3.0]])), 0.0)
