@@ -86,16 +86,6 @@ def test_what_they_refuse(call, message):
         call()
 
 
-def test_jacobians_by_any_argument():
-    x, y = Tensor([1.0, 2.0]), Tensor([3.0, 5.0])
-    assert func.jacrev(lambda a, b, n: a * b**n, -2)(x, y, 2).tolist() == [[6, 0], [0, 20]]
-    assert [j.shape for j in func.jacrev(lambda a, b: a.sum() * b, (1, 0))(x[:0], y)] == [(2, 2), (2, 0)]
-    assert func.jacrev(lambda a, n=1: a * n)(x, n=3).tolist() == [[3, 0], [0, 3]]
-    (_, mixed), (also, _) = func.hessian(lambda a, b: (a * b * b).sum(), (0, -1))(x, y)
-    assert mixed.tolist() == also.tolist() == [[6, 0], [0, 10]]
-    assert func.hessian(lambda a: a**3)(x).tolist() == [[[6, 0], [0, 0]], [[0, 0], [0, 12]]]
-
-
 def test_results_may_be_trees():
     tree = func.vmap(lambda x: {"a": x, "n": x.sum()})(Tensor(A))
     assert tree["a"].shape == (5, 3) and tree["n"].shape == (5,)

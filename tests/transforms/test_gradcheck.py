@@ -63,15 +63,6 @@ def test_inputs_and_the_global_generator_are_left_alone():
     assert get_rng_state() == state
 
 
-def test_another_seed_is_another_direction():
-    seen = {}
-    for seed in (0, 0, 1):
-        points = []
-        gradcheck(lambda a, points=points: points.append(a._data.copy()) or a * a, A, seed=seed)
-        seen.setdefault(seed, []).append(np.stack(points))
-    assert np.array_equal(*seen[0]) and not np.array_equal(seen[0][0], seen[1][0])
-
-
 # What is wrong fails ------------------------------------------------------------------------------------------------
 
 
@@ -87,18 +78,6 @@ def test_the_message_names_the_input():
     gradcheck(lambda a: off(a, Tensor(B)), A)
     with pytest.raises(GradcheckError, match=r"input 1 \(shape \(4,\)\)"):
         gradcheck(off, A, B)
-
-
-def test_a_rule_that_permutes_its_result_fails():
-    def reverse(x):
-        return x[::-1].copy()
-
-    wrong = declare(reverse, x=lambda g: g)  # forgets to reverse back: an all-ones cotangent cannot tell
-    x = Tensor(A, requires_grad=True)
-    wrong(x).backward(np.ones(A.shape))
-    assert np.array_equal(x.grad._data, np.ones(A.shape))
-    with pytest.raises(GradcheckError, match="input 0"):
-        gradcheck(wrong, A)
 
 
 def test_a_wrong_second_order_fails_only_there():
