@@ -194,13 +194,6 @@ def power(x, n):
 
 power.vjp(x=lambda g, x, n: g * n * x ** (n - 1))
 '''),
-    ("chain rule forgotten", r"function: a factor of x, and of 2 is missing",
-     '''@primitive
-def sin_squared(x):
-    return np.sin(x ** 2)
-
-sin_squared.vjp(x=lambda g, x: g * ops.cos(x ** 2))
-'''),
     ("rule prints instead", r"my_op.vjp\(x=rule\), not @my_op.vjp",
      '''@primitive
 def sine(x):
@@ -209,19 +202,6 @@ def sine(x):
 @sine.vjp
 def backward(g, x):
     return g * ops.cos(x)
-'''),
-    ("the last one wins", r"sum: 33% of the Jacobian is lost",
-     '''@primitive
-def pick(x, *, index=(2, 0, 2)):
-    return x[list(index)]
-
-def back(g, x_shape, index):
-    rows = [np.zeros(x_shape[1:])] * x_shape[0]
-    for i, j in enumerate(index):
-        rows[j] = g[i]
-    return ops.stack(rows)
-
-pick.vjp(x=back)
 '''),
     ("forgot transpose back", r"call: .*arguments that it does not take",
      '''@primitive
@@ -268,13 +248,6 @@ def my_tanh(x):
     return np.tanh(x)
 
 my_tanh.vjp(x=lambda g, out: g (1 - out ** 2))
-'''),
-    ("missing parentheses", r"g: something is added that g does not multiply",
-     '''@primitive
-def my_tanh(x):
-    return np.tanh(x)
-
-my_tanh.vjp(x=lambda g, out: g * 1 - out ** 2)
 '''),
     ("gradcheck in file fails", r"sign: the rule gives minus what is right",
      '''from tinygrad_like import gradcheck
@@ -400,16 +373,10 @@ f.vjp(x=lambda g: {'x': 2 * g})
 '''),
     ("zeros of ops", r"name: there is no ops.zeros; write np.zeros",
      '''@primitive
-def pick(x, *, index=(2, 0, 2)):
-    return x[list(index)]
+def steps(x):
+    return np.floor(x)
 
-def back(g, x_shape, index):
-    rows = [ops.zeros(x_shape[1:])] * x_shape[0]
-    for i, j in enumerate(index):
-        rows[j] = g[i]
-    return ops.stack(rows)
-
-pick.vjp(x=back)
+steps.vjp(x=lambda g, x_shape: ops.zeros(x_shape))
 '''),
     ("scores without their scale", r"factor: the rule gives sqrt\(n\) times what is right, n being the size of axis 1",
      '''@primitive
