@@ -50,6 +50,7 @@ def test_every_solution_passes_and_no_blank_does(name, tmp_path):
     report = check_file(path)
     assert not report.right and {f.kind for f in report.findings} == {"open"}
     assert path.read_text().count("# Hint ") == 3 and compile(path.read_text(), "", "exec")
+    assert all(len(line) < 120 for line in path.read_text().splitlines())
 
 
 def bare(code):

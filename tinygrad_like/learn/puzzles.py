@@ -232,7 +232,7 @@ conv2d.vjp(x=for_x, weight=for_weight)
 _IMPORTS = """\
 import numpy as np
 
-from tinygrad_like import primitive
+from tinygrad_like import ops, primitive
 from tinygrad_like.learn import example
 from tinygrad_like.ops import *  # noqa: F403"""
 
@@ -242,7 +242,7 @@ def text(puzzle: Puzzle, solved: bool = False) -> str:
     forward, answer = TEXTBOOK[puzzle.name] if puzzle.name in TEXTBOOK else _shipped(puzzle.name)
     tree: Any = ast.parse(answer).body[-1]
     rules = [f"{k.arg}=lambda g: ..." for k in tree.value.keywords]
-    parts = [_opening(puzzle), _IMPORTS, forward, answer if solved else _vjp(puzzle.name, rules),
+    parts = [_opening(puzzle, forward), _IMPORTS, forward, answer if solved else _vjp(puzzle.name, rules),
              "\n".join(f"example({puzzle.name}, {e})" for e in puzzle.examples)]
     return "\n\n".join(part.rstrip() for part in parts) + "\n" + ("" if solved else _hints(puzzle))
 
@@ -265,9 +265,10 @@ def _shipped(name: str) -> tuple[str, str]:
     return f"@primitive\n{code}", "".join(before) + _vjp(name, rules)
 
 
-def _opening(puzzle: Puzzle) -> str:
-    names: dict = ops.__dict__[puzzle.name].__dict__
-    named = [*names["inputs"], "out", *names["options"], *(f"{n}_shape" for n in names["inputs"])]
+def _opening(puzzle: Puzzle, forward: str) -> str:
+    op: Any = ast.parse(forward).body[0]
+    inputs, options = ([a.arg for a in args] for args in (op.args.args, op.args.kwonlyargs))
+    named = [*inputs, "out", *options, *(f"{n}_shape" for n in inputs)]
     return f'''"""Puzzle {PUZZLES.index(puzzle) + 1} of {len(PUZZLES)}: {puzzle.name}
 
     {pages()[puzzle.name]["formula"]}
