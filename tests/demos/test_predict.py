@@ -64,19 +64,6 @@ def test_size_place_and_light_make_no_difference(tmp_path, data, ink):
     assert abs(rows[-1] + 1 - rows[0] - frame.rows) <= 1
 
 
-def test_what_is_drawn_fills_the_frame():
-    square = np.ones((10, 10), np.float32)
-    filled = predict.framed(square, 8, 8, Frame(8, 6, narrow=True))
-    np.testing.assert_allclose(filled[:, 1:7], 1, atol=0.3)
-    assert filled[:, [0, 7]].max() < 0.3
-    inner = predict.framed(square, 28, 28, Frame(20, 20))
-    assert inner[4:24, 4:24].min() == 1 and inner.sum() == 400
-    heavy = np.ones((10, 10), np.float32)
-    heavy[:, 5:] = 0.5
-    middle = (predict.framed(heavy, 28, 28, Frame(20, 20, by_mass=True)).sum(axis=0) * np.arange(28)).sum() / 300
-    assert middle == pytest.approx(13.5, abs=0.5)
-
-
 def test_drawings_on_nothing_are_on_white(tmp_path):
     pixels = np.zeros((8, 8, 4), np.uint8)
     pixels[2:6, 3:5, 3] = 255  # black where it is not transparent

@@ -234,6 +234,12 @@ def test_sync_batch_norm_of_a_few_numbers(monkeypatch):
         x.detach().mul_(2.0)
 
 
+def test_running_variance_of_an_instance_is_divided_by_one_less_than_its_numbers():
+    layer, x = nn.InstanceNorm1d(3, track_running_stats=True, momentum=1.0), np.random.default_rng(0).random((4, 3, 5))
+    layer(Tensor(x, dtype="float32"))
+    np.testing.assert_allclose(layer.running_var.numpy(), x.var(axis=2, ddof=1).mean(axis=0), rtol=1e-5)
+
+
 def test_instance_norm_by_running_statistics():
     x = Tensor.rand(2, 3, 4)
     y = nn.functional.instance_norm(x, Tensor.zeros(3), Tensor.ones(3), use_input_stats=False)
