@@ -42,8 +42,8 @@ _CONVERTED: dict[str, Callable] = {"unbiased": int}
 MEMORY_FORMATS = "contiguous_format", "preserve_format", "channels_last", "channels_last_3d"  # ours are NumPy's
 # Options without effect here, and the only values they may have; device= is checked separately.
 _WITHOUT_EFFECT: dict[str, tuple] = {
-    "device": (), "dtype": (None,), "out": (None,), "non_blocking": (True, False), "pin_memory": (True, False),
-    "layout": (None, "strided"), "memory_format": (None, *MEMORY_FORMATS), "generator": (None,), "sparse": (False,),
+    "device": (), "dtype": (None,), "non_blocking": (True, False), "pin_memory": (True, False), "layout": (None, "strided"),
+    "out": (None,), "memory_format": (None, *MEMORY_FORMATS), "generator": (None,), "sparse": (False,),
     "foreach": (None, True, False),
     "fused": (None, True, False), "capturable": (False,), "differentiable": (False,), "inplace": (True, False),
     "verbose": (True, False), "stable": (None, True, False),

@@ -17,10 +17,10 @@ Value = Tensor | np.ndarray | np.generic | float
 class WithoutEffect(TypedDict, total=False):
     device: Any
     dtype: Any
-    out: Any
     non_blocking: Any
     pin_memory: Any
     layout: Any
+    out: Any
     memory_format: Any
     generator: Any
     sparse: Any
