@@ -42,7 +42,7 @@ _CONVERTED: dict[str, Callable] = {"unbiased": int}
 MEMORY_FORMATS = "contiguous_format", "preserve_format", "channels_last", "channels_last_3d"  # ours are NumPy's
 # Options without effect here, and the only values they may have; device= is checked separately.
 _WITHOUT_EFFECT: dict[str, tuple] = {
-    "device": (), "dtype": (None,), "non_blocking": (True, False), "pin_memory": (True, False), "layout": (None, "strided"),
+    "device": (), "non_blocking": (True, False), "pin_memory": (True, False), "layout": (None, "strided"),
     "out": (None,), "memory_format": (None, *MEMORY_FORMATS), "generator": (None,), "sparse": (False,),
     "foreach": (None, True, False),
     "fused": (None, True, False), "capturable": (False,), "differentiable": (False,), "inplace": (True, False),
@@ -65,7 +65,7 @@ def renamed(who: str, known: Mapping[str, Any], given: Mapping[str, Any], others
     for name, value in _with_reduction(others).items():
         if name == "device":
             device(value)
-        elif name in _WITHOUT_EFFECT and name not in known:
+        elif name in _WITHOUT_EFFECT:
             if not any(value is allowed for allowed in _WITHOUT_EFFECT[name]):
                 raise TypeError(f"{who}: {name}={value!r} is not supported; leave it out")
         else:

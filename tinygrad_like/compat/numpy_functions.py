@@ -1,12 +1,11 @@
-"""NumPy's functions of each number on Tensors: np.sin(x) is x.sin(), on the graph.
-
-Those that have no op here compute with the values, or raise an error if they require grad. Of other functions NumPy
-calls the method of that name, as np.sum(x) does, or takes the values.
+"""NumPy's functions on Tensors: np.sin(x) is x.sin(), on the graph. What has no op here computes with the values, or
+raises an error if they require grad.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +14,7 @@ import tinygrad_like.core.tensor as tensor  # `from . import tensor` may give th
 
 from .. import ops
 from ..core.graph import mode
-from ..dtypes import wide
+from ..dtypes import FLOATS, wide
 
 # NumPy's names that differ from ours; "" if the name means something else there.
 _UFUNCS: dict[str, str] = {
@@ -27,13 +26,35 @@ _UFUNCS: dict[str, str] = {
     "bitwise_xor": "logical_xor", "invert": "logical_not", "logical_and": "", "logical_or": "", "logical_xor": "",
     "logical_not": "", "positive": "identity",
 }
+# Functions that are methods of that name here, with NumPy's arguments.
+_METHODS = frozenset({
+    "sum", "mean", "prod", "max", "min", "amax", "amin", "any", "all", "argmax", "argmin", "squeeze", "clip",
+    "swapaxes", "flip", "roll", "tril", "triu", "diagonal", "outer", "trace", "argsort", "tile", "ravel", "reshape",
+    "zeros_like", "ones_like", "full_like", "matmul"})
 
 
-def _array(x: Any) -> Any:
-    """The values of a Tensor; raises if it requires grad, which NumPy would lose."""
-    if not isinstance(x, tensor.Tensor):
+def _on_arrays(who: str, f: Callable, inputs: Any, options: Mapping[str, Any]) -> Any:
+    """NumPy's result for the values. Raises TypeError if they require grad, which it would lose."""
+    cut = False
+
+    def plain(x: Any) -> Any:
+        nonlocal cut
+        if isinstance(x, tensor.Tensor):
+            cut = cut or x.requires_grad and mode.recording
+            return x.detach().numpy()
+        if isinstance(x, list | tuple):
+            return type(x)(map(plain, x)) if type(x) in (list, tuple) else x
         return x
-    return np.asarray(x) if mode.recording else x.numpy(force=True)
+
+    inputs, options = plain(tuple(inputs)), {name: plain(x) for name, x in options.items()}
+    lost = TypeError(f"{who}: NumPy computes it off the graph, but a Tensor requires grad; use an op or a Tensor "
+                     "method, or x.detach() if no gradient is wanted")
+    if cut and options.get("out") is not None:
+        raise lost
+    y = f(*inputs, **options)
+    if cut and any(getattr(part, "dtype", np.dtype(bool)).kind in FLOATS for part in (y if type(y) is tuple else (y,))):
+        raise lost
+    return y
 
 
 class ForNumPy:
@@ -54,9 +75,16 @@ class ForNumPy:
         return function(to, sys.modules["torch"].from_numpy(values), *others, **(options or {}))
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        if method == "__call__" and len(options) == 1 and "out" in options and mode.listener is None:  # `array -= x`
+            tensors = [x for x in (*inputs, *options["out"]) if isinstance(x, tensor.Tensor)]
+            if len(inputs) == 2 and inputs[0] is options["out"][0] and len(tensors) == 1 and not self.requires_grad:
+                return ufunc(inputs[0], self._data, **options)
         name = _UFUNCS.get(ufunc.__name__, ufunc.__name__)
-        if name and method == "__call__" and not options and (op := getattr(ops, name, None)):
-            return op(*inputs)
-        if "out" in options:  # as of `array -= x`
-            options["out"] = tuple(map(_array, options["out"]))
-        return getattr(ufunc, method)(*map(_array, inputs), **options)
+        op = getattr(ops, name, None) if name and method == "__call__" and not options else None
+        return op(*inputs) if op else _on_arrays(f"np.{ufunc.__name__}", getattr(ufunc, method), inputs, options)
+
+    def __array_function__(self, function, types, inputs, options):
+        name = function.__name__
+        if name in _METHODS and function.__module__ == "numpy" and isinstance(inputs[0], tensor.Tensor):
+            return getattr(tensor.Tensor, name)(*inputs, **options)
+        return _on_arrays(f"np.{name}", function, inputs, options)

@@ -16,7 +16,6 @@ Value = Tensor | np.ndarray | np.generic | float
 
 class WithoutEffect(TypedDict, total=False):
     device: Any
-    dtype: Any
     non_blocking: Any
     pin_memory: Any
     layout: Any
@@ -104,7 +103,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def amin(self, axis: Axis = ..., keepdim: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def any(self, axis: Axis = ..., keepdim: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Whether any value is true (not 0)."""
     @staticmethod
-    def arange(start: Number, stop: Number | None = ..., step: Number = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., *, end: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., generator: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: r"""start, start + step, ... below stop; `arange(stop)` starts at 0. int64 if all are ints, else the default."""
+    def arange(start: Number, stop: Number | None = ..., step: Number = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., *, end: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""start, start + step, ... below stop; `arange(stop)` starts at 0. int64 if all are ints, else the default."""
     def arccos(self) -> Tensor: r"""The angle in [0, pi] whose cosine is x."""
     def arccos_(self) -> Self: r"""`arccos`, in place: of a leaf that requires grad under no_grad() only."""
     def arccosh(self) -> Tensor: r"""The number not below 0 whose cosh is x."""
@@ -140,7 +139,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def bfloat16(self) -> Tensor: ...
     def binary_crossentropy(self, target: Any, weight: Any = ..., *, reduction: builtins.str = ..., reduce: Any = ..., size_average: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""-(t log p + (1 - t) log(1 - p)) of probabilities p; logarithms are kept above -100, as in PyTorch."""
     def binary_crossentropy_logits(self, target: Any, weight: Any = ..., pos_weight: Any = ..., reduction: builtins.str = ..., *, reduce: Any = ..., size_average: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""-(w t log p + (1 - t) log(1 - p)) of logits x, with p = sigma(x), targets t in [0, 1] and w = pos_weight."""
-    def bitcast(self, dtype: Any, *, capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., generator: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: r"""The bits of x as numbers of another dtype; if its size differs, so does the last axis."""
+    def bitcast(self, dtype: Any, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The bits of x as numbers of another dtype; if its size differs, so does the last axis."""
     def bitwise_and(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a and b of booleans; bit by bit for integers."""
     def bitwise_and_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`bitwise_and`, in place: of a leaf that requires grad under no_grad() only."""
     def bitwise_not(self) -> Tensor: r"""not x of booleans; bit by bit for integers."""
@@ -153,7 +152,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def bool(self) -> Tensor: ...
     def broadcast_to(self, *shape: Any, size: Any = ..., sizes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Broadcast to `shape`; -1 keeps a size. A view, which can be written to if no element is shown twice."""
     def byte(self) -> Tensor: ...
-    def cast(self, dtype: Any, *, capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., generator: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: r"""x with another dtype; between floats the gradient passes, cast back by the engine."""
+    def cast(self, dtype: Any, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x with another dtype; between floats the gradient passes, cast back by the engine."""
     def cat(self, *others: Any, axis: Axis = ..., dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Tensors one after the other along `axis`; their other axes must agree."""
     def ceil(self) -> Tensor: r"""The smallest whole number not below x; the gradient is 0."""
     def ceil_(self) -> Self: r"""`ceil`, in place: of a leaf that requires grad under no_grad() only."""
@@ -171,11 +170,11 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def clamp_min_(self, min: Any = ..., *, a_min: Any = ..., min_: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`clamp_min`, in place: of a leaf that requires grad under no_grad() only."""
     def clip(self, min_: Any = ..., max_: Any = ..., *, min: Any = ..., max: Any = ..., a_min: Any = ..., a_max: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x limited to [min_, max_], which are numbers, or Tensors that broadcast."""
     def clip_(self, min_: Any = ..., max_: Any = ..., *, min: Any = ..., max: Any = ..., a_min: Any = ..., a_max: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`clip`, in place: of a leaf that requires grad under no_grad() only."""
-    def clone(self, memory_format: Any = ..., *, capturable: Any = ..., device: Any = ..., differentiable: Any = ..., dtype: Any = ..., foreach: Any = ..., fused: Any = ..., generator: Any = ..., inplace: Any = ..., layout: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: r"""A copy of x, on the graph."""
+    def clone(self, memory_format: Any = ..., *, capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., generator: Any = ..., inplace: Any = ..., layout: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: r"""A copy of x, on the graph."""
     def coalesce(self) -> Tensor: ...
     def conj(self) -> Tensor: ...
     def conj_physical(self) -> Tensor: ...
-    def contiguous(self, memory_format: Any = ..., *, capturable: Any = ..., device: Any = ..., differentiable: Any = ..., dtype: Any = ..., foreach: Any = ..., fused: Any = ..., generator: Any = ..., inplace: Any = ..., layout: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: r"""x in C order in memory; a copy only if it is not."""
+    def contiguous(self, memory_format: Any = ..., *, capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., generator: Any = ..., inplace: Any = ..., layout: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: r"""x in C order in memory; a copy only if it is not."""
     def conv2d(self, weight: Any, bias: Any = ..., groups: Any = ..., stride: Any = ..., dilation: Any = ..., padding: Any = ..., *, pad: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""out[n, i] = bias_i + sum_j weight[i, j] * x[n, j], with * the cross-correlation of images (7.51)."""
     def conv_transpose2d(self, weight: Any, bias: Any = ..., groups: Any = ..., stride: Any = ..., dilation: Any = ..., padding: Any = ..., output_padding: Any = ..., *, pad: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The adjoint of conv2d, which maps back to the size of its inputs, plus a bias: images grow."""
     def copy_(self, *inputs: Any, **options: Any) -> Self: ...
@@ -190,10 +189,10 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def cross_entropy(self, target: Any, weight: Any = ..., ignore_index: Any = ..., reduction: builtins.str = ..., label_smoothing: Number = ..., *, reduce: Any = ..., size_average: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The cross-entropy between logits and labels: L = -sum_c q_c log softmax(input)_c, with dL/dinput = p - q (003)."""
     def cummax(self, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""The largest value so far along `axis`, and where it stands, the last place of several: (values, indices)."""
     def cummin(self, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""The smallest value so far along `axis`, and where it stands, the last place of several: (values, indices)."""
-    def cumprod(self, axis: Axis = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., generator: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: r"""Running products along `axis`: out[i] = x[0] ... x[i]; the gradient is exact where factors are 0."""
-    def cumprod_(self, axis: Axis = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., generator: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Self: r"""`cumprod`, in place: of a leaf that requires grad under no_grad() only."""
-    def cumsum(self, axis: Axis = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., generator: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: r"""Running sums along `axis`: out[i] = x[0] + ... + x[i]."""
-    def cumsum_(self, axis: Axis = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., generator: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Self: r"""`cumsum`, in place: of a leaf that requires grad under no_grad() only."""
+    def cumprod(self, axis: Axis = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Running products along `axis`: out[i] = x[0] ... x[i]; the gradient is exact where factors are 0."""
+    def cumprod_(self, axis: Axis = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`cumprod`, in place: of a leaf that requires grad under no_grad() only."""
+    def cumsum(self, axis: Axis = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Running sums along `axis`: out[i] = x[0] + ... + x[i]."""
+    def cumsum_(self, axis: Axis = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`cumsum`, in place: of a leaf that requires grad under no_grad() only."""
     def deg2rad(self) -> Tensor: r"""x pi / 180: degrees as radians."""
     def deg2rad_(self) -> Self: r"""`deg2rad`, in place: of a leaf that requires grad under no_grad() only."""
     def detach_(self) -> Self: r"""Leave the graph: from here on a leaf that does not require grad."""
@@ -215,7 +214,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def elu(self, alpha: Number = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x if x > 0, else alpha (e^x - 1)."""
     def elu_(self, alpha: Number = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`elu`, in place: of a leaf that requires grad under no_grad() only."""
     @staticmethod
-    def empty(*shape: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., size: Any = ..., sizes: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., generator: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: ...
+    def empty(*shape: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., size: Any = ..., sizes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def eq(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a == b."""
     def equal(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> builtins.bool: r"""Whether both have the same shape and the same elements, one answer for all."""
     def erf(self) -> Tensor: r"""The error function, 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x."""
@@ -232,7 +231,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def expm1_(self) -> Self: r"""`expm1`, in place: of a leaf that requires grad under no_grad() only."""
     def exponential_(self, *inputs: Any, **options: Any) -> Self: ...
     @staticmethod
-    def eye(n: builtins.int, m: builtins.int | None = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., *, N: Any = ..., M: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., generator: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: ...
+    def eye(n: builtins.int, m: builtins.int | None = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., *, N: Any = ..., M: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def fill_(self, *inputs: Any, **options: Any) -> Self: ...
     def fix(self) -> Tensor: r"""x without its fraction; the gradient is 0."""
     def fix_(self) -> Self: r"""`fix`, in place: of a leaf that requires grad under no_grad() only."""
@@ -252,7 +251,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     @staticmethod
     def from_numpy(array: np.ndarray, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""A Tensor on the memory of `array`, without a copy: later writes to the array change the Tensor, unchecked."""
     @staticmethod
-    def full(shape: builtins.int | Sequence[builtins.int], fill_value: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., *, size: Any = ..., sizes: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., generator: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: ...
+    def full(shape: builtins.int | Sequence[builtins.int], fill_value: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., *, size: Any = ..., sizes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def full_like(self, fill_value: Any, **options: Any) -> Tensor: ...
     def gather(self, axis: Axis = ..., index: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""out[i, j] = x[i, index[i, j]] for axis=1, and so for any axis."""
     def ge(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Return self>=value."""
@@ -307,7 +306,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def less_equal(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Return self<=value."""
     def linear(self, weight: Any, bias: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""y = x W^T + b over any leading axes (7.17-7.19). x (..., in), weight (out, in), bias (out) -> (..., out)."""
     @staticmethod
-    def linspace(start: Number, stop: Number = ..., steps: builtins.int = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., *, end: Any = ..., num: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., generator: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: r"""`steps` values from start to stop, both included."""
+    def linspace(start: Number, stop: Number = ..., steps: builtins.int = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., *, end: Any = ..., num: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""`steps` values from start to stop, both included."""
     def log(self) -> Tensor: r"""The natural logarithm."""
     def log10(self) -> Tensor: r"""The logarithm to base 10."""
     def log10_(self) -> Self: r"""`log10`, in place: of a leaf that requires grad under no_grad() only."""
@@ -316,7 +315,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def log2(self) -> Tensor: r"""The logarithm to base 2."""
     def log2_(self) -> Self: r"""`log2`, in place: of a leaf that requires grad under no_grad() only."""
     def log_(self) -> Self: r"""`log`, in place: of a leaf that requires grad under no_grad() only."""
-    def log_softmax(self, axis: Axis = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., generator: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: r"""log p_i = x_i - log sum_j e^(x_j) along `axis`, exact where softmax itself would round to 0."""
+    def log_softmax(self, axis: Axis = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""log p_i = x_i - log sum_j e^(x_j) along `axis`, exact where softmax itself would round to 0."""
     def logaddexp(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""log(e^a + e^b), without overflow."""
     def logcumsumexp(self, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""log of the running sums of e^x along `axis`, without overflow."""
     def logical_and(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Where neither is 0, or false; x & y is bit by bit for integers."""
@@ -347,7 +346,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def max_pool2d(self, kernel_size: Any = ..., stride: Any = ..., dilation: Any = ..., padding: Any = ..., ceil_mode: builtins.bool = ..., return_indices: builtins.bool = ..., *, pad: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The largest element of every window: (batch, channels, height, width) -> (batch, channels, rows, columns)."""
     def max_unpool2d(self, indices: Any, kernel_size: Any = ..., stride: Any = ..., padding: Any = ..., output_size: Any = ..., *, pad: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def maximum(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The larger of a and b; where they are equal each gets half of the cotangent."""
-    def mean(self, axis: Axis = ..., keepdim: builtins.bool = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., generator: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: r"""The mean over `axis` (all axes if None); of integers it has the default dtype."""
+    def mean(self, axis: Axis = ..., keepdim: builtins.bool = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The mean over `axis` (all axes if None); of integers it has the default dtype."""
     def median(self, axis: Axis = ..., keepdim: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Any: r"""The middle value, of two the lower; along an axis, with its index: (values, indices). NaN if there is one."""
     def meshgrid(self, *, indexing: builtins.str = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""Vectors (or numbers), also in a list, as coordinates of a grid: for each a Tensor of the grid's shape. A tuple."""
     def min(self, *place: Any, axis: Axis = ..., keepdim: builtins.bool = ..., **others: Any) -> Tensor: ...
@@ -360,7 +359,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def movedim(self, source: Any, destination: Any, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The axes `source`, a number or several, moved to the places `destination`; the others keep their order."""
     def mul(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a b, element by element."""
     def mul_(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Self: r"""`mul`, in place: of a leaf that requires grad under no_grad() only."""
-    def multinomial(self, num_samples: Any = ..., replacement: builtins.bool = ..., generator: Any = ..., *, capturable: Any = ..., device: Any = ..., differentiable: Any = ..., dtype: Any = ..., foreach: Any = ..., fused: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: r"""Indices drawn with probabilities in proportion to weights (n) or (rows, n) -> (num_samples) or (rows, ...)."""
+    def multinomial(self, num_samples: Any = ..., replacement: builtins.bool = ..., generator: Any = ..., *, capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: r"""Indices drawn with probabilities in proportion to weights (n) or (rows, n) -> (num_samples) or (rows, ...)."""
     def multiply(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a b, element by element."""
     def multiply_(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Self: r"""`multiply`, in place: of a leaf that requires grad under no_grad() only."""
     def mv(self, vec: Any, **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
@@ -395,7 +394,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def not_equal(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a != b."""
     def one_hot(self, num_classes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""A new last axis of size num_classes, 1 at the index and 0 elsewhere (int64); -1 takes the largest index + 1."""
     @staticmethod
-    def ones(*shape: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., size: Any = ..., sizes: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., generator: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: ...
+    def ones(*shape: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., size: Any = ..., sizes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def ones_like(self, **options: Any) -> Tensor: ...
     def outer(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""out[i, j] = a[i] b[j] of two vectors."""
     def pad(self, padding: Any = ..., mode: builtins.str = ..., value: Number = ..., *, pad: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Add elements around x."""
@@ -404,7 +403,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def positive(self) -> Tensor: r"""x itself (a view on the same memory), as a new node of the graph."""
     def pow(self, exponent: Value = ..., *, other: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a^b. The gradient with respect to b is NaN where a < 0, which has no logarithm, and 0 where a = 0 and b >= 0."""
     def pow_(self, exponent: Value = ..., *, other: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`pow`, in place: of a leaf that requires grad under no_grad() only."""
-    def prod(self, axis: Axis = ..., keepdim: builtins.bool = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., generator: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: r"""The product over `axis` (all axes if None); its gradient is exact where factors are 0."""
+    def prod(self, axis: Axis = ..., keepdim: builtins.bool = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The product over `axis` (all axes if None); its gradient is exact where factors are 0."""
     def qr(self) -> tuple[Tensor, ...]: r"""Q with orthonormal columns and R, upper triangular, with Q R = x: (..., m, n) -> (..., m, k), (..., k, n)."""
     def quick_gelu(self) -> Tensor: r"""x sigma(1.702 x), close to gelu."""
     def rad2deg(self) -> Tensor: r"""x 180 / pi: radians as degrees."""
@@ -418,7 +417,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def randn(*shape: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., generator: Any = ..., size: Any = ..., sizes: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: r"""Standard normal."""
     def randn_like(self, **options: Any) -> Tensor: ...
     @staticmethod
-    def randperm(n: builtins.int, generator: Any = ..., *, N: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., dtype: Any = ..., foreach: Any = ..., fused: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: r"""The numbers 0, ..., n - 1 in random order."""
+    def randperm(n: builtins.int, generator: Any = ..., *, N: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: r"""The numbers 0, ..., n - 1 in random order."""
     def ravel(self) -> Tensor: ...
     @property
     def real(self) -> Tensor: r"""The Tensor itself: its elements are real."""
@@ -471,9 +470,9 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def sin_(self) -> Self: r"""`sin`, in place: of a leaf that requires grad under no_grad() only."""
     def sinh(self) -> Tensor: r"""(e^x - e^-x) / 2."""
     def sinh_(self) -> Self: r"""`sinh`, in place: of a leaf that requires grad under no_grad() only."""
-    def softmax(self, axis: Axis = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., generator: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: r"""p_i = e^(x_i) / sum_j e^(x_j) along `axis`."""
-    def softmax_(self, axis: Axis = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., generator: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Self: r"""`softmax`, in place: of a leaf that requires grad under no_grad() only."""
-    def softmin(self, axis: Axis = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., generator: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: r"""softmax(-x)."""
+    def softmax(self, axis: Axis = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""p_i = e^(x_i) / sum_j e^(x_j) along `axis`."""
+    def softmax_(self, axis: Axis = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`softmax`, in place: of a leaf that requires grad under no_grad() only."""
+    def softmin(self, axis: Axis = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""softmax(-x)."""
     def softplus(self, beta: Number = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""log(1 + e^(beta x)) / beta (7.28): a smooth relu; its derivative is sigma(beta x)."""
     def softsign(self) -> Tensor: r"""x / (1 + |x|)."""
     def sort(self, axis: Axis = ..., descending: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""x sorted along `axis`, and the indices that sort it: (values, indices)."""
@@ -494,7 +493,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def sub_(self, other: Value, alpha: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`sub`, in place: of a leaf that requires grad under no_grad() only."""
     def subtract(self, other: Value, alpha: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def subtract_(self, other: Value, alpha: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`subtract`, in place: of a leaf that requires grad under no_grad() only."""
-    def sum(self, axis: Axis = ..., keepdim: builtins.bool = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., generator: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: r"""The sum over `axis` (all axes if None). Booleans and small integers are added up as int64."""
+    def sum(self, axis: Axis = ..., keepdim: builtins.bool = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The sum over `axis` (all axes if None). Booleans and small integers are added up as int64."""
     def svd(self, full_matrices: builtins.bool = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""U, S and V^T with U diag(S) V^T = x, S in falling order: (..., m, k), (..., k), (..., k, n), k = min(m, n)."""
     def swapaxes(self, axis0: Any = ..., axis1: Any = ..., *, dim0: Any = ..., dim1: Any = ..., dim2: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def swapdims(self, axis0: Any = ..., axis1: Any = ..., *, dim0: Any = ..., dim1: Any = ..., dim2: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
@@ -520,7 +519,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def true_divide_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`true_divide`, in place: of a leaf that requires grad under no_grad() only."""
     def trunc(self) -> Tensor: r"""x without its fraction; the gradient is 0."""
     def trunc_(self) -> Self: r"""`trunc`, in place: of a leaf that requires grad under no_grad() only."""
-    def type(self, dtype: Any = ..., *, capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., generator: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Any: r"""This Tensor with another dtype, also by a name such as "torch.LongTensor"; or its own one."""
+    def type(self, dtype: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Any: r"""This Tensor with another dtype, also by a name such as "torch.LongTensor"; or its own one."""
     def type_as(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def unbind(self, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""The slices along `axis`, without that axis. A tuple."""
     def unflatten(self, axis: Axis = ..., sizes: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., size: Any = ..., split_size: Any = ..., split_size_or_sections: Any = ..., unflattened_size: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Split one axis into several, whose product is its size (one may be -1)."""
@@ -537,5 +536,5 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def where(self, x: Any = ..., y: Any = ..., *, input: Any = ..., other: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x where this boolean Tensor is true, else y; or `a.where(condition, y)`: a where it is true, else y."""
     def zero_(self, *inputs: Any, **options: Any) -> Self: ...
     @staticmethod
-    def zeros(*shape: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., size: Any = ..., sizes: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., generator: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: ...
+    def zeros(*shape: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., size: Any = ..., sizes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def zeros_like(self, **options: Any) -> Tensor: ...

@@ -60,7 +60,7 @@ _SAID = [(re.compile(said), kind, text) for said, kind, text in [
      r"a joint rule returns a list with one cotangent for each input, in their order; this one has \1, and the op "
      r"\2 inputs. What needs none gets None."),
     (r"has no VJP for input", "no rule", "an op that the rule calls has no rule of its own for that input."),
-    (r"NumPy: this Tensor requires grad|support ufuncs", "numpy", _NUMPY),
+    (r"NumPy computes it off the graph|support ufuncs", "numpy", _NUMPY),
     (r"another library computes of it has no gradient", "second order",
      "the rule takes a Tensor off the graph (.numpy(), NumPy's functions): write it with operators and ops."),
     (r"setitem: a leaf|destination is read-only|cannot be changed in place", "in place", IN_PLACE),

@@ -66,7 +66,6 @@ class Protocol:
                                "gradient; write x.detach().numpy() if none is wanted, else compute with ops")
 
     def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        self._off_the_graph("NumPy")
         return np.array(self.numpy(), dtype=dtype, copy=copy)
 
     def __dlpack__(self: Any, **options: Any) -> Any:
