@@ -146,8 +146,7 @@ def test_an_option_is_a_number():
         manual_seed(0)
         expected = call(0.5)
         manual_seed(0)
-        found = call(a.detach())
-        assert np.array_equal(getattr(found, "_data", found), getattr(expected, "_data", expected))
+        assert np.array_equal(call(a.detach()), expected)
     with pytest.raises(TypeError, match=r"leaky_relu: negative_slope must be a number, got a Tensor of shape \(1,\)"):
         ops.leaky_relu(x, Tensor([0.5]))
     y = ops.leaky_relu(x, a.detach())
@@ -265,12 +264,11 @@ def test_an_error_in_a_rule_names_the_op_and_the_input():
         with pytest.raises(ValueError, match=r"^the VJP of off for input 'a': .*\(2, ?4\).*\(3, ?4\)") as caught:
             op(a, b).sum().backward(**how)
         assert type(caught.value.__cause__) is ValueError  # where in the rule it was
-    for rule, error, text in ((lambda g, x: g * np.cbrt(x), RuntimeError, "^NumPy: this Tensor requires grad"),
-                              (lambda g, x: g * x.copy(), AttributeError,
-                               "^the VJP of <lambda> for input 'x': .*has no attribute 'copy'.*as in ops.cos")):
+    for rule, error, text in ((lambda g, x: g * np.cbrt(x), TypeError, "np.cbrt: NumPy .* off the graph.*ops.cos"),
+                              (lambda g, x: g * x.copy(), AttributeError, "has no attribute 'copy'.*as in ops.cos")):
         op = declare(lambda x: np.sin(x), x=rule)
         op(a).sum().backward()  # on arrays there is nothing wrong
-        with pytest.raises(error, match=text):
+        with pytest.raises(error, match=r"^the VJP of <lambda> for input 'x': .*" + text):
             op(a).sum().backward(create_graph=True)
     joint = primitive(lambda a, b: a * b)
     joint.joint_vjp(lambda g, a, b: [g[9], g])
