@@ -64,14 +64,7 @@ def export(model: Module, inputs: Tensor | Sequence[Tensor], path: str | os.Path
     names = list(input_names or [*inspect.signature(model.forward).parameters][: len(inputs)])
     if len(set(names)) != len(inputs):
         raise ValueError(f"onnx.export: input_names must have {len(inputs)} different names, got {names}")
-    sizes, axis = [], batch_axis or 0
-    if batch_axis is not None:
-        batches = {x.shape[batch_axis] if -x.ndim <= batch_axis < x.ndim else 0 for x in inputs}
-        if len(batches) > 1 or 0 in batches:
-            raise ValueError(f"onnx.export: the inputs {', '.join(str(x.shape) for x in inputs)} must have a batch of "
-                             f"one size along axis {batch_axis}; use batch_axis=None if there is none")
-        size, axis = batches.pop(), batch_axis % inputs[0].ndim
-        sizes = [size, *[n for n in SIZES if size % n]]
+    sizes, axis = ([], 0) if batch_axis is None else _batches(inputs, batch_axis)
 
     def drawn(size: int | None, seed: int) -> dict[str, Tensor]:
         """Inputs of another batch, with values drawn from those of the inputs: the model may not take any others."""
@@ -104,6 +97,16 @@ def export(model: Module, inputs: Tensor | Sequence[Tensor], path: str | os.Path
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     onnx.save(proto, os.fspath(path))
     return proto
+
+
+def _batches(inputs: list[Tensor], batch_axis: int) -> tuple[list[int], int]:
+    """Sizes of the batch to compare, that of the inputs first; and its axis, counted from the front."""
+    batches = {x.shape[batch_axis] if -x.ndim <= batch_axis < x.ndim else 0 for x in inputs}
+    if len(batches) > 1 or 0 in batches:
+        raise ValueError(f"onnx.export: the inputs {', '.join(str(x.shape) for x in inputs)} must have a batch of "
+                         f"one size along axis {batch_axis}; use batch_axis=None if there is none")
+    size = batches.pop()
+    return [size, *[n for n in SIZES if size % n]], batch_axis % inputs[0].ndim
 
 
 def _check(proto: Any, model: Module, inputs: dict[str, Tensor], may_fail: bool) -> None:
