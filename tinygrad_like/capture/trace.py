@@ -28,7 +28,8 @@ _OPTIM = os.path.join(_ROOT, "optim", "")
 _LAYERS = os.path.join(_ROOT, "nn", ""), _OPTIM
 _READERS = frozenset("get_lr get_last_lr lr rate state_dict steps".split())  # methods that tell what is counted
 _SIGNS = {"+": "add", "-": "sub", "*": "mul", "/": "truediv", "@": "matmul", "**": "pow", "//": "floordiv", "%": "mod"}
-_OPERATORS: dict[str, tuple[str, ...]] = {sign: (f"__{name}__", f"__r{name}__", f"__i{name}__") for sign, name in _SIGNS.items()}
+_OPERATORS: dict[str, tuple[str, ...]] = {
+    sign: (f"__{name}__", f"__r{name}__", f"__i{name}__") for sign, name in _SIGNS.items()}
 _OPERATORS |= {"UNARY_NEGATIVE": ("__neg__",), "BINARY_SUBSCR": ("__getitem__",), "STORE_SUBSCR": ("__setitem__",)}
 _COMPUTED = frozenset("delattr dir getattr hasattr setattr vars".split())
 
