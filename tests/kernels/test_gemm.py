@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tinygrad_like.core.graph import setting
-from tinygrad_like.kernels import gemm, simd
+from tinygrad_like.kernels import gemm, machine, simd
 
 
 def random(*shape, seed=0):
@@ -115,7 +115,7 @@ def test_special_values_reach_their_row_and_column_only(special):
 
 OTHER_MACHINE = """
 import json, numpy as np
-from tinygrad_like.kernels import gemm, simd
+from tinygrad_like.kernels import gemm, machine, simd
 rng = np.random.default_rng(0)
 worst = 0.0
 for m, k, n in (1, 1, 1), (7, 9, 33), (50, 60, 70), (9, 300, 17):
@@ -123,7 +123,7 @@ for m, k, n in (1, 1, 1), (7, 9, 33), (50, 60, 70), (9, 300, 17):
         for b in rng.standard_normal((k, n), np.float32), rng.standard_normal((n, k), np.float32).T:
             found = gemm.product(a, b, np.empty((m, n), np.float32))
             worst = max(worst, float(np.abs(found - a.astype("d") @ b.astype("d")).max()))
-cached = sum(gemm._matrix_product.entry.stats.cache_hits.values())
+cached = int(gemm._matrix_product.entry.found)
 print(json.dumps([simd.FLOATS, simd.ROWS, worst, cached]))
 """
 
@@ -131,7 +131,7 @@ print(json.dumps([simd.FLOATS, simd.ROWS, worst, cached]))
 @pytest.mark.slow
 def test_other_machines_have_other_vectors_and_no_part_in_the_cache(python, tmp_path):
     """AVX2 and SSE code run on this machine too, if it has AVX2; one cache directory serves all without mixing them."""
-    if simd.FLOATS < 8 or "+fma" not in simd._FEATURES:
+    if simd.FLOATS < 8 or "+fma" not in machine.FEATURES:
         pytest.skip("this machine cannot run AVX2")
     here = {"NUMBA_CACHE_DIR": str(tmp_path)}
     avx2 = {**here, "NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx,+avx2,+fma,+sse2,+sse4.1,+sse4.2,+ssse3"}

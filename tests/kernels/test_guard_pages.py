@@ -18,7 +18,7 @@ CASES = os.environ.get("TINYGRAD_LIKE_GUARDED_CASES", "260")
 @pytest.mark.skipif(sys.platform not in ("linux", "darwin"), reason="needs mmap and mprotect")
 @pytest.mark.parametrize("count", [1, 2])
 def test_nothing_outside_of_arrays_is_touched(count):
-    if count > threads.config.NUMBA_NUM_THREADS:
+    if count > threads.most:
         pytest.skip("needs two threads")
     program = Path(__file__).parent / "guarded.py"
     path = os.pathsep.join(filter(None, [str(program.parents[2]), os.environ.get("PYTHONPATH")]))

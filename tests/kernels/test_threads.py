@@ -168,7 +168,7 @@ def test_affinity_sets_the_number_of_threads(python):
 @pytest.mark.parametrize(("quota", "cores"), [("max 100000", 8), ("150000 100000", 2), ("50000 100000", 1), ("", 8)])
 def test_a_quota_of_the_control_group_sets_the_number_of_threads(monkeypatch, quota, cores):
     monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
-    monkeypatch.setattr(threads.config, "NUMBA_NUM_THREADS", 8)
+    monkeypatch.setattr(threads, "most", 8)
     monkeypatch.setattr(threads.Path, "read_text", lambda path: quota)
     assert threads._allowed() == cores
     monkeypatch.setenv("NUMBA_NUM_THREADS", "8")  # the user knows better

@@ -15,6 +15,7 @@ from threading import get_ident
 from types import FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+from ..environment import around_compiling
 from ..errors import user_line
 
 Code: Any = type((lambda: 0).__code__)  # code of a function
@@ -227,22 +228,24 @@ class Trace:
 
 @contextmanager
 def _while_compiling(pause: Any, resume: Any) -> Iterator[None]:
-    """In a `with` block, call these when numba's compiler begins and ends."""
-    if "numba" not in sys.modules:
-        yield
-        return
-    from numba import core
+    """In a `with` block, call these when a kernel, or a function of the user's, begins and ends to be compiled."""
+    around_compiling.append((pause, resume))
+    listener = None
+    if "numba" in sys.modules:
+        from numba import core
 
-    class Compiling(core.event.Listener):
-        def on_start(self, event: Any) -> None:
-            pause()
+        class Compiling(core.event.Listener):
+            def on_start(self, _: Any) -> None:
+                pause()
 
-        def on_end(self, event: Any) -> None:
-            resume()
+            def on_end(self, _: Any) -> None:
+                resume()
 
-    listener = Compiling()
-    core.event.register("numba:compile", listener)
+        listener = Compiling()
+        core.event.register("numba:compile", listener)
     try:
         yield
     finally:
-        core.event.unregister("numba:compile", listener)
+        around_compiling.remove((pause, resume))
+        if listener is not None:
+            core.event.unregister("numba:compile", listener)

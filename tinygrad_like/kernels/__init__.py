@@ -6,7 +6,7 @@ exchanged since the op looked at it. An index or a label is compared with the si
 lie in memory that someone else writes to. `tests/kernels/guarded.py` runs ops on memory between pages that must not be
 touched.
 
-Modules here import numba, which takes longer than a small job; so each is loaded when it is first named.
+Modules here are loaded when they are first named; numba is, when something must be compiled (`late.py`).
 """
 
 from __future__ import annotations
@@ -20,9 +20,5 @@ from ..environment import without_interrupts
 def __getattr__(name: str):
     if importlib.util.find_spec(f"{__name__}.{name}") is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    with without_interrupts():  # what Ctrl-C leaves of numba cannot be imported again
-        import numba  # noqa: F401  # all of it first: a part does not wait for another thread that imports the whole
-
-        module = importlib.import_module(f".{name}", __name__)
-        importlib.import_module(".notice", __name__).install()
-    return module
+    with without_interrupts():
+        return importlib.import_module(f".{name}", __name__)

@@ -3,11 +3,11 @@
 import sys
 
 from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
 from . import simd
-from .simd import ARM, I32, I64, X86, function, procedure
+from .late import intrinsic, types
+from .machine import ARM, X86
+from .simd import I32, I64, function, procedure
 
 _GIVE_WAY = "SwitchToThread" if sys.platform == "win32" else "sched_yield"
 _REST, _LENGTH = ("Sleep", 1) if sys.platform == "win32" else ("usleep", 50)

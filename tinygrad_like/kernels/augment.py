@@ -7,15 +7,18 @@ channel by channel and row by row: their shape goes beside them, which compiles 
 import numpy as np
 
 from ..dtypes import FLOAT32, FLOAT64
-from .simd import compiled
+from .cache import compiled
 from .vectormath import HALF, ONE, F
+from .views import view
 
 ZERO = F(0)
+_reals, _floats = view(FLOAT64, 1), view(FLOAT32, 1)
 
 
 @compiled(fastmath={"contract"})
 def _warp(m, padded, channels, height, width, out):
     """Of an image with a border of zeros, to which points outside are moved: no branch, no test for each neighbour."""
+    m, padded, out = _reals(m), _floats(padded), _floats(out)
     at, right, down = np.empty(width, np.int32), np.empty(width, np.float32), np.empty(width, np.float32)
     a, b, d, e = F(m[0]), F(m[1]), F(m[3]), F(m[4])
     x_centre, y_centre = HALF * F(width - 1), HALF * F(height - 1)
@@ -45,13 +48,14 @@ def _warp(m, padded, channels, height, width, out):
                 upper = above[i] + right[column] * (above[i + 1] - above[i])
                 lower = below[i] + right[column] * (below[i + 1] - below[i])
                 line_of_out[column] = upper + down[column] * (lower - upper)
+    return 0
 
 
 def warped(image: np.ndarray, warp: np.ndarray) -> np.ndarray:
     """Pixel (x, y) is what the image (channels, height, width) was at warp @ (x, y, 1), between pixels bilinearly."""
     channels, height, width = image.shape
     padded, out = np.zeros((channels, height + 2, width + 2), FLOAT32), np.empty(image.shape, FLOAT32)
-    padded[:, 1:-1, 1:-1] = image
+    padded[:, 1:-1, 1:-1], m = image, np.array(warp[:2], FLOAT64)
     if out.size:
-        _warp(np.array(warp[:2], FLOAT64).ravel(), padded.ravel(), channels, height, width, out.ravel())
+        _warp(id(m), id(padded), channels, height, width, id(out))
     return out

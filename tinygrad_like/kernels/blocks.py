@@ -17,13 +17,12 @@ ran a kernel. TINYGRAD_LIKE_MALLOC=default in the environment leaves NumPy as it
 
 import ctypes
 
-from numba import types
-from numba.core.dispatcher import Dispatcher
-
 from . import memory
 from .atomics import exchange, get, put
+from .cache import compiled
+from .late import external
 from .memory import HUGE, PAGE
-from .simd import compiled, inner
+from .simd import inner
 
 _LEAST, _MOST = 256, 2**20  # bytes of a block in a list
 _HELD = 2**25  # bytes in all lists together
@@ -36,14 +35,14 @@ _FINE = 8192  # bytes, below which classes are a cache line apart
 _LOCK, _BYTES, _END, _LISTS = 0, 8, 16, 64
 _SIZE = 4096
 
-_malloc = types.ExternalFunction("malloc", types.intp(types.intp))
-_calloc = types.ExternalFunction("calloc", types.intp(types.intp, types.intp))
-_usable = types.ExternalFunction("malloc_usable_size", types.intp(types.intp))
-_free = types.ExternalFunction("free", types.void(types.intp))
-_sbrk = types.ExternalFunction("sbrk", types.intp(types.intp))
-_madvise = types.ExternalFunction("madvise", types.int32(types.intp, types.intp, types.int32))
-_memset = types.ExternalFunction("memset", types.intp(types.intp, types.int32, types.intp))
-_memcpy = types.ExternalFunction("memcpy", types.intp(types.intp, types.intp, types.intp))
+_malloc = external("malloc", "intp", "intp")
+_calloc = external("calloc", "intp", "intp", "intp")
+_usable = external("malloc_usable_size", "intp", "intp")
+_free = external("free", "void", "intp")
+_sbrk = external("sbrk", "intp", "intp")
+_madvise = external("madvise", "int32", "intp", "intp", "int32")
+_memset = external("memset", "intp", "intp", "int32", "intp")
+_memcpy = external("memcpy", "intp", "intp", "intp", "intp")
 
 
 @inner
@@ -116,12 +115,12 @@ def _listed(state, block, size):
 # What NumPy calls, all of them with the state first.
 
 
-@compiled(no_cfunc_wrapper=False)
+@compiled()
 def _allocate(state, size):
     return _taken(state, size)
 
 
-@compiled(no_cfunc_wrapper=False)
+@compiled()
 def _allocate_zeros(state, count, each):
     size = count * each
     if size > _MOST:
@@ -132,7 +131,7 @@ def _allocate_zeros(state, count, each):
     return block
 
 
-@compiled(no_cfunc_wrapper=False)
+@compiled()
 def _resize(state, block, size):
     new = _taken(state, size)
     if block != 0 and new != 0:
@@ -142,7 +141,7 @@ def _resize(state, block, size):
     return new
 
 
-@compiled(no_cfunc_wrapper=False)
+@compiled()
 def _release(state, block, size):
     if block != 0 and not _listed(state, block, size):
         _free(get(block - 8))
@@ -160,6 +159,31 @@ def _emptied(state):
                 _free(get(block - 8))
         put(state + _BYTES, 0)
         put(state + _LOCK, 0)
+    return 0
+
+
+# What kernels call in place of numba's functions of these names, for the arrays that they make. A block begins with
+# numba's record of it, of which they use the count of references and the address of the numbers.
+
+
+@compiled()
+def _allocate_scratch(size, align):
+    align &= 0xFFFFFFFF  # of 32 bits
+    block = _malloc(size + align + _LINE)
+    if block != 0:
+        put(block, 1)
+        put(block + 24, (block + _LINE + align - 1) & -align)
+        put(block + 32, size)
+    return block
+
+
+@compiled()
+def _release_scratch(block):
+    _free(block)
+    return 0
+
+
+SCRATCH = {"tinygrad_like_allocate": _allocate_scratch, "tinygrad_like_release": _release_scratch}
 
 
 # Handing it to NumPy --------------------------------------------------------------------------------------------------
@@ -169,20 +193,12 @@ _state = ctypes.create_string_buffer(_SIZE)
 held = ctypes.c_int64.from_buffer(_state, _BYTES)  # bytes in all lists
 
 
-def _address(function: Dispatcher, arguments: int) -> int:
-    """Where C finds the code of a function of integers."""
-    signature = (types.intp,) * arguments
-    function.compile(signature)
-    code = function.overloads[signature]
-    return code.library.get_pointer_to_function(code.fndesc.llvm_cfunc_wrapper_name)
-
-
 def install() -> None:
     """Let these blocks be those of NumPy's arrays, from now on, in this thread, unless NumPy is to be left alone."""
     if not memory.allocates_by_itself():
-        functions = [_address(f, n) for f, n in ((_allocate, 2), (_allocate_zeros, 3), (_resize, 3), (_release, 3))]
+        functions = [f.code["c"] for f in (_allocate, _allocate_zeros, _resize, _release)]
         handler = memory.Handler(b"tinygrad_like", 1, ctypes.addressof(_state), *functions)
-        memory.hand_over(handler, _state, _allocate, _allocate_zeros, _resize, _release)
+        memory.hand_over(handler, _state)
 
 
 def emptied() -> None:

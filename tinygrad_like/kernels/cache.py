@@ -1,15 +1,11 @@
-"""Compiled kernels on disk: numba's cache, but for its files.
+"""Compiled kernels on disk.
 
-numba keeps, for each function, an index and numbered files of code. A process that is killed between the two, or two
-that write at once, can leave an index that points at other code than it says, and one damaged file ends every later
-run. Here every compiled kernel is a file of its own, which says what it is: its SHA-256, then the sources and the key
-that it was compiled for. What does not match is compiled anew, and replaced.
+Each is a file of its own, which says what it is: its SHA-256, then a hash of all that its code depends on. A process
+may be killed, or two may write at once; what does not match is compiled anew, and replaced.
 
-The key, numba's, has the types of the arguments and the machine. Kernels are compiled not for this processor but for
-the highest level of x86-64 that it has: v3 has AVX2 and FMA, v4 AVX-512. So they can be brought along or shared by
-machines, give the same bits wherever they were compiled, and run only where their instructions exist. Of a processor
-without a level, all that it has is used. The sources are the file of the kernel and those that it
-imports from this folder, with what they import: an edit compiles anew what contains the edited code, and nothing else.
+The hash has the processor that code is made for (`machine.py`), the compiler, and the sources: the file of the kernel
+and those that it imports from this folder, with what they import: an edit compiles anew what contains the edited code,
+and nothing else.
 
 The files lie in `kernels`, in NUMBA_CACHE_DIR/tinygrad_like or else in the user's cache folder, so that all
 installations share them. A wheel may bring some (`ship.py`), which serve where that folder has none. Files that no run
@@ -18,37 +14,29 @@ has used for a month go, and so do all versions of a kernel but the latest few a
 
 import hashlib
 import os
-import pickle
 import re
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import numba
 from llvmlite import __version__ as llvm_version
-from llvmlite import binding as llvm
-from numba.core import config
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, InTreeCacheLocator
-from numba.core.registry import cpu_target
-from numba.core.serialize import dumps
 
 from ..environment import cache_folder, without_interrupts
+from . import machine, notice
+from .late import Function
 
-# numba compares the file of the function only, but a kernel contains functions of other files. Nothing of these is in
-# another file's kernels:
+# A kernel contains functions of other files, but nothing of these:
 _BESIDE = "__init__", "cache", "composites", "loops", "notice", "program", "registry", "specialize"
 _HERE = Path(__file__).parent
 SHIPPED = _HERE / "shipped"  # kernels that a wheel brings, see `ship.py`
 _IMPORT = re.compile(rb"^from \.(\w*) import (.*)", re.MULTILINE)  # at the top of a module; what is not, runs in Python
-COMPILER = numba.__version__, llvm_version, sys.implementation.cache_tag
-_V3 = ("avx avx2 bmi bmi2 cmov crc32 cx16 cx8 f16c fma fxsr lzcnt mmx movbe popcnt sahf sse sse2 sse3 sse4.1 sse4.2 "
-       "ssse3 xsave").split()
-LEVELS = {"x86-64-v4": [*_V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"], "x86-64-v3": _V3}
 DAY = 24 * 3600.0  # seconds
 UNUSED = 30 * DAY
 VERSIONS = 8  # of a kernel, which stay: there are several checkouts, and one goes back and forth
@@ -57,26 +45,17 @@ kept = True  # whether compiled kernels could be written so far
 _tidied: set[Path] = set()
 
 
-def level_settings(level: str) -> tuple[str, str]:
-    """How numba is told to compile for a level: the names of a processor and of what it has."""
-    return level, ",".join(f"+{feature}" for feature in LEVELS[level])
+def _numba_version() -> str:
+    """Of the numba that is installed; to import it takes longer than most programs."""
+    spec = find_spec("numba")
+    with suppress(OSError, TypeError):
+        text = Path(spec.origin).with_name("_version.py").read_text()  # type: ignore[union-attr, arg-type]
+        if found := re.search(r'"version": "([^"]+)"', text):
+            return found[1]
+    return import_module("numba").__version__
 
 
-def levels() -> list[str]:
-    """The levels that this processor has, the highest first."""
-    try:
-        has = llvm.get_host_cpu_features()
-    except RuntimeError:  # LLVM cannot say
-        return []
-    return [level for level, needs in LEVELS.items() if all(has.get(feature) for feature in needs)]
-
-
-def choose_level() -> None:
-    """Have numba compile for the highest level, unless the environment names a processor, or it has compiled already:
-    a process has one code generator."""
-    if config.CPU_NAME is config.CPU_FEATURES is None and "_toplevel_target_context" not in vars(cpu_target):
-        for level in levels()[:1]:
-            config.CPU_NAME, config.CPU_FEATURES = level_settings(level)
+COMPILER = _numba_version(), llvm_version, sys.implementation.cache_tag
 
 
 @lru_cache
@@ -101,14 +80,15 @@ def _hash(names: frozenset[str]) -> bytes:
 def sources(file: Path) -> bytes:
     """A hash of what the kernels of a file are made of; of a user's, of all that it could import."""
     if file.parent == _HERE:
-        return _hash(_imports(file.stem) | _imports("record"))  # which writes each kernel's entry
+        # record.py writes each kernel's entry
+        return _hash(_imports(file.stem) | _imports("record") | _imports("inlined"))
     everything = _hash(frozenset([path.stem for path in _HERE.glob("*.py")]))
     return hashlib.sha256(everything + file.read_bytes()).digest()
 
 
 def folder() -> Path:
     """Where compiled kernels lie."""
-    return _folder(config.CACHE_DIR)
+    return _folder(os.environ.get("NUMBA_CACHE_DIR", ""))
 
 
 @lru_cache
@@ -174,85 +154,66 @@ def keep(path: Path, content: bytes) -> None:
             tidy(path.parent)
 
 
-class Files:
-    """The files of one kernel, in place of numba's IndexDataCacheFile."""
-
-    def __init__(self, folder: Path, name: str, sources: bytes):
-        self.folder, self.name, self.sources = folder, name, sources
-
-    def path(self, key: tuple) -> Path:
-        digest = hashlib.sha256(repr((COMPILER, self.sources, key)).encode()).hexdigest()
-        return self.folder / f"{self.name}-{digest[:20]}.kernel"
-
-    def load(self, key: tuple) -> Any:
-        """What was saved for this key; None if there is nothing, or it is damaged, or of other sources."""
-        path = self.path(key)
-        for place in (path, SHIPPED / path.name):
-            content = read(place)
-            if content is not None and content[:32] == self.sources:
-                try:
-                    saved, data = pickle.loads(content[32:])
-                except (ImportError, AttributeError):  # it names a formula that stands in another file by now
-                    continue
-                if saved == key:
-                    return data
-        return None
-
-    def save(self, key: tuple, data: Any) -> None:
-        keep(self.path(key), self.sources + dumps((key, data)))
-
-    def flush(self) -> None:
-        for path in self.folder.glob(f"{self.name}-*.kernel"):
-            path.unlink(missing_ok=True)
+def load(path: Path, key: bytes) -> bytes | None:
+    """What was kept there, or came with a wheel, under a key of 32 bytes."""
+    for place in (path, SHIPPED / path.name):
+        content = read(place)
+        if content is not None and content[:32] == key:
+            return content[32:]
+    return None
 
 
-class _Place(InTreeCacheLocator):
-    """numba looks for a folder that can be written to, for each function; here there is one for all."""
+class Compiled(Function):
+    """A function of integers that is called from outside compiled code: read from disk or compiled at its first use.
 
-    def get_cache_path(self) -> str:
-        return str(folder())
+    shown: whether Python and C call it, or only compiled code, by its address. made_of: what it depends on besides
+    the files' sources.
+    """
 
-    def get_source_stamp(self) -> None:
-        pass
+    def __init__(self, function: Callable, options: dict, shown: bool = True, made_of: str = ""):
+        super().__init__(function, options)
+        self.shown, self.made_of, self.count = shown, made_of, function.__code__.co_argcount
+        self.found = False  # on disk
 
-    def ensure_cache_path(self) -> None:
-        pass
+    def key(self) -> bytes:
+        options = sorted([(name, sorted(value) if isinstance(value, set) else value)
+                          for name, value in self.options.items()])
+        about = (COMPILER, sources(Path(self.py_func.__code__.co_filename)), machine.MACHINE, self.__module__,
+                 self.py_func.__qualname__, self.count, options, self.shown, self.made_of)
+        return hashlib.sha256(repr(about).encode()).digest()
+
+    @cached_property
+    def code(self) -> dict[str, int]:
+        """Where its machine code is: `code`, for compiled code; and if it is shown, `c` and `python`."""
+        with without_interrupts():
+            if not os.path.exists(self.py_func.__code__.co_filename):
+                return machine.loaded(self._compiled())
+            key, stem = self.key(), Path(self.py_func.__code__.co_filename).stem
+            path = folder() / f"{stem}.{self.__name__}-{key.hex()[:20]}.kernel"
+            content = load(path, key)
+            self.found = content is not None
+            if content is None:
+                content = self._compiled()
+                keep(path, key + content)
+            return machine.loaded(content)
+
+    def _compiled(self) -> bytes:
+        with notice.compiling(f"{self.__module__}.{self.__name__}"):
+            make = import_module(".inlined", __package__).machine_code
+            return make(self.py_func, self.options, self.count, self.shown)
+
+    @cached_property
+    def call(self) -> Callable:
+        """What Python calls, without the GIL."""
+        return machine.builtin(self.__name__, self.code["python"])
+
+    def __call__(self, *arguments: int) -> int:
+        return self.call(*arguments)
 
 
-class _Results(CompileResultCacheImpl):
-    def __init__(self, function: Callable):
-        self._locator = _Place(function, function.__code__.co_filename)
-        self._lineno = function.__code__.co_firstlineno
-        self._filename_base = function.__name__
-
-    def reduce(self, data: Any) -> Any:
-        """What numba keeps, without LLVM's form of the code, which is half of it and takes most of the time to load:
-        only functions compiled later would be linked with it, and none calls a kernel by its name."""
-        (name, kind, (code, form)), *others = super().reduce(data)
-        f, module = data.fndesc, llvm.parse_bitcode(form)
-        entries = {f.llvm_func_name, f.llvm_cpython_wrapper_name, f.llvm_cfunc_wrapper_name}
-        defined = [x.name for x in (*module.functions, *module.global_variables)
-                   if not x.is_declaration and (x.name in entries or x.name.startswith("_ZN08NumbaEnv"))]
-        text = "\n".join([f'@"{x}" = global i8 0' for x in defined])
-        return (name, kind, (code, llvm.parse_assembly(text).as_bitcode())), *others
-
-
-class KernelCache(FunctionCache):
-    """The cache of one kernel."""
-
-    _impl_class = _Results
-
-    def __init__(self, function: Callable):
-        super().__init__(function)
-        file = Path(function.__code__.co_filename)
-        self._cache_file = Files(folder(), f"{file.stem}.{function.__name__}", sources(file))
-
-
-def attach(dispatcher: Any) -> None:
-    """Have what numba compiles of a function kept on disk, if it is in a file."""
-    dispatcher.compile = without_interrupts()(dispatcher.compile)
-    if os.path.exists(dispatcher.py_func.__code__.co_filename):
-        dispatcher._cache = KernelCache(dispatcher.py_func)
+def compiled(**options: Any) -> Callable:
+    """Decorator for functions of integers that Python or C calls."""
+    return lambda function: Compiled(function, options)
 
 
 def not_kept(why: str) -> None:

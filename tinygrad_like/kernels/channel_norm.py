@@ -8,10 +8,10 @@ import math
 from collections import namedtuple
 
 import numpy as np
-from numba import njit
 
 from ..dtypes import FLOAT64
 from .kinds import OPTIONAL, OPTIONAL_WRITE, READ, REAL, REALS, WRITE, Plan
+from .late import njit
 from .norm import (
     COST,
     LOOP,

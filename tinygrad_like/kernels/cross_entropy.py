@@ -11,17 +11,17 @@ log-likelihood of labels.
 from contextlib import nullcontext
 
 import numpy as np
-from numba import njit
 
 from ..dtypes import FLOAT32, FLOAT64, INT64
 from .checks import check_again
 from .kinds import OPTIONAL, READ, REAL, REALS, WRITE
+from .late import njit
 from .norm import constant
 from .program import kernel, together
 from .reduce import PIECE, _sum
 from .simd import fill, inner
 from .softmax import _COST, BLOCK, _back, _by_pieces, _exp, _exp_shifted, _rows, _scale_all, _shift_twice
-from .vectormath import INNER, SCALAR, F, log
+from .vectormath import SCALAR, F, log
 
 _LABELS, _STATS, _TOTALS = OPTIONAL.of(INT64), WRITE.of(axes=2), REALS.of(FLOAT64, 2)._replace(writes=True)
 
@@ -50,7 +50,7 @@ def _term(w, x, top, log_total):
     return F(0) if w == F(0) else w * ((top - x) + log_total)
 
 
-@njit(fastmath={"reassoc"}, **INNER)
+@njit(fastmath={"reassoc"})
 def _sum_terms(weight, x, top, log_total):
     total = F(0)
     for i in range(x.size):
@@ -58,7 +58,7 @@ def _sum_terms(weight, x, top, log_total):
     return total
 
 
-@njit(fastmath={"reassoc"}, **INNER)
+@njit(fastmath={"reassoc"})
 def _sum_soft_terms(t, keep, even, weight, x, top, log_total):
     total = F(0)
     for i in range(x.size):
@@ -66,7 +66,7 @@ def _sum_soft_terms(t, keep, even, weight, x, top, log_total):
     return total
 
 
-@njit(**INNER)
+@njit
 def _loss(label, t, weight, smoothing, x, top, log_total):
     """Of a row with this label; or, if t is not empty, with these probabilities."""
     n, loss = x.size, 0.0
@@ -83,7 +83,7 @@ def _loss(label, t, weight, smoothing, x, top, log_total):
     return loss
 
 
-@njit(**INNER)
+@njit
 def _write_loss(totals, mean, loss):
     """The last row of totals: what the others come to. A mean over no label at all is NaN."""
     sum_losses, sum_weights, wrong = 0.0, 0.0, 0.0
@@ -174,13 +174,13 @@ def _cross_entropy_vjp(g, x, labels, probabilities, weight, ignored, smoothing, 
                                                                    + smoothing * mean_weight))
 
 
-@njit(**INNER)
+@njit
 def _subtract(out, factor, x):
     for i in range(out.size):
         out[i] -= factor * x[i]
 
 
-@njit(**INNER)
+@njit
 def _pull(p, g, t, keep, even, weight, mass):
     """p = g (mass p - q) for a row's q, which comes to `mass`"""
     for i in range(p.size):

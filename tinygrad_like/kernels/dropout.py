@@ -4,9 +4,9 @@ So the backward pass finds the mask again by computing it again: that costs less
 """
 
 import numpy as np
-from numba import njit
 
 from .kinds import INTEGERS, READ, REAL, WRITE
+from .late import njit
 from .program import kernel
 from .vectormath import SCALAR, F
 

@@ -3,19 +3,19 @@
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 
 from ..dtypes import FLOAT32
 from . import vectormath
 from .formula import Formula, pointwise
 from .kinds import READ, REAL, REALS, WRITE
+from .late import njit
 from .program import kernel, together
 from .simd import inner
-from .vectormath import INNER, F
+from .vectormath import F
 
 _COST = 0.06  # nanoseconds of a number: bound by memory, not by computing
 _PIECE, _BLOCK = 1024, 4096  # numbers added up in float32, in many lanes; and in float64, by one task
-_adding = njit(fastmath={"reassoc", "contract"}, **INNER)
+_adding = njit(fastmath={"reassoc", "contract"})
 
 
 # They broadcast as NumPy does.

@@ -12,17 +12,12 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, types
-from numba.core import ir
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
-from numba.core.compiler_machinery import FunctionPass, register_pass
-from numba.core.dispatcher import Dispatcher
-from numba.core.untyped_passes import IRProcessing
 
 from ..dtypes import FLOAT32
 from ..transforms.codegen import define
 from .copies import across, copied
 from .kinds import REAL, STRIDED, STRIDED_WRITE
+from .late import Function, njit, types
 from .loops import FORMULAS
 from .matrix import length_of, step_of
 from .program import Kernel, kernel
@@ -32,36 +27,6 @@ from .views import count_of, data_of, floats_at, is_contiguous, ndim_of
 
 _MANY = 4096  # numbers that are worth a copy
 _PIECE = 1024  # numbers of a row that are copied at a time
-
-
-@register_pass(mutates_CFG=False, analysis_only=False)
-class _AsCompiled(FunctionPass):
-    """Puts into a formula, before numba finds its types, what compiled code has in place of what the formula names."""
-
-    _name = "as_compiled"
-
-    def __init__(self) -> None:
-        super().__init__()
-
-    def run_pass(self, state: Any) -> bool:
-        for block in state.func_ir.blocks.values():
-            for value in [assigned.value for assigned in block.find_insts(ir.Assign)]:
-                if isinstance(value, ir.Const) and type(value.value) in (int, float):
-                    value.value = F(value.value)
-                elif isinstance(value, ir.Global):
-                    value.value = state.names.get(value.name, value.value)
-        return True
-
-
-class _Compiler(CompilerBase):
-    names: dict[str, Any]  # what compiled code has in place of a formula's global names
-
-    def define_pipelines(self) -> list:
-        self.state.names = self.names
-        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        passes.add_pass_after(_AsCompiled, IRProcessing)
-        passes.finalize()
-        return [passes]
 
 
 class Formula:
@@ -90,13 +55,13 @@ class Formula:
             self.parts.append(value)
             return F(value)
         name, formula = value.__name__, inspect.unwrap(value)
-        if name in FUNCTIONS or isinstance(value, Dispatcher):
+        if name in FUNCTIONS or isinstance(value, Function):
             self.parts.append(name)
-            return value if isinstance(value, Dispatcher) else FUNCTIONS[name]
+            return value if isinstance(value, Function) else FUNCTIONS[name]
         code = formula.__code__
         self.parts.append((code.co_code, code.co_consts, code.co_names))
         names = {n: self._compiled(formula.__globals__[n]) for n in code.co_names if n in formula.__globals__}
-        return njit(pipeline_class=type("Compiler", (_Compiler,), {"names": names}), **SCALAR)(formula)
+        return Function(formula, {"names": names, **SCALAR})
 
     def named(self, function: Callable) -> Callable:
         """The function, under a name that says what it was made of: under it compiled code is kept on disk, and found

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dtypes import FLOAT32, FLOAT64, INT64
-from .simd import compiled
+from .cache import compiled
 from .views import KIND, table_suits
 
 
@@ -64,7 +64,7 @@ class Table:
     @property
     def suited(self) -> bool:
         """Whether the arrays are what a kernel takes; it can be any objects."""
-        return _table_suits(id(self.ids), KNOWN_AT)
+        return bool(_table_suits(id(self.ids), KNOWN_AT))
 
 
 @compiled()

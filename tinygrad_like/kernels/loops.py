@@ -18,14 +18,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import llvmlite.binding as llvm
 import numpy as np
 from llvmlite import ir
 
 from ..dtypes import BOOL, FLOAT32, FLOAT64, INT64
-from . import cache
+from . import cache, machine
+from .late import llvm
 from .record import HEADER
-from .simd import _CPU, _FEATURES, _TRIPLE, I32, I64, POINTER, call, integer, signature
+from .simd import I32, I64, POINTER, call, integer, signature
 from .views import address
 
 FORMULAS: dict[str, Any] = {}  # by the name that a value has; see `formula.py`
@@ -301,15 +301,7 @@ def _place(b, loop: Loop, pointers: list) -> None:
 # Compiling ------------------------------------------------------------------------------------------------------------
 
 
-_engines: dict[str, Any] = {}  # by a hash of all that code depends on; they own the code
-
-
-@lru_cache
-def _machine() -> Any:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    target = llvm.Target.from_triple(_TRIPLE)
-    return target.create_target_machine(cpu=_CPU, features=",".join(sorted(_FEATURES)), opt=3)
+_loaded: dict[str, dict[str, int]] = {}  # where functions are, by a hash of all that their code depends on
 
 
 def addresses(loops: Sequence[tuple[Loop, bool]]) -> list[int]:
@@ -325,14 +317,14 @@ def addresses(loops: Sequence[tuple[Loop, bool]]) -> list[int]:
             names[key] = f"loop{len(names)}"
             different.append((loop, tiled))
         of.append(names[key])
-    engine = _compiled("".join(names), different)
-    return [engine.get_function_address(name) for name in of]
+    found = _compiled("".join(names), different)
+    return [found[name] for name in of]
 
 
 def _text(loops: Sequence[tuple[Loop, bool]]) -> str:
     """The loops in LLVM's language."""
     module = ir.Module("loops")
-    module.triple = _TRIPLE
+    module.triple = llvm.get_process_triple()
     for i, (loop, tiled) in enumerate(loops):
         _function(module, f"loop{i}", loop, tiled)
     return str(module)
@@ -342,16 +334,14 @@ def _text(loops: Sequence[tuple[Loop, bool]]) -> str:
 def _about() -> str:
     """What code depends on besides the loops: how it is made here, and where it runs."""
     sources = [cache.sources(Path(__file__).with_name(name)) for name in ("loops.py", "formula.py")]
-    return repr((cache.COMPILER, sources, _machine().triple, _CPU, sorted(_FEATURES)))
+    return repr((cache.COMPILER, sources, machine.MACHINE))
 
 
-def _compiled(keys: str, loops: Sequence[tuple[Loop, bool]]) -> Any:
-    """What owns the code of loops, which the keys tell from others."""
-    machine = _machine()
+def _compiled(keys: str, loops: Sequence[tuple[Loop, bool]]) -> dict[str, int]:
+    """Where the code of loops is, which the keys tell from others."""
     digest = hashlib.sha256((_about() + keys).encode()).hexdigest()
-    if digest in _engines:
-        return _engines[digest]
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+    if digest in _loaded:
+        return _loaded[digest]
     file = cache.folder() / f"loops-{digest[:20]}.code"
     code = cache.read(file)
     if code is None:
@@ -362,11 +352,9 @@ def _compiled(keys: str, loops: Sequence[tuple[Loop, bool]]) -> Any:
             module.get_function(full).linkage = "internal"
         options = llvm.create_pipeline_tuning_options(speed_level=3)
         options.loop_vectorization = options.slp_vectorization = True
-        builder = llvm.create_pass_builder(machine, options)
+        builder = llvm.create_pass_builder(machine.compiler(), options)
         builder.getModulePassManager().run(module, builder)
-        code = machine.emit_object(module)
+        code = machine.emitted(module, [f"loop{i}" for i in range(len(loops))])
         cache.keep(file, code)
-    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-    engine.finalize_object()
-    _engines[digest] = engine
-    return engine
+    _loaded[digest] = machine.loaded(code)
+    return _loaded[digest]

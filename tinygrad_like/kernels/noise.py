@@ -4,10 +4,10 @@ NumPy's generators make one number after another, and a normal one takes 7 ns.
 """
 
 import numpy as np
-from numba import njit
 
 from .dropout import U32, random_bits
 from .kinds import INTEGERS, REAL, WRITE
+from .late import njit
 from .program import kernel
 from .vectormath import SCALAR, TWO, F, I, log, sqrt
 

@@ -13,21 +13,21 @@ import functools
 import math
 
 import numpy as np
-from numba import njit
 
 from ..dtypes import FLOAT64
 from .kinds import READ, REAL, WRITE
+from .late import njit
 from .program import kernel, together
 from .reduce import PIECE
 from .simd import fill, put
-from .vectormath import INNER, SCALAR, F
+from .vectormath import SCALAR, F
 
 COST = 0.09  # nanoseconds of a number
 BLOCK, LOW = 256, 16  # rows of a part of a matrix; of these as many are added up in float32
 STATS, STATS_WRITE = READ.of(FLOAT64, 2), WRITE.of(FLOAT64, 2)  # rows of means and of 1 / sqrt(var + eps)
 # Inlined, since a slice handed to a function is counted, by atomic instructions that cost as much as a short row.
-contracted = njit(fastmath={"contract"}, **INNER)
-LOOP = dict(fastmath={"contract"}, forceinline=True, **INNER)
+contracted = njit(fastmath={"contract"})
+LOOP = dict(fastmath={"contract"}, forceinline=True)
 SUMS = dict(LOOP, fastmath={"reassoc", "contract"})
 
 

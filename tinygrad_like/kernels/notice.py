@@ -5,56 +5,44 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from numba import core
-
+from ..environment import around_compiling
 from . import cache
 
 AFTER = 1.0  # seconds
 
-
-class Notice(core.event.Listener):
-    """Listens to numba's compilations; those of inner functions happen within that of the kernel that calls them."""
-
-    def __init__(self) -> None:
-        self.depth = 0
-        self.total = 0.0
-        self.said = False
-        self.timer: threading.Timer | None = None
-
-    def on_start(self, event: core.event.Event) -> None:
-        self.depth += 1
-        if self.depth == 1:
-            self.begun = time.perf_counter()
-            name = event.data["dispatcher"].py_func
-            what = f"{name.__module__}.{name.__name__}".removeprefix("tinygrad_like.")
-            self.timer = threading.Timer(max(0.0, AFTER - self.total), self._say, [what])
-            self.timer.daemon = True
-            self.timer.start()
-
-    def on_end(self, event: core.event.Event) -> None:
-        self.depth -= 1
-        if self.depth == 0 and self.timer is not None:
-            self.timer.cancel()
-            self.total += time.perf_counter() - self.begun
-
-    def _say(self, name: str) -> None:
-        first = "" if self.said or not cache.kept else " (once; the result is kept on disk)"
-        self.said = True
-        print(f"compiling {name}{first} ...", file=sys.stderr, flush=True)
+total = 0.0  # seconds that this process has compiled so far
+_said = False
 
 
-_notice: Notice | None = None
+@contextmanager
+def compiling(name: str) -> Iterator[None]:
+    """While a kernel of this name is compiled in a `with` block."""
+    global total
+    timer = threading.Timer(max(0.0, AFTER - total), _say, [name.removeprefix("tinygrad_like.")])
+    timer.daemon = True
+    for pause, _ in around_compiling:
+        pause()
+    begun = time.perf_counter()
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        total += time.perf_counter() - begun
+        for _, resume in around_compiling:
+            resume()
 
 
-def install() -> None:
-    """Start listening; once is enough for the process."""
-    global _notice
-    if _notice is None:
-        _notice = Notice()
-        core.event.register("numba:compile", _notice)
+def _say(name: str) -> None:
+    global _said
+    first = "" if _said or not cache.kept else " (once; the result is kept on disk)"
+    _said = True
+    print(f"compiling {name}{first} ...", file=sys.stderr, flush=True)
 
 
 def seconds() -> float:
     """How long this process has compiled so far."""
-    return _notice.total if _notice is not None else 0.0
+    return total

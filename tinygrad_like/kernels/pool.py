@@ -9,10 +9,10 @@ import math
 from collections import namedtuple
 
 import numpy as np
-from numba import njit
 
 from . import conv
 from .kinds import READ, WRITE, Plan
+from .late import njit
 from .program import in_order, kernel
 from .simd import inner, put
 from .vectormath import INF, SCALAR, F

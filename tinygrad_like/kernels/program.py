@@ -31,16 +31,16 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
 
 from ..core.graph import mode
 from ..dtypes import FLOAT32
 from . import blocks, threads
 from .atomics import call, get, put
+from .cache import compiled
 from .kinds import INTEGER, TABLE, Array, Plan
-from .record import BESIDE, CODE, SIZE, TASKS, address_of, compiled_for
+from .record import BESIDE, CODE, SIZE, TASKS, compiled_for
 from .registry import ACCELERATED
-from .simd import compiled, inner
+from .simd import inner
 from .threads import (
     ALONE,
     BUSY,
@@ -251,7 +251,7 @@ def _play_calls(board, at, count):
     done, failed = _done(board, at, count)
     put(board + BUSY, 0)
     if failed:
-        raise MemoryError("a kernel ran out of memory; its result is incomplete")
+        raise MemoryError  # with a text that is added outside
     return done
 
 
@@ -259,9 +259,8 @@ def _play(board, at, count):
     """`_play_calls`, once it is compiled."""
     global _play
     with threads.pool:
-        threads.several.value = address_of(_several)
-        _play_calls.compile((types.intp,) * 3)
-        _play = _play_calls
+        threads.several.value = _several.code["code"]
+        _play = _play_calls.call
     return _play(board, at, count)
 
 

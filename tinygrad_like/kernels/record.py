@@ -12,13 +12,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit, types
-from numba.core.dispatcher import Dispatcher
 
 from ..dtypes import INT64
 from ..transforms.codegen import define
+from .cache import Compiled
 from .kinds import DTYPES, EPILOGUE, INTEGER, KNOWN_AT, REAL, TABLE, Array, Plan
-from .simd import INNER, compiled
+from .late import njit
 from .views import following, integer_at, largest, real_at, suits, table_suits, view
 
 if TYPE_CHECKING:
@@ -29,11 +28,11 @@ _READERS = {INTEGER: "integer_at", REAL: "real_at", EPILOGUE: "following"}
 _NUMBERS = {f"n{i}": np.int64(i) for i in range(8)}  # a function given 3, and not such a number, is compiled for a 3
 
 
-def compiled_for(kernel: Kernel) -> tuple[Dispatcher, Callable]:
+def compiled_for(kernel: Kernel) -> tuple[Compiled, Callable]:
     """Code of (record, task, tasks) that does a share of a call, or for task -1 gives nanoseconds of work, -1 if arrays
     do not fit; and the function that packs arguments into a record."""
     body = kernel.body
-    names = {"__name__": body.__module__, "body": njit(**INNER, **kernel.options)(body),
+    names = {"__name__": body.__module__, "body": njit(**kernel.options)(body),
              "integer_at": integer_at, "real_at": real_at, "suits": suits, "largest": largest,
              "table_suits": table_suits, "following": following, "work": kernel.work, "cost": kernel.cost,
              **_NUMBERS}
@@ -82,19 +81,12 @@ def compiled_for(kernel: Kernel) -> tuple[Dispatcher, Callable]:
              f"    elif not ({' and '.join(checks) or 'True'}): return -1",
              f"    else: return {amount}",
              "    return 0"]
-    code = compiled(no_cpython_wrapper=True)(define(entry, "\n".join(lines), body.__code__.co_filename, names))
+    text = "\n".join(lines)
+    code = Compiled(define(entry, text, body.__code__.co_filename, names), {}, False, repr((text, kernel.options)))
     record = struct.Struct(f"{HEADER}q{fields}")
     # An argument may have any name but these.
-    names |= {"_pack": record.pack, "_code": address_of(code), "_size": record.size,
+    names |= {"_pack": record.pack, "_code": code.code["code"], "_size": record.size,
               "_known": KNOWN_AT, "_tasks": kernel.tasks}
     text = (f"def pack({', '.join(kernel.kinds)}, beside=0):\n"
             f"    return _pack(_code, _size, _known, beside, _tasks, {', '.join(packed)})\n")
     return code, define("pack", text, f"<arguments of {kernel.__name__}>", names)
-
-
-def address_of(entry: Dispatcher) -> int:
-    """Where the code of a function of three integers is; compiled if need be."""
-    signature = (types.intp,) * 3
-    entry.compile(signature)
-    code = entry.overloads[signature]
-    return code.library.get_pointer_to_function(code.fndesc.llvm_func_name)

@@ -8,15 +8,15 @@ Which numbers are added to which depends on the shape alone, so the result does 
 import math
 
 import numpy as np
-from numba import njit
 
 from ..core.graph import mode
 from ..dtypes import FLOAT32
 from .formula import pointwise
 from .kinds import OPTIONAL, READ, WRITE
+from .late import njit
 from .program import in_order, kernel, together
 from .simd import put
-from .vectormath import INNER, F, I
+from .vectormath import F, I
 
 _COST = 0.03  # nanoseconds of a number
 SUM, SUM_SQUARES, MAX, MIN = range(4)
@@ -31,7 +31,7 @@ _FEW, _MANY = 64, 16384  # numbers that are spread, and places that they are spr
 _AXES = tuple(range(64))  # NumPy's arrays have no more
 
 
-@njit(fastmath={"reassoc", "contract"}, forceinline=True, **INNER)
+@njit(fastmath={"reassoc", "contract"}, forceinline=True)
 def _sum(x):
     total = F(0)
     for i in range(x.size):
@@ -39,7 +39,7 @@ def _sum(x):
     return total
 
 
-@njit(fastmath={"reassoc", "contract"}, **INNER)
+@njit(fastmath={"reassoc", "contract"})
 def _sum_squares(x):
     total = F(0)
     for i in range(x.size):
@@ -47,7 +47,7 @@ def _sum_squares(x):
     return total
 
 
-@njit(**INNER)
+@njit
 def _max(x, sign=UP):
     """The largest number; for a sign of -1, the smallest."""
     # Of integers, since the maximum of floats, with its rules for NaN, is no reduction that LLVM vectorises. The bits
@@ -61,7 +61,7 @@ def _max(x, sign=UP):
     return sign * I(top ^ ((top >> I(31)) & NAN_BITS)).view(F)
 
 
-@njit(forceinline=True, **INNER)
+@njit(forceinline=True)
 def _reduced(op, x):
     """The sum of x, of the squares, the maximum or the minimum."""
     if op >= MAX:
@@ -89,13 +89,13 @@ def _whole(op, x, total, rounded, task, tasks):
     total[0], rounded[0] = whole, whole
 
 
-@njit(**INNER)
+@njit
 def _add_rows(total, a, b, c, d, e, f, g, h):
     for j in range(total.size):
         total[j] += ((a[j] + b[j]) + (c[j] + d[j])) + ((e[j] + f[j]) + (g[j] + h[j]))
 
 
-@njit(**INNER)
+@njit
 def _add(x, total):
     for j in range(x.size):
         total[j] += x[j]

@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba import extending
-from numba.core import cgutils
 
+from .late import cgutils, intrinsic
 from .matrix import pack_columns, part_of, turn
 from .simd import (
     COLUMNS,
@@ -123,19 +122,19 @@ def _fold(combine):
     return procedure(emit, 3)
 
 
-@extending.intrinsic
+@intrinsic
 def maximum(typing, panel, keys, line):
     """line = the larger of line and every line of the panel."""
     return _fold(lambda b, x, y: b.select(b.fcmp_ordered(">", x, y), x, y))
 
 
-@extending.intrinsic
+@intrinsic
 def add_lines(typing, panel, keys, line):
     """line += every line of the panel."""
     return _fold(lambda b, x, y: b.fadd(x, y))
 
 
-@extending.intrinsic
+@intrinsic
 def subtract(typing, panel, keys, line):
     """panel -= line."""
 
@@ -148,7 +147,7 @@ def subtract(typing, panel, keys, line):
     return procedure(emit, 3)
 
 
-@extending.intrinsic
+@intrinsic
 def gradient_of_scores(typing, weights, gradients, keys, inverse, delta):
     """weights *= inverse; gradients = weights * (gradients - delta)."""
 
@@ -164,7 +163,7 @@ def gradient_of_scores(typing, weights, gradients, keys, inverse, delta):
     return procedure(emit, 5)
 
 
-@extending.intrinsic
+@intrinsic
 def _hide(typing, line, count):
     """The first `count` numbers of a line = -inf."""
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import inspect
 import os
 import platform
 import shutil
@@ -23,16 +22,11 @@ import sysconfig
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-import numba
-from numba.core.dispatcher import Dispatcher
-from numba.core.errors import TypingError
-
-from . import cache, composites, registry
+from . import cache, composites, machine, registry
 from .program import Kernel
 from .threads import count
 
@@ -51,10 +45,8 @@ def declared() -> list[tuple[str, Callable[[], object]]]:
     for x in gc.get_objects():  # nothing else knows all of them, since users' kernels may go
         if type(x) is Kernel:
             found.append((f"{x.body.__module__}.{x.__name__}", partial(getattr, x, "pack")))
-        elif issubclass(type(x), Dispatcher) and type(x._cache) is cache.KernelCache:  # Python calls it itself
-            f = x.py_func
-            kinds = (numba.types.intp,) * len(inspect.signature(f).parameters)
-            found.append((f"{f.__module__}.{f.__name__}", partial(x.compile, kinds)))
+        elif type(x) is cache.Compiled and x.shown:  # Python calls it itself
+            found.append((f"{x.__module__}.{x.__name__}", partial(getattr, x, "code")))
     return found
 
 
@@ -62,8 +54,7 @@ def compile_part(part: int, parts: int) -> None:
     found = declared()
     mine = set(sorted({name for name, _ in found})[part::parts])
     for _, compiled in [each for each in found if each[0] in mine]:
-        with suppress(TypingError):  # of a function of other things than integers, which is compiled when it is called
-            compiled()
+        compiled()
 
 
 def compile_all(settings: dict[str, str] | None = None, parts: int = count) -> None:
@@ -86,10 +77,10 @@ def wheel(out: Path, levels: list[str]) -> None:
         shutil.copytree(_ROOT, tree, ignore=leave)
         shipped.mkdir()
         for level in levels:
-            name, features = cache.level_settings(level)
+            name, features = machine.level_settings(level)
             settings = {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": features}
             begun, store = time.time(), cache.folder()  # which has what was run here
-            if level != cache.levels()[0]:
+            if level != machine.levels()[0]:
                 store = _ROOT / "build" / level
                 settings["NUMBA_CACHE_DIR"] = str(store)
             compile_all(settings)
@@ -107,4 +98,4 @@ if __name__ == "__main__":
     parser.add_argument("--wheel", type=Path, metavar="FOLDER", help="where to put the wheel")
     parser.add_argument("--highest", action="store_true", help="for the highest level alone, in half of the time")
     options = parser.parse_args()
-    compile_all() if options.wheel is None else wheel(options.wheel, cache.levels()[:1 if options.highest else None])
+    compile_all() if options.wheel is None else wheel(options.wheel, machine.levels()[:1 if options.highest else None])

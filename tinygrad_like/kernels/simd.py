@@ -4,29 +4,23 @@ An intrinsic is Python that writes LLVM instructions into the numba function tha
 offsets and strides count bytes, as in NumPy. Bounds are not checked, but kept.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from contextlib import contextmanager
+from typing import Any
 
 from llvmlite import ir
-from numba import njit, types
-from numba.core import cgutils
-from numba.core.registry import cpu_target
 
-from . import cache
-from .inlined import Inlined
-
-cache.choose_level()
-# The machine that numba compiles for.
-_TRIPLE, _CPU, _features = cpu_target.target_context.codegen().magic_tuple()
-_FEATURES = set(_features.split(","))
-ARM, X86 = _TRIPLE.startswith(("aarch64", "arm64")), _TRIPLE.startswith(("x86_64", "i386", "i686"))
+from .late import cgutils, njit, types
+from .machine import ARM, FEATURES
 
 
 def _register_tile() -> tuple[int, int, int]:
     """Floats per vector, rows and vectors of a tile: its sums, one row of B and one broadcast fill the registers."""
-    if "+avx512f" in _FEATURES:
+    if "+avx512f" in FEATURES:
         return 16, 8, 2  # 32 registers; more rows than 8 would run out of address registers first
-    if "+avx2" in _FEATURES:
+    if "+avx2" in FEATURES:
         return 8, 6, 2  # 16 registers
     return (4, 8, 2) if ARM else (4, 6, 2)  # NEON has 32 registers, SSE 16
 
@@ -34,9 +28,7 @@ def _register_tile() -> tuple[int, int, int]:
 FLOATS, ROWS, VECTORS = _register_tile()
 COLUMNS = VECTORS * FLOATS
 
-# For functions that only kernels call: no code to call them from Python or C is compiled.
-INNER = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": Inlined}
-inner = njit(**INNER)
+inner = njit()  # for functions that only kernels call
 
 
 @inner
@@ -51,18 +43,6 @@ def fill(target, number):
     """target[:] = number, in vectors."""
     for i in range(target.size):
         target[i] = number
-
-
-def compiled(**options) -> Callable:
-    """Decorator for functions that Python calls: compiled on the first call, kept on disk, run without the GIL."""
-    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
-
-    def decorate(function: Callable) -> Callable:
-        dispatcher = njit(**options)(function)
-        cache.attach(dispatcher)
-        return dispatcher
-
-    return decorate
 
 
 F32, I32, I64, POINTER = ir.FloatType(), ir.IntType(32), ir.IntType(64), ir.PointerType()
@@ -135,7 +115,7 @@ def lanes_before(b, count, lanes: int):
 
 def multiply_add(b, x, y, z):
     """x * y + z, in one rounding where the machine can (where it cannot, LLVM's fma would be a call per lane)."""
-    if "+fma" not in _FEATURES and not ARM:
+    if "+fma" not in FEATURES and not ARM:
         return b.fadd(b.fmul(x, y), z)
     return call(b, f"llvm.fma.v{x.type.count}f32", x.type, x, y, z)
 
@@ -206,6 +186,6 @@ def procedure(emit: Callable, arguments: int) -> tuple:
     return types.void(*[types.intp] * arguments), codegen
 
 
-def function(emit: Callable, result: types.Type, *arguments: types.Type) -> tuple:
+def function(emit: Callable, result: Any, *arguments: Any) -> tuple:
     """Signature and code of an intrinsic that returns what emit(b, *arguments) returns."""
     return result(*arguments), lambda context, b, signature, values: emit(b, *values)

@@ -8,33 +8,33 @@ cost no more per number than rows of 1000. A row is first shifted by its maximum
 
 
 import numpy as np
-from numba import njit
 
 from ..dtypes import FLOAT32
 from .kinds import READ, WRITE
+from .late import njit
 from .program import in_order, kernel
 from .reduce import PIECE, _max, _sum
 from .simd import inner
-from .vectormath import INF, INNER, F, exp, log
+from .vectormath import INF, F, exp, log
 
 _COST = 0.36  # nanoseconds of a number
 BLOCK = 2048  # numbers in a block of rows; a block is at least one row
 LONG = 256  # such rows fill the vectors by themselves
 
 
-@njit(**INNER)
+@njit
 def _shift(x, top, y):
     for i in range(x.size):
         y[i] = x[i] - top
 
 
-@njit(**INNER)
+@njit
 def _exp(x):
     for i in range(x.size):
         x[i] = exp(x[i])
 
 
-@njit(fastmath={"reassoc", "contract"}, **INNER)
+@njit(fastmath={"reassoc", "contract"})
 def _exp_and_sum(x, top, y):
     total = F(0)
     for i in range(x.size):
@@ -44,13 +44,13 @@ def _exp_and_sum(x, top, y):
     return total
 
 
-@njit(**INNER)
+@njit
 def _scale_all(x, factor):
     for i in range(x.size):
         x[i] *= factor
 
 
-@njit(**INNER)
+@njit
 def _exp_shifted(x, n, e, tops, totals):
     """e = e^(x - m), and the sum of e, for a block of rows of length n, with m in `tops`."""
     for row in range(x.size // n):
@@ -89,13 +89,13 @@ def _softmax(x, n, log_of_it, y, task, tasks):
                 _scale_all(y[row * n : (row + 1) * n], F(1) / total)
 
 
-@njit(**INNER)
+@njit
 def _shift_twice(x, top, log_total, y):
     for i in range(x.size):
         y[i] = (x[i] - top) - log_total  # next to a large `top`, log_total would be lost
 
 
-@njit(fastmath={"reassoc", "contract"}, forceinline=True, **INNER)
+@njit(fastmath={"reassoc", "contract"}, forceinline=True)
 def _dot(a, b):
     total = F(0)
     for i in range(a.size):
@@ -103,7 +103,7 @@ def _dot(a, b):
     return total
 
 
-@njit(**INNER)
+@njit
 def _by_pieces(g, y, log_of_it):
     total = 0.0
     for i in range(0, g.size, PIECE):
@@ -214,7 +214,7 @@ def _logsumexp_vjp(x, out, g, n, dx, task, tasks):
         _share(target, F(1) if out[row] == INF else F(total), g[row])  # beside it numbers have no share
 
 
-@njit(**INNER)
+@njit
 def _share(e, total, g):
     for i in range(e.size):
         e[i] = e[i] / total * g  # a factor g / total would be rounded, and equal numbers have equal shares

@@ -19,10 +19,10 @@ import threading
 from pathlib import Path
 
 import numpy as np
-from numba import config, types
 
 from .atomics import add, call, exchange, get, give_way, pause, put, rest
-from .simd import compiled, inner
+from .cache import compiled
+from .simd import inner
 
 # The board: what stands where, in bytes. A line is 128 bytes, since processors fetch cache lines in pairs.
 LINE = 128
@@ -140,6 +140,7 @@ def _serve(board, spins):
         if turn > _PATIENT:
             give_way()
         pause()
+    return 0
 
 
 class _Worker(threading.Thread):
@@ -152,7 +153,7 @@ class _Worker(threading.Thread):
 
     def run(self) -> None:
         while not _stopped:
-            _serve(self.board, _SPINS)
+            _serve.call(self.board, _SPINS)
             self.asleep = True  # each time it becomes true the lock is taken once, and each time false, released once
             _resting.value = True
             self.lock.acquire()
@@ -165,17 +166,18 @@ class _Worker(threading.Thread):
 
 def _allowed() -> int:
     """How many cores this process may use: its affinity, and the quota of its control group, if it has one."""
-    cores: float = config.NUMBA_NUM_THREADS  # as many as the affinity or the environment variable say
+    cores: float = most
     if "NUMBA_NUM_THREADS" not in os.environ:
         try:
             quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
             cores = min(cores, math.ceil(int(quota) / int(period)))
         except (OSError, ValueError):
             pass  # no control groups, or no quota ("max")
-    return max(1, min(int(cores), MOST))
+    return max(1, int(cores))
 
 
-most: int = max(1, min(config.NUMBA_NUM_THREADS, MOST))  # that set_num_threads takes
+_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+most: int = max(1, min(int(os.environ.get("NUMBA_NUM_THREADS", _cores)), MOST))  # that set_num_threads takes
 count: int = _allowed()  # threads that kernels may use, the caller's included
 
 # For who changes the pool or compiles a kernel. Reentrant, since a signal handler may run a kernel between two
@@ -201,7 +203,7 @@ def gather(sure: bool = True) -> int:
     if _resting.value and (sure or _alone.value):
         _resting.value = _alone.value = 0
         # Not in a worker: a process that is forked meanwhile would inherit numba's lock, held by nobody.
-        _serve.compile((types.intp, types.intp))
+        _serve.call  # noqa: B018
         while len(_workers) < count - 1:
             worker = _Worker(board)
             try:

@@ -20,9 +20,8 @@ from collections.abc import Callable
 from functools import partial
 
 from llvmlite import ir
-from numba import extending
-from numba.core import cgutils
 
+from .late import cgutils, intrinsic
 from .simd import (
     F32,
     FLOATS,
@@ -64,7 +63,7 @@ def make_tile(rows: int, vectors: int, scattered: bool = False) -> Callable:
     are that a tap of a convolution meets.
     """
 
-    @extending.intrinsic
+    @intrinsic
     def tile(typing, k, a, r, c, b, b_k, start, start_i, out, out_i, rows_left, columns_left):
         return procedure(partial(_emit_tile, rows, vectors, scattered), 12)
 
@@ -134,7 +133,7 @@ def make_dots(rows: int) -> Callable:
     The numbers of b lie together, and those of a from each FLOATS-th j to the next: of c, only these entries are read.
     """
 
-    @extending.intrinsic
+    @intrinsic
     def dots(typing, k, a, r, c, b, start, out, rows_left):
         return procedure(partial(_emit_dots, rows), 8)
 
@@ -184,7 +183,7 @@ def _folded(build, x, width):
 # Copies ---------------------------------------------------------------------------------------------------------------
 
 
-@extending.intrinsic
+@intrinsic
 def copy_float(typing, source, target):
     """Copy one float32."""
     return procedure(lambda b, source, target: store(b, load(b, source, F32), target), 2)
@@ -206,7 +205,7 @@ def make_copy(floats: int, exact: bool = False) -> Callable:
     Of the source, no more is read; in the target the rest becomes 0, or, if the copy is exact, stays.
     """
 
-    @extending.intrinsic
+    @intrinsic
     def copy(typing, source, target, count):
         return procedure(partial(_emit_copy, floats, exact), 3)
 
@@ -223,7 +222,7 @@ def make_strip_copy(rows: int, panels: int) -> Callable:
     """
     exact, wide = (ir.VectorType(F32, n) for n in (rows, 1 << (rows - 1).bit_length()))
 
-    @extending.intrinsic
+    @intrinsic
     def copy(typing, source, target, pitch, following):
         def emit(b, source, target, pitch, following):
             for line in range(0, 4 * rows * panels, 64):
@@ -238,7 +237,7 @@ def make_strip_copy(rows: int, panels: int) -> Callable:
     return copy
 
 
-@extending.intrinsic
+@intrinsic
 def copy_apart(typing, source, target, count):
     """target[2 i] = source[i] for i < count <= FLOATS; what lies between them stays."""
 
@@ -254,7 +253,7 @@ def copy_apart(typing, source, target, count):
     return procedure(emit, 3)
 
 
-@extending.intrinsic
+@intrinsic
 def copy_together(typing, source, target, count):
     """target[i] = source[2 i] for i < count <= FLOATS; the rest of the FLOATS become 0."""
 
@@ -268,7 +267,7 @@ def copy_together(typing, source, target, count):
     return procedure(emit, 3)
 
 
-@extending.intrinsic
+@intrinsic
 def transpose(typing, source, source_i, target, target_j, rows_left):
     """target[j, i] = source[i, j] for a block of FLOATS x FLOATS; rows from rows_left on repeat the last one."""
 

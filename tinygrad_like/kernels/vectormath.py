@@ -11,17 +11,16 @@ fused multiply-add. NaN gives NaN.
 import math
 
 import numpy as np
-from numba import njit
 
 from .kinds import REALS
+from .late import njit
 from .program import kernel
 
 F, I = np.float32, np.int32  # noqa: E741
 
 # "contract" allows a * b + c in one instruction. Nothing else may be relaxed: `exp` lives by the rounding of x + BIG.
 # Called from kernels only and always inlined there, for a call in a loop would keep it scalar.
-INNER = dict(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
-SCALAR = dict(fastmath={"contract"}, forceinline=True, **INNER)
+SCALAR = dict(fastmath={"contract"}, forceinline=True)
 
 INF, NAN = F(np.inf), F(np.nan)
 HALF, ONE, TWO = F(0.5), F(1), F(2)

@@ -9,11 +9,9 @@ from collections.abc import Callable
 
 import numpy as np
 from llvmlite import ir
-from numba import carray, from_dtype, types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
 from ..dtypes import FLOAT32, INT64
+from .late import carray, cgutils, intrinsic, numba, types
 from .simd import I32, I64, element, function, inner, integer, load
 
 _DATA, _NDIM, _SHAPE, _STRIDES = (object.__basicsize__ + offset for offset in (0, 8, 16, 24))
@@ -115,10 +113,11 @@ def suits(x, known, dtype, writes, axes):
 
 def _pointer(dtype: np.dtype) -> Callable:
     """A function that makes an address a pointer to numbers."""
-    pointed = types.CPointer(from_dtype(dtype))
 
     @intrinsic
     def pointer(typing, address):
+        pointed = types.CPointer(numba.from_dtype(dtype))
+
         def codegen(context, b, signature, values):
             return b.inttoptr(values[0], context.get_value_type(signature.return_type))
 

@@ -24,9 +24,9 @@ from typing import NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba import extending
 
 from .kinds import OPTIONAL, READ, WRITE
+from .late import intrinsic
 from .matrix import aligned, ceil_div
 from .program import kernel, together
 from .simd import (
@@ -60,7 +60,7 @@ def _lanes(b, x, y, lanes):
     return b.shuffle_vector(x, y, ir.Constant(ir.VectorType(I32, FLOATS), list(lanes)))
 
 
-@extending.intrinsic
+@intrinsic
 def _columns(typing, source, target, plane, left, right):
     """d B for FLOATS tiles: four vectors, to target + b * plane, from 2 FLOATS pixels at source and one either side.
 
@@ -84,7 +84,7 @@ def _columns(typing, source, target, plane, left, right):
     return procedure(emit, 5)
 
 
-@extending.intrinsic
+@intrinsic
 def _rows(typing, even, odd, plane, row, target, step):
     """B^T (d B) for FLOATS tiles: 16 vectors, to target + e * step, from rows of even and odd number."""
 
@@ -99,7 +99,7 @@ def _rows(typing, even, odd, plane, row, target, step):
     return procedure(emit, 6)
 
 
-@extending.intrinsic
+@intrinsic
 def _outputs(typing, m, step, bias, even, odd):
     """A^T m A + bias for FLOATS tiles: 2 FLOATS pixels of the even row and 2 FLOATS of the odd one."""
 
