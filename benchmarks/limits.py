@@ -63,7 +63,7 @@ def _multiply_adds(context, count):
     return simd.function(_emit, types.float32, types.intp)
 
 
-@simd.compiled()
+@njit(nogil=True)
 def _spin(count):
     return _multiply_adds(count)
 
