@@ -1,5 +1,7 @@
 """Compiled kernels on disk: damage, processes that are killed, and no place to write to."""
 
+import importlib
+import json
 import os
 import pickle
 import shutil
@@ -7,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -46,7 +49,7 @@ def warnings(text):
 
 
 def kernels(folder):
-    return sorted(path for path in folder.rglob("*") if path.is_file())
+    return sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "lock")
 
 
 def program(code, folder, timeout=120, **environment):
@@ -67,6 +70,18 @@ def test_a_kernel_is_compiled_once(start, tmp_path):
             assert kernel(-3) == result and kernel.found == found and kernel(-1) == result / 3
     files = kernels(tmp_path)
     assert len(files) == 2 and {path.suffix for path in files} == {".kernel"}
+
+
+@pytest.mark.skipif(cache.fcntl is None, reason="needs file locks")
+def test_of_two_processes_one_compiles_and_the_other_waits(tmp_path):
+    with ThreadPoolExecutor() as pool:
+        found = [json.loads(shown)[1] for shown, _ in pool.map(lambda _: program(ERF, tmp_path), range(2))]
+    assert sorted(found) == [0, 1]
+
+
+def test_what_a_process_compiles_whose_numba_has_begun_otherwise_stays_with_it(start, tmp_path, monkeypatch):
+    monkeypatch.setattr(importlib.import_module("tinygrad_like.kernels.inlined"), "FOR_ALL", False)
+    assert start()(3) == 6 and kernels(tmp_path) == []
 
 
 def test_python_calls_a_kernel_with_integers_only(start):
@@ -128,7 +143,7 @@ def test_a_handler_of_ones_own_gets_every_ctrl_c(start, monkeypatch):
         assert start()(3) == 6 and start(triple)(1) == 3
     finally:
         signal.signal(signal.SIGINT, before)
-    assert pressed == [signal.SIGINT] * 2 and seen == [0, 1]
+    assert pressed == [signal.SIGINT] * 4 and seen == [0, 0, 2, 2]  # each looks twice
 
 
 def test_a_kernel_of_a_wheel_is_used_if_it_is_whole(start, tmp_path, monkeypatch):

@@ -18,8 +18,8 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cached_property, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -31,6 +31,11 @@ from llvmlite import __version__ as llvm_version
 from ..environment import cache_folder, without_interrupts
 from . import machine, notice
 from .late import Function
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 # A kernel contains functions of other files, but nothing of these:
 _BESIDE = "__init__", "cache", "composites", "loops", "notice", "program", "registry", "specialize"
@@ -163,6 +168,22 @@ def load(path: Path, key: bytes) -> bytes | None:
     return None
 
 
+@contextmanager
+def _alone(key: bytes) -> Iterator[None]:
+    """In a `with` block, other processes that would compile the same kernel wait, and find it on disk."""
+    lock = None
+    with suppress(OSError):  # no folder to write to, or one without locks: then both compile
+        if fcntl is not None:
+            folder().mkdir(parents=True, exist_ok=True)
+            lock = os.open(folder() / "lock", os.O_RDWR | os.O_CREAT)
+            fcntl.lockf(lock, fcntl.LOCK_EX, 1, int.from_bytes(key[:4], "big"))
+    try:
+        yield
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
 class Compiled(Function):
     """A function of integers that is called from outside compiled code: read from disk or compiled at its first use.
 
@@ -190,12 +211,18 @@ class Compiled(Function):
                 return machine.loaded(self._compiled())
             key, stem = self.key(), Path(self.py_func.__code__.co_filename).stem
             path = folder() / f"{stem}.{self.__name__}-{key.hex()[:20]}.kernel"
-            content = load(path, key)
-            self.found = content is not None
-            if content is None:
-                content = self._compiled()
-                keep(path, key + content)
+            if (content := load(path, key)) is None:
+                with _alone(key):
+                    if (content := load(path, key)) is None:
+                        return machine.loaded(self._kept(path, key))
+            self.found = True
             return machine.loaded(content)
+
+    def _kept(self, path: Path, key: bytes) -> bytes:
+        content = self._compiled()
+        if import_module(".inlined", __package__).FOR_ALL:
+            keep(path, key + content)
+        return content
 
     def _compiled(self) -> bytes:
         with notice.compiling(f"{self.__module__}.{self.__name__}"):

@@ -167,7 +167,7 @@ def _outside(name: str) -> int:
     try:
         return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
     except AttributeError:
-        import_module("numba.core.registry").cpu_target.target_context  # noqa: B018  # declares what is numba's own
+        import_module(".inlined", __package__).cpu_target.target_context  # noqa: B018  # declares what is numba's own
         if found := llvm.address_of_symbol(name):
             return found
         raise
