@@ -76,12 +76,11 @@ def compiled_for(kernel: Kernel) -> tuple[Compiled, Callable]:
     given = ", ".join(arguments)
     amount = f"work({given})" if kernel.work else f"largest(max({', '.join([*sizes, '0'])}), cost)"
     entry = f"{kernel.__name__}_entry"  # not the body's name: their code would be one
-    lines = [f"def {entry}(record, task, tasks):",
-             f"    if task >= 0: body({given}, task, tasks)",
-             f"    elif not ({' and '.join(checks) or 'True'}): return -1",
-             f"    else: return {amount}",
-             "    return 0"]
-    text = "\n".join(lines)
+    text = (f"def {entry}(record, task, tasks):\n"
+            f"    if task >= 0: body({given}, task, tasks)\n"
+            f"    elif not ({' and '.join(checks) or 'True'}): return -1\n"
+            f"    else: return {amount}\n"
+            "    return 0\n")
     code = Compiled(define(entry, text, body.__code__.co_filename, names), {}, False, repr((text, kernel.options)))
     record = struct.Struct(f"{HEADER}q{fields}")
     # An argument may have any name but these.
