@@ -1,6 +1,5 @@
 """Compiled kernels on disk: damage, processes that are killed, and no place to write to."""
 
-import importlib
 import json
 import os
 import pickle
@@ -77,11 +76,6 @@ def test_of_two_processes_one_compiles_and_the_other_waits(tmp_path):
     with ThreadPoolExecutor() as pool:
         found = [json.loads(shown)[1] for shown, _ in pool.map(lambda _: program(ERF, tmp_path), range(2))]
     assert sorted(found) == [0, 1]
-
-
-def test_what_a_process_compiles_whose_numba_has_begun_otherwise_stays_with_it(start, tmp_path, monkeypatch):
-    monkeypatch.setattr(importlib.import_module("tinygrad_like.kernels.inlined"), "FOR_ALL", False)
-    assert start()(3) == 6 and kernels(tmp_path) == []
 
 
 def test_python_calls_a_kernel_with_integers_only(start):

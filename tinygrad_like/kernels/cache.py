@@ -214,15 +214,11 @@ class Compiled(Function):
             if (content := load(path, key)) is None:
                 with _alone(key):
                     if (content := load(path, key)) is None:
-                        return machine.loaded(self._kept(path, key))
+                        content = self._compiled()
+                        keep(path, key + content)
+                        return machine.loaded(content)
             self.found = True
             return machine.loaded(content)
-
-    def _kept(self, path: Path, key: bytes) -> bytes:
-        content = self._compiled()
-        if import_module(".inlined", __package__).FOR_ALL:
-            keep(path, key + content)
-        return content
 
     def _compiled(self) -> bytes:
         with notice.compiling(f"{self.__module__}.{self.__name__}"):

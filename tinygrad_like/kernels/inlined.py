@@ -20,10 +20,8 @@ from numba.core.untyped_passes import IRProcessing
 from . import machine
 
 # numba's passes are for the same processor as the code, unless it has compiled already: a process has one generator.
-# Then last bits may be others, and the code stays with this process.
 if config.CPU_NAME is config.CPU_FEATURES is None and "_toplevel_target_context" not in vars(cpu_target):
     config.CPU_NAME, config.CPU_FEATURES = machine.CPU, machine.MACHINE[-1]
-FOR_ALL = config.CPU_NAME is not None or machine.CPU == llvm.get_host_cpu_name()
 
 
 class _Silent:
