@@ -1,5 +1,6 @@
 """The programs of benchmarks/programs take the same steps here and in PyTorch."""
 
+import numpy as np
 import pytest
 
 from benchmarks.programs import programs
@@ -18,4 +19,7 @@ def test_losses_and_weights_are_pytorchs(name):
         assert ours(*our_inputs).item() == pytest.approx(theirs(*their_inputs).item(), rel=1e-4, abs=1e-5), f"step {i}"
     for name, w in our_weights.items():
         assert (w.detach().numpy() != before[name]).any(), f"{name} does not learn"
-        assert w.detach().numpy() == pytest.approx(their_weights[name].detach().numpy(), rel=1e-4, abs=1e-4), name
+        w, expected = w.detach().numpy(), their_weights[name].detach().numpy()
+        # Adam takes a step of one size where a gradient is next to nothing, and rounding decides about its sign.
+        assert w == pytest.approx(expected, rel=1e-4, abs=1e-3), name
+        assert (~np.isclose(w, expected, rtol=1e-4, atol=1e-4)).mean() < 1e-4, name
