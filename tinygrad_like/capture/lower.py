@@ -169,13 +169,22 @@ def _stack(step: Step) -> Iterator[Loop]:
         yield copied(x, _part(out, (*(slice(None),) * axis, i)))
 
 
+def _roll(step: Step) -> Iterator[Loop]:
+    x, out, shift, axis = step.arguments[0], step.outputs[0], step.options["shifts"], step.options.get("axis")
+    if type(shift) is not int or type(axis) is not int or not x.size:
+        raise KeyError("roll")
+    before, n, cut = (slice(None),) * (axis % x.ndim), x.shape[axis], shift % x.shape[axis]
+    for begin, end, to in (0, n - cut, cut), (n - cut, n, 0):
+        yield copied(x[(*before, slice(begin, end))], out[(*before, slice(to, to + end - begin))])
+
+
 LOWER: dict[str, Callable[[Step], Iterator[Loop]]] = {
     **{name: _each(name) for name in MAKE},
     **{name: _compared(name) for name in ("eq", "ne", "lt", "le", "gt", "ge", "isnan")},
     **dict.fromkeys(("clone", "contiguous", "cast", "copy", "identity", "tensor"), _copy),
     "reshape": _reshape, "filled": _filled, "mod": _mod, "where": _where, "clip": _clip, "pow": _pow,
     "spread": _spread, "put": _put, "assign": _assign, "add_part": _add_part, "cat": _cat, "stack": _stack,
-    "surround": _surround, "set_at": _set_at,
+    "surround": _surround, "set_at": _set_at, "roll": _roll,
 }
 
 
