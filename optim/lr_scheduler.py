@@ -136,7 +136,7 @@ class StepLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float, epoch: float) -> float:
-        return base * self.gamma ** (epoch // self.step_size)
+        return schedule.step(base, self.step_size, self.gamma)(epoch)  # type: ignore[arg-type]
 
 
 class MultiStepLR(LRScheduler):
@@ -158,7 +158,7 @@ class ExponentialLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float, epoch: float) -> float:
-        return base * self.gamma**epoch
+        return schedule.exponential(base, self.gamma)(epoch)  # type: ignore[arg-type]
 
 
 class LinearLR(LRScheduler):

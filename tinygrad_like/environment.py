@@ -1,4 +1,4 @@
-"""The machine besides Python and NumPy: optional packages, the user's cache folder, and Ctrl-C."""
+"""The machine besides Python and NumPy: optional packages, the user's cache folder, locks, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 # Of optional modules: the extra that brings them (see pyproject.toml), and the package, if it is called otherwise.
 EXTRAS = {"matplotlib": "pictures", "PIL": "pictures", "tqdm": "pictures", "tensorboardX": "tensorboard",
@@ -41,6 +46,22 @@ def require(who: str, *modules: str, project: str = "tinygrad-like", otherwise: 
         install = [f"'{project}[{extras}]'"] * bool(extras) + [name for name in missing if name not in EXTRAS]
         raise ImportError(f"{who} needs {', '.join([PACKAGES.get(name, name) for name in missing])}: "
                           f"pip install {' '.join(install)}{otherwise}")
+
+
+@contextmanager
+def locked(path: Path, part: int | None = None) -> Iterator[None]:
+    """In a `with` block, threads and processes wait that want to lock the same folder; or, of a file, which is made if
+    there is none, processes that want to lock the same part. Where the system has no locks, nobody waits."""
+    if fcntl is None:
+        yield
+        return
+    place = os.open(path, os.O_RDONLY if part is None else os.O_RDWR | os.O_CREAT)
+    try:
+        with suppress(OSError):  # some network file systems have no locks; checksums still protect
+            fcntl.flock(place, fcntl.LOCK_EX) if part is None else fcntl.lockf(place, fcntl.LOCK_EX, 1, part)
+        yield
+    finally:
+        os.close(place)
 
 
 @contextmanager

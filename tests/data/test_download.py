@@ -7,6 +7,7 @@ import threading
 import numpy as np
 import pytest
 
+from tinygrad_like import environment
 from tinygrad_like.data import download as module
 from tinygrad_like.data.download import data_folder, download
 
@@ -95,7 +96,7 @@ def test_offline_it_says_what_to_do(server, tmp_path):
     assert repr(str(tmp_path)) in folder
 
 
-@pytest.mark.skipif(module.fcntl is None, reason="needs file locks")
+@pytest.mark.skipif(environment.fcntl is None, reason="needs file locks")
 def test_two_at_once_fetch_it_once(server, get):
     both = [threading.Thread(target=get) for _ in range(2)]
     for thread in both:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import tinygrad_like
+from tinygrad_like import environment
 from tinygrad_like.kernels import cache, machine, ship
 
 ERF = """
@@ -71,7 +72,7 @@ def test_a_kernel_is_compiled_once(start, tmp_path):
     assert len(files) == 2 and {path.suffix for path in files} == {".kernel"}
 
 
-@pytest.mark.skipif(cache.fcntl is None, reason="needs file locks")
+@pytest.mark.skipif(environment.fcntl is None, reason="needs file locks")
 def test_of_two_processes_one_compiles_and_the_other_waits(tmp_path):
     with ThreadPoolExecutor() as pool:
         found = [json.loads(shown)[1] for shown, _ in pool.map(lambda _: program(ERF, tmp_path), range(2))]

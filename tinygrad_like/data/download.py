@@ -9,15 +9,10 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
-from ..environment import cache_folder
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+from ..environment import cache_folder, locked
 
 try:
     from tqdm import tqdm
@@ -49,7 +44,7 @@ def download(folder: str | os.PathLike, digests: Mapping[str, str], mirrors: Seq
     folder.mkdir(parents=True, exist_ok=True)
     for name, digest in digests.items():
         failures = []
-        with folder_lock(folder):
+        with locked(folder):
             for mirror in mirrors:
                 if (folder / name).exists():
                     break
@@ -99,18 +94,3 @@ def _progress(name: str, total: int | None) -> Iterator[Callable]:
     else:
         with tqdm(desc=name, total=total, unit="B", unit_scale=True, disable=None) as bar:
             yield bar.update
-
-
-@contextmanager
-def folder_lock(folder: Path) -> Iterator[None]:
-    """Make other threads and processes that want to write to the folder wait, since two would damage the files."""
-    if fcntl is None:
-        yield
-        return
-    directory = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):  # some network file systems cannot lock a folder; the checksum still protects
-            fcntl.flock(directory, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(directory)

@@ -6,6 +6,7 @@ import hashlib
 import platform
 import zlib
 from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -61,8 +62,8 @@ def layout(tensors: Mapping[str, Tensor]) -> str:
 def code_version() -> str:
     """A hash of this package's files and of the versions of the libraries it computes with."""
     try:
-        from numba import __version__ as numba  # which takes longer than to import all else
-    except ModuleNotFoundError:
+        numba = version("numba")  # to import it takes longer than all else, and kernels on disk need it not
+    except PackageNotFoundError:
         numba = "none"
     root = Path(__file__).resolve().parents[2]
     digest = hashlib.sha256()

@@ -18,8 +18,8 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from functools import cached_property, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -28,14 +28,9 @@ from typing import Any
 
 from llvmlite import __version__ as llvm_version
 
-from ..environment import cache_folder, without_interrupts
+from ..environment import cache_folder, locked, without_interrupts
 from . import machine, notice
 from .late import Function
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 # A kernel contains functions of other files, but nothing of these:
 _BESIDE = "__init__", "cache", "composites", "loops", "notice", "program", "registry", "specialize"
@@ -168,22 +163,6 @@ def load(path: Path, key: bytes) -> bytes | None:
     return None
 
 
-@contextmanager
-def _alone(key: bytes) -> Iterator[None]:
-    """In a `with` block, other processes that would compile the same kernel wait, and find it on disk."""
-    lock = None
-    with suppress(OSError):  # no folder to write to, or one without locks: then both compile
-        if fcntl is not None:
-            folder().mkdir(parents=True, exist_ok=True)
-            lock = os.open(folder() / "lock", os.O_RDWR | os.O_CREAT)
-            fcntl.lockf(lock, fcntl.LOCK_EX, 1, int.from_bytes(key[:4], "big"))
-    try:
-        yield
-    finally:
-        if lock is not None:
-            os.close(lock)
-
-
 class Compiled(Function):
     """A function of integers that is called from outside compiled code: read from disk or compiled at its first use.
 
@@ -212,7 +191,10 @@ class Compiled(Function):
             key, stem = self.key(), Path(self.py_func.__code__.co_filename).stem
             path = folder() / f"{stem}.{self.__name__}-{key.hex()[:20]}.kernel"
             if (content := load(path, key)) is None:
-                with _alone(key):
+                with ExitStack() as stack:
+                    with suppress(OSError):  # without a folder to write to, each process compiles
+                        path.parent.mkdir(parents=True, exist_ok=True)
+                        stack.enter_context(locked(path.parent / "lock", int.from_bytes(key[:4], "big")))
                     if (content := load(path, key)) is None:
                         content = self._compiled()
                         keep(path, key + content)

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from .late import llvm
+from .memory import never_free
 
 _V3 = ("avx avx2 bmi bmi2 cmov crc32 cx16 cx8 f16c fma fxsr lzcnt mmx movbe popcnt sahf sse sse2 sse3 sse4.1 sse4.2 "
        "ssse3 xsave").split()
@@ -151,7 +152,6 @@ def _image(code: bytes, names: list[str]) -> tuple:
 
 # --- Loading ----------------------------------------------------------------------------------------------------------
 
-_kept: list = []  # what machine code needs: nothing of it is ever freed, since arrays and threads outlive modules
 # What compiled code calls instead of numba's functions, whose names numba's own code in this process keeps.
 RUNTIME = {"NRT_MemInfo_alloc_aligned": "tinygrad_like_allocate",
            "NRT_MemInfo_alloc_safe_aligned": "tinygrad_like_allocate", "NRT_MemInfo_call_dtor": "tinygrad_like_release"}
@@ -188,7 +188,7 @@ def loaded(content: bytes) -> dict[str, int]:
         struct.pack_into("<Q", memory, at, begin + to)
     if ctypes.CDLL(None, use_errno=True).mprotect(ctypes.c_void_p(begin + fixed), len(code) - fixed, 1 | 4):
         raise OSError(ctypes.get_errno(), "compiled code may not be run here")
-    keep(memory)
+    never_free(memory)
     return {name: begin + at for name, at in names.items()}
 
 
@@ -199,15 +199,8 @@ def _loaded_by_llvm(code: bytes, names: list[str]) -> dict[str, int]:
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), compiler())
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
-    keep(engine)
+    never_free(engine)
     return {name: engine.get_function_address(name) for name in names}
-
-
-def keep(*needed: Any) -> None:
-    """Never free these, not even when the interpreter ends."""
-    if not _kept:
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(_kept))
-    _kept.extend(needed)
 
 
 class _Method(ctypes.Structure):
@@ -223,7 +216,7 @@ _FASTCALL = 0x80  # arguments come as a row of objects
 def builtin(name: str, address: int) -> Any:
     """The function of Python's C API at an address, as Python calls it."""
     method = _Method(name.encode(), address, _FASTCALL, None)
-    keep(method)
+    never_free(method)
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p] * 3
     return make(ctypes.addressof(method), None, None)

@@ -69,7 +69,14 @@ class Handler(ctypes.Structure):
 
 
 _SET_HANDLER, _GET_HANDLER = 304, 305  # their places in the table of NumPy's C API
-_kept: list = []  # what arrays need that outlive all modules: nothing of it is ever freed
+_kept: list = []  # what arrays, threads and machine code need, which outlive all modules
+
+
+def never_free(*needed: object) -> None:
+    """Hold on to these, also when the interpreter ends."""
+    if not _kept:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(_kept))
+    _kept.extend(needed)
 
 
 def _of_capsule(capsule: ctypes.py_object, name: bytes | None) -> int:
@@ -95,9 +102,7 @@ def hand_over(handler: Handler, *needed: object) -> None:
     new = ctypes.pythonapi.PyCapsule_New
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
     capsule = new(ctypes.addressof(handler), b"mem_handler", None)
-    if not _kept:
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(_kept))
-    _kept.extend((capsule, handler, *needed))
+    never_free(capsule, handler, *needed)
     ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(_of_numpy(_SET_HANDLER))(capsule)
 
 

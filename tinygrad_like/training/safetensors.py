@@ -21,8 +21,8 @@ import numpy as np
 
 from .. import distributed
 from ..core.tensor import Tensor
-from ..data.download import folder_lock
 from ..dtypes import bfloat16
+from ..environment import locked
 
 WRITER = "tinygrad_like"  # a damaged header must not make a file look like another program's, unchecked
 DTYPES = {"BOOL": "?", "U8": "u1", "I8": "<i1", "U16": "<u2", "I16": "<i2", "U32": "<u4", "I32": "<i4", "U64": "<u8",
@@ -217,7 +217,7 @@ def write(who: str, path: Path, arrays: Mapping[str, np.ndarray], metadata: dict
     fresh, old = path.with_name(path.name + ".new"), path.with_name(path.name + ".old")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with folder_lock(path.parent):
+        with locked(path.parent):
             try:
                 with fresh.open("wb") as file:
                     file.writelines(parts)
