@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import sys
@@ -22,6 +23,14 @@ EXTRAS = {"matplotlib": "pictures", "PIL": "pictures", "tqdm": "pictures", "tens
           "latex2mathml": "docs", "torch": "torch"}
 PACKAGES = {"PIL": "pillow"}
 around_compiling: list[tuple[Callable, Callable]] = []  # what is called before and after a kernel is compiled
+_kept: list = []  # what arrays, threads and machine code need, which outlive all modules
+
+
+def never_free(*needed: object) -> None:
+    """Hold on to these, also when the interpreter ends."""
+    if not _kept:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(_kept))
+    _kept.extend(needed)
 
 
 def cache_folder(name: str) -> Path:

@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
+from ..environment import never_free
 from .late import llvm
-from .memory import never_free
 
 _V3 = ("avx avx2 bmi bmi2 cmov crc32 cx16 cx8 f16c fma fxsr lzcnt mmx movbe popcnt sahf sse sse2 sse3 sse4.1 sse4.2 "
        "ssse3 xsave").split()

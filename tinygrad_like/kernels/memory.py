@@ -24,6 +24,8 @@ from contextlib import contextmanager, suppress
 
 import numpy as np
 
+from ..environment import never_free
+
 _MUCH = 2**24  # bytes
 _GROWTH = 2**26  # bytes of the heap for which large pages are asked for at once
 PAGE, HUGE = 4096, 14  # bytes of a page; MADV_HUGEPAGE
@@ -69,14 +71,6 @@ class Handler(ctypes.Structure):
 
 
 _SET_HANDLER, _GET_HANDLER = 304, 305  # their places in the table of NumPy's C API
-_kept: list = []  # what arrays, threads and machine code need, which outlive all modules
-
-
-def never_free(*needed: object) -> None:
-    """Hold on to these, also when the interpreter ends."""
-    if not _kept:
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(_kept))
-    _kept.extend(needed)
 
 
 def _of_capsule(capsule: ctypes.py_object, name: bytes | None) -> int:
