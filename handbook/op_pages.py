@@ -1,7 +1,7 @@
 """Takes from docs/ops what the explorer and the puzzles say: `python -m handbook.op_pages`, after a page has changed.
 
-The package is installed without its docs, so each op's formula, and its derivation in three parts, lie in
-tinygrad_like/learn/pages.json, in letters instead of TeX.
+The package is installed without its docs, so each op's formula, its derivation in three parts, and the code of puzzles
+lie in tinygrad_like/learn/pages.json, in letters instead of TeX.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _script(match: re.Match) -> str:
 
 
 def extract(page: str) -> dict:
-    """The formula, the derivation in three parts, and the rule of a page."""
+    """The formula, the derivation in three parts, and the code of a puzzle of a page, if it has one."""
     formula = re.search(r"\$\$(.*?)\$\$", page, re.S)
     derivation = re.search(r"^## Derivation\n(.*?)^## ", page, re.M | re.S)
     assert formula and derivation
@@ -105,7 +105,9 @@ def extract(page: str) -> dict:
     cuts = [0, -(-n // 3), -(-2 * n // 3), n]
     hints = ["\n\n".join(parts[a:b]) for a, b in zip(cuts, cuts[1:], strict=False)]
     tex = " ".join(formula[1].split())
-    return {"formula": plain(tex), "symbols": symbols(tex), "hints": [plain(hint) for hint in hints]}
+    told: dict = {"formula": plain(tex), "symbols": symbols(tex), "hints": [plain(hint) for hint in hints]}
+    code = re.search(r"^## In NumPy\n(.*?)^## ", page, re.M | re.S)
+    return told | ({"code": re.findall(r"```py\n(.*?)```", code[1], re.S)} if code else {})
 
 
 def extracted() -> dict[str, dict]:

@@ -12,9 +12,10 @@ import pytest
 from handbook.op_pages import extracted, plain
 from tinygrad_like import Tensor, ops
 from tinygrad_like.learn.files import check_file, load
-from tinygrad_like.learn.puzzles import PUZZLES, TEXTBOOK, file_name, make, pages, status, text, watch
+from tinygrad_like.learn.puzzles import PUZZLES, file_name, make, pages, status, text, watch
 
 BY_NAME = {puzzle.name: puzzle for puzzle in PUZZLES}
+TEXTBOOK = [name for name in BY_NAME if "code" in pages()[name]]
 
 
 def test_there_are_24_of_rising_difficulty():

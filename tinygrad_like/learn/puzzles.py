@@ -1,7 +1,7 @@
 """Puzzles: 24 ops, each with its forward and without its rule.
 
-The forward and the solution of simple ops are their source in `tinygrad_like/ops`. Of the others (`TEXTBOOK`) they are
-the formulas of the op's page, in NumPy, without what makes them fast; the tests compare them with the op.
+The forward and the solution of simple ops are their source in `tinygrad_like/ops`. Of the others they are what the op's
+page has under "In NumPy", the formulas without what makes them fast; the tests compare them with the op.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Puzzle(NamedTuple):
 
 @lru_cache(maxsize=1)
 def pages() -> dict[str, dict]:
-    """Name of an op -> its formula, the same in signs, and its derivation in three hints: what docs/ops say."""
+    """Name of an op -> its formula, the same in signs, its derivation in three hints, its code: what docs/ops say."""
     return json.loads((Path(__file__).parent / "pages.json").read_text(encoding="utf-8"))
 
 
@@ -58,177 +58,6 @@ PUZZLES = [
     Puzzle("conv2d", ["(2, 2, 3, 4), (3, 2, 2, 3)", "(1, 1, 3, 3), (1, 1, 2, 2)"]),
 ]
 
-# name -> (what the puzzle has, the rule)
-TEXTBOOK = {
-    "maximum": ('''\
-@primitive
-def maximum(a, b):
-    """The larger of a and b; where they are equal each gets half of the cotangent."""
-    return np.maximum(a, b)
-
-
-def share(a, b):
-    """1 where a is larger, 1/2 where they are equal, else 0."""
-    return where(gt(a, b), 1.0, where(eq(a, b), 0.5, 0.0))
-''', '''\
-maximum.vjp(a=lambda g, a, b: g * share(a, b),
-            b=lambda g, a, b: g * share(b, a))
-'''),
-    "where": ('''\
-@primitive
-def where(condition, a, b):
-    """a where the condition is true, else b."""
-    return np.where(condition, a, b)
-''', '''\
-where.vjp(a=lambda g, condition: where(condition, g, 0.0),
-          b=lambda g, condition: where(condition, 0.0, g))
-'''),
-    "permute": ('''\
-@primitive
-def permute(x, *, axes):
-    """The axes in another order: out.shape[i] = x.shape[axes[i]]."""
-    return x.transpose(axes)
-
-
-def inverse(axes):
-    """The permutation that undoes `axes`."""
-    return tuple(axes.index(i) for i in range(len(axes)))
-''', '''\
-permute.vjp(x=lambda g, axes: permute(g, axes=inverse(axes)))
-'''),
-    "expand": ('''\
-@primitive
-def expand(x, *, shape):
-    """Broadcast to `shape`."""
-    return np.broadcast_to(x, shape)
-''', '''\
-expand.vjp(x=lambda g: g)  # the engine sums over what was broadcast
-'''),
-    "sum": ('''\
-@primitive
-def sum(x, *, axis, keepdim=False):
-    """The sum over `axis`, one or several."""
-    return np.sum(x, axis, keepdims=keepdim)
-''', '''\
-sum.vjp(x=lambda g, x_shape, axis, keepdim: expand(g if keepdim else unsqueeze(g, axis), shape=x_shape))
-'''),
-    "mean": ('''\
-@primitive
-def mean(x, *, axis, keepdim=False):
-    """The mean over `axis`, one or several."""
-    return np.mean(x, axis, keepdims=keepdim)
-
-
-def count(shape, axis):
-    """How many numbers lie along `axis`."""
-    return int(np.prod(np.take(shape, axis)))
-''', '''\
-mean.vjp(x=lambda g, x_shape, axis, keepdim:
-         expand(g if keepdim else unsqueeze(g, axis), shape=x_shape) / count(x_shape, axis))
-'''),
-    "max": ('''\
-@primitive
-def max(x, *, axis, keepdim=False):
-    """The largest value along `axis`. Ties share the cotangent evenly."""
-    return np.max(x, axis, keepdims=keepdim)
-''', '''\
-def backward(g, x, out, axis, keepdim):
-    if not keepdim:
-        g, out = unsqueeze(g, axis), unsqueeze(out, axis)
-    top = where(eq(x, out), 1.0, 0.0)
-    return g * top / sum(top, axis=axis, keepdim=True)
-
-
-max.vjp(x=backward)
-'''),
-    "cumsum": ('''\
-@primitive
-def cumsum(x, *, axis):
-    """Running sums along `axis`: out[i] = x[0] + ... + x[i]."""
-    return np.cumsum(x, axis)
-''', '''\
-cumsum.vjp(x=lambda g, axis: flip(cumsum(flip(g, axis=axis), axis=axis), axis=axis))
-'''),
-    "batched_matmul": ('''\
-@primitive
-def batched_matmul(a, b):
-    """Products of the matrices in the last two axes; the axes before them broadcast. a (..., m, k), b (..., k, n)."""
-    return np.matmul(a, b)
-''', '''\
-batched_matmul.vjp(a=lambda g, b: batched_matmul(g, transpose(b, -1, -2)),
-                   b=lambda g, a: batched_matmul(transpose(a, -1, -2), g))
-'''),
-    "softmax": ('''\
-@primitive
-def softmax(x, *, axis=-1):
-    """e^x / (the sum of e^x) along an axis. To shift x does not change that, and keeps e^x below 1."""
-    e = np.exp(x - x.max(axis, keepdims=True))
-    return e / e.sum(axis, keepdims=True)
-''', '''\
-softmax.vjp(x=lambda g, out, axis: out * (g - sum(g * out, axis=axis, keepdim=True)))
-'''),
-    "batch_norm": ('''\
-@primitive
-def batch_norm(x, weight, bias, *, eps=1e-5):
-    """weight * xhat + bias with xhat = rstd (x - mean): each channel by itself, over the batch and the pixels."""
-    return normalized(x, eps)[0] * per_channel(weight, x) + per_channel(bias, x)
-
-
-def normalized(x, eps):
-    """xhat, rstd, and the axes of the means; for a rule too, where x may be a Tensor."""
-    over = (0, *range(2, x.ndim))
-    centred = x - mean(x, axis=over, keepdim=True)
-    rstd = rsqrt(mean(square(centred), axis=over, keepdim=True) + eps)
-    return rstd * centred, rstd, over
-
-
-def per_channel(p, x):
-    """p (channels,) as (1, channels, 1, ...)."""
-    return p.reshape((1, -1, *[1] * (x.ndim - 2)))
-''', '''\
-def for_x(g, x, weight, eps):
-    xhat, rstd, over = normalized(x, eps)
-    u = g * per_channel(weight, x)
-    return rstd * (u - mean(u, axis=over, keepdim=True) - xhat * mean(u * xhat, axis=over, keepdim=True))
-
-
-def for_weight(g, x, eps):
-    xhat, _, over = normalized(x, eps)
-    return sum(g * xhat, axis=over)
-
-
-batch_norm.vjp(x=for_x, weight=for_weight, bias=lambda g: sum(g, axis=(0, *range(2, g.ndim))))
-'''),
-    "conv2d": ('''\
-@primitive
-def conv2d(x, weight):
-    """x (batch, in, height, width), weight (out, in, kh, kw): every output pixel is the weights times a patch."""
-    (n, _, h, w), (out, _, kh, kw) = x.shape, weight.shape
-    return matmul(weight.reshape((out, -1)), windows(x, weight.shape)).reshape((n, out, h - kh + 1, w - kw + 1))
-
-
-def windows(x, weight_shape):
-    """Every patch as a column: (batch, in * kh * kw, patches)."""
-    return unfold(x, kernel_size=weight_shape[2:])
-
-
-def pixels(g):
-    """(batch, out, patches)."""
-    return g.reshape((*g.shape[:2], -1))
-''', '''\
-def for_x(g, x_shape, weight):
-    columns = matmul(transpose(weight.reshape((weight.shape[0], -1)), -1, -2), pixels(g))
-    return fold(columns, output_size=x_shape[2:], kernel_size=weight.shape[2:])  # adds them where their patches were
-
-
-def for_weight(g, x, weight_shape):
-    return sum(matmul(pixels(g), transpose(windows(x, weight_shape), -1, -2)), axis=0).reshape(weight_shape)
-
-
-conv2d.vjp(x=for_x, weight=for_weight)
-'''),
-}
-
 _IMPORTS = """\
 import numpy as np
 
@@ -239,7 +68,7 @@ from tinygrad_like.ops import *  # noqa: F403"""
 
 def text(puzzle: Puzzle, solved: bool = False) -> str:
     """The file of a puzzle; with its rule, if it is to be solved."""
-    forward, answer = TEXTBOOK[puzzle.name] if puzzle.name in TEXTBOOK else _shipped(puzzle.name)
+    forward, answer = pages()[puzzle.name].get("code") or _shipped(puzzle.name)
     tree: Any = ast.parse(answer).body[-1]
     rules = [f"{k.arg}=lambda g: ..." for k in tree.value.keywords]
     parts = [_opening(puzzle, forward), _IMPORTS, forward, answer if solved else _vjp(puzzle.name, rules),
