@@ -9,7 +9,6 @@ import numpy as np
 from tinygrad_like import Tensor, linalg, ops, random
 from tinygrad_like.ops.attention import _attention, _self_attention, thin_out
 from tinygrad_like.ops.dropout import drop  # noqa: F401  (in the text of a call)
-from tinygrad_like.ops.interpolate import Taps, resample_back
 from tinygrad_like.ops.scan import other_products
 from tinygrad_like.ops.scatter import product_at, take_last
 from tinygrad_like.ops.softmax import log_softmax_vjp, logsumexp_vjp, softmax_vjp
@@ -59,7 +58,6 @@ UNARY = {
     "unit": "asin acos atanh",
 }
 
-NEIGHBOURS = Taps(4, np.array([[0, 1], [1, 1], [3, 0]]), np.array([[0.5, 0.25], [1.0, -1.5], [2.0, 0.75]]))
 KEY = random.draw(None, 2, 8)
 LIMITS = np.array([0, np.inf, -np.inf, np.nan])
 CALLS = {  # of x: what it is, and calls; the simplest first, which the diagnosis of rules looks at
@@ -313,13 +311,10 @@ CASES = {
     "set_at": (lambda x, v: ops.parts.set_at(v, x, index=(slice(1, 3), ..., 0)), real(3, 2, 2), real(2)),
     "set_at, a mask": (lambda x, v: ops.parts.set_at(v, x, index=(MASK,)), real(3, 4), real()),
     "index_add": (lambda x, y: x.index_add(1, Tensor(np.array([2, 0, 2])), y), real(2, 4), real(2, 3)),
-    "pad, adjoint": (lambda g: ops.padding.map_axes_back(g, maps=(3, ops.padding.map_of(np.array([1, 0, 1, 1]), 2))),
-                     real(3, 4)),
     # pooling
     "put_taps": (lambda g: ops.pool.put_taps(g, index=TAPS, shape=(2, 5), windows=WINDOWS), real(2, 3)),
     **{f"interpolate {mode}": (lambda x, mode=mode: ops.interpolate(x, scale_factor=1.7, mode=mode), real(1, 2, 3, 4))
        for mode in ("nearest-exact", "bilinear", "bicubic", "area")},
-    "resample back": (lambda g: resample_back(g, axis=1, taps=NEIGHBOURS), real(2, 3, 2)),
     # over all ranks, of which there is one here; see tests/distributed
     "all_sum": (ops.all_sum, real(3, 4)),
     "sync_batch_norm": (ops.sync_batch_norm, real(5, 3), real(3), real(3)),

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import NamedTuple
 
 import numpy as np
 
-from ..core.primitive import fresh, primitive
 from ..errors import checked
 from .compare import clone
-from .parts import add_at, take, take_at
+from .elementwise import add
+from .parts import take
 from .pool import check_spatial, each, nearest_by_whole_numbers
 
 MODES = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}  # and how many axes they are for
@@ -51,7 +50,7 @@ def interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=F
     y = x
     for axis, (n, m, scale) in enumerate(axes, 2):
         if n != m or mode == "bicubic" and scale is not None and not align_corners:
-            y = resample(y, axis=axis, taps=_neighbours(n, m, scale, mode, align_corners))
+            y = resample(y, axis, _neighbours(n, m, scale, mode, align_corners))
     return clone(x) if y is x else y
 
 
@@ -105,26 +104,21 @@ def _nearest_places(n: int, m: int, scale: float | None, mode: str) -> np.ndarra
 
 
 @functools.lru_cache
-def _neighbours(n: int, m: int, scale: float | None, mode: str, align_corners: bool) -> Taps:
+def _neighbours(n: int, m: int, scale: float | None, mode: str, align_corners: bool) -> list[tuple]:
     """For each of m elements the positions among n that it is made of, and their weights."""
     step: float = 1 / scale if scale else n / m
     i = np.arange(m)
     if mode == "area":
         starts, stops = i * n // m, -(-(i + 1) * n // m)
         share, longest = 1 / (stops - starts), int((stops - starts).max())
-        return _taps(n, [(np.minimum(starts + k, n - 1), np.where(starts + k < stops, share, 0))
-                         for k in range(longest)])
+        return [(np.minimum(starts + k, n - 1), np.where(starts + k < stops, share, 0))
+                for k in range(longest)]
     at = i * ((n - 1) / (m - 1) if m > 1 else 0) if align_corners else (i + 0.5) * step - 0.5
     at = at if mode == "bicubic" else np.maximum(at, 0)
     low = np.floor(at).astype(np.int64)
     if mode != "bicubic":
-        return _taps(n, [(low, 1 - (at - low)), (np.minimum(low + 1, n - 1), at - low)])
-    return _taps(n, [(np.clip(low + k, 0, n - 1), _cubic(np.abs(at - low - k))) for k in (-1, 0, 1, 2)])
-
-
-def _taps(n: int, pairs: list[tuple]) -> Taps:
-    index, weight = (np.stack(parts, 1) for parts in zip(*pairs, strict=True))
-    return Taps(n, index, weight)
+        return [(low, 1 - (at - low)), (np.minimum(low + 1, n - 1), at - low)]
+    return [(np.clip(low + k, 0, n - 1), _cubic(np.abs(at - low - k))) for k in (-1, 0, 1, 2)]
 
 
 def _cubic(distance: np.ndarray, a: float = -0.75) -> np.ndarray:
@@ -133,35 +127,8 @@ def _cubic(distance: np.ndarray, a: float = -0.75) -> np.ndarray:
     return np.where(distance <= 1, near, far)
 
 
-class Taps(NamedTuple):
-    """Which places of an axis make up each place of a new one."""
-
-    size: int  # of the axis
-    places: np.ndarray  # (new, taps) on it
-    weight: np.ndarray  # (new, taps)
-
-
-@primitive
-def resample(x, *, axis, taps):
-    """Along an axis, each element a weighted sum of some of x: out[j] = sum_t weight[j, t] x[index[j, t]]."""
-    return functools.reduce(np.add, [take_at(x, at) * weight for at, weight in _each_tap(x, axis, taps)])
-
-
-@primitive
-def resample_back(g, *, axis, taps):
-    """The adjoint of `resample`: g[j], times the weights, is added to the elements that out[j] was made of."""
-    shape, out = (*g.shape[:axis], taps.size, *g.shape[axis + 1 :]), None
-    for at, weight in _each_tap(g, axis, taps):
-        out = add_at(g * weight, shape, at, out)
-    return out
-
-
-resample.vjp(x=fresh(lambda g, axis, taps: resample_back(g, axis=axis, taps=taps)))
-resample_back.vjp(g=fresh(lambda g, axis, taps: resample(g, axis=axis, taps=taps)))
-
-
-def _each_tap(x, axis, taps):
-    """The index of an array with places on the axis, and their weights, which broadcast to what it takes of x."""
-    weights = taps.weight.T.astype(x.dtype).reshape(-1, len(taps.places), *(1,) * (x.ndim - axis - 1))
-    return [((*(slice(None),) * axis, np.ascontiguousarray(places)), weight)
-            for places, weight in zip(taps.places.T, weights, strict=True)]
+def resample(x, axis: int, taps: list[tuple[np.ndarray, np.ndarray]]):
+    """Along an axis, each element a weighted sum of some of x: out[j] = sum_t weight[t, j] x[places[t, j]]."""
+    before, after = (slice(None),) * axis, (1,) * (x.ndim - axis - 1)
+    return functools.reduce(add, [take(x, index=(*before, places)) * weight.astype(x.dtype).reshape(-1, *after)
+                                  for places, weight in taps])

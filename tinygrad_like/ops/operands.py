@@ -34,8 +34,8 @@ mode.declare(compiled=False)  # whether kernels do what NumPy does faster when P
 PLAIN = {int, float, bool, type(None)}  # inputs taken as they are: Python scalars are weak, None is absent
 SETTINGS = PLAIN | {tuple, str, slice, type(FLOAT32), type(FLOAT64), type(INT64)}  # the usual types of options
 SINGLE = Tensor, np.float64  # in place of a number: beside the latter float32 would become float64
-MOVES = frozenset("bitcast cast cat clone contiguous expand flip identity map_axes permute reshape roll stack "
-                  "surround take tril triu".split())  # ops that leave numbers unchanged
+MOVES = frozenset("bitcast cast cat clone contiguous expand flip identity permute reshape roll stack surround "
+                  "take tril triu".split())  # ops that leave numbers unchanged
 # Ops whose result has the common dtype of their inputs.
 PROMOTES = frozenset("add floordiv fmod logical_and logical_or logical_xor lshift maximum minimum mod mul pow "
                      "rshift sub truncdiv where".split())

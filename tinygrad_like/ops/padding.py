@@ -5,68 +5,11 @@ from __future__ import annotations
 import math
 import operator
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 
-from ..core.primitive import fresh, primitive
 from ..errors import refusal
 from .parts import surround, take
-
-
-class Map(NamedTuple):
-    """Which entries of an axis those of a new one are."""
-
-    size: int  # of the axis
-    new: int  # size of the new one
-    runs: tuple[tuple[slice, slice], ...]  # of the new axis and of the old one; a slice of one entry repeats it
-
-
-def map_of(places: np.ndarray, size: int) -> Map:
-    """The map of an axis of this size, made of runs, along which a place is the next, the one before, or the same."""
-    runs, first, steps = [], 0, np.diff(places)
-    while first < len(places):
-        step = int(steps[first]) if first < len(steps) and abs(steps[first]) <= 1 else 1
-        last = first
-        while last < len(steps) and steps[last] == step:
-            last += 1
-        start, stop = int(places[first]), int(places[last])
-        old = slice(start, stop + 1) if step >= 0 else slice(start, stop - 1 if stop else None, -1)
-        runs.append((slice(first, last + 1), old))
-        first = last + 1
-    return Map(size, len(places), tuple(runs))
-
-
-@primitive
-def map_axes(x, *, maps):
-    """out[i, j] = x[a[i], b[j]], for a map of each axis, or its size, if it is taken whole."""
-    for axis, each in enumerate(maps):
-        if type(each) is not int:
-            front = (slice(None),) * axis
-            out = np.empty((*x.shape[:axis], each.new, *x.shape[axis + 1 :]), x.dtype)
-            for new, old in each.runs:
-                out[(*front, new)] = x[(*front, old)]
-            x = out
-    return x
-
-
-@primitive
-def map_axes_back(g, *, maps):
-    """The adjoint of `map_axes`: g[i, j] is added to x[a[i], b[j]]."""
-    for axis, each in enumerate(maps):
-        if type(each) is not int:
-            front = (slice(None),) * axis
-            out = np.zeros((*g.shape[:axis], each.size, *g.shape[axis + 1 :]), g.dtype)
-            for new, old in each.runs:
-                here, part = out[(*front, old)], g[(*front, new)]
-                here += part if here.shape == part.shape else part.sum(axis, keepdims=True)
-            g = out
-    return np.asarray(g)
-
-
-map_axes.vjp(x=fresh(lambda g, maps: map_axes_back(g, maps=maps)))
-map_axes_back.vjp(g=fresh(lambda g, maps: map_axes(g, maps=maps)))
-
 
 _INDEX_MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
@@ -90,11 +33,10 @@ def pad(x, *, padding, mode="constant", value=0.0):
         return surround(x, shape=shape, index=inner, value=value)
     if (why := _too_far(x.shape, pairs, mode)) is not None:
         raise refusal("pad", why)
-    maps: list = list(x.shape)
     for axis, (before, after) in enumerate(pairs):
         if before or after:
-            maps[axis] = _map(x.shape[axis], before, after, mode)
-    return x if maps == list(x.shape) else map_axes(x, maps=tuple(maps))
+            x = take(x, index=(*(slice(None),) * axis, _places(x.shape[axis], before, after, mode)))
+    return x
 
 
 def _too_far(shape, pairs, mode) -> str | None:
@@ -109,8 +51,9 @@ def _too_far(shape, pairs, mode) -> str | None:
 
 
 @lru_cache(64)
-def _map(n: int, before: int, after: int, mode: str) -> Map:
-    return map_of(np.pad(np.arange(n), (before, after), mode=_INDEX_MODES[mode]), n)  # type: ignore[call-overload]
+def _places(n: int, before: int, after: int, mode: str) -> np.ndarray:
+    """Where each element of a padded axis comes from. Nobody writes to it."""
+    return np.pad(np.arange(n), (before, after), mode=_INDEX_MODES[mode])  # type: ignore[call-overload]
 
 
 def _cut(x, pairs):
