@@ -14,7 +14,6 @@ import tinygrad_like.core.tensor as tensor  # `from . import tensor` may give th
 
 from .. import ops
 from ..core.dispatch import Op
-from ..core.graph import Node, tick
 from ..core.listener import pure
 from ..dtypes import FLOAT32, FLOATS, bfloat16, finfo, promote_types
 from ..errors import named
@@ -22,7 +21,7 @@ from ..methods import creation
 from ..methods.in_place import InPlace
 from ..methods.of_ops import Methods, pair_of, part_of_tensor, plain_shape
 from ..random import Generator
-from ..transforms.switches import inference_mode, no_grad, set_grad_enabled
+from ..transforms.switches import enable_grad, inference_mode, no_grad, set_grad_enabled
 from .absent import ABSENT, DEVICES, LEADS
 from .keyword_aliases import MEMORY_FORMATS, device, renamed, taught, wanted_dtype
 from .more_names import MoreNames, Size
@@ -342,15 +341,6 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
                             materialize_grads=materialize_grads))
 
 
-class _Outputs:
-    """The op of a result that stands for several Tensors: each gets the cotangent saved for it, whatever arrives."""
-
-    name, fresh, saves = "several outputs", False, True
-
-    def pull(self, node: Node, g: Any, parents: Any) -> Any:
-        return node.saved
-
-
 def joined(who: str, outputs: tuple, cotangents: tuple, create_graph: bool) -> tuple[Tensor, Any]:
     """A Tensor, and a cotangent for it, from which backward is that of all `outputs`, each with its cotangent."""
     if not outputs or not all([isinstance(x, tensor.Tensor) for x in outputs]):
@@ -361,11 +351,9 @@ def joined(who: str, outputs: tuple, cotangents: tuple, create_graph: bool) -> t
     if len(outputs) == 1:
         return outputs[0], cotangents[0]
     seeds = [x._seed(who, g, create_graph) for x, g in zip(outputs, cotangents, strict=True)]
-    y = tensor.wrap(np.zeros((), np.float32)).requires_grad_()
-    y.node = node = Node()
-    node.op, node.parents, node.saved = _Outputs(), [x.node or x for x in outputs], seeds
-    node.order, node.shape, node.dtype, node.extra = tick(), (), FLOAT32, None
-    return y, None
+    with enable_grad():
+        terms = [ops.sum(x * g) for x, g in zip(outputs, seeds, strict=True)]  # whose slopes are the cotangents
+        return sum(terms[1:], terms[0]), None
 
 
 def compile(model: Any = None, **options: Any) -> Any:

@@ -110,20 +110,11 @@ inv.requires(square_matrices)
 
 # Triangular systems ---------------------------------------------------------------------------------------------------
 
-@primitive
 def _solve_triangular(a, b, *, upper, unit):
     """X with tri(a) X = b, where tri(a) is the lower or upper triangle, with ones on the diagonal if unit."""
-    a = np.triu(a) if upper else np.tril(a)
-    if unit:
-        a[..., range(a.shape[-1]), range(a.shape[-1])] = 1
-    return np.linalg.solve(a, b)
-
-
-@_solve_triangular.joint_vjp
-def _(g, a, out, upper, unit, wanted):
-    gb = _solve_triangular(_t(a), g, upper=not upper, unit=unit)
-    ga = (triu if upper else tril)(matmul(gb, _t(out)), diagonal=(1 if upper else -1) if unit else 0)
-    return [-ga if wanted[0] else None, gb if wanted[1] else None]
+    if not unit:
+        return solve_matrices((triu if upper else tril)(a), b)
+    return solve_matrices((triu(a, diagonal=1) if upper else tril(a, diagonal=-1)) + _eye(a), b)
 
 
 def _upper_solved(a, b):
