@@ -89,7 +89,7 @@ def test_rules_that_do_not_fit_the_op():
         declare(add_one, y=lambda g: g)
     typo = declare(add_one, x=lambda g, scale: g)
     with pytest.raises(TypeError, match=r"a VJP rule of <op add_one\(x\)> names 'scale', "
-                                        "which is no input, option or residual"):
+                                        "which is not an input, option or residual"):
         typo(leaf([1.0]))
     typo(Tensor([1.0]))  # nothing is recorded, so nothing is missing
     with pytest.raises(TypeError, match="'out' names the output in VJP rules"):

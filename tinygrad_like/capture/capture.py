@@ -12,12 +12,12 @@
 2. Whatever else the function reads is watched; if it has changed, the call is recorded anew, or runs eagerly.
 3. What capture does not know, it does not capture, and says so.
 
-The first calls of a kind run as they would without capture, on the very objects that they are given; a tape notes what
-they do (`recorder.py`), a trace which code of the user's does it (`trace.py`), and a world what that code may read
-(`world.py`). Two calls that did the same make a program: it is played from a copy of all that was there before the
-second, on memory filled with NaN, and compared with what Python did, to the bit. Later calls are played as long as all
-that is watched is as it was. Plays 1, 2, 4, 8, ... are audits: Python runs, the program is played beside it, and if the
-two differ, Python's result stands and the program goes.
+The first calls of a kind run as they would without capture, on the caller's own objects. A tape records their steps
+(`recorder.py`), a trace the user code that runs (`trace.py`), and a world all that this code may read (`world.py`). Two
+calls with the same steps make a program. As a proof, it is played from a copy of the state before the second call, on
+memory filled with NaN, and compared with Python's results, to the bit. Later calls are played while all that is watched
+stays unchanged. Plays 1, 2, 4, 8, ... are audits: Python runs, the program is played beside it, and if the two differ,
+Python's result stands and the program is dropped.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from .world import World
 
 mode.declare(eager=False)  # whether captured functions run without capture
-_recording = threading.RLock()  # kernels note their calls for one thread at a time
-_MISSES, _MOST = 8, 32  # kinds of calls that came only once; and of all
+_recording = threading.RLock()  # kernels record their calls for one thread at a time
+_MISSES, _MOST = 8, 32  # limits: kinds of calls that came only once, and all kinds
 
 
 class eager(Switch):
@@ -69,11 +69,11 @@ class Kind:
     program: Program | None = None
     tries, plays, stopped = 0, 0, False
     wrote = False  # whether its last recording wrote to an input
-    bound: Any = None  # what lies in the places, and which Tensors are the same
-    first = True  # whether its tape is of a call of which nobody knew what it would read
+    bound: Any = None  # the values in the places, and which Tensors are the same
+    first = True  # whether its tape was recorded before it was known what the call reads
 
     def given(self, tensors: list[Tensor]) -> list[Tensor] | None:
-        """What its program takes in a call with these Tensors; None if the call is of another kind."""
+        """The program's inputs in a call with these Tensors; None if the call is of another kind."""
         world, fixed = self.world, self.fixed
         assert world is not None
         if not world.same() or sum([id(t) in self.known for t in tensors]) != len(fixed) or fixed and any(
@@ -86,7 +86,7 @@ class Kind:
         return inputs if self.tape is None or self.tape.grounds.same(seen) else None
 
     def _inputs(self, tensors: list[Tensor]) -> tuple[list[Tensor], Any]:
-        """The Tensors that a program takes, those in places last; and what lies there, to compare by."""
+        """The program's inputs, those in places last; and the values in the places, for comparison."""
         inputs = [t for i, t in enumerate(tensors) if i not in self.fixed] if self.fixed else tensors
         if not self.world.bound:  # type: ignore[union-attr]
             return inputs, None
@@ -97,15 +97,15 @@ class Kind:
             return inputs, error  # equal to nothing
 
     def why(self) -> str:
-        """What the last call that was not of this kind differed in."""
+        """How the last call of another kind differed."""
         if self.world is not None and self.world.what:
             return f"{self.world.what} is another one in each call; make it a Tensor, or pass it as one"
         return "" if self.tape is None else self.tape.grounds.why
 
     def watch(self, world: World, tensors: list[Tensor]) -> list[Tensor]:
-        """Have calls be of this kind if the world is as it is now. Returns what a program of them takes."""
+        """Make this the kind of calls in the world as it is now. Returns the inputs of their program."""
         self.world, self.known = world, {id(t) for t in world.all_tensors()}
-        self.fixed = {i: t for i, t in enumerate(tensors) if id(t) in self.known}  # that it finds elsewhere too
+        self.fixed = {i: t for i, t in enumerate(tensors) if id(t) in self.known}  # also found in the world
         inputs, self.bound = self._inputs(tensors)
         return inputs
 
@@ -113,11 +113,11 @@ class Kind:
 class capture:
     """Decorate a function, such as a training step, so that its calls are played without Python.
 
-    fuse: whether kernels may take the place of NumPy also where sums then have other last bits.
-    strict: whether to warn where something cannot be captured, and the function runs without capture therefore.
+    fuse: whether kernels may replace NumPy even where the last bits of sums then differ.
+    strict: whether to warn if something cannot be captured, so that the function runs without capture.
 
-    Its arguments are Tensors, alone or in tuples, lists, dicts and dataclasses, or what tells one kind of call from
-    another: numbers, strings, modules. It may return Tensors and numbers in the same. `print(step)` shows its programs.
+    Its arguments are Tensors, alone or in tuples, lists, dicts and dataclasses, or values that tell kinds
+    of calls apart: numbers, strings, modules. It may return Tensors and numbers, too. `print(step)` shows its programs.
     """
 
     def __new__(cls, function: Callable | None = None, **options: Any) -> Any:
@@ -135,9 +135,9 @@ class capture:
         self.trace, self.places = Trace(), dict[tuple, Place]()
         self.gave_up, self.closed, self.ended, self.misses = "", False, False, 0
         self.said: set[str] = set()  # why something was not captured
-        self.changed: set[str] = set()  # the changes that the function was seen to make
+        self.changed: set[str] = set()  # changes that the function makes
         self.lock = threading.RLock()
-        self.bytes: int | None = None  # of the memory that a call makes
+        self.bytes: int | None = None  # of memory that a call allocates
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -164,7 +164,7 @@ class capture:
             if kind.program is not None and inputs is not None:
                 if kind.program.suits(inputs):
                     return self._play(kind, inputs, args, options)
-            elif not kind.stopped and _recording.acquire(blocking=False):  # else another thread is: the next call may
+            elif not kind.stopped and _recording.acquire(blocking=False):  # else another thread records
                 try:
                     from .recording import record  # with the kernels
 
@@ -183,7 +183,7 @@ class capture:
         return None, None
 
     def _too_many(self, kinds: list[Kind]) -> str:
-        """Why there are to be no more kinds, if so. Those with objects that are gone, or replaced, are dropped."""
+        """Why to make no more kinds, if so. Drops kinds with objects that are gone or replaced."""
         for key in [key for key in self.kinds if gone(key)]:
             del self.kinds[key]
         self.misses += 1
@@ -223,13 +223,13 @@ class capture:
         return self.function(*args, **options)
 
     def end(self, why: str) -> None:
-        """Record no more calls; programs that exist go on."""
+        """Record no more calls; existing programs stay in use."""
         self.kinds = {key: kinds for key, old in self.kinds.items() if (kinds := [k for k in old if k.plays])}
         self.closed, self.ended = True, not self.kinds
         self.warn(why)
 
     def warn(self, why: str) -> None:
-        """Say why something is not captured, if that was not said before."""
+        """Say once why something is not captured."""
         if why not in self.said and self.strict:
             who = f"{self.name} runs" if self.ended else f"calls of {self.name} like this one run"
             warnings.warn(f"capture: {who} without capture from now on, since {why}", stacklevel=4)

@@ -1,4 +1,4 @@
-"""Elementwise kernels as loops, which can be joined with others; see `lower.py`."""
+"""Elementwise kernels as loops, which can be fused; see `lower.py`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Body:
         self.shape, self.operands, self.values = shape, [], []  # type: ignore[var-annotated]
 
     def take(self, x: Any, dtype: np.dtype) -> int:
-        """Number of the value of an array, or a number, at each place."""
+        """The index of an array's value, or of a number, at each place."""
         if not isinstance(x, np.ndarray):
             return self.make("number", x, dtype=dtype)
         self.operands.append(np.broadcast_to(x, self.shape))
@@ -35,7 +35,7 @@ class Body:
         return len(self.values) - 1
 
     def to(self, value: int, out: np.ndarray) -> Loop:
-        if not isinstance(out, np.ndarray):  # but a number, which array[1] is, and no part of the array
+        if not isinstance(out, np.ndarray):  # except a number, array[1], which is not part of the array
             raise TypeError("a loop writes to arrays")
         return Loop(self.shape, tuple(self.operands), tuple(self.values), ((value, out),))
 
@@ -91,7 +91,7 @@ def _or_less(body: Body, g: int, zero: int, number: float) -> tuple[int, int]:
     return g, body.make("mul", g, body.take(number, FLOAT32), dtype=FLOAT32)
 
 
-# Elementwise kernels by their names, with the same bits.
+# Elementwise kernels by name, with the same bits.
 OF_KERNELS: dict[str, Callable[..., Loop]] = {
     **{name: _arithmetic(name, 2) for name in ("add", "sub", "mul", "div")},
     **{name: _arithmetic(name, 1) for name in ("neg", "square", "reciprocal", "sqrt", "rsqrt", "abs", "sign")},
@@ -102,13 +102,13 @@ OF_KERNELS: dict[str, Callable[..., Loop]] = {
 
 
 def as_loop(step: Step, following: Step, kernels: bool = True) -> Step:
-    """The call of a kernel as a loop, which others can be joined with, if it is in the table; or, if others may take
-    the place of NumPy, that of a formula, whose last bits may be others where two have a part in common. Calls beside
-    one another stay."""
+    """The call of a kernel as a loop, which can be fused, if it is in the table; or, if kernels may replace NumPy, that
+    of a formula, whose last bits may differ where two share a subexpression. Calls that run side by side stay as they
+    are."""
     of = OF_KERNELS.get(step.call.kernel.name)
     if of is None and kernels and step.call.kernel.formula is not None:
         of = partial(_of_formula, *step.call.kernel.formula)
-    if of is copied and across(step.call.arguments[0]):  # a loop would meet a line of the cache for each number
+    if of is copied and across(step.call.arguments[0]):  # a loop would touch a cache line for each number
         return step
     if of is None or step.function is not None or (
             step.call.beside or getattr(following.call, "beside", False)):

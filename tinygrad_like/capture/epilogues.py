@@ -13,8 +13,8 @@ from .plan import REACH, Uses, repointed, shown
 
 
 def with_epilogues(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
-    """The steps, with loops that may be as a part of the product before them; and all other loops that are alone as
-    the kernels that they were."""
+    """The steps, with loops made epilogues of the product before them where possible; other single loops become
+    kernels again."""
     made: list[Step | None] = list(steps)
     uses = Uses(steps)
     for i, step in enumerate(steps):
@@ -46,7 +46,7 @@ def _product(steps: Sequence[Step | None], uses: Uses, i: int) -> int:
 
 
 def _beside(steps: Sequence[Step | None], j: int) -> list[int]:
-    """The numbers of the steps before step j at whose time it runs."""
+    """The earlier steps at whose time step j runs, by number."""
     found: list[int] = []
     for k in range(j, -1, -1):
         step = steps[k]

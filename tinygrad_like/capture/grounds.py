@@ -2,10 +2,10 @@
 
     F.nll_loss(out[train_mask], labels[train_mask])
 
-How many rows that takes depends on the values of the mask. Where these come of nothing but what was there when the call
-began, as an argument, a buffer, or `edge_type == 2` of one, they are looked at; the program then holds for the calls
-that begin with the same values, which are compared before each play. What the function itself changes, as parameters,
-is other in each call, and what is drawn is not known beforehand: of these nothing holds.
+The number of rows depends on the values of the mask. If these depend only on values that existed when the call began,
+such as an argument, a buffer, or `edge_type == 2` of one, Python may look at them; the program then is for calls that
+begin with the same values, which are compared before each play. State that the function changes, such as parameters,
+differs in each call, and random numbers are unknown beforehand: values that depend on these cannot be looked at.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ _MOST = 2**20  # bytes that are compared before each play
 
 
 class Grounds:
-    """Of the values that a tape's function has looked at: the memory that they come of, and what else to write."""
+    """The memory that the values depend on that a tape's function looks at."""
 
     def __init__(self, tape: Any):
         self.tape, self.found = tape, list[tuple[set[int], str]]()
-        self.begins: list[tuple[int, bytes]] = []  # which input held which bytes,
-        self.outside: list[tuple[np.ndarray, bytes]] = []  # and which memory did
+        self.begins: list[tuple[int, bytes]] = []  # inputs, and the bytes they held,
+        self.outside: list[tuple[np.ndarray, bytes]] = []  # and likewise other memory
         self.why = ""
 
     def hold(self, x: Any, why: str, remedy: str, outside: bool = False) -> bool:
-        """Whether the program may be for the values of a Tensor, or of an op's array. why, remedy: said where they are
-        others each time. outside: only if they come of no argument, nor of what is trained."""
+        """Whether the program may be for these values of a Tensor, or an op's array. why, remedy: told if they differ
+        each time. outside: only if they depend on no argument, and on nothing that is trained."""
         tape, m = self.tape, memory(getattr(x, "_data", x))
-        if not tape.inside:  # else its calls are those of the op that looks
+        if not tape.inside:  # else the calls belong to the op that looks
             tape.flush()
         if id(m) not in tape.known and hasattr(x, "_data"):
             tape.from_outside(x)
@@ -53,7 +53,7 @@ class Grounds:
         return True
 
     def same(self, inputs: Sequence[Tensor]) -> bool:
-        """Whether the values are the same in a call with these inputs."""
+        """Whether a call with these inputs has the same values."""
         return all([inputs[i]._data.tobytes() == value for i, value in self.begins]) and (
             all([m.tobytes() == value for m, value in self.outside]))
 
@@ -61,12 +61,12 @@ class Grounds:
         return {id(memory(array)) for t, array in self.tape.tensors.values() if t.requires_grad}
 
     def trouble(self) -> str:
-        """Why the program holds for this call only, if the function has changed a value that it looked at."""
+        """Why the program is for this call only, if the function has changed a value that it looked at."""
         state = self.tape.state() if self.found else {}
         return next((why for origins, why in self.found if not origins.isdisjoint(state)), "")
 
     def _origins(self, m: np.ndarray) -> dict[int, np.ndarray] | None:
-        """The memory, unchanged so far, that m was computed from; None if that is not all that it depends on."""
+        """The memory, unchanged so far, that m was computed from; None if m depends on anything else."""
         needed, written = {id(m): m}, set[int]()
         for step in reversed(self.tape.steps):
             writes = {id(memory(x)) for x in step.writes()}

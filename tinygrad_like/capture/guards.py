@@ -17,11 +17,11 @@ from .pytree import holds_only_tensors, tensors_in
 
 MISSING: Any = type("MISSING", (), {"__repr__": lambda self: "nothing"})()
 _VALUES = (int, float, bool, str, bytes, complex, type(None), np.generic, np.dtype)
-_FLAGS = (bool, str, type(None))  # a function may leave these changed, since it would do so again: `model.train()`
+_FLAGS = (bool, str, type(None))  # a function may change these, since a play sets them too: `model.train()`
 
 
 class Place(NamedTuple):
-    """Where something lies: `key` of a dict, a list or an object, or nothing but the cell of a closure."""
+    """A place: `key` of a dict, a list or an object, or the cell of a closure."""
 
     where: Any
     key: Any
@@ -40,22 +40,22 @@ class Place(NamedTuple):
 
 
 class Guards:
-    """What lay where; `what` names the first thing that is another by now."""
+    """The values in all watched places; `what` names the first that has changed."""
 
     def __init__(self) -> None:
-        self.entries: list[tuple[Any, Any, Any, str]] = []  # where, under which key, the value, its name
+        self.entries: list[tuple[Any, Any, Any, str]] = []  # owner, key, value, name
         self.lengths: list[tuple[Any, int, str]] = []
         self.keys: list[tuple[dict, list, str]] = []
-        self.sets: list[tuple[Any, list[int], str]] = []  # and the ids of what is in them
-        self.contents: list[tuple[Callable[[], Any], Any, str]] = []  # a question, and its answer
-        self.zeros: list[tuple[dict, str, bool, str]] = []  # options of optimizers: whether one is 0
+        self.sets: list[tuple[Any, list[int], str]] = []  # with the ids of their elements
+        self.contents: list[tuple[Callable[[], Any], Any, str]] = []  # a function, and its result
+        self.zeros: list[tuple[dict, str, bool, str]] = []  # options of optimizers that are, or are not, 0
         self.tensors: list[tuple[Tensor, np.ndarray, str]] = []
         self.gradients: list[tuple[Tensor, bool]] = []
-        self.bound: list[Place] = []  # places that hold other Tensors in each call
+        self.bound: list[Place] = []  # places with another Tensor in each call
         self.optimizers: dict[int, Any] = {}
-        self.left: list[tuple[Place, Any]] = []  # flags that the function, which just ran, has set to others
-        self.what, self.replaced = "", False  # whether an object lies in the place of another
-        self.moved: Place | None = None  # a place that holds another Tensor
+        self.left: list[tuple[Place, Any]] = []  # flags that the function has just changed
+        self.what, self.replaced = "", False  # whether an object was replaced by another
+        self.moved: Place | None = None  # a place with another Tensor
         self.quick: Callable[[], bool] | None = None
 
     def same(self) -> bool:
@@ -64,7 +64,7 @@ class Guards:
         try:
             if self.quick():
                 return True
-        except (AttributeError, LookupError, ValueError):  # something is there no more
+        except (AttributeError, LookupError, ValueError):  # something is gone
             pass
         self.what, entry = next(self._differences(), ("", None))
         if entry is not None:
@@ -75,8 +75,8 @@ class Guards:
         return not self.what
 
     def changed(self, effects: set[int]) -> tuple[str, list[Place]]:
-        """The name of what the function, which just ran, has changed and no program would; and the places that it has
-        bound to other Tensors. effects: the ids of what changes as an effect of the program."""
+        """The name of state that the function has changed and a program would not; and the places that it has bound to
+        other Tensors. effects: the ids of objects that the program changes as an effect."""
         places: list[Place] = []
         self.left = []
         for name, entry in self._differences(flags=False):
@@ -122,9 +122,9 @@ class Guards:
                 yield f"the array of {name}", None
 
     def _in_one_expression(self) -> Callable[[], bool]:
-        """Whether each object is the very same, as code that asks for one after the other."""
+        """Code that tests whether each object is still the very same."""
         names: dict[str, Any] = {"len": len, "map": map, "id": id, "item": dict.__getitem__}
-        known: dict[int, str] = {}  # one name for each object, or the same question would be asked twice
+        known: dict[int, str] = {}  # one name for each object, so that none is tested twice
 
         def name(value: Any) -> str:
             if value is None or type(value) in (bool, str, int):
@@ -159,20 +159,20 @@ class Guards:
         asked += [f"{name(t)}._data is {name(array)}" for t, array, _ in self.tensors]
         parts = [define("same", f"def same(): return {' and '.join(asked[i:i + 300]) or True}", "<guards>", names)
                  for i in range(0, len(asked) or 1, 300)]
-        return parts[0] if len(parts) == 1 else lambda: all([part() for part in parts])  # one takes much to compile
+        return parts[0] if len(parts) == 1 else lambda: all([part() for part in parts])  # one takes long to compile
 
     def all_tensors(self) -> list[Tensor]:
         return [t for t, _, _ in self.tensors]
 
     def memories(self) -> dict[int, np.ndarray]:
-        """The memory of all of them, and of those in places that are bound anew in each call, by ids."""
+        """The memory of all Tensors, and of those in places that are bound anew in each call, by id."""
         found = [array for _, array, _ in self.tensors]
         found += [t._data for place in self.bound for t in tensors_in(place.get())]
         return {id(m): m for m in map(memory, found)}
 
 
 def same(now: Any, value: Any) -> bool:
-    """Whether Python cannot tell a value from another: not 0.0 from -0.0, but NaN from NaN."""
+    """Whether two values are the same to Python: NaN is NaN, but 0.0 is not -0.0."""
     if type(value) is weakref.ref:
         return now is value() is not None
     return now is value or isinstance(value, _VALUES) and type(now) is type(value) and repr(now) == repr(value)

@@ -1,5 +1,5 @@
-"""What a tape is made of: steps, each the call of a kernel or of a function of Python's, and the memory they use; and
-its log, which tells whether two tapes are alike."""
+"""The parts of a tape: steps, each a call of a kernel or of a Python function, and the memory they use; and its log,
+which tells whether two tapes are alike."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Step:
                  options: dict | None = None, outputs: Sequence[np.ndarray] = (), changes: Sequence[np.ndarray] = ()):
         self.name, self.call, self.function, self.arguments = name, call, function, tuple(arguments)
         self.options, self.outputs, self.line = options or {}, tuple(outputs), ""
-        self.changes = tuple(changes)  # what the function itself writes to, besides what it returns
-        self.alone: Any = None  # the call of a kernel that does what its loop does, if no other loop is joined with it
+        self.changes = tuple(changes)  # arrays that the function writes to, besides its results
+        self.alone: Any = None  # the kernel call that does the same as its loop, used if the loop is not fused
         self.used: tuple[dict[int, np.ndarray], dict[int, np.ndarray]] | None = None
 
     def reads(self) -> list[np.ndarray]:
@@ -35,17 +35,17 @@ class Step:
         return self.call.writes() if self.call else [*self.outputs, *self.changes]
 
     def looks_at(self) -> list[np.ndarray]:
-        """The arrays it reads, even if something is wrong."""
+        """The arrays that it reads, including those that it reads only for an error."""
         return [*self.reads(), *arrays_in(self.arguments)] if self.call and self.arguments else self.reads()
 
     def uses(self) -> tuple[dict[int, np.ndarray], dict[int, np.ndarray]]:
-        """The memory that it reads and that it writes, by their ids."""
+        """The memory that it reads, and that it writes, by id."""
         if self.used is None:
             self.used = {id(m): m for m in map(memory, self.looks_at())}, {id(m): m for m in map(memory, self.writes())}
         return self.used
 
     def run(self) -> None:
-        """Do again what Python did."""
+        """Run the Python function again."""
         if self.call:
             self.call.target[...] = self.call.source
             return
@@ -70,14 +70,14 @@ def as_arrays(result: Any) -> Any:
 
 
 class Made(NamedTuple):
-    """What a log has in place of an array that a step has made."""
+    """Stands in a log for an array that a step has made."""
 
     shape: tuple[int, ...]
     dtype: np.dtype
 
 
 def difference(log: Sequence[tuple], before: Sequence[tuple], lasting: Container[int]) -> str:
-    """What a log notes that the one before does not, as far as both go; lasting: ids of memory that was there."""
+    """The first difference of a log from the one before, as far as both go. lasting: ids of lasting memory."""
     for mine, theirs in zip(log, before, strict=False):
         if len(mine) != len(theirs) or mine[0] != theirs[0]:
             return f"it calls {mine[0]} where it called {theirs[0]} before"

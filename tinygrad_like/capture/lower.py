@@ -1,4 +1,4 @@
-"""What a captured function did in NumPy, as loops of compiled code: one small table."""
+"""NumPy's work in a captured function, as loops of compiled code: one small table."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _put(step: Step) -> Iterator[Loop]:
 
 
 def _part(array: np.ndarray, index: tuple) -> np.ndarray:
-    """array[index], an array also if it is a single number."""
+    """array[index], as an array even if it is a single number."""
     return array[index if any(i is ... for i in index) else (*index, ...)]
 
 
@@ -191,7 +191,7 @@ LOWER: dict[str, Callable[[Step], Iterator[Loop]]] = {
 def lowered(tape: Tape, kernels: bool) -> list[Step]:
     """The steps of a tape, with compiled code in place of Python wherever there is any.
 
-    kernels: also those that add up numbers in another order than NumPy.
+    kernels: whether to use kernels that sum in another order than NumPy.
     """
     made: list[Step] = []
     for step, following in itertools.pairwise([*tape.steps, Step("")]):
@@ -205,16 +205,16 @@ def lowered(tape: Tape, kernels: bool) -> list[Step]:
 def _anew(step: Step, tape: Tape) -> list[Step]:
     try:
         return _kernels(step, tape)
-    except Exception:  # of what its memory happens to hold by now: no positive definite matrix, say
+    except Exception:  # its memory may hold anything by now, such as a matrix that is not positive definite
         return []
 
 
 def _kernels(step: Step, tape: Tape) -> list[Step]:
-    """The kernels that do it for arrays of more numbers, if they can do it for any; and copies to where it was."""
+    """The kernels for larger arrays, if there are any that can do the step; and copies to the step's outputs."""
     if step.call is not None or step.function is None or not step.outputs or step.changes:
         return []
     before = tape
-    for _ in range(2):  # the second time, constants that kernels keep are known
+    for _ in range(2):  # the second time, the kernels' cached constants are known
         again = Tape(before=before)
         again.known.update(tape.known)
         with setting("compiled", True), again:
@@ -228,7 +228,7 @@ def _kernels(step: Step, tape: Tape) -> list[Step]:
 
 
 def _in_place_of(step: Step, steps: list[Step], again: Tape, results: list, tape: Tape) -> list[Step]:
-    """Steps that were noted on another tape, and copies of their results to where a step's were; or nothing."""
+    """Steps recorded on another tape, and copies of their results to a step's outputs; or an empty list."""
     if not steps or any(s.call is None for s in steps) or [np.shape(x) for x in results] != [
             x.shape for x in step.outputs]:  # it keeps other things for its VJP
         return []

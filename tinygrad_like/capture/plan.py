@@ -1,9 +1,9 @@
-"""How a program uses memory: copies that need not be made, loops that can be one, and one arena for all that is made.
+"""How a program uses memory: fewer copies, fused loops, and one arena for all buffers.
 
 A buffer is the memory of an array that a step makes. It is pinned if something outside the steps looks at it: inputs,
-results, gradients, what lasts from call to call, and what Python reads. All others live from the first step that writes
-to them to the last one that uses them, and may then give their place to others. So the arena is about as large as what
-is alive at one time, and what a step reads was mostly written a moment ago, and is still in the cache.
+results, gradients, state that lasts from call to call, and values that Python reads. All others are alive from the
+first step that writes to them to the last that uses them, and then give their place to others. So the arena is about as
+large as all buffers alive at one time, and most data that a step reads was just written and is still in the cache.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from .instructions import Refused, Step
 
 LINE = 64  # bytes of a cache line
 BYTE = np.dtype(np.uint8)
-_LONGEST = 24  # arrays of a loop
-_HARD = 1000  # steps of a search for what two arrays have in common
-REACH = 40  # steps over which a loop may be moved to another one
+_LONGEST = 24  # arrays of a loop, at most
+_HARD = 1000  # steps of a search for elements that two arrays share
+REACH = 40  # steps that a loop may be moved across
 
 
 class Uses:
@@ -51,14 +51,14 @@ class Uses:
 
 
 def without_copies(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
-    """The steps without copies of arrays that are not needed again: these are written to the place of the copy."""
+    """The steps without copies of arrays that are not used again: these are written where the copy would be."""
     copies = [i for i, step in enumerate(steps) if isinstance(step.call, Loop) and step.call.copies]
     if not copies:
         return list(steps)
     uses, kept, shown_of = Uses(steps), list(steps), _shown(steps)
 
     def whole(x: np.ndarray) -> bool:
-        """Whether an array, in C order, is all that steps look at of its memory."""
+        """Whether an array, in C order, is the only view of its memory that steps use."""
         return x.flags.c_contiguous and shown_of[id(memory(x))] == _bounds(x)
 
     places: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # memory -> an array of it, and the array to use instead
@@ -69,7 +69,7 @@ def without_copies(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
         if (a == b or a in pinned or a in places or not uses.writers[a] or source.dtype is not target.dtype
                 or not whole(source) or not whole(target) or source.shape != target.shape):
             continue
-        # Nobody may look at the source later, nor at the target before.
+        # No step may look at the source later, nor at the target earlier.
         first = min(uses.writers[a])
         if max(uses.readers[a]) > i or max(uses.writers[a]) > i or any(
                 j < i and j >= first for j in (*uses.readers[b], *uses.writers[b])) or (
@@ -91,7 +91,7 @@ def without_copies(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
 
 
 def _shown(steps: Sequence[Step]) -> dict[int, tuple[int, int]]:
-    """The first and the last address of each memory that steps look at."""
+    """The first and the last address that steps use of each block of memory."""
     found: dict[int, tuple[int, int]] = {}
     for step in steps:
         for x in (*step.looks_at(), *step.writes()):
@@ -113,14 +113,14 @@ def shown(x: np.ndarray, source: np.ndarray, target: np.ndarray) -> np.ndarray:
 
 
 def in_bytes(x: np.ndarray) -> np.ndarray:
-    """The memory of an array that owns it."""
+    """The memory of an array, as the array that owns it."""
     if x.dtype is BYTE and x.ndim == 1:
         return x
     return (x if x.flags.c_contiguous else x.T).reshape(-1).view(np.uint8)
 
 
 def repointed(step: Step, moved: Callable[[np.ndarray], np.ndarray]) -> Step:
-    """The step on other arrays: moved(x) in place of each x. The same one, if none is moved."""
+    """The step on other arrays: moved(x) in place of each x. The same step if nothing moves."""
     parts = step.call, step.alone, step.arguments, step.options, step.outputs, step.changes
     call, alone, *others = new = [*[_call_on(c, moved) for c in parts[:2]], *[_with(v, moved) for v in parts[2:]]]
     if _same(parts, new):
@@ -150,8 +150,8 @@ def _call_on(call: Any, moved: Callable) -> Any:
 
 
 def _with(value: Any, moved: Callable) -> Any:
-    """A value with other arrays in it; the very same if there are none. (A function inside `repointed` would be a
-    cycle, and keep the arena alive.)"""
+    """A value with its arrays replaced; the very same if it has none. (As a function inside `repointed` it would make
+    a cycle that keeps the arena alive.)"""
     kind = type(value)
     if kind is np.ndarray:
         return moved(value)
@@ -171,13 +171,13 @@ def _with(value: Any, moved: Callable) -> Any:
 
 
 def joined(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
-    """The steps, with loops over the same places done as one where one reads what the other writes or reads."""
+    """The steps, with loops over the same places fused if one reads data that the other writes or reads."""
     made: list[Step | None] = list(steps)
     uses = Uses(steps)
-    reads, writes, parts = uses.reads, uses.writes, [{i} for i in range(len(steps))]  # of which steps each is made
+    reads, writes, parts = uses.reads, uses.writes, [{i} for i in range(len(steps))]  # the steps that each is made of
 
     def few(loop: Loop, own: set[int]) -> bool:
-        """Whether a loop made of some steps has few arrays, less those that nobody else reads."""
+        """Whether a loop made of some steps has few enough arrays, without those that no other step reads."""
         seen = [x for x in loop.writes() if id(memory(x)) in pinned or not own.issuperset(uses.readers[id(memory(x))])]
         return len(loop.operands) + len(seen) <= _LONGEST
 
@@ -202,13 +202,13 @@ def joined(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
 
 
 def _one(first: Loop, second: Loop) -> Loop | None:
-    """Both in one loop, the second after the first at each place; None if they cannot be."""
+    """Both in one loop, the second after the first at each place; None if that is impossible."""
     stored = {_view(x): i for i, x in first.stores}
     loaded = {_view(first.operands[v.arguments[0]]): i for i, v in enumerate(first.values) if v.make == "load"}
     if _cross(first.writes(), second.operands) or _cross(second.writes(), [*first.operands, *first.writes()]):
         return None
     operands, values = list(first.operands), list(first.values)
-    number: list[int] = []  # of each of the second's values among those of both
+    number: list[int] = []  # of each of the second loop's values among those of both
     for v in second.values:
         if v.make == "load":
             x = second.operands[v.arguments[0]]
@@ -229,12 +229,12 @@ def _one(first: Loop, second: Loop) -> Loop | None:
 
 
 def _cross(written: Sequence[np.ndarray], others: Sequence[np.ndarray]) -> bool:
-    """Whether one of some arrays has numbers in common with one of others, which are elsewhere in the loop."""
+    """Whether two of these arrays share elements that are at different places of the loop."""
     return any([memory(x) is memory(y) and _view(x) != _view(y) and meet(x, y) for x in written for y in others])
 
 
 def meet(x: np.ndarray, y: np.ndarray) -> bool:
-    """Whether two arrays have a number in common."""
+    """Whether two arrays share an element."""
     try:
         return np.shares_memory(x, y, max_work=_HARD)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
@@ -246,7 +246,7 @@ def _view(x: np.ndarray) -> tuple:
 
 
 def _without_unread(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
-    """The steps, without stores of loops to memory that nobody reads."""
+    """The steps, without the loops' stores to memory that is never read."""
     read = {key for step in steps for key in step.uses()[0]}
     made = []
     for step in steps:
@@ -266,11 +266,11 @@ def _without_unread(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
 
 def placed(steps: Sequence[Step], pinned: set[int], kept: dict[int, np.ndarray],
            inputs: Sequence[np.ndarray]) -> tuple[list[Step], list[np.ndarray], Callable]:
-    """The steps on memory of their own, and that memory: an arena for what is not pinned, what is `kept` to the end,
-    memory for each input; and the function that gives the new array of an old one. What is pinned else stays."""
+    """The steps on memory of their own, and that memory: an arena for unpinned buffers, the buffers `kept` to the end,
+    memory for each input; and the function from old arrays to new ones. Other pinned memory stays."""
     uses, time, now = Uses(steps), [], -1
     buffers: dict[int, np.ndarray] = {}
-    for step in steps:  # calls beside one another happen at the same time
+    for step in steps:  # calls side by side happen at the same time
         now += not getattr(step.call, "beside", 0)
         time.append(now)
     for step in steps:
@@ -318,7 +318,7 @@ def placed(steps: Sequence[Step], pinned: set[int], kept: dict[int, np.ndarray],
 
 
 def _offsets(lives: Iterable[tuple[int, int, int]]) -> tuple[list[int], int]:
-    """Where to put blocks, given as (begin, end, bytes) by their beginnings: each into the smallest gap."""
+    """Offsets for blocks, given as (begin, end, bytes) in order of begin: each goes into the smallest gap."""
     free: list[tuple[int, int]] = []  # gaps, as (offset, bytes), by offset
     taken: list[tuple[int, int, int]] = []  # blocks, as (end, offset, bytes), by end
     offsets, size = [], 0
@@ -335,7 +335,7 @@ def _offsets(lives: Iterable[tuple[int, int, int]]) -> tuple[list[int], int]:
             offset = gap[0]
             if gap[1] > count:
                 insort(free, (offset + count, gap[1] - count))
-        elif free and free[-1][0] + free[-1][1] == size:  # the last gap, made longer
+        elif free and free[-1][0] + free[-1][1] == size:  # the last gap, extended
             offset, _ = free.pop()
             size = offset + count
         else:

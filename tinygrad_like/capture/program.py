@@ -28,21 +28,21 @@ from .recorder import Tape
 from .scattered_zeros import without_zeros
 from .snapshots import Again, Saved, differ
 
-PLAIN, EXACT, FUSED = range(3)  # as noted; as compiled code with the same bits; with other kernels for small arrays
+PLAIN, EXACT, FUSED = range(3)  # as recorded; compiled, with the same bits; with other kernels for small arrays
 ROUNDING = "the last bits"
 
 
 class Program:
-    """The steps of a tape on memory of its own, its inputs and what it gives; called with Tensors, it plays them.
+    """The steps of a tape on memory of their own, their inputs and results; called with Tensors, it plays them.
 
-    inputs: the Tensors that will be others. result: what the function returned, and what it bound places to. outside:
-    Tensors that were there, which are no new ones when they are returned.
+    inputs: the Tensors that change from call to call. result: the function's result, and the values it bound to places.
+    outside: Tensors from before the call, which are returned as they are.
     """
 
     def __init__(self, tape: Tape, inputs: Sequence[Tensor], result: Any, level: int, outside: Sequence[Tensor] = ()):
         self.tape, self.level, self.told = tape, level, tape.told
         self.names: list[str] = []  # of places that it binds
-        self.rejected: list[str] = []  # where faster code gave other numbers in the proof
+        self.rejected: list[str] = []  # differences of faster code in the proof
         self.source: dict[int, tuple[str, Any]] = {id(t): ("outside", t) for t in outside}
         self.source |= {id(leaf.grad): ("gradient", leaf) for leaf in tape.leaves.values() if leaf.grad is not None}
         self.source |= {id(x): ("input", i) for i, x in reversed([*enumerate(inputs)])}
@@ -68,7 +68,7 @@ class Program:
         self.instead: dict[int, Tensor] = {}
         self.result = rebuilt(result, self._standin)
         del self.instead
-        self.grads: list[tuple[Tensor, Any, Any]] = []  # leaves, their gradients, and which inputs these are
+        self.grads: list[tuple[Tensor, Any, Any]] = []  # leaves, gradients, and the numbers of inputs
         self.owned: set[int] = set()  # the ids of gradients on memory of the program
         for leaf, grad in leaves:
             kind, of = self.source.get(id(grad), ("made", None)) if grad is not None else ("", None)
@@ -81,11 +81,11 @@ class Program:
                 self.owned.add(id(mine))
         self.input_of = {id(x): i for i, x in enumerate(inputs)}
         self.parts = self._packed(steps)
-        del self.moved, self.source  # or they would keep the results of the recording
-        self.held = 0  # how often the memory of results and gradients is referred to, by arrays of the program
+        del self.moved, self.source  # they would keep the results of the recording alive
+        self.held = 0  # the program's own references to the memory of results and gradients
 
     def _standin(self, t: Tensor) -> Tensor:
-        """A Tensor in place of one of a result, on memory of the program."""
+        """A Tensor on memory of the program, in place of one of the result."""
         if id(t) in self.instead:
             return self.instead[id(t)]
         array = self.moved(t._data)
@@ -93,16 +93,16 @@ class Program:
         kind = self.source.get(id(t), ("made", None))
         if kind[0] != "made":
             made = wrap(np.empty(0, np.uint8))
-        made.requires_grad, made.node = t.requires_grad, t.node  # which is freed
+        made.requires_grad, made.node = t.requires_grad, t.node  # the node is freed
         self.standins[id(made)], self.instead[id(t)] = kind, made
         return made
 
     def _planned(self, seen: Sequence[Tensor]) -> list[Step]:
-        """The steps as compiled code, in fewer passes over memory, and their memory in one arena."""
+        """The steps as compiled code, with fewer passes over memory, and in one arena."""
         tape, steps = self.tape, self.tape.steps
-        self.standins: dict[int, tuple[str, Any]] = {}  # of each Tensor of the result: its kind, and its base
+        self.standins: dict[int, tuple[str, Any]] = {}  # for each Tensor of the result: its kind, and its source
         if self.level != PLAIN:
-            # Ops are run again to note their kernels, on whatever memory holds by now.
+            # Ops run again to record their kernels, on whatever their memory holds by now.
             with np.errstate(all="ignore"):
                 steps = lowered(tape, kernels=self.level == FUSED)
         read, written = [{key: m for step in steps for key, m in step.uses()[i].items()} for i in (0, 1)]
@@ -125,9 +125,9 @@ class Program:
         return steps
 
     def _packed(self, steps: list[Step]) -> list[Any]:
-        """Runs of kernel calls as one row of records each, and what Python does between them."""
+        """Each run of kernel calls as one row of records, with the Python steps in between."""
         parts: list[Any] = []
-        for step in sorted(steps, key=lambda step: step.name != "draw"):  # which reads only generators' states
+        for step in sorted(steps, key=lambda step: step.name != "draw"):  # they read only generators' states
             if not isinstance(step.call, Call | Loop | WithEpilogue):
                 parts.append(step)
             elif parts and type(parts[-1]) is Calls:
@@ -142,8 +142,8 @@ class Program:
     # Playing it -----------------------------------------------------------------------------------------------------
 
     def suits(self, tensors: Sequence[Tensor]) -> bool:
-        """Whether it may be played: no Tensor lies in memory that a call changes, and nobody keeps a view of what the
-        last call returned."""
+        """Whether it may be played: no Tensor is on memory that a call changes, and no view of the last call's results
+        is kept."""
         if self.written:
             for t in tensors:
                 if id(memory(t._data)) in self.written:
@@ -174,7 +174,7 @@ class Program:
         return self.copied(tensors)
 
     def _keep_gradients(self) -> None:
-        """Preserve the numbers of gradients of the last call that somebody keeps."""
+        """Preserve the values of gradients from the last call that are still in use."""
         for j, (leaf, grad, i) in enumerate(self.grads):
             if id(grad) in self.owned and getrefcount(grad) > 3 + (leaf._grad is grad):
                 self.grads[j] = leaf, wrap(grad._data), i
@@ -189,8 +189,8 @@ class Program:
                 leaf._grad = tensors[i] if i is not None else instead.get(id(grad), grad)
 
     def copied(self, tensors: Sequence[Tensor]) -> Any:
-        """What the function returns, and what it binds places to, in memory of its own; but what it was given, or found
-        outside, is the same."""
+        """The function's result, and the values it binds to places, as copies; arguments and Tensors from outside are
+        returned themselves."""
         made: dict[int, Tensor] = {}
 
         def copy(t: Tensor) -> Tensor:
@@ -213,19 +213,19 @@ class Program:
     # Proving it -----------------------------------------------------------------------------------------------------
 
     def may_be_audited(self) -> bool:
-        """Whether the gradients that more is added to are those that it knows."""
+        """Whether the gradients that it adds to are the ones it knows."""
         return all([leaf.grad is grad for leaf, grad in self.accumulated])
 
     def release(self) -> None:
-        """Give the pages of its large memory back to the system until it is played again."""
+        """Return the pages of its large memory to the system until the next play."""
         for x in self.own:
             base = getattr(memory(x).base, "obj", None)
             if isinstance(base, mmap.mmap):
                 base.madvise(mmap.MADV_DONTNEED)
 
     def differs(self, before: Saved, result: Any, tensors: Sequence[Tensor]) -> str:
-        """Play what Python has just done, from what was there before; the first thing in which the two differ, or
-        nothing. What Python made of the state stays. ROUNDING, if steps were fused and no number differs by more."""
+        """Play the call that Python has just run, from the state before it. Returns the first difference, or nothing;
+        ROUNDING if steps were fused and no number differs by more. Keeps the state that Python has left."""
         after, again, wrong = before.now(), Again(self.told), "what Python did"
         ends = list(zip(tensors_in(self.result), tensors_in(result), strict=False))
         pairs: list[tuple[np.ndarray, Any]] = [(a._data, b._data) for a, b in ends if self.standins[id(a)][0] == "made"]
@@ -250,7 +250,7 @@ class Program:
         except Exception as error:
             if self.level == PLAIN:
                 raise
-            wrong = str(error) or repr(error)  # of code that has only been made to be faster
+            wrong = str(error) or repr(error)  # this code only exists to be faster
         finally:
             after.restore()
         return wrong
@@ -277,16 +277,16 @@ class Program:
 
 
 def proved(make: Callable[[int], Program], prove: Callable[[Program], str], fuse: bool) -> Program:
-    """The fastest program of a tape whose results are those of Python. Raises Refused if there is none."""
+    """The fastest program of a tape that has Python's results. Raises Refused if there is none."""
     rejected: list[str] = []
-    alone = collective.ranks() == 1  # or bits must be alike, also of a rank that plays and one that records
+    alone = collective.ranks() == 1  # else bits must agree, even between a rank that plays and one that records
     for level in (FUSED, EXACT, PLAIN) if fuse and alone else (EXACT, PLAIN):
         try:
             program = make(level)
         except Unsuited as error:
             raise Refused(str(error)) from None
         wrong = prove(program)
-        if wrong == ROUNDING:  # then it is the plain one, equal to the bit, that tells whether all is on the tape
+        if wrong == ROUNDING:  # then the plain one, equal to the bit, tells whether the tape is complete
             program.release()
             wrong = prove(make(PLAIN))
             if wrong:
@@ -303,13 +303,13 @@ def proved(make: Callable[[int], Program], prove: Callable[[Program], str], fuse
 
 
 def _first(after: Saved, pairs: Sequence[tuple], rounded: bool) -> str:
-    """The first difference from Python's: in state, and in results."""
+    """The first difference from Python: in state, then in results."""
     return after.differ(rounded) or next((f"a result of shape {x.shape}" for x, y in pairs if differ(
         x, getattr(y, "_data", y), rounded)), "")
 
 
 def pictured(steps: list[Step], inputs: list[np.ndarray]) -> tuple[list[Box], list[tuple[int, int]]]:
-    """Boxes and arrows of a graph: of the steps, and of what they read that none has written."""
+    """Boxes and arrows of a graph: the steps, and the data they read that no step has written."""
     boxes: list[Box] = []
     arrows: set[tuple[int, int]] = set()
     of: dict[int, int] = {}
@@ -334,7 +334,7 @@ def _size(count: int) -> str:
 
 
 class Calls:
-    """Calls of kernels that follow one another: one row of records, for one call of compiled code."""
+    """Consecutive calls of kernels: one row of records, for one call of compiled code."""
 
     def __init__(self, first: Step):
         self.steps = [first]
@@ -343,7 +343,7 @@ class Calls:
         calls = [step.call for step in self.steps]
         found = [(call, False) if isinstance(call, Loop) else (call.loop, True) for call in calls
                  if not isinstance(call, Call)]
-        with without_interrupts():  # Ctrl-C inside LLVM's compiler ends the process the next time it compiles
+        with without_interrupts():  # after Ctrl-C inside LLVM's compiler, the next compilation ends the process
             codes = iter(addresses(found) if found else [])
         records = [call.packed() if isinstance(call, Call) else call.record(next(codes)) for call in calls]
         self.offsets = np.cumsum([0, *map(len, records)]).tolist()

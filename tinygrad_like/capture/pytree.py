@@ -22,11 +22,11 @@ _DICTS = (dict, OrderedDict)
 
 
 class Unsuited(TypeError):
-    """A value that a captured function cannot take, or return."""
+    """A captured function cannot take, or return, this value."""
 
 
 class Same:
-    """An object, to tell whether another one is the very same; its id alone may be that of one that came after it."""
+    """An object, for comparison by identity; its id alone may be that of a later object."""
 
     __slots__ = ("at", "get")
 
@@ -77,7 +77,7 @@ def structure(value: Any, tensors: list) -> Any:
         return kind, value.tobytes()
     if (named := parts_of(value)) is not None:
         return kind, *[(_plain(type(name), name), structure(v, tensors)) for name, v in named]
-    if isinstance(value, MethodType):  # another object whenever it is asked for
+    if isinstance(value, MethodType):  # a new object each time
         return kind, Same(value.__self__), Same(value.__func__)
     return kind, Same(value)
 
@@ -89,18 +89,18 @@ def _ours(kind: type) -> bool:
 
 
 def _order(array: np.ndarray) -> tuple[int, ...] | None:
-    """The axes as they lie in memory, on which it depends how sums are rounded; None if as those of C."""
+    """The order of axes in memory, which the rounding of sums depends on; None if it is C order."""
     order = tuple(sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis])))
     return order if order != tuple(range(array.ndim)) else None
 
 
 def _plain(kind: type, value: Any) -> Any:
-    """Something that only the same value of the same type is equal to; not so True and 1, or 0.0 and -0.0."""
+    """A key that equals only that of the same value of the same type: True is not 1, and 0.0 is not -0.0."""
     return value if kind is str else (kind, repr(value)) if kind in (float, complex) else (kind, value)
 
 
 def parts_of(value: Any) -> list[tuple[Any, Any]] | None:
-    """The parts of a tuple, list, dict, named tuple or dataclass, with their places or names; None for all else."""
+    """The parts of a tuple, list, dict, named tuple or dataclass, with their places or names; else None."""
     kind = type(value)
     if kind is tuple or kind is list:
         return list(enumerate(value))
@@ -129,7 +129,7 @@ def rebuilt(value: Any, replace: Callable[[Tensor], Any]) -> Any:
         return kind(new)
     if issubclass(kind, tuple | list):
         return kind(*[v for _, v in new]) if hasattr(kind, "_fields") else kind([v for _, v in new])
-    made: Any = object.__new__(kind)  # without __init__, which may take other things and do others
+    made: Any = object.__new__(kind)  # without __init__, which may take other arguments and have effects
     for name, part in new:
         object.__setattr__(made, name, part)
     return made
@@ -143,7 +143,7 @@ def tensors_in(value: Any) -> list[Tensor]:
 
 
 def plain_in(value: Any) -> list[str]:
-    """The parts of a value that are not Tensors, as texts."""
+    """The parts of a value that are not Tensors, as text."""
     if isinstance(value, Tensor):
         return ["a Tensor"]
     if (parts := parts_of(value)) is None:
@@ -152,20 +152,20 @@ def plain_in(value: Any) -> list[str]:
 
 
 def containers_in(value: Any) -> set[int]:
-    """The ids of lists, dicts and objects in a value, which can be changed."""
+    """The ids of the mutable parts of a value: lists, dicts and objects."""
     parts = parts_of(value)
     return set() if parts is None else {i for _, part in parts for i in containers_in(part)} | (
         set() if isinstance(value, tuple) else {id(value)})
 
 
 def alike(tensors: Sequence[Tensor]) -> list[int]:
-    """Which Tensors are the same as others, if there are any."""
+    """Which Tensors are the same as others, if any are."""
     ids = [*map(id, tensors)]
     return [] if len(ids) == len(set(ids)) else [ids.index(i) for i in ids]
 
 
 def holds_only_tensors(value: Any) -> bool:
-    """Whether there are Tensors in a value, without hooks or a graph to walk, and nothing else but numbers and such."""
+    """Whether a value holds Tensors, without hooks or a graph to walk, and otherwise only numbers and the like."""
     if type(value) is Tensor:
         return not value._hooks and (value.node is None or not alive(value.node))
     parts = [part for _, part in parts_of(value) or () if type(part) not in PLAIN]
@@ -173,7 +173,7 @@ def holds_only_tensors(value: Any) -> bool:
 
 
 def alive(root: Node) -> bool:
-    """Whether a backward from a node would still run: no node on its way is freed."""
+    """Whether a backward pass from a node would still run: no node on its way is freed."""
     seen, stack = {root}, [root]
     while stack:
         parents = stack.pop().parents

@@ -1,15 +1,15 @@
-"""A tape: the steps of a function, noted while it runs, so that they can be repeated without Python.
+"""A tape: the steps of a function, recorded while it runs, so that they can be repeated without Python.
 
-While a tape is open, every op that is called on Tensors is noted as one of three things:
+While a tape is open, every op that is called on Tensors is recorded as one of three things:
 
     a view      its result shows memory that the tape knows: nothing needs to be done again
     calls       its result was written by kernels, which read nothing but memory that the tape knows
-    Python      anything else: the forward is called again, and its result copied to where it was
+    Python      anything else: the forward is called again, and its result copied to the same place
 
-VJP rules run on Tensors meanwhile, as they do for the graph of a gradient; so a rule is noted as the ops it is made of.
-Known is memory that was there before, and memory that a step on the tape has written. So whatever a step reads is, when
-the tape is played, what it was when it was noted: by induction the result of every step is the one that eager code
-would compute, as long as Python would take the same path again. Of that `guards.py` makes sure.
+VJP rules run on Tensors meanwhile, as they do for the graph of a gradient, so a rule is recorded as the ops it calls.
+A tape knows memory from before the call, and memory that one of its steps has written. So a step reads the same data
+when the tape is played as when it was recorded: by induction every step has the result that eager code would compute,
+as long as Python would take the same path again, which `guards.py` checks.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ _RESULTS = ("stats",)  # options that are arrays to write to
 
 
 class Communicates(Exception):
-    """A reduction over ranks, inside code that was being noted as calls of kernels."""
+    """A reduction over ranks, inside code that was being recorded as calls of kernels."""
 
 
 class Tape(Listener):
-    """What was done since it was opened, by this thread; see this module's docstring.
+    """The steps of this thread since it was opened; see this module's docstring.
 
-    inputs: arrays that will hold other numbers when it is played. before: an earlier tape of the same function; what it
-    knew and this one meets again has lasted from one call to the next.
+    inputs: arrays that will hold other numbers when it is played. before: an earlier tape of the same function; memory
+    that both of them meet has lasted from one call to the next.
     """
 
     on_tensors = True  # type: ignore[assignment]
@@ -55,34 +55,34 @@ class Tape(Listener):
                  seen: dict[int, np.ndarray] | None = None):
         self.before = before
         self.steps: list[Step] = []
-        self.calls: list = []  # of kernels, not yet in steps
+        self.calls: list = []  # calls of kernels, not yet in steps
         self.made: dict[int, np.ndarray] = {}  # memory that steps have written; while it is open, its stand-ins
         self.stand_ins = StandIns(weakref.WeakMethod(self._gone), None if before is None else before.stand_ins)
         self.inputs = list(inputs)
         given = [memory(x) for x in self.inputs]
         self.known: dict[int, np.ndarray] = {id(m): m for m in given}
-        self.input_of = {id(m): i for i, m in reversed([*enumerate(given)])}  # which of them lies there, or the first
-        self.lasting: dict[int, np.ndarray] = {}  # arrays that were there, or seem to have been
-        self.met: dict[int, np.ndarray] = {}  # memory that calls read and nobody wrote: constants, if met again
+        self.input_of = {id(m): i for i, m in reversed([*enumerate(given)])}  # the first input on this memory
+        self.lasting: dict[int, np.ndarray] = {}  # arrays from before the call, or so it seems
+        self.met: dict[int, np.ndarray] = {}  # memory that calls read and no step wrote: constants, if met again
         self.log: list[tuple] = []  # the events, for comparison with another tape
-        self.compared = 0  # how much of it was found to be that of the tape before; -1 if some was not
+        self.compared = 0  # how many entries agree with the tape before; -1 if one differs
         self.tensors: dict[int, tuple] = {}  # Tensors from outside, with their arrays
         self.leaves: dict[int, Any] = {}  # Tensors whose .grad the function sets
-        self.accumulated: dict[int, tuple] = {}  # leaves, with the gradients that more is added to
-        self.of_gradients: dict[int, np.ndarray] = {}  # the memory of those
+        self.accumulated: dict[int, tuple] = {}  # leaves, with gradients that the function adds to
+        self.of_gradients: dict[int, np.ndarray] = {}  # the memory of these gradients
         self.effects: dict[int, Any] = {}  # objects whose methods are effects
-        self.flags: dict[int, np.ndarray] = {}  # that kernels set only if something is wrong
+        self.flags: dict[int, np.ndarray] = {}  # arrays that kernels write to only after an error
         self.kept_state: dict[int, np.ndarray] | None = None
-        self.inside = self.trying = False  # whether an op runs; and whether it may yet be done in another way
+        self.inside = self.trying = False  # whether an op runs; and whether it may still be recorded in another way
         self.told: list[tuple[np.ndarray, np.ndarray]] = []  # messages sent to other ranks, and received,
-        self.between_calls, self.trouble = 0, ""  # of which so many by `between`; and why it cannot be played
+        self.between_calls, self.trouble = 0, ""  # how many of them by `between`; and why the tape cannot be played
         self.seen = seen or {}  # memory of Tensors that the function finds
         self.unsettled: set[int] = set()  # the memory of messages from other ranks
         self.grounds = Grounds(weakref.proxy(self))  # a cycle would keep all arrays
-        self.forward: Any = None  # of the op that is being called
+        self.forward: Any = None  # the forward of the op that is being called
 
     def __enter__(self) -> Tape:
-        program.stop_trace()  # what Ctrl-C may have left: one tape is open at a time
+        program.stop_trace()  # Ctrl-C may have left one: only one tape is open at a time
         outer = mode.listener
         try:
             super().__enter__()
@@ -128,27 +128,27 @@ class Tape(Listener):
         self.steps, self.made, self.before, self.told, self.inputs, self.tensors = [], {}, None, [], [], {}
 
     def _without(self, x: Any) -> Any:
-        """What is noted, with a shape and a dtype in place of arrays that were made."""
+        """An entry of the log, with a shape and a dtype in place of each new array."""
         if isinstance(x, tuple):
             return tuple(map(self._without, x))
         return Made(x.shape, x.dtype) if isinstance(x, np.ndarray) and id(memory(x)) not in self.lasting else x
 
     def forget(self) -> None:
-        """Let go of all arrays but those that it is played on."""
+        """Drop all arrays except those that it is played on."""
         self.kept_state = self.state()
         self.steps, self.calls, self.log, self.before, self.inputs = [], [], [], None, []
         for held in (self.made, self.known, self.lasting, self.met, self.tensors, self.seen):
             held.clear()
 
     def differs(self, other: Tape) -> str:
-        """What this tape notes that the other one does not; nothing if they are alike."""
+        """The first difference between this tape and the other one; empty if they are alike."""
         if reason := difference(self.log, other.log, self.lasting):
             return reason
         return "" if len(self.log) == len(other.log) else (
             f"it calls {len(self.log)} ops where it called {len(other.log)} before")
 
     def _differs_so_far(self) -> bool:
-        """Whether it notes other things than the tape before it; each is compared once, however often this is asked."""
+        """Whether it differs from the tape before it. Compares each entry once, however often it is called."""
         assert self.before is not None
         if self.compared >= 0:
             apart = len(self.log) > len(self.before.log) or difference(
@@ -159,7 +159,7 @@ class Tape(Listener):
     # Ops --------------------------------------------------------------------------------------------------------------
 
     def noted_rule(self, op: Any, rule: Callable, on_arrays: Callable, g: Any, values: Sequence) -> Any:
-        """rule(g, *values), noted: as on arrays if it is made of kernels then, else as the ops that it calls."""
+        """rule(g, *values), recorded: on arrays if kernels compute it there, else as the ops that it calls."""
         self.trying = True
         try:
             with unwatched(rule), self._apart() as calls:
@@ -175,12 +175,12 @@ class Tape(Listener):
         return rule(g, *values)
 
     def joint(self, op: Any, rule: Callable, g: Any, values: Sequence) -> Any:
-        """The cotangents of a joint rule, which is code for arrays."""
+        """The cotangents of a joint rule, which runs on arrays."""
         given = self.unit(f"the VJP of {op.name}", rule, tuple(map(_array, (g, *values))))
         return given if given is NotImplemented else [wrap(c) if isinstance(c, np.ndarray) else c for c in given]
 
     def unit(self, name: str, function: Callable, arguments: Sequence, options: dict | None = None) -> Any:
-        """Note function(*arguments, **options), which returns an array, several, or None."""
+        """Record function(*arguments, **options), which returns an array, several arrays, or None."""
         options = options or {}
         if self.inside:
             return function(*arguments, **options)
@@ -191,7 +191,7 @@ class Tape(Listener):
         told = len(self.told) - self.between_calls
         with self._apart() as calls:
             result = as_arrays(function(*arguments, **options))
-        if result is NotImplemented:  # a kernel does not take these: what is done instead is noted
+        if result is NotImplemented:  # no kernel takes these inputs: record the code that runs instead
             return result
         read = {n: x for n, x in options.items() if n not in _RESULTS}
         outputs, given = list(arrays_in(result)), [x for n, x in options.items() if n in _RESULTS and x is not None]
@@ -225,13 +225,13 @@ class Tape(Listener):
             calls[:], self.calls[:] = self.calls[:], []
 
     def python(self, name: str, function: Callable, *arguments: Any, changes: Sequence[np.ndarray] = ()) -> None:
-        """Do function(*arguments), and whenever the tape is played. changes: the arrays that it writes to."""
+        """Run function(*arguments), now and in each play. changes: the arrays that it writes to."""
         with self._apart():
             function(*arguments)
         self.on_again(name, function, *arguments, changes=changes)
 
     def on_again(self, name: str, function: Callable, *arguments: Any, changes: Sequence[np.ndarray] = ()) -> None:
-        """Do function(*arguments) whenever the tape is played, as was just done."""
+        """Run function(*arguments) in each play, as it has just run."""
         self.log.append((name,))
         for x in arrays_in(arguments):
             if not any(x is y for y in changes):
@@ -240,14 +240,14 @@ class Tape(Listener):
         self._append(Step(name, function=function, arguments=arguments, changes=changes))
 
     def on_between(self, name: str, function: Callable, arguments: Sequence, changes: Sequence[np.ndarray]) -> None:
-        """In code that is noted as its calls of kernels: do function(*arguments) between them, as `python` does."""
+        """Within code that is recorded as calls of kernels: run function(*arguments) between them, as `python` does."""
         told = len(self.told)
         function(*arguments)
         self.between_calls += len(self.told) - told
         self.calls.append(Step(name, function=function, arguments=arguments, changes=changes))
 
     def flush(self) -> None:
-        """Note calls that no op made, such as an optimizer's."""
+        """Record calls from outside ops, such as an optimizer's."""
         calls, self.calls[:] = self.calls[:], []
         self._keep_flags(calls)
         for call in calls:
@@ -257,7 +257,7 @@ class Tape(Listener):
             self._changed(call.writes())
             self._add([call], call.kernel.name if hasattr(call, "kernel") else "copy")
 
-    def _keep_flags(self, calls: Sequence) -> None:  # before a call writes to them, or they would seem to be results
+    def _keep_flags(self, calls: Sequence) -> None:  # before calls write to them: they are no results
         self.flags.update((id(memory(c.flag)), memory(c.flag)) for c in calls if type(c) is Check and c.lasting)
         self.known.update(self.flags)
 
@@ -276,7 +276,7 @@ class Tape(Listener):
         self.steps.append(self.stand_ins.step(step))
 
     def _noted(self, x: Any) -> Any:
-        """What a call of the same function must have in the same place."""
+        """Log an entry, which another call of the same function must have in the same place."""
         if isinstance(x, np.ndarray):
             return self.stand_ins.noted(x)
         return tuple(map(self._noted, x)) if isinstance(x, tuple | list) else x
@@ -284,14 +284,14 @@ class Tape(Listener):
     # What is known ----------------------------------------------------------------------------------------------------
 
     def _know(self, x: np.ndarray) -> None:
-        """Take memory that was not seen before for something that lasts; `compared` finds out whether it does."""
+        """Assume that memory which was not seen before lasts from call to call; `compared` checks this."""
         m = memory(x)
         if id(m) not in self.known:
             self.known[id(m)] = m
             self.lasting[id(m)] = x
 
     def _changed(self, arrays: Sequence[np.ndarray]) -> None:
-        """Note what is written to outside ops: if it was not seen before, the next tape finds out whether it lasts."""
+        """Note a write from outside ops: if the memory is new, the next tape finds out whether it lasts."""
         for x in arrays:
             before = self.before
             first = before is None or id(memory(x)) not in before.known and self._differs_so_far()
@@ -312,7 +312,7 @@ class Tape(Listener):
         return id(self.known.get(id(memory(x)))) in self.made
 
     def _suffices(self, calls: Sequence, outputs: Sequence[np.ndarray]) -> bool:
-        """Whether calls read only what is known, and write all outputs that are not: so they do all there is to do."""
+        """Whether calls read only known memory and write all other outputs: then they do the whole step."""
         written, enough = set(self.known), True
         for call in calls:
             given = call.writes() if type(call) is Step else []
@@ -333,15 +333,15 @@ class Tape(Listener):
     # What Python would do ---------------------------------------------------------------------------------------------
 
     def end(self, what: str, remedy: str) -> None:
-        """Note that no program can do what the function does; from now on it runs without capture."""
+        """Note that no program can repeat the function; from now on it runs without capture."""
         self.trouble = self.trouble or f"{what}, at {user_line()}; {remedy}"
 
-    # What others tell ------------------------------------------------------------------------------------------------
+    # Events ----------------------------------------------------------------------------------------------------------
 
     def op(self, op: Any, inputs: Any, options: dict, run: Callable) -> Any:
         for value in options.values():
             if isinstance(value, tuple | list) and any([isinstance(n, Tensor) for n in value]):
-                # Within the op they would become numbers that never change again.
+                # Within the op they would become constants.
                 self.end(f"a Tensor is a size, an axis or an index of {op.name}", "pass a number to the function")
         for t in inputs:
             if isinstance(t, Tensor) and id(memory(t._data)) not in self.known:
@@ -371,14 +371,14 @@ class Tape(Listener):
         if hasattr(owner, "__dict__") and not isinstance(owner, ModuleType):
             self.effects[id(owner)] = owner
             for x in writes if hasattr(owner, "param_groups") else ():
-                self._know(x)  # its state lasts, also what the step of another call has begun
+                self._know(x)  # its state lasts, even if another call has created it
         if self.inside:
             function(*arguments)
         else:
             self.python(name, function, *arguments, changes=writes)
 
     def changes_of_effects(self) -> set[int]:
-        """The ids of what effects change of Python's: attributes of their objects, and options of optimizers."""
+        """The ids of Python state that effects change: attributes of their objects, and options of optimizers."""
         found = {id(vars(o)) for o in self.effects.values()}
         groups = [g for o in self.effects.values() for g in getattr(getattr(o, "optimizer", o), "param_groups", ())]
         return found | {id(g) for g in groups}
@@ -396,12 +396,12 @@ class Tape(Listener):
             self.end("data is set to another array", "change it in place, as x.data -= ... and x.data.copy_(...) do")
 
     def on_gradient(self, leaf: Any) -> None:
-        """Note that a Tensor gets a gradient, or more of it, or that the one it has is used or changed."""
+        """Note that a Tensor's gradient is set, added to, used or changed."""
         self.leaves[id(leaf)] = leaf
         if (grad := leaf._grad) is None:
             return
         m = memory(grad._data)
-        if id(m) not in self.known or id(m) in self.of_gradients:  # which several may lie in
+        if id(m) not in self.known or id(m) in self.of_gradients:  # several may lie in it
             self.accumulated.setdefault(id(leaf), (leaf, grad))
             self.known[id(m)] = self.of_gradients[id(m)] = m
         if not self.inside and id(m) in self.seen:

@@ -22,11 +22,11 @@ from .world import World
 if TYPE_CHECKING:
     from .capture import Kind, capture
 
-_TRIES = 4  # recordings of one kind of call until two are alike
+_TRIES = 4  # recordings of one kind of call, at most, until two are alike
 
 
 def record(self: capture, kind: Kind, tensors: list[Tensor], args: tuple, options: dict) -> Any:
-    """Call the function, and note its steps; if they are those of the call before, make a program of them."""
+    """Call the function, and record its steps; if they are those of the call before, make a program of them."""
     watched, known = (args, options), set(self.trace.ran)
     if kind.world is None and known:
         kind.world = _world(self, watched)
@@ -82,8 +82,8 @@ def record(self: capture, kind: Kind, tensors: list[Tensor], args: tuple, option
 
 
 def _apart(inputs: list[Tensor]) -> list[tuple[Tensor, np.ndarray]]:
-    """Give those of some Tensors that lie in the memory of others copies of their arrays, or nobody could say which of
-    them an op reads. Returns the Tensors, with the arrays that they had."""
+    """Copy the arrays of Tensors that lie in the memory of earlier ones, so that it is clear which of them an op reads.
+    Returns these Tensors, with the arrays that they had."""
     found = [(t, t._data) for i, t in enumerate(inputs) if any([
         u is not t and memory(u._data) is memory(t._data) and meet(u._data, t._data) for u in inputs[:i]])]
     for t, array in found:
@@ -92,7 +92,7 @@ def _apart(inputs: list[Tensor]) -> list[tuple[Tensor, np.ndarray]]:
 
 
 def _world(self: capture, watched: tuple, effects: Set[int] = frozenset(), before: World | None = None) -> World:
-    """What the code that ran may read; of the gradients, which there were `before` the call, where that is known."""
+    """All that the code that ran may read; and which gradients existed `before` the call, where that is known."""
     world = World(self.function, (*watched[0], *watched[1].values()), self.trace, self.places, effects)
     if before is not None:
         without = {id(t): is_none for t, is_none in before.gradients}
@@ -119,13 +119,13 @@ def _made(self: capture, kind: Kind, tape: Tape, before: Saved, result: Any, inp
 
 
 def audit(self: capture, kind: Kind, program: Program, inputs: list[Tensor], args: tuple, options: dict) -> Any:
-    """Call the function, and see whether its program would have done the same."""
+    """Call the function, and check that its program would have done the same."""
     world = kind.world
     assert world is not None
     before = Saved(program.tape, inputs, self.bytes)
     program.release()
     result = self.function(*args, **options)
-    give_back(self.bytes or 0)  # what Python has let go makes room for the program
+    give_back(self.bytes or 0)  # memory that Python has freed makes room for the program
     try:
         wrong, _ = world.changed(program.tape.changes_of_effects())
         wrong = wrong or plain_in(result) != plain_in(program.result[0]) and "what it returns" or ""
@@ -140,7 +140,7 @@ def audit(self: capture, kind: Kind, program: Program, inputs: list[Tensor], arg
 
 
 def _marks(t: Tensor) -> dict[str, Any]:
-    """The attributes set on a Tensor, besides its numbers and its gradient."""
+    """The attributes set on a Tensor, besides its array and its gradient."""
     marks = {key: value for key, value in vars(t).items() if key not in FIELDS}
     return {"data": t._data, "requires_grad": t.requires_grad, "a graph": t.node, "a hook": t._hooks, **marks}
 

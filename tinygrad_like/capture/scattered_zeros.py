@@ -1,4 +1,4 @@
-"""Zeros that need not be written, since other numbers overwrite parts of them: gradients of the parts of `split`."""
+"""Zeros that need not be written, since other data overwrites them: in gradients of the parts of `split`, say."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..kernels.views import address
 from .instructions import Step
 from .plan import Uses
 
-_MOST = 2**22  # numbers of an array of zeros, whose places are counted one by one
+_MOST = 2**22  # elements of an array of zeros, at most, since each is counted by itself
 
 
 def without_zeros(steps: Sequence[Step]) -> list[Step]:
@@ -38,15 +38,15 @@ def without_zeros(steps: Sequence[Step]) -> list[Step]:
 
 
 def _is_zero(loop: Loop) -> bool:
-    """Whether a loop writes zeros to all of an array that owns its memory, or is alone in it."""
+    """Whether a loop writes zeros to a whole array that owns its memory, or is the only one there."""
     (value, *others), (_, out) = loop.values, loop.stores[0]
     return (not others and value.make == "number" and value.arguments[0] == 0 and out.flags.c_contiguous
             and out.nbytes == memory(out).nbytes and out.size <= _MOST)
 
 
 def _beside_others(loop: object, out: np.ndarray, taken: np.ndarray) -> Loop | None:
-    """A loop that writes to places of `out` that are not taken yet, which then are, with 0 for what it reads there;
-    None for all else that looks at `out`."""
+    """A loop that writes to free places of `out`, with 0 for the values that it reads there; the places are taken from
+    then on. None for any other step that uses `out`."""
     if not isinstance(loop, Loop) or len(loop.stores) != 1:
         return None
     (stored, target), = loop.stores
@@ -60,7 +60,7 @@ def _beside_others(loop: object, out: np.ndarray, taken: np.ndarray) -> Loop | N
     if target.dtype != out.dtype or places.any():
         return None
     places[...] = True
-    number = np.cumsum([not mine for mine in own]) - 1  # of each operand among those that are left
+    number = np.cumsum([not mine for mine in own]) - 1  # of each operand among the remaining ones
     values = tuple([v if v.make != "load" else Value("number", (0.0,), v.dtype) if own[v.arguments[0]]
                     else Value("load", (int(number[v.arguments[0]]),), v.dtype) for v in loop.values])
     operands = tuple([x for x, mine in zip(loop.operands, own, strict=True) if not mine])

@@ -1,4 +1,4 @@
-"""Copies of the state that lasts from call to call: a proof begins from one, and is compared with one."""
+"""Copies of the state that lasts from call to call: a proof starts from one, and is compared with one."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ..core.tensor import Tensor
 from ..dtypes import memory
 from .recorder import Tape
 
-_LARGE, _MUCH = 2**24, 2**26  # bytes from which on copies lie in a file; and that a step makes
-_ROUNDING = 1e-3  # of one step, in which sums of numbers that nearly cancel may be scaled up, as Adam does
+_LARGE, _MUCH = 2**24, 2**26  # limits in bytes: copies beyond the first lie in a file; of memory that a step makes
+_ROUNDING = 1e-3  # of one step, which may scale up sums of numbers that nearly cancel, as Adam does
 
 
 class Copies:
-    """Copies of arrays; large ones lie in a file without a name, so that a proof takes no more memory than a step.
+    """Copies of arrays; large ones lie in an unnamed file, so that a proof takes no more memory than a step.
 
-    beside: how many bytes the step makes. If they are many, its time is long beside that of a file, and all lie in one.
+    beside: the bytes that the step makes. If they are many, a file costs little beside the step, and holds all copies.
 
-    Iterating gives each array as it is now, and its copy.
+    Iterating yields each array as it is now, and its copy.
     """
 
     def __init__(self, arrays: Iterable[np.ndarray], beside: int | None = None):
@@ -31,7 +31,7 @@ class Copies:
         self.copies: list[np.ndarray] = []
         self.file: IO[bytes] | None = None
         if sum(x.nbytes for x in self.arrays) >= _LARGE or (beside or 0) >= _MUCH:
-            with suppress(OSError):  # no folder to write to, or no room in it
+            with suppress(OSError):  # no folder to write to, or a full disk
                 self.file = tempfile.TemporaryFile()  # noqa: SIM115
                 for x in self.arrays:
                     np.ascontiguousarray(x).tofile(self.file)
@@ -60,7 +60,7 @@ class Copies:
 
 
 class Saved:
-    """A copy of everything a call may change: state, accumulated gradients, inputs, and numbers of objects."""
+    """A copy of all that a call may change: state, accumulated gradients, inputs, and numbers in objects."""
 
     def __init__(self, tape: Tape, inputs: Sequence[Tensor], beside: int | None = None):
         grads = [leaf.grad._data for leaf, _ in tape.accumulated.values() if leaf.grad is not None]
@@ -73,12 +73,12 @@ class Saved:
         self.numbers = [(d, _numbers(d)) for d in found]
 
     def covers(self, tape: Tape) -> bool:
-        """Whether all that a tape changes was saved."""
+        """Whether everything that a tape changes was saved."""
         grads = {id(memory(grad._data)) for _, grad in tape.accumulated.values()}
         return not (tape.state().keys() | grads) - self.keys
 
     def now(self) -> Saved:
-        """The same, as it is by now, but for the inputs."""
+        """A copy of the same state as it is now, without the inputs."""
         saved = object.__new__(Saved)
         saved.keys, saved.inputs = self.keys, Copies(())
         saved.arrays, saved.numbers = Copies(self.arrays.arrays, self.arrays.beside), [
@@ -107,9 +107,9 @@ def _numbers(of: dict) -> dict[str, Any]:
 
 
 def differ(x: np.ndarray, y: np.ndarray, rounded: bool) -> bool:
-    """Whether two arrays hold other bits; if rounded, numbers that are further apart than rounding explains.
+    """Whether two arrays differ: in their bits, or, if rounded, by more than rounding explains.
 
-    NaN is NaN: of two that meet in a sum, the processor takes the first, and compilers exchange them.
+    NaN equals NaN of any bits: of two in a sum, the processor takes the first, and compilers swap operands.
     """
     if x.shape != y.shape or x.dtype != y.dtype:
         return True
@@ -122,7 +122,7 @@ def differ(x: np.ndarray, y: np.ndarray, rounded: bool) -> bool:
 
 
 class Again:
-    """Repeats the results of reductions, in the same order, so that other ranks need not take part."""
+    """Repeats the recorded results of reductions in order, so that other ranks need not take part."""
 
     def __init__(self, told: Sequence[tuple[np.ndarray, np.ndarray]]):
         self.told, self.wrong = deque(told), ""

@@ -1,4 +1,4 @@
-"""Which code of the user's runs while a function is recorded, and what it calls that no program can repeat."""
+"""The user code that runs while a function is recorded, and its calls that no program can repeat."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from typing import Any
 from ..environment import around_compiling
 from ..errors import user_line
 
-Code: Any = type((lambda: 0).__code__)  # code of a function
+Code: Any = type((lambda: 0).__code__)  # the code of a function
 OURS, NUMPY, PYTHON, USERS = range(4)
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _PURE = frozenset("_abc _collections _collections_abc _functools _operator _py_abc _weakrefset abc builtins cmath "
                   "collections contextlib copy copyreg dataclasses enum functools importlib itertools math numbers "
-                  "operator re string types typing warnings".split())  # whose functions read their arguments alone
+                  "operator re string types typing warnings".split())  # their functions read only arguments
 _IMPURE = frozenset("breakpoint compile eval exec globals input open print __import__".split())  # of builtins
 _OPTIM = os.path.join(_ROOT, "optim", "")
 _LAYERS = os.path.join(_ROOT, "nn", ""), _OPTIM
-_READERS = frozenset("get_lr get_last_lr lr rate state_dict steps".split())  # methods that tell what is counted
+_READERS = frozenset("get_lr get_last_lr lr rate state_dict steps".split())  # methods of weak references and the like
 _SIGNS = {"+": "add", "-": "sub", "*": "mul", "/": "truediv", "@": "matmul", "**": "pow", "//": "floordiv", "%": "mod"}
 _OPERATORS: dict[str, tuple[str, ...]] = {
     sign: (f"__{name}__", f"__r{name}__", f"__i{name}__") for sign, name in _SIGNS.items()}
@@ -69,7 +69,7 @@ def owner_of_class(of: type) -> int:
 
 
 def pure(module: str | None) -> bool:
-    """Whether the results of a module's functions depend on their arguments alone."""
+    """Whether the results of a module's functions depend only on their arguments."""
     root = (module or "builtins").partition(".")[0]
     known = root in _PURE or root.startswith("namedtuple_")
     return known or root == "numpy" and not (module or "").startswith("numpy.random")
@@ -134,19 +134,19 @@ def unwatched(function: Any) -> Iterator[None]:
 
 
 class Trace:
-    """The code that ran, with its variables; the first call that capture does not know; how names were looked up."""
+    """The code that ran, with its variables; the first call unknown to capture; how names were looked up."""
 
     def __init__(self) -> None:
-        self.ran: dict[Code, dict[str, Any]] = {}  # of the user's, with its globals
-        self.own: dict[Code, dict[str, Any]] = {}  # of layers and optimizers, and of what the user calls
+        self.ran: dict[Code, dict[str, Any]] = {}  # user code, with its globals
+        self.own: dict[Code, dict[str, Any]] = {}  # code of layers, optimizers, and functions that the user calls
         self.unknown, self.computed = "", False
-        self.aside = 0  # how deep in what an import runs, or the garbage collector, which is no part of a step
-        self.asked: set[str] = set()  # names that getattr() and the like were given
+        self.aside = 0  # depth of calls by an import or the garbage collector, which are not part of a step
+        self.asked: set[str] = set()  # names passed to getattr() and the like
         self.owners: dict[Code, int] = {}
 
     @contextmanager
     def on(self) -> Iterator[None]:
-        """Watch this thread in a `with` block, but for numba's compiler."""
+        """Watch this thread in a `with` block, except in numba's compiler."""
         outer, off, thread = sys.getprofile(), list[Any](), get_ident()
         self.aside = 0
 

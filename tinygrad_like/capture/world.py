@@ -1,7 +1,7 @@
 """The things that a function reads besides its arguments, found by following the names in its code.
 
-The world is closed: of a kind of object that is not known here, such as an iterator, a lock or a file, nobody can say
-when it changes. What leads to one by a name that the code uses is not captured, and `unknown` says so.
+The world is closed: it cannot tell when an object of an unknown kind, such as an iterator, a lock or a file, changes.
+A function whose code leads to one by name is not captured, and `unknown` says so.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from .guards import MISSING, Guards, Place, get
 from .pytree import FIELDS, PLAIN, holds_only_tensors, parts_of, tensors_in
 from .trace import NUMPY, OURS, PYTHON, USERS, Code, Trace, names_in, owner_of, owner_of_class, owner_of_file, pure
 
-_LONG, _BYTES = 1000, 2**16  # entries of a list or dict, and bytes of an array, that are too many to look at
+_LONG, _BYTES = 1000, 2**16  # most entries of a list or dict, and most bytes of an array, that are compared
 VALUES: Any = (*PLAIN, np.generic, np.dtype, slice)
 _LISTS, _DICTS = (list, tuple, deque, set, frozenset), (dict, OrderedDict, defaultdict, Counter, types.MappingProxyType)
 _OfNumpy: Any = type(np.diag)
 _Getter: Any = type(namedtuple("_Named", "first").first)  # type: ignore[attr-defined]
-_OPEN = types.SimpleNamespace, argparse.Namespace  # objects of Python that hold only what a program puts into them
+_OPEN = types.SimpleNamespace, argparse.Namespace  # Python objects that hold only what a program puts into them
 _CALLED = frozenset("__call__ forward step update zero_grad".split())
 _NUMBERS = int, float, np.floating
 _COUNTS = (*_NUMBERS, list, tuple, type(None))
 
 
 class World(Guards):
-    """Everything that the code that ran may read: entries to compare, and which Tensors there are."""
+    """Everything that the code that ran may read: entries to compare, and all Tensors."""
 
     def __init__(self, function: Callable, arguments: tuple, trace: Trace, places: dict[tuple, Place],
                  effects: Set[int] = frozenset()):
@@ -53,8 +53,8 @@ class World(Guards):
             self.names |= names
             for first, second in pairs:
                 self.pairs.setdefault(first, set()).add(second)
-        self.inner = False  # whether what is followed is not read by the user's code
-        self.found: set[Code] = set()  # code of functions that were met
+        self.inner = False  # whether the user's code does not read what is followed
+        self.found: set[Code] = set()  # the code of functions that were met
         self.follow(function, getattr(function, "__name__", "it"))
         for value in arguments:
             self._argument(value)
@@ -72,7 +72,7 @@ class World(Guards):
         self.ids = set(self.seen)
         self.entries = [(where, key, _weak(value) if _dies(value) else value, name)
                         for where, key, value, name in self.entries]
-        self.seen, self.trace = {}, None  # type: ignore[assignment]  # which hold objects that should go when they may
+        self.seen, self.trace = {}, None  # type: ignore[assignment]  # they must not keep objects alive
         self.classes = {}
 
     def _argument(self, value: Any) -> None:
@@ -152,7 +152,7 @@ class World(Guards):
         self.follow(kind, kind.__name__)
 
     def _attributes(self, value: Any, name: str, every: bool) -> None:
-        """The attributes of an object under the names that code uses; all, if code computes names."""
+        """The attributes of an object that the code names; all of them if code computes names."""
         if (own := getattr(value, "__dict__", None)) is not None:
             self.entries.append((_weak(value), "__dict__", own, f"the attributes of {name}"))
             self.lengths.append((own, len(own), f"how many attributes {name} has"))
@@ -179,7 +179,7 @@ class World(Guards):
             self.at(where, key, part, f"{name}.{key}", known=key not in self.names)
 
     def _optimizer(self, optimizer: Any, name: str) -> None:
-        """Its step reads numbers of groups anew in each call; so they matter only if code of the user's names them."""
+        """Its step reads the numbers of its groups in each call, so they matter only if user code names them."""
         of_user = owner_of_class(type(optimizer)) == USERS and "step" in vars(type(optimizer))
         own = vars(optimizer)
         self.optimizers[id(optimizer)] = optimizer
@@ -226,7 +226,7 @@ class World(Guards):
             self.gradients.append((t, t.grad is None))
 
     def _array(self, x: np.ndarray, name: str) -> None:
-        if self.inner:  # state of an object of this library's, which ops and effects read and write
+        if self.inner:  # state of one of this library's objects, which ops and effects read and write
             return
         if x.nbytes > _BYTES or x.dtype.hasobject:
             self.unknown = self.unknown or (f"{name} is a large NumPy array, which it would take long to compare; make "
@@ -298,7 +298,7 @@ class World(Guards):
                 self.at(vars(builtins), name, vars(builtins).get(name, MISSING), name)
 
     def _unseen(self) -> None:
-        """Refuse code that ran, of a function that was not met: nobody knows its variables."""
+        """Refuse code that ran in a function that was not met, since its variables are unknown."""
         known, todo = set[Code](), list(self.found)
         while todo:
             code = todo.pop()
@@ -327,7 +327,7 @@ class World(Guards):
                     self.at(own, key, value, f"{k.__name__}.{key}")
 
     def _vars(self, of: type) -> types.MappingProxyType:
-        """What a class has: one object for each class, where vars() makes a new one, so that nothing is asked twice."""
+        """A class's attributes: one object for each class, where vars() makes a new one, so none is tested twice."""
         return self.classes.setdefault(of, vars(of))  # type: ignore[arg-type]
 
     def _module(self, module: types.ModuleType, name: str) -> None:
@@ -341,7 +341,7 @@ class World(Guards):
             self.follow(own.get("__getattr__"), f"{module.__name__}.__getattr__")
 
     def _own_code(self, code: Any, variables: dict[str, Any]) -> None:
-        """Notice if functions of layers, or those that the user calls, are replaced by others."""
+        """Watch for replaced functions, of layers or called by the user."""
         whole = code.co_qualname
         first, _, rest = whole.partition(".")
         of = variables.get(first)
@@ -357,7 +357,7 @@ class World(Guards):
     # Places -----------------------------------------------------------------------------------------------------------
 
     def at(self, where: Any, key: Any, value: Any, name: str, known: bool = False, follow: bool = True) -> None:
-        """What lies in a place. known: whether what cannot be followed is not read by the user's code."""
+        """The value in a place. known: whether the user's code does not read parts that cannot be followed."""
         if value is MISSING:
             self.entries.append((where, key, value, name))
         elif self.places and (id(where), key) in self.places:
@@ -371,7 +371,7 @@ class World(Guards):
                 self.inner, self.unknown = inner, before if known else self.unknown
 
     def bind(self) -> None:
-        """Watch those places whose Tensors are found elsewhere too, or that hold something else by now."""
+        """Watch the places whose Tensors are also found elsewhere, or that have changed since."""
         others = {id(memory(array)) for _, array, _ in self.tensors}
         others |= {id(memory(t.grad._data)) for t, _, _ in self.tensors if t.grad is not None}
         others |= {id(memory(p._data)) for o in self.optimizers.values() for g in o.param_groups for p in g["params"]}
@@ -391,19 +391,19 @@ def _weak(value: Any) -> Any:
 
 
 def _dies(value: Any) -> bool:
-    """Whether an object should not live longer since it is watched: a head that was replaced, say."""
+    """Whether watching an object must not keep it alive, such as a head that was replaced."""
     return owner_of_class(type(value)) in (OURS, USERS) and not isinstance(value, Tensor | type)
 
 
 def _harmless(kind: type) -> bool:
-    """Whether a class of Python's adds nothing to an object that it is a base of."""
+    """Whether a class of Python's, as a base, adds nothing to an object."""
     return kind in (object, *_OPEN) or kind.__module__ in ("abc", "typing", "contextlib", "enum") or (
         not issubclass(kind, dict | list | tuple | set | frozenset | deque | BaseException) and kind.__module__ ==
         "collections.abc")
 
 
 def _attributes_of(value: Any) -> list[tuple[Any, str, Any]]:
-    """Where the attributes of an object lie, their names, and what they are: of its dict, and in its slots."""
+    """The owners, names and values of an object's attributes, from its dict and its slots."""
     own = getattr(value, "__dict__", {})
     slots = {s for k in type(value).__mro__ for s in _slots(k)}
     return [*[(own, key, part) for key, part in own.items()], *[(value, slot, get(value, slot)) for slot in slots]]

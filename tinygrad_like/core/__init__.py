@@ -1,1 +1,1 @@
-"""The engine: what a graph is, how an op is declared, what a call of it does, and Tensor. It knows no ring."""
+"""The engine: the graph, how an op is declared, what a call of it does, and Tensor. It knows no ring."""

@@ -1,11 +1,11 @@
-"""What an op does when it is called, and when the cotangent of its output comes back.
+"""What a call of an op does, and what happens when the cotangent of its output comes back.
 
-Called on Tensors, it gives a Tensor and records a node; called on arrays, it is just its forward. So rules written in
-ops run on arrays if only numbers are wanted, and on Tensors if `create_graph=True` asks for the graph of the gradient.
+Called on Tensors, an op returns a Tensor and records a node; called on arrays, it is just its forward. So rules written
+in ops run on arrays for plain gradients, and on Tensors if `create_graph=True` asks for the graph of the gradient.
 
-A call is four things, in `apply` and `record`: unwrap the arrays, run the forward, make a node, and, on the way back,
-`unbroadcast`. `ops/operands.py` stands around `run`, `record`, `failed` and `pull`, and replaces `__call__`, when `ops`
-is imported: what may be given in place of a Tensor, and which dtype a result has.
+A call unwraps the arrays, runs the forward and makes a node (`apply`, `record`); on the way back, `unbroadcast` undoes
+broadcasting. When `ops` is imported, `ops/operands.py` wraps `run`, `record`, `failed` and `pull`, and replaces
+`__call__`: it decides what may stand in for a Tensor, and which dtype a result has.
 """
 
 from __future__ import annotations
@@ -23,40 +23,40 @@ from .basics import basics
 from .graph import Node, freed, mode, tick
 from .tensor import Tensor, wrap
 
-NOTHING: dict = {}  # the residuals of a forward that hands out none
-declared: WeakSet[Any] = WeakSet()  # every op there is, for tests that go over all of them
+NOTHING: dict = {}  # the residuals of a forward that returns none
+declared: WeakSet[Any] = WeakSet()  # all ops, for tests that go over them
 
 
 class Op(Contracts):
     """A forward on arrays and its VJP rules, as `Primitive` declares them, ready to be called."""
 
-    save: Any  # makes what a node saves
-    array_rules: Any = property(lambda self: self.rules)  # on arrays; `ops/on_arrays.py` has faster ones
+    save: Any  # returns the values that a node saves
+    array_rules: Any = property(lambda self: self.rules)  # the rules on arrays; `ops/on_arrays.py` has faster ones
 
     def __init__(self, forward: Callable):
         self.forward: Any = forward
-        self.name, self.called = forward.__name__, forward.__name__.lstrip("_")  # called so by its errors
+        self.name, self.called = forward.__name__, forward.__name__.lstrip("_")  # its name in errors
         self.__name__, self.__doc__, self.__module__ = forward.__name__, forward.__doc__, forward.__module__
         self.__wrapped__ = forward
         self.contracts, self.explanations = [], []
         kinds = inspect.signature(forward).parameters.values()
         positional = [p for p in kinds if p.kind is not p.KEYWORD_ONLY]
         self.inputs = [p.name for p in positional]
-        self.required = sum(p.default is p.empty for p in positional)  # so many inputs have no default
+        self.required = sum(p.default is p.empty for p in positional)  # the number of inputs without a default
         self.options: dict[str, Any] = {p.name: p.default for p in kinds if p.kind is p.KEYWORD_ONLY}
         self.variadic = any(p.kind is p.VAR_POSITIONAL for p in kinds)
         self.arity = None if self.variadic else len(positional)
         if "out" in self.inputs or "out" in self.options:
             raise TypeError(f"{self.name}: 'out' names the output in VJP rules; call the parameter something else")
-        # Each rule, and one for all inputs, has with it where in `saved` is what it names.
+        # Next to each rule, and to the joint one, are the positions in `saved` of the values that it names.
         self.rules: dict[int, tuple[Callable, list[int]]] = {}
         self.joint: tuple[Callable, list[int]] | None = None
-        self.saved: list[str] = []  # the names of what a node saves
+        self.saved: list[str] = []  # the names of the values that a node saves
         self.out: int | None = None  # the position of the output among them
         self.differentiable = False  # whether it has rules
         self.fresh = False  # whether its cotangents are arrays of their own (see `primitive.fresh`)
         self.saves = False  # whether its nodes hold values, rather than shapes and options alone
-        self.family: Any = type(self)  # and not the class that `kernels/specialize.py` makes, once it has `met` the op
+        self.family: Any = type(self)  # not the class that `kernels/specialize.py` makes once it has `met` the op
         self.met = self.ours = False  # ours: declared in `ops`
         declared.add(self)
 
@@ -69,13 +69,13 @@ class Op(Contracts):
         return self.run(inputs, options)
 
     def run(self, inputs, options: dict):
-        """`apply`, or what a listener makes of it."""
+        """Run `apply`, or the listener in its place."""
         if mode.listener is not None and any([isinstance(x, Tensor) for x in inputs]):
             return mode.listener.op(self, inputs, options, self.apply)
         return self.apply(inputs, options)
 
     def apply(self, inputs, options: dict):
-        """Run the forward on the arrays of Tensors and on numbers; of Tensors, record what was done."""
+        """Run the forward on the arrays of Tensors and on numbers; if there is a Tensor, record the op."""
         arrays = [x._data if isinstance(x, Tensor) else x for x in inputs]
         tensors = any([isinstance(x, Tensor) for x in inputs])
         try:
@@ -133,7 +133,7 @@ class Op(Contracts):
         return cotangents
 
     def cotangents(self, node: Node, g, parents) -> list:
-        """What the rules give for the inputs whose parent is not None."""
+        """The cotangents that the rules return for the inputs whose parent is not None."""
         saved = self.values(node)
         if self.joint is not None:
             rule, uses = self.joint
@@ -168,7 +168,7 @@ class Op(Contracts):
         """The values that the rules name, as arrays; or as Tensors on the graph while recording."""
         recording, order, values, saved = mode.recording, node.order, [], node.saved
         tensors = recording or mode.listener is not None and mode.listener.on_tensors
-        if saved is None:  # by another thread, since the walk came here
+        if saved is None:  # freed by another thread in the meantime
             raise freed(node)
         for x in saved:
             if isinstance(x, Tensor):
@@ -187,7 +187,7 @@ class Op(Contracts):
             if tensors:
                 out = values[self.out] = wrap(values[self.out])
             if recording:
-                out.node, out.requires_grad = node, True  # attached only now: kept on the node it would be a cycle
+                out.node, out.requires_grad = node, True  # attached only now: on the node it would make a cycle
                 out.shared_version()  # a rule's ops save this Tensor, while the user may change the one they have
         return values
 
@@ -197,7 +197,7 @@ class Op(Contracts):
 
     def unbroadcast(self, c, parent, g, i):
         """Undo broadcasting and promotion, for all ops: a cotangent has its input's shape and dtype."""
-        if hasattr(c, "written"):  # zeros but for a part, which were not written out
+        if hasattr(c, "written"):  # zeros except in one part, not yet written out
             c = c.written()
         if c.shape != parent.shape:
             if (summed := basics.sum_to(c, parent.shape)) is None:

@@ -3,10 +3,10 @@
 Nothing here knows arrays or mathematics. A cotangent is anything with `+`, and `tests/core/test_autograd.py` runs this
 file on plain floats. What a cotangent means is up to the op (`dispatch.py`).
 
-The walk adds cotangents in place where it may. It owns a buffer if nobody else refers to it: its own sums, and what an
-op gives whose rules are marked `fresh`, since they make new arrays only. An owned buffer may be written to, and may
-become a gradient without a copy. When its node is taken from the heap it is owned no more, since
-hooks and rules then see it, and may keep it.
+The walk adds cotangents in place where it may. It owns a buffer if nothing else refers to it: its own sums, and the
+results of rules marked `fresh`, which make only new arrays. An owned buffer may be written to, and may become a
+gradient without a copy. Once its node is taken from the heap, it is no longer owned, since hooks and rules then see it
+and may keep it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
 from typing import Any
 
-# One clock stamps recorded ops and changes in place: which came later is a comparison of two numbers.
+# One clock stamps recorded ops and changes in place: comparing two numbers tells which came later.
 tick = itertools.count(1).__next__
 
 # The graph ------------------------------------------------------------------------------------------------------------
@@ -26,13 +26,13 @@ tick = itertools.count(1).__next__
 class Node:
     """One recorded op: where its inputs came from and what its VJP rules need.
 
-    A parent is the Node that made the input, or the leaf itself, or None if no gradient flows there. Nobody knows its
+    A parent is the Node that made the input, or the leaf itself, or None if no gradient flows there. No node knows its
     children, so dropping the output frees the graph at once, without the garbage collector.
     """
 
     __slots__ = ("op", "parents", "saved", "order", "shape", "dtype", "extra", "__weakref__")
 
-    op: Any  # `pull(node, g, parents)` gives cotangents; `fresh`: see above; `saves`: whether its nodes hold values
+    op: Any  # `pull(node, g, parents)` returns cotangents; `fresh`: see above; `saves`: whether its nodes hold values
     parents: Any
     saved: Any
     order: int  # the tick at which it was recorded
@@ -50,7 +50,7 @@ class Node:
         return self.extra
 
 
-class Extra:  # what few nodes have: hooks, who keeps the gradient, the version if there are views, the user's line
+class Extra:  # rarely needed fields: hooks, who keeps the gradient, the version if there are views, the user's line
     __slots__ = ("hooks", "keep", "version", "line")
 
     def __init__(self):
@@ -60,7 +60,7 @@ class Extra:  # what few nodes have: hooks, who keeps the gradient, the version 
 
 
 def plus(total, c, owned: bool):
-    """total + c, reusing the buffer of total if it is owned: of any values. Tensors have `ops/cotangents.py`."""
+    """total + c, in the buffer of total if it is owned, for any values. For Tensors, see `ops/cotangents.py`."""
     if owned:
         total += c
         return total
@@ -74,10 +74,10 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Cal
     Nodes are taken from a heap, latest first. Whatever uses a value was recorded after it, so when a node is taken its
     cotangent is complete. Nothing recurses: a graph may be any number of ops deep.
 
-    targets: those besides the leaves whose cotangents are wanted; only paths leading to one are walked.
+    targets: nodes whose cotangents are wanted besides those of leaves; only paths that lead to one are walked.
     since: stop at nodes recorded up to this tick, and return their cotangents.
-    retain: keep what the nodes saved; otherwise those that saved values are released as the walk passes.
-    plus: how cotangents are added. owned: an empty set, which gets the keys of those the caller may keep and change.
+    retain: keep the saved values; otherwise nodes that hold values are freed as the walk passes.
+    plus: adds cotangents. owned: an empty set, which gets the keys of cotangents that the caller may keep and change.
     To understand the backward pass of a loss, skip each line with `needed` or `targets`.
     """
     table, owned = {root: g}, set() if owned is None else owned
@@ -103,10 +103,10 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Cal
             if extra.keep is not None and mode.filling:
                 extra.keep(g)
         if needed is not None and all([p is None for p in parents]):
-            continue  # a target beyond which nothing is wanted: its own graph is left to another walk
+            continue  # nothing is wanted beyond this target: its own graph is left to another walk
         op, fresh, i = node.op, node.op.fresh, -1
         for c in op.pull(node, g, parents):
-            i += 1  # zip takes longer
+            i += 1  # zip is slower
             parent = parents[i]
             if c is None:
                 continue
@@ -119,7 +119,7 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Cal
             else:
                 total = table[parent]
                 if fresh and parent not in owned:
-                    total, c = c, total  # of the two, c is the buffer that may be written to
+                    total, c = c, total  # swapped, since only c may be written to
                 table[parent] = plus(total, c, fresh or parent in owned)
                 owned.add(parent)
         if op.saves and not retain:
@@ -133,9 +133,9 @@ def freed(node: Node) -> RuntimeError:
 
 
 def _leading_to(root, targets: Iterable, first: int) -> set:
-    """All on a path from `root` to one of `targets`, the targets included; and freed nodes, for the walk to report.
+    """All nodes on a path from `root` to one of `targets`, these included; and freed ones, for the walk to report.
 
-    first: the tick of the oldest target; no path leads on from what is older.
+    first: the tick of the oldest target; no path leads on from an older node.
     """
     seen, stack, nodes, needed = {root}, [root], [], set(targets)
     while stack:
@@ -159,11 +159,11 @@ def _leading_to(root, targets: Iterable, first: int) -> set:
 
 
 class _Mode(threading.local):
-    """What holds for one thread at the moment. A ring adds fields of its own with `declare(field=default)`."""
+    """The current settings of one thread. A ring adds fields of its own with `declare(field=default)`."""
 
     recording = True  # whether ops make nodes
     filling = True  # whether a walk fills .grad where retain_grad asked for it
-    listener: Any = None  # who is told of what happens, see `listener.py`
+    listener: Any = None  # hears of every op, see `listener.py`
 
     def declare(self, **defaults: Any) -> None:
         for field, value in defaults.items():
@@ -183,7 +183,7 @@ class setting:
         self.before = getattr(mode, self.field)
         try:
             setattr(mode, self.field, self.value)
-        except BaseException:  # Ctrl-C, after it was set: the block does not begin, and so does not end
+        except BaseException:  # Ctrl-C after the field was set: the block never starts, so it never ends
             setattr(mode, self.field, self.before)
             raise
 

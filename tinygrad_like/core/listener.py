@@ -1,7 +1,7 @@
-"""Who listens to what happens: capture, anomaly mode, checkpoints and tracers are listeners, and nobody else asks.
+"""Listeners. Capture, anomaly mode, checkpoints and tracers all watch the engine in this one way.
 
 While `mode.listener` is set, dispatch hands it every op, every computation on arrays beside the ops, every write to
-memory, and every look that Python takes at a value. What it does not care about it passes on to the one outside of it.
+memory, and every look that Python takes at a value. A listener passes on to the one outside it what it does not handle.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from .graph import mode
 
 
 class Listener:
-    """Passes everything on. It listens in a `with` block, inside those that listened before."""
+    """Passes everything on. It listens in a `with` block, inside the listeners that were there before."""
     outer: Any = None
 
     @property
     def on_tensors(self) -> bool:
-        """Whether VJP rules run on Tensors, so that a listener sees the ops that they are made of."""
+        """Whether VJP rules run on Tensors, so that a listener sees the ops that they call."""
         return self.outer is not None and self.outer.on_tensors
 
     def op(self, op: Any, inputs: Any, options: dict, run: Callable) -> Any:
-        """An op is called on Tensors; `run(inputs, options)` gives its result."""
+        """An op is called on Tensors; `run(inputs, options)` returns its result."""
         return run(inputs, options) if self.outer is None else self.outer.op(op, inputs, options, run)
 
     def compute(self, name: str, function: Callable, arguments: Sequence, options: dict) -> Any:
@@ -33,7 +33,7 @@ class Listener:
         return self.outer.compute(name, function, arguments, options)
 
     def rule(self, op: Any, node: Any, i: int | None, rule: Callable, g: Any, values: Sequence) -> Any:
-        """A VJP rule runs on what the node saved: that of input i, or for None the joint one."""
+        """A VJP rule runs on the saved values: the rule of input i, or if i is None the joint one."""
         return rule(g, *values) if self.outer is None else self.outer.rule(op, node, i, rule, g, values)
 
     def effect(self, name: str, function: Callable, arguments: Sequence, writes: Sequence) -> None:
@@ -44,12 +44,12 @@ class Listener:
             self.outer.effect(name, function, arguments, writes)
 
     def observe(self, what: str, tensor: Any, remedy: str) -> None:
-        """Python looks at a value, of `tensor` if that is given, and what it does next may depend on it."""
+        """Python looks at a value, that of `tensor` if given, and its next steps may depend on it."""
         if self.outer is not None:
             self.outer.observe(what, tensor, remedy)
 
     def tell(self, event: str, *about: Any) -> Any:
-        """Something else happens, such as that a `.grad` is set; NotImplemented unless somebody has seen to it."""
+        """Something else happens, such as setting a `.grad`; returns NotImplemented unless a listener handles it."""
         return NotImplemented if self.outer is None else self.outer.tell(event, *about)
 
     def __enter__(self) -> Any:
@@ -61,7 +61,7 @@ class Listener:
 
 
 def pure(function: Callable) -> Callable:
-    """Declare a function that makes arrays of arrays, beside the ops, and changes nothing."""
+    """Declare a function, beside the ops, that makes arrays from arrays and changes nothing."""
     name = function.__name__.lstrip("_")
 
     @wraps(function)
@@ -74,7 +74,7 @@ def pure(function: Callable) -> Callable:
 
 
 def effect(name: str, function: Callable, *arguments: Any, writes: Sequence) -> None:
-    """Do function(*arguments), which writes to the arrays `writes`."""
+    """Run function(*arguments), which writes to the arrays `writes`."""
     if mode.listener is None:
         function(*arguments)
     else:
@@ -83,11 +83,11 @@ def effect(name: str, function: Callable, *arguments: Any, writes: Sequence) -> 
 
 def observe(what: str, tensor: Any = None, remedy: str = "return the Tensor and do it outside, or decorate what comes "
             "before it") -> None:
-    """Say that Python looks at a value, as of item()."""
+    """Tell the listener that Python looks at a value, as item() does."""
     if mode.listener is not None:
         mode.listener.observe(what, tensor, remedy)
 
 
 def tell(event: str, *about: Any) -> Any:
-    """Tell the listener of something that it may see to; else NotImplemented."""
+    """Tell the listener of an event; returns NotImplemented unless it handles it."""
     return NotImplemented if mode.listener is None else mode.listener.tell(event, *about)

@@ -13,11 +13,11 @@
             return f"takes numbers, got {a.dtype}"  # the error says that it comes from mul
 
 Positional parameters are inputs, keyword-only ones are options. A rule takes `g`, the cotangent of the output, and may
-name: an input, `<input>_shape`, `out`, an option, or a residual that the forward handed out with `Residuals`. A value
-is saved only if a rule names it, and if the input of that rule needs a gradient. Broadcasting is undone by the
-caller (`Op.unbroadcast`), so a rule may ignore it.
+name: an input, `<input>_shape`, `out`, an option, or a residual that the forward returned with `Residuals`. A value
+is saved only if a rule names it, and if the input of that rule needs a gradient. The caller undoes
+broadcasting (`Op.unbroadcast`), so a rule may ignore it.
 
-What happens when an op is called, and when its rules are, stands in `dispatch.py`.
+`dispatch.py` calls ops and their rules.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .dispatch import Op
 
 
 class Residuals(dict):
-    """What a forward keeps for its rules besides inputs and output: `return y, Residuals(mask=mask)`."""
+    """Values that a forward keeps for its rules besides inputs and output: `return y, Residuals(mask=mask)`."""
 
 
 class Primitive(Op):
@@ -40,8 +40,8 @@ class Primitive(Op):
     def vjp(self, **rules: Callable) -> None:
         """Declare one rule per input: `rule(g, *what it names) -> cotangent of that input`.
 
-        The rule of a variadic input (`*xs`) names `which`, the index of the input whose cotangent it is to give, and
-        gets all of them, as a tuple, by its name.
+        The rule of a variadic input (`*xs`) names `which`, the index of the input whose cotangent it returns, and
+        `xs`, the tuple of all inputs.
         """
         for name, rule in rules.items():
             if name not in self.inputs:
@@ -58,15 +58,15 @@ class Primitive(Op):
         return rule
 
     def _uses(self, rule) -> list[int]:
-        """Positions, in what the node saves, of the values the rule names; -1 stands for `which` or `wanted`."""
+        """The positions, among the saved values, of those that the rule names; -1 stands for `which` or `wanted`."""
         names = list(inspect.signature(rule).parameters)[1:]
         self.saved += [n for n in names if n not in self.saved and n not in ("which", "wanted")]
         if self.variadic:
-            self.saved.sort(key=self.inputs[0].__ne__)  # all the inputs, if they are saved, come first, see `values`
+            self.saved.sort(key=self.inputs[0].__ne__)  # saved inputs come first, see `values`
         return [-1 if n in ("which", "wanted") else self.saved.index(n) for n in names]
 
     def _redeclared(self) -> None:
-        """Work out again what a node saves, and throw away what was written out for the rules before."""
+        """Work out anew what a node saves, and drop the code that was generated for the earlier rules."""
         self.differentiable = True
         self.out = self.saved.index("out") if "out" in self.saved else None
         self.saves = not {*self.options, *[f"{n}_shape" for n in self.inputs]}.issuperset(self.saved)
@@ -75,13 +75,13 @@ class Primitive(Op):
             vars(self).pop(name, None)
 
     def needed(self, name: str) -> list[int] | None:
-        """For the gradients of which inputs a saved value is needed; None if of all, or if that cannot be told."""
+        """The inputs whose gradients need a saved value; None if all do, or if it is unknown."""
         rules = [i for i, (_, uses) in self.rules.items() if name in self.saved and self.saved.index(name) in uses]
         apart = not self.variadic and self.joint is None and name in (*self.inputs, "out")
         return rules if apart and rules and len(rules) < len(self.rules) else None
 
     def save(self, inputs, out, options: dict, residuals: dict) -> tuple:
-        """What a node saves: the values of the names that rules have."""
+        """The values that a node saves: those that the rules name."""
         shapes = [np.shape(getattr(x, "_data", x)) for x in inputs]
         given = {**self.options, **options, **residuals, "out": out, f"{self.inputs[0]}_shape": tuple(shapes)}
         if not self.variadic:
@@ -97,15 +97,15 @@ class Primitive(Op):
             elif name in given:
                 kept.append(given[name])
             else:
-                raise TypeError(f"a VJP rule of {self!r} names {name!r}, which is no input, option or residual")
+                raise TypeError(f"a VJP rule of {self!r} names {name!r}, which is not an input, option or residual")
         return tuple(kept)
 
 
 def fresh(rule: Callable) -> Callable:
-    """Mark a VJP rule that makes every array it gives, each in memory of its own, and keeps none of them.
+    """Mark a VJP rule that returns only new arrays, each in memory of its own, and keeps none of them.
 
-    So it gives neither g nor what was saved, nor a view of them, nor anything twice. If all rules of an op are marked,
-    backward adds to their arrays in place, and hands them to `.grad` without a copy.
+    So it returns neither g nor a saved value, nor a view of them, nor an array twice. If all rules of an op are marked,
+    backward adds to their arrays in place, and makes them `.grad` without a copy.
     """
     rule.fresh = True  # type: ignore[attr-defined]
     return rule

@@ -1,6 +1,6 @@
 """Tensor: an array, its gradient, and the node that made it.
 
-What else a Tensor can do is installed from `methods/`: `touch` and versions, gradients of targets, names, operators.
+The rest of its methods is installed from `methods/`: `touch` and versions, gradients of targets, names, operators.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ class Tensor(Surface):
     """
 
     # Defaults live on the class: a result stores only what differs, which makes recording cheap.
-    _data: np.ndarray  # the memory that `data` shows, which checks what it is set to; here without detour
-    _grad: Tensor | None = None  # what `grad` gives, likewise
+    _data: np.ndarray  # the array behind the property `data`, without its checks
+    _grad: Tensor | None = None  # the gradient behind the property `grad`, likewise
     grad: Tensor | None
     node: Node | None = None  # the op that made this Tensor, while the graph is alive
     requires_grad: bool = False
-    version: Any = None  # [the tick of the last change in place], in one cell with what shows the same memory
+    version: Any = None  # [the tick of the last change in place], a list shared by all views of the memory
     _hooks: list[Callable] | None = None  # of a leaf; an inner Tensor's hooks are on its node
-    _after: list[Callable] | None = None  # of a leaf: what is called once its .grad is there
+    _after: list[Callable] | None = None  # of a leaf: called once its .grad is set
 
     def __init__(self, data: Any, requires_grad: bool = False, dtype: Any = None):
         self._data = _array(data._data if isinstance(data, Tensor) else data, dtype, "Tensor")
         if requires_grad:
             self.requires_grad_()
 
-    # With attrgetter, since a function written here would take as long again.
+    # With attrgetter, which takes half the time of a function in Python.
     shape: tuple[int, ...] = property(operator.attrgetter("_data.shape"))  # type: ignore[assignment]
     ndim: int = property(operator.attrgetter("_data.ndim"))  # type: ignore[assignment]
     dtype: np.dtype = property(operator.attrgetter("_data.dtype"))  # type: ignore[assignment]
@@ -73,7 +73,7 @@ class Tensor(Surface):
         gradient: the cotangent of this Tensor, of its shape; may be left out for a single element, where it is 1.
         retain_graph: keep the graph for another backward; otherwise it is freed as the walk passes.
         create_graph: record the gradients themselves, so that they can be differentiated (implies retain_graph).
-        inputs: the Tensors whose `.grad` is to be added to, instead of all leaves'.
+        inputs: add to the `.grad` of these Tensors only, instead of all leaves'.
 
         Raises ValueError for a missing or mis-shaped `gradient`, RuntimeError if nothing was recorded or it was freed.
         An exception in a rule or a hook leaves every `.grad` as it was; Ctrl-C while gradients are added may not.
@@ -85,7 +85,7 @@ class Tensor(Surface):
             with setting("recording", create_graph), setting("filling", True):
                 found, owned = [], set()  # type: ignore[var-annotated]
                 table = walk(self.node or self, g, retain=retain_graph or create_graph, plus=basics.plus, owned=owned)
-                while table:  # emptied, so that what is copied is freed one by one
+                while table:  # emptied one by one, so that each is freed once it is copied
                     x, c = table.popitem()
                     if x.requires_grad:  # still
                         added = x._grad is not None and not x._hooks and type(c) is np.ndarray
@@ -104,7 +104,7 @@ class Tensor(Surface):
                     hook(x)
 
     def _completed(self, c: Any, owned: bool) -> Tensor:
-        """A cotangent as the gradient of this Tensor, with what its own hooks make of it."""
+        """A cotangent as the gradient of this Tensor, after its own hooks."""
         c = basics.own(c, owned)
         for hook in tuple(self._hooks or ()) if self.node is None else ():
             c = hook(c)
@@ -139,7 +139,7 @@ def wrap(array: np.ndarray) -> Tensor:
 def add_gradient(x: Tensor, c: Any) -> None:
     """Add c, an array or a Tensor, to the `.grad` of x.
 
-    A gradient is changed where it lies, since others may show that memory, as a flat array of all gradients does.
+    A gradient is changed in place, since its memory may be part of a flat array of all gradients.
     """
     if mode.listener is not None:
         mode.listener.tell("gradient", x)
@@ -157,4 +157,4 @@ def add_gradient(x: Tensor, c: Any) -> None:
         grad.touch()
 
 
-_adding = threading.RLock()  # to read, add and write is not one step, and two threads may have the same leaf
+_adding = threading.RLock()  # reading, adding and writing is not atomic, and two threads may share a leaf

@@ -1,10 +1,10 @@
-"""What every call of an op does, and what every pull of a cotangent through it does, written out for that op.
+"""Generated code for each op: its call, and the pull of a cotangent through it.
 
-`general` and `pull` of `ops/operands.py`, around `core/dispatch.py`, say what is to be done. They loop over inputs and
-look at all that may be special, which takes longer than the arithmetic of a small array. Nearly always nothing is. Then
-one of the functions below does the same without loops, with the names that the op was declared with; as soon as there
-is more to say it hands over. They are methods of a class of which the op is the only instance, so nothing stands
-between a call and them.
+`general` and `pull` of `ops/operands.py`, around `core/dispatch.py`, define a call. They loop over inputs and test for
+all special cases, which takes longer than the arithmetic of a small array. In the usual case, one of the functions
+below does the same without loops, with the names that the op was declared with; otherwise, it calls the general one.
+They are methods of a class whose only instance is the op, so that a call reaches them directly.
+
 
 To read those of an op that has been called: `print(inspect.getsource(type(ops.mul).pull))`.
 """
@@ -32,8 +32,8 @@ from ..ops.on_arrays import on_arrays
 from ..ops.operands import PLAIN, PROMOTES, SETTINGS, SINGLE, by_position, general
 from ..transforms.codegen import define
 
-ABSENT = object()  # in place of an input that was not given
-# Names in the templates end in _, or begin with it and a digit, as no name of an op does.
+ABSENT = object()  # stands for a missing input
+# Names in the templates end in _, or start with it and a digit, unlike the names of ops.
 _NAMES: dict[str, Any] = {
     "ABSENT_": ABSENT, "BOOL_": BOOL, "FLOAT32_": FLOAT32, "FLOAT64_": FLOAT64, "INT64_": INT64, "NARROW_": NARROW,
     "NOTHING_": {}, "NO_NARROWER_": frozenset({BOOL, INT64}),
@@ -43,7 +43,7 @@ _NAMES: dict[str, Any] = {
     "refusal_": refusal, "numbers_": frozenset({np.float32, np.float64, np.int64, np.bool_}),
     "shape_": lambda x: getattr(x, "shape", ()), "share_version_": share_version, "tick_": tick, "wrap_": wrap,
 }
-# An op with an option of such a name is called in the general way.
+# An op with an option of such a name has only general calls.
 _TAKEN = {"any", "isinstance", "len", "list", "map", "self", "tuple", "type"}
 
 _CALL = Template('''\
@@ -189,9 +189,9 @@ _COTANGENT = Template('''\
 
 
 def given(self: Any, inputs: Any, options: dict, others: dict) -> Any:
-    """`general`, for a call that begins below: all inputs and options in their places, `others` by name.
+    """`general`, for a call from generated code: all inputs and options in their places, `others` by name.
 
-    On arrays alone, as where a rule calls an op, it is the forward; if that fails, the general call says why.
+    On arrays alone, as in rules, it is the forward; if that fails, the general call explains the error.
     """
     inputs = [x for x in inputs if x is not ABSENT]
     options = {n: value for n, value in options.items() if value is not self.options[n]}
@@ -212,15 +212,15 @@ _ON_ARRAYS = {np.ndarray, np.float32, np.float64, np.int64, np.bool_} | PLAIN
 
 
 def _first_calls(self: Any, *inputs: Any, **options: Any) -> Any:
-    """The first two calls; then the op has a class of its own, unless it was made for a single call."""
+    """The first two calls; then the op gets a class of its own, unless it was made for a single call."""
     if self.met:
         self.__class__ = specialized(self)
     self.met = True
     return self.general(inputs, options)
 
 
-# `mode.usual` is all that most calls look at: `recording`, or None if somebody listens or kernels wait for the end of a
-# block. Ctrl-C may come just as that block is to end: so the next call or pull that is not usual forgets what waits.
+# Most calls only test `mode.usual`: it is `recording`, or None if there is a listener or kernels wait for the end of a
+# block. Ctrl-C may come just as that block ends: so the next unusual call or pull drops the waiting kernels.
 mode.declare(usual=True, waiting=None)
 
 
@@ -242,7 +242,7 @@ def _pull(self: Any, node: Node, g: Any, parents: Any) -> list:
 
 
 def install() -> None:
-    """Have all ops called and pulled by what is written out for each."""
+    """Switch all ops to their generated calls and pulls."""
     type(mode).__setattr__ = _set  # type: ignore[method-assign, assignment]
     kept = cached_property(save)
     kept.__set_name__(Primitive, "save")
@@ -252,12 +252,12 @@ def install() -> None:
 
 
 def _of_arrays(op: Any, rule: Any) -> Any:
-    """The rule, which calls the forwards of the ops it names."""
+    """The rule, with the ops that it names replaced by their forwards."""
     return on_arrays(rule)
 
 
 def specialized(op: Any) -> type:
-    """A class for the op alone, with what is written out for it in place of what its family has."""
+    """A class for this op alone, with generated code in place of its family's methods."""
     made: dict[str, Any] = {"__module__": op.family.__module__, "__call__": Op.__call__}
     if _TAKEN.isdisjoint(op.options) and not (isinstance(op, Composite) and op.kernel is None):
         made["__call__"] = call(op)
@@ -271,12 +271,12 @@ def specialized(op: Any) -> type:
 
 
 def _records(op: Any) -> bool:
-    """Whether its rules make the graph of the gradient, too, if they are given Tensors."""
+    """Whether its rules also make the graph of the gradient, if called on Tensors."""
     return op.joint is None or op.family.cotangents is Op.cotangents
 
 
 def save(op: Any) -> Callable:
-    """`Primitive.save` written out: a function `(inputs, out, options, residuals) -> what a node saves`."""
+    """Generated `Primitive.save`: a function `(inputs, out, options, residuals) -> saved values`."""
     sources = {n: f"options[{n!r}] if {n!r} in options else defaults_[{n!r}]" for n in op.options} | {"out": "out"}
     for i, n in enumerate(op.inputs):
         sources[n] = "*inputs" if op.variadic else f"inputs[{i}]"
@@ -287,7 +287,7 @@ def save(op: Any) -> Callable:
 
 
 def call(op: Any) -> Callable:
-    """`__call__` for inputs that are Tensors or numbers, if the result is of their dtype and nobody watches."""
+    """`__call__` for inputs that are Tensors or numbers, if the result has their dtype and nobody listens."""
     count, sources = range(len(op.inputs)), {n: n for n in op.options} | {"out": "out_"}
     if isinstance(op, Composite):
         sources["residuals"] = "residuals_"
@@ -333,7 +333,7 @@ def call(op: Any) -> Callable:
 
 
 def _what_runs(op: Any, words: dict[str, str], residuals: bool) -> dict[str, str]:
-    """The lines that call the forward; or the kernel of a composite, and its definition if the kernel declines."""
+    """The lines that call the forward, or the kernel of a composite, and its definition if the kernel declines."""
     passed = ", ".join([f"{n}={n}" for n in op.options])
     if isinstance(op, Composite):
         return {"run": f"out_ = self.kernel({words['arrays']} {passed})\n"
@@ -344,7 +344,7 @@ def _what_runs(op: Any, words: dict[str, str], residuals: bool) -> dict[str, str
 
 
 def pull(op: Any, recording: bool) -> Callable:
-    """`pull` where nobody watches: the rules, one after another, on arrays, or on Tensors for the gradient's graph."""
+    """`pull` if nobody listens: the rules, one after another, on arrays, or on Tensors for the gradient's graph."""
     count = range(len(op.inputs))
     cotangents, values = "".join([f"c_{i}, " for i in count]), [f"s_{k}" for k in range(len(op.saved))]
     of_inputs = op.rules if recording else op.array_rules
@@ -382,24 +382,24 @@ def pull_all(op: Any) -> Callable:
 
 
 def _if_needed(op: Any, sources: dict[str, str], wanted: list[str]) -> dict[str, str]:
-    """The sources; None in place of an input, or the output, that only rules name whose inputs need no gradient."""
+    """The sources; None for an input, or the output, that only the rules of inputs without gradient name."""
     needed = {name: op.needed(name) for name in op.saved}
     return sources | {name: f"{sources[name]} if {' or '.join([wanted[i] for i in rules])} else None"
                       for name, rules in needed.items() if rules is not None}
 
 
 def _saved(op: Any, sources: dict[str, str]) -> str:
-    """A row of what a node keeps, each from the source of its name; what has none is a residual."""
+    """A row of the values that a node saves, each from the source of its name; a name without one is a residual."""
     return "".join([sources.get(n, f"residuals_[{n!r}] if {n!r} in residuals_ else unknown_({n!r})") + ", "
                     for n in op.saved])
 
 
 def _define(op: Any, name: str, text: str, **names: Any) -> Callable:
-    """The function of this text. Tracebacks show its lines, as those of a file of this package."""
+    """The function of this text. Tracebacks show its lines, like those of a file of this package."""
     file = os.path.join(os.path.dirname(__file__), f"<{name} of {op.name} {id(op):x}>")
-    names |= {**_NAMES, "unknown_": partial(_unknown, repr(op))}  # not the op itself: that would be a cycle
+    names |= {**_NAMES, "unknown_": partial(_unknown, repr(op))}  # not the op itself, which would make a cycle
     return define(name, text, file, names, owner=op)
 
 
 def _unknown(op: str, name: str):
-    raise TypeError(f"a VJP rule of {op} names {name!r}, which is no input, option or residual")
+    raise TypeError(f"a VJP rule of {op} names {name!r}, which is not an input, option or residual")
