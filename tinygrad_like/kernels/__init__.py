@@ -1,12 +1,12 @@
 """Hot loops over plain arrays, in numba: no Tensors, no graph, no op semantics.
 
-`program.py` says how a kernel is written and run. The functions that ops call check what a user could have got wrong;
-that arrays are of the right dtype, layout and size, compiled code checks at every call, since an array may have been
-exchanged since the op looked at it. An index or a label is compared with the size of its table in the kernel, as it may
-lie in memory that someone else writes to. `tests/kernels/guarded.py` runs ops on memory between pages that must not be
-touched.
+`program.py` says how a kernel is written and run. The functions that ops call check for a user's mistakes. Compiled
+code checks the dtype, layout and size of arrays at every call, since an array may have been replaced after the op
+looked at it. The kernel itself compares an index or a label with the size of its table, since another thread may write
+to the index. `tests/kernels/guarded.py` runs ops on memory between guard pages.
 
-Modules here are loaded when they are first named; numba is, when something must be compiled (`late.py`).
+
+Modules load lazily; numba loads when something must be compiled (`late.py`).
 """
 
 from __future__ import annotations

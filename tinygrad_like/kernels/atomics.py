@@ -1,4 +1,4 @@
-"""What threads that share memory need: reads and writes in an order that others can rely on. Addresses are integers."""
+"""Atomic reads and writes, with an order that other threads can rely on. Addresses are integers."""
 
 import sys
 
@@ -19,26 +19,26 @@ def _cell(b, address):
 
 @intrinsic
 def get(typing, address):
-    """The int64 at an address, and whatever its writer wrote before it."""
+    """Read the int64 at an address; its writer's earlier writes are visible, too."""
     return function(lambda b, address: b.load_atomic(_cell(b, address), "acquire", 8), types.intp, types.intp)
 
 
 @intrinsic
 def put(typing, address, value):
-    """Write an int64; who gets it sees all that was written before."""
+    """Write an int64; a reader that sees it also sees all earlier writes."""
     return procedure(lambda b, address, value: b.store_atomic(value, _cell(b, address), "release", 8), 2)
 
 
 @intrinsic
 def add(typing, address, value):
-    """What the int64 at an address was before `value` was added to it: no two threads get the same."""
+    """Add `value` to the int64 at an address, and return the old number: no two threads get the same."""
     return function(lambda b, address, value: b.atomic_rmw("add", _cell(b, address), value, "acq_rel"),
                     types.intp, types.intp, types.intp)
 
 
 @intrinsic
 def exchange(typing, address, expected, value):
-    """What the int64 at an address was; if it was as expected, it is `value` now."""
+    """Replace the int64 at an address by `value` if it is as expected; returns the old number."""
 
     def emit(b, address, expected, value):
         return b.extract_value(b.cmpxchg(_cell(b, address), expected, value, "acq_rel", "acquire"), 0)
@@ -61,7 +61,7 @@ def pause(typing):
 
 @intrinsic
 def give_way(typing):
-    """Let another thread have the core, if one waits for it."""
+    """Let another thread run on this core, if one waits."""
     return procedure(lambda b: simd.call(b, _GIVE_WAY, I32), 0)
 
 
@@ -73,7 +73,7 @@ def rest(typing):
 
 @intrinsic
 def call(typing, code, record, task, tasks):
-    """What the compiled function of three integers at an address returns; -2 if it raised an error."""
+    """The result of the compiled function of three integers at an address; -2 if it raised an error."""
     kinds = (types.intp,) * 3
 
     def codegen(context, b, signature, values):

@@ -1,11 +1,11 @@
 """Attention, softmax(scale q k^T + mask) v, without ever holding the matrix of scores (FlashAttention, 2022).
 
-The scores are computed a block of keys by a panel of queries at a time, used, and forgotten. Forward, a query's softmax
-is a running one: when a block brings a higher maximum, what was summed before is scaled down. All it leaves behind are
-two numbers a query, its `stats`: its maximum m and 1 / sum e^(s - m). From them backward has the weights of any block
-again.
+The scores are computed a block of keys by a panel of queries at a time, used, and dropped. Forward, a query's softmax
+is a running one: when a block brings a higher maximum, the sums so far are scaled down. It keeps only two numbers per
+query, its `stats`: the maximum m and 1 / sum e^(s - m). From them backward recomputes the weights of any block.
 
-Blocks are stored turned round, keys by queries, and all operands lie in panels of one form (see scores.py).
+
+Blocks are stored transposed, keys by queries, and all operands lie in panels of one form (see scores.py).
 
     S' = (scale K) Q'       P' = e^(S' - m) / sum      O = P V                                             forward
     dP' = V dO'     dS' = P' (dP' - delta)     dV = P' dO     dK = dS' (scale Q)     dQ = dS (scale K)     backward
@@ -47,10 +47,10 @@ from .softmax import _dot, _exp, _scale_all
 from .views import count_of, floats_at, is_row_by_row, ndim_of, size_of, stride_of
 
 _KEYS = 128  # in a block: a panel of scores, 16 KiB, stays in the first-level cache
-_UNITS, _QUERIES = 8, 128  # heads or parts of heads that are enough for the threads; queries of a part, at least
-_COST = 0.0075  # nanoseconds of a multiplication
+_UNITS, _QUERIES = 8, 128  # enough heads or parts of heads for all threads; the least queries of a part
+_COST = 0.0075  # nanoseconds per multiplication
 
-# The maximum of nothing: finite, since inf - inf would be NaN; and no number that a mask may hold is lower but -inf.
+# The maximum of no scores: finite, since inf - inf would be NaN; only -inf in a mask is lower.
 _KEY = INTEGERS._replace(optional=True)  # of what dropout drops, if it does
 _LOWEST = np.finfo(np.float32).min
 
@@ -61,7 +61,7 @@ F = np.float32
 
 
 class Problem(NamedTuple):
-    """What is asked for. Arrays are addresses of array objects."""
+    """The arguments of a call. Arrays are addresses of array objects."""
 
     q: int
     k: int
@@ -79,7 +79,7 @@ class Problem(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Some scores of a head: of so many queries from number `query` on with keys from number `key` on."""
+    """A block of a head's scores: `queries` from number `query` on, with keys from number `key` on."""
 
     head: int
     query: int
@@ -94,7 +94,7 @@ class Scratch(NamedTuple):
     memory: np.ndarray  # that of all these addresses
     k: Panels  # times scale
     v: Panels
-    query: int  # a panel of queries, turned round
+    query: int  # a panel of queries, transposed
     scores: int  # a block of them
     spare: int  # room for another
     sums: Matrix  # for a panel of queries, of values
@@ -106,7 +106,7 @@ class Scratch(NamedTuple):
     row_keys: np.ndarray  # for dropout
     q: Panels  # a panel of queries, times scale
     g: Panels
-    cotangent: int  # g, turned round
+    cotangent: int  # g, transposed
     gradients: int  # of a block of scores
 
 
@@ -126,7 +126,7 @@ def _problem(q, k, v, mask, out, causal, scale, p, key, spread):
 
 @inner
 def _scratch(it, keys, queries):
-    """With room for so many keys and values at a time, and for numbers of so many queries."""
+    """Scratch with room for so many keys and values at a time, and for numbers of so many queries."""
     size, width = ceil_div(it.size, COLUMNS), ceil_div(it.width, COLUMNS)
     widest, pitch, block = max(size, width), keys * LINE, _KEYS * LINE
     lines = keys * (size + width) + it.size + it.width + 3 * _KEYS + COLUMNS * (size + 2 * width) + widest
@@ -152,7 +152,7 @@ def _scratch(it, keys, queries):
 
 @inner
 def _begin_queries(it, scratch, head, query):
-    """Lay a panel of queries out for scores; returns how many there are."""
+    """Arrange a panel of queries for scores; returns how many there are."""
     queries = min(COLUMNS, it.length - query)
     pack_columns(turn(part_of(matrix_of(it.q, head, it.out), query, 0)), it.size, queries, scratch.query)
     offsets_in_row(scratch.lanes, queries, 0)
@@ -161,7 +161,7 @@ def _begin_queries(it, scratch, head, query):
 
 @inner
 def _score(it, scratch, block, k):
-    """A block of scores, of the keys that lie at k."""
+    """A block of scores, for the keys at k."""
     offsets_in_column(scratch.rows, block.keys)
     multiply(Operand(k, scratch.rows, scratch.columns), Panels(scratch.query, 0), scratch.zero,
              Matrix(scratch.scores, LINE, 4), block.keys, COLUMNS, it.size)
@@ -218,7 +218,7 @@ def _attention(q, k, v, mask, out, stats, parts, causal, scale, p, key, spread, 
 def _attend(it, scratch, block):
     """Add the values of a block of keys, each times its e^(s - top)."""
     scores, keys, at = scratch.scores, block.keys, block.key * LINE
-    top, total, change = scratch.lines  # the highest score, the sum of e^(s - top), what to multiply former sums with
+    top, total, change = scratch.lines  # the highest score, the sum of e^(s - top), the factor for earlier sums
     _score(it, scratch, block, scratch.k.address + at)
     put(change, top)
     maximum(scores, keys, top.ctypes.data)
@@ -333,7 +333,7 @@ def _read_stats(it, scratch, g, head, stats):
 
 @inner
 def _begin_keys(it, scratch, of, head, key, keys):
-    """Lay a block of keys and values out, and begin their gradients with 0."""
+    """Arrange a block of keys and values, and start their gradients at 0."""
     pack(part_of(matrix_of(it.k, head, it.out), key, 0), keys, it.size, scratch.k, it.scale)
     pack(part_of(matrix_of(it.v, head, it.out), key, 0), keys, it.width, scratch.v, F(1))
     for i in range(key, key + keys):
@@ -343,7 +343,7 @@ def _begin_keys(it, scratch, of, head, key, keys):
 
 @inner
 def _add_gradients(it, scratch, of, block):
-    """Add what comes from a block of scores to dq, dk and dv."""
+    """Add the contribution of a block of scores to dq, dk and dv."""
     weights, gradients, queries, keys = scratch.scores, scratch.gradients, block.queries, block.keys
     g, dq = part_of(of.g, block.query, 0), part_of(of.dq, block.query, 0)
     dk, dv = part_of(of.dk, block.key, 0), part_of(of.dv, block.key, 0)
@@ -393,7 +393,7 @@ def _parts(heads, length):
 
 
 def _laid_out_like(x, shape):
-    """A new array with the order of x's axes in memory, unless that puts another axis than the last innermost."""
+    """A new array with x's order of axes in memory, unless the last axis is then not the innermost."""
     y = np.empty_like(x, shape=shape)
     return y if y.strides[-1] == y.itemsize else np.empty(shape, np.float32)
 
@@ -404,7 +404,7 @@ def attention(q, k, v, mask=None, causal=False, scale=1.0, dropout_p=0.0, key=No
     q (..., L, d), k (..., S, d), v (..., S, d_v), mask (..., L, S) of float32, any strides, axes before the last two
     broadcasting; out (..., L, d_v), in q's order in memory. A query that may see no key gives 0.
     """
-    if q.shape[-2] == 1:  # a language model's next token, of which the kernel would compute a panel
+    if q.shape[-2] == 1:  # a language model's next token, for which the kernel would compute a whole panel
         return NotImplemented
     heads_shape = np.broadcast_shapes(q.shape[:-2], k.shape[:-2], v.shape[:-2], () if mask is None else mask.shape[:-2])
     heads, length = math.prod(heads_shape), q.shape[-2]

@@ -1,7 +1,7 @@
 """Warps of an image, the costly part of augmentation; see data/instructions.py.
 
-They run in the thread that calls them, a loader's, never on the pool: a training step has that. Arrays are flat, images
-channel by channel and row by row: their shape goes beside them, which compiles much faster.
+They run in the calling thread, a loader's, never on the pool, which training steps use. Arrays are flat, images channel
+by channel and row by row, and their shape is passed separately, which compiles much faster.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ _reals, _floats = view(FLOAT64, 1), view(FLOAT32, 1)
 
 @compiled(fastmath={"contract"})
 def _warp(m, padded, channels, height, width, out):
-    """Of an image with a border of zeros, to which points outside are moved: no branch, no test for each neighbour."""
+    """Sample an image with a border of zeros. Points outside move to the border, so that no neighbour needs a test."""
     m, padded, out = _reals(m), _floats(padded), _floats(out)
     at, right, down = np.empty(width, np.int32), np.empty(width, np.float32), np.empty(width, np.float32)
     a, b, d, e = F(m[0]), F(m[1]), F(m[3]), F(m[4])
@@ -52,7 +52,7 @@ def _warp(m, padded, channels, height, width, out):
 
 
 def warped(image: np.ndarray, warp: np.ndarray) -> np.ndarray:
-    """Pixel (x, y) is what the image (channels, height, width) was at warp @ (x, y, 1), between pixels bilinearly."""
+    """Pixel (x, y) takes the image (channels, height, width) at warp @ (x, y, 1), with bilinear interpolation."""
     channels, height, width = image.shape
     padded, out = np.zeros((channels, height + 2, width + 2), FLOAT32), np.empty(image.shape, FLOAT32)
     padded[:, 1:-1, 1:-1], m = image, np.array(warp[:2], FLOAT64)

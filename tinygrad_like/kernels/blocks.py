@@ -1,18 +1,18 @@
-"""Where NumPy's arrays lie: blocks of memory that begin with a cache line, and that the next array takes, still warm.
+"""Memory for NumPy's arrays: blocks that start at a cache line, and that the next array reuses while they are cached.
 
-NumPy's own blocks begin at any multiple of 16 bytes, and come from the system's heap. With AVX-512 nearly every vector
-that is then stored crosses the end of a line: to add two arrays of 8,192 numbers takes twice as long. And a step of a
-model makes the same arrays again and again, for each of which the heap is searched.
+NumPy's own blocks start at any multiple of 16 bytes, and come from the system's heap. With AVX-512, nearly every vector
+that is stored then crosses a cache line: adding two arrays of 8,192 numbers takes twice as long. And a step of a model
+makes the same arrays again and again, and the heap is searched for each.
 
-NumPy lets its allocator be exchanged (NEP 49). This one has a list of free blocks for each of some sizes, 64 bytes or
-a 16th apart, so that a block that was freed is the first to be taken again. All blocks are glibc's, as large as their
-size's class; what is large, or more than the lists are to hold, glibc gets back at once. Each begins with the first
-line in what malloc gave, whose address stands before it: what aligned_alloc gives leaves gaps when it is freed that
-the next of the same size does not fit into, and a step takes half as much memory again. NumPy calls the allocator
-with the GIL; if ever two threads met here, the second would turn to glibc.
+NumPy can use another allocator (NEP 49). This one has a list of free blocks for each size class, 64 bytes or a 16th
+apart, and takes the block that was freed last. All blocks come from glibc, and are as large as their class; glibc gets
+large ones back at once, as well as those that exceed the limit of the lists. A block starts at the first cache line in
+the memory from malloc, with malloc's address before it. (Freed blocks of aligned_alloc leave gaps that the next block
+of the same size does not fit into, so that a step takes half as much memory again.) NumPy calls the allocator with
+the GIL; if two threads ever met here, the second would turn to glibc.
 
-Arrays keep the allocator that they were made with, and threads the one they began with: it serves the thread that first
-ran a kernel. TINYGRAD_LIKE_MALLOC=default in the environment leaves NumPy as it is, and so does a system without glibc.
+Arrays keep the allocator that they were made with, and threads the one they started with: this one serves the thread
+that first ran a kernel. TINYGRAD_LIKE_MALLOC=default, or a system without glibc, leaves NumPy as it is.
 """
 
 import ctypes
@@ -26,7 +26,7 @@ from .simd import inner
 
 _LEAST, _MOST = 256, 2**20  # bytes of a block in a list
 _HELD = 2**25  # bytes in all lists together
-UNLISTED = 2**62  # as if there were so many: then no block gets into a list
+UNLISTED = 2**62  # counts as a full list: no block then gets into a list
 _LINE = 64
 _FINE = 8192  # bytes, below which classes are a cache line apart
 
@@ -47,7 +47,7 @@ _memcpy = external("memcpy", "intp", "intp", "intp", "intp")
 
 @inner
 def _class_of(size):
-    """Which list blocks for so many bytes are in, and how large they are."""
+    """The list for blocks of so many bytes, and the size of its blocks."""
     if size <= _FINE:
         return (size + _LINE - 1) // _LINE, (size + _LINE - 1) // _LINE * _LINE
     step, octave = _FINE // 16, 0
@@ -59,7 +59,7 @@ def _class_of(size):
 
 @inner
 def _aligned(memory):
-    """The first line in memory of malloc's, which is a multiple of 16; before it there is room for an address."""
+    """The first cache line in malloc's memory, a multiple of 16, that leaves room for an address before it."""
     if memory == 0:
         return 0
     block = (memory + _LINE) & -_LINE
@@ -69,8 +69,8 @@ def _aligned(memory):
 
 @inner
 def _fresh(state, memory):
-    """The block in memory of malloc's. If the heap has grown, the system is asked for large pages, each in place of 512
-    that would be made one by one, and of which a processor knows few by heart."""
+    """The block in malloc's memory. If the heap has grown, ask the system for large pages: each replaces 512 small
+    ones, which would be mapped one by one and overflow the processor's TLB."""
     block, end = _aligned(memory), _sbrk(0)
     if end != get(state + _END) and 0 < block < end:
         begin = block & -PAGE
@@ -97,7 +97,7 @@ def _taken(state, size):
 
 @inner
 def _listed(state, block, size):
-    """Whether the block was put in a list."""
+    """Put the block in a list; returns whether there was room."""
     if size < _LEAST or size > _MOST:
         return False
     number, room = _class_of(size)
@@ -150,7 +150,7 @@ def _release(state, block, size):
 
 @compiled()
 def _emptied(state):
-    """Give all blocks in the lists back to glibc."""
+    """Return all blocks in the lists to glibc."""
     if exchange(state + _LOCK, 0, 1) == 0:
         for first in range(state + _LISTS, state + _SIZE, 8):
             while get(first) != 0:
@@ -162,8 +162,8 @@ def _emptied(state):
     return 0
 
 
-# What kernels call in place of numba's functions of these names, for the arrays that they make. A block begins with
-# numba's record of it, of which they use the count of references and the address of the numbers.
+# Kernels call these in place of numba's functions of the same names, for the arrays that they make. A block starts with
+# numba's record of it, of which they use the reference count and the address of the data.
 
 
 @compiled()
@@ -194,7 +194,7 @@ held = ctypes.c_int64.from_buffer(_state, _BYTES)  # bytes in all lists
 
 
 def install() -> None:
-    """Let these blocks be those of NumPy's arrays, from now on, in this thread, unless NumPy is to be left alone."""
+    """Use these blocks for NumPy's arrays from now on in this thread, unless NumPy is to be left alone."""
     if not memory.allocates_by_itself():
         functions = [f.code["c"] for f in (_allocate, _allocate_zeros, _resize, _release)]
         handler = memory.Handler(b"tinygrad_like", 1, ctypes.addressof(_state), *functions)
@@ -202,6 +202,6 @@ def install() -> None:
 
 
 def emptied() -> None:
-    """Give what lies in the lists back to the system's heap."""
+    """Return the blocks in the lists to the system's heap."""
     if 0 < held.value < UNLISTED:
         _emptied(ctypes.addressof(_state))

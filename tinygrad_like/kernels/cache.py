@@ -1,11 +1,11 @@
 """Compiled kernels on disk.
 
-Each is a file of its own, which says what it is: its SHA-256, then a hash of all that its code depends on. A process
-may be killed, or two may write at once; what does not match is compiled anew, and replaced.
+Each is a file of its own, which starts with its SHA-256 and a hash of all that its code depends on. A process may be
+killed, or two may write at once; a file that does not match is compiled anew, and replaced.
 
-The hash has the processor that code is made for (`machine.py`), the compiler, and the sources: the file of the kernel
-and those that it imports from this folder, with what they import: an edit compiles anew what contains the edited code,
-and nothing else.
+The hash covers the processor that the code is for (`machine.py`), the compiler, and the sources: the kernel's file and
+those that it imports from this folder, directly or not. An edit recompiles only the kernels that contain the edited
+code.
 
 The files lie in `kernels`, in NUMBA_CACHE_DIR/tinygrad_like or else in the user's cache folder, so that all
 installations share them. A wheel may bring some (`ship.py`), which serve where that folder has none. Files that no run
@@ -36,17 +36,17 @@ from .late import Function
 _BESIDE = "__init__", "cache", "composites", "loops", "notice", "program", "registry", "specialize"
 _HERE = Path(__file__).parent
 SHIPPED = _HERE / "shipped"  # kernels that a wheel brings, see `ship.py`
-_IMPORT = re.compile(rb"^from \.(\w*) import (.*)", re.MULTILINE)  # at the top of a module; what is not, runs in Python
+_IMPORT = re.compile(rb"^from \.(\w*) import (.*)", re.MULTILINE)  # at the top of a module; other imports run in Python
 DAY = 24 * 3600.0  # seconds
 UNUSED = 30 * DAY
-VERSIONS = 8  # of a kernel, which stay: there are several checkouts, and one goes back and forth
+VERSIONS = 8  # of a kernel that stay: there may be several checkouts, and each goes back and forth
 
 kept = True  # whether compiled kernels could be written so far
 _tidied: set[Path] = set()
 
 
 def _numba_version() -> str:
-    """Of the numba that is installed; to import it takes longer than most programs."""
+    """The version of the installed numba; importing it takes longer than most programs."""
     spec = find_spec("numba")
     with suppress(OSError, TypeError):
         text = Path(spec.origin).with_name("_version.py").read_text()  # type: ignore[union-attr, arg-type]
@@ -60,7 +60,7 @@ COMPILER = _numba_version(), llvm_version, sys.implementation.cache_tag
 
 @lru_cache
 def _imports(name: str) -> frozenset[str]:
-    """The modules of this folder that one imports, and those that they import, with itself."""
+    """A module of this folder with all that it imports from here, directly or not."""
     found, left = set(), [name]
     while left:
         if (name := left.pop()) not in found:
@@ -78,7 +78,7 @@ def _hash(names: frozenset[str]) -> bytes:
 
 
 def sources(file: Path) -> bytes:
-    """A hash of what the kernels of a file are made of; of a user's, of all that it could import."""
+    """A hash of the sources of a file's kernels; of a user's file, of all that it could import."""
     if file.parent == _HERE:
         # record.py writes each kernel's entry
         return _hash(_imports(file.stem) | _imports("record") | _imports("inlined"))
@@ -87,7 +87,7 @@ def sources(file: Path) -> bytes:
 
 
 def folder() -> Path:
-    """Where compiled kernels lie."""
+    """The folder of compiled kernels."""
     return _folder(os.environ.get("NUMBA_CACHE_DIR", ""))
 
 
@@ -101,7 +101,7 @@ def _folder(chosen: str) -> Path:
 
 
 def tidy(folder: Path) -> None:
-    """Remove what no run has used for long, and all but the latest versions of each kernel."""
+    """Remove files that no run has used for long, and all but the latest versions of each kernel."""
     now, seen = time.time(), Counter[str]()
     for used, path in sorted([(_used(path), path) for path in folder.iterdir()], reverse=True):
         kernel = path.name.rsplit("-", 1)[0]
@@ -118,7 +118,7 @@ def _used(path: Path) -> float:
 
 
 def read(path: Path) -> bytes | None:
-    """What `keep` wrote; None if there is nothing, or it is damaged."""
+    """The content that `keep` wrote; None if the file is missing or damaged."""
     try:
         content = path.read_bytes()
     except OSError:
@@ -131,9 +131,9 @@ def read(path: Path) -> bytes | None:
 
 
 def keep(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all, also for those who read it at this moment, with its SHA-256 first.
+    """Write a file atomically, with its SHA-256 first, so that a reader sees all of it or nothing.
 
-    If it cannot be written, say so once: what was compiled is in memory all the same.
+    If it cannot be written, say so once: the compiled code is in memory all the same.
     """
     fresh = path.with_suffix(f".{os.getpid()}.new")
     try:
@@ -155,7 +155,7 @@ def keep(path: Path, content: bytes) -> None:
 
 
 def load(path: Path, key: bytes) -> bytes | None:
-    """What was kept there, or came with a wheel, under a key of 32 bytes."""
+    """The content kept there, or in a wheel, under a key of 32 bytes."""
     for place in (path, SHIPPED / path.name):
         content = read(place)
         if content is not None and content[:32] == key:
@@ -164,10 +164,10 @@ def load(path: Path, key: bytes) -> bytes | None:
 
 
 class Compiled(Function):
-    """A function of integers that is called from outside compiled code: read from disk or compiled at its first use.
+    """A function of integers for callers outside compiled code, read from disk or compiled at its first use.
 
-    shown: whether Python and C call it, or only compiled code, by its address. made_of: what it depends on besides
-    the files' sources.
+    shown: whether Python and C call it, or only compiled code, by its address. made_of: dependencies besides the
+    files' sources.
     """
 
     def __init__(self, function: Callable, options: dict, shown: bool = True, made_of: str = ""):
@@ -184,7 +184,7 @@ class Compiled(Function):
 
     @cached_property
     def code(self) -> dict[str, int]:
-        """Where its machine code is: `code`, for compiled code; and if it is shown, `c` and `python`."""
+        """The addresses of its machine code: `code`, for compiled code; and if it is shown, `c` and `python`."""
         with without_interrupts():
             if not os.path.exists(self.py_func.__code__.co_filename):
                 return machine.loaded(self._compiled())
@@ -209,7 +209,7 @@ class Compiled(Function):
 
     @cached_property
     def call(self) -> Callable:
-        """What Python calls, without the GIL."""
+        """The function that Python calls, without the GIL."""
         return machine.builtin(self.__name__, self.code["python"])
 
     def __call__(self, *arguments: int) -> int:

@@ -1,7 +1,7 @@
 """Normalisation of float32 arrays by channels, (x - mean) / sqrt(variance + eps) * weight + bias; see norm.py.
 
-A group, whose numbers share a mean and a variance, is made of runs of neighbours, `step` apart. In (batch, channels,
-run), one of group norm is neighbouring channels of an example, one of batch norm is a channel of all.
+A group, whose elements share a mean and a variance, consists of contiguous runs, `step` apart. In (batch, channels,
+run), a group of group norm is adjacent channels of an example, a group of batch norm one channel of all examples.
 """
 
 import math
@@ -31,17 +31,17 @@ from .reduce import PIECE
 from .simd import inner
 from .vectormath import INF, F
 
-SHORT = 12  # numbers of a run that are worth a loop
+SHORT = 12  # elements of a run that are worth a loop
 
 
 # --- Groups -----------------------------------------------------------------------------------------------------------
 # y = max((x - centre) * scale + shift + skip, floor), with a floor of 0 for ReLU and of -inf otherwise. So backward can
-# tell from x where y was at the floor, and need not read y, unless there is a skip.
+# tell from x where y is at the floor, and need not read y, unless there is a skip.
 
 
 @njit(**LOOP)
 def _coefficients(mean, rstd, weight, bias):
-    """(centre, scale, shift): the mean rounded, and what makes (x - centre) * scale + shift the normalised x."""
+    """(centre, scale, shift): the rounded mean, and the numbers that make (x - centre) * scale + shift the output."""
     centre = F(mean)
     scale = rstd * weight
     return centre, F(scale), F(bias - (mean - centre) * scale)
@@ -56,7 +56,7 @@ def _note(mean, variance, eps, group, stats, moments):
 
 @njit(**LOOP)
 def _run(layout, group, k, stats, weight, bias):
-    """Of run k of a group: its channel, where it begins, and its coefficients."""
+    """Run k of a group: its channel, its start, and its coefficients."""
     c = (group * layout.runs + k) % weight.size if layout.own else group
     centre, scale, shift = _coefficients(stats[0, group], stats[1, group], weight[c], bias[c])
     return c, group * layout.start + k * layout.step, centre, scale, shift
@@ -66,7 +66,7 @@ def _run(layout, group, k, stats, weight, bias):
 def _affine(x, centre, scale, shift, floor, y):
     for i in range(x.size):
         v = (x[i] - centre) * scale + shift
-        y[i] = floor if v < floor else v  # this way round, NaN stays NaN
+        y[i] = floor if v < floor else v  # in this order, NaN stays NaN
 
 
 @njit(**LOOP)
@@ -155,7 +155,7 @@ Layout = namedtuple("Layout", "units runs length start step own")
 
 
 def _layout(x: np.ndarray, groups: int, turns: bool) -> Layout:
-    """Of x (batch, channels, ...) in `groups` per example, or 0 for one per channel. turns: x is `_turned`."""
+    """The groups of x (batch, channels, ...): `groups` per example, or if 0 one per channel. turns: x is `_turned`."""
     batch, channels = x.shape[:2]
     length = math.prod(x.shape[2:])
     if groups:
@@ -167,7 +167,7 @@ def _layout(x: np.ndarray, groups: int, turns: bool) -> Layout:
 
 
 def _turned(x: np.ndarray) -> np.ndarray:
-    """A copy with batch and channels exchanged: where runs are too short for a loop, such as single numbers."""
+    """A copy with batch and channels swapped, for runs that are too short for a loop."""
     return in_order(x.swapaxes(0, 1))
 
 
@@ -210,7 +210,7 @@ def normalize_channels(
     """y of x (batch, channels, ...), with weight and bias per channel; and `stats`, the mean and 1 / sqrt(var + eps).
 
     groups: the groups of channels of an example, for group norm, or 0 for batch norm.
-    rectify: y is max(y, 0); skip: is added to y before that; running: mean and variance in the place of those of x;
+    rectify: y is max(y, 0); skip: added to y before that; running: mean and variance to use instead of those of x;
     moments (2, channels): receives mean and variance.
     """
     turns, channels = _turns(x, groups), x.shape[1]

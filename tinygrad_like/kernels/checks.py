@@ -1,4 +1,4 @@
-"""What Python looks at after a kernel, and looks at again when a program is played: whether labels and indices fit."""
+"""Checks that Python makes after a kernel, and again in each play of a program: whether labels and indices fit."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .simd import inner
 
 
 class Check(NamedTuple):
-    """What Python looks at after a call: function(*arguments), which raises if something is wrong."""
+    """A check after a call: function(*arguments), which raises an error if something is wrong."""
 
     function: Callable
     arguments: tuple
-    flag: np.ndarray  # a number that is not 0 if something is
-    lasting: bool  # whether kernels write to it only then
+    flag: np.ndarray  # not 0 if something is wrong
+    lasting: bool  # whether kernels write to it only in that case
 
     @property
     def call(self) -> Call:
-        """A call that is not done, nor is what comes after it, if the flag is set."""
+        """A call that does not run, nor does any after it, if the flag is set."""
         kernel = _unless if self.flag.dtype is INT64 else _unless_real
         return Call(kernel, kernel.pack(self.flag), (self.flag,))
 
@@ -51,5 +51,5 @@ def _unless_real(flag, task, tasks):
 
 
 def check_again(function: Callable, *arguments: Any, flag: np.ndarray, lasting: bool = False) -> None:
-    """When calls that are traced now are played, call function(*arguments) here if the number in `flag` is not 0."""
+    """In plays of the calls that are traced now, call function(*arguments) here if the number in `flag` is not 0."""
     program.note(Check(function, arguments, flag, lasting))

@@ -1,7 +1,7 @@
-"""Which kernels stand in for which composite ops: forward and VJP together, for float32 arrays.
+"""The kernels that replace composite ops: forward and VJP together, for float32 arrays.
 
-`Composite.accelerate` (ops/composite.py) says what they are given and have to give. What passes between the two is
-their own affair.
+`Composite.accelerate` (ops/composite.py) says what they take and return. Only they know the residuals that pass between
+forward and VJP.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from ..ops.recurrent import gru, lstm
 from ..ops.reduce import sum_over
 from ..ops.softmax import cross_entropy, log_softmax_vjp, logsumexp_vjp, softmax_vjp
 
-LOSSES: dict[str, Callable] = {}  # those made of a formula: a function that gives forward and VJP
-SMALL = 16  # in NumPy they are many calls; but numba need not be imported for a few numbers
+LOSSES: dict[str, Callable] = {}  # those made of a formula: a function that returns forward and VJP
+SMALL = 16  # in NumPy they are many calls; but a few numbers are not worth importing numba
 
 
 def accelerate(op: Composite, least: int, forward: Callable, vjp: Callable | None = None, out: bool = False) -> None:
-    """Have `forward` stand in for a composite where the first input is a float32 array of at least so many numbers."""
+    """Replace a composite by `forward` if its first input is a float32 array of at least so many elements."""
 
     def kernel(x, *others, **options):
         if type(x) is np.ndarray and x.dtype is FLOAT32 and (x.size >= least or mode.compiled):
@@ -45,7 +45,7 @@ def accelerate(op: Composite, least: int, forward: Callable, vjp: Callable | Non
 
 
 def alone(module: str, name: str) -> Callable:
-    """The kernel of this name, which keeps nothing for a VJP."""
+    """The kernel of this name, which keeps no residuals."""
 
     def forward(*inputs, **options):
         y = getattr(getattr(kernels, module), name)(*inputs, **options)
@@ -111,7 +111,7 @@ def _attention_vjp(g, wanted, q, k, v, attn_mask, dropout_p, is_causal, scale, k
 
 
 def _added(mask):
-    """The mask as numbers to add to the scores."""
+    """The mask as an array to add to the scores."""
     return mask if mask is None or mask.dtype is FLOAT32 else np.where(mask, np.float32(0), np.float32(-np.inf))
 
 
@@ -195,7 +195,7 @@ def _batch_norm(x, weight, bias, running_mean, running_var, skip=None, *, eps, s
 
 
 def _batch_norm_vjp(g, wanted, x, weight, bias, running_mean, running_var, eps, stats, moments):
-    if wanted[3] or wanted[4]:  # statistics that are differentiated too
+    if wanted[3] or wanted[4]:  # statistics that also need gradients
         return NotImplemented
     dx, dweight, dbias, _ = kernels.channel_norm.normalize_channels_vjp(
         g, x, weight, bias, moments, given=running_mean is not None)
@@ -276,19 +276,19 @@ def _sync_batch_norm_vjp(g, wanted, x, weight, bias, eps, shift, stats, residual
     _between("gradients of all ranks", _means, dweight, dbias, weight, moments, counted, means, changes=[means])
     if not counted[1]:
         return [np.zeros_like(x), np.zeros_like(dweight), np.zeros_like(dbias)]
-    # What reaches x through mean and variance, r (E[w g xhat] xhat + E[w g]), in one pass.
+    # The gradient of x through mean and variance, r (E[w g xhat] xhat + E[w g]), in one pass.
     return [sub.forward(dx, kernels.channel_norm.normalize_channels(x, *means, eps, running=running)[0]), dweight,
             dbias]
 
 
 def _between(name, function, *arguments, changes):
-    """Do function(*arguments) between two kernels of an op, and again whenever a captured function is played."""
+    """Run function(*arguments) between two kernels of an op, and again in each play of a captured function."""
     if tell("between", name, function, arguments, changes) is NotImplemented:
         function(*arguments)
 
 
 def _moments(here, n, shift, stats, mean, var, counts):
-    """Mean, variance and count of all ranks, from those of this one, by one reduction of sums, in float64."""
+    """Mean, variance and count over all ranks, from this rank's, by one reduction of sums, in float64."""
     channels = here.shape[1]
     real = random.rows is None or random.rows.count > 0
     n = n * real

@@ -13,10 +13,10 @@ the outer sum of two tables of offsets into a padded copy of one image. So the m
 
 For a stride s the padded copy keeps pixels s apart side by side, in s * s planes called phases; and the pixels of the
 input gradient fall into s * s parts, each reached by other taps. Either way neighbours stay neighbours in memory, and a
-vector takes FLOATS of them. Where a row of pixels is no whole number of vectors, rows run on: what lies between two of
-them in the image is computed too, and left out. If that is more work, the patches of a tile are packed.
+vector takes FLOATS of them. If a row of pixels is not a whole number of vectors, rows run on: the pixels between two
+rows of the image are computed too, and left out. If that is more work, the patches of a tile are packed.
 
-The most common convolution, 3x3 with a margin of 1, has a way with fewer multiplications: winograd.py.
+The most common convolution, 3x3 with a margin of 1, needs fewer multiplications in winograd.py.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from .program import beside, in_order, kernel, together
 from .simd import COLUMNS, FLOATS, ROWS, VECTORS, inner
 from .tiles import LOW, copy_apart, copy_float, copy_together, height_of, make_copy, make_dots, make_tile
 
-COST = 0.03  # nanoseconds of a multiplication
-_PARTS, _PARTIAL = 8, 1 << 20  # at most so many partial sums, of so many numbers in all (but two of any size)
-PIXELS = 256  # of a block of the output gradient: as many as fit into the first-level cache
-_JOINED = 4  # tasks of a thread's 8
+COST = 0.03  # nanoseconds per multiplication
+_PARTS, _PARTIAL = 8, 1 << 20  # limits: partial sums, and elements of all of them (but two of any size)
+PIXELS = 256  # pixels of a block of the output gradient: as many as fit into the L1 cache
+_JOINED = 4  # of the 8 tasks of a thread
 SLACK = 64  # floats after a buffer that vectors may run into
 
 _scattered_tile, _wide_tile = make_tile(ROWS, VECTORS, scattered=True), make_tile(ROWS, VECTORS)
@@ -59,7 +59,7 @@ def _image_bytes(plan):
 
 @inner
 def _buffer(plan):
-    """Memory for the images that are together; its margins stay 0."""
+    """Memory for a bundle of images; its margins stay 0."""
     return np.zeros(SLACK if plan.in_place else plan.together * _image_bytes(plan) // 4 + SLACK, np.float32)
 
 
@@ -88,7 +88,7 @@ def _lay_out(plan, source, target):
 
 @inner
 def _images(plan, together, x, buffer, bundle):
-    """The address of a bundle of so many images, laid out, and how many they are."""
+    """Lay out a bundle of images; returns its address and the number of images."""
     first, size = bundle * together, 4 * plan.channels * plan.height * plan.width
     count = min(together, plan.images - first)
     if plan.in_place:
@@ -98,7 +98,7 @@ def _images(plan, together, x, buffer, bundle):
     return buffer, count
 
 
-# The output, and with other tables the input gradient
+# The output and, with other tables, the input gradient
 
 
 @inner
@@ -114,8 +114,8 @@ def _pack(plan, image, first, last, panel):
 def _unpack(plan, tile, rows, first, last, out):
     """Copy these runs of a tile to where they are in out.
 
-    Where one run follows the other, whole vectors are copied: what is wrong of one the next ones write again, but for
-    the last, since what follows it may be another task's. To store part of a vector takes long on some machines.
+    Where runs follow one another, whole vectors are copied: the next run overwrites the excess of this one, except for
+    the last, which may border on another task's. Storing part of a vector is slow on some machines.
     """
     end, follow = plan.runs[last - 1, 2] + 4 * plan.runs[last - 1, 3], plan.out_pixel == 4
     for n in range(first, last - 1):
@@ -185,7 +185,7 @@ def _correlate(plan, x, w, bias, out, task, tasks):
     buffer, panel = _buffer(plan), np.empty((0 if plan.direct else taps * COLUMNS) + SLACK, np.float32)
     scratch, bases = np.empty(ROWS * LONG * FLOATS + SLACK, np.float32), np.empty(LONG, np.int64)
     width = plan.length * FLOATS
-    start = np.zeros((ROWS, width), np.float32)  # what the sums of a tile start with
+    start = np.zeros((ROWS, width), np.float32)  # the start of a tile's sums
     group_bytes, out_image = _image_bytes(plan) // plan.groups, plan.groups * rows * plan.out_channel
     laid_out, images, count = -1, x.ctypes.data, 0
     for unit in range(task * bundles * tiles // tasks, (task + 1) * bundles * tiles // tasks):
@@ -228,7 +228,7 @@ def _correlate(plan, x, w, bias, out, task, tasks):
 
 @kernel(bias=OPTIONAL, out=WRITE, cost=COST)
 def _fill(bias, pixels, out, task, tasks):
-    """Every channel, of so many pixels, is its bias, or 0."""
+    """Fill every channel, of so many pixels, with its bias, or with 0."""
     planes = out.size // pixels
     for plane in range(task * planes // tasks, (task + 1) * planes // tasks):
         out[plane * pixels : (plane + 1) * pixels] = bias[plane % bias.size] if bias.size else np.float32(0)
@@ -251,7 +251,7 @@ def _turn(plan, g, rows, p, depth, count, turned):
 
 @inner
 def _along_rows(plan, g, g_image, first, last, image, taps, dw, left):
-    """Add up g times the image at some taps for these pixels, as many at a time as lie in order in both."""
+    """Add up g times the image at some taps for these pixels, in the longest runs that are contiguous in both."""
     while first < last:
         n, p = first // plan.pixels, first % plan.pixels
         count = min(last - first, plan.pixels - p if plan.whole else plan.row - p % plan.row)
@@ -273,14 +273,14 @@ def _work_of_weights(plan, x, g, partial):
 def _correlate_weights(plan, x, g, partial, task, tasks):
     """partial[part, group, k, i] = sum_n,p g[n, i, p] image_n[tap[k] + pixel[p]], over a part of all pixels.
 
-    The two tables of the product have changed places: its rows are taps, and the sum is over pixels.
+    The two tables of the product are swapped: its rows are taps, and the sum is over pixels.
     """
     parts, groups, taps, rows = partial.shape
     part, end = task * parts // tasks, (task + 1) * parts // tasks
     if part == end:
         return
     partial[part:end] = 0
-    in_vectors = rows == 1  # depthwise: with one row for g, vectors had better run along pixels
+    in_vectors = rows == 1  # depthwise: g has one row, so vectors run along pixels instead
     block = PIXELS if plan.together == 1 else plan.together * plan.pixels
     blocks, panels = ceil_div(plan.together * plan.pixels, block), ceil_div(rows, COLUMNS)
     buffer, turned = _buffer(plan), np.empty(panels * block * COLUMNS + SLACK, np.float32)
@@ -333,19 +333,19 @@ def _add_parts(partial, dw, task, tasks):
                 dw[((group * rows) + first + i) * taps + k] = total[i]
 
 
-# What the ops call. padding is a pair for each axis.
+# Ops call these. padding is a pair for each axis.
 
 
 def _suits_winograd(x: Shape, w: Shape, stride: Shape, padding: tuple[Shape, Shape], dilation: Shape,
                     groups: int) -> bool:  # fmt: skip
-    """Whether transforming 2x2 tiles is possible and, with that many channels, images and tiles, pays."""
+    """Whether transforming 2x2 tiles is possible and pays off with that many channels, images and tiles."""
     return (w[2:] == (3, 3) and stride == dilation == (1, 1) and padding == ((1, 1), (1, 1)) and groups == 1
             and min(w[:2]) >= FLOATS and x[2] % 2 == x[3] % 2 == 0 and x[0] * x[2] * x[3] >= 16 * COLUMNS
             and x[2] * x[3] >= 4 * FLOATS)  # an image's tiles fill a vector
 
 
 def _is_product(x: Shape, w: Shape, padding: tuple[Shape, Shape], groups: int) -> bool:
-    """Whether every image is a single window, so that a convolution is a matrix product."""
+    """Whether every image is a single window, so that the convolution is a matrix product."""
     return x[2:] == w[2:] and groups == 1 and padding == ((0, 0), (0, 0))
 
 
@@ -393,7 +393,7 @@ def input_gradient(g: np.ndarray, w: np.ndarray, bias: np.ndarray | None, x: Sha
     with together():
         if not all_reached:
             _fill(bias, x[2] * x[3], dx)
-        beside(*[(_correlate, plan, g, w, bias, dx) for plan in plans])  # each writes other pixels
+        beside(*[(_correlate, plan, g, w, bias, dx) for plan in plans])  # each plan writes other pixels
     return dx
 
 
@@ -416,8 +416,8 @@ def weight_gradient(g: np.ndarray, x: np.ndarray, w: Shape, stride: Shape, paddi
 
 
 def _parts(units: int, size: int) -> int:
-    """How many sums, each of so many numbers, to make of a weight gradient's terms that come in `units`.
+    """The number of partial sums, each of so many elements, of a weight gradient's terms that come in `units`.
 
-    Each is a task. It may not depend on the number of threads, for the gradient would: by its last digits.
+    Each is a task. It must not depend on the number of threads, or the gradient's last digits would.
     """
     return max(1, min(_PARTS, units // 2, max(2, _PARTIAL // size)))

@@ -1,4 +1,4 @@
-"""The tables of a convolution: where each tap and each pixel lies, see conv.py. They are made once for given sizes."""
+"""The tables of a convolution: the offset of each tap and each pixel, see conv.py. They are made once for each size."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 from .simd import COLUMNS, FLOATS, ROWS, VECTORS
 
 Shape = tuple[int, ...]
-LONG = 8  # vectors of a tile of one row, whose sums would otherwise wait for one another
+LONG = 8  # vectors of a tile of one row: fewer sums would wait for one another
 
 
 class Convolution(NamedTuple):
     """A convolution of given sizes, as numbers and tables. Offsets count bytes."""
 
     images: int
-    together: int  # images whose pixels are numbered through, so that small images fill their tiles too
+    together: int  # images whose pixels are numbered consecutively, so that small images fill their tiles too
     channels: int
     height: int
     width: int
@@ -37,8 +37,8 @@ class Convolution(NamedTuple):
     pixel: np.ndarray  # offset in the image of each pixel, for all images that are together
     row: int  # pixels of a row
     whole: bool  # these are whole vectors
-    columns: int  # of the product, for one image: its pixels, or if rows run on, also what lies between them
-    direct: bool  # vectors are read in place, where tiles are packed otherwise
+    columns: int  # columns of the product, for one image: its pixels and, if rows run on, those between them
+    direct: bool  # whether vectors are read in place; otherwise tiles are packed
     length: int  # vectors of a tile
     vectors: np.ndarray  # offset in the image of each vector of a tile
     runs: np.ndarray  # (runs, 4): a run of pixels' first column in its tile, offset in the image and in out, length
@@ -48,8 +48,8 @@ class Convolution(NamedTuple):
     out_channel: int  # offset in out of the next channel
 
 
-_PACK, _UNPACK = 7, 17  # clock cycles for a run of pixels; the machine waits where one begins within a vector written
-_DIRECT = 1.15  # times as long takes a tile that reads vectors which begin anywhere
+_PACK, _UNPACK = 7, 17  # clock cycles for a run of pixels; one that starts within a vector just written stalls
+_DIRECT = 1.15  # a tile that reads unaligned vectors takes this many times as long
 
 
 def output_shape(x: Shape, w: Shape, stride: Shape, padding: tuple[Shape, Shape], dilation: Shape) -> Shape:
@@ -60,7 +60,7 @@ def output_shape(x: Shape, w: Shape, stride: Shape, padding: tuple[Shape, Shape]
 
 
 def _table(*axes) -> np.ndarray:
-    """All sums of one entry of each axis, in order; in bytes."""
+    """All sums of one entry per axis, in order, in bytes."""
     total = np.zeros(1, np.int64)
     for axis in axes:
         total = (total[:, None] + np.asarray(axis, np.int64)).ravel()
@@ -68,7 +68,7 @@ def _table(*axes) -> np.ndarray:
 
 
 def _until_full(table: np.ndarray) -> np.ndarray:
-    """The table, and its last entry ROWS times more: rows beyond the edge of a tile repeat the last one."""
+    """The table with its last entry repeated ROWS times: rows beyond the edge of a tile repeat the last one."""
     return np.concatenate([table, np.full(ROWS, table[-1])])
 
 
@@ -142,7 +142,7 @@ def _run_on(h: int, w: int, line: int, length: int, pixel: np.ndarray, target: n
 
 
 def _cost(tiling: _Tiling, direct: bool, compact: bool, rows: int, taps: int) -> float:
-    """Clock cycles, by and large: to pack runs, multiply and unpack, for each group of channels."""
+    """An estimate of clock cycles to pack runs, multiply and unpack, for each group of channels."""
     if direct and tiling.columns < FLOATS:
         return math.inf
     copied = _UNPACK * rows * (not compact) + _PACK * taps * (not direct)
@@ -167,7 +167,7 @@ def forward_plan(x: Shape, w: Shape, stride: Shape, padding: tuple[Shape, Shape]
     of = [np.unique(t % s) for t, s in zip(taps, stride, strict=True)]  # the phases that taps meet
     phase = tuple(int(n + t[-1] // s) for n, t, s in zip(out[2:], taps, stride, strict=True))
     in_place = stride == (1, 1) and padding == ((0, 0), (0, 0))
-    spans = []  # of each axis and phase: its origin, and what of it is not margin
+    spans = []  # for each axis and phase: its origin, and its part inside the margins
     for axis in range(2):
         origin = of[axis] - padding[axis][0]
         begin, end = -(origin // stride[axis]), -((origin - x[2 + axis]) // stride[axis])

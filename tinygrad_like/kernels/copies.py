@@ -1,8 +1,8 @@
 """Copies of float32 arrays of any strides, on all threads.
 
-NumPy goes along the rows of what it writes, whatever that means for what it reads: a transpose costs a cache line for
-each number. Here, where the numbers of a row of the target lie apart in the source, and those of another axis do not,
-both are cut into squares that are turned in vector registers.
+NumPy goes along the rows of its target, whatever the source's layout: a transpose costs a cache line for each element.
+Here, if the elements of a target row lie apart in the source, and those of another axis do not, both arrays are cut
+into squares that are transposed in vector registers.
 """
 
 import numpy as np
@@ -13,16 +13,16 @@ from .simd import FLOATS, inner
 from .tiles import copy_float, make_copy, transpose
 from .views import count_of, data_of, floats_at, integers_at, ndim_of, room, size_of, stride_of
 
-_COST = 0.1  # nanoseconds of a number
-_UNIT = 2**12  # numbers of a row that a task copies at a time
+_COST = 0.1  # nanoseconds per element
+_UNIT = 2**12  # elements of a row that a task copies at a time
 
 _copy_some = make_copy(FLOATS, exact=True)
 
 
 @inner
 def _axes(x, out, sizes, source, target):
-    """The axes of out with two entries or more, those that lie together as one; the fastest is the last. Returns how
-    many: of each the size, and the strides of x and of out."""
+    """The axes of out with two entries or more, contiguous ones merged, the fastest last: of each the size, and the
+    strides of x and of out. Returns their number."""
     count = 0
     for axis in range(ndim_of(out)):
         n, a, b = size_of(out, axis), stride_of(x, axis), stride_of(out, axis)
@@ -48,7 +48,7 @@ def _axes(x, out, sizes, source, target):
 
 @inner
 def copy_row(count, source, source_step, target, target_step):
-    """One row, of numbers so many bytes apart."""
+    """Copy one row of elements that lie so many bytes apart."""
     if target_step == 4 and source_step == 4:
         last = max(count - FLOATS, 0)  # where the last vector begins, which overlaps the one before
         for i in range(0, last, FLOATS):
@@ -78,7 +78,7 @@ def _copy(x, out, task, tasks):
     numbers = integers_at(room(), 3 * 66)  # NumPy's arrays have at most 64 axes
     sizes, source, target = numbers[:66], numbers[66:132], numbers[132:]
     count = _axes(x, out, sizes, source, target)
-    last, other = count - 1, -1  # the axis of rows; and that along which numbers of the source lie together, if another
+    last, other = count - 1, -1  # the axis of rows; and, if another, the axis along which the source is contiguous
     if source[last] != 4 and target[last] == 4:
         for axis in range(last):
             if source[axis] == 4:
@@ -123,7 +123,7 @@ def _copy(x, out, task, tasks):
 
 
 def across(x: np.ndarray) -> bool:
-    """Whether numbers lie further apart along the last axis than along another."""
+    """Whether the last axis has a larger stride than another one."""
     strides = [abs(s) for s, n in zip(x.strides, x.shape, strict=True) if n > 1 and s]
     return len(strides) > 1 and abs(x.strides[-1]) > min(strides)
 
@@ -136,7 +136,7 @@ def copied(x: np.ndarray) -> np.ndarray:
 
 
 def in_c_order(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """The numbers of x in C order in another shape: a view, if it can be one."""
+    """x in C order in another shape: a view, if that is possible."""
     try:
         return x.reshape(shape, copy=False)
     except ValueError:

@@ -2,7 +2,7 @@
 
 With a row's target distribution q_c = w_c ((1 - eps) t_c + eps / classes), where t is [c = label] or probabilities,
 its loss is -sum_c q_c log p_c and its gradient (sum_c q_c) p - q, p = softmax(x). Backward needs m and
-log sum e^(x - m) of the row. They are kept apart, for their sum would be as rough as the largest logit.
+log sum e^(x - m) of the row. They are kept apart, since their sum would be rounded as coarsely as the largest logit.
 
 Where the logarithms of p are `given` in place of logits, both are 0, and the gradient is -q: the negative
 log-likelihood of labels.
@@ -68,7 +68,7 @@ def _sum_soft_terms(t, keep, even, weight, x, top, log_total):
 
 @njit
 def _loss(label, t, weight, smoothing, x, top, log_total):
-    """Of a row with this label; or, if t is not empty, with these probabilities."""
+    """The loss of a row with this label or, if t is not empty, with these probabilities."""
     n, loss = x.size, 0.0
     if t.size == 0:
         loss = (1 - smoothing) * _term(weight[label], x[label], top, log_total)
@@ -85,7 +85,7 @@ def _loss(label, t, weight, smoothing, x, top, log_total):
 
 @njit
 def _write_loss(totals, mean, loss):
-    """The last row of totals: what the others come to. A mean over no label at all is NaN."""
+    """The last row of totals: the sum of the others. A mean over no labels is NaN."""
     sum_losses, sum_weights, wrong = 0.0, 0.0, 0.0
     for b in range(len(totals) - 1):
         sum_losses, sum_weights = sum_losses + totals[b, 0], sum_weights + totals[b, 1]
@@ -124,7 +124,7 @@ def _cross_entropy(x, labels, probabilities, weight, ignored, smoothing, given, 
             losses[row] = value
             sum_losses += value
         totals[b, 0], totals[b, 1], totals[b, 2] = sum_losses, sum_weights, wrong
-    if blocks == 1 and task == tasks - 1:  # whose block it was
+    if blocks == 1 and task == tasks - 1:  # the task whose block it was
         _write_loss(totals, mean, loss)
 
 
@@ -138,7 +138,7 @@ def _add_up(totals, mean, loss, task, tasks):
         totals=_TOTALS, dx=WRITE, work=_work_of_vjp)
 def _cross_entropy_vjp(g, x, labels, probabilities, weight, ignored, smoothing, given, stats, totals, mean, dx, task,
                        tasks):
-    """A label may be out of range now, if it is in the caller's memory; then totals[-1, 2] is 1 + its row."""
+    """If another thread has put a label out of range since forward, totals[-1, 2] is 1 + its row."""
     rows, n = stats.shape[1], weight.size
     block = max(1, BLOCK // n)
     scale = 1 / totals[-1, 1] if mean and totals[-1, 1] != 0 else 1.0
@@ -182,7 +182,7 @@ def _subtract(out, factor, x):
 
 @njit
 def _pull(p, g, t, keep, even, weight, mass):
-    """p = g (mass p - q) for a row's q, which comes to `mass`"""
+    """p = g (mass p - q) for a row's q, which sums to `mass`"""
     for i in range(p.size):
         p[i] = g * (mass * p[i] - (keep * t[i] + even) * weight[i])
 
@@ -196,7 +196,7 @@ def _targets(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None) -> tu
 
 
 def _check_labels(target: np.ndarray, totals: np.ndarray, classes: int, ignore_index: int, given: bool) -> None:
-    """Raise IndexError if a kernel has found a label out of range; also when calls that are traced now are played."""
+    """Raise IndexError if a kernel has found a label out of range; also in plays of the calls that are traced now."""
     who = "nll_loss" if given else "cross_entropy"
     _raise_for_label(target, totals, classes, ignore_index, who)
     check_again(_raise_for_label, target, totals, classes, ignore_index, who, flag=totals[-1, 2:])
@@ -243,8 +243,8 @@ def cross_entropy_vjp(x: np.ndarray, g: np.ndarray, target: np.ndarray, weight: 
     """
     shape = x.shape if x.ndim == 2 else x.shape[:1] + x.shape[2:] + x.shape[1:2]
     dx = np.empty(shape, np.float32)
-    logits = x if x.ndim == 2 else dx if given else _rows(x, 1)  # what is given is not read again
+    logits = x if x.ndim == 2 else dx if given else _rows(x, 1)  # the labels are not read again
     _cross_entropy_vjp(np.asarray(g), logits, *_targets(x, target, weight), ignore_index, float(label_smoothing), given,
                        stats, totals, reduction == "mean", dx)
-    _check_labels(target, totals, x.shape[1], ignore_index, given)  # in range once, they may be in the user's array
+    _check_labels(target, totals, x.shape[1], ignore_index, given)  # the user may have changed them
     return dx if x.ndim == 2 else _back(dx, 1)

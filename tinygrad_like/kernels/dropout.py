@@ -1,6 +1,6 @@
-"""Dropout of float32 arrays. Which elements are dropped is no state but a function of a key and the position.
+"""Dropout of float32 arrays. The dropped elements are a function of a key and the position, not state.
 
-So the backward pass finds the mask again by computing it again: that costs less than to write a mask and to read it.
+So the backward pass computes the mask again, which costs less than writing and reading it.
 """
 
 import numpy as np
@@ -15,11 +15,11 @@ U32 = np.uint32
 
 @njit(**SCALAR)
 def random_bits(i, low, high):
-    """32 bits that depend on the position i, and on a key of two halves, in no way that statistics would show.
+    """32 random bits: a hash of the position i and of a key in two halves.
 
-    A multiplication carries every bit to those above it, a shift brings them down again. This is Wellons' triple32
+    A multiplication carries every bit to higher ones, a shift brings them down again. This is Wellons' triple32
     ("hash prospector"); with a round less, neighbours are correlated. The second half of the key joins after the first
-    round, so that no key's bits are another's, shifted. All is cast at once: numba would make 64 bits of any result.
+    round, so that no key's bits are another's, shifted. Casts are needed, as numba widens to 64 bits.
     """
     x = U32(i + low)
     x = U32(x ^ (x >> U32(17)))
@@ -38,7 +38,7 @@ def _dropout(x, key, spread, threshold, scale, y, task, tasks):
     high, threshold, scale = U32(seed >> 32), U32(threshold), F(scale)
     each = spread & 0xFFFFFFFF if spread else max(x.size, 1)
     skip = each * ((spread >> 32) - 1) if spread else 0
-    while start < stop:  # the numbers of a row
+    while start < stop:  # the elements of a row
         row = start // each
         end = min(stop, (row + 1) * each)
         n, first, a, b = end - start, U32(start + row * skip + seed), x[start:end], y[start:end]
@@ -50,12 +50,12 @@ def _dropout(x, key, spread, threshold, scale, y, task, tasks):
 def dropout(x: np.ndarray, p: float, key: np.ndarray, scale: float, spread: int = 0) -> np.ndarray:
     """scale * x, and 0 with probability 0 <= p < 1, to 10 digits. spread: see random.spread"""
     y = np.empty(x.shape, np.float32)
-    _dropout(x, key, spread, min(round(p * 2.0**32), 2**32 - 1), float(scale), y)  # a string times 2**32 is long
+    _dropout(x, key, spread, min(round(p * 2.0**32), 2**32 - 1), float(scale), y)  # 2.0: str * int would be valid
     return y
 
 
 def kept(shape: tuple[int, ...], p: float, key: np.ndarray, spread: int) -> np.ndarray:
-    """Whether it keeps what stands at each place of an array of this shape."""
+    """Whether dropout keeps each element of an array of this shape."""
     return dropout(np.ones(shape, np.float32), p, key, 1.0, spread) != 0
 
 

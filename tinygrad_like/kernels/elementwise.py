@@ -1,4 +1,4 @@
-"""Arithmetic of float32 arrays, and losses, on all threads. Functions of one number are formulas, too: formula.py."""
+"""Arithmetic of float32 arrays, and losses, on all threads. Unary functions are formulas, see formula.py."""
 
 from collections.abc import Callable
 
@@ -13,8 +13,8 @@ from .program import kernel, together
 from .simd import inner
 from .vectormath import F
 
-_COST = 0.06  # nanoseconds of a number: bound by memory, not by computing
-_PIECE, _BLOCK = 1024, 4096  # numbers added up in float32, in many lanes; and in float64, by one task
+_COST = 0.06  # nanoseconds per element: bound by memory, not by computing
+_PIECE, _BLOCK = 1024, 4096  # elements summed in float32, in many lanes; and in float64, by one task
 _adding = njit(fastmath={"reassoc", "contract"})
 
 
@@ -79,7 +79,7 @@ def loss(formula: Callable, name: str) -> Callable:
                 last = min(first + _PIECE, end)
                 total += add(a[first:last], b[first:last])
             partial[block] = total
-        if partial.size == 1 and task == tasks - 1:  # whose task it was
+        if partial.size == 1 and task == tasks - 1:  # the task that failed
             _write_sum(partial, scale, y)
 
     def work(a, b, partial, scale, y):

@@ -1,13 +1,13 @@
-"""Rows of a table that an index names, and the gradient of that: rows added to the rows of a table.
+"""Take the rows of a table that an index names; and its gradient: add rows to the rows of a table.
 
-There may be several tables one after the other, `outer` of them, which the index serves alike: x[:, index] has one for
-each entry of the axis before it. A row may be a single number, as of x[i, j], where i and j together count the rows.
+There may be several tables one after the other, `outer` of them, for the same index: x[:, index] has one for each entry
+of the axis before it. A row may be a single number, as in x[i, j], where i and j together count the rows.
 
-A row of the table may be named a million times, which in float32 would lose as many digits as that number has. So what
-is added to a row is added up in float64: row by row, in the order of the sorted index, which keeps one row of sums; or,
-if rows are short, in a copy of the table.
+A row of the table may be named a million times; sums in float32 would then lose six digits. So they are in float64: row
+by row, in the order of the sorted index, which needs one row of sums; or, if rows are short, in a copy of the table.
 
-The index may lie in memory that someone else writes to: each entry is compared with the number of rows when it is used.
+
+Another thread may write to the index: each entry is compared with the number of rows when it is used.
 """
 
 import math
@@ -23,18 +23,18 @@ from .simd import fill, inner, put
 from .vectormath import F
 from .views import floats_at
 
-_COST = 0.1  # nanoseconds of a number
-_LONG = 16  # numbers of a row that are worth sorting the index
+_COST = 0.1  # nanoseconds per element
+_LONG = 16  # elements of a row that are worth sorting the index
 _WHOLE = slice(None)
-_AT_ONCE = 1024  # entries of an index that are looked at together
+_AT_ONCE = 1024  # entries of an index that are checked together
 
 
 @inner
 def _places(index, n, wraps, other, found):
-    """Which of n places each entry of an index names, and `other` where it names none; returns whether all name one.
+    """The place, of n, that each entry of an index names, or `other` if it names none; returns whether all name one.
     wraps: whether negative ones count from the end.
 
-    This goes in vectors, and what uses the places afterwards need not look at each.
+    This runs in vectors, so that the loops that use the places need no checks.
     """
     low, high, more = 0, 0, n if wraps else 0
     for i in range(found.size):
@@ -65,7 +65,7 @@ def _add(x, total):
 
 @inner
 def _row(index, i, count, wraps):
-    """Which row entry i names; -1 if there is none. wraps: whether negative ones count from the end."""
+    """The row that entry i names; -1 if there is none. wraps: whether negative ones count from the end."""
     row = index[i]
     if wraps and -count <= row < 0:
         row += count
@@ -74,7 +74,7 @@ def _row(index, i, count, wraps):
 
 @inner
 def _fits(rows, index, outer, width, table):
-    """Whether an index names so many rows of each of the tables."""
+    """Whether out has a row for each entry of the index, in each table."""
     return width > 0 and rows.size == outer * index.size * width and table.size % (outer * width) == 0
 
 
@@ -124,7 +124,7 @@ def _pairs_work(i, j, n, m, out):
 
 @kernel(i=INTEGERS, j=INTEGERS, out=WRITE.of(np.int64), work=_pairs_work)
 def _pairs(i, j, n, m, out, task, tasks):
-    """Of entries of an (n, m) which they are in C order; n m for what is not there."""
+    """The positions of entries of an (n, m) array in C order; n m for missing ones."""
     first, last = task * out.size // tasks, (task + 1) * out.size // tasks
     i, j, out = i[first:last], j[first:last], out[first:last]
     for k in range(out.size):  # without branches, in vectors
@@ -132,13 +132,13 @@ def _pairs(i, j, n, m, out, task, tasks):
         out[k] = row * m + column if (row >= 0) & (row < n) & (column >= 0) & (column < m) else n * m
 
 
-_FEW, _FEW_ADDED = 4096, 1536  # numbers named by several arrays, below which NumPy is faster
-_TAKEN = 1 << 17  # and by one array; more are worth several threads
+_FEW, _FEW_ADDED = 4096, 1536  # elements named by several arrays, below which NumPy is faster
+_TAKEN = 1 << 17  # and by one array; above that, several threads pay off
 
 
 def _rows_of(index: tuple, shape: tuple[int, ...], few: int) -> tuple[int, int, np.ndarray] | None:
-    """For whole slices, arrays of integers, and whole slices: how many axes come before, how many the arrays take, and
-    which entries of those they name, in C order."""
+    """For whole slices, then arrays of integers, then whole slices: the numbers of leading axes and of indexed axes,
+    and the entries that the arrays name, in C order."""
     first = 0
     while first < len(index) and type(index[first]) is slice and index[first] == _WHOLE:
         first += 1
@@ -197,7 +197,7 @@ def _finish(base, total, y):
 
 @inner
 def _begin(base, y):
-    """What is to be added to: base, or zeros."""
+    """The array to add to: base, or zeros."""
     if base.size == 0:
         fill(y, F(0))
     else:
@@ -212,7 +212,7 @@ def _add_work(rows, index, outer, width, wraps, skipped, base, table, wrong):
 
 @kernel(rows=READ, index=INTEGERS, base=OPTIONAL, table=WRITE, wrong=WRITE.of(np.int64), work=_add_work, tasks=1)
 def _add_all(rows, index, outer, width, wraps, skipped, base, table, wrong, task, tasks):
-    """A task has some columns of every row, or some of the tables: so two never write to one place. What is left out is
+    """A task has some columns of every row, or some of the tables, so that no two write to one place. Skipped rows are
     added behind the others."""
     first, last, left, right = 0, outer, task * width // tasks, (task + 1) * width // tasks
     if outer >= tasks:
@@ -236,7 +236,7 @@ def _add_all(rows, index, outer, width, wraps, skipped, base, table, wrong, task
             else:
                 for i in range(found.size):
                     _add(floats_at(x + 4 * i * width, n), total[found[i] * n : (found[i] + 1) * n])
-        for row in range(1 if n == width else count):  # all at once, if they lie together
+        for row in range(1 if n == width else count):  # all at once, if they are contiguous
             at, many = place + row * width, count * n if n == width else n
             _finish(base[at : at + many], total[row * n : row * n + many], table[at : at + many])
 
@@ -293,7 +293,7 @@ def _add_sorted(rows, index, order, outer, width, wraps, skipped, base, table, t
 
 def _sum_rows(rows: np.ndarray, index: np.ndarray, outer: int, width: int, wraps: bool, skipped: int,
               table: np.ndarray, base: np.ndarray | None = None) -> np.ndarray | None:
-    """table = base, or zeros, with the rows added where the index says; None if it names a row that is not there."""
+    """table = base, or zeros, with the rows added where the index says; None if it names a missing row."""
     count, wrong = table.size // (outer * width), np.zeros(1, np.int64)
     if width < _LONG:
         _add_all(rows, index, outer, width, wraps, skipped, base, table, wrong)
@@ -307,8 +307,8 @@ def _sum_rows(rows: np.ndarray, index: np.ndarray, outer: int, width: int, wraps
 
 
 def sum_rows_by(rows: np.ndarray, index: np.ndarray, count: int, skipped: int = -1) -> np.ndarray | None:
-    """Zeros (count, n) with the rows (..., n) added where the index (...) says; None if it names a row that is not
-    there. Rows whose index is `skipped` are left out.
+    """Zeros (count, n) with the rows (..., n) added where the index (...) says; None if it names a missing
+    row. Rows whose index is `skipped` are left out.
     """
     width, index = rows.shape[-1], index.astype(np.int64, copy=False)
     table = np.empty((count, width), np.float32)

@@ -1,8 +1,8 @@
-"""An epilogue: a loop over a matrix product's result, done to each piece as soon as it is complete.
+"""An epilogue: a loop over a matrix product's result, run on each piece as soon as it is complete.
 
-The piece is still in the first cache of the core that has made it. A loop of its own would find half of the numbers in
-the other core's cache, and each of several threads would be called once more. But it reads other arrays a few columns
-at a time, which takes longer than row by row where they have to come from memory: so all must be small.
+The piece is still in the L1 cache of the core that has made it. A separate loop would find half of the data in the
+other core's cache, and would have to call the threads once more. But an epilogue reads other arrays a few columns at a
+time, which is slower than row by row if they come from memory: so all must be small.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .program import Call, Kernel
 from .record import SIZE
 from .views import address
 
-_MOST = 2**20  # bytes of all arrays of a loop
+_MOST = 2**20  # bytes of all arrays of a loop, at most
 
 
 class WithEpilogue(NamedTuple):
@@ -46,9 +46,9 @@ class WithEpilogue(NamedTuple):
         return self.call.misfit()
 
     def record(self, code: int) -> bytes:
-        """What both are given, the loop's compiled code being at an address."""
+        """The arguments of both, with the address of the loop's compiled code."""
         first, second = bytearray(self.call.packed()), self.loop.record(code)
-        struct.pack_into("q", first, len(first) - 8, len(first))  # the last argument: where the loop's record begins
+        struct.pack_into("q", first, len(first) - 8, len(first))  # the last argument: where the loop's record starts
         struct.pack_into("q", first, 8 * SIZE, len(first) + len(second))
         return bytes(first) + second
 

@@ -1,4 +1,4 @@
-"""Kernels made of formulas: of functions of each number by itself, as `ops/pointwise.py` declares them.
+"""Kernels made of formulas: elementwise functions, as `ops/pointwise.py` declares them.
 
 A formula is a Python function written in ops. Here the same function is compiled for float32 numbers: the ops that it
 names are the functions of `vectormath`, a helper that it calls is a formula too, and its constants are float32, since
@@ -25,8 +25,8 @@ from .simd import inner
 from .vectormath import ARITHMETIC, FUNCTIONS, SCALAR, F
 from .views import count_of, data_of, floats_at, is_contiguous, ndim_of
 
-_MANY = 4096  # numbers that are worth a copy
-_PIECE = 1024  # numbers of a row that are copied at a time
+_MANY = 4096  # elements that are worth a copy
+_PIECE = 1024  # elements of a row that are copied at a time
 
 
 class Formula:
@@ -34,7 +34,7 @@ class Formula:
 
     def __init__(self, formula: Callable, name: str):
         self.name = name
-        self.parts: list[Any] = []  # what the code is made of: names of vectormath's functions, bytecode, constants
+        self.parts: list[Any] = []  # parts of the code: names of vectormath's functions, bytecode, constants
         self.scalar = self._compiled(formula)
         self.digest = hashlib.sha256(repr(self.parts).encode()).hexdigest()[:12]
         self.cost = 0.18 if any(type(part) is str and part not in ARITHMETIC for part in self.parts) else 0.06
@@ -50,7 +50,7 @@ class Formula:
         return compiled.fndesc.llvm_func_name, compiled.library.get_llvm_str()
 
     def _compiled(self, value: Any) -> Any:
-        """An op, a helper, a constant or the formula itself, as compiled code has it."""
+        """An op, a helper, a constant or the formula itself, in its compiled form."""
         if isinstance(value, int | float):
             self.parts.append(value)
             return F(value)
@@ -64,8 +64,8 @@ class Formula:
         return Function(formula, {"names": names, **SCALAR})
 
     def named(self, function: Callable) -> Callable:
-        """The function, under a name that says what it was made of: under it compiled code is kept on disk, and found
-        among other kernels' code, where each name must mean one thing."""
+        """The function, under a name that contains a hash of its parts: compiled code has this name on disk and among
+        other kernels' code, where each name must be unique."""
         function.__name__ = function.__qualname__ = f"{self.name}_{function.__name__}_{self.digest}"
         return function
 
@@ -87,8 +87,8 @@ def broadcasts(x, y):
 
 
 class _Run(NamedTuple):
-    """Up to which axis of y, counted from the last, all arrays go through the numbers in equal steps; how many there
-    are, and the steps of a, b and c in bytes, 0 where one number is repeated."""
+    """The axes of y, counted from the last, along which all arrays have equal steps: how many, the number of elements,
+    and the steps of a, b and c in bytes, 0 where one number is repeated."""
 
     axes: int
     n: int
@@ -113,7 +113,7 @@ def run_of(a, b, c, y, axes):
 
 @inner
 def start_of(x, y, axes, index):
-    """The address in x of part number `index` of y: of its last so many axes."""
+    """The address in x of part number `index` of y, a part being its last so many axes."""
     address = data_of(x)
     for axis in range(axes + 1, ndim_of(y) + 1):
         address += index % length_of(y, axis) * step_of(x, axis)
@@ -123,8 +123,8 @@ def start_of(x, y, axes, index):
 
 @inner
 def _side_by_side(address, step, n, buffer, again):
-    """The address of n numbers that lie side by side: those that lie so many bytes apart, or copies in a buffer; again:
-    where before as many or more of the same row were."""
+    """The address of n contiguous elements: those that lie so many bytes apart, or copies in a buffer; again:
+    whether the buffer already holds at least as many of the same row."""
     if step == 4:
         return address
     if step == 0 and again:
@@ -151,7 +151,7 @@ def _filled(f: Formula, scalar: Callable) -> Callable:
 
 
 def _loop(f: Formula, fill: Callable, arrays: int) -> Kernel:
-    """y = formula(a, b, c, p, q), number by number; of the three, only so many `arrays` count."""
+    """y = formula(a, b, c, p, q), element by element; of the three, only the first `arrays` count."""
     cost = f.cost
 
     def each(a, b, c, p, q, y, task, tasks):
@@ -191,11 +191,11 @@ def _loop(f: Formula, fill: Callable, arrays: int) -> Kernel:
 
 
 def pointwise(formula: Callable, name: str, numbers: Collection[str] = ()) -> Any:
-    """y = formula(a), formula(a, b) or formula(a, b, c), number by number, as a function of float32 arrays or numbers
-    that broadcast; after them there may be one or two arguments that are the same everywhere, which are of `numbers`.
-    Its kernel is `each`, which always takes three arrays and two numbers.
+    """y = formula(a), formula(a, b) or formula(a, b, c), element by element, as a function of float32 arrays or numbers
+    that broadcast, followed by at most two numbers that are the same everywhere, the `numbers`. Its kernel is `each`,
+    which always takes three arrays and two numbers.
 
-    It returns NotImplemented if they are something else.
+    It returns NotImplemented for other arguments.
     """
     f, signature = Formula(formula, name), inspect.signature(formula).parameters
     named = [n for n in signature if n in numbers]
@@ -214,7 +214,7 @@ def pointwise(formula: Callable, name: str, numbers: Collection[str] = ()) -> An
     def of_one_with_numbers(x, **options):
         y = np.empty(x.shape, FLOAT32)
         values = [float(options.get(n, signature[n].default)) for n in named]
-        each(x, x, x, values[0], values[-1], y)  # a second number counts only if there is one
+        each(x, x, x, values[0], values[-1], y)  # the second number counts only if given
         return y
 
     def of_two(a, b, p=0.0, q=0.0):
@@ -252,7 +252,7 @@ def pointwise(formula: Callable, name: str, numbers: Collection[str] = ()) -> An
 
 
 def _in_rows(x: Any) -> Any:
-    """x, or a copy whose rows lie together."""
+    """x, or a copy with contiguous rows."""
     return copied(x) if type(x) is np.ndarray and x.size >= _MANY and x.dtype is FLOAT32 and across(x) else x
 
 

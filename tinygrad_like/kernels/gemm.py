@@ -1,8 +1,8 @@
 """Matrix products of float32 arrays, on all cores.
 
 From the outside in: the outputs are cut into pieces, a block of
-rows that stays in the cache by a panel of columns as wide as a tile. Each task does those of its own part of the
-matrix, and then helps out where others are behind. How a piece is computed stands in pieces.py.
+rows that stays in the cache by a panel of columns as wide as a tile. Each task does the pieces of its own part of the
+matrix, and then takes over those of tasks that are behind. pieces.py computes a piece.
 """
 
 import math
@@ -21,25 +21,25 @@ from .simd import COLUMNS, ROWS, inner
 from .threads import take
 from .views import integer_at, is_row_by_row, ndim_of, room
 
-_COST = 0.015  # nanoseconds of a multiplication
-_LEAST = 2**18  # multiplications that are worth a kernel; for fewer OpenBLAS starts no threads
-_LEAST_OUT = 2**15  # numbers that are: OpenBLAS is slow where each is the sum of few products
-_SHORT = 32  # examples for which three calls of NumPy's take less time than the cotangents of a layer from kernels
-_PACKING = 4  # multiplications in the time that it takes to pack a number
-_SUMMED = 32  # rows of a column added up in float32; more of them in float64
-_ROWS_CACHED = 512  # rows of a block of A: 1 MiB, for the second-level cache
-_PACKED_ONCE = 512  # numbers of a sum for which a block of A is packed once for all columns
+_COST = 0.015  # nanoseconds per multiplication
+_LEAST = 2**18  # multiplications that are worth a kernel; OpenBLAS starts no threads for fewer
+_LEAST_OUT = 2**15  # outputs that are: OpenBLAS is slow where each is the sum of few products
+_SHORT = 32  # for so few examples three NumPy calls are faster than kernels for the cotangents of a layer
+_PACKING = 4  # multiplications in the time that it takes to pack an element
+_SUMMED = 32  # rows of a column that are summed in float32; beyond that float64
+_ROWS_CACHED = 512  # rows of a block of A: 1 MiB, for the L2 cache
+_PACKED_ONCE = 512  # length of the sums for which a block of A is packed once for all columns
 _WIDE = 2048  # columns of B in a piece that reads all of them for each tile of rows
-_HALVED = 8 * ROWS  # a piece of more rows than these is worth cutting in two
+_HALVED = 8 * ROWS  # rows from which on a piece is worth cutting in two
 
 
 def _is_small(multiplications: int, numbers: int) -> bool:
-    """Whether a product is left to NumPy, which has so many numbers, or one of whose operands has."""
+    """Whether to leave a product to NumPy: its result, or an operand, has so many elements."""
     return multiplications < _LEAST and numbers < _LEAST_OUT and not mode.compiled
 
 
 def batched_matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """a @ b, unless that is so little that NumPy's BLAS is as fast, and starts no threads for it."""
+    """a @ b, or NotImplemented if it is so small that NumPy's BLAS is as fast, and starts no threads."""
     if b.dtype is not FLOAT32:
         return NotImplemented
     if a.ndim == 2 == b.ndim:
@@ -107,7 +107,7 @@ def matrix_vector_vjp(g: np.ndarray, a: np.ndarray, b: np.ndarray, wanted: Seque
 
 
 def _tall(x: np.ndarray) -> np.ndarray:
-    """All matrices of x one above the other."""
+    """All matrices of x stacked vertically."""
     return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
 
 
@@ -167,11 +167,11 @@ def column_sums(x: np.ndarray) -> np.ndarray:
 
 @inner
 def _cut(way, m, n, k, batch, tasks, packs, alone):
-    """Into how many blocks of rows to cut each matrix of a batch, each of these into how many of columns, and each of
-    those once more by rows.
+    """The numbers of blocks of rows of each matrix of a batch, of blocks of columns in these, and of pieces by rows in
+    those.
 
-    First so that the largest of as few parts as tasks can share takes the least. Then into smaller pieces, so that
-    tasks end together; unless each would have to pack A again, or another product follows that will even it out.
+    First, as few parts as tasks can share, so that the largest takes the least time. Then smaller pieces, so that tasks
+    end together; unless each would have to pack A again, or another product follows that evens out the end.
     """
     if way != BLOCKS:
         wanted = ceil_div(8 * tasks, batch) if tasks > 1 else 1
@@ -194,7 +194,7 @@ def _cut(way, m, n, k, batch, tasks, packs, alone):
     if tasks > 1 and (not packs or (k <= _PACKED_ONCE and alone)):
         by_columns = ceil_div(n, COLUMNS)
         if batch * by_rows * by_columns < 16 * tasks and m > by_rows * _HALVED:
-            halves = 2  # the second finds its panel of B packed, if one task takes both
+            halves = 2  # if one task takes both, the second finds its panel of B packed
     return by_rows, by_columns, halves
 
 
@@ -216,9 +216,9 @@ def _work(a, b, out, start, a_turned, b_turned, alone, counts, epilogue):
 
 @kernel(a=STRIDED, b=STRIDED, out=STRIDED_WRITE, start=STRIDED_OPTIONAL, epilogue=EPILOGUE, work=_work, tasks=1)
 def _matrix_product(a, b, out, start, a_turned, b_turned, alone, counts, epilogue, task, tasks):
-    """One task's share of out = start + a @ b, in pieces that it takes by the counts; a and b may be transposes.
+    """One task's share of out = start + a @ b, in pieces that it takes from counters; a and b may be transposes.
 
-    alone: no other product follows that evens out the end. The epilogue is done to each piece when it is complete.
+    alone: no other product follows that evens out the end. The epilogue runs on each piece when it is complete.
     """
     m, n, k, batch = length_of(out, 2), length_of(out, 1), length_of(a, 2 if a_turned else 1), 1
     for axis in range(3, ndim_of(out) + 1):

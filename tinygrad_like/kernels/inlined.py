@@ -1,6 +1,6 @@
-"""How numba compiles kernels: functions that only compiled code calls are linked into their callers, no further.
+"""How numba compiles kernels: functions that only compiled code calls are linked into their callers and nowhere else.
 
-By itself numba would make machine code of each such function too, which nobody runs. Only this module imports numba.
+By itself, numba would also make machine code of each such function, which never runs. Only this module imports numba.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if config.CPU_NAME is config.CPU_FEATURES is None and "_toplevel_target_context"
 
 
 class _Silent:
-    """A code generator for which there is no place that an environment could be written to."""
+    """A code generator that writes no environments."""
 
     def __init__(self, codegen: Any):
         self._codegen = codegen
@@ -45,7 +45,7 @@ class Linked(JITCodeLibrary):
         return _Silent(self._codegen)  # type: ignore[has-type]
 
     def _optimize_final_module(self):
-        """Only numba's first pass of two: its callers are optimized with it."""
+        """Run only the first of numba's two passes: the code is optimized with its callers."""
         codegen = self._codegen
         passes, builder = codegen._module_pass_manager(loop_vectorize=codegen._loopvect, slp_vectorize=False,
                                                        opt=codegen._opt_level, cost="cheap")
@@ -70,13 +70,13 @@ class _Inlined(CompilerBase):
         return [DefaultPassBuilder.define_nopython_pipeline(state)]
 
 
-# What a library does when it is finished is numba's own affair, and may be otherwise in a version that is not known.
+# How a library is finished is internal to numba, and may differ in other versions.
 Inlined = _Inlined if numba.version_info.short == (0, 68) else Compiler
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
 class _AsCompiled(FunctionPass):
-    """Puts into a formula, before numba finds its types, what compiled code has in place of what the formula names."""
+    """Replaces the names of a formula by their compiled counterparts, before numba's type inference."""
 
     _name = "as_compiled"
 
@@ -94,8 +94,8 @@ class _AsCompiled(FunctionPass):
 
 
 def function(python: Callable, names: dict[str, Any] | None = None, **options: Any) -> Any:
-    """What numba makes of a function that only compiled code calls; of a formula, with what its global names mean
-    there."""
+    """numba's dispatcher for a function that only compiled code calls; for a formula, with compiled counterparts of its
+    global names."""
 
     class Renamed(Inlined):  # type: ignore[valid-type, misc]
         def define_pipelines(self) -> list:
@@ -121,7 +121,7 @@ define i64 @c({given}) {{
   ret i64 %y
 }}
 """
-# As Python calls a function of a row of objects. What can fail in a kernel is to get memory.
+# The wrapper by which Python calls it with a row of objects. A kernel fails only for want of memory.
 _FOR_PYTHON = """
 @message = internal constant [{room} x i8] c"{message}\\00"
 @PyExc_MemoryError = external global ptr
@@ -177,8 +177,8 @@ _MESSAGE = "a kernel ran out of memory; its result is incomplete"
 
 
 def machine_code(python: Callable, options: dict, count: int, shown: bool) -> bytes:
-    """What `machine.emitted` makes of a function of so many integers: `code`, which compiled code calls; and if it is
-    shown to others, `c` and `python`."""
+    """The result of `machine.emitted` for a function of so many integers: `code`, which compiled code calls; and if
+    others see it, `c` and `python`."""
     kind = numba.types.intp
     dispatcher = function(python, **options)
     dispatcher.compile(kind(*[kind] * count))

@@ -1,4 +1,4 @@
-"""What kernels declare of their arguments: see program.py."""
+"""The kinds of arguments that kernels declare: see program.py."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from .views import KIND, table_suits
 
 
 class Array(NamedTuple):
-    """What a kernel does to an array: an argument of compiled code with all its numbers in one row."""
+    """How a kernel uses an array, which compiled code gets with all its elements in one row."""
 
     writes: bool = False
     dtype: np.dtype = FLOAT32
-    axes: int = 1  # of the array that compiled code gets; 0: it gets the address of an array of any strides
-    optional: bool = False  # None counts as an array of nothing
+    axes: int = 1  # axes of the array that compiled code gets; 0: it gets the address of an array of any strides
+    optional: bool = False  # None counts as an empty array
 
     def of(self, dtype: Any = FLOAT32, axes: int = 1) -> Array:
         return self._replace(dtype=np.dtype(dtype), axes=axes)
 
 
 class Plan(NamedTuple):
-    """A NamedTuple of integers and of int64 arrays: what kernels take that need many of them."""
+    """A NamedTuple of integers and of int64 arrays, for kernels that need many of them."""
 
     kind: Any
     axes: dict[str, int]  # of its arrays
@@ -39,19 +39,19 @@ STRIDED, STRIDED_WRITE = READ._replace(axes=0), WRITE._replace(axes=0)
 STRIDED_OPTIONAL = OPTIONAL._replace(axes=0)
 INTEGERS, REALS = READ.of(INT64), READ.of(FLOAT64)
 REAL, INTEGER = "d", "q"  # numbers, as `struct` names them
-EPILOGUE = "Q"  # the last argument: 0, or where in the call's record that of its epilogue begins
+EPILOGUE = "Q"  # the last argument: 0, or where in the call's record its epilogue's record starts
 TABLE = "table"  # a Table
 
 DTYPES = [np.dtype(t) for t in (np.float32, np.float64, np.int64, np.int32, np.uint8)]
 _TYPES = np.array([id(None), id(np.ndarray), *[ctypes.c_int64.from_address(id(t) + KIND).value for t in DTYPES]])
-KNOWN_AT = _TYPES.ctypes.data  # what compiled code compares dtypes with
+KNOWN_AT = _TYPES.ctypes.data  # compiled code compares dtypes with these
 
 
 class Table:
-    """The arrays of several rows, a tuple of them for each: an argument that names any number of arrays.
+    """Rows of arrays, each row a tuple: an argument that names any number of arrays.
 
-    Those of a row are float32 and have one shape, but the last two: counts, int64, and numbers, float64. All may be
-    written but the second, and the numbers. From the third on one may be None.
+    The arrays of a row are float32 and have one shape, except the last two: counts, int64, and numbers, float64. The
+    kernel may write to all but the second and the numbers. From the third on, an array may be None.
     """
 
     def __init__(self, rows: Sequence[tuple[np.ndarray | None, ...]]):
@@ -63,7 +63,7 @@ class Table:
 
     @property
     def suited(self) -> bool:
-        """Whether the arrays are what a kernel takes; it can be any objects."""
+        """Whether the arrays are valid for a kernel; they may be any objects."""
         return bool(_table_suits(id(self.ids), KNOWN_AT))
 
 

@@ -1,7 +1,7 @@
 """The parts of numba and LLVM that kernels are written with, imported only when something is compiled.
 
-Compiled kernels are kept on disk, and to import numba takes longer than to run most small programs. So what kernels
-name of it stands here as a `Late` object; numba finds the real one behind it when it compiles a kernel.
+Compiled kernels are kept on disk, and importing numba takes longer than running most small programs. So the parts that
+kernels name stand here as `Late` objects; numba finds the real ones behind them when it compiles a kernel.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 
 class Late:
-    """An object that is made when it is first used. Compiled functions may name it."""
+    """An object that is made at its first use. Compiled functions may name it."""
 
     def __init__(self, make: Callable[[], Any]):
         self._make = make
@@ -24,10 +24,10 @@ class Late:
 
     @property
     def _numba_type_(self) -> Any:
-        """Asked for by numba."""
+        """Called by numba."""
         context = import_module("numba.core.registry").cpu_target.typing_context
         real = self.real
-        context.refresh()  # it may have been declared just now
+        context.refresh()  # it may have just been declared
         return context.resolve_value_type(real)
 
     def __getattr__(self, name: str) -> Any:

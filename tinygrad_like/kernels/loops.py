@@ -1,11 +1,11 @@
-"""Loops made when they are needed: of functions of each number by itself, over arrays of any shape and strides.
+"""Loops made when they are needed: elementwise functions over arrays of any shape and strides.
 
-A `Loop` says what is computed at each place of its outputs, as a list of values that name earlier ones. All loops of a
-program become one module of LLVM's, which takes some 10 ms for each loop to compile; what was compiled is kept on disk,
-under a hash of the loops, of the machine and of the compiler. Shapes, strides and numbers are constants in the code, so
-that short inner loops unroll and long ones are vectors.
+A `Loop` says what to compute at each place of its outputs, as a list of values that name earlier ones. All loops of a
+program become one LLVM module, which takes some 10 ms per loop to compile; compiled code is kept on disk, under a hash
+of the loops, the machine and the compiler. Shapes, strides and numbers are constants in the code, so that short inner
+loops unroll and long ones are vectorised.
 
-What comes out is what NumPy gives, to the bit: arithmetic is not rearranged, and no product is joined with a sum.
+The result is NumPy's, to the bit: arithmetic is not rearranged, and no product is fused with a sum.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from .record import HEADER
 from .simd import I32, I64, POINTER, call, integer, signature
 from .views import address
 
-FORMULAS: dict[str, Any] = {}  # by the name that a value has; see `formula.py`
+FORMULAS: dict[str, Any] = {}  # by the name of a value; see `formula.py`
 KINDS = {FLOAT32: ir.FloatType(), FLOAT64: ir.DoubleType(), INT64: I64, BOOL: ir.IntType(1),
           np.dtype(np.int32): ir.IntType(32), np.dtype(np.uint8): ir.IntType(8)}
 
-_COST = 0.06  # nanoseconds of a number that is read or written
+_COST = 0.06  # nanoseconds per element that is read or written
 
 
 class Value(NamedTuple):
-    """One value at a place: what makes it, which of the values before it, and its dtype.
+    """One value at a place: its operation, the earlier values that it takes, and its dtype.
 
     make: "load" (of operand number arguments[0]), "number" (arguments[0] itself), "cast", or a name of `MAKE` or of
     `FORMULAS`.
@@ -48,12 +48,12 @@ class Value(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """For each place of `shape`: the values, of which some are stored to arrays."""
+    """For each place of `shape`: the values, some of which are stored to arrays."""
 
     shape: tuple[int, ...]
     operands: tuple[np.ndarray, ...]  # broadcast to the shape
     values: tuple[Value, ...]
-    stores: tuple[tuple[int, np.ndarray], ...]  # number of a value, and where it goes; of this shape
+    stores: tuple[tuple[int, np.ndarray], ...]  # index of a value, and the array it goes to; of this shape
 
     def reads(self) -> list[np.ndarray]:
         return list(self.operands)
@@ -63,16 +63,16 @@ class Loop(NamedTuple):
 
     @property
     def copies(self) -> bool:
-        """Whether it does nothing but copy an array."""
+        """Whether it only copies an array."""
         return len(self.values) == len(self.operands) == 1
 
     def record(self, code: int) -> bytes:
-        """What a call of the compiled code at an address is given."""
+        """The arguments of a call of the compiled code at an address."""
         numbers = [*map(address, self.operands), *map(address, self.writes())]
         return np.array([code, 8 * (HEADER + len(numbers)), 0, 0, 1, *numbers], np.int64).tobytes()
 
 
-# What values are made of; `b` is the builder that appends instructions ------------------------------------------------
+# Operations; `b` is the builder that appends instructions -------------------------------------------------------------
 
 
 def _intrinsic(name: str) -> Callable:
@@ -100,7 +100,7 @@ def _either(of_floats: str, of_integers: str) -> Callable:
 
 
 def _extreme(sign: str) -> Callable:
-    def make(b, dtype, x, y):  # NaN counts as the extreme
+    def make(b, dtype, x, y):  # NaN wins
         taken = _compare(sign)(b, dtype, x, y)
         if isinstance(x.type, ir.FloatType | ir.DoubleType):
             taken = b.or_(taken, b.fcmp_unordered("uno", x, x))
@@ -166,7 +166,7 @@ def _cast(b, x, dtype: np.dtype):
 
 
 def _formula(b, name: str, x: Sequence) -> Any:
-    """What a formula gives: by a call, as numba's functions are called, in place of which LLVM puts the code."""
+    """The value of a formula, by a call with numba's convention, which LLVM inlines."""
     with b.goto_entry_block():
         result = b.alloca(ir.FloatType())
     call(b, FORMULAS[name].code[0], I32, result, ir.Constant(POINTER, None), *x)
@@ -177,8 +177,8 @@ def _formula(b, name: str, x: Sequence) -> Any:
 
 
 def _axes(loop: Loop) -> list[tuple[int, list[int]]]:
-    """The length of each axis, and the strides of all arrays along it: axes in the order in which the outputs lie, and
-    joined where all arrays allow it."""
+    """The length of each axis, and the strides of all arrays along it: axes in the outputs' order in memory, and merged
+    where all arrays allow it."""
     arrays = [np.broadcast_to(x, loop.shape) for x in loop.operands] + loop.writes()
     found = [(n, [x.strides[a] for x in arrays]) for a, n in enumerate(loop.shape) if n != 1]
     found.sort(key=lambda axis: -abs(axis[1][-1]))
@@ -192,7 +192,7 @@ def _axes(loop: Loop) -> list[tuple[int, list[int]]]:
 
 
 def rows_and_columns(loop: Loop) -> list[tuple[int, list[int]]] | None:
-    """As `_axes`, but two of them, of which the second is the loop's last one; None if the others cannot be joined."""
+    """As `_axes`, but two axes, the second being the loop's last one; None if the others cannot be merged."""
     arrays = [np.broadcast_to(x, loop.shape) for x in loop.operands] + loop.writes()
     rows = []
     for x in arrays:
@@ -204,7 +204,7 @@ def rows_and_columns(loop: Loop) -> list[tuple[int, list[int]]] | None:
 
 
 def _function(module: ir.Module, name: str, loop: Loop, tiled: bool) -> None:
-    """f(record, task, tasks), as kernels are called; and the loop itself, whose arrays do not overlap, but for those
+    """f(record, task, tasks), as kernels are called; and the loop itself, whose arrays do not overlap, except those
     that are read and then written at the same place. Tiled: f(record, rows, columns), see `epilogue.py`."""
     axes, count = (rows_and_columns(loop) or []) if tiled else _axes(loop), len(loop.operands) + len(loop.stores)
     cut = [0, 1] if tiled else [max(range(len(axes)), key=lambda a: axes[a][0])]
@@ -216,9 +216,9 @@ def _function(module: ir.Module, name: str, loop: Loop, tiled: bool) -> None:
     b = ir.IRBuilder(inner.append_basic_block())
     arrays = list(inner.args[bounds:])
     for i, j in _in_place(loop):
-        arrays[i] = arrays[len(loop.operands) + j]  # what is written through an argument is read through the same one
+        arrays[i] = arrays[len(loop.operands) + j]  # data written through an argument is read through the same one
     _nest(b, loop, axes, {a: inner.args[2 * i : 2 * i + 2] for i, a in enumerate(cut)}, arrays)
-    # As numba's functions are called: the result goes to where the first argument says, 0 means there was no error.
+    # numba's calling convention: the first argument is the address of the result, and 0 means no error.
     outer = ir.Function(module, signature(I32, POINTER, POINTER, I64, I64, I64), name)
     b = ir.IRBuilder(outer.append_basic_block())
     result, _, record, task, tasks = outer.args
@@ -240,18 +240,18 @@ def _function(module: ir.Module, name: str, loop: Loop, tiled: bool) -> None:
 
 
 def place(x: np.ndarray) -> tuple:
-    """Where the numbers of an array lie: the same of all that show them, for of an axis of one any stride will do."""
+    """The place of an array's elements, the same for all views of them; strides of axes of length 1 are ignored."""
     return address(x), x.shape, tuple([0 if n == 1 else s for n, s in zip(x.shape, x.strides, strict=True)])
 
 
 def _in_place(loop: Loop) -> list[tuple[int, int]]:
-    """Numbers of operands, and of the stores to the same places."""
+    """Indices of operands, and of the stores to the same places."""
     stores = {place(x): j for j, x in enumerate(loop.writes())}
     return [(i, stores[place(x)]) for i, x in enumerate(loop.operands) if place(x) in stores]
 
 
 def _nest(b, loop: Loop, axes: list, bounds: dict[int, Sequence], arrays: Sequence) -> None:
-    """bounds: of the axes of which only a part is done."""
+    """bounds: for axes of which only a part is done."""
     pointers, ends = list(arrays), []
     for a, (n, strides) in enumerate(axes):
         first, last = bounds.get(a, (integer(0), integer(n)))
@@ -277,7 +277,7 @@ def _nest(b, loop: Loop, axes: list, bounds: dict[int, Sequence], arrays: Sequen
 
 
 def _place(b, loop: Loop, pointers: list) -> None:
-    """What is done at one place."""
+    """The work at one place."""
     values: list = []
     for make, arguments, dtype in loop.values:
         kind = KINDS[dtype]
@@ -301,11 +301,11 @@ def _place(b, loop: Loop, pointers: list) -> None:
 # Compiling ------------------------------------------------------------------------------------------------------------
 
 
-_loaded: dict[str, dict[str, int]] = {}  # where functions are, by a hash of all that their code depends on
+_loaded: dict[str, dict[str, int]] = {}  # addresses of functions, by a hash of all that their code depends on
 
 
 def addresses(loops: Sequence[tuple[Loop, bool]]) -> list[int]:
-    """The code of each loop, of which some are tiled. Raises KeyError for a dtype or an operation that has none."""
+    """The code of each loop, some of them tiled. Raises KeyError for a dtype or an operation without code."""
     names: dict[str, str] = {}  # by all that the code depends on
     different: list[tuple[Loop, bool]] = []
     of: list[str] = []
@@ -332,13 +332,13 @@ def _text(loops: Sequence[tuple[Loop, bool]]) -> str:
 
 @lru_cache
 def _about() -> str:
-    """What code depends on besides the loops: how it is made here, and where it runs."""
+    """Everything besides the loops that code depends on: this module, the compiler, and the machine."""
     sources = [cache.sources(Path(__file__).with_name(name)) for name in ("loops.py", "formula.py")]
     return repr((cache.COMPILER, sources, machine.MACHINE))
 
 
 def _compiled(keys: str, loops: Sequence[tuple[Loop, bool]]) -> dict[str, int]:
-    """Where the code of loops is, which the keys tell from others."""
+    """The addresses of the loops' code, by their keys."""
     digest = hashlib.sha256((_about() + keys).encode()).hexdigest()
     if digest in _loaded:
         return _loaded[digest]

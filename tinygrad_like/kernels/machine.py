@@ -1,12 +1,12 @@
-"""Machine code, from LLVM to memory that can be run: for which processor, and without LLVM once it is on disk.
+"""Machine code, from LLVM to executable memory: its processor, and how it loads from disk without LLVM.
 
-Kernels are compiled not for this processor but for the highest level of x86-64 that it has: v3 has AVX2 and FMA, v4
-AVX-512. So they can be brought along or shared by machines, give the same bits wherever they were compiled, and run
-only where their instructions exist. Of a processor without a level, all that it has is used.
+Kernels are compiled not for this processor but for the highest level of x86-64 that it supports: v3 has AVX2 and FMA,
+v4 AVX-512. So machines can share them, they give the same bits wherever they were compiled, and run only where their
+instructions exist. For a processor without a level, code uses all of its features.
 
-To load what LLVM calls an object takes LLVM, whose library takes longer to import than ten kernels to load. So on
-Linux and x86-64 an object is linked here, once it is compiled: its sections laid out in one piece, an image, in which
-only some addresses are left to be filled in.
+Loading an object file takes LLVM, and importing LLVM's library takes longer than loading ten kernels. So on Linux and
+x86-64 an object is linked here, once it is compiled: its sections are laid out in one piece, an image, in which only
+some addresses are left to fill in.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ LEVELS = {"x86-64-v4": [*_V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "av
 
 
 def level_settings(level: str) -> tuple[str, str]:
-    """How a compiler is told of a level: the names of a processor and of what it has."""
+    """A level for the compiler: the names of a processor and of its features."""
     return level, ",".join(f"+{feature}" for feature in LEVELS[level])
 
 
 def levels() -> list[str]:
-    """The levels that this processor has, the highest first."""
+    """The levels that this processor supports, the highest first."""
     known = getattr(np._core._multiarray_umath, "__cpu_features__", {})  # type: ignore[attr-defined]
     if "X86_V3" in known:
         return [level for level in LEVELS if known[f"X86_V{level[-1]}"]]
@@ -50,7 +50,7 @@ def levels() -> list[str]:
 
 
 def _target() -> tuple[str, str]:
-    """The processor to compile for, and what it has: the environment's, as numba takes it, a level, or this one."""
+    """The processor to compile for, and its features: the environment's, as numba takes it, a level, or this one."""
     name, features = os.environ.get("NUMBA_CPU_NAME"), os.environ.get("NUMBA_CPU_FEATURES")
     if name is features is None and (found := levels()):
         return level_settings(found[0])
@@ -69,7 +69,7 @@ _LINKED = MACHINE[:2] == ("linux", "x86_64")
 
 @lru_cache
 def compiler() -> Any:
-    """LLVM's, for the processor."""
+    """LLVM's target machine for the processor."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_triple(llvm.get_process_triple())
@@ -78,7 +78,7 @@ def compiler() -> Any:
 
 
 def emitted(module: Any, names: list[str]) -> bytes:
-    """The machine code of a module of LLVM's in which these functions are called from outside: for `loaded`."""
+    """The machine code of an LLVM module with these functions as entries, for `loaded`."""
     code = compiler().emit_object(module)
     with suppress(ValueError):
         return marshal.dumps(_image(code, names)) if _LINKED else marshal.dumps((code, names))
@@ -89,16 +89,16 @@ def emitted(module: Any, names: list[str]) -> bytes:
 
 _CONTENT, _ZEROS, _SYMBOLS, _RELOCATIONS = (1, 14, 15, 16), 8, 2, 4  # kinds of sections
 _WRITABLE, _LOADED = 1, 2
-_ABSOLUTE, _RELATIVE, _CALL, _TABLE = 1, 2, 4, (9, 41, 42)  # kinds of places that an address goes to
-_JUMP = b"\xff\x25\0\0\0\0\0\0"  # to the address after it, with two bytes to spare
+_ABSOLUTE, _RELATIVE, _CALL, _TABLE = 1, 2, 4, (9, 41, 42)  # kinds of relocations
+_JUMP = b"\xff\x25\0\0\0\0\0\0"  # relative to the address after it, with two spare bytes
 _PAGE = 4096
 
 
 def _image(code: bytes, names: list[str]) -> tuple:
-    """All sections of an ELF object in one piece: the bytes, from where on they are only read, where the named
-    functions begin, where addresses of other libraries' functions go, by name, and where the image's own, by place.
+    """All sections of an ELF object in one piece: the bytes, the start of their read-only part, the offsets of
+    the named functions, of addresses of other libraries' functions, by name, and of its own addresses, by place.
 
-    Raises ValueError for what compiled kernels do not have.
+    Raises ValueError for parts that compiled kernels do not have.
     """
     start, each, count = struct.unpack_from("<Q10xHH", code, 40)
     headers = [struct.unpack_from("<IIQQQQIIQQ", code, start + i * each) for i in range(count)]
@@ -126,7 +126,7 @@ def _image(code: bytes, names: list[str]) -> tuple:
         (outside.append((at, name)) if to is None else own.append((at, to)))
 
     def slot(name: str, to: int | None, jump: bytes) -> int:
-        """Where an address stands, or a jump to it."""
+        """The offset of an address, or of a jump to it."""
         if (name, to, jump) not in slots:
             slots[name, to, jump] = add(jump + bytes(8), 8)
             address(slots[name, to, jump] + max(len(jump) - 2, 0), name, to)
@@ -152,14 +152,14 @@ def _image(code: bytes, names: list[str]) -> tuple:
 
 # --- Loading ----------------------------------------------------------------------------------------------------------
 
-# What compiled code calls instead of numba's functions, whose names numba's own code in this process keeps.
+# Compiled code calls these instead of numba's functions, whose names belong to numba's own code in this process.
 RUNTIME = {"NRT_MemInfo_alloc_aligned": "tinygrad_like_allocate",
            "NRT_MemInfo_alloc_safe_aligned": "tinygrad_like_allocate", "NRT_MemInfo_call_dtor": "tinygrad_like_release"}
-functions: dict[str, int] = {}  # where those are, once they are loaded
+functions: dict[str, int] = {}  # their addresses, once they are loaded
 
 
 def _outside(name: str) -> int:
-    """The address of a function that is in no image."""
+    """The address of a function outside the image."""
     if name in RUNTIME.values():
         if name not in functions:
             functions[name] = import_module(".blocks", __package__).SCRATCH[name].code["c"]
@@ -167,7 +167,7 @@ def _outside(name: str) -> int:
     try:
         return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
     except AttributeError:
-        import_module(".inlined", __package__).cpu_target.target_context  # noqa: B018  # declares what is numba's own
+        import_module(".inlined", __package__).cpu_target.target_context  # noqa: B018  # declares numba's own functions
         if found := llvm.address_of_symbol(name):
             return found
         raise
@@ -210,7 +210,7 @@ class _Method(ctypes.Structure):
                 ("doc", ctypes.c_char_p)]
 
 
-_FASTCALL = 0x80  # arguments come as a row of objects
+_FASTCALL = 0x80  # arguments come as an array of objects
 
 
 def builtin(name: str, address: int) -> Any:

@@ -1,6 +1,6 @@
-"""Matrices in memory, and the panels that tiles read them from: what products, convolutions and attention share.
+"""Matrices in memory, and the panels that tiles read, for products, convolutions and attention.
 
-Functions of arrays take the address of the array object, and read its shape and strides there (see views.py).
+Functions of arrays take the address of the array object, and read shape and strides there (see views.py).
 """
 
 from typing import NamedTuple
@@ -66,7 +66,7 @@ def fits(x, rows, columns, out, broadcasts=False):
 
 @inner
 def matrix_of(x, index, out, turned=False):
-    """The matrix of the array x that belongs to matrix number `index` of the array out, to which x broadcasts.
+    """The matrix of the array x for matrix number `index` of the array out, to which x broadcasts.
 
     Turned: its transpose.
     """
@@ -87,7 +87,7 @@ def matrix_of(x, index, out, turned=False):
 def aligned(buffer):
     """First address of a cache line in a buffer with room for it: vectors that lie across two lines load slowly.
 
-    The buffer lives until the last line that names it. So an address is taken in the loop that uses it, not before.
+    The buffer is alive until the last line that names it. So take an address in the loop that uses it, not before.
     """
     return (buffer.ctypes.data + 63) & ~63
 

@@ -1,16 +1,16 @@
-"""What becomes of freed memory: it stays in the process for the next step. And where arrays begin: with a cache line.
+"""Freed memory stays in the process for the next step, and arrays start at a cache line.
 
-By default glibc gives freed blocks of over 128 KiB back to the system, and those of the next step are mapped and zeroed
-anew, page by page: half the time of a step of a 784-512-512-10 MLP. With the thresholds raised, they stay in the heap.
-That covers every array, and costs no peak memory.
+By default glibc returns freed blocks of over 128 KiB to the system, and the blocks of the next step are mapped and
+zeroed anew, page by page: half the time of a step of a 784-512-512-10 MLP. With higher thresholds they stay in the
+heap. That covers every array, and costs no peak memory.
 
-The heap asks for pages of 2 MiB. A step passes over more memory than a processor knows pages of 4 KiB of, and to look
-one up takes longer than to read it: without them Adam's pass over a small GPT, once in a step, takes ten times as long.
+The heap asks for pages of 2 MiB. A step uses more pages of 4 KiB than the processor's TLB holds, and looking one up
+takes longer than reading it: with them Adam's pass over a small GPT, once in a step, takes ten times as long.
 
-NumPy's arrays begin at any multiple of 16 bytes, and then nearly every vector of AVX-512 crosses the end of a line:
-32x128 @ 128x512 takes a sixth longer. NumPy lets its allocator be exchanged (NEP 49): from the import on it is
-`aligned_alloc`, so that parameters made before the first kernel begin with a line; from the first kernel on, the blocks
-of `kernels/blocks.py`.
+NumPy's arrays start at any multiple of 16 bytes, so that nearly every AVX-512 vector crosses a cache line: 32x128 @
+128x512 takes a sixth longer. NumPy can use another allocator (NEP 49): from the import on it is `aligned_alloc`, so
+that parameters made before the first kernel start at a cache line; from the first kernel on, the blocks of
+`kernels/blocks.py`.
 
 Set the environment variable TINYGRAD_LIKE_MALLOC=default to leave the allocator alone. Without glibc nothing is done.
 """
@@ -27,7 +27,7 @@ import numpy as np
 from ..environment import never_free
 
 _MUCH = 2**24  # bytes
-_GROWTH = 2**26  # bytes of the heap for which large pages are asked for at once
+_GROWTH = 2**26  # bytes of the heap for which to ask for large pages at once
 PAGE, HUGE = 4096, 14  # bytes of a page; MADV_HUGEPAGE
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3  # malloc.h
 
@@ -50,8 +50,8 @@ def keep_freed_memory() -> bool:
 
 
 def _grow(libc: ctypes.CDLL) -> None:
-    """Let the heap grow now, by addresses that take no memory before they are used, and ask for large pages there:
-    parameters are made before the first kernel."""
+    """Grow the heap now, which takes no memory before it is used, and ask for large pages there, since parameters are
+    made before the first kernel."""
     size, pointer = ctypes.c_size_t, ctypes.c_void_p
     libc.malloc.argtypes, libc.malloc.restype, libc.free.argtypes = [size], pointer, [pointer]
     libc.sbrk.argtypes, libc.sbrk.restype = [ctypes.c_ssize_t], pointer
@@ -70,7 +70,7 @@ class Handler(ctypes.Structure):
                 *[(name, ctypes.c_void_p) for name in ("malloc", "calloc", "realloc", "free")]]
 
 
-_SET_HANDLER, _GET_HANDLER = 304, 305  # their places in the table of NumPy's C API
+_SET_HANDLER, _GET_HANDLER = 304, 305  # their indices in the table of NumPy's C API
 
 
 def _of_capsule(capsule: ctypes.py_object, name: bytes | None) -> int:
@@ -86,13 +86,13 @@ def _of_numpy(place: int) -> int:
 
 
 def allocates_by_itself() -> bool:
-    """Whether arrays get their memory as NumPy and the system see fit."""
+    """Whether to leave allocation to NumPy and the system."""
     return os.environ.get("TINYGRAD_LIKE_MALLOC") == "default" or os.name != "posix" or (
         not hasattr(ctypes.CDLL(None), "mallopt") or not hasattr(np, "_core"))
 
 
 def hand_over(handler: Handler, *needed: object) -> None:
-    """Let NumPy's arrays get their memory from a handler, from now on, in this thread. It stays, like `needed`."""
+    """Make NumPy allocate arrays with a handler from now on in this thread. Keeps the handler alive, and `needed`."""
     new = ctypes.pythonapi.PyCapsule_New
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
     capsule = new(ctypes.addressof(handler), b"mem_handler", None)
@@ -101,20 +101,20 @@ def hand_over(handler: Handler, *needed: object) -> None:
 
 
 def align() -> None:
-    """Let arrays begin with a cache line, unless somebody else has exchanged NumPy's allocator already."""
+    """Align arrays to cache lines, unless someone has already replaced NumPy's allocator."""
     if allocates_by_itself():
         return
     capsule = ctypes.PYFUNCTYPE(ctypes.py_object)(_of_numpy(_GET_HANDLER))()
     handler = Handler.from_buffer_copy(Handler.from_address(_of_capsule(capsule, b"mem_handler")))
     if handler.name == b"default_allocator":
-        # NumPy's functions do not look at the state. aligned_alloc gets it as the first argument: the alignment.
+        # NumPy's functions ignore the state. aligned_alloc takes it as its first argument, the alignment.
         handler.name, handler.state = b"aligned_alloc", 64
         handler.malloc = ctypes.cast(ctypes.CDLL(None).aligned_alloc, ctypes.c_void_p)
         hand_over(handler)
 
 
 def give_back(count: int = _MUCH) -> None:
-    """Give freed memory back to the system, where glibc allows it, if it is for the sake of many bytes."""
+    """Return freed memory to the system, if glibc can, when many bytes are about to be needed."""
     if count < _MUCH:
         return
     if "tinygrad_like.kernels.blocks" in sys.modules:
@@ -127,14 +127,14 @@ def give_back(count: int = _MUCH) -> None:
 
 @contextmanager
 def thrifty(count: int | None) -> Iterator[None]:
-    """In a `with` block that makes so many bytes, or nobody knows how many: what is freed makes room for anything.
+    """In a `with` block that allocates so many bytes, or an unknown number: freed memory can be used for any size.
 
-    Nothing is kept for arrays of the same size then, which takes longer, unless the bytes are few.
+    It is slower, since no blocks are kept for arrays of the same size. Does nothing if the bytes are few.
     """
     if count is not None and count < _MUCH:
         yield
         return
-    from . import blocks  # which takes longer to import than most programs need
+    from . import blocks  # importing it takes longer than most programs
 
     blocks.emptied()
     blocks.held.value = blocks.UNLISTED
@@ -145,9 +145,9 @@ def thrifty(count: int | None) -> Iterator[None]:
 
 
 def pages(count: int) -> np.ndarray:
-    """Memory for so many bytes; if they are many, in pages as large as the system has, where it asks to be told so.
+    """Memory for so many bytes; if they are many, in large pages, on systems where one must ask for them.
 
-    Of 4 KiB each, pages take longer to be made than to be filled, and a processor knows few of them by heart.
+    Mapping pages of 4 KiB takes longer than filling them, and the processor's TLB holds few of them.
     """
     if count < _MUCH or not hasattr(mmap, "MADV_HUGEPAGE"):
         return np.empty(count, np.uint8)

@@ -11,7 +11,7 @@ from .late import njit
 from .program import kernel
 from .vectormath import SCALAR, TWO, F, I, log, sqrt
 
-_BLOCK = 256  # numbers that are made in pairs, the first half with the second
+_BLOCK = 256  # elements that are made in pairs, the first half with the second
 
 
 @njit(**SCALAR)
@@ -57,7 +57,7 @@ def _uniform(key, low, width, y, task, tasks):
 
 
 def normal(shape: tuple[int, ...], key: np.ndarray, mean: float, std: float) -> np.ndarray:
-    """Normal numbers; none is further from the mean than 6.6 std."""
+    """Normal numbers, none further from the mean than 6.6 std."""
     y = np.empty(shape, np.float32)
     _normal(key, mean, std, y)
     return y

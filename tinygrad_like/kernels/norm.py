@@ -1,12 +1,12 @@
 """Normalisation of float32 arrays, (x - mean) / sqrt(variance + eps) * weight + bias, forward and backward.
 
-Here all numbers of a row share a mean and a variance, and each column has its weight: layer norm, and RMS norm, whose
-mean is 0. In channel_norm.py each channel has its weight: group norm and batch norm. What shares a mean is finished
-before the next is begun, so all passes over it but the first find it in the cache.
+Here all elements of a row share a mean and a variance, and each column has its weight: layer norm, and RMS norm, whose
+mean is 0. In channel_norm.py each channel has its weight: group norm and batch norm. One group that shares a mean is
+finished before the next, so that all passes over it but the first find it in the cache.
 
-Statistics are float64, and x - mean is taken in two steps, first the mean rounded to float32, which is exact next to a
-large mean, then what the rounding left. Sums run over pieces in float32 and over the pieces in float64. Which numbers
-are added to which depends on shapes alone, so the result does not change with the number of threads.
+Statistics are float64, and x - mean is computed in two steps: first minus the mean rounded to float32, which is exact
+next to a large mean, then minus the rest. Sums run over pieces in float32 and over the pieces in float64. The order of
+summation depends only on shapes, so the result does not change with the number of threads.
 """
 
 import functools
@@ -22,10 +22,10 @@ from .reduce import PIECE
 from .simd import fill, put
 from .vectormath import SCALAR, F
 
-COST = 0.09  # nanoseconds of a number
-BLOCK, LOW = 256, 16  # rows of a part of a matrix; of these as many are added up in float32
+COST = 0.09  # nanoseconds per element
+BLOCK, LOW = 256, 16  # rows of a part of a matrix, which are summed in float32
 STATS, STATS_WRITE = READ.of(FLOAT64, 2), WRITE.of(FLOAT64, 2)  # rows of means and of 1 / sqrt(var + eps)
-# Inlined, since a slice handed to a function is counted, by atomic instructions that cost as much as a short row.
+# Inlined, since passing a slice to a function costs atomic instructions, which take as long as a short row.
 contracted = njit(fastmath={"contract"})
 LOOP = dict(fastmath={"contract"}, forceinline=True)
 SUMS = dict(LOOP, fastmath={"reassoc", "contract"})
@@ -36,7 +36,7 @@ SUMS = dict(LOOP, fastmath={"reassoc", "contract"})
 
 @njit(**SCALAR)
 def minus(a, b):
-    return a - b  # apart from the sums, which may reorder their terms: sum(x) - n * shift would not be exact
+    return a - b  # separate from the sums, which may reorder their terms: sum(x) - n * shift would not be exact
 
 
 @njit(**SUMS)
@@ -52,10 +52,10 @@ def _moments(x, shift):
 
 @njit(**LOOP)
 def mean_and_variance(x, start, runs, step, length, centred):
-    """Of one group, in one pass; if it is not centred, 0 and the mean square.
+    """Mean and variance of one group, in one pass; if it is not centred, 0 and the mean square.
 
-    var = E[(x - shift)^2] - (mean - shift)^2 loses digits if the shift is far from the mean, so should the first number
-    of all have been an outlier, there is a second pass.
+    var = E[(x - shift)^2] - (mean - shift)^2 loses digits if the shift is far from the mean, so a second pass follows
+    if the first element is an outlier.
     """
     share = 1 / (runs * length)
     shift = x[start] if centred else F(0)
@@ -92,7 +92,7 @@ def parameters(weight: np.ndarray | None, bias: np.ndarray | None, n: int) -> tu
 
 
 def check_gradient(g: np.ndarray, x: np.ndarray, size: int) -> None:
-    """What was saved may have been exchanged since."""
+    """Check again, since saved arrays may have been replaced."""
     if g.shape != x.shape or g.size != size:
         raise ValueError(f"normalisation: the gradient has shape {g.shape}, what was normalised {x.shape}")
 
@@ -185,7 +185,7 @@ def _normalize_rows_vjp(g, x, n, weight, centred, stats, block, dx, sums, task, 
 def normalize_rows(
     x: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, n: int, eps: float, centred: bool = True
 ) -> tuple[np.ndarray, np.ndarray]:
-    """y of every n numbers of x, one after the other, with weight and bias of n; and what backward needs of x.
+    """y for every n contiguous elements of x, with weight and bias of length n; and the statistics for backward.
 
     centred: with the mean and the variance (layer norm); otherwise with 0 and the mean square (RMS norm).
     """

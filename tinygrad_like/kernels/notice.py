@@ -1,4 +1,4 @@
-"""Say on standard error what is being compiled, if it takes over a second: in the first run on a machine only."""
+"""Report on standard error what is being compiled, if it takes over a second: only in a machine's first run."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from . import cache
 
 AFTER = 1.0  # seconds
 
-total = 0.0  # seconds that this process has compiled so far
+total = 0.0  # seconds that this process has spent on compiling
 _said = False
 
 
 @contextmanager
 def compiling(name: str) -> Iterator[None]:
-    """While a kernel of this name is compiled in a `with` block."""
+    """Report a kernel of this name while it is compiled in a `with` block."""
     global total
     timer = threading.Timer(max(0.0, AFTER - total), _say, [name.removeprefix("tinygrad_like.")])
     timer.daemon = True
@@ -44,5 +44,5 @@ def _say(name: str) -> None:
 
 
 def seconds() -> float:
-    """How long this process has compiled so far."""
+    """The seconds that this process has spent on compiling."""
     return total

@@ -1,12 +1,12 @@
 """Steps of optimizers on float32 parameters, in place and in one pass over memory.
 
-Each does what the formula of the optimizer of that name in `optim` says, and is tested against it; NumPy would pass
-over memory once for every arithmetic operation. One call updates all parameters, since to start the threads for each
-would cost more than many an update, and no interrupt comes between them.
+Each computes the formula of the optimizer of that name in `optim`, and is tested against it; NumPy would pass over
+memory once for every arithmetic operation. One call updates all parameters, since starting the threads for each would
+often take longer than its update, and so that no interrupt comes between them.
 
 A row of a `Table` has the arrays of a parameter: x, its gradient, its state in the order of the optimizer's
-`state_names`, its count of steps or None, and the numbers of its group: lr, then the options in their order, a pair as
-two numbers, False as 0.
+`state_names`, its count of steps or None, and the numbers of its group: lr, then the options in order, a pair as two
+numbers, False as 0.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from .vectormath import F
 from .views import count_of, data_of, floats_at, integer_at, integers_at, real_at
 
 ZERO = F(0)
-_COST = 0.18  # nanoseconds of a number
+_COST = 0.18  # nanoseconds per element
 
 
 @inner
@@ -42,7 +42,7 @@ def _no_work(table, count):
 
 @inner
 def _share(array, task, tasks):
-    """This task's part of the array at an address; of none, nothing."""
+    """This task's part of the array at an address; empty if there is none."""
     n = count_of(array) if array else 0
     first, last = task * n // tasks, (task + 1) * n // tasks
     return floats_at((data_of(array) if array else 0) + 4 * first, last - first)
@@ -56,13 +56,13 @@ def _number(row, i):
 
 @inner
 def _step(row):
-    """How many steps there are with this one."""
+    """The number of steps, with this one."""
     return integer_at(data_of(row[-2]), 0) + 1
 
 
 @inner
 def _sign(row, i):
-    """Of the gradient: -1 where option i, `maximize`, says to climb."""
+    """The sign of the gradient: -1 if option i, `maximize`, is set."""
     return F(-1.0) if _number(row, i) != 0 else F(1.0)
 
 
@@ -132,7 +132,7 @@ def _rmsprop(table, task, tasks):
         lr, alpha, new, eps = F(_number(row, 0)), F(_number(row, 1)), F(1.0 - _number(row, 1)), F(_number(row, 2))
         decay, momentum, scale = F(_number(row, 3)), F(_number(row, 4)), _sign(row, 6)
         centered, moves = a.size > 0 and _number(row, 5) != 0, b.size > 0 and momentum != ZERO
-        if not (centered or moves):  # by itself, since with two conditions in it the loop takes one number at a time
+        if not (centered or moves):  # a loop of its own, since a loop with two conditions is not vectorised
             for i in range(x.size):
                 d = scale * g[i] + decay * x[i]
                 v[i] = alpha * v[i] + new * d * d
@@ -158,8 +158,8 @@ _KERNELS: dict[str, tuple] = {"SGD": (_sgd,), "Adam": (_adam, 0), "AdamW": (_ada
 
 @lru_cache
 def fused_update(formula: Callable) -> tuple[type[Table], Callable] | None:
-    """What makes a table of rows, and the function of it and of the optimizer's count of steps that does the same as a
-    formula of `optim` for all of them, and counts; None if there is none."""
+    """The function that makes a table of rows, and the function of the table and the optimizer's step count that
+    applies a formula of `optim` to all rows, and counts the step; None if the formula has no kernel."""
     name, _, method = formula.__qualname__.partition(".")
     if name not in _KERNELS or method != "update" or formula.__module__.split(".")[-2:-1] != ["optim"]:
         return None
@@ -169,10 +169,10 @@ def fused_update(formula: Callable) -> tuple[type[Table], Callable] | None:
 def step(update: Kernel, *rest: Any) -> None:
     """Update all rows of a table, with the options of the kernel, and count the step: (update, *options, table, count).
 
-    No interrupt comes between the two: threads are woken, if need be, before.
+    No interrupt comes between the two: threads are woken before, if necessary.
     """
     if mode.waiting is not None:
-        mode.waiting = None  # what an interrupted block has left
+        mode.waiting = None  # left by an interrupted block
     *options, table, count = rest
     first, last = (table, *options), (table, count)
     play([(update, update.pack(*first), first), (_count, _count.pack(*last), last)])

@@ -1,13 +1,13 @@
 """One piece of a matrix product, on one core: out = start + A @ B for some rows and columns of out.
 
-Mostly it walks through k in blocks. For each it packs B, a panel of columns after the other, so that the numbers of one
-k lie together and those of the next k follow; then every tile of rows goes over the panel (`_tiles`). A needs no
-packing where the numbers of a row lie together, since tiles read it in place through offset tables (see tiles.py);
-otherwise it is packed too, in panels as high as a tile.
+Mostly it walks through k in blocks. For each it packs B, one panel of columns after another, so that the elements of
+one k are contiguous and those of the next k follow; then every tile of rows goes over the panel (`_tiles`). If rows of
+A are contiguous, A needs no packing, since tiles read it in place through offset tables (see tiles.py); otherwise it is
+packed too, in panels as high as a tile.
 
-Two kinds of products are limited by memory, and read it as it lies. Where each number is the sum of few products, each
-tile of rows goes over all columns, so that out is written row by row (`_tiles`, too). Where few rows meet columns whose
-numbers lie together, as examples meet the weight of a layer, they are multiplied as vectors (`_dots`).
+Two kinds of products are limited by memory, and read their operands in place. If each output is the sum of few
+products, each tile of rows goes over all columns, so that out is written row by row (`_tiles`, too). If rows are few
+and columns contiguous, as in few examples times the weight of a layer, they are multiplied as vectors (`_dots`).
 """
 
 from typing import NamedTuple
@@ -22,12 +22,12 @@ from .views import ROOM, floats_at, integers_at
 BLOCKS, THROUGH, DOTS = range(3)  # the ways to do it
 FEW_ROWS = 4 * ROWS  # for so few, packing B takes longer than it saves
 _FEW_COLUMNS = 4 * COLUMNS  # as it does to pack A for these
-_CACHED = 2**18  # numbers of A that may lie apart, and still are in the second-level cache when they are met again
-_K_CACHED = 256  # rows of a panel of B: 32 KiB, in the first-level cache
+_CACHED = 2**18  # elements of A that may be strided and still are in the L2 cache at their next use
+_K_CACHED = 256  # rows of a panel of B: 32 KiB, in the L1 cache
 _SHORT_SUM = 16  # products: rows of B that the machine reads side by side
 _STRIP = 8 * ROWS  # rows of A packed at a time: whole cache lines, where A is transposed
 _AHEAD = 8  # k between the line being packed and the one being fetched
-_DOTS_CACHED = 1024  # numbers of a column of B multiplied at a time: those of a tile stay in the first-level cache
+_DOTS_CACHED = 1024  # elements of a column of B multiplied at a time: those of a tile stay in the L1 cache
 
 _wide_tile, _low_tile, _row_tile = make_tile(ROWS, VECTORS), make_tile(LOW, VECTORS), make_tile(1, VECTORS)
 _narrow_tile, _tile_of_dots = make_tile(ROWS, 1), make_dots(ROWS)
@@ -69,8 +69,8 @@ def pack_rows(a, rows, k, panels):
 
 @inner
 def way_of(m, n, k, b):
-    """How to multiply (m, k) by (k, n). It depends on the whole product, not on how it is cut, since each way adds up
-    in an order of its own."""
+    """How to multiply (m, k) by (k, n). It depends on the whole product, not on how it is cut, since each way sums in
+    an order of its own."""
     if k <= _SHORT_SUM:
         return THROUGH
     return DOTS if m < ROWS and b.row == 4 else BLOCKS
@@ -78,8 +78,8 @@ def way_of(m, n, k, b):
 
 @inner
 def packs_rows(m, n, k, a):
-    """Whether blocks of A are packed: if the numbers of a row share no cache line, unless only few columns of B will
-    meet them."""
+    """Whether blocks of A are packed: if the elements of a row share no cache line, unless they meet only few columns
+    of B."""
     return abs(a.column) > 64 and n > (_FEW_COLUMNS if m * k <= _CACHED else COLUMNS)
 
 
@@ -97,7 +97,7 @@ class _Scratch(NamedTuple):
 
 @inner
 def scratch_for(way, m, n, k, a, b, packs, room):
-    """Scratch for pieces of (m, n), at the address of ROOM bytes if that is enough."""
+    """Scratch for pieces of (m, n), at the address of ROOM bytes if these are enough."""
     if way == BLOCKS:
         depth = _step(k, _K_CACHED, FLOATS)
         a_size, b_size = m // ROWS * pitch_of(depth) // 4 + 16 if packs else 0, depth * COLUMNS
@@ -119,13 +119,13 @@ def scratch_for(way, m, n, k, a, b, packs, room):
 
 @inner
 def _step(n, largest, multiple):
-    """Size of blocks, a multiple of something, that cut n into equal parts no larger than the largest."""
+    """The size, a multiple of a given number, of blocks that cut n into equal parts no larger than the largest."""
     return max(1, ceil_div(n, max(1, ceil_div(n, largest)) * multiple)) * multiple
 
 
 @inner
 def do_piece(way, m, i0, i1, n, k, a, b, start, out, packs, scratch):
-    """out = start + a @ b, with a of (m, k) and b of (k, n), but of its rows only i0 to i1."""
+    """out = start + a @ b, with a of (m, k) and b of (k, n), but only rows i0 to i1."""
     if way == DOTS:
         _dots(i0, i1, n, k, a, b, start, out, scratch)
     else:
@@ -134,7 +134,7 @@ def do_piece(way, m, i0, i1, n, k, a, b, start, out, packs, scratch):
 
 @inner
 def _other(held, first, address, m, n):
-    """Whether this matrix is another than is held, by the three numbers from the first on; from now on, it is."""
+    """Whether this matrix differs from the one in scratch, described by three numbers; records the new one."""
     other = held[first] != address or held[first + 1] != m or held[first + 2] != n
     held[first], held[first + 1], held[first + 2] = address, m, n
     return other
@@ -160,7 +160,7 @@ def _hold_rows(a, rows, k, packs, scratch):
 def _tiles(through, m, i0, i1, n, k, a, b, start, out, packs, scratch):
     """Tile by tile: all rows for each panel of B or, where that is the way, all columns for each few rows."""
     r, c, panels = scratch.r, scratch.c, aligned(scratch.b)
-    for k0 in range(0, max(k, 1), max(c.size, 1)):  # once even if k is 0: the sum of nothing is start
+    for k0 in range(0, max(k, 1), max(c.size, 1)):  # once even if k is 0: the sum of no products is start
         depth, begin, i, n0 = min(c.size, k - k0), start if k0 == 0 else out, i0, 0
         held = _hold_rows(part_of(a, 0, k0), m, depth, packs, scratch)
         while i < i1 and n0 < n:
@@ -182,7 +182,7 @@ def _tiles(through, m, i0, i1, n, k, a, b, start, out, packs, scratch):
                 height = min(left, LOW)
             else:
                 _wide_tile(*tile)
-            if through:  # where a narrow tile follows wide ones, which are as high, but for the last of all
+            if through:  # where a narrow tile follows wide ones of the same height, except the last
                 n0 += COLUMNS
                 if n0 >= n:
                     i, n0 = i + height, 0
@@ -194,7 +194,7 @@ def _tiles(through, m, i0, i1, n, k, a, b, start, out, packs, scratch):
 
 @inner
 def _dots(i0, i1, n, k, a, b, start, out, scratch):
-    """Some columns of B at a time, as the rows of a tile, meet every row of A."""
+    """Multiply some columns of B at a time, as the rows of a tile, by every row of A."""
     r, c, copies = scratch.r, scratch.c, aligned(scratch.a)
     for k0 in range(0, k, _DOTS_CACHED):
         depth = min(_DOTS_CACHED, k - k0)

@@ -2,7 +2,7 @@
 
 Window i of an axis sees the positions i * stride - padding + a * dilation, a = 0 ... kernel - 1. Its elements are
 called taps and numbered row by row. For maxima, a plane that windows overhang is first copied into a frame of
--inf, which leaves no edge to care for.
+-inf, so that edges need no special treatment.
 """
 
 import math
@@ -17,8 +17,8 @@ from .program import in_order, kernel
 from .simd import inner, put
 from .vectormath import INF, SCALAR, F
 
-MOST_TAPS = 256  # in a window, as numbered by one byte
-COST = 0.09  # nanoseconds of a number
+MOST_TAPS = 256  # taps of a window, as one byte numbers them
+COST = 0.09  # nanoseconds per element
 ZERO, LOWEST, U8 = F(0), F(-INF), np.uint8
 UINT8 = np.dtype(U8)
 
@@ -30,7 +30,7 @@ AXIS, BYTES, BYTES_WRITE = Plan(Axis, {}), READ.of(UINT8), WRITE.of(UINT8)
 
 @inner
 def _work(x, h, w, rows, columns, y, index):
-    """Nanoseconds of work on the planes x, or -1 unless y has a number for each of their windows."""
+    """Nanoseconds of work on the planes x, or -1 unless y has an element for each of their windows."""
     planes, size = x.size // (h * w), rows.number * columns.number
     fits = planes * h * w == x.size and planes * size == y.size == index.size
     return int(max(x.size, y.size) * COST) if fits else -1
@@ -38,7 +38,7 @@ def _work(x, h, w, rows, columns, y, index):
 
 @inner
 def _extent(axis):
-    """How far the windows of an axis reach, from the first position of the first to the last of the last."""
+    """The extent of an axis's windows, from the first position of the first to the last of the last."""
     return (axis.number - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1
 
 
@@ -49,7 +49,7 @@ def _overhang(h, w, rows, columns):
 
 @inner
 def _frame(h, w, rows, columns):
-    """A frame full of -inf, or nothing if no window overhangs; and the length of the rows that windows see."""
+    """A frame of -inf, empty if no window overhangs; and the length of the rows that windows see."""
     if _overhang(h, w, rows, columns):
         return np.full(_extent(rows) * _extent(columns), LOWEST), _extent(columns)
     return np.full(0, LOWEST), w
@@ -62,7 +62,7 @@ def _row(x, number, length):
 
 @inner
 def _plane(x, plane, h, w, rows, columns, frame):
-    """What windows see of a plane: itself, or a copy in the frame."""
+    """The plane that windows see: the plane itself, or a copy in the frame."""
     image = _row(x, plane, h * w)
     if frame.size == 0:
         return image
@@ -195,7 +195,7 @@ def put_taps(g: np.ndarray, index: np.ndarray, shape: tuple[int, ...], windows: 
 
 
 def _sliding(shape: tuple[int, ...], windows: Windows) -> tuple[np.ndarray, tuple[int, ...], tuple] | None:
-    """Weights of ones, planes as images of one channel, and how windows slide; None if a convolution has other ones."""
+    """Weights of ones, planes as images of one channel, and a convolution's options; None if it has no such windows."""
     h, w = shape[-2:]
     margins = [(axis[2], max(0, (axis[4] - 1) * axis[1] + (axis[0] - 1) * axis[3] + 1 - axis[2] - n))
                for axis, n in zip(windows, (h, w), strict=True)]

@@ -1,7 +1,7 @@
-"""How a kernel is declared, and run: one way for all of them.
+"""How kernels are declared and run: one way for all of them.
 
-A kernel is a function over arrays and numbers that does share number `task` of `tasks` of some work. Which shares there
-are does not depend on who does them, so that the number of threads changes no bit of a result.
+A kernel is a function over arrays and numbers that does share number `task` of `tasks` of some work. The shares do not
+depend on the threads that do them, so the number of threads changes no bit of a result.
 
     @kernel(x=READ, y=WRITE, slope=REAL, cost=0.06)
     def _scale(x, slope, y, task, tasks):
@@ -10,14 +10,14 @@ are does not depend on who does them, so that the number of threads changes no b
 
     _scale(x, 2.0, y)
 
-The decorator says of each array what is done to it; arguments that it does not name are integers. A call packs its
+The decorator says how the kernel uses each array; arguments that it does not name are integers. A call packs its
 arguments into a record (`record.py`), a row of numbers in which an array is the address of its NumPy object. Compiled
-code unpacks it, so that every kernel is `f(record, task, tasks)` to whoever runs it; and before any number is touched,
-it compares the dtype, the layout and the size of each array with what was declared. Where one does not fit, Python
-hands over a copy of what is read, and refuses what would be written.
+code unpacks it, so every kernel is called as `f(record, task, tasks)`; before it touches any element, it compares the
+dtype, layout and size of each array with the declaration. If one does not fit, Python passes a copy of an array that is
+read, and raises an error for one that would be written.
 
-How much work a call is, in nanoseconds, stands with its kernel: `cost` for each number of its largest array, or `work`,
-a function of the same arguments. From that alone `_play` decides how many threads share it.
+Each kernel declares the work of a call in nanoseconds: `cost` for each element of its largest array, or `work`, a
+function of the same arguments. That alone decides, in `_play`, how many threads share a call.
 
 A `Call` holds the record and the arrays it names. Several can run without Python in between: see `together`.
 """
@@ -57,17 +57,17 @@ from .threads import (
 )
 from .views import integer_at
 
-_MANY = ACCELERATED["copied"][1]  # numbers that a kernel copies in less time than NumPy
-_WAKE = 20_000  # nanoseconds of work that are worth waking a thread that sleeps
+_MANY = ACCELERATED["copied"][1]  # elements that a kernel copies faster than NumPy
+_WAKE = 20_000  # nanoseconds of work that are worth waking a sleeping thread
 
 
 # --- Declaration ------------------------------------------------------------------------------------------------------
 
 
 class Call(NamedTuple):
-    """A kernel with its arguments; `record` holds where they are, and is valid as long as `arguments` are.
+    """A kernel with its arguments; `record` holds their addresses, and is valid as long as `arguments` are.
 
-    In a call that is not to be done yet it is the number that the record will hold of `beside`.
+    In a call that does not run yet, `record` is the entry of the future record that says `beside`.
     """
 
     kernel: Kernel
@@ -81,7 +81,7 @@ class Call(NamedTuple):
         return self.kernel.arrays(self.arguments, True)
 
     def fitted(self) -> Call:
-        """The call with copies of arrays to read that do not lie as declared. Raises ValueError for other misfits."""
+        """The call with copies of input arrays whose layout does not fit. Raises ValueError for other misfits."""
         arguments = tuple([self._fitted(kind, x) if isinstance(kind, Array) and x is not None else x
                            for kind, x in zip(self.kernel.kinds.values(), self.arguments, strict=True)])
         return Call(self.kernel, self.kernel.pack(*arguments, beside=self.beside), arguments)
@@ -89,7 +89,7 @@ class Call(NamedTuple):
     def _fitted(self, kind: Array, x: Any) -> np.ndarray:
         if not isinstance(x, np.ndarray) or x.dtype != kind.dtype or (kind.axes > 1 and x.ndim != kind.axes):
             raise self.misfit()
-        y = np.asarray(x)  # of a subclass, such as np.memmap
+        y = np.asarray(x)  # an instance of a subclass, such as np.memmap
         if y.dtype == kind.dtype and y.flags.aligned and (y.flags.c_contiguous or (kind.writes and kind.axes == 0)):
             if kind.writes and not y.flags.writeable:
                 raise self.misfit()
@@ -107,7 +107,7 @@ class Call(NamedTuple):
         return record if isinstance(record, int) else struct.unpack_from("q", record, 8 * BESIDE)[0]
 
     def packed(self) -> bytes:
-        """The record, made if need be."""
+        """The record, made if necessary."""
         record = self.record
         return self.kernel.pack(*self.arguments, beside=record) if isinstance(record, int) else record
 
@@ -119,12 +119,12 @@ class Call(NamedTuple):
 
 
 class Kernel:
-    """A compiled function, which a call runs on all threads; see this module's docstring."""
+    """A compiled function, which a call runs on all threads; see the docstring of this module."""
 
     def __init__(self, body: Callable, kinds: dict[str, Any], cost: float, work: Callable | None, tasks: int,
                  options: dict):
         self.body, self.cost, self.work, self.tasks, self.options = body, cost, work, tasks, options
-        self.formula: tuple[str, int, int] | None = None  # in `formula.py`; of how many arrays, and numbers
+        self.formula: tuple[str, int, int] | None = None  # in `formula.py`; the counts of arrays and numbers
         self.name, self.__name__, self.__doc__ = body.__name__.strip("_").replace("_", " "), body.__name__, body.__doc__
         names = list(inspect.signature(body).parameters)[:-2]
         if unknown := kinds.keys() - set(names):
@@ -136,7 +136,7 @@ class Kernel:
         return f"<kernel {self.name}({', '.join(self.kinds)})>"
 
     def __call__(self, *arguments) -> None:
-        """Do it now. Raises ValueError for arrays that are not what was declared, MemoryError without memory."""
+        """Run it now. Raises ValueError for arrays that do not fit the declaration, MemoryError without memory."""
         record = self.pack(*arguments)
         waiting = mode.waiting
         if waiting is not None:
@@ -149,7 +149,7 @@ class Kernel:
             _finish([Call(self, record, arguments)], done)
 
     def _in_order(self, arguments: tuple) -> list | None:
-        """The arguments with copies in C order of arrays to read that are not; None if there are none."""
+        """The arguments, with input arrays that are not in C order copied; None if there are none."""
         copied = None
         for i, (x, kind) in enumerate(zip(arguments, self.kinds.values(), strict=True)):
             if type(x) is np.ndarray and not x.flags.c_contiguous and kind.axes and not kind.writes:
@@ -158,7 +158,7 @@ class Kernel:
         return copied
 
     def arrays(self, arguments: tuple, written: bool) -> list[np.ndarray]:
-        """Those of some arguments that are written, or those that are read."""
+        """The arguments that are written, or those that are read."""
         found: list[np.ndarray] = []
         for i, fields in self._written if written else self._read:
             x = arguments[i]
@@ -169,12 +169,12 @@ class Kernel:
         return found
 
     def _places(self, written: bool) -> list[tuple[int, list[int] | None]]:
-        """Which arguments `arrays` looks at; and for a plan, at which fields; for a table, at all there is."""
+        """The arguments that `arrays` checks; for a plan, with the fields that it checks; for a table, all of it."""
         found: list[tuple[int, list[int] | None]] = []
         for i, kind in enumerate(self.kinds.values()):
             if isinstance(kind, Array) and kind.writes == written:
                 found.append((i, None))
-            elif kind is TABLE:  # most of which are read, too
+            elif kind is TABLE:  # most of them are read, too
                 found.append((i, []))
             elif isinstance(kind, Plan) and kind.axes and not written:
                 found.append((i, [k for k, name in enumerate(kind.kind._fields) if name in kind.axes]))
@@ -183,7 +183,7 @@ class Kernel:
     def __getattr__(self, name: str):
         if name != "pack":
             raise AttributeError(name)
-        with threads.pool:  # two threads would compile it twice
+        with threads.pool:  # otherwise two threads would compile it twice
             self.entry, self.pack = compiled_for(self)
         return self.pack
 
@@ -191,23 +191,23 @@ def kernel(*, cost: float = 1.0, work: Callable | None = None, tasks: int = 8, f
            **kinds: Any) -> Callable[[Callable], Kernel]:
     """Declare a kernel (see the module's docstring).
 
-    cost: nanoseconds of work for each number of the largest array; or work: a function of the arguments that says how
-    many there are, or -1 for arrays whose sizes do not fit one another. tasks: how many for each thread, to even out
-    the last ones; 1 if a task has a long beginning.
+    cost: nanoseconds of work for each element of the largest array; or work: a function of the arguments that returns
+    nanoseconds, or -1 if the arrays' sizes do not fit one another. tasks: how many per thread, so that threads end
+    together; 1 if a task has a long setup.
     """
     return lambda body: Kernel(body, kinds, cost, work, tasks, {"fastmath": fastmath})
 
 
 # --- Running ----------------------------------------------------------------------------------------------------------
 
-_CONTENT = bytes.__basicsize__ - 1  # where the bytes of a bytes object begin
+_CONTENT = bytes.__basicsize__ - 1  # offset of the bytes in a bytes object
 _BOARD = threads.board
 counters = [threads.board + COUNTERS + i * MOST * LINE for i in range(2)]  # lines that hold 0 when a call begins
 
 
 @compiled()
 def _several(record, task, tasks):
-    """A task of one of several calls that run beside one another: of every call each thread gets the same share."""
+    """A task of one of several calls that run side by side: each thread gets the same share of every call."""
     calls, at = integer_at(record, 0), integer_at(record, 1)
     for _ in range(task % calls):
         at += integer_at(at, SIZE)
@@ -216,7 +216,7 @@ def _several(record, task, tasks):
 
 @inner
 def _done(board, at, count):
-    """What `_play_calls` returns, and whether a call ran out of memory."""
+    """The result of `_play_calls`, and whether a call ran out of memory."""
     done = 0
     while done < count:
         first, calls, work, tasks = at, 0, 0, 0
@@ -245,13 +245,13 @@ def _done(board, at, count):
 
 @compiled()
 def _play_calls(board, at, count):
-    """Run some calls whose records follow one another. Returns how many were done before one did not fit; or, in case
-    that the threads should be woken first, -1 - that number. Raises MemoryError."""
+    """Run calls whose records are contiguous. Returns the number of calls that ran before one did not fit; or, if the
+    threads should be woken first, -1 - that number. Raises MemoryError."""
     acquire(board)
     done, failed = _done(board, at, count)
     put(board + BUSY, 0)
     if failed:
-        raise MemoryError  # with a text that is added outside
+        raise MemoryError  # its text is added outside
     return done
 
 
@@ -265,9 +265,9 @@ def _play(board, at, count):
 
 
 def play(calls: Sequence[tuple]) -> None:
-    """Do what calls say, one after another, without Python between them.
+    """Run calls one after another, without Python in between.
 
-    Raises ValueError for arrays that are not what their kernel declares.
+    Raises ValueError for arrays that do not fit their kernel's declaration.
     """
     records = b"".join([call[1] for call in calls])
     done = _play(_BOARD, id(records) + _CONTENT, len(calls))
@@ -276,8 +276,8 @@ def play(calls: Sequence[tuple]) -> None:
 
 
 def play_records(address: int, offsets: Sequence[int]) -> int:
-    """Do calls whose records follow one another at an address, each at an offset; returns how many were done, which is
-    all of them unless the arrays of the next are not what its kernel declares."""
+    """Run calls whose records are contiguous at an address, each at an offset; returns how many ran: all, unless
+    the arrays of the next do not fit its kernel's declaration."""
     done, count = 0, len(offsets) - 1
     while True:
         more = _play(_BOARD, address + offsets[done], count - done)
@@ -289,7 +289,7 @@ def play_records(address: int, offsets: Sequence[int]) -> int:
 
 
 def beside(*calls: tuple) -> None:
-    """Do several calls, each a kernel and its arguments, at the same time: none writes what another one names."""
+    """Run several calls, each a kernel and its arguments, at the same time: none writes to an array of another."""
     tuples = [(call[0], call[0].pack(*call[1:], beside=i), call[1:]) for i, call in enumerate(calls)]
     if mode.waiting is not None:
         mode.waiting.extend(tuples)
@@ -298,16 +298,16 @@ def beside(*calls: tuple) -> None:
 
 
 class together:
-    """Calls in a `with` block are done when it ends: nothing in it may look at what they write.
+    """Delay the calls in a `with` block until it ends: no code in the block may look at their results.
 
-    After a kernel Python's code is no longer in the processor's cache, and the threads have to be called together
-    again. So calls that follow one another take less time without Python between them.
+    After a kernel, Python's code is no longer in the processor's cache, and the threads must be called again. So
+    consecutive calls take less time without Python between them.
     """
 
     def __enter__(self) -> None:
         self.outer = mode.waiting
         if self.outer is None:
-            mode.waiting = []  # last of all: an interrupt after it finds the block begun, and ends it
+            mode.waiting = []  # last: an interrupt after it finds the block open, and ends it
 
     def __exit__(self, error: Any, *_: Any) -> None:
         calls, mode.waiting = mode.waiting, self.outer
@@ -316,14 +316,14 @@ class together:
 
 
 def _finish(tuples: Sequence[tuple], done: int) -> None:
-    """What is left of some calls: threads were asleep, or arrays do not lie as declared."""
+    """Run the remaining calls: threads were asleep, or arrays do not have the declared layout."""
     calls, copies = [Call(*each) for each in tuples], dict[int, list]()
     while done != len(calls):
         if done < 0:
             done = -1 - done
             with threads.pool:
                 threads.gather()
-        else:  # only that call: what a later one reads may not be written yet
+        else:  # only that call: the data that a later one reads may not be written yet
             i = _first_misfit(calls, done)
             if i in copies:
                 raise calls[i].misfit()
@@ -344,18 +344,18 @@ def _first_misfit(calls: Sequence[Call], first: int) -> int:
 
 @compiled()
 def _amount(at):
-    """Nanoseconds of work that a call is; -1 if its arrays do not fit."""
+    """The work of a call in nanoseconds; -1 if its arrays do not fit."""
     return call(integer_at(at, CODE), at, -1, 0)
 
 
 # --- Traces -----------------------------------------------------------------------------------------------------------
 
-trace: list[Any] | None = None  # the calls of one thread, and the copies made for them
-_traced = 0  # which thread
+trace: list[Any] | None = None  # the calls of the traced thread, and the copies made for them
+_traced = 0  # the traced thread
 
 
 def in_order(x: np.ndarray) -> np.ndarray:
-    """x in C order, for what reads it: itself, or a copy, which takes less time here than once a call did not fit."""
+    """x in C order, for a reader: x itself, or a copy, which is cheaper here than after a call that did not fit."""
     if x.flags.c_contiguous or mode.waiting is not None:
         return x
     if x.size >= _MANY and x.dtype is FLOAT32:
@@ -369,7 +369,7 @@ def in_order(x: np.ndarray) -> np.ndarray:
 
 
 class Copy(NamedTuple):
-    """What was done for a call whose arrays do not lie as declared: target[...] = source."""
+    """Trace the copy for a call whose arrays do not have the declared layout: target[...] = source."""
 
     source: np.ndarray
     target: np.ndarray
@@ -386,13 +386,13 @@ class Copy(NamedTuple):
 
 
 def note(*calls: Any) -> None:
-    """Put calls into the trace, if there is one of this thread."""
+    """Add calls to the trace, if this thread is traced."""
     if trace is not None and _traced == threading.get_ident():
         trace.extend(calls)
 
 
 def start_trace(calls: list) -> None:
-    """Put all calls of this thread into a list. Raises RuntimeError if another thread is traced."""
+    """Trace all calls of this thread into a list. Raises RuntimeError if another thread is traced."""
     global trace, _traced
     if trace is not None:
         raise RuntimeError("capture: another thread is recording; one at a time can")

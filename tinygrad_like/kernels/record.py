@@ -1,8 +1,8 @@
-"""What a call of a kernel is to compiled code: a record, a row of numbers.
+"""The record of a kernel's call, a row of numbers that compiled code reads.
 
-The first ones say where the kernel's code is, how long the record is, and how it is to run; then come the arguments in
-their order: of an array the address of its NumPy object, all else as the number it is. For each kernel code is written
-here that unpacks them, compares the arrays with what was declared, and calls its body.
+The first entries are the address of the kernel's code, the record's length, and how to run it; then come the arguments
+in order: for an array the address of its NumPy object, for anything else the number itself. For each kernel this module
+generates code that unpacks them, compares the arrays with their declaration, and calls the kernel's body.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from .views import following, integer_at, largest, real_at, suits, table_suits, 
 if TYPE_CHECKING:
     from .program import Kernel
 
-CODE, SIZE, KNOWN, BESIDE, TASKS, HEADER = range(6)  # places of the first numbers, and how many they are
+CODE, SIZE, KNOWN, BESIDE, TASKS, HEADER = range(6)  # indices of the first entries, and their count
 _READERS = {INTEGER: "integer_at", REAL: "real_at", EPILOGUE: "following"}
-_NUMBERS = {f"n{i}": np.int64(i) for i in range(8)}  # a function given 3, and not such a number, is compiled for a 3
+_NUMBERS = {f"n{i}": np.int64(i) for i in range(8)}  # a plain 3 would compile a function for 3 alone
 
 
 def compiled_for(kernel: Kernel) -> tuple[Compiled, Callable]:
-    """Code of (record, task, tasks) that does a share of a call, or for task -1 gives nanoseconds of work, -1 if arrays
-    do not fit; and the function that packs arguments into a record."""
+    """Code of (record, task, tasks) that does a share of a call or, for task -1, returns nanoseconds of work, -1 if
+    arrays do not fit; and the function that packs arguments into a record."""
     body = kernel.body
     names = {"__name__": body.__module__, "body": njit(**kernel.options)(body),
              "integer_at": integer_at, "real_at": real_at, "suits": suits, "largest": largest,
@@ -75,7 +75,7 @@ def compiled_for(kernel: Kernel) -> tuple[Compiled, Callable]:
             fields += kind
     given = ", ".join(arguments)
     amount = f"work({given})" if kernel.work else f"largest(max({', '.join([*sizes, '0'])}), cost)"
-    entry = f"{kernel.__name__}_entry"  # not the body's name: their code would be one
+    entry = f"{kernel.__name__}_entry"  # not the body's name: their code would have the same name
     text = (f"def {entry}(record, task, tasks):\n"
             f"    if task >= 0: body({given}, task, tasks)\n"
             f"    elif not ({' and '.join(checks) or 'True'}): return -1\n"
@@ -83,7 +83,7 @@ def compiled_for(kernel: Kernel) -> tuple[Compiled, Callable]:
             "    return 0\n")
     code = Compiled(define(entry, text, body.__code__.co_filename, names), {}, False, repr((text, kernel.options)))
     record = struct.Struct(f"{HEADER}q{fields}")
-    # An argument may have any name but these.
+    # No argument may have one of these names.
     names |= {"_pack": record.pack, "_code": code.code["code"], "_size": record.size,
               "_known": KNOWN_AT, "_tasks": kernel.tasks}
     text = (f"def pack({', '.join(kernel.kinds)}, beside=0):\n"

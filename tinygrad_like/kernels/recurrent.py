@@ -1,8 +1,8 @@
 """An LSTM or a GRU over a whole sequence, forward and backward.
 
-Examples do not meet: each task takes some of the batch through all steps, and nothing has to wait for anything else. Of
-a step it computes one product with the weights of the state, which lie packed for the whole sequence in the second-
-level cache, and the gates while they are in the first-level cache.
+Examples are independent: each task takes some of the batch through all steps, and never waits for another. In a step it
+computes one product with the weights of the state, which stay packed in the L2 cache for the whole sequence, and the
+gates, while they are in the L1 cache.
 
     rows of the batch      of examples, as many as a tile has rows at a time
     gates                  (T, batch, 4 H): what backward needs of every step
@@ -23,13 +23,13 @@ from .simd import COLUMNS, ROWS, inner, put
 from .vectormath import exp
 
 F = np.float32
-_COST = 0.01  # nanoseconds of a multiplication
-_GATE = 3  # and of the functions of a number of the state
+_COST = 0.01  # nanoseconds per multiplication
+_GATE = 3  # and for the functions of an element of the state
 
 
 @inner
 def _panels(address, rows, columns, row, column, memory):
-    """The matrix (rows, columns) at an address in panels in memory."""
+    """Write the matrix (rows, columns) at an address to memory in panels."""
     panels = Panels(aligned(memory), rows * LINE)
     pack(Matrix(address, row, column), rows, columns, panels, F(1))
     return panels
@@ -43,7 +43,7 @@ def _room(rows, columns):
 
 @inner
 def _offsets(table, count, step):
-    """Offsets of rows, or columns, that lie so many bytes apart; past the end, of the last one."""
+    """Offsets of rows, or columns, that lie so many bytes apart; past the end, the last one repeats."""
     for i in range(table.size):
         table[i] = min(i, count - 1) * step
 
@@ -81,7 +81,7 @@ def _lstm_work(x, u, h0, c0, out, gates, cells, steps, batch, size, reverse):
 @kernel(x=READ, u=READ, h0=READ, c0=READ, out=WRITE, gates=WRITE, cells=WRITE, work=_lstm_work, tasks=1,
         fastmath={"contract"})
 def _lstm(x, u, h0, c0, out, gates, cells, steps, batch, size, reverse, task, tasks):
-    """out: h of every step, then the last c; cells: c of every step. Of a single one the product is in gates."""
+    """out: h of every step, then the last c; cells: c of every step. For a single step, gates hold the product."""
     first, end = _share(batch, task, tasks)
     n, width = end - first, 4 * size
     if n > 0:

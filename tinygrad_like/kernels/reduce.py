@@ -1,8 +1,8 @@
 """Sums and extremes of float32 arrays, over any axes.
 
 A float32 sum loses a digit for every factor of ten in the number of terms added one after the other. Here these are at
-most sixteen: a piece is added up in many lanes at once (which is also what makes it fast), and pieces in float64.
-Which numbers are added to which depends on the shape alone, so the result does not change with the number of threads.
+most sixteen: a piece is summed in many lanes at once (which also makes it fast), and pieces are summed in float64. The
+order of summation depends only on the shape, so the result does not change with the number of threads.
 """
 
 import math
@@ -18,16 +18,16 @@ from .program import in_order, kernel, together
 from .simd import put
 from .vectormath import F, I
 
-_COST = 0.03  # nanoseconds of a number
+_COST = 0.03  # nanoseconds per element
 SUM, SUM_SQUARES, MAX, MIN = range(4)
 UP, DOWN = F(1), F(-1)
-PIECE = 1024  # numbers added up in float32, in 64 lanes or so
+PIECE = 1024  # elements summed in float32, in 64 lanes or so
 NAN_BITS, LOWEST = I(0x7FFFFFFF), I(-0x80000000)  # the first, read as a float, is a NaN
-SHORT = 64  # rows of fewer numbers are taken several together
-STRIP, BLOCK = 1024, 128  # columns and rows of a part of a matrix whose columns are added up
-UNDIVIDED = 65536  # a matrix of fewer numbers is one part: they are added up before several threads have begun
-LOW = 16  # rows added up in float32
-_FEW, _MANY = 64, 16384  # numbers that are spread, and places that they are spread to, which are worth a kernel
+SHORT = 64  # shorter rows are taken several together
+STRIP, BLOCK = 1024, 128  # columns and rows of a part of a matrix whose columns are summed
+UNDIVIDED = 65536  # a smaller matrix is one part: it is summed before several threads have started
+LOW = 16  # rows summed in float32
+_FEW, _MANY = 64, 16384  # inputs and outputs of a broadcast that are worth a kernel
 _AXES = tuple(range(64))  # NumPy's arrays have no more
 
 
@@ -50,8 +50,8 @@ def _sum_squares(x):
 @njit
 def _max(x, sign=UP):
     """The largest number; for a sign of -1, the smallest."""
-    # Of integers, since the maximum of floats, with its rules for NaN, is no reduction that LLVM vectorises. The bits
-    # of a positive float are ordered as the float is, those of a negative one the other way round.
+    # On integers, since LLVM does not vectorise the maximum of floats, with its rules for NaN. The bits of positive
+    # floats are ordered like the floats, those of negative ones in reverse.
     top = LOWEST
     for i in range(x.size):
         bits = F(sign * x[i]).view(I)
@@ -75,14 +75,14 @@ def _reduced(op, x):
 
 @kernel(x=READ, out=WRITE, cost=_COST)
 def _rows(op, x, n, out, task, tasks):
-    """One number for every n of x."""
+    """Reduce every n elements of x to one."""
     for row in range(task * out.size // tasks, (task + 1) * out.size // tasks):
         out[row] = _reduced(op, x[row * n : min((row + 1) * n, x.size)])
 
 
 @kernel(x=READ, total=WRITE.of(np.float64), rounded=WRITE, tasks=1, cost=0)
 def _whole(op, x, total, rounded, task, tasks):
-    """What `_rows` and `_total` make of x."""
+    """Reduce x with `_rows` or `_total`."""
     whole = 0.0
     for i in range(0, x.size, 4 * PIECE):
         whole += F(_reduced(op, x[i : min(i + 4 * PIECE, x.size)]))
@@ -116,7 +116,7 @@ def _columns(x, size, partial, task, tasks):
             total[:] = 0
             end = min(begin + LOW, m)
             i = first + begin * n
-            # Whole rows arrive fastest one after the other, parts of rows eight at a time.
+            # Whole rows load fastest one after the other, parts of rows eight at a time.
             eights = 0 if strips == 1 else (end - begin) // 8
             for _ in range(eights):
                 _add_rows(total, x[i : i + width], x[i + n : i + n + width], x[i + 2 * n : i + 2 * n + width],
@@ -188,7 +188,7 @@ def sum_rows(x: np.ndarray) -> np.ndarray:
 
 
 def _sum_middle(x: np.ndarray, outer: int, m: int, n: int) -> np.ndarray:
-    """x.sum(1), for the numbers of a contiguous x taken as (outer, m, n)"""
+    """x.sum(1), for a contiguous x read as (outer, m, n)"""
     group = 512 // n if 0 < n < SHORT and m > LOW else 1
     out = np.empty((outer, n), np.float32)
     if m * n <= UNDIVIDED:
@@ -211,11 +211,11 @@ def sum_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
     if not axis or small and x.flags.c_contiguous and (
             axis[-1] == x.ndim - 1 and (x.size <= 256 * x.shape[-1] or len(axis) == x.ndim)
             or axis == (0,) and x.shape[0] <= 2 * LOW):
-        return NotImplemented  # NumPy adds up numbers that lie one after another in pairs, and a few in any way
+        return NotImplemented  # NumPy sums contiguous elements in pairs; any way will do for a few
     shape, first, last = x.shape, axis[0], axis[0] + len(axis)
     if not x.flags.c_contiguous or axis != _AXES[first:last]:
         y = sum_all(x) if len(axis) == len(shape) and 0 not in x.strides else _over_axes(x, axis)
-    else:  # neighbours, of numbers that lie one after another
+    else:  # adjacent axes of a contiguous array
         outer, m, n = math.prod(shape[:first]), math.prod(shape[first:last]), math.prod(shape[last:])
         if small and n > 1 and m <= 2 * LOW:
             return NotImplemented
@@ -243,7 +243,7 @@ def min_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
 
 
 def _extreme(op: int, x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
-    """The maximum or minimum over the last axes, of which none is empty; over others NumPy has vectors, too."""
+    """The maximum or minimum over the last axes, none of them empty; over others NumPy uses vectors, too."""
     if not axis or axis != _AXES[axis[0] : x.ndim] or not x.size or x.size < 1 << 18 and len(axis) == x.ndim and (
             not mode.compiled):
         return NotImplemented
@@ -280,8 +280,8 @@ def spread_over(x: np.ndarray, shape: tuple[int, ...], axis: tuple[int, ...], ke
 
 
 def _over_axes(x: np.ndarray, axis: tuple[int, ...]) -> np.ndarray:
-    """Axes are taken in the order in which they lie in memory, so that only an x with gaps is copied."""
-    repeated = [a for a in range(x.ndim) if x.strides[a] == 0 and x.shape[a] > 1]  # by expand: the sum is a product
+    """Axes are taken in their order in memory, so that only an x with gaps is copied."""
+    repeated = [a for a in range(x.ndim) if x.strides[a] == 0 and x.shape[a] > 1]  # after expand: the sum is a product
     if repeated:
         once = x[tuple([slice(1) if a in repeated else slice(None) for a in range(x.ndim)])]
         y = _over_axes(once, axis) * np.float32(math.prod(x.shape[a] for a in repeated if a in axis))
@@ -290,7 +290,7 @@ def _over_axes(x: np.ndarray, axis: tuple[int, ...]) -> np.ndarray:
     kept = [a for a in order if a not in axis]
     x, summed = x.transpose(order), [a in axis for a in order]
     if sum(summed) == summed[-1] == 1 and not x.flags.c_contiguous:
-        x, summed = np.add.reduce(x, axis=-1), summed[:-1]  # which NumPy adds up in pairs
+        x, summed = np.add.reduce(x, axis=-1), summed[:-1]  # NumPy sums it in pairs
     shape = list(x.shape)
     while True in summed:
         last = len(summed) - summed[::-1].index(True)  # first ... last - 1 are neighbours, the innermost of all
@@ -312,8 +312,8 @@ def sum_squares(x: np.ndarray) -> np.ndarray:
 
 
 def _over_everything(op: int, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The sum, as it is and as a float32."""
-    x = x.ravel(order="K")  # any order will do, and this one copies less
+    """The sum, in float64 and in float32."""
+    x = x.ravel(order="K")  # any order will do; this one copies least
     total, rounded = np.empty(()), np.empty((), FLOAT32)
     if x.size <= UNDIVIDED:
         _whole(op, x, total, rounded)

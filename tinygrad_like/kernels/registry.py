@@ -1,6 +1,6 @@
-"""Which kernel stands in for which function, and from how many numbers on.
+"""The kernels that replace functions, and from which size on.
 
-`rings.py` asks here when a function is declared. So this is imported before the ops are.
+`rings.py` looks here when a function is declared, so this module is imported before the ops.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from ..core.graph import mode
 from ..dtypes import FLOAT32
 from ..transforms.codegen import define
 
-_LONG = (128,)  # a row that NumPy takes at once
-_SMALL = 16  # in NumPy they are many calls; but numba need not be imported for a few numbers
+_LONG = (128,)  # length of a row for which NumPy's overhead does not count
+_SMALL = 16  # in NumPy they are many calls; but a few elements are not worth importing numba
 
-# Functions with a kernel of the same name: its module, and how many numbers it takes to be faster than NumPy.
+# Functions with a kernel of the same name: its module, and the size from which on it is faster than NumPy.
 ACCELERATED: dict[str, tuple[str, int]] = {
     "add_at": ("embedding", 512),
     "take_at": ("embedding", 1),
@@ -50,7 +50,7 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     "binary_cross_entropy": ("formula", _SMALL),
     **dict.fromkeys(("sign", "rsqrt", "abs_vjp", "rsqrt_vjp", "log1p_vjp", "cube", "cube_vjp"), ("formula", 8192)),
     "sqrt_vjp": ("formula", _SMALL),
-    **dict.fromkeys(("tanh_vjp", "sigmoid_vjp"), ("formula", 4096)),  # if not listed, as the function
+    **dict.fromkeys(("tanh_vjp", "sigmoid_vjp"), ("formula", 4096)),  # if not listed, it has the function's line
     **dict.fromkeys(("relu_vjp", "relu6_vjp", "hardtanh_vjp"), ("formula", _SMALL)),
     "softsign": ("formula", 1024),
     **dict.fromkeys(("softmax", "log_softmax"), ("softmax", _SMALL)),
@@ -70,7 +70,7 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     "sum_squares": ("reduce", 0),
     "take_rows": ("embedding", 512),
 }
-# Functions that do not look at one array: the module of what does the same, its name, and when it is called.
+# Functions that do not depend on the size of one array: the kernel's module and name, and when to call it.
 DIRECT: dict[str, tuple[str, str, str]] = {
     "in_c_order": ("copies", "in_c_order", "x.size >= 8192 and x.dtype is FLOAT32_"),
     "kept": ("dropout", "kept", "True"),
@@ -85,14 +85,14 @@ DIRECT: dict[str, tuple[str, str, str]] = {
     "set_num_threads": ("threads", "set_num_threads", "True"),
 }
 
-makers: list[Callable] = []  # each makes a kernel that an op may call
+makers: list[Callable] = []  # each makes a kernel for an op
 ARITHMETIC = frozenset({"add", "sub", "mul", "div", "logaddexp"})
 
 
 def replace(definition: Callable, name: str, formula: Callable | None = None, options: dict | None = None) -> Callable:
-    """What does the same as the definition, with a kernel where that is faster; the definition, if there is none.
+    """A function like the definition that uses a kernel where that is faster; the definition if there is no kernel.
 
-    A rule of a function with options that is not listed has its function's line.
+    A rule, if not listed, of a function with options has that function's line.
     """
     if name in DIRECT:
         module, of, when = DIRECT[name]
@@ -117,7 +117,7 @@ def _function(found: Any) -> Callable:
 
 
 def _made(home: ModuleType, name: str, formula: Callable | None, options: dict | None) -> Callable:
-    """The kernel, from its module, which makes those of formulas."""
+    """The kernel, from its module, which makes kernels of formulas."""
     if formula is None:
         return getattr(home, name)
     return home.pointwise(formula, name, options or ())
@@ -127,9 +127,9 @@ def accelerated(definition: Callable, name: str, made: Callable[[ModuleType], Ca
                 when: str) -> Callable:
     """A function that calls the kernel if `when` is true of its parameters, which are the definition's.
 
-    The definition serves all else; so it does where the kernel returns NotImplemented.
+    Otherwise, or if the kernel returns NotImplemented, it calls the definition.
     """
-    @lru_cache  # also for copies of what is made here, with names of their own
+    @lru_cache  # copies of the new function get names of their own, too
     def kernel() -> Callable:
         return made(getattr(kernels, module))
 
@@ -149,7 +149,7 @@ def accelerated(definition: Callable, name: str, made: Callable[[ModuleType], Ca
     if named := [k for k, p in enumerate(parameters) if p.kind is p.KEYWORD_ONLY]:
         head.insert(named[0], "*")
     given = ", ".join(passed)
-    # Written out with the parameters' own names: to take whatever comes and pass it on takes as long as small arrays.
+    # Generated with the parameters' own names, since passing on *args takes as long as the work on small arrays.
     source = (f"def choose({', '.join(head)}):\n"
               f"    if {when}:\n"
               f"        result_ = kernel_({given})\n"
@@ -162,9 +162,9 @@ def accelerated(definition: Callable, name: str, made: Callable[[ModuleType], Ca
 
 
 def _pays(a: Any, b: Any, least: int) -> bool:
-    """Whether a kernel is faster for a function of two arrays or numbers, of which either may be the large array.
+    """Whether a kernel is faster for a function of two arrays or numbers, either of which may be the large array.
 
-    Where neither repeats short rows of the other, NumPy is as fast up to twice as many numbers.
+    If neither repeats short rows of the other, NumPy is as fast up to twice the size.
     """
     if FLOAT32 not in (getattr(a, "dtype", None), getattr(b, "dtype", None)):
         return False
@@ -173,8 +173,8 @@ def _pays(a: Any, b: Any, least: int) -> bool:
 
 
 def install() -> None:
-    """Have ops called by what is written out for each, and memory kept as kernels like it."""
-    import_module(".composites", __package__)  # which know the ops, as does specialize; without the whole of numba
+    """Switch ops to their generated calls, and set up memory for kernels."""
+    import_module(".composites", __package__)  # these know the ops, as does specialize; they do not import numba
     from .memory import align, keep_freed_memory
     from .specialize import install as specialize
 

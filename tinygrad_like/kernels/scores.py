@@ -1,8 +1,8 @@
-"""Attention's matrices in panels: products of them, and what is done to a panel of scores.
+"""Attention's matrices in panels: their products, and operations on a panel of scores.
 
 Entry [i, j] of a matrix in panels is [j // COLUMNS][i][j % COLUMNS]. The tiles of tiles.py read it on either side of a
-product, and either way round: it takes one table of offsets for i and one for j. Scores are a panel (keys, COLUMNS), a
-query to a lane, so that what is done to all keys of a query is done to whole vectors.
+product, transposed or not: this takes one table of offsets for i and one for j. Scores are a panel (keys, COLUMNS), one
+query per lane, so that an operation over all keys of a query works on whole vectors.
 """
 
 import math
@@ -47,7 +47,7 @@ class Panels(NamedTuple):
 
 
 class Operand(NamedTuple):
-    """The left side of a product: number [i, k] is at address + rows[i] + columns[k]."""
+    """The left side of a product: element [i, k] is at address + rows[i] + columns[k]."""
 
     address: int
     rows: np.ndarray
@@ -68,14 +68,14 @@ def pack(x, rows, columns, panels, factor):
 
 @inner
 def offsets_in_column(table, count):
-    """Offsets of numbers [i, 0] of panels; past the end, of the last one: what ends a matrix amid a tile."""
+    """Offsets of elements [i, 0] of panels; past the end, within the last tile, the last one repeats."""
     for i in range(count + ROWS):
         table[i] = min(i, count - 1) * LINE
 
 
 @inner
 def offsets_in_row(table, count, pitch):
-    """Offsets of numbers [0, j] of panels."""
+    """Offsets of elements [0, j] of panels."""
     for j in range(count + ROWS):
         last = min(j, count - 1)
         table[j] = last // COLUMNS * pitch + last % COLUMNS * 4
@@ -197,10 +197,10 @@ def add_mask(scores, keys, queries, mask, spare):
 
 class Dropout(NamedTuple):
     seed: int
-    each: int  # so many rows of scores are an example's,
-    step: int  # every how manieth of a batch is here
-    threshold: np.uint32  # weights whose random number is lower are dropped
-    factor: np.float32  # of the others
+    each: int  # rows of scores of an example,
+    step: int  # stride of the batch: this rank has every so many-th example
+    threshold: np.uint32  # a weight with a lower random number is dropped
+    factor: np.float32  # factor for the others
 
 
 @inner
@@ -227,13 +227,13 @@ def _row_key(dropout, row):
 
 @inner
 def _kept(dropout, row_key, key):
-    """Whether the weight of a key stays: a function of place and seed, so that backward finds it again."""
+    """Whether the weight of a key stays: a function of position and seed, so that backward can recompute it."""
     return _mixed(U(row_key + U(U(key) * U(0x9E3779B9)))) >= dropout.threshold
 
 
 @inner
 def drop(weights, dropout, row, key, keys, row_keys):
-    """Dropout of a panel of weights, whose first number is of that row and key; row_keys has room for COLUMNS."""
+    """Dropout of a panel of weights, which starts at that row and key; row_keys has room for COLUMNS."""
     for i in range(COLUMNS):
         row_keys[i] = _row_key(dropout, row + i)
     for j in range(keys):

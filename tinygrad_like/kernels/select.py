@@ -1,4 +1,4 @@
-"""One array where a condition holds, another elsewhere: float32, of which one may be a single number."""
+"""One array where a condition holds, another elsewhere: float32; one may be a single number."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from .program import kernel
 from .simd import inner, put
 from .views import bytes_at, count_of, data_of, floats_at, is_contiguous
 
-_COST = 0.08  # nanoseconds of a number
+_COST = 0.08  # nanoseconds per element
 
 
 @inner

@@ -4,9 +4,9 @@
     python -m tinygrad_like.kernels.ship --wheel dist    a wheel of this source tree, with kernels for each level of
                                                          x86-64 that this machine has
 
-As many processes as there are cores share the work. A wheel's kernels lie in `kernels/shipped`, as files of the cache:
-each is used where Python's minor version, numba and the level are those that it was compiled for and its checksum is
-right. Otherwise the kernel is compiled, as it is without a wheel.
+One process per core shares the work. A wheel's kernels lie in `kernels/shipped`, as files of the cache: each is used if
+Python's minor version, numba and the level are those that it was compiled for, and its checksum is right. Otherwise
+the kernel is compiled, as without a wheel.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _ROOT = Path(__file__).resolve().parents[2]
 
 def declared() -> list[tuple[str, Callable[[], object]]]:
     """The name of each kernel that this package has, and a function that compiles it."""
-    import_module("tinygrad_like.nn")  # whose ops have kernels, too
+    import_module("tinygrad_like.nn")  # its ops have kernels, too
 
     for path in sorted(Path(__file__).parent.glob("[!_]*.py")):
         import_module(f".{path.stem}", __package__)
     for make in [*registry.makers, *composites.LOSSES.values()]:
         make()
     found: list[tuple[str, Callable[[], object]]] = []
-    for x in gc.get_objects():  # nothing else knows all of them, since users' kernels may go
+    for x in gc.get_objects():  # no other list is complete, since users' kernels may be freed
         if type(x) is Kernel:
             found.append((f"{x.body.__module__}.{x.__name__}", partial(getattr, x, "pack")))
         elif type(x) is cache.Compiled and x.shown:  # Python calls it itself
@@ -58,7 +58,7 @@ def compile_part(part: int, parts: int) -> None:
 
 
 def compile_all(settings: dict[str, str] | None = None, parts: int = count) -> None:
-    """Compile all kernels in so many processes, each with these environment variables."""
+    """Compile all kernels in that many processes, each with these environment variables."""
     environment = {**os.environ, "PYTHONPATH": str(_ROOT), **(settings or {})}
     code = "from tinygrad_like.kernels.ship import compile_part; compile_part({}, {})"
     processes = [subprocess.Popen([sys.executable, "-c", code.format(part, parts)], env=environment)
@@ -79,7 +79,7 @@ def wheel(out: Path, levels: list[str]) -> None:
         for level in levels:
             name, features = machine.level_settings(level)
             settings = {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": features}
-            begun, store = time.time(), cache.folder()  # which has what was run here
+            begun, store = time.time(), cache.folder()  # it holds files of earlier runs
             if level != machine.levels()[0]:
                 store = _ROOT / "build" / level
                 settings["NUMBA_CACHE_DIR"] = str(store)

@@ -1,7 +1,7 @@
-"""The host's vector registers, and the instructions that kernels are written in where numba's own do not suffice.
+"""The host's vector registers, and instructions for kernels where numba's own do not suffice.
 
 An intrinsic is Python that writes LLVM instructions into the numba function that calls it. Addresses are integers,
-offsets and strides count bytes, as in NumPy. Bounds are not checked, but kept.
+offsets and strides count bytes, as in NumPy. Bounds are not checked: callers keep them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ inner = njit()  # for functions that only kernels call
 
 @inner
 def put(target, source):
-    """target[:] = source, four times as fast as numba makes that of two arrays."""
+    """target[:] = source, four times as fast as numba's code for two arrays."""
     for i in range(target.size):
         target[i] = source[i]
 
@@ -58,7 +58,7 @@ def signature(result: ir.Type, *arguments: ir.Type) -> ir.Type:
 
 
 def call(b, name: str, result: ir.Type, *arguments):
-    """The result of a function of LLVM's, of C's, or of the same module, by its name."""
+    """The result of a function of LLVM, of C, or of the same module, by name."""
     kind = signature(result, *[x.type for x in arguments])
     return b.call(cgutils.get_or_insert_function(b.module, kind, name), arguments)
 
@@ -77,7 +77,7 @@ def minimum(b, x, y):
 
 
 def load(b, address, kind, mask=None):
-    """The value of the given kind at an address; lanes outside the mask are 0, and the memory there is not touched."""
+    """The value of this kind at an address; lanes outside the mask are 0, and their memory is not touched."""
     pointer = b.inttoptr(address, POINTER)
     if mask is None:
         return b.load(pointer, typ=kind, align=8 if kind is I64 else 4)
@@ -96,7 +96,7 @@ def store(b, value, address, mask=None):
 
 
 def prefetch(b, address):
-    """Have the cache line of an address fetched into the first-level cache; the address may be anything."""
+    """Prefetch the cache line of an address into the L1 cache; any address is safe."""
     to_read, locality, data = (ir.Constant(I32, n) for n in (0, 3, 1))
     call(b, "llvm.prefetch.p0", ir.VoidType(), b.inttoptr(address, POINTER), to_read, locality, data)
 
@@ -134,13 +134,13 @@ def counting(b, count):
     repeat = b.cbranch(b.icmp_signed("<", following, count), body, after)
     once = b.module.add_metadata(["llvm.loop.unroll.disable"])
     loop = ir.MDValue(b.module, [], name=str(len(b.module.metadata)))
-    loop.operands = (loop, once)  # what makes it the name of this loop and no other is that it refers to itself
+    loop.operands = (loop, once)  # the reference to itself makes it unique to this loop
     repeat.set_metadata("llvm.loop", loop)
     b.position_at_end(after)
 
 
 def by_pairs(b, count, act: Callable) -> None:
-    """act(0), ..., act(count - 1), two of them to a jump; what is left of an odd count comes after the loop."""
+    """act(0), ..., act(count - 1), two per jump; the last of an odd count comes after the loop."""
     with counting(b, b.sdiv(count, integer(2))) as pair:
         first = b.add(pair, pair)
         act(first)
@@ -167,8 +167,8 @@ def _interleaved(b, rows: list, width: int, span: int) -> list:
 def transposed(b, rows: list) -> list:
     """The columns of n vectors of n floats, n being 4, 8 or 16.
 
-    First 4 x 4 blocks are transposed, each within the 128 bits of a lane, for which there are the fastest instructions;
-    then the blocks are, as whole lanes.
+    First 4 x 4 blocks are transposed, each within the 128 bits of a lane, by the fastest instructions; then whole
+    blocks, as lanes.
     """
     n = len(rows)
     groups = [_interleaved(b, rows[i : i + 4], 1, 4) for i in range(0, n, 4)]

@@ -1,6 +1,6 @@
 """Softmax over the rows of a float32 matrix, its logarithm, and logsumexp.
 
-Along another axis than the last, rows are those of a copy in which that axis comes last.
+Along any other axis than the last, rows are those of a copy with that axis last.
 
 exp is the expensive part. Over short rows it runs a block of rows at a time, as if they were one, so that rows of 10
 cost no more per number than rows of 1000. A row is first shifted by its maximum m, which keeps e^(x - m) in [0, 1].
@@ -17,8 +17,8 @@ from .reduce import PIECE, _max, _sum
 from .simd import inner
 from .vectormath import INF, F, exp, log
 
-_COST = 0.36  # nanoseconds of a number
-BLOCK = 2048  # numbers in a block of rows; a block is at least one row
+_COST = 0.36  # nanoseconds per element
+BLOCK = 2048  # elements in a block of rows; a block is at least one row
 LONG = 256  # such rows fill the vectors by themselves
 
 
@@ -56,7 +56,7 @@ def _exp_shifted(x, n, e, tops, totals):
     for row in range(x.size // n):
         start, stop = row * n, (row + 1) * n
         top = _max(x[start:stop])
-        top = top if top > -INF else F(0)  # of a row of -inf: beside inf all are NaN, as in PyTorch
+        top = top if top > -INF else F(0)  # for a row of -inf; in a row with inf, all are NaN, as in PyTorch
         tops[row] = top
         if n >= LONG:
             total = 0.0
@@ -128,7 +128,7 @@ def _softmax_vjp(g, y, n, log_of_it, dx, task, tasks):
 
 
 def _rows(x: np.ndarray, axis: int) -> np.ndarray:
-    """x with this axis as the last, in C order."""
+    """x with this axis last, in C order."""
     return in_order(np.moveaxis(x, axis, -1))
 
 
@@ -206,22 +206,22 @@ def _work_of_shares(x, out, g, n, dx):
 
 @kernel(x=READ, out=READ, g=READ, dx=WRITE, work=_work_of_shares)
 def _logsumexp_vjp(x, out, g, n, dx, task, tasks):
-    """The softmax of x is e^(x - out), but for the rounding of out, which the sum of these makes good."""
+    """The softmax of x is e^(x - out), up to the rounding of out, which division by their sum corrects."""
     for row in range(task * out.size // tasks, (task + 1) * out.size // tasks):
         numbers, target, total = x[row * n : (row + 1) * n], dx[row * n : (row + 1) * n], 0.0
         for i in range(0, n, PIECE):
             total += _exp_and_sum(numbers[i : i + PIECE], out[row], target[i : i + PIECE])
-        _share(target, F(1) if out[row] == INF else F(total), g[row])  # beside it numbers have no share
+        _share(target, F(1) if out[row] == INF else F(total), g[row])  # the others then have no share
 
 
 @njit
 def _share(e, total, g):
     for i in range(e.size):
-        e[i] = e[i] / total * g  # a factor g / total would be rounded, and equal numbers have equal shares
+        e[i] = e[i] / total * g  # a factor g / total would be rounded, and equal elements have equal shares
 
 
 def _last(ndim: int, over: tuple[int, ...]) -> list[int]:
-    """All axes, these at the end."""
+    """All axes, with these at the end."""
     return [*[axis for axis in range(ndim) if axis not in over], *over]
 
 

@@ -1,14 +1,14 @@
-"""The threads that kernels run on: a pool of our own, which calls parts of a kernel by address.
+"""The threads that kernels run on: our own pool, which calls parts of a kernel by address.
 
 A parallel region is a piece of code, called once for every task, 0 ... tasks - 1. The thread that opens it does tasks
-until none is left, and the workers of the pool join in while there are any. When it has run out, it closes the region,
-and waits only for those workers that did join. So nothing ever waits for a thread that the system has not yet given a
-core, which is what makes other pools slow on a busy machine: there a step can take 100 times as long, since each of its
-regions waits until the partner's turn comes. Which thread does a task does not matter, not even to the last bit.
+until none is left, and workers of the pool may join meanwhile. Then it closes the region, and waits only for those
+workers that did join. So it never waits for a thread that the system has not yet given a core. That is what makes other
+pools slow on a busy machine: a step can take 100 times as long, since each of its regions waits until the other thread
+is scheduled. Results do not depend, even in the last bit, on which thread does a task.
 
-A worker without work spins for a moment, since the next region mostly follows within microseconds, giving way to other
-processes meanwhile, and then sleeps on a lock until it is woken. All that threads tell each other stands in one small
-block of memory, the board, a cache line for each line of it.
+A worker without work spins for a moment, since the next region mostly follows within microseconds, and yields to other
+processes meanwhile; then it sleeps on a lock until it is woken. Threads communicate through one small block of memory,
+the board, with a cache line for each of its lines.
 """
 
 import atexit
@@ -24,24 +24,24 @@ from .atomics import add, call, exchange, get, give_way, pause, put, rest
 from .cache import compiled
 from .simd import inner
 
-# The board: what stands where, in bytes. A line is 128 bytes, since processors fetch cache lines in pairs.
+# The board: offsets in bytes. A line is 128 bytes, since processors fetch cache lines in pairs.
 LINE = 128
 _GATE = 0 * LINE  # number of the region << 32 | how many workers may join << 16 | how many did
 _JOB = 1 * LINE  # address of the code, of its record, number of tasks, number of threads
 _LEFT = 2 * LINE  # how many workers have left the region
-_FAILED = 3 * LINE  # whether a task could not be done
+_FAILED = 3 * LINE  # whether a task failed
 _STOP = 4 * LINE  # whether workers are to end
-ALONE = 5 * LINE  # whether the last region was done by the thread that opened it, for want of workers
-_RANGES = 6 * LINE  # a line for each thread: how many tasks of its range were taken
+ALONE = 5 * LINE  # whether no worker joined the last region
+_RANGES = 6 * LINE  # a line for each thread: the number of tasks taken from its range
 MOST = 256  # threads that there is room for
-COUNTERS = _RANGES + MOST * LINE  # two times as many lines, which are 0 when a call of `program` begins
+COUNTERS = _RANGES + MOST * LINE  # two times as many lines, which are 0 when a call of `program` starts
 SHARE = COUNTERS + 2 * MOST * LINE  # nanoseconds of work that are worth a thread
-COUNT, RESTING = SHARE + 8, SHARE + 16  # threads that kernels may use; whether a worker may be asleep, or not there yet
-SEVERAL, GROUP = SHARE + 24, SHARE + 32  # the code that does calls beside one another, and its record
-BUSY = SHARE + LINE  # whether a thread has opened regions, and not yet ended: one does at a time, or two would compete
+COUNT, RESTING = SHARE + 8, SHARE + 16  # threads that kernels may use; whether a worker may be asleep or not started
+SEVERAL, GROUP = SHARE + 24, SHARE + 32  # the code that runs calls side by side, and its record
+BUSY = SHARE + LINE  # whether a thread is using the pool: one at a time, or two would compete
 
 _SPINS = 4000  # turns that a worker waits for a region, about a millisecond, before it sleeps
-_PATIENT = 200  # turns after which who waits gives way to other threads at every turn
+_PATIENT = 200  # turns after which a waiting thread yields at every turn
 
 
 @inner
@@ -49,7 +49,7 @@ def take(ranges, worker, workers, tasks):
     """The next task for one of several workers, of its own range or else of another's; -1 if none is left.
 
     ranges: the address of a line for every worker, with a count that is 0 at first. With one task for each worker, all
-    would wait for the slowest, and cores are often slower than their neighbours, by what else the machine does.
+    would wait for the slowest, and other processes often slow a core down.
     """
     for offset in range(workers):
         owner = (worker + offset) % workers
@@ -77,8 +77,8 @@ def _work(board, worker):
 def region(board, code, record, tasks, workers):
     """Call the code at an address with (record, task, tasks) for every task, on so many threads.
 
-    The code is a compiled function that returns 0, or another number if it failed, for want of memory: it has nothing
-    else to fail of. Returns whether a task did. The caller has made the board `BUSY`.
+    The code is a compiled function that returns 0, or another number if it ran out of memory, its only way to fail.
+    Returns whether a task failed. The caller has made the board `BUSY`.
     """
     failed = 0
     if workers <= 1 or tasks <= 1:
@@ -97,7 +97,7 @@ def region(board, code, record, tasks, workers):
         put(board + _GATE, number << 32 | (workers - 1) << 16)
         _work(board, 0)
         gate = get(board + _GATE)
-        while True:  # close it: as many may join as did
+        while True:  # close it: no more may join
             joined = gate & 0xFFFF
             before = exchange(board + _GATE, gate, number << 32 | joined << 16 | joined)
             if before == gate:
@@ -116,7 +116,7 @@ def region(board, code, record, tasks, workers):
 
 @inner
 def acquire(board):
-    """Wait until no other thread has the board, and take it. Who has it needs the cores: who waits sleeps soon."""
+    """Wait until no other thread has the board, and take it. Waiting soon becomes sleep: its owner needs the cores."""
     turns = 0
     while exchange(board + BUSY, 0, 1) != 0:
         turns += 1
@@ -127,7 +127,7 @@ def acquire(board):
 
 @compiled()
 def _serve(board, spins):
-    """Join regions, until there was none for so many turns."""
+    """Join regions until there was none for so many turns."""
     done, turn = -1, 0
     while turn < spins and get(board + _STOP) == 0:
         gate = get(board + _GATE)
@@ -154,7 +154,7 @@ class _Worker(threading.Thread):
     def run(self) -> None:
         while not _stopped:
             _serve.call(self.board, _SPINS)
-            self.asleep = True  # each time it becomes true the lock is taken once, and each time false, released once
+            self.asleep = True  # the lock is taken whenever this becomes true, and released whenever it becomes false
             _resting.value = True
             self.lock.acquire()
 
@@ -165,7 +165,7 @@ class _Worker(threading.Thread):
 
 
 def _allowed() -> int:
-    """How many cores this process may use: its affinity, and the quota of its control group, if it has one."""
+    """The number of cores that this process may use: its affinity, and the quota of its control group, if any."""
     cores: float = most
     if "NUMBA_NUM_THREADS" not in os.environ:
         try:
@@ -177,32 +177,32 @@ def _allowed() -> int:
 
 
 _cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-most: int = max(1, min(int(os.environ.get("NUMBA_NUM_THREADS", _cores)), MOST))  # that set_num_threads takes
+most: int = max(1, min(int(os.environ.get("NUMBA_NUM_THREADS", _cores)), MOST))  # the limit of set_num_threads
 count: int = _allowed()  # threads that kernels may use, the caller's included
 
-# For who changes the pool or compiles a kernel. Reentrant, since a signal handler may run a kernel between two
+# Held while the pool changes or a kernel compiles. Reentrant, since a signal handler may run a kernel between two
 # bytecodes of the thread that holds it.
 pool = threading.RLock()
 
 _stopped = False
 _workers: list[_Worker] = []
-_memory = np.zeros(BUSY + 2 * LINE, np.uint8)  # kept, and so is its address
+_memory = np.zeros(BUSY + 2 * LINE, np.uint8)  # kept alive, so that its address stays valid
 board: int = -(-_memory.ctypes.data // LINE) * LINE
 _alone, share, _count, _resting, several = (
     ctypes.c_int64.from_address(board + place) for place in (ALONE, SHARE, COUNT, RESTING, SEVERAL))
-share.value = 1500  # to open a region and to join it takes about as long
+share.value = 1500  # about the time to open a region and to join it
 _alone.value, _count.value, _resting.value = 1, count, True
 
 
 def gather(sure: bool = True) -> int:
-    """Wake the workers, or start them; returns how many threads there are, this one included. The caller holds `pool`.
+    """Wake the workers, or start them; returns the number of threads, this one included. The caller holds `pool`.
 
-    sure: whether the work is known to be worth a region; otherwise they are woken if the last region lacked them. To
-    wake a thread takes longer than a small kernel. A worker that wakes too late for a region is not waited for.
+    sure: whether the work is known to be worth a region; otherwise wake them if the last region lacked them, since
+    waking a thread takes longer than a small kernel. Nothing waits for a worker that wakes too late for a region.
     """
     if _resting.value and (sure or _alone.value):
         _resting.value = _alone.value = 0
-        # Not in a worker: a process that is forked meanwhile would inherit numba's lock, held by nobody.
+        # Not in a worker: a process forked meanwhile would inherit numba's lock in a locked state.
         _serve.call  # noqa: B018
         while len(_workers) < count - 1:
             worker = _Worker(board)
@@ -217,7 +217,7 @@ def gather(sure: bool = True) -> int:
 
 
 def set_num_threads(n: int) -> None:
-    """Let kernels use n threads, 1 <= n <= the number of cores at start (or NUMBA_NUM_THREADS, if set).
+    """Use n threads for kernels, 1 <= n <= the number of cores at start (or NUMBA_NUM_THREADS, if set).
 
     Raises ValueError for any other n.
     """
@@ -233,12 +233,12 @@ def set_num_threads(n: int) -> None:
 
 
 def get_num_threads() -> int:
-    """How many threads kernels may use."""
+    """The number of threads that kernels may use."""
     return count
 
 
 def _stop() -> None:
-    """End the workers before the interpreter ends, which threads must not outlive in compiled code."""
+    """End the workers before the interpreter ends: no thread may still run compiled code then."""
     global _stopped, count
     with pool:
         _stopped, count, _count.value = True, 1, 1
@@ -250,7 +250,7 @@ def _stop() -> None:
 
 
 def _after_fork() -> None:
-    """Threads are not copied to the child: it starts with one thread, and may ask for more."""
+    """A fork does not copy threads: the child starts with one, and may start more."""
     global count, pool, _stopped
     count, pool, _stopped = 1, threading.RLock(), False
     _workers.clear()

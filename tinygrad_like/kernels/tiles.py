@@ -5,7 +5,7 @@ A product is computed in tiles of a few rows and columns that stay in registers 
     out[i, j] = start[i, j] + sum_k A[i, k] B[k, j],        A[i, k] = a[r[i] + c[k]]
 
 For each k the tile loads one row of B, a few vectors; every row of the tile multiplies it by one broadcast number of A.
-A is read where it lies, through two tables of offsets:
+A is read in place, through two tables of offsets:
 
     matrix product     r[i] = i * row_stride              c[k] = k * column_stride
     convolution        r[i] = offset of output pixel i    c[k] = offset of tap k = (channel, kh, kw)
@@ -13,7 +13,7 @@ A is read where it lies, through two tables of offsets:
 So im2col, the matrix whose rows are the patches of an image, never has to exist: it is the outer sum of two offset
 tables. Its transpose, which the weight gradient multiplies by, is the same two tables, swapped.
 
-The tables also end a matrix that is no whole number of tiles: rows past the edge repeat the last row.
+The tables also handle a matrix that is not a whole number of tiles: rows past the edge repeat the last row.
 """
 
 from collections.abc import Callable
@@ -54,10 +54,10 @@ def make_tile(rows: int, vectors: int, scattered: bool = False) -> Callable:
         out[:, :] = start + A[:, :k] @ B[:k]
 
     r and c are addresses of int64 tables, of `rows` and `k` entries. Row j of B is at b + j * b_k, row i of start and
-    out at start + i * start_i and out + i * out_i: so a start_i of 0 begins every row with the same vector, such as a
+    out at start + i * start_i and out + i * out_i: so a start_i of 0 starts every row with the same vector, such as a
     bias, and start = out accumulates. Fewer than `rows` rows or vectors * FLOATS columns may be left before the edge of
     the matrix. Columns beyond it are masked in start and out, but B must have them. Rows beyond it are the last row
-    once more, in the table r and in out, where the same numbers are written twice: the edge needs no other kernel.
+    again, in the table r and in out, where the same values are written twice: the edge needs no other kernel.
 
     If B is scattered, b and b_k are tables too: vector j of row k of B is at b[j] + b_k[k], as the pixels of an image
     are that a tap of a convolution meets.
@@ -113,11 +113,11 @@ def _emit_tile(rows, vectors, scattered, build, k, a, r, c, b, b_k, start, start
                 build.store(multiply_add(build, x, y[j], build.load(sums[i][j])), sums[i][j])
 
     by_pairs(build, k, multiply)
-    for_each_vector(start, start_i, begin)  # only now: on top of thousands of other terms, each would lose digits
+    for_each_vector(start, start_i, begin)  # only now: added to thousands of other terms, each would lose digits
     for_each_vector(out, out_i, lambda total, address, mask: store(build, build.load(total), address, mask))
 
 
-LOW = 4  # rows of a tile for the end of a matrix: 8 rows are two of these, where a tile of 6 and one of 2 cost 12
+LOW = 4  # rows of a tile at the end of a matrix: 8 rows are two of these; a tile of 6 and one of 2 would cost 12
 
 
 @inner
@@ -130,7 +130,7 @@ def make_dots(rows: int) -> Callable:
     """``dots(k, a, r, c, b, start, out, rows_left)``: out[i] = start[i] + sum_j a[r[i] + c[j]] b[j] for j < k and
     i < rows_left <= rows.
 
-    The numbers of b lie together, and those of a from each FLOATS-th j to the next: of c, only these entries are read.
+    b is contiguous, and so is a from each FLOATS-th j to the next: of c, only these entries are read.
     """
 
     @intrinsic
@@ -202,7 +202,7 @@ def _emit_copy(floats, exact, b, source, target, count):
 def make_copy(floats: int, exact: bool = False) -> Callable:
     """``copy(source, target, count)``: copy that many floats, at most `floats`.
 
-    Of the source, no more is read; in the target the rest becomes 0, or, if the copy is exact, stays.
+    It reads no more of the source; the rest of the target becomes 0 or, if the copy is exact, stays as it is.
     """
 
     @intrinsic
@@ -216,9 +216,9 @@ def make_strip_copy(rows: int, panels: int) -> Callable:
     """``copy(source, target, pitch, following)``: cut one line of rows * panels numbers into panels.
 
     target[p, i] = source[rows * p + i] for i < rows, p < panels; the panels of the target are `pitch` bytes apart.
-    What comes after a panel's numbers is overwritten, up to the next power of two; a caller that copies line by line
-    writes it next. The line at `following` bytes from this one is fetched into the cache: the machine does not foresee
-    such long steps.
+    It overwrites memory after a panel's elements, up to the next power of two; a caller that copies line by line
+    writes that next. The line at `following` bytes from this one is prefetched, since hardware does not foresee such
+    long steps.
     """
     exact, wide = (ir.VectorType(F32, n) for n in (rows, 1 << (rows - 1).bit_length()))
 
@@ -228,7 +228,7 @@ def make_strip_copy(rows: int, panels: int) -> Callable:
             for line in range(0, 4 * rows * panels, 64):
                 prefetch(b, b.add(b.add(source, following), integer(line)))
             for panel in range(panels):
-                kind = wide if panel < panels - 1 else exact  # of the source, nothing beyond its line is read
+                kind = wide if panel < panels - 1 else exact  # reads nothing beyond the source's line
                 x = load(b, b.add(source, integer(4 * rows * panel)), kind)
                 store(b, x, b.add(target, b.mul(integer(panel), pitch)))
 
@@ -239,7 +239,7 @@ def make_strip_copy(rows: int, panels: int) -> Callable:
 
 @intrinsic
 def copy_apart(typing, source, target, count):
-    """target[2 i] = source[i] for i < count <= FLOATS; what lies between them stays."""
+    """target[2 i] = source[i] for i < count <= FLOATS; elements in between stay as they are."""
 
     def emit(b, source, target, count):
         x = load(b, source, VECTOR, lanes_before(b, count, FLOATS))
@@ -258,7 +258,7 @@ def copy_together(typing, source, target, count):
     """target[i] = source[2 i] for i < count <= FLOATS; the rest of the FLOATS become 0."""
 
     def emit(b, source, target, count):
-        left = b.sub(b.mul(count, integer(2)), integer(1))  # what lies beyond the last number is not read
+        left = b.sub(b.mul(count, integer(2)), integer(1))  # does not read beyond the last element
         x = [load(b, b.add(source, integer(4 * FLOATS * half)), VECTOR,
                   lanes_before(b, b.sub(left, integer(half * FLOATS)), FLOATS)) for half in range(2)]  # fmt: skip
         even = ir.Constant(ir.VectorType(I32, FLOATS), list(range(0, 2 * FLOATS, 2)))

@@ -18,8 +18,8 @@ from .program import kernel
 
 F, I = np.float32, np.int32  # noqa: E741
 
-# "contract" allows a * b + c in one instruction. Nothing else may be relaxed: `exp` lives by the rounding of x + BIG.
-# Called from kernels only and always inlined there, for a call in a loop would keep it scalar.
+# "contract" allows a * b + c in one instruction. Nothing else may be relaxed: `exp` needs the rounding of x + BIG.
+# Only kernels call these, always inlined, since a call in a loop would keep it scalar.
 SCALAR = dict(fastmath={"contract"}, forceinline=True)
 
 INF, NAN = F(np.inf), F(np.nan)
@@ -108,12 +108,12 @@ def sigmoid(x):
 def tanh(x):
     """The hyperbolic tangent, within 1.2 ulp: x + x^3 P(x^2) up to |x| = 0.7, from there 1 - 2 / (e^(2 |x|) + 1).
 
-    Not a ratio of polynomials, which is faster, for its 5 ulp are much of 1 - tanh(x) where that is small.
+    Not a ratio of polynomials, which is faster, since its 5 ulp are a large part of 1 - tanh(x) where that is small.
     """
     a = abs(x)
     a = F(10) if a > F(10) else a  # where it is 1
     shifted = a * (LOG2_E + LOG2_E) + BIG
-    r = a - (shifted - BIG) * F(0.34657359)  # of (log 2) / 2 no more digits are needed, as the fraction is below 0.4
+    r = a - (shifted - BIG) * F(0.34657359)  # (log 2) / 2 needs no more digits, as the fraction is below 0.4
     q = F(8.8593350e-2)
     q = q * r + F(2.6799890e-1)
     q = q * r + F(6.6668890e-1)
@@ -185,7 +185,7 @@ def logaddexp(a, b):
     return maximum(a, b) + log1p_unit(exp(-d))
 
 
-# --- What a formula's names stand for (formula.py); a comparison that NaN does not meet keeps it ----------------------
+# --- The names of formulas (formula.py); comparisons are written so that NaN stays NaN --------------------------------
 
 
 @njit(**SCALAR)
@@ -253,8 +253,8 @@ def _erf_float64(x, y, task, tasks):
 
 
 def erf_array(x: np.ndarray) -> np.ndarray:
-    """The error function, which NumPy lacks, of every number of an array: [math.erf(v) for v in x], in float64 but for
-    the result of float32."""
+    """The error function, which NumPy lacks, of every element of an array: [math.erf(v) for v in x], in float64; the
+    result has x's dtype."""
     y = np.empty(x.shape)
     _erf_float64(x.astype(np.float64, copy=False), y)
     return y.astype(np.float32) if x.dtype == np.float32 else y

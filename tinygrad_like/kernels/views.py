@@ -1,7 +1,7 @@
 """Arrays in compiled code, which gets the address of the array object, `id(array)` in CPython.
 
-NumPy's ABI keeps the object's fields where they are. So a call costs no more than to pack some integers, and one
-compiled function takes any shape and any strides.
+NumPy's ABI fixes the offsets of the object's fields. So a call only packs some integers, and one compiled function
+takes any shape and any strides.
 """
 
 import ctypes
@@ -16,9 +16,9 @@ from .simd import I32, I64, element, function, inner, integer, load
 
 _DATA, _NDIM, _SHAPE, _STRIDES = (object.__basicsize__ + offset for offset in (0, 8, 16, 24))
 _TYPE, _DTYPE, _FLAGS = (object.__basicsize__ + offset for offset in (-8, 40, 48))
-_ZERO, _ONE, _TWO = np.int64(0), np.int64(1), np.int64(2)  # given 1, and not such a number, code is compiled for a 1
+_ZERO, _ONE, _TWO = np.int64(0), np.int64(1), np.int64(2)  # a plain 1 would compile code for 1 alone
 _C_ORDER, _ALIGNED, _WRITABLE = 0x1, 0x100, 0x400
-KIND = object.__basicsize__ + 8  # where a dtype says in eight bytes which one it is; unpickled ones are other objects
+KIND = object.__basicsize__ + 8  # offset of the eight bytes that identify a dtype; unpickled dtypes are other objects
 
 
 def _entry(kind, result):
@@ -40,25 +40,25 @@ def real_at(typing, address, index):
 
 @inner
 def following(record, index):
-    """The address of what lies in a record, as many bytes from its beginning as its entry `index` says; 0 for none."""
+    """The address in a record at the offset that its entry `index` holds; 0 for none."""
     offset = integer_at(record, index)
     return record + offset if offset else 0
 
 
 def address(x: np.ndarray) -> int:
-    """Where the first number of an array lies. NumPy's own ways to say it take ten times as long."""
+    """The address of an array's first element. NumPy's own functions for it take ten times as long."""
     return ctypes.c_int64.from_address(id(x) + _DATA).value
 
 
 @inner
 def data_of(array):
-    """Address of the first number of the array with this id."""
+    """The address of the first element of the array with this id."""
     return integer_at(array + _DATA, 0)
 
 
 @intrinsic
 def ndim_of(typing, array):
-    """How many axes it has."""
+    """Its number of axes."""
     return function(lambda b, x: b.zext(load(b, b.add(x, integer(_NDIM)), I32), I64), types.intp, types.intp)
 
 
@@ -76,7 +76,7 @@ def stride_of(array, axis):
 
 @inner
 def count_of(array):
-    """How many numbers it holds."""
+    """Its number of elements."""
     count = 1
     for axis in range(ndim_of(array)):
         count *= size_of(array, axis)
@@ -85,7 +85,7 @@ def count_of(array):
 
 @inner
 def is_row_by_row(x):
-    """Whether the numbers of a row of this array lie together."""
+    """Whether the rows of this array are contiguous."""
     last = ndim_of(x) - 1
     return last < 0 or size_of(x, last) <= 1 or stride_of(x, last) == 4 or count_of(x) == 0
 
@@ -100,7 +100,7 @@ def is_contiguous(x):
 def suits(x, known, dtype, writes, axes):
     """Whether x is the address of an aligned array of a dtype, in C order unless it may have any strides; 0 is none.
 
-    known: the address of what plain arrays, and dtypes in their order, hold in the fields that are compared.
+    known: the address of the expected fields of plain arrays, and of dtypes in their order.
     """
     if x == 0:
         return True
@@ -131,19 +131,19 @@ _float_pointer, _integer_pointer, _byte_pointer = _pointer(FLOAT32), _pointer(IN
 
 @inner
 def floats_at(address, count):
-    """So many float32 from an address on, as an array."""
+    """An array of so many float32 from an address on."""
     return carray(_float_pointer(address), (count,))
 
 
 @inner
 def integers_at(address, count):
-    """So many int64 from an address on, as an array."""
+    """An array of so many int64 from an address on."""
     return carray(_integer_pointer(address), (count,))
 
 
 @inner
 def bytes_at(address, count):
-    """So many bytes from an address on, as an array."""
+    """An array of so many bytes from an address on."""
     return carray(_byte_pointer(address), (count,))
 
 
@@ -152,9 +152,9 @@ ROOM = 2**14  # bytes
 
 @intrinsic
 def room(typing):
-    """The address of ROOM bytes, which a kernel may use until it returns: to be called in the kernel itself.
+    """The address of ROOM bytes, which a kernel may use until it returns. Call it in the kernel itself.
 
-    To ask for memory and give it back takes a tenth of a microsecond, half as long as a small product.
+    Allocating and freeing memory takes a tenth of a microsecond, half as long as a small product.
     """
     def emit(b):
         return b.ptrtoint(cgutils.alloca_once(b, ir.ArrayType(I64, ROOM // 8)), I64)
@@ -163,7 +163,7 @@ def room(typing):
 
 
 def _view(dtype: np.dtype, axes: int) -> Callable:
-    """A function that compiled code gets an array by, from the address of its object."""
+    """A function for compiled code that makes an array from the address of its object."""
     pointer = _pointer(dtype)
 
     def row(x):
@@ -179,7 +179,7 @@ def _view(dtype: np.dtype, axes: int) -> Callable:
         return carray(pointer(data_of(x)), (size_of(x, 0), size_of(x, 1), size_of(x, 2), size_of(x, 3)))
 
     found = {1: row, 2: matrix, 3: stack, 4: stacks}[axes]
-    # Code of two kernels from the disk may meet in one process: of two functions with one name, one would be lost.
+    # Code of two kernels from the disk may meet in one process, where function names must be unique.
     found.__qualname__ = f"{found.__name__}_of_{dtype.name}"
     return inner(found)
 
@@ -195,7 +195,7 @@ def view(dtype: np.dtype, axes: int) -> Callable:
 
 @inner
 def largest(size, cost):
-    """Nanoseconds for so many numbers."""
+    """Nanoseconds for so many elements."""
     return int(size * cost)
 
 
@@ -204,7 +204,7 @@ _view_of_table = view(INT64, 2)
 
 @inner
 def table_suits(ids, known):
-    """Whether the arrays of a table are as `Table` says; a None becomes 0."""
+    """Whether the arrays of a table fit `Table`; a None becomes 0."""
     table = _view_of_table(ids)
     for row in table:
         x, counts = row[0], row.size - 2

@@ -48,8 +48,8 @@ from .simd import (
 from .tiles import LOW, height_of, make_copy, make_tile
 
 ELEMENTS = 16  # of a transformed tile
-COST, WEIGHT_COST = 0.03, 0.08  # nanoseconds of a multiplication, of a transformed weight
-LINE = 64  # bytes; a cache line more keeps 16 elements a power of two apart from competing for the same cache sets
+COST, WEIGHT_COST = 0.03, 0.08  # nanoseconds per multiplication, per transformed weight
+LINE = 64  # bytes; one more cache line avoids 16 elements that are a power of two apart and share a cache set
 SLACK = 64  # floats after a buffer that vectors may run into
 
 _tile, _low_tile = make_tile(ROWS, VECTORS), make_tile(LOW, VECTORS)
@@ -123,10 +123,10 @@ def _outputs(typing, m, step, bias, even, odd):
 
 @inner
 def _split(image, height, width, even, odd):
-    """Rows of even number end to end, and those of odd number."""
+    """The even rows end to end, and the odd rows."""
     for i in range(height):
         here, there = image + 4 * i * width, (odd if i % 2 else even) + 4 * (i // 2) * width
-        for j in range(0, width, FLOATS):  # beyond a row it writes 0, where the next one will be
+        for j in range(0, width, FLOATS):  # beyond a row it writes 0, which the next one overwrites
             _copy(here + 4 * j, there + 4 * j, width - j)
 
 
@@ -144,15 +144,15 @@ def _join(pixels, first, count, width, out, parity):
 
 
 class Tiles(NamedTuple):
-    """The transformed tiles of the images that are together, V; and memory to make them in."""
+    """The transformed tiles of a bundle of images, V; and memory to make them in."""
 
-    blocks: int  # of FLOATS tiles, in an image
+    blocks: int  # vectors of FLOATS tiles in an image
     element: int  # bytes from one element of the transformed tiles to the next
     panel: int  # bytes from one panel, of COLUMNS tiles, to the next
     v: np.ndarray  # V[panel, element, channel, tile]
     line: np.ndarray  # the rows of each parity, end to end
     columns: np.ndarray  # d B, four planes for each parity
-    plane: int  # bytes of one of them
+    plane: int  # bytes of one of these planes
     margin: int  # bytes of zeros before each
 
 
@@ -240,7 +240,7 @@ def _convolve(x, u, bias, left, right, out, together, task, tasks):
                             target = out.ctypes.data + 4 * ((first + n) * rows + i + k) * height * width
                             shift = bias.ctypes.data + 4 * (i + k) if bias.size else zero.ctypes.data
                             here = m_at + 4 * (COLUMNS * k + FLOATS * j), m_step, shift
-                            if half % FLOATS == 0:  # the tiles are of one row
+                            if half % FLOATS == 0:  # the tiles are in one row
                                 there = target + 4 * (2 * (t // half) * width + 2 * (t % half))
                                 _outputs(*here, there, there + 4 * width)
                             else:
@@ -295,5 +295,5 @@ def convolve(x: np.ndarray, w: np.ndarray, bias: np.ndarray | None = None, turne
 
 
 def _together(images: int, height: int, width: int) -> int:
-    """How many images make a panel of tiles, but no more than a quarter."""
+    """The number of images for a panel of tiles, at most a quarter of all."""
     return max(1, min(images // 4, COLUMNS // (FLOATS * -(-height * width // 4 // FLOATS))))
