@@ -290,6 +290,8 @@ def test_a_change_that_another_view_cannot_see_leaves_all_as_it_was():
     del a
     with pytest.raises(RuntimeError, match="another Tensor shows the memory"):
         b += 1
+    with pytest.raises(RuntimeError, match="another Tensor shows the memory"):
+        b[0] += 1  # of which c shows nothing yet
     assert b.tolist() == c.tolist() == [2, 2]
     a, b = (w * 2).chunk(2)
     a += 1  # which b shows nothing of

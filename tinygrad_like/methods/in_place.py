@@ -221,9 +221,9 @@ class InPlace:
                 y = ops.clone(y)
             self._require_writable(who)
             others = [] if alone else aliases.sharing(self, before, y)
-            if not others and others is not None:
+            if not others:
                 aliases.become(self, y)
-            elif why := aliases.UNSEEN if others is None else aliases.follow(self, y, part, others, _with_items):
+            elif why := aliases.follow(self, y, part, others, _with_items):
                 raise RuntimeError(f"{who}: {why}; {plain}, or start from a clone()")
         return self
 
@@ -276,7 +276,7 @@ class InPlace:
             part = None
         # Into a loop's result, row by row: nothing else shows the memory, and no node keeps it.
         reuse = part is not None and mode.listener is None and mode.recording and part.base is self._data and (
-            part.flags.writeable and getrefcount(self._data) == _BY_SELF_AND_PART and aliases.sharing(self) == [])
+            part.flags.writeable and getrefcount(self._data) == _BY_SELF_AND_PART and not aliases.sharing(self))
         self._become("setitem", lambda x: _with_items(x, index, value, reuse), part, reuse)
 
     add_, sub_, mul_, div_, pow_, clamp_ = map(in_place, ("add", "sub", "mul", "div", "pow", "clamp"))

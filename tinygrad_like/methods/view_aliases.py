@@ -11,7 +11,6 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from sys import getrefcount
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +18,7 @@ import numpy as np
 import tinygrad_like.core.tensor as tensor  # `from . import tensor` may give the function
 
 from .. import ops
-from ..core.graph import Node, tick
+from ..core.graph import tick
 from .versions import Version
 
 if TYPE_CHECKING:
@@ -33,33 +32,13 @@ UNSEEN = ("another Tensor shows the memory of this one, as views and detach() do
 OF_A_LEAF = "this Tensor shows the memory of a leaf that requires grad; change that under no_grad()"
 
 
-def sharing(x: Tensor, *own: Tensor) -> list[Tensor] | None:
-    """The Tensors besides x and `own` that show the memory of x; None if there is one that nobody knows."""
+def sharing(x: Tensor, *own: Tensor) -> list[Tensor]:
+    """The Tensors besides x and `own` that show the memory of x."""
     if x.version is None:
         return []
     row = x.version.shown
-    found = [t for t in (seen() for seen in tuple(row)) if t is not None and t.version is not None and
-             t.version.shown is row and all([t is not each for each in (x, *own)])]
-    return found if _are_all([x, *own, *found]) else None
-
-
-def _are_all(tensors: Sequence[Tensor]) -> bool:
-    """Whether nobody but these Tensors and their bases holds the cells of their versions."""
-    cells: dict[int, list] = {id(t.version): [t.version, 0] for t in tensors if t.version is not None}
-    holders: list = [t for t in tensors if t.version is not None]
-    for t in tensors:
-        node = t.node
-        for _ in range(64):
-            if type(node) is not Node:
-                break
-            extra = node.extra  # nodes have it too, where views were made of their outputs
-            if extra is not None and id(extra.version) in cells and all([h is not extra for h in holders]):
-                holders.append(extra)
-            parents = [p for p in node.parents or () if p is not None]
-            node = parents[0] if len(parents) == 1 else None
-    for holder in holders:
-        cells[id(holder.version)][1] += 1
-    return all([getrefcount(cell[0]) == cell[1] + 2 for cell in cells.values()])  # 2: here, and as its argument
+    return [t for t in (seen() for seen in tuple(row)) if t is not None and t.version is not None and
+            t.version.shown is row and all([t is not each for each in (x, *own)])]
 
 
 def follow(x: Tensor, y: Tensor, part: np.ndarray | None, others: Sequence[Tensor], with_items: Callable) -> str:
@@ -75,7 +54,7 @@ def follow(x: Tensor, y: Tensor, part: np.ndarray | None, others: Sequence[Tenso
     touched = [t for t in others if _meet(part, t._data)]
     base = next((t for t in (x, *others) if t._apart is x._apart and _shows_all(t, (x, *others))), None)
     if base is None:
-        if touched:
+        if any([_meet(x._data, t._data) for t in others]):  # now, or by a later change
             return UNSEEN
         become(x, y)
         return ""
