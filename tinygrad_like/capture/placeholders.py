@@ -20,7 +20,7 @@ from .instructions import Step
 from .plan import BYTE, LINE, repointed, shown
 
 _SMALL, _LITTLE = 2**16, 2**20  # limits in bytes: of an array that is kept, and of all of them,
-_FEW = 2**24  # and of all arrays of a step, if its size is known
+_FEW = 2**22  # and of all arrays of a step, if its size is known
 _PAGES = 2**26  # bytes of pages that are mapped at once
 
 

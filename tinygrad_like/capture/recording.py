@@ -37,7 +37,7 @@ def record(self: capture, kind: Kind, tensors: list[Tensor], args: tuple, option
     given, self.trace.unknown = [(t, _marks(t)) for t in tensors], ""
     apart = [] if kind.tape is None or kind.wrote else _apart(inputs)
     tape = Tape([t._data for t in inputs], kind.tape, world.memories() if world else None)
-    before = Saved(kind.tape, inputs, self.bytes) if kind.tape is not None else None
+    before = Saved(kind.tape, inputs) if kind.tape is not None else None
     gradients = [(t, t._grad is not None and weakref.ref(t._grad))
                  for t in [*(world.all_tensors() if world else ()), *inputs]]
     try:
@@ -122,7 +122,7 @@ def audit(self: capture, kind: Kind, program: Program, inputs: list[Tensor], arg
     """Call the function, and check that its program would have done the same."""
     world = kind.world
     assert world is not None
-    before = Saved(program.tape, inputs, self.bytes)
+    before = Saved(program.tape, inputs)
     program.release()
     result = self.function(*args, **options)
     give_back(self.bytes or 0)  # memory that Python has freed makes room for the program

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import IO, Any
 
@@ -14,27 +15,28 @@ from ..core.tensor import Tensor
 from ..dtypes import memory
 from .recorder import Tape
 
-_LARGE, _MUCH = 2**24, 2**26  # limits in bytes: copies beyond the first lie in a file; of memory that a step makes
+_MUCH, _KEPT = 2**20, 2**26  # limits in bytes: copies beyond the first lie in a file; of a file that is kept
 _ROUNDING = 1e-3  # of one step, which may scale up sums of numbers that nearly cancel, as Adam does
+_files: list[IO[bytes]] = []  # unused
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_files.clear)  # the parent still writes to them
 
 
 class Copies:
-    """Copies of arrays; large ones lie in an unnamed file, so that a proof takes no more memory than a step.
+    """Copies of arrays; many bytes lie in an unnamed file, so that a proof takes no more memory than a step. Writing to
+    an existing file also takes less time than new memory.
 
-    beside: the bytes that the step makes. If they are many, a file costs little beside the step, and holds all copies.
-
-    Iterating yields each array as it is now, and its copy.
+    Iterating yields each array as it is now, and its copy, which is valid until the next one.
     """
 
-    def __init__(self, arrays: Iterable[np.ndarray], beside: int | None = None):
-        self.arrays, self.beside = list(arrays), beside
-        self.copies: list[np.ndarray] = []
-        self.file: IO[bytes] | None = None
-        if sum(x.nbytes for x in self.arrays) >= _LARGE or (beside or 0) >= _MUCH:
+    def __init__(self, arrays: Iterable[np.ndarray]):
+        self.arrays, self.file, self.copies = list(arrays), None, list[np.ndarray]()
+        if sum([x.nbytes for x in self.arrays]) >= _MUCH:
             with suppress(OSError):  # no folder to write to, or a full disk
-                self.file = tempfile.TemporaryFile()  # noqa: SIM115
+                self.file = _files.pop() if _files else _file()
+                self.file.seek(0)
                 for x in self.arrays:
-                    np.ascontiguousarray(x).tofile(self.file)
+                    _all_of(self.file.write, np.ascontiguousarray(x))
                 return
         self._close()
         self.copies = [x.copy() for x in self.arrays]
@@ -44,8 +46,11 @@ class Copies:
             yield from zip(self.arrays, self.copies, strict=True)
             return
         self.file.seek(0)
+        room = np.empty(max([x.nbytes for x in self.arrays]), np.uint8)
         for x in self.arrays:
-            yield x, np.fromfile(self.file, x.dtype, x.size).reshape(x.shape)
+            copy = np.ndarray(x.shape, x.dtype, room)
+            _all_of(self.file.readinto, copy)  # type: ignore[attr-defined]
+            yield x, copy
 
     def restore(self) -> None:
         for x, values in self:
@@ -53,21 +58,37 @@ class Copies:
 
     def _close(self) -> None:
         if self.file is not None:
-            self.file.close()
+            if self.file.seek(0, os.SEEK_END) > _KEPT:
+                self.file.truncate(0)
+            _files.append(self.file)
             self.file = None
 
     __del__ = _close
 
 
+def _file() -> IO[bytes]:
+    with tempfile.TemporaryFile() as file:
+        return open(os.dup(file.fileno()), "r+b", buffering=0, closefd=False)
+
+
+def _all_of(move: Callable[[memoryview], int], x: np.ndarray) -> None:
+    """Write or read all of an array: the system moves at most 2 GiB at once."""
+    left = x.reshape(-1).view(np.uint8).data
+    while left:
+        if not (count := move(left)):
+            raise OSError("the file has ended")
+        left = left[count:]
+
+
 class Saved:
     """A copy of all that a call may change: state, accumulated gradients, inputs, and numbers in objects."""
 
-    def __init__(self, tape: Tape, inputs: Sequence[Tensor], beside: int | None = None):
+    def __init__(self, tape: Tape, inputs: Sequence[Tensor]):
         grads = [leaf.grad._data for leaf, _ in tape.accumulated.values() if leaf.grad is not None]
         state, more = tape.state(), {id(memory(g)) for g in grads}
         self.keys = state.keys() | more
-        self.arrays = Copies([*[m for key, m in state.items() if key not in more], *grads], beside)
-        self.inputs = Copies([t._data for t in inputs], beside)
+        self.arrays = Copies([*[m for key, m in state.items() if key not in more], *grads])
+        self.inputs = Copies([t._data for t in inputs])
         found = [d for o in tape.effects.values() for d in (
             vars(o), *getattr(getattr(o, "optimizer", o), "param_groups", ()))]
         self.numbers = [(d, _numbers(d)) for d in found]
@@ -81,8 +102,7 @@ class Saved:
         """A copy of the same state as it is now, without the inputs."""
         saved = object.__new__(Saved)
         saved.keys, saved.inputs = self.keys, Copies(())
-        saved.arrays, saved.numbers = Copies(self.arrays.arrays, self.arrays.beside), [
-            (d, _numbers(d)) for d, _ in self.numbers]
+        saved.arrays, saved.numbers = Copies(self.arrays.arrays), [(d, _numbers(d)) for d, _ in self.numbers]
         return saved
 
     def restore(self) -> None:
