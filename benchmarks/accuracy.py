@@ -47,7 +47,7 @@ def functions() -> dict[str, Case]:
 
 
 def sums() -> dict[str, Case]:
-    """What is made of many terms: products, layers, losses."""
+    """Sums of many terms: products, layers, losses."""
     x, labels = normal(4096, 1000), np.random.default_rng(2).integers(0, 1000, 4096)
     y, ids = Tensor.from_numpy(labels), torch.from_numpy(labels)
     w, b = normal(1000, mean=1), normal(1000)

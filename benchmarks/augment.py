@@ -1,4 +1,4 @@
-"""What loading and augmenting images adds to a training step of ResNet-8: python -m benchmarks.augment
+"""The time that loading and augmenting images adds to a training step of ResNet-8: python -m benchmarks.augment
 
 64 images of 3x32x32 to a batch; RandAugment(2, 9) and CutMix against the same loader with neither. Rounds in turn; the
 figures are medians.

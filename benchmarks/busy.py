@@ -24,7 +24,7 @@ from .workloads import WORKLOADS
 
 @contextmanager
 def busy(processes: int):
-    """That many processes that only count, while the block runs."""
+    """Run that many processes that only count, while the block runs."""
     running = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)]
     try:
         yield

@@ -53,7 +53,7 @@ class Convolution:
 
     @property
     def flops(self) -> int:
-        """Of the output and the gradients: each multiplies and adds for every output, tap and channel."""
+        """Operations of the output and the gradients: each multiplies and adds for every output, tap and channel."""
         _, w, g = self.arrays
         return 2 * g.size * w[0].size * (2 if self.first else 3)
 

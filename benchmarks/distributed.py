@@ -1,4 +1,4 @@
-"""What data-parallel training costs: measured on this machine, and from that predicted for many.
+"""The cost of data-parallel training: measured on this machine, and predicted for many.
 
     python -m benchmarks.distributed                        needs the extras `distributed` and `pictures`
 
@@ -94,7 +94,7 @@ def timed(f: Callable[[], object], comm=None) -> float:
 
 
 def work_of_rank() -> None:
-    """What a rank of a job measures; rank 0 prints it. Steps with and without reductions take turns."""
+    """Measure on a rank of a job; rank 0 prints it. Steps with and without reductions take turns."""
     from tinygrad_like import distributed
     from tinygrad_like.distributed import group
 

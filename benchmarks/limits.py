@@ -99,7 +99,7 @@ def rates(threads: int) -> tuple[float, float]:
 
 
 def _amount(call) -> tuple[str, float]:
-    """What kind of call it is, and its floating-point operations or its bytes."""
+    """The kind of a call, and its floating-point operations or its bytes."""
     read, written = call.reads(), call.writes()
     name = "loop" if isinstance(call, Loop) else call.kernel.name
     if name == "matrix product":

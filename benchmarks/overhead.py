@@ -1,4 +1,4 @@
-"""What recording an op costs: `y = y * x` of 4 elements, 2,000 times, and the backward of that, both gradients wanted.
+"""The cost of recording an op: `y = y * x` of 4 elements, 2,000 times, and the backward of that, both gradients wanted.
 
     python -m benchmarks.overhead
 

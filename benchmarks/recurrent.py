@@ -31,7 +31,7 @@ class Case(NamedTuple):
 
     @property
     def flops(self) -> int:
-        """Of the products: each number of a gate, forward, and twice backward."""
+        """Operations of the products: each number of a gate, forward, and twice backward."""
         gates = 4 if self.kind == "LSTM" else 3
         return 6 * self.steps * self.batch * gates * self.hidden * (self.inputs + self.hidden)
 

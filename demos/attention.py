@@ -35,7 +35,7 @@ def attention_maps(layers: Iterable[nn.MultiheadAttention], is_causal: bool = Fa
 
 def draw_vit(path: Path, title: str, model: nn.ViT, images: np.ndarray, labels: np.ndarray, names: Sequence[str]
              ) -> Path:
-    """What the class token of a ViT attends to in each layer, and how similar the position embeddings are.
+    """Where the class token of a ViT attends in each layer, and how similar the position embeddings are.
 
     images: (n, channels, height, width), with their labels (n,).
     """

@@ -1,4 +1,4 @@
-"""What the demos' command lines share: arguments checked before any work, one-line errors, Ctrl-C.
+"""The demos' command lines: arguments checked before any work, one-line errors, Ctrl-C.
 
 A demo is a parser and a function of its result:
 
@@ -57,7 +57,8 @@ def parser(name: str, description: str | None, epilog: str | None = None, draws:
     if quick:
         words = " ".join(f"--{k.replace('_', '-')} {' '.join(map(str, v)) if isinstance(v, list) else v}"
                          for k, v in quick.items())
-        made.add_argument("--quick", action="store_true", help=f"a short version, as with {words}")
+        made.add_argument("--quick", action="store_true",
+                          help=f"a short version, which shows less than this text says, as with {words}")
     if draws:
         made.add_argument("--out", type=picture, default=f"runs/{name}.png", help="the picture, a PNG file")
     return made

@@ -63,7 +63,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 @cli.command(make_parser)
 def main(args: argparse.Namespace) -> dict[tuple[str, int], np.ndarray]:
-    """What `run` gives for each kind and number of blocks: (seeds, epochs + 1)."""
+    """The results of `run` for each kind and number of blocks: (seeds, epochs + 1)."""
     data, depths = split_digits(None, 0), sorted(set(args.blocks))
     found = over_seeds(args, product(KINDS, depths), lambda case: run(*case, args.width, data, args.epochs, args.lr))
     layers = [2 * n for n in depths]

@@ -38,7 +38,7 @@ def shrink(picture: Path) -> None:
 
 
 def run(command: str, folder: Path) -> str:
-    """What a command prints, in a folder; raises ValueError if it fails."""
+    """The output of a command in a folder; raises ValueError if it fails."""
     env = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "120"}
     done = subprocess.run([sys.executable, *shlex.split(command)[1:]], cwd=folder, env=env, capture_output=True,
                           text=True, encoding="utf-8")

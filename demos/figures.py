@@ -1,4 +1,4 @@
-"""What the demos share: runs over several seeds and their spread, slides, tables, and the report of a training run.
+"""Shared by the demos: runs over several seeds and their spread, slides, tables, and the report of a training run.
 
     found = over_seeds(args, cases, run)                     # case -> what run(case) gives, a row per seed
     table("error, %, by depth", depths, found)               # mean and standard deviation over the seeds
@@ -136,7 +136,7 @@ def legend(fig: Figure, note: str = "") -> None:
 
 
 def over_seeds(args: Namespace, cases: Iterable[Hashable], run: Callable[[Any], Any]) -> dict[Any, np.ndarray]:
-    """What run(case) gives for each case, once for each of args.seeds seeds from args.seed on: (seeds, ...)."""
+    """The results of run(case) for each case, one for each of args.seeds seeds from args.seed on: (seeds, ...)."""
     found: dict[Any, list] = {case: [] for case in cases}
     with cli.progress(total=len(found) * args.seeds, unit="run") as bar:
         for seed in range(args.seed, args.seed + args.seeds):
@@ -192,7 +192,7 @@ def level(axes: Any, y: float, words: str, above: bool = False, left: bool = Fal
 
 
 def scale(fig: Any, shown: Any, axes: Any) -> None:
-    """What the colours of a map mean, beside all axes that share them."""
+    """A colour bar, beside all axes that share it."""
     fig.colorbar(shown, ax=axes, shrink=0.7, pad=0.02, aspect=30).outline.set_visible(False)
 
 

@@ -46,7 +46,7 @@ def train(data: str, arrays: Arrays, epochs: int) -> nn.Module:
 
 
 def feature_maps(model: nn.Module, image: np.ndarray) -> dict[str, np.ndarray]:
-    """What the first convolution and each stage compute from an image (channels, height, width): (maps, rows, columns).
+    """Maps of the first convolution and of each stage, for an image (channels, height, width): (maps, rows, columns).
 
     The net is a ResNet. A hook on each layer stores its output.
     """
@@ -109,7 +109,8 @@ def draw(args: argparse.Namespace, filters: np.ndarray, image: np.ndarray, label
     first = sorted(range(len(filters)), key=lambda i: -abs(kinds[i][1]))[:args.maps]
     rows = {"first filters": filters[first], "what they see": maps["conv1"][first],
             **{name.replace("layer", "stage "): values[:args.maps] for name, values in maps.items() if name != "conv1"}}
-    with slide(args.out, "What a small ResNet sees", len(rows), args.maps + 1, squeeze=False) as panels:
+    with slide(args.out, "What a small ResNet sees", len(rows), args.maps + 1, "Orange: above zero; blue: below zero.",
+               squeeze=False) as panels:
         panels[0, 0].figure.get_layout_engine().set(w_pad=0.03, h_pad=0.03, wspace=0, hspace=0)
         for axes in panels.flat:
             bare(axes)

@@ -21,11 +21,11 @@ import numpy as np
 
 import nn
 import optim
-from tinygrad_like import Tensor, capture, manual_seed
+from tinygrad_like import Tensor, capture
 from tinygrad_like.training import accuracy, evaluating
 
 from . import cli
-from .figures import BLUE, MUTED, ORANGE, PURPLE, TEAL, level, slide
+from .figures import BLUE, MUTED, ORANGE, PURPLE, TEAL, level, over_seeds, slide, spread, table
 
 
 class Adder(nn.Module):
@@ -33,18 +33,17 @@ class Adder(nn.Module):
 
     def __init__(self, p: int, width: int):
         self.a, self.b = nn.Embedding(p, width), nn.Embedding(p, width)
-        for table in (self.a, self.b):
-            nn.init.normal_(table.weight, std=width**-0.5)
+        for part in (self.a, self.b):
+            nn.init.normal_(part.weight, std=width**-0.5)
         self.out = nn.Linear(width, p, bias=False)
 
     def forward(self, pairs: Tensor) -> Tensor:
         return self.out((self.a(pairs[:, 0]) + self.b(pairs[:, 1])).relu())
 
 
-def all_pairs(p: int, part: float, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Pairs (n, 2) and their sums modulo p (n,), for training and for the test."""
-    pairs = np.stack(np.divmod(np.arange(p * p), p), axis=1)
-    pairs = np.random.default_rng(seed).permutation(pairs)
+def all_pairs(p: int, part: float, order: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Pairs (n, 2) and their sums modulo p (n,), for training and for the test. order: a permutation of all pairs."""
+    pairs = np.stack(np.divmod(order, p), axis=1)
     n = round(part * len(pairs))
     sums = pairs.sum(axis=1) % p
     return pairs[:n], sums[:n], pairs[n:], sums[n:]
@@ -58,11 +57,11 @@ def frequencies(net: Adder) -> np.ndarray:
     return np.sort(power / power.sum(axis=0), axis=0)[::-1].mean(axis=1)
 
 
-def run(args: argparse.Namespace, weight_decay: float, bar: object) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def run(args: argparse.Namespace, weight_decay: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """A row (step, training loss and accuracy, test loss and accuracy) for each measurement; frequencies before and
     after."""
-    manual_seed(args.seed)
-    pairs, sums, test_pairs, test_sums = (Tensor(a) for a in all_pairs(args.p, args.part, args.seed))
+    order = Tensor.randperm(args.p**2).numpy()
+    pairs, sums, test_pairs, test_sums = (Tensor(a) for a in all_pairs(args.p, args.part, order))
     net, criterion = Adder(args.p, args.width), nn.CrossEntropyLoss()
     optimizer = optim.AdamW(net.parameters(), lr=args.lr, weight_decay=weight_decay, betas=(0.9, 0.98))
 
@@ -88,7 +87,6 @@ def run(args: argparse.Namespace, weight_decay: float, bar: object) -> tuple[np.
             with evaluating(net):
                 test_logits, test_loss = test()
             rows.append((i, loss.item(), accuracy(logits, sums), test_loss.item(), accuracy(test_logits, test_sums)))
-        bar.update()
     return np.array(rows), first, frequencies(net)
 
 
@@ -99,8 +97,8 @@ def passes(rows: np.ndarray, column: int) -> float:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = cli.parser("grokking", __doc__, draws=True,
-                        quick=dict(p=31, part=0.7, width=64, steps=700, weight_decay=1.0))
+    parser = cli.parser("grokking", __doc__, draws=True, seeds=3,
+                        quick=dict(p=31, part=0.7, width=64, steps=700, weight_decay=1.0, seeds=1))
     parser.add_argument("--p", type=cli.whole(3, 500), default=59, metavar="P", help="the modulus")
     parser.add_argument("--part", type=cli.number(above=0, below=1), default=0.5, help="of all pairs, to learn from")
     parser.add_argument("--width", type=cli.whole(1), default=128, help="hidden features")
@@ -109,48 +107,53 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--lr", type=cli.RATE, default=1e-2, help="of AdamW")
     parser.add_argument("--weight-decay", type=cli.number(above=0, most=10), default=0.3,
                         help="compared with none")
-    parser.add_argument("--seed", type=cli.whole(), default=0, help="of weights, and of which pairs are learned")
     return parser
 
 
 @cli.command(make_parser)
 def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
-    """The rows of `run`, by weight decay."""
-    found, waves = {}, {}
-    with cli.progress(total=2 * args.steps, unit="step") as bar:
-        for name, decay in ((f"weight decay {args.weight_decay:g}", args.weight_decay), ("none", 0.0)):
-            found[name], waves["at first"], waves[name] = run(args, decay, bar)
-    print(f"{args.p**2:,} sums modulo {args.p}, of which {round(args.part * args.p**2):,} are learned; accuracy in "
-          "training and in the test, %")
-    print("  step  " + "  ".join(f"{name:>22}" for name in found))
-    for lines in [*zip(*found.values(), strict=True)][::-8][::-1]:
-        print(f"{lines[0][0]:6.0f}  " + "  ".join(f"{100 * row[2]:10.1f}, {100 * row[4]:10.1f}" for row in lines))
-    for name, rows in found.items():
-        train, test = passes(rows, 2), passes(rows, 4)
-        print(f"{name}: 99 % of the training pairs at step {train:g}, of the test at "
-              + (f"step {test:g}" if np.isfinite(test) else "no step"))
-    for name, power in waves.items():
-        print(f"strongest of {len(power)} frequencies of a feature, {name}: {power[0]:.0%} of its variance")
-    draw(args.out, found, waves)
+    """The rows of `run` for each seed, (seeds, rows, 5), by weight decay."""
+    cases = {f"weight decay {args.weight_decay:g}": args.weight_decay, "no weight decay": 0.0}
+    waves: dict[str, list] = {"at first": [], **{name: [] for name in cases}}
+
+    def train(name: str) -> np.ndarray:
+        rows, first, last = run(args, cases[name])
+        waves["at first"].append(first)
+        waves[name].append(last)
+        return rows
+
+    found = over_seeds(args, cases, train)
+    print(f"{args.p**2:,} sums modulo {args.p}, of which {round(args.part * args.p**2):,} are learned")
+    for part, column in (("in training", 2), ("in the test", 4)):
+        rows = {name: runs[:, ::-16, column][:, ::-1] for name, runs in found.items()}
+        table(f"accuracy {part}, %, by step", next(iter(found.values()))[0, ::-16, 0][::-1], rows)
+    for name, runs in found.items():
+        steps = [[f"{passes(rows, column):g}" for rows in runs] for column in (2, 4)]
+        print(f"{name}: 99 % of the training pairs at step {', '.join(steps[0])}; of the test pairs at step "
+              f"{', '.join(steps[1])}".replace("inf", "(never)"))
+    for name, powers in waves.items():
+        most = [power[0] for power in powers]
+        print(f"strongest of {len(powers[0])} frequencies of a feature, {name}: {min(most):.0%} to {max(most):.0%} "
+              "of its variance")
+    draw(args.out, found, {name: np.array(powers) for name, powers in waves.items()})
     return found
 
 
 def draw(path: Path, found: dict[str, np.ndarray], waves: dict[str, np.ndarray]) -> None:
     with slide(path, "Grokking: understanding comes long after knowing by heart", 1, 3) as (share, loss, spectrum):
-        for (name, rows), dashes in zip(found.items(), ("-", "--"), strict=True):
+        for (name, runs), dashes in zip(found.items(), ("-", "--"), strict=True):
             for column, colour, part in ((1, BLUE, "training"), (3, ORANGE, "test")):
                 line = dict(color=colour, linestyle=dashes, label=f"{part}, {name}")
-                share.plot(rows[:, 0], 100 * rows[:, column + 1], **line)
-                loss.plot(rows[:, 0], rows[:, column], **line)
-        level(share, 100 / (2 * len(waves["at first"]) + 1), "guessing", above=True)
+                spread(share, runs[0, :, 0], 100 * runs[:, :, column + 1], **line)
+                spread(loss, runs[0, :, 0], runs[:, :, column], **line)
+        level(share, 100 / (2 * waves["at first"].shape[1] + 1), "guessing", above=True)
         share.set_title("Accuracy, %")
         loss.set(yscale="log")
         loss.set_title("Cross-entropy")
         for axes in (share, loss):
             axes.set(xscale="log", xlabel="step")
-        for (name, power), colour in zip(waves.items(), (MUTED, TEAL, PURPLE), strict=True):
-            spectrum.plot(np.arange(1, len(power) + 1), 100 * power, color=colour,
-                          label=name)
+        for (name, powers), colour in zip(waves.items(), (MUTED, TEAL, PURPLE), strict=True):
+            spread(spectrum, np.arange(1, powers.shape[1] + 1), 100 * powers, color=colour, label=name)
         spectrum.legend(loc="upper right", fontsize=13)
         spectrum.set(xlabel="frequencies, strongest first", ylim=(0, None))
         spectrum.set_title("Share of a feature's variance, %")

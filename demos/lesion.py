@@ -93,7 +93,7 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
                     yerr=100 * np.abs(mean - [single[name].min(axis=0), single[name].max(axis=0)]))
             spread(many, range(blocks + 1), 100 * several[name], color=colour, marker="o")
         for axes in (one, many):
-            level(axes, 10, "guessing")
+            level(axes, 10, "guessing" if axes is many else "")
             axes.set(ylim=(0, 102))
         one.set(title="Test accuracy after one deletion, %", xlabel="which block is deleted",
                 xticks=range(1, blocks + 1))

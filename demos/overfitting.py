@@ -58,7 +58,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 @cli.command(make_parser)
 def main(args: argparse.Namespace) -> np.ndarray:
-    """What `run` gives, for each seed: (seeds, epochs, 4)."""
+    """The results of `run` for each seed: (seeds, epochs, 4)."""
     found = over_seeds(args, ["all"], lambda case: run(args))["all"]
     epochs = np.arange(1, args.epochs + 1)
     stops = np.where(found[..., 3].any(axis=1), found[..., 3].argmax(axis=1), args.epochs - 1)

@@ -109,7 +109,7 @@ DATA = {
 
 
 def load_data(name: str, folder: Path | None, split: int = 0) -> Arrays:
-    """What a data set's `load` gives, for --data and --data-dir."""
+    """The arrays of a data set, for --data and --data-dir."""
     if name == "digits" and folder is not None:
         cli.refuse("--data-dir", "the digits come with the package; it is for " +
                    ", ".join(name for name in DATA if name != "digits"))
@@ -235,7 +235,7 @@ def load_net(path: Path) -> tuple[nn.Module, dict[str, Any]]:
 
 
 def parts_of(net: Mapping[str, Any]) -> dict[str, Any]:
-    """What the net is made of, for `build`; files from before there was a choice do not say it."""
+    """The parts of the net, for `build`; older files do not name them."""
     return {name: net.get(name) for name in PARTS}
 
 

@@ -44,7 +44,7 @@ from .recipes import split_digits
 
 @dataclass(frozen=True)
 class Method:
-    """What is added to the plain run. penalty: of the layers. drop: of input and of hidden activations."""
+    """A method's changes to the plain run. penalty: of the layers. drop: of input and of hidden activations."""
 
     penalty: Callable[[list], Tensor] | None = None
     augment: Callable | None = None

@@ -58,7 +58,7 @@ class Taught(nn.Module):
 
 
 def write(net: nn.Seq2Seq, words: list[str], batch: int = 500) -> list[str]:
-    """What the net writes for each word."""
+    """The net's answer for each word."""
     length, written = max(map(len, words)) + 1, []
     for i in range(0, len(words), batch):
         rows = net.generate(Tensor(tokens(words[i:i + batch], length)), START, END, max_new_tokens=length + 1).numpy()
@@ -140,8 +140,8 @@ def run(args: argparse.Namespace) -> float:
     with attention_maps(layer.multihead_attn for layer in net.transformer.decoder.layers) as maps:
         net.eval()(*(Tensor(rows) for rows in (tokens([word], len(word) + 1),
                                                tokens([written], len(written) + 1, start=True)[:, :-1])))
-    picture = draw_cross_attention(path.with_suffix(".png"), f"{args.task} {word}: where the decoder looks in it while "
-                                   f"it writes {written}", np.concatenate(maps), f"{word}.", f"{written}.")
+    picture = draw_cross_attention(path.with_suffix(".png"), f"{args.task} {word}: where it looks while it writes",
+                                   np.concatenate(maps), f"{word}.", f"{written}.")
     print(f"picture: {picture}", flush=True)
     return float(right.mean())
 

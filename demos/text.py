@@ -108,12 +108,12 @@ class NGram:
             self.tables.insert(0, _Table(grams, counts, vocabulary))
 
     def _numbers(self, tokens: np.ndarray, length: int) -> np.ndarray:
-        """Of the sequences (..., length) in tokens (..., n): (..., n - length + 1)."""
+        """One number for each sequence of `length` tokens in (..., n): (..., n - length + 1)."""
         n = tokens.shape[-1] - length + 1
         return sum(tokens[..., i:i + n] * self.vocabulary ** (length - 1 - i) for i in range(length))
 
     def probabilities(self, tokens: np.ndarray) -> np.ndarray:
-        """Of each token from the order-th on, given those before: tokens (..., n) -> (..., n - order + 1)."""
+        """For each token from the order-th on, given those before: tokens (..., n) -> (..., n - order + 1)."""
         grams = self._numbers(tokens, self.order)
         p = np.full(grams.shape, 1 / self.vocabulary)
         for k, table in enumerate(self.tables, 1):

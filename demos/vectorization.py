@@ -71,7 +71,7 @@ def houses(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def features(model: nn.Sequential, x: np.ndarray) -> np.ndarray:
-    """What the last hidden layer makes of x."""
+    """The output of the last hidden layer for x."""
     z = Tensor(x)
     for part in list(model)[:-1]:
         z = part(z)

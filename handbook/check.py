@@ -22,7 +22,7 @@ _ATTRIBUTE = re.compile(r"""([\w:-]+)=(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
 
 
 class _Page:
-    """What a page links to, what it loads, and what in it can be linked to."""
+    """The links of a page, the files that it loads, and its anchors."""
 
     def __init__(self, text: str):
         self.links: list[str] = []
@@ -47,7 +47,7 @@ class _Page:
 
 
 def problems(site: Path) -> list[str]:
-    """What is wrong with the site in a folder, one line each."""
+    """The errors of the site in a folder, one line each."""
     found: list[str] = []
 
     @cache

@@ -26,7 +26,7 @@ class Row:
 
 @dataclass
 class Summary:
-    """What `summary` returns; `str` and `repr` show it as a table."""
+    """The result of `summary`; `str` and `repr` show it as a table."""
 
     rows: list[Row]
     trainable: int

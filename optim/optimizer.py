@@ -24,8 +24,8 @@ required: Any = object()  # what an optimizer of older programs for PyTorch has 
 
 @replaceable
 def fused_update(formula: Callable) -> tuple[Callable, Callable] | None:
-    """What makes a table of rows of arrays, and the function of it and the count of steps that does what a formula says
-    for all of them in one pass over memory, and counts; None if there is none."""
+    """The function that makes a table of rows of arrays, and the function of table and step count that applies a
+    formula to all of them in one pass over memory, and counts; None if there is none."""
     return None
 
 
@@ -213,7 +213,7 @@ class Optimizer:
             raise
 
     def _changes(self, i: int, p: Tensor, g: np.ndarray) -> list[tuple[Any, Any, Any]]:
-        """What a step by the formula puts where: new numbers in arrays, and new arrays in the state.
+        """The writes of a step by the formula: new numbers in arrays, and new arrays in the state.
 
         An update may be too small for 16 bits: the float32 that they were rounded from are kept between steps, unless
         the parameter was changed. Casting or copying the model changes only the parameter; then the state follows.

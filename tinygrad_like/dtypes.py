@@ -26,7 +26,7 @@ _default = FLOAT32
 
 
 def get_default_dtype() -> np.dtype:
-    """What Python's floats become, what is made without a dtype, and what integers give where they give no integers."""
+    """The dtype of Python floats, of new Tensors without a dtype, and of floating-point results of integers."""
     return _default
 
 

@@ -25,7 +25,7 @@ def ours(w):
     rows, columns = Tensor.arange(N).reshape(N, 1).float(), Tensor.arange(N).reshape(1, N).float()
 
     def advect(field, vx, vy):
-        """What comes to each point from where it was: between four neighbours, weighed by their distances."""
+        """The value that flows to each point: from four neighbours of its origin, weighted by their distances."""
         x, y = columns - DT * vx, rows - DT * vy
         left, top = x.floor(), y.floor()
         right_share, bottom_share = x - left, y - top

@@ -220,7 +220,7 @@ _BATCHES = {"conv2d": 4, "conv_transpose2d": 4, "unfold": 4, "fold": 3}
 
 
 def rescued(f: Any, inputs: tuple, options: dict, error: Exception) -> Any:
-    """What a call that has failed gives if its options are called by our names; NotImplemented if that was no reason.
+    """The result of a failed call with its options renamed to ours; NotImplemented if there was nothing to rename.
 
     Raises TypeError, with the names there are, for an option that nobody has, and for arguments by position that are to
     be given by name.

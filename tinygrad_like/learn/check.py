@@ -117,7 +117,7 @@ def _check_input(op: Any, i: int, points: Sequence[Point]) -> Finding | None:
 
 
 def _certain(rule: Rule, error: Exception | None) -> Diagnosis | None:
-    """What its error or its parameters say of a rule without any trial."""
+    """The diagnosis from a rule's error or parameters alone, without a trial."""
     values = rule.points[0].values
     first = parameters(rule.function)[0] if parameters(rule.function) else ""
     if first != "g" and first in values:
@@ -297,7 +297,7 @@ def check_op(op: Primitive, points: Sequence[Point]) -> list[Finding]:
 
 
 def not_taken(op: Primitive, error: Exception | None, said: str) -> Finding:
-    """Of an op whose forward takes none of the inputs that were tried, or fails at those named."""
+    """The report on an op whose forward takes none of the tried inputs, or fails at those named."""
     if error is None:
         return _finding(op, "", "inputs", "", said, None)
     known = certain(error, namespace(op.__wrapped__), forward=True)

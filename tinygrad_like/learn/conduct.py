@@ -1,4 +1,4 @@
-"""What a forward and a rule must not do, whatever their numbers: change their inputs, or keep state."""
+"""Side effects that forwards and rules must not have: changing their inputs, or keeping state."""
 
 from __future__ import annotations
 

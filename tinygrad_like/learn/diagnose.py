@@ -221,7 +221,7 @@ _OF_SIZES: dict[str, Callable[[Array], Array]] = {
 
 
 def _factor(rule: Rule) -> Diagnosis | None:
-    """What is right, divided by what the rule gives, is a number, a size, or a function of an option or an array."""
+    """The right gradient divided by the rule's is a number, a size, or a function of an option or an array."""
     tables = [t for p, _ in rule.running if (t := _Quotients.of(p, rule.i)) is not None]
     if not tables or len(tables) < len(rule.points):
         return None

@@ -157,7 +157,7 @@ class Data:
         return view
 
     def name_inside(self, trace: Trace, node: Node, i: int) -> str:
-        """What an input is called in the view of a definition: as the leaf that it is, or as the op calls it."""
+        """The name of an input in the view of a definition: the leaf's, or the op's name for it."""
         return self.names.get(id(trace.parents[node][i]), _input_name(node, i))
 
     def node(self, trace: Trace, node: Node | Tensor) -> dict:

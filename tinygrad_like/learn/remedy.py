@@ -117,7 +117,7 @@ def remedy(error: Exception, code: str = "", names: Iterable[str] = ()) -> str:
 
 
 def of_parameter(error: Exception, known: Iterable[str], local: Iterable[str]) -> str:
-    """Of a rule's parameter that means nothing. local: the names of the forward's own variables."""
+    """The remedy for an unknown parameter of a rule. local: the names of the forward's own variables."""
     match = re.search(r"names '(\w+)'", str(error))
     name, known = match[1] if match else "", list(known)
     if name == "g":
@@ -131,7 +131,7 @@ def of_parameter(error: Exception, known: Iterable[str], local: Iterable[str]) -
 
 
 def of_file(error: BaseException) -> str:
-    """What to do about an error that keeps a file from being run; nothing, if the error says it."""
+    """The remedy for an error that keeps a file from running; empty if the error says it."""
     text = str(error)
     if isinstance(error, NameError):
         return _not_defined(error.name or "", ())
@@ -162,7 +162,7 @@ def _not_defined(name: str, names: Iterable[str]) -> str:
 
 
 def _no_attribute(text: str, forward: bool) -> tuple[str, str] | None:
-    """Of a function that a module, an array or a Tensor does not have."""
+    """The remedy for a function that a module, an array or a Tensor does not have."""
     if match := re.search(r"module '([\w.]+)' has no attribute '(\w+)'", text):
         module, name = match[1], match[2]
         if module == "tinygrad_like.ops" or module == "numpy":
@@ -188,7 +188,7 @@ def _no_attribute(text: str, forward: bool) -> tuple[str, str] | None:
 
 
 def _nearest(name: str, names: Iterable[str]) -> str:
-    """What may have been meant: a name that this one goes on with, as cosine with cos, or one that looks like it."""
+    """The name that was probably meant: a beginning of this one, such as cos of cosine, or a similar one."""
     others = [n for n in names if n != name]
     shorter = [n for n in others if len(n) > 2 and name.startswith(n)]
     return max(shorter, key=len) if shorter else next(iter(difflib.get_close_matches(name, others, 1, 0.6)), "")

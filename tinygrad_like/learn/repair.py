@@ -207,7 +207,7 @@ def _put(parent: Any, field: str, k: int | None, node: Any) -> None:
 
 
 def _changed(row: Row, node: Any, known: Sequence[str]) -> Iterator[tuple[str, Any]]:
-    """What a row of the table makes of an expression."""
+    """The variants of an expression by a row of the table."""
     found: dict[str, Any] = {}
     if not _matches(row.old, node, found, known):
         return

@@ -50,7 +50,7 @@ def _at(point: Point, changed: Moves) -> Point | None:
 
 
 def _along(point: Point, moves: Moves) -> np.ndarray | None:
-    """What the rules say of a change of the output; None if they raise."""
+    """The change of the output by the rules; None if they raise."""
     try:
         parts = [(point.analytic(i), u.reshape(-1)) for i, u in moves.items()]
     except Exception:
@@ -92,7 +92,7 @@ def _sentence(what: str, along: float, inputs: int) -> str:
 
 
 def _special(point: Point) -> Iterator[tuple[str, Moves, list[tuple[Moves, str]]]]:
-    """What is special, the inputs that make it so, and directions in which to leave it."""
+    """A special point: its kind, its inputs, and directions that lead away from it."""
     pairs = [(i, k) for i in point.vary for k in point.vary
              if k > i and point.inputs[k].shape == point.inputs[i].shape]
     for i in point.vary:

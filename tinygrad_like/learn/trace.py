@@ -26,7 +26,7 @@ Key = Node | Tensor | Given
 
 
 class Called(NamedTuple):
-    """What is known of a call only while it happens: inputs, options, output, the module that called, the line."""
+    """Facts that are known only during a call: inputs, options, output, the module that called, the line."""
 
     inputs: Sequence[Any]
     options: dict[str, Any]

@@ -108,7 +108,7 @@ def filled(x, shape, number):
 
 
 def out_of_range(shape: tuple[int, ...], index: np.ndarray, axis: int, wraps: bool = False) -> IndexError | None:
-    """What an index along an axis of `shape` names that is not there. wraps: those below 0 count from the end."""
+    """The first entry out of range of an index along an axis of `shape`. wraps: those below 0 count from the end."""
     n, least = shape[axis], -shape[axis] if wraps else 0
     if not index.size or (low := index.min()) >= least and index.max() < n:
         return None

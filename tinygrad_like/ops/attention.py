@@ -149,7 +149,7 @@ thin_out.vjp(weights=lambda g, p, key, spread: thin_out(g, p=p, key=key, spread=
 
 
 def dropout_factors(shape, p, key, spread):
-    """What weights (..., queries, keys) are multiplied with: 0 with probability p, else 1 / (1 - p).
+    """The factors of weights (..., queries, keys) in dropout: 0 with probability p, else 1 / (1 - p).
 
     The lower half of the key is added to the number of the query, as `random.placed` counts them.
     """

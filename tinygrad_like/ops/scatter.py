@@ -47,7 +47,7 @@ def scatter_last(x, src, index, *, axis):
 
 @primitive
 def take_last(x, index, *, shape, axis):
-    """What the index names along the axis, in an array of this shape; 0 where it will name that place again."""
+    """The values at an index along the axis, in an array of this shape; 0 where it names the place again later."""
     place, order = flat_along(np.broadcast_to(index, shape), x.shape, axis), np.arange(math.prod(shape)).reshape(shape)
     last = np.zeros(x.size, np.int64)
     last[place] = order

@@ -148,7 +148,7 @@ def epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Tensor],
 
 
 def _means(sums: Mapping[str, float], count: int, counted: float) -> dict[str, float]:
-    """Of the loss, a mean over the labels that count, and of the metrics, over the examples."""
+    """Means: of the loss over the labels that count, of the metrics over the examples."""
     means = {name: total / (count or 1) for name, total in sums.items()}
     return means | {"loss": sums["loss"] / counted if counted else math.nan}
 
