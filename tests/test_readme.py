@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -19,12 +20,6 @@ from tinygrad_like.learn.puzzles import PUZZLES
 ROOT = Path(__file__).resolve().parent.parent
 CAPTURE = ROOT / "tinygrad_like" / "capture" / "README.md"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", CAPTURE, *sorted((ROOT / "docs").glob("**/*.md"))]
-
-
-def blocks(language):
-    for page in PAGES:
-        for i, code in enumerate(re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.M | re.S)):
-            yield pytest.param(code, id=f"{page.name}-{i}")
 
 
 def python_blocks():
@@ -74,8 +69,8 @@ def test_readme_counts_the_lines_of_the_core():
 
 
 def commands():
-    for block in blocks("bash"):
-        for line in block.values[0].splitlines():
+    for block in re.findall(r"^```bash\n(.*?)^```", "\n".join(page.read_text() for page in PAGES), re.M | re.S):
+        for line in block.splitlines():
             if command := line.split("#")[0].strip():
                 yield pytest.param(command, id=command[:60].replace("/", "_"))
 
@@ -94,6 +89,14 @@ def test_command_works(command, tmp_path):
                        timeout=300)
     elif words[:2] != ["git", "clone"] and words[0] != "cd":
         pytest.fail(f"no test knows how to run {command!r}")
+
+
+def test_commands_within_text_exist():
+    text = "\n".join(page.read_text() for page in PAGES)
+    modules = set(re.findall(r"`(?:mpiexec -n \d+ )?python -m ([\w.]+)", text))
+    assert len(modules) > 15 and all(find_spec(name) for name in modules)
+    targets = set(re.findall(r"`make ([\w-]+)", text))
+    assert len(targets) > 8 and targets <= set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.M))
 
 
 def test_links_lead_somewhere():
@@ -134,7 +137,8 @@ def test_capture_says_what_each_of_its_files_does():
     (r"\b(\d+) ops without their rules", len(PUZZLES), 0),
     (r"\b(\d+) more ops", len(list((ROOT / "docs" / "ops").glob("*.md"))), 20),
     (r"\b(\d+) pages derive", len(list((ROOT / "docs" / "ops").glob("*.md"))) - 1, 5),
-    (r"(\d+) programs run with new import lines only", len(list((ROOT / "tests/compat/programs").glob("*.py"))), 0),
+    (r"\[(\d+) programs\]\(docs/programs", len(list((ROOT / "docs/programs").glob("*.py"))), 0),
+    (r"(\d+) idioms run with new", (ROOT / "tests/compat/idioms.txt").read_text(encoding="utf-8").count("### "), 10),
 ])
 def test_what_the_pages_count_is_so(said, count, off):
     found = [int(n) for page in PAGES for n in re.findall(said, page.read_text())]

@@ -10,11 +10,11 @@ import pytest
 import tinygrad_like
 import tinygrad_like.distributions
 
-PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.py"))
+PROGRAMS = sorted((Path(__file__).resolve().parents[2] / "docs" / "programs").glob("*.py"))
 MODULES = {"torch": "tinygrad_like", "torch.nn": "nn", "torch.nn.functional": "nn.functional", "torch.optim": "optim",
            "torch.distributions": "tinygrad_like.distributions", "torch.autograd": "tinygrad_like.autograd",
-           "torch.func": "tinygrad_like.func",
-           "torch.utils.checkpoint": "tinygrad_like.utils.checkpoint"}
+           "torch.func": "tinygrad_like.func", "torch.nn.utils": "nn.utils", "torch.utils.data": "tinygrad_like.data",
+           "torch.cuda.amp": "tinygrad_like.cuda.amp", "torch.utils.checkpoint": "tinygrad_like.utils.checkpoint"}
 
 
 def ours(source):

@@ -76,6 +76,22 @@ class autocast(Switch):
         return self
 
 
+class GradScaler:
+    """PyTorch's scaler of float16 gradients. Here gradients are float32, which needs no scale, so it is always off."""
+
+    def __init__(self, *args: Any, **options: Any):
+        pass
+
+    scale = staticmethod(lambda outputs: outputs)
+    step = staticmethod(lambda optimizer, *args, **options: optimizer.step(*args, **options))
+    unscale_ = staticmethod(lambda optimizer: None)
+    update = staticmethod(lambda new_scale=None: None)
+    get_scale = staticmethod(lambda: 1.0)
+    is_enabled = staticmethod(lambda: False)
+    state_dict = staticmethod(dict)
+    load_state_dict = staticmethod(lambda state: None)
+
+
 
 
 def svd(input: Any, some: bool = True, compute_uv: bool = True) -> SVD:
@@ -114,8 +130,8 @@ names._NAMES.update({
         name: lambda indices, values, size=None, dtype=dtype: sparse_coo_tensor(indices, values, size, dtype=dtype)
         for name, dtype in (("FloatTensor", "float32"), ("DoubleTensor", "float64"), ("LongTensor", "int64"))}),
     "svd": named(svd), "lu": ops.linalg.lu_factor, "lu_unpack": ops.linalg.lu_unpack,
-    "autocast": autocast, "amp": SimpleNamespace(autocast=autocast), "initial_seed": initial_seed,
-    "default_generator": random.default_generator,
+    "autocast": autocast, "amp": SimpleNamespace(autocast=autocast, GradScaler=GradScaler),
+    "initial_seed": initial_seed, "default_generator": random.default_generator,
     "set_default_dtype": set_default_dtype, "get_default_dtype": get_default_dtype,
     "set_float32_matmul_precision": nothing,
     "use_deterministic_algorithms": nothing, "set_num_interop_threads": nothing,
