@@ -1,3 +1,4 @@
+import gc
 import importlib.util
 import re
 import sys
@@ -110,6 +111,19 @@ def pytest_collection_modifyitems(config, items):
             seen.add(function)
         items[:] = chosen
         config.hook.pytest_deselected(items=others)
+
+
+# The collector would look through thousands of tests again and again.
+
+
+def pytest_configure(config):
+    gc.disable()
+
+
+def pytest_collection_finish(session):
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 # For all tests -------------------------------------------------------------------------------------------------------

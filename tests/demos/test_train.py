@@ -39,7 +39,7 @@ def test_train_leaves_curves_and_picture(tmp_path, capsys):
     assert f"mlp              {65 * 32 + 33 * 32 + 33 * 10:,}" in printed
 
 
-def test_same_seed_same_numbers(tmp_path):
+def test_same_seed_same_numbers(tmp_path, no_pictures):
     def run(*options):
         (result,) = train.main(["--model", "resnet_s", "--depth", "1", "--epochs", "2", "--limit", "150",
                                 "--augment", "randaugment", "--mixup", "0.2", "--out", str(tmp_path), *options])

@@ -36,9 +36,7 @@ def happen(output, y):
             raise ValueError("something is wrong")
         if last and what == "exit":
             sys.exit(3)
-        if last and what == "SystemExit":
-            raise SystemExit(4)
-        if last and what in ("SIGINT", "SIGKILL", "SIGTERM"):
+        if last and what in ("SIGINT", "SIGKILL"):
             os.kill(os.getpid(), getattr(signal, what))
     return nn.functional.cross_entropy(output, y)
 

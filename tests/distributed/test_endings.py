@@ -23,8 +23,7 @@ def weights(folder, name):
 
 @pytest.mark.parametrize("what, message", [
     ("error", "ValueError: something is wrong"), ("error on all", "ValueError: all have it"),
-    ("exit", "this process has ended, with status 3"), ("SystemExit", "this process has ended, with status 4"),
-    ("before", "No space left on device"),
+    ("exit", "this process has ended, with status 3"), ("before", "No space left on device"),
     ("after", "ValueError: after training"), ("SystemExit outside", "this process has ended, but rank 0 waits for it"),
     ("ends early", "this process has ended, but rank 0 waits for it"),
     ("other model", "ValueError: the ranks of this job do not agree on the model: rank 0 has '0.weight (16, 6)"),
@@ -53,7 +52,7 @@ def whole(tmp_path_factory):
     return tmp_path_factory.mktemp("whole")
 
 
-@pytest.mark.parametrize("what, ranks", [("SIGINT", 3), ("SIGKILL", 1), ("SIGTERM", 1), ("slow", 1)])
+@pytest.mark.parametrize("what, ranks", [("SIGINT", 3), ("SIGKILL", 1), ("slow", 1)])
 def test_a_signal_ends_the_job_and_the_run_goes_on_with_another_number_of_ranks(job, tmp_path, whole, what, ranks):
     """Ctrl-C on one rank, or of mpiexec, saves the step it comes in; the others leave the last epoch's checkpoint."""
     if not (whole / "whole0.npz").exists():

@@ -12,7 +12,7 @@ import pytest
 
 from tinygrad_like.kernels import threads
 
-CASES = os.environ.get("TINYGRAD_LIKE_GUARDED_CASES", "260")
+CASES = os.environ.get("TINYGRAD_LIKE_GUARDED_CASES", "130")
 
 
 @pytest.mark.skipif(sys.platform not in ("linux", "darwin"), reason="needs mmap and mprotect")

@@ -52,7 +52,7 @@ def test_no_false_alarm_on_shipped_ops():
     assert len(everything) > 95
     for op, calls in everything:
         alone = {(str([np.shape(x) for x in inputs]), str(options)): (inputs, options) for inputs, options in calls}
-        samples = [[call] for call in [*alone.values()][:10]]
+        samples = [[call] for call in [*alone.values()][:4]]
         for sample in [*samples, calls[:4], calls[3::-1]]:
             found = check_op(op, [Point(op, inputs, options) for inputs, options in sample])
             assert not found, "\n".join(map(str, found))

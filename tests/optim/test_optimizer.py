@@ -330,7 +330,7 @@ def interrupted(step, n):
 
 @pytest.mark.parametrize("cls, options", [(SGD, dict(momentum=0.9, dampening=0.3)), (AdamW, {})])
 def test_an_interrupt_leaves_all_as_before_or_all_as_after(cls, options):
-    """At every bytecode: with kernels for two groups of options, and a formula for float64."""
+    """At every third bytecode: with kernels for two groups of options, and a formula for float64."""
     def start():
         params = make((3, 5), (2,)) + make((4,), dtype="float64")
         optimizer = cls([{"params": params[:1]}, {"params": params[1:], "weight_decay": 0.1}], lr=0.1, **options)
@@ -347,7 +347,7 @@ def test_an_interrupt_leaves_all_as_before_or_all_as_after(cls, options):
         optimizer.step()
         pictures.append(picture(params, optimizer))
     seen = []
-    for n in count():
+    for n in count(step=3):
         params, optimizer = start()
         fill(params, 0)
         if not interrupted(optimizer.step, n):
@@ -357,7 +357,7 @@ def test_an_interrupt_leaves_all_as_before_or_all_as_after(cls, options):
         seen.append(pictures.index(now))
         optimizer.step()
         assert picture(params, optimizer) == pictures[seen[-1] + 1]
-    assert seen == sorted(seen) and set(seen) == {0, 1} and len(seen) > 500
+    assert seen == sorted(seen) and set(seen) == {0, 1} and len(seen) > 150
 
 
 # The learning rate --------------------------------------------------------------------------------------------------
