@@ -74,6 +74,8 @@ def step_of(library: str, way: str, size: int, threads: int):
         batch = size if way == "batch" else 64
         widths = {"batch": [784, 512, 512, 10], "width": [64, size, size, 10], "depth": [64] * (size + 1) + [10]}[way]
         layers = [part for a, b in zip(widths, widths[1:], strict=False) for part in (nn.Linear(a, b), nn.ReLU())][:-1]
+        for layer in layers[::2]:  # or gradients vanish in 100 layers: subnormal numbers take longer
+            nn.init.kaiming_uniform_(layer.weight, nonlinearity="relu")
         model, x, y = nn.Sequential(*layers), array(batch, widths[0]), tensor(rng.integers(0, 10, batch))
         loss_function = F.cross_entropy
     optimizer = optim.Adam(model.parameters(), lr=1e-4)
