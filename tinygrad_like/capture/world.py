@@ -392,7 +392,8 @@ def _weak(value: Any) -> Any:
 
 def _dies(value: Any) -> bool:
     """Whether watching an object must not keep it alive, such as a head that was replaced."""
-    return owner_of_class(type(value)) in (OURS, USERS) and not isinstance(value, Tensor | type)
+    return owner_of_class(type(value)) in (OURS, USERS) and value is not MISSING and (
+        not isinstance(value, Tensor | type))
 
 
 def _harmless(kind: type) -> bool:
