@@ -81,7 +81,7 @@ def examples(y: np.ndarray, classes: list[int], each: int, seed: int) -> np.ndar
 
 def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("finetune", __doc__, draws=True, seeds=3,
-                        quick=dict(examples=[2, 10], images=15_000, steps=40, seeds=2))
+                        quick=dict(examples=[5, 10], images=15_000, steps=40, seeds=2))
     parser.add_argument("--net", type=cli.file, metavar="FILE",
                         help="a net saved by demos.train, for images of the size of --data's")
     parser.add_argument("--model", choices=tuple(MODELS), help="trained here if no --net (default: resnet8)")

@@ -3,7 +3,7 @@
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-from torch.cuda.amp import GradScaler, autocast
+from torch.amp import GradScaler, autocast
 
 use_amp = torch.cuda.is_available()
 
@@ -53,10 +53,10 @@ def train(modules):
         model = model.to(memory_format=torch.channels_last)
         optimizer = torch.optim.RMSprop(model.parameters(), lr=1e-3, weight_decay=1e-8, momentum=0.9)
         scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, mode='max', factor=0.5, patience=1)
-        scaler = GradScaler(enabled=use_amp)
+        scaler = GradScaler('cuda', enabled=use_amp)
         for epoch in range(4):
             model.train()
-            with autocast(enabled=use_amp):
+            with autocast('cpu', enabled=use_amp):
                 logits = model(images)
                 loss = nn.CrossEntropyLoss()(logits, masks)
                 loss += soft_dice(F.softmax(logits, dim=1), F.one_hot(masks, 3).permute(0, 3, 1, 2).float())

@@ -14,7 +14,7 @@ PROGRAMS = sorted((Path(__file__).resolve().parents[2] / "docs" / "programs").gl
 MODULES = {"torch": "tinygrad_like", "torch.nn": "nn", "torch.nn.functional": "nn.functional", "torch.optim": "optim",
            "torch.distributions": "tinygrad_like.distributions", "torch.autograd": "tinygrad_like.autograd",
            "torch.func": "tinygrad_like.func", "torch.nn.utils": "nn.utils", "torch.utils.data": "tinygrad_like.data",
-           "torch.cuda.amp": "tinygrad_like.cuda.amp", "torch.utils.checkpoint": "tinygrad_like.utils.checkpoint"}
+           "torch.amp": "tinygrad_like.amp", "torch.utils.checkpoint": "tinygrad_like.utils.checkpoint"}
 
 
 def ours(source):
