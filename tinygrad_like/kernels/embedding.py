@@ -74,7 +74,7 @@ def _row(index, i, count, wraps):
 
 @inner
 def _fits(rows, index, outer, width, table):
-    """Whether out has a row for each entry of the index, in each table."""
+    """Whether `rows` has a row of each table for each entry of the index."""
     return width > 0 and rows.size == outer * index.size * width and table.size % (outer * width) == 0
 
 

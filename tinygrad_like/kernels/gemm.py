@@ -34,7 +34,7 @@ _HALVED = 8 * ROWS  # rows from which on a piece is worth cutting in two
 
 
 def _is_small(multiplications: int, numbers: int) -> bool:
-    """Whether to leave a product to NumPy: its result, or an operand, has so many elements."""
+    """Whether to leave a product with so few multiplications and outputs to NumPy."""
     return multiplications < _LEAST and numbers < _LEAST_OUT and not mode.compiled
 
 
