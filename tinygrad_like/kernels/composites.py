@@ -140,18 +140,12 @@ def _self_attention_vjp(g, wanted, qkv, attn_mask, num_heads, dropout_p, is_caus
     return [dqkv, None]
 
 
-def _lstm(x, h, c, weight, *, reverse):
-    found = kernels.recurrent.lstm_steps(x, h, c, weight, reverse)
-    return found if found is NotImplemented else (found[0], found[1:])
-
-
 def _lstm_vjp(g, wanted, x, h, c, weight, reverse, residuals, out):
-    dx, dweight, dh, dc = kernels.recurrent.lstm_steps_vjp(g, weight, h, c, out, *residuals, reverse)
-    return [dx, dh, dc, dweight]
+    return kernels.recurrent.backward(g, h, c, weight, out, *residuals, reverse)[:4]
 
 
-def _gru_vjp(g, wanted, x, h, weight, bias, reverse, gates, out):
-    dx, dweight, dh, dbias = kernels.recurrent.gru_steps_vjp(g, weight, h, out, gates, reverse)
+def _gru_vjp(g, wanted, x, h, weight, bias, reverse, residuals, out):
+    dx, dh, _, dweight, dbias = kernels.recurrent.backward(g, h, None, weight, out, *residuals, reverse)
     return [dx, dh, dweight, None if bias is None else dbias]
 
 
@@ -322,8 +316,9 @@ accelerate(binary_cross_entropy_with_logits, 1, *loss(
     lambda g, x, t: g * (sigmoid(x) - t), False))
 accelerate(_attention, 0, _attention_kernel, _attention_vjp, out=True)
 accelerate(_self_attention, 0, _self_attention_kernel, _self_attention_vjp, out=True)
-accelerate(lstm, 0, _lstm, _lstm_vjp, out=True)
-accelerate(gru, 0, lambda x, h, weight, bias, *, reverse: kernels.recurrent.gru_steps(x, h, weight, bias, reverse),
+accelerate(lstm, 0, lambda x, h, c, weight, *, reverse: kernels.recurrent.forward(x, h, c, weight, None, reverse),
+           _lstm_vjp, out=True)
+accelerate(gru, 0, lambda x, h, weight, bias, *, reverse: kernels.recurrent.forward(x, h, None, weight, bias, reverse),
            _gru_vjp, out=True)
 accelerate(layer_norm, 0, _layer_norm, _layer_norm_vjp)
 accelerate(rms_norm, 0, _rms_norm, _rms_norm_vjp)
