@@ -189,13 +189,6 @@ def bits(i: Any, key: Any) -> np.ndarray:
     return x ^ (x >> 14)
 
 
-def mixed(x: np.ndarray) -> np.ndarray:
-    """A bijection of 32 bits in which every bit of x changes half of the bits of the result (Wellons' lowbias32)."""
-    x = (x ^ (x >> 16)) * np.uint32(0x7FEB352D)
-    x = (x ^ (x >> 15)) * np.uint32(0x846CA68B)
-    return x ^ (x >> 16)
-
-
 def threshold(p: float) -> int:
     """Below which numbers of 32 bits are with probability p < 1."""
     return min(round(p * 2.0**32), 2**32 - 1)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tinygrad_like import Tensor, ops
 from tinygrad_like.kernels import attention as k
-from tinygrad_like.ops.attention import dropout_factors
+from tinygrad_like.ops.dropout import kept
 
 
 def plain(q, key, v, mask, causal, scale, factors=1.0):
@@ -34,17 +34,17 @@ def close(found, expected, error=4e-6):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=error * max(1, np.abs(b).max(initial=0)))
 
 
-def check(arrays, mask=None, causal=False, scale=0.4, p=0.0, seed=0, **how):
+def check(arrays, mask=None, causal=False, scale=0.4, p=0.0, seed=0, spread=0, **how):
     """Forward and backward, twice: the first call of all is one task, whatever the size."""
     seed = np.array(seed)
     q, key, v, g = arrays
     exact = [x.astype(np.float64) for x in arrays]
-    factors = dropout_factors((*g.shape[:-1], key.shape[-2]), p, seed, 0) if p else 1.0
+    factors = kept((*g.shape[:-1], key.shape[-2]), p, seed, spread) / (1 - p) if p else 1.0
     expected, _ = plain(*exact[:3], mask, causal, scale, factors)
     gradients = plain_backward(exact[3], *exact[:3], mask, causal, scale, factors)
     for _ in range(2):
-        out, stats = k.attention(q, key, v, mask, causal, scale, p, seed)
-        found = k.attention_backward(g, q, key, v, out, stats, mask, causal, scale, p, seed)
+        out, stats = k.attention(q, key, v, mask, causal, scale, p, seed, spread)
+        found = k.attention_backward(g, q, key, v, out, stats, mask, causal, scale, p, seed, spread)
         close([out, *found], [expected, *gradients], **how)
     return out, found
 
@@ -145,7 +145,8 @@ def test_nothing_to_attend_to(queries, keys, size, dtype):
 def test_dropout_is_the_same_in_forward_and_backward(causal):
     rng = np.random.default_rng(0)
     arrays = [rng.standard_normal((2, 2, n, 16)).astype(np.float32) for n in (70, 150, 150, 70)]
-    check(arrays, None, causal, p=0.3, seed=2**61 + 12345)
+    for spread in 0, 2 * 70 * 150 + (3 << 32):  # of a whole batch, every third example
+        check(arrays, None, causal, p=0.3, seed=2**61 + 12345, spread=spread)
 
 
 # Memory ---------------------------------------------------------------------------------------------------------------

@@ -20,7 +20,6 @@ from tests.kernels.samples import LARGE
 from tinygrad_like import Tensor, kernels
 from tinygrad_like.kernels import threads
 from tinygrad_like.kernels.program import Kernel
-from tinygrad_like.ops.attention import thin_out
 
 ROOT = Path(__file__).parents[2]
 
@@ -45,9 +44,7 @@ def steps(optimizer, **options):
 
 CASES = LARGE | {
     "dropout": (lambda a: F.dropout(a, 0.5), numbers(777, 513)),
-    "weights thinned out": (lambda a: thin_out(a, p=0.4, key=np.array(7), spread=0), numbers(40, 77, 51)),
     "noise": (lambda a: (a * Tensor.randn(*a.shape)).flatten() + Tensor.rand(a.size), numbers(777, 513)),
-    "erf": (lambda a: a.cast("float64").erf().cast("float32"), numbers(777, 513)),
     "SGD": steps(SGD, momentum=0.9), "Adam": steps(Adam), "RMSprop": steps(RMSProp, centered=True),
 }
 

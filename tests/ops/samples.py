@@ -7,7 +7,7 @@ and the handbook's figures come from them. For samples of many numbers see tests
 import numpy as np
 
 from tinygrad_like import Tensor, linalg, ops, random
-from tinygrad_like.ops.attention import _attention, _self_attention, thin_out
+from tinygrad_like.ops.attention import _attention, _self_attention
 from tinygrad_like.ops.dropout import drop  # noqa: F401  (in the text of a call)
 from tinygrad_like.ops.scan import other_products
 from tinygrad_like.ops.scatter import product_at, take_last
@@ -359,7 +359,6 @@ CASES["cumprod with zeros, axis"] = lambda x: x.cumprod(axis=-2), np.where(real(
 CASES["frac"] = lambda x: x.frac() * x, real(3, 4) + 0.03
 CASES["lerp by weights"] = ops.lerp, real(3, 4), real(4), unit(3, 1)
 CASES["hardsigmoid alpha"] = lambda x: ops.hardsigmoid(x, 0.3, 0.4), 3 * real(3, 4)
-CASES["weights of attention thinned out"] = lambda w: thin_out(w, p=0.4, key=KEY, spread=0), real(2, 4, 5)
 CASES["product_at"] = lambda x, s: product_at(x, s, TO[:2], axis=0), real(3, 4), real(2, 3)
 CASES["other_products"] = lambda x, g: other_products(x, g, axis=(0,)), real(3, 4), real(1, 4)
 CASES["logsumexp_vjp"] = lambda x, g: logsumexp_vjp(x, ops.logsumexp(x, axis=1, keepdim=True), g, over=(1,)), real(

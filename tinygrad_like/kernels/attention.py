@@ -12,8 +12,6 @@ Blocks are stored transposed, keys by queries, and all operands lie in panels of
 
 with delta = the sums of dO O over a row (' is transposition). Arrays are read and written where they lie, with any
 strides: heads may be views of one projection (batch, length, 3 heads size).
-
-Few heads are cut into parts for threads to share: of a head's panels of queries a part has every parts-th.
 """
 
 import math
@@ -23,7 +21,7 @@ import numpy as np
 
 from .kinds import INTEGERS, READ, REAL, STRIDED, STRIDED_OPTIONAL, STRIDED_WRITE, WRITE
 from .matrix import Matrix, aligned, ceil_div, fits, length_of, matrix_of, pack_columns, part_of, place, turn
-from .program import beside, kernel, together
+from .program import kernel
 from .scores import (
     LINE,
     Dropout,
@@ -44,11 +42,10 @@ from .scores import (
 )
 from .simd import COLUMNS, ROWS, inner, put
 from .softmax import _dot, _exp, _scale_all
-from .views import count_of, floats_at, is_row_by_row, ndim_of, size_of, stride_of
+from .views import floats_at, is_row_by_row, ndim_of
 
 _KEYS = 128  # in a block: a panel of scores, 16 KiB, stays in the first-level cache
-_UNITS, _QUERIES = 8, 128  # enough heads or parts of heads for all threads; the least queries of a part
-_COST = 0.0075  # nanoseconds per multiplication
+_COST = 0.0075  # nanoseconds of a multiplication
 
 # The maximum of no scores: finite, since inf - inf would be NaN; only -inf in a mask is lower.
 _KEY = INTEGERS._replace(optional=True)  # of what dropout drops, if it does
@@ -103,7 +100,7 @@ class Scratch(NamedTuple):
     rows: np.ndarray  # offsets: of rows of a block,
     lanes: np.ndarray  # of its queries,
     columns: np.ndarray  # of numbers of a key or a value
-    row_keys: np.ndarray  # for dropout
+    places: np.ndarray  # for dropout
     q: Panels  # a panel of queries, times scale
     g: Panels
     cotangent: int  # g, transposed
@@ -175,17 +172,17 @@ def _score(it, scratch, block, k):
 @inner
 def _drop(it, scratch, block, weights):
     if it.dropout.threshold > 0:
-        drop(weights, it.dropout, block.head * it.length + block.query, block.key, block.keys, scratch.row_keys)
+        drop(weights, it.dropout, block.head * it.length + block.query, it.total, block.key, block.keys, scratch.places)
 
 
 # Forward --------------------------------------------------------------------------------------------------------------
 
 
 @inner
-def _work(q, k, v, mask, out, stats, parts, causal, scale, p, key, spread):
+def _work(q, k, v, mask, out, stats, causal, scale, p, key, spread):
     length, size, total, width = length_of(q, 2), length_of(q, 1), length_of(k, 2), length_of(v, 1)
     heads = _count_heads(out)
-    if not (ndim_of(out) >= 2 and fits(out, length, width, out) and is_row_by_row(out) and parts > 0
+    if not (ndim_of(out) >= 2 and fits(out, length, width, out) and is_row_by_row(out)
             and fits(q, length, size, out) and fits(k, total, size, out) and fits(v, total, width, out)
             and (mask == 0 or fits(mask, length, total, out, True)) and stats.size == 2 * heads * length):
         return -1
@@ -194,18 +191,14 @@ def _work(q, k, v, mask, out, stats, parts, causal, scale, p, key, spread):
 
 @kernel(q=STRIDED, k=STRIDED, v=STRIDED, mask=STRIDED_OPTIONAL, out=STRIDED_WRITE, stats=WRITE, scale=REAL, p=REAL,
         key=_KEY, work=_work)
-def _attention(q, k, v, mask, out, stats, parts, causal, scale, p, key, spread, task, tasks):
+def _attention(q, k, v, mask, out, stats, causal, scale, p, key, spread, task, tasks):
     """stats: m of every query, then 1 / sum e^(s - m)."""
     it = _problem(q, k, v, mask, out, causal, scale, p, key, spread)
     scratch = _scratch(it, it.total, COLUMNS)
-    packed = -1
-    for unit in range(task * it.heads * parts // tasks, (task + 1) * it.heads * parts // tasks):
-        head, part = unit // parts, unit % parts
-        if head != packed:
-            pack(matrix_of(k, head, out), it.total, it.size, scratch.k, it.scale)
-            pack(matrix_of(v, head, out), it.total, it.width, scratch.v, F(1))
-            packed = head
-        for query in range(part * COLUMNS, it.length, parts * COLUMNS):
+    for head in range(task * it.heads // tasks, (task + 1) * it.heads // tasks):
+        pack(matrix_of(k, head, out), it.total, it.size, scratch.k, it.scale)
+        pack(matrix_of(v, head, out), it.total, it.width, scratch.v, F(1))
+        for query in range(0, it.length, COLUMNS):
             queries = _begin_queries(it, scratch, head, query)
             scratch.lines[0], scratch.lines[1] = _LOWEST, 0
             end = min(it.total, query + queries) if it.causal else it.total
@@ -261,27 +254,14 @@ class Gradients(NamedTuple):
 
     g: Matrix
     dq: Matrix
-    dk: Matrix  # the share of a part,
-    dv: Matrix  # and so here
-
-
-@inner
-def _share(x, part, head, out):
-    """The matrix of a head in the share x[part]; x has one axis more than out."""
-    matrix = matrix_of(x, head, out)
-    return Matrix(matrix.address + part * stride_of(x, 0), matrix.row, matrix.column)
-
-
-@inner
-def _shares_fit(x, parts, rows, columns, out):
-    """Whether an array is (parts, ..., rows, columns), with out's axes before the last two."""
-    return ndim_of(x) == ndim_of(out) + 1 and size_of(x, 0) == parts and _lies_like(x, rows, columns, out)
+    dk: Matrix
+    dv: Matrix
 
 
 @inner
 def _lies_like(x, rows, columns, out):
     """Whether an array is (..., rows, columns), of contiguous rows, with out's axes before the last two."""
-    if not is_row_by_row(x) or length_of(x, 2) != rows or length_of(x, 1) != columns:
+    if ndim_of(x) != ndim_of(out) or not is_row_by_row(x) or length_of(x, 2) != rows or length_of(x, 1) != columns:
         return False
     for axis in range(3, ndim_of(out) + 1):
         if length_of(x, axis) != length_of(out, axis):
@@ -290,32 +270,28 @@ def _lies_like(x, rows, columns, out):
 
 
 @inner
-def _backward_work(g, q, k, v, mask, out, dq, dk, dv, stats, parts, causal, scale, p, key, spread):
+def _backward_work(g, q, k, v, mask, out, dq, dk, dv, stats, causal, scale, p, key, spread):
     length, size, total, width = length_of(q, 2), length_of(q, 1), length_of(k, 2), length_of(v, 1)
-    if not (ndim_of(g) == ndim_of(dq) == ndim_of(out) and _lies_like(g, length, width, out)
-            and _lies_like(dq, length, size, out) and _shares_fit(dk, parts, total, size, out)
-            and _shares_fit(dv, parts, total, width, out)):
+    if not (_lies_like(g, length, width, out) and _lies_like(dq, length, size, out)
+            and _lies_like(dk, total, size, out) and _lies_like(dv, total, width, out)):
         return -1
-    return _work(q, k, v, mask, out, stats, parts, causal, scale, p, key, spread)
+    return _work(q, k, v, mask, out, stats, causal, scale, p, key, spread)
 
 
 @kernel(g=STRIDED, q=STRIDED, k=STRIDED, v=STRIDED, mask=STRIDED_OPTIONAL, out=STRIDED, dq=STRIDED_WRITE,
         dk=STRIDED_WRITE, dv=STRIDED_WRITE, stats=READ, scale=REAL, p=REAL, key=_KEY,
         work=_backward_work)
-def _attention_backward(g, q, k, v, mask, out, dq, dk, dv, stats, parts, causal, scale, p, key, spread, task, tasks):
-    """dk and dv have a leading axis, a part's share each."""
+def _attention_backward(g, q, k, v, mask, out, dq, dk, dv, stats, causal, scale, p, key, spread, task, tasks):
     it = _problem(q, k, v, mask, out, causal, scale, p, key, spread)
     scratch = _scratch(it, _KEYS, it.length + COLUMNS)
-    for unit in range(task * it.heads * parts // tasks, (task + 1) * it.heads * parts // tasks):
-        head, part = unit // parts, unit % parts
-        of = Gradients(matrix_of(g, head, out), matrix_of(dq, head, out), _share(dk, part, head, out),
-                       _share(dv, part, head, out))
+    for head in range(task * it.heads // tasks, (task + 1) * it.heads // tasks):
+        of = Gradients(matrix_of(g, head, out), matrix_of(dq, head, out), matrix_of(dk, head, out),
+                       matrix_of(dv, head, out))
         _read_stats(it, scratch, of.g, head, stats)
         for key in range(0, max(it.total, 1), _KEYS):
             keys = min(_KEYS, it.total - key)
             _begin_keys(it, scratch, of, head, key, keys)
-            first = key // COLUMNS if causal else 0
-            for query in range((first + (part - first) % parts) * COLUMNS, it.length, parts * COLUMNS):
+            for query in range(key // COLUMNS * COLUMNS if causal else 0, it.length, COLUMNS):
                 queries = _begin_queries(it, scratch, head, query)
                 seen = min(keys, query + queries - key) if causal else keys
                 _add_gradients(it, scratch, of, Block(head, query, queries, key, seen))
@@ -365,31 +341,7 @@ def _add_gradients(it, scratch, of, block):
              queries, it.size, keys)
 
 
-@inner
-def _sum_work(shares, out):
-    fit = _shares_fit(shares, size_of(shares, 0), length_of(out, 2), length_of(out, 1), out) and is_row_by_row(out)
-    return count_of(shares) // 10 if fit else -1
-
-
-@kernel(shares=STRIDED, out=STRIDED_WRITE, work=_sum_work)
-def _sum_of_shares(shares, out, task, tasks):
-    rows, columns = length_of(out, 2), length_of(out, 1)
-    count = _count_heads(out) * rows
-    for row in range(task * count // tasks, (task + 1) * count // tasks):
-        total = floats_at(place(matrix_of(out, row // rows, out), row % rows, 0), columns)
-        for part in range(size_of(shares, 0)):
-            x = floats_at(place(_share(shares, part, row // rows, out), row % rows, 0), columns)
-            for j in range(columns):
-                total[j] = total[j] + x[j] if part > 0 else x[j]
-
-
 # Calls ----------------------------------------------------------------------------------------------------------------
-
-
-def _parts(heads, length):
-    """Into how many parts to cut the queries of a head. By the shape alone: a part's gradient of keys is a sum of its
-    own, so with the number of threads its last digits would change."""
-    return max(1, min(-(-_UNITS // max(heads, 1)), length // _QUERIES))
 
 
 def _laid_out_like(x, shape):
@@ -409,7 +361,7 @@ def attention(q, k, v, mask=None, causal=False, scale=1.0, dropout_p=0.0, key=No
     heads_shape = np.broadcast_shapes(q.shape[:-2], k.shape[:-2], v.shape[:-2], () if mask is None else mask.shape[:-2])
     heads, length = math.prod(heads_shape), q.shape[-2]
     out, stats = _laid_out_like(q, (*heads_shape, length, v.shape[-1])), np.empty(2 * heads * length, np.float32)
-    _attention(q, k, v, mask, out, stats, _parts(heads, length), causal, scale, dropout_p, key, spread)
+    _attention(q, k, v, mask, out, stats, causal, scale, dropout_p, key, spread)
     return out, stats
 
 
@@ -418,10 +370,5 @@ def attention_backward(g, q, k, v, out, stats, mask=None, causal=False, scale=1.
     """The gradients of q, k and v, with broadcast axes written out; into: three arrays to write them to."""
     g = g if g.strides[-1] == 4 else np.ascontiguousarray(g)
     dq, dk, dv = into or [_laid_out_like(x, (*out.shape[:-2], *x.shape[-2:])) for x in (q, k, v)]
-    parts = _parts(math.prod(out.shape[:-2]), q.shape[-2])
-    shares = [d[None] if parts == 1 else np.empty((parts, *d.shape), np.float32) for d in (dk, dv)]
-    with together():
-        _attention_backward(g, q, k, v, mask, out, dq, *shares, stats, parts, causal, scale, dropout_p, key, spread)
-        if parts > 1:
-            beside((_sum_of_shares, shares[0], dk), (_sum_of_shares, shares[1], dv))
+    _attention_backward(g, q, k, v, mask, out, dq, dk, dv, stats, causal, scale, dropout_p, key, spread)
     return dq, dk, dv

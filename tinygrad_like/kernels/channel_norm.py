@@ -26,7 +26,7 @@ from .norm import (
     parameter_gradients,
     parameters,
 )
-from .program import in_order, kernel, together
+from .program import in_order, kernel
 from .reduce import PIECE
 from .simd import inner
 from .vectormath import INF, F
@@ -111,12 +111,10 @@ def _sums_and_dskip(g, x, y, centre, floor, dskip):
 
 
 @contracted
-def _group_vjp(g, x, y, weight, bias, floor, given, layout, stats, dx, dskip, sums, group):
+def _group_vjp(g, x, y, weight, bias, floor, given, layout, stats, dx, dskip, dweight, dbias, group):
     mean, rstd, length = stats[0, group], stats[1, group], layout.length
     rest = mean - F(mean)
-    total, slope = 0.0, 0.0
-    first, count = (group * layout.runs, layout.runs) if layout.own else (group, 1)
-    sums[:, first : first + count] = 0
+    total, slope, of_weight, of_bias = 0.0, 0.0, 0.0, 0.0
     for k in range(layout.runs):
         c, i, centre, scale, shift = _run(layout, group, k, stats, weight, bias)
         s, t = 0.0, 0.0
@@ -130,9 +128,10 @@ def _group_vjp(g, x, y, weight, bias, floor, given, layout, stats, dx, dskip, su
             t += b
         total += weight[c] * s
         slope += weight[c] * t
-        place = first + k if layout.own else group
-        sums[0, place] += rstd * (t - rest * s)
-        sums[1, place] += s
+        of_weight, of_bias = of_weight + rstd * (t - rest * s), of_bias + s
+        if layout.own or k == layout.runs - 1:
+            place = group * layout.runs + k if layout.own else group
+            dweight[place], dbias[place], of_weight, of_bias = of_weight, of_bias, 0.0, 0.0
     level, slope = corrections(total, slope, rest, rstd, 1 / (layout.runs * length))
     if given:  # statistics that do not depend on x
         level, slope = 0.0, 0.0
@@ -195,11 +194,11 @@ def _normalize_channels(x, skip, weight, bias, running_mean, running_var, floor,
 
 
 @kernel(g=READ, x=READ, y=READ, weight=READ, bias=READ, floor=REAL, layout=Plan(Layout, {}), stats=STATS, dx=WRITE,
-        dskip=OPTIONAL_WRITE, sums=STATS_WRITE, cost=COST)
-def _normalize_channels_vjp(g, x, y, weight, bias, floor, given, layout, stats, dx, dskip, sums, task, tasks):
+        dskip=OPTIONAL_WRITE, dweight=WRITE, dbias=WRITE, cost=COST)
+def _normalize_channels_vjp(g, x, y, weight, bias, floor, given, layout, stats, dx, dskip, dweight, dbias, task, tasks):
     floor = F(floor)
     for unit in range(task * layout.units // tasks, (task + 1) * layout.units // tasks):
-        _group_vjp(g, x, y, weight, bias, floor, given, layout, stats, dx, dskip, sums, unit)
+        _group_vjp(g, x, y, weight, bias, floor, given, layout, stats, dx, dskip, dweight, dbias, unit)
 
 
 def normalize_channels(
@@ -233,14 +232,12 @@ def normalize_channels_vjp(
     check_gradient(g, x, g.size)
     turns, channels = _turns(x, groups), x.shape[1]
     layout, turn = _layout(x, groups, turns), _turned if turns else _as_is
-    sums = np.empty((2, channels * (len(x) if groups else 1)))
     g, x, y = turn(g), turn(x), None if y is None else turn(y)
     dx, dskip = np.empty(x.shape, np.float32), np.empty(x.shape, np.float32) if skipped else None
-    dweight, dbias = np.empty(channels, np.float32), np.empty(channels, np.float32)
-    with together():
-        _normalize_channels_vjp(g, x, x if y is None else y, *parameters(weight, bias, channels),
-                                -np.inf if y is None else 0.0, given, layout, stats, dx, dskip, sums)
-        parameter_gradients(sums, dweight, dbias)
+    arguments = (g, x, x if y is None else y, *parameters(weight, bias, channels), -np.inf if y is None else 0.0, given,
+                 layout, stats, dx, dskip)
+    dweight, dbias = parameter_gradients(lambda *of: _normalize_channels_vjp(*arguments, *of), len(x) if groups else 1,
+                                         channels)
     return turn(dx), dweight, dbias, None if dskip is None else turn(dskip)
 
 

@@ -27,7 +27,7 @@ from ..ops.matmul import _rows, linear
 from ..ops.normalization import batch_norm, batch_norm_relu, eps_of, group_norm, layer_norm, normalized, rms_norm
 from ..ops.recurrent import gru, lstm
 from ..ops.reduce import sum_over
-from ..ops.softmax import cross_entropy, log_softmax_vjp, logsumexp_vjp, softmax_vjp
+from ..ops.softmax import cross_entropy, log_softmax_vjp, softmax_vjp
 
 LOSSES: dict[str, Callable] = {}  # those made of a formula: a function that returns forward and VJP
 SMALL = 16  # in NumPy they are many calls; but a few numbers are not worth importing numba
@@ -81,19 +81,19 @@ def loss(name: str, formula: Callable, slope: Callable, of_difference: bool) -> 
     return forward, vjp
 
 
-def _cross_entropy(x, target, weight, **options):
-    return kernels.cross_entropy.cross_entropy(x, target, weight, **options) if x.ndim > 1 else NotImplemented
-
-
-def _cross_entropy_vjp(g, wanted, x, target, weight, ignore_index, reduction, label_smoothing, residuals, given=False):
-    if any(wanted[1:]):
+def _cross_entropy(x, target, weight, *, ignore_index, reduction, label_smoothing=0.0, given=False):
+    if x.ndim == 1 or weight is not None or label_smoothing or target.dtype.kind == "f":
         return NotImplemented
-    return [kernels.cross_entropy.cross_entropy_vjp(x, g, target, weight, *residuals, ignore_index, reduction,
-                                                    label_smoothing, given), None, None]
+    return kernels.cross_entropy.cross_entropy(x, target, ignore_index=ignore_index, reduction=reduction, given=given)
+
+
+def _cross_entropy_vjp(g, wanted, x, target, weight, ignore_index, reduction, label_smoothing, residuals):
+    return [kernels.cross_entropy.cross_entropy_vjp(x, g, target, *residuals, ignore_index, reduction), None, None]
 
 
 def _nll_vjp(g, wanted, x, target, weight, ignore_index, reduction, residuals):
-    return _cross_entropy_vjp(g, wanted, x, target, weight, ignore_index, reduction, 0.0, residuals, given=True)
+    return [kernels.cross_entropy.cross_entropy_vjp(x, g, target, *residuals, ignore_index, reduction, True), None,
+            None]
 
 
 def _attention_kernel(q, k, v, attn_mask, *, dropout_p, is_causal, scale, key, spread):
@@ -307,7 +307,6 @@ def _means(dweight, dbias, weight, moments, counts, means):
 
 accelerate(softmax_vjp, SMALL, alone("softmax", "softmax_vjp"))
 accelerate(log_softmax_vjp, SMALL, alone("softmax", "log_softmax_vjp"))
-accelerate(logsumexp_vjp, SMALL, alone("softmax", "logsumexp_vjp"))
 accelerate(cross_entropy, SMALL, _cross_entropy, _cross_entropy_vjp)
 accelerate(nll_loss, SMALL, partial(_cross_entropy, given=True), _nll_vjp)
 accelerate(mse_loss, 1, *loss("mse_loss", lambda x, t: square(x - t), lambda g, x, t: 2 * g * (x - t), True))

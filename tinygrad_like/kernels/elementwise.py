@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..dtypes import FLOAT32
+from ..dtypes import BOOL, FLOAT32
 from . import vectormath
 from .formula import Formula, pointwise
 from .kinds import READ, REAL, REALS, WRITE
 from .late import njit
 from .program import kernel, together
 from .simd import inner
-from .vectormath import F
+from .vectormath import F, where
 
 _COST = 0.06  # nanoseconds per element: bound by memory, not by computing
 _PIECE, _BLOCK = 1024, 4096  # elements summed in float32, in many lanes; and in float64, by one task
@@ -24,6 +24,14 @@ sub = pointwise(lambda a, b: a - b, "sub")
 mul = pointwise(lambda a, b: a * b, "mul")
 div = pointwise(lambda a, b: a / b, "div")
 logaddexp = pointwise(vectormath.logaddexp, "logaddexp")
+_where = pointwise(lambda condition, a, b: where(condition != 0, a, b), "where")
+
+
+def select(like: np.ndarray, condition: np.ndarray, a, b) -> np.ndarray:
+    """np.where(condition, a, b), of numbers and arrays of float32."""
+    if type(condition) is not np.ndarray or condition.dtype is not BOOL:
+        return NotImplemented
+    return _where(condition.astype(FLOAT32), a, b)
 
 
 @kernel(total=WRITE, b=READ, cost=_COST)

@@ -3,8 +3,8 @@
 There may be several tables one after the other, `outer` of them, for the same index: x[:, index] has one for each entry
 of the axis before it. A row may be a single number, as in x[i, j], where i and j together count the rows.
 
-A row of the table may be named a million times; sums in float32 would then lose six digits. So they are in float64: row
-by row, in the order of the sorted index, which needs one row of sums; or, if rows are short, in a copy of the table.
+A row of the table may be named a million times, which in float32 would lose as many digits as that number has. So it
+is added up in a copy of the table in float64.
 
 
 Another thread may write to the index: each entry is compared with the number of rows when it is used.
@@ -18,13 +18,11 @@ from ..core.graph import mode
 from ..dtypes import INT64
 from .checks import check_again
 from .kinds import INTEGERS, OPTIONAL, READ, WRITE
-from .program import in_order, kernel, together
+from .program import in_order, kernel
 from .simd import fill, inner, put
-from .vectormath import F
 from .views import floats_at
 
-_COST = 0.1  # nanoseconds per element
-_LONG = 16  # elements of a row that are worth sorting the index
+_COST = 0.1  # nanoseconds of a number
 _WHOLE = slice(None)
 _AT_ONCE = 1024  # entries of an index that are checked together
 
@@ -61,15 +59,6 @@ def _add_to(total, found, x):
 def _add(x, total):
     for j in range(total.size):
         total[j] += x[j]
-
-
-@inner
-def _row(index, i, count, wraps):
-    """The row that entry i names; -1 if there is none. wraps: whether negative ones count from the end."""
-    row = index[i]
-    if wraps and -count <= row < 0:
-        row += count
-    return row if 0 <= row < count else -1
 
 
 @inner
@@ -196,15 +185,6 @@ def _finish(base, total, y):
 
 
 @inner
-def _begin(base, y):
-    """The array to add to: base, or zeros."""
-    if base.size == 0:
-        fill(y, F(0))
-    else:
-        put(y, base)
-
-
-@inner
 def _add_work(rows, index, outer, width, wraps, skipped, base, table, wrong):
     fits = _fits(rows, index, outer, width, table) and (base.size == 0 or base.size == table.size)
     return int(rows.size * _COST) + index.size if fits else -1
@@ -241,67 +221,11 @@ def _add_all(rows, index, outer, width, wraps, skipped, base, table, wrong, task
             _finish(base[at : at + many], total[row * n : row * n + many], table[at : at + many])
 
 
-@kernel(index=INTEGERS, ends=WRITE.of(np.int64), order=WRITE.of(np.int64), wrong=WRITE.of(np.int64), tasks=1, cost=0)
-def _sort(index, wraps, ends, order, wrong, task, tasks):
-    """order = argsort(index), stable, by counting; ends has one number for each row of the table."""
-    ends[:], order[:] = 0, 0
-    for i in range(index.size):
-        row = _row(index, i, ends.size, wraps)
-        if row < 0:
-            wrong[0] = 1
-        else:
-            ends[row] += 1
-    for row in range(1, ends.size):
-        ends[row] += ends[row - 1]
-    for i in range(index.size - 1, -1, -1):
-        row = _row(index, i, ends.size, wraps)
-        if row >= 0 and ends[row] > 0:
-            ends[row] -= 1
-            order[ends[row]] = i
-
-
-@inner
-def _sorted_work(rows, index, order, outer, width, wraps, skipped, base, table):
-    fits = order.size == index.size and (base.size == 0 or base.size == table.size)
-    return int((rows.size + table.size) * _COST) if fits and _fits(rows, index, outer, width, table) else -1
-
-
-@kernel(rows=READ, index=INTEGERS, order=INTEGERS, base=OPTIONAL, table=WRITE, work=_sorted_work, tasks=1)
-def _add_sorted(rows, index, order, outer, width, wraps, skipped, base, table, task, tasks):
-    left, n, count = task * width // tasks, (task + 1) * width // tasks - task * width // tasks, table.size // outer
-    count, total = count // width, np.empty(n)
-    for k in range(outer):
-        x, at, begin = rows.ctypes.data + 4 * (k * index.size * width + left), k * count * width + left, 0
-        for row in range(count):
-            while begin < order.size and _row(index, order[begin], count, wraps) < row:
-                begin += 1  # rows left out
-            end = begin
-            while end < order.size and _row(index, order[end], count, wraps) == row:
-                end += 1
-            here, of_base = table[at : at + n], base[at : at + n]
-            if end == begin or row == skipped:
-                _begin(of_base, here)
-            elif end == begin + 1:
-                _finish(of_base, floats_at(x + 4 * order[begin] * width, n), here)
-            else:
-                put(total, floats_at(x + 4 * order[begin] * width, n))
-                for i in range(begin + 1, end):
-                    _add(floats_at(x + 4 * order[i] * width, n), total)
-                _finish(of_base, total, here)
-            at, begin = at + width, end
-
-
 def _sum_rows(rows: np.ndarray, index: np.ndarray, outer: int, width: int, wraps: bool, skipped: int,
               table: np.ndarray, base: np.ndarray | None = None) -> np.ndarray | None:
     """table = base, or zeros, with the rows added where the index says; None if it names a missing row."""
     count, wrong = table.size // (outer * width), np.zeros(1, np.int64)
-    if width < _LONG:
-        _add_all(rows, index, outer, width, wraps, skipped, base, table, wrong)
-    else:
-        order = np.empty(index.size, np.int64)
-        with together():
-            _sort(index, wraps, np.empty(count, np.int64), order, wrong)
-            _add_sorted(rows, index, order, outer, width, wraps, skipped, base, table)
+    _add_all(rows, index, outer, width, wraps, skipped, base, table, wrong)
     check_again(_check_rows, wrong, index, count, flag=wrong, lasting=True)
     return None if wrong[0] else table
 

@@ -13,22 +13,23 @@ import numpy as np
 from ..core.graph import mode
 from ..dtypes import FLOAT32
 from .atomics import call
-from .kinds import EPILOGUE, READ, STRIDED, STRIDED_OPTIONAL, STRIDED_WRITE, WRITE
+from .kinds import EPILOGUE, STRIDED, STRIDED_OPTIONAL, STRIDED_WRITE
 from .matrix import Matrix, ceil_div, fits, length_of, matrix_of, part_of
 from .pieces import BLOCKS, FEW_ROWS, do_piece, packs_rows, scratch_for, way_of
 from .program import beside, counters, kernel
+from .reduce import columns, whole
 from .simd import COLUMNS, ROWS, inner
 from .threads import take
 from .views import integer_at, is_row_by_row, ndim_of, room
 
-_COST = 0.015  # nanoseconds per multiplication
-_LEAST = 2**18  # multiplications that are worth a kernel; OpenBLAS starts no threads for fewer
-_LEAST_OUT = 2**15  # outputs that are: OpenBLAS is slow where each is the sum of few products
-_SHORT = 32  # for so few examples three NumPy calls are faster than kernels for the cotangents of a layer
-_PACKING = 4  # multiplications in the time that it takes to pack an element
-_SUMMED = 32  # rows of a column that are summed in float32; beyond that float64
-_ROWS_CACHED = 512  # rows of a block of A: 1 MiB, for the L2 cache
-_PACKED_ONCE = 512  # length of the sums for which a block of A is packed once for all columns
+_COST = 0.015  # nanoseconds of a multiplication
+_LEAST = 2**18  # multiplications that are worth a kernel; for fewer OpenBLAS starts no threads
+_LEAST_OUT = 2**15  # numbers that are: OpenBLAS is slow where each is the sum of few products
+_SHORT = 32  # examples for which three calls of NumPy's take less time than the cotangents of a layer from kernels
+_STRIP = 64  # columns added up at a time
+_PACKING = 4  # multiplications in the time that it takes to pack a number
+_ROWS_CACHED = 512  # rows of a block of A: 1 MiB, for the second-level cache
+_PACKED_ONCE = 512  # numbers of a sum for which a block of A is packed once for all columns
 _WIDE = 2048  # columns of B in a piece that reads all of them for each tile of rows
 _HALVED = 8 * ROWS  # rows from which on a piece is worth cutting in two
 
@@ -145,7 +146,8 @@ def linear_vjp(g: np.ndarray, x: np.ndarray, weight: np.ndarray, wanted: Sequenc
     calls: list[tuple] = []
     if wanted[2]:
         db = np.empty(len(weight), np.float32)
-        calls.append((_column_sums, g, db))
+        if db.size:
+            calls.append((columns, g, *g.shape, *whole(*g.shape), min(g.shape[1], _STRIP), db))
     if wanted[1]:
         dw = np.empty(weight.shape, np.float32)
         calls.append((_matrix_product, g, x, dw, None, True, False, not wanted[0], counters[1], 0))
@@ -156,13 +158,6 @@ def linear_vjp(g: np.ndarray, x: np.ndarray, weight: np.ndarray, wanted: Sequenc
         calls.append((_matrix_product, g, weight, dx, None, False, False, True, counters[0], 0))
     beside(*calls)
     return [dx, dw, db]
-
-
-def column_sums(x: np.ndarray) -> np.ndarray:
-    """The sum of the rows of a matrix."""
-    out = np.empty(x.shape[1], np.float32)
-    _column_sums(x, out)
-    return out
 
 
 @inner
@@ -254,26 +249,3 @@ def _matrix_product(a, b, out, start, a_turned, b_turned, alone, counts, epilogu
                 call(integer_at(epilogue, 0), epilogue, (index * m + m0 + i0) << 32 | (index * m + m0 + i1),
                      n0 << 32 | n1)
         number = take(counts, task, tasks, batch * each)
-
-
-@inner
-def _sums_work(g, out):
-    return int(g.size * 0.1) if g.size % max(out.size, 1) == 0 else -1
-
-
-@kernel(g=READ, out=WRITE, work=_sums_work, tasks=1)
-def _column_sums(g, out, task, tasks):
-    """out[j] = sum_i g[i, j]"""
-    n, first, last = out.size, task * out.size // tasks, (task + 1) * out.size // tasks
-    m = g.size // n if n else 0
-    whole, partial = np.zeros(last - first), np.empty(last - first, np.float32)
-    for i0 in range(0, m, _SUMMED):
-        partial[:] = 0
-        for i in range(i0, min(i0 + _SUMMED, m)):
-            g_i = g[i * n + first : i * n + last]
-            for j in range(partial.size):
-                partial[j] += g_i[j]
-        for j in range(partial.size):
-            whole[j] += partial[j]
-    for j in range(partial.size):
-        out[first + j] = whole[j]

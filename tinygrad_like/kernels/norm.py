@@ -11,15 +11,16 @@ summation depends only on shapes, so the result does not change with the number 
 
 import functools
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from ..dtypes import FLOAT64
 from .kinds import READ, REAL, WRITE
 from .late import njit
-from .program import kernel, together
-from .reduce import PIECE
-from .simd import fill, put
+from .program import beside, kernel, together
+from .reduce import PIECE, combine
+from .simd import inner, put
 from .vectormath import SCALAR, F
 
 COST = 0.09  # nanoseconds per element
@@ -97,19 +98,17 @@ def check_gradient(g: np.ndarray, x: np.ndarray, size: int) -> None:
         raise ValueError(f"normalisation: the gradient has shape {g.shape}, what was normalised {x.shape}")
 
 
-@kernel(sums=STATS, dweight=WRITE, dbias=WRITE, cost=0.2)
-def parameter_gradients(sums, dweight, dbias, task, tasks):
-    """dweight[i] = the sum of every n-th of sums[0], from the i-th on; dbias that of sums[1]."""
-    n = dweight.size
-    first, last = task * n // tasks, (task + 1) * n // tasks
-    total = np.empty(last - first)
-    for i in range(2):
-        fill(total, 0.0)
-        for begin in range(0, sums.shape[1], n):
-            part = sums[i, begin + first : begin + last]
-            for j in range(total.size):
-                total[j] += part[j]
-        put((dbias if i else dweight)[first:last], total)
+def parameter_gradients(call: Callable, blocks: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Gradients (n,) of weight and bias, of which the kernel's call writes a share for each of so many blocks."""
+    gradients = np.empty(n, np.float32), np.empty(n, np.float32)
+    if blocks == 1:
+        call(*gradients)
+    else:
+        shares = np.empty((blocks, n), np.float32), np.empty((blocks, n), np.float32)
+        with together():
+            call(*shares)
+            beside(*[(combine, share, n, gradient) for share, gradient in zip(shares, gradients, strict=True)])
+    return gradients
 
 
 # --- Rows -------------------------------------------------------------------------------------------------------------
@@ -150,13 +149,20 @@ def corrections(total, slope, rest, rstd, share):
     return rstd * total * share - rest * slope, slope
 
 
-@kernel(g=READ, x=READ, weight=READ, stats=STATS, dx=WRITE, sums=STATS_WRITE, cost=COST,
+@inner
+def _rows_vjp_work(g, x, n, weight, centred, stats, block, dx, dweight, dbias):
+    fits = x.size == g.size == dx.size and dweight.size == dbias.size == max(1, -(-stats.shape[1] // block)) * n
+    return int(x.size * COST) if fits else -1
+
+
+@kernel(g=READ, x=READ, weight=READ, stats=STATS, dx=WRITE, dweight=WRITE, dbias=WRITE, work=_rows_vjp_work,
         fastmath={"contract"})
-def _normalize_rows_vjp(g, x, n, weight, centred, stats, block, dx, sums, task, tasks):
-    rows, blocks, share = stats.shape[1], sums.shape[1] // n, 1 / n
-    dweight, dbias = np.zeros(n, np.float32), np.zeros(n, np.float32)
+def _normalize_rows_vjp(g, x, n, weight, centred, stats, block, dx, dweight, dbias, task, tasks):
+    """dweight and dbias have a row for each block of rows."""
+    rows, blocks, share = stats.shape[1], dweight.size // n, 1 / n
+    of_weight, of_bias = np.zeros(n, np.float32), np.zeros(n, np.float32)
+    weight_sums, bias_sums = np.empty(n), np.empty(n)
     for b in range(task * blocks // tasks, (task + 1) * blocks // tasks):
-        weight_sums, bias_sums = sums[0, b * n : b * n + n], sums[1, b * n : b * n + n]
         weight_sums[:], bias_sums[:] = 0, 0
         end = min((b + 1) * block, rows)
         for row in range(b * block, end):
@@ -173,13 +179,15 @@ def _normalize_rows_vjp(g, x, n, weight, centred, stats, block, dx, sums, task, 
             for i in range(n):
                 dx_row[i] = scale * (weight[i] * g_row[i]) - low - steep * (x_row[i] - centre)
             for i in range(n):
-                dweight[i] += g_row[i] * ((x_row[i] - centre) * scale + offset)
-                dbias[i] += g_row[i]
+                of_weight[i] += g_row[i] * ((x_row[i] - centre) * scale + offset)
+                of_bias[i] += g_row[i]
             if (row + 1) % LOW == 0 or row + 1 == end:
                 for i in range(n):
-                    weight_sums[i] += dweight[i]
-                    bias_sums[i] += dbias[i]
-                dweight[:], dbias[:] = 0, 0
+                    weight_sums[i] += of_weight[i]
+                    bias_sums[i] += of_bias[i]
+                of_weight[:], of_bias[:] = 0, 0
+        put(dweight[b * n : b * n + n], weight_sums)
+        put(dbias[b * n : b * n + n], bias_sums)
 
 
 def normalize_rows(
@@ -201,9 +209,6 @@ def normalize_rows_vjp(
     count = stats.shape[1]
     check_gradient(g, x, count * n)
     block = max(1, min(BLOCK, count // 8))
-    dx, sums = np.empty(x.shape, np.float32), np.empty((2, -(-count // block) * n))
-    dweight, dbias = np.empty(n, np.float32), np.empty(n, np.float32)
-    with together():
-        _normalize_rows_vjp(g, x, n, parameters(weight, None, n)[0], centred, stats, block, dx, sums)
-        parameter_gradients(sums, dweight, dbias)
-    return dx, dweight, dbias
+    dx, weight = np.empty(x.shape, np.float32), parameters(weight, None, n)[0]
+    return dx, *parameter_gradients(lambda *of: _normalize_rows_vjp(g, x, n, weight, centred, stats, block, dx, *of),
+                                    max(1, -(-count // block)), n)

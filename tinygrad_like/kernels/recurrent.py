@@ -20,6 +20,7 @@ from .kinds import OPTIONAL, OPTIONAL_WRITE, READ, WRITE
 from .late import njit
 from .matrix import Matrix, aligned, ceil_div
 from .program import kernel, together
+from .reduce import sum_columns
 from .scores import LINE, Operand, Panels, multiply, pack
 from .simd import COLUMNS, ROWS, inner, put
 from .vectormath import exp
@@ -214,12 +215,13 @@ def _backward(g, u, state0, states, gates, dx, dstate, dh0, dc0, steps, batch, s
             before, at = (states, at * size) if step else (state0, own)
             for r in range(row, row + n):
                 here, old = slice(r * size, (r + 1) * size), slice(at + (r - row) * size, at + (r - row + 1) * size)
-                mine, wide = slice(own + (r - row) * size, own + (r - row + 1) * size), slice(r * width, (r + 1) * width)
+                mine = slice(own + (r - row) * size, own + (r - row + 1) * size)
                 gates_r = gates[4 * r * size : 4 * (r + 1) * size]
+                dx_r = dx[r * width : (r + 1) * width]
                 if dc0.size:
-                    _lstm_slopes(gates_r, before[old], states[here], g[here], dh0[mine], dc0[mine], dx[wide])
+                    _lstm_slopes(gates_r, before[old], states[here], g[here], dh0[mine], dc0[mine], dx_r)
                 else:
-                    _gru_slopes(gates_r, before[old], g[here], dh0[mine], dx[wide], dstate[wide])
+                    _gru_slopes(gates_r, before[old], g[here], dh0[mine], dx_r, dstate[r * width : (r + 1) * width])
             if steps > 1:
                 d, dh = (dx if dc0.size else dstate).ctypes.data, Matrix(dh0.ctypes.data + 4 * own, 4 * size, 4)
                 multiply(Operand(d + 4 * row * width, rows, columns), panels, dh, dh, n, size, width)
@@ -261,7 +263,7 @@ def backward(g, h0, c0, u, out, gates, cells, reverse):
         _backward(g, u, state0, states, gates, dx, None if d is dx else d, dh0, dc0, steps, batch, size, reverse)
         if steps == 1:
             gemm.product(d[0], u, dh0, dh0)
-        dbias = gemm.column_sums(d.reshape(-1, len(u))) if c0 is None else None
+        dbias = sum_columns(d.reshape(-1, len(u))) if c0 is None else None
         return dx, dh0, dc0, _weights(d, h0, out[:steps], u, reverse), dbias
 
 

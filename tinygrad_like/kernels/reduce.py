@@ -12,10 +12,10 @@ import numpy as np
 from ..core.graph import mode
 from ..dtypes import FLOAT32
 from .formula import pointwise
-from .kinds import OPTIONAL, READ, WRITE
+from .kinds import READ, WRITE
 from .late import njit
 from .program import in_order, kernel, together
-from .simd import put
+from .simd import inner, put
 from .vectormath import F, I
 
 _COST = 0.03  # nanoseconds per element
@@ -101,71 +101,63 @@ def _add(x, total):
         total[j] += x[j]
 
 
-@kernel(x=READ, partial=WRITE.of(np.float32, 3), cost=_COST)
-def _columns(x, size, partial, task, tasks):
-    """partial[k, b] = the sum of block b of the rows of matrix k, of x, of which each has so many numbers."""
-    matrices, blocks, n = partial.shape
-    m, strips = size // n, -(-n // STRIP)
-    low, whole = np.empty(STRIP, np.float32), np.empty(STRIP)
-    for part in range(task * matrices * blocks * strips // tasks, (task + 1) * matrices * blocks * strips // tasks):
-        k, block, left = part // strips // blocks, part // strips % blocks, part % strips * STRIP
-        width, first = min(STRIP, n - left), k * size + left
-        total = low[:width]
-        whole[:width] = 0
-        for begin in range(block * BLOCK, min((block + 1) * BLOCK, m), LOW):
+@inner
+def _columns_work(x, m, n, group, block, strip, out):
+    blocks = max(1, -(-m // block))
+    return int(x.size * _COST) if out.size * m == x.size * blocks and out.size % (n * blocks) == 0 else -1
+
+
+@kernel(x=READ, out=WRITE, work=_columns_work, tasks=1)
+def columns(x, m, n, group, block, strip, out, task, tasks):
+    """out[k, b] = the sum of the rows of matrix k of x, (m, n), that are in block b of them: see `whole`. If rows are
+    short, so many are taken as one; long ones are cut into strips."""
+    blocks, strips = max(1, -(-m // block)), -(-n // strip)
+    low, high = np.empty(group * strip, np.float32), np.empty(group * strip)
+    units = out.size // n * strips
+    for unit in range(task * units // tasks, (task + 1) * units // tasks):
+        part, left = unit // strips, unit % strips * strip
+        row, width, matrix = part % blocks * block, min(strip, n - left), part // blocks * m * n + left
+        end, wide = min(row + block, m), width * group
+        total, sums = low[:wide], high[:wide]
+        sums[:] = 0
+        while row < end:
             total[:] = 0
-            end = min(begin + LOW, m)
-            i = first + begin * n
-            # Whole rows load fastest one after the other, parts of rows eight at a time.
-            eights = 0 if strips == 1 else (end - begin) // 8
-            for _ in range(eights):
+            stop = min(row + LOW * group, end)
+            # Whole rows arrive fastest one after the other, parts of rows eight at a time.
+            while strips > 1 and row + 8 <= stop:
+                i = matrix + row * n
                 _add_rows(total, x[i : i + width], x[i + n : i + n + width], x[i + 2 * n : i + 2 * n + width],
                           x[i + 3 * n : i + 3 * n + width], x[i + 4 * n : i + 4 * n + width],
                           x[i + 5 * n : i + 5 * n + width], x[i + 6 * n : i + 6 * n + width],
                           x[i + 7 * n : i + 7 * n + width])  # fmt: skip
-                i += 8 * n
-            for _ in range(end - begin - 8 * eights):
-                _add(x[i : i + width], total)
-                i += n
-            _add(total, whole[:width])
-        put(partial[k, block, left : left + width], whole)
+                row += 8
+            while row + group <= stop:
+                _add(x[matrix + row * n : matrix + row * n + wide], total)
+                row += group
+            _add(total, sums)
+            while stop == end and row < end:  # fewer than a group
+                _add(x[matrix + row * n : matrix + row * n + width], sums[:width])
+                row += 1
+        for i in range(width, wide, width):
+            _add(sums[i : i + width], sums[:width])
+        put(out[part * n + left : part * n + left + width], sums)
 
 
-@kernel(partial=READ.of(np.float32, 3), x=OPTIONAL, out=WRITE.of(np.float32, 2), cost=0.1)
-def combine(partial, x, size, used, out, task, tasks):
-    """out[k] = the sum of the rows of partial[k] and of those that begin with number `used` of matrix k of x."""
-    matrices, n = out.shape
+@inner
+def _combine_work(partial, n, out):
+    return partial.size // 10 if n > 0 and out.size % n == 0 and partial.size % max(out.size, 1) == 0 else -1
+
+
+@kernel(partial=READ, out=WRITE, work=_combine_work)
+def combine(partial, n, out, task, tasks):
+    """out[k] = the sum of the rows of partial[k], each of n numbers."""
     left, right = task * n // tasks, (task + 1) * n // tasks
-    total = np.empty(right - left)
-    for k in range(matrices):
+    blocks, total = partial.size // out.size, np.empty(right - left)
+    for k in range(out.size // n):
         total[:] = 0
-        for i in range(partial.shape[1]):
-            _add(partial[k, i, left:right], total)
-        for i in range(k * size + used, (k + 1) * size if x.size else 0, n):
-            _add(x[i + left : i + right], total)
-        put(out[k, left:right], total)
-
-
-@kernel(x=READ, out=WRITE.of(np.float32, 2), cost=_COST)
-def _undivided(x, m, group, out, task, tasks):
-    """out[k] = the sum of the m rows of matrix k of x. Rows are short: so many are taken as one."""
-    matrices, n = out.shape
-    width = group * n
-    low, whole = np.empty(width, np.float32), np.empty(width)
-    total = whole[:n]
-    for k in range(task * matrices // tasks, (task + 1) * matrices // tasks):
-        start, rows = k * m * n, m // group
-        whole[:] = 0
-        for begin in range(0, rows, LOW):
-            low[:] = 0
-            for i in range(start + begin * width, start + min(begin + LOW, rows) * width, width):
-                _add(x[i : i + width], low)
-            _add(low, whole)
-        for i in range(n, width, n):
-            _add(whole[i : i + n], total)
-        for i in range(start + rows * width, start + m * n, n):
-            _add(x[i : i + n], total)
-        put(out[k], total)
+        for i in range(k * blocks * n, (k + 1) * blocks * n, n):
+            _add(partial[i + left : i + right], total)
+        put(out[k * n + left : k * n + right], total)
 
 
 @kernel(partial=READ, total=WRITE.of(np.float64), rounded=WRITE, tasks=1, cost=0)
@@ -187,20 +179,31 @@ def sum_rows(x: np.ndarray) -> np.ndarray:
     return _over_rows(SUM, x)
 
 
+def whole(m: int, n: int) -> tuple[int, int]:
+    """How `columns` takes matrices of (m, n) as one block each: rows of a group, and rows of the block."""
+    return 512 // n if 0 < n < SHORT and m > LOW else 1, max(m, 1)
+
+
+def sum_columns(x: np.ndarray) -> np.ndarray:
+    """x.sum(0), for x (m, n)"""
+    out = np.empty(x.shape[1], np.float32)
+    columns(x, *x.shape, *whole(*x.shape), min(x.shape[1], STRIP), out)
+    return out
+
+
 def _sum_middle(x: np.ndarray, outer: int, m: int, n: int) -> np.ndarray:
-    """x.sum(1), for a contiguous x read as (outer, m, n)"""
-    group = 512 // n if 0 < n < SHORT and m > LOW else 1
-    out = np.empty((outer, n), np.float32)
-    if m * n <= UNDIVIDED:
-        if out.size:
-            _undivided(x, m, group, out)
-        return out
-    rows = m // group
-    partial = np.empty((outer, -(-rows // BLOCK), group * n), np.float32)
-    with together():
-        if partial.size:
-            _columns(x, m * n, partial)
-        combine(partial.reshape(outer, -1, n), x, m * n, rows * group * n, out)
+    """x.sum(1), for the numbers of a contiguous x taken as (outer, m, n)"""
+    group, block = whole(m, n)
+    if m * n > UNDIVIDED:
+        block = BLOCK * group
+    out, blocks = np.empty((outer, n), np.float32), max(1, -(-m // block))
+    if blocks == 1 and out.size:
+        columns(x, m, n, group, block, min(n, STRIP), out)
+    elif out.size:
+        partial = np.empty((outer, blocks, n), np.float32)
+        with together():
+            columns(x, m, n, group, block, min(n, STRIP), partial)
+            combine(partial, n, out)
     return out
 
 

@@ -60,7 +60,7 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     "copied": ("copies", 8192),
     **dict.fromkeys(("batched_matmul", "batched_matmul_vjp"), ("gemm", 1)),
     **dict.fromkeys(("matrix_vector", "matrix_vector_vjp"), ("gemm", 1)),
-    "select": ("select", 4096),
+    "select": ("elementwise", 4096),
     "mean_over": ("reduce", 256),
     **dict.fromkeys(("max_over", "min_over"), ("reduce", 4096)),
     "spread_over": ("reduce", 1),
@@ -74,7 +74,6 @@ ACCELERATED: dict[str, tuple[str, int]] = {
 DIRECT: dict[str, tuple[str, str, str]] = {
     "in_c_order": ("copies", "in_c_order", "x.size >= 8192 and x.dtype is FLOAT32_"),
     "kept": ("dropout", "kept", "True"),
-    "erf_of": ("vectormath", "erf_array", "True"),
     "normal_noise": ("noise", "normal", "True"),
     "uniform_noise": ("noise", "uniform", "True"),
     "warped": ("augment", "warped", "True"),

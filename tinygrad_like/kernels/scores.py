@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from llvmlite import ir
 
+from .dropout import U32, random_bits
 from .late import cgutils, intrinsic
 from .matrix import pack_columns, part_of, turn
 from .simd import (
@@ -32,7 +33,6 @@ from .tiles import make_tile
 from .views import floats_at
 
 F = np.float32
-U = np.uint32
 
 LINE = 4 * COLUMNS  # bytes of a row of a panel
 
@@ -197,46 +197,30 @@ def add_mask(scores, keys, queries, mask, spare):
 
 class Dropout(NamedTuple):
     seed: int
-    each: int  # rows of scores of an example,
-    step: int  # stride of the batch: this rank has every so many-th example
-    threshold: np.uint32  # a weight with a lower random number is dropped
-    factor: np.float32  # factor for the others
+    each: int  # so many weights are an example's,
+    skip: int  # and so many of other examples lie before the next one
+    threshold: np.uint32  # weights whose random number is lower are dropped
+    factor: np.float32  # of the others
 
 
 @inner
 def dropout_of(p, key, spread):
-    threshold = U(min(int(np.rint(p * 2.0**32)), 2**32 - 1))
-    return Dropout(key[0] if p > 0 else 0, max(spread & 0xFFFFFFFF, 1), max(spread >> 32, 1), threshold,
+    threshold = U32(min(int(np.rint(p * 2.0**32)), 2**32 - 1))
+    each = max(spread & 0xFFFFFFFF, 1)
+    return Dropout(key[0] if p > 0 else 0, each, each * max((spread >> 32) - 1, 0), threshold,
                    F(0) if p >= 1 else F(1 / (1 - p)))
 
 
 @inner
-def _mixed(x):
-    """A bijection of 32 bits in which every bit of x changes half of the bits of the result (Wellons' lowbias32)."""
-    x = U(U(x ^ (x >> U(16))) * U(0x7FEB352D))
-    x = U(U(x ^ (x >> U(15))) * U(0x846CA68B))
-    return U(x ^ (x >> U(16)))
-
-
-@inner
-def _row_key(dropout, row):
-    if dropout.step > 1:
-        row += row // dropout.each * dropout.each * (dropout.step - 1)
-    return _mixed(U(_mixed(U(U(row) + U(dropout.seed & 0xFFFFFFFF))) + U(dropout.seed >> 32)))
-
-
-@inner
-def _kept(dropout, row_key, key):
-    """Whether the weight of a key stays: a function of position and seed, so that backward can recompute it."""
-    return _mixed(U(row_key + U(U(key) * U(0x9E3779B9)))) >= dropout.threshold
-
-
-@inner
-def drop(weights, dropout, row, key, keys, row_keys):
-    """Dropout of a panel of weights, which starts at that row and key; row_keys has room for COLUMNS."""
+def drop(weights, dropout, row, total, key, keys, places):
+    """Dropout of a panel of weights, whose first one is of that row, of `total` keys, and of that key: what stays is a
+    function of key and place, as `dropout.py` says, so that backward finds it again. places: room for COLUMNS."""
     for i in range(COLUMNS):
-        row_keys[i] = _row_key(dropout, row + i)
+        number = (row + i) * total + key
+        places[i] = U32(number + number // dropout.each * dropout.skip + dropout.seed)
+    high = U32(dropout.seed >> 32)
     for j in range(keys):
         line = floats_at(weights + j * LINE, COLUMNS)
         for i in range(COLUMNS):
-            line[i] = line[i] * dropout.factor if _kept(dropout, row_keys[i], key + j) else F(0)
+            stays = random_bits(U32(j), places[i], high) >= dropout.threshold
+            line[i] = line[i] * dropout.factor if stays else F(0)

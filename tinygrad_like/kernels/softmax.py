@@ -72,18 +72,28 @@ def _exp_shifted(x, n, e, tops, totals):
             totals[row] = _sum(e[row * n : (row + 1) * n])
 
 
-@kernel(x=READ, y=WRITE, cost=_COST)
-def _softmax(x, n, log_of_it, y, task, tasks):
+SOFTMAX, LOGARITHM, LOG_SUM = range(3)  # what `_softmax` makes of a row
+
+
+@inner
+def _work(x, n, what, y):
+    return int(x.size * _COST) if n > 0 and x.size == y.size * (n if what == LOG_SUM else 1) else -1
+
+
+@kernel(x=READ, y=WRITE, work=_work)
+def _softmax(x, n, what, y, task, tasks):
     rows, block = x.size // n, max(1, BLOCK // n)
     work, tops, totals = np.empty(block * n, np.float32), np.empty(block, np.float32), np.empty(block, np.float32)
     end = (task + 1) * rows // tasks
     for first in range(task * rows // tasks, end, block):
         last = min(first + block, end)
-        e = work if log_of_it else y[first * n : last * n]
+        e = y[first * n : last * n] if what == SOFTMAX else work
         _exp_shifted(x[first * n : last * n], n, e, tops, totals)
         for row in range(first, last):
             top, total = tops[row - first], totals[row - first]
-            if log_of_it:
+            if what == LOG_SUM:
+                y[row] = top if top == INF else top + log(total)
+            elif what == LOGARITHM:
                 _shift_twice(x[row * n : (row + 1) * n], top, log(total), y[row * n : (row + 1) * n])
             else:
                 _scale_all(y[row * n : (row + 1) * n], F(1) / total)
@@ -179,67 +189,11 @@ def log_softmax_vjp(g: np.ndarray, y: np.ndarray, *, axis: int = -1) -> np.ndarr
     return _vjp_along(g, y, True, axis)
 
 
-# --- logsumexp --------------------------------------------------------------------------------------------------------
-
-
-@inner
-def _work_of_sums(x, n, out):
-    return int(x.size * _COST) if n > 0 and x.size == n * out.size else -1
-
-
-@kernel(x=READ, out=WRITE, work=_work_of_sums)
-def _logsumexp(x, n, out, task, tasks):
-    block, end = max(1, BLOCK // n), (task + 1) * out.size // tasks
-    work, tops, totals = np.empty(block * n, np.float32), np.empty(block, np.float32), np.empty(block, np.float32)
-    for first in range(task * out.size // tasks, end, block):
-        last = min(first + block, end)
-        _exp_shifted(x[first * n : last * n], n, work, tops, totals)
-        for row in range(first, last):
-            top = tops[row - first]
-            out[row] = top if top == INF else top + log(totals[row - first])
-
-
-@inner
-def _work_of_shares(x, out, g, n, dx):
-    return _work_of_sums(x, n, out) if g.size == out.size and dx.size == x.size else -1
-
-
-@kernel(x=READ, out=READ, g=READ, dx=WRITE, work=_work_of_shares)
-def _logsumexp_vjp(x, out, g, n, dx, task, tasks):
-    """The softmax of x is e^(x - out), up to the rounding of out, which division by their sum corrects."""
-    for row in range(task * out.size // tasks, (task + 1) * out.size // tasks):
-        numbers, target, total = x[row * n : (row + 1) * n], dx[row * n : (row + 1) * n], 0.0
-        for i in range(0, n, PIECE):
-            total += _exp_and_sum(numbers[i : i + PIECE], out[row], target[i : i + PIECE])
-        _share(target, F(1) if out[row] == INF else F(total), g[row])  # the others then have no share
-
-
-@njit
-def _share(e, total, g):
-    for i in range(e.size):
-        e[i] = e[i] / total * g  # a factor g / total would be rounded, and equal elements have equal shares
-
-
-def _last(ndim: int, over: tuple[int, ...]) -> list[int]:
-    """All axes, with these at the end."""
-    return [*[axis for axis in range(ndim) if axis not in over], *over]
-
-
 def logsumexp_over(x: np.ndarray, over: tuple[int, ...]) -> np.ndarray:
     """m = x.max(over, keepdims=True); np.log(np.exp(x - m).sum(over, keepdims=True)) + m"""
     if not (x.size and over):
         return NotImplemented
     out = np.empty([1 if i in over else n for i, n in enumerate(x.shape)], np.float32)
-    _logsumexp(in_order(x.transpose(_last(x.ndim, over))), x.size // out.size, out)
+    order = [*[axis for axis in range(x.ndim) if axis not in over], *over]
+    _softmax(in_order(x.transpose(order)), x.size // out.size, LOG_SUM, out)
     return out
-
-
-def logsumexp_vjp(x: np.ndarray, out: np.ndarray, g: np.ndarray, over: tuple[int, ...]) -> np.ndarray:
-    """p = np.exp(x - out); g * p / p.sum(over, keepdims=True)"""
-    if not (x.size and over) or g.dtype is not FLOAT32:
-        return NotImplemented
-    order = _last(x.ndim, over)
-    rows = in_order(x.transpose(order))
-    dx = np.empty(rows.shape, np.float32)
-    _logsumexp_vjp(rows, in_order(out), in_order(g), x.size // out.size, dx)
-    return in_order(dx.transpose(np.argsort(order)))

@@ -12,9 +12,7 @@ import math
 
 import numpy as np
 
-from .kinds import REALS
 from .late import njit
-from .program import kernel
 
 F, I = np.float32, np.int32  # noqa: E741
 
@@ -244,17 +242,3 @@ ARITHMETIC = {"where": where, "maximum": maximum, "minimum": minimum, "clip": cl
 FUNCTIONS = ARITHMETIC | {"exp": exp, "expm1": expm1, "log": log, "log1p_unit": log1p_unit,
                           "sigmoid": sigmoid, "tanh": tanh, "erf": erf, "gelu_slope": gelu_slope,
                           "logaddexp": logaddexp}
-
-
-@kernel(x=REALS, y=REALS._replace(writes=True), cost=10)
-def _erf_float64(x, y, task, tasks):
-    for i in range(task * x.size // tasks, (task + 1) * x.size // tasks):
-        y[i] = math.erf(x[i])
-
-
-def erf_array(x: np.ndarray) -> np.ndarray:
-    """The error function, which NumPy lacks, of every element of an array: [math.erf(v) for v in x], in float64; the
-    result has x's dtype."""
-    y = np.empty(x.shape)
-    _erf_float64(x.astype(np.float64, copy=False), y)
-    return y.astype(np.float32) if x.dtype == np.float32 else y

@@ -13,6 +13,7 @@ from ..errors import checked
 from .axes import broadcasts
 from .compare import gt, logical_and
 from .composite import composite
+from .dropout import drop
 from .elementwise import where
 from .matmul import matmul
 from .reduce import any as any_of
@@ -43,7 +44,7 @@ def scaled_dot_product_attention(q, k, v, attn_mask=None, dropout_p=0.0, is_caus
         k, v = (_shared_heads(q, x) for x in (k, v))
     heads = np.broadcast_shapes(q.shape[:-2], k.shape[:-2], v.shape[:-2])
     return _attention(q, k, v, attn_mask, dropout_p=dropout_p, is_causal=is_causal, scale=_scale(q.shape[-1], scale),
-                      **_noise(dropout_p, (*heads, q.shape[-2])))
+                      **_noise(dropout_p, (*heads, q.shape[-2], k.shape[-2])))
 
 
 def _shared_heads(q, x):
@@ -82,7 +83,7 @@ def self_attention(qkv, attn_mask=None, *, num_heads, dropout_p=0.0, is_causal=F
     T, T).
     """
     *batch, length, width = qkv.shape
-    scale, noise = _scale(width // 3 // num_heads, scale), _noise(dropout_p, (*batch, num_heads, length))
+    scale, noise = _scale(width // 3 // num_heads, scale), _noise(dropout_p, (*batch, num_heads, length, length))
     return _self_attention(qkv, attn_mask, num_heads=num_heads, dropout_p=dropout_p, is_causal=is_causal, scale=scale,
                            **noise)
 
@@ -122,44 +123,23 @@ def _are_alike(mask, shape, dropout_p, *inputs):
                 f"{shape}")
 
 
-def _noise(dropout_p, queries) -> dict:
-    """Options that say what is dropped. queries: (batch, ...), for each of which the positions have a mask."""
+def _noise(dropout_p, weights) -> dict:
+    """Options that say what is dropped, of weights (batch, ..., queries, keys)."""
     if not dropout_p:
         return {}
-    places = queries[0], math.prod(queries)
+    places = weights[0], math.prod(weights)
     return {"key": random.draw(None, *places), "spread": random.spread(*places)}
 
 
 @composite
 def _attention(q, k, v, attn_mask=None, *, dropout_p=0.0, is_causal=False, scale=1.0, key=None, spread=0):
     weights = attention_weights(q, k, attn_mask, is_causal, scale)
-    if dropout_p:  # every head of the output has its own mask, even if only v has several
+    if dropout_p == 1:
+        weights = where(False, weights, 0.0)
+    elif dropout_p:  # every head of the output has its own mask, even if only v has several
         heads = np.broadcast_shapes(weights.shape[:-2], v.shape[:-2])
-        weights = thin_out(expand(weights, shape=(*heads, *weights.shape[-2:])), p=dropout_p, key=key, spread=spread)
+        weights = drop(expand(weights, shape=(*heads, *weights.shape[-2:])), p=dropout_p, key=key, spread=spread)
     return matmul(weights, v)
-
-
-@primitive
-def thin_out(weights, *, p, key, spread):
-    """The weights (..., queries, keys), each 0 with probability p, or else divided by 1 - p."""
-    return weights * dropout_factors(weights.shape, p, key, spread).astype(weights.dtype)
-
-
-thin_out.vjp(weights=lambda g, p, key, spread: thin_out(g, p=p, key=key, spread=spread))
-
-
-def dropout_factors(shape, p, key, spread):
-    """The factors of weights (..., queries, keys) in dropout: 0 with probability p, else 1 / (1 - p).
-
-    The lower half of the key is added to the number of the query, as `random.placed` counts them.
-    """
-    if p == 1:
-        return np.zeros(shape, np.float32)
-    *queries, keys = shape
-    low, high = (np.uint32(int(key) >> shift & 0xFFFFFFFF) for shift in (0, 32))
-    row = random.mixed(random.mixed(random.places(math.prod(queries), spread).astype(np.uint32) + low) + high)
-    hashed = random.mixed(row[:, None] + np.arange(keys, dtype=np.uint32) * np.uint32(0x9E3779B9))
-    return np.where(hashed >= random.threshold(p), np.float32(1 / (1 - p)), np.float32(0)).reshape(shape)
 
 
 @checked

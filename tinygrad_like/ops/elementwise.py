@@ -73,16 +73,11 @@ log1p = ufunc("log1p", "log(1 + x), accurate for small x.", lambda x: np.log1p(x
 log1p.vjp(x=lambda g, x: g / (1 + x))
 
 
-@replaceable
-def _erf_of(x):
-    """math.erf of each number: NumPy has none."""
-    return np.array([*map(math.erf, x.ravel())], x.dtype if x.dtype is FLOAT32 else float).reshape(x.shape)
-
-
 @pointwise
 def erf(x):
     """The error function, 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x."""
-    return _erf_of(np.asarray(x))
+    x = np.asarray(x)  # NumPy has none
+    return np.array([*map(math.erf, x.ravel())], x.dtype if x.dtype is FLOAT32 else float).reshape(x.shape)
 
 
 @erf.requires
