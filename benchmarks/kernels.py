@@ -125,17 +125,6 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
 
         return run
 
-    def avg_pool(kernel, stride, padding, *shape):
-        axis = windows(kernel, stride, padding, shape[-1])
-        (x,), (g,) = arrays(shape), arrays((*shape[:2], axis[-1], axis[-1]))
-
-        def run():
-            y = pool.sum_windows(x, (axis, axis))
-            return y * mean, pool.spread_windows(g * mean, shape, (axis, axis))
-
-        mean = np.float32(1 / kernel**2)
-        return run
-
     def drop(p, *shape):
         (x, g), key = arrays(shape, shape), np.ones(1, np.int64)
         return lambda: (dropout.drop(x, p=p, key=key), dropout.drop(g, p=p, key=key))
@@ -183,8 +172,6 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         "embedding, forward + backward (32000, 256) by 2048": lambda: look_up(32000, 256, 2048),
         "max-pool 2x2, fwd + bwd (64, 16, 32, 32)": lambda: max_pool(2, 2, 0, 64, 16, 32, 32),
         "max-pool 3x3 / 2, fwd + bwd (64, 64, 32, 32)": lambda: max_pool(3, 2, 1, 64, 64, 32, 32),
-        "average-pool 2x2, fwd + bwd (64, 16, 32, 32)": lambda: avg_pool(2, 2, 0, 64, 16, 32, 32),
-        "average-pool 3x3 / 2, fwd + bwd (64, 64, 32, 32)": lambda: avg_pool(3, 2, 1, 64, 64, 32, 32),
         "dropout 0.1, forward + backward (2048, 512)": lambda: drop(0.1, 2048, 512),
         "dropout 0.5, forward + backward (2048, 512)": lambda: drop(0.5, 2048, 512),
         "add (1048576,)": lambda: two(elementwise.add, (1 << 20,), (1 << 20,)),
@@ -298,11 +285,6 @@ def torch() -> list[Callable[[], Callable[[], object]]]:
 
         return run
 
-    def avg_pool(kernel, stride, padding, *shape):
-        (x,), how = tensors(shape), ([kernel] * 2, [stride] * 2, [padding] * 2, False, True)
-        g = t.randn_like(aten.avg_pool2d(x, *how))
-        return lambda: (aten.avg_pool2d(x, *how), aten.avg_pool2d_backward(g, x, *how, None))
-
     def drop(p, *shape):
         x, g = tensors(shape, shape)
         return lambda: aten.native_dropout_backward(g, aten.native_dropout(x, p, True)[1], 1 / (1 - p))
@@ -350,8 +332,6 @@ def torch() -> list[Callable[[], Callable[[], object]]]:
         lambda: look_up(32000, 256, 2048),
         lambda: max_pool(2, 2, 0, 64, 16, 32, 32),
         lambda: max_pool(3, 2, 1, 64, 64, 32, 32),
-        lambda: avg_pool(2, 2, 0, 64, 16, 32, 32),
-        lambda: avg_pool(3, 2, 1, 64, 64, 32, 32),
         lambda: drop(0.1, 2048, 512),
         lambda: drop(0.5, 2048, 512),
         lambda: two(t.add, (1 << 20,), (1 << 20,)),

@@ -151,10 +151,8 @@ def test_gradients_of_another_shape():
     with pytest.raises(ValueError, match=r"convolution: .* must its gradient, which has shape \(1, 4, 5, 6\)"):
         conv.weight_gradient(random(1, 4, 5, 6), random(1, 3, 5, 5), (4, 3, 3, 3), *plan)
     with pytest.raises(ValueError, match=r"convolution: .* must its gradient, which has shape \(1, 4, 5, 4\)"):
-        conv.input_gradient(random(1, 4, 5, 4), random(4, 3, 3, 3), None, (1, 3, 5, 5), *plan)
+        conv.input_gradient(random(1, 4, 5, 4), random(4, 3, 3, 3), (1, 3, 5, 5), *plan)
     axis = 2, 2, 0, 1, 3
-    with pytest.raises(ValueError, match=r"pooling: the gradient has shape \(1, 3, 4\)"):
-        pool.spread_windows(random(1, 3, 4), (1, 6, 6), (axis, axis))
     with pytest.raises(ValueError, match=r"pooling: the gradient has shape \(1, 4, 3\)"):
         pool.put_taps(random(1, 4, 3), np.zeros((1, 4, 3), np.uint8), (1, 6, 6), (axis, axis))
     y, stats = norm.normalize_rows(random(8, 10), None, None, 10, 1e-5)

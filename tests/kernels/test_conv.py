@@ -51,7 +51,7 @@ def check(x_shape, w_shape, stride, padding, dilation, groups, seed=0):
     arguments = stride, padding, dilation, groups
     close(conv.correlation(x, w, bias, *arguments), y + bias[:, None, None])
     close(conv.weight_gradient(g, x, w_shape, *arguments), dw)
-    dx = conv.input_gradient(g, w, None, x_shape, *arguments)
+    dx = conv.input_gradient(g, w, x_shape, *arguments)
     # The input gradient is the adjoint: <g, conv(v)> = <dx, v> for every v.
     v = rng.standard_normal(x_shape)
     pv = patches(v, w_shape[2:], stride, padding, dilation).reshape(p.shape)

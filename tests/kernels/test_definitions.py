@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from tinygrad_like import random
-from tinygrad_like.data import instructions
 from tinygrad_like.kernels import registry
 
 dropout = import_module("tinygrad_like.ops.dropout")
@@ -26,17 +25,6 @@ def test_noise(noise, count):
 def test_what_dropout_keeps(p, spread):
     given = (5, 7), p, SEED, spread
     np.testing.assert_array_equal(dropout.kept(*given), dropout.kept.__wrapped__(*given))
-
-
-@pytest.mark.parametrize("shape", [(1, 1, 1), (3, 20, 17), (2, 8, 1)])
-def test_warps(shape):
-    rng = np.random.default_rng(0)
-    image = rng.random(shape, np.float32)
-    for scale in 0.3, 3, 1e9:
-        warp = np.eye(3) + scale * rng.normal(size=(3, 3)) * [[1], [1], [0]]
-        x, y = (f(image, warp) for f in (instructions._warped, instructions._warped.__wrapped__))
-        assert x.dtype == y.dtype == np.float32
-        np.testing.assert_allclose(x, y, atol=1e-4)
 
 
 def test_what_is_replaced_is_there():

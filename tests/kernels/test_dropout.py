@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tinygrad_like.kernels import dropout
+from tinygrad_like.kernels import noise as dropout
 
 N = 1 << 18
 SEEDS = [np.array(s) for s in np.random.default_rng(0).integers(0, 2**63, 8)]

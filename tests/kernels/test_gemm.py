@@ -179,16 +179,3 @@ def test_linear_vjp_of_any_sizes_and_strides(pair, wanted):
                                               (600, 40, 1100), (1100, 530, 40), (0, 5, 6), (5, 0, 6), (5, 6, 0)])
 def test_linear_vjp_on_all_threads(m, features, out):
     check_linear_vjp(random(m, out), random(m, features, seed=2), random(out, features, seed=3), [True, True, True])
-
-
-@pytest.mark.parametrize("shape", [(1, 1), (3, 5), (130, 70), (600, 784), (2, 3, 40, 33)])
-def test_a_vector_beside_a_matrix_of_any_strides(shape):
-    rng = np.random.default_rng(0)
-    for a in (rng.standard_normal(shape).astype(np.float32),
-              rng.standard_normal((*shape[:-2], shape[-1], shape[-2])).astype(np.float32).swapaxes(-1, -2)):
-        b, g = rng.standard_normal(2 * shape[-1]).astype(np.float32)[::2], rng.standard_normal(shape[:-1])
-        with setting("compiled", True):
-            np.testing.assert_allclose(gemm.matrix_vector(a, b), a.astype(np.float64) @ b, rtol=1e-4, atol=1e-4)
-            da, db = gemm.matrix_vector_vjp(g.astype(np.float32), a, b, (True, True))
-        assert np.array_equal(da, g.astype(np.float32)[..., None] * b)
-        np.testing.assert_allclose(db, (a * g[..., None]).reshape(-1, shape[-1]).sum(0), rtol=1e-4, atol=1e-4)

@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from ..rings import replaceable
-
 (NOTHING, WARP, ERASE, BRIGHTNESS, CONTRAST, COLOR, SHARPNESS, SOLARIZE, POSTERIZE, AUTO_CONTRAST,
  EQUALIZE) = range(11)  # fmt: skip
 LUMA = np.array([0.299, 0.587, 0.114], np.float32)  # of red, green and blue, ITU-R BT.601
@@ -53,7 +51,6 @@ def _changed(image: np.ndarray, program: np.ndarray, numbers: np.ndarray) -> np.
     return _warped(image, warp) if warps else image
 
 
-@replaceable
 def _warped(image: np.ndarray, warp: np.ndarray) -> np.ndarray:
     """Pixel (x, y) is what the image was at warp @ (x, y, 1), between pixels by bilinear interpolation, 0 outside."""
     _, height, width = image.shape

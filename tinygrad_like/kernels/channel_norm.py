@@ -99,31 +99,28 @@ def _sums(g, x, centre, scale, shift, floor):
     return total, slope
 
 
-@njit(**SUMS)
-def _sums_and_dskip(g, x, y, centre, floor, dskip):
-    total, slope = F(0), F(0)
+@njit(**LOOP)
+def _passed(g, y, floor, passed):
     for i in range(g.size):
-        gi = F(0) if y[i] <= floor else g[i]
-        dskip[i] = gi
-        total += gi
-        slope += gi * minus(x[i], centre)
-    return total, slope
+        passed[i] = F(0) if y[i] <= floor else g[i]
 
 
 @contracted
 def _group_vjp(g, x, y, weight, bias, floor, given, layout, stats, dx, dskip, dweight, dbias, group):
     mean, rstd, length = stats[0, group], stats[1, group], layout.length
     rest = mean - F(mean)
+    if dskip.size:
+        for k in range(layout.runs):
+            i = group * layout.start + k * layout.step
+            _passed(g[i : i + length], y[i : i + length], floor, dskip[i : i + length])
+        g, floor = dskip, -INF
     total, slope, of_weight, of_bias = 0.0, 0.0, 0.0, 0.0
     for k in range(layout.runs):
         c, i, centre, scale, shift = _run(layout, group, k, stats, weight, bias)
         s, t = 0.0, 0.0
         for j in range(i, i + length, PIECE):
             piece = slice(j, min(j + PIECE, i + length))
-            if dskip.size:
-                a, b = _sums_and_dskip(g[piece], x[piece], y[piece], centre, floor, dskip[piece])
-            else:
-                a, b = _sums(g[piece], x[piece], centre, scale, shift, floor)
+            a, b = _sums(g[piece], x[piece], centre, scale, shift, floor)
             s += a
             t += b
         total += weight[c] * s
@@ -135,13 +132,13 @@ def _group_vjp(g, x, y, weight, bias, floor, given, layout, stats, dx, dskip, dw
     level, slope = corrections(total, slope, rest, rstd, 1 / (layout.runs * length))
     if given:  # statistics that do not depend on x
         level, slope = 0.0, 0.0
-    passed, limit, low, steep = dskip if dskip.size else g, -INF if dskip.size else floor, F(level), F(slope)
+    low, steep = F(level), F(slope)
     for k in range(layout.runs):
         _, i, centre, scale, shift = _run(layout, group, k, stats, weight, bias)
-        g_i, x_i, dx_i = passed[i : i + length], x[i : i + length], dx[i : i + length]
+        g_i, x_i, dx_i = g[i : i + length], x[i : i + length], dx[i : i + length]
         for j in range(length):
             d = x_i[j] - centre
-            gj = F(0) if d * scale + shift <= limit else g_i[j]
+            gj = F(0) if d * scale + shift <= floor else g_i[j]
             dx_i[j] = scale * gj - low - steep * d
 
 

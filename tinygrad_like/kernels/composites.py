@@ -22,7 +22,7 @@ from ..ops.attention import _attention, _self_attention
 from ..ops.collective import sync_batch_norm
 from ..ops.composite import Composite
 from ..ops.elementwise import abs, exp, maximum, square, sub
-from ..ops.loss import binary_cross_entropy_with_logits, mse_loss, nll_loss
+from ..ops.loss import binary_cross_entropy_with_logits, mse_loss
 from ..ops.matmul import _rows, linear
 from ..ops.normalization import batch_norm, batch_norm_relu, eps_of, group_norm, layer_norm, normalized, rms_norm
 from ..ops.recurrent import gru, lstm
@@ -55,45 +55,42 @@ def alone(module: str, name: str) -> Callable:
 
 
 def loss(name: str, formula: Callable, slope: Callable, of_difference: bool) -> tuple[Callable, Callable]:
-    """Kernels of the loss made of a formula of input and target, and of g times its slope, reduced or not.
+    """Kernels of the loss made of a formula of input and target, reduced or not, and of its slope in the input.
 
-    of_difference: whether the slope in the target is minus that in the input.
+    slope: g * scale times it. of_difference: whether the slope in the target is minus that.
     """
 
     @lru_cache
     def made() -> tuple[Callable, Callable]:
-        return kernels.elementwise.loss(formula, name), kernels.elementwise.loss_vjp(slope, f"{name}_vjp")
+        return kernels.formula.pointwise(formula, name), kernels.formula.pointwise(slope, f"{name}_vjp", ("scale",))
 
     LOSSES[name] = made
 
     def forward(input, target, weight=None, pos_weight=None, *, reduction):
-        if weight is not None or pos_weight is not None or not input.size:
+        if weight is not None or pos_weight is not None or not input.size or target.dtype is not FLOAT32:
             return NotImplemented
-        y = made()[0](input, target, reduction)
-        return y if y is NotImplemented else (y, None)
+        with kernels.program.together():
+            losses = made()[0](input, target)
+            return losses if reduction == "none" else kernels.reduce.total(losses, reduction == "mean"), None
 
     def vjp(g, wanted, input, target, *others):
-        if any(wanted[1 + of_difference :]):
+        if any(wanted[1 + of_difference :]) or target.dtype is not FLOAT32 or g.dtype is not FLOAT32:
             return NotImplemented
-        d = made()[1](input, target, g, others[-2])  # the reduction
-        return d if d is NotImplemented else [d, -d if wanted[1] else None, *[None] * len(wanted[2:])]
+        d = np.empty(input.shape, FLOAT32)
+        made()[1].each(np.asarray(g), input, target, 1 / d.size if others[-2] == "mean" else 1.0, 0.0, d)
+        return [d, -d if wanted[1] else None, *[None] * len(wanted[2:])]
 
     return forward, vjp
 
 
-def _cross_entropy(x, target, weight, *, ignore_index, reduction, label_smoothing=0.0, given=False):
+def _cross_entropy(x, target, weight, *, ignore_index, reduction, label_smoothing):
     if x.ndim == 1 or weight is not None or label_smoothing or target.dtype.kind == "f":
         return NotImplemented
-    return kernels.cross_entropy.cross_entropy(x, target, ignore_index=ignore_index, reduction=reduction, given=given)
+    return kernels.cross_entropy.cross_entropy(x, target, ignore_index=ignore_index, reduction=reduction)
 
 
 def _cross_entropy_vjp(g, wanted, x, target, weight, ignore_index, reduction, label_smoothing, residuals):
     return [kernels.cross_entropy.cross_entropy_vjp(x, g, target, *residuals, ignore_index, reduction), None, None]
-
-
-def _nll_vjp(g, wanted, x, target, weight, ignore_index, reduction, residuals):
-    return [kernels.cross_entropy.cross_entropy_vjp(x, g, target, *residuals, ignore_index, reduction, True), None,
-            None]
 
 
 def _attention_kernel(q, k, v, attn_mask, *, dropout_p, is_causal, scale, key, spread):
@@ -227,27 +224,13 @@ def _conv2d(x, weight, bias, *, stride, padding, dilation, groups):
 
 
 def _conv2d_vjp(g, wanted, x, weight, bias, stride, padding, dilation, groups, how):
-    return [kernels.conv.input_gradient(g, weight, None, x.shape, *how) if wanted[0] else None,
+    return [kernels.conv.input_gradient(g, weight, x.shape, *how) if wanted[0] else None,
             kernels.conv.weight_gradient(g, x, weight.shape, *how) if wanted[1] else None,
             _channel_sums(g) if wanted[2] else None]
 
 
 def _channel_sums(g):
     return sum_over(sum_over(g, (2, 3), False), (0,), False)
-
-
-def _conv_transpose2d(x, weight, bias, *, stride, padding, output_padding, groups, dilation):
-    how, beyond = conv.transposed(x.shape, weight.shape, stride, padding, output_padding, groups, dilation)
-    if not x.size or any(beyond):
-        return NotImplemented
-    shape, *how = how.values()
-    return kernels.conv.input_gradient(x, weight, bias, shape, *how), how
-
-
-def _conv_transpose2d_vjp(g, wanted, x, weight, bias, stride, padding, output_padding, groups, dilation, how):
-    return [kernels.conv.correlation(g, weight, None, *how) if wanted[0] else None,
-            kernels.conv.weight_gradient(x, g, weight.shape, *how) if wanted[1] else None,
-            _channel_sums(g) if wanted[2] else None]
 
 
 def _sync_batch_norm(x, weight, bias, *, eps, shift, stats):
@@ -308,11 +291,11 @@ def _means(dweight, dbias, weight, moments, counts, means):
 accelerate(softmax_vjp, SMALL, alone("softmax", "softmax_vjp"))
 accelerate(log_softmax_vjp, SMALL, alone("softmax", "log_softmax_vjp"))
 accelerate(cross_entropy, SMALL, _cross_entropy, _cross_entropy_vjp)
-accelerate(nll_loss, SMALL, partial(_cross_entropy, given=True), _nll_vjp)
-accelerate(mse_loss, 1, *loss("mse_loss", lambda x, t: square(x - t), lambda g, x, t: 2 * g * (x - t), True))
+accelerate(mse_loss, 1, *loss(
+    "mse_loss", lambda x, t: square(x - t), lambda g, x, t, scale: 2 * (g * scale) * (x - t), True))
 accelerate(binary_cross_entropy_with_logits, 1, *loss(
     "binary_cross_entropy_with_logits", lambda x, t: (1 - t) * x + maximum(-x, 0) + log1p_unit(exp(-abs(x))),
-    lambda g, x, t: g * (sigmoid(x) - t), False))
+    lambda g, x, t, scale: g * scale * (sigmoid(x) - t), False))
 accelerate(_attention, 0, _attention_kernel, _attention_vjp, out=True)
 accelerate(_self_attention, 0, _self_attention_kernel, _self_attention_vjp, out=True)
 accelerate(lstm, 0, lambda x, h, c, weight, *, reverse: kernels.recurrent.forward(x, h, c, weight, None, reverse),
@@ -327,4 +310,3 @@ accelerate(batch_norm_relu, 0, partial(_batch_norm, rectify=True), _batch_norm_r
 accelerate(linear, 0, _linear, _linear_vjp)
 accelerate(sync_batch_norm, 0, _sync_batch_norm, _sync_batch_norm_vjp)
 accelerate(conv.conv2d, 1, _conv2d, _conv2d_vjp)
-accelerate(conv.conv_transpose2d, 1, _conv_transpose2d, _conv_transpose2d_vjp)

@@ -26,12 +26,14 @@ import math
 import numpy as np
 
 from . import winograd
-from .conv_plan import LONG, Convolution, Shape, backward_plans, forward_plan, output_shape
+from .conv_plan import Convolution, Shape, backward_plans, forward_plan, output_shape
+from .copies import copy_to
 from .gemm import affine, product
 from .kinds import OPTIONAL, READ, WRITE, Plan
 from .matrix import Matrix, aligned, ceil_div, pack_columns
 from .program import beside, in_order, kernel, together
-from .simd import COLUMNS, FLOATS, ROWS, VECTORS, inner
+from .reduce import combine
+from .simd import COLUMNS, FLOATS, ROWS, VECTORS, fill, inner
 from .tiles import LOW, copy_apart, copy_float, copy_together, height_of, make_copy, make_dots, make_tile
 
 COST = 0.03  # nanoseconds per multiplication
@@ -43,8 +45,7 @@ SLACK = 64  # floats after a buffer that vectors may run into
 _scattered_tile, _wide_tile = make_tile(ROWS, VECTORS, scattered=True), make_tile(ROWS, VECTORS)
 _scattered_low_tile, _low_tile = make_tile(LOW, VECTORS, scattered=True), make_tile(LOW, VECTORS)
 _narrow_tile, _row_tile, _scattered_row_tile = make_tile(ROWS, 1), make_tile(1, VECTORS), make_tile(1, VECTORS, True)
-_long_tile, _dots = make_tile(1, LONG, scattered=True), make_dots(ROWS)
-_copy = make_copy(FLOATS)
+_copy, _dots = make_copy(FLOATS), make_dots(ROWS)
 
 PLAN = Plan(Convolution, {"phases": 2, "r": 1, "c": 1, "tap": 1, "pixel": 1, "vectors": 1, "runs": 2, "tile_runs": 1})
 
@@ -124,7 +125,7 @@ def _unpack(plan, tile, rows, first, last, out):
         column, offset, length = plan.runs[n, 0], plan.runs[n, 2], plan.runs[n, 3]
         whole = length == FLOATS if not follow else offset + 4 * FLOATS <= end
         for i in range(rows):
-            here, there = tile + 4 * (plan.length * FLOATS * i + column), out + i * plan.out_channel + offset
+            here, there = tile + 4 * (COLUMNS * i + column), out + i * plan.out_channel + offset
             if plan.out_pixel == 4 and whole:
                 _copy(here, there, FLOATS)
             elif plan.out_pixel == 8:
@@ -135,13 +136,10 @@ def _unpack(plan, tile, rows, first, last, out):
 
 
 @inner
-def _multiply(direct, length, left, columns, tile):
-    """The tile of so many vectors for so many rows and columns, of an image that is read in place or packed; how many
-    rows it takes."""
+def _multiply(direct, left, columns, tile):
+    """The tile for so many rows and columns, of an image that is read in place or packed; how many rows it takes."""
     height = ROWS if not direct and columns <= FLOATS else height_of(left)
-    if length == LONG:
-        _long_tile(*tile)
-    elif direct and left == 1:
+    if direct and left == 1:
         _scattered_row_tile(*tile)
     elif direct and height == LOW:
         _scattered_low_tile(*tile)
@@ -183,9 +181,8 @@ def _correlate(plan, x, w, bias, out, task, tasks):
         task, tasks = task // joined, ceil_div(tasks, joined)
     taps, rows, tiles = plan.c.size, plan.r.size - ROWS, plan.tile_runs.size - 1
     buffer, panel = _buffer(plan), np.empty((0 if plan.direct else taps * COLUMNS) + SLACK, np.float32)
-    scratch, bases = np.empty(ROWS * LONG * FLOATS + SLACK, np.float32), np.empty(LONG, np.int64)
-    width = plan.length * FLOATS
-    start = np.zeros((ROWS, width), np.float32)  # the start of a tile's sums
+    scratch, bases = np.empty(ROWS * COLUMNS + SLACK, np.float32), np.empty(VECTORS, np.int64)
+    start = np.zeros((ROWS, COLUMNS), np.float32)  # what the sums of a tile start with
     group_bytes, out_image = _image_bytes(plan) // plan.groups, plan.groups * rows * plan.out_channel
     laid_out, images, count = -1, x.ctypes.data, 0
     for unit in range(task * bundles * tiles // tasks, (task + 1) * bundles * tiles // tasks):
@@ -194,7 +191,7 @@ def _correlate(plan, x, w, bias, out, task, tasks):
         if bundle != laid_out:
             images, count = _images(plan, together, x.ctypes.data, buffer_at, bundle)
             laid_out = bundle
-        p = tile * width
+        p = tile * COLUMNS
         columns = count * plan.columns - p
         if columns <= 0:
             continue
@@ -204,34 +201,32 @@ def _correlate(plan, x, w, bias, out, task, tasks):
         for group in range(plan.groups):
             image = images + group * group_bytes
             if plan.direct:
-                for j in range(plan.length):
-                    bases[j] = image + plan.vectors[tile * plan.length + j]
+                for j in range(VECTORS):
+                    bases[j] = image + plan.vectors[tile * VECTORS + j]
             else:
                 _pack(plan, image, first, last, panel_at)
             i = 0
             while i < rows:
                 left, channel = rows - i, group * rows + i
                 target = out.ctypes.data + bundle * together * out_image + channel * plan.out_channel
-                there, there_row = (target + 4 * p, plan.out_channel) if plan.compact else (scratch_at, 4 * width)
+                there, there_row = (target + 4 * p, plan.out_channel) if plan.compact else (scratch_at, 4 * COLUMNS)
                 a = w.ctypes.data + group * plan.w_group, plan.r.ctypes.data + 8 * i, plan.c.ctypes.data
                 b = (bases.ctypes.data, plan.tap.ctypes.data) if plan.direct else (panel_at, 4 * COLUMNS)
                 if bias.size:
                     for k in range(min(left, ROWS)):
                         start[k, :] = bias[channel + k]
-                written = columns if plan.compact else width
-                height = _multiply(plan.direct, plan.length, left, columns, (
-                    taps, *a, *b, start.ctypes.data, 4 * width, there, there_row, left, written))
+                written = columns if plan.compact else COLUMNS
+                height = _multiply(plan.direct, left, columns, (
+                    taps, *a, *b, start.ctypes.data, 4 * COLUMNS, there, there_row, left, written))
                 if not plan.compact:
                     _unpack(plan, scratch_at, min(left, height), first, last, target)
                 i += height
 
 
-@kernel(bias=OPTIONAL, out=WRITE, cost=COST)
-def _fill(bias, pixels, out, task, tasks):
-    """Fill every channel, of so many pixels, with its bias, or with 0."""
-    planes = out.size // pixels
-    for plane in range(task * planes // tasks, (task + 1) * planes // tasks):
-        out[plane * pixels : (plane + 1) * pixels] = bias[plane % bias.size] if bias.size else np.float32(0)
+@kernel(out=WRITE, cost=COST)
+def _clear(out, task, tasks):
+    """out[...] = 0"""
+    fill(out[task * out.size // tasks : (task + 1) * out.size // tasks], np.float32(0))
 
 
 # The weight gradient
@@ -316,24 +311,7 @@ def _correlate_weights(plan, x, g, partial, task, tasks):
                         _wide_tile(*tile)
 
 
-@kernel(partial=READ.of(axes=4), dw=WRITE, cost=0.3)
-def _add_parts(partial, dw, task, tasks):
-    """dw[group, i, k] = the sum of partial[:, group, k, i]."""
-    parts, groups, taps, rows = partial.shape
-    strips, total = ceil_div(rows, FLOATS), np.empty(FLOATS, np.float32)
-    for unit in range(task * groups * strips // tasks, (task + 1) * groups * strips // tasks):
-        group, first = unit // strips, unit % strips * FLOATS
-        count = min(FLOATS, rows - first)
-        for k in range(taps):
-            total[:] = 0
-            for part in range(parts):
-                for i in range(count):
-                    total[i] += partial[part, group, k, first + i]
-            for i in range(count):
-                dw[((group * rows) + first + i) * taps + k] = total[i]
-
-
-# Ops call these. padding is a pair for each axis.
+# What the ops call. padding is a pair for each axis.
 
 
 def _suits_winograd(x: Shape, w: Shape, stride: Shape, padding: tuple[Shape, Shape], dilation: Shape,
@@ -373,27 +351,23 @@ def correlation(x: np.ndarray, w: np.ndarray, bias: np.ndarray | None, stride: S
     return out
 
 
-def input_gradient(g: np.ndarray, w: np.ndarray, bias: np.ndarray | None, x: Shape, stride: Shape,
-                   padding: tuple[Shape, Shape], dilation: Shape, groups: int) -> np.ndarray:  # fmt: skip
-    """The gradient of images of shape x from that of the output; plus a bias, for the transposed convolution."""
+def input_gradient(g: np.ndarray, w: np.ndarray, x: Shape, stride: Shape, padding: tuple[Shape, Shape],
+                   dilation: Shape, groups: int) -> np.ndarray:  # fmt: skip
+    """The gradient of images of shape x from that of the output: the transposed convolution."""
     if 0 in x:
         return NotImplemented
     _check_gradient(g, x, w.shape, stride, padding, dilation)
     if _suits_winograd(x, w.shape, stride, padding, dilation, groups):
-        return winograd.convolve(g, w, bias, turned=True)
+        return winograd.convolve(g, w, None, turned=True)
     dx = np.empty(x, np.float32)
     if _is_product(x, w.shape, padding, groups):
-        of_g, of_w, of_x = _rows(g), _rows(w), _rows(dx)
-        with together():
-            if bias is not None:
-                _fill(bias, x[2] * x[3], dx)
-            product(of_g, of_w, of_x, None if bias is None else of_x)
+        product(_rows(g), _rows(w), _rows(dx))
         return dx
     plans, all_reached = backward_plans(x, w.shape, g.shape, stride, padding, dilation, groups)
     with together():
         if not all_reached:
-            _fill(bias, x[2] * x[3], dx)
-        beside(*[(_correlate, plan, g, w, bias, dx) for plan in plans])  # each plan writes other pixels
+            _clear(dx)
+        beside(*[(_correlate, plan, g, w, None, dx) for plan in plans])  # each writes other pixels
     return dx
 
 
@@ -408,10 +382,11 @@ def weight_gradient(g: np.ndarray, x: np.ndarray, w: Shape, stride: Shape, paddi
     plan = forward_plan(x.shape, w, stride, padding, dilation, groups)
     parts = _parts(plan.images * plan.pixels // PIXELS, math.prod(w))
     partial = np.empty((parts, groups, plan.c.size, w[0] // groups), np.float32)
-    dw = np.empty(w, np.float32)
+    dw, turned = np.empty(w, np.float32), np.empty(partial.shape[1:], np.float32)
     with together():
         _correlate_weights(plan, x, g, partial)
-        _add_parts(partial, dw)
+        combine(partial, turned.size, turned)
+        copy_to(turned.swapaxes(1, 2), dw.reshape(groups, -1, plan.c.size))
     return dw
 
 

@@ -11,7 +11,6 @@ import numpy as np
 from .simd import COLUMNS, FLOATS, ROWS, VECTORS
 
 Shape = tuple[int, ...]
-LONG = 8  # vectors of a tile of one row: fewer sums would wait for one another
 
 
 class Convolution(NamedTuple):
@@ -37,9 +36,8 @@ class Convolution(NamedTuple):
     pixel: np.ndarray  # offset in the image of each pixel, for all images that are together
     row: int  # pixels of a row
     whole: bool  # these are whole vectors
-    columns: int  # columns of the product, for one image: its pixels and, if rows run on, those between them
-    direct: bool  # whether vectors are read in place; otherwise tiles are packed
-    length: int  # vectors of a tile
+    columns: int  # of the product, for one image: its pixels, or if rows run on, also what lies between them
+    direct: bool  # vectors are read in place, where tiles are packed otherwise
     vectors: np.ndarray  # offset in the image of each vector of a tile
     runs: np.ndarray  # (runs, 4): a run of pixels' first column in its tile, offset in the image and in out, length
     tile_runs: np.ndarray  # (tiles + 1,): the first run of each tile
@@ -76,26 +74,25 @@ class _Tiling(NamedTuple):
     """How the pixels of a convolution become the columns of a product: see `Convolution`."""
 
     columns: int
-    length: int
     vectors: np.ndarray
     runs: np.ndarray
     tile_runs: np.ndarray
 
 
-def _tiling(columns: int, length: int, begin: np.ndarray, at: np.ndarray, source: np.ndarray, target: np.ndarray,
+def _tiling(columns: int, begin: np.ndarray, at: np.ndarray, source: np.ndarray, target: np.ndarray,
             width: int) -> _Tiling:  # fmt: skip
     """Runs of pixels, cut at the ends of vectors and of rows of this width.
 
-    length: vectors of a tile; begin: the first column of each vector; at: the column of each pixel.
+    begin: the first column of each vector; at: the column of each pixel.
     """
     vector = at // FLOATS
     first = np.flatnonzero(np.diff(vector, prepend=-1) | (np.arange(at.size) % width == 0))
     vector = vector[first]
-    runs = np.stack([vector % length * FLOATS + at[first] - begin[vector], source[first], target[first],
+    runs = np.stack([vector % VECTORS * FLOATS + at[first] - begin[vector], source[first], target[first],
                      np.diff(first, append=at.size)], 1)  # fmt: skip
-    tiles = -(-begin.size // length)
-    vectors = 4 * np.append(begin, np.full(tiles * length - begin.size, begin[-1:]))
-    return _Tiling(columns, length, vectors, runs, np.searchsorted(vector // length, np.arange(tiles + 1)))
+    tiles = -(-begin.size // VECTORS)
+    vectors = 4 * np.append(begin, np.full(tiles * VECTORS - begin.size, begin[-1:]))
+    return _Tiling(columns, vectors, runs, np.searchsorted(vector // VECTORS, np.arange(tiles + 1)))
 
 
 def _together(images: int, pixels: int, whole: bool) -> int:
@@ -113,13 +110,11 @@ def _plan(image: Shape, step: Shape, phases: np.ndarray, phase: Shape, in_place:
     target = _table(np.arange(together) * math.prod(out[1:]), (first[0] + np.arange(h) * out_step[0]) * out[3],
                     first[1] + np.arange(w) * out_step[1])  # fmt: skip
     compact, direct = together == 1 and out_step == (1, 1), whole
-    length = LONG if len(r) == 1 else VECTORS
-    tiling = _tiling(h * w, length if whole else VECTORS, np.arange(0, pixel.size, FLOATS), np.arange(pixel.size),
-                     pixel, target, w)  # fmt: skip
+    tiling = _tiling(h * w, np.arange(0, pixel.size, FLOATS), np.arange(pixel.size), pixel, target, w)
     if whole:
         tiling = tiling._replace(vectors=pixel[tiling.vectors // 4])
     else:
-        run_on = _run_on(h, w, phase[1], length, pixel, target)
+        run_on = _run_on(h, w, phase[1], pixel, target)
         if _cost(run_on, True, False, len(r), len(c)) < _cost(tiling, False, compact, len(r), len(c)) / together:
             tiling, compact, direct = run_on, False, True
     return Convolution(
@@ -127,18 +122,18 @@ def _plan(image: Shape, step: Shape, phases: np.ndarray, phase: Shape, in_place:
         step_h=step[0], step_w=step[1], phases=phases, phase_h=phase[0], phase_w=phase[1], in_place=in_place,
         groups=groups, r=_until_full(r), c=c, tap=_until_full(tap), w_group=w_group,
         pixels=h * w, pixel=pixel, row=w, whole=whole, columns=tiling.columns, direct=direct,
-        length=tiling.length, vectors=tiling.vectors, runs=tiling.runs, tile_runs=tiling.tile_runs, compact=compact,
+        vectors=tiling.vectors, runs=tiling.runs, tile_runs=tiling.tile_runs, compact=compact,
         out_pixel=4 * out_step[1], out_channel=4 * out[2] * out[3])
 
 
-def _run_on(h: int, w: int, line: int, length: int, pixel: np.ndarray, target: np.ndarray) -> _Tiling:
+def _run_on(h: int, w: int, line: int, pixel: np.ndarray, target: np.ndarray) -> _Tiling:
     """Columns for all numbers of one phase from the first pixel to the last, where rows are `line` numbers apart.
 
     A last vector that would not be full begins earlier: it may not read beyond the image.
     """
     columns, pixel, target = (h - 1) * line + w, pixel[: h * w], target[: h * w]
     begin = np.minimum(np.arange(0, columns, FLOATS), max(columns - FLOATS, 0))
-    return _tiling(columns, length, begin, pixel // 4, pixel, target, w)
+    return _tiling(columns, begin, pixel // 4, pixel, target, w)
 
 
 def _cost(tiling: _Tiling, direct: bool, compact: bool, rows: int, taps: int) -> float:

@@ -74,7 +74,8 @@ def _work(x, out):
 
 
 @kernel(x=STRIDED, out=STRIDED_WRITE, work=_work)
-def _copy(x, out, task, tasks):
+def copy_to(x, out, task, tasks):
+    """out[...] = x"""
     numbers = integers_at(room(), 3 * 66)  # NumPy's arrays have at most 64 axes
     sizes, source, target = numbers[:66], numbers[66:132], numbers[132:]
     count = _axes(x, out, sizes, source, target)
@@ -131,7 +132,7 @@ def across(x: np.ndarray) -> bool:
 def copied(x: np.ndarray) -> np.ndarray:
     """A copy of x in C order."""
     out = np.empty(x.shape, np.float32)
-    _copy(x, out)
+    copy_to(x, out)
     return out
 
 

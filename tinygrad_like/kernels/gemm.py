@@ -81,32 +81,6 @@ def batched_matmul_vjp(
     return [da.reshape(shape) if one and da is not None else da, db]
 
 
-def matrix_vector(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """a @ b for a vector b, as the product of a row with a transpose, unless NumPy's BLAS is as fast."""
-    if b.dtype is not FLOAT32 or a.size < _LEAST and not mode.compiled:
-        return NotImplemented
-    out = np.empty(a.shape[:-1], np.float32)
-    product(b[None], _tall(a), out.reshape(1, -1), None, True)
-    return out
-
-
-def matrix_vector_vjp(g: np.ndarray, a: np.ndarray, b: np.ndarray, wanted: Sequence[bool]) -> list[np.ndarray | None]:
-    """Cotangents of a and b in a @ b, from that of the product, g: a column times a row, and a row times a matrix."""
-    if g.dtype is not FLOAT32 or b.dtype is not FLOAT32 or a.size < _LEAST_OUT and not mode.compiled:
-        return NotImplemented
-    da = db = None
-    calls: list[tuple] = []
-    if wanted[1]:
-        db = np.empty(b.shape, np.float32)
-        calls.append((_matrix_product, g.reshape(1, -1), _tall(a), db[None], None, False, False, not wanted[0],
-                      counters[1], 0))
-    if wanted[0]:
-        da = np.empty(a.shape, np.float32)
-        calls.append((_matrix_product, g.reshape(-1, 1), b[None], _tall(da), None, False, False, True, counters[0], 0))
-    beside(*calls)
-    return [da, db]
-
-
 def _tall(x: np.ndarray) -> np.ndarray:
     """All matrices of x stacked vertically."""
     return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])

@@ -1,17 +1,40 @@
-"""Random numbers of float32 arrays: functions of a key and of the position, so any thread can make any of them.
+"""Random numbers of float32 arrays, and dropout: functions of a key and of the position, so any thread can make any of
+them, and the backward pass finds the mask of dropout again by computing it again: that costs less than to write a mask
+and to read it.
 
 NumPy's generators make one number after another, and a normal one takes 7 ns.
 """
 
 import numpy as np
 
-from .dropout import U32, random_bits
-from .kinds import INTEGERS, REAL, WRITE
+from .kinds import INTEGERS, READ, REAL, WRITE
 from .late import njit
 from .program import kernel
 from .vectormath import SCALAR, TWO, F, I, log, sqrt
 
-_BLOCK = 256  # elements that are made in pairs, the first half with the second
+U32 = np.uint32
+_BLOCK = 256  # numbers that are made in pairs, the first half with the second
+
+
+@njit(**SCALAR)
+def random_bits(i, low, high):
+    """32 bits that depend on the position i, and on a key of two halves, in no way that statistics would show.
+
+    A multiplication carries every bit to those above it, a shift brings them down again. This is Wellons' triple32
+    ("hash prospector"); with a round less, neighbours are correlated. The second half of the key joins after the first
+    round, so that no key's bits are another's, shifted. All is cast at once: numba would make 64 bits of any result.
+    """
+    x = U32(i + low)
+    x = U32(x ^ (x >> U32(17)))
+    x = U32(x * U32(0xED5AD4BB) + high)
+    x = U32(x ^ (x >> U32(11)))
+    x = U32(x * U32(0xAC4C1B51))
+    x = U32(x ^ (x >> U32(15)))
+    x = U32(x * U32(0x31848BAB))
+    return U32(x ^ (x >> U32(14)))
+
+
+# --- Noise ------------------------------------------------------------------------------------------------------------
 
 
 @njit(**SCALAR)
@@ -68,3 +91,39 @@ def uniform(shape: tuple[int, ...], key: np.ndarray, low: float, width: float) -
     y = np.empty(shape, np.float32)
     _uniform(key, low, width, y)
     return y
+
+
+# --- Dropout ----------------------------------------------------------------------------------------------------------
+
+
+@kernel(x=READ, key=INTEGERS, scale=REAL, y=WRITE, cost=0.18)
+def _dropout(x, key, spread, threshold, scale, y, task, tasks):
+    start, stop = task * x.size // tasks, (task + 1) * x.size // tasks
+    seed = key[0]
+    high, threshold, scale = U32(seed >> 32), U32(threshold), F(scale)
+    each = spread & 0xFFFFFFFF if spread else max(x.size, 1)
+    skip = each * ((spread >> 32) - 1) if spread else 0
+    while start < stop:  # the numbers of a row
+        row = start // each
+        end = min(stop, (row + 1) * each)
+        n, first, a, b = end - start, U32(start + row * skip + seed), x[start:end], y[start:end]
+        for i in range(n):
+            b[i] = a[i] * scale if random_bits(U32(i), first, high) >= threshold else F(0)
+        start = end
+
+
+def dropout(x: np.ndarray, p: float, key: np.ndarray, scale: float, spread: int = 0) -> np.ndarray:
+    """scale * x, and 0 with probability 0 <= p < 1, to 10 digits. spread: see random.spread"""
+    y = np.empty(x.shape, np.float32)
+    _dropout(x, key, spread, min(round(p * 2.0**32), 2**32 - 1), float(scale), y)  # a string times 2**32 is long
+    return y
+
+
+def kept(shape: tuple[int, ...], p: float, key: np.ndarray, spread: int) -> np.ndarray:
+    """Whether it keeps what stands at each place of an array of this shape."""
+    return dropout(np.ones(shape, np.float32), p, key, 1.0, spread) != 0
+
+
+def drop(x: np.ndarray, *, p: float, key: np.ndarray, spread: int = 0) -> np.ndarray:
+    """The op of this name."""
+    return dropout(x, p, key, 1 / (1 - p), spread)

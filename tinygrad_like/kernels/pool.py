@@ -1,19 +1,17 @@
-"""Pooling over windows of float32 planes: of images (batch, channels, height, width) every image and channel is one.
+"""Maxima over windows of float32 planes: of images (batch, channels, height, width) every image and channel is one.
 
 Window i of an axis sees the positions i * stride - padding + a * dilation, a = 0 ... kernel - 1. Its elements are
-called taps and numbered row by row. For maxima, a plane that windows overhang is first copied into a frame of
--inf, so that edges need no special treatment.
+called taps and numbered row by row. A plane that windows overhang is first copied into a frame of -inf, which leaves
+no edge to care for.
 """
 
-import math
 from collections import namedtuple
 
 import numpy as np
 
-from . import conv
 from .kinds import READ, WRITE, Plan
 from .late import njit
-from .program import in_order, kernel
+from .program import kernel
 from .simd import inner, put
 from .vectormath import INF, SCALAR, F
 
@@ -74,9 +72,6 @@ def _plane(x, plane, h, w, rows, columns, frame):
     return frame
 
 
-# --- Maxima -----------------------------------------------------------------------------------------------------------
-
-
 @inner
 def _first_tap(axis, i):
     """The first tap of window i that is not in the padding before the plane."""
@@ -127,37 +122,22 @@ def _max_windows(x, h, w, rows, columns, y, index, task, tasks):
                     _max_tap(line[a * step + b * columns.dilation :], columns.stride, tap, y_i, index_i)
 
 
-@inner
-def _put_2x2(g, index, p, q):
-    for j in range(g.size):
-        p[2 * j] = g[j] if index[j] == 0 else ZERO
-        p[2 * j + 1] = g[j] if index[j] == 1 else ZERO
-        q[2 * j] = g[j] if index[j] == 2 else ZERO
-        q[2 * j + 1] = g[j] if index[j] == 3 else ZERO
-
-
 @kernel(x=WRITE, rows=AXIS, columns=AXIS, g=READ, index=BYTES, work=_work)
 def _put_taps(x, h, w, rows, columns, g, index, task, tasks):
     number, planes = columns.number, x.size // (h * w)
     offsets = np.full(MOST_TAPS, -(1 << 62))  # for every uint8; what is no tap is far before the plane
     for tap in range(rows.kernel * columns.kernel):
         offsets[tap] = tap // columns.kernel * rows.dilation * w + tap % columns.kernel * columns.dilation
-    tiles = (rows.kernel == columns.kernel == rows.stride == columns.stride == 2
-             and rows.dilation == columns.dilation == 1 and not _overhang(h, w, rows, columns))
     for plane in range(task * planes // tasks, (task + 1) * planes // tasks):
         image = _row(x, plane, h * w)
-        if not (tiles and h == 2 * rows.number and w == 2 * number):
-            image[:] = ZERO
+        image[:] = ZERO
         for i in range(rows.number):
             g_i, index_i = _row(g, plane * rows.number + i, number), _row(index, plane * rows.number + i, number)
             start = (i * rows.stride - rows.padding) * w - columns.padding
-            if tiles:
-                _put_2x2(g_i, index_i, image[start : start + w], image[start + w : start + 2 * w])
-            else:
-                for j in range(number):
-                    at = start + j * columns.stride + offsets[index_i[j]]
-                    if 0 <= at < image.size:
-                        image[at] += g_i[j]
+            for j in range(number):
+                at = start + j * columns.stride + offsets[index_i[j]]
+                if 0 <= at < image.size:
+                    image[at] += g_i[j]
 
 
 def max_windows(x: np.ndarray, windows: Windows) -> tuple[np.ndarray, dict[str, np.ndarray]]:
@@ -188,40 +168,3 @@ def put_taps(g: np.ndarray, index: np.ndarray, shape: tuple[int, ...], windows: 
     x = np.empty(shape, np.float32)
     _put_taps(x, *shape[-2:], *windows, g, index)
     return x
-
-
-# --- Sums -------------------------------------------------------------------------------------------------------------
-# The sum of a window is a convolution of one channel with ones, and spreading is that convolution's input gradient.
-
-
-def _sliding(shape: tuple[int, ...], windows: Windows) -> tuple[np.ndarray, tuple[int, ...], tuple] | None:
-    """Weights of ones, planes as images of one channel, and a convolution's options; None if it has no such windows."""
-    h, w = shape[-2:]
-    margins = [(axis[2], max(0, (axis[4] - 1) * axis[1] + (axis[0] - 1) * axis[3] + 1 - axis[2] - n))
-               for axis, n in zip(windows, (h, w), strict=True)]
-    stride, dilation = ((rows, columns) for rows, columns in [(windows[0][i], windows[1][i]) for i in (1, 3)])
-    ones, planes = np.ones((1, 1, windows[0][0], windows[1][0]), np.float32), (math.prod(shape[:-2]), 1, h, w)
-    padding = margins[0], margins[1]
-    fits = conv.output_shape(planes, ones.shape, stride, padding, dilation)[2:] == (windows[0][4], windows[1][4])
-    return (ones, planes, (stride, padding, dilation, 1)) if fits and 0 not in planes else None
-
-
-def sum_windows(x: np.ndarray, windows: Windows) -> np.ndarray:
-    """The sum of every window."""
-    found = _sliding(x.shape, windows)
-    if found is None:
-        return NotImplemented
-    ones, planes, how = found
-    return conv.correlation(in_order(x).reshape(planes), ones, None, *how).reshape(
-        *x.shape[:-2], windows[0][4], windows[1][4])
-
-
-def spread_windows(g: np.ndarray, shape: tuple[int, ...], windows: Windows) -> np.ndarray:
-    """Zeros of `shape`, with every g added to its whole window."""
-    _check_gradient(g, shape, windows)
-    found = _sliding(shape, windows)
-    if found is None:
-        return NotImplemented
-    ones, planes, how = found
-    g = in_order(g).reshape(planes[0], 1, *g.shape[-2:])
-    return conv.input_gradient(g, ones, None, planes, *how).reshape(shape)

@@ -12,7 +12,7 @@ import numpy as np
 from ..core.graph import mode
 from ..dtypes import FLOAT32
 from .formula import pointwise
-from .kinds import READ, WRITE
+from .kinds import READ, REAL, WRITE
 from .late import njit
 from .program import in_order, kernel, together
 from .simd import inner, put
@@ -80,13 +80,13 @@ def _rows(op, x, n, out, task, tasks):
         out[row] = _reduced(op, x[row * n : min((row + 1) * n, x.size)])
 
 
-@kernel(x=READ, total=WRITE.of(np.float64), rounded=WRITE, tasks=1, cost=0)
-def _whole(op, x, total, rounded, task, tasks):
-    """Reduce x with `_rows` or `_total`."""
+@kernel(x=READ, scale=REAL, total=WRITE.of(np.float64), rounded=WRITE, tasks=1, cost=0)
+def _whole(op, x, scale, total, rounded, task, tasks):
+    """What `_rows` and `_total` make of x."""
     whole = 0.0
     for i in range(0, x.size, 4 * PIECE):
         whole += F(_reduced(op, x[i : min(i + 4 * PIECE, x.size)]))
-    total[0], rounded[0] = whole, whole
+    total[0] = rounded[0] = whole * scale
 
 
 @njit
@@ -160,12 +160,12 @@ def combine(partial, n, out, task, tasks):
         put(out[k * n + left : k * n + right], total)
 
 
-@kernel(partial=READ, total=WRITE.of(np.float64), rounded=WRITE, tasks=1, cost=0)
-def _total(partial, total, rounded, task, tasks):
+@kernel(partial=READ, scale=REAL, total=WRITE.of(np.float64), rounded=WRITE, tasks=1, cost=0)
+def _total(partial, scale, total, rounded, task, tasks):
     whole = 0.0
     for i in range(partial.size):
         whole += partial[i]
-    total[0], rounded[0] = whole, whole
+    total[0] = rounded[0] = whole * scale
 
 
 def _over_rows(op: int, x: np.ndarray) -> np.ndarray:
@@ -283,25 +283,10 @@ def spread_over(x: np.ndarray, shape: tuple[int, ...], axis: tuple[int, ...], ke
 
 
 def _over_axes(x: np.ndarray, axis: tuple[int, ...]) -> np.ndarray:
-    """Axes are taken in their order in memory, so that only an x with gaps is copied."""
-    repeated = [a for a in range(x.ndim) if x.strides[a] == 0 and x.shape[a] > 1]  # after expand: the sum is a product
-    if repeated:
-        once = x[tuple([slice(1) if a in repeated else slice(None) for a in range(x.ndim)])]
-        y = _over_axes(once, axis) * np.float32(math.prod(x.shape[a] for a in repeated if a in axis))
-        return np.array(np.broadcast_to(y, [n for a, n in enumerate(x.shape) if a not in axis]))
-    order = sorted(range(x.ndim), key=lambda a: -abs(x.strides[a]))
-    kept = [a for a in order if a not in axis]
-    x, summed = x.transpose(order), [a in axis for a in order]
-    if sum(summed) == summed[-1] == 1 and not x.flags.c_contiguous:
-        x, summed = np.add.reduce(x, axis=-1), summed[:-1]  # NumPy sums it in pairs
-    shape = list(x.shape)
-    while True in summed:
-        last = len(summed) - summed[::-1].index(True)  # first ... last - 1 are neighbours, the innermost of all
-        first = next((i for i in range(last, 0, -1) if not summed[i - 1]), 0)
-        outer, m, n = (math.prod(sizes) for sizes in (shape[:first], shape[first:last], shape[last:]))
-        x = sum_rows(x.reshape(outer, m)) if n == 1 else _sum_middle(x, outer, m, n)
-        del shape[first:last], summed[first:last]
-    return x.reshape(shape).transpose([kept.index(a) for a in sorted(kept)])
+    """The sum over some axes, which a copy has at the end."""
+    kept = [a for a in range(x.ndim) if a not in axis]
+    rows = in_order(x.transpose(*kept, *axis)).reshape([math.prod([x.shape[a] for a in each]) for each in (kept, axis)])
+    return sum_rows(rows).reshape([x.shape[a] for a in kept])
 
 
 def sum_all(x: np.ndarray) -> np.ndarray:
@@ -314,15 +299,20 @@ def sum_squares(x: np.ndarray) -> np.ndarray:
     return _over_everything(SUM_SQUARES, x)[0]
 
 
-def _over_everything(op: int, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The sum, in float64 and in float32."""
-    x = x.ravel(order="K")  # any order will do; this one copies least
+def total(x: np.ndarray, mean: bool) -> np.ndarray:
+    """x.sum(), or x.mean()"""
+    return _over_everything(SUM, x, 1 / x.size if mean else 1.0)[1]
+
+
+def _over_everything(op: int, x: np.ndarray, scale: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    """The sum times a scale, as it is and as a float32."""
+    x = x.ravel(order="K")  # any order will do, and this one copies less
     total, rounded = np.empty(()), np.empty((), FLOAT32)
     if x.size <= UNDIVIDED:
-        _whole(op, x, total, rounded)
+        _whole(op, x, scale, total, rounded)
         return total, rounded
     partial = np.empty(-(-x.size // (4 * PIECE)), FLOAT32)
     with together():
         _rows(op, x, 4 * PIECE, partial)
-        _total(partial, total, rounded)
+        _total(partial, scale, total, rounded)
     return total, rounded

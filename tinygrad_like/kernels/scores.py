@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from llvmlite import ir
 
-from .dropout import U32, random_bits
 from .late import cgutils, intrinsic
 from .matrix import pack_columns, part_of, turn
+from .noise import U32, random_bits
 from .simd import (
     COLUMNS,
     FLOATS,
@@ -214,7 +214,7 @@ def dropout_of(p, key, spread):
 @inner
 def drop(weights, dropout, row, total, key, keys, places):
     """Dropout of a panel of weights, whose first one is of that row, of `total` keys, and of that key: what stays is a
-    function of key and place, as `dropout.py` says, so that backward finds it again. places: room for COLUMNS."""
+    function of key and place, as `noise.py` says, so that backward finds it again. places: room for COLUMNS."""
     for i in range(COLUMNS):
         number = (row + i) * total + key
         places[i] = U32(number + number // dropout.each * dropout.skip + dropout.seed)

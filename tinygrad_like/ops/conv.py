@@ -134,15 +134,14 @@ def correlation(x, weight, bias, stride, margins, dilation, groups):
 
 
 @replaceable
-def input_gradient(g, weight, bias, shape, stride, margins, dilation, groups):
-    """The adjoint of `correlation` in its images, of this shape, plus a bias: g's pixels times the weights, folded."""
+def input_gradient(g, weight, shape, stride, margins, dilation, groups):
+    """The adjoint of `correlation` in its images, of this shape: g's pixels times the weights, folded."""
     taps = math.prod(weight.shape[1:])
     rows = transpose(reshape(weight, shape=(groups, weight.shape[0] // groups, taps)), 1, 2)
     pixels = reshape(g, shape=(g.shape[0], groups, g.shape[1] // groups, math.prod(g.shape[2:])))
     columns = reshape(matmul(rows, pixels), shape=(g.shape[0], groups * taps, pixels.shape[3]))
-    x = fold(columns, output_size=shape[2:], kernel_size=weight.shape[2:], dilation=dilation, padding=margins,
-             stride=stride)
-    return x if bias is None else add(x, reshape(bias, shape=(-1, 1, 1)))
+    return fold(columns, output_size=shape[2:], kernel_size=weight.shape[2:], dilation=dilation, padding=margins,
+                stride=stride)
 
 
 @replaceable
@@ -168,7 +167,7 @@ def conv2d_input(pixels, weight, *, shape, stride, margins, dilation, groups):
 
     pixels (batch, out, height', width'), weight (out, in / groups, kh, kw) -> shape (batch, in, height, width).
     """
-    return input_gradient(pixels, weight, None, shape, stride, margins, dilation, groups)
+    return input_gradient(pixels, weight, shape, stride, margins, dilation, groups)
 
 
 @primitive

@@ -167,7 +167,6 @@ def max_pool1d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=Fal
 
 
 @primitive
-@replaceable
 def sum_windows(x, *, windows):
     """The sum of every window."""
     rows, columns = windows
@@ -178,7 +177,6 @@ def sum_windows(x, *, windows):
 
 
 @primitive
-@replaceable
 def spread_windows(g, *, shape, windows):
     """Zeros of `shape`, with each g added to all of its window: the adjoint of sum_windows."""
     frame = _frame(shape, windows, 0, g.dtype)
