@@ -79,8 +79,8 @@ def digests(case) -> dict[str, str]:
         threads.set_num_threads(n)
         found[f"{n} threads"] = digest(case)
     threads.set_num_threads(most)
-    shared = [k for name, called in used().items() for k in called
-              if name != "gemm"]  # whose tasks, one for each thread, share pieces of their own
+    products = used().get("gemm", [])  # whose tasks, one for each thread, share pieces of their own
+    shared = [k for called in used().values() for k in called if k not in products]
     usual = [kernel.pack.__globals__["_tasks"] for kernel in shared]
     for n in 3, 7:
         for kernel in shared:

@@ -20,8 +20,7 @@ def changed(make, index, bad):
 @pytest.mark.parametrize("bad", BAD)
 @pytest.mark.parametrize("rows", [6, 9000])
 @pytest.mark.parametrize(("name", "options"), [
-    ("cross_entropy", {}), ("cross_entropy", {"reduction": "sum", "label_smoothing": 0.1}),
-    ("cross_entropy", {"reduction": "none"}), ("nll_loss", {}), ("nll_loss", {"reduction": "none"})], ids=str)
+    ("cross_entropy", {}), ("cross_entropy", {"reduction": "none"})], ids=str)
 def test_labels(name, options, rows, bad):
     x = Tensor.randn(rows, 9, requires_grad=True)
     with pytest.raises(IndexError, match=f"{name}: label .* is out of range for 9 classes"):
