@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dtypes import INT64
 from . import program
-from .kinds import INTEGERS, REALS
+from .kinds import INTEGERS
 from .program import Call, kernel
 from .simd import inner
 
@@ -19,14 +18,13 @@ class Check(NamedTuple):
 
     function: Callable
     arguments: tuple
-    flag: np.ndarray  # not 0 if something is wrong
+    flag: np.ndarray  # an integer, not 0 if something is wrong
     lasting: bool  # whether kernels write to it only in that case
 
     @property
     def call(self) -> Call:
         """A call that does not run, nor does any after it, if the flag is set."""
-        kernel = _unless if self.flag.dtype is INT64 else _unless_real
-        return Call(kernel, kernel.pack(self.flag), (self.flag,))
+        return Call(_unless, _unless.pack(self.flag), (self.flag,))
 
     def reads(self) -> list[np.ndarray]:
         return [x for x in self.arguments if isinstance(x, np.ndarray)]
@@ -42,11 +40,6 @@ def _none(flag):
 
 @kernel(flag=INTEGERS, work=_none)
 def _unless(flag, task, tasks):
-    pass
-
-
-@kernel(flag=REALS, work=_none)
-def _unless_real(flag, task, tasks):
     pass
 
 

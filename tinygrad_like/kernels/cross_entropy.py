@@ -107,7 +107,7 @@ def _cross_entropy_vjp(g, x, labels, classes, ignored, stats, totals, mean, dx, 
 def _check_labels(target: np.ndarray, totals: np.ndarray, classes: int, ignore_index: int) -> None:
     """Raise IndexError if a kernel has found a label out of range; also when calls that are traced now are played."""
     _raise_for_label(target, totals, classes, ignore_index)
-    check_again(_raise_for_label, target, totals, classes, ignore_index, flag=totals[-1, 2:])
+    check_again(_raise_for_label, target, totals, classes, ignore_index, flag=totals[-1, 2:].view(INT64))
 
 
 def _raise_for_label(target: np.ndarray, totals: np.ndarray, classes: int, ignore_index: int) -> None:

@@ -97,13 +97,20 @@ def _take(table, index, outer, width, wraps, rows, wrong, task, tasks):
                     target += width
 
 
+def _taken(x: np.ndarray, rows: np.ndarray, outer: int, width: int, wraps: bool, count: int,
+           shape: tuple[int, ...]) -> np.ndarray | None:
+    """The rows of each table that are named, in an array of this shape; None if one is not there."""
+    out, wrong = np.empty(shape, np.float32), np.zeros(1, np.int64)
+    if out.size:
+        _take(x, rows, outer, width, wraps, out, wrong)
+    check_again(_check_rows, wrong, rows, count, flag=wrong, lasting=True)
+    return None if wrong[0] else out
+
+
 def take_rows(table: np.ndarray, index: np.ndarray) -> np.ndarray | None:
     """table[index], for a table (m, n); None if there is no such row"""
-    rows, wrong = np.empty((*index.shape, table.shape[1]), np.float32), np.zeros(1, np.int64)
-    if rows.size:
-        _take(table, index.astype(np.int64, copy=False), 1, table.shape[1], 0, rows, wrong)
-    check_again(_check_rows, wrong, index, len(table), flag=wrong, lasting=True)
-    return None if wrong[0] else rows
+    count, width = table.shape
+    return _taken(table, index.astype(np.int64, copy=False), 1, width, False, count, (*index.shape, width))
 
 
 @inner
@@ -159,16 +166,12 @@ def take_at(x: np.ndarray, index: tuple) -> np.ndarray:
     if found is None:
         return NotImplemented
     first, last, rows = found
-    outer, width, wrong = math.prod(x.shape[:first]), math.prod(x.shape[last:]), np.zeros(1, np.int64)
-    if outer * rows.size * width < (_TAKEN if last == first + 1 else 256) and not mode.compiled:
+    outer, width, count = (math.prod(x.shape[i:j]) for i, j in ((0, first), (last, None), (first, last)))
+    size = outer * rows.size * width
+    if rows.size and not size or size < (_TAKEN if last == first + 1 else 256) and not mode.compiled:
         return NotImplemented
-    out = np.empty(x.shape[:first] + rows.shape + x.shape[last:], np.float32)
-    if out.size:
-        _take(x, rows, outer, width, 1, out, wrong)
-    elif rows.size:
-        return NotImplemented
-    check_again(_check_rows, wrong, rows, math.prod(x.shape[first:last]), flag=wrong, lasting=True)
-    return NotImplemented if wrong[0] else out
+    y = _taken(x, rows, outer, width, True, count, x.shape[:first] + rows.shape + x.shape[last:])
+    return NotImplemented if y is None else y
 
 
 # --- Adding rows ------------------------------------------------------------------------------------------------------
