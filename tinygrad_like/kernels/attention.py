@@ -35,7 +35,7 @@ from .scores import (
     hide_future,
     maximum,
     multiply,
-    offsets_in_column,
+    offsets,
     offsets_in_row,
     pack,
 )
@@ -158,7 +158,7 @@ def _begin_queries(it, scratch, head, query):
 @inner
 def _score(it, scratch, block, k):
     """A block of scores, for the keys at k."""
-    offsets_in_column(scratch.rows, block.keys)
+    offsets(scratch.rows, block.keys, LINE)
     multiply(Operand(k, scratch.rows, scratch.columns), Panels(scratch.query, 0), scratch.zero,
              Matrix(scratch.scores, LINE, 4), block.keys, COLUMNS, it.size)
     if it.mask != 0:

@@ -25,6 +25,7 @@ from .simd import inner
 from .vectormath import ARITHMETIC, FUNCTIONS, SCALAR, F
 from .views import count_of, data_of, floats_at, is_contiguous, ndim_of
 
+_NONE = 0.0, 0.0
 _MANY = 4096  # elements that are worth a copy
 _PIECE = 1024  # elements of a row that are copied at a time
 
@@ -206,15 +207,10 @@ def pointwise(formula: Callable, name: str, numbers: Collection[str] = ()) -> An
     each = _loop(f, _filled(f, scalar), arrays)
     each.formula = f.key, arrays, len(named)
 
-    def of_one(x):
+    def of_one(x, **options):
         y = np.empty(x.shape, FLOAT32)
-        each(x, x, x, 0.0, 0.0, y)
-        return y
-
-    def of_one_with_numbers(x, **options):
-        y = np.empty(x.shape, FLOAT32)
-        values = [float(options.get(n, signature[n].default)) for n in named]
-        each(x, x, x, values[0], values[-1], y)  # the second number counts only if given
+        values = [float(options.get(n, signature[n].default)) for n in named] if named else _NONE
+        each(x, x, x, values[0], values[-1], y)  # a second number counts only if there is one
         return y
 
     def of_two(a, b, p=0.0, q=0.0):
@@ -239,7 +235,7 @@ def pointwise(formula: Callable, name: str, numbers: Collection[str] = ()) -> An
         each(a, b, c, float(p), float(q), y)
         return y
 
-    in_c_order = of_one_with_numbers if named and arrays == 1 else (of_one, of_two, of_three)[arrays - 1]
+    in_c_order = (of_one, of_two, of_three)[arrays - 1]
 
     def run(a, *others, **options):
         if (type(a) is not np.ndarray or a.flags.c_contiguous) and (not others or all(

@@ -21,7 +21,7 @@ from .late import njit
 from .matrix import Matrix, aligned, ceil_div
 from .program import kernel, together
 from .reduce import sum_columns
-from .scores import LINE, Operand, Panels, multiply, pack
+from .scores import LINE, Operand, Panels, multiply, offsets, pack
 from .simd import COLUMNS, ROWS, inner, put
 from .vectormath import exp
 
@@ -43,13 +43,6 @@ def _packed(address, rows, columns, row, column, memory):
 def _room(rows, columns):
     """Floats for `_packed`."""
     return rows * ceil_div(columns, COLUMNS) * COLUMNS + 16
-
-
-@inner
-def _offsets(table, count, step):
-    """Offsets of rows, or columns, that lie so many bytes apart; past the end, the last one repeats."""
-    for i in range(table.size):
-        table[i] = min(i, count - 1) * step
 
 
 @inner
@@ -156,11 +149,11 @@ def _forward(x, u, bias, h0, c0, out, gates, cells, steps, batch, size, reverse,
     n, width = end - first, u.size // size
     if n > 0:
         depth = size if steps > 1 else 0
-        memory, rows, columns = np.empty(_room(depth, width), F), np.empty(n + ROWS, np.int64), np.empty(size, np.int64)
+        memory, rows, columns = np.empty(_room(depth, width), F), np.empty(n + ROWS, np.int64), np.empty(size + ROWS, np.int64)
         panels, start = _packed(u.ctypes.data, depth, width, 4, 4 * size, memory), np.zeros(_room(1, width), F)
         put(start[: bias.size], bias)
-        _offsets(rows, n, 4 * size)
-        _offsets(columns, size, 4)
+        offsets(rows, n, 4 * size)
+        offsets(columns, size, 4)
         before, c_before, at = h0, c0, first * size  # where the state before this step begins
         for step in range(steps):
             row = (steps - 1 - step if reverse else step) * batch + first
@@ -201,10 +194,10 @@ def _backward(g, u, state0, states, gates, dx, dstate, dh0, dc0, steps, batch, s
     n, width = end - first, u.size // size
     if n > 0:
         depth = width if steps > 1 else 0
-        memory, rows, columns = np.empty(_room(depth, size), F), np.empty(n + ROWS, np.int64), np.empty(width, np.int64)
+        memory, rows, columns = np.empty(_room(depth, size), F), np.empty(n + ROWS, np.int64), np.empty(width + ROWS, np.int64)
         panels = _packed(u.ctypes.data, depth, size, 4 * size, 4, memory)
-        _offsets(rows, n, 4 * width)
-        _offsets(columns, width, 4)
+        offsets(rows, n, 4 * width)
+        offsets(columns, width, 4)
         own, last = first * size, (steps * batch + first) * size
         dh0[own : own + n * size] = 0
         if dc0.size:

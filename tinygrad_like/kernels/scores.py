@@ -65,10 +65,10 @@ def pack(x, rows, columns, panels, factor):
 
 
 @inner
-def offsets_in_column(table, count):
-    """Offsets of elements [i, 0] of panels; past the end, within the last tile, the last one repeats."""
+def offsets(table, count, step):
+    """Offsets of rows, or of columns, that lie so many bytes apart; past the end, that of the last one."""
     for i in range(count + ROWS):
-        table[i] = min(i, count - 1) * LINE
+        table[i] = min(i, count - 1) * step
 
 
 @inner
