@@ -149,7 +149,8 @@ def _forward(x, u, bias, h0, c0, out, gates, cells, steps, batch, size, reverse,
     n, width = end - first, u.size // size
     if n > 0:
         depth = size if steps > 1 else 0
-        memory, rows, columns = np.empty(_room(depth, width), F), np.empty(n + ROWS, np.int64), np.empty(size + ROWS, np.int64)
+        memory, rows = np.empty(_room(depth, width), F), np.empty(n + ROWS, np.int64)
+        columns = np.empty(size + ROWS, np.int64)
         panels, start = _packed(u.ctypes.data, depth, width, 4, 4 * size, memory), np.zeros(_room(1, width), F)
         put(start[: bias.size], bias)
         offsets(rows, n, 4 * size)
@@ -194,7 +195,8 @@ def _backward(g, u, state0, states, gates, dx, dstate, dh0, dc0, steps, batch, s
     n, width = end - first, u.size // size
     if n > 0:
         depth = width if steps > 1 else 0
-        memory, rows, columns = np.empty(_room(depth, size), F), np.empty(n + ROWS, np.int64), np.empty(width + ROWS, np.int64)
+        memory, rows = np.empty(_room(depth, size), F), np.empty(n + ROWS, np.int64)
+        columns = np.empty(width + ROWS, np.int64)
         panels = _packed(u.ctypes.data, depth, size, 4 * size, 4, memory)
         offsets(rows, n, 4 * width)
         offsets(columns, width, 4)
