@@ -226,7 +226,7 @@ class Program:
     def differs(self, before: Saved, result: Any, tensors: Sequence[Tensor]) -> str:
         """Play the call that Python has just run, from the state before it. Returns the first difference, or nothing;
         ROUNDING if steps were fused and no number differs by more. Keeps the state that Python has left."""
-        after, again, wrong = before.now(), Again(self.told), "what Python did"
+        again, wrong = Again(self.told), "what Python did"
         ends = list(zip(tensors_in(self.result), tensors_in(result), strict=False))
         pairs: list[tuple[np.ndarray, Any]] = [(a._data, b._data) for a, b in ends if self.standins[id(a)][0] == "made"]
         pairs += [(grad._data, (leaf if k is None else tensors[k]).grad) for leaf, grad, i in self.grads
@@ -235,10 +235,13 @@ class Program:
         pairs += [(self.inputs[k], tensors[k]._data) for k in self.changed]
         if self.held:
             self._keep_gradients()
-        else:  # it was never played
+            before.exchange()
+            after = before
+        else:  # it was never played, and the state before may be needed again
             for m in self.own:
                 in_bytes(m)[...] = 255  # NaN, and -1
-        before.restore()
+            after = before.now()
+            before.restore()
         for k, (_, values) in enumerate(before.inputs):
             self.inputs[k][...] = values
         try:

@@ -56,6 +56,20 @@ class Copies:
         for x, values in self:
             x[...] = values
 
+    def exchange(self) -> None:
+        """Restore the arrays, and keep copies of what they held."""
+        if self.file is None:
+            for i, x in enumerate(self.arrays):
+                values, self.copies[i] = self.copies[i], x.copy()
+                x[...] = values
+            return
+        place = 0
+        for x, values in self:
+            self.file.seek(place)
+            _all_of(self.file.write, np.ascontiguousarray(x))
+            place += x.nbytes
+            x[...] = values
+
     def _close(self) -> None:
         if self.file is not None:
             if self.file.seek(0, os.SEEK_END) > _KEPT:
@@ -84,7 +98,8 @@ class Saved:
     """A copy of all that a call may change: state, accumulated gradients, inputs, and numbers in objects."""
 
     def __init__(self, tape: Tape, inputs: Sequence[Tensor]):
-        grads = [leaf.grad._data for leaf, _ in tape.accumulated.values() if leaf.grad is not None]
+        given = [leaf.grad._data for leaf, _ in tape.accumulated.values() if leaf.grad is not None]
+        grads = {id(g): g for g in given}.values()  # several leaves may share one
         state, more = tape.state(), {id(memory(g)) for g in grads}
         self.keys = state.keys() | more
         self.arrays = Copies([*[m for key, m in state.items() if key not in more], *grads])
@@ -104,6 +119,14 @@ class Saved:
         saved.keys, saved.inputs = self.keys, Copies(())
         saved.arrays, saved.numbers = Copies(self.arrays.arrays), [(d, _numbers(d)) for d, _ in self.numbers]
         return saved
+
+    def exchange(self) -> None:
+        """Restore what was saved, and keep what there is now."""
+        self.arrays.exchange()
+        now = [(holder, _numbers(holder)) for holder, _ in self.numbers]
+        for holder, numbers in self.numbers:
+            holder.update(numbers)
+        self.numbers = now
 
     def restore(self) -> None:
         self.arrays.restore()
