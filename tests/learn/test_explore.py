@@ -105,7 +105,7 @@ def test_models_with_their_references_opened(name):
     y, calls = watched(loss)
     told = Data(Trace(y, None, calls), model, name).json()
     y.backward()
-    for parameter, p in model.named_parameters():
+    for parameter, p in next(m for m in model.values() if isinstance(m, nn.Module)).named_parameters():
         if not p.requires_grad:
             continue
         node, *_ = named(told, parameter)  # the others are in the views of references
@@ -248,8 +248,8 @@ def test_every_input_and_every_edge_is_drawn(tmp_path):
 def test_rules_of_kernels_are_written_as_mathematics(tmp_path):
     told = data(explore(examples()["gpt_block"][1], tmp_path / "g.html"))
     said = {n["op"]: [m for r in n["rule"] for m in told["rules"][r]["math"]] for n in told["nodes"] if "rule" in n}
-    assert said["linear"][:2] == ["dx = g W", "dW = gᵀ x"] and said["batched_matmul"] == ["da = g bᵀ", "db = aᵀ g"]
-    assert said["attention"][0] == "dV = Pᵀ g" and said["square"] == []
+    assert said["linear"][0].startswith("dx = g W, dW = gᵀ x") and said["batched_matmul"] == ["dA = g Bᵀ, dB = Aᵀ g"]
+    assert said["attention"][0].startswith("dV = Pᵀ g") and said["square"] == []
     assert told["formulas"]["layer_norm"].startswith("out = w x̂ + b")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,8 @@ from .explore import explore, page
 from .trace import Calls, Trace
 
 
-def examples() -> dict[str, tuple[Any, Callable[[], Tensor]]]:
-    """name -> (model, a function that computes the loss)."""
+def examples() -> dict[str, tuple[dict[str, Any], Callable[[], Tensor]]]:
+    """name -> (the model and its data by name, a function that computes the loss)."""
     from .. import nn  # only here: the tools themselves need no layers
     from ..nn import functional as F
 
@@ -26,15 +26,15 @@ def examples() -> dict[str, tuple[Any, Callable[[], Tensor]]]:
                                               norm_first=True), Tensor.randn(2, 5, 8)
     data = {"x": x, "labels": labels}
     return {
-        "mlp": (_Named({"mlp": mlp, **data}), lambda: F.cross_entropy(mlp(x), labels)),
-        "resnet_s": (_Named({"resnet": resnet, **data}), lambda: F.cross_entropy(resnet(x), labels)),
-        "gpt_block": (_Named({"block": block, "words": words}), lambda: (block(words, is_causal=True) ** 2).mean()),
+        "mlp": ({"mlp": mlp, **data}, lambda: F.cross_entropy(mlp(x), labels)),
+        "resnet_s": ({"resnet": resnet, **data}, lambda: F.cross_entropy(resnet(x), labels)),
+        "gpt_block": ({"block": block, "words": words}, lambda: (block(words, is_causal=True) ** 2).mean()),
     }
 
 
 def write(folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
-    return [explore(loss, folder / f"{name}.html", model, title=name) for name, (model, loss) in examples().items()]
+    return [explore(loss, folder / f"{name}.html", names, title=name) for name, (names, loss) in examples().items()]
 
 
 class _Reached(BaseException):
@@ -67,23 +67,5 @@ def explore_file(file: Path, out: Path) -> Path:
     if not isinstance(loss, Tensor) or not loss.requires_grad:
         raise ValueError(f"{file}: calls backward() on nothing, and has no recorded Tensor named `loss`")
     gradient = gradient._data if isinstance(gradient, Tensor) else gradient
-    out.write_text(page(Trace(loss, gradient, watch.calls), _Named(space), file.stem), encoding="utf-8")
+    out.write_text(page(Trace(loss, gradient, watch.calls), space, file.stem), encoding="utf-8")
     return out
-
-
-class _Named:
-    """The models and leaves among a program's variables, by their names."""
-
-    def __init__(self, space: dict[str, Any]):
-        self.models = [(name, v) for name, v in space.items() if hasattr(type(v), "named_modules")]
-        self.leaves = [(name, v) for name, v in space.items() if isinstance(v, Tensor)]
-
-    def named_modules(self) -> Iterator[tuple[str, Any]]:
-        for name, model in self.models:
-            for inner, module in model.named_modules():
-                yield inner or ("" if len(self.models) == 1 else name), module
-
-    def named_parameters(self) -> Iterator[tuple[str, Tensor]]:
-        yield from self.leaves
-        for _, model in self.models:
-            yield from model.named_parameters()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,18 +21,6 @@ from .trace import Called, Key, Trace, watched
 HERE = Path(__file__).parent
 _MOST = 4000  # nodes: beyond that composites are not opened
 _DEEP = 3  # definitions within definitions
-# Rules of ops that a kernel computes, or that others define: those of their pages.
-_KNOWN = {
-    "batched_matmul": ("da = g bᵀ", "db = aᵀ g"),
-    "linear": ("dx = g W", "dW = gᵀ x", "db = Σ g, over the rows"),
-    "layer_norm": ("u = weight · g", "dx = (u − mean(u) − x̂ · mean(u · x̂)) / σ", "dweight = Σ g · x̂, over the rows",
-                   "dbias = Σ g, over the rows"),
-    "batch_norm": ("u = weight · g", "dx = (u − mean(u) − x̂ · mean(u · x̂)) / σ", "dweight = Σ g · x̂, of a channel",
-                   "dbias = Σ g, of a channel"),
-    "cross_entropy": ("dx = g · (softmax(x) − y) / n, where y is 1 at the label and 0 elsewhere",),
-    "attention": ("dV = Pᵀ g", "dP = g Vᵀ", "dS = P · (dP − Σ dP · P)", "dQ = dS K · scale", "dK = dSᵀ Q · scale"),
-    "conv2d": ("dx: every g times the weights, added up where their patch was", "dweight = Σ g · patch", "dbias = Σ g"),
-}
 
 
 def explore(loss: Tensor | Callable[[], Tensor], path: str | Path = "graph.html", names: Any = (), *,
@@ -40,7 +29,7 @@ def explore(loss: Tensor | Callable[[], Tensor], path: str | Path = "graph.html"
 
     loss: a recorded Tensor, or a function that computes it. Of a Tensor only those values are shown that the graph
     has saved, and no modules; a function is watched as it runs, which shows all, and the module and line of each op.
-    names: a model, or names of leaves, such as `model.named_parameters()` or `{"x": x}`.
+    names: a model, or names of leaves and models, such as `model.named_parameters()` or `{"x": x, "model": model}`.
     gradient: the cotangent of loss, if it is not a single number; ones if left out.
 
     Backward runs on the side: no `.grad` changes, and the graph is not freed. Raises TypeError if loss is no Tensor,
@@ -68,11 +57,16 @@ def explore(loss: Tensor | Callable[[], Tensor], path: str | Path = "graph.html"
     return path
 
 
-def leaves_by_id(names: Any) -> dict[int, str]:
-    """The names of leaves, from a model, a mapping, or pairs."""
-    pairs: list = [*(names.named_parameters() if hasattr(names, "named_parameters") else
-                     names.items() if isinstance(names, Mapping) else names)]
-    return {id(x._data): name for name, x in pairs} | {id(x): name for name, x in pairs}
+def named(names: Any) -> tuple[dict[int, str], dict[int, str]]:
+    """id -> name, of leaves and of modules: of a model, or of models and Tensors in a mapping or in pairs."""
+    pairs = [("", names)] if hasattr(names, "named_modules") else [*(
+        names.items() if isinstance(names, Mapping) else names)]
+    models = [(name, v) for name, v in pairs if hasattr(type(v), "named_modules")]
+    leaves = [(name, v) for name, v in pairs if isinstance(v, Tensor)]
+    leaves += [pair for _, model in models for pair in model.named_parameters()]
+    return ({id(x._data): name for name, x in leaves} | {id(x): name for name, x in leaves},
+            {id(m): inner or ("" if len(models) == 1 else name)
+             for name, model in models for inner, m in model.named_modules()})
 
 
 def page(trace: Trace, names: Any, title: str) -> str:
@@ -86,21 +80,20 @@ def page(trace: Trace, names: Any, title: str) -> str:
     return text
 
 
-class Group:
+class Group(NamedTuple):
     """Some nodes that follow each other, called by one module; its parts are nodes and groups."""
 
-    def __init__(self, name: str, nodes: list[Node]):
-        self.name, self.nodes = name, nodes
-        self.parts: list[Any] = []
-        self.view = -1
+    name: str
+    nodes: list[Node]
+    parts: list[Any]
 
 
 class Data:
     """All that the page shows, in tables that refer to each other by number."""
 
     def __init__(self, trace: Trace, names: Any, title: str):
-        self.title, self.names = title, leaves_by_id(names)
-        self.modules = {id(m): name for name, m in names.named_modules()} if hasattr(names, "named_modules") else {}
+        self.title = title
+        self.names, self.modules = named(names)
         self.users: dict[Key, set[Node]] = {}
         self.values: list[dict] = []
         self.value_of: dict[int, int] = {}
@@ -128,7 +121,7 @@ class Data:
             self.nodes.append({})
         when = {node: n for n, node in enumerate(trace.order)}
         after: dict[Key, int] = {node: n for n, node in enumerate(trace.forward)}
-        paths = dict(zip(trace.forward, self.paths(trace, depth > 0), strict=True))
+        paths = self.paths(trace, depth > 0)
         for node in trace.parents:
             self.nodes[self.number[node]] = self.node(trace, node) | {
                 "f": after.get(node, -1), "b": when.get(node, -1)} | (
@@ -138,10 +131,11 @@ class Data:
             self.nodes[self.number[given]] = {
                 "shape": list(given.shape) if given.shape is not None else None, "opens": -1, "view": -1, "leaf": True,
                 "data": True, "op": self.names.get(id(value), given.label), "f": -1, "b": -1, "out": self.value(value)}
-        top = Group(title, trace.forward)
-        top.parts = parts(trace.forward, paths, 0)
-        self.users = users(trace)
-        view = self.view(trace, top, parent)
+        self.users = {}
+        for node in trace.forward:
+            for p in trace.inputs[node]:
+                self.users.setdefault(p, set()).add(node)
+        view = self.view(trace, Group(title, trace.forward, parts(trace.forward, paths, 0)), parent)
         if depth < _DEEP and len(self.nodes) < _MOST:
             for node in trace.forward:
                 inner = trace.inside(node)
@@ -183,17 +177,10 @@ class Data:
 
     def inputs(self, trace: Trace, node: Node) -> list:
         """(name, the node it is from or -1, its value or -1) of every input."""
-        called = trace.calls.get(node)
-        kept = dict(_kept(node))
         told = []
-        for i, parent in enumerate(trace.inputs[node]):
-            name = _input_name(node, i)
-            value = called.inputs[i] if called is not None and i < len(called.inputs) else trace.values.get(
-                parent, kept.get(name)) if parent is not None else kept.get(name)
-            value = value._data if isinstance(value, Tensor) else value
-            known = value is not None and (isinstance(value, np.ndarray | np.generic | int | float))
-            told.append([name, self.number[parent] if parent is not None else -1,
-                         self.value(value) if known else -1])
+        for i, p in enumerate(trace.inputs[node]):
+            value = p.value if isinstance(p, Given) else trace.values.get(p) if p is not None else None
+            told.append([_input_name(node, i), self.number[p] if p is not None else -1, self.value(value)])
         return told
 
     def value(self, x: Any) -> int:
@@ -221,99 +208,69 @@ class Data:
             found = [("the definition", op.definition)]
         if not found and hasattr(op, "function"):  # a custom Function
             found = [("all inputs", op.function.backward)]
-        return [self.one_rule(name, what, rule) for what, rule in found]
+        math = pages().get(name, {}).get("rules", [])  # of all inputs, and so said once
+        return [self.one_rule(what, rule, [] if k else math) for k, (what, rule) in enumerate(found)]
 
-    def one_rule(self, name: str, what: str, rule: Any) -> int:
+    def one_rule(self, what: str, rule: Any, math: list[str]) -> int:
         if (what, rule) not in self.rule_of:
             at = source(rule)
             self.rule_of[what, rule] = len(self.rules)
             self.rules.append({"of": what, "where": _short(at.file, at.line), "text": at.own_text(),
-                               "names": parameters(rule)[1:],
-                               "math": list(_KNOWN.get(name, ()))})
+                               "names": parameters(rule)[1:], "math": math})
         return self.rule_of[what, rule]
 
     # Groups and views -----------------------------------------------------------------------------------------------
 
-    def paths(self, trace: Trace, inner: bool) -> list[tuple[str, ...]]:
-        """The modules that called each node, if the function was watched."""
-        if inner:  # a definition is short, and no module's
-            return [()] * len(trace.forward)
-        found = []
-        for n in trace.forward:
-            called = trace.calls[n].module if n in trace.calls else ()
-            found.append(tuple(name for i, kind in called if (name := self.modules.get(i, kind))))
-        return found
+    def paths(self, trace: Trace, inner: bool) -> dict[Node, tuple[str, ...]]:
+        """The modules that called each node, if the function was watched; a definition is short, and no module's."""
+        called = {n: trace.calls[n].module if n in trace.calls and not inner else () for n in trace.forward}
+        return {n: tuple(name for i, kind in modules if (name := self.modules.get(i, kind)))
+                for n, modules in called.items()}
 
-    def hidden(self, trace: Trace, p: Key, group: Group) -> bool:
+    def hidden(self, p: Key, group: Group) -> bool:
         """Whether a leaf is shown only when a part of the group, which alone uses it, is opened."""
         return isinstance(p, Tensor | Given) and any(
             isinstance(part, Group) and self.users[p] <= set(part.nodes) for part in group.parts)
 
     def view(self, trace: Trace, group: Group, parent: int) -> int:
-        """The view of a group, and of the groups in it."""
-        group.view = len(self.views)
-        told: dict[str, Any] = {"name": group.name, "parent": parent}
+        """The number of the view of a group, with the groups in it."""
+        view = len(self.views)
+        told: dict[str, Any] = {"name": group.name, "parent": parent, "nodes": [self.number[n] for n in group.nodes]}
         self.views.append(told)
         box_of: dict[Key, int] = {}
         boxes: list[tuple[str, int, Box]] = []
-        inner = {n: part for part in group.parts for n in (part.nodes if isinstance(part, Group) else [part])}
-        outside = [p for n in group.nodes for p in trace.inputs[n] if p is not None and p not in inner]
+
+        def put(kind: str, number: int, label: str, nodes: Sequence[Any]) -> None:
+            box_of.update(dict.fromkeys(nodes, len(boxes)))
+            boxes.append((kind, number, Box(label, nodes[-1].shape, kind in ("leaf", "data", "from"))))
+            if kind in ("leaf", "data", "op") and self.nodes[number]["view"] < 0:
+                self.nodes[number]["view"] = view
+
+        outside = [p for n in group.nodes for p in trace.inputs[n] if p is not None and p not in {*group.nodes}]
         for p in dict.fromkeys(outside):
-            if not self.hidden(trace, p, group):
-                box_of[p] = len(boxes)
+            if not self.hidden(p, group):
                 kind = "data" if isinstance(p, Given) else "leaf" if isinstance(p, Tensor) else "from"
-                label = self.nodes[self.number[p]]["op"]
-                boxes.append((kind, self.number[p], Box(label if kind != "from" else f"from {label}", p.shape, True)))
+                put(kind, self.number[p], "from " * (kind == "from") + self.nodes[self.number[p]]["op"], [p])
         for part in group.parts:
-            for n in part.nodes if isinstance(part, Group) else [part]:
-                box_of[n] = len(boxes)
             if isinstance(part, Group):
-                self.view(trace, part, group.view)
-                boxes.append(("group", part.view, Box(f"{part.name} +", part.nodes[-1].shape, False)))
+                put("group", self.view(trace, part, view), f"{part.name} +", part.nodes)
             else:
-                self.nodes[self.number[part]]["view"] = group.view
                 opens = " +" if getattr(part.op, "definition", None) is not None else ""
-                boxes.append(("op", self.number[part], Box(_name(part) + opens, part.shape, False)))
+                put("op", self.number[part], _name(part) + opens, [part])
         arrows = [(box_of[p], box_of[n]) for n in group.nodes for p in trace.inputs[n]
                   if p in box_of and box_of[p] != box_of[n]]
         told["boxes"], told["paths"], told["size"] = _laid_out(boxes, arrows)
-        for number, box in enumerate(boxes):
-            if box[0] in ("leaf", "data") and self.nodes[box[1]]["view"] < 0:
-                self.nodes[box[1]]["view"] = group.view
-            told["boxes"][number][:2] = [box[0], box[1]]
-        told["nodes"] = [self.number[n] for n in group.nodes]
-        return group.view
-
-
-def users(trace: Trace) -> dict[Key, set[Node]]:
-    """The nodes that use each node and leaf."""
-    found: dict[Key, set[Node]] = {}
-    for node in trace.forward:
-        for p in trace.inputs[node]:
-            found.setdefault(p, set()).add(node)
-    return found
+        return view
 
 
 def parts(nodes: list[Node], paths: dict[Node, tuple[str, ...]], depth: int) -> list:
     """Nodes that follow each other in one module become a group, if they are several and not all."""
-    runs: list[tuple[str | None, list[Node]]] = []
-    for node in nodes:
-        name = paths[node][depth] if len(paths[node]) > depth else None
-        if runs and name is not None and runs[-1][0] == name:
-            runs[-1][1].append(node)
-        else:
-            runs.append((name, [node]))
+    runs = [(name, [*run]) for name, run in groupby(
+        nodes, lambda n: paths[n][depth] if len(paths[n]) > depth else None)]
     if len(runs) == 1 and runs[0][0] is not None:
         return parts(nodes, paths, depth + 1)
-    found: list = []
-    for name, run in runs:
-        if name is None or len(run) == 1:
-            found += run
-            continue
-        group = Group(name, run)
-        group.parts = parts(run, paths, depth + 1)
-        found.append(group)
-    return found
+    return [part for name, run in runs for part in (
+        run if name is None or len(run) == 1 else [Group(name, run, parts(run, paths, depth + 1))])]
 
 
 def _laid_out(boxes: list[tuple[str, int, Box]], arrows: list[tuple[int, int]]) -> tuple[list, list, list]:

@@ -56,7 +56,8 @@ function arrivals(n, b) {  // [how many terms of the cotangent have arrived, of 
 const FAR = 0.6;  // smaller than this no text can be read: boxes too are then only painted
 const map = $("map"), pen = map.getContext("2d");
 const SHARE = 2;  // milliseconds of a frame for making boxes; the others are painted until the next
-let colours = {}, queued = false, pointed = -1, zoomed = 0, rest = 0, told = -100, due = 0;
+const SLIDE = matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : 160;  // milliseconds: a view that jumped would lose who looks
+let colours = {}, queued = false, pointed = -1, zoomed = 0, rest = 0, told = -100, due = 0, slide = null, above = stage.getBoundingClientRect().top;
 
 function theme(dark) {
   document.documentElement.dataset.theme = dark ? "dark" : "light";
@@ -109,10 +110,17 @@ function moved() {
   queued = true;
   requestAnimationFrame(() => {
     queued = false;
-    world.style.transform = `translate(${left}px, ${top_}px) scale(${scale})`;
+    const [dx, dy] = behind();
+    world.style.transform = `translate(${left + dx}px, ${top_ + dy}px) scale(${scale})`;
     cull();
-    picture();
+    picture(dx, dy);
+    if (slide) moved();
   });
+}
+function behind() {  // how far the picture is behind while the view slides
+  const rest = slide ? 1 - (performance.now() - slide.start) / SLIDE : 0;
+  if (!(rest > 0)) slide = null;
+  return slide ? [slide.x * rest ** 2, slide.y * rest ** 2] : [0, 0];
 }
 function cull() {
   const [x0, y0, x1, y1] = scale < FAR ? [1, 1, 0, 0] : sight(), boxes = here().boxes, start = performance.now();
@@ -169,13 +177,13 @@ function arrows(some, colour, width) {
   }
   pen.fill();
 }
-function picture() {  // the canvas: arrows in sight, and the boxes that are not in the document
+function picture(dx, dy) {  // the canvas: arrows in sight, and the boxes that are not in the document
   const dots = devicePixelRatio || 1, width = Math.round(room.clientWidth * dots), height = Math.round(room.clientHeight * dots);
   if (map.width !== width || map.height !== height) { map.width = width; map.height = height; }
   pen.setTransform(1, 0, 0, 1, 0, 0);
   pen.clearRect(0, 0, width, height);
-  pen.setTransform(scale * dots, 0, 0, scale * dots, left * dots, top_ * dots);
-  const [x0, y0, x1, y1] = sight(10), v = here(), at = clock(), seen = [];
+  pen.setTransform(scale * dots, 0, 0, scale * dots, (left + dx) * dots, (top_ + dy) * dots);
+  const [x0, y0, x1, y1] = sight(10 + Math.abs(dx) + Math.abs(dy)), v = here(), at = clock(), seen = [];
   v.spans.forEach(([a, b, c, d], k) => { if (c > x0 && a < x1 && d > y0 && b < y1) seen.push(k); });
   arrows(seen, colours.soft, 1);
   arrows(seen.filter((k) => active.has(k)), colours.now, 2.6);
@@ -231,17 +239,22 @@ function centre(i) {
   top_ = height / 2 - y * scale;
   moved();
 }
-function nudge(i) {  // as little as brings a box into sight, with some room around it
-  const { clientWidth: width, clientHeight: height } = room, [, , x, y] = here().boxes[i], edge = 175;
-  const shift = (at, size) => 2 * edge > size ? size / 2 - at : Math.max(0, edge - at) + Math.min(0, size - edge - at);
-  left += shift(left + x * scale, width);
-  top_ += shift(top_ + y * scale, height);
+function lacking(i) {  // how far the view must move to have a box in sight, with some room around it, and not below the legend
+  const { clientWidth: width, clientHeight: height } = room, [, , x, y, w] = here().boxes[i], legend = $("legend");
+  const shift = (at, size, edge, last) => Math.max(0, Math.min(edge, size / 2) - at) + Math.min(0, Math.max(size - last, size / 2) - at);
+  const side = w / 2 * scale + 24, dx = shift(left + x * scale, width, side, side), ends = 84 * scale;
+  const hidden = legend.open && left + dx + (x - w / 2) * scale < legend.offsetLeft + legend.offsetWidth ? legend.offsetHeight + 36 : 0;
+  return [dx, shift(top_ + y * scale, height, ends, Math.max(ends, hidden))];
+}
+function nudge(i) {  // the view slides as little as brings a box into sight
+  const [x, y] = lacking(i), [dx, dy] = behind();
+  if (!x && !y) return;
+  left += x;
+  top_ += y;
+  slide = { x: dx - x, y: dy - y, start: performance.now() };
   moved();
 }
-function inSight(i) {
-  const [x0, y0, x1, y1] = sight(), [, , x, y] = here().boxes[i], edge = 170 / scale;
-  return x > x0 + edge && x < x1 - edge && y > y0 + edge && y < y1 - edge;
-}
+function inSight(i) { return lacking(i).every((by) => Math.abs(by) < 1); }
 function zoom(by, x, y) {
   const s = Math.min(4, Math.max(0.02, scale * by));
   left = x - (x - left) * s / scale;
@@ -251,6 +264,7 @@ function zoom(by, x, y) {
   moved();
 }
 function show(v, at) {
+  if (steps.length) here().place = [left, top_, scale];
   view = v;
   here().spans = here().spans || here().paths.map(span);
   steps = stepsOf(v);
@@ -261,7 +275,9 @@ function show(v, at) {
   $("slider").max = Math.max(0, steps.length - 1);
   step = Math.max(0, steps.findIndex(at || (() => true)));
   crumbs();
-  fit();
+  slide = null;
+  if (here().place) [left, top_, scale] = here().place;  // as it was left
+  else fit();
   go(step);
 }
 function go(to) {
@@ -269,7 +285,7 @@ function go(to) {
   chosen = -1;
   const { i, backward: back } = now(), at = clock();
   active = new Set(touching(i).filter((k) => back || here().paths[k][1] === i));
-  if (!inSight(i)) nudge(i);
+  nudge(i);
   if (scale >= FAR && !drawn.has(i)) draw(i);
   for (const k of drawn.keys()) paint(k, at);
   moved();
@@ -399,7 +415,13 @@ stage.addEventListener("wheel", (e) => {
   const r = stage.getBoundingClientRect();
   zoom(Math.exp(-e.deltaY * 0.0012), e.clientX - r.left, e.clientY - r.top);
 }, { passive: false });
-new ResizeObserver(() => { room = { clientWidth: stage.clientWidth, clientHeight: stage.clientHeight }; moved(); }).observe(stage);
+new ResizeObserver(() => {  // what is seen stays where it is on the screen
+  const at = stage.getBoundingClientRect().top;
+  room = { clientWidth: stage.clientWidth, clientHeight: stage.clientHeight };
+  top_ += above - at;
+  above = at;
+  moved();
+}).observe(stage);
 function choose(i) {
   const box = here().boxes[i];
   if (kind(box) === "from") { goTo(box[1], now().backward); return; }

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +16,7 @@ import numpy as np
 from ..core.graph import Node, setting
 from ..core.tensor import Tensor
 from ..ops.cotangents import Scattered
-from ..transforms.picture import Given, Watch, behind, opened, with_data
+from ..transforms.picture import Given, Watch, behind, opened, saved, with_data
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _OURS = tuple(os.path.join(os.path.dirname(_HERE), part, "") for part in ("tinygrad_like", "nn", "optim"))
@@ -101,38 +100,29 @@ class Trace:
         known[self.root] = y._data
         known |= {n: self.calls[n].out for n in self.parents if n in self.calls}
         for node in self.forward:
-            op: Any = node.op
-            out = getattr(op, "out", None)
+            out = getattr(node.op, "out", None)
             if out is not None and node.saved is not None:
-                value = node.saved[out]
+                value: Any = node.saved[out]
                 known.setdefault(node, value._data if isinstance(value, Tensor) else np.asarray(value))
-            for x in node.saved if isinstance(node.saved, tuple | list) else ():
-                if isinstance(x, Tensor) and x.node is not None:
-                    known.setdefault(x.node, x._data)
-        for node in self.forward:  # of what no op made, as a custom Function: what the next op got
-            inputs = self.calls[node].inputs if node in self.calls else ()
-            for parent, x in zip(self.parents[node], inputs, strict=False):
+            got = self.calls[node].inputs if node in self.calls else saved(node)
+            for parent, x in zip(self.parents[node], got, strict=False):
                 if parent is not None and isinstance(x, np.ndarray) and x.shape == parent.shape:
                     known.setdefault(parent, x)
         return known
 
     def _walk(self, g: np.ndarray) -> None:
         terms: dict[Key, list] = {self.root: [(None, 0, g)]}
-        heap = [(-self.root.order, self.root)] if isinstance(self.root, Node) else []
         with setting("recording", False), np.errstate(all="ignore"):
-            while heap:
-                node = heappop(heap)[1]
-                total = _sum(terms[node])
-                parents = self.parents[node]
+            for node in reversed(self.forward):
+                if node not in terms:
+                    continue
+                total, parents = _sum(terms[node]), self.parents[node]
                 raw, given = pulled(node, total, parents)
                 self.steps[node] = Step(terms[node], total, raw, given)
                 self.order.append(node)
                 for i, (parent, c) in enumerate(zip(parents, given, strict=True)):
-                    if c is None:
-                        continue
-                    if parent not in terms and isinstance(parent, Node):
-                        heappush(heap, (-parent.order, parent))
-                    terms.setdefault(parent, []).append((node, i, c))
+                    if c is not None:
+                        terms.setdefault(parent, []).append((node, i, c))
         for leaf in self.parents:
             if isinstance(leaf, Tensor) and leaf in terms:
                 self.steps[leaf] = Step(terms[leaf], _sum(terms[leaf]), [], [])

@@ -130,7 +130,7 @@ def with_data(parents: dict, calls: dict[Any, Any]) -> dict[Any, list]:
     found: dict[Any, list] = {}
     for node, row in parents.items():
         inputs = found[node] = list(row)
-        values = calls[node] if node in calls else _saved(node)
+        values = calls[node] if node in calls else saved(node)
         for i, p in enumerate(row):
             value = values[i] if i < len(values) else _UNKNOWN
             if p is not None or value is None or value is _UNKNOWN and i >= getattr(node.op, "required", i):
@@ -144,7 +144,7 @@ def with_data(parents: dict, calls: dict[Any, Any]) -> dict[Any, list]:
 _UNKNOWN = object()
 
 
-def _saved(node: Any) -> list:
+def saved(node: Any) -> list:
     """The inputs of a node as far as it has saved them."""
     op: Any = getattr(node, "op", None)
     if not hasattr(op, "saved") or op.variadic or node.saved is None:
