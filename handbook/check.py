@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from functools import cache
 from html import unescape
 from pathlib import Path
@@ -74,25 +73,11 @@ def problems(site: Path) -> list[str]:
                 target /= "index.html"
             if not target.exists():
                 found.append(f"{where}: {address} leads nowhere")
-            elif parts.fragment and target.suffix == ".html" and not _has(parsed(target), unquote(parts.fragment)):
+            elif parts.fragment not in ("", "__top") and target.suffix == ".html" and \
+                    unquote(parts.fragment) not in parsed(target).anchors:
                 found.append(f"{where}: {address} names no place on that page")
     for path in sorted(site.rglob("*.css")):
         text = path.read_text(encoding="utf-8").replace("http://www.w3.org/", "")
         if "@import" in text or "url(http" in text or "url(//" in text:
             found.append(f"{path.relative_to(site)}: asks another server for something")
     return found
-
-
-def _has(page: _Page, anchor: str) -> bool:
-    return anchor in page.anchors or anchor == "__top"
-
-
-def main() -> int:
-    site = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("build/site")
-    found = problems(site)
-    print("\n".join(found) if found else f"{site}: every link leads somewhere, and nothing is asked of other servers")
-    return bool(found)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

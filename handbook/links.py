@@ -48,8 +48,6 @@ class Places:
             found = os.path.normpath(PurePosixPath(file).parent / target)
             if not (ROOT / found).exists():
                 raise FileNotFoundError(f"{file} links to {m[2]}")
-            if not anchor and (line := re.match(r"L(\d+)$", anchor)):
-                anchor = f"__codelineno-0-{line[1]}"
             to = os.path.relpath(self.page(found), here)
             return f"{m[1]}{to}{'#' if anchor else ''}{anchor}{m[3]}"
 
