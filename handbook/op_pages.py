@@ -6,9 +6,16 @@ lie in tinygrad_like/learn/pages.json, in letters instead of TeX.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
+import textwrap
 from pathlib import Path
+from typing import Any
+
+from tinygrad_like import ops
+from tinygrad_like.learn.puzzles import PUZZLES, vjp
+from tinygrad_like.learn.source import source
 
 ROOT = Path(__file__).parent.parent
 DOCS, EXTRACT = ROOT / "docs" / "ops", ROOT / "tinygrad_like" / "learn" / "pages.json"
@@ -89,8 +96,24 @@ def _script(match: re.Match) -> str:
     return f"^({match[2]})"
 
 
+def wrapped(text: str, width: int = 110) -> str:
+    """Lines that are too long broken, what is left of one put before the next; formulas keep their lines."""
+    lines: list[str] = []
+    rest = ""
+    for line in text.splitlines():
+        if rest and not line.strip():
+            lines.append(rest)
+            rest = ""
+        *full, last = textwrap.wrap(f"{rest} {line}" if rest else line, width) or [""]
+        lines += full
+        rest = last if full else ""
+        if not rest:
+            lines.append(last)
+    return "\n".join(lines + [rest] * bool(rest))
+
+
 def extract(page: str) -> dict:
-    """The formula, the derivation in three parts, and the code of a puzzle of a page, if it has one."""
+    """Of a page the formula, the derivation in three parts, rules that it writes as formulas, a puzzle's code."""
     formula = re.search(r"\$\$(.*?)\$\$", page, re.S)
     derivation = re.search(r"^## Derivation\n(.*?)^## ", page, re.M | re.S)
     assert formula and derivation
@@ -105,14 +128,35 @@ def extract(page: str) -> dict:
     cuts = [0, -(-n // 3), -(-2 * n // 3), n]
     hints = ["\n\n".join(parts[a:b]) for a, b in zip(cuts, cuts[1:], strict=False)]
     tex = " ".join(formula[1].split())
-    told: dict = {"formula": plain(tex), "symbols": symbols(tex), "hints": [plain(hint) for hint in hints]}
+    bars = [a or b for a, b in re.findall(r"\$\$(.*?)\$\$|\$([^$\n]*?)\$", derivation[1], re.S)]
+    rules = [re.sub("(\\w)\u0304", r"d\1", symbols(" ".join(bar.split()))).rstrip(",.")
+             for bar in bars if re.match(r"\s*\\bar", bar) and "=" in bar]
+    told: dict = {"formula": plain(tex), "symbols": symbols(tex), "hints": [wrapped(plain(hint)) for hint in hints]}
     code = re.search(r"^## In NumPy\n(.*?)^## ", page, re.M | re.S)
+    told |= {"rules": rules} if rules else {}
     return told | ({"code": re.findall(r"```py\n(.*?)```", code[1], re.S)} if code else {})
 
 
+def shipped(name: str) -> list[str]:
+    """The forward and the rules of a shipped op, as they stand."""
+    op: Any = getattr(ops, name)
+    at = source(op.forward)
+    code = at.own_text()
+    if isinstance(at.tree, ast.Lambda):  # declared by ufunc
+        told = op.__doc__.partition("\n\n>>>")[0]  # without the example, which came later
+        code = f'def {name}({ast.unparse(at.tree.args)}):\n    """{told}"""\n    return {ast.unparse(at.tree.body)}'
+    found = [(op.inputs[i], source(rule)) for i, (rule, _) in sorted(op.rules.items())]
+    before = [f"{rule.own_text()}\n\n\n" for _, rule in found if not isinstance(rule.tree, ast.Lambda)]
+    rules = [f"{n}={rule.own_text() if isinstance(rule.tree, ast.Lambda) else rule.tree.name}" for n, rule in found]
+    return [f"@primitive\n{code}", "".join(before) + vjp(name, rules)]
+
+
 def extracted() -> dict[str, dict]:
-    return {page.stem: extract(page.read_text(encoding="utf-8"))
-            for page in sorted(DOCS.glob("*.md")) if page.name != "README.md"}
+    found = {page.stem: extract(page.read_text(encoding="utf-8"))
+             for page in sorted(DOCS.glob("*.md")) if page.name != "README.md"}
+    for puzzle in PUZZLES:
+        found[puzzle.name].setdefault("code", shipped(puzzle.name))
+    return found
 
 
 if __name__ == "__main__":

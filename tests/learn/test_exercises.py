@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tinygrad_like.learn.exercises import BUGS, NAMES, SCRIPT, checked, text
+from tinygrad_like.learn.exercises import NAMES, checked, sections, text
 
 WRONG_LAYERS = [
     ("layer_dropout", " / (1 - self.p)", "", "must be x / \\(1 - p\\)"),
@@ -43,7 +43,8 @@ def test_a_right_layer_passes(tmp_path, name):
 
 
 def test_the_script_without_its_mistake_passes_and_with_it_does_not(tmp_path):
-    assert len(BUGS) == 10 and all(SCRIPT.count(right) == 1 for right, *_ in BUGS)
+    script = sections()["script"].blocks[0]
+    assert len(NAMES) == 12 and all(script.count(sections()[n].blocks[0]) == 1 for n in NAMES if n.startswith("bug"))
     assert report(tmp_path, "bug_01", text("bug_01", solved=True)).right
     for name in NAMES:
         if name.startswith("bug"):

@@ -1,23 +1,21 @@
 """Puzzles: 24 ops, each with its forward and without its rule.
 
-The forward and the solution of simple ops are their source in `tinygrad_like/ops`. Of the others they are what the op's
-page has under "In NumPy", the formulas without what makes them fast; the tests compare them with the op.
+pages.json has the forward and the solution, as `handbook/op_pages.py` found them: of simple ops their source in
+`tinygrad_like/ops`, of the others what the op's page has under "In NumPy", the formulas without what makes them fast.
 """
 
 from __future__ import annotations
 
 import ast
 import json
-import textwrap
+import time
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .. import ops
 from . import exercises
-from .files import Report, changes
-from .source import source
+from .files import Report
 
 
 class Puzzle(NamedTuple):
@@ -34,7 +32,7 @@ class Puzzle(NamedTuple):
 
 @lru_cache(maxsize=1)
 def pages() -> dict[str, dict]:
-    """Name of an op -> its formula, the same in signs, its derivation in three hints, its code: what docs/ops say."""
+    """Name of an op -> its formula, the same and its rules in signs, its derivation in three hints, a puzzle's code."""
     return json.loads((Path(__file__).parent / "pages.json").read_text(encoding="utf-8"))
 
 
@@ -68,30 +66,17 @@ from tinygrad_like.ops import *  # noqa: F403"""
 
 def text(puzzle: Puzzle, solved: bool = False) -> str:
     """The file of a puzzle; with its rule, if it is to be solved."""
-    forward, answer = pages()[puzzle.name].get("code") or _shipped(puzzle.name)
+    forward, answer = pages()[puzzle.name]["code"]
     tree: Any = ast.parse(answer).body[-1]
     rules = [f"{k.arg}=lambda g: ..." for k in tree.value.keywords]
-    parts = [_opening(puzzle, forward), _IMPORTS, forward, answer if solved else _vjp(puzzle.name, rules),
+    parts = [_opening(puzzle, forward), _IMPORTS, forward, answer if solved else vjp(puzzle.name, rules),
              "\n".join(f"example({puzzle.name}, {e})" for e in puzzle.examples)]
     return "\n\n".join(part.rstrip() for part in parts) + "\n" + ("" if solved else _hints(puzzle))
 
 
-def _vjp(name: str, rules: Sequence[str]) -> str:
+def vjp(name: str, rules: Sequence[str]) -> str:
+    """A call of `vjp`, with an argument in each line."""
     return f"{name}.vjp(" + (",\n" + " " * (len(name) + 5)).join(rules) + ")"
-
-
-def _shipped(name: str) -> tuple[str, str]:
-    """The forward and the rules of a shipped op, as they stand."""
-    op: Any = getattr(ops, name)
-    at = source(op.forward)
-    code = at.own_text()
-    if isinstance(at.tree, ast.Lambda):  # declared by ufunc
-        told = op.__doc__.partition("\n\n>>>")[0]  # without the example, which came later
-        code = f'def {name}({ast.unparse(at.tree.args)}):\n    """{told}"""\n    return {ast.unparse(at.tree.body)}'
-    found = [(op.inputs[i], source(rule)) for i, (rule, _) in sorted(op.rules.items())]
-    before = [f"{rule.own_text()}\n\n\n" for _, rule in found if not isinstance(rule.tree, ast.Lambda)]
-    rules = [f"{n}={rule.own_text() if isinstance(rule.tree, ast.Lambda) else rule.tree.name}" for n, rule in found]
-    return f"@primitive\n{code}", "".join(before) + _vjp(name, rules)
 
 
 def _opening(puzzle: Puzzle, forward: str) -> str:
@@ -114,24 +99,9 @@ what is right or wrong. Three hints are at the end, each with more of the deriva
 def _hints(puzzle: Puzzle) -> str:
     told = ["\n\n" + "\n" * 20]
     for n, hint in enumerate(puzzle.derivation["hints"], 1):
-        lines = [f"#   {line}".rstrip() for line in _wrapped(hint)]
+        lines = [f"#   {line}".rstrip() for line in hint.splitlines()]
         told.append(f"# Hint {n}\n" + "\n".join(lines) + "\n" * (15 if n < 3 else 1))
     return "\n".join(told)
-
-
-def _wrapped(text: str, width: int = 110) -> list[str]:
-    """Lines that are too long broken, what is left of one put before the next; formulas keep their lines."""
-    lines, rest = [], ""
-    for line in text.splitlines():
-        if rest and not line.strip():
-            lines.append(rest)
-            rest = ""
-        *full, last = textwrap.wrap(f"{rest} {line}" if rest else line, width) or [""]
-        lines += full
-        rest = last if full else ""
-        if not rest:
-            lines.append(last)
-    return lines + [rest] * bool(rest)
 
 
 def file_name(puzzle: Puzzle) -> str:
@@ -150,6 +120,10 @@ def make(folder: Path) -> list[Path]:
     return [folder / name for name in texts]
 
 
+def _saved(path: Path) -> int:
+    return path.stat().st_mtime_ns if path.exists() else 0
+
+
 @cache
 def _report(path: Path, saved: int) -> Report:
     """The report on a file as it was saved."""
@@ -158,7 +132,7 @@ def _report(path: Path, saved: int) -> Report:
 
 def status(paths: Sequence[Path]) -> str:
     """Which puzzles are solved, and which is next."""
-    reports = [(path, _report(path, path.stat().st_mtime_ns)) for path in paths if path.exists()]
+    reports = [(path, _report(path, _saved(path))) for path in paths if path.exists()]
     solved = [path for path, report in reports if report.right]
     lines = [f"{len(solved)} of {len(paths)} solved in {paths[0].parent}"]
     for path, report in reports:
@@ -174,9 +148,12 @@ def watch(paths: Sequence[Path], show: Callable[[str], None] = print, pause: flo
     """Check each puzzle when it is saved, until interrupted; those that lie there first count as seen."""
     show(f"Open {paths[0]} in an editor, write the rule, and save. Every file of this folder is checked when you save "
          "it. Ctrl-C ends.")
-    saved = changes(lambda: list(paths), pause)
-    next(saved)
-    for files in saved:
-        for path in files:
-            report = exercises.checked(path)
-            show(f"\n{path.name}\n{report}" + (f"\nSolved. {status(paths).splitlines()[0]}" if report.right else ""))
+    seen = {path: _saved(path) for path in paths}
+    while True:
+        time.sleep(pause)
+        for path in paths:
+            if (now := _saved(path)) != seen[path] and now:
+                report = _report(path, now)
+                solved = f"\nSolved. {status(paths).splitlines()[0]}" if report.right else ""
+                show(f"\n{path.name}\n{report}{solved}")
+            seen[path] = now
