@@ -26,7 +26,7 @@ NAMES = {**{name: name for name in ("nn", "optim", *RINGS)},
          **{name: f"compat.{name}" for name in ("func", "utils")},
          **dict.fromkeys(("capture", "eager"), "capture.capture"),
          **dict.fromkeys(("load", "save"), "training.checkpoint"),
-         "explain": "learn.explain", "shown": "learn.notebook"}
+         "explain": "learn.check", "shown": "learn.notebook"}
 _specs = {name: find_spec(f"{PACKAGE}.{name}") for name in RINGS}
 _ABSENT = {name for name, spec in _specs.items() if spec is None or spec.origin is None}
 

@@ -386,7 +386,7 @@ def scores(q, k):
 scores.vjp(q=lambda g, k: g @ k,
            k=lambda g, q: g.T @ q)
 '''),
-    ("a Gram matrix on one way", r"term: .* add the same with g transposed",
+    ("a Gram matrix on one way", r"term: .* takes 'x.T' in 'x @ x.T' of the forward for a constant",
      '''@primitive
 def gram(x):
     return x @ x.T

@@ -1,4 +1,4 @@
-"""64 wrong rules as students write them, each with a pattern of what a teacher would say first: "kind: text".
+"""66 wrong rules as students write them, each with a pattern of what a teacher would say first: "kind: text".
 
 They are about options, masks, broadcasting, reductions and the second order. They were written by hand before the
 checker was tried on them; of the first 60 it then let 16 pass, and named 5 others wrong.
@@ -307,7 +307,7 @@ def product(x):
 
 product.vjp(x=lambda g, x, out: g * out + 0 * x)
 '''),
-    ("a norm of rows along the wrong axis", r"shape|error|sum|call|transposed", '''
+    ("a norm of rows along the wrong axis", r"shape|error|sum|call|transposed|axis", '''
 def row_norms(x):
     return np.sqrt((x ** 2).sum(1))
 
@@ -450,7 +450,7 @@ root.vjp(x=lambda g, x, out: 1.5 * g * out / x)
 '''),
 ]
 
-# Of 20 more that were written later these were named badly.
+# Of 56 more that were written later these were named badly.
 LATER = [
     ("a masked softmax with that of all", r"name: .*'out'", '''
 def masked_softmax(x, mask):
@@ -472,7 +472,7 @@ def back(g, x, axis):
 
 lse.vjp(x=back)
 '''),
-    ("cosine similarity, one term", r"term: .*a multiple of a", '''
+    ("cosine similarity, one term", r"term: .*'a' in 'a \\* b' of the forward alone", '''
 def cosine(a, b):
     return (a * b).sum() / (np.sqrt((a * a).sum()) * np.sqrt((b * b).sum()))
 
@@ -486,6 +486,19 @@ def smooth(p, *, eps=0.1):
     return (1 - eps) * p + eps / p.shape[-1]
 
 smooth.vjp(p=lambda g: g * 0.9)
+'''),
+    ("focal loss, one term", r"term: .*'1 - p' in '\\(1 - p\\) \\*\\* gamma'", '''
+def focal(p, *, gamma=2.0):
+    return -(1 - p) ** gamma * np.log(p)
+
+focal.vjp(p=lambda g, p, gamma: -g * (1 - p) ** gamma / p)
+example(focal, np.array([[0.2, 0.5], [0.8, 0.3], [0.6, 0.9]]))
+'''),
+    ("hardtanh, the limits of another", r"points: wrong at some points only", '''
+def hardtanh(x, *, low=-1.0, high=2.0):
+    return np.clip(x, low, high)
+
+hardtanh.vjp(x=lambda g, x: ops.where(abs(x) <= 1, g, 0.0))
 '''),
 ]
 

@@ -13,8 +13,7 @@ from tests.ops.samples import CASES
 from tinygrad_like import Tensor, ops, primitive
 from tinygrad_like.core.primitive import Primitive
 from tinygrad_like.learn import example
-from tinygrad_like.learn.check import check_op
-from tinygrad_like.learn.explain import explain
+from tinygrad_like.learn.check import check_op, explain
 from tinygrad_like.learn.files import check_file, check_one
 from tinygrad_like.learn.measure import Point
 from tinygrad_like.transforms.switches import after

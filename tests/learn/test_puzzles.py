@@ -121,7 +121,7 @@ ANSWERS = {
                 ("sum(g * out", "mean(g * out", "mean", "should be 'sum\\("),
                 (", keepdim=True)", ")", "option", "keepdim=True")],
     "batch_norm": [("(u - mean(u, axis=over, keepdim=True) - xhat", "(u - xhat", "term",
-                    "takes off the mean"),
+                    "takes 'mean\\(x, "),
                    ("lambda g: sum(g", "lambda g: mean(g", "mean", "1 / n times")],
     "conv2d": [("transpose(weight.reshape((weight.shape[0], -1)), -1, -2)", "weight.reshape((weight.shape[0], -1))",
                 "transposed", "should be 'transpose\\(weight.reshape")],

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..core.graph import setting
 from ..core.primitive import Primitive
+from ..core.tensor import Tensor
 from ..ops.composite import Composite
-from . import conduct, diagnose
+from ..transforms.switches import after
+from . import diagnose
 from .measure import LARGEST, Point, close
-from .remedy import certain, of_parameter, remedy
+from .remedy import IN_PLACE, certain, of_parameter, remedy
 from .rule import Diagnosis, Rule
 from .source import Source, namespace, parameters, source
 from .special import wrong_at_special_points
@@ -63,18 +66,39 @@ def check(points: Sequence[Point]) -> list[Finding]:
         known = [*op.inputs, *[f"{n}_shape" for n in op.inputs], "out", *op.options]
         told = of_parameter(error, known, op.__wrapped__.__code__.co_varnames)
         return [_finding(op, "", "name", f"TypeError: {error}", told, _naming(op, str(error)))]
-    if (improper := conduct.of_rules(points[0])) is not None:
-        i, found = improper
-        return [_finding(op, points[0].input_name(i), found.kind, "", found.text, _rule_source(op, i))]
+    if (improper := _improper(points[0])) is not None:
+        return [improper]
     wrong: list[Finding] = []
     for i in points[0].vary:
-        there = [p for p in points if i in p.vary]
-        problem = _check_input(op, i, there)
+        problem = _check_input(op, i, [p for p in points if i in p.vary])
         if problem is not None:
             wrong.append(problem)
         if wrong and (op.variadic or op.joint is not None):
             break  # one rule for all
-    return wrong or _special(points) or _second(points) or _single(points)
+    return wrong or _later(points)
+
+
+def _later(points: Sequence[Point]) -> list[Finding]:
+    """The first order is right; is it so at special points, is it differentiated right, and is it so in float32?"""
+    for stage, kind, where, count in (
+            (_special, "points", "", 2), (_second, "second order", "with create_graph=True", 3),
+            (_single, "dtype", "in float32", 2)):
+        for point in points[:count]:
+            i: int | None
+            try:
+                found = stage(point)
+            except Exception as error:
+                if point.tried and point is not points[0]:
+                    continue
+                text = remedy(error)
+                blamed = re.search(r"for input '(\w+)'", str(error))
+                i = point.op.inputs.index(blamed[1]) if blamed and blamed[1] in point.op.inputs else point.vary[0]
+                found = i, f"{where}: {type(error).__name__}: {error}", text, _rule_source(point.op, i)
+                kind = "numpy" if "NumPy" in text and kind != "dtype" else kind
+            if found is not None:
+                i, entry, text, at = found
+                return [_finding(point.op, point.input_name(i) if i is not None else "g", kind, entry, text, at)]
+    return []
 
 
 def _finding(op: Any, name: str, kind: str, entry: str, text: str, at: Source | None,
@@ -106,12 +130,12 @@ def _check_input(op: Any, i: int, points: Sequence[Point]) -> Finding | None:
     if known is not None:
         return _finding(op, name, known.kind, _said(error, points) if error else "", known.text, rule.source,
                         known.line)
-    narrow = conduct.narrowed(points[0])
-    if narrow is not None:
-        return _finding(op, "", narrow.kind, "", narrow.text, None)
+    if (dtype := points[0].out.dtype).itemsize < 8:  # then differences say nothing
+        return _finding(op, "", "dtype", "", f"the forward gives {dtype} for float64: it must keep the dtype of its "
+                        "inputs, without astype or arrays of another dtype.", None)
     found = diagnose.first_order(rule)
-    if error is not None and found.kind in ("unknown", "zero"):
-        found = Diagnosis("error", remedy(error, rule.source.text()), None)
+    if error is not None and found.kind == "unknown":
+        found = Diagnosis("error", remedy(error), None)
     entry = _entry(worst, i) if worst is not None else _said(error, points)
     return _finding(op, name, found.kind, entry, found.text, rule.source, found.line)
 
@@ -192,36 +216,22 @@ def _rule_source(op: Any, i: int) -> Source | None:
     return source(entry[0]) if entry is not None else None
 
 
-def _special(points: Sequence[Point]) -> list[Finding]:
-    for point in points[:2]:
-        found = wrong_at_special_points(point)
-        if found is not None:
-            i, entry, text = found
-            return [_finding(point.op, point.input_name(i), "points", entry, text, _rule_source(point.op, i))]
-    return []
+Told = tuple[int | None, str, str, Source | None]  # the input, or None for g; the entry, a sentence, the rule
 
 
-def _second(points: Sequence[Point]) -> list[Finding]:
-    """The first-order gradient is right; is it itself differentiated right?"""
-    for point in points[:3]:
-        op: Any = point.op
-        try:
-            wrong = point.second(np.random.default_rng(0))
-        except Exception as error:
-            if point.tried and point is not points[0]:
-                continue
-            kind, text = "second order", remedy(error)
-            if "NumPy" in text:
-                kind = "numpy"
-            return [_finding(op, point.input_name(point.vary[0]), kind, f"with create_graph=True: "
-                             f"{type(error).__name__}: {error}", text, _blamed(op, str(error), point.vary[0]))]
-        if wrong is not None:
-            name, given, slope, right = wrong
-            entry = (f"second order: along a random change of {name} backward through the rule gives {slope:.6g}, "
-                     f"differences give {right:.6g}")
-            i = next((i for i in point.vary if point.input_name(i) == name), point.vary[0])
-            return [_finding(op, name, "second order", entry, _detached(name, given), _suspect(op, point, i))]
-    return []
+def _special(point: Point) -> Told | None:
+    found = wrong_at_special_points(point)
+    return None if found is None else (*found, _rule_source(point.op, found[0]))
+
+
+def _second(point: Point) -> Told | None:
+    wrong = point.second(np.random.default_rng(0))
+    if wrong is None:
+        return None
+    name, given, slope, right = wrong
+    i = next((i for i in point.vary if point.input_name(i) == name), None)
+    return (i, f"second order: along a random change of {name} backward through the rule gives {slope:.6g}, "
+            f"differences give {right:.6g}", _detached(name, given), _suspect(point, i))
 
 
 def _detached(name: str, given: np.ndarray) -> str:
@@ -232,13 +242,10 @@ def _detached(name: str, given: np.ndarray) -> str:
             ".numpy()), or calls an op whose own rule is wrong.")
 
 
-def _suspect(op: Any, point: Point, i: int) -> Source | None:
+def _suspect(point: Point, i: int | None) -> Source | None:
     """The rule that leaves the graph: the one whose source says so, else that of the input."""
-    for k in [i, *point.vary]:
-        at = _rule_source(op, k)
-        if at is not None and re.search(r"detach|\.data|numpy|np\.|no_grad", at.text()):
-            return at
-    return _rule_source(op, i)
+    rules = [_rule_source(point.op, k) for k in ([] if i is None else [i]) + point.vary]
+    return next((at for at in rules if at and re.search(r"detach|\.data|numpy|np\.|no_grad", at.text())), rules[0])
 
 
 def _naming(op: Any, text: str) -> Source | None:
@@ -248,45 +255,28 @@ def _naming(op: Any, text: str) -> Source | None:
     return next((source(r) for r in rules if match and match[1] in parameters(r)), None)
 
 
-def _blamed(op: Any, text: str, i: int) -> Source | None:
-    match = re.search(r"for input '(\w+)'", text)
-    return _rule_source(op, op.inputs.index(match[1]) if match and match[1] in op.inputs else i)
-
-
-def _single(points: Sequence[Point]) -> list[Finding]:
+def _single(point: Point) -> Told | None:
     """In float32 a rule must give float32, and nearly the same numbers."""
-    for point in points[:2]:
-        op: Any = point.op
-        try:
-            _, y = point.record(np.float32)
-        except Exception:
-            continue
-        if y.node is None or y.dtype != np.float32:
-            continue
-        try:
-            with setting("recording", False), np.errstate(all="ignore"):
-                raw = op.cotangents(y.node, point.g.astype(np.float32), y.node.parents)
-                given = op.pull(y.node, point.g.astype(np.float32), y.node.parents)
-        except Exception as error:
-            if point.tried and point is not points[0]:
-                continue
-            return [_finding(op, point.input_name(point.vary[0]), "dtype",
-                             f"in float32: {type(error).__name__}: {error}",
-                             "right in float64, but not in float32: " + remedy(error),
-                             _blamed(op, str(error), point.vary[0]))]
-        for i in point.vary:
-            dtype = getattr(raw[i], "dtype", None)
-            if dtype is not None and dtype != np.float32:
-                return [_finding(op, point.input_name(i), "dtype", f"in float32 the rule gives {dtype}",
-                                 "the rule changes the dtype; use Python numbers, not NumPy's, or cast back.",
-                                 _rule_source(op, i))]
-            wanted = point.wanted(i)
-            single = point.projected(i, np.asarray(given[i], np.float64))
-            if not close(single, wanted, 1e-2) and np.abs(wanted).max(initial=0) > 1e-3:
-                return [_finding(op, point.input_name(i), "dtype", "", "right in float64, but wrong in float32: "
-                                 "digits are lost (a difference of large numbers), or a kernel is wrong.",
-                                 _rule_source(op, i))]
-    return []
+    op: Any = point.op
+    try:
+        _, y = point.record(np.float32)
+    except Exception:
+        return None
+    if y.node is None or y.dtype != np.float32:
+        return None
+    g, wrong = point.g.astype(np.float32), "right in float64, but wrong in float32: "
+    with setting("recording", False), np.errstate(all="ignore"):
+        raw, given = op.cotangents(y.node, g, y.node.parents), op.pull(y.node, g, y.node.parents)
+    for i in point.vary:
+        wanted = point.wanted(i)
+        if getattr(raw[i], "dtype", np.float32) != np.float32:
+            return (i, f"in float32 the rule gives {raw[i].dtype}",
+                    "the rule changes the dtype; use Python numbers, not NumPy's, or cast back.", _rule_source(op, i))
+        if not close(point.projected(i, np.asarray(given[i], np.float64)), wanted, 1e-2) and \
+                np.abs(wanted).max(initial=0) > 1e-3:
+            return (i, "", f"{wrong}digits are lost (a difference of large numbers), or a kernel is wrong.",
+                    _rule_source(op, i))
+    return None
 
 
 def check_op(op: Primitive, points: Sequence[Point]) -> list[Finding]:
@@ -307,11 +297,75 @@ def not_taken(op: Primitive, error: Exception | None, said: str) -> Finding:
 
 
 def _forward(op: Primitive, points: Sequence[Point]) -> list[Finding]:
+    """What a forward must not do, whatever its numbers: change its inputs, or give others for the same."""
     for point in points:
-        told = conduct.of_forward(point)
-        if told is not None:
-            return [_finding(op, "", told.kind, "", told.text, None)]
+        if point.written:
+            name = point.input_name(point.written[0])
+            return [_finding(op, "", "in place", "", f"the forward changes its input {name!r} in place (as {name} -= "
+                             f"..., {name}[...] = ..., or an option out= do), and so what its caller has; compute a "
+                             "new array.", None)]
         if not np.array_equal(point.out, point.forward(point.inputs), equal_nan=True):
             return [_finding(op, "", "random", "", f"{op.name} gives two values for the same inputs; let the random "
                              "numbers come in as an input or from an option `seed`.", None)]
     return []
+
+
+def _improper(point: Point) -> Finding | None:
+    """A rule that writes into g or what was saved, or whose result depends on what was computed in between."""
+    op: Any = point.op
+    for i in point.vary:
+        if op.joint is None and (0 if op.variadic else i) not in op.rules:
+            continue
+        rule, g, name = Rule([point], i), point.g.copy(), point.input_name(i)
+        saved = {n: v.copy() for n, v in point.values.items() if isinstance(v, np.ndarray)}
+        point.forward(point.inputs)  # what it leaves behind is then of this point
+        first = rule.raw(point, g)
+        changed = next((n for n, v in saved.items() if not np.array_equal(v, point.values[n], equal_nan=True)), None)
+        if not np.array_equal(g, point.g) or changed:
+            for n, v in saved.items():
+                point.values[n][...] = v
+            return _finding(op, name, "in place", "", f"{changed or 'g'!r} is changed: {IN_PLACE}", rule.source)
+        point.forward([0.9 * x if k in point.vary else x for k, x in enumerate(point.inputs)])
+        second = rule.raw(point, point.g.copy())
+        point.forward(point.inputs)
+        if first is not None and (second is None or not np.array_equal(first, second, equal_nan=True)):
+            return _finding(op, name, "state", "", "the rule gives something else if the forward is called once more "
+                            "before backward comes, as where the forward leaves something in a global; let the rule "
+                            "name what it needs: an input, out, or what the forward returns with Residuals.",
+                            rule.source)
+    return None
+
+
+# Of a function, as for gradcheck --------------------------------------------------------------------------------------
+
+_SECONDS = 3.0  # for all ops together
+_POINTS = 3  # of one op
+
+
+def explain(f: Callable, inputs: Sequence[Any]) -> str:
+    """A report on the first op called by f(*inputs) whose rule is wrong; or what else it may be."""
+    calls: dict[Primitive, dict[str, tuple]] = {}  # of each op one for inputs of each shape
+    kept: list[Tensor] = []  # so that no id is used twice
+    reached: set[int] = set()
+
+    def watch(op: Any, given: Sequence[Any], options: dict, y: Tensor) -> None:
+        kept.extend([x for x in given if isinstance(x, Tensor)] + [y])
+        reached.update(id(x) for x in given)
+        if isinstance(op, Primitive) and y.node is not None and y.node.op is op:
+            shapes = [np.shape(x._data if isinstance(x, Tensor) else x) for x in given if hasattr(x, "shape")]
+            calls.setdefault(op, {}).setdefault(str(shapes), (given, options))
+
+    xs = [Tensor(x, requires_grad=True) if getattr(getattr(x, "dtype", None), "kind", "") == "f" else x for x in inputs]
+    with after(watch), setting("recording", True):
+        f(*xs)
+    until = time.thread_time() + _SECONDS
+    for op, found in calls.items():
+        points = [Point(op, *call) for call in [*found.values()][:_POINTS]]
+        if time.thread_time() < until and (findings := check_op(op, [p for p in points if p.vary])):
+            return str(findings[0])
+    names = ", ".join(sorted({op.name.lstrip("_") for op in calls}))
+    off = [i for i, x in enumerate(xs) if isinstance(x, Tensor) and x.requires_grad and id(x) not in reached]
+    if off:
+        return f"No op was called on input {off[0]}: f takes it off the graph (.data, .numpy(), NumPy's functions)."
+    return (f"Every op that f calls is right by itself ({names}). So f takes something off the graph (detach, .data, "
+            ".numpy(), float()), or is not smooth at these inputs.")

@@ -54,7 +54,8 @@ def text(name: str, solved: bool = False) -> str:
     script = sections()["script"].blocks[0]
     hints = (8 * "\n").join(f"# Hint {n}: {hint}\n" for n, hint in enumerate(told.split("\n\n"), 1))
     task = "This script has one mistake, of those that people make most. Find it and mend it; change nothing else."
-    code = script if solved else script.replace(*blocks) + 15 * "\n" + hints
+    right, wrong = blocks
+    code = script if solved else script.replace(right, wrong) + 15 * "\n" + hints
     return f'"""Find the bug: {which}\n\n{task}\n"""\n\n{code}'
 
 

@@ -1,15 +1,13 @@
-"""Checking all ops that a file declares, and watching files for changes."""
+"""Checking all ops that a file declares."""
 
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import linecache
 import sys
-import time
 import traceback
-from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,11 +16,10 @@ from ..core.dispatch import declared
 from ..core.primitive import Primitive
 from ..transforms.codegen import run_file
 from .check import Finding, check_op, not_taken
-from .inputs import NoGradient, NotTaken, points
+from .inputs import NoGradient, NotTaken, points, varied
 from .measure import Point
-from .remedy import of_file
+from .remedy import certain
 from .source import source
-from .variants import varied
 
 
 class Report:
@@ -95,30 +92,21 @@ def _right(op: Primitive, where: list[Point], tried: list[Point]) -> str:
 
 def load(path: Path) -> Any:
     """The module in a file, executed anew; one of a package, which may import its neighbours, is imported instead."""
-    if (path.parent / "__init__.py").exists():
-        return _imported(path)
-    spec = importlib.util.spec_from_file_location(f"checked_{path.stem}", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    before = sys.dont_write_bytecode, list(sys.path)
-    sys.dont_write_bytecode = True  # an edit within the same second would be missed by a cached file
-    sys.path.insert(0, str(path.parent))
-    try:
-        run_file(path, vars(module))
-    finally:
-        sys.dont_write_bytecode, sys.path[:] = before
-    return module
-
-
-def _imported(path: Path) -> Any:
     name, folder = path.stem, path.parent
     while (folder / "__init__.py").exists():
         name, folder = f"{folder.name}.{name}", folder.parent
+    before = sys.dont_write_bytecode, list(sys.path)
+    sys.dont_write_bytecode = True  # an edit within the same second would be missed by a cached file
     sys.path.insert(0, str(folder))
     try:
-        return importlib.import_module(name.removesuffix(".__init__"))
+        if folder != path.parent:
+            return importlib.import_module(name.removesuffix(".__init__"))
+        module = ModuleType(f"checked_{name}")
+        module.__file__ = str(path)
+        run_file(path, vars(module))
+        return module
     finally:
-        sys.path.remove(str(folder))
+        sys.dont_write_bytecode, sys.path[:] = before
 
 
 def _declared_in(module: Any) -> list[Primitive]:
@@ -134,17 +122,9 @@ def _broken(path: Path, error: BaseException) -> list[str]:
         None)
     text = linecache.getline(str(path), line).rstrip() if line else ""
     told = [f"{path.name}: cannot be run: {type(error).__name__}: {error}"]
-    told += [f"    {advice}"] if (advice := of_file(error)) else []
+    if isinstance(error, SystemExit):
+        told.append("    the file ends Python; put what is not to be run by those who import it below if __name__ == "
+                    "'__main__':")
+    elif known := certain(error):
+        told.append(f"    {known[1]}")
     return told + ([f"    {path.name}:{line}", f"      {text}"] if line else [])
-
-
-def changes(paths: Callable[[], list[Path]], pause: float = 0.3) -> Iterator[list[Path]]:
-    """The files that were saved since the last time, whenever there are some; the first time all of them."""
-    seen: dict[Path, int] = {}
-    while True:
-        now = {p: p.stat().st_mtime_ns for p in paths() if p.exists()}
-        new = [p for p, when in now.items() if seen.get(p) != when]
-        seen = now
-        if new:
-            yield new
-        time.sleep(pause)

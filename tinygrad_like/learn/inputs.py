@@ -1,16 +1,21 @@
-"""At what inputs an op is checked: those its author names with `example`, or small ones that are found by trying."""
+"""At what inputs an op is checked: those its author names with `example`, or small ones that are found by trying.
+
+Also with options away from their defaults, and with larger and smaller inputs.
+"""
 
 from __future__ import annotations
 
+import ast
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ..core.primitive import Primitive
-from .measure import Point
+from .measure import Point, close
+from .source import source
 
 _examples: WeakKeyDictionary[Primitive, list[tuple[tuple, dict]]] = WeakKeyDictionary()
 
@@ -51,61 +56,50 @@ class NoGradient(ValueError):
 
 def points(op: Primitive) -> list[Point]:
     """Some points at which to check an op. Raises NotTaken if none was found, and says what to do; or NoGradient."""
-    named, trouble = _examples.get(op), []  # type: ignore[var-annotated]
-    if named:
-        found = [_filled(op, inputs, options, trouble) for inputs, options in named]
-        if None in found:
-            told = f": {trouble[0]}" if isinstance(trouble[0], str) else ""
-            raise NotTaken(f"the example of {op.name} does not work{told}") from _cause(trouble)
-        return [point for point in found if point is not None]
-    count = 2 if op.variadic else len(op.inputs)
+    if named := _examples.get(op):
+        try:
+            return [_filled(op, inputs, options) for inputs, options in named]
+        except NotTaken as error:
+            raise NotTaken(f"the example of {op.name} does not work" + f": {error}" * bool(str(error))
+                           ) from error.__cause__
+    count, first = 2 if op.variadic else len(op.inputs), NotTaken()
     families = _SHAPES.get(count, [[(_MATRIX,) * count, (_SQUARE,) * count]])
     for options in _options(op):
         chosen = None
         for family in families:
-            point = _filled(op, family[0], options, trouble)
-            if point is not None and (chosen is None or _of_its_axes(point)):
-                chosen = family
-                if _of_its_axes(point):
-                    break
-        if chosen is not None and (any(chosen[0]) or _cause(trouble) is None):  # an `if x > 0` takes single numbers
-            taken = [p for p in (_filled(op, shapes, options) for shapes in chosen) if p is not None]
-            return _tried(taken)
-    if trouble and isinstance(trouble[0], str):
-        raise NotTaken(trouble[0])
-    given = ["(3, 4)"] * max(len(op.inputs), 1) + [f"{n}=..." for n in _required(op)]
+            try:
+                point = _filled(op, family[0], options)
+            except NotTaken as error:
+                first = error if first.__cause__ is None and not str(first) else first
+                continue
+            meant = point.out.ndim <= max(np.ndim(x) for x in point.inputs)  # more come of x[:, None] with another x
+            chosen = family if meant or chosen is None else chosen
+            if meant:
+                break
+        if chosen is not None and (any(chosen[0]) or first.__cause__ is None):  # an `if x > 0` takes single numbers
+            return [_tried(p) for shapes in chosen if (p := _taken(op, shapes, options)) is not None]
+    if str(first):
+        raise first
+    required = [n for n, default in op.options.items() if default is inspect.Parameter.empty]
+    given = ["(3, 4)"] * max(len(op.inputs), 1) + [f"{n}=..." for n in required]
     raise NotTaken(f"found no inputs that {op!r} takes; name some beside it: example({op.name}, {', '.join(given)})"
-                   ) from _cause(trouble)
+                   ) from first.__cause__
 
 
-def chosen_options(op: Primitive) -> set[str]:
-    """The options of an op for which its examples name values."""
-    return {name for _, options in _examples.get(op, ()) for name in options}
-
-
-def _tried(taken: list[Point]) -> list[Point]:
-    found = [_with_conditions(point) for point in taken]
-    for point in found:
-        point.tried = True
-    return found
-
-
-def _with_conditions(point: Point) -> Point:
-    """The point with True and False for those inputs without a rule of which the output takes nothing but that."""
+def _tried(point: Point) -> Point:
+    """The point, with True and False for those inputs without a rule of which the output takes nothing but that."""
     op: Any = point.op
-    lacking = [i for i in point.vary if op.rules and not op.variadic and op.joint is None and i not in op.rules
-               and not point.numeric(i).any()]
+    point.tried = True
+    lacking = {i for i in point.vary if op.rules and not op.variadic and op.joint is None and i not in op.rules
+               and not point.numeric(i).any()}
     if not lacking or len(lacking) == len(point.vary):
         return point
     rng = np.random.default_rng(3)
-    inputs = [rng.permutation(np.arange(x.size) % 2 == 0).reshape(x.shape) if i in lacking else x
-              for i, x in enumerate(point.inputs)]
-    try:
-        there = Point(op, inputs, point.options)
-        there.filled = point.filled - {*lacking}
-        return there
-    except Exception:
-        return point
+    there = point.at([rng.permutation(np.arange(x.size) % 2 == 0).reshape(x.shape) if i in lacking else x
+                      for i, x in enumerate(point.inputs)])
+    if there is not None:
+        there.filled -= lacking
+    return there or point
 
 
 def resized(point: Point) -> Point | None:
@@ -114,65 +108,59 @@ def resized(point: Point) -> Point | None:
         return None
     other = {2: 5, 3: 4, 4: 6, 5: 7}
     shapes = tuple(tuple(other.get(n, n) for n in np.shape(x)) for x in point.inputs)
-    return _filled(point.op, shapes, point.options)  # type: ignore[arg-type]
+    return _taken(point.op, shapes, point.options)
 
 
-def _cause(trouble: list) -> Exception | None:
-    return next((t for t in trouble if isinstance(t, Exception)), None)
-
-
-def _of_its_axes(point: Point) -> bool:
-    """Whether the output has no more axes than the inputs: more come of x[:, None] with an x not meant for it."""
-    return point.out.ndim <= max(np.ndim(x) for x in point.inputs)
-
-
-def _required(op: Primitive) -> list[str]:
-    return [n for n, default in op.options.items() if default is inspect.Parameter.empty]
+def _taken(op: Any, inputs: tuple, options: dict) -> Point | None:
+    try:
+        return _filled(op, inputs, options)
+    except NotTaken:
+        return None
 
 
 def _options(op: Primitive) -> Iterator[dict]:
     """Values for options without a default."""
     fills: list[dict] = [{}]
-    for n in _required(op):
+    for n, default in op.options.items():
+        if default is not inspect.Parameter.empty:
+            continue
         first = [(1, 0)] if n in ("axes", "order", "perm", "dims") else []
         fills = [{**fill, n: value} for fill in fills for value in (*first, 1, 0, 2, 0.5, (2, 3))][:25]
     yield from fills
 
 
-def _filled(op: Primitive, inputs: tuple, options: dict, trouble: list | None = None) -> Point | None:
+def _filled(op: Primitive, inputs: tuple, options: dict) -> Point:
     """The point with its shapes filled, from the first domain on which the op is finite.
 
-    If there is none, `trouble` gets what the forward raised, or what is wrong with what it gave.
+    Raises NotTaken if there is none, from what the forward raised or saying what is wrong with what it gave.
     """
-    found: list[Exception | str] = []
+    trouble: list[tuple[str, Exception | None]] = []
     for domain in _DOMAINS:
         rng = np.random.default_rng(3)
         try:
             point = Point(op, [domain(rng, x) if _is_shape(x) else x for x in inputs], options)
         except Exception as problem:
-            found.append(problem)
+            trouble.append(("", problem))
             continue
         point.filled = frozenset(i for i, x in enumerate(inputs) if _is_shape(x))
-        if not point.vary:
-            found.append("it has no floating input, so there is nothing to differentiate")
-        elif point.out.dtype.kind == "O":
-            found.append("the forward gives None: is a `return` missing?" if point.out.shape == () and
-                         point.out[()] is None else "the forward gives no array of numbers")
-        elif point.out.dtype.kind != "f":
-            if not op.differentiable:
-                raise NoGradient(f"it gives {point.out.dtype}, of which there is no gradient")
-            found.append(f"the forward gives {point.out.dtype}, of which there is no gradient")
-        elif not point.out.size:
-            found.append("the forward gives an empty array at the inputs that were tried; name larger ones: "
-                         f"example({op.name}, np.array(...))")
-        elif not np.isfinite(point.out).all():
-            found.append("the forward gives inf or NaN at inputs of both signs, between 0.3 and 2, between -0.9 and "
-                         f"0.9 and between 1.2 and 3; name others: example({op.name}, np.array(...))")
-        else:
+        out = point.out
+        if out.dtype.kind in "biu" and point.vary and not op.differentiable:
+            raise NoGradient(f"it gives {out.dtype}, of which there is no gradient")
+        wrong = ("it has no floating input, so there is nothing to differentiate" if not point.vary else
+                 "the forward gives None: is a `return` missing?" if out.dtype.kind == "O" and not out.shape and
+                 out[()] is None else
+                 "the forward gives no array of numbers" if out.dtype.kind == "O" else
+                 f"the forward gives {out.dtype}, of which there is no gradient" if out.dtype.kind != "f" else
+                 "the forward gives an empty array at the inputs that were tried; name larger ones: "
+                 f"example({op.name}, np.array(...))" if not out.size else
+                 "the forward gives inf or NaN at inputs of both signs, between 0.3 and 2, between -0.9 and "
+                 f"0.9 and between 1.2 and 3; name others: example({op.name}, np.array(...))"
+                 if not np.isfinite(out).all() else "")
+        if not wrong:
             return point
-    if trouble is not None:
-        trouble += found
-    return None
+        trouble.append((wrong, None))
+    text, cause = trouble[0]
+    raise NotTaken(text) from cause
 
 
 def _is_shape(x: Any) -> bool:
@@ -186,16 +174,83 @@ def _real(rng: np.random.Generator, shape: tuple) -> np.ndarray:
     return (steps * min(0.31, 3.4 / max(n, 1)) + 0.013 * rng.random(n)).reshape(shape)
 
 
-def _positive(rng: np.random.Generator, shape: tuple) -> np.ndarray:
-    return rng.uniform(0.3, 2.0, shape)
+# Where numbers are taken from, until the op is finite there.
+_DOMAINS = (_real, *(lambda rng, shape, ends=ends: rng.uniform(*ends, shape)
+                     for ends in ((0.3, 2.0), (-0.9, 0.9), (1.2, 3.0))))
 
 
-def _unit(rng: np.random.Generator, shape: tuple) -> np.ndarray:
-    return rng.uniform(-0.9, 0.9, shape)
+# More points of an op -------------------------------------------------------------------------------------------------
+
+_SCALES = (1.0, 3.0, -1.0, 0.3, 10.0, -10.0, 0.1, 100.0, -100.0)  # tried until an option makes a difference
+_BEYOND = (10.0, -10.0, 0.1)  # of the inputs, so that both sides of most branches are met
 
 
-def _beyond(rng: np.random.Generator, shape: tuple) -> np.ndarray:
-    return rng.uniform(1.2, 3.0, shape)
+def varied(op: Primitive, base: Sequence[Point]) -> tuple[list[Point], list[str]]:
+    """The points and more of their kind; and which options could not be tried, as texts."""
+    options, untried = _with_options(op, base)
+    found = [*base, *options]
+    for point in (base[0], *options):
+        found += [there for scale in _BEYOND if (there := _scaled(point, scale)) is not None and _smooth(there)]
+    return found, untried
 
 
-_DOMAINS = (_real, _positive, _unit, _beyond)
+def _smooth(point: Point) -> bool:
+    """Whether differences tell the slopes there, as those of another step do."""
+    return all(close(point.numeric(i), point.with_step(i, 3), 1e-7) for i in point.vary)
+
+
+def _scaled(point: Point, scale: float) -> Point | None:
+    """The point with those inputs multiplied that were filled in; None if the op is not finite there."""
+    inputs = [x * scale if k in point.filled else x for k, x in enumerate(point.inputs)]
+    return point.at(inputs) if point.filled and scale != 1 else None
+
+
+def _with_options(op: Any, base: Sequence[Point]) -> tuple[list[Point], list[str]]:
+    """For every option that nobody has chosen a point where it has another value; and one where all have."""
+    found: list[Point] = []
+    values: dict[str, Any] = {}
+    untried = []
+    chosen = {*base[0].options, *(name for _, options in _examples.get(op, ()) for name in options)}
+    for name, default in op.options.items():
+        if name in chosen:
+            continue
+        others = _with_others(base, name, _others(op, name, default))
+        if not others:
+            untried.append(f"{name} other than {default!r}")
+        else:
+            values[name] = others[0].options[name]
+            found += others
+    if len(values) > 1:
+        found += [there for there in [base[0].at(base[0].inputs, **values)] if there is not None]
+    return found, untried
+
+
+def _with_others(base: Sequence[Point], name: str, values: Sequence[Any]) -> list[Point]:
+    """Points at which one or two other values of an option make a difference."""
+    for scale in _SCALES:
+        for point in base:
+            before = point if scale == 1 else _scaled(point, scale)
+            others = [before.at(before.inputs, **{name: value}) for value in values] if before is not None else []
+            if found := [p for p in others if p and before and not np.array_equal(p.out, before.out)]:
+                return found[:2]
+    return []
+
+
+def _others(op: Any, name: str, default: Any) -> list[Any]:
+    """Values that an option may have instead of its default."""
+    if isinstance(default, bool):
+        return [not default]
+    if "axis" in name or "dim" in name:
+        return [n for n in (0, 1, -1, -2) if n != default]
+    if isinstance(default, int):
+        return [default + 1, default - 1, default + 2]
+    if isinstance(default, float):
+        if abs(default) < 0.05:
+            return [0.3, -0.3, 0.7]
+        return [0.6 * default, 1.7 * default] if 0 < default < 1 else [1.7 * default, 0.6 * default]
+    if isinstance(default, str):
+        tree = source(op.__wrapped__).tree
+        written = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)
+                   and n.value.isidentifier()] if tree is not None else []
+        return [w for w in dict.fromkeys([*written, "sum", "mean", "none"]) if w != default]
+    return []

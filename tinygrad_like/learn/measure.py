@@ -52,6 +52,16 @@ class Point:
         """Other inputs, of which the same vary."""
         return [x if i in self.vary or not isinstance(x, np.ndarray) else Tensor(x) for i, x in enumerate(inputs)]
 
+    def at(self, inputs: Sequence[Any], **options: Any) -> Point | None:
+        """The op at other inputs, or with other options; None if it is not finite there."""
+        try:
+            there = Point(self.op, self.like(inputs), {**self.options, **options})
+        except Exception:
+            return None
+        there.tried, there.filled, there.changed = self.tried, self.filled, {**self.changed, **options}
+        usable = there.out.dtype.kind == "f" and 0 < there.out.size <= LARGEST and np.isfinite(there.out).all()
+        return there if usable else None
+
     def moved(self, i: int, change: np.ndarray) -> np.ndarray:
         return self.forward([x + change if k == i else x for k, x in enumerate(self.inputs)])
 

@@ -36,8 +36,6 @@ _NUMPY = ("the rule calls NumPy on what may be a Tensor; write it with operators
           "tinygrad_like.ops, such as ops.cos(x), which work on both.")
 _SHAPES = ("shapes inside the rule do not fit: write the shape of each factor beside it, and transpose, sum or "
            "repeat (ops.transpose, ops.sum, ops.reduce.spread) until they do.")
-_TURNED = ("shapes inside the rule do not fit: x.T turns round all axes, and x.transpose(i, j) means something "
-           "else of NumPy's arrays; for the matrices in the last two axes write ops.transpose(x, -1, -2).")
 
 # What Python, NumPy and the engine say: a kind of mistake, and what to write instead. {f} stands for where functions
 # are: np in a forward, ops in a rule; {what} for the function.
@@ -75,6 +73,13 @@ _SAID = [(re.compile(said), kind, text) for said, kind, text in [
      "parenthesis?"),
     (r"unexpected keyword argument 'keepdim'", "option",
      "a method of NumPy's arrays says keepdims; ops.sum(x, axis=..., keepdim=True) takes arrays and Tensors."),
+    (r"'function' object has no attribute '(?:joint_)?vjp'", "file",
+     "it is a plain function: write @primitive in the line above its def."),
+    (r"vjp\(\) takes 1 positional argument", "file",
+     "say of which input it is the rule: my_op.vjp(x=rule), not @my_op.vjp."),
+    (r"missing 1 required positional argument: 'forward'", "file", "write @primitive without parentheses."),
+    (r"\.vjp: '\w+' is no input", "file",
+     "rules are given by the names of the inputs; an option, a parameter after the *, has none."),
     (r"unknown argument|unexpected keyword argument|missing input|positional argument|by position; give", "call",
      "something is called with arguments that it does not take; the message says what it takes."),
     (r"'(?:float|int)' object has no attribute 'shape'", "call", "a number stands where an array is meant."),
@@ -84,7 +89,7 @@ _SAID = [(re.compile(said), kind, text) for said, kind, text in [
 ]]
 
 
-def certain(error: Exception, names: Iterable[str] = (), forward: bool = False) -> tuple[str, str] | None:
+def certain(error: BaseException, names: Iterable[str] = (), forward: bool = False) -> tuple[str, str] | None:
     """A kind and a sentence for an error whose cause is known from what it says; None of others, as wrong shapes.
 
     names: what the function that raised it may use. forward: whether it is a forward, which gets arrays only.
@@ -102,17 +107,16 @@ def certain(error: Exception, names: Iterable[str] = (), forward: bool = False) 
     return None
 
 
-def remedy(error: Exception, code: str = "", names: Iterable[str] = ()) -> str:
-    """The sentence that goes with an error of a rule, of which `code` is the source."""
+def remedy(error: Exception) -> str:
+    """The sentence that goes with an error of a rule."""
     text = str(error)
-    if known := certain(error, names):
+    if known := certain(error):
         return known[1]
     if match := re.search(r"gave shape (\(.*?\)), which is not (\(.*?\)) nor", text):
         return (f"the gradient must have the shape of the input, {match[2]}, but the rule gives {match[1]}: transpose "
                 "it, reshape it, or sum or repeat it over the axes that are too many or missing.")
     if re.search(r"broadcast|matmul|axes|shape", text):
-        turned = re.search(r"\.T\b|\.transpose\(", code) and not re.search(r"^[^b]*shape", text)
-        return _TURNED if turned else _SHAPES
+        return _SHAPES
     return "the rule raises this error; run it by hand on small arrays."
 
 
@@ -128,26 +132,6 @@ def of_parameter(error: Exception, known: Iterable[str], local: Iterable[str]) -
     near = _nearest(name, known)
     return ("a rule may name g, the inputs, <input>_shape, out, the options, and what the forward hands out with "
             "Residuals; " + (f"did you mean {near!r}?" if near else f"here: {', '.join(known)}."))
-
-
-def of_file(error: BaseException) -> str:
-    """The remedy for an error that keeps a file from running; empty if the error says it."""
-    text = str(error)
-    if isinstance(error, NameError):
-        return _not_defined(error.name or "", ())
-    if re.search(r"'function' object has no attribute '(?:joint_)?vjp'", text):
-        return "it is a plain function: write @primitive in the line above its def."
-    if re.search(r"vjp\(\) takes 1 positional argument", text):
-        return "say of which input it is the rule: my_op.vjp(x=rule), not @my_op.vjp."
-    if "missing 1 required positional argument: 'forward'" in text:
-        return "write @primitive without parentheses."
-    if isinstance(error, SystemExit):
-        return "the file ends Python; put what is not to be run by those who import it below if __name__ == '__main__':"
-    if re.search(r"\.vjp: '\w+' is no input", text):
-        return "rules are given by the names of the inputs; an option, a parameter after the *, has none."
-    if isinstance(error, AttributeError) and (found := _no_attribute(text, False)):
-        return found[1]
-    return ""
 
 
 def _not_defined(name: str, names: Iterable[str]) -> str:

@@ -12,19 +12,21 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .. import ops
-from ..transforms.codegen import execute
-from .source import Source, namespace
+from .rule import Rule
+from .source import function_of, namespace, with_others
 
 PATIENCE = 1.0  # how many times as long a search may take, as on a machine that has other work
 
 # A kind of mistake, what stands there, and what may be meant. A, B and C are any expressions, E is a name, a call or
-# two operands, N a name of an array and M each other one, K a number. `<` is any comparison, f any function.
+# two operands, N a name of an array and M each other one, K a number. `<` is any comparison, f any function. In a
+# comparison only conditions and constants are changed: where one on something else holds, another mistake is likelier.
 CHANGES = """
 name        N           M
 condition   A < B       A < B | A <= B | A > B | A >= B
 condition   f(A, B, C)  f(A, C, B)
-name        N           M
 sign        A + B       A - B
 sign        A - B       A + B
 operator    A * B       A / B | A + B | A - B
@@ -39,7 +41,7 @@ order       A ** B      B ** A
 order       A @ B       B @ A
 transposed  A.T         A
 constant    K           0 | 1 | 2 | 3 | 0.5 | -K | K + 1 | K - 1 | 2 * K | K / 2 | 1 / K
-name        K           M
+constant    K           M
 term        K           K + M | K - M
 term        A + B       A | B
 term        A - B       A | B
@@ -83,11 +85,15 @@ class Row(NamedTuple):
 def _rows(text: str) -> Iterator[Row]:
     for line in text.strip().splitlines():
         kind, old, new = (*re.split(r"\s{2,}", line), "f", "")[:3]
-        yield Row(kind, ast.parse(old, mode="eval").body, new.split(" | "))
+        yield Row(kind, _parsed(old), new.split(" | "))
+
+
+def _parsed(text: str) -> Any:
+    return ast.parse(text, mode="eval").body
 
 
 ROWS = tuple(_rows(CHANGES))
-NAMES, CONDITIONS, REST = ROWS[:1], ROWS[1:4], ROWS[1:]
+NAMES, REST = ROWS[:1], ROWS[1:]
 
 
 class Repair(NamedTuple):
@@ -99,62 +105,59 @@ class Repair(NamedTuple):
     line: int
 
 
-def find(rule: Callable, where: Source, names: Sequence[str], available: Sequence[str], arrays: Sequence[str],
-         right: Callable[[Callable, list[str]], bool], rows: Sequence[Row], seconds: float) -> Repair | None:
-    """The first change among `rows` that is `right`, called with the changed rule and its parameters after g.
-
-    available: all that a rule may name; arrays: those that stand for floating numbers, which may stand for each other.
-    """
-    if where.tree is None:
+def find(rule: Rule, rows: Sequence[Row], seconds: float) -> Repair | None:
+    """The first change among `rows` with which a rule is right at every point."""
+    tree, values = rule.source.tree, rule.points[0].values
+    if tree is None:
         return None
-    seen, until = {ast.dump(where.tree)}, time.thread_time() + PATIENCE * seconds
-    space, known = {**namespace(rule), "_ops": ops}, [*arrays, "g"]
-    tree: Any = ast.parse(ast.unparse(where.tree)).body[0]  # a copy
-    tree = tree.value if isinstance(tree, ast.Expr) else tree
-    line_of = {id(b): a.lineno for a, b in zip(_expressions(where.tree), _expressions(tree), strict=True)}
+    seen, until = {ast.dump(tree)}, time.thread_time() + PATIENCE * seconds
+    space = {**namespace(rule.function), "_ops": ops}
+    known = [n for n, v in values.items() if isinstance(v, float) or isinstance(v, np.ndarray) and v.dtype.kind == "f"]
+    known.append("g")  # names that may stand for each other
 
-    def fits() -> bool:
-        made = _made(tree, space, names, available)
+    def right(made: Callable, names: list[str]) -> bool:
+        for point, i in [(p, i) for p in rule.points for i in (p.vary if rule.joint else [rule.i])]:
+            try:
+                c = point.call_rule(made, names, i, point.g.copy(), rule.joint)
+            except Exception:
+                if not rule.unsaid(point):
+                    return False
+                continue
+            if not rule.fits(point, c, i):
+                return False
+        return True
+
+    def fits(new: dict[Any, Any]) -> bool:
+        changed = with_others(tree, new)
+        key = ast.dump(changed)
+        if key in seen:
+            return False
+        seen.add(key)
+        made = _made(changed, space, rule.names, list(values))
         return made is not None and right(*made)
 
+    compared = {n for c in ast.walk(tree) if isinstance(c, ast.Compare) for n in ast.walk(c) if n is not c}
     for row in rows:
-        if rows is NAMES and (found := _everywhere(tree, arrays, fits)) is not None:
-            return Repair("name", *found, where.line)
-        for parent, field, k, node in list(_slots(tree)):
-            if rows is NAMES and isinstance(parent, ast.Compare):
-                continue  # where a condition on another name happens to hold, another mistake is more likely
-            for kind, new in _calls(node, available, space) if row.kind == "calls" else _changed(row, node, known):
+        if rows is NAMES and (found := _everywhere(tree, known, fits)) is not None:
+            return Repair("name", *found, rule.source.line)
+        for parent, node in _expressions(tree):
+            if node in compared and row.kind not in ("condition", "constant"):
+                continue
+            for kind, new in _calls(node, list(values), space) if row.kind == "calls" else _changed(row, node, known):
                 if time.thread_time() > until:
                     return None
-                _put(parent, field, k, new)
-                key = ast.dump(tree)
-                if key not in seen and not seen.add(key) and fits():  # type: ignore[func-returns-value]
-                    return Repair(kind, *_told(parent, field, k, node, new), line_of.get(id(node), where.line))
-                _put(parent, field, k, node)
+                if fits({node: new}):
+                    told = parent if isinstance(node, ast.Constant) and isinstance(parent, ast.expr) else node
+                    return Repair(kind, ast.unparse(told), ast.unparse(with_others(told, {node: new})), node.lineno)
     return None
 
 
-def _told(parent: Any, field: str, k: int | None, node: Any, new: Any) -> tuple[str, str]:
-    """The wrong text and the right one; a number with its surroundings."""
-    if not isinstance(node, ast.Constant) or not isinstance(parent, ast.expr):
-        return ast.unparse(node), ast.unparse(new)
-    after = ast.unparse(parent)
-    _put(parent, field, k, node)
-    return ast.unparse(parent), after
-
-
-def _everywhere(tree: Any, known: Sequence[str], fits: Callable[[], bool]) -> tuple[str, str] | None:
+def _everywhere(tree: Any, known: Sequence[str], fits: Callable[[dict], bool]) -> tuple[str, str] | None:
     """A name, and the one that should stand in all places where it stands."""
-    places = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
-    for old in dict.fromkeys(n.id for n in places if n.id in known):
-        here = [n for n in places if n.id == old]
+    for old in known:
+        here = [n for _, n in _expressions(tree) if isinstance(n, ast.Name) and n.id == old]
         for new in known if len(here) > 1 else ():
-            for n in here:
-                n.id = new
-            found = new != old and fits()
-            for n in here:
-                n.id = old
-            if found:
+            if fits({n: ast.Name(new, ast.Load()) for n in here}):
                 return old, new
     return None
 
@@ -164,43 +167,23 @@ def _made(tree: Any, space: dict, names: Sequence[str], available: Sequence[str]
     used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
     own = [a.arg for a in tree.args.args]
     extra = [n for n in available if n in used and n not in own]
-    before = tree.args.args
-    tree.args.args = [*before, *(ast.arg(n) for n in extra)]
+    tree.args.args += [ast.arg(n) for n in extra]
     try:
-        if isinstance(tree, ast.Lambda):
-            body: ast.stmt = ast.Assign([ast.Name("made_", ast.Store())], tree)
-        else:
-            body = ast.FunctionDef("made_", tree.args, tree.body, decorator_list=[])
-        module = ast.fix_missing_locations(ast.Module([body], []))
-        made = execute(module, "<repair>", {**space})["made_"]
+        return function_of(tree, "<repair>", space), [*names, *extra]
     except (SyntaxError, ValueError, TypeError):
         return None
-    finally:
-        tree.args.args = before
-    return made, [*names, *extra]
 
 
-def _expressions(tree: ast.AST) -> list[Any]:
-    return [n for n in ast.walk(tree) if isinstance(n, ast.expr)]
-
-
-def _slots(tree: Any) -> Iterator[tuple[Any, str, int | None, Any]]:
-    """Every place that holds an expression, but for what is called, defaults and annotations."""
+def _expressions(tree: Any) -> Iterator[tuple[Any, Any]]:
+    """Every expression that may be another, with what it is part of: not what is called, defaults and annotations."""
     for parent in ast.walk(tree):
         for field, value in ast.iter_fields(parent):
             if isinstance(parent, ast.arguments | ast.arg) or field in ("decorator_list", "returns", "annotation") or \
                     isinstance(parent, ast.Call) and field == "func":
                 continue
-            for k, part in enumerate(value) if isinstance(value, list) else [(None, value)]:
+            for part in value if isinstance(value, list) else [value]:
                 if isinstance(part, ast.expr) and not isinstance(getattr(part, "ctx", None), ast.Store):
-                    yield parent, field, k, part
-
-
-def _put(parent: Any, field: str, k: int | None, node: Any) -> None:
-    if k is None:
-        setattr(parent, field, node)
-    else:
-        getattr(parent, field)[k] = node
+                    yield parent, part
 
 
 # What may stand there instead -----------------------------------------------------------------------------------------
@@ -212,25 +195,18 @@ def _changed(row: Row, node: Any, known: Sequence[str]) -> Iterator[tuple[str, A
     if not _matches(row.old, node, found, known):
         return
     for text in row.new:
+        pattern = _parsed(text)
         for name in known if "M" in text else [""]:
-            filled = _Filled({**found, "M": ast.Name(name, ast.Load())}).visit(ast.parse(text, mode="eval").body)
+            found["M"] = ast.Name(name, ast.Load())
+            filled = with_others(pattern, {n: found[n.id] for n in ast.walk(pattern)
+                                     if isinstance(n, ast.Name) and n.id in found})
             if "K" in found and "M" not in text:
                 try:
-                    filled = ast.parse(repr(eval(compile(ast.fix_missing_locations(ast.Expression(filled)), "", "eval"),
-                                                 {})), mode="eval").body
+                    number = eval(compile(ast.fix_missing_locations(ast.Expression(filled)), "", "eval"), {})
                 except ZeroDivisionError:
                     continue
+                filled = _parsed(repr(number))
             yield row.kind, filled
-
-
-class _Filled(ast.NodeTransformer):
-    """A pattern with expressions in place of its letters."""
-
-    def __init__(self, found: dict[str, Any]):
-        self.found = found
-
-    def visit_Name(self, node: ast.Name) -> Any:
-        return self.found.get(node.id, node)
 
 
 def _matches(pattern: Any, node: Any, found: dict[str, Any], known: Sequence[str]) -> bool:
@@ -250,46 +226,43 @@ def _matches(pattern: Any, node: Any, found: dict[str, Any], known: Sequence[str
 
 
 def _calls(node: Any, known: Sequence[str], space: dict) -> Iterator[tuple[str, Any]]:
-    """cos for sin, mean for sum; arguments in the wrong order; options; a call that should not be there."""
+    """cos for sin, mean for sum; other options; arguments in the wrong order; a call that should not be there."""
     if not isinstance(node, ast.Call):
         return
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    func: Any = node.func
+    args, options = node.args, node.keywords
+    method = isinstance(func, ast.Attribute)
+    name = func.attr if method else getattr(func, "id", "")
     for family in _RELATED:
         for other in sorted(family - {name}) if name in family else ():
-            owner = node.func.value if isinstance(node.func, ast.Attribute) else ast.Name("_ops", ast.Load())
-            func: Any = ast.Name(other, ast.Load()) if isinstance(node.func, ast.Name) and other in space else \
+            owner = func.value if method else ast.Name("_ops", ast.Load())
+            made = ast.Name(other, ast.Load()) if not method and other in space else \
                 ast.Attribute(owner, other, ast.Load())
-            yield ("mean" if {name, other} <= _SUMS else "function"), ast.Call(func, node.args, node.keywords)
-    if len(node.args) > 1:
-        yield "order", ast.Call(node.func, [*node.args[1::-1], *node.args[2:]], node.keywords)
+            yield ("mean" if {name, other} <= _SUMS else "function"), ast.Call(made, args, options)
+    for i, option in enumerate(options):
+        for value in _options(option, known):
+            yield "option", ast.Call(func, args, [*options[:i], ast.keyword(option.arg, value), *options[i + 1:]])
+        yield "option", ast.Call(func, args, options[:i] + options[i + 1:])
+    if name in _SUMS and not any(k.arg in ("keepdim", "keepdims") for k in options):
+        for kept in "keepdim", "keepdims":
+            yield "option", ast.Call(func, args, [*options, ast.keyword(kept, ast.Constant(True))])
+    if len(args) > 1:
+        yield "order", ast.Call(func, [*args[1::-1], *args[2:]], options)
     kind = "transposed" if name in _SHAPES else "sum" if name in _SUMS else "function"
-    inside = [node.func.value] if isinstance(node.func, ast.Attribute) and not isinstance(node.func.value, ast.Name) \
-        else []
-    for part in [*node.args, *inside]:
+    for part in [*args, *([func.value] if method and not isinstance(func.value, ast.Name) else [])]:
         yield kind, part
-    if name in _SUMS and not any(k.arg in ("keepdim", "keepdims") for k in node.keywords):
-        for option in ("keepdim", "keepdims"):
-            kept = ast.keyword(option, ast.Constant(True))
-            yield "option", ast.Call(node.func, node.args, [*node.keywords, kept])
-    operands = node.args or ([node.func.value] if isinstance(node.func, ast.Attribute) else [])
-    if name in ("sum", "mean") and not node.keywords and len(operands) == 1:
-        for axis in "axis", "-1", "0":
-            along: Any = ast.parse(f"_ops.{name}(A, axis={axis}, keepdim=True)", mode="eval").body
-            yield "sum", _Filled({"A": operands[0]}).visit(along)
-    for i, keyword in enumerate(node.keywords):
-        for value in _options(keyword, known):
-            changed = [ast.keyword(keyword.arg, value) if j == i else k for j, k in enumerate(node.keywords)]
-            yield "option", ast.Call(node.func, node.args, changed)
-        yield "option", ast.Call(node.func, node.args, node.keywords[:i] + node.keywords[i + 1:])
+    operands = args or ([func.value] if method else [])
+    for axis in ("axis", "-1", "0") if name in ("sum", "mean") and not options and len(operands) == 1 else ():
+        along = _parsed(f"_ops.{name}(A, axis={axis}, keepdim=True)")
+        yield "sum", with_others(along, {along.args[0]: operands[0]})
 
 
-def _options(keyword: Any, known: Sequence[str]) -> Iterator[Any]:
-    value = keyword.value
+def _options(option: Any, known: Sequence[str]) -> Iterator[Any]:
+    value = option.value
     if isinstance(value, ast.Constant) and isinstance(value.value, bool):
         yield ast.Constant(not value.value)
-    elif keyword.arg in known and not (isinstance(value, ast.Name) and value.id == keyword.arg):
-        yield ast.Name(keyword.arg, ast.Load())
-    elif keyword.arg not in ("shape", "index"):
+    elif option.arg in known and not (isinstance(value, ast.Name) and value.id == option.arg):
+        yield ast.Name(option.arg, ast.Load())
+    elif option.arg not in ("shape", "index"):
         yield ast.UnaryOp(ast.USub(), value)
-        for n in ("0", "1", "-1"):
-            yield ast.parse(n, mode="eval").body
+        yield from map(_parsed, ("0", "1", "-1"))

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..ops.composite import Composite
-from . import repair
 from .measure import Point, close, fitted
 from .source import Source, parameters, source
 
@@ -78,27 +77,8 @@ class Rule:
         """Whether nobody said that the op should take a point; if the rule raises there, that says nothing."""
         return point.tried and point is not self.points[0] and not point.changed
 
-    def fits(self, point: Point, c: Array) -> bool:
-        """Whether a gradient is right at a point."""
-        made = fitted(c, point.inputs[self.i].shape) if c.dtype.kind == "f" else None
-        return made is not None and close(made, point.wanted(self.i))
-
-    def repaired(self, rows: Sequence[repair.Row], seconds: float) -> repair.Repair | None:
-        """A change of the rule's source that makes it right at every point."""
-        def right(made: Callable, names: list[str]) -> bool:
-            for point in self.points:
-                for i in point.vary if self.joint else [self.i]:
-                    try:
-                        c = point.call_rule(made, names, i, point.g.copy(), self.joint)
-                    except Exception:
-                        if not self.unsaid(point):
-                            return False
-                        continue
-                    if not Rule(self.points, i).fits(point, c):
-                        return False
-            return True
-
-        values = self.points[0].values
-        arrays = [n for n, v in values.items()
-                  if isinstance(v, float) or (isinstance(v, np.ndarray) and v.dtype.kind == "f")]
-        return repair.find(self.function, self.source, self.names, list(values), arrays, right, rows, seconds)
+    def fits(self, point: Point, c: Array, i: int | None = None) -> bool:
+        """Whether a gradient of this input, or of another, is right at a point."""
+        i = self.i if i is None else i
+        made = fitted(c, point.inputs[i].shape) if c.dtype.kind == "f" else None
+        return made is not None and close(made, point.wanted(i))

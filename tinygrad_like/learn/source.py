@@ -11,6 +11,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from ..transforms.codegen import execute
+
 
 class Source(NamedTuple):
     """A function in a file. `tree` is its Lambda or FunctionDef, or None if the file cannot be read."""
@@ -70,6 +72,23 @@ def namespace(function: Any) -> dict[str, Any]:
         except ValueError:  # not set yet
             pass
     return names
+
+
+def with_others(tree: Any, new: dict[Any, Any]) -> Any:
+    """A copy of a tree with other parts."""
+    if isinstance(tree, list):
+        return [with_others(part, new) for part in tree]
+    if not isinstance(tree, ast.AST) or tree in new:
+        return new.get(tree, tree) if isinstance(tree, ast.AST) else tree
+    parts = {field: with_others(part, new) for field, part in ast.iter_fields(tree)}
+    return ast.copy_location(type(tree)(**parts), tree)
+
+
+def function_of(tree: Any, file: str, names: dict[str, Any]) -> Callable:
+    """The function that a changed tree defines, with these global names."""
+    body = ast.Assign([ast.Name("made_", ast.Store())], tree) if isinstance(tree, ast.Lambda) else \
+        ast.FunctionDef("made_", tree.args, tree.body, decorator_list=[])
+    return execute(ast.fix_missing_locations(ast.Module([body], [])), file, {**names})["made_"]
 
 
 def parameters(function: Callable) -> list[str]:

@@ -18,7 +18,7 @@ def wrong_at_special_points(point: Point) -> tuple[int, str, str] | None:
     Along any direction u, what the rules say, J u, must lie between the slopes to both sides.
     """
     for what, changed, directions in _special(point):
-        here = _at(point, changed)
+        here = point.at([changed.get(k, x) for k, x in enumerate(point.inputs)])
         if here is None:
             continue
         for moves, text in directions:
@@ -38,15 +38,6 @@ def wrong_at_special_points(point: Point) -> tuple[int, str, str] | None:
                 entry = f"{what}: along {text} the rule gives {given[j]:.4g}, differences give {sides}"
                 return next(iter(moves)), entry, _sentence(what, float(given[j]), len(moves))
     return None
-
-
-def _at(point: Point, changed: Moves) -> Point | None:
-    """The point with other arrays for some inputs; None if the op is not finite there."""
-    try:
-        here = Point(point.op, point.like([changed.get(k, x) for k, x in enumerate(point.inputs)]), point.options)
-    except Exception:
-        return None
-    return here if np.isfinite(here.out).all() else None
 
 
 def _along(point: Point, moves: Moves) -> np.ndarray | None:
@@ -69,7 +60,8 @@ def _as_nearby(point: Point, moves: Moves, given: np.ndarray) -> np.ndarray:
     """
     rng, found = np.random.default_rng(0), []
     for _ in range(4):
-        there = _at(point, {i: point.inputs[i] + 1e-5 * rng.standard_normal(u.shape) for i, u in moves.items()})
+        there = point.at([x + 1e-5 * rng.standard_normal(moves[i].shape) if i in moves else x
+                          for i, x in enumerate(point.inputs)])
         near = None if there is None else _along(there, moves)
         if there is None or near is None or any(np.abs(there.analytic(i)).max(initial=0) > 1e3 * (
                 1 + np.abs(point.out).max(initial=0)) for i in moves):
@@ -101,12 +93,11 @@ def _special(point: Point) -> Iterator[tuple[str, Moves, list[tuple[Moves, str]]
             if not symmetric(there):  # its slopes would be taken for those of symmetric matrices
                 yield f"elements of {name} are {what}", {i: there}, list(_directions(i, x))
     for i, k in pairs:
-        x, what = point.inputs[i].copy(), f"{point.input_name(i)} and {point.input_name(k)} are equal"
-        x.reshape(-1)[::2] = point.inputs[k].reshape(-1)[::2]
-        if not symmetric(x):
-            yield what, {i: x}, list(_directions(i, x))
-    for i, k in pairs:
         x, what = point.inputs[i], f"{point.input_name(i)} and {point.input_name(k)} are equal"
+        half = x.copy()
+        half.reshape(-1)[::2] = point.inputs[k].reshape(-1)[::2]
+        if not symmetric(half):
+            yield what, {i: half}, list(_directions(i, half))
         yield what, {k: x}, [({i: np.ones(x.shape), k: np.ones(x.shape)}, "a change of both by the same")]
 
 
