@@ -61,49 +61,69 @@ def test_logsumexp_along_any_axes(shape, over):
             np.testing.assert_allclose(y, np.log(total) + top, rtol=1e-6, atol=1e-6)
 
 
-def plain_cross_entropy(x, labels, ignore_index):
+def plain_cross_entropy(x, t, weight, ignore_index, smoothing):
     """The losses, their gradients, and what a mean divides by."""
-    valid, log_p = labels != ignore_index, log_softmax(x)
-    q = np.eye(x.shape[1])[np.where(valid, labels, 0)] * valid[:, None]
-    return -(q * log_p).sum(-1), q.sum(-1, keepdims=True) * np.exp(log_p) - q, valid.sum()
+    rows, classes = x.shape
+    w, valid, divisor = np.ones(classes) if weight is None else weight.astype(np.float64), np.ones(rows, bool), rows
+    if t.dtype.kind != "f":
+        valid = t != ignore_index
+        divisor, t = w[t[valid]].sum(), np.eye(classes)[np.where(valid, t, 0)]
+    q = w * ((1 - smoothing) * t + smoothing / classes) * valid[:, None]
+    log_p = log_softmax(x)
+    return -(q * log_p).sum(-1), q.sum(-1, keepdims=True) * np.exp(log_p) - q, divisor
 
 
-def vjp(x, g, target, residuals, ignore_index=-100, reduction="none"):
-    return ce.cross_entropy_vjp(x, g, target, *residuals, ignore_index, reduction)
+def vjp(x, g, target, residuals, weight=None, ignore_index=-100, reduction="none", smoothing=0.0):
+    return ce.cross_entropy_vjp(x, g, target, weight, *residuals, ignore_index, reduction, smoothing)
 
 
-@pytest.mark.parametrize("ignore_index", [-100, 2])
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("target", [-100, 2, "probabilities"])
 @pytest.mark.parametrize("shape", [(1, 1), (7, 5), (130, 10), (2000, 10), (60, 300), (9, 2500)])
-def test_cross_entropy(shape, ignore_index):
+def test_cross_entropy(shape, target, weighted, smoothing):
     rng = np.random.default_rng(0)
     rows, classes = shape
-    x, labels = random(*shape), rng.integers(0, classes, rows)
-    labels[rng.random(rows) < 0.2] = ignore_index
-    losses, gradient, divisor = plain_cross_entropy(x, labels, ignore_index)
+    x, labels, ignore_index = random(*shape), rng.integers(0, classes, rows), -100
+    if target == "probabilities":
+        labels = rng.dirichlet(np.ones(classes), rows).astype(np.float32)
+    else:
+        ignore_index = target
+        labels[rng.random(rows) < 0.2] = ignore_index
+    weight = rng.uniform(0.5, 2, classes).astype(np.float32) if weighted else None
+    losses, gradient, divisor = plain_cross_entropy(x, labels, weight, ignore_index, smoothing)
     for reduction, expected in ("none", losses), ("sum", losses.sum()), ("mean", losses.sum() / divisor):
-        y, kept = ce.cross_entropy(x, labels, ignore_index=ignore_index, reduction=reduction)
+        y, kept = ce.cross_entropy(x, labels, weight, ignore_index=ignore_index, reduction=reduction,
+                                  label_smoothing=smoothing)
         np.testing.assert_allclose(y, expected, rtol=3e-6, atol=3e-6)
         g = random(rows, seed=2, scale=1) if reduction == "none" else np.array(0.5, np.float32)
         expected = (g[:, None] if g.ndim else g) * gradient / (divisor if reduction == "mean" else 1)
-        np.testing.assert_allclose(vjp(x, g, labels, kept, ignore_index, reduction), expected, rtol=1e-5, atol=3e-6)
+        found = vjp(x, g, labels, kept, weight, ignore_index, reduction, smoothing)
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=3e-6)
 
 
-def test_cross_entropy_of_huge_logits_keeps_its_digits():
-    x, labels = random(40, 10) + np.float32(30_000), np.arange(40) % 10
-    losses, gradient, _ = plain_cross_entropy(x, labels, -100)
-    y, kept = ce.cross_entropy(x, labels, reduction="none")
-    np.testing.assert_allclose(y, losses, rtol=1e-5)
-    np.testing.assert_allclose(vjp(x, np.ones(1, np.float32), labels, kept), gradient, atol=1e-6)
+@pytest.mark.parametrize("smoothing", [0.0, 0.3])
+def test_cross_entropy_of_huge_logits_keeps_its_digits(smoothing):
+    x = random(40, 10) + np.float32(30_000)
+    labels = np.arange(40) % 10
+    for target in labels, np.eye(10, dtype=np.float32)[labels]:
+        losses, gradient, _ = plain_cross_entropy(x, target, None, -100, smoothing)
+        y, kept = ce.cross_entropy(x, target, reduction="none", label_smoothing=smoothing)
+        np.testing.assert_allclose(y, losses, rtol=1e-5)
+        dx = vjp(x, np.ones(1, np.float32), target, kept, smoothing=smoothing)
+        np.testing.assert_allclose(dx, gradient, atol=1e-6)
 
 
 def test_cross_entropy_of_masked_classes_and_ignored_rows():
     x, labels = random(6, 4), np.array([0, 1, 2, 0, 1, -1])
     x[:, 3], x[5] = -np.inf, np.nan
-    losses, kept = ce.cross_entropy(x, labels, ignore_index=-1, reduction="none")
-    assert np.isfinite(losses).all() and losses[5] == 0
-    assert np.isfinite(ce.cross_entropy(x, labels, ignore_index=-1)[0])
-    dx = vjp(x, np.ones(1, np.float32), labels, kept, -1)
-    assert np.isfinite(dx).all() and (dx[5] == 0).all() and (dx[:, 3] == 0).all()
+    weight = np.array([1, 1, 1, 0], np.float32)
+    for smoothing in (0.0, 0.1):
+        losses, kept = ce.cross_entropy(x, labels, weight, ignore_index=-1, reduction="none", label_smoothing=smoothing)
+        assert np.isfinite(losses).all() and losses[5] == 0
+        assert np.isfinite(ce.cross_entropy(x, labels, weight, ignore_index=-1, label_smoothing=smoothing)[0])
+        dx = vjp(x, np.ones(1, np.float32), labels, kept, weight, -1, smoothing=smoothing)
+        assert np.isfinite(dx).all() and (dx[5] == 0).all() and (dx[:, 3] == 0).all()
 
 
 @pytest.mark.parametrize("rows", [20, 3000])
@@ -126,18 +146,24 @@ def turned(x):
 
 
 @pytest.mark.parametrize("reduction", ["none", "mean"])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("soft", [False, True])
 @pytest.mark.parametrize("shape", [(2, 4, 50, 60), (3, 10, 700), (1, 3, 1), (2, 300, 40)])
-def test_cross_entropy_of_columns(shape, reduction):
+def test_cross_entropy_of_columns(shape, soft, smoothing, reduction):
     rng = np.random.default_rng(0)
-    x, target = rng.standard_normal(shape, np.float32) * 3, rng.integers(-1, shape[1], (shape[0], *shape[2:]))
+    x, weight = rng.standard_normal(shape, np.float32) * 3, rng.random(shape[1], np.float32)
+    target = rng.random(shape, np.float32) if soft else rng.integers(-1, shape[1], (shape[0], *shape[2:]))
     x.flat[::17], x[0, :, 0] = -np.inf, 0
     g = rng.random((shape[0], *shape[2:]) if reduction == "none" else (), np.float32)
-    loss, kept = ce.cross_entropy(x, target, ignore_index=-1, reduction=reduction)
-    expected, kept_there = ce.cross_entropy(turned(x), target.ravel(), ignore_index=-1, reduction=reduction)
+    options = {"ignore_index": -1, "reduction": reduction, "label_smoothing": smoothing}
+    loss, kept = ce.cross_entropy(x, target, weight, **options)
+    there = turned(target) if soft else target.ravel()
+    expected, kept_there = ce.cross_entropy(turned(x), there, weight, **options)
     np.testing.assert_allclose(loss.ravel(), expected.ravel(), rtol=1e-5, atol=1e-6)
     assert loss.shape == g.shape
-    dx = vjp(x, g, target, kept, -1, reduction)
-    there = vjp(turned(x), g.ravel() if g.ndim else g, target.ravel(), kept_there, -1, reduction)
+    last = -1, reduction, smoothing
+    dx = ce.cross_entropy_vjp(x, g, target, weight, *kept, *last)
+    there = ce.cross_entropy_vjp(turned(x), g.ravel() if g.ndim else g, there, weight, *kept_there, *last)
     np.testing.assert_allclose(turned(dx), there, rtol=1e-4, atol=1e-6)
 
 
@@ -153,8 +179,10 @@ def test_arrays_of_other_shapes_and_dtypes():
     for g in y[0], y[:, :1], y.T, y.astype(np.float64):
         assert k.softmax_vjp(y, g) is NotImplemented
     assert k.softmax(y, axis=2) is NotImplemented is k.log_softmax(y, axis=-3)
-    with pytest.raises(ValueError, match="cross entropy: arrays do not fit"):
-        ce.cross_entropy(random(3, 5), np.zeros(4, int))
+    for labels, weight in ((np.zeros(4, int), None), (np.zeros(3, int), random(4)), (random(3, 4), None)):
+        with pytest.raises(ValueError, match="cross entropy: arrays do not fit"):
+            ce.cross_entropy(random(3, 5), labels, weight)
+    assert ce.cross_entropy(y, y.astype(np.float64)) is NotImplemented
     kept = ce.cross_entropy(y, np.zeros(3, int))[1]
     with pytest.raises(ValueError, match="cross entropy vjp: arrays do not fit"):
         vjp(y, random(2), np.zeros(3, int), kept)

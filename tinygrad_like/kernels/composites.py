@@ -22,7 +22,7 @@ from ..ops.attention import _attention, _self_attention
 from ..ops.collective import sync_batch_norm
 from ..ops.composite import Composite
 from ..ops.elementwise import abs, exp, maximum, square, sub
-from ..ops.loss import binary_cross_entropy_with_logits, mse_loss
+from ..ops.loss import binary_cross_entropy_with_logits, mse_loss, nll_loss
 from ..ops.matmul import _rows, linear
 from ..ops.normalization import batch_norm, batch_norm_relu, eps_of, group_norm, layer_norm, normalized, rms_norm
 from ..ops.recurrent import gru, lstm
@@ -83,14 +83,19 @@ def loss(name: str, formula: Callable, slope: Callable, of_difference: bool) -> 
     return forward, vjp
 
 
-def _cross_entropy(x, target, weight, *, ignore_index, reduction, label_smoothing):
-    if x.ndim == 1 or weight is not None or label_smoothing or target.dtype.kind == "f":
+def _cross_entropy(x, target, weight, **options):
+    return kernels.cross_entropy.cross_entropy(x, target, weight, **options) if x.ndim > 1 else NotImplemented
+
+
+def _cross_entropy_vjp(g, wanted, x, target, weight, ignore_index, reduction, label_smoothing, residuals, given=False):
+    if any(wanted[1:]):
         return NotImplemented
-    return kernels.cross_entropy.cross_entropy(x, target, ignore_index=ignore_index, reduction=reduction)
+    return [kernels.cross_entropy.cross_entropy_vjp(x, g, target, weight, *residuals, ignore_index, reduction,
+                                                    label_smoothing, given), None, None]
 
 
-def _cross_entropy_vjp(g, wanted, x, target, weight, ignore_index, reduction, label_smoothing, residuals):
-    return [kernels.cross_entropy.cross_entropy_vjp(x, g, target, *residuals, ignore_index, reduction), None, None]
+def _nll_vjp(g, wanted, x, target, weight, ignore_index, reduction, residuals):
+    return _cross_entropy_vjp(g, wanted, x, target, weight, ignore_index, reduction, 0.0, residuals, given=True)
 
 
 def _attention_kernel(q, k, v, attn_mask, *, dropout_p, is_causal, scale, key, spread):
@@ -291,6 +296,7 @@ def _means(dweight, dbias, weight, moments, counts, means):
 accelerate(softmax_vjp, SMALL, alone("softmax", "softmax_vjp"))
 accelerate(log_softmax_vjp, SMALL, alone("softmax", "log_softmax_vjp"))
 accelerate(cross_entropy, SMALL, _cross_entropy, _cross_entropy_vjp)
+accelerate(nll_loss, SMALL, partial(_cross_entropy, given=True), _nll_vjp)
 accelerate(mse_loss, 1, *loss(
     "mse_loss", lambda x, t: square(x - t), lambda g, x, t, scale: 2 * (g * scale) * (x - t), True))
 accelerate(binary_cross_entropy_with_logits, 1, *loss(

@@ -1,10 +1,11 @@
-"""Cross-entropy between logits and labels, over the rows of a float32 matrix.
+"""Cross-entropy between logits and targets, over the rows of a float32 matrix.
 
-A row's loss is -log p_label, and its gradient p - e_label, with p = softmax(x) and e_label 1 at the label and 0
-elsewhere. Backward needs m and log sum e^(x - m) of the row. They are kept apart, for their sum would be as rough as
-the largest logit.
+With a row's target distribution q_c = w_c ((1 - eps) t_c + eps / classes), where t is [c = label] or probabilities,
+its loss is -sum_c q_c log p_c and its gradient (sum_c q_c) p - q, p = softmax(x). Backward needs m and
+log sum e^(x - m) of the row. They are kept apart, for their sum would be as rough as the largest logit.
 
-What has weights, smoothed labels or probabilities for labels is left to the definition.
+Where the logarithms of p are `given` in place of logits, both are 0, and the gradient is -q: the negative
+log-likelihood of labels.
 """
 
 from contextlib import nullcontext
@@ -13,63 +14,116 @@ import numpy as np
 
 from ..dtypes import FLOAT32, FLOAT64, INT64
 from .checks import check_again
-from .kinds import INTEGERS, READ, REALS, WRITE
+from .kinds import OPTIONAL, READ, REAL, REALS, WRITE
+from .late import njit
+from .norm import constant
 from .program import kernel, together
+from .reduce import PIECE, _sum
 from .simd import fill, inner
-from .softmax import _COST, BLOCK, _back, _exp, _exp_shifted, _rows, _scale_all, _shift_twice
-from .vectormath import F, log
+from .softmax import _COST, BLOCK, _back, _by_pieces, _exp, _exp_shifted, _rows, _scale_all, _shift_twice
+from .vectormath import SCALAR, F, log
 
-_STATS, _TOTALS = WRITE.of(axes=2), REALS.of(FLOAT64, 2)._replace(writes=True)
-
-
-@inner
-def _work(x, labels, classes, ignored, losses, stats, totals, mean, loss):
-    fits = x.size == losses.size * classes and labels.size == losses.size and stats.shape == (2, losses.size)
-    return int(x.size * _COST) if fits and totals.shape[1] == 3 else -1
+_LABELS, _STATS, _TOTALS = OPTIONAL.of(INT64), WRITE.of(axes=2), REALS.of(FLOAT64, 2)._replace(writes=True)
 
 
 @inner
-def _work_of_vjp(g, x, labels, classes, ignored, stats, totals, mean, dx):
+def _fits(x, labels, probabilities, weight, rows):
+    return x.size == rows * weight.size and (labels.size == rows if labels.size else probabilities.size == x.size)
+
+
+@inner
+def _work(x, labels, probabilities, weight, ignored, smoothing, given, losses, stats, totals, mean, loss):
+    fits = _fits(x, labels, probabilities, weight, losses.size) and stats.shape == (2, losses.size)
+    return int(losses.size if given else x.size * _COST) if fits and totals.shape[1] == 3 else -1
+
+
+@inner
+def _work_of_vjp(g, x, labels, probabilities, weight, ignored, smoothing, given, stats, totals, mean, dx):
     rows = stats.shape[1]
-    fits = x.size == dx.size == rows * classes and labels.size == rows and (g.size == 1 or g.size == rows)
+    fits = _fits(x, labels, probabilities, weight, rows) and dx.size == x.size and (g.size == 1 or g.size == rows)
     return int(x.size * _COST) if fits and totals.shape[1] == 3 else -1
 
 
-@inner
+@njit(**SCALAR)
+def _term(w, x, top, log_total):
+    """-w log p, and 0 where w is 0, even if p is 0 too"""
+    return F(0) if w == F(0) else w * ((top - x) + log_total)
+
+
+@njit(fastmath={"reassoc"})
+def _sum_terms(weight, x, top, log_total):
+    total = F(0)
+    for i in range(x.size):
+        total += _term(weight[i], x[i], top, log_total)
+    return total
+
+
+@njit(fastmath={"reassoc"})
+def _sum_soft_terms(t, keep, even, weight, x, top, log_total):
+    total = F(0)
+    for i in range(x.size):
+        total += _term((keep * t[i] + even) * weight[i], x[i], top, log_total)
+    return total
+
+
+@njit
+def _loss(label, t, weight, smoothing, x, top, log_total):
+    """Of a row with this label; or, if t is not empty, with these probabilities."""
+    n, loss = x.size, 0.0
+    if t.size == 0:
+        loss = (1 - smoothing) * _term(weight[label], x[label], top, log_total)
+        if smoothing == 0:
+            return loss
+    for i in range(0, n, PIECE):
+        piece, w = x[i : i + PIECE], weight[i : i + PIECE]
+        if t.size == 0:
+            loss += smoothing / n * _sum_terms(w, piece, top, log_total)
+        else:
+            loss += _sum_soft_terms(t[i : i + PIECE], F(1 - smoothing), F(smoothing / n), w, piece, top, log_total)
+    return loss
+
+
+@njit
 def _write_loss(totals, mean, loss):
     """The last row of totals: what the others come to. A mean over no label at all is NaN."""
-    total, count, wrong = 0.0, 0.0, 0.0
+    sum_losses, sum_weights, wrong = 0.0, 0.0, 0.0
     for b in range(len(totals) - 1):
-        total, count = total + totals[b, 0], count + totals[b, 1]
+        sum_losses, sum_weights = sum_losses + totals[b, 0], sum_weights + totals[b, 1]
         wrong = totals[b, 2] if wrong == 0 else wrong
-    totals[-1, 0], totals[-1, 1], totals[-1, 2] = total, count, wrong
+    totals[-1, 0], totals[-1, 1], totals[-1, 2] = sum_losses, sum_weights, wrong
     if mean:
-        total = total / count if count != 0 else np.nan
-    loss[0] = total
+        sum_losses = sum_losses / sum_weights if sum_weights != 0 else np.nan
+    loss[0] = sum_losses
 
 
-@kernel(x=READ, labels=INTEGERS, losses=WRITE, stats=_STATS, totals=_TOTALS, loss=WRITE, work=_work)
-def _cross_entropy(x, labels, classes, ignored, losses, stats, totals, mean, loss, task, tasks):
-    """totals[b], for block b of the rows: the sum of the losses, how many labels count, and 1 + the first row with a
-    label out of range."""
-    rows, n, blocks = losses.size, classes, len(totals) - 1
+@kernel(x=READ, labels=_LABELS, probabilities=OPTIONAL, weight=READ, smoothing=REAL, losses=WRITE, stats=_STATS,
+        totals=_TOTALS, loss=WRITE, work=_work)
+def _cross_entropy(x, labels, probabilities, weight, ignored, smoothing, given, losses, stats, totals, mean, loss, task,
+                   tasks):
+    """totals[b], for block b of the rows: the sums of the losses and of the labels' weights, and 1 + the first row with
+    a label out of range."""
+    rows, n, blocks = losses.size, weight.size, len(totals) - 1
     block = -(-rows // blocks)
-    work = np.empty(block * n, np.float32)
+    work = np.empty(0 if given else block * n, np.float32)
     for b in range(task * blocks // tasks, (task + 1) * blocks // tasks):
-        total, count, wrong = 0.0, 0, 0
+        sum_losses, sum_weights, wrong = 0.0, 0.0, 0
         first, last = b * block, min((b + 1) * block, rows)
-        _exp_shifted(x[first * n : last * n], n, work, stats[0, first:last], stats[1, first:last])
+        if given:
+            stats[0, first:last], stats[1, first:last] = 0, 1
+        else:
+            _exp_shifted(x[first * n : last * n], n, work, stats[0, first:last], stats[1, first:last])
         for row in range(first, last):
-            top, log_total, label, value = stats[0, row], log(stats[1, row]), labels[row], F(0)
+            top, log_total, here = stats[0, row], log(stats[1, row]), slice(row * n, (row + 1) * n)
             stats[1, row] = log_total
-            if label != ignored and 0 <= label < n:
-                value = (top - x[row * n + label]) + log_total
-                count += 1
+            label, value = labels[row] if labels.size else 0, 0.0
+            if labels.size == 0 or label != ignored and 0 <= label < n:
+                value = _loss(label, probabilities[here], weight, smoothing, x[here], top, log_total)
+                sum_weights += weight[label] if labels.size else 1.0
             elif label != ignored and wrong == 0:
                 wrong = row + 1
             losses[row] = value
-            total += value
-        totals[b, 0], totals[b, 1], totals[b, 2] = total, count, wrong
+            sum_losses += value
+        totals[b, 0], totals[b, 1], totals[b, 2] = sum_losses, sum_weights, wrong
     if blocks == 1 and task == tasks - 1:  # whose block it was
         _write_loss(totals, mean, loss)
 
@@ -80,73 +134,117 @@ def _add_up(totals, mean, loss, task, tasks):
         _write_loss(totals, mean, loss)
 
 
-@kernel(g=READ, x=READ, labels=INTEGERS, stats=_STATS, totals=_TOTALS, dx=WRITE, work=_work_of_vjp)
-def _cross_entropy_vjp(g, x, labels, classes, ignored, stats, totals, mean, dx, task, tasks):
+@kernel(g=READ, x=READ, labels=_LABELS, probabilities=OPTIONAL, weight=READ, smoothing=REAL, stats=_STATS,
+        totals=_TOTALS, dx=WRITE, work=_work_of_vjp)
+def _cross_entropy_vjp(g, x, labels, probabilities, weight, ignored, smoothing, given, stats, totals, mean, dx, task,
+                       tasks):
     """A label may be out of range now, if it is in the caller's memory; then totals[-1, 2] is 1 + its row."""
-    rows, n = stats.shape[1], classes
+    rows, n = stats.shape[1], weight.size
     block = max(1, BLOCK // n)
     scale = 1 / totals[-1, 1] if mean and totals[-1, 1] != 0 else 1.0
+    keep, even, mean_weight = 1 - smoothing, smoothing / n, 0.0
+    for i in range(0, n, PIECE):
+        mean_weight += _sum(weight[i : i + PIECE]) / n
     end = (task + 1) * rows // tasks
     for first in range(task * rows // tasks, end, block):
         last = min(first + block, end)
+        if given:
+            fill(dx[first * n : last * n], F(0))
+        else:
+            for row in range(first, last):
+                here = slice(row * n, (row + 1) * n)
+                _shift_twice(x[here], stats[0, row], stats[1, row], dx[here])
+            _exp(dx[first * n : last * n])
         for row in range(first, last):
-            here = slice(row * n, (row + 1) * n)
-            _shift_twice(x[here], stats[0, row], stats[1, row], dx[here])
-        _exp(dx[first * n : last * n])
-        for row in range(first, last):
-            out, label, slope = dx[row * n : (row + 1) * n], labels[row], F(scale * g[row if g.size > 1 else 0])
-            if label != ignored and 0 <= label < n:
-                _scale_all(out, slope)
-                out[label] -= slope
+            out, label, g_row = dx[row * n : (row + 1) * n], 0, scale * g[row if g.size > 1 else 0]
+            if labels.size:
+                label = labels[row]
+                if label == ignored or not 0 <= label < n:
+                    out[:] = F(0)
+                    if label != ignored:
+                        totals[-1, 2] = row + 1
+                    continue
+                _scale_all(out, F(g_row * (keep * weight[label] + smoothing * mean_weight)))
+                if smoothing > 0:
+                    _subtract(out, F(g_row * even), weight)
+                out[label] -= F(g_row * keep * weight[label])
             else:
-                fill(out, F(0))
-                if label != ignored:
-                    totals[-1, 2] = row + 1
+                t = probabilities[row * n : (row + 1) * n]
+                _pull(out, F(g_row), t, F(keep), F(even), weight, F(keep * _by_pieces(t, weight, False)
+                                                                   + smoothing * mean_weight))
 
 
-def _check_labels(target: np.ndarray, totals: np.ndarray, classes: int, ignore_index: int) -> None:
+@njit
+def _subtract(out, factor, x):
+    for i in range(out.size):
+        out[i] -= factor * x[i]
+
+
+@njit
+def _pull(p, g, t, keep, even, weight, mass):
+    """p = g (mass p - q) for a row's q, which comes to `mass`"""
+    for i in range(p.size):
+        p[i] = g * (mass * p[i] - (keep * t[i] + even) * weight[i])
+
+
+def _targets(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None) -> tuple:
+    """Labels or None, probabilities or None, and the weights."""
+    weight = constant(1.0, x.shape[1]) if weight is None else weight
+    if target.dtype is FLOAT32:
+        return None, target if x.ndim == 2 else _rows(target, 1), weight
+    return target.astype(INT64, copy=False), None, weight
+
+
+def _check_labels(target: np.ndarray, totals: np.ndarray, classes: int, ignore_index: int, given: bool) -> None:
     """Raise IndexError if a kernel has found a label out of range; also when calls that are traced now are played."""
-    _raise_for_label(target, totals, classes, ignore_index)
-    check_again(_raise_for_label, target, totals, classes, ignore_index, flag=totals[-1, 2:].view(INT64))
+    who = "nll_loss" if given else "cross_entropy"
+    _raise_for_label(target, totals, classes, ignore_index, who)
+    check_again(_raise_for_label, target, totals, classes, ignore_index, who, flag=totals[-1, 2:].view(INT64))
 
 
-def _raise_for_label(target: np.ndarray, totals: np.ndarray, classes: int, ignore_index: int) -> None:
+def _raise_for_label(target: np.ndarray, totals: np.ndarray, classes: int, ignore_index: int, who: str) -> None:
     if row := int(totals[-1, 2]):
         totals[-1, 2] = 0
-        raise IndexError(f"cross_entropy: label {target.flat[row - 1]} is out of range for {classes} classes "
+        raise IndexError(f"{who}: label {target.flat[row - 1]} is out of range for {classes} classes "
                          f"(0 to {classes - 1}); ignore_index is {ignore_index}")
 
 
-def cross_entropy(x: np.ndarray, target: np.ndarray, *, ignore_index: int = -100, reduction: str = "mean") -> tuple:
-    """losses = -log_softmax(x)[range(rows), target], 0 where the label is ignore_index, or what they are reduced to,
-    for logits x (rows, classes) and labels (rows,). Or for x (outer, classes, ...), whose columns are then what rows
-    are else.
+def cross_entropy(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None = None, *, ignore_index: int = -100,
+                  reduction: str = "mean", label_smoothing: float = 0.0, given: bool = False) -> tuple:
+    """losses = -(q * log_softmax(x)).sum(-1), or what they are reduced to, for logits x (rows, classes),
+    q = weight * ((1 - label_smoothing) * t + label_smoothing / classes), and t = target, of x's shape, or, for labels
+    (rows,), np.eye(classes)[target]; q = 0 where the label is ignore_index. Or for x (outer, classes, ...), whose
+    columns are then what rows are else. given: whether x is what log_softmax gives.
 
     Also what backward needs. Raises IndexError for a label out of range.
     """
     rows, classes = x.size // x.shape[1] if x.size else 0, x.shape[1]
+    if weight is not None and weight.dtype is not FLOAT32 or target.dtype.kind == "f" and target.dtype is not FLOAT32:
+        return NotImplemented
     losses, stats, loss = np.empty(rows, FLOAT32), np.empty((2, rows), FLOAT32), np.empty((), FLOAT32)
     blocks = max(1, -(-rows // max(1, BLOCK // classes)))
-    totals, logits, mean = np.empty((1 + blocks, 3)), x if x.ndim == 2 else _rows(x, 1), reduction == "mean"
+    totals, targets = np.empty((1 + blocks, 3)), _targets(x, target, weight)
+    logits, mean, smoothing = x if x.ndim == 2 else _rows(x, 1), reduction == "mean", float(label_smoothing)
     with nullcontext() if blocks == 1 else together():
-        _cross_entropy(logits, target.astype(INT64, copy=False), classes, ignore_index, losses, stats, totals,
-                       mean, loss)
+        _cross_entropy(logits, *targets, ignore_index, smoothing, given, losses, stats, totals, mean, loss)
         if blocks > 1:
             _add_up(totals, mean, loss)
-    _check_labels(target, totals, classes, ignore_index)
+    _check_labels(target, totals, classes, ignore_index, given)
     return losses.reshape(x.shape[:1] + x.shape[2:]) if reduction == "none" else loss, (stats, totals)
 
 
-def cross_entropy_vjp(x: np.ndarray, g: np.ndarray, target: np.ndarray, stats: np.ndarray, totals: np.ndarray,
-                      ignore_index: int, reduction: str) -> np.ndarray:
-    """dx = g[:, None] * (softmax(x) - np.eye(classes)[target]), for g (rows,), or one number for all; for a mean
-    divided by how many labels count.
+def cross_entropy_vjp(x: np.ndarray, g: np.ndarray, target: np.ndarray, weight: np.ndarray | None, stats: np.ndarray,
+                      totals: np.ndarray, ignore_index: int, reduction: str, label_smoothing: float = 0.0,
+                      given: bool = False) -> np.ndarray:
+    """dx = g[:, None] * (q.sum(-1, keepdims=True) * softmax(x) - q), for g (rows,), or one number for all; for a mean
+    divided by the labels' weights. Without the softmax, if the logarithms are given.
 
     Raises IndexError for a label out of range.
     """
     shape = x.shape if x.ndim == 2 else x.shape[:1] + x.shape[2:] + x.shape[1:2]
     dx = np.empty(shape, np.float32)
-    _cross_entropy_vjp(np.asarray(g), x if x.ndim == 2 else _rows(x, 1), target.astype(INT64, copy=False), x.shape[1],
-                       ignore_index, stats, totals, reduction == "mean", dx)
-    _check_labels(target, totals, x.shape[1], ignore_index)  # in range once, they may be in the user's array
+    logits = x if x.ndim == 2 else dx if given else _rows(x, 1)  # what is given is not read again
+    _cross_entropy_vjp(np.asarray(g), logits, *_targets(x, target, weight), ignore_index, float(label_smoothing), given,
+                       stats, totals, reduction == "mean", dx)
+    _check_labels(target, totals, x.shape[1], ignore_index, given)  # in range once, they may be in the user's array
     return dx if x.ndim == 2 else _back(dx, 1)
