@@ -43,7 +43,6 @@ from .norm import (
     BatchNorm1d, BatchNorm2d, BatchNorm3d, GroupNorm, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d, LayerNorm,
     LayerNorm2d, RMSNorm, SyncBatchNorm, convert_sync_batchnorm,
 )
-from .ode import NeuralODE, odeint
 from .pool import (
     AdaptiveAvgPool1d, AdaptiveAvgPool2d, AvgPool1d, AvgPool2d, AvgPool3d, CircularPad1d, CircularPad2d, CircularPad3d,
     ConstantPad1d, ConstantPad2d, ConstantPad3d, MaxPool1d, MaxPool2d, MaxPool3d, ReflectionPad1d, ReflectionPad2d,
@@ -87,8 +86,6 @@ __all__ = [
     "GaussianDropout", "DropConnect", "mc_predict", "MonteCarlo",
     # residual blocks
     "Residual", "Res", "BasicBlock", "Bottleneck", "ConvNeXtBlock",
-    # residual blocks without end
-    "NeuralODE", "odeint",
     # recurrent
     "RNN", "LSTM", "GRU", "RNNCell", "LSTMCell", "GRUCell",
     # attention and Transformers

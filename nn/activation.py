@@ -1,4 +1,4 @@
-"""Activations as modules (7.20, 7.24-7.28; 003). The functions are ops; the modules hold their arguments.
+"""Activations as modules (7.20, 7.24-7.28; 003). The functions are ops; the modules hold their options.
 
 An activation has no parameters. Without one between them, affine layers collapse into one affine layer (7.29-7.33).
 """
@@ -6,13 +6,13 @@ An activation has no parameters. Without one between them, affine layers collaps
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from tinygrad_like import ops
 from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.errors import named
 
-from .module import Configured, Module, Parameter, check_positive, described
+from .configured import Configured
+from .module import Module, Parameter, check_positive, described
 
 
 class InPlace(Configured):
@@ -47,11 +47,8 @@ class ReLU(InPlace):
 class LeakyReLU(InPlace):
     """x if x > 0, else negative_slope * x (7.26)."""
 
-    def __init__(self, negative_slope: float = 0.01):
-        self.negative_slope = negative_slope
-
-    def forward(self, x: Tensor) -> Tensor:
-        return ops.leaky_relu(x, negative_slope=self.negative_slope)
+    op = staticmethod(ops.leaky_relu)
+    negative_slope: float = 0.01
 
 
 class PReLU(Configured):
@@ -60,10 +57,12 @@ class PReLU(Configured):
     weight: (num_parameters,), the slopes, at first `init`. Source: He et al. 2015.
     """
 
-    def __init__(self, num_parameters: int = 1, init: float = 0.25):
-        check_positive(self, num_parameters=num_parameters)
-        self.num_parameters, self.init = num_parameters, init
-        self.weight = Parameter(Tensor.full(num_parameters, float(init)))
+    num_parameters: int = 1
+    init: float = 0.25
+
+    def __post_init__(self):
+        check_positive(self, num_parameters=self.num_parameters)
+        self.weight = Parameter(Tensor.full(self.num_parameters, float(self.init)))
 
     def forward(self, x: Tensor) -> Tensor:
         return prelu(x, self.weight)
@@ -81,11 +80,8 @@ def prelu(x: Tensor, weight: Tensor) -> Tensor:
 class ELU(InPlace):
     """x if x > 0, else alpha (e^x - 1)."""
 
-    def __init__(self, alpha: float = 1.0):
-        self.alpha = alpha
-
-    def forward(self, x: Tensor) -> Tensor:
-        return ops.elu(x, alpha=self.alpha)
+    op = staticmethod(ops.elu)
+    alpha: float = 1.0
 
 
 class Sigmoid(Configured):
@@ -109,13 +105,12 @@ class Tanh(Configured):
 class GELU(Configured):
     """x Phi(x) = x/2 (1 + erf(x / sqrt 2)) (7.27), exactly, or with approximate="tanh" as in 003 and GPT-2."""
 
-    def __init__(self, approximate: str = "none"):
-        if approximate not in ("none", "tanh"):
-            raise ValueError(f'GELU: approximate must be "none" or "tanh", got {approximate!r}')
-        self.approximate = approximate
+    op = staticmethod(ops.gelu)
+    approximate: str = "none"
 
-    def forward(self, x: Tensor) -> Tensor:
-        return ops.gelu(x, approximate=self.approximate)
+    def __post_init__(self):
+        if self.approximate not in ("none", "tanh"):
+            raise ValueError(f'GELU: approximate must be "none" or "tanh", got {self.approximate!r}')
 
 
 class SiLU(InPlace):
@@ -127,23 +122,20 @@ class SiLU(InPlace):
 class Softplus(Configured):
     """log(1 + e^(beta x)) / beta (7.28), a smooth ReLU; x itself where beta x exceeds the threshold."""
 
-    def __init__(self, beta: float = 1.0, threshold: float = 20.0):
-        if not beta > 0:
-            raise ValueError(f"Softplus: beta must be positive, got {beta}")
-        self.beta, self.threshold = beta, threshold
+    op = staticmethod(ops.softplus)
+    beta: float = 1.0
+    threshold: float = 20.0
 
-    def forward(self, x: Tensor) -> Tensor:
-        return ops.softplus(x, beta=self.beta, threshold=self.threshold)
+    def __post_init__(self):
+        if not self.beta > 0:
+            raise ValueError(f"Softplus: beta must be positive, got {self.beta}")
 
 
 class CELU(InPlace):
     """x if x > 0, else alpha (e^(x / alpha) - 1)."""
 
-    def __init__(self, alpha: float = 1.0):
-        self.alpha = alpha
-
-    def forward(self, x: Tensor) -> Tensor:
-        return ops.celu(x, self.alpha)
+    op = staticmethod(ops.celu)
+    alpha: float = 1.0
 
 
 class SELU(InPlace):
@@ -185,18 +177,13 @@ class Hardswish(InPlace):
 class Hardtanh(InPlace):
     """min(max(x, min_val), max_val)."""
 
-    def __init__(self, min_val: float = -1.0, max_val: float = 1.0):
-        self.min_val, self.max_val = min_val, max_val
-
-    def forward(self, x: Tensor) -> Tensor:
-        return ops.hardtanh(x, min_val=self.min_val, max_val=self.max_val)
+    op = staticmethod(ops.hardtanh)
+    min_val: float = -1.0
+    max_val: float = 1.0
 
 
 class _AlongAxis(Configured):
-    op: Callable
-
-    def __init__(self, dim: int = -1):
-        self.dim = dim
+    dim: int = -1
 
     def forward(self, x: Tensor) -> Tensor:
         return self.op(x, axis=self.dim)
@@ -212,6 +199,12 @@ class LogSoftmax(_AlongAxis):
     """x_i - log sum_j e^(x_j) along axis dim."""
 
     op = staticmethod(ops.log_softmax)
+
+
+class Softmin(_AlongAxis):
+    """The softmax of -x along axis dim."""
+
+    op = staticmethod(ops.softmin)
 
 
 class GLU(_AlongAxis):
@@ -238,42 +231,22 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     return input - ops.clip(input, min=-lambd, max=lambd)
 
 
-@named
-def softmin(input: Tensor, dim: int = -1, dtype: Any = None) -> Tensor:
-    """The softmax of -x along axis dim."""
-    return ops.softmin(input if dtype is None else input.cast(dtype), axis=dim)
-
-
 class Hardshrink(Configured):
     """x if |x| > lambd, else 0."""
 
-    def __init__(self, lambd: float = 0.5):
-        self.lambd = lambd
-
-    def forward(self, x: Tensor) -> Tensor:
-        return hardshrink(x, self.lambd)
+    op = staticmethod(hardshrink)
+    lambd: float = 0.5
 
 
 class Softshrink(Configured):
     """x brought nearer to 0 by lambd, or to 0: the proximal map of lambd |x|. Raises ValueError for lambd < 0."""
 
-    def __init__(self, lambd: float = 0.5):
-        if not lambd >= 0:
-            raise ValueError(f"Softshrink: lambd={lambd!r} must be >= 0")
-        self.lambd = lambd
+    op = staticmethod(softshrink)
+    lambd: float = 0.5
 
-    def forward(self, x: Tensor) -> Tensor:
-        return softshrink(x, self.lambd)
-
-
-class Softmin(Configured):
-    """The softmax of -x along axis dim."""
-
-    def __init__(self, dim: int = -1):
-        self.dim = dim
-
-    def forward(self, x: Tensor) -> Tensor:
-        return softmin(x, self.dim)
+    def __post_init__(self):
+        if not self.lambd >= 0:
+            raise ValueError(f"Softshrink: lambd={self.lambd!r} must be >= 0")
 
 
 def make_activation(who: str, activation: Callable[[], Module]) -> Module:

@@ -45,8 +45,13 @@ def reestimate_batch_norm(model: Module, batches: Iterable) -> Module:
     Raises ValueError if there are no batches or no BatchNorm.
     """
     layers = _batch_norms("reestimate_batch_norm", model)
-    pools = {layer: _Moments() for layer in layers}
-    handles = [layer.register_forward_pre_hook(pools[layer]) for layer in layers]
+    found: dict[BatchNorm, list] = {layer: [] for layer in layers}  # of each batch: n, mean, variance of n values
+
+    def note(layer: Any, args: tuple) -> None:
+        x = np.moveaxis(args[0]._data, 1, 0).reshape(args[0].shape[1], -1).astype(np.float64)
+        found[layer].append((x.shape[1], x.mean(1), x.var(1)))
+
+    handles = [layer.register_forward_pre_hook(note) for layer in layers]
     saved = [(b, b._data.copy()) for m in layers for b in (m.running_mean, m.running_var, m.num_batches_tracked)]
     try:
         with modes_restored(model), no_grad():
@@ -60,33 +65,19 @@ def reestimate_batch_norm(model: Module, batches: Iterable) -> Module:
             handle.remove()
         for buffer, value in saved:
             buffer.assign(value)
-    if not any(pool.batches for pool in pools.values()):
+    if not any(found.values()):
         raise ValueError("reestimate_batch_norm: there are no batches (an iterator can be used once only)")
-    for layer, pool in pools.items():
-        if pool.batches:
-            layer.running_mean.assign(pool.mean.astype(layer.running_mean.dtype))
-            layer.running_var.assign((pool.squares / (pool.n - 1)).astype(layer.running_var.dtype))
-            layer.num_batches_tracked.assign(pool.batches)
+    for layer, moments in found.items():
+        if moments:
+            counts, means, variances = (np.array(column) for column in zip(*moments, strict=True))
+            n, share = counts.sum(), counts[:, None] / counts.sum()
+            mean = (share * means).sum(0)
+            variance = (share * (variances + (means - mean) ** 2)).sum(0) * n / (n - 1)  # within and between batches
+            layer.running_mean.assign(mean.astype(layer.running_mean.dtype))
+            layer.running_var.assign(variance.astype(layer.running_var.dtype))
+            layer.num_batches_tracked.assign(len(moments))
     return model
 
-
-class _Moments:
-    """A hook that pools, over all inputs of a layer, the count of values per channel, their mean and their `squares`.
-
-    `squares` is the sum of squared distances to the mean. Two sets a and b are pooled by the rule of Chan, Golub and
-    LeVeque: squares = squares_a + squares_b + (mean_b - mean_a)^2 n_a n_b / (n_a + n_b).
-    """
-
-    def __init__(self):
-        self.batches, self.n, self.mean, self.squares = 0, 0, 0.0, 0.0
-
-    def __call__(self, layer: Module, args: tuple) -> None:
-        x = np.moveaxis(args[0]._data, 1, 0).reshape(args[0].shape[1], -1).astype(np.float64)
-        n, mean = x.shape[1], x.mean(1)
-        difference, total = mean - self.mean, self.n + n
-        self.squares = self.squares + ((x - mean[:, None]) ** 2).sum(1) + difference**2 * (self.n * n / total)
-        self.mean = self.mean + difference * (n / total)
-        self.n, self.batches = total, self.batches + 1
 
 def fold_batch_norm(model: Module, *example: Any) -> Module:
     """A copy of `model` for evaluation, with each BatchNorm folded into the Linear or convolution before it.

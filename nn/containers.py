@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, MutableSequence, Sequence
 from typing import Any
 
 from tinygrad_like.core.tensor import Tensor
@@ -52,8 +52,7 @@ class _List(Module):
     def __iter__(self) -> Iterator[Module]:
         return (module for _, module in self._children())
 
-    def __contains__(self, module: Any) -> bool:
-        return any(m is module for m in self)
+    __contains__, pop = Sequence.__contains__, MutableSequence.pop
 
     def append(self, module: Module) -> _List:
         """Add a module at the end; returns the container."""
@@ -71,12 +70,6 @@ class _List(Module):
     def __add__(self, other: Iterable[Module]) -> _List:
         """A container of the modules of both, under new numbers."""
         return (Sequential if isinstance(self, Sequential) else ModuleList)().extend([*self, *other])
-
-    def pop(self, index: int) -> Module:
-        """Remove the module at `index`, and return it."""
-        module = self[index]
-        del self[index]
-        return module
 
     def insert(self, index: int, module: Module) -> _List:
         """Add a module before the one at `index`, and renumber all; returns the container."""
@@ -120,11 +113,6 @@ class ModuleDict(Module):
     def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] = ()):
         self.update(modules)
 
-    def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
-        """Set several modules, from a mapping or pairs."""
-        for name, module in dict(modules).items():
-            self[name] = module
-
     def __getitem__(self, name: str) -> Module:
         module = self.__dict__.get(name)
         if not isinstance(module, Module):
@@ -138,27 +126,8 @@ class ModuleDict(Module):
             self.register_module(name, module)
 
     def __delitem__(self, name: str) -> None:
-        self.pop(name)
-
-    def pop(self, name: str) -> Module:
-        """Remove the module of this name, and return it."""
-        module = self[name]
+        self[name]
         delattr(self, name)
-        return module
-
-    def clear(self) -> None:
-        """Remove all modules."""
-        for name in list(self):
-            delattr(self, name)
-
-    def keys(self) -> Iterable[str]:
-        return dict(self._children()).keys()
-
-    def values(self) -> Iterable[Module]:
-        return dict(self._children()).values()
-
-    def items(self) -> Iterable[tuple[str, Module]]:
-        return dict(self._children()).items()
 
     def __len__(self) -> int:
         return len(dict(self._children()))
@@ -166,8 +135,13 @@ class ModuleDict(Module):
     def __iter__(self) -> Iterator[str]:
         return iter(dict(self._children()))
 
-    def __contains__(self, name: Any) -> bool:
-        return isinstance(self.__dict__.get(name), Module)
+    def clear(self) -> None:
+        """Remove all modules."""
+        for name in list(self):
+            del self[name]
+
+    update, pop = MutableMapping.update, MutableMapping.pop
+    keys, values, items, __contains__ = Mapping.keys, Mapping.values, Mapping.items, Mapping.__contains__
 
 
 class ParameterList(Module):
@@ -178,22 +152,26 @@ class ParameterList(Module):
 
     def append(self, value: Any) -> ParameterList:
         """Add a parameter at the end; returns the list."""
-        return self.extend([value])
+        self._set(len(self), value)
+        return self
 
     def extend(self, values: Iterable[Any]) -> ParameterList:
         """Add several parameters at the end; returns the list."""
         for value in values:
-            setattr(self, str(len(self)), value if isinstance(value, Parameter) else Parameter(value))
+            self.append(value)
         return self
 
     __iadd__ = extend
+
+    def _set(self, index: int, value: Any) -> None:
+        setattr(self, str(index), value if isinstance(value, Parameter) else Parameter(value))
 
     def __getitem__(self, index: Any) -> Any:
         found = list(self)[index]
         return ParameterList(found) if isinstance(index, slice) else found
 
     def __setitem__(self, index: int, value: Any) -> None:
-        setattr(self, str(range(len(self))[index]), value if isinstance(value, Parameter) else Parameter(value))
+        self._set(range(len(self))[index], value)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

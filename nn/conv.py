@@ -12,7 +12,8 @@ from tinygrad_like.ops.axes import each
 from tinygrad_like.ops.conv import margins_of
 
 from . import init
-from .module import Configured, Module, Parameter, check_positive
+from .configured import Configured
+from .module import Module, Parameter, check_positive
 
 _PADDING_MODES = {"zeros": "constant", "reflect": "reflect", "replicate": "replicate", "circular": "circular"}
 
@@ -172,21 +173,19 @@ class ConvTranspose3d(_ConvTranspose):
 class Unfold(Configured):
     """Every patch of an image as a column, see `nn.functional.unfold`."""
 
-    def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1):
-        self.kernel_size, self.dilation, self.padding, self.stride = kernel_size, dilation, padding, stride
-
-    def forward(self, x: Tensor) -> Tensor:
-        return ops.unfold(x, kernel_size=self.kernel_size, dilation=self.dilation, padding=self.padding,
-                          stride=self.stride)
+    op = staticmethod(ops.unfold)
+    kernel_size: Any
+    dilation: Any = 1
+    padding: Any = 0
+    stride: Any = 1
 
 
 class Fold(Configured):
     """Columns added to the image where their patches were, see `nn.functional.fold`."""
 
-    def __init__(self, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1):
-        self.output_size, self.kernel_size, self.dilation = output_size, kernel_size, dilation
-        self.padding, self.stride = padding, stride
-
-    def forward(self, x: Tensor) -> Tensor:
-        return ops.fold(x, output_size=self.output_size, kernel_size=self.kernel_size, dilation=self.dilation,
-                        padding=self.padding, stride=self.stride)
+    op = staticmethod(ops.fold)
+    output_size: Any
+    kernel_size: Any
+    dilation: Any = 1
+    padding: Any = 0
+    stride: Any = 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -15,17 +15,17 @@ from tinygrad_like.ops.dropout import check_probability
 from tinygrad_like.transforms.switches import no_grad
 
 from .activation import InPlace
+from .configured import Configured
 from .linear import Linear
-from .module import Configured, Module, modes_restored
+from .module import Module, modes_restored
 
 
 class _Dropout(InPlace):
-    op: Callable
     drops = True
+    p: float = 0.5
 
-    def __init__(self, p: float = 0.5):
-        check_probability(type(self).__name__, p)
-        self.p = p
+    def __post_init__(self):
+        check_probability(type(self).__name__, self.p)
 
     def __call__(self, x: Tensor) -> Tensor:
         return super().__call__(x) if self.training else Configured.__call__(self, x)  # which changes nothing

@@ -25,7 +25,7 @@ from tinygrad_like.ops import (
     smooth_l1_loss, softplus, softsign, tanh, unfold, avg_pool3d, conv3d, conv_transpose3d,
 )
 
-from .activation import hardshrink, prelu, softmin, softshrink
+from .activation import hardshrink, prelu, softshrink
 from .dropout import dropout3d
 from .embedding import embedding
 from .norm import moments, move_statistics
@@ -47,6 +47,11 @@ __all__ = [
 def softmax(input: Tensor, dim: int = -1, dtype: Any = None) -> Tensor:
     """e^(x_i) / sum_j e^(x_j) along axis dim, of the input cast to dtype."""
     return ops.softmax(input if dtype is None else input.cast(dtype), axis=dim)
+
+
+def softmin(input: Tensor, dim: int = -1, dtype: Any = None) -> Tensor:
+    """The softmax of -x along axis dim."""
+    return softmax(-input, dim, dtype)
 
 
 def log_softmax(input: Tensor, dim: int = -1, dtype: Any = None) -> Tensor:

@@ -9,7 +9,8 @@ from tinygrad_like import ops
 from tinygrad_like.core.tensor import Tensor
 
 from . import init
-from .module import Configured, Module, Parameter, check_positive
+from .configured import Configured
+from .module import Module, Parameter, check_positive
 
 
 class Linear(Module):
@@ -59,8 +60,8 @@ class Flatten(Configured):
     A Linear after it mixes the flattened axes, such as time and channels (003).
     """
 
-    def __init__(self, start_dim: int = 1, end_dim: int = -1):
-        self.start_dim, self.end_dim = start_dim, end_dim
+    start_dim: int = 1
+    end_dim: int = -1
 
     def forward(self, x: Tensor) -> Tensor:
         return x.flatten(self.start_dim, self.end_dim)
@@ -69,10 +70,13 @@ class Flatten(Configured):
 class Unflatten(Configured):
     """Axis dim becomes several, of sizes unflattened_size: the inverse of Flatten. One size may be -1: the rest."""
 
-    def __init__(self, dim: int, unflattened_size: tuple[int, ...]):
-        if isinstance(unflattened_size, int):
-            raise TypeError(f"Unflatten: unflattened_size={unflattened_size} must be several sizes, as (2, 4)")
-        self.dim, self.unflattened_size = dim, tuple(unflattened_size)
+    dim: int
+    unflattened_size: tuple[int, ...]
+
+    def __post_init__(self):
+        if isinstance(self.unflattened_size, int):
+            raise TypeError(f"Unflatten: unflattened_size={self.unflattened_size} must be several sizes, as (2, 4)")
+        self.unflattened_size = tuple(self.unflattened_size)
 
     def forward(self, x: Tensor) -> Tensor:
         return x.unflatten(self.dim, self.unflattened_size)
@@ -81,10 +85,12 @@ class Unflatten(Configured):
 class Permute(Configured):
     """x with its axes in another order, as `x.permute(*dims)`."""
 
-    def __init__(self, dims: tuple[int, ...]):
-        if isinstance(dims, int):
-            raise TypeError(f"Permute: dims={dims} must be all axes in their new order, as (0, 2, 1)")
-        self.dims = tuple(dims)
+    dims: tuple[int, ...]
+
+    def __post_init__(self):
+        if isinstance(self.dims, int):
+            raise TypeError(f"Permute: dims={self.dims} must be all axes in their new order, as (0, 2, 1)")
+        self.dims = tuple(self.dims)
 
     def forward(self, x: Tensor) -> Tensor:
         return x.permute(*self.dims)

@@ -5,37 +5,51 @@ reduction: "mean", "sum" or "none", one loss per element. The constructor raises
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import KW_ONLY
+from typing import Any, ClassVar
 
 from tinygrad_like import ops
 from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.ops.softmax import check_reduction
 
-from .module import Module
+from .configured import Configured
 
 
-class _Loss(Module):
-    def __init__(self, *, reduction: str = "mean"):
-        check_reduction(type(self).__name__, reduction)
-        self.reduction = reduction
+class _Loss(Configured):
+    """weights: the names of options that are buffers: part of the state, cast with the module, not trained."""
+
+    weights: ClassVar[tuple[str, ...]] = ()
+    _: KW_ONLY
+    reduction: str = "mean"
+
+    def __post_init__(self):
+        check_reduction(type(self).__name__, self.reduction)
+        self.__dict__["_buffers"] = dict.fromkeys(self.weights, True)
+        for name in self.weights:
+            w = getattr(self, name)
+            setattr(self, name, w if w is None or isinstance(w, Tensor) else Tensor(w))
 
     def count(self, target: Tensor) -> float:
         """The number by which the mean over these targets divides: their weight in a mean over several batches."""
         return target.size
 
-    def _weigh(self, name: str, weight: Any) -> None:
-        """Weights are buffers: part of the state, cast with the module, not trained."""
-        self.register_buffer(name, weight if weight is None or isinstance(weight, Tensor) else Tensor(weight))
+    def _of(self, *inputs: Tensor) -> Tensor:
+        own, weights = self.__dict__, self.weights
+        return self.op(*inputs, *[own[name] for name in weights],
+                       **{name: own[name] for name in self._options if name not in weights})
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return self._of(input, target)
 
     def extra_repr(self) -> str:
-        settings = (f"{name}={value!r}" for name, value in self.__dict__.items()
-                    if name != "training" and isinstance(value, str | int | float))
-        return ", ".join(settings)
+        return ", ".join(f"{name}={getattr(self, name)!r}" for name in self._options if name not in self.weights)
 
 
 class _LabelLoss(_Loss):
-    weight: Tensor | None
-    ignore_index: int
+    weights = ("weight",)
+    weight: Any = None
+    _: KW_ONLY
+    ignore_index: int = -100
 
     def count(self, target: Tensor) -> float:
         """The sum of the weights of the labels that count; for probabilities, the number of examples."""
@@ -54,17 +68,14 @@ class CrossEntropyLoss(_LabelLoss):
     label_smoothing: eps mixes the target with the uniform distribution, (1 - eps) q + eps / classes.
     """
 
-    def __init__(self, weight: Any = None, *, ignore_index: int = -100, reduction: str = "mean",
-                 label_smoothing: float = 0.0):
-        if not 0 <= label_smoothing <= 1:
-            raise ValueError(f"CrossEntropyLoss: label_smoothing must lie in [0, 1], got {label_smoothing}")
-        super().__init__(reduction=reduction)
-        self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
-        self._weigh("weight", weight)
+    op = staticmethod(ops.cross_entropy)
+    _: KW_ONLY
+    label_smoothing: float = 0.0
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return ops.cross_entropy(input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction,
-                                 label_smoothing=self.label_smoothing)
+    def __post_init__(self):
+        super().__post_init__()
+        if not 0 <= self.label_smoothing <= 1:
+            raise ValueError(f"CrossEntropyLoss: label_smoothing must lie in [0, 1], got {self.label_smoothing}")
 
 
 class NLLLoss(_LabelLoss):
@@ -73,49 +84,35 @@ class NLLLoss(_LabelLoss):
     Shapes, weight and ignore_index are those of CrossEntropyLoss, with class indices as targets.
     """
 
-    def __init__(self, weight: Any = None, *, ignore_index: int = -100, reduction: str = "mean"):
-        super().__init__(reduction=reduction)
-        self.ignore_index = ignore_index
-        self._weigh("weight", weight)
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return ops.nll_loss(input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
+    op = staticmethod(ops.nll_loss)
 
 
 class MSELoss(_Loss):
     """(input - target)^2, of equal shapes."""
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return ops.mse_loss(input, target, reduction=self.reduction)
+    op = staticmethod(ops.mse_loss)
 
 
 class L1Loss(_Loss):
     """|input - target|, of equal shapes."""
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return ops.l1_loss(input, target, reduction=self.reduction)
+    op = staticmethod(ops.l1_loss)
 
 
 class HuberLoss(_Loss):
     """d^2 / 2 for |d| <= delta, else delta (|d| - delta / 2), with d = input - target."""
 
-    def __init__(self, reduction: str = "mean", delta: float = 1.0):
-        super().__init__(reduction=reduction)
-        self.delta = delta
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return ops.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
+    op = staticmethod(ops.huber_loss)
+    reduction: str = "mean"
+    delta: float = 1.0
 
 
 class SmoothL1Loss(_Loss):
     """d^2 / (2 beta) for |d| < beta, else |d| - beta / 2, with d = input - target; L1Loss for beta = 0."""
 
-    def __init__(self, *, reduction: str = "mean", beta: float = 1.0):
-        super().__init__(reduction=reduction)
-        self.beta = beta
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return ops.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
+    op = staticmethod(ops.smooth_l1_loss)
+    _: KW_ONLY
+    beta: float = 1.0
 
 
 class BCELoss(_Loss):
@@ -124,14 +121,9 @@ class BCELoss(_Loss):
     weight: a factor per element, broadcast.
     """
 
-    weight: Tensor | None
-
-    def __init__(self, weight: Any = None, *, reduction: str = "mean"):
-        super().__init__(reduction=reduction)
-        self._weigh("weight", weight)
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return ops.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
+    op = staticmethod(ops.binary_cross_entropy)
+    weights = ("weight",)
+    weight: Any = None
 
 
 class BCEWithLogitsLoss(_Loss):
@@ -140,17 +132,11 @@ class BCEWithLogitsLoss(_Loss):
     weight: a factor per element, broadcast. pos_weight: w, a factor of the positive part, broadcast: one per class.
     """
 
-    weight: Tensor | None
-    pos_weight: Tensor | None
-
-    def __init__(self, weight: Any = None, *, reduction: str = "mean", pos_weight: Any = None):
-        super().__init__(reduction=reduction)
-        self._weigh("weight", weight)
-        self._weigh("pos_weight", pos_weight)
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return ops.binary_cross_entropy_with_logits(input, target, self.weight, self.pos_weight,
-                                                    reduction=self.reduction)
+    op = staticmethod(ops.binary_cross_entropy_with_logits)
+    weights = ("weight", "pos_weight")
+    weight: Any = None
+    _: KW_ONLY
+    pos_weight: Any = None
 
 
 class KLDivLoss(_Loss):
@@ -160,47 +146,47 @@ class KLDivLoss(_Loss):
     the number of elements.
     """
 
-    def __init__(self, *, reduction: str = "mean", log_target: bool = False):
-        super().__init__(reduction="sum" if reduction == "batchmean" else reduction)
-        self.reduction, self.log_target = reduction, log_target
+    op = staticmethod(ops.kl_div)
+    _: KW_ONLY
+    log_target: bool = False
+
+    def __post_init__(self):
+        if self.reduction != "batchmean":
+            super().__post_init__()
 
     def count(self, target: Tensor) -> float:
         return len(target) if self.reduction == "batchmean" else target.size
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return ops.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
 
 
 class MarginRankingLoss(_Loss):
     """max(0, -t (x1 - x2) + margin): t = 1 where x1 should be larger, -1 where x2 is."""
 
-    def __init__(self, margin: float = 0.0, *, reduction: str = "mean"):
-        super().__init__(reduction=reduction)
-        self.margin = margin
+    op = staticmethod(ops.margin_ranking_loss)
+    margin: float = 0.0
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        return ops.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
+        return self._of(input1, input2, target)
 
 
 class TripletMarginLoss(_Loss):
     """max(0, |a - p| - |a - n| + margin) of anchors, positives and negatives (Balntas et al. 2016)."""
 
-    def __init__(self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False, *,
-                 reduction: str = "mean"):
-        super().__init__(reduction=reduction)
-        self.margin, self.p, self.eps, self.swap = margin, p, eps, swap
+    op = staticmethod(ops.triplet_margin_loss)
+    margin: float = 1.0
+    p: float = 2.0
+    eps: float = 1e-6
+    swap: bool = False
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        return ops.triplet_margin_loss(anchor, positive, negative, margin=self.margin, p=self.p, eps=self.eps,
-                                       swap=self.swap, reduction=self.reduction)
+        return self._of(anchor, positive, negative)
 
 
 class GaussianNLLLoss(_Loss):
     """(log v + (input - target)^2 / v) / 2 with v = max(var, eps)."""
 
-    def __init__(self, full: bool = False, eps: float = 1e-6, *, reduction: str = "mean"):
-        super().__init__(reduction=reduction)
-        self.full, self.eps = full, eps
+    op = staticmethod(ops.gaussian_nll_loss)
+    full: bool = False
+    eps: float = 1e-6
 
     def forward(self, input: Tensor, target: Tensor, var: Tensor) -> Tensor:
-        return ops.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
+        return self._of(input, target, var)

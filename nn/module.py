@@ -7,7 +7,6 @@ definition, and no second set of tables must be kept in sync.
 
 from __future__ import annotations
 
-import inspect
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ParamSpec, Protocol, Self, TypeVar
@@ -20,7 +19,7 @@ from tinygrad_like.methods.gradients import zero_gradient
 
 from .hooks import Handle, Hooks
 from .parameter import Buffer, Parameter
-from .state import HOLDERS, Keys, locate, prepare_load, unregistered
+from .state import HOLDERS, Keys, load, locate, unregistered
 from .state import check_positive as check_positive
 from .state import modes_restored as modes_restored
 
@@ -275,14 +274,7 @@ class Module:
 
         Returns the missing and the unexpected names. Raises ValueError listing every problem; then nothing is changed.
         """
-        return self.prepare_load(state, strict)()
-
-    def prepare_load(self, state: Mapping[str, Any], strict: bool = True) -> Callable[[], Keys]:
-        """Check as `load_state_dict` does, and return the function that loads.
-
-        It lets you check several objects before changing any: `loads = [a.prepare_load(x), b.prepare_load(y)]`.
-        """
-        return prepare_load(self, state, strict)
+        return load(self, state, strict)
 
     # Settings of the whole tree ---------------------------------------------------------------------------------------
 
@@ -392,15 +384,6 @@ class Module:
     def _repr_html_(self) -> str | None:
         """The display in a notebook: a tree that opens."""
         return None if rings.missing("learn") else rings.named("shown")(self)
-
-
-class Configured(Module):
-    """A module that keeps the arguments of its constructor under their names, and shows them in `repr`."""
-
-    def extra_repr(self) -> str:
-        parameters = inspect.signature(type(self)).parameters.values()
-        return ", ".join(f"{p.name}={getattr(self, p.name)!r}" for p in parameters
-                         if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
 
 
 def _join(path: str, name: str) -> str:

@@ -1,38 +1,45 @@
-"""Pooling, padding, upsampling and pixel shuffling: layers without parameters, which hold a function's arguments."""
+"""Pooling, padding and upsampling: layers without parameters, which hold a function's options."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from tinygrad_like import ops
 from tinygrad_like.core.tensor import Tensor
 
-from .module import Configured
+from .configured import Configured
 
 Size = int | tuple[int, ...]
 
 
-class _MaxPool(Configured):
-    op: Callable
-    rank: int
+class _Pool(Configured):
+    """Windows of `kernel_size` numbers along each axis, by default side by side."""
 
-    def __init__(self, kernel_size: Size, stride: Size | None = None, padding: Size = 0, dilation: Size = 1,
-                 return_indices: bool = False, ceil_mode: bool = False):
-        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
-        self.padding, self.dilation, self.ceil_mode = padding, dilation, ceil_mode
-        if not isinstance(return_indices, int):
-            raise TypeError(f"{type(self).__name__}: return_indices={return_indices!r} must be True or False")
-        self.return_indices = return_indices
+    kernel_size: Size
+    stride: Size | None = None
+    padding: Size = 0
+
+    def __post_init__(self):
+        self.stride = self.kernel_size if self.stride is None else self.stride
+
+
+class _MaxPool(_Pool):
+    rank: ClassVar[int]
+    dilation: Size = 1
+    return_indices: bool = False
+    ceil_mode: bool = False
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not isinstance(self.return_indices, int):
+            raise TypeError(f"{type(self).__name__}: return_indices={self.return_indices!r} must be True or False")
 
     def extra_repr(self) -> str:
         return super().extra_repr().replace("return_indices=False, ", "")
 
     def forward(self, x: Tensor) -> Any:
-        if self.return_indices:
-            return ops.max_pool_with_indices(x, self.kernel_size, self.stride, self.padding, self.dilation,
-                                             self.ceil_mode, self.rank)
-        return self.op(x, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode)
+        options = self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode
+        return ops.max_pool_with_indices(x, *options, self.rank) if self.return_indices else self.op(x, *options)
 
 
 class MaxPool1d(_MaxPool):
@@ -60,39 +67,15 @@ class MaxPool3d(_MaxPool):
     op = staticmethod(ops.max_pool3d)
 
 
-class _AvgPool(Configured):
-    op: Callable
-
-    def __init__(self, kernel_size: Size, stride: Size | None = None, padding: Size = 0, ceil_mode: bool = False,
-                 count_include_pad: bool = True):
-        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
-        self.padding, self.ceil_mode, self.count_include_pad = padding, ceil_mode, count_include_pad
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.op(x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
-
-
-class AvgPool1d(_AvgPool):
+class AvgPool1d(_Pool):
     """The mean of every window of a signal: (batch, channels, length) -> (batch, channels, windows)."""
 
     op = staticmethod(ops.avg_pool1d)
+    ceil_mode: bool = False
+    count_include_pad: bool = True
 
 
-class _DividedPool(_AvgPool):
-    def __init__(self, kernel_size: Size, stride: Size | None = None, padding: Size = 0, ceil_mode: bool = False,
-                 count_include_pad: bool = True, divisor_override: int | None = None):
-        super().__init__(kernel_size, stride, padding, ceil_mode, count_include_pad)
-        self.divisor_override = divisor_override
-
-    def extra_repr(self) -> str:
-        return super().extra_repr().replace(", divisor_override=None", "")
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.op(x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
-                       self.divisor_override)
-
-
-class AvgPool2d(_DividedPool):
+class AvgPool2d(_Pool):
     """The mean of every window of an image: (batch, channels, height, width) -> (batch, channels, rows, columns).
 
     Padding counts as zeros, unless count_include_pad=False. divisor_override: the sums are divided by this number
@@ -100,81 +83,71 @@ class AvgPool2d(_DividedPool):
     """
 
     op = staticmethod(ops.avg_pool2d)
+    ceil_mode: bool = False
+    count_include_pad: bool = True
+    divisor_override: int | None = None
+
+    def extra_repr(self) -> str:
+        return super().extra_repr().replace(", divisor_override=None", "")
 
 
-class AvgPool3d(_DividedPool):
+class AvgPool3d(AvgPool2d):
     """The mean of every window of a volume, see AvgPool2d."""
 
     op = staticmethod(ops.avg_pool3d)
 
 
-class _Adaptive(Configured):
-    op: Callable
-
-    def __init__(self, output_size: int | None | tuple[int | None, ...]):
-        self.output_size = output_size
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.op(x, self.output_size)
-
-
-class AdaptiveAvgPool1d(_Adaptive):
+class AdaptiveAvgPool1d(Configured):
     """Means over windows that share out a signal: (batch, channels, length) -> (batch, channels, output_size)."""
 
     op = staticmethod(ops.adaptive_avg_pool1d)
+    output_size: Any
 
 
-class AdaptiveAvgPool2d(_Adaptive):
+class AdaptiveAvgPool2d(Configured):
     """Means over windows that share out an image: (batch, channels, height, width) -> (batch, channels, *output_size).
 
     output_size: a number or a pair; None keeps a size; 1 gives the global average for any image size.
     """
 
     op = staticmethod(ops.adaptive_avg_pool2d)
+    output_size: int | None | tuple[int | None, ...]
 
 
 class _Pad(Configured):
     """The last axes of x with `padding` elements more on each side; or (left, right), (left, right, top, bottom)."""
 
-    axes: int
-    mode: str
+    axes: ClassVar[int]
+    mode: ClassVar[str]
+    padding: Size
 
-    def __init__(self, padding: Size):
-        sides = padding if isinstance(padding, tuple | list) else (padding,) * (2 * self.axes)
+    def __post_init__(self):
+        sides = self._sides
         if len(sides) != 2 * self.axes or not all(isinstance(n, int) for n in sides):
             raise ValueError(f"{type(self).__name__}: padding must be an integer or {2 * self.axes} of them, "
-                             f"got {padding!r}")
-        self.padding = padding
+                             f"got {self.padding!r}")
+
+    @property
+    def _sides(self) -> Any:
+        return self.padding if isinstance(self.padding, tuple | list) else (self.padding,) * (2 * self.axes)
 
     def forward(self, x: Tensor) -> Tensor:
-        sides = (self.padding,) * (2 * self.axes) if isinstance(self.padding, int) else self.padding
-        return ops.pad(x, padding=sides, mode=self.mode)
-
-
-_PADS = {"Zero": ("constant", "zeros"), "Reflection": ("reflect", "mirror images, without the edge"),
-         "Replication": ("replicate", "copies of the edge"), "Circular": ("circular", "the values at the other side")}
-(ZeroPad1d, ZeroPad2d, ZeroPad3d, ReflectionPad1d, ReflectionPad2d, ReflectionPad3d, ReplicationPad1d,
- ReplicationPad2d, ReplicationPad3d, CircularPad1d, CircularPad2d, CircularPad3d) = [
-    type(f"{name}Pad{axes}d", (_Pad,), {"axes": axes, "mode": mode, "__module__": __name__,
-                                        "__doc__": f"{str(_Pad.__doc__)[:-1]}: {what}."})
-    for name, (mode, what) in _PADS.items() for axes in (1, 2, 3)]
+        return ops.pad(x, padding=self._sides, mode=self.mode, value=getattr(self, "value", 0.0))
 
 
 class _ConstantPad(_Pad):
-    mode = "constant"
-
-    def __init__(self, padding: Any, value: float):
-        super().__init__(padding)
-        self.value = value
-
-    def forward(self, x: Tensor) -> Tensor:
-        sides = (self.padding,) * (2 * self.axes) if isinstance(self.padding, int) else self.padding
-        return ops.pad(x, padding=sides, value=self.value)
+    value: float
 
 
-(ConstantPad1d, ConstantPad2d, ConstantPad3d) = [
-    type(f"ConstantPad{axes}d", (_ConstantPad,), {
-        "axes": axes, "__module__": __name__, "__doc__": f"{str(_Pad.__doc__)[:-1]}: `value`."}) for axes in (1, 2, 3)]
+_PADS = {"Zero": ("constant", "zeros"), "Reflection": ("reflect", "mirror images, without the edge"),
+         "Replication": ("replicate", "copies of the edge"), "Circular": ("circular", "the values at the other side"),
+         "Constant": ("constant", "`value`")}
+(ZeroPad1d, ZeroPad2d, ZeroPad3d, ReflectionPad1d, ReflectionPad2d, ReflectionPad3d, ReplicationPad1d,
+ ReplicationPad2d, ReplicationPad3d, CircularPad1d, CircularPad2d, CircularPad3d, ConstantPad1d, ConstantPad2d,
+ ConstantPad3d) = [
+    type(f"{name}Pad{axes}d", (_ConstantPad if name == "Constant" else _Pad,), {
+        "axes": axes, "mode": mode, "__module__": __name__, "__doc__": f"{str(_Pad.__doc__)[:-1]}: {what}."})
+    for name, (mode, what) in _PADS.items() for axes in (1, 2, 3)]
 
 
 class Upsample(Configured):
@@ -184,12 +157,15 @@ class Upsample(Configured):
     ValueError if not exactly one of size and scale_factor is given, and for a mode that does not fit.
     """
 
-    def __init__(self, size: Size | None = None, scale_factor: float | tuple[float, ...] | None = None,
-                 mode: str = "nearest", align_corners: bool | None = None):
-        if (size is None) == (scale_factor is None):
-            raise ValueError(f"Upsample: give either size or scale_factor, got size={size}, "
-                             f"scale_factor={scale_factor}")
-        self.size, self.scale_factor, self.mode, self.align_corners = size, scale_factor, mode, align_corners
+    size: Size | None = None
+    scale_factor: float | tuple[float, ...] | None = None
+    mode: str = "nearest"
+    align_corners: bool | None = None
+
+    def __post_init__(self):
+        if (self.size is None) == (self.scale_factor is None):
+            raise ValueError(f"Upsample: give either size or scale_factor, got size={self.size}, "
+                             f"scale_factor={self.scale_factor}")
 
     def forward(self, x: Tensor) -> Tensor:
         return ops.interpolate(x, self.size, self.scale_factor, self.mode, bool(self.align_corners))
@@ -201,9 +177,14 @@ class UpsamplingNearest2d(Upsample):
     def __init__(self, size: Any = None, scale_factor: Any = None):
         super().__init__(size, scale_factor, "nearest")
 
+    def extra_repr(self) -> str:
+        return f"size={self.size!r}, scale_factor={self.scale_factor!r}"
+
 
 class UpsamplingBilinear2d(Upsample):
     """Upsample with mode="bilinear" and align_corners=True."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None):
         super().__init__(size, scale_factor, "bilinear", True)
+
+    extra_repr = UpsamplingNearest2d.extra_repr

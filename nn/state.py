@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,8 +24,8 @@ class Keys(NamedTuple):
     unexpected_keys: list[str]
 
 
-def prepare_load(module: Module, state: Mapping[str, Any], strict: bool) -> Callable[[], Keys]:
-    """Check `state` against the module; see `Module.prepare_load`."""
+def load(module: Module, state: Mapping[str, Any], strict: bool) -> Keys:
+    """`Module.load_state_dict`: check everything, then change it."""
     tensors = dict(module._state())
     given = {id(tensor) for name, tensor in tensors.items() if name in state}
     missing = [name for name, tensor in tensors.items() if id(tensor) not in given]
@@ -57,13 +57,9 @@ def prepare_load(module: Module, state: Mapping[str, Any], strict: bool) -> Call
         lines = "".join(f"\n  {problem}" for problem in problems)
         raise ValueError(f"load_state_dict: the state does not fit this {type(module).__name__}, and nothing was "
                          f"loaded{hint}{lines}")
-
-    def load() -> Keys:
-        for name, value in values.items():
-            tensors[name].assign(value)
-        return Keys(missing, unexpected)
-
-    return load
+    for name, value in values.items():
+        tensors[name].assign(value)
+    return Keys(missing, unexpected)
 
 
 def functional_call(module: Module, tensors: Mapping[str, Tensor], *args: Any, **kwargs: Any) -> Any:

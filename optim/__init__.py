@@ -9,10 +9,9 @@ from .adam import Adam, Adamax, AdamW
 from .clip import clip_grad_norm, clip_grad_value
 from .ema import EMA
 from .lbfgs import LBFGS
-from .muon import Muon
 from .optimizer import Optimizer
 from .penalty import decay_groups, l1_penalty, l2_penalty
-from .sgd import SGD
+from .sgd import SGD, Muon
 
 RMSprop = RMSProp  # PyTorch's spelling
 

@@ -36,7 +36,6 @@ class Adafactor(Optimizer):
         self.require(group["beta2_decay"] <= 0, "beta2_decay", group["beta2_decay"], "<= 0")
         self.require(all(e is None or e >= 0 for e in group["eps"]), "eps", group["eps"], "two numbers >= 0")
         self.require(group["d"] >= 1, "d", group["d"], ">= 1")
-        self.require(group["weight_decay"] >= 0, "weight_decay", group["weight_decay"], ">= 0")
 
     def state_shape(self, name, shape):
         return {"row_var": (*shape[:-1], 1), "col_var": (*shape[:-2], 1, *shape[-1:]), "step": ()}.get(name, shape)

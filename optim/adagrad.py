@@ -27,10 +27,6 @@ class Adagrad(Optimizer):
         super().__init__(params, lr, lr_decay=lr_decay, weight_decay=weight_decay,
                          initial_accumulator_value=initial_accumulator_value, eps=eps, maximize=maximize)
 
-    def check(self, group):
-        for name in ("lr_decay", "weight_decay", "initial_accumulator_value", "eps"):
-            self.require(group[name] >= 0, name, group[name], ">= 0")
-
     def begin(self, name, x, initial_accumulator_value, **options):
         return np.full_like(x, initial_accumulator_value) if name == "sum" else super().begin(name, x)
 
@@ -58,11 +54,6 @@ class Adadelta(Optimizer):
     def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 1.0, rho: float = 0.9, eps: float = 1e-6,
                  weight_decay: float = 0.0, maximize: bool = False):
         super().__init__(params, lr, rho=rho, eps=eps, weight_decay=weight_decay, maximize=maximize)
-
-    def check(self, group):
-        self.require(0 <= group["rho"] <= 1, "rho", group["rho"], "in [0, 1]")
-        for name in ("eps", "weight_decay"):
-            self.require(group[name] >= 0, name, group[name], ">= 0")
 
     def update(self, x, g, state, lr, rho, eps, weight_decay):
         v, u = state["square_avg"], state["acc_delta"]
@@ -93,11 +84,6 @@ class RMSProp(Optimizer):
                  maximize: bool = False):
         super().__init__(params, lr, alpha=alpha, eps=eps, weight_decay=weight_decay, momentum=momentum,
                          centered=centered, maximize=maximize)
-
-    def check(self, group):
-        self.require(0 <= group["alpha"] <= 1, "alpha", group["alpha"], "in [0, 1]")
-        for name in ("eps", "weight_decay", "momentum"):
-            self.require(group[name] >= 0, name, group[name], ">= 0")
 
     def update(self, x, g, state, lr, alpha, eps, weight_decay, momentum, centered):
         v = state["square_avg"]

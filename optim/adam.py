@@ -29,12 +29,6 @@ class Adam(Optimizer):
         super().__init__(params, lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad,
                          maximize=maximize)
 
-    def check(self, group):
-        betas = group["betas"]
-        self.require(len(betas) == 2 and all(0 <= beta < 1 for beta in betas), "betas", betas, "two numbers in [0, 1)")
-        for name in ("eps", "weight_decay"):
-            self.require(group[name] >= 0, name, group[name], ">= 0")
-
     def update(self, x, g, state, lr, betas, eps, weight_decay, amsgrad):
         m, v, t, (beta1, beta2) = state["exp_avg"], state["exp_avg_sq"], state["step"], betas
         g = g + weight_decay * x
@@ -77,8 +71,6 @@ class Adamax(Optimizer):
                  betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0.0,
                  maximize: bool = False):
         super().__init__(params, lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize)
-
-    check = Adam.check
 
     def update(self, x, g, state, lr, betas, eps, weight_decay):
         m, u, t, (beta1, beta2) = state["exp_avg"], state["exp_inf"], state["step"], betas

@@ -11,36 +11,32 @@ import numpy as np
 from tinygrad_like.core.graph import mode
 from tinygrad_like.core.listener import effect
 from tinygrad_like.core.tensor import Tensor, wrap
-from tinygrad_like.dtypes import wide
+from tinygrad_like.dtypes import FLOAT32, FLOAT64, wide
 from tinygrad_like.rings import replaceable
 
 
-def clip_grad_norm(parameters: Iterable[Tensor], max_norm: float, norm_type: float = 2.0,
+def clip_grad_norm(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0,
                    error_if_nonfinite: bool = False) -> Tensor:
     """Scale all gradients, in place, by min(1, max_norm / (norm + 1e-6)), and return the norm they had.
 
     The norm, a Tensor without axes, is that of all gradients as one vector: (sum |g|^norm_type)^(1 / norm_type), or
-    max |g| for norm_type=inf.
+    max |g| for norm_type=inf; it is float64 if a gradient is, else float32.
     If it is infinite or NaN, the gradients become 0 or NaN, or error_if_nonfinite raises FloatingPointError.
     Source: Pascanu et al. 2013.
     """
     numbers = all(isinstance(x, int | float | np.number) for x in (max_norm, norm_type))
     if not numbers or not max_norm >= 0 or not norm_type > 0:
         raise ValueError(f"clip_grad_norm: max_norm={max_norm!r} must be >= 0 and norm_type={norm_type!r} > 0")
-    parameters = parameters if isinstance(parameters, Tensor) else listed("clip_grad_norm", parameters)
+    parameters = _listed("clip_grad_norm", parameters)
     gradients = _gradients("clip_grad_norm", parameters)
-    arrays, norm = [g._data for g in gradients], np.empty(())
+    arrays = [g._data for g in gradients]
+    norm = np.empty((), FLOAT64 if FLOAT64 in [a.dtype for a in arrays] else FLOAT32)
     for p in parameters if mode.listener is not None else ():
         mode.listener.tell("gradient", p)
     effect("clip_grad_norm", _clip, arrays, norm, max_norm, norm_type, error_if_nonfinite, writes=[*arrays, norm])
-    if not _scale(norm, max_norm) >= 1:
-        for g in gradients:
-            g.touch()
+    for g in gradients:
+        g.touch()
     return wrap(norm)
-
-
-def _scale(norm: np.ndarray, most: float) -> float:
-    return most / (float(norm) + 1e-6)
 
 
 def _clip(arrays: list[np.ndarray], norm: np.ndarray, most: float, p: float, strict: bool) -> None:
@@ -48,7 +44,7 @@ def _clip(arrays: list[np.ndarray], norm: np.ndarray, most: float, p: float, str
     norm[...] = found = _norm(arrays, p)
     if strict and not math.isfinite(found):
         raise FloatingPointError(f"clip_grad_norm: the norm of the gradients is {found}")
-    scale = _scale(norm, most)
+    scale = most / (found + 1e-6)
     if scale >= 1:  # which NaN is not
         return
     with np.errstate(invalid="ignore"):  # inf * 0
@@ -56,11 +52,11 @@ def _clip(arrays: list[np.ndarray], norm: np.ndarray, most: float, p: float, str
             np.multiply(g, scale, out=g, dtype=wide(g.dtype), casting="same_kind")
 
 
-def clip_grad_value(parameters: Iterable[Tensor], clip_value: float) -> None:
+def clip_grad_value(parameters: Tensor | Iterable[Tensor], clip_value: float) -> None:
     """Clip every entry of every gradient, in place, to [-clip_value, clip_value]."""
     if not clip_value >= 0:
         raise ValueError(f"clip_grad_value: clip_value={clip_value!r} must be >= 0")
-    for g in _gradients("clip_grad_value", parameters):
+    for g in _gradients("clip_grad_value", _listed("clip_grad_value", parameters)):
         g.detach().clamp_(-clip_value, clip_value)
 
 
@@ -80,19 +76,16 @@ def _sum_squares(x: np.ndarray) -> float:
     return float(np.sum(np.square(x, dtype=np.float64)))
 
 
-def listed(who: str, tensors: Iterable[Tensor]) -> list[Tensor]:
+def _listed(who: str, tensors: Tensor | Iterable[Tensor]) -> list[Tensor]:
     """Tensors as a list. Warns of an empty generator, which has probably been used up."""
-    found = list(tensors)
+    found = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if not found and isinstance(tensors, Iterator):
         warnings.warn(f"{who}: the generator gives no Tensor, so nothing is done; it can be read only once: call "
                       "model.parameters() again, or keep a list", stacklevel=3)
     return found
 
 
-def _gradients(who: str, parameters: Iterable[Tensor]) -> list[Tensor]:
-    if isinstance(parameters, Tensor):
-        raise TypeError(f"{who}: parameters is a single Tensor; pass a list, such as [x] or model.parameters()")
-    parameters = listed(who, parameters)
+def _gradients(who: str, parameters: list[Tensor]) -> list[Tensor]:
     for i, p in enumerate(parameters):
         if not isinstance(p, Tensor):
             raise TypeError(f"{who}: parameter {i} is a {type(p).__name__}, not a Tensor; pass model.parameters()")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -103,26 +103,16 @@ class EMA:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a `state_dict`. Raises ValueError, before any change, if names or shapes differ."""
-        self.prepare_load(state)()
-
-    def prepare_load(self, state: Mapping[str, Any]) -> Callable[[], None]:
-        """Check as `load_state_dict` does, and return the function that loads."""
-        saved = {name: np.asarray(a).copy() for name, a in state["averages"].items()}
+        saved = {name: np.asarray(a) for name, a in state["averages"].items()}
         differ = [name for name in sorted(saved.keys() | self.averages.keys())
                   if name not in saved or name not in self.averages or saved[name].shape != self.averages[name].shape
                   or not np.can_cast(saved[name].dtype, self.averages[name].dtype, "same_kind")]
-        if differ:
-            raise ValueError(f"EMA.load_state_dict: the state does not fit the model, at {', '.join(differ)}")
-        updates = int(state["updates"])
-        if updates < 0:
-            raise ValueError(f"EMA.load_state_dict: updates is {updates}, but it must be a count")
-
-        def load() -> None:
-            for name, average in self.averages.items():
-                average[...] = saved[name]
-            self.updates = updates
-
-        return load
+        if differ or not int(state["updates"]) >= 0:
+            raise ValueError("EMA.load_state_dict: the state does not fit the model, at "
+                             f"{', '.join(differ) or 'updates'}")
+        for name, average in self.averages.items():
+            average[...] = saved[name]
+        self.updates = int(state["updates"])
 
 
 def _tensors(model: Any) -> dict[str, Tensor]:

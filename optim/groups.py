@@ -36,8 +36,17 @@ def check_param(who: str, p: Any, seen: set[Tensor]) -> None:
         raise ValueError(f"{who} (shape {p.shape}) is given twice; it would be updated twice a step")
 
 
-def check_kinds(make: Callable, group: dict[str, Any], require: Callable) -> None:
-    """Require each option to be of the kind of its default in the optimizer's constructor."""
+# What options of these names may be, in any optimizer.
+_RULES: dict[str, tuple[Callable, str]] = {
+    **dict.fromkeys(("momentum", "weight_decay", "eps", "lr_decay", "initial_accumulator_value"),
+                    (lambda value: value >= 0, ">= 0")),
+    **dict.fromkeys(("rho", "alpha"), (lambda value: 0 <= value <= 1, "in [0, 1]")),
+    "betas": (lambda value: all(0 <= beta < 1 for beta in value), "two numbers in [0, 1)"),
+}
+
+
+def check_options(make: Callable, group: dict[str, Any], require: Callable) -> None:
+    """Require each option to be of the kind of its default in the optimizer's constructor, and in its range."""
     for name, option in inspect.signature(make).parameters.items():
         if name == "lr" or name not in group:
             continue
@@ -50,6 +59,9 @@ def check_kinds(make: Callable, group: dict[str, Any], require: Callable) -> Non
             require(isinstance(value, tuple | list) and len(value) == len(usual)
                     and all(_is_number(v) or v is u is None for v, u in zip(value, usual, strict=True)),
                     name, value, f"{'two' if len(usual) == 2 else len(usual)} numbers")
+        if name in _RULES and isinstance(usual, tuple) == (name == "betas"):
+            holds, rule = _RULES[name]
+            require(holds(value), name, value, rule)
 
 
 def check_spelling(who: str, group: Iterable[str], options: Iterable[str]) -> None:

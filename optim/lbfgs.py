@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from tinygrad_like.core.listener import observe
-from tinygrad_like.dtypes import NARROW
 from tinygrad_like.transforms.switches import enable_grad
 
 from .optimizer import Optimizer
@@ -38,19 +38,16 @@ class LBFGS(Optimizer):
                          tolerance_grad=tolerance_grad, tolerance_change=tolerance_change, history_size=history_size,
                          line_search_fn=line_search_fn)
         self.require(len(self.param_groups) == 1, "params", f"{len(self.param_groups)} groups", "one group")
-        self._forget()
+        self.pairs: list[tuple[np.ndarray, np.ndarray]] = []  # (s, y), the latest last
+        self.direction: np.ndarray | None = None
+        self.gradient: np.ndarray | None = None  # at the last iteration
+        self.length, self.scale, self.iterations = 0.0, 1.0, 0
 
     def check(self, group):
         for name in ("max_iter", "max_eval", "history_size"):
             self.require(group[name] >= 1, name, group[name], ">= 1")
         search = group["line_search_fn"]
         self.require(search in (None, "strong_wolfe"), "line_search_fn", search, 'None or "strong_wolfe"')
-
-    def _forget(self) -> None:
-        self.pairs: list[tuple[np.ndarray, np.ndarray]] = []  # (s, y), the latest last
-        self.direction: np.ndarray | None = None
-        self.gradient: np.ndarray | None = None  # at the last iteration
-        self.length, self.scale, self.iterations = 0.0, 1.0, 0
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Up to max_iter iterations; returns the loss before the first. An exception leaves everything as it was."""
@@ -68,21 +65,22 @@ class LBFGS(Optimizer):
             raise
 
     def _iterate(self, closure: Callable[[], Any]) -> Any:
-        group = self.param_groups[0]
-        lr, wolfe = self._lr(group), group["line_search_fn"] is not None
+        group, calls = self.param_groups[0], 0
+        lr, search, tolerance = self._lr(group), group["line_search_fn"] is not None, group["tolerance_change"]
 
-        def at(x: np.ndarray) -> tuple[float, np.ndarray]:
-            self._write(x)
+        def at(x: np.ndarray | None = None) -> tuple[Any, np.ndarray]:
+            nonlocal calls
+            calls += 1
+            if x is not None:
+                self._write(x)
             with enable_grad():
                 loss = closure()
-            return float(loss), self._flat_gradient()
+            return loss, self._flat_gradient()
 
-        with enable_grad():
-            first = closure()
+        first, g = at()
         if all(p.grad is None for p in group["params"]):
             self._warn_of_no_gradient(4)
-        loss, g = float(first), self._flat_gradient()
-        evaluations = 1
+        loss = float(first)
         self.steps += 1
         if np.abs(g).max(initial=0) <= group["tolerance_grad"]:
             return first
@@ -90,25 +88,18 @@ class LBFGS(Optimizer):
             d = self._new_direction(g, group["history_size"])
             previous, self.gradient = loss, g
             self.length = min(1.0, 1.0 / float(np.abs(g).sum())) * lr if self.iterations == 1 else lr
-            slope = float(g @ d)
-            if slope > -group["tolerance_change"]:
+            slope, x = float(g @ d), self._flat()
+            if slope > -tolerance:
                 break
-            x = self._flat()
-            if wolfe:
-                loss, g, self.length, calls = _strong_wolfe(lambda t, x=x, d=d: at(x + t * d), self.length, d, loss, g,
-                                                            slope, group["tolerance_change"])
-                self._write(x + _like(x, self.length) * d)
-            else:
-                calls = 0
-                self._write(x + _like(x, self.length) * d)
-                if iteration + 1 < group["max_iter"]:  # which the next call of step would compute anyway
-                    with enable_grad():
-                        loss = float(closure())
-                    g, calls = self._flat_gradient(), 1
-            evaluations += calls
-            if (evaluations >= group["max_eval"] or np.abs(g).max(initial=0) <= group["tolerance_grad"]
-                    or np.abs(d * self.length).max(initial=0) <= group["tolerance_change"]
-                    or abs(loss - previous) < group["tolerance_change"]):
+            if search:
+                loss, g, self.length = _strong_wolfe(lambda t, x=x, d=d: at(x + t * d), self.length, d, loss, g, slope,
+                                                     tolerance)
+            self._write(x + self.length * d)
+            if not search and iteration + 1 < group["max_iter"]:  # which the next call of step would compute anyway
+                value, g = at()
+                loss = float(value)
+            if (calls >= group["max_eval"] or np.abs(g).max(initial=0) <= group["tolerance_grad"]
+                    or np.abs(d * self.length).max(initial=0) <= tolerance or abs(loss - previous) < tolerance):
                 break
         return first
 
@@ -121,7 +112,7 @@ class LBFGS(Optimizer):
             raise ValueError(f"LBFGS.step: the parameters have {len(g)} numbers, and had {len(self.gradient)} before; "
                              "if their data was replaced on purpose, make a new optimizer")
         else:
-            y, s = g - self.gradient, self.direction * _like(g, self.length)
+            y, s = g - self.gradient, self.direction * self.length
             ys = float(y @ s)
             if ys > 1e-10:
                 self.pairs = [*self.pairs, (s, y)][-most:]
@@ -131,7 +122,7 @@ class LBFGS(Optimizer):
                 alpha = (s @ q) / (y @ s)
                 q = q - alpha * y
                 alphas.append(alpha)
-            d = q * _like(g, self.scale)
+            d = q * self.scale
             for (s, y), alpha in zip(self.pairs, reversed(alphas), strict=True):
                 d = d + s * (alpha - (y @ d) / (y @ s))
         self.direction = d
@@ -140,8 +131,6 @@ class LBFGS(Optimizer):
     # Parameters as one vector ---------------------------------------------------------------------------------------
 
     def _flat(self) -> np.ndarray:
-        if any(p.dtype in NARROW for p in self.param_groups[0]["params"]):
-            raise TypeError("LBFGS: a step along a line needs more than 16 bits; cast the model with .float()")
         return np.concatenate([p._data.reshape(-1) for p in self.param_groups[0]["params"]])
 
     def _flat_gradient(self) -> np.ndarray:
@@ -162,38 +151,30 @@ class LBFGS(Optimizer):
     # Checkpoints ----------------------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """As for every optimizer, with the pairs (s, y) under "history"."""
-        history: dict[str, Any] = {"pairs": [[s.copy(), y.copy()] for s, y in self.pairs], "length": self.length,
-                                   "scale": self.scale, "iterations": self.iterations}
-        for name in ("direction", "gradient"):
-            if getattr(self, name) is not None:
-                history[name] = getattr(self, name).copy()
-        return {**super().state_dict(), "history": history}
+        """As for every optimizer, with the pairs (s, y) and what else the next step needs under "history"."""
+        return {**super().state_dict(), "history": copy.deepcopy({name: getattr(self, name) for name in _HISTORY})}
 
-    def prepare_load(self, tree: dict[str, Any]) -> Callable[[], None]:
-        """Check as `load_state_dict` does, and return the function that loads."""
-        load, x = super().prepare_load(tree), self._flat()
-        try:
-            h = tree["history"]
-            new: dict[str, Any] = {"pairs": [(np.asarray(s, x.dtype), np.asarray(y, x.dtype)) for s, y in h["pairs"]],
-                   "length": float(h["length"]), "scale": float(h["scale"]), "iterations": int(h["iterations"]),
-                   **{name: np.asarray(h[name], x.dtype) if name in h else None for name in ("direction", "gradient")}}
-            vectors = [a for pair in new["pairs"] for a in pair] + [
-                a for a in (new["direction"], new["gradient"]) if a is not None]
-            if any(a.shape != x.shape for a in vectors):
+    def load_state_dict(self, tree: dict[str, Any]) -> None:
+        """Continue from a `state_dict`. Raises ValueError, before anything is changed, if it does not fit."""
+        x = self._flat()
+
+        def vector(a: Any) -> np.ndarray | None:
+            if a is not None and np.shape(a) != x.shape:
                 raise ValueError(f"the parameters have {x.size} numbers")
+            return None if a is None else np.array(a, x.dtype)
+
+        try:
+            history = {name: kind(tree["history"][name]) for name, kind in _HISTORY.items()}
+            history |= {name: vector(history[name]) for name in ("direction", "gradient")}
+            history["pairs"] = [(vector(s), vector(y)) for s, y in history["pairs"]]
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"LBFGS.load_state_dict: the history does not fit ({error!r})") from None
-
-        def both() -> None:
-            load()
-            vars(self).update(new)
-
-        return both
+        super().load_state_dict(tree)
+        vars(self).update(history)
 
 
-def _like(x: np.ndarray, value: float) -> Any:
-    return x.dtype.type(value)
+_HISTORY: dict[str, Callable] = {"pairs": list, "direction": lambda a: a, "gradient": lambda a: a, "length": float,
+                                 "scale": float, "iterations": int}
 
 
 def _cubic(x1: float, f1: float, g1: float, x2: float, f2: float, g2: float,
@@ -217,8 +198,8 @@ def _cubic(x1: float, f1: float, g1: float, x2: float, f2: float, g2: float,
 
 
 def _strong_wolfe(at: Callable, t: float, d: np.ndarray, f: float, g: np.ndarray, slope: float, tolerance: float,
-                  c1: float = 1e-4, c2: float = 0.9, most: int = 25) -> tuple[float, np.ndarray, float, int]:
-    """Loss, gradient, length t and number of evaluations, such that f(t) <= f(0) + c1 t f'(0), |f'(t)| <= c2 |f'(0)|.
+                  c1: float = 1e-4, c2: float = 0.9, most: int = 25) -> tuple[float, np.ndarray, float]:
+    """Loss, gradient and length t, such that f(t) <= f(0) + c1 t f'(0), |f'(t)| <= c2 |f'(0)|.
 
     First the length grows until an interval contains such a point, then the interval shrinks.
     """
@@ -226,10 +207,16 @@ def _strong_wolfe(at: Callable, t: float, d: np.ndarray, f: float, g: np.ndarray
     f0, slope0 = f, slope
     last = (0.0, f, g, slope)  # (length, loss, gradient, slope)
     calls, done, bracket = 0, False, []
-    while calls < most:
-        new, new_g = at(_like(d, t))
+
+    def look(t: float) -> tuple[float, float, np.ndarray, float]:
+        nonlocal calls
         calls += 1
-        point = (t, new, new_g, float(new_g @ d))
+        loss, g = at(t)
+        return t, float(loss), g, float(g @ d)
+
+    while calls < most:
+        point = look(t)
+        new = point[1]
         if new > f0 + c1 * t * slope0 or calls > 1 and new >= last[1]:
             bracket = [last, point]
             break
@@ -252,18 +239,12 @@ def _strong_wolfe(at: Callable, t: float, d: np.ndarray, f: float, g: np.ndarray
         t = _cubic(best[0], best[1], best[3], other[0], other[1], other[3])
         low, high = min(best[0], other[0]), max(best[0], other[0])
         margin = 0.1 * (high - low)
-        if min(high - t, t - low) < margin:  # too close to an end: once that is allowed, if the last was not
-            if insufficient or t >= high or t <= low:
-                t = high - margin if abs(t - high) < abs(t - low) else low + margin
-                insufficient = False
-            else:
-                insufficient = True
-        else:
-            insufficient = False
-        new, new_g = at(_like(d, t))
-        calls += 1
-        point = (t, new, new_g, float(new_g @ d))
-        if new > f0 + c1 * t * slope0 or new >= best[1]:
+        close = min(high - t, t - low) < margin  # to an end: once that is allowed, if the last was not
+        if close and (insufficient or t >= high or t <= low):
+            t, close = high - margin if abs(t - high) < abs(t - low) else low + margin, False
+        insufficient = close
+        point = look(t)
+        if point[1] > f0 + c1 * t * slope0 or point[1] >= best[1]:
             bracket = sorted([best, point], key=lambda p: p[1])
         else:
             if abs(point[3]) <= -c2 * slope0:
@@ -272,4 +253,4 @@ def _strong_wolfe(at: Callable, t: float, d: np.ndarray, f: float, g: np.ndarray
                 other = best
             bracket = [point, other]
     t, f, g, _ = bracket[0]
-    return f, g, t, calls
+    return f, g, t

@@ -214,13 +214,11 @@ class OneCycleLR(LRScheduler):
         if cycle_momentum and not {"momentum", "betas"} & getattr(optimizer, "defaults", {}).keys():
             raise ValueError(f"OneCycleLR: {type(optimizer).__name__} has no momentum to cycle; pass "
                              "cycle_momentum=False")
-        peak, start, last = pct_start * steps - 1, 1 / div_factor, steps - 1
-        if not 0 < peak < last:
-            raise ValueError(f"OneCycleLR: {steps} steps and pct_start={pct_start} put the peak at step {peak:g}; it "
-                             f"must lie between the first, 0, and the last, {last}")
-        self.part = schedule.through([(0, start), (peak, 1.0), (last, start / final_div_factor)], between)
-        self.momentum = schedule.through([(0, max_momentum), (peak, base_momentum), (last, max_momentum)], between
-                                         ) if cycle_momentum else None
+        start = 1 / div_factor
+        self.part = schedule.up_and_down("OneCycleLR", steps, pct_start, (
+            start, 1.0, start / final_div_factor), between)
+        self.momentum = schedule.up_and_down("OneCycleLR", steps, pct_start, (
+            max_momentum, base_momentum, max_momentum), between) if cycle_momentum else None
         self.max_lrs = for_each("OneCycleLR", max_lr, optimizer)
         for group, top in zip(optimizer.param_groups, self.max_lrs, strict=True):
             if last_epoch == -1:

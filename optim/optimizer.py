@@ -11,13 +11,13 @@ import numpy as np
 from tinygrad_like.core.graph import mode
 from tinygrad_like.core.listener import effect
 from tinygrad_like.core.tensor import Tensor
-from tinygrad_like.dtypes import FLOAT32, FLOAT64, FLOATS, INT64, NARROW, wide
+from tinygrad_like.dtypes import FLOAT32, FLOAT64, FLOATS, INT64, wide
 from tinygrad_like.methods.gradients import zero_gradient
 from tinygrad_like.rings import replaceable
 from tinygrad_like.transforms.switches import enable_grad
 
-from .groups import brief, check_kinds, check_memory, check_param, check_spelling, groups_of
-from .state import COUNT, MASTER, Seen, State, States, copied, count_of
+from .groups import brief, check_memory, check_options, check_param, check_spelling, groups_of
+from .state import COUNT, Seen, Zeros, copied, count_of, states
 
 required: Any = object()  # what an optimizer of older programs for PyTorch has as the default of lr
 
@@ -53,17 +53,16 @@ class Optimizer:
         whole = isinstance(lr, dict) and self._steps_itself
         self.defaults = {**lr, **options} if whole else {"lr": lr, **options}  # type: ignore[dict-item]
         self.param_groups: list[dict[str, Any]] = []
-        self._states: Any = States()
+        self._states: Any = states({})
         self._count = np.zeros((), INT64)
         self._numbers: list[np.ndarray] = []  # of each group: its rate and its options, in their order
         for group in groups_of(self.name, params):
             self.add_param_group(group)
-        if not self._states:
+        if not (params := self._params()):
             raise ValueError(f"{self.name}: no parameters; a generator like model.parameters() can be read only once")
-        if not any(p.requires_grad for p in self._states):
-            p = next(iter(self._states))
-            raise ValueError(f"{self.name}: parameter 0 (shape {p.shape}), as all others, does not require grad; call "
-                             "requires_grad_() of those to be trained")
+        if not any(p.requires_grad for p in params):
+            raise ValueError(f"{self.name}: parameter 0 (shape {params[0].shape}), as all others, does not require "
+                             "grad; call requires_grad_() of those to be trained")
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -74,8 +73,8 @@ class Optimizer:
         return self._states if self._steps_itself else Seen(self._states)
 
     @state.setter
-    def state(self, states: Any) -> None:
-        self._states = states if self._steps_itself else States((p, State(p, of)) for p, of in states.items())
+    def state(self, given: Any) -> None:
+        self._states = given if self._steps_itself else states(given)
 
     @property
     def steps(self) -> int:
@@ -215,25 +214,18 @@ class Optimizer:
     def _changes(self, i: int, p: Tensor, g: np.ndarray) -> list[tuple[Any, Any, Any]]:
         """The writes of a step by the formula: new numbers in arrays, and new arrays in the state.
 
-        An update may be too small for 16 bits: the float32 that they were rounded from are kept between steps, unless
-        the parameter was changed. Casting or copying the model changes only the parameter; then the state follows.
+        Casting or copying the model changes only the parameter; then the state follows. Of 16 bits, it has 32.
         """
         x, state, options = p._data, self._states[p], self._options(self.param_groups[i])
         dtype = wide(x.dtype)
-        new = State(p, {name: np.array(a, INT64 if name == COUNT else dtype, order="C") for name, a in state.items()})
-        w = new.pop(MASTER, None)
-        if w is None or w.astype(x.dtype).tobytes() != x.tobytes():
-            w = x.astype(dtype, order="C" if x.dtype in NARROW else "K")
+        new = Zeros((name, np.array(a, INT64 if name == COUNT else dtype, order="C")) for name, a in state.items())
+        new.like = w = np.array(x, dtype)
         g = np.asarray(g, dtype, order="C")
         new[COUNT] = int(new.get(COUNT, 0)) + 1
         self.update(w, -g if options.pop("maximize", False) else g, new, **options)
         if COUNT not in self.state_names:
             del new[COUNT]
-        else:
-            new[COUNT] = np.array(new[COUNT], INT64)
-        if x.dtype in NARROW:
-            new[MASTER] = w
-        arrays = {name: np.asarray(b, order="C") for name, b in new.items()}  # NumPy turns a 0-d result into a scalar
+        arrays = {name: np.asarray(b, INT64 if name == COUNT else None, order="C") for name, b in new.items()}
         return [(x, ..., w), *[(a, ..., b) if _alike(a := state.get(name), b) else (state, name, b)
                                for name, b in arrays.items()]]
 
@@ -300,7 +292,7 @@ class Optimizer:
             seen.add(p)
         check_memory(self.name, seen)
         self.param_groups.append(group)
-        self._states.update((p, State(p)) for p in params)
+        self._states.update((p, {}) for p in params)
 
     def _params(self) -> list[Tensor]:
         return [p for group in self.param_groups for p in group["params"]]
@@ -311,11 +303,10 @@ class Optimizer:
                          "lr", lr, "a number >= 0, or a schedule: a function of the step")
 
     def _check_options(self, group: dict[str, Any]) -> None:
-        """Raise ValueError unless each option is of the kind of its default and passes `check`."""
         if "lr" in group or not self._steps_itself:
             self._check_lr(group.get("lr"))
         if not self._steps_itself:
-            check_kinds(type(self).__init__, group, self.require)
+            check_options(type(self).__init__, group, self.require)
         self.check(group)
 
     def require(self, condition: Any, name: str, value: Any, rule: str) -> None:
@@ -354,10 +345,6 @@ class Optimizer:
 
         Raises ValueError, before anything is changed, if the groups, their lengths, the names or the shapes differ.
         """
-        self.prepare_load(tree)()
-
-    def prepare_load(self, tree: dict[str, Any]) -> Callable[[], None]:
-        """Check as `load_state_dict` does, and return the function that loads."""
         who = f"{self.name}.load_state_dict"
         if not isinstance(tree, dict) or not {"state", "param_groups"} <= tree.keys():
             raise ValueError(f'{who}: expected a dict with "state" and "param_groups", got {brief(tree)}')
@@ -365,22 +352,19 @@ class Optimizer:
             groups, state, steps = self._read(who, tree)
         except (AttributeError, KeyError, OverflowError, TypeError) as error:
             raise ValueError(f"{who}: the state does not have the form of a state_dict ({error!r})") from None
+        for group, loaded in zip(self.param_groups, groups, strict=True):
+            group.update(loaded)
+        self._states, self.steps = state, steps
 
-        def load() -> None:
-            for group, loaded in zip(self.param_groups, groups, strict=True):
-                group.update(loaded)
-            self._states, self.steps = state, steps
-
-        return load
-
-    def _read(self, who: str, tree: dict[str, Any]) -> tuple[list[dict], States, int]:
+    def _read(self, who: str, tree: dict[str, Any]) -> tuple[list[dict], dict, int]:
+        """The groups, the states and the count of a state_dict that fits."""
         pairs = list(zip(tree["param_groups"], self.param_groups, strict=False))
         saved, here = ([len(g["params"]) for g in groups] for groups in (tree["param_groups"], self.param_groups))
         if saved != here:
             raise ValueError(f"{who}: the groups saved have {saved} parameters, the groups here {here}")
 
         named = {i: p for saved, group in pairs for i, p in zip(saved["params"], group["params"], strict=True)}
-        state = States((p, State(p)) for p in self._params())
+        state = states({p: {} for p in self._params()})
         for i, entries in tree["state"].items():
             p = named.get(int(i))
             if p is None:
@@ -402,7 +386,7 @@ class Optimizer:
             return copied(name, value)
         if name == COUNT:
             return np.array(count_of(what, value), INT64)
-        if name not in (*self.state_names, MASTER):
+        if name not in self.state_names:
             names = ", ".join(n for n in self.state_names if n != COUNT)
             raise ValueError(f"{what} is not part of {self.name}'s state, which has {names}")
         array = np.asarray(value)

@@ -81,12 +81,17 @@ def one_cycle(lr: float, steps: int, warm: float = 0.3, start: float = 0.04, end
     It starts at lr start and ends, at the last step, at lr start end: both are factors. Momentum does not change.
     Source: Smith and Topin 2018, in PyTorch's form.
     """
+    return up_and_down("one_cycle", steps, warm, (lr * start, lr, lr * start * end))
+
+
+def up_and_down(who: str, steps: int, warm: float, values: tuple[float, float, float],
+                between: Callable = half_cosine) -> Schedule:
+    """From the first value to the second during the fraction `warm` of the steps, and to the third until the last."""
     peak, last = warm * steps - 1, steps - 1
     if not 0 < peak < last:
-        raise ValueError(f"one_cycle: steps={steps} and warm={warm} put the peak at step {peak:g}; it must lie between "
-                         f"the first, 0, and the last, {last}")
-
-    return through([(0, lr * start), (peak, lr), (last, lr * start * end)], half_cosine)
+        raise ValueError(f"{who}: {steps} steps, of which {warm:.0%} go up, put the peak at step {peak:g}; it must lie "
+                         f"between the first, 0, and the last, {last}")
+    return through([*zip((0, peak, last), values, strict=True)], between)
 
 
 def joined(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> Schedule:
@@ -103,7 +108,39 @@ def joined(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> Schedule
     return schedule
 
 
-class ReduceOnPlateau:
+class Waiting:
+    """How many updates of a metric have `waited` since the `best` one, which is better than all before it.
+
+    mode: whether the metric should become small, "min", or large, "max". NaN and infinity are no improvement.
+    threshold: by how much, or if relative by what fraction of the best value, it must improve. For a best value below 0
+    the fraction is negative, so slightly worse values still count as better.
+    """
+
+    kept: tuple[str, ...] = ("best", "waited")  # what a resumed run needs
+
+    def __init__(self, mode: str, threshold: float, relative: bool = False):
+        if mode not in ("min", "max"):
+            raise ValueError(f"{type(self).__name__}: mode={mode!r} must be 'min' or 'max'")
+        self.mode, self.threshold, self.relative = mode, threshold, relative
+        self.best: float | None = None
+        self.waited = 0
+
+    def note(self, metric: float) -> bool:
+        """Note the latest value of the metric; returns whether it is the best."""
+        gain = 0.0 if self.best is None else metric - self.best if self.mode == "max" else self.best - metric
+        if math.isfinite(metric) and (
+                self.best is None or gain > self.threshold * (self.best if self.relative else 1)):
+            self.best, self.waited = metric, 0
+            return True
+        self.waited += 1
+        return False
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state that a resumed run needs."""
+        return {name: getattr(self, name) for name in self.kept}
+
+
+class ReduceOnPlateau(Waiting):
     """A schedule, times a factor that shrinks each time a metric has not improved for more than `patience` updates.
 
         plateau = ReduceOnPlateau(0.1, mode="max", patience=3)
@@ -111,28 +148,24 @@ class ReduceOnPlateau:
         ...
         plateau.update(accuracy)        # after each epoch
 
-    lr: a number, or a schedule to scale.
-    mode: whether the metric should become small, "min", or large, "max". NaN and infinity are no improvement.
-    threshold: by what fraction of the best value, or if not relative by how much, the metric must improve. For a best
-    value below 0 the fraction is negative, so slightly worse values still count as better.
+    lr: a number, or a schedule to scale. mode, threshold, relative: what counts as better, see `Waiting`.
     cooldown: how many updates after each reduction do not count as waiting.
     least: the factors do not reduce the rate below this.
     """
 
+    kept = "best", "scale", "waited", "cooling"
+
     def __init__(self, lr: float | Schedule, mode: str = "min", factor: float = 0.1, patience: int = 10,
                  threshold: float = 1e-4, relative: bool = True, cooldown: int = 0, least: float = 0.0):
-        if mode not in ("min", "max"):
-            raise ValueError(f"ReduceOnPlateau: mode={mode!r} must be 'min' or 'max'")
+        super().__init__(mode, threshold, relative)
         if not 0 < factor < 1:
             raise ValueError(f"ReduceOnPlateau: factor={factor!r} must lie between 0 and 1")
         for name, value in ("patience", patience), ("cooldown", cooldown), ("threshold", threshold), ("least", least):
             if not isinstance(value, int | float | np.number) or not value >= 0:
                 raise ValueError(f"ReduceOnPlateau: {name}={value!r} must be a number >= 0")
         self.schedule = lr if callable(lr) else constant(lr)
-        self.mode, self.factor, self.patience, self.cooldown, self.least = mode, factor, patience, cooldown, least
-        self.threshold, self.relative = threshold, relative
-        self.best: float | None = None
-        self.scale, self.waited, self.cooling = 1.0, 0, 0
+        self.factor, self.patience, self.cooldown, self.least = factor, patience, cooldown, least
+        self.scale, self.cooling = 1.0, 0
 
     def __call__(self, step: int) -> float:
         rate = self.schedule(step)
@@ -140,11 +173,7 @@ class ReduceOnPlateau:
 
     def update(self, metric: float) -> bool:
         """Note the latest value of the metric; returns whether that reduced the rate."""
-        metric = float(metric)
-        if self._improves(metric):
-            self.best, self.waited = metric, 0
-        else:
-            self.waited += 1
+        self.note(float(metric))
         if self.cooling > 0:
             self.cooling, self.waited = self.cooling - 1, 0
         if self.waited <= self.patience:
@@ -153,28 +182,14 @@ class ReduceOnPlateau:
         self.waited, self.cooling = 0, self.cooldown
         return True
 
-    def _improves(self, metric: float) -> bool:
-        if self.best is None or not math.isfinite(metric):
-            return math.isfinite(metric)
-        margin = self.threshold * (self.best if self.relative else 1)  # below 0 as well, as PyTorch has it
-        return (metric - self.best if self.mode == "max" else self.best - metric) > margin
-
-    def state_dict(self) -> dict[str, Any]:
-        """The numbers that a resumed run needs."""
-        return {name: getattr(self, name) for name in ("best", "scale", "waited", "cooling")}
-
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a `state_dict`."""
-        self.prepare_load(state)()
-
-    def prepare_load(self, state: Mapping[str, Any]) -> Callable[[], None]:
-        """Check as `load_state_dict` does, and return the function that loads."""
         new: dict[str, Any] = {
             "best": None if state["best"] is None else float(state["best"]), "scale": float(state["scale"]),
             "waited": int(state["waited"]), "cooling": int(state["cooling"])}
         if not 0 <= new["scale"] <= 1 or min(new["waited"], new["cooling"]) < 0:
             raise ValueError(f"ReduceOnPlateau.load_state_dict: scale must lie in [0, 1] and counts be >= 0, got {new}")
-        return lambda: self.__dict__.update(new)
+        self.__dict__.update(new)
 
 
 def positive(who: str, **counts: float) -> None:

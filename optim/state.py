@@ -1,41 +1,31 @@
-"""The state that an optimizer keeps for each parameter."""
+"""The state that an optimizer keeps for each parameter: arrays by name, which a program sees as Tensors."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any
 
 import numpy as np
 
 from tinygrad_like.core.tensor import Tensor, wrap
-from tinygrad_like.dtypes import INT64, wide
+from tinygrad_like.dtypes import INT64
 
 COUNT = "step"  # the name, in the state of a parameter, of how many steps it has taken: int64, without axes
-MASTER = "master"  # and of the weights in float32 of one of 16 bits
 
 
-class State(dict):
-    """The state of a parameter: arrays, by default zeros of its shape."""
+class Zeros(dict):
+    """A state in which an array that is missing is zeros, like a given one."""
 
-    def __init__(self, param: Tensor, entries: Mapping[str, Any] | None = None):
-        super().__init__((name, as_state(name, value)) for name, value in (entries or {}).items())
-        self.param = param
+    like: np.ndarray
 
     def __missing__(self, name: str) -> Any:
-        self[name] = np.zeros_like(self.param._data, wide(self.param.dtype))
+        self[name] = np.zeros_like(self.like)
         return self[name]
 
 
-class States(dict[Tensor, State]):
-    """A State for each parameter, made empty when missing, as after `state.clear()`."""
-
-    def __missing__(self, param: Tensor) -> State:
-        self[param] = State(param)
-        return self[param]
-
-
 class Seen(MutableMapping):
-    """States, or one of them, as a program sees them: Tensors that share the arrays' memory."""
+    """The states of all parameters, or one of them, as a program sees them: Tensors that share the arrays' memory."""
 
     def __init__(self, of: dict):
         self._of = of
@@ -47,10 +37,7 @@ class Seen(MutableMapping):
         return value if not isinstance(value, np.ndarray) else int(value) if key == COUNT else wrap(value)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if isinstance(key, Tensor) and isinstance(value, Mapping):
-            self._of[key] = State(key, value)
-        else:
-            self._of[key] = as_state(key, value)
+        self._of[key] = kept_of(value) if isinstance(value, Mapping) else kept(key, value)
 
     def __delitem__(self, key: Any) -> None:
         del self._of[key]
@@ -71,8 +58,17 @@ class Seen(MutableMapping):
         return repr(dict(self))
 
 
-def as_state(name: str, value: Any) -> Any:
-    """A value that a program sets in a state, in the form that is kept: a count becomes an array."""
+def states(given: Mapping[Tensor, Mapping[str, Any]]) -> dict[Tensor, dict[str, Any]]:
+    """The states that a program gives, in the form that is kept."""
+    return defaultdict(dict, {p: kept_of(state) for p, state in given.items()})
+
+
+def kept_of(state: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: kept(name, value) for name, value in state.items()}
+
+
+def kept(name: str, value: Any) -> Any:
+    """An entry of a state in the form that is kept: an array, also of a count."""
     value = value._data if isinstance(value, Tensor) else value
     return np.array(value, INT64) if name == COUNT else value
 

@@ -60,17 +60,13 @@ class Generator:
 
     def set_state(self, state: Mapping[str, int]) -> Generator:
         """Continue from a state that `get_state` returned. Raises ValueError for one that is none."""
-        self.prepare_load(state)()
-        return self
-
-    state_dict = get_state
-
-    def prepare_load(self, state: Mapping[str, int]) -> Callable[[], None]:
-        """Check a state as `set_state` does; returns the function that sets it."""
         if not isinstance(state, Mapping) or state.keys() != {"seed", "position"} or not all(
                 [type(n) is int and 0 <= n < 1 << 64 for n in state.values()]):
             raise ValueError(f"set_rng_state: a state has a seed and a position, integers from 0, got {state!r:.200}")
-        return lambda: effect("draw", _restart, self.state, state["seed"], state["position"], writes=(self.state,))
+        effect("draw", _restart, self.state, state["seed"], state["position"], writes=(self.state,))
+        return self
+
+    state_dict, load_state_dict = get_state, set_state
 
 
 generator = default_generator = Generator()

@@ -4,30 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
-
 from tinygrad_like import ops
 from tinygrad_like.core.tensor import Tensor
-from tinygrad_like.optim.clip import clip_grad_norm, clip_grad_value, listed
+from tinygrad_like.errors import named
+from tinygrad_like.optim.clip import clip_grad_norm, clip_grad_value
 
 from . import rnn
 
 __all__ = ["clip_grad_norm_", "clip_grad_value_", "parameters_to_vector", "rnn", "vector_to_parameters"]
 
 
-def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0,
-                    error_if_nonfinite: bool = False, foreach: bool | None = None) -> Tensor:
-    """`optim.clip_grad_norm`, of one Tensor too; the norm before it as a Tensor. foreach: without effect here."""
-    parameters = [parameters] if isinstance(parameters, Tensor) else listed("clip_grad_norm_", parameters)
-    norm = clip_grad_norm(parameters, max_norm, norm_type, error_if_nonfinite)
-    float64 = any(p.grad is not None and p.grad.dtype == np.float64 for p in parameters)
-    dtype = np.float64 if float64 else np.float32
-    return norm.cast(dtype)
-
-
-def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
-    """`optim.clip_grad_value`, of one Tensor too. foreach: without effect here."""
-    clip_grad_value([parameters] if isinstance(parameters, Tensor) else parameters, clip_value)
+clip_grad_norm_, clip_grad_value_ = named(clip_grad_norm), named(clip_grad_value)
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:

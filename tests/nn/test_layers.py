@@ -126,7 +126,6 @@ ARGUMENTS = [
     (nn.MultiheadAttention(4, 2, dropout=0.1), "MultiheadAttention(\n  4, num_heads=2, dropout=0.1, batch_first=False"),
     (nn.SinusoidalEncoding(4), "SinusoidalEncoding(4)"), (nn.LearnedEncoding(5, 4), "LearnedEncoding(5, 4)"),
     (nn.RotaryEncoding(4, base=500.0), "RotaryEncoding(4, base=500)"),
-    (nn.NeuralODE(nn.Tanh(), steps=3), "NeuralODE(\n  steps=3, method='rk4', t0=0, t1=1\n  (f): Tanh()"),
     (nn.TransformerEncoderLayer(4, 2, 8, norm_first=True), "TransformerEncoderLayer(\n  pre-norm\n"),
     (nn.TransformerEncoderLayer(4, 2, 8, residual_scale=0.5), "TransformerEncoderLayer(\n  post-norm, residual_scale="),
     (nn.RecurrentLanguageModel(5, 4, kind="gru"), "RecurrentLanguageModel(\n  kind='gru'\n"),

@@ -112,7 +112,7 @@ def test_after_a_rate_that_is_none_the_schedule_goes_on():
     (lambda o: lr_scheduler.OneCycleLR(o, 0.1), ValueError, "give total_steps, or epochs and steps_per_epoch"),
     (lambda o: lr_scheduler.OneCycleLR(o, 0.1, epochs=3), ValueError, "give total_steps, or epochs and steps"),
     (lambda o: lr_scheduler.OneCycleLR(o, 0.1, steps_per_epoch=3), ValueError, "give total_steps, or epochs and"),
-    (lambda o: lr_scheduler.OneCycleLR(o, 0.1, 2), ValueError, "2 steps and pct_start=0.3 put the peak at"),
+    (lambda o: lr_scheduler.OneCycleLR(o, 0.1, 2), ValueError, "2 steps, of which 30% go up, put the peak at"),
     (lambda o: lr_scheduler.OneCycleLR(o, 0.1, 9, anneal_strategy="no"), ValueError, "='no' must be 'cos' or 'linear'"),
     (lambda o: lr_scheduler.OneCycleLR(o, [0.1, 0.2], 10), ValueError, "2 numbers for 1 groups"),
     (lambda o: lr_scheduler.OneCycleLR(optimizer("Adagrad"), 0.1, 20), ValueError,

@@ -3,8 +3,10 @@ is executed, unlike a pickle."""
 
 from __future__ import annotations
 
+import copy
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -127,53 +129,46 @@ def load_checkpoint(path: str | os.PathLike, **parts: Any) -> dict[str, Any]:
         epoch = load_checkpoint("run.ckpt", model=model, optimizer=optimizer, ema=ema)["epoch"]
 
     Raises FileNotFoundError, and ValueError if the file is damaged, is not a checkpoint, lacks one of the parts, or has
-    one that does not fit. Then nothing is changed, provided that objects of your own have `prepare_load`, which checks
-    a state and returns the function that loads it. To go on from the checkpoint before, load `previous(path)`.
+    one that does not fit. Then all objects are given back the state that they had. To go on from the checkpoint before,
+    load `previous(path)`.
     """
     return restore(Path(path), read_checkpoint(Path(path)), **parts)
 
 
 def restore(path: Path, tree: dict[str, Any], **parts: Any) -> dict[str, Any]:
-    """Restore objects from a checkpoint that has been read."""
+    """Restore objects from a checkpoint that has been read, or, if one does not fit, give all back what they had."""
     for name in parts:
         if name not in tree:
             raise ValueError(f"load_checkpoint: {path} has no {name!r}, only {', '.join(tree)}")
     parts = {**parts, GENERATOR: generator}
-    names = sorted(parts, key=lambda name: _checks(parts[name]))  # those that may still raise first
-    for load in [_prepared(path, name, parts[name], tree.pop(name)) for name in names]:
-        load()
-    return tree
-
-
-def _checks(part: Any) -> bool:
-    return isinstance(part, np.random.Generator) or hasattr(part, "prepare_load")
-
-
-def _prepared(path: Path, name: str, part: Any, state: Any) -> Callable[[], Any]:
-    """The function that loads a part. If the part can check its state, the state fits."""
+    before = {name: copy.deepcopy(_state(part)) for name, part in parts.items()}
+    loaded: list[str] = []
     try:
-        if isinstance(part, np.random.Generator):
-            return _prepared_numpy(part, state)
-        return part.prepare_load(state) if _checks(part) else lambda: part.load_state_dict(state)
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        for name in parts:
+            loaded.append(name)
+            _load(parts[name], tree.pop(name))
+    except BaseException as error:
+        for name in loaded:
+            with suppress(Exception):
+                _load(parts[name], before[name])
+        if not isinstance(error, ArithmeticError | AttributeError | LookupError | TypeError | ValueError):
+            raise
         why = error if isinstance(error, ValueError) else f"it raises {error!r}"
         raise ValueError(f"load_checkpoint: {path} does not fit {name!r}, and nothing was loaded: {why}") from None
-
-
-def _prepared_numpy(part: np.random.Generator, state: Any) -> Callable[[], None]:
-    trial = type(part.bit_generator)(0)
-    trial.state = state  # where NumPy finds out what is wrong
-
-    def load() -> None:
-        part.bit_generator.state = trial.state
-
-    return load
+    return tree
 
 
 def _state(part: Any) -> Any:
     if isinstance(part, np.random.Generator):
         return part.bit_generator.state
     return part.state_dict() if hasattr(part, "state_dict") else part
+
+
+def _load(part: Any, state: Any) -> None:
+    if isinstance(part, np.random.Generator):
+        part.bit_generator.state = state
+    else:
+        part.load_state_dict(state)
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:

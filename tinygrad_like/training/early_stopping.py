@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from ..nn import Module
+from ..optim.schedule import Waiting
 
 
-class EarlyStopping:
+class EarlyStopping(Waiting):
     """Stop once a metric has not improved for `patience` updates, and go back to the best weights.
 
         stopper = EarlyStopping(model, patience=5, mode="max")
@@ -26,20 +26,19 @@ class EarlyStopping:
 
     patience: math.inf never stops, but still keeps the best weights.
     mode: whether the metric should become large, "max", or small, "min".
-    min_delta: by how much more than this the metric must improve.
+    min_delta: by more than this the metric must improve.
 
     `best` is the best metric so far, `updates` the number of updates, `stopped` whether to stop.
     """
 
     def __init__(self, model: Module, patience: float = 10, mode: str = "max", min_delta: float = 0.0):
-        if mode not in ("min", "max"):
-            raise ValueError(f"EarlyStopping: mode={mode!r} must be 'min' or 'max'")
+        super().__init__(mode, min_delta)
         if not patience >= 1 or not min_delta >= 0:
             raise ValueError(f"EarlyStopping: patience={patience!r} must be >= 1 and min_delta={min_delta!r} >= 0")
-        self.model, self.patience, self.mode, self.min_delta = model, patience, mode, min_delta
-        self.best: float | None = None
+        self.model, self.patience, self.updates = model, patience, 0
         self.best_weights: dict[str, Any] = {}
-        self.updates = self.waited = 0
+
+    kept = "best", "best_weights", "updates", "waited"
 
     @property
     def stopped(self) -> bool:
@@ -47,19 +46,10 @@ class EarlyStopping:
 
     def update(self, metric: float) -> bool:
         """Note the metric of the model's current weights; returns whether to stop."""
-        metric = float(metric)
         self.updates += 1
-        if self._improves(metric):
-            self.best, self.waited = metric, 0
+        if self.note(float(metric)):
             self.best_weights = {name: t._data.copy() for name, t in self.model.state_dict().items()}
-        else:
-            self.waited += 1
         return self.stopped
-
-    def _improves(self, metric: float) -> bool:
-        if self.best is None or math.isnan(metric):
-            return not math.isnan(metric)
-        return (metric - self.best if self.mode == "max" else self.best - metric) > self.min_delta
 
     def rollback(self) -> float:
         """Give the model the weights it had when the metric was best, and return that metric.
@@ -71,20 +61,12 @@ class EarlyStopping:
         self.model.load_state_dict(self.best_weights)
         return self.best
 
-    def state_dict(self) -> dict[str, Any]:
-        """The state that a resumed run needs, including the best weights."""
-        return {"best": self.best, "best_weights": dict(self.best_weights), "updates": self.updates,
-                "waited": self.waited}
-
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a `state_dict`. Raises ValueError, before any change, if the weights do not fit."""
-        self.prepare_load(state)()
-
-    def prepare_load(self, state: Mapping[str, Any]) -> Callable[[], None]:
-        """Check as `load_state_dict` does, and return the function that loads."""
         weights = {name: np.asarray(a).copy() for name, a in state["best_weights"].items()}
-        new = {"best": None if state["best"] is None else float(state["best"]), "best_weights": weights,
-               "updates": int(state["updates"]), "waited": int(state["waited"])}
-        if new["best"] is not None:
-            self.model.prepare_load(weights)
-        return lambda: self.__dict__.update(new)
+        shapes = {name: t.shape for name, t in self.model.state_dict().items()}
+        if weights and {name: a.shape for name, a in weights.items()} != shapes:
+            raise ValueError("EarlyStopping.load_state_dict: the best weights are not those of this "
+                             f"{type(self.model).__name__}")
+        self.__dict__.update(best=None if state["best"] is None else float(state["best"]), best_weights=weights,
+                             updates=int(state["updates"]), waited=int(state["waited"]))
