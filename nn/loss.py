@@ -38,7 +38,7 @@ class _Loss(Configured):
         return self.op(*inputs, *[own[name] for name in weights],
                        **{name: own[name] for name in self._options if name not in weights})
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
         return self._of(input, target)
 
     def extra_repr(self) -> str:
@@ -164,7 +164,7 @@ class MarginRankingLoss(_Loss):
     op = staticmethod(ops.margin_ranking_loss)
     margin: float = 0.0
 
-    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
         return self._of(input1, input2, target)
 
 
@@ -177,7 +177,7 @@ class TripletMarginLoss(_Loss):
     eps: float = 1e-6
     swap: bool = False
 
-    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:  # type: ignore[override]
         return self._of(anchor, positive, negative)
 
 
@@ -188,5 +188,5 @@ class GaussianNLLLoss(_Loss):
     full: bool = False
     eps: float = 1e-6
 
-    def forward(self, input: Tensor, target: Tensor, var: Tensor) -> Tensor:
+    def forward(self, input: Tensor, target: Tensor, var: Tensor) -> Tensor:  # type: ignore[override]
         return self._of(input, target, var)
