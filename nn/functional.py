@@ -28,7 +28,8 @@ from tinygrad_like.ops import (
 from .activation import hardshrink, prelu, softshrink
 from .dropout import dropout3d
 from .embedding import embedding
-from .norm import moments, move_statistics
+from .norm import instance_norm, move_statistics
+from .pool import max_pool1d, max_pool2d, max_pool3d
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "avg_pool1d", "avg_pool2d", "batch_norm", "binary_cross_entropy",
@@ -123,35 +124,6 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
     y = ops.batch_norm(input, weight, bias, eps=eps, stats=stats)
     if running_mean is not None and running_var is not None:
         move_statistics(running_mean, running_var, stats[0], stats[1], input.size // input.shape[1], momentum)
-    return y
-
-
-def _max_pool(pool: Any, rank: int) -> Any:
-    def max_pool(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-                 ceil_mode: bool = False, return_indices: bool = False) -> Any:
-        if return_indices:
-            return ops.max_pool_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode, rank)
-        return pool(input, kernel_size, stride, padding, dilation, ceil_mode)
-
-    max_pool.__name__ = max_pool.__qualname__ = pool.__name__
-    max_pool.__doc__ = f"{pool.__doc__}\n\nreturn_indices: also return its place, for `ops.max_unpool`."
-    return max_pool
-
-
-max_pool1d, max_pool2d, max_pool3d = (_max_pool(ops.max_pool1d, 1), _max_pool(ops.max_pool2d, 2),
-                                      _max_pool(ops.max_pool3d, 3))
-
-
-def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,
-                  weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True,
-                  momentum: float = 0.1, eps: float = 1e-5) -> Tensor:
-    """Normalise per example and channel, by its own statistics, which move the running ones; or by those."""
-    if not use_input_stats:
-        return batch_norm(input, running_mean, running_var, weight, bias, eps=eps)
-    y = ops.instance_norm(input, weight, bias, eps=eps)
-    if running_mean is not None and running_var is not None:
-        mean, var = moments(input._data)
-        move_statistics(running_mean, running_var, mean, var, input.size // (len(input) * len(mean)), momentum)
     return y
 
 

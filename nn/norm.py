@@ -227,13 +227,13 @@ class BatchNorm(_ChannelNorm):
 
     def _run(self, op: Any, x: Tensor, *skip: Tensor) -> Tensor:
         self._check_input(x)
-        if not self._uses_batch:
-            return op(x, self.weight, self.bias, self.running_mean, self.running_var, *skip, eps=self.eps)
-        if self.running_mean is None or not self.training:
-            return op(x, self.weight, self.bias, None, None, *skip, eps=self.eps)
-        stats = np.empty((2, self.num_features))
-        y = op(x, self.weight, self.bias, None, None, *skip, eps=self.eps, stats=stats)
-        self._track(stats[0], stats[1], x.size // self.num_features)
+        batch = self._uses_batch
+        tracked = batch and self.running_mean is not None
+        stats = np.empty((2, self.num_features)) if tracked else None
+        given = (None, None) if batch else (self.running_mean, self.running_var)
+        y = op(x, self.weight, self.bias, *given, *skip, eps=self.eps, stats=stats)
+        if stats is not None:
+            self._track(stats[0], stats[1], x.size // self.num_features)
         return y
 
 
@@ -345,14 +345,21 @@ class _InstanceNorm(_ChannelNorm):
         self._check_input(x)
         if x.ndim == min(self.axes):
             return self.forward(x.unsqueeze(0)).squeeze(0)
-        if not self._uses_batch:
-            return ops.batch_norm(x, self.weight, self.bias, self.running_mean, self.running_var, eps=self.eps)
-        y = ops.instance_norm(x, self.weight, self.bias, eps=self.eps)
-        if self.running_mean is not None:
-            mean, var = moments(x._data)
-            n = x.size // (x.shape[0] * x.shape[1])  # as in PyTorch, batches are not counted, and momentum None is 0
-            move_statistics(self.running_mean, self.running_var, mean, var, n, self.momentum or 0.0)
-        return y
+        return instance_norm(x, self.running_mean, self.running_var, self.weight, self.bias, self._uses_batch,
+                             self.momentum or 0.0, self.eps)  # as in PyTorch, batches are not counted, and None is 0
+
+
+def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,
+                  weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True,
+                  momentum: float = 0.1, eps: float = 1e-5) -> Tensor:
+    """Normalise per example and channel, by its own statistics, which move the running ones; or by those."""
+    if not use_input_stats:
+        return ops.batch_norm(input, weight, bias, running_mean, running_var, eps=eps)
+    y = ops.instance_norm(input, weight, bias, eps=eps)
+    if running_mean is not None and running_var is not None:
+        mean, var = moments(input._data)
+        move_statistics(running_mean, running_var, mean, var, input.size // (len(input) * len(mean)), momentum)
+    return y
 
 
 @pure

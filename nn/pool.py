@@ -23,8 +23,23 @@ class _Pool(Configured):
         self.stride = self.kernel_size if self.stride is None else self.stride
 
 
+def _max_pool(pool: Any, rank: int) -> Any:
+    def max_pool(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+                 ceil_mode: bool = False, return_indices: bool = False) -> Any:
+        if return_indices:
+            return ops.max_pool_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode, rank)
+        return pool(input, kernel_size, stride, padding, dilation, ceil_mode)
+
+    max_pool.__name__ = max_pool.__qualname__ = pool.__name__
+    max_pool.__doc__ = f"{pool.__doc__}\n\nreturn_indices: also return its place, for `ops.max_unpool`."
+    return max_pool
+
+
+max_pool1d, max_pool2d, max_pool3d = (_max_pool(ops.max_pool1d, 1), _max_pool(ops.max_pool2d, 2),
+                                      _max_pool(ops.max_pool3d, 3))
+
+
 class _MaxPool(_Pool):
-    rank: ClassVar[int]
     dilation: Size = 1
     return_indices: bool = False
     ceil_mode: bool = False
@@ -37,34 +52,27 @@ class _MaxPool(_Pool):
     def extra_repr(self) -> str:
         return super().extra_repr().replace("return_indices=False, ", "")
 
-    def forward(self, x: Tensor) -> Any:
-        options = self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode
-        return ops.max_pool_with_indices(x, *options, self.rank) if self.return_indices else self.op(x, *options)
-
 
 class MaxPool1d(_MaxPool):
     """The largest of every window of a signal: (batch, channels, length) -> (batch, channels, windows)."""
 
-    rank = 1
-    op = staticmethod(ops.max_pool1d)
+    op = staticmethod(max_pool1d)
 
 
 class MaxPool2d(_MaxPool):
     """The largest of every window of an image: (batch, channels, height, width) -> (batch, channels, rows, columns).
 
     rows = floor((height + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1; see `ops.max_pool2d`.
-    return_indices: the pair of maxima and where they were, for MaxUnpool2d.
+    return_indices: the pair of maxima and where they were, for `F.max_unpool2d`.
     """
 
-    rank = 2
-    op = staticmethod(ops.max_pool2d)
+    op = staticmethod(max_pool2d)
 
 
 class MaxPool3d(_MaxPool):
     """The largest of every window of a volume, see MaxPool2d."""
 
-    rank = 3
-    op = staticmethod(ops.max_pool3d)
+    op = staticmethod(max_pool3d)
 
 
 class AvgPool1d(_Pool):
@@ -75,14 +83,7 @@ class AvgPool1d(_Pool):
     count_include_pad: bool = True
 
 
-class AvgPool2d(_Pool):
-    """The mean of every window of an image: (batch, channels, height, width) -> (batch, channels, rows, columns).
-
-    Padding counts as zeros, unless count_include_pad=False. divisor_override: the sums are divided by this number
-    instead; see `ops.avg_pool2d`.
-    """
-
-    op = staticmethod(ops.avg_pool2d)
+class _AvgPool(_Pool):
     ceil_mode: bool = False
     count_include_pad: bool = True
     divisor_override: int | None = None
@@ -91,7 +92,17 @@ class AvgPool2d(_Pool):
         return super().extra_repr().replace(", divisor_override=None", "")
 
 
-class AvgPool3d(AvgPool2d):
+class AvgPool2d(_AvgPool):
+    """The mean of every window of an image: (batch, channels, height, width) -> (batch, channels, rows, columns).
+
+    Padding counts as zeros, unless count_include_pad=False. divisor_override: the sums are divided by this number
+    instead; see `ops.avg_pool2d`.
+    """
+
+    op = staticmethod(ops.avg_pool2d)
+
+
+class AvgPool3d(_AvgPool):
     """The mean of every window of a volume, see AvgPool2d."""
 
     op = staticmethod(ops.avg_pool3d)

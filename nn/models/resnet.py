@@ -83,43 +83,24 @@ class ResNet(Module):
         return x
 
 
-def resnet8(num_classes: int = 10, **options: Any) -> ResNet:
-    """He et al.'s network for 32x32 images: 6 n + 2 layers, n = 1 block in each of 3 stages of 16, 32, 64 channels.
+def _named(name: str, what: str, block: type[Module], layers: Sequence[int], classes: int = 1000, **usual: Any
+           ) -> Callable[..., ResNet]:
+    def make(num_classes: int = classes, **options: Any) -> ResNet:
+        return ResNet(block, layers, num_classes=num_classes, **{**usual, **options})
 
-    At the start of a stage they pad the skip with zeros; here it is a 1x1 convolution. options: of `ResNet`.
-    """
-    return _small(1, num_classes, options)
-
-
-def resnet20(num_classes: int = 10, **options: Any) -> ResNet:
-    """As `resnet8`, with n = 3."""
-    return _small(3, num_classes, options)
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"{what} options: of `ResNet`."
+    return make
 
 
-def resnet56(num_classes: int = 10, **options: Any) -> ResNet:
-    """As `resnet8`, with n = 9."""
-    return _small(9, num_classes, options)
-
-
-def _small(blocks: int, num_classes: int, options: dict[str, Any]) -> ResNet:
-    return ResNet(BasicBlock, [blocks] * 3, (16, 32, 64), num_classes, **{"stem": "small", **options})
-
-
-def resnet18(num_classes: int = 1000, **options: Any) -> ResNet:
-    """torchvision's ResNet-18, for 224x224 images. options: of `ResNet`."""
-    return ResNet(BasicBlock, [2, 2, 2, 2], num_classes=num_classes, **options)
-
-
-def resnet34(num_classes: int = 1000, **options: Any) -> ResNet:
-    """torchvision's ResNet-34, for 224x224 images. options: of `ResNet`."""
-    return ResNet(BasicBlock, [3, 4, 6, 3], num_classes=num_classes, **options)
-
-
-def resnet50(num_classes: int = 1000, **options: Any) -> ResNet:
-    """torchvision's ResNet-50, for 224x224 images. options: of `ResNet`."""
-    return ResNet(Bottleneck, [3, 4, 6, 3], num_classes=num_classes, **options)
-
-
-def resnext50_32x4d(num_classes: int = 1000, **options: Any) -> ResNet:
-    """torchvision's ResNeXt-50: 32 groups of 4 channels each in its first stage. options: of `ResNet`."""
-    return ResNet(Bottleneck, [3, 4, 6, 3], num_classes=num_classes, groups=32, width_per_group=4, **options)
+# At the start of a stage He et al. pad the skip with zeros; here it is a 1x1 convolution.
+resnet8, resnet20, resnet56 = (
+    _named(f"resnet{6 * n + 2}", f"He et al.'s network of 6 n + 2 layers for 32x32 images, n = {n}: n blocks in each "
+           "of 3 stages of 16, 32, 64 channels.", BasicBlock, [n] * 3, 10, widths=(16, 32, 64), stem="small")
+    for n in (1, 3, 9))
+resnet18 = _named("resnet18", "torchvision's ResNet-18, for 224x224 images.", BasicBlock, [2, 2, 2, 2])
+resnet34 = _named("resnet34", "torchvision's ResNet-34, for 224x224 images.", BasicBlock, [3, 4, 6, 3])
+resnet50 = _named("resnet50", "torchvision's ResNet-50, for 224x224 images.", Bottleneck, [3, 4, 6, 3])
+resnext50_32x4d = _named(
+    "resnext50_32x4d", "torchvision's ResNeXt-50: 32 groups of 4 channels each in its first stage.", Bottleneck,
+    [3, 4, 6, 3], groups=32, width_per_group=4)

@@ -242,8 +242,7 @@ def _randaugment(strength: float, height: int, width: int) -> dict[str, tuple]:
     }
 
 
-RANDAUGMENT = ("identity", "shear_x", "shear_y", "translate_x", "translate_y", "rotate", "brightness", "color",
-               "contrast", "sharpness", "posterize", "solarize", "auto_contrast", "equalize")
+RANDAUGMENT = tuple(_randaugment(0, 1, 1))  # the names of all operations
 
 
 class RandAugment(Instructed):
