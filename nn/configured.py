@@ -27,13 +27,16 @@ class Configured(Module):
     _options: ClassVar[dict[str, inspect.Parameter]] = {}
 
     def __init_subclass__(cls) -> None:
+        if not cls.__module__.startswith(f"{__package__}."):
+            return  # a subclass of a program's is as any other
         own, kind = {}, inspect.Parameter.POSITIONAL_OR_KEYWORD
-        for name, annotation in cls.__dict__.get("__annotations__", {}).items():
+        for name, annotation in inspect.get_annotations(cls).items():
             if annotation == "KW_ONLY":
                 kind = inspect.Parameter.KEYWORD_ONLY
             elif not annotation.startswith("ClassVar"):
-                own[name] = inspect.Parameter(name, kind, default=cls.__dict__.get(name, inspect.Parameter.empty))
-        if own or cls._options is Configured._options:
+                own[name] = inspect.Parameter(name, kind, annotation=annotation,
+                                              default=cls.__dict__.get(name, inspect.Parameter.empty))
+        if own:
             cls._options = dict(sorted({**cls._options, **own}.items(), key=lambda option: option[1].kind))
             if "__init__" not in cls.__dict__:
                 cls.__init__ = _constructor(cls._options)  # type: ignore[assignment]
@@ -57,5 +60,9 @@ def _constructor(options: dict[str, inspect.Parameter]) -> Callable:
         self.__post_init__()
 
     this = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    signature = __init__.__signature__ = inspect.Signature([this, *options.values()])  # type: ignore[attr-defined]
+    signature = inspect.Signature([this, *options.values()], __validate_parameters__=False)  # type: ignore[call-arg]
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
     return __init__
+
+
+Configured.__init__ = _constructor({})  # type: ignore[method-assign]

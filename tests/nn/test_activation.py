@@ -122,3 +122,19 @@ def test_in_place_within_a_row_of_layers():
     layers[0](h).sum().backward()
     np.testing.assert_array_equal(shown.numpy(), np.maximum(data, 0))
     assert not shown.requires_grad
+
+
+def test_a_subclass_of_ones_own_with_annotations_is_as_any_other():
+    class Scaled(nn.LeakyReLU):
+        factor: float
+        name: "str" = "scaled"
+
+        def forward(self, x):
+            return super().forward(x) * self.factor
+
+    layer = Scaled(0.5)
+    layer.factor = 3.0
+    assert layer(Tensor([-2.0, 1.0])).tolist() == [-3, 3] and repr(layer) == "Scaled(negative_slope=0.5)"
+    for bad in (lambda: Scaled(1.0, 2.0), lambda: nn.LeakyReLU(slop=1.0), lambda: nn.ReLU(3), nn.MaxPool2d):
+        with pytest.raises(TypeError):
+            bad()
