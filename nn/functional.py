@@ -41,7 +41,7 @@ __all__ = [
     "silu", "smooth_l1_loss", "softmax", "softplus", "swiglu", "tanh", "unfold", "celu", "selu", "mish", "softsign",
     "relu6", "hardsigmoid", "hardswish", "hardtanh", "gaussian_nll_loss",
     "margin_ranking_loss", "triplet_margin_loss", "avg_pool3d", "conv3d", "conv_transpose3d", "dropout3d", "hardshrink",
-    "instance_norm", "max_pool3d", "max_unpool2d", "softmin", "softshrink", "upsample",
+    "instance_norm", "max_pool3d", "max_unpool2d", "softmin", "softshrink",
 ]
 
 
@@ -131,12 +131,6 @@ def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any =
                  output_size: Any = None) -> Tensor:
     """Zeros, with the numbers where the maxima of a pooling of images were, see `ops.max_unpool`."""
     return ops.max_unpool(input, indices, kernel_size, stride, padding, output_size, 2)
-
-
-def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
-             align_corners: bool | None = None) -> Tensor:
-    """`interpolate` under its former name."""
-    return ops.interpolate(input, size, scale_factor, mode, bool(align_corners))
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
