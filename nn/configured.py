@@ -29,7 +29,8 @@ class Configured(Module):
     def __init_subclass__(cls) -> None:
         if not cls.__module__.startswith(f"{__package__}."):
             return  # a subclass of a program's is as any other
-        own, kind = {}, inspect.Parameter.POSITIONAL_OR_KEYWORD
+        own: dict[str, inspect.Parameter] = {}
+        kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
         for name, annotation in inspect.get_annotations(cls).items():
             if annotation == "KW_ONLY":
                 kind = inspect.Parameter.KEYWORD_ONLY

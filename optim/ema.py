@@ -88,9 +88,10 @@ class EMA:
         """Raise ValueError if a Tensor's shape or dtype has changed; `whole`: also if the model has other Tensors."""
         now = _tensors(self.model) if whole else self.tensors
         for name in now.keys() | self.tensors.keys():
-            if (tensor := now.get(name)) is not self.tensors.get(name) or tensor is None:
+            if now.get(name) is not self.tensors.get(name):
                 raise ValueError(f"EMA: {name} is not the Tensor that was averaged; make the EMA after the model is "
                                  "changed")
+        for name, tensor in now.items():
             x, average = tensor._data, self.averages[name]
             if x.shape != average.shape or x.dtype != self.dtypes[name]:
                 raise ValueError(f"EMA: {name} was {average.shape} {self.dtypes[name]} and is now {x.shape} {x.dtype}; "

@@ -88,7 +88,7 @@ class GradScaler:
     update = staticmethod(lambda new_scale=None: None)
     get_scale = staticmethod(lambda: 1.0)
     is_enabled = staticmethod(lambda: False)
-    state_dict = staticmethod(dict)
+    state_dict: Any = staticmethod(dict)
     load_state_dict = staticmethod(lambda state: None)
 
 
