@@ -9,8 +9,9 @@ A net is trained on the digits 0 to 6. It has never seen 7 to 9, and now gets 1,
 Prints and draws the accuracy on the test images of the new classes. --net takes a net saved by demos.train instead.
 
 The features of a convolutional net carry over: with few examples, fine-tuning the whole net is better than training
-from scratch by some per cent. A new head alone soon falls behind. Features need not carry over: the body of an MLP
-(--model mlp) has learned little but its own classes from so few small images, and from scratch is as good.
+from scratch by some per cent; with 1 or 2, runs differ by more than that. A new head alone soon falls behind. Features
+need not carry over: the body of an MLP (--model mlp) has learned little but its own classes from so few small images,
+and from scratch is as good.
 """
 
 from __future__ import annotations
