@@ -18,6 +18,9 @@ from .pytree import holds_only_tensors, tensors_in
 MISSING: Any = type("MISSING", (), {"__repr__": lambda self: "nothing"})()
 _VALUES = (int, float, bool, str, bytes, complex, type(None), np.generic, np.dtype)
 _FLAGS = (bool, str, type(None))  # a function may change these, since a play sets them too: `model.train()`
+_QUESTIONS: dict[str, tuple[str, Callable]] = {  # as an expression, and as a function
+    "length": ("len({})", len), "parts": ("[*{}]", list), "ids": ("[*map(id, {})]", lambda x: [*map(id, x)]),
+    "result": ("{}()", lambda x: x())}
 
 
 class Place(NamedTuple):
@@ -44,10 +47,7 @@ class Guards:
 
     def __init__(self) -> None:
         self.entries: list[tuple[Any, Any, Any, str]] = []  # owner, key, value, name
-        self.lengths: list[tuple[Any, int, str]] = []
-        self.keys: list[tuple[dict, list, str]] = []
-        self.sets: list[tuple[Any, list[int], str]] = []  # with the ids of their elements
-        self.contents: list[tuple[Callable[[], Any], Any, str]] = []  # a function, and its result
+        self.asked: list[tuple[str, Any, Any, str]] = []  # a question, what it is about, the answer, its name
         self.zeros: list[tuple[dict, str, bool, str]] = []  # options of optimizers that are, or are not, 0
         self.tensors: list[tuple[Tensor, np.ndarray, str]] = []
         self.gradients: list[tuple[Tensor, bool]] = []
@@ -57,6 +57,10 @@ class Guards:
         self.what, self.replaced = "", False  # whether an object was replaced by another
         self.moved: Place | None = None  # a place with another Tensor
         self.quick: Callable[[], bool] | None = None
+
+    def ask(self, question: str, about: Any, name: str) -> None:
+        """Watch the answer to a question of `_QUESTIONS`."""
+        self.asked.append((question, about, _QUESTIONS[question][1](about), name))
 
     def same(self) -> bool:
         """Whether nothing has changed."""
@@ -98,17 +102,8 @@ class Guards:
         for where, key, value, name in self.entries:
             if not same(get(where, key), value):
                 yield name, (where, key, value)
-        for container, length, name in self.lengths:
-            if len(container) != length:
-                yield name, None
-        for container, keys, name in self.keys:
-            if [*container] != keys:
-                yield name, None
-        for container, ids, name in self.sets:
-            if [*map(id, container)] != ids:
-                yield name, None
-        for tell, content, name in self.contents:
-            if tell() != content:
+        for question, about, answer, name in self.asked:
+            if _QUESTIONS[question][1](about) != answer:
                 yield name, None
         if flags:
             for group, key, zero, name in self.zeros:
@@ -150,11 +145,9 @@ class Guards:
             return f"{found} is {whole(value) if type(value) in (str, int) else name(value)}"  # others may be equal
 
         asked = list(dict.fromkeys([entry(*e[:3]) for e in self.entries]))
-        asked += [f"len({name(container)}) == {length}" for container, length, _ in self.lengths]
-        asked += [f"[*{name(part)}] == {name(keys)}" for part, keys, _ in self.keys]
-        asked += [f"[*map(id, {name(part)})] == {name(ids)}" for part, ids, _ in self.sets]
+        asked += [f"{_QUESTIONS[question][0].format(name(about))} == {name(answer)}"
+                  for question, about, answer, _ in self.asked]
         asked += [f"item({name(group)}, {key!r}) {'==' if zero else '!='} 0" for group, key, zero, _ in self.zeros]
-        asked += [f"{name(tell)}() == {name(content)}" for tell, content, _ in self.contents]
         asked += [f"{name(t)}._grad is {'' if without else 'not '}None" for t, without in self.gradients]
         asked += [f"{name(t)}._data is {name(array)}" for t, array, _ in self.tensors]
         parts = [define("same", f"def same(): return {' and '.join(asked[i:i + 300]) or True}", "<guards>", names)

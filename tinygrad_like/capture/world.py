@@ -155,7 +155,7 @@ class World(Guards):
         """The attributes of an object that the code names; all of them if code computes names."""
         if (own := getattr(value, "__dict__", None)) is not None:
             self.entries.append((_weak(value), "__dict__", own, f"the attributes of {name}"))
-            self.lengths.append((own, len(own), f"how many attributes {name} has"))
+            self.ask("length", own, f"how many attributes {name} has")
         for where, key, part in _attributes_of(value):
             if every or key in self.names or where is own and getattr(type(value), "__getattr__", None):
                 self.at(where, key, part, f"{name}.{key}")
@@ -171,7 +171,7 @@ class World(Guards):
             return self.follow(value.function, name)
         self.entries.append((_weak(value), "__class__", kind, f"the class of {name}"))
         own = getattr(value, "__dict__", {})
-        self.lengths.append((own, len(own), f"how many attributes {name} has"))
+        self.ask("length", own, f"how many attributes {name} has")
         for where, key, part in _attributes_of(value):
             if where is own and key not in self.names and isinstance(part, _COUNTS) and (
                     id(own) in self.effects or kind.__module__.startswith("optim.")):
@@ -187,12 +187,12 @@ class World(Guards):
             if key not in ("param_groups", "_states", "_numbers") and (
                     key in self.names or type(value) not in (*_NUMBERS, str, dict)):
                 self.at(own, key, value, f"{name}.{key}", known=True)
-        self.lengths.append((own, len(own), f"how many attributes {name} has"))
+        self.ask("length", own, f"how many attributes {name} has")
         self.at(own, "param_groups", optimizer.param_groups, f"the groups of {name}", follow=False)
-        self.lengths.append((optimizer.param_groups, len(optimizer.param_groups), f"the groups of {name}"))
+        self.ask("length", optimizer.param_groups, f"the groups of {name}")
         for i, group in enumerate(optimizer.param_groups):
             self.at(optimizer.param_groups, i, group, f"group {i} of {name}", follow=False)
-            self.lengths.append((group, len(group), f"how many options group {i} of {name} has"))
+            self.ask("length", group, f"how many options group {i} of {name} has")
             for key, value in list(group.items()):
                 if type(value) in _NUMBERS and key not in self.names and not of_user:
                     if key != "lr":
@@ -232,7 +232,7 @@ class World(Guards):
             self.unknown = self.unknown or (f"{name} is a large NumPy array, which it would take long to compare; make "
                                             "a Tensor of it outside")
         else:
-            self.contents.append((x.tobytes, x.tobytes(), f"the array {name}"))
+            self.ask("result", x.tobytes, f"the array {name}")
 
     def _container(self, value: Any, name: str) -> None:
         kind = type(value)
@@ -240,23 +240,23 @@ class World(Guards):
             self.unknown = self.unknown or f"{name} has {len(value):,} entries, which it would take long to compare"
             return
         if kind in (set, frozenset):
-            self.sets.append((value, [*map(id, value)], name))
+            self.ask("ids", value, name)
             for part in value:
                 self.follow(part, f"a part of {name}")
         elif kind in _DICTS:
             if any(type(key) not in (str, int, bool, type(None)) for key in value):
-                self.sets.append((value, [*map(id, value)], f"the keys of {name}"))
+                self.ask("ids", value, f"the keys of {name}")
             else:
-                self.keys.append((value, [*value], f"the keys of {name}"))
+                self.ask("parts", value, f"the keys of {name}")
             for key, part in list(value.items()):
                 self.follow(key, f"a key of {name}")
                 self.at(value, key, part, f"{name}[{key!r}]")
             if isinstance(value, defaultdict):
-                self.contents.append((partial(getattr, value, "default_factory"), value.default_factory, name))
+                self.ask("result", partial(getattr, value, "default_factory"), name)
                 self.follow(value.default_factory, name)
         else:
             if kind is not tuple:
-                self.lengths.append((value, len(value), f"the length of {name}"))
+                self.ask("length", value, f"the length of {name}")
             for key, part in enumerate(value):
                 if kind is tuple:
                     self.follow(part, f"{name}[{key}]")
@@ -284,7 +284,7 @@ class World(Guards):
         for key, value in list(vars(function).items()):
             if key in self.names:
                 self.at(vars(function), key, value, f"{function.__name__}.{key}")
-        self.lengths.append((vars(function), len(vars(function)), f"how many attributes {function.__name__} has"))
+        self.ask("length", vars(function), f"how many attributes {function.__name__} has")
 
     def _variables(self, code: Code, variables: dict[str, Any]) -> None:
         package = variables.get("__package__") or ""
@@ -313,14 +313,14 @@ class World(Guards):
         if type(of) is not type and owner_of_class(type(of)) == USERS:
             self.follow(type(of), type(of).__name__)
         if isinstance(of, ABCMeta):
-            self.contents.append((get_cache_token, get_cache_token(), "what is registered with abstract classes"))
+            self.ask("result", get_cache_token, "what is registered with abstract classes")
         for k in of.__mro__:
             if owner_of_class(k) != USERS or id(k) in self.seen and k is not of:
                 continue
             self.seen[id(k)] = k
             self.entries.append((k, "__mro__", k.__mro__, f"the bases of {k.__name__}"))
             own = self._vars(k)
-            self.lengths.append((own, len(own), f"how many attributes {k.__name__} has"))
+            self.ask("length", own, f"how many attributes {k.__name__} has")
             for key, value in list(own.items()):
                 named = key in self.names or self.trace.computed and not key.startswith("__")
                 if named or key[:2] == "__" and isinstance(value, types.FunctionType) or _ran(value, self.trace):
