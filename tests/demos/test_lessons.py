@@ -321,7 +321,7 @@ def test_layers_of_3x3_see_3_5_7_9_pixels(shown):
 
 
 def test_larger_nets_and_longer_texts_are_better(shown):
-    found = shown("scaling", "--quick")[0]
+    found = shown("scaling", "--quick", "--steps", "150")[0]
     short, long = found.values()
     assert long.mean(axis=0)[1] < long.mean(axis=0)[0] and long.mean(axis=0)[1] < short.mean(axis=0)[1]
     sizes = np.array([1e3, 1e4, 1e5, 1e6])
@@ -339,7 +339,7 @@ def test_the_rule_is_learned_before_the_mistakes(shown):
 
 
 def test_features_carry_over(shown):
-    scores, printed = shown("finetune", "--quick", "--seeds", "1")
+    scores, printed = shown("finetune", "--quick", "--seeds", "1", "--images", "6000", "--steps", "25")
     assert printed[0].startswith("a net that reads 0, 1, 2, 3, 4, 5, 6: 9")
     assert list(scores) == ["new head", "whole net", "from scratch"]
     means = {method: values.mean(axis=0) for method, values in scores.items()}

@@ -82,7 +82,6 @@ CASES = {
     "adamw, everything": (images, lambda: PLAIN(ignore_index=2, label_smoothing=0.1), adamw,
                           dict(clip_norm=0.3, accumulate=2, ema=0.9, l1=1e-3)),
     "class weights": (lambda dtype: images(dtype, 0.2), Weighed, sgd, {}),
-    "ranks without rows": (lambda dtype: images(dtype, 0.3, n=15, batch_size=6), PLAIN, sgd, {}),
     "ranks without rows, accumulated": (lambda dtype: images(dtype, 0.3, n=15, batch_size=6), PLAIN, sgd,
                                         dict(accumulate=3, ema=0.5)),
     "prefetch": (lambda dtype: images(dtype, prefetch=2), PLAIN, sgd, dict(accumulate=2)),
@@ -94,7 +93,7 @@ CASES = {
 ONLY_FLOAT32 = {"augmented": (lambda dtype: images(dtype, transform=RandomShift(1)), PLAIN, sgd, {})}
 
 
-FLOAT32 = ("adamw, everything", "class weights", "gpt", "augmented")  # the others in float64 alone
+FLOAT32 = ("adamw, everything", "gpt", "augmented")  # the others in float64 alone
 
 
 def run(name, dtype, build, criterion, optimizer, options):
@@ -127,11 +126,11 @@ def run(name, dtype, build, criterion, optimizer, options):
 
 
 def long_run():
-    """100 steps in float32, with whatever makes the weights of ranks part."""
+    """50 steps in float32, with whatever makes the weights of ranks part."""
     manual_seed(5)
     model = Net(0.3)
     loader = DataLoader(IMAGES.astype("float32"), LABELS, batch_size=13, shuffle=True)
-    fit(model, loader, PLAIN(), adamw(model), 20, ema=optim.EMA(model, 0.9), clip_norm=0.5)
+    fit(model, loader, PLAIN(), adamw(model), 10, ema=optim.EMA(model, 0.9), clip_norm=0.5)
     return {f"long/{key}": t._data for key, t in model.state_dict().items()}
 
 

@@ -18,7 +18,7 @@ def distance(a, b):
 
 @pytest.mark.slow
 def test_ranks_equal_one_process_and_one_another(tmp_path, job):
-    """All ranks have the same bits, also after 100 steps, and where a batch norm is not synchronised."""
+    """All ranks have the same bits, also after 50 steps, and where a batch norm is not synchronised."""
     (one,), (several, *others) = arrays(tmp_path, 1, job), arrays(tmp_path, 3, job)
     assert one.keys() == several.keys() and len(one) > 150
     for key in one:
