@@ -300,3 +300,9 @@ def test_pytorchs_modules():
     from tinygrad_like.distributions.normal import Normal
 
     assert Normal is D.Normal and kl_divergence is D.kl_divergence
+
+
+@pytest.mark.parametrize("shape", [(-1,), (True,), (2.0,)])
+def test_a_sample_shape_is_made_of_counts(shape):
+    with pytest.raises(ValueError, match="Normal: a sample shape is made of non-negative integers"):
+        D.Normal(0.0, 1.0).sample(shape)
