@@ -16,7 +16,7 @@ import numpy as np
 
 from .matrix import Matrix, aligned, ceil_div, pack_columns, part_of, place
 from .simd import COLUMNS, FLOATS, ROWS, VECTORS, inner
-from .tiles import LOW, copy_float, height_of, make_copy, make_dots, make_tile
+from .tiles import LOW, copy_float, height_of, make_copy, make_dots, make_strip_copy, make_tile
 from .views import ROOM, floats_at, integers_at
 
 BLOCKS, THROUGH, DOTS = range(3)  # the ways to do it
@@ -26,11 +26,12 @@ _CACHED = 2**18  # elements of A that may be strided and still are in the L2 cac
 _K_CACHED = 256  # rows of a panel of B: 32 KiB, in the L1 cache
 _SHORT_SUM = 16  # products: rows of B that the machine reads side by side
 _STRIP = 8 * ROWS  # rows of A packed at a time: whole cache lines, where A is transposed
+_AHEAD = 8  # k between the line being packed and the one being fetched
 _DOTS_CACHED = 1024  # numbers of a column of B multiplied at a time: those of a tile stay in the first-level cache
 
 _wide_tile, _low_tile, _row_tile = make_tile(ROWS, VECTORS), make_tile(LOW, VECTORS), make_tile(1, VECTORS)
 _narrow_tile, _tile_of_dots = make_tile(ROWS, 1), make_dots(ROWS)
-_copy_rows = make_copy(ROWS)
+_copy_rows, _copy_strip = make_copy(ROWS), make_strip_copy(ROWS, _STRIP // ROWS)
 
 
 @inner
@@ -57,9 +58,13 @@ def pack_rows(a, rows, k, panels):
     """panels[i // ROWS, j, i % ROWS] = a[i, j] for i < rows."""
     pitch = pitch_of(k)
     for i in range(0, rows, _STRIP):
+        whole = a.row == 4 and rows - i >= _STRIP
         for j in range(k):
-            target = panels + i // ROWS * pitch + 4 * ROWS * j
-            _pack_line(place(a, i, j), a.row, min(rows - i, _STRIP), target, pitch)
+            line, target = place(a, i, j), panels + i // ROWS * pitch + 4 * ROWS * j
+            if whole:
+                _copy_strip(line, target, pitch, _AHEAD * a.column)
+            else:
+                _pack_line(line, a.row, min(rows - i, _STRIP), target, pitch)
 
 
 @inner
