@@ -154,8 +154,9 @@ def shipped(name: str) -> list[str]:
 def extracted() -> dict[str, dict]:
     found = {page.stem: extract(page.read_text(encoding="utf-8"))
              for page in sorted(DOCS.glob("*.md")) if page.name != "README.md"}
-    for puzzle in PUZZLES:
-        found[puzzle.name].setdefault("code", shipped(puzzle.name))
+    for name in PUZZLES:
+        found[name].setdefault("code", shipped(name))
+    found["batch_norm"]["hints"] = found["layer_norm"]["hints"]  # where it is derived
     return found
 
 

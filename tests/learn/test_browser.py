@@ -56,6 +56,7 @@ def test_what_has_not_arrived_is_told(page):
 
 def test_opening_and_going_back(page):
     page.run("go(steps.findIndex((s) => !s.backward && title(here().boxes[s.i]) === 'module self_attn'))")
+    before = page.run("left += 20; [left, top_, scale]")
     page.key("Enter")
     assert page.run("$('crumbs').textContent") == "gpt_block / self_attn" or "self_attn" in page.run(
         "$('crumbs').textContent")
@@ -66,7 +67,7 @@ def test_opening_and_going_back(page):
     assert "softmax" in boxes and "matmul" in boxes
     for _ in range(3):
         page.key("Backspace")
-    assert page.run("view") == 0 and "self_attn" in page.run(STATUS)
+    assert page.run("view") == 0 and "self_attn" in page.run(STATUS) and page.run("[left, top_, scale]") == before
 
 
 def test_it_introduces_itself(page):
@@ -149,10 +150,13 @@ def test_every_step_of_the_examples(tmp_path, name):
     model, loss = examples()[name]
     with Page(explore(loss, tmp_path / "g.html", model, title=name).as_uri()) as page:
         steps, forward = page.run("[steps.length, steps.filter((s) => !s.backward).length]")
+        sizes = "[stage.clientHeight, $('slider').clientWidth]"
+        before = page.run(sizes)
         for k in range(steps):
             way = f"forward {k + 1} of {forward}" if k < forward else f"backward {k - forward + 1} of {steps - forward}"
             assert page.run(STATUS).startswith(way) and page.run("inSight(now().i)")
             assert page.run("$('slider').value") == str(k) and page.run("panel.querySelector('h2').textContent")
+            assert page.run(sizes) == before  # what grew would shift the view
             assert page.run("drawn.get(now().i).getAttribute('class')").endswith("now")
             page.key("ArrowRight")
         fused = page.run("here().boxes.findIndex((b) => kind(b) === 'op' && opens(b) >= 0)")

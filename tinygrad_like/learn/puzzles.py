@@ -12,22 +12,10 @@ import time
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from . import exercises
 from .files import Report
-
-
-class Puzzle(NamedTuple):
-    """An op to find the rule of: its name, the calls at which it is checked, the page with its derivation."""
-
-    name: str
-    examples: Sequence[str]
-    page: str = ""
-
-    @property
-    def derivation(self) -> dict:
-        return pages()[self.page or self.name]
 
 
 @lru_cache(maxsize=1)
@@ -39,22 +27,22 @@ def pages() -> dict[str, dict]:
 _PAIR = ["(2, 3), (2, 3)", "(3, 3), (3, 3)"]
 _ROWS = [*_PAIR, "(2, 3), (3,)"]
 _ONE = ["(2, 3)", "(3, 3)", "(4,)"]
-PUZZLES = [
-    Puzzle("add", _ROWS), Puzzle("sub", _ROWS), Puzzle("mul", _ROWS), Puzzle("div", _ROWS), Puzzle("square", _ONE),
-    Puzzle("exp", _ONE), Puzzle("log", _ONE), Puzzle("cos", _ONE), Puzzle("sqrt", _ONE), Puzzle("sigmoid", _ONE),
-    Puzzle("tanh", _ONE), Puzzle("relu", _ONE), Puzzle("maximum", _PAIR),
-    Puzzle("where", ["np.array([[True, False, True], [False, False, True]]), (2, 3), (2, 3)"]),
-    Puzzle("permute", ["(2, 3, 4), axes=(1, 2, 0)", "(3, 3), axes=(1, 0)"]),
-    Puzzle("expand", ["(2, 1), shape=(2, 3)", "(3,), shape=(2, 3)"]),
-    Puzzle("sum", ["(2, 3), axis=0", "(3, 3), axis=1", "(2, 3, 4), axis=(0, 2), keepdim=True"]),
-    Puzzle("mean", ["(2, 3), axis=0", "(3, 3), axis=1", "(2, 3, 4), axis=(0, 2), keepdim=True"]),
-    Puzzle("max", ["(2, 3), axis=0", "(3, 3), axis=1, keepdim=True"]),
-    Puzzle("cumsum", ["(2, 3), axis=0", "(3, 3), axis=1"]),
-    Puzzle("batched_matmul", ["(2, 3), (3, 4)", "(3, 3), (3, 3)", "(2, 2, 3), (2, 3, 2)"]),
-    Puzzle("softmax", ["(2, 3), axis=0", "(3, 3), axis=1"]),
-    Puzzle("batch_norm", ["(5, 3), (3,), (3,)", "(2, 3, 2, 2), (3,), (3,)"], "layer_norm"),
-    Puzzle("conv2d", ["(2, 2, 3, 4), (3, 2, 2, 3)", "(1, 1, 3, 3), (1, 1, 2, 2)"]),
-]
+# name -> the calls at which it is checked
+PUZZLES: dict[str, list[str]] = {
+    "add": _ROWS, "sub": _ROWS, "mul": _ROWS, "div": _ROWS, "square": _ONE, "exp": _ONE, "log": _ONE, "cos": _ONE,
+    "sqrt": _ONE, "sigmoid": _ONE, "tanh": _ONE, "relu": _ONE, "maximum": _PAIR,
+    "where": ["np.array([[True, False, True], [False, False, True]]), (2, 3), (2, 3)"],
+    "permute": ["(2, 3, 4), axes=(1, 2, 0)", "(3, 3), axes=(1, 0)"],
+    "expand": ["(2, 1), shape=(2, 3)", "(3,), shape=(2, 3)"],
+    "sum": ["(2, 3), axis=0", "(3, 3), axis=1", "(2, 3, 4), axis=(0, 2), keepdim=True"],
+    "mean": ["(2, 3), axis=0", "(3, 3), axis=1", "(2, 3, 4), axis=(0, 2), keepdim=True"],
+    "max": ["(2, 3), axis=0", "(3, 3), axis=1, keepdim=True"],
+    "cumsum": ["(2, 3), axis=0", "(3, 3), axis=1"],
+    "batched_matmul": ["(2, 3), (3, 4)", "(3, 3), (3, 3)", "(2, 2, 3), (2, 3, 2)"],
+    "softmax": ["(2, 3), axis=0", "(3, 3), axis=1"],
+    "batch_norm": ["(5, 3), (3,), (3,)", "(2, 3, 2, 2), (3,), (3,)"],
+    "conv2d": ["(2, 2, 3, 4), (3, 2, 2, 3)", "(1, 1, 3, 3), (1, 1, 2, 2)"],
+}
 
 _IMPORTS = """\
 import numpy as np
@@ -64,14 +52,14 @@ from tinygrad_like.learn import example
 from tinygrad_like.ops import *  # noqa: F403"""
 
 
-def text(puzzle: Puzzle, solved: bool = False) -> str:
+def text(name: str, solved: bool = False) -> str:
     """The file of a puzzle; with its rule, if it is to be solved."""
-    forward, answer = pages()[puzzle.name]["code"]
+    forward, answer = pages()[name]["code"]
     tree: Any = ast.parse(answer).body[-1]
     rules = [f"{k.arg}=lambda g: ..." for k in tree.value.keywords]
-    parts = [_opening(puzzle, forward), _IMPORTS, forward, answer if solved else vjp(puzzle.name, rules),
-             "\n".join(f"example({puzzle.name}, {e})" for e in puzzle.examples)]
-    return "\n\n".join(part.rstrip() for part in parts) + "\n" + ("" if solved else _hints(puzzle))
+    parts = [_opening(name, forward), _IMPORTS, forward, answer if solved else vjp(name, rules),
+             "\n".join(f"example({name}, {e})" for e in PUZZLES[name])]
+    return "\n\n".join(part.rstrip() for part in parts) + "\n" + ("" if solved else _hints(name))
 
 
 def vjp(name: str, rules: Sequence[str]) -> str:
@@ -79,13 +67,13 @@ def vjp(name: str, rules: Sequence[str]) -> str:
     return f"{name}.vjp(" + (",\n" + " " * (len(name) + 5)).join(rules) + ")"
 
 
-def _opening(puzzle: Puzzle, forward: str) -> str:
+def _opening(name: str, forward: str) -> str:
     op: Any = ast.parse(forward).body[0]
     inputs, options = ([a.arg for a in args] for args in (op.args.args, op.args.kwonlyargs))
     named = [*inputs, "out", *options, *(f"{n}_shape" for n in inputs)]
-    return f'''"""Puzzle {PUZZLES.index(puzzle) + 1} of {len(PUZZLES)}: {puzzle.name}
+    return f'''"""Puzzle {number(name)} of {len(PUZZLES)}: {name}
 
-    {pages()[puzzle.name]["formula"]}
+    {pages()[name]["formula"]}
 
 Write the rule: from g, the cotangent of the output, the cotangent of each input. After g a rule
 may name any of: {", ".join(named)}.
@@ -96,24 +84,28 @@ what is right or wrong. Three hints are at the end, each with more of the deriva
 """'''
 
 
-def _hints(puzzle: Puzzle) -> str:
+def _hints(name: str) -> str:
     told = ["\n\n" + "\n" * 20]
-    for n, hint in enumerate(puzzle.derivation["hints"], 1):
+    for n, hint in enumerate(pages()[name]["hints"], 1):
         lines = [f"#   {line}".rstrip() for line in hint.splitlines()]
         told.append(f"# Hint {n}\n" + "\n".join(lines) + "\n" * (15 if n < 3 else 1))
     return "\n".join(told)
 
 
-def file_name(puzzle: Puzzle) -> str:
-    return f"{PUZZLES.index(puzzle) + 1:02}_{puzzle.name}.py"
+def number(name: str) -> int:
+    return [*PUZZLES].index(name) + 1
+
+
+def file_name(name: str) -> str:
+    return f"{number(name):02}_{name}.py"
 
 
 def make(folder: Path) -> list[Path]:
     """Write the puzzles that are not there yet; returns the paths of all."""
     folder.mkdir(parents=True, exist_ok=True)
-    texts = {file_name(puzzle): text(puzzle) for puzzle in PUZZLES}
-    for number, name in enumerate(exercises.NAMES, len(PUZZLES) + 1):
-        texts[f"{number}_{name}.py"] = exercises.text(name)
+    texts = {file_name(name): text(name) for name in PUZZLES}
+    for k, name in enumerate(exercises.NAMES, len(PUZZLES) + 1):
+        texts[f"{k}_{name}.py"] = exercises.text(name)
     for name, puzzle in texts.items():
         if not (folder / name).exists():
             (folder / name).write_text(puzzle, encoding="utf-8")

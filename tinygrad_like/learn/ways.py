@@ -46,9 +46,11 @@ def ways(op: Any, name: str) -> Iterator[tuple[str, Callable[[Point, int], np.nd
     calls = {place: ast.Call(ast.Name("_held", ast.Load()), [ast.Constant(k), place], [])
              for k, (_, place) in enumerate(places)}
     space["_held"] = hold
-    for function in [*helpers, ""]:
-        if function in trees:
+    try:
+        for function in [*[n for n in trees if n], ""]:
             space[function] = function_of(with_others(trees[function], calls), "<forward>", space)
+    except Exception:  # as of a default that is not known here
+        return
     forward = space[""]
 
     def gradient(point: Point, i: int) -> np.ndarray:
