@@ -177,24 +177,24 @@ class Trace(Listener):
 
     # What rows call
 
-    def node(self, kind: str, *inputs: Any, outputs: int = 1, **attributes: Any) -> Any:
-        """Add a node; returns the name of its output, or a list of names if there are several."""
-        names, made = [self.value(x) for x in inputs], [self.fresh(kind) for _ in range(outputs)]
+    def node(self, kind: str, *inputs: Any, **attributes: Any) -> str:
+        """Add a node; returns the name of its output. A last input of None is left out."""
+        names, made = [self.value(x) for x in inputs if x is not None], self.fresh(kind)
         given = {name: value for name, value in attributes.items() if value is not None}
-        self.nodes.append((kind, names, made, given, self.where))
-        return made[0] if outputs == 1 else made
+        self.nodes.append((kind, names, [made], given, self.where))
+        return made
 
     def cast(self, x: Any, dtype: Any) -> Any:
         """A Tensor, array or name with that dtype; numbers take it when they are used."""
         if isinstance(x, np.ndarray):
             return x.astype(dtype)
-        return self.node("Cast", x, to=code(dtype)) if isinstance(x, str) or (
-            isinstance(x, Tensor) and x.dtype != dtype) else x
+        named = isinstance(x, str) or isinstance(x, Tensor) and x.dtype != dtype
+        return self.node("Cast", x, to=code(dtype)) if named else x
 
     def value(self, x: Any) -> str:
-        """The name of a Tensor, an array, a number (see `like`) or a name; None is an input left out."""
-        if x is None or isinstance(x, str):
-            return x or ""
+        """The name of a Tensor, an array, a number (see `like`) or a name."""
+        if isinstance(x, str):
+            return x
         array = x._data if isinstance(x, Tensor) else x
         if not self.follows(array):
             return self.constant(array, None if isinstance(array, np.ndarray) else self.like)
@@ -218,16 +218,13 @@ class Trace(Listener):
 
     def fresh(self, name: str) -> str:
         """A name that no other value has."""
-        new, i = name, 1
-        while new in self.taken:
-            new, i = f"{name}_{i}", i + 1
-        self.taken.add(new)
-        return new
+        name = next(n for i in range(len(self.taken) + 1) if (n := f"{name}_{i}" if i else name) not in self.taken)
+        self.taken.add(name)
+        return name
 
-    def follows(self, x: Any) -> bool:
-        """Whether an array, or that of a Tensor, lies in memory that holds what was computed from the inputs."""
-        x = getattr(x, "_data", x)
-        return isinstance(x, np.ndarray) and id(memory(x)) in self.named
+    def follows(self, *values: Any) -> bool:
+        """Whether an array, in a Tensor or in nested tuples or dicts, lies in memory computed from the inputs."""
+        return any([id(memory(x)) in self.named for x in arrays_in([getattr(x, "_data", x) for x in values])])
 
     def name(self, array: np.ndarray, name: str, changed: bool = False) -> None:
         """Name an array. changed: its memory holds other numbers now, so what else shows it has no name any more."""
@@ -254,8 +251,8 @@ class Trace(Listener):
 
     def _note(self, op: Any, inputs: Sequence[Any], options: dict[str, Any], y: Tensor) -> None:
         """Add the nodes of an op: those of its row, or of the ops or the formula that define it."""
-        indexed = any(map(self.follows, arrays_in(options)))
-        if not indexed and not any(map(self.follows, inputs)):
+        indexed = self.follows(options)
+        if not indexed and not self.follows(*inputs):
             return  # a constant
         self.where, self.like = f"{op.name}, called at {user_line()}", y.dtype
         if has_row(op, inputs) and (op.name == "take" or not indexed):
@@ -280,8 +277,7 @@ class Trace(Listener):
     def compute(self, name: str, function: Callable, arguments: Sequence[Any], options: dict) -> Any:
         """Work in NumPy. What is cast is an index."""
         result = self._run(function, arguments, options)
-        beside = not self.inside and function is not self.forward
-        if beside and any(map(self.follows, arrays_in([*arguments, options]))):
+        if not self.inside and function is not self.forward and self.follows(*arguments, options):
             if name != "cast":
                 raise _refused(f"{name}, which NumPy does")
             self.name(result, self.node("Cast", arguments[0], to=code(result.dtype)))
@@ -289,7 +285,7 @@ class Trace(Listener):
 
     def effect(self, name: str, function: Callable, arguments: Sequence[Any], writes: Sequence[np.ndarray]) -> None:
         """A change in place; array[...] = value is a node, if the inputs have to do with it."""
-        if not self.inside and any(map(self.follows, arrays_in(arguments))):
+        if not self.inside and self.follows(*arguments):
             if function is not operator.setitem or arguments[1] is not Ellipsis:
                 raise NotImplementedError(f"onnx.export: {name} changes a part of a Tensor, at {user_line()}, which "
                                           "has no node here: write it with where, cat or stack")
@@ -374,10 +370,10 @@ class Trace(Listener):
                                                                                          strict=True)]
         nodes = [helper.make_node(kind, given, made, name=made[0], **attributes)
                  for kind, given, made, attributes, _ in self.nodes]
-        starts = [helper.make_tensor_value_info(new, code(dtype), shape)
-                  for (new, shape), dtype in zip(inputs.items(), dtypes, strict=True)]
-        ends = [helper.make_tensor_value_info(new, code(dtype), shape)
-                for new, (_, dtype, shape) in zip(names, self.outputs, strict=True)]
+        starts, ends = ([helper.make_tensor_value_info(new, code(dtype), shape) for new, dtype, shape in values]
+                        for values in (zip(inputs, dtypes, inputs.values(), strict=True),
+                                       [(new, dtype, shape) for new, (_, dtype, shape)
+                                        in zip(names, self.outputs, strict=True)]))
         constants = [onnx.numpy_helper.from_array(np.ascontiguousarray(x).reshape(x.shape), new)
                      for new, (x, _) in self.constants.items()]
         return helper.make_model(helper.make_graph(nodes, name, starts, ends, constants), ir_version=IR_VERSION,

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tinygrad_like import ops
 from tinygrad_like.ops.conv import margins_of
 
 END = np.iinfo(np.int64).max
@@ -21,34 +22,21 @@ SAME = """
     acos Acos, atan Atan, sinh Sinh, cosh Cosh, asinh Asinh, acosh Acosh, atanh Atanh, tanh Tanh, sigmoid Sigmoid,
     relu Relu, erf Erf, floor Floor, ceil Ceil, round Round, sign Sign, add Add, sub Sub, mul Mul, div Div, pow Pow,
     maximum Max, minimum Min, batched_matmul MatMul, matrix_vector MatMul, identity Identity, clone Identity,
-    contiguous Identity, cat Concat, softmax Softmax, log_softmax LogSoftmax
+    contiguous Identity, cat Concat, softmax Softmax, log_softmax LogSoftmax, isnan IsNaN, isinf IsInf, eq Equal,
+    lt Less, le LessOrEqual, gt Greater, ge GreaterOrEqual, logical_not Not, logical_and And, logical_or Or,
+    logical_xor Xor
 """
 NODES = dict(pair.split() for pair in SAME.split(","))
-LOGICAL = {"logical_not": "Not", "logical_and": "And", "logical_or": "Or", "logical_xor": "Xor"}
-COMPARED = {"eq": "Equal", "lt": "Less", "le": "LessOrEqual", "gt": "Greater", "ge": "GreaterOrEqual"}
 REDUCED = {"sum": "ReduceSum", "mean": "ReduceMean", "max": "ReduceMax", "min": "ReduceMin", "any": "ReduceMax",
            "all": "ReduceMin", "prod": "ReduceProd", "norm": "ReduceL2", "logsumexp": "ReduceLogSumExp"}
 
 
-def code(dtype: Any) -> int:
-    """ONNX's number for a dtype."""
-    import onnx
-
-    return onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
-
-
 def _node(name: str) -> Callable:
-    return lambda g, out, *xs, **options: g.node(NODES[name], *[g.cast(x, out.dtype) for x in xs], **options)
-
-
-def _logical(name: str) -> Callable:
-    return lambda g, out, *xs: g.node(LOGICAL[name], *[g.cast(x, bool) for x in xs])
-
-
-def _compared(name: str) -> Callable:
-    def row(g, out, *xs):
-        g.like = np.result_type(*[getattr(x, "dtype", x) for x in xs])
-        return g.node(COMPARED[name], *[g.cast(x, g.like) for x in xs])
+    """One node, of inputs in the dtype of its output, or in that in which they are compared."""
+    def row(g, out, *xs, **options):
+        if out.dtype == bool and name not in ("logical_not", "logical_and", "logical_or", "logical_xor"):
+            g.like = np.result_type(*[getattr(x, "dtype", x) for x in xs])
+        return g.node(NODES[name], *[g.cast(x, g.like) for x in xs], **options)
     return row
 
 
@@ -72,9 +60,20 @@ def _arg(kind: str) -> Callable:
     return row
 
 
-def _var(g, out, x, axis, keepdim, correction):
+def _var(x, axis, keepdim, correction):
     squares = (x - x.mean(axis=axis, keepdim=True)).square()
-    return g.value(squares.sum(axis=axis, keepdim=keepdim) / (x.size // out.size - correction))
+    count = x.size // squares.sum(axis=axis).size
+    return squares.sum(axis=axis, keepdim=keepdim) / (count - correction)
+
+
+def _flip(x, axis):
+    axes = range(x.ndim) if axis is None else [a % x.ndim for a in (axis if isinstance(axis, tuple | list) else [axis])]
+    return x[tuple(slice(None, None, -1 if a in axes else None) for a in range(x.ndim))]
+
+
+def _rotate_halves(x, cos, sin):
+    a, b = x[..., :x.shape[-1] // 2], x[..., x.shape[-1] // 2:]
+    return ops.cat(a * cos - b * sin, a * sin + b * cos, axis=-1)
 
 
 def _take(g, out, x, index):
@@ -104,22 +103,10 @@ def _take(g, out, x, index):
     return g.node("Unsqueeze", y, g.integers(places)) if places else g.node("Identity", y) if y is x else y
 
 
-def _flip(g, out, x, axis):
-    axes = list(range(x.ndim)) if axis is None else list(axis) if isinstance(axis, tuple | list) else [axis]
-    n = len(axes)
-    return g.node("Slice", x, *map(g.integers, ([END] * n, [-END] * n, axes, [-1] * n)))
-
-
 def _surround(g, out, x, index, shape, value):
     bounds = [part.indices(n)[:2] for part, n in zip(index, shape, strict=True)]
     pads = [start for start, _ in bounds] + [n - stop for (_, stop), n in zip(bounds, shape, strict=True)]
     return g.node("Pad", x, g.integers(pads), g.constant(value, x.dtype))
-
-
-def _rotate_halves(g, out, x, cos, sin):
-    a, b = g.node("Split", x, outputs=2, axis=-1, num_outputs=2)
-    return g.node("Concat", g.node("Sub", g.node("Mul", a, cos), g.node("Mul", b, sin)),
-                  g.node("Add", g.node("Mul", a, sin), g.node("Mul", b, cos)), axis=-1)
 
 
 def _conv(kind: str) -> Callable:
@@ -128,9 +115,8 @@ def _conv(kind: str) -> Callable:
                                             for n in (stride, dilation, output_padding))
         kernel = list(weight.shape[2:])
         margins = margins_of(kind, padding, kernel, stride, dilation)
-        return g.node(kind, x, weight, *[] if bias is None else [bias], pads=[m[i] for i in (0, 1) for m in margins],
-                      strides=stride, dilations=dilation, group=groups, kernel_shape=kernel,
-                      output_padding=output_padding)
+        return g.node(kind, x, weight, bias, pads=[m[i] for i in (0, 1) for m in margins], strides=stride,
+                      dilations=dilation, group=groups, kernel_shape=kernel, output_padding=output_padding)
     return row
 
 
@@ -161,38 +147,30 @@ def _batch_norm(g, out, x, weight, bias, mean, var, eps, **_):
 def _layer_norm(g, out, x, weight, bias, normalized_shape, eps):
     shape = (x.shape[-1:] if weight is None else weight.shape) if normalized_shape is None else normalized_shape
     weight = np.ones(shape, x.dtype) if weight is None else weight
-    return g.node("LayerNormalization", x, weight, *[] if bias is None else [bias], axis=-len(shape), epsilon=eps)
+    return g.node("LayerNormalization", x, weight, bias, axis=-len(shape), epsilon=eps)
 
+
+FORMULAS: dict[str, Callable] = {  # ops of others, which have rows
+    "square": lambda x: x * x, "rsqrt": lambda x: x.sqrt().reciprocal(), "exp2": lambda x: 2.0 ** x,
+    "expm1": lambda x: x.exp() - 1, "log1p": lambda x: (x + 1).log(), "log2": lambda x: x.log() / math.log(2),
+    "log10": lambda x: x.log() / math.log(10), "trunc": lambda x: x.sign() * x.abs().floor(),
+    "isfinite": lambda x: ~(x.isnan() | x.isinf()), "binary_step": lambda x: (x >= 0).cast(x.dtype),
+    "ne": lambda a, b: ~ops.eq(a, b), "stack": lambda *xs, axis: ops.cat(*[x.unsqueeze(axis) for x in xs], axis=axis),
+    "var": _var, "flip": _flip, "rotate_halves": _rotate_halves}
 
 ROWS: dict[str, Callable[..., Any]] = {
-    **{name: make(name) for table, make in ((NODES, _node), (LOGICAL, _logical), (COMPARED, _compared),
-                                            (REDUCED, _reduced)) for name in table},
-    "argmax": _arg("ArgMax"), "argmin": _arg("ArgMin"), "var": _var, "take": _take, "flip": _flip,
-    "surround": _surround, "rotate_halves": _rotate_halves, "conv2d": _conv("Conv"),
-    "conv_transpose2d": _conv("ConvTranspose"), "max_windows": _windows("MaxPool"),
-    "sum_windows": _windows("AveragePool"), "linear": _linear, "batch_norm": _batch_norm,
-    "layer_norm": _layer_norm,
-    "ne": lambda g, out, *xs: g.node("Not", ROWS["eq"](g, out, *xs)),
+    **{name: make(name) for table, make in ((NODES, _node), (REDUCED, _reduced)) for name in table},
+    **{name: lambda g, out, *xs, formula=formula, **options: g.value(formula(*xs, **options))
+       for name, formula in FORMULAS.items()},
+    "argmax": _arg("ArgMax"), "argmin": _arg("ArgMin"), "take": _take, "surround": _surround,
+    "conv2d": _conv("Conv"), "conv_transpose2d": _conv("ConvTranspose"), "max_windows": _windows("MaxPool"),
+    "sum_windows": _windows("AveragePool"), "linear": _linear, "batch_norm": _batch_norm, "layer_norm": _layer_norm,
     "where": lambda g, out, c, a, b: g.node("Where", g.cast(c, bool), g.cast(a, out.dtype), g.cast(b, out.dtype)),
     "cast": lambda g, out, x, **_: g.node("Cast", x, to=code(out.dtype)),
-    "binary_step": lambda g, out, x: g.cast(g.node("GreaterOrEqual", x, 0), out.dtype),
-    "isnan": lambda g, out, x: g.node("IsNaN", x),
-    "isinf": lambda g, out, x: g.node("IsInf", x),
-    "isfinite": lambda g, out, x: g.node("Not", g.node("Or", g.node("IsNaN", x), g.node("IsInf", x))),
-    "square": lambda g, out, x: g.node("Mul", x, x),
-    "rsqrt": lambda g, out, x: g.node("Reciprocal", g.node("Sqrt", x)),
-    "exp2": lambda g, out, x: g.node("Pow", 2, x),
-    "expm1": lambda g, out, x: g.node("Sub", g.node("Exp", x), 1),
-    "log1p": lambda g, out, x: g.node("Log", g.node("Add", x, 1)),
-    "log2": lambda g, out, x: g.node("Div", g.node("Log", x), math.log(2)),
-    "log10": lambda g, out, x: g.node("Div", g.node("Log", x), math.log(10)),
-    "trunc": lambda g, out, x: g.node("Mul", g.node("Sign", x), g.node("Floor", g.node("Abs", x))),
     "clip": lambda g, out, x, min, max: g.node("Clip", x, min, max),
     "permute": lambda g, out, x, axes: g.node("Transpose", x, perm=[a % len(axes) for a in axes]),
     "reshape": lambda g, out, x, shape: g.node("Reshape", x, g.integers(shape)),
     "expand": lambda g, out, x, shape: g.node("Expand", x, g.integers([1 if n == -1 else n for n in shape])),
-    "stack": lambda g, out, *xs, axis: g.node(
-        "Concat", *[g.node("Unsqueeze", x, g.integers([axis])) for x in xs], axis=axis),
     "tril": lambda g, out, x, diagonal: g.node("Trilu", x, g.constant(diagonal, np.int64), upper=0),
     "triu": lambda g, out, x, diagonal: g.node("Trilu", x, g.constant(diagonal, np.int64), upper=1),
     "cumsum": lambda g, out, x, axis: g.node("CumSum", x, g.constant(axis, np.int64)),
@@ -203,3 +181,10 @@ ROWS: dict[str, Callable[..., Any]] = {
 def has_row(op: Any, inputs: Sequence[Any]) -> bool:
     """Whether the op stands for itself; a batch norm by the batch's own statistics has no node."""
     return op.name in ROWS and not (op.name == "batch_norm" and inputs[3] is None)
+
+
+def code(dtype: Any) -> int:
+    """ONNX's number for a dtype."""
+    import onnx
+
+    return onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
