@@ -9,8 +9,7 @@ import sys
 
 from . import constraints
 from .base import Distribution, Independent, kl_divergence
-from .continuous import MultivariateNormal, Normal, Uniform
-from .discrete import Bernoulli, Categorical
+from .families import Bernoulli, Categorical, MultivariateNormal, Normal, Uniform
 
 __all__ = ["Bernoulli", "Categorical", "Distribution", "Independent", "MultivariateNormal", "Normal", "Uniform",
            "constraints", "kl_divergence"]

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import random
 from ..core.tensor import Tensor, wrap
-from ..methods.of_ops import plain_shape
+from ..ops.axes import plain_shape
 from ..transforms.switches import no_grad
 from . import constraints
 
@@ -172,7 +172,6 @@ class Independent(Distribution):
 
     def entropy(self) -> Tensor:
         return summed(self.base_dist.entropy(), self.ndims)
-
 
     def _divergence(self, q: Independent) -> Tensor:
         if self.ndims != q.ndims:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,14 +13,16 @@ __all__ = ["Constraint", "boolean", "greater_than", "independent", "integer_inte
            "lower_cholesky", "positive", "positive_definite", "real", "real_vector", "simplex", "unit_interval"]
 
 
-class Constraint:
+class Constraint(NamedTuple):
     """A condition: `holds(x)` of an array, and the words that say what x must be.
 
     The last event_dim axes of x are one value; is_discrete tells of integers. Bounds are numbers or Tensors.
     """
 
-    def __init__(self, words: str, holds: Callable[[np.ndarray], Any], event_dim: int = 0, is_discrete: bool = False):
-        self.words, self.holds, self.event_dim, self.is_discrete = words, holds, event_dim, is_discrete
+    words: str
+    holds: Callable[[np.ndarray], Any]
+    event_dim: int = 0
+    is_discrete: bool = False
 
     def check(self, value: Any) -> Tensor:
         """Whether each value is allowed: booleans of the shape of `value`, but for the last event_dim axes."""

@@ -1,4 +1,4 @@
-"""Distributions of real numbers and of vectors."""
+"""Distributions of real numbers, of vectors and of choices."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import ops
 from ..core.tensor import Tensor
+from ..dtypes import finfo
 from . import constraints
 from .base import Distribution, filled
 
@@ -145,3 +146,126 @@ class Uniform(Distribution):
     mean = property(lambda self: (self.low + self.high) / 2)
     variance = property(lambda self: (self.high - self.low).square() / 12)
     mode = property(lambda self: filled(self.low, math.nan))
+
+# Choices --------------------------------------------------------------------------------------------------------------
+
+
+class Bernoulli(Distribution):
+    """1 with probability probs = sigmoid(logits), else 0, as floating-point numbers. Give one of the two."""
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.boolean
+    probs: Tensor
+    logits: Tensor
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None):
+        self._by_probs = _one_of("Bernoulli", probs, logits)
+        shape = self._take(probs=probs) if self._by_probs else self._take(logits=logits)
+        super().__init__(shape, (), validate_args)
+        if self._by_probs:
+            p = _inside(self.probs)
+            self.logits = p.log() - (1 - p).log()
+        else:
+            self.probs = self.logits.sigmoid()
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        return self._sampled(lambda numbers, n, p: (numbers.random(n) < p).astype(p.dtype), sample_shape, self.probs)
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        return value * self.logits - self.logits.softplus()  # log sigmoid(l) and log(1 - sigmoid(l)) at 1 and 0
+
+    def entropy(self) -> Tensor:
+        log_p, log_q = _log_odds(self)
+        return -_weighed(self.probs, log_p) - _weighed(1 - self.probs, log_q)
+
+    def _divergence(self, q: Bernoulli) -> Tensor:
+        """Infinite if q excludes what this does not."""
+        (yes_p, no_p), (yes_q, no_q) = _log_odds(self), _log_odds(q)
+        return _gain(self.probs, yes_p, yes_q) + _gain(1 - self.probs, no_p, no_q)
+
+    mean = property(lambda self: self.probs)
+    variance = property(lambda self: self.probs * (1 - self.probs))
+    mode = property(lambda self: ops.where(
+        ops.eq(self.probs, 0.5), math.nan, (self.probs >= 0.5).cast(self.probs.dtype)))
+
+
+class Categorical(Distribution):
+    """The index i of the last axis with probability probs[i] = softmax(logits)[i], as int64. Give one of the two.
+
+    probs need not add up to 1: they are divided by their sum.
+    """
+
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    probs: Tensor
+    logits: Tensor
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None):
+        self._by_probs = _one_of("Categorical", probs, logits)
+        x = probs if self._by_probs else logits
+        x = x if isinstance(x, Tensor) else Tensor(x)
+        if not x.ndim or not x.shape[-1]:
+            raise ValueError(f"Categorical: needs an axis of categories, got shape {x.shape}")
+        if self._by_probs:
+            self.probs = x / x.sum(axis=-1, keepdim=True)
+        else:
+            self.logits = x
+        super().__init__(x.shape[:-1], (), validate_args)
+        self.logits, self.probs = (_inside(self.probs).log(), self.probs) if self._by_probs else (
+            x.log_softmax(-1), x.softmax(-1))
+
+    support = property(lambda self: constraints.integer_interval(0, self.probs.shape[-1] - 1))  # type: ignore[assignment]
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        def draw(numbers: np.random.Generator, sizes: tuple[int, ...], p: np.ndarray) -> np.ndarray:
+            sums = np.cumsum(p.astype(np.float64), axis=-1)
+            u = numbers.random(sizes) * sums[..., -1]
+            return np.minimum((u[..., None] >= sums).sum(-1), sums.shape[-1] - 1).astype(np.int64)
+
+        return self._sampled(draw, sample_shape, self.probs)
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        shape = np.broadcast_shapes(value.shape, self.batch_shape)
+        logits = self.logits.expand(*shape, self.logits.shape[-1])
+        return logits.gather(-1, value.long().expand(*shape).unsqueeze(-1)).squeeze(-1)
+
+    def entropy(self) -> Tensor:
+        return -_weighed(self.probs, self.logits).sum(axis=-1)
+
+    def _divergence(self, q: Categorical) -> Tensor:
+        """Infinite if q excludes what this does not."""
+        excluded = (q.probs == 0) & q._by_probs
+        return _gain(self.probs, self.logits, excluded.where(-math.inf, q.logits)).sum(axis=-1)
+
+    mean = variance = property(lambda self: filled(self.probs[..., 0], math.nan))
+    mode = property(lambda self: self.probs.argmax(-1))
+
+
+def _one_of(who: str, probs: Any, logits: Any) -> bool:
+    """Whether it is probs that is given."""
+    if (probs is None) == (logits is None):
+        raise ValueError(f"{who}: give either probs or logits")
+    return probs is not None
+
+
+def _inside(p: Tensor) -> Tensor:
+    """Probabilities in [0, 1], moved to those between that have a logarithm: an impossible value has a log_prob of -16
+    in float32, as in PyTorch."""
+    eps = float(finfo(p.dtype).eps)
+    return p.clip(eps, 1 - eps)
+
+
+def _weighed(p: Tensor, x: Tensor) -> Tensor:
+    """p x, and 0 where p is, also of an infinite x."""
+    return (none := p == 0).where(0.0, p * none.where(0.0, x))
+
+
+def _log_odds(d: Any) -> tuple[Tensor, Tensor]:
+    """log p and log(1 - p) of a distribution with probs and logits; exactly -inf and 0 of a p given as such."""
+    never, always = (d.probs == 0) & d._by_probs, (d.probs == 1) & d._by_probs
+    log_p, log_q = always.where(0.0, d.logits.logsigmoid()), never.where(0.0, (-d.logits).logsigmoid())
+    return never.where(-math.inf, log_p), always.where(-math.inf, log_q)
+
+
+def _gain(p: Tensor, log_p: Tensor, log_q: Tensor) -> Tensor:
+    """p (log p - log q), and 0 where p is."""
+    return _weighed(p, log_p) - _weighed(p, log_q)
