@@ -16,7 +16,8 @@ from ..core.graph import mode
 from ..core.listener import pure
 from ..dtypes import FLOATS, INT64, as_array, as_dtype, checked, get_default_dtype, wide
 from ..errors import named
-from .of_ops import part_of_tensor, plain_shape
+from ..ops.axes import plain_shape
+from .of_ops import part_of_tensor
 
 if TYPE_CHECKING:
     from ..core.tensor import Tensor

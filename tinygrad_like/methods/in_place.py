@@ -121,13 +121,6 @@ def _check_leaf(x: Tensor, who: str, instead: str) -> None:
                            f"in a block of no_grad(), or {instead}")
 
 
-def _twin(x: Tensor) -> Tensor:
-    """Another Tensor of the same memory and graph: what records a change of x must not itself become its result."""
-    y = tensor.wrap(x._data)
-    y.node, y.requires_grad, y.version = x.node, x.requires_grad, x.version
-    return y
-
-
 def _full(x: Tensor, value: Any) -> Any:
     """A number everywhere; gradients reach a Tensor of one."""
     if np.ndim(value):
@@ -200,7 +193,7 @@ class InPlace:
         if who == "setitem":
             plain = "build the result with where, cat or scatter"
         _check_leaf(self, who, f"{plain} for a new Tensor")
-        before = _twin(self)
+        before = aliases.twin(self, self.version)
         y = make(before)
         if y.shape != self.shape:
             raise ValueError(f"{who}: the result has shape {y.shape}, which does not fit in place into {self.shape}; "
@@ -309,7 +302,7 @@ class InPlace:
 for _name in """
     abs acos acosh asin asinh atan atan2 atanh ceil celu clip copysign cos cosh cumprod cumsum elu erf exp exp2
     expm1 floor fmod hardsigmoid hardswish hardtanh hypot leaky_relu lerp log log10 log1p log2 logical_not
-    masked_fill mod neg reciprocal relu relu6 round rsqrt clamp_max clamp_min deg2rad fix floor_divide frac
+    masked_fill mod neg reciprocal relu relu6 round rsqrt clamp_max clamp_min deg2rad floor_divide frac
     nan_to_num rad2deg remainder true_divide scatter scatter_add scatter_reduce selu sigmoid sign silu sin
     sinh softmax sqrt square tan tanh tril triu trunc arccos arccosh arcsin arcsinh arctan arctan2 arctanh
     bitwise_and bitwise_not bitwise_or bitwise_xor erfinv

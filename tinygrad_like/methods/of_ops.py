@@ -16,15 +16,10 @@ from ..core.tensor import Tensor, wrap
 from ..dtypes import BOOL, FLOAT16, FLOAT32, FLOAT64, INT64, as_dtype, bfloat16
 from ..errors import named
 from ..ops.along import take_along
-from ..ops.axes import one_axis
+from ..ops.axes import one_axis, plain_shape
 from ..ops.order import Found
 
 Axis = int | tuple[int, ...] | None
-
-
-def plain_shape(args: tuple) -> tuple:
-    """`f(2, 3)`, `f((2, 3))` and `f([2, 3])` mean the same."""
-    return tuple(args[0]) if len(args) == 1 and isinstance(args[0], tuple | list) else args
 
 
 def _axes_of_windows(size: Any) -> int:
@@ -316,7 +311,7 @@ OPS = """
     __lshift__=lshift __rshift__=rshift bitwise_and=logical_and bitwise_or=logical_or bitwise_xor=logical_xor
     bitwise_not=logical_not frac deg2rad rad2deg nan_to_num remainder isposinf isneginf clamp_min clamp_max
     erfinv movedim moveaxis=movedim take=take_flat median inner
-    kron cross vecdot lstsq split_with_sizes=split true_divide=div floor_divide=floordiv fix=trunc positive=identity
+    kron cross vecdot lstsq true_divide=div floor_divide=floordiv positive=identity
     arctan2=atan2 arcsin=asin arccos=acos arctan=atan arcsinh=asinh arccosh=acosh arctanh=atanh argwhere=nonzero
     binary_crossentropy=binary_cross_entropy binary_crossentropy_logits=binary_cross_entropy_with_logits
 """

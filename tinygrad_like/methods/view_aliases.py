@@ -62,7 +62,7 @@ def follow(x: Tensor, y: Tensor, part: np.ndarray | None, others: Sequence[Tenso
         return OF_A_LEAF
     was, axes, whole = base._data, _axes(base._data), y
     if base is not x:
-        whole = _placed(_as_it_was(base), x, _index_in(x, base), y, with_items)
+        whole = _placed(twin(base, None), x, y)
     memory = ops.contiguous(ops.permute(whole.detach(), axes=axes))._data
     row = [weakref.ref(base)]
     changed = Version.of(tick(), row, True)
@@ -72,12 +72,12 @@ def follow(x: Tensor, y: Tensor, part: np.ndarray | None, others: Sequence[Tenso
     for t in (x, *others):
         if t is base:
             continue
-        position, there, index = _position(t._data, was), t._data, _index_in(t, base)
+        position, there = _position(t._data, was), t._data
         t._data = np.ndarray(there.shape, there.dtype, memory, position, there.strides)
         t._data.flags.writeable = there.flags.writeable  # the result of expand is not
         if t is x or any([t is each for each in touched]):
             if t._apart is x._apart:
-                t.node, t.requires_grad = _taken(base, t, there, position, index).node, True
+                t.node, t.requires_grad = _taken(base, there, position).node, True
             changed.show(t)
         else:
             assert t.version is not None
@@ -89,17 +89,18 @@ def _write_back(x: Tensor, y: Tensor, base: Tensor, index: tuple, with_items: Ca
     """`follow` for base[index] = y, where x is base[index] and nobody else shows the memory."""
     if base.requires_grad and base.node is None:
         return OF_A_LEAF
-    become(base, with_items(_as_it_was(base), *index, y))
+    become(base, with_items(twin(base, None), *index, y))
     new = ops.getitem(base, *index)
     x._data, x.node, x.requires_grad = new._data, new.node, True
     base.version.show(x)  # type: ignore[union-attr]
     return ""
 
 
-def _as_it_was(base: Tensor) -> Tensor:
-    old = tensor.wrap(base._data)
-    old.node, old.requires_grad = base.node, base.requires_grad
-    return old
+def twin(x: Tensor, version: Version | None) -> Tensor:
+    """Another Tensor of the same memory and graph: what records a change of x must not itself become its result."""
+    y = tensor.wrap(x._data)
+    y.node, y.requires_grad, y.version = x.node, x.requires_grad, version
+    return y
 
 
 def become(x: Tensor, y: Tensor) -> None:
@@ -137,20 +138,16 @@ def _index_in(t: Tensor, base: Tensor) -> tuple | None:
     return (t._viewed[1],) if t._viewed is not None and t._viewed[0]() is base else None
 
 
-def _placed(base: Tensor, x: Tensor, index: tuple | None, y: Tensor, with_items: Callable) -> Tensor:
+def _placed(base: Tensor, x: Tensor, y: Tensor) -> Tensor:
     """The base, with the values y where x is."""
-    if index is not None:
-        return with_items(base, *index, y)
     places = _numbers(_position(x._data, base._data), x._data.itemsize, x.shape, x._data.strides)
     axes = _axes(base._data)
     row = ops.parts.set_at(y, _row(base, axes), index=(places,))
     return ops.permute(ops.reshape(row, shape=[base.shape[a] for a in axes]), axes=np.argsort(axes).tolist())
 
 
-def _taken(base: Tensor, t: Tensor, there: np.ndarray, position: int, index: tuple | None) -> Tensor:
-    """t as a view of the base, on its graph."""
-    if index is not None:
-        return ops.getitem(base, *index)
+def _taken(base: Tensor, there: np.ndarray, position: int) -> Tensor:
+    """What an array shows of the base, on its graph."""
     places = _numbers(position, there.itemsize, there.shape, there.strides)
     return ops.take(_row(base, _axes(base._data)), index=(places,))
 

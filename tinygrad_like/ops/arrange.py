@@ -6,14 +6,10 @@ import numpy as np
 
 from ..errors import checked, refusal
 from .along import as_index, beside, in_range
-from .axes import axes, broadcast, one_axis
+from .axes import axes, broadcast, one_axis, plain_shape
 from .parts import take
 from .scatter import scatter_last
 from .shape import expand, getitem, permute, reshape, unsqueeze
-
-
-def _several(xs):
-    return list(xs[0]) if len(xs) == 1 and isinstance(xs[0], list | tuple) else list(xs)
 
 
 def atleast_1d(*xs):
@@ -32,21 +28,21 @@ def atleast_3d(*xs):
 
 
 def _each(xs, f):
-    found = tuple([f(x) for x in _several(xs)])
+    found = tuple([f(x) for x in plain_shape(xs)])
     return found[0] if len(found) == 1 and not isinstance(xs[0], list | tuple) else found
 
 
 @checked
 def broadcast_tensors(*xs):
     """All expanded to their common shape, a tuple. Raises ValueError if they do not broadcast."""
-    xs = _several(xs)
+    xs = plain_shape(xs)
     shape = np.broadcast_shapes(*[x.shape for x in xs])
     return tuple([expand(x, shape=shape) for x in xs])
 
 
 @broadcast_tensors.requires
 def _(xs):
-    shapes = [x.shape for x in _several(xs)]
+    shapes = [x.shape for x in plain_shape(xs)]
     return None if broadcast(*shapes) else f"shapes {shapes} do not broadcast"
 
 

@@ -72,3 +72,8 @@ def each(who: str, name: str, value, rank: int, least: int) -> tuple[int, ...]:
 def broadcasts(shape, to) -> bool:
     """Whether an array of this shape broadcasts to the other one."""
     return len(shape) <= len(to) and all([n in (1, m) for n, m in zip(shape[::-1], to[::-1], strict=False)])
+
+
+def plain_shape(args: tuple) -> tuple:
+    """`f(2, 3)`, `f((2, 3))` and `f([2, 3])` mean the same."""
+    return tuple(args[0]) if len(args) == 1 and isinstance(args[0], tuple | list) else args

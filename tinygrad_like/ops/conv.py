@@ -228,12 +228,21 @@ def conv1d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
 
     x (batch, in, length), weight (out, in / groups, k), bias (out) -> (batch, out, length'). Otherwise as conv2d.
     """
+    return _on_row("conv1d", conv2d, x, weight, bias, groups, stride=stride, padding=padding, dilation=dilation)
+
+
+def _on_row(who, op, x, weight, bias, groups, **settings):
+    """An op of images on signals, which are images of one row."""
     if x.ndim == 2:
-        return of_one(conv1d, x, weight, bias, stride, padding, dilation, groups)
-    if not isinstance(padding, str):
-        padding = (0, *each("conv1d", "padding", padding, 1, 0))
-    y = conv2d(_row(x), _row(weight), bias, stride=(1, *each("conv1d", "stride", stride, 1, 1)), padding=padding,
-               dilation=(1, *each("conv1d", "dilation", dilation, 1, 1)), groups=groups)  # fmt: skip
+        y = _on_row(who, op, reshape(x, shape=(1, *x.shape)), weight, bias, groups, **settings)
+        return reshape(y, shape=y.shape[1:])
+    for name, value in settings.items():
+        if not isinstance(value, str):
+            least = int(name in ("stride", "dilation"))  # which is also that of the row
+            settings[name] = least, *each(who, name, value, 1, least)
+    if "output_padding" in settings:
+        check_extra(who, *[settings[name][1:] for name in ("output_padding", "stride", "dilation")])
+    y = op(_row(x), _row(weight), bias, groups=groups, **settings)
     return reshape(y, shape=(*y.shape[:2], y.shape[3]))
 
 
@@ -281,14 +290,8 @@ def conv_transpose2d(x, weight, bias=None, *, stride=1, padding=0, output_paddin
 @checked
 def conv_transpose1d(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """conv_transpose2d of vectors: x (batch, in, length), weight (in, out / groups, k) -> (batch, out, length')."""
-    if x.ndim == 2:
-        return of_one(conv_transpose1d, x, weight, bias, stride, padding, output_padding, groups, dilation)
-    one = {name: (least, *each("conv_transpose1d", name, value, 1, least)) for name, value, least in
-           (("stride", stride, 1), ("padding", padding, 0), ("output_padding", output_padding, 0),
-            ("dilation", dilation, 1))}  # fmt: skip
-    check_extra("conv_transpose1d", *[one[name][1:] for name in ("output_padding", "stride", "dilation")])
-    y = conv_transpose2d(_row(x), _row(weight), bias, groups=groups, **one)
-    return reshape(y, shape=(*y.shape[:2], y.shape[3]))
+    return _on_row("conv_transpose1d", conv_transpose2d, x, weight, bias, groups, stride=stride, padding=padding,
+                   output_padding=output_padding, dilation=dilation)
 
 
 # What must hold -------------------------------------------------------------------------------------------------------
@@ -376,16 +379,10 @@ def _(x):
 
 
 @conv1d.requires
-def _(x, weight):
-    if x.ndim not in (2, 3) or weight.ndim != 3:
-        return (f"takes x (batch, channels, length) and weight (out, in / groups, k), got shapes {x.shape} and "
-                f"{weight.shape}")
-
-
 @conv_transpose1d.requires
 def _(x, weight):
     if x.ndim not in (2, 3) or weight.ndim != 3:
-        return (f"takes x (batch, channels, length) and weight (in, out / groups, k), got shapes {x.shape} and "
+        return (f"takes x (batch, channels, length) and weight (out, in / groups, k), got shapes {x.shape} and "
                 f"{weight.shape}")
 
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..errors import refusal
+from .axes import plain_shape
 from .elementwise import mul
 from .matmul import matmul, operand
 from .movement import diagonal
@@ -24,14 +25,10 @@ def einsum(formula: str, *operands):
     if not isinstance(formula, str):
         raise refusal("einsum", TypeError('the formula comes first, as in einsum("ij,jk->ik", a, b); '
                                           f"got {type(formula).__name__}"))
-    values = [operand("einsum", x) for x in _listed(operands)]
+    values = [operand("einsum", x) for x in plain_shape(operands)]
     for op, places, options in _steps(formula, tuple([x.shape for x in values])):
         values.append(op(*[values[i] for i in places], **options))
     return values[-1]
-
-
-def _listed(operands) -> tuple:
-    return tuple(operands[0]) if len(operands) == 1 and isinstance(operands[0], list | tuple) else operands
 
 
 class _Value:
@@ -49,15 +46,9 @@ class _Value:
 @lru_cache(maxsize=1024)
 def _steps(formula: str, shapes: tuple[tuple[int, ...], ...]) -> list[tuple]:
     """The ops that a formula stands for, with the places of their operands: those of the formula come first."""
-    if (why := _misfit(formula, shapes)) is not None:
-        raise refusal("einsum", why)
+    inputs, output, sizes = _parse(formula, shapes)
     steps: list[tuple] = []
     operands = [_Value(shape, i, steps, len(shapes)) for i, shape in enumerate(shapes)]
-    inputs, output = _parse(formula, shapes)
-    sizes: dict[str, int] = {}
-    for names, shape in zip(inputs, shapes, strict=True):
-        for name, n in zip(names, shape, strict=True):
-            sizes[name] = n if sizes.get(name, 1) == 1 else sizes[name]
     pairs = [_diagonal(names, _stretch(names, x, sizes)) for names, x in zip(inputs, operands, strict=True)]
     names, y = pairs[0]
     for i in range(1, len(pairs)):
@@ -68,46 +59,40 @@ def _steps(formula: str, shapes: tuple[tuple[int, ...], ...]) -> list[tuple]:
     return steps
 
 
-def _parse(formula: str, shapes) -> tuple[list[list[str]], list[str]]:
-    """The names of the axes of every operand, and of the output."""
+def _parse(formula: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[list[list[str]], list[str], dict[str, int]]:
+    """The names of the axes of every operand, and of the output, and their sizes. Raises ValueError for a misfit."""
     left, arrow, right = formula.replace(" ", "").partition("->")
     terms = left.split(",")
+    if len(terms) != len(shapes):
+        raise refusal("einsum", f"{formula!r} names {len(terms)} operands but {len(shapes)} were given")
+    for t in [*terms, right]:
+        if not all(c.isalpha() for c in t.replace("...", "", 1)):
+            raise refusal("einsum", f"{t!r} must be letters, with at most one '...'")
     # An ellipsis stands for the axes no letter names, counted from the last: ".1" is the last, ".2" the one before.
     hidden = [len(s) - len(t.replace("...", "")) if "..." in t else 0 for t, s in zip(terms, shapes, strict=True)]
-    inputs = [_names(t, h) for t, h in zip(terms, hidden, strict=True)]
+    inputs, sizes = [_names(t, h) for t, h in zip(terms, hidden, strict=True)], dict[str, int]()
+    for t, names, shape in zip(terms, inputs, shapes, strict=True):
+        if len(names) != len(shape):
+            raise refusal("einsum", f"{t!r} of {formula!r} names {len(t.replace('...', ''))} axes but its operand has "
+                                    f"shape {shape}")
+        for name, n in zip(names, shape, strict=True):
+            if sizes.setdefault(name, n) != n and 1 not in (n, sizes[name]):
+                raise refusal("einsum", f"axis {name!r} of {formula!r} has size {n} in shape {shape} but {sizes[name]} "
+                                        "before")
+            sizes[name] = n if sizes[name] == 1 else sizes[name]
     every = [n for names in inputs for n in names]
-    if arrow:
-        return inputs, _names(right, max(hidden))
-    return inputs, _names("...", max(hidden)) + sorted(n for n in set(every) if every.count(n) == 1 and n[0] != ".")
+    output = _names(right, max(hidden)) if arrow else [
+        *_names("...", max(hidden)), *sorted(n for n in sizes if every.count(n) == 1 and n[0] != ".")]
+    if len(set(output)) != len(output):
+        raise refusal("einsum", f"the output of {formula!r} names an axis twice")
+    if missing := [n for n in output if n not in sizes]:
+        raise refusal("einsum", f"output axis {missing[0]!r} of {formula!r} is in no input")
+    return inputs, output, sizes
 
 
 def _names(term: str, hidden: int) -> list[str]:
     before, dots, after = term.partition("...")
     return [*before, *([f".{i}" for i in range(hidden, 0, -1)] if dots else []), *after]
-
-
-def _misfit(formula: str, shapes: tuple[tuple[int, ...], ...]) -> str | None:
-    """The mistake in a formula for operands of these shapes."""
-    terms = formula.replace(" ", "").partition("->")[0].split(",")
-    if len(terms) != len(shapes):
-        return f"{formula!r} names {len(terms)} operands but {len(shapes)} were given"
-    for t in [*terms, formula.replace(" ", "").partition("->")[2]]:
-        if not all(c.isalpha() for c in t.replace("...", "", 1)):
-            return f"{t!r} must be letters, with at most one '...'"
-    inputs, output = _parse(formula, shapes)
-    for t, names, shape in zip(terms, inputs, shapes, strict=True):
-        if len(names) != len(shape):
-            return f"{t!r} of {formula!r} names {len(t.replace('...', ''))} axes but its operand has shape {shape}"
-    if len(set(output)) != len(output):
-        return f"the output of {formula!r} names an axis twice"
-    sizes: dict[str, int] = {}
-    for names, shape in zip(inputs, shapes, strict=True):
-        for name, n in zip(names, shape, strict=True):
-            if sizes.setdefault(name, n) != n and 1 not in (n, sizes[name]):
-                return f"axis {name!r} of {formula!r} has size {n} in shape {shape} but {sizes[name]} before"
-            sizes[name] = n if sizes[name] == 1 else sizes[name]
-    missing = [n for n in output if n not in sizes]
-    return f"output axis {missing[0]!r} of {formula!r} is in no input" if missing else None
 
 
 def _stretch(names: list[str], x: _Value, sizes: dict[str, int]) -> _Value:

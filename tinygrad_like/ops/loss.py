@@ -13,7 +13,7 @@ from .axes import broadcasts
 from .composite import composite
 from .elementwise import abs, clip, exp, log, maximum, minimum, pow, sqrt, square, where
 from .pointwise import pointwise
-from .reduce import mean, sum
+from .reduce import sum
 from .softmax import (
     a_reduction,
     at_labels,
@@ -23,10 +23,6 @@ from .softmax import (
     of_labels,
     reduced,
 )
-
-
-def _reduce(losses, reduction):
-    return mean(losses) if reduction == "mean" else sum(losses) if reduction == "sum" else losses
 
 
 def alike(input, target, reduction):
@@ -40,7 +36,7 @@ def alike(input, target, reduction):
 @composite
 def mse_loss(input, target, *, reduction="mean"):
     """The squared error (input - target)^2. Both of one shape; reduction "mean", "sum" or "none"."""
-    return _reduce(square(input - target), reduction)
+    return reduced(square(input - target), None, reduction)
 
 
 mse_loss.requires(a_reduction, of_floats, alike)
@@ -49,7 +45,7 @@ mse_loss.requires(a_reduction, of_floats, alike)
 @checked
 def l1_loss(input, target, *, reduction="mean"):
     """The absolute error |input - target|; its gradient is 0 where they agree."""
-    return _reduce(abs(input - target), reduction)
+    return reduced(abs(input - target), None, reduction)
 
 
 @pointwise
@@ -65,7 +61,7 @@ huber.vjp(d=lambda g, d, delta: g * minimum(maximum(d, -delta), delta))
 @checked
 def huber_loss(input, target, reduction="mean", delta=1.0):
     """`huber` of d = input - target: d^2 / 2 for |d| <= delta, else delta (|d| - delta / 2)."""
-    return _reduce(huber(input - target, delta=delta), reduction)
+    return reduced(huber(input - target, delta=delta), None, reduction)
 
 
 @huber_loss.requires
@@ -78,7 +74,7 @@ def smooth_l1_loss(input, target, *, reduction="mean", beta=1.0):
     """d^2 / (2 beta) for |d| < beta, else |d| - beta / 2: the Huber loss divided by beta; the L1 loss for beta = 0."""
     if beta == 0:
         return l1_loss(input, target, reduction=reduction)
-    loss = _reduce(huber(input - target, delta=beta), reduction)
+    loss = reduced(huber(input - target, delta=beta), None, reduction)
     return loss if beta == 1 else loss * (1 / beta)
 
 
@@ -114,7 +110,7 @@ def binary_cross_entropy(input, target, weight=None, *, reduction="mean"):
     """
     effect("binary_cross_entropy", _check_probabilities, getattr(input, "_data", input), writes=())
     losses = _binary_cross_entropy(input, target)
-    return _reduce(losses if weight is None else losses * weight, reduction)
+    return reduced(losses if weight is None else losses * weight, None, reduction)
 
 
 @binary_cross_entropy.requires
@@ -168,7 +164,7 @@ def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None
     """
     scale = 1 if pos_weight is None else 1 + (pos_weight - 1) * target
     losses = (1 - target) * input - scale * logsigmoid(input)
-    return _reduce(losses if weight is None else losses * weight, reduction)
+    return reduced(losses if weight is None else losses * weight, None, reduction)
 
 
 @binary_cross_entropy_with_logits.requires
@@ -196,7 +192,7 @@ def kl_div(input, target, *, reduction="mean", log_target=False):
         losses = target * (log(where(target == 0, 1.0, target)) - input)
     if reduction == "batchmean":
         return sum(losses) * (1 / (input.shape[0] if input.ndim else 1))
-    return _reduce(losses, reduction)
+    return reduced(losses, None, reduction)
 
 
 @kl_div.requires
@@ -208,7 +204,7 @@ def _(input, target, reduction):
 @checked
 def margin_ranking_loss(input1, input2, target, margin=0.0, *, reduction="mean"):
     """max(0, -t (x1 - x2) + margin): t = 1 where x1 should be larger, -1 where x2 is."""
-    return _reduce(relu((input2 - input1) * target + margin), reduction)
+    return reduced(relu((input2 - input1) * target + margin), None, reduction)
 
 
 @checked
@@ -224,7 +220,7 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6,
     other = distance(anchor, negative)
     if swap:
         other = -maximum(-other, -distance(positive, negative))
-    return _reduce(relu(distance(anchor, positive) - other + margin), reduction)
+    return reduced(relu(distance(anchor, positive) - other + margin), None, reduction)
 
 
 @checked
@@ -250,7 +246,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
         var = var + (clip(var, min=eps) - var).detach()
         level = log(var)
     losses = 0.5 * (level + square(input - target) / var)
-    return _reduce(losses + 0.5 * math.log(2 * math.pi) if full else losses, reduction)
+    return reduced(losses + 0.5 * math.log(2 * math.pi) if full else losses, None, reduction)
 
 
 for loss in margin_ranking_loss, triplet_margin_loss, gaussian_nll_loss:

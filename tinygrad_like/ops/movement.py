@@ -11,7 +11,7 @@ import numpy as np
 from ..core.graph import mode
 from ..core.primitive import primitive
 from ..errors import checked
-from .axes import one_axis
+from .axes import one_axis, plain_shape
 from .compare import clone
 from .parts import put, take
 from .reduce import sum
@@ -129,7 +129,7 @@ def meshgrid(*xs, indexing="ij"):
 
     indexing: "ij", or "xy", for which the first two axes change places.
     """
-    xs = tuple(xs[0]) if len(xs) == 1 and isinstance(xs[0], tuple | list) else xs
+    xs = plain_shape(xs)
     order = list(range(len(xs)))
     if indexing == "xy":
         order[:2] = order[:2][::-1]
@@ -141,7 +141,7 @@ def meshgrid(*xs, indexing="ij"):
 
 @meshgrid.requires
 def _(xs, indexing):
-    xs = xs[0] if len(xs) == 1 and isinstance(xs[0], tuple | list) else xs
+    xs = plain_shape(xs)
     if indexing not in ("ij", "xy") or any(x.ndim > 1 for x in xs):
         return f'takes vectors and indexing "ij" or "xy", got shapes {[x.shape for x in xs]} and {indexing!r}'
 

@@ -9,13 +9,13 @@ import numpy as np
 
 from ..core.listener import pure
 from ..core.primitive import fresh, primitive
-from ..dtypes import FLOAT32, FLOAT64, FLOATS
+from ..dtypes import FLOATS
 from ..errors import checked, refusal
 from .along import add_along, as_index, beside, filled, flat_along, index_along, out_of_range, take_along
 from .axes import broadcast
-from .compare import cast, clone, eq, isnan, logical_and, logical_or
+from .compare import cast, clone, eq, gt, isnan, logical_and, logical_or
 from .composite import composite
-from .elementwise import add, mul, where
+from .elementwise import add, maximum, mul, where
 from .index import looked_at, values_of
 from .parts import put_onto, set_at, take
 from .shape import expand, getitem, reshape
@@ -116,11 +116,11 @@ def _(reduce):
 
 
 def _reduced(reduce, include_self, x, src, index, *, axis):
-    count = None
-    if reduce == "mean" or not include_self:
-        count = _counts(getattr(index, "_data", index), src.shape, x.shape[axis], axis)
+    if reduce == "mean" or not include_self:  # how many come to each place
+        zeros, ones = (beside(x, y) for y in (np.zeros(x.shape), np.ones(src.shape)))
+        count = add_at_places(zeros, ones, index, axis)
     if not include_self:
-        x = where(_touched(count), _neutral(reduce, x.dtype), x)
+        x = where(gt(count, 0), _neutral(reduce, x.dtype), x)
     if reduce == "prod":
         return product_at(x, src, index, axis=axis)
     if reduce in ("amax", "amin"):
@@ -128,7 +128,7 @@ def _reduced(reduce, include_self, x, src, index, *, axis):
     total = add_at_places(x, src, index, axis)
     if reduce == "sum":
         return total
-    count = _divisors(count, int(include_self), x.dtype)
+    count = cast(maximum(count + int(include_self), 1), dtype=x.dtype)
     return total / count if x.dtype.kind in FLOATS else total // count
 
 
@@ -138,28 +138,6 @@ def add_at_places(x, src, index, axis):
         return add(x, add_along(src, index, size=x.shape[axis], axis=axis))
     place = (*(slice(None),) * axis, getattr(index, "_data", index).reshape(-1))
     return put_onto(x, src, index=place)
-
-
-@pure
-def _counts(index, shape, n, axis):
-    """How many of an array of this shape come to each of n places; of size 1 along axes along which it is the same."""
-    if index.shape != shape:
-        count = np.bincount(index.reshape(-1) % n, minlength=n)
-        return count.reshape([n if a == axis else 1 for a in range(len(shape))])
-    return add_along.forward(np.ones(shape, FLOAT32 if shape[axis] <= _COUNTED else FLOAT64), index, size=n, axis=axis)
-
-
-_COUNTED = 1 << 24  # integers that float32 tells apart
-
-
-@pure
-def _touched(count):
-    return count > 0
-
-
-@pure
-def _divisors(count, more, dtype):
-    return np.maximum(count + more, 1).astype(dtype)
 
 
 def _neutral(reduce: str, dtype: np.dtype):

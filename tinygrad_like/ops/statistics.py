@@ -44,18 +44,18 @@ def placed(who, place, axis, keepdim, correction):
     return axis, rest[1] if len(rest) == 2 else keepdim, int(rest[0])
 
 
-def var_mean(x, *place, axis=None, keepdim=False, correction=1):
-    """The variance and the mean over `axis`."""
-    if place:
-        axis, keepdim, correction = placed("var_mean", place, axis, keepdim, correction)
-    return var(x, axis=axis, keepdim=keepdim, correction=correction), mean(x, axis=axis, keepdim=keepdim)
+def _and_mean(op, what):
+    def both(x, *place, axis=None, keepdim=False, correction=1):
+        if place:
+            axis, keepdim, correction = placed(both.__name__, place, axis, keepdim, correction)
+        return op(x, axis=axis, keepdim=keepdim, correction=correction), mean(x, axis=axis, keepdim=keepdim)
+
+    both.__name__ = both.__qualname__ = f"{op.__name__}_mean"
+    both.__doc__ = f"The {what} and the mean over `axis`."
+    return both
 
 
-def std_mean(x, *place, axis=None, keepdim=False, correction=1):
-    """The standard deviation and the mean over `axis`."""
-    if place:
-        axis, keepdim, correction = placed("std_mean", place, axis, keepdim, correction)
-    return std(x, axis=axis, keepdim=keepdim, correction=correction), mean(x, axis=axis, keepdim=keepdim)
+var_mean, std_mean = _and_mean(var, "variance"), _and_mean(std, "standard deviation")
 
 
 def normalize(x, p=2.0, axis=1, eps=1e-12):
