@@ -117,7 +117,7 @@ ELSEWHERE = {
                              "where masked_fill logical_and logical_or logical_xor logical_not bitwise_and bitwise_or "
                              "bitwise_xor bitwise_not",
     "Reductions": "norm amax amin",
-    "Indexing and order": "scatter_reduce nonzero select narrow index_select index_add index_put",
+    "Indexing and order": "scatter_reduce nonzero select narrow index_select index_add",
     "Products": "matmul dot mm bmm mv addmm",
     "Losses": "sparse_categorical_crossentropy",
     "Type and copies": "bitcast to type type_as",

@@ -38,7 +38,7 @@ _RETURNS = {"allclose": "builtins.bool", "is_floating_point": "builtins.bool", "
             "register_post_accumulate_grad_hook": "Any"} | dict.fromkeys(
     "split chunk unbind sort topk cummax cummin var_mean std_mean qr svd meshgrid eigh "
     "max_pool_with_indices broadcast_tensors "
-    "split_with_sizes lstsq".split(), "tuple[Tensor, ...]") | dict.fromkeys(
+    "lstsq".split(), "tuple[Tensor, ...]") | dict.fromkeys(
     "median atleast_1d atleast_2d atleast_3d".split(), "Any")
 _ANNOTATED = {"axis": "Axis", "keepdim": "builtins.bool", "other": "Value", "exponent": "Value", "eps": "Number | None"}
 _OPERATORS = [f"__{side}{name}__" for name in

@@ -173,7 +173,6 @@ compile: Any
 concat = ops.cat
 concatenate = ops.cat
 conj = Tensor.conj
-conj_physical = Tensor.conj_physical
 copy_ = Tensor.copy_
 copysign_ = Tensor.copysign_
 cos_ = Tensor.cos_
@@ -207,8 +206,6 @@ exponential_ = Tensor.exponential_
 eye = Tensor.eye
 fill_ = Tensor.fill_
 finfo: Any
-fix = Tensor.fix
-fix_ = Tensor.fix_
 float: np.dtype
 float16: np.dtype
 floor_ = Tensor.floor_
@@ -233,8 +230,6 @@ hypot_ = Tensor.hypot_
 iinfo: Any
 index_add = Tensor.index_add
 index_add_ = Tensor.index_add_
-index_put = Tensor.index_put
-index_put_ = Tensor.index_put_
 index_select = Tensor.index_select
 inf: Any
 inference_mode: Any
@@ -314,8 +309,6 @@ relu6_ = Tensor.relu6_
 relu_ = Tensor.relu_
 remainder_ = Tensor.remainder_
 reshape_as = Tensor.reshape_as
-resolve_conj = Tensor.resolve_conj
-resolve_neg = Tensor.resolve_neg
 round_ = Tensor.round_
 rsqrt_ = Tensor.rsqrt_
 scaled_uniform = Tensor.scaled_uniform
@@ -340,7 +333,6 @@ softmax_ = Tensor.softmax_
 sparse: Any
 sparse_categorical_crossentropy = Tensor.sparse_categorical_crossentropy
 sparse_coo_tensor: Any
-split_with_sizes = Tensor.split_with_sizes
 spmm = Tensor.spmm
 sqrt_ = Tensor.sqrt_
 square_ = Tensor.square_
@@ -350,7 +342,6 @@ subtract = Tensor.subtract
 subtract_ = Tensor.subtract_
 svd: Any
 swapaxes = Tensor.swapaxes
-swapdims = Tensor.swapdims
 swish = Tensor.swish
 t = Tensor.t
 take: Any

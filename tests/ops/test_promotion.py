@@ -82,8 +82,3 @@ def test_promotion_in_a_captured_function():
     for k in (2, 3, 4, 5):
         y = f(Tensor([200, 3], dtype="uint8"), Tensor(k))
         assert (y.dtype, y.tolist()) == ("uint8", [201 * k % 256, 4 * k])
-
-
-def test_index_put_of_integers():
-    x = Tensor([1, 2, 3])
-    assert x.index_put((Tensor([0, 2]),), Tensor(7)).tolist() == [7, 2, 7] and x.tolist() == [1, 2, 3]

@@ -84,5 +84,7 @@ class Missing:
         self.name, self.hint = name, hint
 
     def __get__(self, obj: Any, owner: type) -> Any:
+        if obj is None:
+            return self  # for dir, help and the like
         raise AttributeError(f"{owner.__name__!r} object has no attribute {self.name!r}; {self.hint}",
                              name=self.name, obj=obj)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
 from types import FunctionType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -104,34 +103,21 @@ class Parameters(NamedTuple):
     targets: dict[str, str]  # their names -> ours
 
 
+_parameters: WeakKeyDictionary[Any, Parameters] = WeakKeyDictionary()  # of ops and functions
+
+
 def parameters_of(f: Any) -> Parameters:
-    return _of_ours(f) if isinstance(f, Op) else _of_signature(f)
-
-
-def _of_ours(op: Op) -> Parameters:
-    found = _known_ops.get(op)
-    if found is None:
-        known = {**dict.fromkeys(op.inputs), **op.options}
-        starred = op.inputs[0] if op.variadic else ""
-        most = None if starred else len(op.inputs) + by_position(op)
-        found = _known_ops[op] = Parameters(known, frozenset({*known} - {starred}), starred, most, False, False,
-                                            _targets(known))
+    if (found := _parameters.get(f)) is None:
+        all_of_them = list(inspect.signature(f).parameters.values())
+        method = bool(all_of_them) and all_of_them[0].name == "self"
+        given = all_of_them[method:]
+        known = {p.name: p.default for p in given if p.kind is not p.VAR_KEYWORD}
+        starred = "".join([p.name for p in given if p.kind is p.VAR_POSITIONAL])
+        most = sum([p.kind is not p.KEYWORD_ONLY for p in given]) + (by_position(f) if isinstance(f, Op) else 0)
+        found = _parameters[f] = Parameters(
+            known, frozenset({*known} - {starred}), starred, None if starred else most,
+            any([p.kind is p.VAR_KEYWORD for p in given]), method, _targets(known))
     return found
-
-
-_known_ops: WeakKeyDictionary[Op, Parameters] = WeakKeyDictionary()
-
-
-@lru_cache(None)
-def _of_signature(f: Callable) -> Parameters:
-    all_of_them = list(inspect.signature(f).parameters.values())
-    method = bool(all_of_them) and all_of_them[0].name == "self"
-    given = all_of_them[method:]
-    known = {p.name: p.default for p in given if p.kind is not p.VAR_KEYWORD}
-    starred = "".join([p.name for p in given if p.kind is p.VAR_POSITIONAL])
-    most = None if starred else sum([p.kind is not p.KEYWORD_ONLY for p in given])
-    return Parameters(known, frozenset({*known} - {starred}), starred, most,
-                      any([p.kind is p.VAR_KEYWORD for p in given]), method, _targets(known))
 
 
 def _targets(known: Iterable[str]) -> dict[str, str]:

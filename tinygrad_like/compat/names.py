@@ -14,15 +14,15 @@ import tinygrad_like.core.tensor as tensor  # `from . import tensor` may give th
 
 from .. import ops
 from ..core.dispatch import Op
-from ..core.listener import pure
 from ..dtypes import FLOAT32, FLOATS, bfloat16, finfo, promote_types
 from ..errors import named
 from ..methods import creation
 from ..methods.in_place import InPlace
-from ..methods.of_ops import Methods, pair_of, part_of_tensor, plain_shape
+from ..methods.of_ops import Methods, pair_of, part_of_tensor
+from ..ops.axes import plain_shape
 from ..random import Generator
 from ..transforms.switches import enable_grad, inference_mode, no_grad, set_grad_enabled
-from .absent import ABSENT, DEVICES, LEADS
+from .absent import ABSENT, DEVICES, LEADS, Missing
 from .keyword_aliases import MEMORY_FORMATS, device, renamed, taught, wanted_dtype
 from .more_names import MoreNames, Size
 
@@ -49,11 +49,6 @@ class Count(int):
         return int, (int(self),)
 
 
-def _of(x: Tensor, make: Callable) -> Callable:
-    """`make`, but of the dtype of x."""
-    return lambda *size, **options: make(*size, **{"dtype": x.dtype, **options})
-
-
 @part_of_tensor
 class Names:
     """The part of Tensor that is there for habits: names that PyTorch, NumPy or tinygrad have besides ours."""
@@ -78,7 +73,6 @@ class Names:
     def pin_memory(self): return self
     def cpu(self): return self
     def conj(self): return self
-    conj_physical = resolve_conj = resolve_neg = conj
     real = property(conj, doc="The Tensor itself: its elements are real.")
     def is_complex(self): return False
     def to(self, *wanted, **others):
@@ -145,7 +139,6 @@ class Names:
     broadcast_to = Methods.expand
     def ravel(self): return ops.reshape(self, shape=(-1,))
     def swapaxes(self, axis0, axis1): return ops.transpose(self, axis0, axis1)
-    swapdims = swapaxes
     def narrow(self, axis, start, length): return ops.getitem(self, _slice("narrow", self, axis, start, length))
     def select(self, axis, index): return ops.getitem(self, (*_before("select", self, axis), index))
     def index_select(self, axis, index): return ops.arrange.index_select(self, axis, index)
@@ -160,39 +153,25 @@ class Names:
             raise ValueError(f"index_add: along axis {axis} of shape {self.shape}, an index of {places.size} integers "
                              f"takes a source of shape {fits}, got {source.shape}")
         return ops.parts.put_onto(self, _times(source, alpha), index=(*(slice(None),) * axis, places))
-    def index_put(self, indices, values, accumulate=False):
-        """This Tensor with `values` at the places that a tuple of indices names, or added there with accumulate."""
-        from ..methods.in_place import _with_items
-
-        if not accumulate and self.dtype.kind not in FLOATS:
-            y = self.clone()
-            y[tuple(indices)] = values
-            return y
-        if not accumulate:
-            return _with_items(self, tuple(indices), values)
-        index = ops.index.plain_index(tuple(indices), self.shape)
-        if ops.index.torch_order(index, self.ndim) is None:
-            return ops.parts.put_onto(self, values, index=index)
-        place = ops.reshape(tensor.wrap(np.arange(self._data.size)), shape=self.shape)[tuple(indices)]
-        flat = ops.reshape(ops.expand(values, shape=place.shape), shape=(-1,))
-        sums = ops.scatter_add(ops.reshape(self, shape=(-1,)), ops.reshape(place, shape=(-1,)), flat, axis=0)
-        return ops.reshape(sums, shape=self.shape)
     def tile(self, *repeats):
         """The whole Tensor repeated along each of its last axes."""
         repeats = plain_shape(repeats)
         return ops.repeat(self, (1,) * (self.ndim - len(repeats)) + tuple(repeats))
 
     grad_fn = property(lambda self: self.node)
-    new_zeros = property(lambda self: _of(self, creation.Creation.zeros),
-                         doc="A new Tensor of this one's dtype, x.new_zeros(shape).")
-    new_ones = property(lambda self: _of(self, creation.Creation.ones),
-                        doc="A new Tensor of this one's dtype, x.new_ones(shape).")
-    new_empty = property(lambda self: _of(self, creation.Creation.empty),
-                         doc="A new Tensor of this one's dtype, x.new_empty(shape).")
-    new_full = property(lambda self: _of(self, creation.Creation.full),
-                        doc="A new Tensor of this one's dtype, x.new_full(shape, value).")
-    new_tensor = property(lambda self: _of(self, tensor.Tensor),
-                          doc="A new Tensor of this one's dtype, x.new_tensor(numbers).")
+
+
+def _of_its_dtype(name: str, make: Callable) -> property:
+    """The constructor `make`, with the dtype of the Tensor that is asked for it."""
+    def made(self: Any) -> Callable:
+        return lambda *given, **options: make(*given, **{"dtype": self.dtype, **options})
+
+    return property(made, doc=f"A new Tensor of this one's dtype: x.new_{name}(...) is {name}(...).")
+
+
+setattr(Names, "new_tensor", _of_its_dtype("tensor", tensor.Tensor))  # noqa: B010
+for _name in ("zeros", "ones", "empty", "full"):
+    setattr(Names, f"new_{_name}", _of_its_dtype(_name, getattr(creation.Creation, _name)))
 
 
 def _times(x: Any, factor: Any, beside: Any = None) -> Any:
@@ -229,18 +208,10 @@ MISSING = {
 }
 
 
-def _missing(name: str, hint: str) -> property:
-    def get(self: Any) -> Any:
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}; {hint}", name=name, obj=self)
-
-    return property(get)
-
-
 for _name, _hint in MISSING.items():
-    setattr(Names, _name, _missing(_name, _hint))
-for _name in ("addcmul addcdiv addmm t view_as reshape_as expand_as swapaxes swapdims narrow select index_select "
-              "index_add index_put tile type_as logical_and "
-              "logical_or logical_xor").split():  # those of several ops
+    setattr(Names, _name, Missing(_name, _hint))
+for _name in ("addcmul addcdiv addmm t view_as reshape_as expand_as swapaxes narrow select index_select "
+              "index_add tile type_as logical_and logical_or logical_xor").split():  # those of several ops
     setattr(Names, _name, named(vars(Names)[_name], _name))
 
 
@@ -314,12 +285,7 @@ def empty_like(input: Any, **options: Any) -> Tensor:
 def bernoulli(input: Any, generator: Any = None) -> Tensor:
     """1 with the probability that the input says, else 0, element by element."""
     drawn = creation.Creation.rand(*input.shape, dtype=input.dtype, generator=generator)
-    return tensor.wrap(_below(drawn._data, input._data))
-
-
-@pure
-def _below(drawn: np.ndarray, p: np.ndarray) -> np.ndarray:
-    return (drawn < p).astype(p.dtype)
+    return ops.cast(ops.lt(drawn, input), dtype=input.dtype).detach()
 
 
 def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None,

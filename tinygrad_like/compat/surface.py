@@ -8,7 +8,7 @@ from .more_names import MoreNames
 from .names import Names
 from .numpy_functions import ForNumPy
 
-for _name in ("absolute addmm divide index_add index_put logical_and logical_or logical_xor multiply negative "
+for _name in ("absolute addmm divide index_add logical_and logical_or logical_xor multiply negative "
               "subtract").split():
     setattr(InPlace, f"{_name}_", in_place(_name))
 

@@ -173,7 +173,6 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def clone(self, memory_format: Any = ..., *, capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., generator: Any = ..., inplace: Any = ..., layout: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: r"""A copy of x, on the graph."""
     def coalesce(self) -> Tensor: ...
     def conj(self) -> Tensor: ...
-    def conj_physical(self) -> Tensor: ...
     def contiguous(self, memory_format: Any = ..., *, capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., generator: Any = ..., inplace: Any = ..., layout: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: r"""x in C order in memory; a copy only if it is not."""
     def conv2d(self, weight: Any, bias: Any = ..., groups: Any = ..., stride: Any = ..., dilation: Any = ..., padding: Any = ..., *, pad: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""out[n, i] = bias_i + sum_j weight[i, j] * x[n, j], with * the cross-correlation of images (7.51)."""
     def conv_transpose2d(self, weight: Any, bias: Any = ..., groups: Any = ..., stride: Any = ..., dilation: Any = ..., padding: Any = ..., output_padding: Any = ..., *, pad: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The adjoint of conv2d, which maps back to the size of its inputs, plus a bias: images grow."""
@@ -233,8 +232,6 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     @staticmethod
     def eye(n: builtins.int, m: builtins.int | None = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., *, N: Any = ..., M: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def fill_(self, *inputs: Any, **options: Any) -> Self: ...
-    def fix(self) -> Tensor: r"""x without its fraction; the gradient is 0."""
-    def fix_(self) -> Self: r"""`fix`, in place: of a leaf that requires grad under no_grad() only."""
     def flatten(self, start_axis: Any = ..., end_axis: Any = ..., *, start_dim: Any = ..., end_dim: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Merge the axes from start_axis to end_axis into one."""
     def flip(self, *axis: Axis, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Reverse the order of elements along `axis` (all axes if None). A copy, as in PyTorch."""
     def float(self) -> Tensor: ...
@@ -274,8 +271,6 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def hypot_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`hypot`, in place: of a leaf that requires grad under no_grad() only."""
     def index_add(self, axis: Axis = ..., index: Any = ..., source: Any = ..., alpha: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""This Tensor with the slices of source, times alpha, added to those that index names along the axis."""
     def index_add_(self, axis: Axis = ..., index: Any = ..., source: Any = ..., alpha: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`index_add`, in place: of a leaf that requires grad under no_grad() only."""
-    def index_put(self, indices: Any, values: Any, accumulate: builtins.bool = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""This Tensor with `values` at the places that a tuple of indices names, or added there with accumulate."""
-    def index_put_(self, indices: Any, values: Any, accumulate: builtins.bool = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`index_put`, in place: of a leaf that requires grad under no_grad() only."""
     def index_select(self, axis: Axis = ..., index: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def inner(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Sums of products over the last axis of both: (..., n), (*, n) -> (..., *)."""
     def int(self) -> Tensor: ...
@@ -375,15 +370,15 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def nelement(self) -> builtins.int: ...
     def new(self, *data: Any, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""A new Tensor of this one's dtype: of data, or zeros of the sizes given."""
     @property
-    def new_empty(self) -> Callable[..., Tensor]: r"""A new Tensor of this one's dtype, x.new_empty(shape)."""
+    def new_empty(self) -> Callable[..., Tensor]: r"""A new Tensor of this one's dtype: x.new_empty(...) is empty(...)."""
     @property
-    def new_full(self) -> Callable[..., Tensor]: r"""A new Tensor of this one's dtype, x.new_full(shape, value)."""
+    def new_full(self) -> Callable[..., Tensor]: r"""A new Tensor of this one's dtype: x.new_full(...) is full(...)."""
     @property
-    def new_ones(self) -> Callable[..., Tensor]: r"""A new Tensor of this one's dtype, x.new_ones(shape)."""
+    def new_ones(self) -> Callable[..., Tensor]: r"""A new Tensor of this one's dtype: x.new_ones(...) is ones(...)."""
     @property
-    def new_tensor(self) -> Callable[..., Tensor]: r"""A new Tensor of this one's dtype, x.new_tensor(numbers)."""
+    def new_tensor(self) -> Callable[..., Tensor]: r"""A new Tensor of this one's dtype: x.new_tensor(...) is tensor(...)."""
     @property
-    def new_zeros(self) -> Callable[..., Tensor]: r"""A new Tensor of this one's dtype, x.new_zeros(shape)."""
+    def new_zeros(self) -> Callable[..., Tensor]: r"""A new Tensor of this one's dtype: x.new_zeros(...) is zeros(...)."""
     def nll_loss(self, target: Any, weight: Any = ..., ignore_index: Any = ..., reduction: builtins.str = ..., *, reduce: Any = ..., size_average: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""-input[i, target[i]]: the negative log-likelihood of labels, given log-probabilities (as log_softmax makes them)."""
     def nonzero(self, as_tuple: builtins.bool = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The places that are not 0, one in each row: (number, ndim); or, as a tuple, their indices along each axis."""
     def norm(self, p: Number = ..., axis: Axis = ..., keepdim: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., ord: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""(sum |x|^p)^(1/p) over `axis`, see `linalg.vector_norm`; "fro" is 2."""
@@ -435,8 +430,6 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def repeat_interleave(self, repeats: Any = ..., axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., repeat: Any = ..., reps: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Each element (or each slice along `axis`) repeated `repeats` times in place; or each its own number of times."""
     def reshape(self, *shape: Any, size: Any = ..., sizes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The same elements, in C order, in another shape; one size may be -1, to be worked out."""
     def reshape_as(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
-    def resolve_conj(self) -> Tensor: ...
-    def resolve_neg(self) -> Tensor: ...
     def roll(self, shifts: Any = ..., axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., shift: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Shift elements along `axis`, re-entering at the other end; of the flattened Tensor if axis is None."""
     def round(self, decimals: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The nearest whole number, halves to even; the gradient is 0."""
     def round_(self, decimals: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`round`, in place: of a leaf that requires grad under no_grad() only."""
@@ -478,7 +471,6 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def sort(self, axis: Axis = ..., descending: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""x sorted along `axis`, and the indices that sort it: (values, indices)."""
     def sparse_categorical_crossentropy(self, target: Any, ignore_index: Any = ..., label_smoothing: Number = ..., reduction: builtins.str = ..., *, reduce: Any = ..., size_average: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The cross-entropy of labels for logits whose classes are the last axis."""
     def split(self, sizes: Any = ..., axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., size: Any = ..., split_size: Any = ..., split_size_or_sections: Any = ..., unflattened_size: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""Parts of the given sizes along `axis`; an int means parts of that size, the last may be smaller. A tuple."""
-    def split_with_sizes(self, sizes: Any = ..., axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., size: Any = ..., split_size: Any = ..., split_size_or_sections: Any = ..., unflattened_size: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""Parts of the given sizes along `axis`; an int means parts of that size, the last may be smaller. A tuple."""
     def spmm(self, mat2: Any, **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def sqrt(self) -> Tensor: r"""The square root."""
     def sqrt_(self) -> Self: r"""`sqrt`, in place: of a leaf that requires grad under no_grad() only."""
@@ -496,7 +488,6 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def sum(self, axis: Axis = ..., keepdim: builtins.bool = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The sum over `axis` (all axes if None). Booleans and small integers are added up as int64."""
     def svd(self, full_matrices: builtins.bool = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""U, S and V^T with U diag(S) V^T = x, S in falling order: (..., m, k), (..., k), (..., k, n), k = min(m, n)."""
     def swapaxes(self, axis0: Any = ..., axis1: Any = ..., *, dim0: Any = ..., dim1: Any = ..., dim2: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
-    def swapdims(self, axis0: Any = ..., axis1: Any = ..., *, dim0: Any = ..., dim1: Any = ..., dim2: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def swish(self) -> Tensor: r"""x sigma(x), also called Swish."""
     def t(self) -> Tensor: r"""The transpose of a matrix; a vector stays as it is."""
     def take(self, index: Any = ..., *, input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Elements of the flattened x, in the shape of the index."""

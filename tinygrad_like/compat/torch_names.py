@@ -13,7 +13,6 @@ import tinygrad_like.core.tensor as tensor  # `from . import tensor` may give th
 from .. import ops, random
 from ..dtypes import can_cast, get_default_dtype, promote_types, set_default_dtype
 from ..errors import named
-from ..methods.creation import Creation
 from ..transforms.switches import Switch
 from . import names
 from .absent import nothing
@@ -33,9 +32,9 @@ def sparse_coo_tensor(indices: Any, values: Any, size: Any = None, **options: An
     given = {"dtype": None, "requires_grad": False}
     chosen = names.renamed("sparse_coo_tensor", given, given, {n: v for n, v in options.items() if n != "is_coalesced"})
     indices, values = (x if isinstance(x, T) else T(x) for x in (indices, values))
-    places = tuple(indices.long())
+    places = tuple(indices.long().detach().numpy())
     shape = tuple(size) if size is not None else (*[int(i.max()) + 1 for i in places], *values.shape[1:])
-    made = Creation.zeros(*shape, dtype=values.dtype).index_put(places, values, accumulate=True)
+    made = ops.parts.put(values, shape=shape, index=places)
     made = made if chosen["dtype"] is None else made.cast(chosen["dtype"])
     return made.requires_grad_() if chosen["requires_grad"] else made
 
