@@ -27,10 +27,10 @@ from .scores import (
     Dropout,
     Operand,
     Panels,
+    add_lines,
     add_mask,
     drop,
     dropout_of,
-    exponentials,
     gradient_of_scores,
     hide_future,
     maximum,
@@ -38,6 +38,7 @@ from .scores import (
     offsets,
     offsets_in_row,
     pack,
+    subtract,
 )
 from .simd import COLUMNS, ROWS, inner, put
 from .softmax import _dot, _exp, _scale_all
@@ -219,7 +220,9 @@ def _attend(it, scratch, block):
     _exp(change)
     for i in range(COLUMNS):
         total[i] *= change[i]
-    exponentials(scores, keys, top, total)
+    subtract(scores, keys, top.ctypes.data)
+    _exp(floats_at(scores, keys * COLUMNS))
+    add_lines(scores, keys, total.ctypes.data)
     _drop(it, scratch, block, scores)
     start = scratch.zero
     if block.key > 0:
@@ -320,16 +323,17 @@ def _add_gradients(it, scratch, of, block):
     weights, gradients, queries, keys = scratch.scores, scratch.gradients, block.queries, block.keys
     g, dq = part_of(of.g, block.query, 0), part_of(of.dq, block.query, 0)
     dk, dv = part_of(of.dk, block.key, 0), part_of(of.dv, block.key, 0)
-    line, step = scratch.lines.ctypes.data + 4 * block.query, scratch.lines.strides[0]
-    top, inverse, delta = floats_at(line, COLUMNS), floats_at(line + step, COLUMNS), floats_at(line + 2 * step, COLUMNS)
+    top, inverse, delta = scratch.lines[:, block.query :]
     pack(part_of(matrix_of(it.q, block.head, it.out), block.query, 0), queries, it.size, scratch.q, it.scale)
     pack(g, queries, it.width, scratch.g, F(1))
     pack_columns(turn(g), it.width, queries, scratch.cotangent)
     _score(it, scratch, block, scratch.k.address)
     multiply(Operand(scratch.v.address, scratch.rows, scratch.columns), Panels(scratch.cotangent, 0), scratch.zero,
              Matrix(gradients, LINE, 4), keys, COLUMNS, it.width)
+    subtract(weights, keys, top.ctypes.data)
+    _exp(floats_at(weights, keys * COLUMNS))
     _drop(it, scratch, block, gradients)
-    gradient_of_scores(weights, gradients, keys, top, inverse, delta)
+    gradient_of_scores(weights, gradients, keys, inverse.ctypes.data, delta.ctypes.data)
     _drop(it, scratch, block, weights)
     multiply(Operand(weights, scratch.rows, scratch.lanes), scratch.g, dv, dv, keys, it.width, queries)
     multiply(Operand(gradients, scratch.rows, scratch.lanes), scratch.q, dk, dk, keys, it.size, queries)

@@ -5,9 +5,11 @@ product, transposed or not: this takes one table of offsets for i and one for j.
 query per lane, so that an operation over all keys of a query works on whole vectors.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
+from llvmlite import ir
 
 from .late import cgutils, intrinsic
 from .matrix import pack_columns, part_of, turn
@@ -22,12 +24,12 @@ from .simd import (
     element,
     inner,
     integer,
+    lanes_before,
     load,
     procedure,
     store,
 )
 from .tiles import make_tile
-from .vectormath import INF, exp
 from .views import floats_at
 
 F = np.float32
@@ -102,51 +104,83 @@ def _lanes(b, line):
     return [load(b, b.add(line, integer(4 * FLOATS * j)), VECTOR) for j in range(VECTORS)]
 
 
-@intrinsic
-def maximum(typing, panel, keys, line):
-    """line = the larger of line and every line of the panel."""
+def _put(b, vectors, line):
+    for j, x in enumerate(vectors):
+        store(b, x, b.add(line, integer(4 * FLOATS * j)))
+
+
+def _fold(combine):
+    """Intrinsic part: line = combine(line, every line of the panel)."""
 
     def emit(b, panel, keys, line):
-        top = [cgutils.alloca_once_value(b, x) for x in _lanes(b, line)]  # in registers
+        folded = [cgutils.alloca_once_value(b, x) for x in _lanes(b, line)]  # in registers
         with counting(b, keys) as key:
-            for x, old in zip(_lanes(b, element(b, panel, key, integer(LINE))), top, strict=True):
-                y = b.load(old)
-                b.store(b.select(b.fcmp_ordered(">", y, x), y, x), old)
-        for j, x in enumerate(top):
-            store(b, b.load(x), b.add(line, integer(4 * FLOATS * j)))
+            for x, old in zip(_lanes(b, element(b, panel, key, integer(LINE))), folded, strict=True):
+                b.store(combine(b, b.load(old), x), old)
+        _put(b, [b.load(x) for x in folded], line)
 
     return procedure(emit, 3)
 
 
-@inner
-def exponentials(scores, keys, top, total):
-    """scores = e^(scores - top), and total += every line of them."""
-    for key in range(keys):
-        line = floats_at(scores + key * LINE, COLUMNS)
-        for i in range(COLUMNS):
-            line[i] = exp(line[i] - top[i])
-        for i in range(COLUMNS):
-            total[i] += line[i]
+@intrinsic
+def maximum(typing, panel, keys, line):
+    """line = the larger of line and every line of the panel."""
+    return _fold(lambda b, x, y: b.select(b.fcmp_ordered(">", x, y), x, y))
 
 
-@inner
-def gradient_of_scores(scores, gradients, keys, top, inverse, delta):
-    """scores = the weights, e^(scores - top) inverse; gradients = weights * (gradients - delta)."""
-    for key in range(keys):
-        weights, g = floats_at(scores + key * LINE, COLUMNS), floats_at(gradients + key * LINE, COLUMNS)
-        for i in range(COLUMNS):
-            weights[i] = exp(weights[i] - top[i]) * inverse[i]
-        for i in range(COLUMNS):
-            g[i] = weights[i] * (g[i] - delta[i])
+@intrinsic
+def add_lines(typing, panel, keys, line):
+    """line += every line of the panel."""
+    return _fold(lambda b, x, y: b.fadd(x, y))
+
+
+@intrinsic
+def subtract(typing, panel, keys, line):
+    """panel -= line."""
+
+    def emit(b, panel, keys, line):
+        shift = _lanes(b, line)
+        with counting(b, keys) as key:
+            row = element(b, panel, key, integer(LINE))
+            _put(b, [b.fsub(x, y) for x, y in zip(_lanes(b, row), shift, strict=True)], row)
+
+    return procedure(emit, 3)
+
+
+@intrinsic
+def gradient_of_scores(typing, weights, gradients, keys, inverse, delta):
+    """weights *= inverse; gradients = weights * (gradients - delta)."""
+
+    def emit(b, weights, gradients, keys, inverse, delta):
+        scales, means = _lanes(b, inverse), _lanes(b, delta)
+        with counting(b, keys) as key:
+            p_row, dp_row = (element(b, panel, key, integer(LINE)) for panel in (weights, gradients))
+            p = [b.fmul(x, y) for x, y in zip(_lanes(b, p_row), scales, strict=True)]
+            dp = [b.fsub(x, y) for x, y in zip(_lanes(b, dp_row), means, strict=True)]
+            _put(b, p, p_row)
+            _put(b, [b.fmul(x, y) for x, y in zip(p, dp, strict=True)], dp_row)
+
+    return procedure(emit, 5)
+
+
+@intrinsic
+def _hide(typing, line, count):
+    """The first `count` numbers of a line = -inf."""
+
+    def emit(b, line, count):
+        hidden = ir.Constant(VECTOR, [-math.inf] * FLOATS)
+        for j in range(VECTORS):
+            mask = lanes_before(b, b.sub(count, integer(FLOATS * j)), FLOATS)
+            store(b, hidden, b.add(line, integer(4 * FLOATS * j)), mask)
+
+    return procedure(emit, 2)
 
 
 @inner
 def hide_future(scores, first_key, keys, first_query):
     """Scores of keys after the query are -inf."""
     for key in range(max(first_key, first_query + 1), first_key + keys):
-        line, hidden = floats_at(scores + (key - first_key) * LINE, COLUMNS), key - first_query
-        for i in range(COLUMNS):
-            line[i] = -INF if i < hidden else line[i]
+        _hide(scores + (key - first_key) * LINE, key - first_query)
 
 
 @inner
