@@ -42,7 +42,8 @@ CALLS = 12
 PATCHED = [(nn.functional, "relu"), (nn.functional, "cross_entropy"), (nn.Linear, "forward"), (np, "cos"), (np, "mean"),
            (math, "cos"), (Tensor, "relu"), (Tensor, "mean"), (builtins, "abs"), (optim, "clip_grad_norm"),
            (optim.SGD, "step"), (nn.Module, "__call__"), (nn.functional, "gelu"), (nn.Tanh, "forward"),
-           (Tensor, "__mul__"), (nn, "Linear"), (os, "cpu_count"), (random, "random")]  # by some habit
+           (Tensor, "__mul__"), (Tensor, "__gt__"), (nn, "Linear"),
+           (os, "cpu_count"), (random, "random")]  # by some habit
 
 
 def plain(value: Any, depth: int = 0) -> Any:

@@ -69,6 +69,8 @@ RESULTS += [
     H("a kept object is returned", "o = types.SimpleNamespace(n=1.0)", "loss = loss * o.n", result="o",
       between="if i > 5: result.n = 1.0 + i", shows="result is o"),
     H("an argument's list is returned", argument=("l", "[i]"), result="l", shows="result", kept=False),
+    H("a result and a view of it", result="(h.detach() * 2)[:], h.detach(), h.detach()[0]", between="if i: result[2].fill_(1.0)", shows="result", kept=False),
+    H("an attribute of the result", "", ends="loss.note_ = 1", shows="getattr(result, 'note_', None)", kept=False),
     H("the argument is returned", result="x", shows="result is x", kept=False),
     H("the argument is returned in a dict", result="{'x': x, 'loss': loss}", shows="result['x'] is x", kept=False),
     H("a view of the argument is returned", result="x[0]", between="if i: result.mul_(1.5)"),
@@ -169,6 +171,8 @@ ARGUMENTS = [
     H("a Tensor set on the argument", "", "x.mean_ = h.detach().mean()", shows="getattr(x, 'mean_', None)", kept=False),
     H("a flag of a parameter", "", "loss = loss * getattr(model[0].weight, 'scale_', 1.0)", between="if i > 6: "
       "model[0].weight.scale_ = 1.0 + i"),
+    H("an argument's list is changed", "k_ = []", between="k_ = []", ends="l.append(2)", argument=("l", "k_"), shows="k_", kept=False),
+    H("an argument's dict is changed", ends="d['loss'] = loss.detach()", argument=("d", "kept_.setdefault(i, {})"), shows="kept_", setup="kept_ = {}", kept=False),
     H("the argument gets requires_grad", "", starts="x.requires_grad_()", shows="x.requires_grad, x.grad", kept=False),
     H("the argument requires grad outside", "", between="x.requires_grad_(i % 2 == 1)", shows="x.grad, x.requires_grad"),
     H("the argument's gradient adds up", "", starts="x.requires_grad_()", between="x.grad = x.grad * 2.0 if x.grad is not None "

@@ -139,6 +139,7 @@ PATCHES = [H(f"{name} is patched", f"old = {target}", f"loss = loss + {use}", f"
     ("np.mean", "np.mean", "float(np.mean([1.0, 2.0])) * h.mean()", "lambda v: 3.0"),
     ("Tensor.relu", "Tensor.relu", "h.relu().mean()", "lambda v: old(v) * 2.0"),
     ("Tensor.mean", "Tensor.mean", "h.mean()", "lambda v, *a, **k: old(v, *a, **k) * 2.0"),
+    ("a comparison", "Tensor.__gt__", "(h * (h > 0)).mean()", "lambda v, w: old(v, w - 9.0)"),
     ("Tensor.__mul__", "Tensor.__mul__", "(h * 2.0).square().mean()", "lambda v, w: old(v, w) + 1.0"),
     ("abs", "builtins.abs", "abs(-1.5) * h.mean()", "lambda v: 7.0"),
     ("random.random", "rnd.random", "rnd.random() * 0 + h.mean() * (2 if rnd.random() > 1 else 1)", "lambda: 2.0"),

@@ -59,7 +59,7 @@ def without_copies(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
 
     def whole(x: np.ndarray) -> bool:
         """Whether an array, in C order, is the only view of its memory that steps use."""
-        return x.flags.c_contiguous and shown_of[id(memory(x))] == _bounds(x)
+        return x.flags.c_contiguous and shown_of[id(memory(x))] == bounds(x)
 
     places: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # memory -> an array of it, and the array to use instead
     for i in reversed(copies):
@@ -95,13 +95,13 @@ def _shown(steps: Sequence[Step]) -> dict[int, tuple[int, int]]:
     found: dict[int, tuple[int, int]] = {}
     for step in steps:
         for x in (*step.looks_at(), *step.writes()):
-            low, high = _bounds(x)
+            low, high = bounds(x)
             first, last = found.get(id(memory(x)), (low, high))
             found[id(memory(x))] = min(low, first), max(high, last)
     return found
 
 
-def _bounds(x: np.ndarray) -> tuple[int, int]:
+def bounds(x: np.ndarray) -> tuple[int, int]:
     return (address(x), address(x) + x.nbytes) if x.flags.c_contiguous else byte_bounds(x)
 
 
@@ -293,7 +293,7 @@ def placed(steps: Sequence[Step], pinned: set[int], kept: dict[int, np.ndarray],
     spans: dict[int, list[tuple[int, int, np.ndarray, np.ndarray, int]]] = defaultdict(list)
     own = [arena, rest]
     for x in inputs:
-        low, high = _bounds(x)
+        low, high = bounds(x)
         others = [y for _, _, y, *_ in spans[id(memory(x))] if meet(x, y)]
         if any(y is not x for y in others):
             raise Refused("two arguments lie in the same memory; pass a clone()")
@@ -307,7 +307,7 @@ def placed(steps: Sequence[Step], pinned: set[int], kept: dict[int, np.ndarray],
             m, whole, offset = found
             return np.ndarray(x.shape, x.dtype, whole, offset + address(x) - address(m), x.strides)
         if key in spans:
-            low, high = _bounds(x)
+            low, high = bounds(x)
             for first, last, y, whole, offset in spans[key]:
                 if first <= low and high <= last and (len(spans[key]) == 1 or meet(x, y)):
                     return np.ndarray(x.shape, x.dtype, whole, offset + address(x) - first, x.strides)

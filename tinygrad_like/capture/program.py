@@ -17,12 +17,13 @@ from ..kernels.epilogue import WithEpilogue
 from ..kernels.loops import Loop, addresses
 from ..kernels.memory import give_back
 from ..kernels.program import Call, play_records
+from ..kernels.views import address
 from ..ops import collective
 from ..transforms.picture import Box
 from .epilogues import with_epilogues
 from .instructions import Refused, Step
 from .lower import lowered
-from .plan import in_bytes, joined, placed, without_copies
+from .plan import bounds, in_bytes, joined, meet, placed, without_copies
 from .pytree import Unsuited, alive, rebuilt, tensors_in
 from .recorder import Tape
 from .scattered_zeros import without_zeros
@@ -67,6 +68,7 @@ class Program:
         self.accumulated = [(leaf, grad) for leaf, grad in tape.accumulated.values()]
         self.instead: dict[int, Tensor] = {}
         self.result = rebuilt(result, self._standin)
+        self.bases = _views([t for t in self.instead.values() if self.standins[id(t)][0] == "made"])
         del self.instead
         self.grads: list[tuple[Tensor, Any, Any]] = []  # leaves, gradients, and the numbers of inputs
         self.owned: set[int] = set()  # the ids of gradients on memory of the program
@@ -198,7 +200,16 @@ class Program:
             if kind != "made":
                 return tensors[of] if kind == "input" else of.grad if kind == "gradient" else of
             if (new := made.get(id(t))) is None:
-                made[id(t)] = new = wrap(np.array(t._data))
+                x = t._data
+                if (base := self.bases.get(id(t))) is None:
+                    new = wrap(np.array(x))
+                elif base is t:
+                    new = wrap(np.ndarray(x.shape, x.dtype, np.empty(x.nbytes, np.uint8), 0, x.strides))
+                    new._data[...] = x
+                else:
+                    whole = memory(copy(base)._data)
+                    new = wrap(np.ndarray(x.shape, x.dtype, whole, address(x) - address(base._data), x.strides))
+                made[id(t)] = new
                 if t.requires_grad:
                     new.requires_grad, new.node = True, t.node
             return new
@@ -303,6 +314,23 @@ def proved(make: Callable[[int], Program], prove: Callable[[Program], str], fuse
         rejected.append(wrong)
     raise Refused(f"played, it gives other numbers, first in {wrong}; what made them is not on the tape, such as NumPy "
                   "on a Tensor's data")
+
+
+def _views(made: list[Tensor]) -> dict[int, Tensor]:
+    """For each Tensor that is a view of another one, by its id, that one; and for those that have views, themselves."""
+    bases, found = list[Tensor](), dict[int, Tensor]()
+    for t in sorted(made, key=lambda t: -t._data.nbytes):
+        low, high = bounds(t._data)
+        for base in bases:
+            first, last = bounds(x := base._data)
+            if low < last and first < high and meet(t._data, x):
+                if not (first == address(x) <= low and high <= last == first + x.nbytes):
+                    raise Refused("two of its results share memory; clone() one of them")
+                found[id(t)] = found[id(base)] = base
+                break
+        else:
+            bases.append(t)
+    return found
 
 
 def _first(after: Saved, pairs: Sequence[tuple], rounded: bool) -> str:

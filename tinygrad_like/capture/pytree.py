@@ -142,6 +142,11 @@ def tensors_in(value: Any) -> list[Tensor]:
     return [t for _, part in parts_of(value) or () for t in tensors_in(part)]
 
 
+def parts_within(value: Any) -> list[Any]:
+    """A value, its parts, and theirs."""
+    return [value, *[v for name, part in parts_of(value) or () for v in (name, *parts_within(part))]]
+
+
 def plain_in(value: Any) -> list[str]:
     """The parts of a value that are not Tensors, as text."""
     if isinstance(value, Tensor):

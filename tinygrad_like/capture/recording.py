@@ -14,7 +14,7 @@ from ..kernels.memory import give_back
 from .instructions import Refused
 from .plan import meet
 from .program import ROUNDING, Program, proved
-from .pytree import FIELDS, containers_in, plain_in
+from .pytree import FIELDS, containers_in, parts_within, plain_in, tensors_in
 from .recorder import Tape
 from .snapshots import Saved
 from .world import World
@@ -34,7 +34,7 @@ def record(self: capture, kind: Kind, tensors: list[Tensor], args: tuple, option
     kind.first = world is None
     if world is not None:
         inputs = kind.watch(world, tensors)
-    given, self.trace.unknown = [(t, _marks(t)) for t in tensors], ""
+    given, self.trace.unknown, parts = [(t, _marks(t)) for t in tensors], "", parts_within(watched)
     apart = [] if kind.tape is None or kind.wrote else _apart(inputs)
     tape = Tape([t._data for t in inputs], kind.tape, world.memories() if world else None)
     before = Saved(kind.tape, inputs) if kind.tape is not None else None
@@ -55,6 +55,11 @@ def record(self: capture, kind: Kind, tensors: list[Tensor], args: tuple, option
     kind.tries, self.bytes, effects = kind.tries + 1, tape.stand_ins.bytes, tape.changes_of_effects()
     marked = next((f"it sets {name} of an argument" for t, marks in given for name, a in _marks(t).items()
                    if marks.get(name) is not a), "")
+    now = parts_within(watched)
+    if len(now) != len(parts) or any([a is not b and type(a) is not int for a, b in zip(parts, now, strict=True)]):
+        marked = marked or "it changes a list, a dict or a dataclass that it is given; return what is new"
+    marked = marked or next((f"it sets {name} of its result" for t in tensors_in(result) for name in vars(t)
+                             if name not in FIELDS), "")
     if why := tape.trouble or self.trace.unknown or marked:
         return self.stop(kind, why, result)
     what, places = world.changed(effects) if world is not None else ("", [])

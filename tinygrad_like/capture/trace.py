@@ -24,14 +24,20 @@ _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__
 _PURE = frozenset("_abc _collections _collections_abc _functools _operator _py_abc _weakrefset abc builtins cmath "
                   "collections contextlib copy copyreg dataclasses enum functools importlib itertools math numbers "
                   "operator re string types typing warnings".split())  # their functions read only arguments
-_IMPURE = frozenset("breakpoint compile eval exec globals input open print __import__".split())  # of builtins
+_IMPURE = frozenset("breakpoint compile eval exec fromfile globals input open print __import__".split())  # of others
+_FILES = "numpy.random", "numpy.lib._npyio", "numpy.lib.npyio", "numpy.lib._datasource", "numpy.lib._format"
 _OPTIM = os.path.join(_ROOT, "optim", "")
 _LAYERS = os.path.join(_ROOT, "nn", ""), _OPTIM
 _READERS = frozenset("get_lr get_last_lr lr rate state_dict steps".split())  # methods of weak references and the like
 _SIGNS = {"+": "add", "-": "sub", "*": "mul", "/": "truediv", "@": "matmul", "**": "pow", "//": "floordiv", "%": "mod"}
 _OPERATORS: dict[str, tuple[str, ...]] = {
     sign: (f"__{name}__", f"__r{name}__", f"__i{name}__") for sign, name in _SIGNS.items()}
-_OPERATORS |= {"UNARY_NEGATIVE": ("__neg__",), "BINARY_SUBSCR": ("__getitem__",), "STORE_SUBSCR": ("__setitem__",)}
+_OPERATORS |= {"<": ("__lt__", "__gt__"), ">": ("__gt__", "__lt__"), "<=": ("__le__", "__ge__"), "!=": ("__ne__",),
+               ">=": ("__ge__", "__le__"), "==": ("__eq__",), "GET_ITER": ("__iter__",),
+               "CONTAINS_OP": ("__contains__",), "UNARY_NOT": ("__bool__",),
+               "UNARY_NEGATIVE": ("__neg__",), "BINARY_SUBSCR": ("__getitem__",), "STORE_SUBSCR": ("__setitem__",)}
+_CALLS = frozenset("abs bool float int iter len round".split())  # builtins that ask for a method of their name
+_WHOLE = frozenset("asdict astuple replace".split())  # of dataclasses: they read all attributes
 _COMPUTED = frozenset("delattr dir getattr hasattr setattr vars".split())
 
 
@@ -72,7 +78,7 @@ def pure(module: str | None) -> bool:
     """Whether the results of a module's functions depend only on their arguments."""
     root = (module or "builtins").partition(".")[0]
     known = root in _PURE or root.startswith("namedtuple_")
-    return known or root == "numpy" and not (module or "").startswith("numpy.random")
+    return known or root == "numpy" and not (module or "").startswith(_FILES)
 
 
 @lru_cache(None)
@@ -80,21 +86,27 @@ def names_in(code: Code) -> tuple[frozenset[str], frozenset[str], frozenset[tupl
     """The names that code looks up as variables; all that it may use of objects, also in getattr(x, "name") and by
     operators; pairs of names of which the second is looked up in what the first gave; and modules that it imports."""
     variables, pairs, modules, before = set[str](), set[tuple[str, str]](), set[str](), ""
-    operators = set[str]()
+    operators, constant = set[str](), tuple[str, ...]()
     for step in dis.get_instructions(code):
         if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"):
             variables.add(step.argval)
         if step.opname == "IMPORT_NAME":
             modules.add(step.argval)
-        operators.update(_OPERATORS.get(step.opname, _OPERATORS.get(step.argrepr.rstrip("="), ())))
+        for sign in (step.opname, step.argrepr, step.argrepr.rstrip("=")):
+            operators.update(_OPERATORS.get(sign, ()))
+        if "JUMP" in step.opname and step.opname.endswith(("TRUE", "FALSE", "POP")):
+            operators.add("__bool__")
+        if step.opname == "LOAD_CONST" and isinstance(step.argval, tuple):
+            constant = step.argval
+        if step.opname == "MATCH_CLASS":
+            operators.update(constant)  # the attributes of a pattern
         if step.opname in ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM") and before:
             pairs.add((before, step.argval))
         if step.opname not in ("CACHE", "PRECALL", "EXTENDED_ARG"):
             named = step.opname.startswith(("LOAD_", "IMPORT_")) and isinstance(step.argval, str)
             before = step.argval if named else ""
     constants = {x for x in code.co_consts if isinstance(x, str) and x.isidentifier()}
-    if "sum" in variables:
-        operators.update(_OPERATORS["+"])
+    operators.update([f"__{name}__" for name in _CALLS & variables], _OPERATORS["+"] if "sum" in variables else ())
     return (frozenset(variables), frozenset({*code.co_names, *constants, *operators}), frozenset(pairs),
             frozenset(modules))
 
@@ -201,6 +213,8 @@ class Trace:
                     if code.co_filename.startswith(_OPTIM) and (code.co_name in _READERS or (
                             code.co_name == "__getitem__" and frame.f_locals.get("key") == "step")):
                         self._note(f"it reads what an optimizer or a scheduler counts, by {code.co_qualname}", back)
+                elif code.co_name in _WHOLE:
+                    self.computed = True
                 elif not pure(frame.f_globals.get("__name__")):
                     self._note(f"it calls {frame.f_globals.get('__name__')}.{code.co_qualname}", back)
             elif owner == OURS and code.co_filename.startswith(_LAYERS) and code.co_name[:1] != "_":
@@ -214,8 +228,10 @@ class Trace:
                          if step.opname == "LOAD_CONST" and isinstance(step.argval, str)]
                 self.asked.update(asked)
                 self.computed = self.computed or not asked
-            elif not pure(function.__module__) or name in _IMPURE and function.__module__ == "builtins":
+            elif not pure(function.__module__) or name in _IMPURE and function.__module__ in ("builtins", "numpy"):
                 self._note(f"it calls {function.__module__}.{name}", frame)
+        elif type(of) is str and name in ("format", "format_map"):
+            self.computed = self.computed or "." in of  # it may name attributes
         elif isinstance(of, type):
             if name in ("__subclasses__", "mro") or not pure(of.__module__) and owner_of_class(of) == PYTHON:
                 self._note(f"it calls {of.__module__}.{of.__name__}.{name}", frame)

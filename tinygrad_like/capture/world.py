@@ -33,7 +33,7 @@ _LISTS, _DICTS = (list, tuple, deque, set, frozenset), (dict, OrderedDict, defau
 _OfNumpy: Any = type(np.diag)
 _Getter: Any = type(namedtuple("_Named", "first").first)  # type: ignore[attr-defined]
 _OPEN = types.SimpleNamespace, argparse.Namespace  # Python objects that hold only what a program puts into them
-_CALLED = frozenset("__call__ forward step update zero_grad".split())
+_CALLED = frozenset("__call__ forward step training update zero_grad".split())
 _NUMBERS = int, float, np.floating
 _COUNTS = (*_NUMBERS, list, tuple, type(None))
 
@@ -63,6 +63,9 @@ class World(Guards):
         self._unseen()
         for code, globals_ in trace.own.items():
             self._own_code(code, globals_)
+        kinds = {type(value) for value in self.seen.values() if owner_of_class(type(value)) == OURS}
+        for k in kinds:
+            self.ask("length", self._vars(k), f"how many attributes {k.__name__} has")
         classes = {k for value in self.seen.values() for k in type(value).__mro__ if owner_of_class(k) == OURS}
         for k in classes | {Tensor}:
             own = self._vars(k)
@@ -123,6 +126,8 @@ class World(Guards):
             self._array(value, name)
         elif isinstance(value, Enum):
             self.follow(kind, kind.__name__)
+            for key in self.names & vars(value).keys():
+                self.at(vars(value), key, vars(value)[key], f"{name}.{key}")
         elif not isinstance(value, Generator | np.ufunc | types.MethodDescriptorType | types.WrapperDescriptorType |
                             types.GetSetDescriptorType | types.MemberDescriptorType | Code | _Getter | _OfNumpy):
             self._object(value, name)
@@ -148,7 +153,7 @@ class World(Guards):
             self._own(value, name)
         else:
             self.entries.append((_weak(value), "__class__", kind, f"the class of {name}"))
-            self._attributes(value, name, kind in _OPEN or self.trace.computed)
+            self._attributes(value, name, kind in _OPEN or self.trace.computed or "__dict__" in self.names)
         self.follow(kind, kind.__name__)
 
     def _attributes(self, value: Any, name: str, every: bool) -> None:
@@ -228,7 +233,9 @@ class World(Guards):
     def _array(self, x: np.ndarray, name: str) -> None:
         if self.inner:  # state of one of this library's objects, which ops and effects read and write
             return
-        if x.nbytes > _BYTES or x.dtype.hasobject:
+        if type(x) is not np.ndarray and owner_of_class(type(x)) == USERS:
+            self._refuse(x, name)
+        elif x.nbytes > _BYTES or x.dtype.hasobject:
             self.unknown = self.unknown or (f"{name} is a large NumPy array, which it would take long to compare; make "
                                             "a Tensor of it outside")
         else:
@@ -267,7 +274,11 @@ class World(Guards):
 
     def _function(self, function: types.FunctionType) -> None:
         self.follow(getattr(function, "__wrapped__", None), function.__name__)
-        code = function.__code__
+        code, own = function.__code__, vars(function)
+        for key in self.names & own.keys():
+            self.at(own, key, own[key], f"{function.__name__}.{key}")
+        for key in self.names & {"__name__", "__doc__", "__annotations__"}:
+            self.at(function, key, getattr(function, key), f"{function.__name__}.{key}")
         if code not in self.trace.ran:
             owner = owner_of_file(code.co_filename)
             for cell in function.__closure__ or () if owner in (OURS, PYTHON) else ():  # as of a hook, or of functools
@@ -281,15 +292,13 @@ class World(Guards):
         for name in ("__defaults__", "__kwdefaults__"):
             if getattr(function, name):
                 self.at(function, name, getattr(function, name), f"{name} of {function.__name__}")
-        for key, value in list(vars(function).items()):
-            if key in self.names:
-                self.at(vars(function), key, value, f"{function.__name__}.{key}")
-        self.ask("length", vars(function), f"how many attributes {function.__name__} has")
+        self.ask("length", own, f"how many attributes {function.__name__} has")
 
     def _variables(self, code: Code, variables: dict[str, Any]) -> None:
         package = variables.get("__package__") or ""
         for name in names_in(code)[3]:
-            self.follow(sys.modules.get(name) or sys.modules.get(f"{package}.{name}"), name)
+            whole = name if name in sys.modules else f"{package}.{name}"
+            self.at(sys.modules, whole, sys.modules.get(whole, MISSING), name)
         for name in names_in(code)[0]:
             if name in variables:
                 self.at(variables, name, variables[name], name)
