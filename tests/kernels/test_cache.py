@@ -19,12 +19,13 @@ import tinygrad_like
 from tinygrad_like import environment
 from tinygrad_like.kernels import cache, machine, ship
 
-ERF = """
+ADDED = """
 import json
 import numpy as np
-from tinygrad_like.kernels import vectormath
-y = vectormath.erf_array(np.array([0.0, 1.0]))
-print(json.dumps([round(y[1], 6), int(vectormath._erf_float64.entry.found)]))
+from tinygrad_like.kernels import elementwise
+y = np.ones(2, np.float32)
+elementwise._accumulate(y, np.full(2, 0.5, np.float32))
+print(json.dumps([float(y[1]), int(elementwise._accumulate.entry.found)]))
 """
 
 
@@ -76,7 +77,7 @@ def test_a_kernel_is_compiled_once(start, tmp_path):
 @pytest.mark.skipif(environment.fcntl is None, reason="needs file locks")
 def test_of_two_processes_one_compiles_and_the_other_waits(tmp_path):
     with ThreadPoolExecutor() as pool:
-        found = [json.loads(shown)[1] for shown, _ in pool.map(lambda _: program(ERF, tmp_path), range(2))]
+        found = [json.loads(shown)[1] for shown, _ in pool.map(lambda _: program(ADDED, tmp_path), range(2))]
     assert sorted(found) == [0, 1]
 
 
@@ -156,7 +157,8 @@ def test_a_kernel_of_a_wheel_is_used_if_it_is_whole(start, tmp_path, monkeypatch
 
 
 def test_what_is_on_disk_runs_without_numba_and_llvm(tmp_path):
-    code = ERF.replace("print(", "import sys; print('numba' in sys.modules, 'llvmlite.binding' in sys.modules);print(")
+    asked = "import sys; print('numba' in sys.modules, 'llvmlite.binding' in sys.modules);print("
+    code = ADDED.replace("print(", asked)
     assert program(code, tmp_path)[0].startswith("True True")
     if sys.platform == "linux" and machine._LINKED and machine.levels():
         assert program(code, tmp_path)[0].startswith("False False")
@@ -293,7 +295,7 @@ _times(np.ones(1, np.float32), y)
 def test_kernels_lie_in_the_users_cache_folder_not_beside_the_sources(tmp_path):
     """A folder of the package's would outlive its removal, and pass for the package."""
     for hits in (0, 1):
-        assert program(ERF, tmp_path) == (f"[0.842701, {hits}]", [])
+        assert program(ADDED, tmp_path) == (f"[1.5, {hits}]", [])
     (folder,) = {path.parent for path in kernels(tmp_path) if path.suffix == ".kernel"}
     assert folder == cache_folder("kernels", tmp_path)
 
@@ -374,8 +376,8 @@ def test_kernels_that_cannot_be_written_are_read(start, tmp_path, monkeypatch, c
     {"HOME": os.devnull, "XDG_CACHE_HOME": f"{os.devnull}/cache", "LOCALAPPDATA": os.devnull},
 ], ids=["NUMBA_CACHE_DIR", "home"])
 def test_without_any_folder_kernels_run_and_one_line_says_so(tmp_path, environment):
-    out, said = program(ERF, tmp_path, **environment)
-    assert out == "[0.842701, 0]" and kernels(tmp_path) == []
+    out, said = program(ADDED, tmp_path, **environment)
+    assert out == "[1.5, 0]" and kernels(tmp_path) == []
     (line,) = said
     assert line.startswith("compiled kernels cannot be kept: ") and os.devnull in line
     assert line.endswith("; NUMBA_CACHE_DIR can name a folder")
@@ -402,7 +404,7 @@ def test_starts_at_once_and_kills_leave_a_cache_that_works(tmp_path, python):
         folder = tmp_path / str(i)
         environment = {**os.environ, "PYTHONPATH": str(Path(tinygrad_like.__file__).parents[1]),
                        "NUMBA_CACHE_DIR": str(folder)}
-        processes = [subprocess.Popen([sys.executable, "-c", ERF], env=environment, stdout=subprocess.PIPE,
+        processes = [subprocess.Popen([sys.executable, "-c", ADDED], env=environment, stdout=subprocess.PIPE,
                                       stderr=subprocess.PIPE, text=True) for _ in range(4)]
         while not folder.exists():
             time.sleep(0.001)
@@ -410,5 +412,5 @@ def test_starts_at_once_and_kills_leave_a_cache_that_works(tmp_path, python):
         processes[0].kill()
         for process in processes:
             out, err = process.communicate(timeout=120)
-            assert process is processes[0] or (process.returncode == 0 and out.startswith("[0.842701, ")), err
-        assert python(ERF, NUMBA_CACHE_DIR=str(folder)) == [0.842701, 1]
+            assert process is processes[0] or (process.returncode == 0 and out.startswith("[1.5, ")), err
+        assert python(ADDED, NUMBA_CACHE_DIR=str(folder)) == [1.5, 1]
