@@ -135,7 +135,8 @@ class Guards:
         def entry(where: Any, key: Any, value: Any) -> str:
             if value is MISSING:
                 at = name(where)
-                return f"{name(key)} not in {at}" if _has_items(where) else f"not hasattr({at}, {key!r})"
+                of = key or "cell_contents"
+                return f"{name(key)} not in {at}" if _has_items(where) else f"not hasattr({at}, {of!r})"
             found = (f"{name(where)}().{key}" if type(where) is weakref.ref else
                      f"{name(where)}.cell_contents" if type(where) is types.CellType else
                      f"item({name(where)}, {name(key)})" if isinstance(where, dict) and type(where) is not dict else
