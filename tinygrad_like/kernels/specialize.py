@@ -101,6 +101,20 @@ _ENOUGH = Template('''\
         return self.given($given, {$options}, named_)
 ''')
 
+_ANY_INPUTS = Template('''\
+    arrays_, parents_, differs_ = [], [], False
+    for x_ in inputs_:
+        if not isinstance(x_, Tensor_): return self.given($given, {$options}, named_)
+        arrays_.append(x_._data)
+        parents_.append((x_.node or x_) if x_.requires_grad else None)
+        differs_ = differs_ or x_.requires_grad
+''')
+
+_LISTED = """\
+    rest_ = ()
+    if inputs_ and type(inputs_[0]) in (list, tuple): inputs_, rest_ = tuple(inputs_[0]), inputs_[1:]
+"""
+
 _PULL = Template('''\
 def $name(self, node, g, parents):
     if (mode_.usual is not $recording or type(g) is Scattered_ or node.saved is None
@@ -120,6 +134,22 @@ $each_cotangent\
     except AttributeError:
         return general_(self, node, g, parents)
     return ($cotangents)
+''')
+
+_PULL_ALL = Template('''\
+def pull(self, node, g, parents):
+    if mode_.usual is not False or type(g) is Scattered_ or NARROW_ and node.dtype in NARROW_:
+        return general_(self, node, g, parents)
+    ($saved) = node.saved
+    try:
+        found = [None if p is None else rule_0(g, $values) for i, p in enumerate(parents)]
+    except Exception as error:
+        blame_(self.rule_for(0), error)
+        raise
+    for i, (c, p) in enumerate(zip(found, parents)):
+        if p is not None and (dtype_of_(c) is not p.dtype or c.shape != p.shape):
+            return general_(self, node, g, parents)
+    return found
 ''')
 
 _SAVED_INPUT = Template('''\
@@ -165,7 +195,7 @@ def given(self: Any, inputs: Any, options: dict, others: dict) -> Any:
     """
     inputs = [x for x in inputs if x is not ABSENT]
     options = {n: value for n, value in options.items() if value is not self.options[n]}
-    alone = not others and len(inputs) >= self.required and not any(
+    alone = not others and len(inputs) >= self.required and not self.variadic and not any(
         [isinstance(value, SINGLE) for value in options.values()])
     if alone and _ON_ARRAYS.issuperset(map(type, inputs)):
         try:
@@ -229,12 +259,14 @@ def _of_arrays(op: Any, rule: Any) -> Any:
 def specialized(op: Any) -> type:
     """A class for this op alone, with generated code in place of its family's methods."""
     made: dict[str, Any] = {"__module__": op.family.__module__, "__call__": Op.__call__}
-    if not op.variadic and _TAKEN.isdisjoint(op.options) and not (isinstance(op, Composite) and op.kernel is None):
+    if _TAKEN.isdisjoint(op.options) and not (isinstance(op, Composite) and op.kernel is None):
         made["__call__"] = call(op)
     if not op.variadic and (op.joint is not None or len(op.rules) == len(op.inputs)):
         made["pull"] = pull(op, recording=False)
         if _records(op):
             made["pull_recording"] = pull(op, recording=True)
+    elif op.variadic and op.rules and not op.saves:
+        made["pull"] = pull_all(op)
     return type(op.family.__name__, (op.family,), made)
 
 
@@ -260,25 +292,33 @@ def call(op: Any) -> Callable:
     if isinstance(op, Composite):
         sources["residuals"] = "residuals_"
     words = {"options": ", ".join([f"{n!r}: {n}" for n in op.options])}
-    for i, n in enumerate(op.inputs):
-        sources |= {n: f"_{i}", f"{n}_shape": f"() if x_{i} is _{i} else x_{i}.shape"}
-    inputs = "".join([f"_{i}, " for i in count])
-    words |= {"head": ", ".join([f"_{i}=ABSENT_" for i in count]) + ", *rest_", "given": f"({inputs} *rest_)",
-              "inputs": f"({inputs})", "arrays": "".join([f"x_{i}, " for i in count]),
-              "parents": f"({''.join([f'p_{i}, ' for i in count])})",
-              "one_requires_grad": " or ".join([f"p_{i} is not None" for i in count]),
-              "out_is_an_input": " or ".join([f"out_ is x_{i}" for i in count])}
-    numbers = " and ".join([f"x_{i} is _{i}" for i in count])
-    words["each_input"] = "".join([_INPUT.substitute(words, i=i, optional=i >= op.required) for i in count]
-                                  + [_ENOUGH.substitute(words, all_are_numbers=numbers)])
+    if op.variadic:
+        name = op.inputs[0]
+        sources |= {name: "*inputs_", f"{name}_shape": "tuple(map(shape_, inputs_))"}
+        words |= {"head": "*inputs_", "given": "([*inputs_], *rest_)", "inputs": "inputs_", "arrays": "*arrays_, ",
+                  "parents": "parents_", "one_requires_grad": "differs_",
+                  "out_is_an_input": "any([out_ is x_ for x_ in arrays_])"}
+        words["each_input"] = _ANY_INPUTS.substitute(words)
+    else:
+        for i, n in enumerate(op.inputs):
+            sources |= {n: f"_{i}", f"{n}_shape": f"() if x_{i} is _{i} else x_{i}.shape"}
+        inputs = "".join([f"_{i}, " for i in count])
+        words |= {"head": ", ".join([f"_{i}=ABSENT_" for i in count]) + ", *rest_", "given": f"({inputs} *rest_)",
+                  "inputs": f"({inputs})", "arrays": "".join([f"x_{i}, " for i in count]),
+                  "parents": f"({''.join([f'p_{i}, ' for i in count])})",
+                  "one_requires_grad": " or ".join([f"p_{i} is not None" for i in count]),
+                  "out_is_an_input": " or ".join([f"out_ is x_{i}" for i in count])}
+        numbers = " and ".join([f"x_{i} is _{i}" for i in count])
+        words["each_input"] = "".join([_INPUT.substitute(words, i=i, optional=i >= op.required) for i in count]
+                                      + [_ENOUGH.substitute(words, all_are_numbers=numbers)])
     if not op.differentiable:
         words["one_requires_grad"] = "False"
-    words["options_by_position"] = _OPTIONS_BY_POSITION.substitute(
+    words["options_by_position"] = (_LISTED if op.variadic else "") + (_OPTIONS_BY_POSITION.substitute(
         words, count=by_position(op), names="".join([n + ", " for n in op.options]),
         one_is_named=" or ".join([f"len(rest_) > {k} and {n} is not defaults_[{n!r}]"
-                                  for k, n in enumerate(op.options)])) if op.options else ""
+                                  for k, n in enumerate(op.options)])) if op.options else "")
     kinds = f"{{*map(dtype_of_, ({words['arrays']}))}}"
-    arrays = {n: f"x_{i}" for i, n in enumerate(op.inputs)}
+    arrays = {n: "arrays_" if op.variadic else f"x_{i}" for i, n in enumerate(op.inputs)}
     text = _CALL.substitute(
         words, of_no_narrower=f"and NO_NARROWER_ >= {kinds}" if op.name in PROMOTES else "",
         options_or_default="".join([f"{n}=defaults_[{n!r}], " for n in op.options]),
@@ -331,6 +371,14 @@ def pull(op: Any, recording: bool) -> Callable:
         saved_output="" if op.out is None else _SAVED_OUTPUT.substitute(as_tensor=as_tensor), the_rules=rules,
         each_cotangent="".join([_COTANGENT.substitute(i=i) for i in count]), cotangents=cotangents),
         general_=op.family.pull, **names)
+
+
+def pull_all(op: Any) -> Callable:
+    """`pull` of an op of any number of inputs, none of which its rule needs: the rule for each, on arrays."""
+    rule, uses = op.array_rules[0]
+    return _define(op, "pull", _PULL_ALL.substitute(
+        saved="".join([f"s_{k}, " for k in range(len(op.saved))]),
+        values=", ".join(["i" if k < 0 else f"s_{k}" for k in uses])), general_=op.family.pull, rule_0=rule)
 
 
 def _if_needed(op: Any, sources: dict[str, str], wanted: list[str]) -> dict[str, str]:
