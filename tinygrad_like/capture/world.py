@@ -227,7 +227,7 @@ class World(Guards):
             if key not in FIELDS:
                 self.at(vars(t), key, value, f"{name}.{key}")
         self.entries += [(t, key, MISSING, f"{name}.{key}") for key in self.trace.asked if not hasattr(t, key)]
-        if t.requires_grad:
+        if t.requires_grad or type(t) is not Tensor:  # a frozen parameter may keep a gradient
             self.gradients.append((t, t.grad is None))
 
     def _array(self, x: np.ndarray, name: str) -> None:
