@@ -59,12 +59,6 @@ def accumulated(total: np.ndarray, b: np.ndarray) -> Loop:
     return body.to(body.make("add", body.take(total, dtype), body.take(b, dtype), dtype=dtype), total)
 
 
-def _chosen(condition: np.ndarray, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> Loop:
-    body = Body(out.shape)
-    taken = body.take(condition.view(bool), BOOL), body.take(a, FLOAT32), body.take(b, FLOAT32)
-    return body.to(body.make("where", *taken, dtype=FLOAT32), out)
-
-
 def _of_formula(key: str, arrays: int, numbers: int, *arguments: Any) -> Loop:
     *operands, p, q, out = arguments
     body = Body(out.shape)
@@ -95,7 +89,7 @@ def _or_less(body: Body, g: int, zero: int, number: float) -> tuple[int, int]:
 OF_KERNELS: dict[str, Callable[..., Loop]] = {
     **{name: _arithmetic(name, 2) for name in ("add", "sub", "mul", "div")},
     **{name: _arithmetic(name, 1) for name in ("neg", "square", "reciprocal", "sqrt", "rsqrt", "abs", "sign")},
-    "copy": copied, "accumulate": accumulated, "where": _chosen,
+    "copy to": copied, "accumulate": accumulated,
     **dict.fromkeys(("relu", "relu vjp", "keep positive"), _rectified("le", _or_zero)),
     **dict.fromkeys(("leaky relu", "leaky relu vjp"), _rectified("gt", _or_less)),
 }

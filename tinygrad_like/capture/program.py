@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Callable, Sequence
+from functools import partial
 from sys import getrefcount
 from typing import Any
 
@@ -193,29 +194,28 @@ class Program:
     def copied(self, tensors: Sequence[Tensor]) -> Any:
         """The function's result, and the values it binds to places, as copies; arguments and Tensors from outside are
         returned themselves."""
-        made: dict[int, Tensor] = {}
-
-        def copy(t: Tensor) -> Tensor:
-            kind, of = self.standins[id(t)]
-            if kind != "made":
-                return tensors[of] if kind == "input" else of.grad if kind == "gradient" else of
-            if (new := made.get(id(t))) is None:
-                x = t._data
-                if (base := self.bases.get(id(t))) is None:
-                    new = wrap(np.array(x))
-                elif base is t:
-                    new = wrap(np.ndarray(x.shape, x.dtype, np.empty(x.nbytes, np.uint8), 0, x.strides))
-                    new._data[...] = x
-                else:
-                    whole = memory(copy(base)._data)
-                    new = wrap(np.ndarray(x.shape, x.dtype, whole, address(x) - address(base._data), x.strides))
-                made[id(t)] = new
-                if t.requires_grad:
-                    new.requires_grad, new.node = True, t.node
-            return new
-
+        copy = partial(self._copy, tensors, {})  # a function inside that calls itself would keep them alive
         returned, bound = self.result
         return rebuilt(returned, copy), [rebuilt(value, copy) for value in bound] if bound else bound
+
+    def _copy(self, tensors: Sequence[Tensor], made: dict[int, Tensor], t: Tensor) -> Tensor:
+        kind, of = self.standins[id(t)]
+        if kind != "made":
+            return tensors[of] if kind == "input" else of.grad if kind == "gradient" else of
+        if (new := made.get(id(t))) is None:
+            x = t._data
+            if (base := self.bases.get(id(t))) is None:
+                new = wrap(np.array(x))
+            elif base is t:
+                new = wrap(np.ndarray(x.shape, x.dtype, np.empty(x.nbytes, np.uint8), 0, x.strides))
+                new._data[...] = x
+            else:
+                whole = memory(self._copy(tensors, made, base)._data)
+                new = wrap(np.ndarray(x.shape, x.dtype, whole, address(x) - address(base._data), x.strides))
+            made[id(t)] = new
+            if t.requires_grad:
+                new.requires_grad, new.node = True, t.node
+        return new
 
     def play(self) -> None:
         for part in self.parts:
