@@ -32,4 +32,5 @@ def test_it_runs_in_pytorch(name):
     torch = pytest.importorskip("torch")
     with torch.backends.__allow_nonbracketed_mutation():  # which PyTorch's own tests, that others import, forbid
         exec(compile(IMPORTS + IDIOMS[name], name, "exec"), {"__name__": name})
+        torch.backends.cudnn.benchmark = torch.backends.cudnn.deterministic = False
     torch.set_float32_matmul_precision("highest")
