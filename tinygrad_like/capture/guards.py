@@ -47,7 +47,7 @@ class Guards:
 
     def __init__(self) -> None:
         self.entries: list[tuple[Any, Any, Any, str]] = []  # owner, key, value, name
-        self.asked: list[tuple[str, Any, Any, str]] = []  # a question, what it is about, the answer, its name
+        self.questions: list[tuple[str, Any, Any, str]] = []  # a question, what it is about, the answer, its name
         self.zeros: list[tuple[dict, str, bool, str]] = []  # options of optimizers that are, or are not, 0
         self.tensors: list[tuple[Tensor, np.ndarray, str]] = []
         self.gradients: list[tuple[Tensor, bool]] = []
@@ -60,7 +60,7 @@ class Guards:
 
     def ask(self, question: str, about: Any, name: str) -> None:
         """Watch the answer to a question of `_QUESTIONS`."""
-        self.asked.append((question, about, _QUESTIONS[question][1](about), name))
+        self.questions.append((question, about, _QUESTIONS[question][1](about), name))
 
     def same(self) -> bool:
         """Whether nothing has changed."""
@@ -102,7 +102,7 @@ class Guards:
         for where, key, value, name in self.entries:
             if not same(get(where, key), value):
                 yield name, (where, key, value)
-        for question, about, answer, name in self.asked:
+        for question, about, answer, name in self.questions:
             if _QUESTIONS[question][1](about) != answer:
                 yield name, None
         if flags:
@@ -147,7 +147,7 @@ class Guards:
 
         asked = list(dict.fromkeys([entry(*e[:3]) for e in self.entries]))
         asked += [f"{_QUESTIONS[question][0].format(name(about))} == {name(answer)}"
-                  for question, about, answer, _ in self.asked]
+                  for question, about, answer, _ in self.questions]
         asked += [f"item({name(group)}, {key!r}) {'==' if zero else '!='} 0" for group, key, zero, _ in self.zeros]
         asked += [f"{name(t)}._grad is {'' if without else 'not '}None" for t, without in self.gradients]
         asked += [f"{name(t)}._data is {name(array)}" for t, array, _ in self.tensors]

@@ -124,12 +124,14 @@ class Saved:
         """Restore what was saved, and keep what there is now."""
         self.arrays.exchange()
         now = [(holder, _numbers(holder)) for holder, _ in self.numbers]
-        for holder, numbers in self.numbers:
-            holder.update(numbers)
+        self._restore_numbers()
         self.numbers = now
 
     def restore(self) -> None:
         self.arrays.restore()
+        self._restore_numbers()
+
+    def _restore_numbers(self) -> None:
         for holder, numbers in self.numbers:
             holder.update(numbers)
 

@@ -5,7 +5,6 @@ all special cases, which takes longer than the arithmetic of a small array. In t
 below does the same without loops, with the names that the op was declared with; otherwise, it calls the general one.
 They are methods of a class whose only instance is the op, so that a call reaches them directly.
 
-
 To read those of an op that has been called: `print(inspect.getsource(type(ops.mul).pull))`.
 """
 
