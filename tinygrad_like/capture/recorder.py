@@ -307,10 +307,6 @@ class Tape(Listener):
             stand_in = self.stand_ins.add(m)
             self.known[id(m)] = self.known[id(stand_in)] = self.made[id(stand_in)] = stand_in
 
-    def has_made(self, x: np.ndarray) -> bool:
-        """Whether the memory that x shows is new in this call."""
-        return id(self.known.get(id(memory(x)))) in self.made
-
     def _suffices(self, calls: Sequence, outputs: Sequence[np.ndarray]) -> bool:
         """Whether calls read only known memory and write all other outputs: then they do the whole step."""
         written, enough = set(self.known), True

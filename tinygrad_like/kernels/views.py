@@ -126,7 +126,7 @@ def _pointer(dtype: np.dtype) -> Callable:
     return pointer
 
 
-_float_pointer, _integer_pointer, _byte_pointer = _pointer(FLOAT32), _pointer(INT64), _pointer(np.dtype(np.uint8))
+_float_pointer, _integer_pointer = _pointer(FLOAT32), _pointer(INT64)
 
 
 @inner
@@ -139,12 +139,6 @@ def floats_at(address, count):
 def integers_at(address, count):
     """An array of so many int64 from an address on."""
     return carray(_integer_pointer(address), (count,))
-
-
-@inner
-def bytes_at(address, count):
-    """An array of so many bytes from an address on."""
-    return carray(_byte_pointer(address), (count,))
 
 
 ROOM = 2**14  # bytes
