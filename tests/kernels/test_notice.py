@@ -1,5 +1,6 @@
-"""What is said while kernels compile: nothing within the first second, then one line for each."""
+"""What is said while kernels compile: nothing in the first seconds, then one line, whatever their number."""
 
+import gc
 import time
 
 import pytest
@@ -15,7 +16,7 @@ def first(monkeypatch):
 
 
 def compiling(seconds):
-    with notice.compiling("tinygrad_like.kernels.some.slow"):
+    with notice.compiling():
         time.sleep(seconds)
 
 
@@ -24,14 +25,23 @@ def test_a_quick_compilation_is_silent(capsys):
     assert capsys.readouterr().err == "" and notice.seconds() > 0
 
 
-def test_slow_ones_are_named_once_each(capsys, monkeypatch):
+@pytest.mark.parametrize("kept, said", [(True, "compiling kernels for this machine, once ...\n"),
+                                        (False, "compiling kernels for this machine ...\n")])
+def test_slow_ones_are_announced_once(kept, said, capsys, monkeypatch):
     monkeypatch.setattr(notice, "AFTER", 0.05)
+    monkeypatch.setattr(cache, "kept", kept)
     compiling(0.3)
     compiling(0.3)
-    first, second = capsys.readouterr().err.splitlines()
-    assert first == "compiling kernels.some.slow (once; the result is kept on disk) ..."
-    assert second == "compiling kernels.some.slow ..."
-    monkeypatch.setattr(cache, "kept", False)
-    monkeypatch.setattr(notice, "_said", False)
-    compiling(0.3)
-    assert capsys.readouterr().err == "compiling kernels.some.slow ...\n"
+    assert capsys.readouterr().err == said
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_the_garbage_collector_rests_while_a_kernel_compiles(enabled):
+    before = gc.isenabled()
+    try:
+        (gc.enable if enabled else gc.disable)()
+        with notice.compiling():
+            assert not gc.isenabled()
+        assert gc.isenabled() == enabled
+    finally:
+        (gc.enable if before else gc.disable)()

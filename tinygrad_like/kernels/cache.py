@@ -203,7 +203,7 @@ class Compiled(Function):
             return machine.loaded(content)
 
     def _compiled(self) -> bytes:
-        with notice.compiling(f"{self.__module__}.{self.__name__}"):
+        with notice.compiling():
             make = import_module(".inlined", __package__).machine_code
             return make(self.py_func, self.options, self.count, self.shown)
 
