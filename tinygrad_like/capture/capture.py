@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 mode.declare(eager=False)  # whether captured functions run without capture
 _recording = threading.RLock()  # kernels record their calls for one thread at a time
+_RANKS = "this job has several ranks, and a program cannot tell the others anything"
 _MISSES, _MOST = 8, 32  # limits: kinds of calls that came only once, and all kinds
 
 
@@ -158,7 +159,7 @@ class capture:
             if kind is None:
                 if self.closed:
                     return self.function(*args, **options)
-                if why := self._too_many(kinds):
+                if why := _RANKS if collective.ranks() > 1 else self._too_many(kinds):
                     return self._give_up(why, args, options)
                 kinds.append(kind := Kind())
             if kind.program is not None and inputs is not None:
@@ -201,7 +202,7 @@ class capture:
         program, self.misses = kind.program, 0
         kind.plays += 1
         assert program is not None and kind.world is not None
-        if kind.plays & kind.plays - 1 == 0 and collective.ranks() == 1 and program.may_be_audited():
+        if kind.plays & kind.plays - 1 == 0 and program.may_be_audited():
             from .recording import audit
 
             with thrifty(self.bytes):

@@ -72,7 +72,7 @@ class Grounds:
             writes = {id(memory(x)) for x in step.writes()}
             written |= writes
             if not writes.isdisjoint(needed):
-                if step.changes or step.outputs and id(memory(step.outputs[0])) in self.tape.unsettled:
+                if step.changes:
                     return None  # its result depends on more than it reads
                 needed.update((id(memory(x)), memory(x)) for x in step.looks_at())
         origins = {key: m for key, m in needed.items() if key not in self.tape.made}

@@ -1,4 +1,4 @@
-"""How a program uses memory: fewer copies, fused loops, and one arena for all buffers.
+"""How a program uses memory: fused loops, and one arena for all buffers.
 
 A buffer is the memory of an array that a step makes. It is pinned if something outside the steps looks at it: inputs,
 results, gradients, state that lasts from call to call, and values that Python reads. All others are alive from the
@@ -47,58 +47,7 @@ class Uses:
                 self.writers[key].append(i)
 
 
-# Copies ---------------------------------------------------------------------------------------------------------------
-
-
-def without_copies(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
-    """The steps without copies of arrays that are not used again: these are written where the copy would be."""
-    copies = [i for i, step in enumerate(steps) if isinstance(step.call, Loop) and step.call.copies]
-    if not copies:
-        return list(steps)
-    uses, kept, shown_of = Uses(steps), list(steps), _shown(steps)
-
-    def whole(x: np.ndarray) -> bool:
-        """Whether an array, in C order, is the only view of its memory that steps use."""
-        return x.flags.c_contiguous and shown_of[id(memory(x))] == bounds(x)
-
-    places: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # memory -> an array of it, and the array to use instead
-    for i in reversed(copies):
-        loop = steps[i].call
-        source, (_, target) = loop.operands[0], loop.stores[0]
-        a, b = id(memory(source)), id(memory(target))
-        if (a == b or a in pinned or a in places or not uses.writers[a] or source.dtype is not target.dtype
-                or not whole(source) or not whole(target) or source.shape != target.shape):
-            continue
-        # No step may look at the source later, nor at the target earlier.
-        first = min(uses.writers[a])
-        if max(uses.readers[a]) > i or max(uses.writers[a]) > i or any(
-                j < i and j >= first for j in (*uses.readers[b], *uses.writers[b])) or (
-                b in pinned and any(j < i for j in uses.readers[b])):
-            continue
-        places[a] = source, target
-        kept[i] = Step("")
-    if not places:
-        return list(steps)
-
-    def moved(x: np.ndarray) -> np.ndarray:
-        chain = x
-        while id(memory(chain)) in places:
-            source, target = places[id(memory(chain))]
-            chain = shown(chain, source, target)
-        return chain
-
-    return [repointed(step, moved) for step in kept if step.name]
-
-
-def _shown(steps: Sequence[Step]) -> dict[int, tuple[int, int]]:
-    """The first and the last address that steps use of each block of memory."""
-    found: dict[int, tuple[int, int]] = {}
-    for step in steps:
-        for x in (*step.looks_at(), *step.writes()):
-            low, high = bounds(x)
-            first, last = found.get(id(memory(x)), (low, high))
-            found[id(memory(x))] = min(low, first), max(high, last)
-    return found
+# Arrays elsewhere -----------------------------------------------------------------------------------------------------
 
 
 def bounds(x: np.ndarray) -> tuple[int, int]:

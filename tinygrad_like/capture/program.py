@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.graph import setting, tick
+from ..core.graph import tick
 from ..core.tensor import Tensor, wrap
 from ..dtypes import memory
 from ..environment import without_interrupts
@@ -19,16 +19,14 @@ from ..kernels.loops import Loop, addresses
 from ..kernels.memory import give_back
 from ..kernels.program import Call, play_records
 from ..kernels.views import address
-from ..ops import collective
 from ..transforms.picture import Box
 from .epilogues import with_epilogues
 from .instructions import Refused, Step
 from .lower import lowered
-from .plan import bounds, in_bytes, joined, meet, placed, without_copies
+from .plan import bounds, in_bytes, joined, meet, placed
 from .pytree import Unsuited, alive, rebuilt, tensors_in
 from .recorder import Tape
-from .scattered_zeros import without_zeros
-from .snapshots import Again, Saved, differ
+from .snapshots import Saved, differ
 
 PLAIN, EXACT, FUSED = range(3)  # as recorded; compiled, with the same bits; with other kernels for small arrays
 ROUNDING = "the last bits"
@@ -42,7 +40,7 @@ class Program:
     """
 
     def __init__(self, tape: Tape, inputs: Sequence[Tensor], result: Any, level: int, outside: Sequence[Tensor] = ()):
-        self.tape, self.level, self.told = tape, level, tape.told
+        self.tape, self.level = tape, level
         self.names: list[str] = []  # of places that it binds
         self.rejected: list[str] = []  # differences of faster code in the proof
         self.source: dict[int, tuple[str, Any]] = {id(t): ("outside", t) for t in outside}
@@ -121,7 +119,6 @@ class Program:
         self.needed = [i for i, x in enumerate(tape.inputs) if id(memory(x)) in used]
         self.bytes = sum(m.nbytes for key, m in written.items() if key not in pinned)
         if self.level != PLAIN:
-            steps = without_copies(without_zeros(steps), pinned)
             steps = with_epilogues(joined(steps, pinned), pinned)
         self.boxes, self.arrows = pictured(steps, tape.inputs)
         steps, self.own, self.moved = placed(steps, pinned, kept, tape.inputs)
@@ -237,7 +234,7 @@ class Program:
     def differs(self, before: Saved, result: Any, tensors: Sequence[Tensor]) -> str:
         """Play the call that Python has just run, from the state before it. Returns the first difference, or nothing;
         ROUNDING if steps were fused and no number differs by more. Keeps the state that Python has left."""
-        again, wrong = Again(self.told), "what Python did"
+        wrong = "what Python did"
         ends = list(zip(tensors_in(self.result), tensors_in(result), strict=False))
         pairs: list[tuple[np.ndarray, Any]] = [(a._data, b._data) for a, b in ends if self.standins[id(a)][0] == "made"]
         pairs += [(grad._data, (leaf if k is None else tensors[k]).grad) for leaf, grad, i in self.grads
@@ -256,11 +253,10 @@ class Program:
         for k, (_, values) in enumerate(before.inputs):
             self.inputs[k][...] = values
         try:
-            with setting("answer", again):
-                self.play()
-            wrong = again.wrong or _first(after, pairs, rounded=False)
+            self.play()
+            wrong = _first(after, pairs, rounded=False)
             if wrong and self.level == FUSED:
-                wrong = again.wrong or _first(after, pairs, rounded=True) or ROUNDING
+                wrong = _first(after, pairs, rounded=True) or ROUNDING
         except Exception as error:
             if self.level == PLAIN:
                 raise
@@ -293,8 +289,7 @@ class Program:
 def proved(make: Callable[[int], Program], prove: Callable[[Program], str], fuse: bool) -> Program:
     """The fastest program of a tape that has Python's results. Raises Refused if there is none."""
     rejected: list[str] = []
-    alone = collective.ranks() == 1  # else bits must agree, even between a rank that plays and one that records
-    for level in (FUSED, EXACT, PLAIN) if fuse and alone else (EXACT, PLAIN):
+    for level in (FUSED, EXACT, PLAIN) if fuse else (EXACT, PLAIN):
         try:
             program = make(level)
         except Unsuited as error:

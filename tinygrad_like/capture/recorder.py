@@ -38,10 +38,6 @@ from .trace import unwatched
 _RESULTS = ("stats",)  # options that are arrays to write to
 
 
-class Communicates(Exception):
-    """A reduction over ranks, inside code that was being recorded as calls of kernels."""
-
-
 class Tape(Listener):
     """The steps of this thread since it was opened; see this module's docstring.
 
@@ -73,11 +69,8 @@ class Tape(Listener):
         self.effects: dict[int, Any] = {}  # objects whose methods are effects
         self.flags: dict[int, np.ndarray] = {}  # arrays that kernels write to only after an error
         self.kept_state: dict[int, np.ndarray] | None = None
-        self.inside = self.trying = False  # whether an op runs; and whether it may still be recorded in another way
-        self.told: list[tuple[np.ndarray, np.ndarray]] = []  # messages sent to other ranks, and received,
-        self.between_calls, self.trouble = 0, ""  # how many of them by `between`; and why the tape cannot be played
+        self.inside, self.trouble = False, ""  # whether an op runs; and why the tape cannot be played
         self.seen = seen or {}  # memory of Tensors that the function finds
-        self.unsettled: set[int] = set()  # the memory of messages from other ranks
         self.grounds = Grounds(weakref.proxy(self))  # a cycle would keep all arrays
         self.forward: Any = None  # the forward of the op that is being called
 
@@ -125,7 +118,7 @@ class Tape(Listener):
         gone = self.made.keys() | self.input_of.keys()
         self.known = {key: m for key, m in self.known.items() if key not in gone}
         self.met = {key: m for key, m in self.met.items() if key not in self.made}
-        self.steps, self.made, self.before, self.told, self.inputs, self.tensors = [], {}, None, [], [], {}
+        self.steps, self.made, self.before, self.inputs, self.tensors = [], {}, None, [], {}
 
     def _without(self, x: Any) -> Any:
         """An entry of the log, with a shape and a dtype in place of each new array."""
@@ -160,14 +153,8 @@ class Tape(Listener):
 
     def noted_rule(self, op: Any, rule: Callable, on_arrays: Callable, g: Any, values: Sequence) -> Any:
         """rule(g, *values), recorded: on arrays if kernels compute it there, else as the ops that it calls."""
-        self.trying = True
-        try:
-            with unwatched(rule), self._apart() as calls:
-                c = on_arrays(*map(_array, (g, *values)))
-        except Communicates:
-            c = None
-        finally:
-            self.trying = False
+        with unwatched(rule), self._apart() as calls:
+            c = on_arrays(*map(_array, (g, *values)))
         if isinstance(c, np.ndarray) and self._suffices(calls, [c]):
             self.log.append((f"the VJP of {op.name}",))
             self._add(calls, f"the VJP of {op.name}")
@@ -188,7 +175,6 @@ class Tape(Listener):
             return self._unit(name, function, arguments, options)
 
     def _unit(self, name: str, function: Callable, arguments: Sequence, options: dict) -> Any:
-        told = len(self.told) - self.between_calls
         with self._apart() as calls:
             result = as_arrays(function(*arguments, **options))
         if result is NotImplemented:  # no kernel takes these inputs: record the code that runs instead
@@ -198,8 +184,7 @@ class Tape(Listener):
         self.log.append((name, *map(self._noted, arguments), *[(n, self._noted(x)) for n, x in sorted(read.items())]))
         for x in arrays_in([*arguments, *read.values()]):
             self._know(x)
-        by_kernels = len(self.told) - self.between_calls == told
-        enough = by_kernels and self._suffices(calls, [*outputs, *given])
+        enough = self._suffices(calls, [*outputs, *given])
         if enough:
             self._add(calls, name)
         for x in [*outputs, *given]:
@@ -208,8 +193,6 @@ class Tape(Listener):
             step = Step(name, function=function, arguments=arguments, options=options, outputs=outputs, changes=given)
             step.line = user_line()
             self._append(step)
-            if not by_kernels:
-                self.unsettled.update(id(memory(x)) for x in self.steps[-1].outputs)
         return result
 
     @contextmanager
@@ -228,23 +211,12 @@ class Tape(Listener):
         """Run function(*arguments), now and in each play. changes: the arrays that it writes to."""
         with self._apart():
             function(*arguments)
-        self.on_again(name, function, *arguments, changes=changes)
-
-    def on_again(self, name: str, function: Callable, *arguments: Any, changes: Sequence[np.ndarray] = ()) -> None:
-        """Run function(*arguments) in each play, as it has just run."""
         self.log.append((name,))
         for x in arrays_in(arguments):
             if not any(x is y for y in changes):
                 self._know(x)
         self._changed(changes)
         self._append(Step(name, function=function, arguments=arguments, changes=changes))
-
-    def on_between(self, name: str, function: Callable, arguments: Sequence, changes: Sequence[np.ndarray]) -> None:
-        """Within code that is recorded as calls of kernels: run function(*arguments) between them, as `python` does."""
-        told = len(self.told)
-        function(*arguments)
-        self.between_calls += len(self.told) - told
-        self.calls.append(Step(name, function=function, arguments=arguments, changes=changes))
 
     def flush(self) -> None:
         """Record calls from outside ops, such as an optimizer's."""
@@ -269,8 +241,7 @@ class Tape(Listener):
                 continue
             for x in call.writes():
                 self._write(x)
-            step = call if type(call) is Step else Step(name, call=call)
-            self._append(step)
+            self._append(Step(name, call=call))
 
     def _append(self, step: Step) -> None:
         self.steps.append(self.stand_ins.step(step))
@@ -311,9 +282,8 @@ class Tape(Listener):
         """Whether calls read only known memory and write all other outputs: then they do the whole step."""
         written, enough = set(self.known), True
         for call in calls:
-            given = call.writes() if type(call) is Step else []
             for x in [] if type(call) is Check else call.reads():
-                if id(memory(x)) not in written and not any(x is y for y in given):
+                if id(memory(x)) not in written:
                     self.met[id(memory(x))] = memory(x)
                     if self.before is not None and id(memory(x)) in self.before.met:
                         self._know(x)
@@ -415,16 +385,6 @@ class Tape(Listener):
 
     def on_constant(self, name: str, value: Any) -> None:
         self.log.append((name, value))
-
-    def on_reduce(self) -> None:
-        if self.trying:
-            raise Communicates
-
-    def on_reduced(self, sent: np.ndarray, came: np.ndarray) -> None:
-        self.told.append((sent, came))
-
-    def on_inside_an_op(self) -> bool:
-        return self.inside
 
 
 def _array(x: Any) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import IO, Any
@@ -164,21 +163,3 @@ def differ(x: np.ndarray, y: np.ndarray, rounded: bool) -> bool:
         return not (same.all() or (x.dtype.kind == "f" and (same | np.isnan(x) & np.isnan(y)).all()))
     most = np.abs(y[np.isfinite(y)]).max(initial=0)
     return not np.allclose(x, y, rtol=_ROUNDING, atol=_ROUNDING * float(most), equal_nan=True)
-
-
-class Again:
-    """Repeats the recorded results of reductions in order, so that other ranks need not take part."""
-
-    def __init__(self, told: Sequence[tuple[np.ndarray, np.ndarray]]):
-        self.told, self.wrong = deque(told), ""
-
-    def __call__(self, x: np.ndarray) -> bool:
-        if not self.told:
-            self.wrong = "the number of reductions"
-            return True
-        sent, came = self.told.popleft()
-        if sent.shape != x.shape or sent.dtype != x.dtype or sent.tobytes() != x.tobytes():
-            self.wrong = f"what it tells other ranks, an array of shape {x.shape}"
-        if came.shape == x.shape:
-            x[...] = came
-        return True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Iterable
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -60,8 +59,8 @@ def average_gradients(model: Any, count: float | Tensor | None = None, extra: It
     from their own part of a batch (those of a BatchNorm that is not a SyncBatchNorm) become their mean, by `count`.
 
     All gradients are parts of one array, in the order of `model.parameters()`, and are reduced by one call; the array
-    is kept, so a gradient is valid until the next call. In a captured function, that call is one of its program, and a
-    count or numbers that differ from call to call must be Tensors.
+    is kept, so a gradient is valid until the next call. In a captured function, a count or numbers that differ from
+    call to call must be Tensors.
     Raises ValueError for a count that is negative or not finite.
     """
     if count is not None and not isinstance(count, Tensor) and not 0 <= count < math.inf:
@@ -121,47 +120,27 @@ class _Reduction:
 
     def __call__(self, count: Any, extra: np.ndarray, totals: np.ndarray) -> None:
         """Reduce the gradients and other numbers, which `totals` receives."""
-        listener, present = mode.listener, [p.grad is not None for p in self.params]
-        for p, view in zip(self.params, self.gradients, strict=True):
-            if p.grad is None or p.grad._data is view:
-                continue
-            if listener is not None:
-                listener.tell("gradient", p)
-            effect("assign", operator.setitem, view, (), p.grad._data, writes=[view])
-        means = [t._data for t in self.statistics]
-        effect("all_reduce", self.run, present, count, extra, totals, means, writes=[self.flat, totals, *means])
-        tell("again", "which gradients there are", self.check, tuple(self.there > 0))
-        for p, view, there in zip(self.params, self.gradients, self.there, strict=True):
-            if listener is not None:
-                listener.tell("gradient", p)
-            p.grad = None if not there else wrap(view) if view.dtype == p.dtype else ops.cast(wrap(view), dtype=p.dtype)
-        for t in self.statistics:
-            t.touch()
-
-    def run(self, present: list[bool], count: Any, extra: np.ndarray, totals: np.ndarray, means: list[np.ndarray]
-            ) -> None:
-        """One reduction, of gradients that are there already, and the division after it."""
         divide, count = count is not None, 1 if count is None else float(count)
-        for view, there in zip(self.gradients, present, strict=True):
-            if not there:
+        for p, view in zip(self.params, self.gradients, strict=True):
+            if p.grad is None:
                 view.fill(0)
-        for view, mean in zip(self.means, means, strict=True):
-            np.multiply(mean, count, out=view)
-        self.there[:], self.numbers[:], self.count[:] = present, extra.reshape(-1), count
+            elif p.grad._data is not view:
+                view[...] = p.grad._data
+        for view, t in zip(self.means, self.statistics, strict=True):
+            np.multiply(t._data, count, out=view)
+        self.there[:] = [p.grad is not None for p in self.params]
+        self.numbers[:], self.count[:] = extra.reshape(-1), count
         reduce_in_place(self.flat)
         total = float(self.count[0])
         if divide:
             self.flat[:self.summed] *= _inverse(total)
-        for view, mean in zip(self.means, means, strict=True):
+        for view, t in zip(self.means, self.statistics, strict=True):
             if total:
-                np.multiply(view, 1 if divide else 1 / total, out=mean, casting="same_kind")
+                np.multiply(view, 1 if divide else 1 / total, out=t._data, casting="same_kind")
+            t.touch()
         totals[...] = self.numbers.reshape(totals.shape)
-
-    def check(self, there: tuple[bool, ...]) -> None:
-        """Raise RuntimeError if other parameters have gradients than when the function was captured."""
-        if there != tuple(self.there > 0):
-            raise RuntimeError("average_gradients: on some rank another parameter has a gradient than when this "
-                               "function was captured; call it inside `with eager():`")
+        for p, view, there in zip(self.params, self.gradients, self.there, strict=True):
+            p.grad = None if not there else wrap(view) if view.dtype == p.dtype else ops.cast(wrap(view), dtype=p.dtype)
 
 
 _reductions: WeakKeyDictionary[Any, dict[tuple, _Reduction]] = WeakKeyDictionary()

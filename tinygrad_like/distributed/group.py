@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from ..core.graph import mode, setting
-from ..core.listener import observe, tell
 from ..dtypes import wide
 from ..environment import require
 from ..ops import collective
@@ -22,6 +21,7 @@ from ..transforms.switches import get_num_threads, set_num_threads
 
 # Variables that launchers set for their processes: MPICH, Intel MPI and Slurm's PMI; Open MPI; Slurm's PMIx.
 SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
+mode.declare(alone=False)
 STARTED = (*SIZES, "PMI_RANK", "PMIX_RANK")
 JOIN = 300.0  # seconds that a process waits at the start for one that has not joined; it may be reading its data
 
@@ -105,29 +105,17 @@ def _share_of_cores(comm: Any) -> float:
     return min(1.0, get_num_threads() / len(mine)) * share + 1e-9  # count is less if there is a quota
 
 
-# Reductions, of which captured functions may be made ------------------------------------------------------------------
-
-
 def reduce_in_place(x: np.ndarray, op: str = "sum") -> None:
-    """Make x, an array in C order, the sum, "max" or "min" over the ranks of a job, of which there are several.
-
-    Each rank captures what it calls by itself: it may run Python, record or play a program while others do not, since
-    that gives the same bits and, in the same order, the same reductions. What a tape is played for, to prove that it
-    may be, tells nobody anything: `Again` answers.
-    """
-    sent = None if mode.listener is None else x.copy()
-    tell("reduce")
-    if mode.answer is None or not mode.answer(x):
+    """Make x, an array in C order, the sum, "max" or "min" over the ranks of a job, of which there are several."""
+    if not mode.alone:
         from mpi4py import MPI
 
         init().comm.Allreduce(MPI.IN_PLACE, x, getattr(MPI, op.upper()))
-    if sent is not None:
-        tell("reduced", sent, x.copy())
 
 
 def alone() -> setting:
     """Inside it, this rank's numbers count as the sum of all: other ranks do not take part."""
-    return setting("answer", lambda x: True)
+    return setting("alone", True)
 
 
 # Collective operations: every rank must call them, in the same order --------------------------------------------------
@@ -135,16 +123,8 @@ def alone() -> setting:
 
 def barrier() -> None:
     """Wait for all ranks."""
-    if _together():
-        init().comm.Barrier()
-
-
-def _together() -> bool:
-    """Whether there are several ranks; a captured function cannot tell them anything but by reductions of ours."""
     if init().size > 1:
-        observe("ranks tell each other something in it", None, "only average_gradients, ops.all_sum and SyncBatchNorm "
-             "can be played")
-    return init().size > 1
+        init().comm.Barrier()
 
 
 def all_reduce(x: Any, op: str = "sum") -> np.ndarray:
@@ -158,8 +138,6 @@ def all_reduce(x: Any, op: str = "sum") -> np.ndarray:
     dtype = out.dtype
     out = out.astype(wide(dtype), copy=False)
     if init().size > 1:
-        if tell("inside an op") is False:
-            _together()
         reduce_in_place(out, op)
     return out.astype(dtype, copy=False)
 
@@ -170,7 +148,7 @@ collective.all_reduce, collective.ranks = all_reduce, lambda: init().size
 def all_gather(x: Any) -> np.ndarray:
     """The ranks' arrays joined along axis 0, in the order of ranks, on all ranks; lengths along it may differ."""
     x = np.ascontiguousarray(x)
-    if not _together():
+    if init().size == 1:
         return x.copy()
     parts = init().comm.allgather((x.shape, x.dtype))
     (_, *rest), dtype = next((part for part in parts if part[0][0]), parts[0])
@@ -184,7 +162,7 @@ def all_gather(x: Any) -> np.ndarray:
 def from_rank_0(make: Callable[[], Any]) -> Any:
     """Call `make` on rank 0 only, and return its result on all ranks. If it raises, all ranks raise."""
     group = init()
-    if not _together():
+    if group.size == 1:
         return make()
     result, error = None, None
     if group.rank == 0:

@@ -14,7 +14,6 @@ import numpy as np
 
 from .. import kernels, random
 from ..core.graph import mode
-from ..core.listener import tell
 from ..dtypes import FLOAT32
 from ..ops import collective, conv
 from ..ops.activation import log1p_unit, sigmoid
@@ -245,8 +244,7 @@ def _sync_batch_norm(x, weight, bias, *, eps, shift, stats):
         normalize(x, None, None, 1.0, moments=here)
     stats = np.empty((3, channels)) if stats is None else stats
     running = np.empty(channels, x.dtype), np.empty(channels, x.dtype)
-    _between("moments of all ranks", _moments, here, x.size // channels, shift, stats, *running, counted,
-             changes=[stats, *running, counted])
+    _moments(here, x.size // channels, shift, stats, *running, counted)
     y, moments = normalize(x, weight, bias, eps, running=running)
     return y, (moments, running, counted)
 
@@ -255,18 +253,12 @@ def _sync_batch_norm_vjp(g, wanted, x, weight, bias, eps, shift, stats, residual
     moments, running, counted = residuals
     dx, dweight, dbias, _ = kernels.channel_norm.normalize_channels_vjp(g, x, weight, bias, moments, given=True)
     means = np.empty((2, x.shape[1]), x.dtype)
-    _between("gradients of all ranks", _means, dweight, dbias, weight, moments, counted, means, changes=[means])
+    _means(dweight, dbias, weight, moments, counted, means)
     if not counted[1]:
         return [np.zeros_like(x), np.zeros_like(dweight), np.zeros_like(dbias)]
     # The gradient of x through mean and variance, r (E[w g xhat] xhat + E[w g]), in one pass.
     return [sub.forward(dx, kernels.channel_norm.normalize_channels(x, *means, eps, running=running)[0]), dweight,
             dbias]
-
-
-def _between(name, function, *arguments, changes):
-    """Run function(*arguments) between two kernels of an op, and again in each play of a captured function."""
-    if tell("between", name, function, arguments, changes) is NotImplemented:
-        function(*arguments)
 
 
 def _moments(here, n, shift, stats, mean, var, counts):

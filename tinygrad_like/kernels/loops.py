@@ -61,11 +61,6 @@ class Loop(NamedTuple):
     def writes(self) -> list[np.ndarray]:
         return [array for _, array in self.stores]
 
-    @property
-    def copies(self) -> bool:
-        """Whether it only copies an array."""
-        return len(self.values) == len(self.operands) == 1
-
     def record(self, code: int) -> bytes:
         """The arguments of a call of the compiled code at an address."""
         numbers = [*map(address, self.operands), *map(address, self.writes())]
