@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tinygrad_like.core.graph import Node, mode, tick
+from tinygrad_like.core.graph import Node, mode
 from tinygrad_like.core.tensor import Tensor, wrap
+from tinygrad_like.methods.gradients import Bundle, node_of, output_node, output_of
 
 if TYPE_CHECKING:
     from .module import Module
@@ -136,8 +137,8 @@ def _like(c: Any, new: Tensor | None) -> Any:
     return new if new is None or isinstance(c, Tensor) else new._data.astype(c.dtype, copy=False)
 
 
-# A gate is a joint node with one part node per Tensor. The parts send the joint node their numbered cotangents; the
-# walk reaches it when it has them all, and it passes on what `receive` makes of them.
+# A gate is a node with an output for each Tensor. The walk reaches it when it has all cotangents, and it passes on what
+# `receive` makes of them.
 
 
 def _gate(values: Sequence, receive: Callable[[list], list], name: str) -> list:
@@ -145,48 +146,17 @@ def _gate(values: Sequence, receive: Callable[[list], list], name: str) -> list:
     parents = [(x.node or x) if isinstance(x, Tensor) and x.requires_grad else None for x in values]
     if not mode.recording or not any(p is not None for p in parents):
         return list(values)
-    joint = _node(_Joint(name, receive), parents, (), None)
-    gated = []
-    for i, (x, parent) in enumerate(zip(values, parents, strict=True)):
-        if parent is not None:
-            y = wrap(x._data)
-            y.node, y.requires_grad = _node(_Part(name, i), [joint], x.shape, x.dtype), True
-            x.shared_version().show(y)
-            x = y
-        gated.append(x)
-    return gated
+    gate = node_of(_Gate(name, receive), parents, (), None)
+    return [x if p is None else output_of(output_node(gate, i, x.shape, x.dtype), x)
+            for i, (x, p) in enumerate(zip(values, parents, strict=True))]
 
 
-def _node(op: Any, parents: list, shape: tuple, dtype: Any) -> Node:
-    node: Any = Node()
-    node.op, node.parents, node.shape, node.dtype = op, parents, shape, dtype
-    node.saved, node.extra, node.order = (), None, tick()
-    return node
-
-
-class _Bundle(dict):
-    """The cotangents of several Tensors, by number: the cotangent of a joint node."""
-
-    def __add__(self, other: _Bundle) -> _Bundle:
-        return _Bundle({**self, **other})
-
-
-class _Part:
+class _Gate:
     fresh = saves = False  # it passes its arguments on
-
-    def __init__(self, name: str, index: int):
-        self.name, self.index = name, index
-
-    def pull(self, node: Node, g: Any, parents: list) -> list:
-        return [None if parents[0] is None else _Bundle({self.index: g})]
-
-
-class _Joint:
-    fresh = saves = False
 
     def __init__(self, name: str, receive: Callable[[list], list]):
         self.name, self.receive = name, receive
 
-    def pull(self, node: Node, g: _Bundle, parents: list) -> list:
+    def pull(self, node: Node, g: Bundle, parents: list) -> list:
         cotangents = self.receive([g.get(i) for i in range(len(parents))])
         return [c if p is not None else None for c, p in zip(cotangents, parents, strict=True)]

@@ -5,7 +5,7 @@ from typing import Any
 
 from ..core.tensor import Tensor
 from ..errors import rescuers
-from . import import_lines, names  # noqa: F401
+from . import names
 from .keyword_aliases import rescued
 from .more_names import Size
 from .surface import install  # type: ignore[attr-defined]  # whose stub has the types of methods

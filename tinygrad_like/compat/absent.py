@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+import sys
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import Any
+
+from ..rings import PACKAGE, Twin
 
 _NO_COMPLEX = "there are no complex numbers; NumPy's fft computes with x.numpy(), off the graph"
 # Parts, and names in the package itself, that have no counterpart -> the replacement to write.
@@ -22,18 +26,39 @@ LEADS = {"multiprocessing": "multiprocessing", "onnx": "tinygrad_like.nn.onnx", 
     name: f"tinygrad_like.compat.{name}" for name in ("autograd", "func", "utils")}}
 
 
-class Part(SimpleNamespace):
-    """A module of PyTorch's, as an attribute of the package: an error for a name it does not have says why."""
+class Part(ModuleType):
+    """A module of PyTorch's without a file here: an error for a name it does not have says why."""
 
-    def __init__(self, part: str, why: str, **members: Any):
-        super().__init__(**members)
-        self._part, self._why = part, why
+    __path__: list[str] = []
+
+    def __init__(self, part: str, why: str = "", /, **members: Any):
+        super().__init__(f"{PACKAGE}.{part}")
+        vars(self).update(members, _why=why)
+        sys.modules[self.__name__] = self
 
     def __getattr__(self, name: str) -> Any:
-        if name[:2] == "__":
-            raise AttributeError(name)
-        raise AttributeError(f"module 'tinygrad_like.{self._part}' has no attribute {name!r}; {self._why}",
-                             name=name, obj=self)
+        hint = f"; {self._why}" if name[:2] != "__" and self._why else ""
+        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}{hint}", name=name, obj=self)
+
+
+class Finder:
+    """The last finder of `sys.meta_path`, for import lines of modules that have no file in this package."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        part = name.removeprefix(f"{PACKAGE}.")
+        if part == name:
+            return None
+        if part in ABSENT:
+            raise ModuleNotFoundError(f"No module named {name!r}: {ABSENT[part]}", name=name)
+        getattr(sys.modules[PACKAGE], part.partition(".")[0], None)  # which makes the Part, if it is one
+        if part in LEADS or name in sys.modules:
+            twin: Any = Twin(LEADS.get(part, name))
+            return ModuleSpec(name, twin)
+        return None
+
+
+sys.meta_path.append(Finder)
 
 
 def nothing(*args: Any, **options: Any) -> None:
@@ -62,18 +87,19 @@ def _device(part: str) -> Part:
 _NONE = "there is no such setting for the CPU; leave it out"
 DEVICES: dict[str, Any] = {
     **{name: _device(name) for name in ("cuda", "mps", "xpu")}, "OutOfMemoryError": MemoryError,
-    "version": SimpleNamespace(cuda=None, hip=None, xpu=None),
+    "version": Part("version", cuda=None, hip=None, xpu=None),
     "accelerator": Part("accelerator", "there is only the CPU; leave it out", is_available=_false, device_count=_zero,
                         current_accelerator=nothing),
     "backends": Part(
-        "backends", _NONE, mps=_device("backends.mps"), openmp=SimpleNamespace(is_available=_false),
-        cuda=Part("backends.cuda", _NONE, is_built=_false, matmul=SimpleNamespace(
-            allow_tf32=False, allow_fp16_reduced_precision_reduction=False,
+        "backends", _NONE, mps=_device("backends.mps"), openmp=Part("backends.openmp", is_available=_false),
+        cuda=Part("backends.cuda", _NONE, is_built=_false, matmul=Part(
+            "backends.cuda.matmul", allow_tf32=False, allow_fp16_reduced_precision_reduction=False,
             allow_bf16_reduced_precision_reduction=False), **dict.fromkeys((
                 "enable_flash_sdp", "enable_mem_efficient_sdp", "enable_math_sdp", "enable_cudnn_sdp"), nothing)),
-        cudnn=SimpleNamespace(benchmark=False, deterministic=False, enabled=False, allow_tf32=False,
-                              is_available=_false, version=nothing),
-        **{name: SimpleNamespace(is_available=_false, enabled=False) for name in ("mkl", "mkldnn", "quantized")}),
+        cudnn=Part("backends.cudnn", benchmark=False, deterministic=False, enabled=False, allow_tf32=False,
+                   is_available=_false, version=nothing),
+        **{name: Part(f"backends.{name}", is_available=_false, enabled=False)
+           for name in ("mkl", "mkldnn", "quantized")}),
 }
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from types import ModuleType
 from typing import Any
 
 from ..core.graph import Node
@@ -11,6 +9,7 @@ from ..core.tensor import Tensor, wrap
 from ..transforms.anomaly import detect_anomaly, set_detect_anomaly
 from ..transforms.gradcheck import gradcheck, gradgradcheck
 from ..transforms.switches import inference_mode, set_grad_enabled
+from .absent import Part
 from .function import Function, once_differentiable
 from .names import grad, joined
 
@@ -40,8 +39,5 @@ class Variable(metaclass=_AnyTensor):
 
 __all__ = ["Function", "Variable", "backward", "detect_anomaly", "grad", "gradcheck", "gradgradcheck", "inference_mode",
            "set_detect_anomaly", "set_grad_enabled"]
-for _name, _parts in (("function", (Function, once_differentiable)),
-                      ("graph", (Node,))):
-    _module = globals()[_name] = sys.modules[f"tinygrad_like.autograd.{_name}"] = ModuleType(
-        f"tinygrad_like.autograd.{_name}", f"PyTorch's `torch.autograd.{_name}`.")
-    vars(_module).update((part.__name__, part) for part in _parts)
+function = Part("autograd.function", Function=Function, once_differentiable=once_differentiable)
+graph = Part("autograd.graph", Node=Node)

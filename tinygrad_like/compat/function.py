@@ -13,7 +13,7 @@
 
     y = Square.apply(x)
 
-A call records one node, whose rule is `backward`; of several outputs each has a node of its own above it. An op of ours
+A call records one node, whose rule is `backward`, and above it one for each output. An op of ours
 is declared with `@primitive`, where the names in a rule say what is saved (see `primitive.py`).
 """
 
@@ -27,9 +27,10 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..core.graph import Node, freed, mode, setting, tick
+from ..core.graph import Node, freed, mode, setting
 from ..core.tensor import Tensor, wrap
 from ..dtypes import FLOATS, get_default_dtype
+from ..methods.gradients import Bundle, node_of, output_node, output_of
 from ..ops.cotangents import Scattered
 
 
@@ -48,7 +49,7 @@ class Context:
     def __init__(self, needs_input_grad: tuple[bool, ...]):
         self.needs_input_grad = needs_input_grad
         self._node: Any = None  # the call's, weakly, since it keeps this
-        self._parts: dict[int, Any] = {}
+        self._nodes: dict[int, Any] = {}
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep inputs, outputs or other Tensors for backward, where `ctx.saved_tensors` has them."""
@@ -80,16 +81,12 @@ class Context:
     saved_variables = saved_tensors
 
     def _made(self, i: int) -> Node:
-        """The node of output i: that of the call, if there is but one; else one above it, of which there may be more
-        than one in the course of time."""
-        node = self._node()
-        if len(self._outputs) == 1:
-            return node
-        part = self._parts[i]() if i in self._parts else None
-        if part is None:
-            part = _node(Part(node.op.name, i), [node], None, self._outputs[i])
-            self._parts[i] = weakref.ref(part)
-        return part
+        """The node of output i, of which there may be more than one in the course of time."""
+        node = self._nodes[i]() if i in self._nodes else None
+        if node is None:
+            node = output_node(self._node(), i, *self._outputs[i][:2])
+            self._nodes[i] = weakref.ref(node)
+        return node
 
     def _keep(self, x: Tensor, name: str, args: tuple, outputs: tuple, results: list) -> Callable[[], Tensor]:
         """A function that returns a saved Tensor: of an output, one with its node, which is not kept, as it would
@@ -160,55 +157,12 @@ class Function:
         fixed = {id(x) for x in ctx._fixed}
         ctx._outputs = tuple([(y.shape, y.dtype, y.dtype.kind in FLOATS and id(y) not in fixed)
                               if isinstance(y, Tensor) else ((), None, False) for y in outputs])
-        node = _node(_Call(cls), parents, ctx, ctx._outputs[0])
+        node = node_of(_Call(cls), parents, (), None, ctx)
         ctx._node = weakref.ref(node)
-        results = [_recorded(y, ctx._made(i), sum(y is x for x in (*args, *outputs)) > 1) if ctx._outputs[i][2] else y
-                   for i, y in enumerate(outputs)]
+        results = [output_of(ctx._made(i), y) if ctx._outputs[i][2] else y for i, y in enumerate(outputs)]
         ctx._saved = tuple([None if x is None else ctx._keep(x, cls.__name__, args, outputs, results)
                             for x in ctx._given])
         return tuple(results) if isinstance(made, tuple) else results[0]
-
-
-def _node(op: Any, parents: list, saved: Any, like: tuple) -> Node:
-    node = Node()
-    node.op, node.parents, node.saved, node.extra = op, parents, saved, None
-    node.order, (node.shape, node.dtype, _) = tick(), like
-    return node
-
-
-def _recorded(y: Tensor, node: Node, shared: bool) -> Tensor:
-    """y with this node: another Tensor, so that what forward keeps does not keep its node."""
-    out = wrap(y._data)
-    out.node, out.requires_grad = node, True
-    base = y._data if y._data.base is None else y._data.base
-    if shared or y.version is not None or base is not y._data:  # an input, a view of one, or an output twice
-        node.details().version = y.shared_version()
-        y.shared_version().show(out)
-    return out
-
-
-class _Bundle(dict):
-    """The cotangents of a node with several outputs: number of the output -> its cotangent."""
-
-    shape, dtype = (), None
-
-    def __add__(self, other: _Bundle) -> _Bundle:
-        total = _Bundle(self)
-        for i, c in other.items():
-            total[i] = ops.cotangents.plus(total[i], c, False) if i in total else c
-        return total
-
-
-class Part:
-    """The op of one of several outputs: it hands its cotangent on to the node of the call."""
-
-    fresh = saves = False
-
-    def __init__(self, name: str, i: int):
-        self.name, self.output = name, i
-
-    def pull(self, node: Node, g: Any, parents: list) -> list:
-        return [_Bundle({self.output: g})]
 
 
 class _Call:
@@ -219,12 +173,11 @@ class _Call:
     def __init__(self, function: type[Function]):
         self.function, self.name = function, function.__name__
 
-    def pull(self, node: Node, g: Any, parents: list) -> list:
+    def pull(self, node: Node, g: Bundle, parents: list) -> list:
         ctx = node.saved
         if ctx is None:  # by another thread, since the walk came here
             raise freed(node)
-        bundle = g if type(g) is _Bundle else {next(i for i, y in enumerate(ctx._outputs) if y[2]): g}
-        given = [self._cotangent(bundle.get(i), y, ctx._zeros) for i, y in enumerate(ctx._outputs)]
+        given = [self._cotangent(g.get(i), y, ctx._zeros) for i, y in enumerate(ctx._outputs)]
         found = self.function.backward(ctx, *given)
         found = tuple(found) if isinstance(found, tuple | list) else (found,)
         n = len(parents)

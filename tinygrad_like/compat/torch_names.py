@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from ..dtypes import can_cast, get_default_dtype, promote_types, set_default_dty
 from ..errors import named
 from ..transforms.switches import Switch
 from . import names
-from .absent import nothing
+from .absent import Part, nothing
 from .keyword_aliases import device as cpu
 from .more_names import OF_DTYPE
 
@@ -125,11 +125,11 @@ def equal(input: Any, other: Any) -> bool:
 
 names._NAMES.update({
     **OF_DTYPE, "vmap": vmap, "sparse_coo_tensor": named(sparse_coo_tensor), "nextafter": named(nextafter),
-    "sparse": SimpleNamespace(mm=ops.matmul, addmm=T.addmm, sum=ops.sum, **{
+    "sparse": Part("sparse", mm=ops.matmul, addmm=T.addmm, sum=ops.sum, **{
         name: lambda indices, values, size=None, dtype=dtype: sparse_coo_tensor(indices, values, size, dtype=dtype)
         for name, dtype in (("FloatTensor", "float32"), ("DoubleTensor", "float64"), ("LongTensor", "int64"))}),
     "svd": named(svd), "lu": ops.linalg.lu_factor, "lu_unpack": ops.linalg.lu_unpack,
-    "autocast": autocast, "amp": SimpleNamespace(autocast=autocast, GradScaler=GradScaler),
+    "autocast": autocast, "amp": Part("amp", autocast=autocast, GradScaler=GradScaler),
     "initial_seed": initial_seed, "default_generator": random.default_generator,
     "set_default_dtype": set_default_dtype, "get_default_dtype": get_default_dtype,
     "set_float32_matmul_precision": nothing,
@@ -141,4 +141,4 @@ names._NAMES.update({
     "is_floating_point": lambda input: input.is_floating_point(),
     "take": ops.take_flat,
 })
-names._NAMES["cuda"].amp = names._NAMES["amp"]
+names._NAMES["cuda"].amp = sys.modules["tinygrad_like.cuda.amp"] = names._NAMES["amp"]

@@ -1,16 +1,15 @@
 """PyTorch's `torch.utils`: its `data` and its `checkpoint`."""
 
 import sys
-from types import ModuleType
 
 from ..rings import missing
 from ..transforms import checkpointing
+from .absent import Part
 
 _NAME = "tinygrad_like.utils"
 
-checkpoint = sys.modules[f"{_NAME}.checkpoint"] = ModuleType(f"{_NAME}.checkpoint", checkpointing.__doc__)
-checkpoint.checkpoint = checkpointing.checkpoint  # type: ignore[attr-defined]
-__path__: list[str] = []  # so that `import_lines.Finder` is asked for missing names
+checkpoint = Part("utils.checkpoint", checkpoint=checkpointing.checkpoint)
+__path__: list[str] = []  # so that `absent.Finder` is asked for missing names
 __all__ = ["checkpoint"]
 if not missing("data"):
     from .. import data

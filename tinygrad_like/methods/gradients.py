@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..core.basics import basics
-from ..core.graph import mode, setting, walk
+from ..core.graph import Node, mode, setting, tick, walk
 from ..core.listener import effect
 from ..core.tensor import Tensor, _adding, wrap
 
@@ -161,3 +161,48 @@ def zero_gradient(x: Tensor, set_to_none: bool) -> None:
             mode.listener.tell("gradient", x)
         effect("assign", operator.setitem, grad._data, ..., np.zeros(x.shape, x.dtype), writes=[grad._data])
         grad.touch()
+
+# Nodes of calls that are no op: each output may have a node, whose parent is that of the call -------------------------
+
+
+def node_of(op: Any, parents: list, shape: tuple, dtype: Any, saved: Any = ()) -> Node:
+    """A node whose `op` has a name, and `pull(node, g, parents)`, which returns the parents' cotangents."""
+    node = Node()
+    node.op, node.parents, node.saved, node.extra = op, parents, saved, None
+    node.order, node.shape, node.dtype = tick(), shape, dtype
+    return node
+
+
+def output_of(node: Node, x: Tensor) -> Tensor:
+    """Another Tensor on the memory of x, which this node made."""
+    y = wrap(x._data)
+    y.node, y.requires_grad = node, True
+    version = node.details().version = x.shared_version()
+    version.show(y)
+    return y
+
+
+class Bundle(dict):
+    """The cotangents of a call's outputs, by number: the cotangent of its node."""
+
+    shape, dtype = (), None
+
+    def __add__(self, other: Bundle) -> Bundle:
+        return Bundle({**self, **{i: basics.plus(self[i], c, False) if i in self else c for i, c in other.items()}})
+
+
+class Output:
+    """The op of one of several outputs: it hands its cotangent on to the node of the call."""
+
+    fresh = saves = False
+
+    def __init__(self, call: Node, number: int):
+        self.name, self.number = call.op.name, number
+
+    def pull(self, node: Node, g: Any, parents: list) -> list:
+        return [None if parents[0] is None else Bundle({self.number: g})]
+
+
+def output_node(call: Node, number: int, shape: tuple, dtype: Any) -> Node:
+    """A node for one output of a call."""
+    return node_of(Output(call, number), [call], shape, dtype)

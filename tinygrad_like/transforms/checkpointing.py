@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core.graph import Node, freed, mode, setting, tick
-from ..core.tensor import Tensor, wrap
+from ..core.tensor import Tensor
+from ..methods.gradients import node_of, output_of
 from ..ops.composite import replayed
 from ..random import restore_state, saved_state
 from ..transforms.switches import after
@@ -56,14 +57,7 @@ def _kept(y: Tensor, since: int, call: tuple, used: dict, which: int) -> Tensor:
     """y with all that was recorded since then replaced by a single node."""
     if y.node is None or y.node.order <= since:
         return y
-    node = Node()
-    node.op, node.parents = _op, _below(y.node, since)
-    node.saved = call, which, used
-    node.order, node.shape, node.dtype, node.extra = tick(), y.shape, y.dtype, None
-    out = wrap(y._data)
-    out.node, out.requires_grad = node, True
-    y.shared_version().show(out)
-    return out
+    return output_of(node_of(_op, _below(y.node, since), y.shape, y.dtype, (call, which, used)), y)
 
 
 def _below(root: Node, since: int) -> list:
