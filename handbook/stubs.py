@@ -15,7 +15,7 @@ from typing import Any
 
 import tinygrad_like
 from tinygrad_like import ops
-from tinygrad_like.compat import keyword_aliases, names, torch_names  # noqa: F401
+from tinygrad_like.compat import keyword_aliases, names, torch_names
 from tinygrad_like.compat.absent import LEADS
 from tinygrad_like.compat.numpy_functions import ForNumPy
 from tinygrad_like.compat.surface import Surface
@@ -87,7 +87,7 @@ def _function(name: str, f: Any, indent: str = "", returns: str = "", like: Any 
     if "__" in name:
         parameters = [p.replace(default=p.empty) for p in parameters[:1]]
     required = [p.default is p.empty for p in parameters]
-    options_by_position = isinstance(inspect.unwrap(f, stop=lambda f: isinstance(f, Primitive)), Primitive)
+    options_by_position = isinstance(inspect.unwrap(like or f, stop=lambda f: isinstance(f, Primitive)), Primitive)
     if options_by_position and not _variadic(parameters) and required == sorted(required, reverse=True):
         parameters = [p.replace(kind=p.POSITIONAL_OR_KEYWORD) if p.kind is p.KEYWORD_ONLY else p for p in parameters]
     shown = ["self"] * (bool(indent) and not static) + [_parameter(p) for p in parameters]
@@ -183,7 +183,7 @@ def of_ops() -> str:
 
 
 def face() -> str:
-    """The stub of `tinygrad_like/__init__.py`: what it imports, and what `names.function` finds."""
+    """The stub of `tinygrad_like/__init__.py`: what it imports, and what `torch_names.function` finds."""
     lines, known = [], set()
     top = ast.parse((HERE / "__init__.py").read_text(encoding="utf-8")).body
     for node in [inner for outer in top for inner in (outer.body if isinstance(outer, ast.If) else [outer])]:
@@ -196,16 +196,16 @@ def face() -> str:
     lines += [f"from .{place} import {name} as {name}" for name, place in _LATE.items()]
     functions = {"tensor": "new"} | {name: name for name in (
         "as_tensor", "randint", "normal", "bernoulli", "where", "empty_like")}
-    lines += ["from .compat import names as _names"]
+    lines += ["from .compat import torch_names as _names"]
     lines += [f"{name} = _names.{function}" for name, function in functions.items()]
-    lines += [f"from nn.functional import {name} as {name}" for name in sorted(names.FUNCTIONAL)]
-    known |= functions.keys() | names.FUNCTIONAL
+    lines += [f"from nn.functional import {name} as {name}" for name in sorted(torch_names.FUNCTIONAL)]
+    known |= functions.keys() | torch_names.FUNCTIONAL
     methods = {name for name in dir(Surface) if name[0] != "_" and name not in names.MISSING
                and inspect.isfunction(getattr(Surface, name)) and name not in {
                    **vars(ForNumPy), **vars(Protocol), **vars(Gradients), **vars(Versions)}
                and (name not in vars(InPlace) or name[-1] == "_")}
     # To import a function from a package that has a file of this name would be the file to pyright.
-    own = {*functions, *names.FUNCTIONAL, *[name for name, value in names._NAMES.items() if callable(value)]}
+    own = {*functions, *torch_names.FUNCTIONAL, *[name for name, f in torch_names._NAMES.items() if callable(f)]}
     public, files = [name for name in _public(ops) if name not in own], _modules()
     lines += [f"from .ops import {', '.join(f'{n} as {n}' for n in public if n not in files)}", "", "__version__: str"]
     lines += [f"{name} = ops.{name}" for name in public if name in files]
@@ -213,14 +213,13 @@ def face() -> str:
         package, _, last = place.replace("tinygrad_like.nn.", "nn.").rpartition(".")
         if name not in known:
             lines.append(f"from {package} import {last} as {name}" if package else f"import {place} as {name}")
-    lines += [f"{name}: builtins.str" for name in (*keyword_aliases.MEMORY_FORMATS, "strided")]
-    rest = sorted({*names._NAMES, *methods - _public(ops).keys()} - known)
+    lines += [f"{name} = ops.{same}" for name, same in torch_names._SAME.items()]
+    rest = sorted({*torch_names._NAMES, *methods - _public(ops).keys()} - known)
     for name in rest:
-        value = names._NAMES.get(name)
-        if isinstance(value, str):
-            lines.append(f"{name} = ops.{value}")
-        elif name in names._NAMES:
-            lines.append(f"{name}: {'np.dtype' if hasattr(value, 'itemsize') or name == 'bfloat16' else 'Any'}")
+        value = torch_names._NAMES.get(name)
+        if name in torch_names._NAMES:
+            kind = "np.dtype" if hasattr(value, "itemsize") or name == "bfloat16" else "Any"
+            lines.append(f"{name}: {'builtins.str' if isinstance(value, str) else kind}")
         else:
             lines.append(f"{name} = Tensor.{name}")
     return "\n".join([_HEADER.rstrip(), "import builtins", "from collections.abc import Callable",

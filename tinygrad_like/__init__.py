@@ -34,9 +34,6 @@ if not _rings.missing("compat"):
     from . import compat as _compat
     from .compat import autograd
     from .compat import lookup as _lookup
-    from .compat.names import new as _new
-
-    tensor = _new  # as in PyTorch
 if not _rings.missing("capture"):
     from .capture.capture import capture, eager
 if not _rings.missing("kernels"):

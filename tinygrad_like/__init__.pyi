@@ -46,7 +46,7 @@ from . import random as random
 from . import training as training
 from .training.checkpoint import save as save
 from .training.checkpoint import load as load
-from .compat import names as _names
+from .compat import torch_names as _names
 tensor = _names.new
 as_tensor = _names.as_tensor
 randint = _names.randint
@@ -83,11 +83,8 @@ import multiprocessing as multiprocessing
 from nn import onnx as onnx
 from tinygrad_like.compat import func as func
 from tinygrad_like.compat import utils as utils
-contiguous_format: builtins.str
-preserve_format: builtins.str
-channels_last: builtins.str
-channels_last_3d: builtins.str
-strided: builtins.str
+concat = ops.cat
+concatenate = ops.cat
 BoolTensor: Any
 ByteTensor: Any
 CharTensor: Any
@@ -161,6 +158,8 @@ byte = Tensor.byte
 can_cast: Any
 ceil_ = Tensor.ceil_
 celu_ = Tensor.celu_
+channels_last: builtins.str
+channels_last_3d: builtins.str
 char = Tensor.char
 cholesky = Tensor.cholesky
 cholesky_solve = Tensor.cholesky_solve
@@ -170,9 +169,8 @@ clamp_min_ = Tensor.clamp_min_
 clip_ = Tensor.clip_
 coalesce = Tensor.coalesce
 compile: Any
-concat = ops.cat
-concatenate = ops.cat
 conj = Tensor.conj
+contiguous_format: builtins.str
 copy_ = Tensor.copy_
 copysign_ = Tensor.copysign_
 cos_ = Tensor.cos_
@@ -293,6 +291,7 @@ pi: Any
 pin_memory = Tensor.pin_memory
 positive = Tensor.positive
 pow_ = Tensor.pow_
+preserve_format: builtins.str
 promote_types: Any
 qr = Tensor.qr
 rad2deg_ = Tensor.rad2deg_
@@ -337,6 +336,7 @@ spmm = Tensor.spmm
 sqrt_ = Tensor.sqrt_
 square_ = Tensor.square_
 stride = Tensor.stride
+strided: builtins.str
 sub_ = Tensor.sub_
 subtract = Tensor.subtract
 subtract_ = Tensor.subtract_

@@ -5,9 +5,9 @@ from typing import Any
 
 from ..core.tensor import Tensor
 from ..errors import rescuers
-from . import names
+from . import absent  # noqa: F401
 from .keyword_aliases import rescued
-from .more_names import Size
+from .names import Size
 from .surface import install  # type: ignore[attr-defined]  # whose stub has the types of methods
 
 install()
@@ -16,9 +16,9 @@ rescuers.append(rescued)
 
 def lookup(name: str) -> Any:
     """The package's attribute under a name of PyTorch's or NumPy's. Raises AttributeError if there is none."""
-    from . import torch_names  # noqa: F401  # which adds to them
+    from .torch_names import function
 
-    return names.function(name)
+    return function(name)
 
 
 _init = Tensor.__init__

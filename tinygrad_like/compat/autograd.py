@@ -2,16 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from .. import ops
 from ..core.graph import Node
 from ..core.tensor import Tensor, wrap
 from ..transforms.anomaly import detect_anomaly, set_detect_anomaly
 from ..transforms.gradcheck import gradcheck, gradgradcheck
-from ..transforms.switches import inference_mode, set_grad_enabled
+from ..transforms.switches import enable_grad, inference_mode, set_grad_enabled
 from .absent import Part
 from .function import Function, once_differentiable
-from .names import grad, joined
+
+
+def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None,
+         create_graph: bool = False, allow_unused: bool = False, materialize_grads: bool = False,
+         only_inputs: bool = True) -> tuple:
+    """The gradients of `outputs`, a Tensor or several, with respect to `inputs`, as PyTorch's `torch.autograd.grad`.
+
+    grad_outputs: the cotangent of each output. allow_unused: None for an input that no output depends on, instead of
+    an error. `Tensor.gradient` is the same for one output.
+    """
+    outputs, inputs = ((x,) if isinstance(x, Tensor) or not isinstance(x, Iterable) else tuple(x)
+                       for x in (outputs, inputs))
+    given = tuple(grad_outputs) if isinstance(grad_outputs, list | tuple) else (grad_outputs,) * len(outputs)
+    y, g = joined("grad", outputs, given, create_graph)
+    if allow_unused and not materialize_grads:
+        retain = create_graph if retain_graph is None else retain_graph
+        return tuple(y._gradients("gradient", inputs, g, create_graph, retain))
+    return tuple(y.gradient(*inputs, gradient=g, create_graph=create_graph, retain_graph=retain_graph,
+                            materialize_grads=materialize_grads))
+
+
+def joined(who: str, outputs: tuple, cotangents: tuple, create_graph: bool) -> tuple[Tensor, Any]:
+    """A Tensor, and a cotangent for it, from which backward is that of all `outputs`, each with its cotangent."""
+    if not outputs or not all([isinstance(x, Tensor) for x in outputs]):
+        kinds = ", ".join([type(x).__name__ for x in outputs]) or "nothing"
+        raise TypeError(f"{who}: takes Tensors that were computed from others, got {kinds}")
+    if len(outputs) != len(cotangents):
+        raise ValueError(f"{who}: {len(cotangents)} cotangents for {len(outputs)} outputs; give one for each, or None")
+    if len(outputs) == 1:
+        return outputs[0], cotangents[0]
+    seeds = [x._seed(who, g, create_graph) for x, g in zip(outputs, cotangents, strict=True)]
+    with enable_grad():
+        terms = [ops.sum(x * g) for x, g in zip(outputs, seeds, strict=True)]  # whose slopes are the cotangents
+        return sum(terms[1:], terms[0]), None
 
 
 def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None,

@@ -163,9 +163,10 @@ _WORTH = {target for targets in OPTIONS.values() for target in targets} - {"a", 
 
 def taught(f: Callable, who: str = "") -> Callable:
     """A function that also takes its options by the names in `OPTIONS`, and names itself in errors."""
-    own, method, who = frozenset(_names(f)[0]) - {"self"}, _names(f)[0][:1] == ("self",), who or f.__name__
+    names, who = _names(inspect.unwrap(f))[0], who or f.__name__
+    own, method = frozenset(names) - {"self"}, names[:1] == ("self",)
 
-    @functools.wraps(f)
+    @functools.wraps(f, updated=())
     def call(*inputs: Any, **options: Any) -> Any:
         try:
             if options and not own.issuperset(options):
@@ -191,12 +192,10 @@ def teach(cls: type) -> None:
         f = getattr(member, "__func__", member)
         if not isinstance(f, FunctionType) or name[:2] == "__" or f.__name__ in _BY_POSITION:
             continue
-        wrapped = getattr(f, "__wrapped__", None)
-        written = wrapped if isinstance(wrapped, FunctionType) else f  # without `named`
-        own, starred, open_ = _names(written)
+        own, starred, open_ = _names(inspect.unwrap(f))
         if not open_ and not _WORTH.isdisjoint((*own, starred)):
-            if f not in learned:
-                learned[f] = taught(written)
+            if f not in learned:  # of what `named` wraps, or of the op that is all that a method calls
+                learned[f] = taught(getattr(f, "__wrapped__", f), f.__name__)
             setattr(cls, name, staticmethod(learned[f]) if isinstance(member, staticmethod) else learned[f])
 
 # Calls that failed ----------------------------------------------------------------------------------------------------

@@ -1,33 +1,72 @@
-"""The names that methods of Tensor and functions of the package have in PyTorch, NumPy and tinygrad besides ours."""
+"""The names that methods of Tensor have in PyTorch, NumPy and tinygrad besides ours."""
 
 from __future__ import annotations
 
-import inspect
-import warnings
-from collections.abc import Callable, Iterable
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, overload
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import tinygrad_like.core.tensor as tensor  # `from . import tensor` may give the function
 
 from .. import ops
-from ..core.dispatch import Op
-from ..dtypes import FLOAT32, FLOATS, bfloat16, finfo, promote_types
+from ..core.graph import mode
+from ..dtypes import FLOAT32, FLOATS, promote_types
 from ..errors import named
 from ..methods import creation
-from ..methods.in_place import InPlace
+from ..methods import view_aliases as aliases
+from ..methods.gradients import Handle
 from ..methods.of_ops import Methods, pair_of, part_of_tensor
 from ..ops.axes import plain_shape
-from ..random import Generator
-from ..transforms.switches import enable_grad, inference_mode, no_grad, set_grad_enabled
-from .absent import ABSENT, DEVICES, LEADS, Missing
-from .keyword_aliases import MEMORY_FORMATS, device, renamed, taught, wanted_dtype
-from .more_names import MoreNames, Size
+from ..ops.operands import fills
+from .absent import Missing
+from .keyword_aliases import device, renamed, wanted_dtype
 
 if TYPE_CHECKING:
     from ..core.tensor import Tensor
+
+class _IsTuple(type):
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, tuple)
+
+
+class Size(tuple, metaclass=_IsTuple):
+    """A shape, as PyTorch's `torch.Size`: a tuple, as a shape is here, that also knows how many elements it has."""
+
+    def numel(self) -> int:
+        """How many elements a Tensor of this shape has."""
+        return math.prod(self)
+
+
+def made_of(dtype: np.dtype, data: tuple) -> Tensor:
+    """A Tensor of this dtype: of data, or zeros of the sizes that are given, one by one or as `x.size()`."""
+    if len(data) == 1 and not isinstance(data[0], int) and type(data[0]) is not Size:
+        return tensor.Tensor(data[0], dtype=dtype)
+    return creation.Creation.zeros(*(data or (0,)), dtype=dtype)
+
+
+class OfDtype(type):
+    """The class of `FloatTensor` and similar names of PyTorch's; its instances are the Tensors of a dtype."""
+
+    dtype: np.dtype
+
+    def __call__(cls, *data: Any) -> Any:
+        return made_of(cls.dtype, data)
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, tensor.Tensor) and x.dtype == cls.dtype
+
+
+def _of_dtype(name: str, dtype: str) -> type:
+    return OfDtype(name, (), {"dtype": np.dtype(dtype), "__doc__": (
+        f"PyTorch's `{name}`: the data as {dtype}, or, of sizes, zeros of this shape. Tensors of {dtype} are its "
+        "instances.")})
+
+
+OF_DTYPE = {f"{name}Tensor": _of_dtype(f"{name}Tensor", dtype) for name, dtype in {
+    "Float": "float32", "Double": "float64", "Half": "float16", "Long": "int64", "Int": "int32", "Short": "int16",
+    "Char": "int8", "Byte": "uint8", "Bool": "bool"}.items()}
 
 # Methods --------------------------------------------------------------------------------------------------------------
 
@@ -57,6 +96,9 @@ class Names:
         shape: tuple[int, ...]
         ndim: int
         dtype: np.dtype
+        requires_grad: bool
+        node: Any
+        _after: list[Callable] | None
         _data: np.ndarray
 
     size = property(lambda self: Count(self._data), doc=Count.__doc__)
@@ -158,6 +200,61 @@ class Names:
         repeats = plain_shape(repeats)
         return ops.repeat(self, (1,) * (self.ndim - len(repeats)) + tuple(repeats))
 
+    def type(self, dtype=None):
+        """This Tensor with another dtype, also by a name such as "torch.LongTensor"; or its own one."""
+        if dtype is None:
+            return next((f"torch.{name}" for name, of in OF_DTYPE.items() if of.dtype == self.dtype),
+                        "torch.BFloat16Tensor")
+        named_by = OF_DTYPE.get(dtype.removeprefix("torch.")) if isinstance(dtype, str) else dtype
+        return self.to(named_by.dtype if isinstance(named_by, OfDtype) else dtype)
+    def byte(self): return ops.cast(self, dtype=np.dtype("uint8"))
+    def char(self): return ops.cast(self, dtype=np.dtype("int8"))
+    def new(self, *data):
+        """A new Tensor of this one's dtype: of data, or zeros of the sizes given."""
+        return made_of(self.dtype, data)
+    def to_dense(self): return self
+    to_sparse = coalesce = to_dense
+    is_sparse = False
+
+    def equal(self, other):
+        """Whether both have the same shape and the same elements, one answer for all."""
+        return self.shape == other.shape and bool(ops.all(ops.eq(self, other)))
+
+    def as_strided(self, size, stride, storage_offset=None):
+        """A copy of the numbers that stand `stride` apart along each axis: out[i, j] is number
+        storage_offset + i stride[0] + j stride[1] of this Tensor, whose memory must be one piece. The copy cannot be
+        changed in place.
+
+        Raises ValueError for numbers that this Tensor does not have.
+        """
+        size, stride, offset = tuple(size), tuple(stride), storage_offset or 0
+        if len(size) != len(stride) or min((*size, *stride, offset), default=0) < 0:
+            raise ValueError(f"as_strided: size {size} and stride {stride} must be as many numbers >= 0 for each, and "
+                             f"storage_offset={offset} one")
+        if not self._data.flags.c_contiguous or storage_offset is not None and not fills(self._data):
+            raise ValueError(f"as_strided: this Tensor of shape {self.shape} is a view, whose numbers lie among others "
+                             "or in another order, where PyTorch counts differently; take its contiguous().clone()")
+        last = offset + sum([(n - 1) * step for n, step in zip(size, stride, strict=True)])
+        if 0 not in size and last >= self._data.size:
+            raise ValueError(f"as_strided: size {size}, stride {stride} and storage_offset={offset} reach number "
+                             f"{last}, but this Tensor has {self._data.size}")
+        y = ops.take(ops.reshape(self, shape=(-1,)), index=(aliases._numbers(offset, 1, size, stride),))
+        if mode.listener is None:
+            y._data.flags.writeable = False  # in PyTorch a change of it would be one of this Tensor
+        return y
+
+    def register_post_accumulate_grad_hook(self, hook):
+        """Call `hook(x)` whenever backward has added to the `.grad` of this leaf; a handle, to remove it, is returned.
+
+        Raises RuntimeError for a Tensor that is no leaf which requires grad.
+        """
+        if not self.requires_grad or self.node is not None:
+            raise RuntimeError("register_post_accumulate_grad_hook: takes a leaf that requires grad; for others there "
+                               "is register_hook")
+        hooks = self._after = self._after or []
+        hooks.append(hook)
+        return Handle(hooks, hook)
+
     grad_fn = property(lambda self: self.node)
 
 
@@ -210,8 +307,8 @@ MISSING = {
 
 for _name, _hint in MISSING.items():
     setattr(Names, _name, Missing(_name, _hint))
-for _name in ("addcmul addcdiv addmm t view_as reshape_as expand_as swapaxes narrow select index_select "
-              "index_add tile type_as logical_and logical_or logical_xor").split():  # those of several ops
+for _name in ("addcmul addcdiv addmm t view_as reshape_as expand_as swapaxes narrow select index_select index_add "
+              "tile type_as logical_and logical_or logical_xor equal as_strided type new").split():  # of several ops
     setattr(Names, _name, named(vars(Names)[_name], _name))
 
 
@@ -228,158 +325,3 @@ def _extremum(op: Any, of_two: Any, x: Any, place: tuple, axis: Any, keepdim: bo
     if not isinstance(axis, int) or not place and "dim" not in others:
         return op(x, axis=axis, keepdim=keepdim)
     return pair_of(op, x if isinstance(x, tensor.Tensor) else tensor.wrap(np.asarray(x)), axis, keepdim)
-
-# Functions of the package ---------------------------------------------------------------------------------------------
-
-
-def new(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """`Tensor(data)`, a copy, as PyTorch's `torch.tensor`."""
-    renamed("tensor", {}, {}, {"device": device})
-    return tensor.Tensor(data, requires_grad, dtype)
-
-
-def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """`data` as a Tensor, which shares the memory of an array or is the Tensor itself, unless its dtype differs."""
-    renamed("as_tensor", {}, {}, {"device": device})
-    if isinstance(data, np.ndarray):
-        data = tensor.Tensor.from_numpy(data)
-    return data.to(dtype) if isinstance(data, tensor.Tensor) else tensor.Tensor(data, dtype=dtype)
-
-
-def randint(*bounds: Any, low: int = 0, high: int | None = None, size: Any = None, **options: Any) -> Tensor:
-    """Integers, uniform on low, ..., high - 1: `randint(high, size)` or `randint(low, high, size)`, as in PyTorch."""
-    if bounds and isinstance(bounds[-1], tuple | list):
-        *numbers, size = bounds
-    else:
-        numbers = list(bounds)
-    if numbers:
-        low, high = numbers if len(numbers) == 2 else (low, numbers[0])
-    if high is None or size is None:
-        raise TypeError("randint: takes (high, size) or (low, high, size), with the size a tuple")
-    return creation.Creation.randint(*size, low=low, high=high, **options)
-
-
-def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, **options: Any) -> Tensor:
-    """Normal numbers: of the given size, or of that of mean and std, if those are Tensors."""
-    if size is None:
-        size = np.broadcast_shapes(np.shape(mean), np.shape(std))
-        with no_grad():
-            return mean + std * creation.Creation.randn(*size, **options)
-    return creation.Creation.normal(*plain_shape((size,)), mean=mean, std=std, **options)
-
-
-@overload
-def where(condition: Any) -> tuple[Tensor, ...]: ...
-@overload
-def where(condition: Any, a: Any, b: Any) -> Tensor: ...
-def where(condition: Any, *ab: Any, **named_ab: Any) -> Any:
-    """The first where the condition is true, else the second; without them where it is true, as NumPy and PyTorch."""
-    return ops.where(condition, *ab, **named_ab) if ab or named_ab else tensor.Tensor.nonzero(condition, as_tuple=True)
-
-
-def empty_like(input: Any, **options: Any) -> Tensor:
-    """A Tensor of the input's shape and dtype that holds any numbers."""
-    return creation.Creation.empty(input.shape, **{"dtype": input.dtype, **options})
-
-
-def bernoulli(input: Any, generator: Any = None) -> Tensor:
-    """1 with the probability that the input says, else 0, element by element."""
-    drawn = creation.Creation.rand(*input.shape, dtype=input.dtype, generator=generator)
-    return ops.cast(ops.lt(drawn, input), dtype=input.dtype).detach()
-
-
-def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None,
-         create_graph: bool = False, allow_unused: bool = False, materialize_grads: bool = False,
-         only_inputs: bool = True) -> tuple:
-    """The gradients of `outputs`, a Tensor or several, with respect to `inputs`, as PyTorch's `torch.autograd.grad`.
-
-    grad_outputs: the cotangent of each output. allow_unused: None for an input that no output depends on, instead of
-    an error. `Tensor.gradient` is the same for one output.
-    """
-    outputs, inputs = ((x,) if isinstance(x, tensor.Tensor) or not isinstance(x, Iterable) else tuple(x)
-                       for x in (outputs, inputs))
-    given = tuple(grad_outputs) if isinstance(grad_outputs, list | tuple) else (grad_outputs,) * len(outputs)
-    y, g = joined("grad", outputs, given, create_graph)
-    if allow_unused and not materialize_grads:
-        retain = create_graph if retain_graph is None else retain_graph
-        return tuple(y._gradients("gradient", inputs, g, create_graph, retain))
-    return tuple(y.gradient(*inputs, gradient=g, create_graph=create_graph, retain_graph=retain_graph,
-                            materialize_grads=materialize_grads))
-
-
-def joined(who: str, outputs: tuple, cotangents: tuple, create_graph: bool) -> tuple[Tensor, Any]:
-    """A Tensor, and a cotangent for it, from which backward is that of all `outputs`, each with its cotangent."""
-    if not outputs or not all([isinstance(x, tensor.Tensor) for x in outputs]):
-        kinds = ", ".join([type(x).__name__ for x in outputs]) or "nothing"
-        raise TypeError(f"{who}: takes Tensors that were computed from others, got {kinds}")
-    if len(outputs) != len(cotangents):
-        raise ValueError(f"{who}: {len(cotangents)} cotangents for {len(outputs)} outputs; give one for each, or None")
-    if len(outputs) == 1:
-        return outputs[0], cotangents[0]
-    seeds = [x._seed(who, g, create_graph) for x, g in zip(outputs, cotangents, strict=True)]
-    with enable_grad():
-        terms = [ops.sum(x * g) for x, g in zip(outputs, seeds, strict=True)]  # whose slopes are the cotangents
-        return sum(terms[1:], terms[0]), None
-
-
-def compile(model: Any = None, **options: Any) -> Any:
-    """The function or module itself, as its ops are compiled. Warns that it is `capture` that makes a step faster."""
-    warnings.warn("compile: changes nothing here; decorate the training step with capture", stacklevel=2)
-    return model if model is not None else lambda model: model
-
-
-_NAMES: dict[str, Any] = {
-    "float": np.dtype("float32"), "double": np.dtype("float64"), "long": np.dtype("int64"), "int": np.dtype("int32"),
-    "short": np.dtype("int16"), "int8": np.dtype("int8"), "int16": np.dtype("int16"), "int32": np.dtype("int32"),
-    "half": np.dtype("float16"), "float16": np.dtype("float16"), "bfloat16": bfloat16,
-    "uint8": np.dtype("uint8"), "bool": np.dtype("bool"), "dtype": np.dtype, "Size": Size, "inf": float("inf"),
-    "nan": float("nan"), "pi": np.pi, "e": np.e, "newaxis": None, "finfo": finfo, "iinfo": np.iinfo,
-    "device": device, **DEVICES,
-    "asarray": as_tensor, "as_tensor": as_tensor, "randint": randint, "normal": normal, "bernoulli": bernoulli,
-    "where": where, "empty_like": empty_like,
-    "is_tensor": lambda x: isinstance(x, tensor.Tensor), "inference_mode": inference_mode,
-    "set_grad_enabled": set_grad_enabled, "Generator": Generator, "compile": compile,
-    "concat": "cat", "concatenate": "cat",
-}
-# Those of nn.functional: PyTorch's have their arguments in another order than methods and ops, or their options first.
-FUNCTIONAL = frozenset("""
-    avg_pool1d conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity group_norm
-    hardshrink layer_norm max_pool1d max_pool2d max_pool3d prelu rms_norm
-""".split())
-
-
-def _of_method(name: str) -> Any:
-    """A method as PyTorch's function, whose first argument can be given as `input=`."""
-    method, op = getattr(tensor.Tensor, name), getattr(ops, name, None)
-    code = getattr(method, "__code__", None)
-    if code is None or code.co_varnames[:1] != ("self",):
-        return method
-    alone = isinstance(op, Op) and code.co_argcount == 1 and (code.co_freevars or code.co_names == ("ops", name))
-    return op if alone else method if code.co_flags & inspect.CO_VARKEYWORDS else taught(method)
-
-
-def function(name: str) -> Any:
-    """The package's attribute under a name of PyTorch's or NumPy's. Raises AttributeError if there is none."""
-    if name in MEMORY_FORMATS or name == "strided":
-        return name
-    if name in LEADS:
-        return import_module(LEADS[name])
-    found = _NAMES.get(name)
-    if found is None and name in _NAMES:  # newaxis
-        return None
-    if found is bfloat16:
-        return bfloat16()
-    if name in FUNCTIONAL:
-        return getattr(import_module("tinygrad_like.nn.functional"), name)
-    if isinstance(found, str):
-        name, found = found, None
-    if found is None and name[0] != "_" and any([name in vars(part) for part in (
-            Methods, Names, MoreNames, InPlace, creation.Creation)]):
-        found = _of_method(name)
-    if found is None or isinstance(found, property):
-        found = getattr(ops, name, None) if not isinstance(getattr(ops, name, None), type(ops)) else None
-    if found is None:
-        hint = f"; {ABSENT[name]}" if name in ABSENT else ""
-        raise AttributeError(f"module 'tinygrad_like' has no attribute {name!r}{hint}")
-    return found
-

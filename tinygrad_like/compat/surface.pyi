@@ -122,7 +122,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def argmin(self, axis: Axis = ..., keepdim: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The index of the smallest value (the first, if several tie); of the flattened Tensor if axis is None."""
     def argsort(self, axis: Axis = ..., descending: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The indices that sort x along `axis`; equal values keep their order."""
     def argwhere(self) -> Tensor: r"""The indices of all elements that are not 0, one in each row: (number, x.ndim)."""
-    def as_strided(self, size: Any, stride: Any, storage_offset: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""A copy of the numbers that stand `stride` apart in memory along each axis: out[i, j] is number storage_offset + i stride[0] + j stride[1] of the memory of this Tensor. Of a Tensor that shows a part of other memory, which must be one piece, they are counted from its first. The copy cannot be changed in place."""
+    def as_strided(self, size: Any, stride: Any, storage_offset: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""A copy of the numbers that stand `stride` apart along each axis: out[i, j] is number storage_offset + i stride[0] + j stride[1] of this Tensor, whose memory must be one piece. The copy cannot be changed in place."""
     def asin(self) -> Tensor: r"""The angle in [-pi/2, pi/2] whose sine is x."""
     def asin_(self) -> Self: r"""`asin`, in place: of a leaf that requires grad under no_grad() only."""
     def asinh(self) -> Tensor: r"""The number whose sinh is x."""
@@ -157,7 +157,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def ceil(self) -> Tensor: r"""The smallest whole number not below x; the gradient is 0."""
     def ceil_(self) -> Self: r"""`ceil`, in place: of a leaf that requires grad under no_grad() only."""
     def celu(self, alpha: Number = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x if x > 0, else alpha (e^(x / alpha) - 1): an elu whose slope at 0 is 1 for every alpha (Barron 2017)."""
-    def celu_(self, *, alpha: Number = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`celu`, in place: of a leaf that requires grad under no_grad() only."""
+    def celu_(self, alpha: Number = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`celu`, in place: of a leaf that requires grad under no_grad() only."""
     def char(self) -> Tensor: ...
     def cholesky(self, upper: builtins.bool = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""L, lower triangular, with L L^T = x, for symmetric positive definite matrices; only the lower half is read."""
     def cholesky_solve(self, factor: Any, upper: builtins.bool = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""X with a X = b, given the Cholesky factor of a (see `cholesky`): b (..., n, k), factor (..., n, n)."""
@@ -262,11 +262,11 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def gt(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Return self>value."""
     def half(self) -> Tensor: ...
     def hardsigmoid(self, alpha: Number = ..., beta: Number = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""alpha x + beta limited to [0, 1]: sigmoid in three straight pieces; where they meet the gradient is 0."""
-    def hardsigmoid_(self, *, alpha: Number = ..., beta: Number = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`hardsigmoid`, in place: of a leaf that requires grad under no_grad() only."""
+    def hardsigmoid_(self, alpha: Number = ..., beta: Number = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`hardsigmoid`, in place: of a leaf that requires grad under no_grad() only."""
     def hardswish(self) -> Tensor: r"""x hardsigmoid(x) (Howard et al. 2019)."""
     def hardswish_(self) -> Self: r"""`hardswish`, in place: of a leaf that requires grad under no_grad() only."""
     def hardtanh(self, min_val: Number = ..., max_val: Number = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x limited to [min_val, max_val]; unlike clip's, the gradient at the limits is 0, as relu's is at 0."""
-    def hardtanh_(self, *, min_val: Number = ..., max_val: Number = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`hardtanh`, in place: of a leaf that requires grad under no_grad() only."""
+    def hardtanh_(self, min_val: Number = ..., max_val: Number = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`hardtanh`, in place: of a leaf that requires grad under no_grad() only."""
     def hypot(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""sqrt(a^2 + b^2), without overflow; at (0, 0) both gradients are 0."""
     def hypot_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`hypot`, in place: of a leaf that requires grad under no_grad() only."""
     def index_add(self, axis: Axis = ..., index: Any = ..., source: Any = ..., alpha: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""This Tensor with the slices of source, times alpha, added to those that index names along the axis."""
@@ -340,12 +340,12 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def max(self, *place: Any, axis: Axis = ..., keepdim: builtins.bool = ..., **others: Any) -> Tensor: ...
     def max_pool2d(self, kernel_size: Any = ..., stride: Any = ..., dilation: Any = ..., padding: Any = ..., ceil_mode: builtins.bool = ..., return_indices: builtins.bool = ..., *, pad: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The largest element of every window: (batch, channels, height, width) -> (batch, channels, rows, columns)."""
     def max_unpool2d(self, indices: Any, kernel_size: Any = ..., stride: Any = ..., padding: Any = ..., output_size: Any = ..., *, pad: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
-    def maximum(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The larger of a and b; where they are equal each gets half of the cotangent."""
+    def maximum(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The larger of a and b; where they are equal each gets half of the cotangent."""
     def mean(self, axis: Axis = ..., keepdim: builtins.bool = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The mean over `axis` (all axes if None); of integers it has the default dtype."""
     def median(self, axis: Axis = ..., keepdim: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Any: r"""The middle value, of two the lower; along an axis, with its index: (values, indices). NaN if there is one."""
     def meshgrid(self, *, indexing: builtins.str = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""Vectors (or numbers), also in a list, as coordinates of a grid: for each a Tensor of the grid's shape. A tuple."""
     def min(self, *place: Any, axis: Axis = ..., keepdim: builtins.bool = ..., **others: Any) -> Tensor: ...
-    def minimum(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The smaller of a and b; where they are equal each gets half of the cotangent."""
+    def minimum(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The smaller of a and b; where they are equal each gets half of the cotangent."""
     def mish(self) -> Tensor: r"""x tanh(softplus(x)) (Misra 2019)."""
     def mm(self, mat2: Any, **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def mod(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a - b floor(a / b), with the sign of b. Raises ZeroDivisionError for integers by 0."""
@@ -391,7 +391,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     @staticmethod
     def ones(*shape: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., size: Any = ..., sizes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def ones_like(self, **options: Any) -> Tensor: ...
-    def outer(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""out[i, j] = a[i] b[j] of two vectors."""
+    def outer(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""out[i, j] = a[i] b[j] of two vectors."""
     def pad(self, padding: Any = ..., mode: builtins.str = ..., value: Number = ..., *, pad: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Add elements around x."""
     def permute(self, *axes: Any, dim: Any = ..., dims: Any = ..., axis: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The axes in another order: out.shape[i] = x.shape[axes[i]]."""
     def pin_memory(self) -> Tensor: ...
@@ -499,7 +499,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def to(self, *wanted: Any, **others: Any) -> Tensor: r"""This Tensor with the dtype that is named, if any, or that of a Tensor; a device may be named too."""
     def to_dense(self) -> Tensor: ...
     def to_sparse(self) -> Tensor: ...
-    def topk(self, k: Any = ..., axis: Axis = ..., largest: builtins.bool = ..., sorted: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., key: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""The k largest (or smallest) values along `axis` in order, also with sorted=False, and their indices: (values, indices)."""
+    def topk(self, k: builtins.int = ..., axis: Axis = ..., largest: builtins.bool = ..., sorted: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., key: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""The k largest (or smallest) values along `axis` in order, also with sorted=False, and their indices: (values, indices)."""
     def trace(self) -> Tensor: r"""The sum of the diagonal of a matrix."""
     def transpose(self, axis0: Any = ..., axis1: Any = ..., *, dim0: Any = ..., dim1: Any = ..., dim2: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Swap two axes."""
     def tril(self, diagonal: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The lower triangle of the last two axes, zeros above the diagonal."""

@@ -1,27 +1,87 @@
-"""Functions of `torch` that are neither an op nor a method here; `names.function` finds them."""
+"""Functions of the package that PyTorch and NumPy have, besides ops and methods; `function` finds them all."""
 
 from __future__ import annotations
 
+import inspect
 import sys
+import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from importlib import import_module
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-import tinygrad_like.core.tensor as tensor  # `from . import tensor` may give the function
-
 from .. import ops, random
-from ..dtypes import can_cast, get_default_dtype, promote_types, set_default_dtype
+from ..core.dispatch import Op
+from ..core.tensor import Tensor, wrap
+from ..dtypes import bfloat16, can_cast, finfo, get_default_dtype, promote_types, set_default_dtype
 from ..errors import named
-from ..transforms.switches import Switch
-from . import names
-from .absent import Part, nothing
-from .keyword_aliases import device as cpu
-from .more_names import OF_DTYPE
-
-T = tensor.Tensor
+from ..methods import creation
+from ..methods.in_place import InPlace
+from ..methods.of_ops import Methods
+from ..ops.axes import plain_shape
+from ..transforms.switches import Switch, inference_mode, no_grad, set_grad_enabled
+from .absent import ABSENT, DEVICES, LEADS, Part, nothing
+from .keyword_aliases import MEMORY_FORMATS, device, renamed, taught
+from .names import OF_DTYPE, Names, Size
 
 # Making Tensors -------------------------------------------------------------------------------------------------------
+
+
+def new(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """`Tensor(data)`, a copy, as PyTorch's `torch.tensor`."""
+    renamed("tensor", {}, {}, {"device": device})
+    return Tensor(data, requires_grad, dtype)
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """`data` as a Tensor, which shares the memory of an array or is the Tensor itself, unless its dtype differs."""
+    renamed("as_tensor", {}, {}, {"device": device})
+    if isinstance(data, np.ndarray):
+        data = Tensor.from_numpy(data)
+    return data.to(dtype) if isinstance(data, Tensor) else Tensor(data, dtype=dtype)
+
+
+def randint(*bounds: Any, low: int = 0, high: int | None = None, size: Any = None, **options: Any) -> Tensor:
+    """Integers, uniform on low, ..., high - 1: `randint(high, size)` or `randint(low, high, size)`, as in PyTorch."""
+    if bounds and isinstance(bounds[-1], tuple | list):
+        *numbers, size = bounds
+    else:
+        numbers = list(bounds)
+    if numbers:
+        low, high = numbers if len(numbers) == 2 else (low, numbers[0])
+    if high is None or size is None:
+        raise TypeError("randint: takes (high, size) or (low, high, size), with the size a tuple")
+    return creation.Creation.randint(*size, low=low, high=high, **options)
+
+
+def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, **options: Any) -> Tensor:
+    """Normal numbers: of the given size, or of that of mean and std, if those are Tensors."""
+    if size is None:
+        size = np.broadcast_shapes(np.shape(mean), np.shape(std))
+        with no_grad():
+            return mean + std * creation.Creation.randn(*size, **options)
+    return creation.Creation.normal(*plain_shape((size,)), mean=mean, std=std, **options)
+
+
+@overload
+def where(condition: Any) -> tuple[Tensor, ...]: ...
+@overload
+def where(condition: Any, a: Any, b: Any) -> Tensor: ...
+def where(condition: Any, *ab: Any, **named_ab: Any) -> Any:
+    """The first where the condition is true, else the second; without them where it is true, as NumPy and PyTorch."""
+    return ops.where(condition, *ab, **named_ab) if ab or named_ab else Tensor.nonzero(condition, as_tuple=True)
+
+
+def empty_like(input: Any, **options: Any) -> Tensor:
+    """A Tensor of the input's shape and dtype that holds any numbers."""
+    return creation.Creation.empty(input.shape, **{"dtype": input.dtype, **options})
+
+
+def bernoulli(input: Any, generator: Any = None) -> Tensor:
+    """1 with the probability that the input says, else 0, element by element."""
+    drawn = creation.Creation.rand(*input.shape, dtype=input.dtype, generator=generator)
+    return ops.cast(ops.lt(drawn, input), dtype=input.dtype).detach()
 
 
 def sparse_coo_tensor(indices: Any, values: Any, size: Any = None, **options: Any) -> Any:
@@ -30,8 +90,8 @@ def sparse_coo_tensor(indices: Any, values: Any, size: Any = None, **options: An
     It is dense, as every Tensor is here. size: its shape; if left out, as small as may be.
     """
     given = {"dtype": None, "requires_grad": False}
-    chosen = names.renamed("sparse_coo_tensor", given, given, {n: v for n, v in options.items() if n != "is_coalesced"})
-    indices, values = (x if isinstance(x, T) else T(x) for x in (indices, values))
+    chosen = renamed("sparse_coo_tensor", given, given, {n: v for n, v in options.items() if n != "is_coalesced"})
+    indices, values = (x if isinstance(x, Tensor) else Tensor(x) for x in (indices, values))
     places = tuple(indices.long().detach().numpy())
     shape = tuple(size) if size is not None else (*[int(i.max()) + 1 for i in places], *values.shape[1:])
     made = ops.parts.put(values, shape=shape, index=places)
@@ -41,7 +101,7 @@ def sparse_coo_tensor(indices: Any, values: Any, size: Any = None, **options: An
 
 def nextafter(input: Any, other: Any) -> Any:
     """The next number of the dtype after each of the first Tensor, towards that of the other. It has no gradient."""
-    return tensor.wrap(np.nextafter(input.detach().numpy(), other.detach().numpy()))
+    return wrap(np.nextafter(input.detach().numpy(), other.detach().numpy()))
 
 
 def vmap(func: Callable, *args: Any, **options: Any) -> Callable:
@@ -60,7 +120,7 @@ class autocast(Switch):
 
     def __init__(self, device_type: Any = "cpu", dtype: Any = None, enabled: bool = True, cache_enabled: Any = None):
         if device_type not in ("cuda", "mps", "xpu"):
-            cpu(device_type)
+            device(device_type)
             if enabled:
                 raise NotImplementedError("autocast: it gains nothing on a CPU; pass enabled=False or leave "
                                           "it out, or store numbers in 16 bits with model.bfloat16() and x.bfloat16()")
@@ -93,8 +153,14 @@ class GradScaler:
 
 
 
+def compile(model: Any = None, **options: Any) -> Any:
+    """The function or module itself, as its ops are compiled. Warns that it is `capture` that makes a step faster."""
+    warnings.warn("compile: changes nothing here; decorate the training step with capture", stacklevel=2)
+    return model if model is not None else lambda model: model
+
+
 def svd(input: Any, some: bool = True, compute_uv: bool = True) -> SVD:
-    """U, S and V with U diag(S) V^T = x, as in PyTorch's old function; `linalg.svd` returns V^T.
+    """U, S and V with U diag(S) V^T = x, as in PyTorch's old function; `linalg.svd` returns V^Tensor.
 
     some: U and V have min(m, n) columns; otherwise they are square. Raises NotImplementedError for compute_uv=False,
     which is `linalg.svdvals`.
@@ -120,25 +186,70 @@ def initial_seed() -> int:
 
 def equal(input: Any, other: Any) -> bool:
     """Whether two Tensors have one shape, and the same numbers."""
-    return T.equal(input, other)
+    return Tensor.equal(input, other)
 
 
-names._NAMES.update({
+_NAMES: dict[str, Any] = {
+    "float": np.dtype("float32"), "double": np.dtype("float64"), "long": np.dtype("int64"), "int": np.dtype("int32"),
+    "short": np.dtype("int16"), "int8": np.dtype("int8"), "int16": np.dtype("int16"), "int32": np.dtype("int32"),
+    "half": np.dtype("float16"), "float16": np.dtype("float16"), "bfloat16": bfloat16,
+    "uint8": np.dtype("uint8"), "bool": np.dtype("bool"), "dtype": np.dtype, "Size": Size, "inf": float("inf"),
+    "nan": float("nan"), "pi": np.pi, "e": np.e, "newaxis": None, "finfo": finfo, "iinfo": np.iinfo,
+    "device": device, **DEVICES,
+    "tensor": new, "asarray": as_tensor, "as_tensor": as_tensor, "randint": randint, "normal": normal,
+    "bernoulli": bernoulli, "where": where, "empty_like": empty_like,
+    "is_tensor": lambda x: isinstance(x, Tensor), "inference_mode": inference_mode,
+    "set_grad_enabled": set_grad_enabled, "Generator": random.Generator, "compile": compile,
+    **{name: name for name in (*MEMORY_FORMATS, "strided")},
     **OF_DTYPE, "vmap": vmap, "sparse_coo_tensor": named(sparse_coo_tensor), "nextafter": named(nextafter),
-    "sparse": Part("sparse", mm=ops.matmul, addmm=T.addmm, sum=ops.sum, **{
+    "sparse": Part("sparse", mm=ops.matmul, addmm=Tensor.addmm, sum=ops.sum, **{
         name: lambda indices, values, size=None, dtype=dtype: sparse_coo_tensor(indices, values, size, dtype=dtype)
         for name, dtype in (("FloatTensor", "float32"), ("DoubleTensor", "float64"), ("LongTensor", "int64"))}),
     "svd": named(svd), "lu": ops.linalg.lu_factor, "lu_unpack": ops.linalg.lu_unpack,
     "autocast": autocast, "amp": Part("amp", autocast=autocast, GradScaler=GradScaler),
     "initial_seed": initial_seed, "default_generator": random.default_generator,
     "set_default_dtype": set_default_dtype, "get_default_dtype": get_default_dtype,
-    "set_float32_matmul_precision": nothing,
-    "use_deterministic_algorithms": nothing, "set_num_interop_threads": nothing,
+    **dict.fromkeys(
+        ("set_float32_matmul_precision", "use_deterministic_algorithms", "set_num_interop_threads"), nothing),
     "promote_types": promote_types, "can_cast": can_cast, "broadcast_shapes": np.broadcast_shapes,
-    "get_default_device": lambda: cpu(), "set_default_device": cpu,
-    "equal": named(equal),
-    "numel": lambda input: input.numel(), "is_complex": lambda input: False, "real": lambda input: input,
-    "is_floating_point": lambda input: input.is_floating_point(),
-    "take": ops.take_flat,
-})
-names._NAMES["cuda"].amp = sys.modules["tinygrad_like.cuda.amp"] = names._NAMES["amp"]
+    "get_default_device": lambda: device(), "set_default_device": device,
+    "equal": named(equal), "numel": lambda input: input.numel(), "is_complex": lambda input: False,
+    "real": lambda input: input, "is_floating_point": lambda input: input.is_floating_point(), "take": ops.take_flat,
+}
+_NAMES["cuda"].amp = sys.modules["tinygrad_like.cuda.amp"] = _NAMES["amp"]
+_SAME = dict.fromkeys(("concat", "concatenate"), "cat")
+# Those of nn.functional: PyTorch's have their arguments in another order than methods and ops, or their options first.
+FUNCTIONAL = frozenset("""
+    avg_pool1d conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity group_norm
+    hardshrink layer_norm max_pool1d max_pool2d max_pool3d prelu rms_norm
+""".split())
+
+
+def _of_method(name: str) -> Any:
+    """A method as PyTorch's function, whose first argument can be given as `input=`."""
+    method, op = getattr(Tensor, name), getattr(ops, name, None)
+    code = getattr(method, "__code__", None)
+    if code is None or code.co_varnames[:1] != ("self",):
+        return method
+    alone = isinstance(op, Op) and code.co_argcount == 1 and (code.co_freevars or code.co_names == ("ops", name))
+    return op if alone else method if code.co_flags & inspect.CO_VARKEYWORDS else taught(method)
+
+
+def function(name: str) -> Any:
+    """The package's attribute under a name of PyTorch's or NumPy's. Raises AttributeError if there is none."""
+    name = _SAME.get(name, name)
+    if name in _NAMES:
+        return bfloat16() if name == "bfloat16" else _NAMES[name]
+    if name in LEADS:
+        return import_module(LEADS[name])
+    if name in FUNCTIONAL:
+        return getattr(import_module("tinygrad_like.nn.functional"), name)
+    found = None
+    if name[0] != "_" and any([name in vars(part) for part in (Methods, Names, InPlace, creation.Creation)]):
+        found = _of_method(name)
+    if found is None or isinstance(found, property):
+        found = getattr(ops, name, None)
+    if found is None or isinstance(found, type(ops)):
+        hint = f"; {ABSENT[name]}" if name in ABSENT else ""
+        raise AttributeError(f"module 'tinygrad_like' has no attribute {name!r}{hint}")
+    return found

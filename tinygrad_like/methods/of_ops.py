@@ -97,8 +97,6 @@ class Methods:
     def __xor__(self, other): return ops.logical_xor(self, other)
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
-    def maximum(self, other): return ops.maximum(self, other)
-    def minimum(self, other): return ops.minimum(self, other)
     def clip(self, min_=None, max_=None):
         """x limited to [min_, max_], which are numbers, or Tensors that broadcast."""
         for limit in min_, max_:
@@ -112,8 +110,8 @@ class Methods:
         if self._data.dtype is not BOOL and getattr(x, "dtype", None) is BOOL:  # which can only be PyTorch's order
             return ops.where(x, self, y)
         return ops.where(self, x, y)
-    def masked_fill(self, mask, value): return ops.where(mask, value, self)
     def lerp(self, end, weight): return ops.lerp(self, end, weight)
+    def masked_fill(self, mask, value): return ops.where(mask, value, self)
 
     @named
     def round(self, decimals=0):
@@ -129,9 +127,6 @@ class Methods:
         return ops.isinf(self) & (ops.gt(self, 0) if detect_positive else ops.lt(self, 0) if detect_negative else False)
 
     # Activations
-    def leaky_relu(self, negative_slope=0.01): return ops.leaky_relu(self, negative_slope=negative_slope)
-    def gelu(self, approximate="none"): return ops.gelu(self, approximate=approximate)
-    def elu(self, alpha=1.0): return ops.elu(self, alpha=alpha)
     def softplus(self, beta=1.0): return ops.softplus(self, beta=beta, threshold=math.inf)
     def softmax(self, axis=-1, dtype=None):
         return ops.softmax(self, axis=axis) if dtype is None else ops.in_dtype(ops.softmax, self, dtype, axis=axis)
@@ -150,8 +145,6 @@ class Methods:
         if dtype is None:
             return ops.mean(self, axis=axis, keepdim=keepdim)
         return ops.in_dtype(ops.mean, self, dtype, axis=axis, keepdim=keepdim)
-    def max(self, axis: Axis = None, keepdim=False): return ops.max(self, axis=axis, keepdim=keepdim)
-    def min(self, axis: Axis = None, keepdim=False): return ops.min(self, axis=axis, keepdim=keepdim)
     def var(self, *place, axis: Axis = None, keepdim=False, correction=1):
         if place:
             axis, keepdim, correction = ops.statistics.placed("var", place, axis, keepdim, correction)
@@ -162,11 +155,6 @@ class Methods:
         return ops.std(self, axis=axis, keepdim=keepdim, correction=correction)
     def prod(self, axis: Axis = None, keepdim=False, dtype=None):
         return ops.in_dtype(ops.prod, self, dtype, axis=axis, keepdim=keepdim)
-    def logsumexp(self, axis: Axis = None, keepdim=False): return ops.logsumexp(self, axis=axis, keepdim=keepdim)
-    def any(self, axis: Axis = None, keepdim=False): return ops.any(self, axis=axis, keepdim=keepdim)
-    def all(self, axis: Axis = None, keepdim=False): return ops.all(self, axis=axis, keepdim=keepdim)
-    def argmax(self, axis=None, keepdim=False): return ops.argmax(self, axis=axis, keepdim=keepdim)
-    def argmin(self, axis=None, keepdim=False): return ops.argmin(self, axis=axis, keepdim=keepdim)
     def cumsum(self, axis=0, dtype=None):
         return ops.cumsum(self, axis=axis) if dtype is None else ops.in_dtype(ops.cumsum, self, dtype, axis=axis)
     def cumprod(self, axis=0, dtype=None): return ops.in_dtype(ops.cumprod, self, dtype, axis=axis)
@@ -185,28 +173,14 @@ class Methods:
     def reshape(self, *shape): return ops.reshape(self, shape=plain_shape(shape))
     view = reshape
     def permute(self, *axes): return ops.permute(self, axes=plain_shape(axes))
-    def transpose(self, axis0=1, axis1=0): return ops.transpose(self, axis0, axis1)
-    def flatten(self, start_axis=0, end_axis=-1): return ops.flatten(self, start_axis, end_axis)
-    def unflatten(self, axis, sizes): return ops.unflatten(self, axis, sizes)
-    def squeeze(self, axis: Axis = None): return ops.squeeze(self, axis)
-    def unsqueeze(self, axis): return ops.unsqueeze(self, axis)
     def expand(self, *shape): return ops.expand(self, shape=plain_shape(shape))
     def repeat(self, *repeats): return ops.repeat(self, plain_shape(repeats))
-    def repeat_interleave(self, repeats, axis=None): return ops.repeat_interleave(self, repeats, axis)
     def pad(self, padding, mode="constant", value=0.0): return ops.pad(self, padding=padding, mode=mode, value=value)
-    def shrink(self, ranges): return ops.shrink(self, ranges)
     def flip(self, *axis): return ops.flip(self, axis=plain_shape(axis) if axis else None)
-    def roll(self, shifts, axis=None): return ops.roll(self, shifts=shifts, axis=axis)
     def cat(self, *others, axis=0): return ops.cat(self, *others, axis=axis)
     def stack(self, *others, axis=0): return ops.stack(self, *others, axis=axis)
-    def split(self, sizes, axis=0): return ops.split(self, sizes, axis)
-    def chunk(self, chunks, axis=0): return ops.chunk(self, chunks, axis)
-    def unbind(self, axis=0): return ops.unbind(self, axis)
-    def tril(self, diagonal=0): return ops.tril(self, diagonal=diagonal)
-    def triu(self, diagonal=0): return ops.triu(self, diagonal=diagonal)
-    def diagonal(self, offset=0, axis1=0, axis2=1): return ops.diagonal(self, offset, axis1, axis2)
 
-    # Indexing and order
+    # Indexing
     def __getitem__(self, index):
         kind = type(index)
         if (kind is int or kind is slice) and mode.listener is None and self._data.ndim:  # as below, sooner
@@ -227,15 +201,8 @@ class Methods:
             raise ValueError(f"scatter: reduce must be 'add' or 'multiply', got {reduce!r}; others: scatter_reduce")
         return ops.scatter_reduce(self, index, src, axis=axis, reduce="sum" if reduce == "add" else "prod")
     def scatter_add(self, axis, index, src): return ops.scatter_add(self, index, src, axis=axis)
-    def one_hot(self, num_classes=-1): return ops.one_hot(self, num_classes=num_classes)
-    def sort(self, axis=-1, descending=False): return ops.sort(self, axis, descending)
-    def argsort(self, axis=-1, descending=False): return ops.argsort(self, axis=axis, descending=descending)
-    def topk(self, k, axis=-1, largest=True, sorted=True): return ops.topk(self, k, axis, largest, sorted)
 
     # Products
-    def linear(self, weight, bias=None): return ops.linear(self, weight, bias)
-    def outer(self, other): return ops.outer(self, other)
-
     @staticmethod
     def einsum(formula: str, *operands: Any) -> Tensor:
         return ops.einsum(formula, *operands)
@@ -304,7 +271,9 @@ UNARY = """
     floor ceil trunc isnan isfinite relu sigmoid silu swish=silu logsigmoid asinh acosh atanh
 """
 OPS = """
-    atan2 hypot logaddexp copysign signbit fmod lshift rshift bitcast isclose allclose celu selu
+    maximum minimum leaky_relu elu gelu max min any all argmax argmin logsumexp argsort sort topk one_hot
+    transpose flatten unflatten squeeze unsqueeze repeat_interleave shrink roll split chunk unbind tril triu diagonal
+    linear outer atan2 hypot logaddexp copysign signbit fmod lshift rshift bitcast isclose allclose celu selu
     softsign mish quick_gelu hardtanh relu6 hardsigmoid hardswish cummax cummin logcumsumexp var_mean std_mean normalize
     layernorm batchnorm multinomial diag trace meshgrid rearrange masked_select nonzero dropout cross_entropy nll_loss
     qr svd cholesky cholesky_solve searchsorted inverse=inv unfold=sliding_windows
