@@ -18,12 +18,17 @@ from tinygrad_like import ops
 from tinygrad_like.compat import keyword_aliases, names, torch_names
 from tinygrad_like.compat.absent import LEADS
 from tinygrad_like.compat.numpy_functions import ForNumPy
-from tinygrad_like.compat.surface import Surface
 from tinygrad_like.core.primitive import Primitive
+from tinygrad_like.methods import Creation, Methods
 from tinygrad_like.methods.gradients import Gradients
 from tinygrad_like.methods.in_place import InPlace
 from tinygrad_like.methods.protocol import Protocol
 from tinygrad_like.methods.versions import Versions
+
+
+class Surface(names.Names, InPlace, ForNumPy, Methods, Creation, Protocol, Gradients, Versions):
+    """All that is installed on Tensor."""
+
 
 HERE = Path(tinygrad_like.__file__).parent
 
@@ -148,7 +153,7 @@ def _methods() -> Iterator[str]:
 
 
 def surface() -> str:
-    """The stub of `surface.py`."""
+    """The stub of Tensor's methods, which no module has: they are installed on the class."""
     return "\n".join([_HEADER.rstrip(), "import builtins", "from collections.abc import Callable, Sequence",
                       "from typing import Any, Self, TypedDict, Unpack", "import numpy as np",
                       "from . import keyword_aliases as habits, names",

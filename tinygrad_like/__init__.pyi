@@ -193,7 +193,7 @@ e: Any
 element_size = Tensor.element_size
 elu_ = Tensor.elu_
 empty = Tensor.empty
-equal: Any
+equal = Tensor.equal
 erf_ = Tensor.erf_
 erfinv_ = Tensor.erfinv_
 exp2_ = Tensor.exp2_
@@ -365,7 +365,6 @@ use_deterministic_algorithms: Any
 version: Any
 view = Tensor.view
 view_as = Tensor.view_as
-vmap: Any
 xpu: Any
 zero_ = Tensor.zero_
 zeros = Tensor.zeros

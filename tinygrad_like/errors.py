@@ -217,26 +217,20 @@ def named(function: F, method: str = "") -> F:
 def _asking(function: F, named: Any, contract: Callable) -> F:
     """`function`, after its contract, which gets the arguments that it names, holds."""
     parameters = inspect.signature(function).parameters
-    by_name = {n for n, p in parameters.items() if p.kind is p.KEYWORD_ONLY}
-    rest = next((n for n, p in parameters.items() if p.kind is p.VAR_POSITIONAL), "")
-    others = next((n for n, p in parameters.items() if p.kind is p.VAR_KEYWORD), "")
-    least = sum(p.default is p.empty for n, p in parameters.items() if n not in (rest, others))
-    places = [(sys.maxsize if n in by_name else [*parameters].index(n), n, parameters[n].default)
-              for n in inspect.signature(contract).parameters]
+    kinds, empty, wanted = {p.kind: n for n, p in parameters.items()}, inspect.Parameter.empty, _with_names(contract)[1]
+    rest, others = (kinds.get(kind, "") for kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD))
+    defaults = {n: p.default for n, p in parameters.items() if n not in (rest, others)}
+    least = sum(default is empty for default in defaults.values())
+    order = [n for n, p in parameters.items() if p.kind <= p.POSITIONAL_OR_KEYWORD]
 
     @functools.wraps(function)
     def ask(*inputs, **options):
         if options and not others and not options.keys() <= parameters.keys() or len(inputs) + len(options) < least:
             return function(*inputs, **options)  # which does not fit at all
-        count = len(inputs)
+        given = {**defaults, **dict(zip(order, inputs, strict=False)), **options}
         if rest or others:
-            i = [*parameters].index(rest) if rest else count
-            given = {rest: inputs[i:], others: {n: x for n, x in options.items() if n not in parameters},
-                     **dict(zip(parameters, inputs[:i], strict=False)), **options}
-            why = contract(*[given.get(n, default) for _, n, default in places])
-        else:
-            why = contract(*[inputs[i] if i < count else options.get(n, default) for i, n, default in places])
-        if why is not None:
+            given |= {rest: inputs[len(order):], others: {n: x for n, x in options.items() if n not in parameters}}
+        if (why := contract(*[given[n] for n in wanted])) is not None:
             raise refusal(named.called, why)
         return function(*inputs, **options)
 

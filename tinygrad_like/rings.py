@@ -23,7 +23,7 @@ RINGS: dict[str, tuple[str, ...]] = {
     "learn": (), "training": ("data", "distributed")}
 # Names of the package's face -> where they lie. A room is imported when it is first named.
 NAMES = {**{name: name for name in ("nn", "optim", *RINGS)},
-         **{name: f"compat.{name}" for name in ("func", "utils")},
+         **{name: f"compat.{name}" for name in ("func", "utils")}, "vmap": "compat.func",
          **dict.fromkeys(("capture", "eager"), "capture.capture"),
          **dict.fromkeys(("load", "save"), "training.checkpoint"),
          "explain": "learn.check", "shown": "learn.notebook"}

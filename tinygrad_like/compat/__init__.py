@@ -3,14 +3,21 @@
 from functools import update_wrapper
 from typing import Any
 
+from .. import methods
 from ..core.tensor import Tensor
 from ..errors import rescuers
-from . import absent  # noqa: F401
-from .keyword_aliases import rescued
-from .names import Size
-from .surface import install  # type: ignore[attr-defined]  # whose stub has the types of methods
+from ..methods import Creation, InPlace, Methods
+from ..methods.in_place import in_place
+from .keyword_aliases import rescued, teach
+from .names import Names, Size
+from .numpy_functions import ForNumPy
 
-install()
+for _name in ("absolute addmm divide index_add logical_and logical_or logical_xor multiply negative "
+              "subtract").split():
+    setattr(InPlace, f"{_name}_", in_place(_name))
+for _part in Methods, Creation, Names:
+    teach(_part)
+methods.install(Creation, Methods, ForNumPy, InPlace, Names)  # the stub `surface.pyi` has the types of them all
 rescuers.append(rescued)
 
 

@@ -14,8 +14,6 @@ from types import FunctionType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-import numpy as np
-
 from ..core.dispatch import Op
 from ..dtypes import as_dtype
 from ..errors import in_the_name_of
@@ -284,7 +282,7 @@ def _refuse_by_position(who: str, given: int, parameters: Parameters) -> None:
 
 def _layer(init: Callable, parameters: Parameters, inputs: tuple, options: dict) -> Any:
     """Make a layer with PyTorch's options that follow those of every one: inplace, device, dtype."""
-    (module, *args), most, options = inputs, parameters.most, dict(options)
+    (module, *args), options = inputs, dict(options)
     dtype = options.pop("dtype", None) if "dtype" not in parameters.own else None
     inplace = None
     if hasattr(type(module), "inplace"):
@@ -292,8 +290,6 @@ def _layer(init: Callable, parameters: Parameters, inputs: tuple, options: dict)
             options["inplace"] = args.pop()
         if isinstance(options.get("inplace"), bool):
             inplace = options.pop("inplace")
-    if most is not None and most < len(args) <= most + 2 and _are_device_and_dtype(*args[most:]):
-        dtype, args = args[most + 1] if len(args) == most + 2 else dtype, args[:most]
     who = type(module).__name__
     _refuse_by_position(who, len(args) + 1, parameters)
     if dtype is inplace is None and len(args) + 1 == len(inputs) and parameters.own.issuperset(options):
@@ -305,14 +301,6 @@ def _layer(init: Callable, parameters: Parameters, inputs: tuple, options: dict)
     if inplace is not None:
         module.inplace = inplace
     return None if dtype is None else module.to(dtype) and None
-
-
-def _are_device_and_dtype(place: Any, dtype: Any = None) -> bool:
-    """Whether these may be the last arguments of PyTorch's layers by position."""
-    if not isinstance(place, str | None) or not isinstance(dtype, np.dtype | None):
-        return False
-    device(place)
-    return True
 
 
 def _cast(module: Any, *wanted: Any, **others: Any) -> Any:

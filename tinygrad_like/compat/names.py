@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-import tinygrad_like.core.tensor as tensor  # `from . import tensor` may give the function
-
 from .. import ops
 from ..core.graph import mode
+from ..core.tensor import Tensor, wrap
 from ..dtypes import FLOAT32, FLOATS, promote_types
 from ..errors import named
 from ..methods import creation
@@ -23,8 +22,6 @@ from ..ops.operands import fills
 from .absent import Missing
 from .keyword_aliases import device, renamed, wanted_dtype
 
-if TYPE_CHECKING:
-    from ..core.tensor import Tensor
 
 class _IsTuple(type):
     def __instancecheck__(cls, x: Any) -> bool:
@@ -42,8 +39,8 @@ class Size(tuple, metaclass=_IsTuple):
 def made_of(dtype: np.dtype, data: tuple) -> Tensor:
     """A Tensor of this dtype: of data, or zeros of the sizes that are given, one by one or as `x.size()`."""
     if len(data) == 1 and not isinstance(data[0], int) and type(data[0]) is not Size:
-        return tensor.Tensor(data[0], dtype=dtype)
-    return creation.Creation.zeros(*(data or (0,)), dtype=dtype)
+        return Tensor(data[0], dtype=dtype)
+    return Tensor.zeros(*(data or (0,)), dtype=dtype)
 
 
 class OfDtype(type):
@@ -55,7 +52,7 @@ class OfDtype(type):
         return made_of(cls.dtype, data)
 
     def __instancecheck__(cls, x: Any) -> bool:
-        return isinstance(x, tensor.Tensor) and x.dtype == cls.dtype
+        return isinstance(x, Tensor) and x.dtype == cls.dtype
 
 
 def _of_dtype(name: str, dtype: str) -> type:
@@ -88,18 +85,40 @@ class Count(int):
         return int, (int(self),)
 
 
+def _of_truth(op: Any) -> Callable:
+    def method(self, other):
+        return op(ops.compare.truth(self), ops.compare.truth(other))
+
+    method.__name__ = op.name
+    method.__doc__ = f"`{op.name}` of where they are not 0, or false; the operator goes bit by bit for integers."
+    return method
+
+
+def _extremum(op: Any, of_two: Any) -> Callable:
+    """The method `max` or `min`: values and indices where the axis is given by position, or as dim, as in PyTorch; of
+    two Tensors one."""
+    def method(self, *place, axis=None, keepdim=False, **others):
+        if not place and not others:
+            return op(self, axis=axis, keepdim=keepdim)
+        if place and isinstance(place[0], Tensor | np.ndarray):
+            return of_two(self, place[0])
+        if others.keys() == {"other"}:
+            return of_two(self, others["other"])
+        if place:
+            axis, keepdim = (*place, keepdim)[:2]
+        given = renamed(op.name, op.options, {"axis": axis, "keepdim": keepdim}, others)
+        axis, keepdim = given["axis"], given["keepdim"]
+        if not isinstance(axis, int) or not place and "dim" not in others:
+            return op(self, axis=axis, keepdim=keepdim)
+        return pair_of(op, self if isinstance(self, Tensor) else wrap(np.asarray(self)), axis, keepdim)
+
+    method.__name__, method.__doc__ = op.name, op.__doc__
+    return named(method)
+
+
 @part_of_tensor
 class Names:
     """The part of Tensor that is there for habits: names that PyTorch, NumPy or tinygrad have besides ours."""
-
-    if TYPE_CHECKING:
-        shape: tuple[int, ...]
-        ndim: int
-        dtype: np.dtype
-        requires_grad: bool
-        node: Any
-        _after: list[Callable] | None
-        _data: np.ndarray
 
     size = property(lambda self: Count(self._data), doc=Count.__doc__)
     device = property(lambda self: device(), doc="Where it is: always the CPU.")
@@ -123,16 +142,7 @@ class Names:
         return self if dtype is None or dtype is self.dtype else ops.cast(self, dtype=dtype)
     def type_as(self, other): return self.to(other.dtype)
 
-    @named
-    def max(self, *place, axis=None, keepdim=False, **others):
-        if place or others:
-            return _extremum(ops.max, ops.maximum, self, place, axis, keepdim, others)
-        return ops.max(self, axis=axis, keepdim=keepdim)
-    @named
-    def min(self, *place, axis=None, keepdim=False, **others):
-        if place or others:
-            return _extremum(ops.min, ops.minimum, self, place, axis, keepdim, others)
-        return ops.min(self, axis=axis, keepdim=keepdim)
+    max, min = _extremum(ops.max, ops.maximum), _extremum(ops.min, ops.minimum)
     def amax(self, axis=None, keepdim=False): return ops.max(self, axis=axis, keepdim=keepdim)
     def amin(self, axis=None, keepdim=False): return ops.min(self, axis=axis, keepdim=keepdim)
     def norm(self, p=2.0, axis=None, keepdim=False):
@@ -144,15 +154,7 @@ class Names:
     gt, ge, lt, le = Methods.__gt__, Methods.__ge__, Methods.__lt__, Methods.__le__
     multiply, divide, negative, absolute = Methods.mul, Methods.div, Methods.neg, Methods.abs
     greater, greater_equal, less, less_equal, not_equal = gt, ge, lt, le, Methods.ne
-    def logical_and(self, other):
-        """Where neither is 0, or false; x & y is bit by bit for integers."""
-        return ops.logical_and(ops.compare.truth(self), ops.compare.truth(other))
-    def logical_or(self, other):
-        """Where not both are 0, or false; x | y is bit by bit for integers."""
-        return ops.logical_or(ops.compare.truth(self), ops.compare.truth(other))
-    def logical_xor(self, other):
-        """Where one of them is 0, or false; x ^ y is bit by bit for integers."""
-        return ops.logical_xor(ops.compare.truth(self), ops.compare.truth(other))
+    logical_and, logical_or, logical_xor = map(_of_truth, (ops.logical_and, ops.logical_or, ops.logical_xor))
     def mm(self, mat2): return ops.matmul(self, mat2)
     bmm = spmm = mm
     def mv(self, vec): return ops.matmul(self, vec)
@@ -266,7 +268,7 @@ def _of_its_dtype(name: str, make: Callable) -> property:
     return property(made, doc=f"A new Tensor of this one's dtype: x.new_{name}(...) is {name}(...).")
 
 
-setattr(Names, "new_tensor", _of_its_dtype("tensor", tensor.Tensor))  # noqa: B010
+setattr(Names, "new_tensor", _of_its_dtype("tensor", Tensor))  # noqa: B010
 for _name in ("zeros", "ones", "empty", "full"):
     setattr(Names, f"new_{_name}", _of_its_dtype(_name, getattr(creation.Creation, _name)))
 
@@ -310,18 +312,3 @@ for _name, _hint in MISSING.items():
 for _name in ("addcmul addcdiv addmm t view_as reshape_as expand_as swapaxes narrow select index_select index_add "
               "tile type_as logical_and logical_or logical_xor equal as_strided type new").split():  # of several ops
     setattr(Names, _name, named(vars(Names)[_name], _name))
-
-
-def _extremum(op: Any, of_two: Any, x: Any, place: tuple, axis: Any, keepdim: bool, others: dict) -> Any:
-    """Values and indices where the axis is given by position, or as dim, as in PyTorch; of two Tensors one."""
-    if place and isinstance(place[0], tensor.Tensor | np.ndarray):
-        return of_two(x, place[0])
-    if others.keys() == {"other"}:
-        return of_two(x, others["other"])
-    if place:
-        axis, keepdim = (*place, keepdim)[:2]
-    given = renamed(op.name, op.options, {"axis": axis, "keepdim": keepdim}, others)
-    axis, keepdim = given["axis"], given["keepdim"]
-    if not isinstance(axis, int) or not place and "dim" not in others:
-        return op(x, axis=axis, keepdim=keepdim)
-    return pair_of(op, x if isinstance(x, tensor.Tensor) else tensor.wrap(np.asarray(x)), axis, keepdim)

@@ -6,26 +6,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-import tinygrad_like.core.tensor as tensor  # `from . import tensor` may give the function
-
-from .. import ops
 from ..core.graph import mode
+from ..core.tensor import Tensor
 from ..dtypes import FLOATS, wide
 
-# NumPy's names that differ from ours; "" if the name means something else there.
+# NumPy's names that are not those of a method here; "" if the name means something else there.
 _UFUNCS: dict[str, str] = {
-    "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "power": "pow", "remainder": "mod",
-    "floor_divide": "floordiv", "negative": "neg", "absolute": "abs", "fabs": "abs", "arcsin": "asin",
-    "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh",
-    "arctan2": "atan2", "rint": "round", "equal": "eq", "not_equal": "ne", "less": "lt", "less_equal": "le",
-    "greater": "gt", "greater_equal": "ge", "bitwise_and": "logical_and", "bitwise_or": "logical_or",
-    "bitwise_xor": "logical_xor", "invert": "logical_not", "logical_and": "", "logical_or": "", "logical_xor": "",
-    "logical_not": "", "positive": "identity",
-}
+    "power": "pow", "remainder": "mod", "fabs": "abs", "rint": "round", "equal": "eq", "invert": "bitwise_not",
+    **dict.fromkeys(("logical_and", "logical_or", "logical_xor", "logical_not"), "")}
 # Functions that are methods of that name here, with NumPy's arguments.
 _METHODS = frozenset({
     "sum", "mean", "prod", "max", "min", "amax", "amin", "any", "all", "argmax", "argmin", "squeeze", "clip",
@@ -39,7 +31,7 @@ def _on_arrays(who: str, f: Callable, inputs: Any, options: Mapping[str, Any]) -
 
     def plain(x: Any) -> Any:
         nonlocal cut
-        if isinstance(x, tensor.Tensor):
+        if isinstance(x, Tensor):
             cut = cut or x.requires_grad and mode.recording
             return x.detach().numpy()
         if isinstance(x, list | tuple):
@@ -60,14 +52,10 @@ def _on_arrays(who: str, f: Callable, inputs: Any, options: Mapping[str, Any]) -
 class ForNumPy:
     """The part of Tensor that NumPy's functions, and PyTorch's, ask for."""
 
-    if TYPE_CHECKING:
-        requires_grad: bool
-        _data: np.ndarray
-
     @classmethod
     def __torch_function__(cls, function, types, inputs=(), options=None):
         """`copy_` of PyTorch's tensors takes a Tensor, and `load_state_dict` of its modules a state_dict from here."""
-        if getattr(function, "__name__", "") != "copy_" or isinstance(inputs[0], tensor.Tensor):
+        if getattr(function, "__name__", "") != "copy_" or isinstance(inputs[0], Tensor):
             return NotImplemented
         to, x, *others = inputs
         values = x.numpy()
@@ -76,15 +64,15 @@ class ForNumPy:
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         if method == "__call__" and len(options) == 1 and "out" in options and mode.listener is None:  # `array -= x`
-            tensors = [x for x in (*inputs, *options["out"]) if isinstance(x, tensor.Tensor)]
+            tensors = [x for x in (*inputs, *options["out"]) if isinstance(x, Tensor)]
             if len(inputs) == 2 and inputs[0] is options["out"][0] and len(tensors) == 1 and not self.requires_grad:
                 return ufunc(inputs[0], self._data, **options)
         name = _UFUNCS.get(ufunc.__name__, ufunc.__name__)
-        op = getattr(ops, name, None) if name and method == "__call__" and not options else None
+        op = getattr(Tensor, name, None) if name and method == "__call__" and not options else None
         return op(*inputs) if op else _on_arrays(f"np.{ufunc.__name__}", getattr(ufunc, method), inputs, options)
 
     def __array_function__(self, function, types, inputs, options):
         name = function.__name__
-        if name in _METHODS and function.__module__ == "numpy" and isinstance(inputs[0], tensor.Tensor):
-            return getattr(tensor.Tensor, name)(*inputs, **options)
+        if name in _METHODS and function.__module__ == "numpy" and isinstance(inputs[0], Tensor):
+            return getattr(Tensor, name)(*inputs, **options)
         return _on_arrays(f"np.{name}", function, inputs, options)

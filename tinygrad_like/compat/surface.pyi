@@ -249,7 +249,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def from_numpy(array: np.ndarray, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""A Tensor on the memory of `array`, without a copy: later writes to the array change the Tensor, unchecked."""
     @staticmethod
     def full(shape: builtins.int | Sequence[builtins.int], fill_value: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., *, size: Any = ..., sizes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
-    def full_like(self, fill_value: Any, **options: Any) -> Tensor: ...
+    def full_like(self, *values: Any, **options: Any) -> Tensor: r"""`full` of the shape and dtype of this Tensor."""
     def gather(self, axis: Axis = ..., index: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""out[i, j] = x[i, index[i, j]] for axis=1, and so for any axis."""
     def ge(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Return self>=value."""
     def gelu(self, approximate: builtins.str = ..., *, approximation: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x Phi(x) = x/2 (1 + erf(x / sqrt 2)) (7.27); with approximate="tanh" the form 003 and GPT-2 use."""
@@ -313,13 +313,13 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def log_softmax(self, axis: Axis = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""log p_i = x_i - log sum_j e^(x_j) along `axis`, exact where softmax itself would round to 0."""
     def logaddexp(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""log(e^a + e^b), without overflow."""
     def logcumsumexp(self, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""log of the running sums of e^x along `axis`, without overflow."""
-    def logical_and(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Where neither is 0, or false; x & y is bit by bit for integers."""
+    def logical_and(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""`logical_and` of where they are not 0, or false; the operator goes bit by bit for integers."""
     def logical_and_(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Self: r"""`logical_and`, in place: of a leaf that requires grad under no_grad() only."""
     def logical_not(self) -> Tensor: r"""Where it is 0, or false; ~x is bit by bit for integers."""
     def logical_not_(self) -> Self: r"""`logical_not`, in place: of a leaf that requires grad under no_grad() only."""
-    def logical_or(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Where not both are 0, or false; x | y is bit by bit for integers."""
+    def logical_or(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""`logical_or` of where they are not 0, or false; the operator goes bit by bit for integers."""
     def logical_or_(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Self: r"""`logical_or`, in place: of a leaf that requires grad under no_grad() only."""
-    def logical_xor(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Where one of them is 0, or false; x ^ y is bit by bit for integers."""
+    def logical_xor(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""`logical_xor` of where they are not 0, or false; the operator goes bit by bit for integers."""
     def logical_xor_(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Self: r"""`logical_xor`, in place: of a leaf that requires grad under no_grad() only."""
     def logsigmoid(self) -> Tensor: r"""log sigma(x) = -softplus(-x), without its threshold."""
     def logsumexp(self, axis: Axis = ..., keepdim: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""log sum_j e^(x_j) over `axis`, as m + log sum_j e^(x_j - m) with m = max_j x_j."""
@@ -337,14 +337,14 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def masked_fill_(self, mask: Any, value: Any, **without_effect: Unpack[WithoutEffect]) -> Self: r"""`masked_fill`, in place: of a leaf that requires grad under no_grad() only."""
     def masked_select(self, mask: Any, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The elements of x where the mask is true, in a row; the two broadcast. Raises TypeError unless it is boolean."""
     def matmul(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The matrix product a @ b, with NumPy's rules for vectors and batches."""
-    def max(self, *place: Any, axis: Axis = ..., keepdim: builtins.bool = ..., **others: Any) -> Tensor: ...
+    def max(self, *place: Any, axis: Axis = ..., keepdim: builtins.bool = ..., **others: Any) -> Tensor: r"""The largest value over `axis`; NaN if any is NaN. Ties share the cotangent evenly."""
     def max_pool2d(self, kernel_size: Any = ..., stride: Any = ..., dilation: Any = ..., padding: Any = ..., ceil_mode: builtins.bool = ..., return_indices: builtins.bool = ..., *, pad: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The largest element of every window: (batch, channels, height, width) -> (batch, channels, rows, columns)."""
     def max_unpool2d(self, indices: Any, kernel_size: Any = ..., stride: Any = ..., padding: Any = ..., output_size: Any = ..., *, pad: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def maximum(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The larger of a and b; where they are equal each gets half of the cotangent."""
     def mean(self, axis: Axis = ..., keepdim: builtins.bool = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The mean over `axis` (all axes if None); of integers it has the default dtype."""
     def median(self, axis: Axis = ..., keepdim: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Any: r"""The middle value, of two the lower; along an axis, with its index: (values, indices). NaN if there is one."""
     def meshgrid(self, *, indexing: builtins.str = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""Vectors (or numbers), also in a list, as coordinates of a grid: for each a Tensor of the grid's shape. A tuple."""
-    def min(self, *place: Any, axis: Axis = ..., keepdim: builtins.bool = ..., **others: Any) -> Tensor: ...
+    def min(self, *place: Any, axis: Axis = ..., keepdim: builtins.bool = ..., **others: Any) -> Tensor: r"""The smallest value over `axis`; NaN if any is NaN. Ties share the cotangent evenly."""
     def minimum(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The smaller of a and b; where they are equal each gets half of the cotangent."""
     def mish(self) -> Tensor: r"""x tanh(softplus(x)) (Misra 2019)."""
     def mm(self, mat2: Any, **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
@@ -390,7 +390,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def one_hot(self, num_classes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""A new last axis of size num_classes, 1 at the index and 0 elsewhere (int64); -1 takes the largest index + 1."""
     @staticmethod
     def ones(*shape: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., size: Any = ..., sizes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
-    def ones_like(self, **options: Any) -> Tensor: ...
+    def ones_like(self, *values: Any, **options: Any) -> Tensor: r"""`ones` of the shape and dtype of this Tensor."""
     def outer(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""out[i, j] = a[i] b[j] of two vectors."""
     def pad(self, padding: Any = ..., mode: builtins.str = ..., value: Number = ..., *, pad: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Add elements around x."""
     def permute(self, *axes: Any, dim: Any = ..., dims: Any = ..., axis: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The axes in another order: out.shape[i] = x.shape[axes[i]]."""
@@ -405,12 +405,12 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def rad2deg_(self) -> Self: r"""`rad2deg`, in place: of a leaf that requires grad under no_grad() only."""
     @staticmethod
     def rand(*shape: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., generator: Any = ..., size: Any = ..., sizes: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: r"""Uniform on [0, 1)."""
-    def rand_like(self, **options: Any) -> Tensor: ...
+    def rand_like(self, *values: Any, **options: Any) -> Tensor: r"""`rand` of the shape and dtype of this Tensor."""
     @staticmethod
     def randint(*shape: Any, low: builtins.int = ..., high: builtins.int = ..., dtype: Any = ..., generator: Any = ..., size: Any = ..., sizes: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: r"""Integers, uniform on low, ..., high - 1."""
     @staticmethod
     def randn(*shape: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., generator: Any = ..., size: Any = ..., sizes: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: r"""Standard normal."""
-    def randn_like(self, **options: Any) -> Tensor: ...
+    def randn_like(self, *values: Any, **options: Any) -> Tensor: r"""`randn` of the shape and dtype of this Tensor."""
     @staticmethod
     def randperm(n: builtins.int, generator: Any = ..., *, N: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: r"""The numbers 0, ..., n - 1 in random order."""
     def ravel(self) -> Tensor: ...
@@ -528,4 +528,4 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def zero_(self, *inputs: Any, **options: Any) -> Self: ...
     @staticmethod
     def zeros(*shape: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., size: Any = ..., sizes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
-    def zeros_like(self, **options: Any) -> Tensor: ...
+    def zeros_like(self, *values: Any, **options: Any) -> Tensor: r"""`zeros` of the shape and dtype of this Tensor."""

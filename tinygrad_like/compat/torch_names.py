@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 import sys
 import warnings
-from collections.abc import Callable
+from collections import namedtuple
 from importlib import import_module
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ..core.dispatch import Op
 from ..core.tensor import Tensor, wrap
 from ..dtypes import bfloat16, can_cast, finfo, get_default_dtype, promote_types, set_default_dtype
 from ..errors import named
-from ..methods import creation
+from ..methods.creation import Creation
 from ..methods.in_place import InPlace
 from ..methods.of_ops import Methods
 from ..ops.axes import plain_shape
@@ -52,7 +52,7 @@ def randint(*bounds: Any, low: int = 0, high: int | None = None, size: Any = Non
         low, high = numbers if len(numbers) == 2 else (low, numbers[0])
     if high is None or size is None:
         raise TypeError("randint: takes (high, size) or (low, high, size), with the size a tuple")
-    return creation.Creation.randint(*size, low=low, high=high, **options)
+    return Tensor.randint(*size, low=low, high=high, **options)
 
 
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, **options: Any) -> Tensor:
@@ -60,8 +60,8 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, **options: Any) ->
     if size is None:
         size = np.broadcast_shapes(np.shape(mean), np.shape(std))
         with no_grad():
-            return mean + std * creation.Creation.randn(*size, **options)
-    return creation.Creation.normal(*plain_shape((size,)), mean=mean, std=std, **options)
+            return mean + std * Tensor.randn(*size, **options)
+    return Tensor.normal(*plain_shape((size,)), mean=mean, std=std, **options)
 
 
 @overload
@@ -75,12 +75,12 @@ def where(condition: Any, *ab: Any, **named_ab: Any) -> Any:
 
 def empty_like(input: Any, **options: Any) -> Tensor:
     """A Tensor of the input's shape and dtype that holds any numbers."""
-    return creation.Creation.empty(input.shape, **{"dtype": input.dtype, **options})
+    return Tensor.empty(input.shape, **{"dtype": input.dtype, **options})
 
 
 def bernoulli(input: Any, generator: Any = None) -> Tensor:
     """1 with the probability that the input says, else 0, element by element."""
-    drawn = creation.Creation.rand(*input.shape, dtype=input.dtype, generator=generator)
+    drawn = Tensor.rand(*input.shape, dtype=input.dtype, generator=generator)
     return ops.cast(ops.lt(drawn, input), dtype=input.dtype).detach()
 
 
@@ -102,13 +102,6 @@ def sparse_coo_tensor(indices: Any, values: Any, size: Any = None, **options: An
 def nextafter(input: Any, other: Any) -> Any:
     """The next number of the dtype after each of the first Tensor, towards that of the other. It has no gradient."""
     return wrap(np.nextafter(input.detach().numpy(), other.detach().numpy()))
-
-
-def vmap(func: Callable, *args: Any, **options: Any) -> Callable:
-    """`func.vmap`: the function that applies func to each element of a batch."""
-    from .func import vmap as mapped
-
-    return mapped(func, *args, **options)
 
 
 # Settings and queries -------------------------------------------------------------------------------------------------
@@ -159,6 +152,9 @@ def compile(model: Any = None, **options: Any) -> Any:
     return model if model is not None else lambda model: model
 
 
+SVD = namedtuple("SVD", "U S V")
+
+
 def svd(input: Any, some: bool = True, compute_uv: bool = True) -> SVD:
     """U, S and V with U diag(S) V^T = x, as in PyTorch's old function; `linalg.svd` returns V^Tensor.
 
@@ -169,24 +165,6 @@ def svd(input: Any, some: bool = True, compute_uv: bool = True) -> SVD:
         raise NotImplementedError("svd: compute_uv=False is not supported; use linalg.svdvals(x)")
     u, s, vh = ops.linalg.svd(input, full_matrices=not some)
     return SVD(u, s, ops.transpose(vh, -1, -2))
-
-
-class SVD(NamedTuple):
-    """The result of `svd`."""
-
-    U: Any
-    S: Any
-    V: Any
-
-
-def initial_seed() -> int:
-    """The seed that the package's generator was restarted with last."""
-    return random.default_generator.initial_seed()
-
-
-def equal(input: Any, other: Any) -> bool:
-    """Whether two Tensors have one shape, and the same numbers."""
-    return Tensor.equal(input, other)
 
 
 _NAMES: dict[str, Any] = {
@@ -201,19 +179,19 @@ _NAMES: dict[str, Any] = {
     "is_tensor": lambda x: isinstance(x, Tensor), "inference_mode": inference_mode,
     "set_grad_enabled": set_grad_enabled, "Generator": random.Generator, "compile": compile,
     **{name: name for name in (*MEMORY_FORMATS, "strided")},
-    **OF_DTYPE, "vmap": vmap, "sparse_coo_tensor": named(sparse_coo_tensor), "nextafter": named(nextafter),
+    **OF_DTYPE, "sparse_coo_tensor": named(sparse_coo_tensor), "nextafter": named(nextafter),
     "sparse": Part("sparse", mm=ops.matmul, addmm=Tensor.addmm, sum=ops.sum, **{
         name: lambda indices, values, size=None, dtype=dtype: sparse_coo_tensor(indices, values, size, dtype=dtype)
         for name, dtype in (("FloatTensor", "float32"), ("DoubleTensor", "float64"), ("LongTensor", "int64"))}),
     "svd": named(svd), "lu": ops.linalg.lu_factor, "lu_unpack": ops.linalg.lu_unpack,
     "autocast": autocast, "amp": Part("amp", autocast=autocast, GradScaler=GradScaler),
-    "initial_seed": initial_seed, "default_generator": random.default_generator,
+    "initial_seed": random.default_generator.initial_seed, "default_generator": random.default_generator,
     "set_default_dtype": set_default_dtype, "get_default_dtype": get_default_dtype,
     **dict.fromkeys(
         ("set_float32_matmul_precision", "use_deterministic_algorithms", "set_num_interop_threads"), nothing),
     "promote_types": promote_types, "can_cast": can_cast, "broadcast_shapes": np.broadcast_shapes,
     "get_default_device": lambda: device(), "set_default_device": device,
-    "equal": named(equal), "numel": lambda input: input.numel(), "is_complex": lambda input: False,
+    "numel": lambda input: input.numel(), "is_complex": lambda input: False,
     "real": lambda input: input, "is_floating_point": lambda input: input.is_floating_point(), "take": ops.take_flat,
 }
 _NAMES["cuda"].amp = sys.modules["tinygrad_like.cuda.amp"] = _NAMES["amp"]
@@ -245,7 +223,7 @@ def function(name: str) -> Any:
     if name in FUNCTIONAL:
         return getattr(import_module("tinygrad_like.nn.functional"), name)
     found = None
-    if name[0] != "_" and any([name in vars(part) for part in (Methods, Names, InPlace, creation.Creation)]):
+    if name[0] != "_" and any([name in vars(part) for part in (Methods, Names, InPlace, Creation)]):
         found = _of_method(name)
     if found is None or isinstance(found, property):
         found = getattr(ops, name, None)

@@ -5,24 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from sys import getrefcount
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-import tinygrad_like.core.tensor as tensor  # `from . import tensor` may give the function
 
 from .. import ops, random
 from ..core.graph import mode
 from ..core.listener import effect, pure
+from ..core.tensor import Tensor, wrap
 from ..dtypes import BOOL, FLOAT32, FLOAT64, FLOATS, INT64, as_array, can_cast
 from ..errors import named, refusal
 from . import creation
 from . import view_aliases as aliases
 from .protocol import write
-
-if TYPE_CHECKING:
-    from ..core.tensor import Tensor
-
 
 # What is done at once, in NumPy: of the array to be changed, and arrays of its dtype or numbers.
 _AT_ONCE: dict[str, Callable] = {
@@ -43,7 +38,7 @@ def _at_once(change: Callable, x: Tensor, inputs: tuple, options: dict) -> bool:
         return False
     arrays = []
     for y in inputs:
-        if isinstance(y, tensor.Tensor):
+        if isinstance(y, Tensor):
             if mode.recording and y.requires_grad:
                 return False
             y = y._data
@@ -84,7 +79,7 @@ def _filled(name: str, values: Callable) -> Callable:
 
         def fill(x: Tensor) -> Tensor:
             y = values(x, *inputs, **options)
-            y = y if isinstance(y, tensor.Tensor) else tensor.wrap(np.asarray(y, x.dtype))
+            y = y if isinstance(y, Tensor) else wrap(np.asarray(y, x.dtype))
             if y.dtype is not x.dtype:  # what is copied may be of any
                 y = ops.cast(y, dtype=x.dtype)
             if x.requires_grad and mode.recording:  # the parents of x get gradients of 0
@@ -125,7 +120,7 @@ def _full(x: Tensor, value: Any) -> Any:
     """A number everywhere; gradients reach a Tensor of one."""
     if np.ndim(value):
         raise ValueError(f"fill_: takes a number, got a value of shape {np.shape(value)}; copy_ takes what broadcasts")
-    if isinstance(value, tensor.Tensor):
+    if isinstance(value, Tensor):
         return ops.expand(value, shape=x.shape)
     return pure(np.full)(x.shape, value, x.dtype)
 
@@ -134,8 +129,8 @@ def _with_items(x: Tensor, index: Any, value: Any, reuse: bool = False) -> Tenso
     """x with `value` at `index`, on the graph. Of several values for one element the last counts, as in NumPy."""
     if x.dtype.kind not in FLOATS:
         raise TypeError(f"setitem: x is {x.dtype}, through which no gradient reaches the value; cast x with .float()")
-    if not isinstance(value, tensor.Tensor):
-        value = tensor.wrap(_array(value, x.dtype))
+    if not isinstance(value, Tensor):
+        value = wrap(_array(value, x.dtype))
     index = ops.index.plain_index(index, x.shape)
     axis = ops.index.axis_of_array(index)
     axis = None if axis is None or index[axis].ndim != 1 else axis
@@ -156,7 +151,7 @@ def _with_items(x: Tensor, index: Any, value: Any, reuse: bool = False) -> Tenso
         places = ops.arrange.slices_named("setitem", x.shape, axis, index[axis], wraps=True)
         return ops.arrange.with_slices(x, axis, places, ops.expand(value, shape=part))
     if not ops.index.is_basic(index) and any([getattr(i, "dtype", BOOL) is not BOOL for i in index]):
-        turn = tensor.wrap(np.arange(math.prod(part)).reshape(part))  # an element may be named more than once
+        turn = wrap(np.arange(math.prod(part)).reshape(part))  # an element may be named more than once
         last = ops.take(ops.parts.surround(turn, shape=x.shape, index=index), index=index)
         value = ops.where(ops.eq(turn, last), value, 0.0)
     return ops.parts.set_at(value, x, index=index, reuse=reuse)
@@ -164,10 +159,10 @@ def _with_items(x: Tensor, index: Any, value: Any, reuse: bool = False) -> Tenso
 
 def _mask_of(x: Tensor, index: Any, value: Any) -> Tensor | None:
     """The mask with the axes of x, if the index is a mask and the value a number that suits the dtype of x."""
-    if not isinstance(index, tensor.Tensor) or index.dtype is not BOOL or index.shape != x.shape[:index.ndim]:
+    if not isinstance(index, Tensor) or index.dtype is not BOOL or index.shape != x.shape[:index.ndim]:
         return None
     suits = type(value) is int or x.dtype.kind in FLOATS and (
-        type(value) is float or isinstance(value, tensor.Tensor) and value.ndim == 0 and value.dtype.kind in FLOATS)
+        type(value) is float or isinstance(value, Tensor) and value.ndim == 0 and value.dtype.kind in FLOATS)
     return ops.reshape(index, shape=(*index.shape, *[1] * (x.ndim - index.ndim))) if suits and x.ndim else None
 
 
@@ -221,23 +216,20 @@ class InPlace:
         return self
 
     def __setitem__(self: Any, index: Any, value: Any) -> None:
-        if isinstance(value, tensor.Tensor) and value._viewed is not None and value._viewed[0]() is self and (
+        if isinstance(value, Tensor) and value._viewed is not None and value._viewed[0]() is self and (
                 value._viewed[1] is index and value.version is self.version is not None):  # type: ignore[union-attr]
             return  # `x[i] += y` has changed x already
-        if mode.listener is not None and (mask := _mask_of(self, index, value)) is not None:
-            value = ops.cast(value, dtype=self.dtype) if isinstance(value, tensor.Tensor) else value
-            self.masked_fill_(mask, value)  # which takes no number of elements that depends on values
-            return
         many = self._data.size >= _MASKED and getattr(index, "ndim", 0) == self.ndim
-        if many and (mask := _mask_of(self, index, value)) is not None:
-            return self._become("setitem", lambda x: x.masked_fill(mask, value))
-        recorded = mode.recording and (self.requires_grad or isinstance(value, tensor.Tensor) and value.requires_grad)
+        if (many or mode.listener is not None) and (mask := _mask_of(self, index, value)) is not None:
+            value = ops.cast(value, dtype=self.dtype) if isinstance(value, Tensor) else value
+            return self._become("setitem", lambda x: x.masked_fill(mask, value))  # of no size that depends on values
+        recorded = mode.recording and (self.requires_grad or isinstance(value, Tensor) and value.requires_grad)
         if recorded or self.node is not None:
             return self._set_items(index, value)
         self._require_writable("setitem")
         _refuse_lossy("setitem", self, value)
         index = ops.index.plain_index(index, self.shape)
-        if isinstance(value, tensor.Tensor):
+        if isinstance(value, Tensor):
             value = value._data
         elif mode.listener is not None or type(value) is not _NUMBERS.get(self._data.dtype):
             # A number is not rounded to float32 on its way into float64.
@@ -281,12 +273,12 @@ class InPlace:
     zero_ = _filled("zero_", lambda x: np.zeros(x.shape, x.dtype))
     fill_ = _filled("fill_", _full)
     copy_ = _filled("copy_", lambda x, src, non_blocking=False: ops.expand(
-        src if isinstance(src, tensor.Tensor) else tensor.Tensor(src), shape=x.shape))
-    normal_ = _filled("normal_", lambda x, mean=0.0, std=1.0, generator=None: creation.Creation.normal(
+        src if isinstance(src, Tensor) else Tensor(src), shape=x.shape))
+    normal_ = _filled("normal_", lambda x, mean=0.0, std=1.0, generator=None: creation.normal(
         *x.shape, mean=mean, std=std, dtype=x.dtype, generator=generator))
-    uniform_ = _filled("uniform_", lambda x, low=0.0, high=1.0, generator=None: creation.Creation.uniform(
+    uniform_ = _filled("uniform_", lambda x, low=0.0, high=1.0, generator=None: creation.uniform(
         *x.shape, low=low, high=high, dtype=x.dtype, generator=generator))
-    bernoulli_ = _filled("bernoulli_", lambda x, p=0.5, generator=None: creation.Creation.rand(
+    bernoulli_ = _filled("bernoulli_", lambda x, p=0.5, generator=None: creation.rand(
         *x.shape, dtype=FLOAT64, generator=generator) < p)
     exponential_ = _filled("exponential_", lambda x, lambd=1.0, generator=None: random.sampled(
         "exponential", lambda rng, scale: rng.exponential(scale, x.shape).astype(x.dtype), 1 / lambd,

@@ -180,7 +180,7 @@ class Methods:
     def cat(self, *others, axis=0): return ops.cat(self, *others, axis=axis)
     def stack(self, *others, axis=0): return ops.stack(self, *others, axis=axis)
 
-    # Indexing
+    # Indexing and order
     def __getitem__(self, index):
         kind = type(index)
         if (kind is int or kind is slice) and mode.listener is None and self._data.ndim:  # as below, sooner

@@ -11,19 +11,13 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-import tinygrad_like.core.tensor as tensor  # `from . import tensor` may give the function
-
 from .. import ops
 from ..core.graph import tick
+from ..core.tensor import Tensor, wrap
 from .versions import Version
-
-if TYPE_CHECKING:
-    from ..core.tensor import Tensor
-
 
 UNSEEN = ("another Tensor shows the memory of this one, as views and detach() do, and what is recorded cannot be "
           "written into it")
@@ -98,7 +92,7 @@ def _write_back(x: Tensor, y: Tensor, base: Tensor, index: tuple, with_items: Ca
 
 def twin(x: Tensor, version: Version | None) -> Tensor:
     """Another Tensor of the same memory and graph: what records a change of x must not itself become its result."""
-    y = tensor.wrap(x._data)
+    y = wrap(x._data)
     y.node, y.requires_grad, y.version = x.node, x.requires_grad, version
     return y
 

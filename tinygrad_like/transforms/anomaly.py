@@ -31,34 +31,26 @@ class detect_anomaly(Switch):
         return detect_anomaly(self.check_nan)
 
     def on(self):
-        before = mode.listener, np.geterr()
+        before = mode.listener
         if self.check_nan and not is_on():
-            np.seterr(all="ignore")  # the error says more than NumPy's warning
             _Checks().__enter__()
         return before
 
     def off(self, before):
-        mode.listener, errors = before
-        np.seterr(**errors)
+        mode.listener = before
 
 
-class set_detect_anomaly:
+class set_detect_anomaly(detect_anomaly):
     """Switch `detect_anomaly` on or off from this call on, or in a block: `with set_detect_anomaly(debugging): ...`."""
 
-    errors: dict[str, Any] = {}  # how NumPy handled them before it was on
-
     def __init__(self, enabled: bool, check_nan: bool = True):
-        self.before = mode.listener, np.geterr()
-        if enabled and not is_on():
-            set_detect_anomaly.errors = detect_anomaly().on()[1]
-        elif not enabled and type(mode.listener) is _Checks:
-            detect_anomaly().off((mode.listener.outer, self.errors))
+        super().__init__(enabled and check_nan)
+        self.before = super().on()
+        if not enabled and type(mode.listener) is _Checks:
+            mode.listener = mode.listener.outer
 
-    def __enter__(self) -> set_detect_anomaly:
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        detect_anomaly().off(self.before)
+    def on(self):
+        return self.before
 
 
 def is_on() -> bool:
@@ -70,15 +62,17 @@ def is_on() -> bool:
 
 
 class _Checks(Listener):
-    """Checks the results of ops and rules."""
+    """Checks the results of ops and rules. The error says more than NumPy's warning."""
 
     def op(self, op: Any, inputs: Any, options: dict, run: Callable) -> Any:
-        y = super().op(op, inputs, options, run)
+        with np.errstate(all="ignore"):
+            y = super().op(op, inputs, options, run)
         check_finite(y, op.name, y.node, [*inputs, *options.values()])
         return y
 
     def rule(self, op: Any, node: Node, i: int | None, rule: Callable, g: Any, values: Any) -> Any:
-        found = super().rule(op, node, i, rule, g, values)
+        with np.errstate(all="ignore"):
+            found = super().rule(op, node, i, rule, g, values)
         for c in [found] if i is not None else [] if found is NotImplemented else found:
             if c is not None:
                 check_finite(c, f"the VJP of {op.name}", node, [g])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import threading
-import types
 from collections.abc import Callable
 from contextlib import ContextDecorator
 from functools import wraps
@@ -26,7 +25,7 @@ def _entered() -> list:
 
 
 class Switch(ContextDecorator):
-    """Set something for a `with` block, or for each call of a function, each step of a generator or coroutine.
+    """Set something for a `with` block, or for each call of a function, each step of a generator.
 
     One object may be entered again inside itself, and by several threads. A decorator needs no brackets.
     """
@@ -66,16 +65,9 @@ class Switch(ContextDecorator):
 
     def __call__(self, function: F) -> F:
         again = self._recreate_cm
-        if inspect.isasyncgenfunction(function):
-            raise TypeError(f"{type(self).__name__}: {function.__name__} is an asynchronous generator, between whose "
-                            "steps it would stay on; use a with block around each step")
-        if inspect.iscoroutinefunction(function):
-
-            @wraps(function)
-            async def stepwise(*args: Any, **options: Any) -> Any:
-                return await _steps(again, function(*args, **options))
-
-            return stepwise  # type: ignore[return-value]
+        if inspect.isasyncgenfunction(function) or inspect.iscoroutinefunction(function):
+            raise TypeError(f"{type(self).__name__}: {function.__name__} is asynchronous, and between its steps "
+                            "it would stay on; use a with block around each step")
         if inspect.isgeneratorfunction(function):
             steps: Any = wraps(function)(lambda *args, **options: _steps(again, function(*args, **options)))
             return steps
@@ -85,9 +77,8 @@ class Switch(ContextDecorator):
         return type(self)()  # one instance per call: a decorated function may recurse
 
 
-@types.coroutine
 def _steps(switch: Callable, inner: Any):
-    """A generator or coroutine, each step inside a new switch, and everything between its steps outside."""
+    """A generator, each step inside a new switch, and everything between its steps outside."""
     resume, given = inner.send, None
     try:
         while True:
