@@ -12,8 +12,6 @@ import nn
 import optim
 import tinygrad_like as tg
 from tinygrad_like import Tensor, capture
-from tinygrad_like.kernels import blocks
-from tinygrad_like.kernels.memory import thrifty
 
 
 class Pair(NamedTuple):
@@ -127,23 +125,6 @@ def test_no_gradient_of_a_call_outlives_the_next():
         seen.append(weakref.ref(model.weight.grad._data))
     assert step.programs
     assert all([r() is None for r in seen[:-2]])
-
-
-@pytest.mark.parametrize("count", [None, 2**30])
-def test_what_is_freed_goes_back_to_the_system_meanwhile(count):
-    Tensor([1.0]) + 1
-    np.empty(5000)
-    with pytest.raises(KeyError), thrifty(count):
-        for _ in range(3):
-            np.empty(5000)
-        assert blocks.held.value == blocks.UNLISTED
-        blocks.emptied()
-        assert blocks.held.value == blocks.UNLISTED
-        raise KeyError
-    assert blocks.held.value == 0
-    x = np.empty(5000)
-    del x
-    assert 0 <= blocks.held.value < 2**16
 
 
 def test_a_pair_stays_one_when_it_is_played():

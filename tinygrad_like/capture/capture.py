@@ -32,7 +32,6 @@ from typing import TYPE_CHECKING, Any
 from .. import dtypes, random
 from ..core.graph import mode
 from ..core.tensor import Tensor
-from ..kernels.memory import thrifty
 from ..ops import collective
 from ..transforms.picture import Picture
 from ..transforms.switches import Switch
@@ -169,8 +168,7 @@ class capture:
                 try:
                     from .recording import record  # with the kernels
 
-                    with thrifty(self.bytes):
-                        return record(self, kind, tensors, args, options)
+                    return record(self, kind, tensors, args, options)
                 finally:
                     _recording.release()
         return self.function(*args, **options)
@@ -205,8 +203,7 @@ class capture:
         if kind.plays & kind.plays - 1 == 0 and program.may_be_audited():
             from .recording import audit
 
-            with thrifty(self.bytes):
-                return audit(self, kind, program, inputs, args, options)
+            return audit(self, kind, program, inputs, args, options)
         returned, bound = program(inputs)
         for place, value in zip(kind.world.bound, bound, strict=True):
             place.put(value)

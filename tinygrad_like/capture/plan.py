@@ -17,7 +17,6 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from ..dtypes import memory
-from ..kernels.epilogue import WithEpilogue
 from ..kernels.kinds import Table
 from ..kernels.loops import Loop, Value, place
 from ..kernels.memory import give_back, pages
@@ -89,8 +88,6 @@ def _call_on(call: Any, moved: Callable) -> Any:
                     tuple([(i, moved(x)) for i, x in call.stores]))
     if isinstance(call, Copy):
         return Copy(moved(call.source), moved(call.target))
-    if isinstance(call, WithEpilogue):
-        return WithEpilogue(_call_on(call.call, moved), _call_on(call.loop, moved))
     if isinstance(call, Call):
         arguments = tuple([moved(x) if type(x) is np.ndarray else x if type(x) is int else _with(x, moved)
                            for x in call.arguments])

@@ -14,13 +14,11 @@ from ..core.graph import tick
 from ..core.tensor import Tensor, wrap
 from ..dtypes import memory
 from ..environment import without_interrupts
-from ..kernels.epilogue import WithEpilogue
 from ..kernels.loops import Loop, addresses
 from ..kernels.memory import give_back
 from ..kernels.program import Call, play_records
 from ..kernels.views import address
 from ..transforms.picture import Box
-from .epilogues import with_epilogues
 from .instructions import Refused, Step
 from .lower import lowered
 from .plan import bounds, in_bytes, joined, meet, placed
@@ -119,7 +117,8 @@ class Program:
         self.needed = [i for i, x in enumerate(tape.inputs) if id(memory(x)) in used]
         self.bytes = sum(m.nbytes for key, m in written.items() if key not in pinned)
         if self.level != PLAIN:
-            steps = with_epilogues(joined(steps, pinned), pinned)
+            # Loops that were not joined become kernels again.
+            steps = [step if step.alone is None else Step(step.name, call=step.alone) for step in joined(steps, pinned)]
         self.boxes, self.arrows = pictured(steps, tape.inputs)
         steps, self.own, self.moved = placed(steps, pinned, kept, tape.inputs)
         return steps
@@ -128,7 +127,7 @@ class Program:
         """Each run of kernel calls as one row of records, with the Python steps in between."""
         parts: list[Any] = []
         for step in sorted(steps, key=lambda step: step.name != "draw"):  # they read only generators' states
-            if not isinstance(step.call, Call | Loop | WithEpilogue):
+            if not isinstance(step.call, Call | Loop):
                 parts.append(step)
             elif parts and type(parts[-1]) is Calls:
                 parts[-1].steps.append(step)
@@ -278,8 +277,7 @@ class Program:
                  + (f"; faster code gave other numbers, in {self.rejected[-1]}" if self.rejected else "")]
         for i, step in enumerate(steps):
             what = "Python" if step.call is None else "loop" if isinstance(step.call, Loop) else (
-                step.call.kernel.name if isinstance(step.call, Call) else
-                f"{step.call.kernel.name} + loop" if isinstance(step.call, WithEpilogue) else "copy")
+                step.call.kernel.name if isinstance(step.call, Call) else "copy")
             written = ", ".join([f"{x.dtype} {x.shape}" for x in step.writes()[:2]])
             why = f"   no compiled code does this; called at {step.line}" if step.call is None and step.line else ""
             lines.append(f"{i:5} {what:24} {step.name:40} -> {written}{why}")
@@ -367,8 +365,7 @@ class Calls:
 
     def close(self) -> None:
         calls = [step.call for step in self.steps]
-        found = [(call, False) if isinstance(call, Loop) else (call.loop, True) for call in calls
-                 if not isinstance(call, Call)]
+        found = [call for call in calls if isinstance(call, Loop)]
         with without_interrupts():  # after Ctrl-C inside LLVM's compiler, the next compilation ends the process
             codes = iter(addresses(found) if found else [])
         records = [call.packed() if isinstance(call, Call) else call.record(next(codes)) for call in calls]

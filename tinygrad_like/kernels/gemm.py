@@ -12,15 +12,14 @@ import numpy as np
 
 from ..core.graph import mode
 from ..dtypes import FLOAT32
-from .atomics import call
-from .kinds import EPILOGUE, STRIDED, STRIDED_OPTIONAL, STRIDED_WRITE
+from .kinds import STRIDED, STRIDED_OPTIONAL, STRIDED_WRITE
 from .matrix import Matrix, ceil_div, fits, length_of, matrix_of, part_of
 from .pieces import BLOCKS, FEW_ROWS, do_piece, packs_rows, scratch_for, way_of
 from .program import beside, counters, kernel
 from .reduce import columns, whole
 from .simd import COLUMNS, ROWS, inner
 from .threads import take
-from .views import integer_at, is_row_by_row, ndim_of, room
+from .views import is_row_by_row, ndim_of, room
 
 _COST = 0.015  # nanoseconds of a multiplication
 _LEAST = 2**18  # multiplications that are worth a kernel; for fewer OpenBLAS starts no threads
@@ -73,10 +72,10 @@ def batched_matmul_vjp(
     calls: list[tuple] = []
     if wanted[1]:
         db = np.empty((*g.shape[:-2], *b.shape[-2:]), np.float32)
-        calls.append((_matrix_product, a, g, db, None, True, False, not wanted[0], counters[1], 0))
+        calls.append((_matrix_product, a, g, db, None, True, False, not wanted[0], counters[1]))
     if wanted[0]:
         da = np.empty((*g.shape[:-2], *a.shape[-2:]), np.float32)
-        calls.append((_matrix_product, g, b, da, None, False, True, True, counters[0], 0))
+        calls.append((_matrix_product, g, b, da, None, False, True, True, counters[0]))
     beside(*calls)
     return [da.reshape(shape) if one and da is not None else da, db]
 
@@ -99,7 +98,7 @@ def product(
     are of float32. The numbers of a row of out lie together, and so do those of start, which broadcasts to out: a bias
     (n,), or out itself to accumulate. Turned: b is given as its transpose, (..., n, k).
     """
-    _matrix_product(a, b, out, start, False, turned, True, counters[0], 0)
+    _matrix_product(a, b, out, start, False, turned, True, counters[0])
     return out
 
 
@@ -124,12 +123,12 @@ def linear_vjp(g: np.ndarray, x: np.ndarray, weight: np.ndarray, wanted: Sequenc
             calls.append((columns, g, *g.shape, *whole(*g.shape), min(g.shape[1], _STRIP), db))
     if wanted[1]:
         dw = np.empty(weight.shape, np.float32)
-        calls.append((_matrix_product, g, x, dw, None, True, False, not wanted[0], counters[1], 0))
+        calls.append((_matrix_product, g, x, dw, None, True, False, not wanted[0], counters[1]))
     if wanted[0] and short and _is_small(multiplications, g.size):
         dx = np.dot(g, weight)
     elif wanted[0]:
         dx = np.empty(x.shape, np.float32)
-        calls.append((_matrix_product, g, weight, dx, None, False, False, True, counters[0], 0))
+        calls.append((_matrix_product, g, weight, dx, None, False, False, True, counters[0]))
     beside(*calls)
     return [dx, dw, db]
 
@@ -168,8 +167,8 @@ def _cut(way, m, n, k, batch, tasks, packs, alone):
 
 
 @inner
-def _work(a, b, out, start, a_turned, b_turned, alone, counts, epilogue):
-    """Nanoseconds of a product and its epilogue; -1 if its arrays do not fit one another."""
+def _work(a, b, out, start, a_turned, b_turned, alone, counts):
+    """Nanoseconds of a product; -1 if its arrays do not fit one another."""
     m, n, k, batch = length_of(out, 2), length_of(out, 1), length_of(a, 2 if a_turned else 1), 1
     if not (ndim_of(out) >= 2 and is_row_by_row(out)
             and fits(a, k if a_turned else m, m if a_turned else k, out)
@@ -179,15 +178,14 @@ def _work(a, b, out, start, a_turned, b_turned, alone, counts, epilogue):
         return -1
     for axis in range(3, ndim_of(out) + 1):
         batch *= length_of(out, axis)
-    after = call(integer_at(epilogue, 0), epilogue, -1, 0) if epilogue else 0
-    return int(batch * m * n * k * _COST) + after
+    return int(batch * m * n * k * _COST)
 
 
-@kernel(a=STRIDED, b=STRIDED, out=STRIDED_WRITE, start=STRIDED_OPTIONAL, epilogue=EPILOGUE, work=_work, tasks=1)
-def _matrix_product(a, b, out, start, a_turned, b_turned, alone, counts, epilogue, task, tasks):
+@kernel(a=STRIDED, b=STRIDED, out=STRIDED_WRITE, start=STRIDED_OPTIONAL, work=_work, tasks=1)
+def _matrix_product(a, b, out, start, a_turned, b_turned, alone, counts, task, tasks):
     """One task's share of out = start + a @ b, in pieces that it takes from counters; a and b may be transposes.
 
-    alone: no other product follows that evens out the end. The epilogue runs on each piece when it is complete.
+    alone: no other product follows that evens out the end.
     """
     m, n, k, batch = length_of(out, 2), length_of(out, 1), length_of(a, 2 if a_turned else 1), 1
     for axis in range(3, ndim_of(out) + 1):
@@ -219,7 +217,4 @@ def _matrix_product(a, b, out, start, a_turned, b_turned, alone, counts, epilogu
             if start:
                 first = part_of(matrix_of(start, index, out), m0, n0)
             do_piece(way, m1 - m0, i0, i1, n1 - n0, k, rows, columns, first, target, packs, scratch)
-            if epilogue:
-                call(integer_at(epilogue, 0), epilogue, (index * m + m0 + i0) << 32 | (index * m + m0 + i1),
-                     n0 << 32 | n1)
         number = take(counts, task, tasks, batch * each)

@@ -39,7 +39,6 @@ STRIDED, STRIDED_WRITE = READ._replace(axes=0), WRITE._replace(axes=0)
 STRIDED_OPTIONAL = OPTIONAL._replace(axes=0)
 INTEGERS, REALS = READ.of(INT64), READ.of(FLOAT64)
 REAL, INTEGER = "d", "q"  # numbers, as `struct` names them
-EPILOGUE = "Q"  # the last argument: 0, or where in the call's record its epilogue's record starts
 TABLE = "table"  # a Table
 
 DTYPES = [np.dtype(t) for t in (np.float32, np.float64, np.int64, np.int32, np.uint8)]

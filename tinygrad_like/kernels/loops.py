@@ -11,7 +11,6 @@ The result is NumPy's, to the bit: arithmetic is not rearranged, and no product 
 from __future__ import annotations
 
 import hashlib
-import itertools
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -186,33 +185,20 @@ def _axes(loop: Loop) -> list[tuple[int, list[int]]]:
     return joined or [(1, [0] * len(arrays))]
 
 
-def rows_and_columns(loop: Loop) -> list[tuple[int, list[int]]] | None:
-    """As `_axes`, but two axes, the second being the loop's last one; None if the others cannot be merged."""
-    arrays = [np.broadcast_to(x, loop.shape) for x in loop.operands] + loop.writes()
-    rows = []
-    for x in arrays:
-        outer = [(n, s) for n, s in zip(loop.shape[:-1], x.strides, strict=False) if n != 1]
-        if any(s != n * t for (_, s), (n, t) in itertools.pairwise(outer)):
-            return None
-        rows.append(outer[-1][1] if outer else 0)
-    return [(math.prod(loop.shape[:-1]), rows), (loop.shape[-1], [x.strides[-1] for x in arrays])]
-
-
-def _function(module: ir.Module, name: str, loop: Loop, tiled: bool) -> None:
+def _function(module: ir.Module, name: str, loop: Loop) -> None:
     """f(record, task, tasks), as kernels are called; and the loop itself, whose arrays do not overlap, except those
-    that are read and then written at the same place. Tiled: f(record, rows, columns), see `epilogue.py`."""
-    axes, count = (rows_and_columns(loop) or []) if tiled else _axes(loop), len(loop.operands) + len(loop.stores)
-    cut = [0, 1] if tiled else [max(range(len(axes)), key=lambda a: axes[a][0])]
-    bounds = 2 * len(cut)
-    inner = ir.Function(module, signature(ir.VoidType(), *[I64] * bounds, *[POINTER] * count), f"{name}_loop")
+    that are read and then written at the same place."""
+    axes, count = _axes(loop), len(loop.operands) + len(loop.stores)
+    cut = max(range(len(axes)), key=lambda a: axes[a][0])
+    inner = ir.Function(module, signature(ir.VoidType(), I64, I64, *[POINTER] * count), f"{name}_loop")
     inner.linkage = "internal"
     for i in range(len(loop.operands), count):
-        inner.args[bounds + i].attributes.add("noalias")
+        inner.args[2 + i].attributes.add("noalias")
     b = ir.IRBuilder(inner.append_basic_block())
-    arrays = list(inner.args[bounds:])
+    arrays = list(inner.args[2:])
     for i, j in _in_place(loop):
         arrays[i] = arrays[len(loop.operands) + j]  # data written through an argument is read through the same one
-    _nest(b, loop, axes, {a: inner.args[2 * i : 2 * i + 2] for i, a in enumerate(cut)}, arrays)
+    _nest(b, loop, axes, cut, inner.args[:2], arrays)
     # numba's calling convention: the first argument is the address of the result, and 0 means no error.
     outer = ir.Function(module, signature(I32, POINTER, POINTER, I64, I64, I64), name)
     b = ir.IRBuilder(outer.append_basic_block())
@@ -226,10 +212,7 @@ def _function(module: ir.Module, name: str, loop: Loop, tiled: bool) -> None:
     numbers = b.inttoptr(record, POINTER)
     arrays = [b.inttoptr(b.load(b.gep(numbers, [integer(HEADER + i)], source_etype=I64), typ=I64), POINTER)
               for i in range(count)]
-    if tiled:
-        ends = [f(x, integer(y)) for x in (task, tasks) for f, y in ((b.lshr, 32), (b.and_, 2**32 - 1))]
-    else:
-        ends = [b.sdiv(b.mul(t, integer(axes[cut[0]][0])), tasks) for t in (task, b.add(task, integer(1)))]
+    ends = [b.sdiv(b.mul(t, integer(axes[cut][0])), tasks) for t in (task, b.add(task, integer(1)))]
     b.call(inner, [*ends, *arrays])
     b.ret(ir.Constant(I32, 0))
 
@@ -245,14 +228,14 @@ def _in_place(loop: Loop) -> list[tuple[int, int]]:
     return [(i, stores[place(x)]) for i, x in enumerate(loop.operands) if place(x) in stores]
 
 
-def _nest(b, loop: Loop, axes: list, bounds: dict[int, Sequence], arrays: Sequence) -> None:
-    """bounds: for axes of which only a part is done."""
+def _nest(b, loop: Loop, axes: list, cut: int, part: Sequence, arrays: Sequence) -> None:
+    """part: the bounds of axis `cut`, of which only a part is done."""
     pointers, ends = list(arrays), []
     for a, (n, strides) in enumerate(axes):
-        first, last = bounds.get(a, (integer(0), integer(n)))
+        first, last = part if a == cut else (integer(0), integer(n))
         head = b.block
         body, after = b.append_basic_block(), b.append_basic_block()
-        if a in bounds:
+        if a == cut:
             b.cbranch(b.icmp_signed("<", first, last), body, after)
         else:
             b.branch(body)
@@ -299,29 +282,28 @@ def _place(b, loop: Loop, pointers: list) -> None:
 _loaded: dict[str, dict[str, int]] = {}  # addresses of functions, by a hash of all that their code depends on
 
 
-def addresses(loops: Sequence[tuple[Loop, bool]]) -> list[int]:
-    """The code of each loop, some of them tiled. Raises KeyError for a dtype or an operation without code."""
+def addresses(loops: Sequence[Loop]) -> list[int]:
+    """The code of each loop. Raises KeyError for a dtype or an operation without code."""
     names: dict[str, str] = {}  # by all that the code depends on
-    different: list[tuple[Loop, bool]] = []
+    different: list[Loop] = []
     of: list[str] = []
-    for loop, tiled in loops:
-        axes, places = rows_and_columns(loop) if tiled else _axes(loop), _in_place(loop)
+    for loop in loops:
         dtypes = [x.dtype for x in (*loop.operands, *loop.writes())]
-        key = repr((axes, dtypes, loop.values, [i for i, _ in loop.stores], places, tiled))
+        key = repr((_axes(loop), dtypes, loop.values, [i for i, _ in loop.stores], _in_place(loop)))
         if key not in names:
             names[key] = f"loop{len(names)}"
-            different.append((loop, tiled))
+            different.append(loop)
         of.append(names[key])
     found = _compiled("".join(names), different)
     return [found[name] for name in of]
 
 
-def _text(loops: Sequence[tuple[Loop, bool]]) -> str:
+def _text(loops: Sequence[Loop]) -> str:
     """The loops in LLVM's language."""
     module = ir.Module("loops")
     module.triple = llvm.get_process_triple()
-    for i, (loop, tiled) in enumerate(loops):
-        _function(module, f"loop{i}", loop, tiled)
+    for i, loop in enumerate(loops):
+        _function(module, f"loop{i}", loop)
     return str(module)
 
 
@@ -332,7 +314,7 @@ def _about() -> str:
     return repr((cache.COMPILER, sources, machine.MACHINE))
 
 
-def _compiled(keys: str, loops: Sequence[tuple[Loop, bool]]) -> dict[str, int]:
+def _compiled(keys: str, loops: Sequence[Loop]) -> dict[str, int]:
     """The addresses of the loops' code, by their keys."""
     digest = hashlib.sha256((_about() + keys).encode()).hexdigest()
     if digest in _loaded:
@@ -341,7 +323,7 @@ def _compiled(keys: str, loops: Sequence[tuple[Loop, bool]]) -> dict[str, int]:
     code = cache.read(file)
     if code is None:
         module = llvm.parse_assembly(_text(loops))
-        for name in {v.make for loop, _ in loops for v in loop.values if v.make in FORMULAS}:
+        for name in {v.make for loop in loops for v in loop.values if v.make in FORMULAS}:
             full, text = FORMULAS[name].code
             module.link_in(llvm.parse_assembly(text))
             module.get_function(full).linkage = "internal"

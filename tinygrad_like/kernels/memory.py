@@ -18,9 +18,7 @@ Set the environment variable TINYGRAD_LIKE_MALLOC=default to leave the allocator
 import ctypes
 import mmap
 import os
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 import numpy as np
 
@@ -117,31 +115,10 @@ def give_back(count: int = _MUCH) -> None:
     """Return freed memory to the system, if glibc can, when many bytes are about to be needed."""
     if count < _MUCH:
         return
-    if "tinygrad_like.kernels.blocks" in sys.modules:
-        sys.modules["tinygrad_like.kernels.blocks"].emptied()
     try:
         ctypes.CDLL(None).malloc_trim(0)
     except (AttributeError, OSError, TypeError):
         pass
-
-
-@contextmanager
-def thrifty(count: int | None) -> Iterator[None]:
-    """In a `with` block that allocates so many bytes, or an unknown number: freed memory can be used for any size.
-
-    It is slower, since no blocks are kept for arrays of the same size. Does nothing if the bytes are few.
-    """
-    if count is not None and count < _MUCH:
-        yield
-        return
-    from . import blocks  # importing it takes longer than most programs
-
-    blocks.emptied()
-    blocks.held.value = blocks.UNLISTED
-    try:
-        yield
-    finally:
-        blocks.held.value = 0
 
 
 def pages(count: int) -> np.ndarray:

@@ -16,15 +16,15 @@ import numpy as np
 from ..dtypes import INT64
 from ..transforms.codegen import define
 from .cache import Compiled
-from .kinds import DTYPES, EPILOGUE, INTEGER, KNOWN_AT, REAL, TABLE, Array, Plan
+from .kinds import DTYPES, INTEGER, KNOWN_AT, REAL, TABLE, Array, Plan
 from .late import njit
-from .views import following, integer_at, largest, real_at, suits, table_suits, view
+from .views import integer_at, largest, real_at, suits, table_suits, view
 
 if TYPE_CHECKING:
     from .program import Kernel
 
 CODE, SIZE, KNOWN, BESIDE, TASKS, HEADER = range(6)  # indices of the first entries, and their count
-_READERS = {INTEGER: "integer_at", REAL: "real_at", EPILOGUE: "following"}
+_READERS = {INTEGER: "integer_at", REAL: "real_at"}
 _NUMBERS = {f"n{i}": np.int64(i) for i in range(8)}  # a plain 3 would compile a function for 3 alone
 
 
@@ -34,7 +34,7 @@ def compiled_for(kernel: Kernel) -> tuple[Compiled, Callable]:
     body = kernel.body
     names = {"__name__": body.__module__, "body": njit(**kernel.options)(body),
              "integer_at": integer_at, "real_at": real_at, "suits": suits, "largest": largest,
-             "table_suits": table_suits, "following": following, "work": kernel.work, "cost": kernel.cost,
+             "table_suits": table_suits, "work": kernel.work, "cost": kernel.cost,
              **_NUMBERS}
     fields, packed, arguments, checks, sizes = "", *([] for _ in range(4))  # type: ignore[var-annotated]
 

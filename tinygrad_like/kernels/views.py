@@ -38,13 +38,6 @@ def real_at(typing, address, index):
     return _entry(ir.DoubleType(), types.float64)
 
 
-@inner
-def following(record, index):
-    """The address in a record at the offset that its entry `index` holds; 0 for none."""
-    offset = integer_at(record, index)
-    return record + offset if offset else 0
-
-
 def address(x: np.ndarray) -> int:
     """The address of an array's first element. NumPy's own functions for it take ten times as long."""
     return ctypes.c_int64.from_address(id(x) + _DATA).value
