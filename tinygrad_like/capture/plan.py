@@ -28,7 +28,7 @@ LINE = 64  # bytes of a cache line
 BYTE = np.dtype(np.uint8)
 _LONGEST = 24  # arrays of a loop, at most
 _HARD = 1000  # steps of a search for elements that two arrays share
-REACH = 40  # steps that a loop may be moved across
+_REACH = 40  # steps that a loop may be moved across
 
 
 class Uses:
@@ -130,7 +130,7 @@ def joined(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
     for i, step in enumerate(steps):
         if not isinstance(step.call, Loop):
             continue
-        for j in range(i - 1, max(-1, i - REACH), -1):
+        for j in range(i - 1, max(-1, i - _REACH), -1):
             other = made[j]
             if other is None:
                 continue
