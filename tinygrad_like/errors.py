@@ -189,7 +189,7 @@ def checked(function: Callable) -> Any:
 
 def named(function: F, method: str = "") -> F:
     """`function`, whose unforeseen errors come in its name; or, of a method, in the one given and without `self`."""
-    who = method or function.__name__
+    who, plain, asked = method or function.__name__, function, list[Callable]()
 
     @functools.wraps(function)
     def call(*inputs, **options):
@@ -206,7 +206,9 @@ def named(function: F, method: str = "") -> F:
 
     def requires(*contracts: Callable) -> Any:
         nonlocal function
-        for contract in reversed(contracts):
+        asked.extend(contracts)
+        function = plain
+        for contract in reversed(asked):
             function = _asking(function, call, contract)
         return contracts[0]
 

@@ -54,7 +54,7 @@ def test_a_model_of_several_layers(name, stored, narrow):
 
 
 def test_float64_is_still_no_float32():
-    with pytest.raises(TypeError, match="linear: the input is float32 but the weight float64"):
+    with pytest.raises(TypeError, match="linear: x is float32 but weight float64"):
         nn.Linear(4, 3).double()(Tensor.ones(2, 4))
 
 

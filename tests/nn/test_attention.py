@@ -154,7 +154,7 @@ def test_heads_are_read_in_place():
     (lambda: nn.MultiheadAttention(8, 2)(some(3, 2, 6)), r"query has shape \(3, 2, 6\) but must be \(length, b"),
     (lambda: nn.MultiheadAttention(8, 2)(some(3, 2, 8), some(3, 8)), r"key has shape \(3, 8\)"),
     (lambda: nn.MultiheadAttention(8, 2)(some(3, 2, 8), some(4, 3, 8)), r"must agree in the batch, axis 1"),
-    (lambda: nn.MultiheadAttention(8, 2)(some(3, 2, 8), some(4, 2, 8), some(5, 2, 8)), "as many keys as values"),
+    (lambda: nn.MultiheadAttention(8, 2)(some(3, 2, 8), some(4, 2, 8), some(5, 2, 8)), "v must be .* with S=4 as in k"),
     (lambda: nn.MultiheadAttention(8, 2)(some(3, 2, 8), key_padding_mask=Tensor(np.zeros((3, 2), bool))),
      r"key_padding_mask has shape \(3, 2\) but must be \(batch, keys\) = \(2, 3\)"),
     (lambda: nn.MultiheadAttention(8, 2)(some(3, 2, 8), attn_mask=Tensor(np.zeros((2, 3, 3), bool))),

@@ -52,7 +52,7 @@ def test_volumes_without_five_axes_are_refused():
     for op in ops.conv3d, ops.conv_transpose3d:
         for x, weight in (((2, 3, 3), (2, 2, 1, 1, 1)), ((1, 2, 3, 3, 3), (2, 2, 1, 1)),
                           ((1, 2, 3, 3, 3), (2, 2, 0, 1, 1))):
-            with pytest.raises(ValueError, match="takes x .*and a weight of five axes"):
+            with pytest.raises(ValueError, match="x must be .*depth|weight must be .*kd|kd must not be 0"):
                 op(Tensor.zeros(*x), Tensor.zeros(*weight))
 
 

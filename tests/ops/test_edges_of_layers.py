@@ -63,9 +63,9 @@ def test_rotated_halves():
     expected = (np.arange(3) + 1j * np.arange(3, 6)) * np.exp(1j * angle)
     np.testing.assert_allclose(y.detach().numpy()[0], [*expected.real, *expected.imag])
     assert ops.rotate_halves(x[0], np.cos(angle), np.sin(angle)).shape == (6,)
-    with pytest.raises(ValueError, match="needs a last axis of an even size"):
+    with pytest.raises(ValueError, match=r"rotate_halves: (x must be \(..., 2 \* n\)|cos must be)"):
         ops.rotate_halves(Tensor(1.0), np.ones(()), np.ones(()))
-    with pytest.raises(ValueError, match="needs a last axis of an even size"):
+    with pytest.raises(ValueError, match=r"rotate_halves: (x must be \(..., 2 \* n\)|cos must be)"):
         ops.rotate_halves(Tensor(1.0), np.ones(0), np.ones(0))
 
 

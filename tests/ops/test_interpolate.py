@@ -53,7 +53,7 @@ def test_integers(dtype):
         for size in (6, 8), (5, 3):
             y = ops.interpolate(x, size, mode=mode)
             assert y.dtype == dtype and y.tolist() == ops.interpolate(x.float(), size, mode=mode).int().tolist()
-    with pytest.raises(TypeError, match="interpolate: takes floating point, got .*; cast with"):
+    with pytest.raises(TypeError, match="interpolate: x must be floating point, got .*; cast with"):
         ops.interpolate(x, (6, 8), mode="bilinear")
 
 

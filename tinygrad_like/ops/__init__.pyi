@@ -14,6 +14,7 @@ from . import axes as axes
 from . import collective as collective
 from . import compare as compare
 from . import composite as composite
+from . import contracts as contracts
 from . import conv as conv
 from . import cotangents as cotangents
 from . import elements as elements

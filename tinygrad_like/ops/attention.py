@@ -8,11 +8,12 @@ import numpy as np
 
 from .. import random
 from ..core.primitive import primitive
-from ..dtypes import BOOL, FLOATS
+from ..dtypes import BOOL
 from ..errors import checked
 from .axes import broadcasts
 from .compare import gt, logical_and
 from .composite import composite
+from .contracts import fits
 from .dropout import drop
 from .elementwise import where
 from .matmul import matmul
@@ -51,15 +52,11 @@ def _shared_heads(q, x):
     return x if x.shape[-3] == q.shape[-3] else repeat_interleave(x, q.shape[-3] // x.shape[-3], -3)
 
 
+scaled_dot_product_attention.requires(fits("float q (..., L, d), k (..., S, d), v (..., S, e)"))
+
+
 @scaled_dot_product_attention.requires
 def _(q, k, v, attn_mask, dropout_p, scale, enable_gqa):
-    for name, x in ("q", q), ("k", k), ("v", v):
-        if x.ndim < 2:
-            return f"{name} needs axes (..., length, size), got shape {x.shape}"
-    if q.shape[-1] != k.shape[-1]:
-        return f"q of shape {q.shape} and k of shape {k.shape} must agree in their last axis"
-    if k.shape[-2] != v.shape[-2]:
-        return f"k of shape {k.shape} and v of shape {v.shape} must have as many keys as values (axis -2)"
     shapes = [x.shape[:-2] for x in (q, k, v)]
     for i, x in (1, k), (2, v):
         if enable_gqa and (q.ndim < 3 or x.ndim < 3 or not x.shape[-3] or q.shape[-3] % x.shape[-3]):
@@ -70,7 +67,7 @@ def _(q, k, v, attn_mask, dropout_p, scale, enable_gqa):
         heads = np.broadcast_shapes(*shapes)
     except ValueError:
         return f"the leading axes of q {q.shape}, k {k.shape} and v {v.shape} do not broadcast"
-    return _fit(q, q.shape[-1], scale) or _are_alike(attn_mask, (*heads, q.shape[-2], k.shape[-2]), dropout_p, q, k, v)
+    return _fit(q, q.shape[-1], scale) or _mask_fits(attn_mask, (*heads, q.shape[-2], k.shape[-2]), dropout_p, q)
 
 
 @checked
@@ -88,12 +85,13 @@ def self_attention(qkv, attn_mask=None, *, num_heads, dropout_p=0.0, is_causal=F
                            **noise)
 
 
+self_attention.requires(fits("float qkv (..., T, 3*num_heads*size)"))
+
+
 @self_attention.requires
 def _(qkv, attn_mask, num_heads, dropout_p, scale):
-    if qkv.ndim < 2 or num_heads < 1 or qkv.shape[-1] % (3 * num_heads):
-        return f"qkv must be (..., T, 3 E) with E a multiple of num_heads={num_heads}, got shape {qkv.shape}"
     *batch, length, width = qkv.shape
-    return _fit(qkv, width // 3 // num_heads, scale) or _are_alike(
+    return _fit(qkv, width // 3 // num_heads, scale) or _mask_fits(
         attn_mask, (*batch, num_heads, length, length), dropout_p, qkv)
 
 
@@ -107,17 +105,14 @@ def _fit(q, size, scale):
                 "them at least one number, or pass scale")
 
 
-def _are_alike(mask, shape, dropout_p, *inputs):
+def _mask_fits(mask, shape, dropout_p, q):
     """A contract of all kinds of attention. shape: that of the scores."""
-    if any(x.dtype is not inputs[0].dtype or x.dtype.kind not in FLOATS for x in inputs):
-        given = ", ".join(str(x.dtype) for x in inputs)
-        return TypeError(f"all inputs must be of one floating dtype, got {given}")
     if not 0 <= dropout_p <= 1:
         return f"dropout_p must lie in [0, 1], got {dropout_p}"
     if mask is None:
         return None
-    if mask.dtype.kind != "b" and mask.dtype is not inputs[0].dtype:
-        return TypeError(f"attn_mask must be boolean or {inputs[0].dtype}, as the inputs are; got {mask.dtype}")
+    if mask.dtype.kind != "b" and mask.dtype is not q.dtype:
+        return TypeError(f"attn_mask must be boolean or {q.dtype}, as the inputs are; got {mask.dtype}")
     if not broadcasts(mask.shape, shape):
         return (f"attn_mask of shape {mask.shape} does not broadcast to the scores' shape (..., queries, keys) = "
                 f"{shape}")
@@ -191,9 +186,4 @@ def rotate_halves(x, cos, sin):
 rotate_halves.vjp(x=lambda g, cos, sin: rotate_halves(g, cos, -sin))
 
 
-@rotate_halves.requires
-def _(x, cos, sin):
-    n = x.shape[-1] // 2 if x.ndim else 0
-    if x.ndim == 0 or x.shape[-1] % 2 or any(np.shape(t)[-1:] != (n,) for t in (cos, sin)):
-        return (f"x {x.shape} needs a last axis of an even size 2 n, and cos {np.shape(cos)} and sin {np.shape(sin)} "
-                "one of size n")
+rotate_halves.requires(fits("any x (..., 2*n), any cos (..., n), any sin (..., n)"))

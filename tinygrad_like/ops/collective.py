@@ -10,8 +10,9 @@ import numpy as np
 from .. import random
 from ..core.primitive import primitive
 from .composite import composite
+from .contracts import fits
 from .elementwise import rsqrt, square, where
-from .normalization import all_but_channels, of_channels, per_channel, scaled, tell_statistics
+from .normalization import all_but_channels, per_channel, scaled, tell_statistics
 from .reduce import sum
 
 
@@ -67,8 +68,5 @@ def counts(x) -> bool:
     return x.size > 0 and (random.rows is None or random.rows.count > 0)
 
 
-@sync_batch_norm.requires
-def _(x, weight, bias):
-    if (why := of_channels(x, weight=weight, bias=bias)) is not None:
-        return why
-    return None if x.shape[1] else f"nothing to normalise in an input of shape {x.shape}; it needs a channel"
+sync_batch_norm.requires(fits("float x (batch, channels, ...), weight? (channels), bias? (channels)",
+                              nonempty="channels"))

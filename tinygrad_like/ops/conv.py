@@ -15,6 +15,7 @@ from ..errors import checked
 from ..rings import replaceable
 from .axes import each
 from .composite import composite
+from .contracts import fits
 from .elementwise import add
 from .matmul import matmul
 from .padding import pad
@@ -86,6 +87,9 @@ def unfold(x, *, kernel_size, dilation=1, padding=0, stride=1):
     columns = np.empty((x.shape[0], x.shape[1] * math.prod(kernel), math.prod(out)), x.dtype)
     columns.reshape(patches.shape)[...] = patches  # reshape might give a view, in which patches share memory
     return columns
+
+
+unfold.requires(fits("any x (batch, channels, height, width)"))
 
 
 @primitive
@@ -218,6 +222,10 @@ def conv2d(x, weight, bias=None, *, stride=1, padding=0, dilation=1, groups=1):
     return _plus(correlate(x, weight, stride=stride, margins=margins, dilation=dilation, groups=groups), bias)
 
 
+conv2d.requires(fits("weight (groups*out, in, kh, kw), x (batch, groups*in, height, width), bias? (groups*out)",
+                     nonempty="in out"))
+
+
 def _plus(y, bias):
     return y if bias is None else y + reshape(bias, shape=(-1, 1, 1))
 
@@ -229,6 +237,10 @@ def conv1d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     x (batch, in, length), weight (out, in / groups, k), bias (out) -> (batch, out, length'). Otherwise as conv2d.
     """
     return _on_row("conv1d", conv2d, x, weight, bias, groups, stride=stride, padding=padding, dilation=dilation)
+
+
+conv1d.requires(fits("weight (groups*out, in, k), x (batch, groups*in, length) or (groups*in, length), "
+                     "bias? (groups*out)"))
 
 
 def _on_row(who, op, x, weight, bias, groups, **settings):
@@ -287,11 +299,20 @@ def conv_transpose2d(x, weight, bias=None, *, stride=1, padding=0, output_paddin
     return _plus(pad(y, padding=(0, beyond[1], 0, beyond[0])) if any(beyond) else y, bias)
 
 
+conv_transpose2d.requires(fits(
+    "weight (groups*in, out, kh, kw), x (batch, groups*in, height, width), bias? (groups*out)",
+    nonempty="in out height width kh kw"))
+
+
 @checked
 def conv_transpose1d(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """conv_transpose2d of vectors: x (batch, in, length), weight (in, out / groups, k) -> (batch, out, length')."""
     return _on_row("conv_transpose1d", conv_transpose2d, x, weight, bias, groups, stride=stride, padding=padding,
                    output_padding=output_padding, dilation=dilation)
+
+
+conv_transpose1d.requires(fits("weight (groups*in, out, k), x (batch, groups*in, length) or (groups*in, length), "
+                               "bias? (groups*out)"))
 
 
 # What must hold -------------------------------------------------------------------------------------------------------
@@ -326,64 +347,6 @@ def check_extra(who: str, extra: tuple, stride: tuple, dilation: tuple) -> None:
     """Raise ValueError for an output_padding that is neither less than the stride nor than the dilation."""
     if any(e >= max(s, d) for e, s, d in zip(extra, stride, dilation, strict=True)):
         raise ValueError(f"{who}: output_padding {extra} must be less than stride {stride} or dilation {dilation}")
-
-
-def _of_four_axes(x, weight, bias, groups):
-    if x.ndim != 4 or weight.ndim != 4:
-        return (f"takes x (batch, channels, height, width) and a weight of four axes, got shapes {x.shape} and "
-                f"{weight.shape}")
-    if not isinstance(groups, int) or groups < 1:
-        return f"groups must be a positive integer, got {groups!r}"
-    if 0 in weight.shape[:2]:
-        return f"a convolution needs channels on both sides, got a weight of shape {weight.shape}"
-    for name, operand in ("weight", weight), ("bias", bias):
-        if operand is not None and operand.dtype is not x.dtype:
-            return TypeError(f"the input is {x.dtype} but the {name} {operand.dtype}; cast one of them")
-
-
-def _has(bias, channels, weight):
-    if bias is not None and bias.shape != (channels,):
-        return (f"bias has shape {bias.shape} but there are {channels} output channels (weight shape {weight.shape}); "
-                f"it needs ({channels},)")
-
-
-@conv2d.requires
-def _(x, weight, bias, groups):
-    if (why := _of_four_axes(x, weight, bias, groups)) is not None:
-        return why
-    channels, expected = x.shape[1], weight.shape[1] * groups
-    if channels != expected:
-        return (f"input has {channels} channels but weight expects {expected} (weight shape {weight.shape}, "
-                f"groups={groups})")
-    if weight.shape[0] % groups:
-        return (f"{weight.shape[0]} output channels do not divide into {groups} groups (weight shape "
-                f"{weight.shape})")
-    return _has(bias, weight.shape[0], weight)
-
-
-@conv_transpose2d.requires
-def _(x, weight, bias, groups):
-    if (why := _of_four_axes(x, weight, bias, groups)) is not None:
-        return why
-    if x.shape[1] != weight.shape[0] or weight.shape[0] % groups:
-        return (f"input has {x.shape[1]} channels in {groups} groups but weight expects {weight.shape[0]} (weight "
-                f"shape (in, out / groups, kh, kw) = {weight.shape})")
-    if 0 in x.shape[2:] or 0 in weight.shape[2:]:
-        return f"the input {x.shape} and the weight {weight.shape} must have pixels"
-    return _has(bias, weight.shape[1] * groups, weight)
-
-
-@unfold.requires
-def _(x):
-    return None if x.ndim == 4 else f"takes (batch, channels, height, width), got shape {x.shape}"
-
-
-@conv1d.requires
-@conv_transpose1d.requires
-def _(x, weight):
-    if x.ndim not in (2, 3) or weight.ndim != 3:
-        return (f"takes x (batch, channels, length) and weight (out, in / groups, k), got shapes {x.shape} and "
-                f"{weight.shape}")
 
 
 @conv_matrix.requires

@@ -9,9 +9,10 @@ import numpy as np
 from .. import random
 from ..core.primitive import primitive
 from ..core.tensor import wrap
-from ..dtypes import FLOATS, INT64
-from ..errors import checked
+from ..dtypes import INT64
+from ..errors import checked, refusal
 from ..rings import replaceable
+from .contracts import fits
 from .elementwise import add, mul, where
 
 
@@ -63,11 +64,12 @@ def dropout(x, p=0.5, training=True):
     return drop(x, p=p, **_noise(x))
 
 
-@dropout.requires
-def to_drop(x, p):
-    if not 0 <= p <= 1:
-        return f"p, the probability to drop, must lie in [0, 1], got {p}"
-    return TypeError(f"takes floating point, got {x.dtype}; cast with .float()") if x.dtype.kind not in FLOATS else None
+def a_probability(p):
+    """The contract of all kinds of dropout."""
+    return None if 0 <= p <= 1 else f"p, the probability to drop, must lie in [0, 1], got {p}"
+
+
+dropout.requires(a_probability, fits("float x (...)"))
 
 
 @checked
@@ -76,9 +78,7 @@ def dropout1d(x, p=0.5, training=True):
     return _masked(x, p, training, 1)
 
 
-@dropout1d.requires
-def _(x):
-    return None if x.ndim in (2, 3) else f"takes (batch, channels, length) or (channels, length), got shape {x.shape}"
+dropout1d.requires(a_probability, fits("float x (batch, channels, length) or (channels, length)"))
 
 
 @checked
@@ -92,13 +92,8 @@ def dropout2d(x, p=0.5, training=True):
     return _masked(x, p, training, x.ndim - 2)
 
 
-@dropout2d.requires
-def _(x):
-    return None if 2 <= x.ndim <= 4 else f"takes (batch, channels, height, width), got shape {x.shape}"
-
-
-dropout1d.requires(to_drop)
-dropout2d.requires(to_drop)
+dropout2d.requires(a_probability, fits("float x (batch, channels, height, width) or (batch, channels, length) or "
+                                       "(batch, channels)"))
 
 
 def _masked(x, p, training, spatial):
@@ -121,9 +116,8 @@ def gaussian_dropout(x, p=0.5, training=True):
     return mul(x, add(1, mul((p / (1 - p)) ** 0.5, wrap(noise) if hasattr(x, "_data") else noise)))
 
 
-@gaussian_dropout.requires
-def _(x, p):
-    return "p must be below 1, where the variance p / (1 - p) is infinite" if p == 1 else to_drop(x, p)
+gaussian_dropout.requires(a_probability, fits("float x (...)"), lambda p: (
+    "p must be below 1, where the variance p / (1 - p) is infinite" if p == 1 else None))
 
 
 def _noise(x) -> dict:
@@ -136,5 +130,5 @@ def _noise(x) -> dict:
 
 def check_probability(who: str, p: float) -> None:
     """Raise ValueError, in the name of `who`, unless 0 <= p <= 1."""
-    if not 0 <= p <= 1:
-        raise ValueError(f"{who}: p, the probability to drop, must lie in [0, 1], got {p}")
+    if (why := a_probability(p)) is not None:
+        raise refusal(who, why)

@@ -7,9 +7,11 @@ import math
 import numpy as np
 
 from ..core.primitive import fresh, primitive
-from ..dtypes import FLOAT32, as_array
+from ..dtypes import as_array
+from ..errors import checked
 from ..rings import replaceable
 from .composite import composite
+from .contracts import fits
 from .elementwise import add, mul
 from .reduce import sum
 from .shape import reshape, transpose
@@ -51,10 +53,10 @@ def batched_matmul_vjp(g, a, b, wanted):
 @replaceable
 def matrix_vector(a, b):
     """Products of the matrices in the last two axes with one vector: a (..., m, k), b (k) -> (..., m)."""
-    if b.ndim != 1 or a.ndim < 2:
-        raise ValueError(f"matrix_vector: takes (..., m, k) and (k), got shapes {a.shape} and {b.shape}; "
-                         "matmul takes any")
     return np.dot(a, b) if a.ndim == 2 else np.matmul(a, b)
+
+
+matrix_vector.requires(fits("any a (..., m, k), any b (k)"))
 
 
 @matrix_vector.joint_vjp
@@ -116,13 +118,15 @@ def operand(who, x):
 _FEW = 4096  # products that are sooner there one by one
 
 
+@checked
 def outer(a, b):
     """out[i, j] = a[i] b[j] of two vectors."""
-    if a.ndim != 1 or b.ndim != 1:
-        raise ValueError(f"outer: takes two vectors, got shapes {a.shape} and {b.shape}")
     if a.dtype is b.dtype and a.dtype.kind == "f" and a.size * b.size > _FEW:  # whose rules are products of matrices
         return matmul(reshape(a, shape=(-1, 1)), reshape(b, shape=(1, -1)))
     return mul(reshape(a, shape=(-1, 1)), b)
+
+
+outer.requires(fits("any a (m), any b (n)"))
 
 
 # Linear (7.35; PyTorch's weight layout) -------------------------------------------------------------------------------
@@ -135,6 +139,9 @@ def linear(x, weight, bias=None):
     return y if bias is None else add(y, bias)
 
 
+linear.requires(fits("weight (out, in), x (..., in), bias? (out)"))
+
+
 def _matrix(x):
     return x if x.ndim == 2 else reshape(x, shape=(math.prod(x.shape[:-1]), x.shape[-1]))
 
@@ -144,20 +151,3 @@ def _rows(x):
     if not isinstance(x, np.ndarray) or x.ndim == 2:
         return x
     return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
-
-
-@linear.requires
-def _(x, weight, bias):
-    shape, of_weight = x.shape, weight.shape
-    if len(of_weight) != 2:
-        return f"weight must be (out, in), got shape {of_weight}"
-    if not shape or shape[-1] != of_weight[1]:
-        return (f"the last axis of the input, shape {shape}, must be {of_weight[1]}, the second of the weight "
-                f"(out, in) = {of_weight}")
-    if x.dtype is not weight.dtype:
-        return TypeError(f"the input is {x.dtype} but the weight {weight.dtype}; cast the input with "
-                         f".{'float' if weight.dtype is FLOAT32 else 'double'}()")
-    if bias is not None and bias.shape != of_weight[:1]:
-        return f"bias has shape {bias.shape} but the weight (out, in) = {of_weight} needs ({of_weight[0]},)"
-    if bias is not None and bias.dtype is not weight.dtype:
-        return TypeError(f"the bias is {bias.dtype} but the weight {weight.dtype}; cast one of them")

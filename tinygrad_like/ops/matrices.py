@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.primitive import primitive
-from ..dtypes import FLOATS, finfo
+from ..dtypes import finfo
 from ..errors import checked, refusal
 from .compare import eq, logical_and
+from .contracts import fits
 from .elementwise import mul, where
 from .matmul import matmul
 from .parts import take
@@ -29,18 +30,8 @@ def _t(x):
     return transpose(x, -1, -2)
 
 
-def matrices(x):
-    """The contract of functions of matrices."""
-    if x.ndim < 2:
-        return f"takes matrices in the last two axes, got shape {x.shape}"
-    return TypeError(f"takes floating point, got {x.dtype}; cast with .float()") if x.dtype.kind not in FLOATS else None
-
-
-def square_matrices(x):
-    """The same of square ones."""
-    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        return f"takes square matrices in the last two axes, got shape {x.shape}"
-    return matrices(x)
+matrices = fits("float x (..., m, n)")
+square_matrices = fits("float x (..., n, n)")
 
 
 def _lapack(who: str, function, *arrays, **options):
@@ -86,13 +77,13 @@ def solve(a, b, left=True):
     return reshape(x, shape=x.shape[:-1])
 
 
+solve.requires(fits("float a (..., n, n), b (...)"))
+
+
 @solve.requires
 def _(a, b, left):
-    if (why := square_matrices(a)) is not None:
-        return why
-    if left and (b.ndim == 0 or b.shape[-1 if _is_vector(a, b) else -2] != a.shape[-1] or b.dtype is not a.dtype):
-        return (f"a of {a.dtype} {a.shape} and b of {b.dtype} {b.shape} do not fit; b must be a vector or matrix with "
-                f"{a.shape[-1]} rows, of the same dtype")
+    if left and (b.ndim == 0 or b.shape[-1 if _is_vector(a, b) else -2] != a.shape[-1]):
+        return f"b must be a vector or matrix with {a.shape[-1]} rows for a of shape {a.shape}, got shape {b.shape}"
 
 
 def _is_vector(a, b) -> bool:
@@ -133,13 +124,13 @@ def solve_triangular(a, b, *, upper, left=True, unitriangular=False):
     return _t(_solve_triangular(_t(a), _t(b), upper=not upper, unit=unitriangular))
 
 
+_LEFT, _RIGHT = fits("float a (..., n, n), b (..., n, k)"), fits("float a (..., n, n), b (..., k, n)")
+
+
 @solve_triangular.requires
 def _(a, b, left, unitriangular):
-    if (why := square_matrices(a) or matrices(b)) is not None:
+    if (why := (_LEFT if left else _RIGHT)(a, b)) is not None:
         return why
-    if b.shape[-2 if left else -1] != a.shape[-1] or b.dtype is not a.dtype:
-        return (f"a of {a.dtype} {a.shape} and b of {b.dtype} {b.shape} do not fit; b must have {a.shape[-1]} "
-                f"{'rows' if left else 'columns'}, and the same dtype")
     if not unitriangular and not getattr(a, "_data", a).diagonal(0, -2, -1).all():
         return f"a of shape {a.shape} has a zero on the diagonal, so it is singular"
 
@@ -265,9 +256,8 @@ def eigh(x, UPLO="L"):
     return values, vectors
 
 
-@eigh.requires
-def _(x, UPLO):
-    return square_matrices(x) if UPLO in ("L", "U") else f'UPLO must be "L" or "U", got {UPLO!r}'
+eigh.requires(square_matrices, lambda UPLO: (
+    None if UPLO in ("L", "U") else f'UPLO must be "L" or "U", got {UPLO!r}'))
 
 
 def eigvalsh(x, UPLO="L"):
@@ -316,10 +306,11 @@ def svd(x, full_matrices=True):
     return u, s, vh
 
 
+svd.requires(matrices)
+
+
 @svd.requires
 def _(x, full_matrices):
-    if (why := matrices(x)) is not None:
-        return why
     if full_matrices and x.shape[-1] != x.shape[-2] and getattr(x, "requires_grad", False):
         return "the bases that full_matrices=True completes have no gradient; use full_matrices=False"
 
@@ -391,8 +382,4 @@ def lstsq(a, b, rcond=None):
     return LeastSquares(matmul(pinv(a, rcond), b), nothing, sum(values > values[..., :1] * rtol, axis=-1), nothing)
 
 
-@lstsq.requires
-def _(a, b):
-    if (why := matrices(a)) is not None or b.ndim == a.ndim and b.shape[-2] == a.shape[-2]:
-        return why
-    return f"takes a (..., m, n) and b (..., m, k), got shapes {a.shape} and {b.shape}"
+lstsq.requires(fits("float a (..., m, n), b (..., m, k)"))

@@ -13,6 +13,7 @@ from ..core.primitive import primitive
 from ..errors import checked
 from .axes import one_axis, plain_shape
 from .compare import clone
+from .contracts import fits
 from .parts import put, take
 from .reduce import sum
 from .shape import expand, permute, reshape
@@ -63,9 +64,7 @@ def diag(x, offset=0):
     return put(x, shape=(n, n), index=(rows, rows + offset))
 
 
-@diag.requires
-def _(x):
-    return None if x.ndim in (1, 2) else f"takes a vector or a matrix, got shape {x.shape}"
+diag.requires(fits("any x (n) or (m, n)"))
 
 
 @checked
@@ -74,9 +73,7 @@ def trace(x):
     return sum(diagonal(x))
 
 
-@trace.requires
-def _(x):
-    return None if x.ndim == 2 else f"takes a matrix, got shape {x.shape}"
+trace.requires(fits("any x (m, n)"))
 
 
 def taps(x, axis: int, size: int, step: int, dilation: int):

@@ -21,11 +21,11 @@ import math
 import numpy as np
 
 from ..core.listener import effect
-from ..dtypes import FLOATS
 from ..errors import checked
 from ..rings import replaceable
 from .activation import relu
 from .composite import composite
+from .contracts import fits
 from .elementwise import rsqrt, square
 from .reduce import centred, mean
 from .shape import reshape
@@ -85,8 +85,6 @@ def _fits(x, weight, bias, normalized_shape):
     given = ("normalized_shape" if normalized_shape is not None else
              "the last axis" if weight is None else "the weight's shape")
     shape = normalized(x, weight, normalized_shape)
-    if (why := of_one_dtype(x, weight=weight, bias=bias)) is not None:
-        return why
     if not shape or x.shape[-len(shape) :] != shape:
         return f"{given} is {shape}, but the input has shape {x.shape}; it must end in {shape}"
     if 0 in shape:
@@ -96,20 +94,9 @@ def _fits(x, weight, bias, normalized_shape):
             return f"{name} has shape {p.shape} but {given} is {shape}; they must agree"
 
 
-layer_norm.requires(_fits)
-
-
-@rms_norm.requires
-def _(x, weight, normalized_shape):
-    return _fits(x, weight, None, normalized_shape)
-
-
-def of_one_dtype(x, **others):
-    if x.dtype.kind not in FLOATS:
-        return TypeError(f"the input must be floating point, got {x.dtype}; cast with .float()")
-    for name, p in others.items():
-        if p is not None and p.dtype is not x.dtype:
-            return TypeError(f"{name} is {p.dtype} but the input {x.dtype}; cast one with .float() or .double()")
+layer_norm.requires(fits("float x (...), weight? (...), bias? (...)"), _fits)
+rms_norm.requires(fits("float x (...), weight? (...)"), lambda x, weight, normalized_shape: _fits(
+    x, weight, None, normalized_shape))
 
 
 # Over channels --------------------------------------------------------------------------------------------------------
@@ -131,15 +118,12 @@ def group_norm(x, weight=None, bias=None, *, num_groups=1, eps=1e-5):
     return scaled(y, per_channel(weight, x), per_channel(bias, x))
 
 
+group_norm.requires(fits("float x (batch, num_groups*size, ...), weight? (num_groups*size), bias? (num_groups*size)"))
+
+
 @group_norm.requires
-def _(x, weight, bias, num_groups):
-    if (why := of_channels(x, weight=weight, bias=bias)) is not None:
-        return why
-    if not isinstance(num_groups, int) or num_groups < 1 or x.shape[1] % num_groups:
-        return (f"{x.shape[1]} channels (input shape {x.shape}) cannot be shared out into num_groups={num_groups!r}; "
-                "it must be an integer that divides them")
-    if 0 in x.shape[1:]:
-        return f"nothing to normalise in an input of shape {x.shape}"
+def _(x):
+    return f"nothing to normalise in an input of shape {x.shape}" if 0 in x.shape[1:] else None
 
 
 @checked
@@ -153,18 +137,6 @@ def _(x):
     if x.ndim < 3 or math.prod(x.shape[2:]) == 1:
         return ("expected (batch, channels, ...) with more than 1 value per channel and example, got shape "
                 f"{x.shape}")
-
-
-def of_channels(x, **others):
-    """Each of the others has a number for each channel of x."""
-    if (why := of_one_dtype(x, **others)) is not None:
-        return why
-    if x.ndim < 2:
-        return f"expected (batch, channels, ...), got shape {x.shape}"
-    for name, p in others.items():
-        if p is not None and p.shape != x.shape[1:2]:
-            return (f"{name} has shape {p.shape} but the input, shape {x.shape}, has {x.shape[1]} channels (axis 1); "
-                    f"it needs ({x.shape[1]},)")
 
 
 # Batch norm -----------------------------------------------------------------------------------------------------------
@@ -216,10 +188,7 @@ def _write(stats, *values):
         row[:] = np.ravel(x)
 
 
-def _one_statistic_per_channel(x, weight, bias, running_mean, running_var):
-    why = of_channels(x, weight=weight, bias=bias, running_mean=running_mean, running_var=running_var)
-    if why is not None:
-        return why
+def _enough(x, running_mean, running_var):
     if (running_mean is None) != (running_var is None):
         return "give both running_mean and running_var, or neither"
     if running_mean is None and x.size <= x.shape[1]:
@@ -227,17 +196,16 @@ def _one_statistic_per_channel(x, weight, bias, running_mean, running_var):
                 "larger batch, or running statistics (as a module in eval() does)")
 
 
-batch_norm.requires(_one_statistic_per_channel)
+_OF_CHANNELS = ("float x (batch, channels, ...), weight? (channels), bias? (channels), running_mean? (channels), "
+                "running_var? (channels)")
+batch_norm.requires(fits(_OF_CHANNELS), _enough)
+batch_norm_relu.requires(fits(_OF_CHANNELS + ", skip? (batch, channels, ...)"), _enough)
 
 
 @batch_norm_relu.requires
 def _(x, skip):
-    if skip is not None and skip.dtype is x.dtype and skip.shape != x.shape:
-        return f"skip has shape {skip.shape} but the input {x.shape}; they must agree"
-    return None if skip is None else of_one_dtype(x, skip=skip)
-
-
-batch_norm_relu.requires(_one_statistic_per_channel)
+    if skip is not None and skip.shape != x.shape:
+        return f"skip has shape {skip.shape} but x {x.shape}; they must agree"
 
 
 @replaceable

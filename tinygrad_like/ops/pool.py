@@ -13,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.primitive import Residuals, fresh, primitive
-from ..dtypes import FLOATS
+from ..errors import refusal
 from ..rings import replaceable
 from .axes import each
+from .contracts import fits
 from .elementwise import mul
 from .matmul import matmul
 from .reduce import mean
@@ -291,7 +292,9 @@ def nearest_by_whole_numbers(x, size: tuple[int, ...]):
 
 # Arguments ------------------------------------------------------------------------------------------------------------
 
-_NAMES = {1: "channels, length", 2: "channels, height, width", 3: "channels, depth, height, width"}
+_OF_RANK = {(rank, kind): fits(f"{kind} x (batch, channels, {axes}) or (channels, {axes})")
+            for rank, axes in enumerate(("length", "height, width", "depth, height, width"), 1)
+            for kind in ("float", "real")}
 
 
 def _image(x):
@@ -314,10 +317,8 @@ def check_spatial(who: str, x, integers: bool = False) -> int:
 
 
 def _check_axes(who: str, x, rank: int, integers: bool = False) -> None:
-    if x.ndim not in (rank + 1, rank + 2):
-        raise ValueError(f"{who}: takes (batch, {_NAMES[rank]}) or ({_NAMES[rank]}), got shape {x.shape}")
-    if x.dtype.kind not in FLOATS and not (integers and x.dtype.kind in "iu"):
-        raise TypeError(f"{who}: takes floating point{' or integers' * integers}, got {x.dtype}; cast with .float()")
+    if (why := _OF_RANK[rank, "real" if integers else "float"](x)) is not None:
+        raise refusal(who, why)
 
 
 def windows_of(who: str, x, rank: int, kernel_size, stride, padding, dilation, ceil_mode) -> tuple[Axis, ...]:

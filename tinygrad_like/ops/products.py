@@ -9,6 +9,7 @@ import numpy as np
 from ..errors import checked
 from .axes import axes as normal_axes
 from .axes import one_axis
+from .contracts import fits
 from .einsum import einsum
 from .elementwise import clip, sqrt
 from .matmul import matmul
@@ -104,7 +105,4 @@ def cdist(x1, x2, p=2.0, compute_mode=None):
     return vector_norm(d, p, axis=-1) if p else vector_norm(d, p, axis=-1) + sum(d * 0.0, axis=-1)
 
 
-@cdist.requires
-def _(x1, x2):
-    if x1.ndim < 2 or x2.ndim < 2 or x1.shape[-1] != x2.shape[-1]:
-        return f"takes (..., n, size) and (..., m, size), got shapes {x1.shape} and {x2.shape}"
+cdist.requires(fits("any x1 (..., n, size), any x2 (..., m, size)"))

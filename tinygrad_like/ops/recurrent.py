@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from .activation import sigmoid, tanh
 from .composite import composite
+from .contracts import fits
 from .matmul import linear
 from .shape import stack
 
@@ -58,6 +59,9 @@ def lstm(x, h, c, weight, *, reverse=False):
     return stack(*outputs, c, axis=0)
 
 
+lstm.requires(fits("weight (4*H, H), x (T, batch, 4*H), h (batch, H), c (batch, H)", nonempty="T"))
+
+
 @composite
 def gru(x, h, weight, bias=None, *, reverse=False):
     """r, z = sigmoid(x_t + h U^T + d), n = tanh(x_t + r (h U^T + d)), each with its rows; h <- (1 - z) n + z h.
@@ -71,26 +75,4 @@ def gru(x, h, weight, bias=None, *, reverse=False):
     return stack(*outputs, axis=0)
 
 
-@lstm.requires
-def _(x, h, c, weight):
-    return _fit(4, x, weight, h=h, c=c)
-
-
-@gru.requires
-def _(x, h, weight, bias):
-    return _fit(3, x, weight, bias, h=h)
-
-
-def _fit(gates, x, weight, bias=None, **states):
-    size = weight.shape[-1] if weight.ndim else 0
-    if x.ndim != 3 or not len(x) or weight.shape != (gates * size, size) or x.shape[2] != gates * size:
-        return (f"takes x (T, batch, {gates} H) with T > 0, and weight ({gates} H, H), got shapes {x.shape} and "
-                f"{weight.shape}")
-    for name, state in states.items():
-        if state.shape != (x.shape[1], size):
-            return f"{name} must have shape {(x.shape[1], size)} for x of shape {x.shape}, got {state.shape}"
-    if bias is not None and bias.shape != (gates * size,):
-        return f"bias must have shape {(gates * size,)}, got {bias.shape}"
-    for name, other in (("weight", weight), ("bias", bias), *states.items()):
-        if other is not None and other.dtype is not x.dtype:
-            return TypeError(f"{name} is {other.dtype} but x {x.dtype}; cast one with .float() or .double()")
+gru.requires(fits("weight (3*H, H), x (T, batch, 3*H), h (batch, H), bias? (3*H)", nonempty="T"))

@@ -15,6 +15,7 @@ from ..rings import replaceable
 from .axes import axes as all_axes
 from .axes import is_integer, one_axis
 from .compare import clone, copied
+from .contracts import fits
 from .index import plain_index, torch_order
 from .parts import take
 
@@ -207,10 +208,8 @@ def triu(x, *, diagonal=0):
 triu.vjp(x=fresh(lambda g, diagonal: triu(g, diagonal=diagonal)))
 
 
-@tril.requires
-@triu.requires
-def _(x):
-    return f"needs at least two axes, got shape {x.shape}" if x.ndim < 2 else None
+tril.requires(fits("any x (..., m, n)"))
+triu.requires(fits("any x (..., m, n)"))
 
 
 # Joining and splitting ------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from ..dtypes import as_dtype
 from ..errors import checked, refusal
 from .axes import axes
 from .compare import cast
+from .contracts import fits
 from .elementwise import maximum, neg
 from .normalization import scaled, standardize
 from .norms import vector_norm
@@ -108,12 +109,7 @@ def _drawn_rows(numbers, weights, num_samples, replacement):
     return out.reshape(*weights.shape[:-1], num_samples)
 
 
-@multinomial.requires
-def _(weights):
-    if weights.dtype.kind not in "fiub":
-        return TypeError(f"weights must be numbers, got {weights.dtype}")
-    if weights.ndim not in (1, 2):
-        return f"takes (n) or (rows, n) weights, got shape {weights.shape}"
+multinomial.requires(fits("any weights (n) or (rows, n)"))
 
 
 def _impossible(rows, num_samples, replacement) -> str | None:

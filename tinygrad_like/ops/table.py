@@ -8,6 +8,7 @@ from ..core.primitive import fresh, primitive
 from ..dtypes import FLOAT32, FLOAT64
 from ..errors import refusal
 from ..rings import replaceable
+from .contracts import fits
 from .elementwise import where
 
 
@@ -22,12 +23,11 @@ def embedding(index, weight, *, padding_idx=None):
     return _there(take_rows(weight, index), index, len(weight))
 
 
+embedding.requires(fits("int index (...), any weight (rows, size)"))
+
+
 @embedding.requires
-def _(index, weight, padding_idx):
-    if index.dtype.kind not in "iu":
-        return TypeError(f"the index must hold integers, got {index.dtype}; cast with .long()")
-    if weight.ndim != 2:
-        return f"weight must be (rows, size), got shape {weight.shape}"
+def _(weight, padding_idx):
     rows = len(weight)
     if padding_idx is not None and not (isinstance(padding_idx, int | np.integer) and -rows <= padding_idx < rows):
         return f"padding_idx={padding_idx!r} is out of range for a table of {rows} rows"
@@ -93,9 +93,10 @@ def one_hot(index, *, num_classes=-1):
     return out.reshape(*index.shape, n)
 
 
+one_hot.requires(fits("int index (...)"))
+
+
 @one_hot.requires
-def _(index, num_classes):
-    if index.dtype.kind not in "iu":
-        return TypeError(f"needs integers, got {index.dtype}; cast with .long()")
+def _(num_classes):
     if not isinstance(num_classes, int | np.integer) or num_classes < -1:
         return f"num_classes is how many, or -1 for as many as there are, got {num_classes!r}"

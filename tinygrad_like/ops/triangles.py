@@ -9,6 +9,7 @@ import numpy as np
 
 from ..core.primitive import primitive
 from ..errors import checked
+from .contracts import fits
 from .matmul import matmul
 from .matrices import _eye, _solve_triangular, _t, _upper_solved, square_matrices
 from .shape import tril, triu
@@ -104,6 +105,4 @@ def lu_unpack(factors, pivots):
     return LU(_t(_exchanges(pivots - 1, dtype=factors.dtype)), lower, triu(factors))
 
 
-@lu_unpack.requires
-def _(factors):
-    return square_matrices(factors)
+lu_unpack.requires(fits("float factors (..., n, n), int pivots (..., n)"))

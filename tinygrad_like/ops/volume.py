@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from ..errors import checked, refusal
+from .contracts import fits
 from .conv import check_extra, conv2d, conv_transpose2d, margins_of, of_one
 from .movement import tap_index, taps
 from .padding import pad
@@ -48,6 +49,10 @@ def conv3d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     return permute(reshape(y, shape=(batch, depth, *y.shape[1:])), axes=(0, 2, 1, 3, 4))
 
 
+conv3d.requires(fits("weight (groups*out, in, kd, kh, kw), x (batch, groups*in, depth, height, width) or "
+                     "(groups*in, depth, height, width), bias? (groups*out)", nonempty="in out kd kh kw"))
+
+
 @checked
 def conv_transpose3d(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """The adjoint of conv3d, plus a bias: volumes grow. weight (in, out / groups, kd, kh, kw); as conv_transpose2d."""
@@ -76,15 +81,8 @@ def conv_transpose3d(x, weight, bias=None, stride=1, padding=0, output_padding=0
     return y if bias is None else y + reshape(bias, shape=(-1, 1, 1, 1))
 
 
-def volumes(x, weight):
-    if x.ndim not in (4, 5) or weight.ndim != 5 or 0 in weight.shape:
-        return ("takes x (batch, channels, depth, height, width) and a weight of five axes, none empty, got shapes "
-                f"{x.shape} and {weight.shape}")
-
-
-conv3d.requires(volumes)
-conv_transpose3d.requires(volumes)
-
+conv_transpose3d.requires(fits("weight (groups*in, out, kd, kh, kw), x (batch, groups*in, depth, height, width) or "
+                               "(groups*in, depth, height, width), bias? (groups*out)", nonempty="in out kd kh kw"))
 
 # Pooling --------------------------------------------------------------------------------------------------------------
 
