@@ -133,7 +133,7 @@ ERRORS = [
     (lambda: ops.conv2d(X, Tensor.zeros(8, 3, 3, 3), padding="same", stride=2), ValueError, r"is for stride 1"),
     (lambda: ops.conv2d(X, Tensor.zeros(8, 3, 3, 3), Tensor.zeros(7)), ValueError,
      r"bias must be \(groups \* out\) with groups=1 and out=8 .*, got shape \(7,\)"),
-    (lambda: ops.conv2d(X, Tensor.zeros(8, 3, 3)), ValueError, r"conv2d: weight must be \(groups \* out, in, kh, kw\), got"),
+    (lambda: ops.conv2d(X, Tensor.zeros(8, 3, 3)), ValueError, r"weight must be \(groups \* out, in, kh, kw\), got"),
     (lambda: ops.conv2d(X.double(), Tensor.zeros(8, 3, 3, 3)), TypeError, r"x is float64 but weight float32"),
     (lambda: ops.conv2d(X, Tensor.zeros(8, 3, 3, 3), groups=0), ValueError, r"groups must be a positive integer"),
     (lambda: ops.conv1d(X, W), ValueError, r"conv1d: weight must be \(groups \* out, in, k\), got"),

@@ -3,7 +3,8 @@
     linear.requires(fits("weight (out, in), x (..., in), bias? (out)"))
 
 A name stands for one size wherever it appears, `...` for any axes. A size may be a product, as `4*H` or `groups*in`,
-whose factors before the last are numbers or options of the op. "or" separates alternatives. An input with `?` may be None.
+whose factors before the last are numbers or options of the op. "or" separates alternatives; an input with `?` may be
+None.
 
 The word before an input says what it holds: float, int, real (either) or any. Those with float, and those without a
 word, share one dtype.
@@ -38,16 +39,17 @@ def fits(declared: str, nonempty: str = "") -> Callable:
             if not value.isdigit() or value == "0":
                 return f"{name} must be a positive integer, got {value}"
             sizes[name] = int(value), ""
-        first = None  # of the inputs that share one dtype
+        first: tuple = ()  # of the inputs that share one dtype, and that dtype
         for (kind, name, forms), x in zip(inputs, given, strict=False):
             if x is None:
                 continue
             shape, dtype = x
             if kind in _KINDS and dtype.kind not in _KINDS[kind][0]:
                 return TypeError(f"{name} must be {_KINDS[kind][1]}, got {dtype}; cast with {_KINDS[kind][2]}()")
-            first = first or kind in ("float", "") and (name, dtype)
-            if kind in ("float", "") and dtype != first[1]:
-                return TypeError(f"{name} is {dtype} but {first[0]} {first[1]}; cast one with .float() or .double()")
+            if kind in ("float", ""):
+                first = first or (name, dtype)
+                if dtype != first[1]:
+                    return TypeError(f"{name} is {dtype} but {first[0]} {first[1]}; cast one with .float() or .double()")
             if (why := _misfit(name, shape, forms, sizes)) is not None:
                 return f"{name} must be {' or '.join(forms).replace('*', ' * ')}{why}, got shape {shape}"
         empty = [f"{size} must not be 0, as{where}" for size, (n, where) in sizes.items()
