@@ -33,7 +33,6 @@ from .. import dtypes, random
 from ..core.graph import mode
 from ..core.tensor import Tensor
 from ..ops import collective
-from ..transforms.picture import Picture
 from ..transforms.switches import Switch
 from .guards import Place
 from .pytree import Unsuited, alike, gone, structure
@@ -241,13 +240,6 @@ class capture:
     def programs(self) -> list[Program]:
         """The programs made so far, one for each kind of call."""
         return [kind.program for kinds in self.kinds.values() for kind in kinds if kind.program is not None]
-
-    def picture(self) -> Picture:
-        """The steps of the last program. Raises ValueError if there is none."""
-        if not self.programs:
-            why = f", since {self.gave_up}" if self.gave_up else " yet"
-            raise ValueError(f"graph: {self.name} has not been captured{why}")
-        return Picture(self.programs[-1].boxes, self.programs[-1].arrows)
 
     def __repr__(self) -> str:
         lines = [p.described() for p in self.programs] + ([f"not captured, since {self.gave_up}"] * bool(self.gave_up))

@@ -265,36 +265,18 @@ def placed(steps: Sequence[Step], pinned: set[int], kept: dict[int, np.ndarray],
 
 def _offsets(lives: Iterable[tuple[int, int, int]]) -> tuple[list[int], int]:
     """Offsets for blocks, given as (begin, end, bytes) in order of begin: each goes into the smallest gap."""
-    free: list[tuple[int, int]] = []  # gaps, as (offset, bytes), by offset
-    taken: list[tuple[int, int, int]] = []  # blocks, as (end, offset, bytes), by end
+    alive: list[tuple[int, int, int]] = []  # blocks, as (offset, bytes, end), by offset
     offsets, size = [], 0
     for begin, end, count in lives:
         count = -(-count // LINE) * LINE
-        while taken and taken[0][0] < begin:
-            _, offset, n = taken.pop(0)
-            insort(free, (offset, n))
-            _merge(free, offset)
-        fits = [gap for gap in free if gap[1] >= count]
-        if fits:
-            gap = min(fits, key=lambda gap: gap[1])
-            free.remove(gap)
-            offset = gap[0]
-            if gap[1] > count:
-                insort(free, (offset + count, gap[1] - count))
-        elif free and free[-1][0] + free[-1][1] == size:  # the last gap, extended
-            offset, _ = free.pop()
-            size = offset + count
-        else:
-            offset, size = size, size + count
-        insort(taken, (end, offset, count))
+        alive = [block for block in alive if block[2] >= begin]
+        gaps, at = [], 0
+        for offset, n, _ in alive:
+            if offset - at >= count:
+                gaps.append((offset - at, at))
+            at = offset + n
+        offset = min(gaps)[1] if gaps else at
+        insort(alive, (offset, count, end))
         offsets.append(offset)
+        size = max(size, offset + count)
     return offsets, size
-
-
-def _merge(free: list[tuple[int, int]], offset: int) -> None:
-    """Join the gap at an offset with its neighbours."""
-    i = next(i for i, gap in enumerate(free) if gap[0] == offset)
-    if i + 1 < len(free) and sum(free[i]) == free[i + 1][0]:
-        free[i] = free[i][0], free[i][1] + free.pop(i + 1)[1]
-    if i and sum(free[i - 1]) == free[i][0]:
-        free[i - 1] = free[i - 1][0], free[i - 1][1] + free.pop(i)[1]

@@ -18,7 +18,6 @@ from ..kernels.loops import Loop, addresses
 from ..kernels.memory import give_back
 from ..kernels.program import Call, play_records
 from ..kernels.views import address
-from ..transforms.picture import Box
 from .instructions import Refused, Step
 from .lower import lowered
 from .plan import bounds, in_bytes, joined, meet, placed
@@ -119,7 +118,6 @@ class Program:
         if self.level != PLAIN:
             # Loops that were not joined become kernels again.
             steps = [step if step.alone is None else Step(step.name, call=step.alone) for step in joined(steps, pinned)]
-        self.boxes, self.arrows = pictured(steps, tape.inputs)
         steps, self.own, self.moved = placed(steps, pinned, kept, tape.inputs)
         return steps
 
@@ -330,27 +328,6 @@ def _first(after: Saved, pairs: Sequence[tuple], rounded: bool) -> str:
     """The first difference from Python: in state, then in results."""
     return after.differ(rounded) or next((f"a result of shape {x.shape}" for x, y in pairs if differ(
         x, getattr(y, "_data", y), rounded)), "")
-
-
-def pictured(steps: list[Step], inputs: list[np.ndarray]) -> tuple[list[Box], list[tuple[int, int]]]:
-    """Boxes and arrows of a graph: the steps, and the data they read that no step has written."""
-    boxes: list[Box] = []
-    arrows: set[tuple[int, int]] = set()
-    of: dict[int, int] = {}
-    given = {id(memory(x)) for x in inputs}
-    for step in steps:
-        sources = []
-        for x in step.reads():
-            key = id(memory(x))
-            if key not in of:
-                of[key] = len(boxes)
-                boxes.append(Box("input" if key in given else "state", x.shape, True))
-            sources.append(of[key])
-        written = step.writes()
-        boxes.append(Box(step.name, written[0].shape if written else (), False))
-        arrows.update((a, len(boxes) - 1) for a in sources)
-        of.update((id(memory(x)), len(boxes) - 1) for x in written)
-    return boxes, sorted(arrows)
 
 
 def _size(count: int) -> str:

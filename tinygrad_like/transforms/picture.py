@@ -101,8 +101,6 @@ def graph(y: Tensor | Callable[[], Tensor], names: Mapping[str, Tensor] | Iterab
 
     Raises TypeError if y is no Tensor, ValueError if nothing was recorded, and RuntimeError if backward has freed it.
     """
-    if hasattr(y, "picture"):  # a captured function
-        return y.picture()
     with Watch() as watch:
         if callable(y) and not isinstance(y, Tensor):
             y = y()
