@@ -32,40 +32,16 @@ class InPlace(Configured):
         return ", ".join(filter(None, (super().extra_repr(), "inplace=True" if self.inplace else "")))
 
 
-class BinaryStep(Configured):
+class BinaryStep(Configured, op=ops.binary_step):
     """1 if x >= 0, else 0. Its gradient is 0, so gradients cannot train anything before it."""
 
-    forward = staticmethod(ops.binary_step)
 
-
-class ReLU(InPlace):
+class ReLU(InPlace, op=ops.relu):
     """max(x, 0) (7.20). The derivative at 0 is taken to be 0."""
 
-    forward = staticmethod(ops.relu)
 
-
-class LeakyReLU(InPlace):
+class LeakyReLU(InPlace, op=ops.leaky_relu):
     """x if x > 0, else negative_slope * x (7.26)."""
-
-    op = staticmethod(ops.leaky_relu)
-    negative_slope: float = 0.01
-
-
-class PReLU(Configured):
-    """x if x > 0, else a x, with a learned slope a for all channels (axis 1) or for each of them.
-
-    weight: (num_parameters,), the slopes, at first `init`. Source: He et al. 2015.
-    """
-
-    num_parameters: int = 1
-    init: float = 0.25
-
-    def __post_init__(self):
-        check_positive(self, num_parameters=self.num_parameters)
-        self.weight = Parameter(Tensor.full(self.num_parameters, float(self.init)))
-
-    def forward(self, x: Tensor) -> Tensor:
-        return prelu(x, self.weight)
 
 
 def prelu(x: Tensor, weight: Tensor) -> Tensor:
@@ -77,146 +53,116 @@ def prelu(x: Tensor, weight: Tensor) -> Tensor:
     return ops.where(x > 0, x, slopes * x)
 
 
-class ELU(InPlace):
+class PReLU(Module):
+    """x if x > 0, else a x, with a learned slope a for all channels (axis 1) or for each of them.
+
+    weight: (num_parameters,), the slopes, at first `init`. Source: He et al. 2015.
+    """
+
+    def __init__(self, num_parameters: int = 1, init: float = 0.25):
+        check_positive(self, num_parameters=num_parameters)
+        self.num_parameters, self.init = num_parameters, init
+        self.weight = Parameter(Tensor.full(num_parameters, float(init)))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return prelu(x, self.weight)
+
+    def extra_repr(self) -> str:
+        return f"num_parameters={self.num_parameters}, init={self.init}"
+
+
+class ELU(InPlace, op=ops.elu):
     """x if x > 0, else alpha (e^x - 1)."""
 
-    op = staticmethod(ops.elu)
-    alpha: float = 1.0
 
-
-class Sigmoid(Configured):
+class Sigmoid(Configured, op=ops.sigmoid):
     """1 / (1 + e^-x) (7.24)."""
 
-    forward = staticmethod(ops.sigmoid)
 
-
-class LogSigmoid(Configured):
+class LogSigmoid(Configured, op=ops.logsigmoid):
     """log(1 / (1 + e^-x)), without overflow."""
 
-    forward = staticmethod(ops.logsigmoid)
 
-
-class Tanh(Configured):
+class Tanh(Configured, op=ops.tanh):
     """(e^x - e^-x) / (e^x + e^-x) (7.25)."""
 
-    forward = staticmethod(ops.tanh)
 
-
-class GELU(Configured):
+class GELU(Configured, op=ops.gelu):
     """x Phi(x) = x/2 (1 + erf(x / sqrt 2)) (7.27), exactly, or with approximate="tanh" as in 003 and GPT-2."""
 
-    op = staticmethod(ops.gelu)
-    approximate: str = "none"
+    approximate: str
 
     def __post_init__(self):
         if self.approximate not in ("none", "tanh"):
             raise ValueError(f'GELU: approximate must be "none" or "tanh", got {self.approximate!r}')
 
 
-class SiLU(InPlace):
+class SiLU(InPlace, op=ops.silu):
     """x / (1 + e^-x), also called Swish."""
 
-    forward = staticmethod(ops.silu)
 
-
-class Softplus(Configured):
+class Softplus(Configured, op=ops.softplus):
     """log(1 + e^(beta x)) / beta (7.28), a smooth ReLU; x itself where beta x exceeds the threshold."""
 
-    op = staticmethod(ops.softplus)
-    beta: float = 1.0
-    threshold: float = 20.0
+    beta: float
 
     def __post_init__(self):
         if not self.beta > 0:
             raise ValueError(f"Softplus: beta must be positive, got {self.beta}")
 
 
-class CELU(InPlace):
+class CELU(InPlace, op=ops.celu):
     """x if x > 0, else alpha (e^(x / alpha) - 1)."""
 
-    op = staticmethod(ops.celu)
-    alpha: float = 1.0
 
-
-class SELU(InPlace):
+class SELU(InPlace, op=ops.selu):
     """ELU, scaled so that means 0 and variances 1 stay (Klambauer et al. 2017)."""
 
-    forward = staticmethod(ops.selu)
 
-
-class Mish(InPlace):
+class Mish(InPlace, op=ops.mish):
     """x tanh(log(1 + e^x))."""
 
-    forward = staticmethod(ops.mish)
 
-
-class Softsign(Configured):
+class Softsign(Configured, op=ops.softsign):
     """x / (1 + |x|)."""
 
-    forward = staticmethod(ops.softsign)
 
-
-class ReLU6(InPlace):
+class ReLU6(InPlace, op=ops.relu6):
     """min(max(x, 0), 6)."""
 
-    forward = staticmethod(ops.relu6)
 
-
-class Hardsigmoid(InPlace):
+class Hardsigmoid(InPlace, op=ops.hardsigmoid):
     """min(max(x / 6 + 1/2, 0), 1)."""
 
-    forward = staticmethod(ops.hardsigmoid)
+    takes = ()
 
 
-class Hardswish(InPlace):
+class Hardswish(InPlace, op=ops.hardswish):
     """x min(max(x / 6 + 1/2, 0), 1)."""
 
-    forward = staticmethod(ops.hardswish)
 
-
-class Hardtanh(InPlace):
+class Hardtanh(InPlace, op=ops.hardtanh):
     """min(max(x, min_val), max_val)."""
 
-    op = staticmethod(ops.hardtanh)
-    min_val: float = -1.0
-    max_val: float = 1.0
 
-
-class _AlongAxis(Configured):
-    dim: int = -1
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.op(x, axis=self.dim)
-
-
-class Softmax(_AlongAxis):
+class Softmax(Configured, op=ops.softmax):
     """e^(x_i) / sum_j e^(x_j) along axis dim. Losses want logits: CrossEntropyLoss takes no softmax before it (003)."""
 
-    op = staticmethod(ops.softmax)
 
-
-class LogSoftmax(_AlongAxis):
+class LogSoftmax(Configured, op=ops.log_softmax):
     """x_i - log sum_j e^(x_j) along axis dim."""
 
-    op = staticmethod(ops.log_softmax)
 
-
-class Softmin(_AlongAxis):
+class Softmin(Configured, op=ops.softmin):
     """The softmax of -x along axis dim."""
 
-    op = staticmethod(ops.softmin)
 
-
-class GLU(_AlongAxis):
+class GLU(Configured, op=ops.glu):
     """value * sigmoid(gate), the first and second half of axis dim, which must be even (003)."""
 
-    op = staticmethod(ops.glu)
 
-
-class SwiGLU(_AlongAxis):
+class SwiGLU(Configured, op=ops.swiglu):
     """value * silu(gate), the first and second half of axis dim, which must be even (003)."""
-
-    op = staticmethod(ops.swiglu)
 
 
 @named
@@ -231,18 +177,14 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     return input - ops.clip(input, min=-lambd, max=lambd)
 
 
-class Hardshrink(Configured):
+class Hardshrink(Configured, op=hardshrink):
     """x if |x| > lambd, else 0."""
 
-    op = staticmethod(hardshrink)
-    lambd: float = 0.5
 
-
-class Softshrink(Configured):
+class Softshrink(Configured, op=softshrink):
     """x brought nearer to 0 by lambd, or to 0: the proximal map of lambd |x|. Raises ValueError for lambd < 0."""
 
-    op = staticmethod(softshrink)
-    lambd: float = 0.5
+    lambd: float
 
     def __post_init__(self):
         if not self.lambd >= 0:

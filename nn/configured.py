@@ -4,56 +4,54 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, ClassVar, dataclass_transform
-
-from tinygrad_like.core.tensor import Tensor
+from typing import Any, ClassVar
 
 from .module import Module
 
 
-@dataclass_transform(eq_default=False)
 class Configured(Module):
-    """A layer that holds the options of a function: attributes with a type, from which its constructor is made, as a
-    dataclass's is. `repr` shows them.
+    """A layer that holds the options of a function: its constructor takes them, as attributes, and `repr` shows them.
 
-        class ELU(Configured):
-            op = staticmethod(ops.elu)
-            alpha: float = 1.0
+        class ELU(Configured, op=ops.elu):
+            ...
 
-    So `ELU(2.0)(x)` is `ops.elu(x, alpha=2.0)`. `__post_init__` checks the options, and completes them.
+    So `ELU(2.0)(x)` is `ops.elu(x, alpha=2.0)`. An op's `axis` is the layer's `dim`, and its `training` every module's.
+    `__post_init__` checks the options, and completes them.
     """
 
     op: ClassVar[Callable]
-    _options: ClassVar[dict[str, inspect.Parameter]] = {}
+    inputs: ClassVar[int] = 1  # how many of the op's parameters are no options
+    takes: ClassVar[tuple[str, ...] | None] = None  # the op's options that the layer has, in its order; by default all
+    by_position: ClassVar[bool] = True  # whether also those that the op takes only by name
+    _options: ClassVar[list[str]] = []
 
-    def __init_subclass__(cls) -> None:
-        if not cls.__module__.startswith(f"{__package__}."):
-            return  # a subclass of a program's is as any other
-        own: dict[str, inspect.Parameter] = {}
-        kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        for name, annotation in inspect.get_annotations(cls).items():
-            if annotation == "KW_ONLY":
-                kind = inspect.Parameter.KEYWORD_ONLY
-            elif not annotation.startswith("ClassVar"):
-                own[name] = inspect.Parameter(name, kind, annotation=annotation,
-                                              default=cls.__dict__.get(name, inspect.Parameter.empty))
-        if own:
-            cls._options = dict(sorted({**cls._options, **own}.items(), key=lambda option: option[1].kind))
-            if "__init__" not in cls.__dict__:
-                cls.__init__ = _constructor(cls._options)  # type: ignore[assignment]
+    def __init_subclass__(cls, op: Callable | None = None) -> None:
+        if op is None:
+            return
+        cls.op = staticmethod(op)
+        parameters = inspect.signature(op).parameters
+        inputs, options = list(parameters)[: cls.inputs], list(parameters)[cls.inputs :]
+        chosen = options if cls.takes is None else cls.takes
+        own = {name: "dim" if name == "axis" else name for name in chosen}
+        kept = [parameters[name].replace(name=own[name]) for name in chosen if not hasattr(Module, name)]
+        cls._options = [p.name for p in kept]
+        cls.__init__ = _constructor([  # type: ignore[method-assign]
+            p.replace(kind=p.POSITIONAL_OR_KEYWORD) if cls.by_position else p for p in kept])
+        # Written out, since a loop over the options in each call would take longer than the call of a small op.
+        given = [f"{name}=self.{own[name]}" if parameters[name].kind is inspect.Parameter.KEYWORD_ONLY else
+                 f"self.{own[name]}" for name in options if name in own]
+        source = f"lambda {', '.join(['self', *inputs])}: op({', '.join([*inputs, *given])})"
+        cls.forward = eval(compile(source, __file__, "eval"), {"op": op, "__name__": __name__}) if given else (
+            staticmethod(op))
 
     def __post_init__(self) -> None:
         pass
-
-    def forward(self, x: Tensor) -> Any:
-        own = self.__dict__
-        return self.op(x, **{name: own[name] for name in self._options})
 
     def extra_repr(self) -> str:
         return ", ".join(f"{name}={getattr(self, name)!r}" for name in self._options)
 
 
-def _constructor(options: dict[str, inspect.Parameter]) -> Callable:
+def _constructor(options: list[inspect.Parameter]) -> Callable:
     def __init__(self: Configured, *args: Any, **given: Any) -> None:
         bound = signature.bind(self, *args, **given)
         bound.apply_defaults()
@@ -61,9 +59,6 @@ def _constructor(options: dict[str, inspect.Parameter]) -> Callable:
         self.__post_init__()
 
     this = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    signature = inspect.Signature([this, *options.values()], __validate_parameters__=False)  # type: ignore[call-arg]
+    signature = inspect.Signature([this, *options])
     __init__.__signature__ = signature  # type: ignore[attr-defined]
     return __init__
-
-
-Configured.__init__ = _constructor({})  # type: ignore[method-assign]

@@ -170,22 +170,9 @@ class ConvTranspose3d(_ConvTranspose):
     op = staticmethod(ops.conv_transpose3d)
 
 
-class Unfold(Configured):
+class Unfold(Configured, op=ops.unfold):
     """Every patch of an image as a column, see `nn.functional.unfold`."""
 
-    op = staticmethod(ops.unfold)
-    kernel_size: Any
-    dilation: Any = 1
-    padding: Any = 0
-    stride: Any = 1
 
-
-class Fold(Configured):
+class Fold(Configured, op=ops.fold):
     """Columns added to the image where their patches were, see `nn.functional.fold`."""
-
-    op = staticmethod(ops.fold)
-    output_size: Any
-    kernel_size: Any
-    dilation: Any = 1
-    padding: Any = 0
-    stride: Any = 1

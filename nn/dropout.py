@@ -22,7 +22,7 @@ from .module import Module, modes_restored
 
 class _Dropout(InPlace):
     drops = True
-    p: float = 0.5
+    p: float
 
     def __post_init__(self):
         check_probability(type(self).__name__, self.p)
@@ -30,29 +30,20 @@ class _Dropout(InPlace):
     def __call__(self, x: Tensor) -> Tensor:
         return super().__call__(x) if self.training else Configured.__call__(self, x)  # which changes nothing
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.op(x, self.p, self.training)
 
-
-class Dropout(_Dropout):
+class Dropout(_Dropout, op=ops.dropout):
     """In training y = m x / (1 - p), each m 0 with probability p, else 1; in evaluation y = x (002, 003).
 
     Without `model.eval()` predictions are random. Raises ValueError for p outside [0, 1].
     """
 
-    op = staticmethod(ops.dropout)
 
-
-class Dropout1d(_Dropout):
+class Dropout1d(_Dropout, op=ops.dropout1d):
     """Dropout of whole channels of signals: x (batch, channels, length)."""
 
-    op = staticmethod(ops.dropout1d)
 
-
-class Dropout2d(_Dropout):
+class Dropout2d(_Dropout, op=ops.dropout2d):
     """Dropout of whole channels of images, spatial dropout (002): x (batch, channels, height, width)."""
-
-    op = staticmethod(ops.dropout2d)
 
 
 @named
@@ -66,16 +57,12 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
     return flat.reshape(*input.shape)
 
 
-class Dropout3d(_Dropout):
+class Dropout3d(_Dropout, op=dropout3d):
     """Dropout of whole channels of volumes: x (batch, channels, depth, height, width)."""
 
-    op = staticmethod(dropout3d)
 
-
-class GaussianDropout(_Dropout):
+class GaussianDropout(_Dropout, op=ops.gaussian_dropout):
     """In training y = x n, with normal noise n of mean 1 and variance p / (1 - p), 0 <= p < 1; else y = x."""
-
-    op = staticmethod(ops.gaussian_dropout)
 
 
 class DropConnect(Linear):

@@ -54,23 +54,16 @@ class Identity(Module):
         return x
 
 
-class Flatten(Configured):
+class Flatten(Configured, op=lambda x, start_dim=1, end_dim=-1: x.flatten(start_dim, end_dim)):
     """Axes start_dim to end_dim become one: by default (batch, ...) -> (batch, features).
 
     A Linear after it mixes the flattened axes, such as time and channels (003).
     """
 
-    start_dim: int = 1
-    end_dim: int = -1
 
-    def forward(self, x: Tensor) -> Tensor:
-        return x.flatten(self.start_dim, self.end_dim)
-
-
-class Unflatten(Configured):
+class Unflatten(Configured, op=lambda x, dim, unflattened_size: x.unflatten(dim, unflattened_size)):
     """Axis dim becomes several, of sizes unflattened_size: the inverse of Flatten. One size may be -1: the rest."""
 
-    dim: int
     unflattened_size: tuple[int, ...]
 
     def __post_init__(self):
@@ -78,11 +71,8 @@ class Unflatten(Configured):
             raise TypeError(f"Unflatten: unflattened_size={self.unflattened_size} must be several sizes, as (2, 4)")
         self.unflattened_size = tuple(self.unflattened_size)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return x.unflatten(self.dim, self.unflattened_size)
 
-
-class Permute(Configured):
+class Permute(Configured, op=lambda x, dims: x.permute(*dims)):
     """x with its axes in another order, as `x.permute(*dims)`."""
 
     dims: tuple[int, ...]
@@ -91,6 +81,3 @@ class Permute(Configured):
         if isinstance(self.dims, int):
             raise TypeError(f"Permute: dims={self.dims} must be all axes in their new order, as (0, 2, 1)")
         self.dims = tuple(self.dims)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x.permute(*self.dims)

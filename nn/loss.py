@@ -5,9 +5,6 @@ reduction: "mean", "sum" or "none", one loss per element. The constructor raises
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
-from typing import Any, ClassVar
-
 from tinygrad_like import ops
 from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.ops.softmax import check_reduction
@@ -16,16 +13,15 @@ from .configured import Configured
 
 
 class _Loss(Configured):
-    """weights: the names of options that are buffers: part of the state, cast with the module, not trained."""
+    """A weight is a buffer: part of the state, cast with the module, not trained."""
 
-    weights: ClassVar[tuple[str, ...]] = ()
-    _: KW_ONLY
-    reduction: str = "mean"
+    inputs, by_position = 2, False
+    reduction: str
 
     def __post_init__(self):
         check_reduction(type(self).__name__, self.reduction)
-        self.__dict__["_buffers"] = dict.fromkeys(self.weights, True)
-        for name in self.weights:
+        self.__dict__["_buffers"] = {name: True for name in self._options if name in ("weight", "pos_weight")}
+        for name in self._buffers:
             w = getattr(self, name)
             setattr(self, name, w if w is None or isinstance(w, Tensor) else Tensor(w))
 
@@ -33,23 +29,13 @@ class _Loss(Configured):
         """The number by which the mean over these targets divides: their weight in a mean over several batches."""
         return target.size
 
-    def _of(self, *inputs: Tensor) -> Tensor:
-        own, weights = self.__dict__, self.weights
-        return self.op(*inputs, *[own[name] for name in weights],
-                       **{name: own[name] for name in self._options if name not in weights})
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
-        return self._of(input, target)
-
     def extra_repr(self) -> str:
-        return ", ".join(f"{name}={getattr(self, name)!r}" for name in self._options if name not in self.weights)
+        return ", ".join(f"{name}={getattr(self, name)!r}" for name in self._options if name not in self._buffers)
 
 
 class _LabelLoss(_Loss):
-    weights = ("weight",)
-    weight: Any = None
-    _: KW_ONLY
-    ignore_index: int = -100
+    weight: Tensor | None
+    ignore_index: int
 
     def count(self, target: Tensor) -> float:
         """The sum of the weights of the labels that count; for probabilities, the number of examples."""
@@ -59,7 +45,7 @@ class _LabelLoss(_Loss):
         return labels.size if self.weight is None else float(self.weight.numpy().take(labels, mode="clip").sum())
 
 
-class CrossEntropyLoss(_LabelLoss):
+class CrossEntropyLoss(_LabelLoss, op=ops.cross_entropy):
     """-log softmax(input)[target] (003). It takes logits: do not apply softmax first.
 
     input: (batch, classes, ...) or (classes,)
@@ -68,9 +54,7 @@ class CrossEntropyLoss(_LabelLoss):
     label_smoothing: eps mixes the target with the uniform distribution, (1 - eps) q + eps / classes.
     """
 
-    op = staticmethod(ops.cross_entropy)
-    _: KW_ONLY
-    label_smoothing: float = 0.0
+    label_smoothing: float
 
     def __post_init__(self):
         super().__post_init__()
@@ -78,77 +62,49 @@ class CrossEntropyLoss(_LabelLoss):
             raise ValueError(f"CrossEntropyLoss: label_smoothing must lie in [0, 1], got {self.label_smoothing}")
 
 
-class NLLLoss(_LabelLoss):
+class NLLLoss(_LabelLoss, op=ops.nll_loss):
     """-input[target], the negative log-likelihood of log-probabilities such as those of LogSoftmax.
 
     Shapes, weight and ignore_index are those of CrossEntropyLoss, with class indices as targets.
     """
 
-    op = staticmethod(ops.nll_loss)
 
-
-class MSELoss(_Loss):
+class MSELoss(_Loss, op=ops.mse_loss):
     """(input - target)^2, of equal shapes."""
 
-    op = staticmethod(ops.mse_loss)
 
-
-class L1Loss(_Loss):
+class L1Loss(_Loss, op=ops.l1_loss):
     """|input - target|, of equal shapes."""
 
-    op = staticmethod(ops.l1_loss)
 
-
-class HuberLoss(_Loss):
+class HuberLoss(_Loss, op=ops.huber_loss):
     """d^2 / 2 for |d| <= delta, else delta (|d| - delta / 2), with d = input - target."""
 
-    op = staticmethod(ops.huber_loss)
-    reduction: str = "mean"
-    delta: float = 1.0
 
-
-class SmoothL1Loss(_Loss):
+class SmoothL1Loss(_Loss, op=ops.smooth_l1_loss):
     """d^2 / (2 beta) for |d| < beta, else |d| - beta / 2, with d = input - target; L1Loss for beta = 0."""
 
-    op = staticmethod(ops.smooth_l1_loss)
-    _: KW_ONLY
-    beta: float = 1.0
 
-
-class BCELoss(_Loss):
+class BCELoss(_Loss, op=ops.binary_cross_entropy):
     """-(t log p + (1 - t) log(1 - p)) of probabilities p in [0, 1]. For logits BCEWithLogitsLoss is more accurate.
 
     weight: a factor per element, broadcast.
     """
 
-    op = staticmethod(ops.binary_cross_entropy)
-    weights = ("weight",)
-    weight: Any = None
 
-
-class BCEWithLogitsLoss(_Loss):
+class BCEWithLogitsLoss(_Loss, op=ops.binary_cross_entropy_with_logits):
     """-(w t log p + (1 - t) log(1 - p)) with p = sigmoid(input), computed without overflow.
 
     weight: a factor per element, broadcast. pos_weight: w, a factor of the positive part, broadcast: one per class.
     """
 
-    op = staticmethod(ops.binary_cross_entropy_with_logits)
-    weights = ("weight", "pos_weight")
-    weight: Any = None
-    _: KW_ONLY
-    pos_weight: Any = None
 
-
-class KLDivLoss(_Loss):
+class KLDivLoss(_Loss, op=ops.kl_div):
     """t (log t - input) for log-probabilities input and probabilities t, or their logarithms with log_target=True.
 
     reduction: also "batchmean", the sum divided by the batch size, which is the divergence itself. "mean" divides by
     the number of elements.
     """
-
-    op = staticmethod(ops.kl_div)
-    _: KW_ONLY
-    log_target: bool = False
 
     def __post_init__(self):
         if self.reduction != "batchmean":
@@ -158,35 +114,19 @@ class KLDivLoss(_Loss):
         return len(target) if self.reduction == "batchmean" else target.size
 
 
-class MarginRankingLoss(_Loss):
+class MarginRankingLoss(_Loss, op=ops.margin_ranking_loss):
     """max(0, -t (x1 - x2) + margin): t = 1 where x1 should be larger, -1 where x2 is."""
 
-    op = staticmethod(ops.margin_ranking_loss)
-    margin: float = 0.0
-
-    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
-        return self._of(input1, input2, target)
+    inputs = 3
 
 
-class TripletMarginLoss(_Loss):
+class TripletMarginLoss(_Loss, op=ops.triplet_margin_loss):
     """max(0, |a - p| - |a - n| + margin) of anchors, positives and negatives (Balntas et al. 2016)."""
 
-    op = staticmethod(ops.triplet_margin_loss)
-    margin: float = 1.0
-    p: float = 2.0
-    eps: float = 1e-6
-    swap: bool = False
-
-    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:  # type: ignore[override]
-        return self._of(anchor, positive, negative)
+    inputs = 3
 
 
-class GaussianNLLLoss(_Loss):
+class GaussianNLLLoss(_Loss, op=ops.gaussian_nll_loss):
     """(log v + (input - target)^2 / v) / 2 with v = max(var, eps)."""
 
-    op = staticmethod(ops.gaussian_nll_loss)
-    full: bool = False
-    eps: float = 1e-6
-
-    def forward(self, input: Tensor, target: Tensor, var: Tensor) -> Tensor:  # type: ignore[override]
-        return self._of(input, target, var)
+    inputs = 3

@@ -136,7 +136,7 @@ ARGUMENTS = [
     (nn.Embedding(5, 3, -1), "Embedding(5, 3, padding_idx=4)"),
     (nn.DropConnect(3, 2, p=0.25), "DropConnect(in_features=3, out_features=2, bias=True, p=0.25)"),
     (nn.Permute((2, 0, 1)), "Permute(dims=(2, 0, 1))"), (nn.Dropout(0.1), "Dropout(p=0.1)"),
-    (nn.CrossEntropyLoss(label_smoothing=0.1), "CrossEntropyLoss(reduction='mean', ignore_index=-100, label_smoothing"),
+    (nn.CrossEntropyLoss(label_smoothing=0.1), "CrossEntropyLoss(ignore_index=-100, reduction='mean', label_smoothing"),
     (nn.KLDivLoss(reduction="batchmean"), "KLDivLoss(reduction='batchmean', log_target=False)"),
 ]
 
