@@ -27,13 +27,14 @@ from tinygrad_like.training import Log, evaluating, fit, load_weights, read_meta
 
 from . import cli
 from .figures import BLUE, MUTED, ORANGE, figure, legend, save, style
+from .networks import RecurrentLanguageModel
 from .text import Characters, NGram, Windows, split_text, standard_library
 
 SIZE, HELD_OUT = 3_000_000, 100_000  # characters
 ORDER = 5
 
 
-Model = nn.LanguageModel | nn.RecurrentLanguageModel
+Model = nn.LanguageModel | RecurrentLanguageModel
 TITLES = {"gpt": "A GPT", "lstm": "An LSTM", "gru": "A GRU"}
 RECURRENT = {"d_model": 256, "layers": 2}
 SIZES = {"gpt": {"d_model": 128, "layers": 4}, "lstm": RECURRENT, "gru": RECURRENT}
@@ -75,7 +76,7 @@ def build(net: dict[str, Any]) -> Model:
     """A GPT with rotary positions, since learned ones take many more steps; or a recurrent network."""
     vocabulary, kind = len(net["characters"]), net.get("model", "gpt")  # older files do not name it
     if kind != "gpt":
-        return nn.RecurrentLanguageModel(vocabulary, net["d_model"], net["layers"], kind)
+        return RecurrentLanguageModel(vocabulary, net["d_model"], net["layers"], kind)
     return nn.LanguageModel(vocabulary, net["d_model"], net["layers"], net["heads"], positions="rotary")
 
 

@@ -30,6 +30,7 @@ from tinygrad_like.data import (
 from tinygrad_like.training import fit, load_weights, read_metadata, save_weights
 
 from . import cli
+from .networks import CNN
 
 Shape = tuple[int, ...]
 Arrays = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -132,7 +133,7 @@ def resnet(shape: Shape, classes: int, width: int, depth: int, **parts: Any) -> 
 
 def cnn(shape: Shape, classes: int, width: int, depth: int, **parts: Any) -> nn.Module:
     """As `resnet`, without shortcuts, and without norms unless one is named."""
-    return nn.CNN([depth] * 3, (width, 2 * width, 4 * width), classes, shape[0], **{"norm": None, **parts})
+    return CNN([depth] * 3, (width, 2 * width, 4 * width), classes, shape[0], **{"norm": None, **parts})
 
 
 def vit(shape: Shape, classes: int, width: int, depth: int, **parts: Any) -> nn.Module:

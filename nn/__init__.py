@@ -31,9 +31,7 @@ from .loss import (
     BCELoss, BCEWithLogitsLoss, CrossEntropyLoss, GaussianNLLLoss, HuberLoss, KLDivLoss, L1Loss, MarginRankingLoss,
     MSELoss, NLLLoss, SmoothL1Loss, TripletMarginLoss,
 )
-from .models import (
-    CNN, MLP, LanguageModel, RecurrentLanguageModel, ResNet, ResNetS, Seq2Seq, Transformer, ViT,
-)
+from .models import MLP, LanguageModel, ResNet, ResNetS, Seq2Seq, Transformer, ViT
 from .module import Module
 from . import parallel as parallel
 from .parallel import DataParallel
@@ -96,8 +94,7 @@ __all__ = [
     "CrossEntropyLoss", "NLLLoss", "MSELoss", "L1Loss", "HuberLoss", "SmoothL1Loss", "BCELoss", "BCEWithLogitsLoss",
     "KLDivLoss", "GaussianNLLLoss", "MarginRankingLoss", "TripletMarginLoss",
     # models
-    "MLP", "CNN", "ResNet", "ResNetS", "Transformer", "Seq2Seq", "LanguageModel",
-    "RecurrentLanguageModel", "ViT",
+    "MLP", "ResNet", "ResNetS", "Transformer", "Seq2Seq", "LanguageModel", "ViT",
     # tools
     "functional", "init", "models", "summary", "utils",
 ]

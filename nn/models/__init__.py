@@ -1,15 +1,12 @@
 """Models made of the layers of `nn`."""
 
-from .cnn import CNN
-from .language_model import LanguageModel, RecurrentLanguageModel
+from .language_model import LanguageModel
 from .mlp import MLP, ResNetS
 from .resnet import ResNet, resnet8, resnet18, resnet20, resnet34, resnet50, resnet56, resnext50_32x4d
 from .transformer import Seq2Seq, Transformer
 from .vit import ViT
 
 __all__ = [
-    "CNN", "LanguageModel", "MLP", "RecurrentLanguageModel", "ResNet", "ResNetS", "Seq2Seq",
-    "Transformer", "ViT",
-    "resnet8", "resnet18", "resnet20", "resnet34", "resnet50", "resnet56",
-    "resnext50_32x4d",
+    "LanguageModel", "MLP", "ResNet", "ResNetS", "Seq2Seq", "Transformer", "ViT",
+    "resnet8", "resnet18", "resnet20", "resnet34", "resnet50", "resnet56", "resnext50_32x4d",
 ]

@@ -1,4 +1,4 @@
-"""Language models, with attention or recurrent, and sampling text from them."""
+"""A language model with attention, and sampling text from it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from ..linear import Linear
 from ..module import Module, modes_restored
 from ..norm import LayerNorm
 from ..position import LearnedEncoding, RotaryEncoding, SinusoidalEncoding
-from ..recurrent import GRU, LSTM, RNN
 from ..transformer import Activation, TransformerEncoderLayer
 
 
@@ -83,11 +82,11 @@ class LanguageModel(Module):
         use_cache: store keys and values of the positions seen: O(T) per token, instead of a pass over all T.
         """
         caches = [KeyValueCache() for _ in self.layers] if use_cache else None
-        return _continued(self, prompt, max_new_tokens, lambda tokens: self(
+        return continued(self, prompt, max_new_tokens, lambda tokens: self(
             Tensor(tokens[:, caches[0].length if caches else 0:]), caches), temperature, top_k, top_p)
 
 
-def _continued(model: Module, prompt: Tensor, count: int, logits: Callable[[np.ndarray], Tensor], *how: Any) -> Tensor:
+def continued(model: Module, prompt: Tensor, count: int, logits: Callable[[np.ndarray], Tensor], *how: Any) -> Tensor:
     """The prompt with `count` more tokens; logits(tokens) ends with those of the next one. how: of `sample`."""
     if prompt.ndim not in (1, 2) or prompt.shape[-1] == 0:
         raise ValueError(f"generate: the prompt must be (batch, T) or (T,) with T > 0, got shape {prompt.shape}")
@@ -119,51 +118,3 @@ def sample(logits: np.ndarray, temperature: float = 1.0, top_k: int | None = Non
     total = np.cumsum(p, -1)
     drawn = random.numbers().random((len(p), 1)) * total[:, -1:]
     return np.take_along_axis(order, (total <= drawn).sum(-1, keepdims=True), -1)[:, 0]
-
-
-_KINDS = {"rnn": RNN, "lstm": LSTM, "gru": GRU}
-
-
-class RecurrentLanguageModel(Module):
-    """Embeddings, an RNN, LSTM or GRU, and logits of the next token: the predecessor of GPTs (Mikolov et al. 2010).
-
-    tokens (batch, T), of ids -> logits (batch, T, vocabulary): those at position t have seen tokens[:, : t + 1], all of
-    which the state has to hold; so a next token costs the same after any number of others.
-
-    kind: "rnn", "lstm" or "gru". dim: of embeddings and of the state. dropout: before, between and after the layers.
-    Raises ValueError for another kind, or sizes that are not positive.
-    """
-
-    def __init__(self, vocabulary: int, dim: int, num_layers: int = 2, kind: str = "lstm", dropout: float = 0.0):
-        if kind not in _KINDS:
-            raise ValueError(f"RecurrentLanguageModel: kind must be one of {', '.join(_KINDS)}, got {kind!r}")
-        self.vocabulary, self.kind = vocabulary, kind
-        self.embedding = Embedding(vocabulary, dim)
-        self.dropout = Dropout(dropout)
-        self.layers = _KINDS[kind](dim, dim, num_layers, batch_first=True, dropout=dropout)
-        self.head = Linear(dim, vocabulary)
-
-    def forward(self, tokens: Tensor) -> Tensor:
-        return self.read(tokens)[0]
-
-    def read(self, tokens: Tensor, state: Any = None) -> tuple[Tensor, Any]:
-        """The logits, and the state after the tokens, from which to go on; `state` is that before them."""
-        y, state = self.layers(self.dropout(self.embedding(tokens)), state)
-        return self.head(self.dropout(y)), state
-
-    @no_grad()
-    def generate(self, prompt: Tensor, max_new_tokens: int, temperature: float = 1.0, top_k: int | None = None,
-                 top_p: float | None = None) -> Tensor:
-        """The prompt (batch, T) or (T,), T > 0, with max_new_tokens more, as `LanguageModel.generate` draws them."""
-        seen, state = 0, None
-
-        def logits(tokens: np.ndarray) -> Tensor:
-            nonlocal seen, state
-            y, state = self.read(Tensor(tokens[:, seen:]), state)
-            seen = tokens.shape[1]
-            return y
-
-        return _continued(self, prompt, max_new_tokens, logits, temperature, top_k, top_p)
-
-    def extra_repr(self) -> str:
-        return f"kind={self.kind!r}"

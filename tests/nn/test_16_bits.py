@@ -8,6 +8,7 @@ import pytest
 
 import nn
 import optim
+from demos.networks import CNN
 from tinygrad_like import Tensor, capture, ops
 from tinygrad_like.training import load_checkpoint, load_weights, save_checkpoint, save_weights
 
@@ -15,7 +16,7 @@ NARROW = pytest.mark.parametrize("narrow", ["float16", "bfloat16"])
 MODELS = {
     "mlp": (lambda: nn.MLP([4, 8, 3], nn.GELU, norm=nn.LayerNorm), (5, 4)),
     "resnet_s": (lambda: nn.ResNetS(4, 8, 2, 3), (5, 4)),
-    "cnn": (lambda: nn.CNN([1, 1], (4, 8), 3), (5, 3, 8, 8)),
+    "cnn": (lambda: CNN([1, 1], (4, 8), 3), (5, 3, 8, 8)),
     "swiglu": (lambda: nn.FeedForward(4, activation="swiglu"), (2, 5, 4)),
     "attention": (lambda: nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, activation="gelu"), (2, 5, 8)),
     "batch_norm": (lambda: nn.Sequential(nn.Conv2d(3, 4, 3, bias=False), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2)),

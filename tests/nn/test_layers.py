@@ -60,7 +60,6 @@ OWN = {  # those that PyTorch does not have
     "BasicBlock(4, 4, norm=InstanceNorm2d, activation=SiLU)": [IMAGE],
     "Bottleneck(4, 2, 2, norm=None, activation=Tanh)": [IMAGE], "ConvNeXtBlock(2, layer_scale=0.5)": [(2, 2, 3, 3)],
     "MLP([3, 4, 2], Tanh)": [(10, 3)], "ResNetS(3, 4, 2, 2, GELU)": [(5, 3)],
-    "CNN([1, 1], (2, 3), 3, 1)": [(3, 1, 4, 4)],
     "ViT(4, 2, 2, 4, 1, 2, channels=1)": [(2, 1, 4, 4)],
 }
 
@@ -128,7 +127,6 @@ ARGUMENTS = [
     (nn.RotaryEncoding(4, base=500.0), "RotaryEncoding(4, base=500)"),
     (nn.TransformerEncoderLayer(4, 2, 8, norm_first=True), "TransformerEncoderLayer(\n  pre-norm\n"),
     (nn.TransformerEncoderLayer(4, 2, 8, residual_scale=0.5), "TransformerEncoderLayer(\n  post-norm, residual_scale="),
-    (nn.RecurrentLanguageModel(5, 4, kind="gru"), "RecurrentLanguageModel(\n  kind='gru'\n"),
     (nn.ViT(8, 4, 10, dim=6, num_layers=1, num_heads=2, pool="mean"), "ViT(\n  pool='mean'\n"),
     (nn.ViT(8, 4, 10, dim=6, num_layers=1, num_heads=2).patches, "PatchEmbedding(3, 6, patch_size=4)"),
     (nn.LSTM(3, 4, 2, bidirectional=True), "LSTM(3, 4, num_layers=2, bidirectional=True)"),

@@ -5,6 +5,7 @@ import pytest
 
 import nn
 import nn.functional as F
+from demos.networks import CNN, RecurrentLanguageModel
 from nn import models
 from tinygrad_like import Tensor, enable_grad, no_grad, ops
 
@@ -34,9 +35,8 @@ def padded(n):
 
 
 MODELS = {
-    **{kind: (lambda kind=kind: models.RecurrentLanguageModel(11, 8, 2, kind), tokens(1)) for kind in ("rnn", "lstm",
-                                                                                                       "gru")},
-    "cnn": (lambda: models.CNN([1, 2], (4, 8), 3), images(3, 9)),
+    **{kind: (lambda kind=kind: RecurrentLanguageModel(11, 8, 2, kind), tokens(1)) for kind in ("rnn", "lstm", "gru")},
+    "cnn": (lambda: CNN([1, 2], (4, 8), 3), images(3, 9)),
     "convnext": (lambda: nn.ConvNeXtBlock(4, layer_scale=0.5), images(4, 9)),
     "mlp, gelu": (lambda: nn.MLP([4, 8, 3], nn.GELU), features(5, 4)),
     "resnet_s": (lambda: nn.ResNetS(6, 8, 2, 3), features(6)),

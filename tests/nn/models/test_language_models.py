@@ -5,6 +5,7 @@ import pytest
 
 import nn
 import optim
+from demos.networks import RecurrentLanguageModel
 from nn.models.language_model import sample
 from optim.schedule import cosine
 from tinygrad_like import Tensor, manual_seed
@@ -21,7 +22,7 @@ def model(kind="learned", **options):
     manual_seed(0)
     how = KINDS[kind]
     if isinstance(how, str):
-        return nn.RecurrentLanguageModel(11, 16, 2, how, **options)
+        return RecurrentLanguageModel(11, 16, 2, how, **options)
     return nn.LanguageModel(11, 16, 2, 4, max_length=40, **{**how, **options})
 
 
@@ -165,7 +166,7 @@ def test_it_learns_to_reverse():
     (lambda: model("gru").generate(Tensor([], dtype="int64"), 1), ValueError, "the prompt must be"),
     (lambda: model().generate(tokens(3), 1, temperature=-1), ValueError, "temperature must be at least 0"),
     (lambda: model().generate(tokens(3), 1, top_p=0), ValueError, r"top_p in \(0, 1\]; got 1.0, None, 0"),
-    (lambda: nn.RecurrentLanguageModel(11, 16, 2, "gpt"), ValueError, "kind must be one of rnn, lstm, gru, got 'gpt'"),
+    (lambda: RecurrentLanguageModel(11, 16, 2, "gpt"), ValueError, "kind must be one of rnn, lstm, gru, got 'gpt'"),
 ])
 def test_errors(call, error, text):
     with pytest.raises(error, match=text):

@@ -5,6 +5,7 @@ import pytest
 
 import nn
 import optim
+from demos.networks import CNN
 from nn import models
 from nn.functional import cross_entropy
 from tinygrad_like import Tensor, manual_seed
@@ -12,7 +13,7 @@ from tinygrad_like.data import load_digits
 
 rng = np.random.default_rng(0)
 IMAGE_NETS = {
-    "CNN": lambda: nn.CNN([1, 1], (8, 16), 10, 1), "ResNet": lambda: models.resnet8(num_classes=10, in_channels=1),
+    "CNN": lambda: CNN([1, 1], (8, 16), 10, 1), "ResNet": lambda: models.resnet8(num_classes=10, in_channels=1),
     "ViT": lambda: nn.ViT(8, 2, 10, 32, 2, 4, channels=1),
     "ViT, mean": lambda: nn.ViT(8, 2, 10, 32, 2, 4, channels=1, pool="mean"),
     "ResNetS": lambda: nn.Sequential(nn.Flatten(), nn.ResNetS(64, 32, 2, 10)),
@@ -171,16 +172,16 @@ def test_parts_of_a_resnet(block, norm):
 
 
 def test_parts_of_a_cnn():
-    model = nn.CNN([1, 1], (4, 8), 3, 1, norm=None, activation=nn.GELU, dropout=0.2)
+    model = CNN([1, 1], (4, 8), 3, 1, norm=None, activation=nn.GELU, dropout=0.2)
     assert [type(m).__name__ for m in model] == ["Conv2d", "GELU", "Dropout2d", "Conv2d", "GELU", "AdaptiveAvgPool2d",
                                                  "Flatten", "Linear"]
-    assert model[0].bias is not None and nn.CNN([1], (4,))[0].bias is None
+    assert model[0].bias is not None and CNN([1], (4,))[0].bias is None
     plain, residual = ([m.weight.shape for name, m in model.named_modules() if isinstance(m, nn.Conv2d)
                         and "down" not in name] for model in (
-        nn.CNN([2, 2], (8, 16), 5), nn.ResNet(nn.BasicBlock, [1, 1], (8, 16), 5, stem="small")))
+        CNN([2, 2], (8, 16), 5), nn.ResNet(nn.BasicBlock, [1, 1], (8, 16), 5, stem="small")))
     assert plain[1:] == residual[2:]  # a ResNet without skips
-    assert nn.CNN([2, 2], (8, 16), 5)[:-3](Tensor.randn(2, 3, 32, 32)).shape == (2, 16, 16, 16)
-    conv = nn.CNN([2, 1], (32, 64))[-6]
+    assert CNN([2, 2], (8, 16), 5)[:-3](Tensor.randn(2, 3, 32, 32)).shape == (2, 16, 16, 16)
+    conv = CNN([2, 1], (32, 64))[-6]
     assert conv.weight.detach().numpy().std() == pytest.approx((2 / (64 * 9)) ** 0.5, rel=0.05)
 
 
@@ -202,7 +203,7 @@ def test_patches_are_a_convolution_with_stride():
     (lambda: nn.MLP([2, 3, 1], norm=lambda n: n), TypeError, "MLP: norm must make a Module from a number of channels"),
     (lambda: nn.MLP([2, 3, 1], dropout=1.5), ValueError, "p"),
     (lambda: nn.ResNetS(3, 4, -1, 2), ValueError, "ResNetS: blocks must not be negative, got -1"),
-    (lambda: nn.CNN([1, 2], (4,)), ValueError, "CNN: layers and widths have one positive integer per stage each"),
+    (lambda: CNN([1, 2], (4,)), ValueError, "CNN: layers and widths have one positive integer per stage each"),
     (lambda: nn.ResNet(nn.BasicBlock, [1], (4,), stem="tiny"), ValueError, "ResNet: stem must be \"small\" or"),
     (lambda: nn.ResNet(nn.BasicBlock, [0, 1], (4, 8)), ValueError, "ResNet: layers and widths have one positive"),
     (lambda: nn.ResNet(nn.BasicBlock, [], ()), ValueError, "ResNet: layers and widths have one positive"),

@@ -1,0 +1,97 @@
+"""Networks that demos compare others to: a convolutional one without skips, and recurrent language models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import nn
+from nn.activation import make_activation
+from nn.blocks import conv3x3
+from nn.models.language_model import continued
+from nn.norm import Norm, make_norm
+from tinygrad_like import Tensor, no_grad
+
+
+class CNN(nn.Sequential):
+    """Stages of 3x3 convolutions, each with its norm and activation; a global average; a linear head (002).
+
+    x: (batch, in_channels, height, width) -> logits (batch, num_classes).
+
+    layers: the number of convolutions in each stage; every stage but the first halves the image with its first one.
+    widths: the channels of each stage. It is the plain network to which He et al. (2016) compare residual ones:
+        CNN([6, 6, 6], (16, 32, 64)) has the convolutions of a ResNet-20 but the first.
+    norm, activation, dropout: as in `ResNet`; channels are dropped after each activation but the first.
+
+    Convolutions start from He et al.'s normal distribution with fan_out. Raises ValueError if layers and widths differ
+    in length.
+    """
+
+    def __init__(self, layers: Sequence[int], widths: Sequence[int], num_classes: int = 10, in_channels: int = 3,
+                 norm: Norm = nn.BatchNorm2d, activation: Callable[[], nn.Module] = nn.ReLU, dropout: float = 0.0):
+        if len(layers) != len(widths) or not layers or min(layers) < 1:
+            raise ValueError(f"CNN: layers and widths have one positive integer per stage each, got "
+                             f"layers={list(layers)} and widths={list(widths)}")
+        made: list[nn.Module] = []
+        channels = in_channels
+        for stage, (count, width) in enumerate(zip(layers, widths, strict=True)):
+            for i in range(count):
+                if made and dropout:
+                    made.append(nn.Dropout2d(dropout))
+                conv = conv3x3(channels, width, 2 if stage and not i else 1, bias=norm is None)
+                nn.init.kaiming_normal_(conv.weight, mode="fan_out", nonlinearity="relu")
+                made.append(conv)
+                made += [] if norm is None else [make_norm("CNN", norm, width)]
+                made.append(make_activation("CNN", activation))
+                channels = width
+        super().__init__(*made, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, num_classes))
+
+
+_KINDS = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
+
+
+class RecurrentLanguageModel(nn.Module):
+    """Embeddings, an RNN, LSTM or GRU, and logits of the next token: the predecessor of GPTs (Mikolov et al. 2010).
+
+    tokens (batch, T), of ids -> logits (batch, T, vocabulary): those at position t have seen tokens[:, : t + 1], all of
+    which the state has to hold; so a next token costs the same after any number of others.
+
+    kind: "rnn", "lstm" or "gru". dim: of embeddings and of the state. dropout: before, between and after the layers.
+    Raises ValueError for another kind, or sizes that are not positive.
+    """
+
+    def __init__(self, vocabulary: int, dim: int, num_layers: int = 2, kind: str = "lstm", dropout: float = 0.0):
+        if kind not in _KINDS:
+            raise ValueError(f"RecurrentLanguageModel: kind must be one of {', '.join(_KINDS)}, got {kind!r}")
+        self.vocabulary, self.kind = vocabulary, kind
+        self.embedding = nn.Embedding(vocabulary, dim)
+        self.dropout = nn.Dropout(dropout)
+        self.layers = _KINDS[kind](dim, dim, num_layers, batch_first=True, dropout=dropout)
+        self.head = nn.Linear(dim, vocabulary)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        return self.read(tokens)[0]
+
+    def read(self, tokens: Tensor, state: Any = None) -> tuple[Tensor, Any]:
+        """The logits, and the state after the tokens, from which to go on; `state` is that before them."""
+        y, state = self.layers(self.dropout(self.embedding(tokens)), state)
+        return self.head(self.dropout(y)), state
+
+    @no_grad()
+    def generate(self, prompt: Tensor, max_new_tokens: int, temperature: float = 1.0, top_k: int | None = None,
+                 top_p: float | None = None) -> Tensor:
+        """The prompt (batch, T) or (T,), T > 0, with max_new_tokens more, as `LanguageModel.generate` draws them."""
+        seen, state = 0, None
+
+        def logits(tokens: np.ndarray) -> Tensor:
+            nonlocal seen, state
+            y, state = self.read(Tensor(tokens[:, seen:]), state)
+            seen = tokens.shape[1]
+            return y
+
+        return continued(self, prompt, max_new_tokens, logits, temperature, top_k, top_p)
+
+    def extra_repr(self) -> str:
+        return f"kind={self.kind!r}"
