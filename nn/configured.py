@@ -20,6 +20,7 @@ class Configured(Module):
     """
 
     op: ClassVar[Callable]
+    forward: Callable[..., Any]
     inputs: ClassVar[int] = 1  # how many of the op's parameters are no options
     takes: ClassVar[tuple[str, ...] | None] = None  # the op's options that the layer has, in its order; by default all
     by_position: ClassVar[bool] = True  # whether also those that the op takes only by name
@@ -41,8 +42,8 @@ class Configured(Module):
         given = [f"{name}=self.{own[name]}" if parameters[name].kind is inspect.Parameter.KEYWORD_ONLY else
                  f"self.{own[name]}" for name in options if name in own]
         source = f"lambda {', '.join(['self', *inputs])}: op({', '.join([*inputs, *given])})"
-        cls.forward = eval(compile(source, __file__, "eval"), {"op": op, "__name__": __name__}) if given else (
-            staticmethod(op))
+        forward: Any = eval(compile(source, __file__, "eval"), {"op": op, "__name__": __name__})
+        cls.forward = forward if given else staticmethod(op)  # type: ignore[method-assign]
 
     def __post_init__(self) -> None:
         pass

@@ -5,6 +5,8 @@ reduction: "mean", "sum" or "none", one loss per element. The constructor raises
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tinygrad_like import ops
 from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.ops.softmax import check_reduction
@@ -15,6 +17,7 @@ from .configured import Configured
 class _Loss(Configured):
     """A weight is a buffer: part of the state, cast with the module, not trained."""
 
+    forward: Callable[..., Tensor]
     inputs, by_position = 2, False
     reduction: str
 

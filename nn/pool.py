@@ -136,7 +136,7 @@ class Upsample(Configured, op=ops.interpolate):
     ValueError if not exactly one of size and scale_factor is given, and for a mode that does not fit.
     """
 
-    takes = "size", "scale_factor", "mode", "align_corners"
+    takes: ClassVar[tuple[str, ...] | None] = ("size", "scale_factor", "mode", "align_corners")
     size: Size | None
     scale_factor: float | tuple[float, ...] | None
 
