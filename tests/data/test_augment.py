@@ -5,6 +5,7 @@ import pytest
 
 from tinygrad_like import Tensor, manual_seed, ops
 from tinygrad_like.data import (
+    RANDAUGMENT,
     Compose,
     CutMix,
     Cutout,
@@ -18,8 +19,8 @@ from tinygrad_like.data import (
     RandomRotation,
     RandomShift,
     RandomZoom,
-    instructions,
 )
+from tinygrad_like.data.changes import equalize, posterize, warp
 
 ALL = [
     GaussianNoise(0.1), RandomHorizontalFlip(), RandomCrop(8, padding=2), RandomShift(2), RandomRotation(30),
@@ -238,39 +239,38 @@ def test_compose_is_one_after_the_other():
 
 
 def test_randaugment_draws_n_of_the_list_evenly():
-    transform = RandAugment(3, 9)
-    codes, numbers = transform.program((7000, 3, 32, 32), np.random.default_rng(0))
-    assert codes.shape == (7000, 3) and numbers.shape == (7000, 3, 6)
-    k = instructions
-    share = {code: (codes == code).mean(axis=0) for code in range(11)}
-    assert not share[k.ERASE].any()
-    for code, count in {k.NOTHING: 1, k.WARP: 5, k.BRIGHTNESS: 1, k.POSTERIZE: 1, k.EQUALIZE: 1}.items():
-        assert np.abs(share[code] - count / 14).max() < 5 * np.sqrt(count / 14 / 7000)
-    first, second = codes[:, 0], codes[:, 1]
-    assert abs(((first == k.WARP) & (second == k.WARP)).mean() - (5 / 14) ** 2) < 0.02  # drawn independently
+    lists = RandAugment(3, 9, [*RANDAUGMENT]).lists((7000, 3, 32, 32), np.random.default_rng(0))
+    count = np.bincount([len(changes) for changes in lists], minlength=4)
+    assert abs(count[3] / 7000 - (13 / 14) ** 3) < 0.02 and abs(count[2] / 7000 - 3 / 14 * (13 / 14) ** 2) < 0.02
+    full = [[change for change, *_ in changes] for changes in lists if len(changes) == 3]
+    for change, operations in (warp, 5), (posterize, 1), (equalize, 1):
+        share = np.mean([[other is change for other in row] for row in full], 0)
+        assert np.abs(share - operations / 13).max() < 5 * np.sqrt(operations / 13 / len(full))
+    both = np.mean([first is second is warp for first, second, _ in full])
+    assert abs(both - (5 / 13) ** 2) < 0.02  # drawn independently
 
 
 @pytest.mark.parametrize("name, magnitude, expected", [
-    ("identity", 30, {(0,)}),
-    ("shear_x", 10, {(1, 1, 0.1, 0, 0, 1, 0), (1, 1, -0.1, 0, 0, 1, 0)}),
-    ("shear_y", 30, {(1, 1, 0, 0, 0.3, 1, 0), (1, 1, 0, 0, -0.3, 1, 0)}),
-    ("translate_x", 30, {(1, 1, 0, 15, 0, 1, 0), (1, 1, 0, -15, 0, 1, 0)}),
-    ("translate_y", 15, {(1, 1, 0, 0, 0, 1, 15), (1, 1, 0, 0, 0, 1, -15)}),
-    ("rotate", 30, {(1, 0.866, -0.5, 0, 0.5, 0.866, 0), (1, 0.866, 0.5, 0, -0.5, 0.866, 0)}),
-    ("brightness", 10, {(3, 1.3), (3, 0.7)}),
-    ("color", 20, {(5, 1.6), (5, 0.4)}),
-    ("contrast", 30, {(4, 1.9), (4, 0.1)}),
-    ("sharpness", 0, {(6, 1.0)}),
-    ("posterize", 30, {(8, 4)}),
-    ("solarize", 9, {(7, 0.7)}),
-    ("auto_contrast", 9, {(9,)}),
-    ("equalize", 9, {(10,)}),
+    ("identity", 30, {()}),
+    ("shear_x", 10, {("warp", 1, 0.1, 0, 0, 1, 0), ("warp", 1, -0.1, 0, 0, 1, 0)}),
+    ("shear_y", 30, {("warp", 1, 0, 0, 0.3, 1, 0), ("warp", 1, 0, 0, -0.3, 1, 0)}),
+    ("translate_x", 30, {("warp", 1, 0, 15, 0, 1, 0), ("warp", 1, 0, -15, 0, 1, 0)}),
+    ("translate_y", 15, {("warp", 1, 0, 0, 0, 1, 15), ("warp", 1, 0, 0, 0, 1, -15)}),
+    ("rotate", 30, {("warp", 0.866, -0.5, 0, 0.5, 0.866, 0), ("warp", 0.866, 0.5, 0, -0.5, 0.866, 0)}),
+    ("brightness", 10, {("brightness", 1.3), ("brightness", 0.7)}),
+    ("color", 20, {("color", 1.6), ("color", 0.4)}),
+    ("contrast", 30, {("contrast", 1.9), ("contrast", 0.1)}),
+    ("sharpness", 0, {("sharpness", 1.0)}),
+    ("posterize", 30, {("posterize", 4)}),
+    ("solarize", 9, {("solarize", 0.7)}),
+    ("auto_contrast", 9, {("auto_contrast",)}),
+    ("equalize", 9, {("equalize",)}),
 ])  # fmt: skip
 def test_randaugment_strengths(name, magnitude, expected):
     # 66.2 high and 33.1 wide: 150 / 331 of it is 30 and 15
-    codes, numbers = RandAugment(1, magnitude, [name]).program((50, 3, 66.2, 33.1), np.random.default_rng(0))
-    drawn = {(int(code), *map(float, row)) for code, row in zip(codes[:, 0], numbers[:, 0].round(3) + 0.0, strict=True)}
-    assert drawn == {(*e, *[0] * (7 - len(e))) for e in expected}
+    lists = RandAugment(1, magnitude, [name]).lists((50, 3, 66.2, 33.1), np.random.default_rng(0))
+    told = [[(change.__name__, *(round(n, 3) + 0.0 for n in numbers)) for change, *numbers in row] for row in lists]
+    assert {row[0] if row else () for row in told} == expected
 
 
 # Labels too

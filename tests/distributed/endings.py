@@ -51,16 +51,13 @@ optimizer = optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
 loader = DataLoader(x, y, batch_size=50, shuffle=True)
 if what == "before" and last:
     raise OSError(28, "No space left on device")
-if what == "SystemExit outside" and last:
-    raise SystemExit(5)
+if what == "exit outside" and last:
+    sys.exit(5)
 checkpoint = folder / "run.ckpt"
 with Log(folder / "run.csv") as log, eager() if what == "slow" else nullcontext():  # which a played step would not be
     fit(model, loader, happen, optimizer, 6, metrics={}, log=log, checkpoint=checkpoint,
         resume=checkpoint if what == "resume" else None)
 if what == "after" and last:
     raise ValueError("after training")
-if what == "ends early":
-    for _ in range(20 - 10 * last):
-        distributed.barrier()
 np.savez(folder / f"{what}{distributed.rank}.npz", **{key: t._data for key, t in model.state_dict().items()})
 print(f"rank {distributed.rank} is done")

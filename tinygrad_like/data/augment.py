@@ -12,84 +12,78 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 
 import numpy as np
 
 from .. import random
 from ..random import Rows
-from . import instructions
-from .instructions import ERASE, NOTHING, WARP, run_programs
+from . import changes
+from .changes import Change, changed, erase, warp
 
 Transform = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 Range = float | tuple[float, float]
 
 
-class Instructed:
-    """A transform that is a program for each image (instructions.py). Compose joins neighbouring programs.
-
-    p: the probability that an image is changed. Raises ValueError if it is not a probability.
-    """
-
-    takes_rows = True
-
-    def __init__(self, p: float = 1.0):
-        check_probability(type(self).__name__, p)
-        self.p = p
-
-    def draw(self, shape: Sequence[int], generator: np.random.Generator) -> tuple[int, np.ndarray]:
-        """The code of an instruction, and its numbers for each image, (batch, 6)."""
-        raise NotImplementedError
-
-    def program(self, shape: Sequence[int], generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Codes (batch, instructions) and numbers (batch, instructions, 6) for images of this shape."""
-        code, numbers = self.draw(shape, generator)
-        chosen = generator.random(shape[0]) < self.p
-        return np.where(chosen, code, NOTHING)[:, None], numbers[:, None]
-
-    def __call__(self, images: np.ndarray, generator: np.random.Generator | None = None,
-                 rows: Rows | None = None) -> np.ndarray:
-        return _run([self], images, generator_or_default(generator), rows)
+class Shown:
+    """Its repr has its options."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in vars(self).items())})"
 
 
-def _run(transforms: Sequence[Instructed], images: np.ndarray, generator: np.random.Generator,
-         rows: Rows | None) -> np.ndarray:
-    check_images(type(transforms[0]).__name__, images)
-    total, part = _drawn(images, rows)
-    programs = [t.program((total, *images.shape[1:]), generator) for t in transforms]
-    codes, numbers = (np.concatenate(parts, axis=1)[part] for parts in zip(*programs, strict=True))
-    return run_programs(images, codes, numbers)
+class _Random(Shown):
+    """The base of transforms that draw for a whole batch, of `total` images, and change a part of it."""
+
+    takes_rows = True
+    images = True  # whether it takes images only
+
+    def __call__(self, images: np.ndarray, generator: np.random.Generator | None = None,
+                 rows: Rows | None = None) -> np.ndarray:
+        check(type(self).__name__, images, self.images)
+        total, part = (len(images), slice(None)) if rows is None else (rows.total, rows.part)
+        return self.transformed(images, generator or random.numbers(), total, part)
+
+    def transformed(self, images: np.ndarray, generator: np.random.Generator, total: int, part: slice) -> np.ndarray:
+        raise NotImplementedError
 
 
-def _drawn(images: np.ndarray, rows: Rows | None) -> tuple[int, slice]:
-    """The number of images that draws are for, and the positions of these images among them."""
-    return (len(images), slice(None)) if rows is None else (rows.total, rows.part)
+class _ByImage(_Random):
+    """A transform that is a list of changes for each image (changes.py). Compose joins neighbouring lists.
+
+    p: the probability that an image is changed. Raises ValueError if it is not a probability.
+    """
+
+    def __init__(self, p: float = 1.0):
+        check_probability(type(self).__name__, p)
+        self.p = p
+
+    def draw(self, shape: Sequence[int], generator: np.random.Generator) -> list[Change]:
+        """A change of each image."""
+        raise NotImplementedError
+
+    def lists(self, shape: Sequence[int], generator: np.random.Generator) -> list[list[Change]]:
+        """The changes of each image, for images of this shape."""
+        drawn = self.draw(shape, generator)
+        return [[change] * bool(x < self.p) for change, x in zip(drawn, generator.random(shape[0]), strict=True)]
+
+    def transformed(self, images: np.ndarray, generator: np.random.Generator, total: int, part: slice) -> np.ndarray:
+        out = np.array(images, order="C")
+        for image, of_image in zip(out, self.lists((total, *images.shape[1:]), generator)[part], strict=True):
+            if image.size:
+                image[...] = changed(image, of_image)
+        return out
 
 
-def generator_or_default(generator: np.random.Generator | None) -> np.random.Generator:
-    return random.numbers() if generator is None else generator
-
-
-def check_images(who: str, images: np.ndarray) -> None:
-    if not isinstance(images, np.ndarray) or images.ndim != 4:
-        raise ValueError(f"{who}: images must be an array (batch, channels, height, width), got "
-                         f"{getattr(images, 'shape', type(images).__name__)}")
-    if images.dtype != np.float32:
-        raise TypeError(f"{who}: images must be float32, got {images.dtype}; cast with .astype(np.float32), and divide "
-                        "colours from 0 to 255 by 255")
-
-
-def check_examples(who: str, x: np.ndarray) -> None:
-    """Raise an error, in the name of `who`, if x is no float32 array (batch, ...)."""
-    if not isinstance(x, np.ndarray) or x.ndim < 2:
-        raise ValueError(f"{who}: takes an array (batch, ...) of vectors or images, got "
-                         f"{getattr(x, 'shape', type(x).__name__)}")
+def check(who: str, x: np.ndarray, images: bool = True) -> None:
+    """Raise an error, in the name of `who`, if x is no float32 array of images, or of examples (batch, ...)."""
+    if not isinstance(x, np.ndarray) or (x.ndim != 4 if images else x.ndim < 2):
+        what = "images must be an array (batch, channels, height, width)" if images else \
+            "takes an array (batch, ...) of vectors or images"
+        raise ValueError(f"{who}: {what}, got {getattr(x, 'shape', type(x).__name__)}")
     if x.dtype != np.float32:
-        raise TypeError(f"{who}: takes float32, got {x.dtype}; cast with .astype(np.float32), and divide colours "
-                        "from 0 to 255 by 255")
+        raise TypeError(f"{who}: its numbers must be float32, got {x.dtype}; cast with .astype(np.float32), and divide "
+                        "colours from 0 to 255 by 255")
 
 
 def per_example(numbers: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -102,13 +96,6 @@ def check_probability(who: str, p: float) -> None:
         raise ValueError(f"{who}: p={p} must be a probability, from 0 to 1")
 
 
-def _numbers(batch: int, *values: float | np.ndarray) -> np.ndarray:
-    numbers = np.zeros((batch, 6))
-    for column, value in enumerate(values):
-        numbers[:, column] = value
-    return numbers
-
-
 def _range(who: str, value: Range, centre: float, least: float) -> tuple[float, float]:
     """(low, high) as given, or centre -+ value."""
     low, high = (centre - value, centre + value) if isinstance(value, int | float) else value
@@ -118,17 +105,17 @@ def _range(who: str, value: Range, centre: float, least: float) -> tuple[float, 
     return low, high
 
 
-class RandomHorizontalFlip(Instructed):
+class RandomHorizontalFlip(_ByImage):
     """Mirror left and right: out[..., j] = image[..., width - 1 - j], with probability p."""
 
     def __init__(self, p: float = 0.5):
         super().__init__(p)
 
-    def draw(self, shape: Sequence[int], generator: np.random.Generator) -> tuple[int, np.ndarray]:
-        return WARP, _numbers(shape[0], -1, 0, 0, 0, 1, 0)
+    def draw(self, shape: Sequence[int], generator: np.random.Generator) -> list[Change]:
+        return [(warp, -1, 0, 0, 0, 1, 0)] * shape[0]
 
 
-class RandomShift(Instructed):
+class RandomShift(_ByImage):
     """Move by a whole number of pixels from -pixels to pixels along both axes, uniformly; new pixels are 0."""
 
     def __init__(self, pixels: int, p: float = 1.0):
@@ -137,12 +124,12 @@ class RandomShift(Instructed):
             raise ValueError(f"RandomShift: pixels={pixels} must be a whole number of at least 0")
         self.pixels = pixels
 
-    def draw(self, shape: Sequence[int], generator: np.random.Generator) -> tuple[int, np.ndarray]:
-        down, right = generator.integers(-self.pixels, self.pixels + 1, (2, shape[0]))
-        return WARP, _numbers(shape[0], 1, 0, -right, 0, 1, -down)
+    def draw(self, shape: Sequence[int], generator: np.random.Generator) -> list[Change]:
+        moves = generator.integers(-self.pixels, self.pixels + 1, (2, shape[0]))
+        return [(warp, 1, 0, -right, 0, 1, -down) for down, right in moves.T.tolist()]
 
 
-class RandomRotation(Instructed):
+class RandomRotation(_ByImage):
     """Turn about the centre by t degrees, uniform in (low, high) or, given one number, in (-degrees, degrees).
 
     Counter-clockwise, like np.rot90: with x to the right and y down, from the centre,
@@ -153,13 +140,16 @@ class RandomRotation(Instructed):
         super().__init__(p)
         self.degrees = _range("RandomRotation: degrees", degrees, 0, -math.inf)
 
-    def draw(self, shape: Sequence[int], generator: np.random.Generator) -> tuple[int, np.ndarray]:
-        angle = np.deg2rad(generator.uniform(*self.degrees, shape[0]))
-        cos, sin = np.cos(angle), np.sin(angle)
-        return WARP, _numbers(shape[0], cos, -sin, 0, sin, cos, 0)
+    def draw(self, shape: Sequence[int], generator: np.random.Generator) -> list[Change]:
+        return [_turn(degrees) for degrees in generator.uniform(*self.degrees, shape[0]).tolist()]
 
 
-class RandomZoom(Instructed):
+def _turn(degrees: float) -> Change:
+    cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    return warp, cos, -sin, 0, sin, cos, 0
+
+
+class RandomZoom(_ByImage):
     """Magnify about the centre by f, uniform in (low, high) or, given one number, in (1 - factor, 1 + factor).
 
     out(x, y) = image(x / f, y / f) from the centre, bilinear between pixels, 0 outside.
@@ -169,26 +159,25 @@ class RandomZoom(Instructed):
         super().__init__(p)
         self.factor = _range("RandomZoom: factor", factor, 1, 0.01)
 
-    def draw(self, shape: Sequence[int], generator: np.random.Generator) -> tuple[int, np.ndarray]:
-        scale = 1 / generator.uniform(*self.factor, shape[0])
-        return WARP, _numbers(shape[0], scale, 0, 0, 0, scale, 0)
+    def draw(self, shape: Sequence[int], generator: np.random.Generator) -> list[Change]:
+        return [(warp, 1 / f, 0, 0, 0, 1 / f, 0) for f in generator.uniform(*self.factor, shape[0]).tolist()]
 
 
-class _ByFactor(Instructed):
-    code: str  # of instructions.py
+class _ByFactor(_ByImage):
+    change: Callable  # of an image and a factor
 
     def __init__(self, factor: Range, p: float = 1.0):
         super().__init__(p)
         self.factor = _range(f"{type(self).__name__}: factor", factor, 1, 0)
 
-    def draw(self, shape: Sequence[int], generator: np.random.Generator) -> tuple[int, np.ndarray]:
-        return getattr(instructions, self.code), _numbers(shape[0], generator.uniform(*self.factor, shape[0]))
+    def draw(self, shape: Sequence[int], generator: np.random.Generator) -> list[Change]:
+        return [(self.change, f) for f in generator.uniform(*self.factor, shape[0]).tolist()]
 
 
 class RandomBrightness(_ByFactor):
     """f image, kept within 0 ... 1; f is uniform in (low, high) or, given one number, in (1 - factor, 1 + factor)."""
 
-    code = "BRIGHTNESS"
+    change = staticmethod(changes.brightness)
 
 
 class RandomContrast(_ByFactor):
@@ -197,10 +186,10 @@ class RandomContrast(_ByFactor):
     Grey is 0.299 red + 0.587 green + 0.114 blue; the mean of the channels, if there are not three.
     """
 
-    code = "CONTRAST"
+    change = staticmethod(changes.contrast)
 
 
-class Cutout(Instructed):
+class Cutout(_ByImage):
     """Set a square of size x size pixels to 0, centred on a pixel drawn uniformly; it may reach beyond the edge.
 
     The square is cut out of all channels.
@@ -213,39 +202,34 @@ class Cutout(Instructed):
             raise ValueError(f"Cutout: size={size} must be a whole number of at least 1")
         self.size = size
 
-    def draw(self, shape: Sequence[int], generator: np.random.Generator) -> tuple[int, np.ndarray]:
+    def draw(self, shape: Sequence[int], generator: np.random.Generator) -> list[Change]:
         batch, _, height, width = shape
-        top = generator.integers(0, height, batch) - self.size // 2
-        left = generator.integers(0, width, batch) - self.size // 2
-        return ERASE, _numbers(batch, top, left, top + self.size, left + self.size)
+        top = (generator.integers(0, height, batch) - self.size // 2).tolist()
+        left = (generator.integers(0, width, batch) - self.size // 2).tolist()
+        return [(erase, y, x, y + self.size, x + self.size) for y, x in zip(top, left, strict=True)]
 
 
-def _randaugment(strength: float, height: int, width: int) -> dict[str, tuple]:
-    """The instruction for each operation of RandAugment at a strength from -1 to 1."""
-    k, s, size = instructions, strength, abs(strength)
-    cos, sin = math.cos(math.radians(30 * s)), math.sin(math.radians(30 * s))
+def _randaugment(s: float, height: float, width: float) -> dict[str, Change]:
+    """The change for each operation of RandAugment at a strength s from -1 to 1; none for the identity."""
     return {
-        "identity": (k.NOTHING,),
-        "shear_x": (k.WARP, 1, 0.3 * s, 0, 0, 1, 0),
-        "shear_y": (k.WARP, 1, 0, 0, 0.3 * s, 1, 0),
-        "translate_x": (k.WARP, 1, 0, 150 / 331 * width * s, 0, 1, 0),
-        "translate_y": (k.WARP, 1, 0, 0, 0, 1, 150 / 331 * height * s),
-        "rotate": (k.WARP, cos, -sin, 0, sin, cos, 0),
-        "brightness": (k.BRIGHTNESS, 1 + 0.9 * s),
-        "color": (k.COLOR, 1 + 0.9 * s),
-        "contrast": (k.CONTRAST, 1 + 0.9 * s),
-        "sharpness": (k.SHARPNESS, 1 + 0.9 * s),
-        "posterize": (k.POSTERIZE, 8 - round(4 * size)),
-        "solarize": (k.SOLARIZE, 1 - size),
-        "auto_contrast": (k.AUTO_CONTRAST,),
-        "equalize": (k.EQUALIZE,),
+        "identity": (),
+        "shear_x": (warp, 1, 0.3 * s, 0, 0, 1, 0),
+        "shear_y": (warp, 1, 0, 0, 0.3 * s, 1, 0),
+        "translate_x": (warp, 1, 0, 150 / 331 * width * s, 0, 1, 0),
+        "translate_y": (warp, 1, 0, 0, 0, 1, 150 / 331 * height * s),
+        "rotate": _turn(30 * s),
+        **{name: (getattr(changes, name), 1 + 0.9 * s) for name in ("brightness", "color", "contrast", "sharpness")},
+        "posterize": (changes.posterize, 8 - round(4 * abs(s))),
+        "solarize": (changes.solarize, 1 - abs(s)),
+        "auto_contrast": (changes.auto_contrast,),
+        "equalize": (changes.equalize,),
     }
 
 
 RANDAUGMENT = tuple(_randaugment(0, 1, 1))  # the names of all operations
 
 
-class RandAugment(Instructed):
+class RandAugment(_ByImage):
     """n operations for each image, drawn uniformly, with replacement, from a list; all of one magnitude, 0 to 30.
 
     At magnitude m, with s = m / 30 and a sign drawn for each (except for the last four of the list):
@@ -266,19 +250,17 @@ class RandAugment(Instructed):
                              f"{f'; unknown: {unknown}' if operations else ''}")
         self.n, self.magnitude, self.operations = n, magnitude, tuple(operations)
 
-    def program(self, shape: Sequence[int], generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    def lists(self, shape: Sequence[int], generator: np.random.Generator) -> list[list[Change]]:
         batch, _, height, width = shape
-        table = np.zeros((2, len(self.operations), 7))
-        for sign in (0, 1):
-            instructions = _randaugment((2 * sign - 1) * self.magnitude / 30, height, width)
-            for row, name in zip(table[sign], self.operations, strict=True):
-                row[:len(instructions[name])] = instructions[name]
-        drawn = table[generator.integers(0, 2, (batch, self.n)),
-                      generator.integers(0, len(self.operations), (batch, self.n))]
-        return drawn[..., 0].astype(np.int64), drawn[..., 1:]
+        tables = [_randaugment(sign * self.magnitude / 30, height, width) for sign in (-1, 1)]
+        signs = generator.integers(0, 2, (batch, self.n)).tolist()
+        which = generator.integers(0, len(self.operations), (batch, self.n)).tolist()
+        drawn = [[tables[sign][self.operations[k]] for sign, k in zip(*row, strict=True)]
+                 for row in zip(signs, which, strict=True)]
+        return [[change for change in row if change] for row in drawn]
 
 
-class RandomCrop:
+class RandomCrop(_Random):
     """A window of `size` pixels (one number, or height and width) at a uniformly random place of each image.
 
     The images, (batch, channels, height, width), are first surrounded by `padding` zeros; the result is
@@ -292,28 +274,19 @@ class RandomCrop:
             raise ValueError(f"RandomCrop: size={size} must be one or two numbers of at least 1, and "
                              f"padding={padding} not negative")
 
-    takes_rows = True
-
-    def __call__(self, images: np.ndarray, generator: np.random.Generator | None = None,
-                 rows: Rows | None = None) -> np.ndarray:
-        check_images("RandomCrop", images)
+    def transformed(self, images: np.ndarray, generator: np.random.Generator, total: int, part: slice) -> np.ndarray:
         batch, _, *sides = images.shape
-        total, part = _drawn(images, rows)
         places = [side + 2 * self.padding - size + 1 for side, size in zip(sides, self.size, strict=True)]
         if min(places) < 1:
             raise ValueError(f"RandomCrop: a window of size {self.size} does not fit images of shape {images.shape} "
                              f"with padding={self.padding}")
-        generator = generator_or_default(generator)
         top, left = (generator.integers(0, n, total)[part] for n in places)
         padded = np.pad(images, ((0, 0), (0, 0), *[(self.padding, self.padding)] * 2))
         windows = np.lib.stride_tricks.sliding_window_view(padded, self.size, axis=(2, 3))
         return windows[np.arange(batch), :, top, left]
 
-    def __repr__(self) -> str:
-        return f"RandomCrop(size={self.size}, padding={self.padding})"
 
-
-class GaussianNoise:
+class GaussianNoise(_Random):
     """x + std n, with standard normal n for each number, with probability p for each image or vector (002).
 
     x: float32 of shape (batch, ...): vectors, signals, images. Raises ValueError for a negative std.
@@ -325,26 +298,20 @@ class GaussianNoise:
             raise ValueError(f"GaussianNoise: std={std} must not be negative")
         self.std, self.p = std, p
 
-    takes_rows = True
+    images = False
 
-    def __call__(self, images: np.ndarray, generator: np.random.Generator | None = None,
-                 rows: Rows | None = None) -> np.ndarray:
-        check_examples("GaussianNoise", images)
-        generator, (total, part) = generator_or_default(generator), _drawn(images, rows)
+    def transformed(self, images: np.ndarray, generator: np.random.Generator, total: int, part: slice) -> np.ndarray:
         chosen = generator.random(total)[part] < self.p
         noise = generator.standard_normal((total, *images.shape[1:]), dtype=np.float32)[part]
         noise *= per_example(np.where(chosen, self.std, 0).astype(np.float32), noise)
         noise += images
         return noise
 
-    def __repr__(self) -> str:
-        return f"GaussianNoise(std={self.std}, p={self.p})"
-
 
 class Compose:
     """Transforms one after the other.
 
-    Neighbouring programs of instructions (all transforms here except crop and noise) are joined: each image is read and
+    Neighbouring lists of changes (all transforms here except crop and noise) are joined: each image is read and
     written once, and turning, shifting, zooming and flipping blur it only once.
     """
 
@@ -354,14 +321,24 @@ class Compose:
 
     def __call__(self, images: np.ndarray, generator: np.random.Generator | None = None,
                  rows: Rows | None = None) -> np.ndarray:
-        generator = generator_or_default(generator)
-        for instructed, group in groupby(self.transforms, lambda t: isinstance(t, Instructed)):
-            if instructed:
-                images = _run(list(group), images, generator, rows)  # type: ignore[arg-type]
-            else:
-                for transform in group:
-                    images = transform(images, generator, *[] if rows is None else [rows])
+        generator = generator or random.numbers()
+        for by_image, group in groupby(self.transforms, lambda t: isinstance(t, _ByImage)):
+            parts: list = [*group]
+            for transform in [_Joined(parts)] if by_image else parts:
+                images = transform(images, generator, *[] if rows is None else [rows])
         return images
 
     def __repr__(self) -> str:
         return f"Compose({self.transforms})"
+
+
+class _Joined(_ByImage):
+    def __init__(self, parts: Sequence[_ByImage]):
+        self.parts = parts
+
+    def lists(self, shape: Sequence[int], generator: np.random.Generator) -> list[list[Change]]:
+        drawn = [part.lists(shape, generator) for part in self.parts]
+        return [[*chain.from_iterable(row)] for row in zip(*drawn, strict=True)]
+
+
+_Joined.__name__ = "Compose"  # in messages

@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 
-from .augment import check_examples, check_images, check_probability, generator_or_default, per_example
+from .. import random
+from .augment import Shown, check, check_probability, per_example
 
 
-class _Mix:
+class _Mix(Shown):
     """Called as mix(x, targets, generator) -> (x, targets), both mixed with those of a permutation of the batch."""
 
     images = False  # whether it takes images only
@@ -23,8 +24,8 @@ class _Mix:
 
     def __call__(self, images: np.ndarray, labels: np.ndarray,
                  generator: np.random.Generator | None = None) -> tuple[np.ndarray, np.ndarray]:
-        (check_images if self.images else check_examples)(type(self).__name__, images)
-        generator, batch = generator_or_default(generator), len(images)
+        check(type(self).__name__, images, self.images)
+        generator, batch = generator or random.numbers(), len(images)
         labels = self._targets(np.asarray(labels), batch)
         partner = generator.permutation(batch)
         weight = np.where(generator.random(batch) < self.p, generator.beta(self.alpha, self.alpha, batch), 1.0)
@@ -54,9 +55,6 @@ class _Mix:
             raise IndexError(f"{who}: labels from {labels.min()} to {labels.max()} are out of range for "
                              f"{self.num_classes} classes")
         return np.eye(self.num_classes, dtype=np.float32)[labels]
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in vars(self).items())})"
 
 
 class MixUp(_Mix):

@@ -3,13 +3,13 @@
 A rank that stops while the others wait for it in a collective operation would leave them waiting for ever. MPI ends a
 job in which a process dies, or ends without MPI_Finalize. So that is called only when every rank has come to its end.
 An error that all ranks have, such as a wrong option, is reported by the first of them; one that the others do not have
-by its own rank, which then aborts the job. Python does not tell of `raise SystemExit`; but a rank at its end reads how
-many collective operations the others have begun, and aborts the job if one of them waits for it.
+by its own rank, which then aborts the job. (Nothing tells of `raise SystemExit` outside `fit`; `sys.exit` does.)
 """
 
 from __future__ import annotations
 
 import atexit
+import math
 import platform
 import sys
 import time
@@ -30,52 +30,11 @@ class _Watch:
     leaving: Any = None  # the request of a reduction that all ranks join at their end
     first = np.zeros(1, np.int64)  # its result: the first rank with an error, or how many ranks there are
     status: Any = None  # with which it leaves, as far as that is known
-    window: Any = None  # memory that other ranks can read while this one computes or waits:
-    begun = np.zeros(1, np.int64)  # the number of collective operations that this rank has begun
-
-
-class Communicator:
-    """mpi4py's communicator, whose collective operations are counted.
-
-    crowded: whether there are more ranks than cores. MPI waits by asking again and again; a rank that does so keeps the
-    one it waits for from its core, until the system takes it away, which is a hundred times longer than a reduction.
-    """
-
-    def __init__(self, comm: Any, crowded: bool):
-        self.comm = comm
-        for name in ("Allgatherv", "Allreduce", "Barrier", "Bcast", "allgather", "bcast"):
-            setattr(self, name, self._counted(getattr(comm, name)))
-        if crowded:
-            self.Allreduce = self._counted(self._reduce_asleep)
-
-    def _reduce_asleep(self, *arguments: Any) -> None:
-        request = self.comm.Iallreduce(*arguments)
-        while not request.Test():
-            time.sleep(2e-5)
-
-    @staticmethod
-    def _counted(operation: Callable) -> Callable:
-        def counted(*arguments: Any) -> Any:
-            _Watch.begun[0] += 1
-            return operation(*arguments)
-
-        return counted
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.comm, name)
 
 
 def watch(comm: Any) -> None:
-    """From now on, this rank's uncaught exceptions, and its end while another one waits for it, end the job."""
-    from mpi4py import MPI
-
+    """From now on, this rank's uncaught exceptions, and its end with a status other than 0, end the job."""
     _Watch.comm = comm.Dup()
-    if comm.size > 1:
-        _Watch.window = MPI.Win.Allocate(_Watch.begun.nbytes, 1, comm=_Watch.comm)
-        _Watch.begun = np.frombuffer(_Watch.window, np.int64)
-        _Watch.begun[0] = 0
-        _Watch.comm.Barrier()
-        _Watch.window.Lock_all()
     before, leave = sys.excepthook, sys.exit
 
     def excepthook(kind: Any, error: Any, trace: Any) -> None:
@@ -139,30 +98,14 @@ def _met(error: int, seconds: float) -> bool:
 
 
 def _end() -> None:
-    """At exit: wait for the others, which may be busy; abort if one waits for this rank, or this has a status."""
+    """At exit: wait for the others, which may be busy; abort if they go on, and this rank has failed."""
     from mpi4py import MPI
 
     if MPI.Is_finalized():
         return
     comm, status = _Watch.comm, _Watch.status
     if status in (None, 0) or _Watch.leaving is not None:
-        while not _met(comm.size, PATIENCE):
-            if (rank := _waiting()) is not None:
-                fail(f"this process has ended, but rank {rank} waits for it", patience=0)
+        _met(comm.size, math.inf)
     elif not _met(comm.rank, 2 * PATIENCE):
         fail(f"this process has ended, with status {status!r}", status if isinstance(status, int) else 1, patience=0)
-    if _Watch.window is not None:
-        _Watch.window.Unlock_all()
-        _Watch.window.Free()
     MPI.Finalize()
-
-
-def _waiting() -> int | None:
-    """A rank that has begun a collective operation in which this one, which has ended, does not take part."""
-    theirs = np.zeros(1, np.int64)
-    for rank in range(_Watch.comm.size):
-        _Watch.window.Get(theirs, rank)
-        _Watch.window.Flush(rank)
-        if theirs[0] > _Watch.begun[0]:
-            return rank
-    return None

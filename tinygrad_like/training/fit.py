@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -18,12 +18,11 @@ import numpy as np
 from .. import distributed, optim
 from ..core.tensor import Tensor
 from ..nn import Module
-from ..random import get_rng_state, set_rng_state
 from .checkpoint import read_checkpoint, restore, save_checkpoint
 from .early_stopping import EarlyStopping
 from .log import Log
-from .loop import epoch
-from .ranks import join, parts_of
+from .loop import Stopped, train_epoch
+from .ranks import join
 
 
 def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor], optimizer: optim.Optimizer,
@@ -56,30 +55,35 @@ def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor
     `loader`, `evaluate` and the rows tell is of all data. Rank 0 alone logs, and reads and writes the checkpoint, with
     which any number of ranks can go on. Raises ValueError if they differ in model, optimizer, data, options or code.
     """
-    parts = {name: part for name, part in dict(model=model, optimizer=optimizer, ema=ema, stopper=stopper,
-                                               plateau=plateau).items() if part is not None}
-    settings = dict(settings or {})
-    join(model, loader, criterion, optimizer, parts, {"epochs": epochs, "resume": resume is not None, **options,
-                                                      **settings})
+    all_parts = dict(model=model, optimizer=optimizer, ema=ema, stopper=stopper, plateau=plateau)
+    parts, settings = {name: part for name, part in all_parts.items() if part is not None}, dict(settings or {})
+    join(model, loader, criterion, optimizer, parts,
+         {"epochs": epochs, "resume": resume is not None, **options, **settings})
     rows, begun = _resumed(resume, epochs, settings, parts)
     save = partial(_save, checkpoint, parts, rows, settings)
     with _shown(log, progress, epochs, loader, rows, begun) as shown, distributed.inseparable(), _CtrlC() as ctrl_c:
-        while len(rows) < epochs and not (stopper is not None and stopper.stopped):
+        while len(rows) < epochs and not ctrl_c.pressed and not (stopper is not None and stopper.stopped):
             start = time.perf_counter() - begun.get("seconds", 0.0)
             distributed.broadcast()
-            begun = begun or {"batches": 0, "generator": get_rng_state(), "lr": optimizer.lr}
-            with _saved_when_stopped(save, begun, start):
-                numbers = epoch(model, _batches(parts_of(loader), begun, ctrl_c, options.get("accumulate", 1)),
-                                criterion, optimizer, ema=ema, log=shown, begun=begun, ctrl_c=ctrl_c, **options)
-                _check_finite(model, len(rows) + 1)
-                distributed.check_equal_weights(model)
-            rows.append(_row(numbers, len(rows) + 1, begun["lr"], time.perf_counter() - start, partial(
-                _evaluate, model=model, evaluate=evaluate, monitor=monitor, stopper=stopper, plateau=plateau, ema=ema)))
-            begun = {}
-            ctrl_c.agree()
+            begun = {"lr": optimizer.lr, **begun, "stop": ctrl_c}
+            try:
+                numbers = train_epoch(model, loader, criterion, optimizer, ema=ema, log=shown, begun=begun, **options)
+                _check_weights(model, len(rows) + 1)
+            except Stopped:
+                save(begun={**begun, "stop": None, "seconds": time.perf_counter() - start})
+                raise KeyboardInterrupt from None
+            except FloatingPointError as error:
+                left = f"; {os.fspath(checkpoint)} is from the epoch before" if checkpoint is not None and rows else ""
+                raise FloatingPointError(f"{error}{left}") from None
+            rows.append(_row(numbers, len(rows) + 1, begun["lr"], time.perf_counter() - start, model, evaluate, monitor,
+                             stopper, plateau, ema))
+            begun, ctrl_c.pressed = {}, bool(distributed.all_reduce(int(ctrl_c.pressed), "max"))
             save()
             shown.epoch(rows[-1])
-    _finish(ctrl_c, stopper, ema)
+    if stopper is not None and stopper.best is not None:
+        stopper.rollback()
+    elif ema is not None:
+        ema.copy_to_model()
     return rows
 
 
@@ -98,23 +102,21 @@ def _shown(log: Log | None, progress: bool, epochs: int, loader: Any, rows: list
             shown.close()
 
 
-def _row(numbers: dict[str, Any], number: int, lr: float, seconds: float, evaluate: Callable[[dict], None]
-         ) -> dict[str, Any]:
-    """The report of an epoch."""
+def _row(numbers: dict[str, Any], number: int, lr: float, seconds: float, model: Module,
+         evaluate: Callable[[Module], Mapping[str, float]] | None, monitor: str | None, stopper: EarlyStopping | None,
+         plateau: optim.schedule.ReduceOnPlateau | None, ema: optim.EMA | None) -> dict[str, Any]:
+    """The report of an epoch, with the numbers of `evaluate`; tells `stopper` and `plateau` the monitored number."""
     count = numbers.pop("count")
     row = {"epoch": number, "loss": numbers.pop("loss"), **{f"train_{name}": v for name, v in numbers.items()}}
-    evaluate(row)
+    with ema.swapped() if ema is not None else nullcontext():
+        if evaluate is not None:
+            row |= evaluate(model)
+        row |= distributed.from_rank_0(lambda: row)  # decisions are made by the same numbers
+        if stopper is not None:
+            stopper.update(_monitored(row, monitor))
+    if plateau is not None:
+        plateau.update(_monitored(row, monitor))
     return row | {"lr": lr, "seconds": seconds, "examples_per_second": count / seconds}
-
-
-def _finish(ctrl_c: _CtrlC, stopper: EarlyStopping | None, ema: optim.EMA | None) -> None:
-    """Leave the weights that were evaluated."""
-    if ctrl_c.stops:  # in the last epoch, which is over
-        raise KeyboardInterrupt
-    if stopper is not None and stopper.best is not None:
-        stopper.rollback()
-    elif ema is not None:
-        ema.copy_to_model()
 
 
 def _resumed(resume: str | os.PathLike | None, epochs: int, settings: dict[str, Any], parts: dict[str, Any]
@@ -141,55 +143,15 @@ def _save(checkpoint: str | os.PathLike | None, parts: dict[str, Any], rows: lis
     distributed.barrier()  # no rank may end the job while rank 0 is writing
 
 
-@contextmanager
-def _saved_when_stopped(save: partial, begun: dict[str, Any], start: float) -> Iterator[None]:
-    """Save an epoch that Ctrl-C breaks off; tell, of one that a NaN ends, which checkpoint is left."""
-    try:
-        yield
-    except _Stopped:
-        begun["seconds"] = time.perf_counter() - start
-        save(begun=begun)
-        raise KeyboardInterrupt from None
-    except FloatingPointError as error:
-        checkpoint, _, rows, _ = save.args
-        left = f"; {os.fspath(checkpoint)} is from the epoch before" if checkpoint is not None and rows else ""
-        raise FloatingPointError(f"{error}{left}") from None
-
-
-def _evaluate(row: dict[str, Any], model: Module, evaluate: Callable[[Module], Mapping[str, float]] | None,
-              monitor: str | None, stopper: EarlyStopping | None, plateau: optim.schedule.ReduceOnPlateau | None,
-              ema: optim.EMA | None) -> None:
-    """Add the numbers of `evaluate` to the row, and tell `stopper` and `plateau` the monitored number."""
-    with ema.swapped() if ema is not None else nullcontext():
-        if evaluate is not None:
-            row |= evaluate(model)
-        row |= distributed.from_rank_0(lambda: row)  # decisions are made by the same numbers
-        if stopper is not None:
-            stopper.update(_monitored(row, monitor))
-    if plateau is not None:
-        plateau.update(_monitored(row, monitor))
-
-
-class _Stopped(KeyboardInterrupt):
-    """Between two steps."""
-
-
 class _CtrlC:
     """Inside it, the first Ctrl-C is only remembered, since in the middle of a step weights and optimizer do not match.
     The second interrupts immediately."""
 
-    def __init__(self) -> None:
-        self.pressed = False  # on this rank
-        self.agreed = False  # on a rank, as all ranks know
-        self.before: Any = None
+    pressed = False
+    before: Any = None
 
-    @property
-    def stops(self) -> bool:
-        return self.pressed if distributed.size == 1 else self.agreed
-
-    def agree(self) -> None:
-        """Ask all ranks whether it was pressed."""
-        self.agreed = bool(distributed.all_reduce(int(self.pressed or self.agreed), "max"))
+    def __bool__(self) -> bool:
+        return self.pressed
 
     def __enter__(self) -> _CtrlC:
         if (threading.current_thread() is threading.main_thread()
@@ -200,6 +162,8 @@ class _CtrlC:
     def __exit__(self, *error: Any) -> None:
         if self.before is not None:
             signal.signal(signal.SIGINT, self.before)
+        if self.pressed and error[0] is None:  # between epochs
+            raise KeyboardInterrupt
 
     def _note(self, number: int, frame: Any) -> None:
         if self.pressed:
@@ -209,35 +173,12 @@ class _CtrlC:
             print("  stopping after this step; once more stops at once", end="", file=sys.stderr, flush=True)
 
 
-def _batches(loader: Iterable, begun: dict[str, Any], ctrl_c: _CtrlC, accumulate: int) -> Iterator[Any]:
-    """The batches left of a pass over `loader`; raises _Stopped after Ctrl-C, between two steps.
-
-    An interrupted pass starts again from the state the generator had then, and skips the batches already read.
-    """
-    now, resumed = get_rng_state(), "seconds" in begun  # also one that ended before its first batch has drawn an order
-    if resumed:
-        set_rng_state(begun["generator"])
-    batches = iter(loader)
-    for _ in range(begun["batches"]):
-        next(batches)
-    if resumed:
-        set_rng_state(now)
-    while True:
-        if ctrl_c.stops and begun["batches"] % accumulate == 0:
-            raise _Stopped
-        try:
-            batch = next(batches)
-        except StopIteration:
-            return
-        begun["batches"] += 1
-        yield batch
-
-
-def _check_finite(model: Module, epoch: int) -> None:
+def _check_weights(model: Module, epoch: int) -> None:
     for name, p in model.named_parameters():
         if not np.isfinite(p._data).all():
             raise FloatingPointError(f"fit: {name} is no longer finite after the last step of epoch {epoch}; try a "
                                      "smaller learning rate, or clip_norm")
+    distributed.check_equal_weights(model)
 
 
 def _monitored(row: Mapping[str, float], monitor: str | None) -> float:

@@ -26,6 +26,10 @@ from .ranks import parts_of
 # Where there is none, steps run as they are.
 capture: Any = (lambda function, **options: function) if missing("capture") else named("capture")
 
+class Stopped(KeyboardInterrupt):
+    """Between two steps."""
+
+
 Metrics = Mapping[str, Callable[[Any, Any], float]]
 
 
@@ -78,8 +82,8 @@ def train_epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Te
     penalty: returns a term to add to the loss of each step, such as lambda: 1e-4 * l1_penalty(weights). The reported
         loss leaves it out.
     ema: updated after each step.
-    begun: a dict in which each step records its sums; given that of an interrupted pass, the sums go on from there over
-        the batches that are left.
+    begun: a dict in which each step records its sums; given that of an interrupted pass, it goes on from there over the
+        batches that are left. If its entry "stop" is true after a step, the pass ends there: raises Stopped.
 
     Raises FloatingPointError, before the step, if a loss is infinite or NaN, and says which op made it.
 
@@ -88,69 +92,62 @@ def train_epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Te
 
     In an MPI job each rank takes its part of every batch, and gets gradients, and returns numbers, of all of it.
     """
-    return epoch(model, parts_of(loader), criterion, optimizer, metrics, accumulate, clip_norm, penalty, ema, log,
-                 begun)
-
-
-def epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Tensor], Tensor], optimizer: optim.Optimizer,
-          metrics: Metrics | None = None, accumulate: int = 1, clip_norm: float | None = None,
-          penalty: Callable[[], Tensor] | None = None, ema: optim.EMA | None = None, log: Any = None,
-          begun: dict[str, Any] | None = None, ctrl_c: Any = None) -> dict[str, float]:
-    """`train_epoch` of a loader that gives this rank's parts of the batches. `fit` gives more:
-
-    ctrl_c: says on which ranks it was pressed.
-    """
     metrics = {"accuracy": accuracy} if metrics is None else metrics
     begun = {} if begun is None else begun
-    totals, count = begun.setdefault("totals", dict.fromkeys(["loss", *metrics], 0.0)), begun.get("count", 0)
-    summed, counted = getattr(criterion, "reduction", "mean") == "sum", begun.get("counted", 0.0)
-    alone = distributed.size == 1
-    forward_backward, update = _captured(model, criterion, optimizer)
-    for group in _groups(loader, accumulate):
-        label_counts = [getattr(criterion, "count", len)(y) if len(y) else 0 for _, y, _ in group]
-        size, labels, sums = sum(len(y) for _, y, _ in group), sum(label_counts), dict.fromkeys(totals, 0.0)
-        optimizer.zero_grad()
-        for (x, y, rows), weight in zip(group, label_counts, strict=True):
-            share = weight / (labels or 1) if alone else _number(weight)  # several divide by the count of all
-            with random.of_rows(rows):
-                output, loss = forward_backward(
-                    model, criterion, x, y, None if summed or alone and len(group) == 1 else share)
-            value = loss.item()
-            if weight and not math.isfinite(value):
-                raise FloatingPointError(f"train_epoch: the loss is {value}: {_first_bad(model, criterion, x, y)}; "
-                                         "try a smaller learning rate, or clip_norm")
-            values = {"loss": value, **{name: metric(output, y) for name, metric in metrics.items() if len(y)}}
-            for name, value in values.items():
-                factor = len(y) if name != "loss" else 1 if summed else weight
-                sums[name] += value * factor if factor else 0  # the mean over no labels is NaN
-            if log is not None and alone:
-                log.step(len(y), **values)
-        if alone:
-            update(optimizer, penalty, clip_norm, ema)
-        else:
-            stop = ctrl_c is not None and ctrl_c.pressed
-            stop, size, labels, *sums_of_all = update(
-                optimizer, penalty, clip_norm, ema, model, None if summed else _number(labels),
-                _number(stop, size, labels, *sums.values())).tolist()
-            size, sums = round(size), dict(zip(sums, sums_of_all, strict=True))
-            if ctrl_c is not None:
-                ctrl_c.agreed |= stop > 0
-            if log is not None:
-                _log_group(log, len(group), size, len(group) if summed else labels, sums)
+    totals = begun.setdefault("totals", dict.fromkeys(["loss", *metrics], 0.0))
+    for group in _groups(parts_of(loader), accumulate, begun):
+        stop, count, counted, sums = _group_step(group, model, criterion, optimizer, metrics, log, begun, penalty,
+                                                 clip_norm, ema)
         for name, value in sums.items():
             totals[name] += value
-        begun["count"] = count = count + size
-        begun["counted"] = counted = counted + (size if summed else labels)
+        for name, number in ("count", count), ("counted", counted), ("batches", len(group)):
+            begun[name] = begun.get(name, 0) + number
+        if stop:
+            raise Stopped
+    count, counted = begun.get("count", 0), begun.get("counted", 0)
     if count == 0:
         raise ValueError("train_epoch: the loader gave no batch; a generator can be read only once, and a DataLoader "
                          "with drop_last=True has none if batch_size is larger than the data set")
-    return {**_means(totals, count, counted), "count": count}
+    means = {name: total / count for name, total in totals.items()}
+    return {**means, "loss": totals["loss"] / counted if counted else math.nan, "count": count}
 
 
-def _means(sums: Mapping[str, float], count: int, counted: float) -> dict[str, float]:
-    """Means: of the loss over the labels that count, of the metrics over the examples."""
-    means = {name: total / (count or 1) for name, total in sums.items()}
-    return means | {"loss": sums["loss"] / counted if counted else math.nan}
+def _group_step(group: list, model: Module, criterion: Callable[[Tensor, Tensor], Tensor], optimizer: optim.Optimizer,
+                metrics: Metrics, log: Any, begun: Mapping[str, Any], *of_update: Any
+                ) -> tuple[float, int, float, dict[str, float]]:
+    """A step from some batches: whether a rank is to stop, the numbers of examples and of labels, and sums of all."""
+    summed, alone = getattr(criterion, "reduction", "mean") == "sum", distributed.size == 1
+    forward_backward, update = _captured(model, criterion, optimizer)
+    label_counts = [getattr(criterion, "count", len)(y) if len(y) else 0 for _, y, _ in group]
+    size, labels, sums = sum(len(y) for _, y, _ in group), sum(label_counts), dict.fromkeys(["loss", *metrics], 0.0)
+    optimizer.zero_grad()
+    for (x, y, rows), weight in zip(group, label_counts, strict=True):
+        share = weight / (labels or 1) if alone else _number(weight)  # several divide by the count of all
+        with random.of_rows(rows):
+            output, loss = forward_backward(
+                model, criterion, x, y, None if summed or alone and len(group) == 1 else share)
+        value = loss.item()
+        if weight and not math.isfinite(value):
+            raise FloatingPointError(f"train_epoch: the loss is {value}: {_first_bad(model, criterion, x, y)}; "
+                                     "try a smaller learning rate, or clip_norm")
+        values = {"loss": value, **{name: metric(output, y) for name, metric in metrics.items() if len(y)}}
+        for name, value in values.items():
+            factor = len(y) if name != "loss" else 1 if summed else weight
+            sums[name] += value * factor if factor else 0  # the mean over no labels is NaN
+        if log is not None and alone:
+            log.step(len(y), **values)
+    stop: float = bool(begun.get("stop"))
+    if alone:
+        update(optimizer, *of_update)
+    else:
+        stop, size, labels, *sums_of_all = update(
+            optimizer, *of_update, model, None if summed else _number(labels),
+            _number(stop, size, labels, *sums.values())).tolist()
+        size, sums = round(size), dict(zip(sums, sums_of_all, strict=True))
+        over = {"loss": len(group) if summed else labels}
+        for _ in group if log is not None else ():  # only means over all of them are known
+            log.step(size // len(group), **{name: v / (over.get(name, size) or 1) for name, v in sums.items()})
+    return stop, size, size if summed else labels, sums
 
 
 def step(model: Module, criterion: Callable[[Tensor, Tensor], Tensor], x: Any, y: Any,
@@ -180,13 +177,6 @@ def _captured(model: Module, criterion: Callable, optimizer: optim.Optimizer) ->
         made = [capture(function, fuse=False, strict=False) for function in (step, _update)]
         found = optimizer.captured = model, criterion, *made  # type: ignore[attr-defined]
     return found[2:]
-
-
-def _log_group(log: Any, batches: int, size: int, labels: float, sums: Mapping[str, float]) -> None:
-    """Tell the log of the batches of a step, of which only means over all of them are known."""
-    values = {name: value / ((labels if name == "loss" else size) or 1) for name, value in sums.items()}
-    for _ in range(batches):
-        log.step(size // batches, **values)
 
 
 def _update(optimizer: optim.Optimizer, penalty: Callable[[], Tensor] | None, clip_norm: float | None,
@@ -219,11 +209,20 @@ def _first_bad(model: Module, criterion: Callable[[Tensor, Tensor], Tensor], x: 
     return "it is finite when computed again"
 
 
-def _groups(loader: Iterable, size: int) -> Iterator[list]:
-    """The batches, each with its `random.rows`, in lists of `size`; the last may have fewer."""
+def _groups(loader: Iterable, size: int, begun: dict[str, Any]) -> Iterator[list]:
+    """The batches left of a pass, each with its `random.rows`, in lists of `size`; the last may have fewer.
+
+    An interrupted pass starts again from the state the generator had then, and skips the batches already read.
+    """
     if size < 1:
         raise ValueError(f"train_epoch: accumulate={size} must be at least 1")
+    now, resumed = random.get_rng_state(), "generator" in begun
+    random.set_rng_state(begun.setdefault("generator", now))
     batches = iter(loader)
+    for _ in range(begun.setdefault("batches", 0)):
+        next(batches)
+    if resumed:
+        random.set_rng_state(now)
     while group := [(x, y, random.rows) for x, y in islice(batches, size)]:
         yield group
 
