@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from itertools import accumulate
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from .. import ops, random
-from ..core.graph import mode
-from ..core.listener import effect, observe, tell
+from ..core.listener import observe
 from ..core.tensor import Tensor, wrap
+from ..transforms.switches import no_grad
 from .agreement import check_same, layout, tensors_of
 from .group import init, reduce_in_place
 
@@ -46,120 +47,68 @@ def broadcast(*parts: Any) -> None:
     random.set_rng_state(comm.bcast(random.get_rng_state()))
 
 
-def average_gradients(model: Any, count: float | Tensor | None = None, extra: Iterable[float] | Tensor = ()) -> Any:
+def average_gradients(model: Any, count: float | None = None, extra: Iterable[float] = ()) -> np.ndarray:
     """Make the gradient of every parameter that of the mean over all ranks: sum over ranks of p.grad / sum of `count`.
 
     count: how many labels this rank's gradients, which must be of a sum over them, belong to: call backward on
         `loss * count` if the loss is a mean. 0 for a rank without data, which need not have gradients. If it is left
         out, nothing is divided. With accumulation, call it once per step, with the count of all batches.
-    extra: numbers, or a Tensor of them, that are added up over the ranks in the same message; the sums are returned,
-        as an array of float64, or as a Tensor.
+    extra: numbers that are added up over the ranks in the same message; returns the sums, an array.
 
     A gradient that no rank has stays None; one that some lack counts as zeros there. Running statistics that ranks take
     from their own part of a batch (those of a BatchNorm that is not a SyncBatchNorm) become their mean, by `count`.
 
-    All gradients are parts of one array, in the order of `model.parameters()`, and are reduced by one call; the array
-    is kept, so a gradient is valid until the next call. In a captured function, a count or numbers that differ from
-    call to call must be Tensors.
+    All gradients are parts of one array, in the order of `model.parameters()`, and are reduced by one call.
     Raises ValueError for a count that is negative or not finite.
     """
-    if count is not None and not isinstance(count, Tensor) and not 0 <= count < math.inf:
+    if count is not None and not 0 <= count < math.inf:
         raise ValueError(f"average_gradients: count={count!r} must be a finite number >= 0")
-    numbers = extra._data if isinstance(extra, Tensor) else np.asarray([*extra], np.float64)
-    if numbers is not getattr(extra, "_data", None) and numbers.size:
-        observe("the sums of `extra` of average_gradients", None, "give the numbers as a Tensor")
-    tell("constant", "average_gradients", count is None if isinstance(count, Tensor) else count)
-    counted = count._data if isinstance(count, Tensor) else count
-    if init().size == 1:
-        totals = numbers if mode.listener is None else ops.clone(wrap(numbers))._data
-        if count is not None:
-            _divide([(p, p.grad) for p in model.parameters() if p.grad is not None], counted)
-    else:
-        totals = np.empty_like(numbers)
-        _reduction_of(model, numbers.size)(counted, numbers, totals)
-    return wrap(totals) if isinstance(extra, Tensor) else totals
-
-
-def _divide(params: list[tuple[Tensor, Tensor]], count: Any) -> None:
-    if mode.listener is None:
-        for p, g in params:
-            p.grad = wrap(g._data * _inverse(count))
-        return
-    for p, _ in params:
-        mode.listener.tell("gradient", p)
-    gradients = [g._data for _, g in params]
-    effect("average_gradients", _divide_in_place, gradients, count, writes=gradients)
-
-
-def _divide_in_place(gradients: list[np.ndarray], count: Any) -> None:
-    for g in gradients:
-        g *= _inverse(count)
-
-
-def _inverse(count: Any) -> float:
-    """1 / count, or 0 for 0."""
-    return 1 / float(count) if count else 0
-
-
-class _Reduction:
-    """One flat array: all gradients, running statistics, whether each gradient is there, extra numbers, the count."""
-
-    def __init__(self, params: list[Tensor], statistics: list[Tensor], extra: int):
-        self.params, self.statistics = params, statistics
-        dtype = np.result_type(np.float32, *(p.dtype for p in params))
-        line, starts, end = _LINE // dtype.itemsize, [], 0
-        for t in (*params, *statistics):
-            starts.append(end)
-            end += -(-t.size // line) * line
-        self.summed = end  # as far as numbers are divided by the count
-        self.flat = _aligned(end + len(params) + extra + 1, dtype)
-        views = [self.flat[i:i + t.size].reshape(t.shape) for i, t in zip(starts, (*params, *statistics), strict=True)]
-        self.gradients, self.means = views[:len(params)], views[len(params):]
-        self.there = self.flat[end:end + len(params)]
-        self.numbers, self.count = self.flat[end + len(params):-1], self.flat[-1:]
-
-    def __call__(self, count: Any, extra: np.ndarray, totals: np.ndarray) -> None:
-        """Reduce the gradients and other numbers, which `totals` receives."""
-        divide, count = count is not None, 1 if count is None else float(count)
-        for p, view in zip(self.params, self.gradients, strict=True):
-            if p.grad is None:
-                view.fill(0)
-            elif p.grad._data is not view:
-                view[...] = p.grad._data
-        for view, t in zip(self.means, self.statistics, strict=True):
-            np.multiply(t._data, count, out=view)
-        self.there[:] = [p.grad is not None for p in self.params]
-        self.numbers[:], self.count[:] = extra.reshape(-1), count
-        reduce_in_place(self.flat)
-        total = float(self.count[0])
-        if divide:
-            self.flat[:self.summed] *= _inverse(total)
-        for view, t in zip(self.means, self.statistics, strict=True):
-            if total:
-                np.multiply(view, 1 if divide else 1 / total, out=t._data, casting="same_kind")
-            t.touch()
-        totals[...] = self.numbers.reshape(totals.shape)
-        for p, view, there in zip(self.params, self.gradients, self.there, strict=True):
-            p.grad = None if not there else wrap(view) if view.dtype == p.dtype else ops.cast(wrap(view), dtype=p.dtype)
-
-
-_reductions: WeakKeyDictionary[Any, dict[tuple, _Reduction]] = WeakKeyDictionary()
-
-
-def _reduction_of(model: Any, extra: int) -> _Reduction:
-    """The array for these parameters of the model; ranks agree on it when it is made, while all of them run Python."""
+    numbers, weight = np.asarray([*extra], np.float64), 1 if count is None else float(count)
+    if numbers.size:
+        observe("the sums of `extra` of average_gradients", None, "call it outside")
     params = [p for p in model.parameters() if p.requires_grad]
+    if init().size == 1:
+        with no_grad():
+            for p in params if count is not None else ():
+                if p.grad is not None:
+                    p.grad.mul_(_inverse(weight))
+        return numbers
+    _agree(model, params)
     statistics = [t for m in model.modules() for t in getattr(m, "local_statistics", ())]
-    kept = _reductions.setdefault(model, {})
-    key = extra, *[(id(t), t.dtype) for t in (*params, *statistics)]
-    if key not in kept:
+    dtype = np.result_type(np.float32, *(p.dtype for p in params))
+    line = _LINE // dtype.itemsize
+    *starts, end = accumulate([-(-t.size // line) * line for t in (*params, *statistics)], initial=0)
+    flat = np.zeros(end + len(params) + numbers.size + 1, dtype)
+    views = [flat[i:i + t.size].reshape(t.shape) for i, t in zip(starts, (*params, *statistics), strict=True)]
+    for p, view in zip(params, views, strict=False):
+        view[...] = 0 if p.grad is None else p.grad._data
+    for t, view in zip(statistics, views[len(params):], strict=True):
+        np.multiply(t._data, weight, out=view)
+    flat[end:] = [*(p.grad is not None for p in params), *numbers, weight]
+    reduce_in_place(flat)
+    there, total = flat[end:end + len(params)], float(flat[-1])
+    if count is not None:
+        flat[:end] *= _inverse(total)
+    for t, view in zip(statistics, views[len(params):], strict=True):
+        if total:
+            np.multiply(view, 1 if count is not None else 1 / total, out=t._data, casting="same_kind")
+        t.touch()
+    for p, view, has in zip(params, views, there, strict=False):
+        p.grad = None if not has else wrap(view) if view.dtype == p.dtype else ops.cast(wrap(view), dtype=p.dtype)
+    return flat[end + len(params):-1].astype(np.float64)
+
+
+def _inverse(count: float) -> float:
+    """1 / count, or 0 for 0."""
+    return 1 / count if count else 0
+
+
+_agreed: WeakKeyDictionary[Any, list[int]] = WeakKeyDictionary()
+
+
+def _agree(model: Any, params: list[Tensor]) -> None:
+    """Raise ValueError, on all ranks, if they train other parameters; asked when these are new."""
+    if _agreed.get(model) != (trained := [id(p) for p in params]):
         names = {id(p): name for name, p in model.named_parameters()}
         check_same({"the parameters that are trained": layout({names[id(p)]: p for p in params})})
-        kept[key] = _Reduction(params, statistics, extra)
-    return kept[key]
-
-
-def _aligned(size: int, dtype: np.dtype) -> np.ndarray:
-    memory = np.zeros(size * dtype.itemsize + _LINE, np.uint8)
-    start = -memory.ctypes.data % _LINE
-    return memory[start:start + size * dtype.itemsize].view(dtype)
+        _agreed[model] = trained

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import distributed, ops, optim, random
-from ..core.tensor import Tensor, wrap
+from .. import distributed, optim, random
+from ..core.tensor import Tensor
 from ..data import DataLoader
 from ..data.dataset import array_of
 from ..dtypes import FLOATS
@@ -122,7 +122,7 @@ def _group_step(group: list, model: Module, criterion: Callable[[Tensor, Tensor]
     size, labels, sums = sum(len(y) for _, y, _ in group), sum(label_counts), dict.fromkeys(["loss", *metrics], 0.0)
     optimizer.zero_grad()
     for (x, y, rows), weight in zip(group, label_counts, strict=True):
-        share = weight / (labels or 1) if alone else _number(weight)  # several divide by the count of all
+        share = weight / (labels or 1) if alone else weight  # several divide by the count of all
         with random.of_rows(rows):
             output, loss = forward_backward(
                 model, criterion, x, y, None if summed or alone and len(group) == 1 else share)
@@ -141,8 +141,7 @@ def _group_step(group: list, model: Module, criterion: Callable[[Tensor, Tensor]
         update(optimizer, *of_update)
     else:
         stop, size, labels, *sums_of_all = update(
-            optimizer, *of_update, model, None if summed else _number(labels),
-            _number(stop, size, labels, *sums.values())).tolist()
+            optimizer, *of_update, model, None if summed else labels, (stop, size, labels, *sums.values())).tolist()
         size, sums = round(size), dict(zip(sums, sums_of_all, strict=True))
         over = {"loss": len(group) if summed else labels}
         for _ in group if log is not None else ():  # only means over all of them are known
@@ -151,7 +150,7 @@ def _group_step(group: list, model: Module, criterion: Callable[[Tensor, Tensor]
 
 
 def step(model: Module, criterion: Callable[[Tensor, Tensor], Tensor], x: Any, y: Any,
-         weight: float | Tensor | None = None) -> tuple[Any, Tensor]:
+         weight: float | None = None) -> tuple[Any, Tensor]:
     """Forward and backward of a batch: adds the gradient of its loss, times weight, and returns output and loss."""
     if len(y):
         output = model(x)
@@ -159,15 +158,8 @@ def step(model: Module, criterion: Callable[[Tensor, Tensor], Tensor], x: Any, y
     else:  # no row is this rank's: one that does not count keeps it in step with what the others draw and reduce
         output = model(Tensor(np.zeros((1, *x.shape[1:]), x.dtype)))
         loss = 0.0 * sum(part.sum() for part in (output if isinstance(output, tuple | list) else [output]))
-    if isinstance(weight, Tensor):
-        weight = ops.cast(weight, dtype=loss.dtype)
     (loss if weight is None else loss * weight).backward()
     return output, loss
-
-
-def _number(*values: float) -> Tensor:
-    """One or several numbers that change with each call of a captured function."""
-    return wrap(np.array(values if len(values) > 1 else values[0], np.float64))
 
 
 def _captured(model: Module, criterion: Callable, optimizer: optim.Optimizer) -> tuple[Callable, Callable]:
@@ -180,10 +172,9 @@ def _captured(model: Module, criterion: Callable, optimizer: optim.Optimizer) ->
 
 
 def _update(optimizer: optim.Optimizer, penalty: Callable[[], Tensor] | None, clip_norm: float | None,
-            ema: optim.EMA | None, model: Any = None, count: Tensor | None = None, numbers: Tensor | None = None
-            ) -> Tensor | None:
+            ema: optim.EMA | None, model: Any = None, *counts: Any) -> Any:
     """A step, from the gradients of all ranks if a model is given; returns the sums of their numbers."""
-    sums = None if model is None else distributed.average_gradients(model, count, () if numbers is None else numbers)
+    sums = None if model is None else distributed.average_gradients(model, *counts)
     if penalty is not None:
         penalty().backward()
     if clip_norm is not None:
