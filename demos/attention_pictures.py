@@ -25,14 +25,15 @@ from tinygrad_like.training import evaluating
 from . import cli
 from .attention import attention_maps
 from .figures import BLUES, DIVERGING, GREYS, INK, ORANGES, scale, slide
+from .networks import Seq2Seq
 from .recipes import one_cycle
 from .sort import PAD, TASKS, VOCABULARY, Taught, exact, strings, tokens
 
 
-def train(length: int, examples: int, epochs: int, dim: int, heads: int, seed: int) -> tuple[nn.Seq2Seq, list[str]]:
+def train(length: int, examples: int, epochs: int, dim: int, heads: int, seed: int) -> tuple[Seq2Seq, list[str]]:
     """A Transformer of one layer that reverses strings, and strings it has not learned from."""
     learned, others = strings(length, examples, 50, np.random.default_rng(seed))
-    net = nn.Seq2Seq(VOCABULARY, VOCABULARY, dim, heads, 1, 4 * dim, dropout=0.0, padding_idx=PAD)
+    net = Seq2Seq(VOCABULARY, VOCABULARY, dim, heads, 1, 4 * dim, dropout=0.0, padding_idx=PAD)
     answers = tokens([TASKS["reverse"](word) for word in learned], length + 1, start=True)
     loader = DataLoader(np.concatenate([tokens(learned, length + 1), answers[:, :-1]], axis=1), answers[:, 1:],
                         batch_size=64, shuffle=True)
@@ -43,7 +44,7 @@ def train(length: int, examples: int, epochs: int, dim: int, heads: int, seed: i
     return net, others
 
 
-def look(net: nn.Seq2Seq, word: str) -> dict[str, np.ndarray]:
+def look(net: Seq2Seq, word: str) -> dict[str, np.ndarray]:
     """The attention (heads, queries, keys) of encoder, decoder and between them, while the word is reversed."""
     encoder, decoder = net.transformer.encoder.layers[0], net.transformer.decoder.layers[0]
     source = Tensor(tokens([word], len(word) + 1))

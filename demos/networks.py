@@ -1,7 +1,8 @@
-"""Networks that demos compare others to: a convolutional one without skips, and recurrent language models."""
+"""Networks of demos: convolutional without skips, recurrent language models, and from sequence to sequence."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,8 +12,9 @@ import nn
 from nn.activation import make_activation
 from nn.blocks import conv3x3
 from nn.models.language_model import continued
+from nn.module import modes_restored
 from nn.norm import Norm, make_norm
-from tinygrad_like import Tensor, no_grad
+from tinygrad_like import Tensor, no_grad, ops
 
 
 class CNN(nn.Sequential):
@@ -95,3 +97,61 @@ class RecurrentLanguageModel(nn.Module):
 
     def extra_repr(self) -> str:
         return f"kind={self.kind!r}"
+
+
+class Seq2Seq(nn.Module):
+    """From a sequence of tokens to another: embeddings, sin/cos positions, a Transformer, and logits (004).
+
+    source (batch, S), target (batch, T), of token ids -> logits (batch, T, target_vocabulary): those at position t
+    predict target[:, t + 1] from target[:, : t + 1] and all of the source except its padding.
+
+    The output layer is the transposed table of target embeddings (tied), which the input scales by sqrt(dim). options
+    are those of Transformer.
+    """
+
+    def __init__(self, source_vocabulary: int, target_vocabulary: int, dim: int = 512, num_heads: int = 8,
+                 num_layers: int = 6, hidden: int | None = 2048, dropout: float = 0.1, padding_idx: int | None = None,
+                 norm_first: bool = True):
+        self.source = nn.Embedding(source_vocabulary, dim, padding_idx)
+        self.target = nn.Embedding(target_vocabulary, dim, padding_idx)
+        for embedding in (self.source, self.target):
+            nn.init.normal_(embedding.weight, std=dim**-0.5)
+        self.positions, self.dropout, self.padding_idx = nn.SinusoidalEncoding(dim), nn.Dropout(dropout), padding_idx
+        self.transformer = nn.Transformer(dim, num_heads, num_layers, num_layers, hidden, dropout, batch_first=True,
+                                          norm_first=norm_first)
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        memory, hidden = self.encode(source)
+        return self._decode(target, memory, hidden)
+
+    def encode(self, source: Tensor) -> tuple[Tensor, Tensor | None]:
+        """The encoder's output (batch, S, dim), and where the source is padding."""
+        hidden = None if self.padding_idx is None else source == self.padding_idx
+        return self.transformer.encoder(self._embed(self.source, source), src_key_padding_mask=hidden), hidden
+
+    def _embed(self, embedding: nn.Embedding, tokens: Tensor) -> Tensor:
+        return self.dropout(self.positions(embedding(tokens) * math.sqrt(embedding.embedding_dim)))
+
+    def _decode(self, target: Tensor, memory: Tensor, hidden: Tensor | None) -> Tensor:
+        y = self.transformer.decoder(self._embed(self.target, target), memory, memory_key_padding_mask=hidden,
+                                     tgt_is_causal=True)
+        return ops.linear(y, self.target.weight)
+
+    @no_grad()
+    def generate(self, source: Tensor, start: int, end: int | None = None, max_new_tokens: int = 64) -> Tensor:
+        """Repeatedly the most likely next token: (batch, at most 1 + max_new_tokens), beginning with `start`.
+
+        Stops when every sequence contains `end`, which pads sequences that end before the others.
+        """
+        tokens = np.full((len(source), 1), start)
+        with modes_restored(self):
+            self.eval()
+            memory, hidden = self.encode(source)
+            for _ in range(max_new_tokens):
+                best = self._decode(Tensor(tokens), memory, hidden).numpy()[:, -1].argmax(-1)
+                if end is not None:
+                    best = np.where((tokens == end).any(1), end, best)
+                tokens = np.concatenate([tokens, best[:, None]], 1)
+                if end is not None and (tokens == end).any(1).all():
+                    break
+        return Tensor(tokens)

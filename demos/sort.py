@@ -22,6 +22,7 @@ from tinygrad_like.training import Log, fit, save_weights
 
 from . import cli
 from .attention import attention_maps, draw_cross_attention
+from .networks import Seq2Seq
 
 TASKS = {"sort": sorted, "reverse": lambda digits: digits[::-1]}
 PAD, START, END, VOCABULARY = 10, 11, 12, 13  # after the digits
@@ -50,14 +51,14 @@ def tokens(words: list[str], length: int, start: bool = False) -> np.ndarray:
 class Taught(nn.Module):
     """For training: the net gets source and target side by side, to see what it should have written so far."""
 
-    def __init__(self, net: nn.Seq2Seq, length: int):
+    def __init__(self, net: Seq2Seq, length: int):
         self.net, self.length = net, length
 
     def forward(self, pairs: Tensor) -> Tensor:
         return self.net(pairs[:, :self.length], pairs[:, self.length:])
 
 
-def write(net: nn.Seq2Seq, words: list[str], batch: int = 500) -> list[str]:
+def write(net: Seq2Seq, words: list[str], batch: int = 500) -> list[str]:
     """The net's answer for each word."""
     length, written = max(map(len, words)) + 1, []
     for i in range(0, len(words), batch):
@@ -66,7 +67,7 @@ def write(net: nn.Seq2Seq, words: list[str], batch: int = 500) -> list[str]:
     return written
 
 
-def exact(net: nn.Seq2Seq, words: list[str], task: str) -> np.ndarray:
+def exact(net: Seq2Seq, words: list[str], task: str) -> np.ndarray:
     """Whether each word is completely right."""
     return np.array([made == "".join(TASKS[task](word)) for word, made in zip(words, write(net, words), strict=True)])
 
@@ -106,7 +107,7 @@ def run(args: argparse.Namespace) -> float:
         cli.refuse("--epochs", f"{args.epochs} with {len(train)} strings make {steps} steps; it takes at least 11")
     manual_seed(args.seed)
     length = args.length + 1
-    net = nn.Seq2Seq(VOCABULARY, VOCABULARY, args.d_model, args.heads, args.layers, 4 * args.d_model, dropout=0.0,
+    net = Seq2Seq(VOCABULARY, VOCABULARY, args.d_model, args.heads, args.layers, 4 * args.d_model, dropout=0.0,
                      padding_idx=PAD)
     answers = tokens(["".join(TASKS[args.task](word)) for word in train], length, start=True)
     loader = DataLoader(np.concatenate([tokens(train, length), answers[:, :-1]], axis=1), answers[:, 1:],

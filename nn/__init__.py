@@ -31,7 +31,7 @@ from .loss import (
     BCELoss, BCEWithLogitsLoss, CrossEntropyLoss, GaussianNLLLoss, HuberLoss, KLDivLoss, L1Loss, MarginRankingLoss,
     MSELoss, NLLLoss, SmoothL1Loss, TripletMarginLoss,
 )
-from .models import MLP, LanguageModel, ResNet, ResNetS, Seq2Seq, Transformer, ViT
+from .models import MLP, LanguageModel, ResNet, ResNetS, Transformer, ViT
 from .module import Module
 from . import parallel as parallel
 from .parallel import DataParallel
@@ -94,7 +94,7 @@ __all__ = [
     "CrossEntropyLoss", "NLLLoss", "MSELoss", "L1Loss", "HuberLoss", "SmoothL1Loss", "BCELoss", "BCEWithLogitsLoss",
     "KLDivLoss", "GaussianNLLLoss", "MarginRankingLoss", "TripletMarginLoss",
     # models
-    "MLP", "ResNet", "ResNetS", "Transformer", "Seq2Seq", "LanguageModel", "ViT",
+    "MLP", "ResNet", "ResNetS", "Transformer", "LanguageModel", "ViT",
     # tools
     "functional", "init", "models", "summary", "utils",
 ]

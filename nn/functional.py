@@ -6,7 +6,7 @@ They are the ops themselves, except where PyTorch calls an axis `dim`.
 from __future__ import annotations
 
 # isort: off
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -20,9 +20,9 @@ from tinygrad_like.ops import (
     adaptive_avg_pool1d, adaptive_avg_pool2d, avg_pool1d, avg_pool2d, gaussian_nll_loss,
     margin_ranking_loss, triplet_margin_loss, binary_cross_entropy, binary_cross_entropy_with_logits, binary_step, celu,
     conv1d, conv2d, conv_transpose1d, conv_transpose2d, cross_entropy, dropout, dropout1d, dropout2d, elu, fold,
-    gaussian_dropout, gelu, hardswish, hardtanh, huber_loss, interpolate, kl_div, l1_loss, leaky_relu, linear,
-    logsigmoid, mish, mse_loss, nll_loss, one_hot, relu, relu6, scaled_dot_product_attention, selu, sigmoid, silu,
-    smooth_l1_loss, softplus, softsign, tanh, unfold, avg_pool3d, conv3d, conv_transpose3d,
+    gaussian_dropout, gelu, hardsigmoid, hardswish, hardtanh, huber_loss, interpolate, kl_div, l1_loss, leaky_relu,
+    linear, logsigmoid, mish, mse_loss, nll_loss, one_hot, relu, relu6, scaled_dot_product_attention, selu, sigmoid,
+    silu, smooth_l1_loss, softplus, softsign, tanh, unfold, avg_pool3d, conv3d, conv_transpose3d,
 )
 
 from .activation import hardshrink, prelu, softshrink
@@ -45,24 +45,17 @@ __all__ = [
 ]
 
 
-def softmax(input: Tensor, dim: int = -1, dtype: Any = None) -> Tensor:
-    """e^(x_i) / sum_j e^(x_j) along axis dim, of the input cast to dtype."""
-    return ops.softmax(input if dtype is None else input.cast(dtype), axis=dim)
+def _along(op: Callable) -> Callable[..., Tensor]:
+    def f(input: Tensor, dim: int = -1, dtype: Any = None) -> Tensor:
+        return op(input if dtype is None else input.cast(dtype), axis=dim)
+
+    f.__name__ = f.__qualname__ = op.__name__
+    f.__doc__ = f"`ops.{op.__name__}` along axis dim, of the input cast to dtype."
+    return f
 
 
-def softmin(input: Tensor, dim: int = -1, dtype: Any = None) -> Tensor:
-    """The softmax of -x along axis dim."""
-    return softmax(-input, dim, dtype)
-
-
-def log_softmax(input: Tensor, dim: int = -1, dtype: Any = None) -> Tensor:
-    """x_i - log sum_j e^(x_j) along axis dim, of the input cast to dtype."""
-    return ops.log_softmax(input if dtype is None else input.cast(dtype), axis=dim)
-
-
-def hardsigmoid(input: Tensor) -> Tensor:
-    """min(max(x / 6 + 1/2, 0), 1)."""
-    return ops.hardsigmoid(input)
+glu, log_softmax, softmax, softmin, swiglu = map(_along, (
+    ops.glu, ops.log_softmax, ops.softmax, ops.softmin, ops.swiglu))
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
@@ -131,16 +124,6 @@ def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any =
                  output_size: Any = None) -> Tensor:
     """Zeros, with the numbers where the maxima of a pooling of images were, see `ops.max_unpool`."""
     return ops.max_unpool(input, indices, kernel_size, stride, padding, output_size, 2)
-
-
-def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """value * sigmoid(gate), the first and second half of axis dim."""
-    return ops.glu(input, axis=dim)
-
-
-def swiglu(input: Tensor, dim: int = -1) -> Tensor:
-    """value * silu(gate), the first and second half of axis dim."""
-    return ops.swiglu(input, axis=dim)
 
 
 def _in_place(name: str) -> Any:

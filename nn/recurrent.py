@@ -38,6 +38,11 @@ def _checked(who: str, nonlinearity: str) -> str:
     return nonlinearity
 
 
+def _in_float32(tensors: Iterable[Tensor | None]) -> tuple:
+    """Tensors of 16 bits as float32, the others as they are."""
+    return tuple([t.float() if t is not None and t.dtype in NARROW else t for t in tensors])
+
+
 class _Recurrent(Module):
     """Weights of one or several cells, with PyTorch's names and initial values."""
 
@@ -75,13 +80,36 @@ class _Recurrent(Module):
                                  f"{getattr(s, 'shape', type(s).__name__)}")
         return state
 
+    def _run(self, suffix: str, x: Tensor, state: State, reverse: bool) -> tuple[Tensor, State]:
+        """One cell over the whole sequence (length, batch, inputs)."""
+        weights = self._weights(suffix)
+        dtypes = {t.dtype for t in (x, *weights, *state) if t is not None}
+        if dtypes.isdisjoint(NARROW):
+            return self._steps(x, weights, state, reverse)
+        y, state = self._steps(_in_float32((x,))[0], _in_float32(weights), _in_float32(state), reverse)
+        if len(dtypes) > 1:
+            return y, state
+        dtype = dtypes.pop()  # rounded once, after all steps, instead of at each
+        return y.cast(dtype), tuple(s.cast(dtype) for s in state)
+
+    def _steps(self, x: Tensor, weights: Iterable[Any], state: State, reverse: bool) -> tuple[Tensor, State]:
+        weight_ih, weight_hh, bias_ih, bias_hh = weights
+        if self.step is lstm_step:
+            bias = bias_ih if bias_hh is None else bias_ih + bias_hh
+            out = ops.lstm(ops.linear(x, weight_ih, bias), state[0], state[1], weight_hh, reverse=reverse)
+            return out[:-1], (out[0 if reverse else -2], out[-1])
+        if self.step is gru_step:
+            out = ops.gru(ops.linear(x, weight_ih, bias_ih), state[0], weight_hh, bias_hh, reverse=reverse)
+            return out, (out[0 if reverse else -1],)
+        steps = ops.unbind(ops.linear(x, weight_ih, bias_ih), 0)
+        outputs = []
+        for step in reversed(steps) if reverse else steps:
+            state = self.step(step, state, weight_hh, bias_hh)
+            outputs.append(state[0])
+        return ops.stack(*(outputs[::-1] if reverse else outputs), axis=0), state
+
     def _returned(self, state: State) -> Any:
         return state[0] if self.states == 1 else state
-
-
-def _in_float32(tensors: Iterable[Tensor | None]) -> tuple:
-    """Tensors of 16 bits as float32, the others as they are."""
-    return tuple([t.float() if t is not None and t.dtype in NARROW else t for t in tensors])
 
 
 class _Layers(_Recurrent):
@@ -133,34 +161,6 @@ class _Layers(_Recurrent):
                 last.append(state)
             x = outputs[0] if len(outputs) == 1 else ops.cat(*outputs, axis=-1)
         return x, tuple(ops.stack(*parts, axis=0) for parts in zip(*last, strict=True))
-
-    def _run(self, suffix: str, x: Tensor, state: State, reverse: bool) -> tuple[Tensor, State]:
-        """One cell over the whole sequence (length, batch, inputs)."""
-        weights = self._weights(suffix)
-        dtypes = {t.dtype for t in (x, *weights, *state) if t is not None}
-        if dtypes.isdisjoint(NARROW):
-            return self._steps(x, weights, state, reverse)
-        y, state = self._steps(_in_float32((x,))[0], _in_float32(weights), _in_float32(state), reverse)
-        if len(dtypes) > 1:
-            return y, state
-        dtype = dtypes.pop()  # rounded once, after all steps, instead of at each
-        return y.cast(dtype), tuple(s.cast(dtype) for s in state)
-
-    def _steps(self, x: Tensor, weights: Iterable[Any], state: State, reverse: bool) -> tuple[Tensor, State]:
-        weight_ih, weight_hh, bias_ih, bias_hh = weights
-        if self.step is lstm_step:
-            bias = bias_ih if bias_hh is None else bias_ih + bias_hh
-            out = ops.lstm(ops.linear(x, weight_ih, bias), state[0], state[1], weight_hh, reverse=reverse)
-            return out[:-1], (out[0 if reverse else -2], out[-1])
-        if self.step is gru_step:
-            out = ops.gru(ops.linear(x, weight_ih, bias_ih), state[0], weight_hh, bias_hh, reverse=reverse)
-            return out, (out[0 if reverse else -1],)
-        steps = ops.unbind(ops.linear(x, weight_ih, bias_ih), 0)
-        outputs = []
-        for step in reversed(steps) if reverse else steps:
-            state = self.step(step, state, weight_hh, bias_hh)
-            outputs.append(state[0])
-        return ops.stack(*(outputs[::-1] if reverse else outputs), axis=0), state
 
     def flatten_parameters(self) -> None:
         """Nothing: PyTorch needs it on other devices."""
@@ -237,8 +237,7 @@ class _Cell(_Recurrent):
         return self._returned(tuple([s.squeeze(0) for s in after]))
 
     def _next(self, x: Tensor, state: State) -> State:
-        weight_ih, weight_hh, bias_ih, bias_hh = self._weights("")
-        return self.step(ops.linear(x, weight_ih, bias_ih), state, weight_hh, bias_hh)
+        return self._run("", x.unsqueeze(0), state, False)[1]
 
     def extra_repr(self) -> str:
         return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias else ", bias=False")
@@ -257,26 +256,20 @@ class RNNCell(_Cell):
     def step(self) -> Callable:  # type: ignore[override]
         return _RNNS[self.nonlinearity]
 
+    def _next(self, x: Tensor, state: State) -> State:
+        weight_ih, weight_hh, bias_ih, bias_hh = self._weights("")
+        return self.step(ops.linear(x, weight_ih, bias_ih), state, weight_hh, bias_hh)
+
 
 class LSTMCell(_Cell):
     """One step of an LSTM: input (batch, input_size), hx = (h, c) -> (h, c), each (batch, hidden_size)."""
 
     gates, states = 4, 2
-
-    def _next(self, x: Tensor, state: State) -> State:
-        weight_ih, weight_hh, bias_ih, bias_hh = self._weights("")
-        bias = bias_ih if bias_hh is None else bias_ih + bias_hh
-        h, c = state
-        out = ops.lstm(ops.linear(x, weight_ih, bias).unsqueeze(0), h, c, weight_hh)
-        return out[0], out[1]
+    step = staticmethod(lstm_step)
 
 
 class GRUCell(_Cell):
     """One step of a GRU: input (batch, input_size), hx (batch, hidden_size) -> (batch, hidden_size)."""
 
     gates = 3
-
-    def _next(self, x: Tensor, state: State) -> State:
-        weight_ih, weight_hh, bias_ih, bias_hh = self._weights("")
-        out = ops.gru(ops.linear(x, weight_ih, bias_ih).unsqueeze(0), state[0], weight_hh, bias_hh)
-        return (out.squeeze(0),)
+    step = staticmethod(gru_step)

@@ -125,7 +125,7 @@ def calls_of_layers():
 
 
 # Those whose defaults are of a size for real use.
-HUGE = {"ViT", "ResNet", "Transformer", "Seq2Seq", "LanguageModel"}
+HUGE = {"ViT", "ResNet", "Transformer", "LanguageModel"}
 
 
 def sensible(name, rng):

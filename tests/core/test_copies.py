@@ -8,6 +8,7 @@ import pytest
 
 import nn
 import optim
+from demos.networks import Seq2Seq
 from nn import models
 from tinygrad_like import Tensor, manual_seed, no_grad, ops
 from tinygrad_like.core.dispatch import declared
@@ -65,7 +66,7 @@ MODELS = {
     "resnet8": (models.resnet8, lambda: [Tensor.randn(2, 3, 8, 8)]),
     "language model": (lambda: nn.LanguageModel(9, 16, 2, 2, activation="gelu_tanh"), tokens),
     "rotary": (lambda: nn.LanguageModel(9, 16, 2, 2, positions="rotary", activation="swiglu", norm=nn.RMSNorm), tokens),
-    "seq2seq": (lambda: nn.Seq2Seq(9, 9, 16, 2, 1, 32), lambda: tokens() * 2),
+    "seq2seq": (lambda: Seq2Seq(9, 9, 16, 2, 1, 32), lambda: tokens() * 2),
     "vit": (lambda: nn.ViT(8, 4, 3, 16, 1, 2), lambda: [Tensor.randn(2, 3, 8, 8)]),
     "lstm": (lambda: nn.LSTM(3, 4), lambda: [Tensor.randn(5, 2, 3)]),
 }

@@ -7,6 +7,7 @@ pytest.importorskip("matplotlib")
 
 import nn
 from demos import attention, sort
+from demos.networks import Seq2Seq
 from tinygrad_like import Tensor, manual_seed
 from tinygrad_like.training import load_weights
 
@@ -38,7 +39,7 @@ def test_learns_short_strings(tmp_path, capsys):
     assert "     3      100 " in printed and f"   all      111  {right:7.2%}" in printed
     assert " -> " in printed
     assert (tmp_path / "new" / "sort.png").read_bytes().startswith(b"\x89PNG")
-    net = nn.Seq2Seq(sort.VOCABULARY, sort.VOCABULARY, 32, 4, 1, 128, dropout=0.0, padding_idx=sort.PAD)
+    net = Seq2Seq(sort.VOCABULARY, sort.VOCABULARY, 32, 4, 1, 128, dropout=0.0, padding_idx=sort.PAD)
     load_weights(net, tmp_path / "new" / "sort.safetensors")
     _, test = sort.strings(3, 800, 200, np.random.default_rng(0))
     assert sort.exact(net, test, "sort").mean() == right

@@ -5,7 +5,7 @@ import pytest
 
 import nn
 import nn.functional as F
-from demos.networks import CNN, RecurrentLanguageModel
+from demos.networks import CNN, RecurrentLanguageModel, Seq2Seq
 from nn import models
 from tinygrad_like import Tensor, enable_grad, no_grad, ops
 
@@ -49,7 +49,7 @@ MODELS = {
     "sinusoidal": (lambda: nn.LanguageModel(11, 16, 1, 2, positions="sinusoidal"), tokens(1)),
     "transformer": (lambda: nn.Transformer(16, 2, 1, 1, 32, batch_first=True),
                     lambda n: features(5, 16)(n) + features(4, 16)(n)),
-    "seq2seq with padding": (lambda: nn.Seq2Seq(11, 11, 16, 2, 1, 32, padding_idx=0), padded),
+    "seq2seq with padding": (lambda: Seq2Seq(11, 11, 16, 2, 1, 32, padding_idx=0), padded),
 }
 
 

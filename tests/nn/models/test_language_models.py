@@ -5,7 +5,7 @@ import pytest
 
 import nn
 import optim
-from demos.networks import RecurrentLanguageModel
+from demos.networks import RecurrentLanguageModel, Seq2Seq
 from nn.models.language_model import sample
 from optim.schedule import cosine
 from tinygrad_like import Tensor, manual_seed
@@ -85,8 +85,8 @@ def test_generating_takes_the_most_likely_without_dropout_and_leaves_the_mode(ki
 
 @pytest.mark.parametrize("net, fail", [
     (lambda: model(), lambda net: net.generate(tokens(1, 38), 5)),
-    (lambda: nn.Seq2Seq(12, 12, 8, 2, 1, 16), lambda net: net.generate(Tensor([[30, 4]]), START, END)),
-    (lambda: nn.Seq2Seq(12, 12, 8, 2, 1, 16), lambda net: net.generate(Tensor([[3, 4]]), 99, END))])
+    (lambda: Seq2Seq(12, 12, 8, 2, 1, 16), lambda net: net.generate(Tensor([[30, 4]]), START, END)),
+    (lambda: Seq2Seq(12, 12, 8, 2, 1, 16), lambda net: net.generate(Tensor([[3, 4]]), 99, END))])
 def test_the_mode_of_each_module_stays_also_after_an_error(net, fail):
     net = net()
     list(net.modules())[3].eval()
@@ -131,7 +131,7 @@ def test_sampling_follows_the_distribution():
 
 
 def test_padding_of_the_source_changes_nothing():
-    net = nn.Seq2Seq(12, 12, 32, 4, 1, 64, dropout=0.0, padding_idx=PAD)
+    net = Seq2Seq(12, 12, 32, 4, 1, 64, dropout=0.0, padding_idx=PAD)
     source, target = Tensor([[4, 5, 6]]), Tensor([[START, 6, 5]])
     y = net(source, target).detach().numpy()
     assert y.shape == (1, 3, 12)
@@ -141,7 +141,7 @@ def test_padding_of_the_source_changes_nothing():
 
 def test_it_learns_to_reverse():
     manual_seed(0)
-    net, rng = nn.Seq2Seq(12, 12, 32, 4, 1, 64, dropout=0.0, padding_idx=PAD), np.random.default_rng(0)
+    net, rng = Seq2Seq(12, 12, 32, 4, 1, 64, dropout=0.0, padding_idx=PAD), np.random.default_rng(0)
     optimizer = optim.AdamW(net.parameters(), lr=cosine(3e-3, 250))
     for _ in range(250):
         words = rng.integers(3, 12, (32, 4))
