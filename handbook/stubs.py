@@ -200,7 +200,7 @@ def face() -> str:
     lines += ["import nn as nn", "import optim as optim", *[f"from . import {name} as {name}" for name in _PACKAGES]]
     lines += [f"from .{place} import {name} as {name}" for name, place in _LATE.items()]
     functions = {"tensor": "new"} | {name: name for name in (
-        "as_tensor", "randint", "normal", "bernoulli", "where", "empty_like")}
+        "as_tensor", "randint", "normal", "bernoulli", "where")}
     lines += ["from .compat import torch_names as _names"]
     lines += [f"{name} = _names.{function}" for name, function in functions.items()]
     lines += [f"from nn.functional import {name} as {name}" for name in sorted(torch_names.FUNCTIONAL)]

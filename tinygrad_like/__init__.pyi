@@ -53,7 +53,6 @@ randint = _names.randint
 normal = _names.normal
 bernoulli = _names.bernoulli
 where = _names.where
-empty_like = _names.empty_like
 from nn.functional import avg_pool1d as avg_pool1d
 from nn.functional import conv1d as conv1d
 from nn.functional import conv2d as conv2d
@@ -193,6 +192,7 @@ e: Any
 element_size = Tensor.element_size
 elu_ = Tensor.elu_
 empty = Tensor.empty
+empty_like = Tensor.empty_like
 equal = Tensor.equal
 erf_ = Tensor.erf_
 erfinv_ = Tensor.erfinv_

@@ -182,11 +182,6 @@ def _brief(x: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def checked(function: Callable) -> Any:
-    """Declare a function made of ops, whose arguments are checked: `@function.requires` beneath it, as for an op."""
-    return named(function)
-
-
 def named(function: F, method: str = "") -> F:
     """`function`, whose unforeseen errors come in its name; or, of a method, in the one given and without `self`."""
     who, plain, asked = method or function.__name__, function, list[Callable]()
@@ -214,6 +209,9 @@ def named(function: F, method: str = "") -> F:
 
     call.requires, call.called = requires, who  # type: ignore[attr-defined]
     return call  # type: ignore[return-value]
+
+
+checked: Any = named  # declares a function whose arguments are checked: `@function.requires` beneath it, as for an op
 
 
 def _asking(function: F, named: Any, contract: Callable) -> F:

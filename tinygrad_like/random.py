@@ -70,12 +70,8 @@ class Generator:
 
 
 generator = default_generator = Generator()
-get_rng_state, set_rng_state = generator.get_state, generator.set_state
-
-
-def manual_seed(seed: int) -> Generator:
-    """Restart the package's generator, and return it: after the same seed, all draws repeat. Shared by all threads."""
-    return generator.manual_seed(seed)
+# Of the generator that all threads share.
+manual_seed, get_rng_state, set_rng_state = generator.manual_seed, generator.get_state, generator.set_state
 
 
 def saved_state() -> np.ndarray:

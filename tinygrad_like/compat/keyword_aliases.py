@@ -32,10 +32,9 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "ord": ("p",), "approximation": ("approximate",), "N": ("n",), "M": ("m",), "num": ("steps",),
     "query": ("q",), "key": ("k",), "value": ("v", "src"), "repeat": ("repeats",), "reps": ("repeats",),
     "shift": ("shifts",),
-    "input": ("x", "a", "index"), "self": ("x", "a"), "other": ("b", "exponent", "y"), "mat2": ("b",),
+    "input": ("x", "a", "index"), "self": ("x", "a"), "other": ("b", "exponent", "y"), "mat2": ("b",), "vec": ("b",),
     "exponent": ("b",), "train": ("training",),
 }
-_CONVERTED: dict[str, Callable] = {"unbiased": int}
 MEMORY_FORMATS = "contiguous_format", "preserve_format", "channels_last", "channels_last_3d"  # ours are NumPy's
 # Options without effect here, and the only values they may have; device= is checked separately.
 _WITHOUT_EFFECT: dict[str, tuple] = {
@@ -72,7 +71,7 @@ def renamed(who: str, known: Mapping[str, Any], given: Mapping[str, Any], others
             if target in options and options[target] is not known[target]:
                 said = "size_average or reduce" if name == target else name
                 raise TypeError(f"{who}: {said} and {target} are the same; give one of them")
-            options[target] = _CONVERTED.get(name, lambda v: v)(value)
+            options[target] = int(value) if name == "unbiased" else value
     return options
 
 
@@ -129,7 +128,7 @@ def _translated(f: Any, who: str, inputs: tuple, options: Mapping[str, Any]) -> 
     given: dict[str, Any] = {}
     for name, value in options.items():
         target = name if name in own else targets.get(name)
-        if target is None or target in given or target == starred or name in _CONVERTED:
+        if target is None or target in given or target == starred or name == "unbiased":
             break
         given[target] = value
     else:  # as with dim= for axis=: what follows would take several times as long as the call itself

@@ -143,8 +143,6 @@ class Names:
     def type_as(self, other): return self.to(other.dtype)
 
     max, min = _extremum(ops.max, ops.maximum), _extremum(ops.min, ops.minimum)
-    def amax(self, axis=None, keepdim=False): return ops.max(self, axis=axis, keepdim=keepdim)
-    def amin(self, axis=None, keepdim=False): return ops.min(self, axis=axis, keepdim=keepdim)
     def norm(self, p=2.0, axis=None, keepdim=False):
         """(sum |x|^p)^(1/p) over `axis`, see `linalg.vector_norm`; "fro" is 2."""
         p = 2 if p is None or isinstance(p, str) and p == "fro" else p
@@ -155,9 +153,6 @@ class Names:
     multiply, divide, negative, absolute = Methods.mul, Methods.div, Methods.neg, Methods.abs
     greater, greater_equal, less, less_equal, not_equal = gt, ge, lt, le, Methods.ne
     logical_and, logical_or, logical_xor = map(_of_truth, (ops.logical_and, ops.logical_or, ops.logical_xor))
-    def mm(self, mat2): return ops.matmul(self, mat2)
-    bmm = spmm = mm
-    def mv(self, vec): return ops.matmul(self, vec)
     def add(self, other, alpha=1): return ops.add(self, _times(other, alpha, self))
     def sub(self, other, alpha=1): return ops.sub(self, _times(other, alpha, self))
     subtract = sub
@@ -182,7 +177,6 @@ class Names:
     def expand_as(self, other): return ops.expand(self, shape=other.shape)
     broadcast_to = Methods.expand
     def ravel(self): return ops.reshape(self, shape=(-1,))
-    def swapaxes(self, axis0, axis1): return ops.transpose(self, axis0, axis1)
     def narrow(self, axis, start, length): return ops.getitem(self, _slice("narrow", self, axis, start, length))
     def select(self, axis, index): return ops.getitem(self, (*_before("select", self, axis), index))
     def index_select(self, axis, index): return ops.arrange.index_select(self, axis, index)
@@ -309,6 +303,6 @@ MISSING = {
 
 for _name, _hint in MISSING.items():
     setattr(Names, _name, Missing(_name, _hint))
-for _name in ("addcmul addcdiv addmm t view_as reshape_as expand_as swapaxes narrow select index_select index_add "
+for _name in ("addcmul addcdiv addmm t view_as reshape_as expand_as narrow select index_select index_add "
               "tile type_as logical_and logical_or logical_xor equal as_strided type new").split():  # of several ops
     setattr(Names, _name, named(vars(Names)[_name], _name))

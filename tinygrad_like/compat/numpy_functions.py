@@ -63,10 +63,6 @@ class ForNumPy:
         return function(to, sys.modules["torch"].from_numpy(values), *others, **(options or {}))
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
-        if method == "__call__" and len(options) == 1 and "out" in options and mode.listener is None:  # `array -= x`
-            tensors = [x for x in (*inputs, *options["out"]) if isinstance(x, Tensor)]
-            if len(inputs) == 2 and inputs[0] is options["out"][0] and len(tensors) == 1 and not self.requires_grad:
-                return ufunc(inputs[0], self._data, **options)
         name = _UFUNCS.get(ufunc.__name__, ufunc.__name__)
         op = getattr(Tensor, name, None) if name and method == "__call__" and not options else None
         return op(*inputs) if op else _on_arrays(f"np.{ufunc.__name__}", getattr(ufunc, method), inputs, options)

@@ -91,16 +91,16 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def acosh_(self) -> Self: r"""`acosh`, in place: of a leaf that requires grad under no_grad() only."""
     def add(self, other: Value, alpha: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def add_(self, other: Value, alpha: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`add`, in place: of a leaf that requires grad under no_grad() only."""
-    def addcdiv(self, a: Any = ..., b: Any = ..., value: Any = ..., *, input: Any = ..., other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
-    def addcdiv_(self, a: Any = ..., b: Any = ..., value: Any = ..., *, input: Any = ..., other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`addcdiv`, in place: of a leaf that requires grad under no_grad() only."""
-    def addcmul(self, a: Any = ..., b: Any = ..., value: Any = ..., *, input: Any = ..., other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
-    def addcmul_(self, a: Any = ..., b: Any = ..., value: Any = ..., *, input: Any = ..., other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`addcmul`, in place: of a leaf that requires grad under no_grad() only."""
+    def addcdiv(self, a: Any = ..., b: Any = ..., value: Any = ..., *, input: Any = ..., other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
+    def addcdiv_(self, a: Any = ..., b: Any = ..., value: Any = ..., *, input: Any = ..., other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`addcdiv`, in place: of a leaf that requires grad under no_grad() only."""
+    def addcmul(self, a: Any = ..., b: Any = ..., value: Any = ..., *, input: Any = ..., other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
+    def addcmul_(self, a: Any = ..., b: Any = ..., value: Any = ..., *, input: Any = ..., other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`addcmul`, in place: of a leaf that requires grad under no_grad() only."""
     def addmm(self, mat1: Any, mat2: Any, beta: Any = ..., alpha: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def addmm_(self, mat1: Any, mat2: Any, beta: Any = ..., alpha: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`addmm`, in place: of a leaf that requires grad under no_grad() only."""
     def all(self, axis: Axis = ..., keepdim: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Whether all values are true (not 0)."""
-    def allclose(self, b: Any = ..., rtol: Number = ..., atol: Number = ..., equal_nan: builtins.bool = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> builtins.bool: r"""Whether all are close, see `isclose`."""
-    def amax(self, axis: Axis = ..., keepdim: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
-    def amin(self, axis: Axis = ..., keepdim: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
+    def allclose(self, b: Any = ..., rtol: Number = ..., atol: Number = ..., equal_nan: builtins.bool = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> builtins.bool: r"""Whether all are close, see `isclose`."""
+    def amax(self, axis: Axis = ..., keepdim: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The largest value over `axis`; NaN if any is NaN. Ties share the cotangent evenly."""
+    def amin(self, axis: Axis = ..., keepdim: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The smallest value over `axis`; NaN if any is NaN. Ties share the cotangent evenly."""
     def any(self, axis: Axis = ..., keepdim: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Whether any value is true (not 0)."""
     @staticmethod
     def arange(start: Number, stop: Number | None = ..., step: Number = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., *, end: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""start, start + step, ... below stop; `arange(stop)` starts at 0. int64 if all are ints, else the default."""
@@ -113,8 +113,8 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def arcsinh(self) -> Tensor: r"""The number whose sinh is x."""
     def arcsinh_(self) -> Self: r"""`arcsinh`, in place: of a leaf that requires grad under no_grad() only."""
     def arctan(self) -> Tensor: r"""The angle in (-pi/2, pi/2) whose tangent is x."""
-    def arctan2(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The angle in [-pi, pi] at which (b, a) lies, seen from (0, 0); there both gradients are 0."""
-    def arctan2_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`arctan2`, in place: of a leaf that requires grad under no_grad() only."""
+    def arctan2(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The angle in [-pi, pi] at which (b, a) lies, seen from (0, 0); there both gradients are 0."""
+    def arctan2_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`arctan2`, in place: of a leaf that requires grad under no_grad() only."""
     def arctan_(self) -> Self: r"""`arctan`, in place: of a leaf that requires grad under no_grad() only."""
     def arctanh(self) -> Tensor: r"""The number whose tanh is x."""
     def arctanh_(self) -> Self: r"""`arctanh`, in place: of a leaf that requires grad under no_grad() only."""
@@ -128,8 +128,8 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def asinh(self) -> Tensor: r"""The number whose sinh is x."""
     def asinh_(self) -> Self: r"""`asinh`, in place: of a leaf that requires grad under no_grad() only."""
     def atan(self) -> Tensor: r"""The angle in (-pi/2, pi/2) whose tangent is x."""
-    def atan2(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The angle in [-pi, pi] at which (b, a) lies, seen from (0, 0); there both gradients are 0."""
-    def atan2_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`atan2`, in place: of a leaf that requires grad under no_grad() only."""
+    def atan2(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The angle in [-pi, pi] at which (b, a) lies, seen from (0, 0); there both gradients are 0."""
+    def atan2_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`atan2`, in place: of a leaf that requires grad under no_grad() only."""
     def atan_(self) -> Self: r"""`atan`, in place: of a leaf that requires grad under no_grad() only."""
     def atanh(self) -> Tensor: r"""The number whose tanh is x."""
     def atanh_(self) -> Self: r"""`atanh`, in place: of a leaf that requires grad under no_grad() only."""
@@ -140,15 +140,15 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def binary_crossentropy(self, target: Any, weight: Any = ..., *, reduction: builtins.str = ..., reduce: Any = ..., size_average: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""-(t log p + (1 - t) log(1 - p)) of probabilities p; logarithms are kept above -100, as in PyTorch."""
     def binary_crossentropy_logits(self, target: Any, weight: Any = ..., pos_weight: Any = ..., reduction: builtins.str = ..., *, reduce: Any = ..., size_average: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""-(w t log p + (1 - t) log(1 - p)) of logits x, with p = sigma(x), targets t in [0, 1] and w = pos_weight."""
     def bitcast(self, dtype: Any, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The bits of x as numbers of another dtype; if its size differs, so does the last axis."""
-    def bitwise_and(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a and b of booleans; bit by bit for integers."""
-    def bitwise_and_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`bitwise_and`, in place: of a leaf that requires grad under no_grad() only."""
+    def bitwise_and(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a and b of booleans; bit by bit for integers."""
+    def bitwise_and_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`bitwise_and`, in place: of a leaf that requires grad under no_grad() only."""
     def bitwise_not(self) -> Tensor: r"""not x of booleans; bit by bit for integers."""
     def bitwise_not_(self) -> Self: r"""`bitwise_not`, in place: of a leaf that requires grad under no_grad() only."""
-    def bitwise_or(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a or b of booleans; bit by bit for integers."""
-    def bitwise_or_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`bitwise_or`, in place: of a leaf that requires grad under no_grad() only."""
-    def bitwise_xor(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Either a or b of booleans, not both; bit by bit for integers."""
-    def bitwise_xor_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`bitwise_xor`, in place: of a leaf that requires grad under no_grad() only."""
-    def bmm(self, mat2: Any, **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
+    def bitwise_or(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a or b of booleans; bit by bit for integers."""
+    def bitwise_or_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`bitwise_or`, in place: of a leaf that requires grad under no_grad() only."""
+    def bitwise_xor(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Either a or b of booleans, not both; bit by bit for integers."""
+    def bitwise_xor_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`bitwise_xor`, in place: of a leaf that requires grad under no_grad() only."""
+    def bmm(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The matrix product a @ b, with NumPy's rules for vectors and batches."""
     def bool(self) -> Tensor: ...
     def broadcast_to(self, *shape: Any, size: Any = ..., sizes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Broadcast to `shape`; -1 keeps a size. A view, which can be written to if no element is shown twice."""
     def byte(self) -> Tensor: ...
@@ -177,14 +177,14 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def conv2d(self, weight: Any, bias: Any = ..., groups: Any = ..., stride: Any = ..., dilation: Any = ..., padding: Any = ..., *, pad: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""out[n, i] = bias_i + sum_j weight[i, j] * x[n, j], with * the cross-correlation of images (7.51)."""
     def conv_transpose2d(self, weight: Any, bias: Any = ..., groups: Any = ..., stride: Any = ..., dilation: Any = ..., padding: Any = ..., output_padding: Any = ..., *, pad: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The adjoint of conv2d, which maps back to the size of its inputs, plus a bias: images grow."""
     def copy_(self, *inputs: Any, **options: Any) -> Self: ...
-    def copysign(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""|a| with the sign of b, a floating-point number; no gradient reaches b."""
-    def copysign_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`copysign`, in place: of a leaf that requires grad under no_grad() only."""
+    def copysign(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""|a| with the sign of b, a floating-point number; no gradient reaches b."""
+    def copysign_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`copysign`, in place: of a leaf that requires grad under no_grad() only."""
     def cos(self) -> Tensor: r"""cos x."""
     def cos_(self) -> Self: r"""`cos`, in place: of a leaf that requires grad under no_grad() only."""
     def cosh(self) -> Tensor: r"""(e^x + e^-x) / 2."""
     def cosh_(self) -> Self: r"""`cosh`, in place: of a leaf that requires grad under no_grad() only."""
     def cpu(self) -> Tensor: ...
-    def cross(self, b: Any = ..., axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The cross product along an axis of 3 elements, by default the first such axis: out_i = a_j b_k - a_k b_j."""
+    def cross(self, b: Any = ..., axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The cross product along an axis of 3 elements, by default the first such axis: out_i = a_j b_k - a_k b_j."""
     def cross_entropy(self, target: Any, weight: Any = ..., ignore_index: Any = ..., reduction: builtins.str = ..., label_smoothing: Number = ..., *, reduce: Any = ..., size_average: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The cross-entropy between logits and labels: L = -sum_c q_c log softmax(input)_c, with dL/dinput = p - q (003)."""
     def cummax(self, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""The largest value so far along `axis`, and where it stands, the last place of several: (values, indices)."""
     def cummin(self, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""The smallest value so far along `axis`, and where it stands, the last place of several: (values, indices)."""
@@ -214,6 +214,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def elu_(self, alpha: Number = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`elu`, in place: of a leaf that requires grad under no_grad() only."""
     @staticmethod
     def empty(*shape: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., size: Any = ..., sizes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
+    def empty_like(self, *values: Any, **options: Any) -> Tensor: r"""`empty` of the shape and dtype of this Tensor."""
     def eq(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a == b."""
     def equal(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> builtins.bool: r"""Whether both have the same shape and the same elements, one answer for all."""
     def erf(self) -> Tensor: r"""The error function, 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x."""
@@ -237,10 +238,10 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def float(self) -> Tensor: ...
     def floor(self) -> Tensor: r"""The largest whole number not above x; the gradient is 0."""
     def floor_(self) -> Self: r"""`floor`, in place: of a leaf that requires grad under no_grad() only."""
-    def floor_divide(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""floor(a / b), without a gradient. Raises ZeroDivisionError for integers by 0."""
-    def floor_divide_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`floor_divide`, in place: of a leaf that requires grad under no_grad() only."""
-    def fmod(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a - b trunc(a / b), with the sign of a. Raises ZeroDivisionError for integers by 0."""
-    def fmod_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`fmod`, in place: of a leaf that requires grad under no_grad() only."""
+    def floor_divide(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""floor(a / b), without a gradient. Raises ZeroDivisionError for integers by 0."""
+    def floor_divide_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`floor_divide`, in place: of a leaf that requires grad under no_grad() only."""
+    def fmod(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a - b trunc(a / b), with the sign of a. Raises ZeroDivisionError for integers by 0."""
+    def fmod_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`fmod`, in place: of a leaf that requires grad under no_grad() only."""
     def frac(self) -> Tensor: r"""x - trunc(x): the fractional part, with the sign of x."""
     def frac_(self) -> Self: r"""`frac`, in place: of a leaf that requires grad under no_grad() only."""
     @staticmethod
@@ -267,12 +268,12 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def hardswish_(self) -> Self: r"""`hardswish`, in place: of a leaf that requires grad under no_grad() only."""
     def hardtanh(self, min_val: Number = ..., max_val: Number = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x limited to [min_val, max_val]; unlike clip's, the gradient at the limits is 0, as relu's is at 0."""
     def hardtanh_(self, min_val: Number = ..., max_val: Number = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`hardtanh`, in place: of a leaf that requires grad under no_grad() only."""
-    def hypot(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""sqrt(a^2 + b^2), without overflow; at (0, 0) both gradients are 0."""
-    def hypot_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`hypot`, in place: of a leaf that requires grad under no_grad() only."""
+    def hypot(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""sqrt(a^2 + b^2), without overflow; at (0, 0) both gradients are 0."""
+    def hypot_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`hypot`, in place: of a leaf that requires grad under no_grad() only."""
     def index_add(self, axis: Axis = ..., index: Any = ..., source: Any = ..., alpha: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""This Tensor with the slices of source, times alpha, added to those that index names along the axis."""
     def index_add_(self, axis: Axis = ..., index: Any = ..., source: Any = ..., alpha: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`index_add`, in place: of a leaf that requires grad under no_grad() only."""
     def index_select(self, axis: Axis = ..., index: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
-    def inner(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Sums of products over the last axis of both: (..., n), (*, n) -> (..., *)."""
+    def inner(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Sums of products over the last axis of both: (..., n), (*, n) -> (..., *)."""
     def int(self) -> Tensor: ...
     def interpolate(self, size: Any = ..., mode: builtins.str = ..., align_corners: builtins.bool = ..., scale_factor: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x enlarged or reduced: (batch, channels, *spatial) -> (batch, channels, *size), for one to three spatial axes."""
     def inverse(self) -> Tensor: r"""The inverse of every matrix. Raises ValueError for a singular one."""
@@ -280,7 +281,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def is_contiguous(self) -> builtins.bool: ...
     is_cuda: builtins.bool
     is_sparse: builtins.bool
-    def isclose(self, b: Any = ..., rtol: Number = ..., atol: Number = ..., equal_nan: builtins.bool = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Where |a - b| <= atol + rtol |b|, or both are the same infinity; or both NaN, with equal_nan."""
+    def isclose(self, b: Any = ..., rtol: Number = ..., atol: Number = ..., equal_nan: builtins.bool = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Where |a - b| <= atol + rtol |b|, or both are the same infinity; or both NaN, with equal_nan."""
     def isfinite(self) -> Tensor: r"""Where x is neither infinite nor NaN."""
     def isinf(self, detect_positive: builtins.bool = ..., detect_negative: builtins.bool = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Where it is infinite; of one sign alone, if the other is not to be detected."""
     def isnan(self) -> Tensor: r"""Where x is NaN."""
@@ -290,7 +291,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def kaiming_normal(*shape: Any, a: Number = ..., **options: Any) -> Tensor: r"""Normal with standard deviation sqrt(2 / (fan_in (1 + a^2))), for a leaky_relu of slope a to come."""
     @staticmethod
     def kaiming_uniform(*shape: Any, a: Number = ..., **options: Any) -> Tensor: r"""Uniform on [-b, b) with b = sqrt(6 / (fan_in (1 + a^2))), for a leaky_relu of slope a to come."""
-    def kron(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The Kronecker product: blocks a[i, j] b."""
+    def kron(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The Kronecker product: blocks a[i, j] b."""
     def layernorm(self, axis: Axis = ..., eps: Number | None = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x minus its mean over `axis`, divided by the square root of its variance there, plus eps: layer_norm without weights, over any axes."""
     def le(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Return self<=value."""
     def leaky_relu(self, negative_slope: Number = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x if x > 0, else negative_slope * x (7.26)."""
@@ -311,7 +312,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def log2_(self) -> Self: r"""`log2`, in place: of a leaf that requires grad under no_grad() only."""
     def log_(self) -> Self: r"""`log`, in place: of a leaf that requires grad under no_grad() only."""
     def log_softmax(self, axis: Axis = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""log p_i = x_i - log sum_j e^(x_j) along `axis`, exact where softmax itself would round to 0."""
-    def logaddexp(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""log(e^a + e^b), without overflow."""
+    def logaddexp(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""log(e^a + e^b), without overflow."""
     def logcumsumexp(self, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""log of the running sums of e^x along `axis`, without overflow."""
     def logical_and(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""`logical_and` of where they are not 0, or false; the operator goes bit by bit for integers."""
     def logical_and_(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Self: r"""`logical_and`, in place: of a leaf that requires grad under no_grad() only."""
@@ -324,15 +325,15 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def logsigmoid(self) -> Tensor: r"""log sigma(x) = -softplus(-x), without its threshold."""
     def logsumexp(self, axis: Axis = ..., keepdim: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""log sum_j e^(x_j) over `axis`, as m + log sum_j e^(x_j - m) with m = max_j x_j."""
     def long(self) -> Tensor: ...
-    def lshift(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a 2^b, for integers."""
-    def lstsq(self, b: Any = ..., rcond: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""x of least |a x - b|, and of those of least norm: a (..., m, n), b (..., m, k) -> solution (..., n, k), and more."""
+    def lshift(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a 2^b, for integers."""
+    def lstsq(self, b: Any = ..., rcond: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""x of least |a x - b|, and of those of least norm: a (..., m, n), b (..., m, k) -> solution (..., n, k), and more."""
     def lt(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Return self<value."""
     @property
     def mH(self) -> Tensor: r"""The last two axes swapped: the transpose of every matrix in a batch."""
     @property
     def mT(self) -> Tensor: r"""The last two axes swapped: the transpose of every matrix in a batch."""
     @staticmethod
-    def manual_seed(seed: builtins.int, **without_effect: Unpack[WithoutEffect]) -> Any: r"""Restart the package's generator, and return it: after the same seed, all draws repeat. Shared by all threads."""
+    def manual_seed(seed: builtins.int, **without_effect: Unpack[WithoutEffect]) -> Any: r"""Restart it: after the same seed, every draw repeats. Returns itself."""
     def masked_fill(self, mask: Any, value: Any, **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def masked_fill_(self, mask: Any, value: Any, **without_effect: Unpack[WithoutEffect]) -> Self: r"""`masked_fill`, in place: of a leaf that requires grad under no_grad() only."""
     def masked_select(self, mask: Any, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The elements of x where the mask is true, in a row; the two broadcast. Raises TypeError unless it is boolean."""
@@ -340,14 +341,14 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def max(self, *place: Any, axis: Axis = ..., keepdim: builtins.bool = ..., **others: Any) -> Tensor: r"""The largest value over `axis`; NaN if any is NaN. Ties share the cotangent evenly."""
     def max_pool2d(self, kernel_size: Any = ..., stride: Any = ..., dilation: Any = ..., padding: Any = ..., ceil_mode: builtins.bool = ..., return_indices: builtins.bool = ..., *, pad: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The largest element of every window: (batch, channels, height, width) -> (batch, channels, rows, columns)."""
     def max_unpool2d(self, indices: Any, kernel_size: Any = ..., stride: Any = ..., padding: Any = ..., output_size: Any = ..., *, pad: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
-    def maximum(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The larger of a and b; where they are equal each gets half of the cotangent."""
+    def maximum(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The larger of a and b; where they are equal each gets half of the cotangent."""
     def mean(self, axis: Axis = ..., keepdim: builtins.bool = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The mean over `axis` (all axes if None); of integers it has the default dtype."""
     def median(self, axis: Axis = ..., keepdim: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Any: r"""The middle value, of two the lower; along an axis, with its index: (values, indices). NaN if there is one."""
     def meshgrid(self, *, indexing: builtins.str = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""Vectors (or numbers), also in a list, as coordinates of a grid: for each a Tensor of the grid's shape. A tuple."""
     def min(self, *place: Any, axis: Axis = ..., keepdim: builtins.bool = ..., **others: Any) -> Tensor: r"""The smallest value over `axis`; NaN if any is NaN. Ties share the cotangent evenly."""
-    def minimum(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The smaller of a and b; where they are equal each gets half of the cotangent."""
+    def minimum(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The smaller of a and b; where they are equal each gets half of the cotangent."""
     def mish(self) -> Tensor: r"""x tanh(softplus(x)) (Misra 2019)."""
-    def mm(self, mat2: Any, **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
+    def mm(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The matrix product a @ b, with NumPy's rules for vectors and batches."""
     def mod(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a - b floor(a / b), with the sign of b. Raises ZeroDivisionError for integers by 0."""
     def mod_(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Self: r"""`mod`, in place: of a leaf that requires grad under no_grad() only."""
     def moveaxis(self, source: Any, destination: Any, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The axes `source`, a number or several, moved to the places `destination`; the others keep their order."""
@@ -357,7 +358,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def multinomial(self, num_samples: Any = ..., replacement: builtins.bool = ..., generator: Any = ..., *, capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: r"""Indices drawn with probabilities in proportion to weights (n) or (rows, n) -> (num_samples) or (rows, ...)."""
     def multiply(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a b, element by element."""
     def multiply_(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Self: r"""`multiply`, in place: of a leaf that requires grad under no_grad() only."""
-    def mv(self, vec: Any, **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
+    def mv(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The matrix product a @ b, with NumPy's rules for vectors and batches."""
     def nan_to_num(self, nan: Number = ..., posinf: Any = ..., neginf: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x with other numbers for NaN and the infinities, by default the largest and the least of its dtype."""
     def nan_to_num_(self, nan: Number = ..., posinf: Any = ..., neginf: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`nan_to_num`, in place: of a leaf that requires grad under no_grad() only."""
     def narrow(self, axis: Axis = ..., start: Any = ..., length: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
@@ -391,7 +392,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     @staticmethod
     def ones(*shape: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., size: Any = ..., sizes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def ones_like(self, *values: Any, **options: Any) -> Tensor: r"""`ones` of the shape and dtype of this Tensor."""
-    def outer(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""out[i, j] = a[i] b[j] of two vectors."""
+    def outer(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""out[i, j] = a[i] b[j] of two vectors."""
     def pad(self, padding: Any = ..., mode: builtins.str = ..., value: Number = ..., *, pad: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Add elements around x."""
     def permute(self, *axes: Any, dim: Any = ..., dims: Any = ..., axis: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The axes in another order: out.shape[i] = x.shape[axes[i]]."""
     def pin_memory(self) -> Tensor: ...
@@ -424,8 +425,8 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def relu6(self) -> Tensor: r"""min(max(x, 0), 6); the gradient at 0 and at 6 is 0."""
     def relu6_(self) -> Self: r"""`relu6`, in place: of a leaf that requires grad under no_grad() only."""
     def relu_(self) -> Self: r"""`relu`, in place: of a leaf that requires grad under no_grad() only."""
-    def remainder(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a - b floor(a / b), with the sign of b."""
-    def remainder_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`remainder`, in place: of a leaf that requires grad under no_grad() only."""
+    def remainder(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a - b floor(a / b), with the sign of b."""
+    def remainder_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`remainder`, in place: of a leaf that requires grad under no_grad() only."""
     def repeat(self, *repeats: Any, repeat: Any = ..., reps: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Tile: the whole Tensor repeated `repeats[i]` times along axis i; missing leading axes are added."""
     def repeat_interleave(self, repeats: Any = ..., axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., repeat: Any = ..., reps: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Each element (or each slice along `axis`) repeated `repeats` times in place; or each its own number of times."""
     def reshape(self, *shape: Any, size: Any = ..., sizes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The same elements, in C order, in another shape; one size may be -1, to be worked out."""
@@ -433,7 +434,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def roll(self, shifts: Any = ..., axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., shift: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Shift elements along `axis`, re-entering at the other end; of the flattened Tensor if axis is None."""
     def round(self, decimals: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The nearest whole number, halves to even; the gradient is 0."""
     def round_(self, decimals: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`round`, in place: of a leaf that requires grad under no_grad() only."""
-    def rshift(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""floor(a / 2^b), for integers."""
+    def rshift(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""floor(a / 2^b), for integers."""
     def rsqrt(self) -> Tensor: r"""1 / sqrt(x)."""
     def rsqrt_(self) -> Self: r"""`rsqrt`, in place: of a leaf that requires grad under no_grad() only."""
     def scaled_dot_product_attention(self, key: Any, value: Any, attn_mask: Any = ..., dropout_p: Number = ..., is_causal: builtins.bool = ..., scale: Any = ..., enable_gqa: builtins.bool = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""softmax(scale q k^T + mask) v: for every query a mean of the values, weighed by how well their keys match it."""
@@ -471,7 +472,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def sort(self, axis: Axis = ..., descending: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""x sorted along `axis`, and the indices that sort it: (values, indices)."""
     def sparse_categorical_crossentropy(self, target: Any, ignore_index: Any = ..., label_smoothing: Number = ..., reduction: builtins.str = ..., *, reduce: Any = ..., size_average: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The cross-entropy of labels for logits whose classes are the last axis."""
     def split(self, sizes: Any = ..., axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., size: Any = ..., split_size: Any = ..., split_size_or_sections: Any = ..., unflattened_size: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""Parts of the given sizes along `axis`; an int means parts of that size, the last may be smaller. A tuple."""
-    def spmm(self, mat2: Any, **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
+    def spmm(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The matrix product a @ b, with NumPy's rules for vectors and batches."""
     def sqrt(self) -> Tensor: r"""The square root."""
     def sqrt_(self) -> Self: r"""`sqrt`, in place: of a leaf that requires grad under no_grad() only."""
     def square(self) -> Tensor: r"""x^2."""
@@ -487,7 +488,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def subtract_(self, other: Value, alpha: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`subtract`, in place: of a leaf that requires grad under no_grad() only."""
     def sum(self, axis: Axis = ..., keepdim: builtins.bool = ..., dtype: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The sum over `axis` (all axes if None). Booleans and small integers are added up as int64."""
     def svd(self, full_matrices: builtins.bool = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""U, S and V^T with U diag(S) V^T = x, S in falling order: (..., m, k), (..., k), (..., k, n), k = min(m, n)."""
-    def swapaxes(self, axis0: Any = ..., axis1: Any = ..., *, dim0: Any = ..., dim1: Any = ..., dim2: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
+    def swapaxes(self, axis0: Any = ..., axis1: Any = ..., *, dim0: Any = ..., dim1: Any = ..., dim2: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Swap two axes."""
     def swish(self) -> Tensor: r"""x sigma(x), also called Swish."""
     def t(self) -> Tensor: r"""The transpose of a matrix; a vector stays as it is."""
     def take(self, index: Any = ..., *, input: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Elements of the flattened x, in the shape of the index."""
@@ -506,8 +507,8 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def tril_(self, diagonal: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`tril`, in place: of a leaf that requires grad under no_grad() only."""
     def triu(self, diagonal: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The upper triangle of the last two axes, zeros below the diagonal."""
     def triu_(self, diagonal: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`triu`, in place: of a leaf that requires grad under no_grad() only."""
-    def true_divide(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a / b."""
-    def true_divide_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`true_divide`, in place: of a leaf that requires grad under no_grad() only."""
+    def true_divide(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""a / b."""
+    def true_divide_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`true_divide`, in place: of a leaf that requires grad under no_grad() only."""
     def trunc(self) -> Tensor: r"""x without its fraction; the gradient is 0."""
     def trunc_(self) -> Self: r"""`trunc`, in place: of a leaf that requires grad under no_grad() only."""
     def type(self, dtype: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Any: r"""This Tensor with another dtype, also by a name such as "torch.LongTensor"; or its own one."""
@@ -521,7 +522,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def unsqueeze(self, axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Insert an axis of size 1 at `axis` of the result."""
     def var(self, *place: Any, axis: Axis = ..., keepdim: builtins.bool = ..., correction: Any = ..., dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., unbiased: Any = ..., ddof: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The variance over `axis`: squared distances to the mean, summed and divided by n - correction."""
     def var_mean(self, *place: Any, axis: Axis = ..., keepdim: builtins.bool = ..., correction: Any = ..., dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., unbiased: Any = ..., ddof: Any = ..., **without_effect: Unpack[WithoutEffect]) -> tuple[Tensor, ...]: r"""The variance and the mean over `axis`."""
-    def vecdot(self, b: Any = ..., axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., other: Any = ..., mat2: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Sums of products along an axis."""
+    def vecdot(self, b: Any = ..., axis: Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""Sums of products along an axis."""
     def view(self, *shape: Any, size: Any = ..., sizes: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The same elements, in C order, in another shape; one size may be -1, to be worked out."""
     def view_as(self, other: Value, **without_effect: Unpack[WithoutEffect]) -> Tensor: ...
     def where(self, x: Any = ..., y: Any = ..., *, input: Any = ..., other: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""x where this boolean Tensor is true, else y; or `a.where(condition, y)`: a where it is true, else y."""

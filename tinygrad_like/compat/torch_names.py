@@ -73,30 +73,24 @@ def where(condition: Any, *ab: Any, **named_ab: Any) -> Any:
     return ops.where(condition, *ab, **named_ab) if ab or named_ab else Tensor.nonzero(condition, as_tuple=True)
 
 
-def empty_like(input: Any, **options: Any) -> Tensor:
-    """A Tensor of the input's shape and dtype that holds any numbers."""
-    return Tensor.empty(input.shape, **{"dtype": input.dtype, **options})
-
-
 def bernoulli(input: Any, generator: Any = None) -> Tensor:
     """1 with the probability that the input says, else 0, element by element."""
     drawn = Tensor.rand(*input.shape, dtype=input.dtype, generator=generator)
     return ops.cast(ops.lt(drawn, input), dtype=input.dtype).detach()
 
 
-def sparse_coo_tensor(indices: Any, values: Any, size: Any = None, **options: Any) -> Any:
+def sparse_coo_tensor(indices: Any, values: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False,
+                      is_coalesced: Any = None) -> Any:
     """A Tensor that is 0 but at some places: values (n,) at indices (axes, n), added where a place comes twice.
 
     It is dense, as every Tensor is here. size: its shape; if left out, as small as may be.
     """
-    given = {"dtype": None, "requires_grad": False}
-    chosen = renamed("sparse_coo_tensor", given, given, {n: v for n, v in options.items() if n != "is_coalesced"})
     indices, values = (x if isinstance(x, Tensor) else Tensor(x) for x in (indices, values))
     places = tuple(indices.long().detach().numpy())
     shape = tuple(size) if size is not None else (*[int(i.max()) + 1 for i in places], *values.shape[1:])
     made = ops.parts.put(values, shape=shape, index=places)
-    made = made if chosen["dtype"] is None else made.cast(chosen["dtype"])
-    return made.requires_grad_() if chosen["requires_grad"] else made
+    made = made if dtype is None else made.cast(dtype)
+    return made.requires_grad_() if requires_grad else made
 
 
 def nextafter(input: Any, other: Any) -> Any:
@@ -123,9 +117,6 @@ class autocast(Switch):
 
     def off(self, before: None) -> None:
         pass
-
-    def _recreate_cm(self) -> autocast:
-        return self
 
 
 class GradScaler:
@@ -155,14 +146,11 @@ def compile(model: Any = None, **options: Any) -> Any:
 SVD = namedtuple("SVD", "U S V")
 
 
-def svd(input: Any, some: bool = True, compute_uv: bool = True) -> SVD:
+def svd(input: Any, some: bool = True) -> SVD:
     """U, S and V with U diag(S) V^T = x, as in PyTorch's old function; `linalg.svd` returns V^Tensor.
 
-    some: U and V have min(m, n) columns; otherwise they are square. Raises NotImplementedError for compute_uv=False,
-    which is `linalg.svdvals`.
+    some: U and V have min(m, n) columns; otherwise they are square.
     """
-    if not compute_uv:
-        raise NotImplementedError("svd: compute_uv=False is not supported; use linalg.svdvals(x)")
     u, s, vh = ops.linalg.svd(input, full_matrices=not some)
     return SVD(u, s, ops.transpose(vh, -1, -2))
 
@@ -175,7 +163,7 @@ _NAMES: dict[str, Any] = {
     "nan": float("nan"), "pi": np.pi, "e": np.e, "newaxis": None, "finfo": finfo, "iinfo": np.iinfo,
     "device": device, **DEVICES,
     "tensor": new, "asarray": as_tensor, "as_tensor": as_tensor, "randint": randint, "normal": normal,
-    "bernoulli": bernoulli, "where": where, "empty_like": empty_like,
+    "bernoulli": bernoulli, "where": where,
     "is_tensor": lambda x: isinstance(x, Tensor), "inference_mode": inference_mode,
     "set_grad_enabled": set_grad_enabled, "Generator": random.Generator, "compile": compile,
     **{name: name for name in (*MEMORY_FORMATS, "strided")},

@@ -46,14 +46,11 @@ def ones(*shape: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
 
 def full(shape: int | Sequence[int], fill_value: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     _constant("full", fill_value)
-    if mode.listener is not None and isinstance(fill_value, int | float) and type(fill_value) not in (int, float):
-        filled = Tensor(fill_value, dtype=dtype).expand(plain_shape((shape,))).clone()
-        return filled.requires_grad_() if requires_grad else filled
     dtype = as_array(fill_value, None, "full").dtype if dtype is None else dtype
     if isinstance(fill_value, complex):
         raise TypeError(f"full: a Tensor holds real numbers, got {fill_value!r}")
     return _made("full", lambda s, d: np.full(s, fill_value, d), (shape,), dtype, requires_grad,
-                 fill_value if type(fill_value) in (int, float) else None)
+                 fill_value if isinstance(fill_value, int | float) else None)
 
 
 def eye(n: int, m: int | None = None, dtype: Any = None, requires_grad: bool = False) -> Tensor:
@@ -224,6 +221,6 @@ class Creation:
 for _make in (from_dlpack, from_numpy, random.manual_seed, empty, zeros, ones, full, eye, arange, linspace, rand, randn,
               uniform, normal, scaled_uniform, glorot_uniform, kaiming_uniform, kaiming_normal, randint, randperm):
     setattr(Creation, _make.__name__, staticmethod(_make))
-for _name in "zeros", "ones", "rand", "randn", "full":
+for _name in "empty", "zeros", "ones", "rand", "randn", "full":
     setattr(Creation, f"{_name}_like", _like(_name))
 part_of_tensor(Creation)

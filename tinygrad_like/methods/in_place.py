@@ -55,41 +55,37 @@ def _at_once(change: Callable, x: Tensor, inputs: tuple, options: dict) -> bool:
     return True
 
 
-def in_place(name: str, symbol: str = "") -> Callable:
-    who, at_once = symbol or f"{name}_", _AT_ONCE.get(name)
-
+def _changing(who: str, at_once: Callable | None, make: Callable) -> Callable:
+    """The method `who`, which changes a Tensor to make(x, *inputs, **options)."""
     def change(self: Tensor, *inputs: Any, **options: Any) -> Tensor:
         if at_once is not None and _at_once(at_once, self, inputs, options):
             return self
-        return self._become(who, lambda x: getattr(x, name)(*inputs, **options))
+        return self._become(who, lambda x: make(x, *inputs, **options))
 
     change.__name__ = change.__qualname__ = who
-    change.__doc__ = f"`{name}`, in place: of a leaf that requires grad under no_grad() only."
     return named(change, who)
 
 
+def in_place(name: str, symbol: str = "") -> Callable:
+    change = _changing(symbol or f"{name}_", _AT_ONCE.get(name),
+                       lambda x, *inputs, **options: getattr(x, name)(*inputs, **options))
+    change.__doc__ = f"`{name}`, in place: of a leaf that requires grad under no_grad() only."
+    return change
+
+
 def _filled(name: str, values: Callable) -> Callable:
-    at_once = _AT_ONCE.get(name)
-
-    def change(self: Tensor, *inputs: Any, **options: Any) -> Tensor:
-        if at_once is not None and _at_once(at_once, self, inputs, options):
-            return self
+    def fill(x: Tensor, *inputs: Any, **options: Any) -> Tensor:
         if name == "fill_":
-            _refuse_lossy(name, self, *inputs, *options.values())
+            _refuse_lossy(name, x, *inputs, *options.values())
+        y = values(x, *inputs, **options)
+        y = y if isinstance(y, Tensor) else wrap(np.asarray(y, x.dtype))
+        if y.dtype is not x.dtype:  # what is copied may be of any
+            y = ops.cast(y, dtype=x.dtype)
+        if x.requires_grad and mode.recording:  # the parents of x get gradients of 0
+            return ops.parts.set_at(y, x, index=(...,))
+        return y
 
-        def fill(x: Tensor) -> Tensor:
-            y = values(x, *inputs, **options)
-            y = y if isinstance(y, Tensor) else wrap(np.asarray(y, x.dtype))
-            if y.dtype is not x.dtype:  # what is copied may be of any
-                y = ops.cast(y, dtype=x.dtype)
-            if x.requires_grad and mode.recording:  # the parents of x get gradients of 0
-                return ops.parts.set_at(y, x, index=(...,))
-            return y
-
-        return self._become(name, fill)
-
-    change.__name__ = change.__qualname__ = name
-    return named(change, name)
+    return _changing(name, _AT_ONCE.get(name), fill)
 
 
 def _refuse_lossy(who: str, x: Tensor, *values: Any) -> None:

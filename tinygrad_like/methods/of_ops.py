@@ -100,8 +100,7 @@ class Methods:
     def clip(self, min_=None, max_=None):
         """x limited to [min_, max_], which are numbers, or Tensors that broadcast."""
         for limit in min_, max_:
-            if hasattr(limit, "shape") and not isinstance(limit, np.generic) or (
-                    mode.listener is not None and type(limit) not in (int, float, type(None))):
+            if hasattr(limit, "shape") and not isinstance(limit, np.generic):
                 return ops.clamp(self, min_, max_)
         return ops.clip(self, min=min_, max=max_)
     clamp = clip
@@ -273,7 +272,8 @@ UNARY = """
 OPS = """
     maximum minimum leaky_relu elu gelu max min any all argmax argmin logsumexp argsort sort topk one_hot
     transpose flatten unflatten squeeze unsqueeze repeat_interleave shrink roll split chunk unbind tril triu diagonal
-    linear outer atan2 hypot logaddexp copysign signbit fmod lshift rshift bitcast isclose allclose celu selu
+    linear outer mm=matmul bmm=matmul spmm=matmul mv=matmul amax=max amin=min swapaxes=transpose
+    atan2 hypot logaddexp copysign signbit fmod lshift rshift bitcast isclose allclose celu selu
     softsign mish quick_gelu hardtanh relu6 hardsigmoid hardswish cummax cummin logcumsumexp var_mean std_mean normalize
     layernorm batchnorm multinomial diag trace meshgrid rearrange masked_select nonzero dropout cross_entropy nll_loss
     qr svd cholesky cholesky_solve searchsorted inverse=inv unfold=sliding_windows

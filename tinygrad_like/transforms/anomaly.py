@@ -27,9 +27,6 @@ class detect_anomaly(Switch):
     def __init__(self, check_nan: bool = True):
         self.check_nan = true_or_false("detect_anomaly", check_nan)
 
-    def _recreate_cm(self):
-        return detect_anomaly(self.check_nan)
-
     def on(self):
         before = mode.listener
         if self.check_nan and not is_on():
@@ -50,7 +47,7 @@ class set_detect_anomaly(detect_anomaly):
             mode.listener = mode.listener.outer
 
     def on(self):
-        return self.before
+        return vars(self).pop("before", mode.listener)
 
 
 def is_on() -> bool:

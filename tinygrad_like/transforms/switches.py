@@ -64,30 +64,26 @@ class Switch(ContextDecorator):
         self.off(entered.pop(i)[1])
 
     def __call__(self, function: F) -> F:
-        again = self._recreate_cm
         if inspect.isasyncgenfunction(function) or inspect.iscoroutinefunction(function):
             raise TypeError(f"{type(self).__name__}: {function.__name__} is asynchronous, and between its steps "
                             "it would stay on; use a with block around each step")
         if inspect.isgeneratorfunction(function):
-            steps: Any = wraps(function)(lambda *args, **options: _steps(again, function(*args, **options)))
+            steps: Any = wraps(function)(lambda *args, **options: _steps(self, function(*args, **options)))
             return steps
         return super().__call__(function)
 
-    def _recreate_cm(self):
-        return type(self)()  # one instance per call: a decorated function may recurse
 
-
-def _steps(switch: Callable, inner: Any):
-    """A generator, each step inside a new switch, and everything between its steps outside."""
+def _steps(switch: Switch, inner: Any):
+    """A generator, each step inside the switch, and everything between its steps outside."""
     resume, given = inner.send, None
     try:
         while True:
-            with switch():
+            with switch:
                 made, given = resume(given), None  # no cycle of an error and this frame
             try:
                 resume, given = inner.send, (yield made)
             except GeneratorExit:
-                with switch():
+                with switch:
                     inner.close()
                 raise
             except BaseException as error:
@@ -128,15 +124,12 @@ class set_grad_enabled(_Recording):
         self.before = super().on()
 
     def on(self):
-        super().on()
-        return self.before
+        now = super().on()
+        return vars(self).pop("before", now)
 
     def __call__(self, function: F) -> F:
-        self.off(self.before)  # it is in the function that it holds
+        self.off(vars(self).pop("before", mode.recording))  # it is in the function that it holds
         return super().__call__(function)
-
-    def _recreate_cm(self):
-        return type(self)(self.value)
 
 
 class inference_mode(_Recording):
@@ -144,9 +137,6 @@ class inference_mode(_Recording):
 
     def __init__(self, mode: bool = True):
         self.value = not true_or_false("inference_mode", mode)
-
-    def _recreate_cm(self):
-        return type(self)(not self.value)
 
 
 def true_or_false(who: str, value: Any) -> bool:
