@@ -1,15 +1,20 @@
 """Weights go both ways between PyTorch and here, by name, in safetensors files."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import nn
+import optim
 from tinygrad_like import Tensor
 from tinygrad_like.training import load_weights, save_weights
 
 torch = pytest.importorskip("torch")
 files = pytest.importorskip("safetensors.torch")
 pytestmark = pytest.mark.torch
+ROOT = Path(__file__).parents[2]
 
 
 class Ours(nn.Module):
@@ -112,3 +117,22 @@ def test_half_precision_from_there(tmp_path, dtype):
     load_weights(ours, tmp_path / "w.safetensors")
     for p, q in zip(ours.parameters(), theirs.parameters(), strict=True):
         assert p.dtype == np.float32 and np.array_equal(p.detach().numpy(), q.detach().float().detach().numpy())
+
+
+def test_what_the_handbook_shows_of_one_process():
+    ours, theirs = Ours(), Theirs()
+    optimizer, their_optimizer = (lib.AdamW(model.parameters(), lr=0.1) for lib, model in (
+        (optim, ours), (torch.optim, theirs)))
+
+    def step():
+        for model, o, x in ((theirs, their_optimizer, torch.ones(2, 5)), (ours, optimizer, Tensor.ones(2, 5))):
+            o.zero_grad()
+            model(x).square().sum().backward()
+            o.step()
+
+    step()
+    code, = re.findall(r"```py\n(.*?)```", (ROOT / "docs" / "exchange.md").read_text(encoding="utf-8"), re.S)
+    exec(code, {"torch": torch, "ours": ours, "theirs": theirs, "optimizer": optimizer,
+                "their_optimizer": their_optimizer})
+    step()
+    np.testing.assert_allclose(*outputs(ours, theirs), atol=1e-5)

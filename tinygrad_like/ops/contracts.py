@@ -67,7 +67,7 @@ def fits(declared: str, nonempty: str = "") -> Callable:
 
 
 def _misfit(name: str, shape: tuple[int, ...], forms: list[str], sizes: dict[str, tuple[int, str]]) -> str | None:
-    """None if a shape has one of these forms, whose sizes are noted; else the known sizes that it contradicts."""
+    """None if a shape has one of these forms, whose sizes are kept; else the known sizes that it contradicts."""
     for form in forms:
         axes = form.strip("()").split(", ")
         if "..." in axes:
