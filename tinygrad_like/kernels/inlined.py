@@ -10,12 +10,13 @@ from typing import Any
 
 import numba
 from llvmlite import binding as llvm
-from numba.core import config, ir
+from numba.core import config, ir, typed_passes, untyped_passes
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, CompilerBase, DefaultPassBuilder
-from numba.core.compiler_machinery import FunctionPass, register_pass
+from numba.core.compiler import CompilerBase
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
 from numba.core.registry import cpu_target
-from numba.core.untyped_passes import IRProcessing
+from numba.core.runtime import nrtdynmod
 
 from . import machine
 
@@ -23,18 +24,10 @@ from . import machine
 if config.CPU_NAME is config.CPU_FEATURES is None and "_toplevel_target_context" not in vars(cpu_target):
     config.CPU_NAME, config.CPU_FEATURES = machine.CPU, machine.MACHINE[-1]
 
-
-class _Silent:
-    """A code generator that writes no environments."""
-
-    def __init__(self, codegen: Any):
-        self._codegen = codegen
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._codegen, name)
-
-    def set_env(self, name: str, env: Any) -> None:
-        pass
+# numba's record of an array that a kernel makes, as `blocks.py` writes it: a count, two pointers of its destructor, the
+# address of the numbers, and their bytes. In a version with another one numba's own functions serve.
+_SCRATCH = str(nrtdynmod._meminfo_struct_type).replace("i8*", "ptr") == "{i64, ptr, ptr, ptr, i64}"
+_KNOWN = numba.version_info.short == (0, 68)  # what a library does when it is finished may change with the version
 
 
 class Linked(JITCodeLibrary):
@@ -42,14 +35,16 @@ class Linked(JITCodeLibrary):
 
     @property
     def codegen(self):
-        return _Silent(self._codegen)  # type: ignore[has-type]
+        return self  # where numba looks for `set_env`
+
+    def set_env(self, name: str, env: Any) -> None:
+        """Do nothing: there is no code with a place for an environment."""
+
+    def _optimize_functions(self, ll_module):
+        ll_module.data_layout = self._codegen._data_layout
 
     def _optimize_final_module(self):
-        """Run only the first of numba's two passes: the code is optimized with its callers."""
-        codegen = self._codegen
-        passes, builder = codegen._module_pass_manager(loop_vectorize=codegen._loopvect, slp_vectorize=False,
-                                                       opt=codegen._opt_level, cost="cheap")
-        passes.run(self._final_module, builder)
+        """Leave it as it is: the code is optimized once, with that of its callers."""
 
     def _finalize_final_module(self):
         self._finalize_dynamic_globals()
@@ -58,20 +53,6 @@ class Linked(JITCodeLibrary):
     def get_pointer_to_function(self, name: str) -> int:
         self._ensure_finalized()
         return 0
-
-
-class _Inlined(CompilerBase):
-    """numba's compiler, into a `Linked` library."""
-
-    def define_pipelines(self):
-        state = self.state
-        if state.library is None:
-            state.library = Linked(state.targetctx.codegen(), state.func_id.func_qualname)
-        return [DefaultPassBuilder.define_nopython_pipeline(state)]
-
-
-# How a library is finished is internal to numba, and may differ in other versions.
-Inlined = _Inlined if numba.version_info.short == (0, 68) else Compiler
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
@@ -93,20 +74,32 @@ class _AsCompiled(FunctionPass):
         return True
 
 
+# Those of numba's passes that kernels need: none for closures, generators and expressions of whole arrays.
+_PASSES = (untyped_passes.TranslateByteCode, untyped_passes.FixupArgs, untyped_passes.IRProcessing, _AsCompiled,
+           untyped_passes.GenericRewrites, untyped_passes.ReconstructSSA, typed_passes.NopythonTypeInference,
+           typed_passes.PreLowerStripPhis, typed_passes.IRLegalization, typed_passes.NativeLowering,
+           typed_passes.NoPythonBackend)
+
+
 def function(python: Callable, names: dict[str, Any] | None = None, **options: Any) -> Any:
     """numba's dispatcher for a function that only compiled code calls; for a formula, with compiled counterparts of its
     global names."""
 
-    class Renamed(Inlined):  # type: ignore[valid-type, misc]
+    class Passes(CompilerBase):
         def define_pipelines(self) -> list:
-            self.state.names = names
-            passes, = super().define_pipelines()
-            passes.add_pass_after(_AsCompiled, IRProcessing)
+            self.state.names, passes = names, PassManager("kernels")
+            for each in _PASSES:
+                if each is not _AsCompiled or names is not None:
+                    passes.add_pass(each, each.__name__)
             passes.finalize()
             return [passes]
 
-    return numba.njit(pipeline_class=Inlined if names is None else Renamed, error_model="numpy",
+    made = numba.njit(pipeline_class=Passes, error_model="numpy",
                       no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(python)
+    called = made.get_call_template
+    # By itself numba would compile it once for each number that is written out in a call.
+    made.get_call_template = lambda arguments, named: called(tuple(map(numba.types.unliteral, arguments)), named)
+    return made
 
 
 # --- A function of integers that is called from outside, by its address -----------------------------------------------
@@ -181,7 +174,13 @@ def machine_code(python: Callable, options: dict, count: int, shown: bool) -> by
     others see it, `c` and `python`."""
     kind = numba.types.intp
     dispatcher = function(python, **options)
-    dispatcher.compile(kind(*[kind] * count))
+    codegen = cpu_target.target_context.codegen()
+    with global_compiler_lock:  # also numba's own functions become `Linked`
+        before, codegen._library_class = codegen._library_class, Linked if _KNOWN else codegen._library_class
+        try:
+            dispatcher.compile(kind(*[kind] * count))
+        finally:
+            codegen._library_class = before
     made, = dispatcher.overloads.values()
     library = made.library
     if isinstance(library, Linked):
@@ -198,10 +197,12 @@ def machine_code(python: Callable, options: dict, count: int, shown: bool) -> by
         names += ["c", "python"]
     for x in (*module.functions, *module.global_variables):
         if x.is_declaration:
-            x.name = machine.RUNTIME.get(x.name, x.name)
+            x.name = machine.RUNTIME.get(x.name, x.name) if _SCRATCH else x.name
         elif x.name not in names:
             x.linkage = "internal"
     if isinstance(library, Linked):
-        passes, builder = library._codegen._module_pass_manager()
-        passes.run(module, builder)
+        codegen = library._codegen
+        for cost in {"opt": codegen._opt_level, "slp_vectorize": False, "cost": "cheap"}, {}:  # as numba does
+            passes, builder = codegen._module_pass_manager(**cost)
+            passes.run(module, builder)
     return machine.emitted(module, names)

@@ -11,8 +11,6 @@ import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ..dtypes import INT64
 from ..transforms.codegen import define
 from .cache import Compiled
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
 
 CODE, SIZE, KNOWN, BESIDE, TASKS, HEADER = range(6)  # indices of the first entries, and their count
 _READERS = {INTEGER: "integer_at", REAL: "real_at"}
-_NUMBERS = {f"n{i}": np.int64(i) for i in range(8)}  # a plain 3 would compile a function for 3 alone
 
 
 def compiled_for(kernel: Kernel) -> tuple[Compiled, Callable]:
@@ -34,8 +31,7 @@ def compiled_for(kernel: Kernel) -> tuple[Compiled, Callable]:
     body = kernel.body
     names = {"__name__": body.__module__, "body": njit(**kernel.options)(body),
              "integer_at": integer_at, "real_at": real_at, "suits": suits, "largest": largest,
-             "table_suits": table_suits, "work": kernel.work, "cost": kernel.cost,
-             **_NUMBERS}
+             "table_suits": table_suits, "work": kernel.work, "cost": kernel.cost}
     fields, packed, arguments, checks, sizes = "", *([] for _ in range(4))  # type: ignore[var-annotated]
 
     def array(kind: Array, expression: str) -> str:
@@ -43,8 +39,8 @@ def compiled_for(kernel: Kernel) -> tuple[Compiled, Callable]:
         place, fields = HEADER + len(fields), fields + "q"
         packed.append(f"0 if {expression} is None else id({expression})" if kind.optional else f"id({expression})")
         address = f"integer_at(record, {place})"
-        checks.append(f"suits({address}, integer_at(record, {KNOWN}), n{DTYPES.index(kind.dtype)}, "
-                      f"n{int(kind.writes)}, n{kind.axes})")
+        checks.append(f"suits({address}, integer_at(record, {KNOWN}), {DTYPES.index(kind.dtype)}, "
+                      f"{int(kind.writes)}, {kind.axes})")
         if kind.axes == 0:
             return address
         shown = f"view_{kind.dtype.name}_{kind.axes}"

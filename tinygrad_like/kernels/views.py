@@ -16,7 +16,6 @@ from .simd import I32, I64, element, function, inner, integer, load
 
 _DATA, _NDIM, _SHAPE, _STRIDES = (object.__basicsize__ + offset for offset in (0, 8, 16, 24))
 _TYPE, _DTYPE, _FLAGS = (object.__basicsize__ + offset for offset in (-8, 40, 48))
-_ZERO, _ONE, _TWO = np.int64(0), np.int64(1), np.int64(2)  # a plain 1 would compile code for 1 alone
 _C_ORDER, _ALIGNED, _WRITABLE = 0x1, 0x100, 0x400
 KIND = object.__basicsize__ + 8  # offset of the eight bytes that identify a dtype; unpickled dtypes are other objects
 
@@ -201,10 +200,10 @@ def table_suits(ids, known):
                 row[i] = 0
                 continue
             if i >= counts:
-                if not suits(a, known, _TWO if i == counts else _ONE, _ONE if i == counts else _ZERO, _ONE):
+                if not suits(a, known, 2 if i == counts else 1, 1 if i == counts else 0, 1):
                     return False
                 continue
-            if not suits(a, known, _ZERO, _ZERO if i == 1 else _ONE, _ONE) or ndim_of(a) != ndim_of(x):
+            if not suits(a, known, 0, 0 if i == 1 else 1, 1) or ndim_of(a) != ndim_of(x):
                 return False
             for axis in range(ndim_of(a)):
                 if size_of(a, axis) != size_of(x, axis):
