@@ -38,10 +38,9 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
     from tinygrad_like import Tensor
     from tinygrad_like.kernels import (
         attention,
-        channel_norm,
-        dropout,
         elementwise,
         embedding,
+        noise,
         norm,
         pool,
         reduce,
@@ -66,7 +65,7 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
 
         def run():
             _, kept = losses.cross_entropy(x, t)
-            return losses.cross_entropy_vjp(x, g, t, None, *kept, -100, "mean", 0.0)
+            return losses.cross_entropy_vjp(g, (True, False, False), x, t, None, -100, "mean", 0.0, kept)
 
         return run
 
@@ -74,8 +73,9 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         x, g, weight, bias = arrays((m, n), (m, n), (n,), (n,))
 
         def run():
-            _, stats = norm.normalize_rows(x, weight, bias if centred else None, n, 1e-5, centred)
-            return norm.normalize_rows_vjp(g, x, weight, stats, n, centred)
+            shift = bias if centred else None
+            _, stats = norm.layer_norm(x, weight, shift, normalized_shape=None, eps=1e-5, centred=centred)
+            return norm.layer_norm_vjp(g, None, x, weight, shift, None, 1e-5, stats, centred)
 
         return run
 
@@ -83,9 +83,8 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         x, g, skip, weight, bias = arrays(shape, shape, shape, shape[1:2], shape[1:2])
 
         def run():
-            y, stats = channel_norm.normalize_channels(
-                x, weight, bias, 1e-5, rectify=True, skip=skip if skipped else None)
-            return channel_norm.normalize_channels_vjp(g, x, weight, bias, stats, y=y, skipped=skipped)
+            y, stats = norm.batch_norm_relu(x, weight, bias, skip=skip if skipped else None, eps=1e-5)
+            return norm.channels_vjp(g, x, weight, bias, stats, y=y, skipped=skipped)
 
         return run
 
@@ -93,8 +92,8 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         x, g, weight, bias = arrays(shape, shape, shape[1:2], shape[1:2])
 
         def run():
-            _, stats = channel_norm.normalize_channels(x, weight, bias, 1e-5, groups)
-            return channel_norm.normalize_channels_vjp(g, x, weight, bias, stats, groups)
+            _, stats = norm.batch_norm(x, weight, bias, eps=1e-5, groups=groups)
+            return norm.channels_vjp(g, x, weight, bias, stats, groups)
 
         return run
 
@@ -127,7 +126,7 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
 
     def drop(p, *shape):
         (x, g), key = arrays(shape, shape), np.ones(1, np.int64)
-        return lambda: (dropout.drop(x, p=p, key=key), dropout.drop(g, p=p, key=key))
+        return lambda: (noise.drop(x, p=p, key=key), noise.drop(g, p=p, key=key))
 
     def two(function, *shapes):
         a, b = arrays(*shapes)
@@ -182,7 +181,7 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         "sum of columns (2048, 10)": lambda: one(lambda x: reduce.sum_over(x, (0,), False), 2048, 10),
         "sum of rows (2048, 512)": lambda: one(reduce.sum_rows, 2048, 512),
         "maximum of rows (2048, 512)": lambda: one(lambda x: reduce.max_over(x, (1,), False), 2048, 512),
-        "sum (1048576,)": lambda: one(reduce.sum_all, 1 << 20),
+        "sum (1048576,)": lambda: one(reduce.total, 1 << 20),
         f"Adam {MLP}": lambda: optimizer(Adam, MLP),
         f"Adam {SMALL_MLP}": lambda: optimizer(Adam, SMALL_MLP),
         f"SGD, momentum {MLP}": lambda: optimizer(SGD, MLP, momentum=0.9),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tinygrad_like import Tensor, ops
-from tinygrad_like.kernels import attention, channel_norm, conv, gemm, norm, pool, reduce
+from tinygrad_like.kernels import attention, conv, gemm, norm, pool, reduce
 
 rng = np.random.default_rng(0)
 
@@ -155,14 +155,14 @@ def test_gradients_of_another_shape():
     axis = 2, 2, 0, 1, 3
     with pytest.raises(ValueError, match=r"pooling: the gradient has shape \(1, 4, 3\)"):
         pool.put_taps(random(1, 4, 3), np.zeros((1, 4, 3), np.uint8), (1, 6, 6), (axis, axis))
-    y, stats = norm.normalize_rows(random(8, 10), None, None, 10, 1e-5)
+    y, stats = norm.layer_norm(random(8, 10), None, None, normalized_shape=None, eps=1e-5)
     with pytest.raises(ValueError, match=r"normalisation: the gradient has shape \(8, 10\), .* \(9, 10\)"):
-        norm.normalize_rows_vjp(y, random(9, 10), None, stats, 10)
+        norm.layer_norm_vjp(y, [True] * 3, random(9, 10), None, None, None, 1e-5, stats)
     with pytest.raises(ValueError, match="normalisation: weight and bias must have 10 numbers"):
-        norm.normalize_rows_vjp(y, y, random(9), stats, 10)
-    y, stats = channel_norm.normalize_channels(random(4, 6, 5), None, None, 1e-5)
+        norm.layer_norm_vjp(y, [True] * 3, y, random(9), None, None, 1e-5, stats)
+    y, stats = norm.batch_norm(random(4, 6, 5), None, None, eps=1e-5)
     with pytest.raises(ValueError, match=r"normalisation: the gradient has shape \(4, 6, 5\), .* \(4, 6, 6\)"):
-        channel_norm.normalize_channels_vjp(y, random(4, 6, 6), None, None, stats)
+        norm.channels_vjp(y, random(4, 6, 6), None, None, stats)
 
 
 def test_arrays_that_were_exchanged_between_forward_and_backward():

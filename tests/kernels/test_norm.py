@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from tinygrad_like.kernels import channel_norm
 from tinygrad_like.kernels import norm as k
 
 EPS = 1e-5
@@ -20,10 +19,10 @@ def test_a_small_spread_around_a_large_mean_keeps_its_digits(outlier):
         x = x.astype(np.float64)
         return (x - x.mean(axis, keepdims=True)) / np.sqrt(x.var(axis, keepdims=True) + 1e-12)
 
-    for shape, call in [((60, 1000), lambda x: k.normalize_rows(x, None, None, x.shape[1], 1e-12)),
-                        ((60, 40), lambda x: channel_norm.normalize_channels(x, None, None, 1e-12)),
-                        ((8, 3, 40, 40), lambda x: channel_norm.normalize_channels(x, None, None, 1e-12)),
-                        ((8, 6, 40, 40), lambda x: channel_norm.normalize_channels(x, None, None, 1e-12, 6))]:
+    for shape, call in [((60, 1000), lambda x: k.layer_norm(x, None, None, normalized_shape=None, eps=1e-12)),
+                        ((60, 40), lambda x: k.batch_norm(x, None, None, eps=1e-12)),
+                        ((8, 3, 40, 40), lambda x: k.batch_norm(x, None, None, eps=1e-12)),
+                        ((8, 6, 40, 40), lambda x: k.batch_norm(x, None, None, eps=1e-12, groups=6))]:
         x = np.random.default_rng(0).normal(1e4, 1e-2, shape).astype(np.float32)
         if outlier is not None:
             x[(0,) * len(shape)] = outlier
@@ -35,16 +34,10 @@ def test_a_small_spread_around_a_large_mean_keeps_its_digits(outlier):
 def test_nan_and_infinity_stay_where_they_are():
     x = random(40, 64)
     x[3, 5] = np.nan
-    y, _ = k.normalize_rows(x, None, None, 64, EPS)
+    y, _ = k.layer_norm(x, None, None, normalized_shape=None, eps=EPS)
     assert np.isnan(y[3]).all() and np.isfinite(np.delete(y, 3, 0)).all()
     for rectify in (False, True):
-        y, _ = channel_norm.normalize_channels(x, None, None, EPS, rectify=rectify)
+        y, _ = k.batch_norm(x, None, None, eps=EPS, rectify=rectify)
         assert np.isnan(y[:, 5]).all() and np.isfinite(np.delete(y, 5, 1)).all()
-        y, _ = channel_norm.normalize_channels(np.ascontiguousarray(x.T)[None], None, None, EPS, rectify=rectify)
+        y, _ = k.batch_norm(np.ascontiguousarray(x.T)[None], None, None, eps=EPS, rectify=rectify)
         assert np.isnan(y[0, 5]).all() and np.isfinite(np.delete(y[0], 5, 0)).all()
-
-
-def test_no_rows():
-    y, stats = k.normalize_rows(np.empty((0, 3), np.float32), None, None, 3, EPS)
-    dx, dweight, dbias = k.normalize_rows_vjp(y, y, None, stats, 3)
-    assert y.shape == dx.shape == (0, 3) and dweight.tolist() == dbias.tolist() == [0, 0, 0]

@@ -14,7 +14,7 @@ def random(*shape, seed=0):
 
 
 def sum_columns(x):
-    return reduce._sum_middle(x, 1, *x.shape)[0]
+    return reduce.sum_columns(x, 1, *x.shape)[0]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -25,7 +25,7 @@ def test_sums_and_maxima(shape):
         np.testing.assert_allclose(reduce.sum_rows(x), exact.sum(1), **tolerance)
         np.testing.assert_allclose(sum_columns(x), exact.sum(0), **tolerance)
         np.testing.assert_array_equal(reduce._over_rows(reduce.MAX, x), x.max(1))
-        np.testing.assert_allclose(reduce.sum_all(x), exact.sum(), rtol=1e-6, atol=1e-6 * x.size**0.5)
+        np.testing.assert_allclose(reduce.total(x), exact.sum(), rtol=1e-6, atol=1e-6 * x.size**0.5)
         np.testing.assert_allclose(reduce.sum_squares(x), np.square(exact).sum(), rtol=1e-6)
 
 
@@ -49,7 +49,7 @@ def test_long_sums_are_accurate():
     exact = np.float64(np.float32(0.1)) * 300_000
     np.testing.assert_allclose(sum_columns(x), exact, rtol=1e-5)
     np.testing.assert_allclose(reduce.sum_rows(np.ascontiguousarray(x.T)), exact, rtol=1e-5)
-    np.testing.assert_allclose(reduce.sum_all(x), 2 * exact, rtol=1e-5)
+    np.testing.assert_allclose(reduce.total(x), 2 * exact, rtol=1e-5)
     assert abs(np.cumsum(x[:, 0])[-1] / exact - 1) > 1e-4  # one after the other
 
 
@@ -79,4 +79,4 @@ def test_empty_and_strided_inputs():
     np.testing.assert_array_equal(sum_columns(x[:0]), np.zeros(70))
     assert sum_columns(x[:, :0]).shape == sum_columns(x[:0, :0]).shape == (0,)
     np.testing.assert_array_equal(reduce.sum_rows(x[:, :0]), np.zeros(60))
-    assert reduce.sum_all(x[:0]) == 0
+    assert reduce.total(x[:0]) == 0

@@ -6,9 +6,8 @@ forward and VJP.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from ..ops.composite import Composite
 from ..ops.elementwise import abs, exp, maximum, square, sub
 from ..ops.loss import binary_cross_entropy_with_logits, mse_loss, nll_loss
 from ..ops.matmul import _rows, linear
-from ..ops.normalization import batch_norm, batch_norm_relu, eps_of, group_norm, layer_norm, normalized, rms_norm
+from ..ops.normalization import batch_norm, batch_norm_relu, group_norm, layer_norm, rms_norm
 from ..ops.recurrent import gru, lstm
 from ..ops.reduce import sum_over
 from ..ops.softmax import cross_entropy, log_softmax_vjp, softmax_vjp
@@ -41,6 +40,15 @@ def accelerate(op: Composite, least: int, forward: Callable, vjp: Callable | Non
         return NotImplemented
 
     op.accelerate(kernel, vjp, out)
+
+
+def functions(module: str, name: str) -> list[Callable]:
+    """The kernel of this name and its VJP, from a module that loads when they are called."""
+
+    def of(name: str) -> Callable:
+        return lambda *inputs, **options: getattr(getattr(kernels, module), name)(*inputs, **options)
+
+    return [of(name), of(f"{name}_vjp")]
 
 
 def alone(module: str, name: str) -> Callable:
@@ -80,21 +88,6 @@ def loss(name: str, formula: Callable, slope: Callable, of_difference: bool) -> 
         return [d, -d if wanted[1] else None, *[None] * len(wanted[2:])]
 
     return forward, vjp
-
-
-def _cross_entropy(x, target, weight, **options):
-    return kernels.cross_entropy.cross_entropy(x, target, weight, **options) if x.ndim > 1 else NotImplemented
-
-
-def _cross_entropy_vjp(g, wanted, x, target, weight, ignore_index, reduction, label_smoothing, residuals, given=False):
-    if any(wanted[1:]):
-        return NotImplemented
-    return [kernels.cross_entropy.cross_entropy_vjp(x, g, target, weight, *residuals, ignore_index, reduction,
-                                                    label_smoothing, given), None, None]
-
-
-def _nll_vjp(g, wanted, x, target, weight, ignore_index, reduction, residuals):
-    return _cross_entropy_vjp(g, wanted, x, target, weight, ignore_index, reduction, 0.0, residuals, given=True)
 
 
 def _attention_kernel(q, k, v, attn_mask, *, dropout_p, is_causal, scale, key, spread):
@@ -150,61 +143,6 @@ def _gru_vjp(g, wanted, x, h, weight, bias, reverse, residuals, out):
     return [dx, dh, dweight, None if bias is None else dbias]
 
 
-def _layer_norm(x, weight, bias, *, normalized_shape, eps):
-    n = math.prod(normalized(x, weight, normalized_shape))
-    return kernels.norm.normalize_rows(x, weight, bias, n, eps) if x.size else NotImplemented
-
-
-def _layer_norm_vjp(g, wanted, x, weight, bias, normalized_shape, eps, stats):
-    dx, dweight, dbias = kernels.norm.normalize_rows_vjp(g, x, weight, stats, x.size // stats.shape[1])
-    return [dx, _like(weight, dweight), _like(bias, dbias)]
-
-
-def _rms_norm(x, weight, *, normalized_shape, eps):
-    n = math.prod(normalized(x, weight, normalized_shape))
-    return kernels.norm.normalize_rows(x, weight, None, n, eps_of(x, eps), False) if x.size else NotImplemented
-
-
-def _rms_norm_vjp(g, wanted, x, weight, normalized_shape, eps, stats):
-    dx, dweight, _ = kernels.norm.normalize_rows_vjp(g, x, weight, stats, x.size // stats.shape[1], False)
-    return [dx, _like(weight, dweight)]
-
-
-def _like(parameter, gradient):
-    return None if parameter is None else gradient.reshape(parameter.shape)
-
-
-def _group_norm(x, weight, bias, *, num_groups, eps):
-    return kernels.channel_norm.normalize_channels(x, weight, bias, eps, num_groups) if x.size else NotImplemented
-
-
-def _group_norm_vjp(g, wanted, x, weight, bias, num_groups, eps, moments):
-    return kernels.channel_norm.normalize_channels_vjp(g, x, weight, bias, moments, num_groups)[:3]
-
-
-def _batch_norm(x, weight, bias, running_mean, running_var, skip=None, *, eps, stats, rectify=False):
-    if not x.size:
-        return NotImplemented
-    running = None if running_mean is None else (running_mean, running_var)
-    return kernels.channel_norm.normalize_channels(x, weight, bias, eps, 0, rectify, skip, running, stats)
-
-
-def _batch_norm_vjp(g, wanted, x, weight, bias, running_mean, running_var, eps, stats, moments):
-    if wanted[3] or wanted[4]:  # statistics that also need gradients
-        return NotImplemented
-    dx, dweight, dbias, _ = kernels.channel_norm.normalize_channels_vjp(
-        g, x, weight, bias, moments, given=running_mean is not None)
-    return [dx, dweight, dbias, None, None]
-
-
-def _batch_norm_relu_vjp(g, wanted, x, weight, bias, running_mean, running_var, skip, eps, stats, moments, out):
-    if wanted[3] or wanted[4]:
-        return NotImplemented
-    dx, dweight, dbias, dskip = kernels.channel_norm.normalize_channels_vjp(
-        g, x, weight, bias, moments, y=out, skipped=skip is not None, given=running_mean is not None)
-    return [dx, dweight, dbias, None, None, dskip]
-
-
 def _linear(x, weight, bias):
     y = kernels.gemm.affine(_rows(x), weight, bias)
     return (y if x.ndim == 2 else y.reshape(*x.shape[:-1], len(weight))), None
@@ -239,26 +177,24 @@ def _channel_sums(g):
 
 def _sync_batch_norm(x, weight, bias, *, eps, shift, stats):
     channels, here, counted = x.shape[1], np.zeros((2, x.shape[1])), np.empty(2, np.int64)
-    normalize = kernels.channel_norm.normalize_channels
     if collective.counts(x):
-        normalize(x, None, None, 1.0, moments=here)
+        kernels.norm.batch_norm(x, None, None, eps=1.0, stats=here)
     stats = np.empty((3, channels)) if stats is None else stats
     running = np.empty(channels, x.dtype), np.empty(channels, x.dtype)
     _moments(here, x.size // channels, shift, stats, *running, counted)
-    y, moments = normalize(x, weight, bias, eps, running=running)
+    y, moments = kernels.norm.batch_norm(x, weight, bias, *running, eps=eps)
     return y, (moments, running, counted)
 
 
 def _sync_batch_norm_vjp(g, wanted, x, weight, bias, eps, shift, stats, residuals):
     moments, running, counted = residuals
-    dx, dweight, dbias, _ = kernels.channel_norm.normalize_channels_vjp(g, x, weight, bias, moments, given=True)
+    dx, dweight, dbias, _ = kernels.norm.channels_vjp(g, x, weight, bias, moments, given=True)
     means = np.empty((2, x.shape[1]), x.dtype)
     _means(dweight, dbias, weight, moments, counted, means)
     if not counted[1]:
         return [np.zeros_like(x), np.zeros_like(dweight), np.zeros_like(dbias)]
     # The gradient of x through mean and variance, r (E[w g xhat] xhat + E[w g]), in one pass.
-    return [sub.forward(dx, kernels.channel_norm.normalize_channels(x, *means, eps, running=running)[0]), dweight,
-            dbias]
+    return [sub.forward(dx, kernels.norm.batch_norm(x, *means, *running, eps=eps)[0]), dweight, dbias]
 
 
 def _moments(here, n, shift, stats, mean, var, counts):
@@ -287,8 +223,8 @@ def _means(dweight, dbias, weight, moments, counts, means):
 
 accelerate(softmax_vjp, SMALL, alone("softmax", "softmax_vjp"))
 accelerate(log_softmax_vjp, SMALL, alone("softmax", "log_softmax_vjp"))
-accelerate(cross_entropy, SMALL, _cross_entropy, _cross_entropy_vjp)
-accelerate(nll_loss, SMALL, partial(_cross_entropy, given=True), _nll_vjp)
+accelerate(cross_entropy, SMALL, *functions("cross_entropy", "cross_entropy"))
+accelerate(nll_loss, SMALL, *functions("cross_entropy", "nll_loss"))
 accelerate(mse_loss, 1, *loss(
     "mse_loss", lambda x, t: square(x - t), lambda g, x, t, scale: 2 * (g * scale) * (x - t), True))
 accelerate(binary_cross_entropy_with_logits, 1, *loss(
@@ -300,11 +236,9 @@ accelerate(lstm, 0, lambda x, h, c, weight, *, reverse: kernels.recurrent.forwar
            _lstm_vjp, out=True)
 accelerate(gru, 0, lambda x, h, weight, bias, *, reverse: kernels.recurrent.forward(x, h, None, weight, bias, reverse),
            _gru_vjp, out=True)
-accelerate(layer_norm, 0, _layer_norm, _layer_norm_vjp)
-accelerate(rms_norm, 0, _rms_norm, _rms_norm_vjp)
-accelerate(group_norm, 0, _group_norm, _group_norm_vjp)
-accelerate(batch_norm, 0, _batch_norm, _batch_norm_vjp)
-accelerate(batch_norm_relu, 0, partial(_batch_norm, rectify=True), _batch_norm_relu_vjp, out=True)
+for normalization in layer_norm, rms_norm, group_norm, batch_norm:
+    accelerate(normalization, 0, *functions("norm", normalization.name))
+accelerate(batch_norm_relu, 0, *functions("norm", "batch_norm_relu"), out=True)
 accelerate(linear, 0, _linear, _linear_vjp)
 accelerate(sync_batch_norm, 0, _sync_batch_norm, _sync_batch_norm_vjp)
 accelerate(conv.conv2d, 1, _conv2d, _conv2d_vjp)

@@ -32,7 +32,7 @@ from .gemm import affine, product
 from .kinds import OPTIONAL, READ, WRITE, Plan
 from .matrix import Matrix, aligned, ceil_div, pack_columns
 from .program import beside, in_order, kernel, together
-from .reduce import combine
+from .reduce import STRIP, columns
 from .simd import COLUMNS, FLOATS, ROWS, VECTORS, fill, inner
 from .tiles import LOW, copy_apart, copy_float, copy_together, height_of, make_copy, make_dots, make_tile
 
@@ -385,7 +385,7 @@ def weight_gradient(g: np.ndarray, x: np.ndarray, w: Shape, stride: Shape, paddi
     dw, turned = np.empty(w, np.float32), np.empty(partial.shape[1:], np.float32)
     with together():
         _correlate_weights(plan, x, g, partial)
-        combine(partial, turned.size, turned)
+        columns(partial, parts, turned.size, parts, STRIP, turned)
         copy_to(turned.swapaxes(1, 2), dw.reshape(groups, -1, plan.c.size))
     return dw
 

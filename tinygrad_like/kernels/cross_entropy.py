@@ -9,6 +9,8 @@ log-likelihood of labels.
 """
 
 from contextlib import nullcontext
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -195,22 +197,18 @@ def _targets(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None) -> tu
     return target.astype(INT64, copy=False), None, weight
 
 
-def _check_labels(target: np.ndarray, totals: np.ndarray, classes: int, ignore_index: int, given: bool) -> None:
+def _check_labels(*given: Any) -> None:
     """Raise IndexError if a kernel has found a label out of range; also when calls that are traced now are played."""
-    who = "nll_loss" if given else "cross_entropy"
-    _raise_for_label(target, totals, classes, ignore_index, who)
-    check_again(_raise_for_label, target, totals, classes, ignore_index, who, flag=totals[-1, 2:].view(INT64))
-
-
-def _raise_for_label(target: np.ndarray, totals: np.ndarray, classes: int, ignore_index: int, who: str) -> None:
+    target, totals, classes, ignore_index, logarithms = given
     if row := int(totals[-1, 2]):
         totals[-1, 2] = 0
+        who = "nll_loss" if logarithms else "cross_entropy"
         raise IndexError(f"{who}: label {target.flat[row - 1]} is out of range for {classes} classes "
                          f"(0 to {classes - 1}); ignore_index is {ignore_index}")
+    check_again(_check_labels, *given, flag=totals[-1, 2:].view(INT64))
 
 
-def cross_entropy(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None = None, *, ignore_index: int = -100,
-                  reduction: str = "mean", label_smoothing: float = 0.0, given: bool = False) -> tuple:
+def cross_entropy(x, target, weight=None, *, ignore_index=-100, reduction="mean", label_smoothing=0.0, given=False):
     """losses = -(q * log_softmax(x)).sum(-1), or what they are reduced to, for logits x (rows, classes),
     q = weight * ((1 - label_smoothing) * t + label_smoothing / classes), and t = target, of x's shape, or, for labels
     (rows,), np.eye(classes)[target]; q = 0 where the label is ignore_index. Or for x (outer, classes, ...), whose
@@ -218,9 +216,10 @@ def cross_entropy(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None =
 
     Also what backward needs. Raises IndexError for a label out of range.
     """
-    rows, classes = x.size // x.shape[1] if x.size else 0, x.shape[1]
-    if weight is not None and weight.dtype is not FLOAT32 or target.dtype.kind == "f" and target.dtype is not FLOAT32:
+    if x.ndim < 2 or weight is not None and weight.dtype is not FLOAT32 or (
+            target.dtype.kind == "f" and target.dtype is not FLOAT32):
         return NotImplemented
+    rows, classes = x.size // x.shape[1] if x.size else 0, x.shape[1]
     losses, stats, loss = np.empty(rows, FLOAT32), np.empty((2, rows), FLOAT32), np.empty((), FLOAT32)
     blocks = max(1, -(-rows // max(1, BLOCK // classes)))
     totals, targets = np.empty((1 + blocks, 3)), _targets(x, target, weight)
@@ -233,18 +232,25 @@ def cross_entropy(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None =
     return losses.reshape(x.shape[:1] + x.shape[2:]) if reduction == "none" else loss, (stats, totals)
 
 
-def cross_entropy_vjp(x: np.ndarray, g: np.ndarray, target: np.ndarray, weight: np.ndarray | None, stats: np.ndarray,
-                      totals: np.ndarray, ignore_index: int, reduction: str, label_smoothing: float = 0.0,
-                      given: bool = False) -> np.ndarray:
+def cross_entropy_vjp(g, wanted, x, target, weight, ignore_index, reduction, label_smoothing, residuals, given=False):
     """dx = g[:, None] * (q.sum(-1, keepdims=True) * softmax(x) - q), for g (rows,), or one number for all; for a mean
     divided by the labels' weights. Without the softmax, if the logarithms are given.
 
     Raises IndexError for a label out of range.
     """
-    shape = x.shape if x.ndim == 2 else x.shape[:1] + x.shape[2:] + x.shape[1:2]
+    if any(wanted[1:]):
+        return NotImplemented
+    shape, (stats, totals) = x.shape if x.ndim == 2 else x.shape[:1] + x.shape[2:] + x.shape[1:2], residuals
     dx = np.empty(shape, np.float32)
     logits = x if x.ndim == 2 else dx if given else _rows(x, 1)  # what is given is not read again
     _cross_entropy_vjp(np.asarray(g), logits, *_targets(x, target, weight), ignore_index, float(label_smoothing), given,
                        stats, totals, reduction == "mean", dx)
     _check_labels(target, totals, x.shape[1], ignore_index, given)  # in range once, they may be in the user's array
-    return dx if x.ndim == 2 else _back(dx, 1)
+    return [dx if x.ndim == 2 else _back(dx, 1), None, None]
+
+
+nll_loss = partial(cross_entropy, given=True)
+
+
+def nll_loss_vjp(g, wanted, x, target, weight, ignore_index, reduction, residuals):
+    return cross_entropy_vjp(g, wanted, x, target, weight, ignore_index, reduction, 0.0, residuals, given=True)

@@ -16,7 +16,7 @@ from .kinds import STRIDED, STRIDED_OPTIONAL, STRIDED_WRITE
 from .matrix import Matrix, ceil_div, fits, length_of, matrix_of, part_of
 from .pieces import BLOCKS, FEW_ROWS, do_piece, packs_rows, scratch_for, way_of
 from .program import beside, counters, kernel
-from .reduce import columns, whole
+from .reduce import columns
 from .simd import COLUMNS, ROWS, inner
 from .threads import take
 from .views import is_row_by_row, ndim_of, room
@@ -120,7 +120,7 @@ def linear_vjp(g: np.ndarray, x: np.ndarray, weight: np.ndarray, wanted: Sequenc
     if wanted[2]:
         db = np.empty(len(weight), np.float32)
         if db.size:
-            calls.append((columns, g, *g.shape, *whole(*g.shape), min(g.shape[1], _STRIP), db))
+            calls.append((columns, g, *g.shape, len(g), _STRIP, db))
     if wanted[1]:
         dw = np.empty(weight.shape, np.float32)
         calls.append((_matrix_product, g, x, dw, None, True, False, not wanted[0], counters[1]))

@@ -1,35 +1,43 @@
 """Normalisation of float32 arrays, (x - mean) / sqrt(variance + eps) * weight + bias, forward and backward.
 
-Here all elements of a row share a mean and a variance, and each column has its weight: layer norm, and RMS norm, whose
-mean is 0. In channel_norm.py each channel has its weight: group norm and batch norm. One group that shares a mean is
-finished before the next, so that all passes over it but the first find it in the cache.
+A group, whose elements share a mean and a variance, consists of contiguous runs, `step` apart. Its weights belong to
+channels or to numbers: of (batch, channels, run), a group of group norm is adjacent channels of an example, a group of
+batch norm one channel of all examples; a group of layer norm, or of RMS norm, whose mean is 0, is one run, and each of
+its numbers has a weight. A group is finished before the next, so that all passes but the first find it in the cache.
 
 Statistics are float64, and x - mean is computed in two steps: first minus the mean rounded to float32, which is exact
 next to a large mean, then minus the rest. Sums run over pieces in float32 and over the pieces in float64. The order of
 summation depends only on shapes, so the result does not change with the number of threads.
 """
 
-import functools
 import math
+from collections import namedtuple
 from collections.abc import Callable
+from functools import lru_cache, partial
 
 import numpy as np
 
 from ..dtypes import FLOAT64
-from .kinds import READ, REAL, WRITE
+from ..ops.normalization import eps_of, normalized
+from .kinds import OPTIONAL, OPTIONAL_WRITE, READ, REAL, REALS, WRITE, Plan
 from .late import njit
-from .program import beside, kernel, together
-from .reduce import PIECE, combine
+from .program import beside, in_order, kernel, together
+from .reduce import PIECE, STRIP, columns
 from .simd import inner, put
-from .vectormath import SCALAR, F
+from .vectormath import INF, SCALAR, F
 
 COST = 0.09  # nanoseconds per element
 BLOCK, LOW = 256, 16  # rows of a part of a matrix, which are summed in float32
+SHORT = 12  # elements of a run that are worth a loop
 STATS, STATS_WRITE = READ.of(FLOAT64, 2), WRITE.of(FLOAT64, 2)  # rows of means and of 1 / sqrt(var + eps)
 # Inlined, since passing a slice to a function costs atomic instructions, which take as long as a short row.
-contracted = njit(fastmath={"contract"})
 LOOP = dict(fastmath={"contract"}, forceinline=True)
 SUMS = dict(LOOP, fastmath={"reassoc", "contract"})
+
+# groups; runs in a group, numbers in a run, distances between groups and between runs; what has a weight of its own;
+# and whether to subtract the mean
+Layout = namedtuple("Layout", "units runs length start step own centred")
+GROUP, RUN, NUMBER = range(3)
 
 
 # --- Mean and variance ------------------------------------------------------------------------------------------------
@@ -52,23 +60,23 @@ def _moments(x, shift):
 
 
 @njit(**LOOP)
-def mean_and_variance(x, start, runs, step, length, centred):
+def mean_and_variance(x, start, layout):
     """Mean and variance of one group, in one pass; if it is not centred, 0 and the mean square.
 
     var = E[(x - shift)^2] - (mean - shift)^2 loses digits if the shift is far from the mean, so a second pass follows
     if the first element is an outlier.
     """
-    share = 1 / (runs * length)
-    shift = x[start] if centred else F(0)
+    share = 1 / (layout.runs * layout.length)
+    shift = x[start] if layout.centred else F(0)
     for _ in range(2):
         total, squares = 0.0, 0.0
-        for k in range(runs):
-            end = start + k * step + length
-            for i in range(end - length, end, PIECE):
+        for k in range(layout.runs):
+            end = start + k * layout.step + layout.length
+            for i in range(end - layout.length, end, PIECE):
                 a, b = _moments(x[i : min(i + PIECE, end)], shift)
                 total += a
                 squares += b
-        if not centred:
+        if not layout.centred:
             return 0.0, squares * share
         off = total * share
         mean, variance = shift + off, squares * share - off * off
@@ -81,7 +89,7 @@ def mean_and_variance(x, start, runs, step, length, centred):
 # --- Parameters -------------------------------------------------------------------------------------------------------
 
 
-@functools.lru_cache(maxsize=32)
+@lru_cache(maxsize=32)
 def constant(value: float, n: int) -> np.ndarray:
     return np.full(n, value, np.float32)
 
@@ -107,25 +115,133 @@ def parameter_gradients(call: Callable, blocks: int, n: int) -> tuple[np.ndarray
         shares = np.empty((blocks, n), np.float32), np.empty((blocks, n), np.float32)
         with together():
             call(*shares)
-            beside(*[(combine, share, n, gradient) for share, gradient in zip(shares, gradients, strict=True)])
+            beside(*[(columns, share, blocks, n, blocks, STRIP, gradient)
+                     for share, gradient in zip(shares, gradients, strict=True)])
     return gradients
 
 
-# --- Rows -------------------------------------------------------------------------------------------------------------
+# --- Groups -----------------------------------------------------------------------------------------------------------
+# y = max((x - centre) * scale + shift + skip, floor), with a floor of 0 for ReLU and of -inf otherwise. So backward can
+# tell from x where y is at the floor, and need not read y, unless there is a skip.
 
 
-@kernel(x=READ, weight=READ, bias=READ, eps=REAL, stats=STATS_WRITE, y=WRITE, cost=COST, fastmath={"contract"})
-def _normalize_rows(x, n, weight, bias, eps, centred, stats, y, task, tasks):
-    rows = stats.shape[1]
-    for row in range(task * rows // tasks, (task + 1) * rows // tasks):
-        mean, variance = mean_and_variance(x, row * n, 1, n, n, centred)
+@njit(**LOOP)
+def _run(layout, group, k, stats, weight, bias):
+    """Run k of a group: its channel, its start, and centre, scale and shift, of which the first is rounded."""
+    c = (group * layout.runs + k) % weight.size if layout.own == RUN else group
+    mean, scale = stats[0, group], stats[1, group] * weight[c]
+    return c, group * layout.start + k * layout.step, F(mean), F(scale), F(bias[c] - (mean - F(mean)) * scale)
+
+
+@njit(**LOOP)
+def _affine(x, skip, centre, scale, shift, floor, y):
+    for i in range(x.size):
+        v = (x[i] - centre) * scale + shift
+        if skip.size:
+            v += skip[i]
+        y[i] = floor if v < floor else v  # in this order, NaN stays NaN
+
+
+@njit(**LOOP)
+def _affine_by_number(x, centre, scale, shift, weight, bias, y):
+    for i in range(x.size):
+        y[i] = ((x[i] - centre) * scale + shift) * weight[i] + bias[i]
+
+
+@kernel(x=READ, skip=OPTIONAL, weight=READ, bias=READ, running_mean=OPTIONAL, running_var=OPTIONAL, floor=REAL,
+        eps=REAL, layout=Plan(Layout, {}), stats=STATS_WRITE, moments=OPTIONAL_WRITE.of(FLOAT64, 2), y=WRITE,
+        cost=COST)
+def _normalize(x, skip, weight, bias, running_mean, running_var, floor, eps, layout, stats, moments, y, task, tasks):
+    for group in range(task * layout.units // tasks, (task + 1) * layout.units // tasks):
+        if running_mean.size:
+            mean, variance = np.float64(running_mean[group]), np.float64(running_var[group])
+        else:
+            mean, variance = mean_and_variance(x, group * layout.start, layout)
         rstd = 1 / math.sqrt(variance + eps)
-        stats[0, row], stats[1, row] = mean, rstd
-        centre = F(mean)
-        scale, offset = F(rstd), F((centre - mean) * rstd)
-        x_row, y_row = x[row * n : row * n + n], y[row * n : row * n + n]
-        for i in range(n):
-            y_row[i] = ((x_row[i] - centre) * scale + offset) * weight[i] + bias[i]
+        stats[0, group], stats[1, group] = mean, rstd
+        if moments.size:
+            moments[0, group], moments[1, group] = mean, variance
+        for k in range(layout.runs):
+            if layout.own == NUMBER:
+                here = slice(group * layout.start, group * layout.start + layout.length)
+                _affine_by_number(x[here], F(mean), F(rstd), F((F(mean) - mean) * rstd), weight, bias, y[here])
+            else:
+                _, i, centre, scale, shift = _run(layout, group, k, stats, weight, bias)
+                here = slice(i, i + layout.length)
+                _affine(x[here], skip[here] if skip.size else skip, centre, scale, shift, F(floor), y[here])
+
+
+@njit(**LOOP)
+def corrections(total, slope, rest, rstd, share):
+    """(level, slope) of dx = rstd w g - level - slope (x - centre), from the sums of w g and w g (x - centre).
+
+    It is dx = rstd (w g - mean(w g) - xhat mean(w g xhat)), with xhat = rstd (x - centre - rest).
+    """
+    slope = rstd * rstd * rstd * (slope - rest * total) * share
+    return rstd * total * share - rest * slope, slope
+
+
+@njit(**SUMS)
+def _sums(g, x, centre, scale, shift, floor):
+    """The sums of g and of g (x - centre), where y was above the floor."""
+    total, slope = F(0), F(0)
+    for i in range(g.size):
+        d = minus(x[i], centre)
+        gi = F(0) if d * scale + shift <= floor else g[i]
+        total += gi
+        slope += gi * d
+    return total, slope
+
+
+@njit(**LOOP)
+def _passed(g, y, floor, passed):
+    for i in range(g.size):
+        passed[i] = F(0) if y[i] <= floor else g[i]
+
+
+@njit(fastmath={"contract"})
+def _group_vjp(g, x, y, weight, bias, floor, given, layout, stats, dx, dskip, dweight, dbias, group):
+    mean, rstd, length = stats[0, group], stats[1, group], layout.length
+    rest = mean - F(mean)
+    if dskip.size:
+        for k in range(layout.runs):
+            i = group * layout.start + k * layout.step
+            _passed(g[i : i + length], y[i : i + length], floor, dskip[i : i + length])
+        g, floor = dskip, -INF
+    total, slope, of_weight, of_bias = 0.0, 0.0, 0.0, 0.0
+    for k in range(layout.runs):
+        c, i, centre, scale, shift = _run(layout, group, k, stats, weight, bias)
+        s, t = 0.0, 0.0
+        for j in range(i, i + length, PIECE):
+            piece = slice(j, min(j + PIECE, i + length))
+            a, b = _sums(g[piece], x[piece], centre, scale, shift, floor)
+            s += a
+            t += b
+        total += weight[c] * s
+        slope += weight[c] * t
+        of_weight, of_bias = of_weight + rstd * (t - rest * s), of_bias + s
+        if layout.own == RUN or k == layout.runs - 1:
+            place = group * layout.runs + k if layout.own == RUN else group
+            dweight[place], dbias[place], of_weight, of_bias = of_weight, of_bias, 0.0, 0.0
+    level, slope = corrections(total, slope, rest, rstd, 1 / (layout.runs * length))
+    if given:  # statistics that do not depend on x
+        level, slope = 0.0, 0.0
+    low, steep = F(level), F(slope)
+    for k in range(layout.runs):
+        _, i, centre, scale, shift = _run(layout, group, k, stats, weight, bias)
+        g_i, x_i, dx_i = g[i : i + length], x[i : i + length], dx[i : i + length]
+        for j in range(length):
+            d = x_i[j] - centre
+            gj = F(0) if d * scale + shift <= floor else g_i[j]
+            dx_i[j] = scale * gj - low - steep * d
+
+
+@kernel(g=READ, x=READ, y=READ, weight=READ, bias=READ, floor=REAL, layout=Plan(Layout, {}), stats=STATS, dx=WRITE,
+        dskip=OPTIONAL_WRITE, dweight=WRITE, dbias=WRITE, cost=COST)
+def _normalize_channels_vjp(g, x, y, weight, bias, floor, given, layout, stats, dx, dskip, dweight, dbias, task, tasks):
+    floor = F(floor)
+    for unit in range(task * layout.units // tasks, (task + 1) * layout.units // tasks):
+        _group_vjp(g, x, y, weight, bias, floor, given, layout, stats, dx, dskip, dweight, dbias, unit)
 
 
 @njit(**SUMS)
@@ -137,16 +253,6 @@ def _weighted_sums(g, x, weight, centre):
         total += wg
         slope += wg * minus(x[i], centre)
     return total, slope
-
-
-@njit(**LOOP)
-def corrections(total, slope, rest, rstd, share):
-    """(level, slope) of dx = rstd w g - level - slope (x - centre), from the sums of w g and w g (x - centre).
-
-    It is dx = rstd (w g - mean(w g) - xhat mean(w g xhat)), with xhat = rstd (x - centre - rest).
-    """
-    slope = rstd * rstd * rstd * (slope - rest * total) * share
-    return rstd * total * share - rest * slope, slope
 
 
 @inner
@@ -190,25 +296,138 @@ def _normalize_rows_vjp(g, x, n, weight, centred, stats, block, dx, dweight, dbi
         put(dbias[b * n : b * n + n], bias_sums)
 
 
-def normalize_rows(
-    x: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, n: int, eps: float, centred: bool = True
-) -> tuple[np.ndarray, np.ndarray]:
-    """y for every n contiguous elements of x, with weight and bias of length n; and the statistics for backward.
+# --- The ops ----------------------------------------------------------------------------------------------------------
 
-    centred: with the mean and the variance (layer norm); otherwise with 0 and the mean square (RMS norm).
-    """
-    y, stats = np.empty(x.shape, np.float32), np.empty((2, x.size // n))
-    _normalize_rows(x, n, *parameters(weight, bias, n), eps, centred, stats, y)
+
+def _normalized(x, weight, bias, n, layout, eps, running=(None, None), skip=None, floor=-np.inf, moments=None):
+    """y, with n weights, and the statistics for backward: the mean and 1 / sqrt(var + eps)."""
+    y, stats = np.empty(x.shape, np.float32), np.empty((2, layout.units))
+    _normalize(x, skip, *parameters(weight, bias, n), *running, floor, eps, layout, stats, moments, y)
     return y, stats
 
 
-def normalize_rows_vjp(
-    g: np.ndarray, x: np.ndarray, weight: np.ndarray | None, stats: np.ndarray, n: int, centred: bool = True
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """dx, and the gradients of weight and bias as rows of n."""
+def layer_norm(x, weight, bias, *, normalized_shape, eps, centred=True):
+    if not x.size:
+        return NotImplemented
+    n = math.prod(normalized(x, weight, normalized_shape))
+    return _normalized(x, weight, bias, n, Layout(x.size // n, 1, n, n, n, NUMBER, centred), eps)
+
+
+def layer_norm_vjp(g, wanted, x, weight, bias, normalized_shape, eps, stats, centred=True):
     count = stats.shape[1]
+    n = x.size // count
     check_gradient(g, x, count * n)
     block = max(1, min(BLOCK, count // 8))
-    dx, weight = np.empty(x.shape, np.float32), parameters(weight, None, n)[0]
-    return dx, *parameter_gradients(lambda *of: _normalize_rows_vjp(g, x, n, weight, centred, stats, block, dx, *of),
-                                    max(1, -(-count // block)), n)
+    dx, factor = np.empty(x.shape, np.float32), parameters(weight, None, n)[0]
+    dweight, dbias = parameter_gradients(
+        lambda *of: _normalize_rows_vjp(g, x, n, factor, centred, stats, block, dx, *of), max(1, -(-count // block)), n)
+    return [dx, None if weight is None else dweight.reshape(weight.shape),
+            None if bias is None else dbias.reshape(bias.shape)]
+
+
+def rms_norm(x, weight, *, normalized_shape, eps):
+    return layer_norm(x, weight, None, normalized_shape=normalized_shape, eps=eps_of(x, eps), centred=False)
+
+
+def rms_norm_vjp(g, wanted, x, weight, normalized_shape, eps, stats):
+    return layer_norm_vjp(g, wanted, x, weight, None, normalized_shape, eps, stats, False)[:2]
+
+
+def _by_channels(x: np.ndarray, groups: int) -> tuple[Layout, Callable]:
+    """The groups of x (batch, channels, ...): `groups` per example, or if 0 one per channel; and how to lay out arrays
+    for that: if runs are too short for a loop, with batch and channels swapped."""
+    batch, channels = x.shape[:2]
+    length = math.prod(x.shape[2:])
+    if groups:
+        runs = channels // groups
+        return Layout(batch * groups, runs, length, runs * length, length, RUN, True), _as_is
+    if 0 < length < SHORT:
+        return Layout(channels, 1, batch * length, batch * length, 0, GROUP, True), _turned
+    return Layout(channels, batch, length, length, channels * length, GROUP, True), _as_is
+
+
+def _turned(x: np.ndarray | None) -> np.ndarray | None:
+    return None if x is None else in_order(x.swapaxes(0, 1))
+
+
+def _as_is(x: np.ndarray | None) -> np.ndarray | None:
+    return x
+
+
+def batch_norm(x, weight, bias, running_mean=None, running_var=None, skip=None, *, eps, stats=None, rectify=False,
+               groups=0):
+    """groups: 0, or for group norm the groups of channels of an example."""
+    channels = x.shape[1]
+    if not x.size or stats is not None and not (stats.dtype is FLOAT64 and stats.shape == (2, channels)
+                                                and stats.flags.carray):
+        return NotImplemented
+    layout, turn = _by_channels(x, groups)
+    y, kept = _normalized(turn(x), weight, bias, channels, layout, eps, (running_mean, running_var), turn(skip),
+                          0.0 if rectify else -np.inf, stats)
+    return turn(y), kept
+
+
+batch_norm_relu = partial(batch_norm, rectify=True)
+
+
+def channels_vjp(g, x, weight, bias, stats, groups=0, y=None, skipped=False, given=False):
+    """The gradients of x, weight, bias and, if `skipped`, skip; y is the output, if it was rectified; given: whether
+    running statistics were."""
+    check_gradient(g, x, g.size)
+    channels, (layout, turn) = x.shape[1], _by_channels(x, groups)
+    g, x, y = turn(g), turn(x), turn(y)
+    dx, dskip = np.empty(x.shape, np.float32), np.empty(x.shape, np.float32) if skipped else None
+    arguments = (g, x, x if y is None else y, *parameters(weight, bias, channels), -np.inf if y is None else 0.0, given,
+                 layout, stats, dx, dskip)
+    dweight, dbias = parameter_gradients(lambda *of: _normalize_channels_vjp(*arguments, *of), len(x) if groups else 1,
+                                         channels)
+    return [turn(dx), dweight, dbias, turn(dskip)]
+
+
+def batch_norm_vjp(g, wanted, x, weight, bias, running_mean, running_var, eps, stats, moments):
+    if wanted[3] or wanted[4]:  # statistics that also need gradients
+        return NotImplemented
+    return [*channels_vjp(g, x, weight, bias, moments, given=running_mean is not None)[:3], None, None]
+
+
+def batch_norm_relu_vjp(g, wanted, x, weight, bias, running_mean, running_var, skip, eps, stats, moments, out):
+    if wanted[3] or wanted[4]:
+        return NotImplemented
+    *gradients, dskip = channels_vjp(g, x, weight, bias, moments, 0, out, skip is not None, running_mean is not None)
+    return [*gradients, None, None, dskip]
+
+
+def group_norm(x, weight, bias, *, num_groups, eps):
+    return batch_norm(x, weight, bias, eps=eps, groups=num_groups)
+
+
+def group_norm_vjp(g, wanted, x, weight, bias, num_groups, eps, moments):
+    return channels_vjp(g, x, weight, bias, moments, num_groups)[:3]
+
+
+# --- Running statistics -----------------------------------------------------------------------------------------------
+
+
+@kernel(mean=WRITE, var=WRITE, new_mean=REALS, new_var=REALS, count=OPTIONAL_WRITE.of(np.int64), share=REAL,
+        momentum=REAL, cost=0)
+def _move_statistics(mean, var, new_mean, new_var, count, share, momentum, task, tasks):
+    if count.size:
+        count[0] += 1
+        momentum = 1 / count[0] if momentum < 0 else momentum
+    for i in range(mean.size):
+        mean[i] += momentum * (new_mean[i] - mean[i])
+        var[i] += momentum * (new_var[i] * share - var[i])
+
+
+def move_statistics(mean: np.ndarray, var: np.ndarray, new_mean: np.ndarray, new_var: np.ndarray, n: int,
+                    momentum: float | None, count: np.ndarray | None = None) -> None:
+    """mean += momentum (new_mean - mean), and so for var, with new_var made unbiased, of n numbers; count += 1.
+
+    Without a momentum it is 1 / count.
+    """
+    if new_mean.dtype is not FLOAT64 or not (mean.flags.carray and var.flags.carray):
+        return NotImplemented
+    if not mean.shape == var.shape == new_mean.shape == new_var.shape:
+        raise ValueError(f"running statistics: {mean.shape} and {var.shape} cannot move to {new_mean.shape} and "
+                         f"{new_var.shape}; all must have one number for each channel")
+    _move_statistics(mean, var, new_mean, new_var, count, n / (n - 1), -1.0 if momentum is None else momentum)

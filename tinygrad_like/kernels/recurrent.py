@@ -258,7 +258,7 @@ def backward(g, h0, c0, u, out, gates, cells, reverse):
         _backward(g, u, state0, states, gates, dx, None if d is dx else d, dh0, dc0, steps, batch, size, reverse)
         if steps == 1:
             gemm.product(d[0], u, dh0, dh0)
-        dbias = sum_columns(d.reshape(-1, len(u))) if c0 is None else None
+        dbias = sum_columns(d, 1, steps * batch, len(u))[0] if c0 is None else None
         return dx, dh0, dc0, _weights(d, h0, out[:steps], u, reverse), dbias
 
 

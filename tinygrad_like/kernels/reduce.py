@@ -82,7 +82,7 @@ def _rows(op, x, n, out, task, tasks):
 
 @kernel(x=READ, scale=REAL, total=WRITE.of(np.float64), rounded=WRITE, tasks=1, cost=0)
 def _whole(op, x, scale, total, rounded, task, tasks):
-    """What `_rows` and `_total` make of x."""
+    """total = scale * the sum of x, or of its squares"""
     whole = 0.0
     for i in range(0, x.size, 4 * PIECE):
         whole += F(_reduced(op, x[i : min(i + 4 * PIECE, x.size)]))
@@ -102,15 +102,16 @@ def _add(x, total):
 
 
 @inner
-def _columns_work(x, m, n, group, block, strip, out):
-    blocks = max(1, -(-m // block))
+def _columns_work(x, m, n, block, strip, out):
+    blocks = max(1, -(-m // max(1, block)))
     return int(x.size * _COST) if out.size * m == x.size * blocks and out.size % (n * blocks) == 0 else -1
 
 
 @kernel(x=READ, out=WRITE, work=_columns_work, tasks=1)
-def columns(x, m, n, group, block, strip, out, task, tasks):
-    """out[k, b] = the sum of the rows of matrix k of x, (m, n), that are in block b of them: see `whole`. If rows are
-    short, so many are taken as one; long ones are cut into strips."""
+def columns(x, m, n, block, strip, out, task, tasks):
+    """out[k, b] = the sum of the rows of matrix k of x, (m, n), that are in block b of them. If rows are short, a group
+    of them is taken as one; long ones are cut into strips."""
+    group, block, strip = 512 // n if n < SHORT and m > LOW else 1, max(1, block), min(n, strip)
     blocks, strips = max(1, -(-m // block)), -(-n // strip)
     low, high = np.empty(group * strip, np.float32), np.empty(group * strip)
     units = out.size // n * strips
@@ -143,31 +144,6 @@ def columns(x, m, n, group, block, strip, out, task, tasks):
         put(out[part * n + left : part * n + left + width], sums)
 
 
-@inner
-def _combine_work(partial, n, out):
-    return partial.size // 10 if n > 0 and out.size % n == 0 and partial.size % max(out.size, 1) == 0 else -1
-
-
-@kernel(partial=READ, out=WRITE, work=_combine_work)
-def combine(partial, n, out, task, tasks):
-    """out[k] = the sum of the rows of partial[k], each of n numbers."""
-    left, right = task * n // tasks, (task + 1) * n // tasks
-    blocks, total = partial.size // out.size, np.empty(right - left)
-    for k in range(out.size // n):
-        total[:] = 0
-        for i in range(k * blocks * n, (k + 1) * blocks * n, n):
-            _add(partial[i + left : i + right], total)
-        put(out[k * n + left : k * n + right], total)
-
-
-@kernel(partial=READ, scale=REAL, total=WRITE.of(np.float64), rounded=WRITE, tasks=1, cost=0)
-def _total(partial, scale, total, rounded, task, tasks):
-    whole = 0.0
-    for i in range(partial.size):
-        whole += partial[i]
-    total[0] = rounded[0] = whole * scale
-
-
 def _over_rows(op: int, x: np.ndarray) -> np.ndarray:
     out = np.empty(len(x), FLOAT32)
     _rows(op, x, x.shape[1], out)
@@ -179,31 +155,17 @@ def sum_rows(x: np.ndarray) -> np.ndarray:
     return _over_rows(SUM, x)
 
 
-def whole(m: int, n: int) -> tuple[int, int]:
-    """How `columns` takes matrices of (m, n) as one block each: rows of a group, and rows of the block."""
-    return 512 // n if 0 < n < SHORT and m > LOW else 1, max(m, 1)
-
-
-def sum_columns(x: np.ndarray) -> np.ndarray:
-    """x.sum(0), for x (m, n)"""
-    out = np.empty(x.shape[1], np.float32)
-    columns(x, *x.shape, *whole(*x.shape), min(x.shape[1], STRIP), out)
-    return out
-
-
-def _sum_middle(x: np.ndarray, outer: int, m: int, n: int) -> np.ndarray:
+def sum_columns(x: np.ndarray, outer: int, m: int, n: int) -> np.ndarray:
     """x.sum(1), for the numbers of a contiguous x taken as (outer, m, n)"""
-    group, block = whole(m, n)
-    if m * n > UNDIVIDED:
-        block = BLOCK * group
-    out, blocks = np.empty((outer, n), np.float32), max(1, -(-m // block))
+    block = BLOCK * (512 // n if 0 < n < SHORT else 1) if m * n > UNDIVIDED else m
+    out, blocks = np.empty((outer, n), np.float32), max(1, -(-m // max(1, block)))
     if blocks == 1 and out.size:
-        columns(x, m, n, group, block, min(n, STRIP), out)
+        columns(x, m, n, m, STRIP, out)
     elif out.size:
         partial = np.empty((outer, blocks, n), np.float32)
         with together():
-            columns(x, m, n, group, block, min(n, STRIP), partial)
-            combine(partial, n, out)
+            columns(x, m, n, block, STRIP, partial)
+            columns(partial, blocks, n, blocks, STRIP, out)
     return out
 
 
@@ -217,12 +179,12 @@ def sum_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
         return NotImplemented  # NumPy sums contiguous elements in pairs; any way will do for a few
     shape, first, last = x.shape, axis[0], axis[0] + len(axis)
     if not x.flags.c_contiguous or axis != _AXES[first:last]:
-        y = sum_all(x) if len(axis) == len(shape) and 0 not in x.strides else _over_axes(x, axis)
+        y = total(x) if len(axis) == len(shape) and 0 not in x.strides else _over_axes(x, axis)
     else:  # adjacent axes of a contiguous array
         outer, m, n = math.prod(shape[:first]), math.prod(shape[first:last]), math.prod(shape[last:])
         if small and n > 1 and m <= 2 * LOW:
             return NotImplemented
-        y = sum_all(x) if outer == n == 1 else sum_rows(x.reshape(outer, m)) if n == 1 else _sum_middle(x, outer, m, n)
+        y = total(x) if outer == n == 1 else sum_rows(x.reshape(outer, m)) if n == 1 else sum_columns(x, outer, m, n)
         y = y.reshape(shape[:first] + shape[last:])
     return y.reshape([1 if a in axis else n for a, n in enumerate(x.shape)]) if keepdim else y
 
@@ -289,17 +251,12 @@ def _over_axes(x: np.ndarray, axis: tuple[int, ...]) -> np.ndarray:
     return sum_rows(rows).reshape([x.shape[a] for a in kept])
 
 
-def sum_all(x: np.ndarray) -> np.ndarray:
-    """x.sum()"""
-    return _over_everything(SUM, x)[1]
-
-
 def sum_squares(x: np.ndarray) -> np.ndarray:
     """(x * x).sum(), the squared Euclidean norm, in float64"""
     return _over_everything(SUM_SQUARES, x)[0]
 
 
-def total(x: np.ndarray, mean: bool) -> np.ndarray:
+def total(x: np.ndarray, mean: bool = False) -> np.ndarray:
     """x.sum(), or x.mean()"""
     return _over_everything(SUM, x, 1 / x.size if mean else 1.0)[1]
 
@@ -314,5 +271,5 @@ def _over_everything(op: int, x: np.ndarray, scale: float = 1.0) -> tuple[np.nda
     partial = np.empty(-(-x.size // (4 * PIECE)), FLOAT32)
     with together():
         _rows(op, x, 4 * PIECE, partial)
-        _total(partial, scale, total, rounded)
+        _whole(SUM, partial, scale, total, rounded)
     return total, rounded

@@ -32,7 +32,7 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     "weight_gradient": ("conv", 1),
     "max_windows": ("pool", 64),
     "put_taps": ("pool", 1),
-    "move_statistics": ("channel_norm", 0),
+    "move_statistics": ("norm", 0),
     **dict.fromkeys(("add", "sub", "mul", "div"), ("elementwise", 16384)),
     "logaddexp": ("elementwise", 256),
     "logaddexp_vjp": ("formula", 256),
