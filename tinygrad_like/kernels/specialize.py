@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import partial, partialmethod
 from string import Template
 from typing import Any
 
@@ -115,10 +115,9 @@ _LISTED = """\
 """
 
 _PULL = Template('''\
-def $name(self, node, g, parents):
-    if (mode_.usual is not $recording or type(g) is Scattered_ or node.saved is None
-            or NARROW_ and node.dtype in NARROW_):
-        return $otherwise
+def pull(self, node, g, parents):
+    if mode_.usual is not False or type(g) is Scattered_ or node.saved is None or NARROW_ and node.dtype in NARROW_:
+        return general_(self, node, g, parents)
     ($saved) = node.saved
     ($parents) = parents
 $each_saved_input\
@@ -135,39 +134,15 @@ $each_cotangent\
     return ($cotangents)
 ''')
 
-_PULL_ALL = Template('''\
-def pull(self, node, g, parents):
-    if mode_.usual is not False or type(g) is Scattered_ or NARROW_ and node.dtype in NARROW_:
-        return general_(self, node, g, parents)
-    ($saved) = node.saved
-    try:
-        found = [None if p is None else rule_0(g, $values) for i, p in enumerate(parents)]
-    except Exception as error:
-        blame_(self.rule_for(0), error)
-        raise
-    for i, (c, p) in enumerate(zip(found, parents)):
-        if p is not None and (dtype_of_(c) is not p.dtype or c.shape != p.shape):
-            return general_(self, node, g, parents)
-    return found
-''')
-
 _SAVED_INPUT = Template('''\
     if isinstance(s_$k, Tensor_):
         if s_$k.version is not None and s_$k.version[0] > node.order: return general_(self, node, g, parents)
-        $as_array
+        s_$k = s_$k._data
 ''')
 
-_SAVED_OUTPUT = Template('''\
+_SAVED_OUTPUT = """\
     if node.extra is not None and node.extra.version is not None: return general_(self, node, g, parents)
-    $as_tensor
-''')
-
-_AS_TENSOR = Template('''\
-if s_$k is not None:
-        s_$k = wrap_(s_$k)
-        s_$k.node, s_$k.requires_grad = node, True
-        s_$k.shared_version()
-''')
+"""
 
 _RULE = Template('''\
         where = $i
@@ -243,10 +218,8 @@ def _pull(self: Any, node: Node, g: Any, parents: Any) -> list:
 def install() -> None:
     """Switch all ops to their generated calls and pulls."""
     type(mode).__setattr__ = _set  # type: ignore[method-assign, assignment]
-    kept = cached_property(save)
-    kept.__set_name__(Primitive, "save")
-    for name, value in (("save", kept), ("__call__", _first_calls), ("given", given), ("of_arrays", _of_arrays),
-                        ("large", (0, {})), ("general", _general), ("pull", _pull)):
+    for name, value in (("__call__", _first_calls), ("given", given), ("of_arrays", _of_arrays), ("large", (0, {})),
+                        ("general", _general), ("pull", _pull)):
         setattr(Primitive, name, value)
 
 
@@ -261,28 +234,10 @@ def specialized(op: Any) -> type:
     if _TAKEN.isdisjoint(op.options) and not (isinstance(op, Composite) and op.kernel is None):
         made["__call__"] = call(op)
     if not op.variadic and (op.joint is not None or len(op.rules) == len(op.inputs)):
-        made["pull"] = pull(op, recording=False)
-        if _records(op):
-            made["pull_recording"] = pull(op, recording=True)
+        made["pull"] = pull(op)
     elif op.variadic and op.rules and not op.saves:
-        made["pull"] = pull_all(op)
+        made["pull"] = partialmethod(pull_all, *op.array_rules[0])
     return type(op.family.__name__, (op.family,), made)
-
-
-def _records(op: Any) -> bool:
-    """Whether its rules also make the graph of the gradient, if called on Tensors."""
-    return op.joint is None or op.family.cotangents is Op.cotangents
-
-
-def save(op: Any) -> Callable:
-    """Generated `Primitive.save`: a function `(inputs, out, options, residuals) -> saved values`."""
-    sources = {n: f"options[{n!r}] if {n!r} in options else defaults_[{n!r}]" for n in op.options} | {"out": "out"}
-    for i, n in enumerate(op.inputs):
-        sources[n] = "*inputs" if op.variadic else f"inputs[{i}]"
-        sources[f"{n}_shape"] = "tuple(map(shape_, inputs))" if op.variadic else f"shape_(inputs[{i}])"
-    sources = _if_needed(op, sources, [f"wanted_(inputs[{i}])" for i in range(len(op.inputs))])
-    return _define(op, "save", f"def save(inputs, out, options, residuals_): return ({_saved(op, sources)})",
-                   defaults_=op.options, wanted_=lambda x: isinstance(x, Tensor) and x.requires_grad)
 
 
 def call(op: Any) -> Callable:
@@ -342,14 +297,13 @@ def _what_runs(op: Any, words: dict[str, str], residuals: bool) -> dict[str, str
             "take_residuals": "if type(out_) is tuple: out_, residuals_ = out_" if residuals else ""}
 
 
-def pull(op: Any, recording: bool) -> Callable:
-    """`pull` if nobody listens: the rules, one after another, on arrays, or on Tensors for the gradient's graph."""
+def pull(op: Any) -> Callable:
+    """`pull` if nobody listens, and no graph of the gradient is needed: the rules, one after another, on arrays."""
     count = range(len(op.inputs))
     cotangents, values = "".join([f"c_{i}, " for i in count]), [f"s_{k}" for k in range(len(op.saved))]
-    of_inputs = op.rules if recording else op.array_rules
-    names = {f"rule_{i}": rule for i, (rule, _) in of_inputs.items()}
-    least, large = (0, {}) if recording else op.large
-    names |= {f"large_{i}": rule for i, rule in large.items()}
+    least, large = op.large
+    names = {f"rule_{i}": rule for i, (rule, _) in op.array_rules.items()} | {
+        f"large_{i}": rule for i, rule in large.items()}
     if op.joint is not None:
         wanted = f"[{', '.join([f'p_{i} is not None' for i in count])}]"
         rules = _JOINT_RULE.substitute(values=", ".join([wanted if k < 0 else values[k] for k in op.joint[1]]),
@@ -358,26 +312,24 @@ def pull(op: Any, recording: bool) -> Callable:
         rules = "".join([_RULE.substitute(
             i=i, rule=f"(rule_{i} if g.size < {least} else large_{i})" if i in large else f"rule_{i}",
             values=", ".join([str(i) if k < 0 else values[k] for k in uses]))
-            for i, (_, uses) in sorted(of_inputs.items())])
-    as_tensor = _AS_TENSOR.substitute(k=op.out) if recording else ""
-    name = "pull_recording" if recording else "pull"
-    otherwise = "general_(self, " if recording or not _records(op) else "self.pull_recording("
-    return _define(op, name, _PULL.substitute(
-        name=name, recording=recording, otherwise=otherwise + "node, g, parents)",
+            for i, (_, uses) in sorted(op.array_rules.items())])
+    return _define(op, "pull", _PULL.substitute(
         saved="".join([s + ", " for s in values]), parents="".join([f"p_{i}, " for i in count]),
-        each_saved_input="".join([_SAVED_INPUT.substitute(k=k, as_array="" if recording else f"s_{k} = s_{k}._data")
-                                  for k, n in enumerate(op.saved) if n in op.inputs]),
-        saved_output="" if op.out is None else _SAVED_OUTPUT.substitute(as_tensor=as_tensor), the_rules=rules,
+        each_saved_input="".join([_SAVED_INPUT.substitute(k=k) for k, n in enumerate(op.saved) if n in op.inputs]),
+        saved_output="" if op.out is None else _SAVED_OUTPUT, the_rules=rules,
         each_cotangent="".join([_COTANGENT.substitute(i=i) for i in count]), cotangents=cotangents),
         general_=op.family.pull, **names)
 
 
-def pull_all(op: Any) -> Callable:
-    """`pull` of an op of any number of inputs, none of which its rule needs: the rule for each, on arrays."""
-    rule, uses = op.array_rules[0]
-    return _define(op, "pull", _PULL_ALL.substitute(
-        saved="".join([f"s_{k}, " for k in range(len(op.saved))]),
-        values=", ".join(["i" if k < 0 else f"s_{k}" for k in uses])), general_=op.family.pull, rule_0=rule)
+def pull_all(self: Any, rule: Callable, uses: list[int], node: Node, g: Any, parents: Any) -> list:
+    """`pull` of an op of any number of inputs, none of which its rule needs, on arrays."""
+    if mode.usual is False and type(g) is not Scattered and not (NARROW and node.dtype in NARROW):
+        found = [None if p is None else self._run(node, i, rule, g, [i if k < 0 else node.saved[k] for k in uses])
+                 for i, p in enumerate(parents)]
+        if all([p is None or getattr(c, "shape", ()) == p.shape and c.dtype is p.dtype
+                for c, p in zip(found, parents, strict=True)]):
+            return found
+    return self.family.pull(self, node, g, parents)
 
 
 def _if_needed(op: Any, sources: dict[str, str], wanted: list[str]) -> dict[str, str]:
