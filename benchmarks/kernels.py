@@ -38,8 +38,8 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
     from tinygrad_like import Tensor
     from tinygrad_like.kernels import (
         attention,
-        elementwise,
         embedding,
+        formula,
         noise,
         norm,
         pool,
@@ -173,9 +173,9 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         "max-pool 3x3 / 2, fwd + bwd (64, 64, 32, 32)": lambda: max_pool(3, 2, 1, 64, 64, 32, 32),
         "dropout 0.1, forward + backward (2048, 512)": lambda: drop(0.1, 2048, 512),
         "dropout 0.5, forward + backward (2048, 512)": lambda: drop(0.5, 2048, 512),
-        "add (1048576,)": lambda: two(elementwise.add, (1 << 20,), (1 << 20,)),
-        "add a row (2048, 512)": lambda: two(elementwise.add, (2048, 512), (512,)),
-        "multiply by a column (2048, 512)": lambda: two(elementwise.mul, (2048, 512), (2048, 1)),
+        "add (1048576,)": lambda: two(formula.add, (1 << 20,), (1 << 20,)),
+        "add a row (2048, 512)": lambda: two(formula.add, (2048, 512), (512,)),
+        "multiply by a column (2048, 512)": lambda: two(formula.mul, (2048, 512), (2048, 1)),
         "sum of columns (128, 512)": lambda: one(lambda x: reduce.sum_over(x, (0,), False), 128, 512),
         "sum of columns (2048, 512)": lambda: one(lambda x: reduce.sum_over(x, (0,), False), 2048, 512),
         "sum of columns (2048, 10)": lambda: one(lambda x: reduce.sum_over(x, (0,), False), 2048, 10),

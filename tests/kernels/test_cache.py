@@ -22,10 +22,10 @@ from tinygrad_like.kernels import cache, machine, ship
 ADDED = """
 import json
 import numpy as np
-from tinygrad_like.kernels import elementwise
+from tinygrad_like.kernels import formula
 y = np.ones(2, np.float32)
-elementwise._accumulate(y, np.full(2, 0.5, np.float32))
-print(json.dumps([float(y[1]), int(elementwise._accumulate.entry.found)]))
+formula._accumulate(y, np.full(2, 0.5, np.float32))
+print(json.dumps([float(y[1]), int(formula._accumulate.entry.found)]))
 """
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tinygrad_like.kernels.copies import copied
-from tinygrad_like.kernels.elementwise import select
+from tinygrad_like.kernels.formula import select
 
 
 def laid_out(rng):

@@ -32,11 +32,13 @@ SMALL = 16  # in NumPy they are many calls; but a few numbers are not worth impo
 
 
 def accelerate(op: Composite, least: int, forward: Callable, vjp: Callable | None = None, out: bool = False) -> None:
-    """Replace a composite by `forward` if its first input is a float32 array of at least so many elements."""
+    """Replace a composite by `forward` if its first input is a float32 array of at least so many elements. Without a
+    VJP, which keeps no residuals, the definition is differentiated."""
 
     def kernel(x, *others, **options):
         if type(x) is np.ndarray and x.dtype is FLOAT32 and (x.size >= least or mode.compiled):
-            return forward(x, *others, **options)
+            y = forward(x, *others, **options)
+            return y if vjp is not None or y is NotImplemented else (y, None)
         return NotImplemented
 
     op.accelerate(kernel, vjp, out)
@@ -49,16 +51,6 @@ def functions(module: str, name: str) -> list[Callable]:
         return lambda *inputs, **options: getattr(getattr(kernels, module), name)(*inputs, **options)
 
     return [of(name), of(f"{name}_vjp")]
-
-
-def alone(module: str, name: str) -> Callable:
-    """The kernel of this name, which keeps no residuals."""
-
-    def forward(*inputs, **options):
-        y = getattr(getattr(kernels, module), name)(*inputs, **options)
-        return y if y is NotImplemented else (y, None)
-
-    return forward
 
 
 def loss(name: str, formula: Callable, slope: Callable, of_difference: bool) -> tuple[Callable, Callable]:
@@ -221,8 +213,8 @@ def _means(dweight, dbias, weight, moments, counts, means):
     means[:] = both * (moments[1] / n if weight is None else moments[1] * weight / n)
 
 
-accelerate(softmax_vjp, SMALL, alone("softmax", "softmax_vjp"))
-accelerate(log_softmax_vjp, SMALL, alone("softmax", "log_softmax_vjp"))
+accelerate(softmax_vjp, SMALL, functions("softmax", "softmax")[1])
+accelerate(log_softmax_vjp, SMALL, functions("softmax", "log_softmax")[1])
 accelerate(cross_entropy, SMALL, *functions("cross_entropy", "cross_entropy"))
 accelerate(nll_loss, SMALL, *functions("cross_entropy", "nll_loss"))
 accelerate(mse_loss, 1, *loss(

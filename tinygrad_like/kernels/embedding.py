@@ -19,6 +19,7 @@ from ..dtypes import INT64
 from .checks import check_again
 from .kinds import INTEGERS, OPTIONAL, READ, WRITE
 from .program import in_order, kernel
+from .reduce import add_to
 from .simd import fill, inner, put
 from .views import floats_at
 
@@ -53,12 +54,6 @@ def _pick(x, found, taken):
 def _add_to(total, found, x):
     for i in range(found.size):
         total[found[i]] += x[i]
-
-
-@inner
-def _add(x, total):
-    for j in range(total.size):
-        total[j] += x[j]
 
 
 @inner
@@ -218,7 +213,7 @@ def _add_all(rows, index, outer, width, wraps, skipped, base, table, wrong, task
                 _add_to(total, found, floats_at(x, found.size))
             else:
                 for i in range(found.size):
-                    _add(floats_at(x + 4 * i * width, n), total[found[i] * n : (found[i] + 1) * n])
+                    add_to(floats_at(x + 4 * i * width, n), total[found[i] * n : (found[i] + 1) * n])
         for row in range(1 if n == width else count):  # all at once, if they are contiguous
             at, many = place + row * width, count * n if n == width else n
             _finish(base[at : at + many], total[row * n : row * n + many], table[at : at + many])

@@ -13,16 +13,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dtypes import FLOAT32
+from ..dtypes import BOOL, FLOAT32
 from ..transforms.codegen import define
 from .copies import across, copied
-from .kinds import REAL, STRIDED, STRIDED_WRITE
+from .kinds import READ, REAL, STRIDED, STRIDED_WRITE, WRITE
 from .late import Function, njit, types
 from .loops import FORMULAS
 from .matrix import length_of, step_of
 from .program import Kernel, kernel
 from .simd import inner
-from .vectormath import ARITHMETIC, FUNCTIONS, SCALAR, F
+from .vectormath import ARITHMETIC, FUNCTIONS, SCALAR, F, where
 from .views import count_of, data_of, floats_at, is_contiguous, ndim_of
 
 _NONE = 0.0, 0.0
@@ -220,10 +220,7 @@ def pointwise(formula: Callable, name: str, numbers: Collection[str] = ()) -> An
             return y
         return of_several(a, b, a, p, q)
 
-    def of_three(a, b, c):
-        return of_several(a, b, c, 0.0, 0.0)
-
-    def of_several(a, b, c, p, q):
+    def of_several(a, b, c, p=0.0, q=0.0):
         a, b, c = _operand(a), _operand(b), _operand(c)
         if a is None or b is None or c is None:
             return NotImplemented
@@ -235,7 +232,7 @@ def pointwise(formula: Callable, name: str, numbers: Collection[str] = ()) -> An
         each(a, b, c, float(p), float(q), y)
         return y
 
-    in_c_order = (of_one, of_two, of_three)[arrays - 1]
+    in_c_order = (of_one, of_two, of_several)[arrays - 1]
 
     def run(a, *others, **options):
         if (type(a) is not np.ndarray or a.flags.c_contiguous) and (not others or all(
@@ -256,3 +253,36 @@ def _operand(x: Any) -> np.ndarray | None:
     if type(x) is np.ndarray:
         return x if x.dtype is FLOAT32 else None
     return np.array(x, FLOAT32) if type(x) in (float, int) else None
+
+
+# --- Arithmetic, on all threads ---------------------------------------------------------------------------------------
+
+add = pointwise(lambda a, b: a + b, "add")
+sub = pointwise(lambda a, b: a - b, "sub")
+mul = pointwise(lambda a, b: a * b, "mul")
+div = pointwise(lambda a, b: a / b, "div")
+logaddexp = pointwise(FUNCTIONS["logaddexp"], "logaddexp")
+_where = pointwise(lambda condition, a, b: where(condition != 0, a, b), "where")
+
+
+def select(like: np.ndarray, condition: np.ndarray, a, b) -> np.ndarray:
+    """np.where(condition, a, b), of numbers and arrays of float32."""
+    if type(condition) is not np.ndarray or condition.dtype is not BOOL:
+        return NotImplemented
+    return _where(condition.astype(FLOAT32), a, b)
+
+
+@kernel(total=WRITE, b=READ, cost=0.06)
+def _accumulate(total, b, task, tasks):
+    first, last = task * total.size // tasks, (task + 1) * total.size // tasks
+    total, b = total[first:last], b[first:last]
+    for i in range(total.size):
+        total[i] += b[i]
+
+
+def accumulate(total: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """total += b, of one shape."""
+    if type(b) is not np.ndarray or b.dtype is not FLOAT32 or b.shape != total.shape or not total.flags.c_contiguous:
+        return NotImplemented
+    _accumulate(total, b)
+    return total

@@ -96,7 +96,7 @@ def _add_rows(total, a, b, c, d, e, f, g, h):
 
 
 @njit
-def _add(x, total):
+def add_to(x, total):
     for j in range(x.size):
         total[j] += x[j]
 
@@ -133,14 +133,14 @@ def columns(x, m, n, block, strip, out, task, tasks):
                           x[i + 7 * n : i + 7 * n + width])  # fmt: skip
                 row += 8
             while row + group <= stop:
-                _add(x[matrix + row * n : matrix + row * n + wide], total)
+                add_to(x[matrix + row * n : matrix + row * n + wide], total)
                 row += group
-            _add(total, sums)
+            add_to(total, sums)
             while stop == end and row < end:  # fewer than a group
-                _add(x[matrix + row * n : matrix + row * n + width], sums[:width])
+                add_to(x[matrix + row * n : matrix + row * n + width], sums[:width])
                 row += 1
         for i in range(width, wide, width):
-            _add(sums[i : i + width], sums[:width])
+            add_to(sums[i : i + width], sums[:width])
         put(out[part * n + left : part * n + left + width], sums)
 
 
@@ -225,10 +225,8 @@ def mean_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray
     y = sum_over(x, axis, keepdim)
     if y is NotImplemented:
         return y
-    if y.size < 1024 and not mode.compiled:
-        return np.divide(y, np.float32(x.size / y.size if y.size else 1.0), out=np.empty(y.shape, FLOAT32))
     out = np.empty(y.shape, FLOAT32)
-    _divided.each(y, y, y, x.size / y.size if y.size else 1.0, 0.0, out)
+    _divided.each(y, y, y, x.size / (y.size or 1), 0.0, out)
     return out
 
 

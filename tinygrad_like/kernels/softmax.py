@@ -12,7 +12,7 @@ import numpy as np
 from ..dtypes import FLOAT32
 from .kinds import READ, WRITE
 from .late import njit
-from .program import in_order, kernel
+from .program import Kernel, in_order, kernel
 from .reduce import PIECE, _max, _sum
 from .simd import inner
 from .vectormath import INF, F, exp, log
@@ -147,46 +147,37 @@ def _back(y: np.ndarray, axis: int) -> np.ndarray:
     return in_order(np.moveaxis(y, -1, axis))
 
 
-def _along(x: np.ndarray, log_of_it: bool, axis: int) -> np.ndarray:
-    if axis not in (-1, x.ndim - 1):
-        if type(axis) is not int or not -x.ndim <= axis < x.ndim:
-            return NotImplemented
-        return _back(_along(_rows(x, axis), log_of_it, -1), axis)
-    y = np.empty(x.shape, np.float32)
-    if x.size:
-        _softmax(x, x.shape[-1], log_of_it, y)
-    return y
+def _along(kernel: Kernel, what: int, axis: int, x: np.ndarray, *others: np.ndarray) -> np.ndarray:
+    """What a kernel makes of arrays of one shape along an axis."""
+    last = axis in (-1, x.ndim - 1)
+    if not last and (type(axis) is not int or not -x.ndim <= axis < x.ndim) or any(
+            [a.dtype is not FLOAT32 or a.shape != x.shape for a in others]):
+        return NotImplemented
+    rows = (x, *others) if last else [_rows(a, axis) for a in (x, *others)]
+    y = np.empty(rows[0].shape, np.float32)
+    if y.size:
+        kernel(*rows, y.shape[-1], what, y)
+    return y if last else _back(y, axis)
 
 
 def softmax(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
     """e = np.exp(x - x.max(-1, keepdims=True)); e / e.sum(-1, keepdims=True)"""
-    return _along(x, False, axis)
+    return _along(_softmax, SOFTMAX, axis, x)
 
 
 def log_softmax(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
     """z = x - x.max(-1, keepdims=True); z - np.log(np.exp(z).sum(-1, keepdims=True))"""
-    return _along(x, True, axis)
-
-
-def _vjp_along(g: np.ndarray, y: np.ndarray, log_of_it: bool, axis: int) -> np.ndarray:
-    if y.dtype is not FLOAT32 or g.shape != y.shape:
-        return NotImplemented
-    if axis not in (-1, y.ndim - 1):
-        return _back(_vjp_along(_rows(g, axis), _rows(y, axis), log_of_it, -1), axis)
-    dx = np.empty(g.shape, np.float32)
-    if g.size:
-        _softmax_vjp(g, y, y.shape[-1], log_of_it, dx)
-    return dx
+    return _along(_softmax, LOGARITHM, axis, x)
 
 
 def softmax_vjp(g: np.ndarray, p: np.ndarray, *, axis: int = -1) -> np.ndarray:
     """p * (g - (g * p).sum(-1, keepdims=True)), for p = softmax(x)"""
-    return _vjp_along(g, p, False, axis)
+    return _along(_softmax_vjp, SOFTMAX, axis, g, p)
 
 
 def log_softmax_vjp(g: np.ndarray, y: np.ndarray, *, axis: int = -1) -> np.ndarray:
     """g - np.exp(y) * g.sum(-1, keepdims=True), for y = log_softmax(x)"""
-    return _vjp_along(g, y, True, axis)
+    return _along(_softmax_vjp, LOGARITHM, axis, g, y)
 
 
 def logsumexp_over(x: np.ndarray, over: tuple[int, ...]) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 from llvmlite import ir
 
 from ..dtypes import FLOAT32, INT64
+from ..transforms.codegen import define
 from .late import carray, cgutils, intrinsic, numba, types
 from .simd import I32, I64, element, function, inner, integer, load
 
@@ -150,24 +151,11 @@ def room(typing):
 
 def _view(dtype: np.dtype, axes: int) -> Callable:
     """A function for compiled code that makes an array from the address of its object."""
-    pointer = _pointer(dtype)
-
-    def row(x):
-        return carray(pointer(data_of(x) if x else 0), (count_of(x) if x else 0,))
-
-    def matrix(x):
-        return carray(pointer(data_of(x) if x else 0), (size_of(x, 0) if x else 0, size_of(x, 1) if x else 0))
-
-    def stack(x):
-        return carray(pointer(data_of(x)), (size_of(x, 0), size_of(x, 1), size_of(x, 2)))
-
-    def stacks(x):
-        return carray(pointer(data_of(x)), (size_of(x, 0), size_of(x, 1), size_of(x, 2), size_of(x, 3)))
-
-    found = {1: row, 2: matrix, 3: stack, 4: stacks}[axes]
+    sizes = "count_of(x)," if axes == 1 else ", ".join([f"size_of(x, {axis})" for axis in range(axes)])
     # Code of two kernels from the disk may meet in one process, where function names must be unique.
-    found.__qualname__ = f"{found.__name__}_of_{dtype.name}"
-    return inner(found)
+    name = f"view_{dtype.name}_{axes}"
+    text = f"def {name}(x): return carray(pointer(data_of(x) if x else 0), ({sizes}) if x else ({'0, ' * axes}))"
+    return inner(define(name, text, f"<{name}>", {**globals(), "pointer": _pointer(dtype)}))
 
 
 _views: dict[tuple[np.dtype, int], Callable] = {}
