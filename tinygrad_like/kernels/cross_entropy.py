@@ -53,15 +53,7 @@ def _term(w, x, top, log_total):
 
 
 @njit(fastmath={"reassoc"})
-def _sum_terms(weight, x, top, log_total):
-    total = F(0)
-    for i in range(x.size):
-        total += _term(weight[i], x[i], top, log_total)
-    return total
-
-
-@njit(fastmath={"reassoc"})
-def _sum_soft_terms(t, keep, even, weight, x, top, log_total):
+def _sum_terms(t, keep, even, weight, x, top, log_total):
     total = F(0)
     for i in range(x.size):
         total += _term((keep * t[i] + even) * weight[i], x[i], top, log_total)
@@ -71,17 +63,15 @@ def _sum_soft_terms(t, keep, even, weight, x, top, log_total):
 @njit
 def _loss(label, t, weight, smoothing, x, top, log_total):
     """Of a row with this label; or, if t is not empty, with these probabilities."""
-    n, loss = x.size, 0.0
+    n, loss, keep = x.size, 0.0, F(1 - smoothing)
     if t.size == 0:
         loss = (1 - smoothing) * _term(weight[label], x[label], top, log_total)
         if smoothing == 0:
             return loss
+        t, keep = weight, F(0)
     for i in range(0, n, PIECE):
-        piece, w = x[i : i + PIECE], weight[i : i + PIECE]
-        if t.size == 0:
-            loss += smoothing / n * _sum_terms(w, piece, top, log_total)
-        else:
-            loss += _sum_soft_terms(t[i : i + PIECE], F(1 - smoothing), F(smoothing / n), w, piece, top, log_total)
+        here = slice(i, i + PIECE)
+        loss += _sum_terms(t[here], keep, F(smoothing / n), weight[here], x[here], top, log_total)
     return loss
 
 
@@ -166,20 +156,16 @@ def _cross_entropy_vjp(g, x, labels, probabilities, weight, ignored, smoothing, 
                     if label != ignored:
                         totals[-1, 2] = row + 1
                     continue
-                _scale_all(out, F(g_row * (keep * weight[label] + smoothing * mean_weight)))
                 if smoothing > 0:
-                    _subtract(out, F(g_row * even), weight)
+                    mass = keep * weight[label] + smoothing * mean_weight
+                    _pull(out, F(g_row), weight, F(0), F(even), weight, F(mass))
+                else:
+                    _scale_all(out, F(g_row * weight[label]))
                 out[label] -= F(g_row * keep * weight[label])
             else:
                 t = probabilities[row * n : (row + 1) * n]
                 _pull(out, F(g_row), t, F(keep), F(even), weight, F(keep * _by_pieces(t, weight, False)
                                                                    + smoothing * mean_weight))
-
-
-@njit
-def _subtract(out, factor, x):
-    for i in range(out.size):
-        out[i] -= factor * x[i]
 
 
 @njit

@@ -36,11 +36,6 @@ def _work(table, *numbers):
 
 
 @inner
-def _no_work(table, count):
-    return 0
-
-
-@inner
 def _share(array, task, tasks):
     """This task's part of the array at an address; empty if there is none."""
     n = count_of(array) if array else 0
@@ -66,7 +61,7 @@ def _sign(row, i):
     return F(-1.0) if _number(row, i) != 0 else F(1.0)
 
 
-@kernel(table=TABLE, count=WRITE.of(np.int64), work=_no_work, tasks=1)
+@kernel(table=TABLE, count=WRITE.of(np.int64), cost=0, tasks=1)
 def _count(table, count, task, tasks):
     count[0] += 1
     for row in table:
