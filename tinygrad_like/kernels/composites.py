@@ -83,7 +83,8 @@ def loss(name: str, formula: Callable, slope: Callable, of_difference: bool) -> 
 
 
 def _attention_kernel(q, k, v, attn_mask, *, dropout_p, is_causal, scale, key, spread):
-    mask = _added(attn_mask)
+    added = attn_mask is None or attn_mask.dtype is FLOAT32
+    mask = attn_mask if added else np.where(attn_mask, np.float32(0), np.float32(-np.inf))
     found = kernels.attention.attention(q, k, v, mask, is_causal, scale, dropout_p, key, spread)
     return found if found is NotImplemented else (found[0], (mask, found[1]))
 
@@ -94,11 +95,6 @@ def _attention_vjp(g, wanted, q, k, v, attn_mask, dropout_p, is_causal, scale, k
     mask, stats = residuals
     return [*kernels.attention.attention_backward(g, q, k, v, out, stats, mask, is_causal, scale, dropout_p, key,
                                                   spread), None]
-
-
-def _added(mask):
-    """The mask as an array to add to the scores."""
-    return mask if mask is None or mask.dtype is FLOAT32 else np.where(mask, np.float32(0), np.float32(-np.inf))
 
 
 def _heads(x, num_heads, parts):
@@ -160,11 +156,7 @@ def _conv2d(x, weight, bias, *, stride, padding, dilation, groups):
 def _conv2d_vjp(g, wanted, x, weight, bias, stride, padding, dilation, groups, how):
     return [kernels.conv.input_gradient(g, weight, x.shape, *how) if wanted[0] else None,
             kernels.conv.weight_gradient(g, x, weight.shape, *how) if wanted[1] else None,
-            _channel_sums(g) if wanted[2] else None]
-
-
-def _channel_sums(g):
-    return sum_over(sum_over(g, (2, 3), False), (0,), False)
+            sum_over(sum_over(g, (2, 3), False), (0,), False) if wanted[2] else None]
 
 
 def _sync_batch_norm(x, weight, bias, *, eps, shift, stats):

@@ -340,18 +340,14 @@ def _by_channels(x: np.ndarray, groups: int) -> tuple[Layout, Callable]:
     length = math.prod(x.shape[2:])
     if groups:
         runs = channels // groups
-        return Layout(batch * groups, runs, length, runs * length, length, RUN, True), _as_is
+        return Layout(batch * groups, runs, length, runs * length, length, RUN, True), lambda x: x
     if 0 < length < SHORT:
         return Layout(channels, 1, batch * length, batch * length, 0, GROUP, True), _turned
-    return Layout(channels, batch, length, length, channels * length, GROUP, True), _as_is
+    return Layout(channels, batch, length, length, channels * length, GROUP, True), lambda x: x
 
 
 def _turned(x: np.ndarray | None) -> np.ndarray | None:
     return None if x is None else in_order(x.swapaxes(0, 1))
-
-
-def _as_is(x: np.ndarray | None) -> np.ndarray | None:
-    return x
 
 
 def batch_norm(x, weight, bias, running_mean=None, running_var=None, skip=None, *, eps, stats=None, rectify=False,

@@ -218,14 +218,9 @@ def _pull(self: Any, node: Node, g: Any, parents: Any) -> list:
 def install() -> None:
     """Switch all ops to their generated calls and pulls."""
     type(mode).__setattr__ = _set  # type: ignore[method-assign, assignment]
-    for name, value in (("__call__", _first_calls), ("given", given), ("of_arrays", _of_arrays), ("large", (0, {})),
-                        ("general", _general), ("pull", _pull)):
+    for name, value in (("__call__", _first_calls), ("given", given), ("of_arrays", lambda op, rule: on_arrays(rule)),
+                        ("large", (0, {})), ("general", _general), ("pull", _pull)):
         setattr(Primitive, name, value)
-
-
-def _of_arrays(op: Any, rule: Any) -> Any:
-    """The rule, with the ops that it names replaced by their forwards."""
-    return on_arrays(rule)
 
 
 def specialized(op: Any) -> type:
