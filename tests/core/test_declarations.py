@@ -179,7 +179,8 @@ def test_functions_from_elsewhere_are_called_as_they_are():
 @pytest.mark.needs("kernels")
 def test_the_lines_of_a_call_go_with_their_op():
     op = declare(lambda x: x * 2, x=lambda g: g * 2)
-    op(leaf(1.0)).backward()
+    for _ in range(2):
+        op(leaf(1.0)).backward()
     name = f" of {op.name} {id(op):x}>"
     assert any(name in file for file in linecache.cache)
     del op
