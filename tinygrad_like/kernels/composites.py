@@ -25,7 +25,7 @@ from ..ops.matmul import _rows, linear
 from ..ops.normalization import batch_norm, batch_norm_relu, group_norm, layer_norm, rms_norm
 from ..ops.recurrent import gru, lstm
 from ..ops.reduce import sum_over
-from ..ops.softmax import cross_entropy, log_softmax_vjp, softmax_vjp
+from ..ops.softmax import cross_entropy, log_softmax_vjp, logsumexp_vjp, softmax_vjp
 
 LOSSES: dict[str, Callable] = {}  # those made of a formula: a function that returns forward and VJP
 SMALL = 16  # in NumPy they are many calls; but a few numbers are not worth importing numba
@@ -207,6 +207,7 @@ def _means(dweight, dbias, weight, moments, counts, means):
 
 accelerate(softmax_vjp, SMALL, functions("softmax", "softmax")[1])
 accelerate(log_softmax_vjp, SMALL, functions("softmax", "log_softmax")[1])
+accelerate(logsumexp_vjp, SMALL, functions("softmax", "logsumexp")[1])
 accelerate(cross_entropy, SMALL, *functions("cross_entropy", "cross_entropy"))
 accelerate(nll_loss, SMALL, *functions("cross_entropy", "nll_loss"))
 accelerate(mse_loss, 1, *loss(

@@ -188,3 +188,23 @@ def logsumexp_over(x: np.ndarray, over: tuple[int, ...]) -> np.ndarray:
     order = [*[axis for axis in range(x.ndim) if axis not in over], *over]
     _softmax(in_order(x.transpose(order)), x.size // out.size, LOG_SUM, out)
     return out
+
+
+@kernel(g=READ, x=READ, y=READ, dx=WRITE, cost=_COST)
+def _logsumexp_vjp(g, x, y, n, dx, task, tasks):
+    for row in range(task * y.size // tasks, (task + 1) * y.size // tasks):
+        total, stop = 0.0, (row + 1) * n
+        for i in range(row * n, stop, PIECE):
+            total += _exp_and_sum(x[i : min(i + PIECE, stop)], y[row], dx[i : min(i + PIECE, stop)])
+        _scale_all(dx[row * n : stop], F(g[row] / (1.0 if y[row] == INF else total)))
+
+
+def logsumexp_vjp(x: np.ndarray, y: np.ndarray, g: np.ndarray, *, over: tuple[int, ...]) -> np.ndarray:
+    """g * p / p.sum(over, keepdims=True), for p = np.exp(x - y); beside an infinity, none has a share"""
+    if not (x.size and over) or y.dtype is not FLOAT32 or g.dtype is not FLOAT32 or g.shape != y.shape:
+        return NotImplemented
+    order = [*[axis for axis in range(x.ndim) if axis not in over], *over]
+    rows = in_order(x.transpose(order))
+    dx = np.empty(rows.shape, np.float32)
+    _logsumexp_vjp(g, rows, y, x.size // y.size, dx)
+    return in_order(dx.transpose(np.argsort(order)))
