@@ -44,13 +44,13 @@ def accelerate(op: Composite, least: int, forward: Callable, vjp: Callable | Non
     op.accelerate(kernel, vjp, out)
 
 
-def functions(module: str, name: str) -> list[Callable]:
+def functions(module: str, name: str) -> tuple[Callable, Callable]:
     """The kernel of this name and its VJP, from a module that loads when they are called."""
 
     def of(name: str) -> Callable:
         return lambda *inputs, **options: getattr(getattr(kernels, module), name)(*inputs, **options)
 
-    return [of(name), of(f"{name}_vjp")]
+    return of(name), of(f"{name}_vjp")
 
 
 def loss(name: str, formula: Callable, slope: Callable, of_difference: bool) -> tuple[Callable, Callable]:

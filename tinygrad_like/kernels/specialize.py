@@ -319,8 +319,9 @@ def pull(op: Any) -> Callable:
 def pull_all(self: Any, rule: Callable, uses: list[int], node: Node, g: Any, parents: Any) -> list:
     """`pull` of an op of any number of inputs, none of which its rule needs, on arrays."""
     if mode.usual is False and type(g) is not Scattered and not (NARROW and node.dtype in NARROW):
-        found = [None if p is None else self._run(node, i, rule, g, [i if k < 0 else node.saved[k] for k in uses])
-                 for i, p in enumerate(parents)]
+        found: list[Any] = [
+            None if p is None else self._run(node, i, rule, g, [i if k < 0 else node.saved[k] for k in uses])
+            for i, p in enumerate(parents)]
         if all([p is None or getattr(c, "shape", ()) == p.shape and c.dtype is p.dtype
                 for c, p in zip(found, parents, strict=True)]):
             return found
