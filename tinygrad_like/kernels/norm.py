@@ -1,9 +1,9 @@
 """Normalisation of float32 arrays, (x - mean) / sqrt(variance + eps) * weight + bias, forward and backward.
 
-A group, whose elements share a mean and a variance, consists of contiguous runs, `step` apart. Its weights belong to
-channels or to numbers: of (batch, channels, run), a group of group norm is adjacent channels of an example, a group of
-batch norm one channel of all examples; a group of layer norm, or of RMS norm, whose mean is 0, is one run, and each of
-its numbers has a weight. A group is finished before the next, so that all passes but the first find it in the cache.
+A group, whose elements share a mean and a variance, consists of contiguous runs, `step` apart. Of (batch, channels,
+run), a group of group norm is adjacent channels of an example, a group of batch norm one channel of all examples, and
+each channel has a weight. A group of layer norm, or of RMS norm, whose mean is 0, is a row, and each column has one. A
+group is finished before the next, so that all passes but the first find it in the cache.
 
 Statistics are float64, and x - mean is computed in two steps: first minus the mean rounded to float32, which is exact
 next to a large mean, then minus the rest. Sums run over pieces in float32 and over the pieces in float64. The order of
@@ -34,10 +34,8 @@ STATS, STATS_WRITE = READ.of(FLOAT64, 2), WRITE.of(FLOAT64, 2)  # rows of means 
 LOOP = dict(fastmath={"contract"}, forceinline=True)
 SUMS = dict(LOOP, fastmath={"reassoc", "contract"})
 
-# groups; runs in a group, numbers in a run, distances between groups and between runs; what has a weight of its own;
-# and whether to subtract the mean
-Layout = namedtuple("Layout", "units runs length start step own centred")
-GROUP, RUN, NUMBER = range(3)
+# groups; runs in a group, numbers in a run, distances between groups and between runs; own: whether a run is a channel
+Layout = namedtuple("Layout", "units runs length start step own")
 
 
 # --- Mean and variance ------------------------------------------------------------------------------------------------
@@ -60,23 +58,23 @@ def _moments(x, shift):
 
 
 @njit(**LOOP)
-def mean_and_variance(x, start, layout):
+def mean_and_variance(x, start, runs, step, length, centred):
     """Mean and variance of one group, in one pass; if it is not centred, 0 and the mean square.
 
     var = E[(x - shift)^2] - (mean - shift)^2 loses digits if the shift is far from the mean, so a second pass follows
     if the first element is an outlier.
     """
-    share = 1 / (layout.runs * layout.length)
-    shift = x[start] if layout.centred else F(0)
+    share = 1 / (runs * length)
+    shift = x[start] if centred else F(0)
     for _ in range(2):
         total, squares = 0.0, 0.0
-        for k in range(layout.runs):
-            end = start + k * layout.step + layout.length
-            for i in range(end - layout.length, end, PIECE):
+        for k in range(runs):
+            end = start + k * step + length
+            for i in range(end - length, end, PIECE):
                 a, b = _moments(x[i : min(i + PIECE, end)], shift)
                 total += a
                 squares += b
-        if not layout.centred:
+        if not centred:
             return 0.0, squares * share
         off = total * share
         mean, variance = shift + off, squares * share - off * off
@@ -128,7 +126,7 @@ def parameter_gradients(call: Callable, blocks: int, n: int) -> tuple[np.ndarray
 @njit(**LOOP)
 def _run(layout, group, k, stats, weight, bias):
     """Run k of a group: its channel, its start, and centre, scale and shift, of which the first is rounded."""
-    c = (group * layout.runs + k) % weight.size if layout.own == RUN else group
+    c = (group * layout.runs + k) % weight.size if layout.own else group
     mean, scale = stats[0, group], stats[1, group] * weight[c]
     return c, group * layout.start + k * layout.step, F(mean), F(scale), F(bias[c] - (mean - F(mean)) * scale)
 
@@ -142,33 +140,24 @@ def _affine(x, skip, centre, scale, shift, floor, y):
         y[i] = floor if v < floor else v  # in this order, NaN stays NaN
 
 
-@njit(**LOOP)
-def _affine_by_number(x, centre, scale, shift, weight, bias, y):
-    for i in range(x.size):
-        y[i] = ((x[i] - centre) * scale + shift) * weight[i] + bias[i]
-
-
 @kernel(x=READ, skip=OPTIONAL, weight=READ, bias=READ, running_mean=OPTIONAL, running_var=OPTIONAL, floor=REAL,
         eps=REAL, layout=Plan(Layout, {}), stats=STATS_WRITE, moments=OPTIONAL_WRITE.of(FLOAT64, 2), y=WRITE,
         cost=COST)
-def _normalize(x, skip, weight, bias, running_mean, running_var, floor, eps, layout, stats, moments, y, task, tasks):
+def _normalize_channels(x, skip, weight, bias, running_mean, running_var, floor, eps, layout, stats, moments, y, task,
+                        tasks):
     for group in range(task * layout.units // tasks, (task + 1) * layout.units // tasks):
         if running_mean.size:
             mean, variance = np.float64(running_mean[group]), np.float64(running_var[group])
         else:
-            mean, variance = mean_and_variance(x, group * layout.start, layout)
+            mean, variance = mean_and_variance(x, group * layout.start, layout.runs, layout.step, layout.length, True)
         rstd = 1 / math.sqrt(variance + eps)
         stats[0, group], stats[1, group] = mean, rstd
         if moments.size:
             moments[0, group], moments[1, group] = mean, variance
         for k in range(layout.runs):
-            if layout.own == NUMBER:
-                here = slice(group * layout.start, group * layout.start + layout.length)
-                _affine_by_number(x[here], F(mean), F(rstd), F((F(mean) - mean) * rstd), weight, bias, y[here])
-            else:
-                _, i, centre, scale, shift = _run(layout, group, k, stats, weight, bias)
-                here = slice(i, i + layout.length)
-                _affine(x[here], skip[here] if skip.size else skip, centre, scale, shift, F(floor), y[here])
+            _, i, centre, scale, shift = _run(layout, group, k, stats, weight, bias)
+            here = slice(i, i + layout.length)
+            _affine(x[here], skip[here] if skip.size else skip, centre, scale, shift, F(floor), y[here])
 
 
 @njit(**LOOP)
@@ -220,8 +209,8 @@ def _group_vjp(g, x, y, weight, bias, floor, given, layout, stats, dx, dskip, dw
         total += weight[c] * s
         slope += weight[c] * t
         of_weight, of_bias = of_weight + rstd * (t - rest * s), of_bias + s
-        if layout.own == RUN or k == layout.runs - 1:
-            place = group * layout.runs + k if layout.own == RUN else group
+        if layout.own or k == layout.runs - 1:
+            place = group * layout.runs + k if layout.own else group
             dweight[place], dbias[place], of_weight, of_bias = of_weight, of_bias, 0.0, 0.0
     level, slope = corrections(total, slope, rest, rstd, 1 / (layout.runs * length))
     if given:  # statistics that do not depend on x
@@ -242,6 +231,23 @@ def _normalize_channels_vjp(g, x, y, weight, bias, floor, given, layout, stats, 
     floor = F(floor)
     for unit in range(task * layout.units // tasks, (task + 1) * layout.units // tasks):
         _group_vjp(g, x, y, weight, bias, floor, given, layout, stats, dx, dskip, dweight, dbias, unit)
+
+
+# --- Rows -------------------------------------------------------------------------------------------------------------
+
+
+@kernel(x=READ, weight=READ, bias=READ, eps=REAL, stats=STATS_WRITE, y=WRITE, cost=COST, fastmath={"contract"})
+def _normalize_rows(x, n, weight, bias, eps, centred, stats, y, task, tasks):
+    rows = stats.shape[1]
+    for row in range(task * rows // tasks, (task + 1) * rows // tasks):
+        mean, variance = mean_and_variance(x, row * n, 1, n, n, centred)
+        rstd = 1 / math.sqrt(variance + eps)
+        stats[0, row], stats[1, row] = mean, rstd
+        centre = F(mean)
+        scale, offset = F(rstd), F((centre - mean) * rstd)
+        x_row, y_row = x[row * n : row * n + n], y[row * n : row * n + n]
+        for i in range(n):
+            y_row[i] = ((x_row[i] - centre) * scale + offset) * weight[i] + bias[i]
 
 
 @njit(**SUMS)
@@ -299,18 +305,13 @@ def _normalize_rows_vjp(g, x, n, weight, centred, stats, block, dx, dweight, dbi
 # --- The ops ----------------------------------------------------------------------------------------------------------
 
 
-def _normalized(x, weight, bias, n, layout, eps, running=(None, None), skip=None, floor=-np.inf, moments=None):
-    """y, with n weights, and the statistics for backward: the mean and 1 / sqrt(var + eps)."""
-    y, stats = np.empty(x.shape, np.float32), np.empty((2, layout.units))
-    _normalize(x, skip, *parameters(weight, bias, n), *running, floor, eps, layout, stats, moments, y)
-    return y, stats
-
-
 def layer_norm(x, weight, bias, *, normalized_shape, eps, centred=True):
     if not x.size:
         return NotImplemented
     n = math.prod(normalized(x, weight, normalized_shape))
-    return _normalized(x, weight, bias, n, Layout(x.size // n, 1, n, n, n, NUMBER, centred), eps)
+    y, stats = np.empty(x.shape, np.float32), np.empty((2, x.size // n))
+    _normalize_rows(x, n, *parameters(weight, bias, n), eps, centred, stats, y)
+    return y, stats
 
 
 def layer_norm_vjp(g, wanted, x, weight, bias, normalized_shape, eps, stats, centred=True):
@@ -340,10 +341,10 @@ def _by_channels(x: np.ndarray, groups: int) -> tuple[Layout, Callable]:
     length = math.prod(x.shape[2:])
     if groups:
         runs = channels // groups
-        return Layout(batch * groups, runs, length, runs * length, length, RUN, True), lambda x: x
+        return Layout(batch * groups, runs, length, runs * length, length, 1), lambda x: x
     if 0 < length < SHORT:
-        return Layout(channels, 1, batch * length, batch * length, 0, GROUP, True), _turned
-    return Layout(channels, batch, length, length, channels * length, GROUP, True), lambda x: x
+        return Layout(channels, 1, batch * length, batch * length, 0, 0), _turned
+    return Layout(channels, batch, length, length, channels * length, 0), lambda x: x
 
 
 def _turned(x: np.ndarray | None) -> np.ndarray | None:
@@ -358,8 +359,10 @@ def batch_norm(x, weight, bias, running_mean=None, running_var=None, skip=None, 
                                                 and stats.flags.carray):
         return NotImplemented
     layout, turn = _by_channels(x, groups)
-    y, kept = _normalized(turn(x), weight, bias, channels, layout, eps, (running_mean, running_var), turn(skip),
-                          0.0 if rectify else -np.inf, stats)
+    x = turn(x)
+    y, kept = np.empty(x.shape, np.float32), np.empty((2, layout.units))
+    _normalize_channels(x, turn(skip), *parameters(weight, bias, channels), running_mean, running_var,
+                        0.0 if rectify else -np.inf, eps, layout, kept, stats, y)
     return turn(y), kept
 
 

@@ -76,15 +76,18 @@ def _sgd(table, task, tasks):
         x, g, b = _share(row[0], task, tasks), _share(row[1], task, tasks), _share(row[2], task, tasks)
         lr, momentum, fresh = F(_number(row, 0)), F(_number(row, 1)), F(1.0 - _number(row, 2))
         decay, nesterov, scale = F(_number(row, 3)), _number(row, 4) != 0, _sign(row, 5)
-        ahead, along = (lr, lr * momentum) if nesterov else (ZERO, lr)
         if b.size == 0 or momentum == ZERO:
             for i in range(x.size):
                 x[i] -= lr * (scale * g[i] + decay * x[i])
-        else:
+        elif nesterov:
             for i in range(x.size):
                 d = scale * g[i] + decay * x[i]
                 b[i] = momentum * b[i] + fresh * d
-                x[i] -= ahead * d + along * b[i]
+                x[i] -= lr * (d + momentum * b[i])
+        else:
+            for i in range(x.size):
+                b[i] = momentum * b[i] + fresh * (scale * g[i] + decay * x[i])
+                x[i] -= lr * b[i]
 
 
 @kernel(table=TABLE, work=_work, tasks=1, fastmath={"contract"})
@@ -98,15 +101,21 @@ def _adam(table, decoupled, task, tasks):
         eps, decay, scale = F(_number(row, 3)), F(_number(row, 4)), _sign(row, 6)
         keep = F(1.0 - _number(row, 0) * _number(row, 4)) if decoupled else F(1.0)
         decay = ZERO if decoupled else decay
-        amsgrad = largest.size > 0 and _number(row, 5) != 0
-        for i in range(x.size):
-            p = keep * x[i]
-            d = scale * g[i] + decay * p
-            m[i] += new1 * (d - m[i])
-            square = v[i] = beta2 * v[i] + new2 * d * d
-            if amsgrad:
+        if largest.size > 0 and _number(row, 5) != 0:  # amsgrad
+            for i in range(x.size):
+                p = keep * x[i]
+                d = scale * g[i] + decay * p
+                m[i] += new1 * (d - m[i])
+                square = v[i] = beta2 * v[i] + new2 * d * d
                 square = largest[i] = maximum(largest[i], square)
-            x[i] = p - lr * m[i] / (np.sqrt(square) * root + eps)
+                x[i] = p - lr * m[i] / (np.sqrt(square) * root + eps)
+        else:
+            for i in range(x.size):
+                p = keep * x[i]
+                d = scale * g[i] + decay * p
+                m[i] += new1 * (d - m[i])
+                v[i] = beta2 * v[i] + new2 * d * d
+                x[i] = p - lr * m[i] / (np.sqrt(v[i]) * root + eps)
 
 
 @kernel(table=TABLE, work=_work, tasks=1, fastmath={"contract"})
