@@ -179,7 +179,7 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         "sum of columns (128, 512)": lambda: one(lambda x: reduce.sum_over(x, (0,), False), 128, 512),
         "sum of columns (2048, 512)": lambda: one(lambda x: reduce.sum_over(x, (0,), False), 2048, 512),
         "sum of columns (2048, 10)": lambda: one(lambda x: reduce.sum_over(x, (0,), False), 2048, 10),
-        "sum of rows (2048, 512)": lambda: one(reduce.sum_rows, 2048, 512),
+        "sum of rows (2048, 512)": lambda: one(lambda x: reduce.sum_over(x, (1,), False), 2048, 512),
         "maximum of rows (2048, 512)": lambda: one(lambda x: reduce.max_over(x, (1,), False), 2048, 512),
         "sum (1048576,)": lambda: one(reduce.total, 1 << 20),
         f"Adam {MLP}": lambda: optimizer(Adam, MLP),

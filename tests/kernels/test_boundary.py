@@ -67,9 +67,9 @@ LAYOUTS = {
 def test_kernels_take_any_layout(layout):
     x = random(5, 7)
     given = LAYOUTS[layout](x)
-    np.testing.assert_array_equal(reduce.sum_rows(given), reduce.sum_rows(x))
+    np.testing.assert_array_equal(reduce.over_rows(reduce.SUM, given), reduce.over_rows(reduce.SUM, x))
     with pytest.raises(ValueError, match="rows: arrays do not fit, or are not aligned float32: "):
-        reduce.sum_rows(x.astype(">f4"))
+        reduce.over_rows(reduce.SUM, x.astype(">f4"))
     with pytest.raises(ValueError, match="rows: arrays do not fit, or are not aligned float32: "):
         reduce._rows(reduce.MAX, x, 7, frozen(x[:, 0].copy()))
 

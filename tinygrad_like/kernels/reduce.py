@@ -39,11 +39,11 @@ def _sum(x):
     return total
 
 
-@njit(fastmath={"reassoc", "contract"})
-def _sum_squares(x):
+@njit(fastmath={"reassoc", "contract"}, forceinline=True)
+def _dot(a, b):
     total = F(0)
-    for i in range(x.size):
-        total += x[i] * x[i]
+    for i in range(a.size):
+        total += a[i] * b[i]
     return total
 
 
@@ -69,7 +69,7 @@ def _reduced(op, x):
     total = 0.0
     for i in range(0, x.size, PIECE):
         piece = x[i : min(i + PIECE, x.size)]
-        total += _sum(piece) if op == SUM else _sum_squares(piece)
+        total += _sum(piece) if op == SUM else _dot(piece, piece)
     return total
 
 
@@ -144,15 +144,11 @@ def columns(x, m, n, block, strip, out, task, tasks):
         put(out[part * n + left : part * n + left + width], sums)
 
 
-def _over_rows(op: int, x: np.ndarray) -> np.ndarray:
+def over_rows(op: int, x: np.ndarray) -> np.ndarray:
+    """What `_reduced` makes of every row of x (m, n)."""
     out = np.empty(len(x), FLOAT32)
     _rows(op, x, x.shape[1], out)
     return out
-
-
-def sum_rows(x: np.ndarray) -> np.ndarray:
-    """x.sum(1), for x (m, n)"""
-    return _over_rows(SUM, x)
 
 
 def sum_columns(x: np.ndarray, outer: int, m: int, n: int) -> np.ndarray:
@@ -184,7 +180,7 @@ def sum_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
         outer, m, n = math.prod(shape[:first]), math.prod(shape[first:last]), math.prod(shape[last:])
         if small and n > 1 and m <= 2 * LOW:
             return NotImplemented
-        y = total(x) if outer == n == 1 else sum_rows(x.reshape(outer, m)) if n == 1 else sum_columns(x, outer, m, n)
+        y = sum_columns(x, outer, m, n) if n != 1 else over_rows(SUM, x.reshape(outer, m)) if outer != 1 else total(x)
         y = y.reshape(shape[:first] + shape[last:])
     return y.reshape([1 if a in axis else n for a, n in enumerate(x.shape)]) if keepdim else y
 
@@ -195,7 +191,7 @@ def sum_of_squares(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.nd
         return NotImplemented
     kept = x.shape[: axis[0]]
     rows = x.reshape(math.prod(kept), -1)
-    out = _over_rows(SUM_SQUARES, rows).reshape(kept) if kept else _over_everything(SUM_SQUARES, x)[1]
+    out = over_rows(SUM_SQUARES, rows).reshape(kept) if kept else _over_everything(SUM_SQUARES, x)[1]
     return out.reshape(kept + (1,) * len(axis)) if keepdim else out
 
 
@@ -246,7 +242,7 @@ def _over_axes(x: np.ndarray, axis: tuple[int, ...]) -> np.ndarray:
     """The sum over some axes, which a copy has at the end."""
     kept = [a for a in range(x.ndim) if a not in axis]
     rows = in_order(x.transpose(*kept, *axis)).reshape([math.prod([x.shape[a] for a in each]) for each in (kept, axis)])
-    return sum_rows(rows).reshape([x.shape[a] for a in kept])
+    return over_rows(SUM, rows).reshape([x.shape[a] for a in kept])
 
 
 def sum_squares(x: np.ndarray) -> np.ndarray:

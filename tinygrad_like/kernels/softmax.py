@@ -13,7 +13,7 @@ from ..dtypes import FLOAT32
 from .kinds import READ, WRITE
 from .late import njit
 from .program import Kernel, in_order, kernel
-from .reduce import PIECE, _max, _sum
+from .reduce import PIECE, _dot, _max, _sum
 from .simd import inner
 from .vectormath import INF, F, exp, log
 
@@ -23,9 +23,9 @@ LONG = 256  # such rows fill the vectors by themselves
 
 
 @njit
-def _shift(x, top, y):
+def _shift_twice(x, top, log_total, y):
     for i in range(x.size):
-        y[i] = x[i] - top
+        y[i] = (x[i] - top) - log_total  # next to a large `top`, log_total would be lost
 
 
 @njit
@@ -65,7 +65,7 @@ def _exp_shifted(x, n, e, tops, totals):
                 total += _exp_and_sum(x[i:j], top, e[i:j])
             totals[row] = total
         else:
-            _shift(x[start:stop], top, e[start:stop])
+            _shift_twice(x[start:stop], top, F(0), e[start:stop])
     if n < LONG:
         _exp(e[: x.size])
         for row in range(x.size // n):
@@ -97,20 +97,6 @@ def _softmax(x, n, what, y, task, tasks):
                 _shift_twice(x[row * n : (row + 1) * n], top, log(total), y[row * n : (row + 1) * n])
             else:
                 _scale_all(y[row * n : (row + 1) * n], F(1) / total)
-
-
-@njit
-def _shift_twice(x, top, log_total, y):
-    for i in range(x.size):
-        y[i] = (x[i] - top) - log_total  # next to a large `top`, log_total would be lost
-
-
-@njit(fastmath={"reassoc", "contract"}, forceinline=True)
-def _dot(a, b):
-    total = F(0)
-    for i in range(a.size):
-        total += a[i] * b[i]
-    return total
 
 
 @njit
