@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,56 +10,42 @@ import numpy as np
 
 from tinygrad_like.core.graph import Node, mode
 from tinygrad_like.core.tensor import Tensor, wrap
-from tinygrad_like.methods.gradients import Bundle, node_of, output_node, output_of
+from tinygrad_like.methods.gradients import Bundle, Handle, node_of, output_node, output_of
 
 if TYPE_CHECKING:
     from .module import Module
-
-_next_key = itertools.count().__next__
-
-
-class Handle:
-    """The handle that registering a hook returns: `remove()` removes the hook."""
-
-    def __init__(self, module: Module, table: dict[int, Callable], key: int):
-        self._module = weakref.ref(module)  # the module may hold the handle: that must not be a cycle
-        self._table, self._key = table, key
-
-    def remove(self) -> None:
-        self._table.pop(self._key, None)
-        module = self._module()
-        if module is not None and module._hooks is not None and not module._hooks.any():
-            module._hooks = None  # makes calls fast again
 
 
 class Hooks:
     """The hooks of one module, by kind, in the order in which they were registered."""
 
     def __init__(self) -> None:
-        self.before: dict[int, Callable] = {}
-        self.after: dict[int, Callable] = {}
-        self.backward: dict[int, Callable] = {}
-
-    def any(self) -> bool:
-        return bool(self.before or self.after or self.backward)
+        self.before: list[Callable] = []
+        self.after: list[Callable] = []
+        self.backward: list[Callable] = []
 
     def add(self, module: Module, kind: str, hook: Callable) -> Handle:
-        table, key = getattr(self, kind), _next_key()
-        table[key] = hook
-        return Handle(module, table, key)
+        ref = weakref.ref(module)  # the module may hold the handle: that must not be a cycle
+
+        def removed() -> None:
+            if not (self.before or self.after or self.backward) and (module := ref()) is not None:
+                module._hooks = None  # makes calls fast again
+
+        getattr(self, kind).append(hook)
+        return Handle(getattr(self, kind), hook, removed)
 
     def call(self, module: Module, args: tuple, kwargs: dict) -> Any:
         """The module's forward with its hooks around it. A hook may remove itself while it runs."""
-        for hook in list(self.before.values()):
+        for hook in list(self.before):
             new = hook(module, args)
             if new is not None:
                 args = new if isinstance(new, tuple) else (new,)
         crossing = None
         if self.backward and mode.recording:
-            crossing = _Crossing(module, list(self.backward.values()))
+            crossing = _Crossing(module, list(self.backward))
             args = crossing.enter(args)
         output = module.forward(*args, **kwargs)
-        for hook in list(self.after.values()):
+        for hook in list(self.after):
             new = hook(module, args, output)
             if new is not None:
                 output = new

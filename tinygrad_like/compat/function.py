@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import ops
+from ..core.dispatch import Op
 from ..core.graph import Node, freed, mode, setting
 from ..core.tensor import Tensor, wrap
 from ..dtypes import FLOATS, get_default_dtype
@@ -198,15 +198,12 @@ class _Call:
 
     def _fitted(self, c: Any, parent: Any, i: int) -> Tensor:
         """A gradient in the shape and dtype of its argument, summed over broadcast axes."""
-        who = f"{self.name}.backward: the gradient of argument {i}"
         if not isinstance(c, Tensor):
-            raise TypeError(f"{who} is no Tensor, but {type(c).__name__}")
-        if c.shape != parent.shape:
-            summed = ops.reduce.summed_to(c, parent.shape)
-            if summed is None:
-                raise ValueError(f"{who} has shape {c.shape}, but the argument {parent.shape}")
-            c = summed
-        return c if c.dtype is parent.dtype else ops.cast(c, dtype=parent.dtype)
+            raise TypeError(f"{self.rule_for(i)} gave {type(c).__name__}, which is no Tensor")
+        return Op.unbroadcast(self, c, parent, c, i)  # type: ignore[arg-type]
+
+    def rule_for(self, i: int) -> str:
+        return f"{self.name}.backward: for argument {i} it"
 
 
 def once_differentiable(backward: Callable) -> Callable:

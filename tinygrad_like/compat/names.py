@@ -126,14 +126,13 @@ class Names:
     def dim(self): return self.ndim
     def nelement(self): return self._data.size
     def element_size(self): return self._data.itemsize
-    def ndimension(self): return self._data.ndim
+    ndimension = dim
     def stride(self, axis=None):
         strides = tuple([step // self._data.itemsize for step in self._data.strides])
         return strides if axis is None else strides[ops.axes.one_axis("stride", axis, self.ndim)]
     def is_contiguous(self): return self._data.flags.c_contiguous
-    def pin_memory(self): return self
     def cpu(self): return self
-    def conj(self): return self
+    pin_memory = conj = to_dense = to_sparse = coalesce = cpu
     real = property(conj, doc="The Tensor itself: its elements are real.")
     def is_complex(self): return False
     def to(self, *wanted, **others):
@@ -208,8 +207,6 @@ class Names:
     def new(self, *data):
         """A new Tensor of this one's dtype: of data, or zeros of the sizes given."""
         return made_of(self.dtype, data)
-    def to_dense(self): return self
-    to_sparse = coalesce = to_dense
     is_sparse = False
 
     def equal(self, other):

@@ -190,8 +190,3 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
 def summed(x: Any, axes: int) -> Any:
     """The sum over this many of the last axes."""
     return x.sum(axis=tuple(range(-axes, 0))) if axes > 0 else x
-
-
-def filled(like: Tensor, number: float) -> Tensor:
-    """A Tensor of one number, of the shape and dtype of another."""
-    return Tensor(np.full(like.shape, number, like.dtype))

@@ -11,7 +11,7 @@ from .. import ops
 from ..core.tensor import Tensor
 from ..dtypes import finfo
 from . import constraints
-from .base import Distribution, filled
+from .base import Distribution
 
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 
@@ -145,7 +145,7 @@ class Uniform(Distribution):
 
     mean = property(lambda self: (self.low + self.high) / 2)
     variance = property(lambda self: (self.high - self.low).square() / 12)
-    mode = property(lambda self: filled(self.low, math.nan))
+    mode = property(lambda self: self.low.full_like(math.nan))
 
 # Choices --------------------------------------------------------------------------------------------------------------
 
@@ -236,7 +236,7 @@ class Categorical(Distribution):
         excluded = (q.probs == 0) & q._by_probs
         return _gain(self.probs, self.logits, excluded.where(-math.inf, q.logits)).sum(axis=-1)
 
-    mean = variance = property(lambda self: filled(self.probs[..., 0], math.nan))
+    mean = variance = property(lambda self: self.probs[..., 0].full_like(math.nan))
     mode = property(lambda self: self.probs.argmax(-1))
 
 

@@ -18,12 +18,15 @@ from ..core.tensor import Tensor, _adding, wrap
 class Handle:
     """The handle of a hook: `remove()`, a call, or the end of a `with` block removes the hook."""
 
-    def __init__(self, hooks: list[Callable], hook: Callable):
-        self._hooks, self._hook = hooks, hook
+    def __init__(self, hooks: list[Callable], hook: Callable, removed: Callable[[], Any] | None = None):
+        self._hooks, self._hook, self._removed = hooks, hook, removed
 
     def remove(self) -> None:
-        if self._hook in self._hooks:
-            self._hooks.remove(self._hook)
+        hooks, self._hooks = self._hooks, []  # a second time does nothing
+        if self._hook in hooks:
+            hooks.remove(self._hook)
+        if self._removed is not None:
+            self._removed()
 
     __call__ = remove
 

@@ -106,12 +106,6 @@ def _array(value: Any, dtype: np.dtype) -> np.ndarray:
     return as_array(*given) if mode.listener is None else mode.listener.compute("setitem", as_array, given, {})
 
 
-def _check_leaf(x: Tensor, who: str, instead: str) -> None:
-    if x.requires_grad and x.node is None and mode.recording:
-        raise RuntimeError(f"{who}: a leaf that requires grad cannot be changed in place while ops are recorded; do it "
-                           f"in a block of no_grad(), or {instead}")
-
-
 def _full(x: Tensor, value: Any) -> Any:
     """A number everywhere; gradients reach a Tensor of one."""
     if np.ndim(value):
@@ -183,7 +177,9 @@ class InPlace:
         plain = f"write x = x.{who.rstrip('_')}(...)" if who.endswith("_") else f"write x = x {who[:-1]} ..."
         if who == "setitem":
             plain = "build the result with where, cat or scatter"
-        _check_leaf(self, who, f"{plain} for a new Tensor")
+        if self.requires_grad and self.node is None and mode.recording:
+            raise RuntimeError(f"{who}: a leaf that requires grad cannot be changed in place while ops are recorded; "
+                               f"do it in a block of no_grad(), or {plain} for a new Tensor")
         before = aliases.twin(self, self.version)
         y = make(before)
         if y.shape != self.shape:

@@ -41,7 +41,7 @@ def follow(x: Tensor, y: Tensor, part: np.ndarray | None, others: Sequence[Tenso
     Tensors detached from x, or from which x was detached, follow in their values only.
     part: the part of x changed. with_items: a function of a Tensor, an index and values, as `x[index] = values` is.
     """
-    index = _index_in(x, others[0])
+    index = (x._viewed[1],) if x._viewed is not None and x._viewed[0]() is others[0] else None  # of a part of it
     if index is not None and len(others) == 1 and others[0]._apart is x._apart:
         return _write_back(x, y, others[0], index, with_items)
     part = x._data if part is None else part
@@ -125,11 +125,6 @@ def _shows_all(base: Tensor, tensors: Sequence[Tensor]) -> bool:
 def _position(part: np.ndarray, whole: np.ndarray) -> int:
     """How many bytes after that of the whole the memory of a part begins."""
     return part.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
-
-
-def _index_in(t: Tensor, base: Tensor) -> tuple | None:
-    """The index of base that t is, alone in a tuple, if it was made so."""
-    return (t._viewed[1],) if t._viewed is not None and t._viewed[0]() is base else None
 
 
 def _placed(base: Tensor, x: Tensor, y: Tensor) -> Tensor:
