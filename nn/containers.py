@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, MutableSequence, Sequence
-from typing import Any
+from typing import Any, Self
 
 from tinygrad_like.core.tensor import Tensor
 
@@ -13,80 +13,92 @@ from .state import locate
 
 
 class _List(Module):
-    """Modules in order, named "0", "1", ... or as a mapping names them."""
+    """Modules, or parameters, in order, named "0", "1", ... or as a mapping names them."""
 
-    def __init__(self, modules: Iterable[Module] | Mapping[str, Module] = ()):
-        named = modules.items() if isinstance(modules, Mapping) else ((str(i), m) for i, m in enumerate(modules))
-        for name, module in named:
-            self._add(name, module)
+    holds: type = Module
 
-    def _add(self, name: str, module: Module) -> None:
-        if not isinstance(module, Module):
-            raise TypeError(f"{type(self).__name__}: layer {name} must be an nn.Module, got {described(module)}")
-        self.register_module(name, module)
+    def __init__(self, values: Iterable[Any] | Mapping[str, Any] = ()):
+        named = values.items() if isinstance(values, Mapping) else ((str(i), m) for i, m in enumerate(values))
+        for name, value in named:
+            self._add(name, value)
+
+    def _add(self, name: str, value: Any) -> None:
+        self._check_name(type(self).__name__, name)
+        setattr(self, name, self._entry(name, value))
+
+    def _entry(self, name: Any, value: Any) -> Any:
+        """The value as it is held. Raises TypeError for one that is not."""
+        if not isinstance(value, Module):
+            raise TypeError(f"{type(self).__name__}: layer {name} must be an nn.Module, got {described(value)}")
+        return value
+
+    def _items(self) -> list[tuple[str, Any]]:
+        return [(name, value) for name, value in vars(self).items() if isinstance(value, self.holds)]
 
     def _name(self, index: Any) -> str:
-        names = [name for name, _ in self._children()]
+        names = [name for name, _ in self._items()]
         try:
             return names[index]
         except IndexError:
-            raise IndexError(f"{type(self).__name__}: index {index} is out of range for {len(names)} modules") from None
+            raise IndexError(f"{type(self).__name__}: index {index} is out of range for {len(names)} entries") from None
+
+    def _plain(self) -> Any:
+        """The class for parts of this list: not a model with arguments of its own."""
+        return next(kind for kind in (Sequential, ParameterList, ModuleList) if isinstance(self, kind))
 
     def __getitem__(self, index: Any) -> Any:
-        """One module, or for a slice a container of its modules, which keep their names."""
+        """One entry, or for a slice a container of its entries, which keep their names."""
         if isinstance(index, slice):
-            return (Sequential if isinstance(self, Sequential) else ModuleList)(dict(list(self._children())[index]))
+            return self._plain()(dict(self._items()[index]))
         return self.__dict__[self._name(index)]
 
-    def __setitem__(self, index: int, module: Module) -> None:
-        setattr(self, self._name(index), module)
+    def __setitem__(self, index: int, value: Any) -> None:
+        setattr(self, self._name(index), self._entry(index, value))
 
     def __delitem__(self, index: int | slice) -> None:
-        modules = list(self._children())
-        del modules[index]
-        self._replace(modules)
+        entries = self._items()
+        del entries[index]
+        self._replace(entries)
 
     def __len__(self) -> int:
-        return sum(1 for _ in self._children())
+        return len(self._items())
 
-    def __iter__(self) -> Iterator[Module]:
-        return (module for _, module in self._children())
+    def __iter__(self) -> Iterator[Any]:
+        return (value for _, value in self._items())
 
     __contains__, pop = Sequence.__contains__, MutableSequence.pop
 
-    def append(self, module: Module) -> _List:
-        """Add a module at the end; returns the container."""
-        self._add(str(len(self)), module)
+    def append(self, value: Any) -> Self:
+        """Add an entry at the end; returns the container."""
+        self._add(str(len(self)), value)
         return self
 
-    def extend(self, modules: Iterable[Module]) -> _List:
-        """Add several modules at the end; returns the container."""
-        for module in list(modules):
-            self.append(module)
+    def extend(self, values: Iterable[Any]) -> Self:
+        """Add several entries at the end; returns the container."""
+        for value in list(values):
+            self.append(value)
         return self
 
     __iadd__ = extend
 
-    def __add__(self, other: Iterable[Module]) -> _List:
-        """A container of the modules of both, under new numbers."""
-        return (Sequential if isinstance(self, Sequential) else ModuleList)().extend([*self, *other])
+    def __add__(self, other: Iterable[Any]) -> _List:
+        """A container of the entries of both, under new numbers."""
+        return self._plain()().extend([*self, *other])
 
-    def insert(self, index: int, module: Module) -> _List:
-        """Add a module before the one at `index`, and renumber all; returns the container."""
-        if not isinstance(module, Module):
-            raise TypeError(f"{type(self).__name__}: layer {index} must be an nn.Module, got {described(module)}")
-        modules = list(self._children())
-        modules.insert(index, (str(len(modules)), module))
-        self._replace(modules)
+    def insert(self, index: int, value: Any) -> Self:
+        """Add an entry before the one at `index`, and renumber all; returns the container."""
+        entries = self._items()
+        entries.insert(index, (str(len(entries)), self._entry(index, value)))
+        self._replace(entries)
         return self
 
-    def _replace(self, modules: list[tuple[str, Module]]) -> None:
-        """Hold `modules` instead; if their names are all numbers, renumber them."""
-        numbered = all(name.isdigit() for name, _ in modules)
-        for name in [name for name, _ in self._children()]:
+    def _replace(self, entries: list[tuple[str, Any]]) -> None:
+        """Hold these instead; if their names are all numbers, renumber them."""
+        numbered = all(name.isdigit() for name, _ in entries)
+        for name, _ in self._items():
             delattr(self, name)
-        for i, (name, module) in enumerate(modules):
-            self._add(str(i) if numbered else name, module)
+        for i, (name, value) in enumerate(entries):
+            self._add(str(i) if numbered else name, value)
 
 
 class Sequential(_List):
@@ -144,40 +156,13 @@ class ModuleDict(Module):
     keys, values, items, __contains__ = Mapping.keys, Mapping.values, Mapping.items, Mapping.__contains__
 
 
-class ParameterList(Module):
+class ParameterList(_List):
     """A list of parameters that are found, unlike those in a Python list. Tensors and arrays become Parameters."""
 
-    def __init__(self, values: Iterable[Any] = ()):
-        self.extend(values)
+    holds = Tensor  # also those that `functional_call` has put in the places of parameters
 
-    def append(self, value: Any) -> ParameterList:
-        """Add a parameter at the end; returns the list."""
-        self._set(len(self), value)
-        return self
-
-    def extend(self, values: Iterable[Any]) -> ParameterList:
-        """Add several parameters at the end; returns the list."""
-        for value in values:
-            self.append(value)
-        return self
-
-    __iadd__ = extend
-
-    def _set(self, index: int, value: Any) -> None:
-        setattr(self, str(index), value if isinstance(value, Parameter) else Parameter(value))
-
-    def __getitem__(self, index: Any) -> Any:
-        found = list(self)[index]
-        return ParameterList(found) if isinstance(index, slice) else found
-
-    def __setitem__(self, index: int, value: Any) -> None:
-        self._set(range(len(self))[index], value)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-    def __iter__(self) -> Iterator[Any]:  # also of Tensors that `functional_call` has put in their places
-        return iter([x for name, x in vars(self).items() if isinstance(x, Tensor) and name not in self._buffers])
+    def _entry(self, name: Any, value: Any) -> Any:
+        return value if isinstance(value, Parameter) else Parameter(value)
 
 
 # A BatchNorm and the ReLU after it run as one op, which saves writing and reading the values between ---------

@@ -179,10 +179,6 @@ class _ChannelNorm(_Norm):
         """The running statistics that, in distributed training, each rank takes from its own rows of a batch."""
         return (self.running_mean, self.running_var) if self.running_mean is not None and not self.frozen else ()
 
-    def _track(self, mean: np.ndarray, var: np.ndarray, n: int) -> None:
-        """Move the running statistics towards the mean and the biased variance of n numbers per channel."""
-        move_statistics(self.running_mean, self.running_var, mean, var, n, self.momentum, self.num_batches_tracked)
-
     def _check_input(self, x: Tensor) -> None:
         names = self.axes.get(x.ndim)
         if names is None or x.shape[names.split(", ").index("channels")] != self.num_features:
@@ -201,15 +197,10 @@ def move_statistics(running_mean: Tensor, running_var: Tensor, mean: np.ndarray,
 
     count: of the batches, this one not included; without a momentum it is 1 / count then.
     """
-    arrays = running_mean._data, running_var._data, mean, var
-    if not (arrays[0].flags.writeable and arrays[1].flags.writeable):
+    if not (running_mean._data.flags.writeable and running_var._data.flags.writeable):
         raise ValueError("running statistics: they show memory that must not be written; copy it, as with .clone()")
-    given = *arrays, n, momentum, None if count is None else count._data
-    changes = [x for x in (*given[:2], given[-1]) if x is not None]
-    if momentum is None or type(momentum) is float:  # a kernel, which is seen
-        normalization.move_statistics(*given)
-    else:
-        effect("move_statistics", normalization.move_statistics, *given, writes=changes)
+    normalization.move_statistics(running_mean._data, running_var._data, mean, var, n,
+                                  None if momentum is None else float(momentum), None if count is None else count._data)
     for t in (running_mean, running_var, count):
         if t is not None:
             t.touch()
@@ -233,7 +224,8 @@ class BatchNorm(_ChannelNorm):
         given = (None, None) if batch else (self.running_mean, self.running_var)
         y = op(x, self.weight, self.bias, *given, *skip, eps=self.eps, stats=stats)
         if stats is not None:
-            self._track(stats[0], stats[1], x.size // self.num_features)
+            move_statistics(self.running_mean, self.running_var, *stats, x.size // self.num_features, self.momentum,
+                            self.num_batches_tracked)
         return y
 
 

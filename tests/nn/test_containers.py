@@ -31,7 +31,7 @@ def test_list_operations(make):
     del m[0], m[1:3]
     assert factors(m) == [17, 7, 11] and [n for n, _ in m.named_children()] == ["0", "1", "2"]
     assert factors(m[1:]) == [7, 11] and isinstance(m[1:], type(m)) and m[1:][0] is m[1]
-    with pytest.raises(IndexError, match="index 3 is out of range for 3 modules"):
+    with pytest.raises(IndexError, match="index 3 is out of range for 3 entries"):
         m[3]
     with pytest.raises(TypeError, match="got int"):
         m.append(3)
