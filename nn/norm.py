@@ -224,8 +224,8 @@ class BatchNorm(_ChannelNorm):
         given = (None, None) if batch else (self.running_mean, self.running_var)
         y = op(x, self.weight, self.bias, *given, *skip, eps=self.eps, stats=stats)
         if stats is not None:
-            move_statistics(self.running_mean, self.running_var, *stats, x.size // self.num_features, self.momentum,
-                            self.num_batches_tracked)
+            move_statistics(self.running_mean, self.running_var, stats[0], stats[1], x.size // self.num_features,
+                            self.momentum, self.num_batches_tracked)
         return y
 
 
