@@ -14,7 +14,7 @@ venv: $(STAMP)  ## make .venv with the package (editable) and all that train, te
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo 'installing into .venv (0.9 GB), which takes one to three minutes ...'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[dev]'
 	@touch $@
 
 train: $(STAMP)  ## train an MLP, then a ResNet-S, on the embedded digits; pictures and curves go to runs/

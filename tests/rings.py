@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tinygrad_like.rings import RINGS
@@ -46,29 +47,32 @@ def run(folder: Path, *command: str, **options) -> subprocess.CompletedProcess:
                           **options)
 
 
-def tested(rings: list[str], every: bool) -> bool:
+def tested(rings: list[str], every: bool, processes: int) -> bool:
     """Whether the tests pass without some rings."""
+    start = time.perf_counter()
     with tempfile.TemporaryDirectory() as name:
         folder = without(*rings, folder=Path(name))
         share = f"{[*RINGS].index(rings[0])}/{SHARES}/2"
         chosen = [] if every else [
             "-m", "not slow and not torch and not browser", f"--share={share}",
             *[f"tests/{room}" for room in ENGINE]]
-        return run(folder, "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", *chosen).returncode == 0
+        done = run(folder, "-m", "pytest", "-q", "-n", str(processes), "-p", "no:cacheprovider", *chosen, text=True,
+                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    print(f"{done.stdout}-- without {', '.join(rings)}: {time.perf_counter() - start:.0f} s", flush=True)
+    return done.returncode == 0
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.rings", description=__doc__.partition("\n")[0])
     parser.add_argument("rings", nargs="*", metavar="ring", help=f"{', '.join(RINGS)}, one after the other")
     parser.add_argument("--all", action="store_true", help="all tests of all folders, also those marked slow")
-    arguments, failed = parser.parse_args(), []
+    arguments = parser.parse_args()
     if unknown := {*arguments.rings} - {*RINGS}:
         parser.error(f"no ring: {', '.join(unknown)}; there are {', '.join(RINGS)}")
-    for rings in [[ring] for ring in arguments.rings] or GROUPS:
-        start, names = time.perf_counter(), ", ".join(rings)
-        print(f"-- without {names}", flush=True)
-        failed += [names] * (not tested(rings, arguments.all))
-        print(f"-- without {names}: {time.perf_counter() - start:.0f} s", flush=True)
+    groups = [[ring] for ring in arguments.rings] or GROUPS
+    with ThreadPoolExecutor(2) as pool:  # two copies side by side: with two workers each, both would collect all tests
+        passed = pool.map(lambda rings: tested(rings, arguments.all, 0 if len(groups) > 1 else 2), groups)
+        failed = [", ".join(rings) for rings, well in zip(groups, passed, strict=True) if not well]
     if failed:
         sys.exit(f"tests fail without {'; without '.join(failed)}")
 
