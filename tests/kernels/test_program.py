@@ -1,17 +1,14 @@
 """How kernels are declared, checked, shared between threads, and run one after another."""
 
-import threading
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 from numba import njit
 
-from tinygrad_like import Tensor, ops
-from tinygrad_like.core.graph import mode
 from tinygrad_like.kernels import program, threads
 from tinygrad_like.kernels.kinds import OPTIONAL, READ, REAL, STRIDED, TABLE, WRITE, Plan, Table
-from tinygrad_like.kernels.program import Call, beside, kernel, play, together
+from tinygrad_like.kernels.program import Call, beside, kernel, play
 from tinygrad_like.kernels.simd import inner
 from tinygrad_like.kernels.threads import LINE, take
 from tinygrad_like.kernels.views import count_of, data_of, floats_at, stride_of
@@ -152,24 +149,10 @@ def test_an_unknown_argument_is_refused_where_it_is_declared():
 
 
 @pytest.mark.parametrize("size", [10, LARGE])
-def test_calls_in_a_block_are_done_at_its_end_in_order(size):
-    x, y, z = random(size), np.zeros(size, np.float32), np.zeros(size, np.float32)
-    with together():
-        scale(x, 2.0, y)
-        with together():
-            scale(y, 2.0, z)
-        scale(z, 2.0, y)
-        assert not y.any() and not z.any()
-    np.testing.assert_array_equal(z, 4 * x)
-    np.testing.assert_array_equal(y, 8 * x)
-
-
-@pytest.mark.parametrize("size", [10, LARGE])
 def test_calls_beside_one_another(size):
     x, y, done, z = random(size), np.zeros(size, np.float32), np.zeros(1000), np.zeros(3 * size, np.float32)
-    with together():
-        beside((scale, x, 2.0, y), (count, done), (scale, np.tile(x, 3), 3.0, z))
-        scale(y, 2.0, y)
+    beside((scale, x, 2.0, y), (count, done), (scale, np.tile(x, 3), 3.0, z))
+    scale(y, 2.0, y)
     np.testing.assert_array_equal(y, 4 * x)
     np.testing.assert_array_equal(z, np.tile(3 * x, 3))
     assert done.all()
@@ -179,27 +162,12 @@ def test_calls_beside_one_another(size):
     beside()
 
 
-def test_a_block_that_fails_does_nothing():
-    x, y = random(10), np.zeros(10, np.float32)
-    with pytest.raises(ZeroDivisionError), together():
-        scale(x, 2.0, y)
-        raise ZeroDivisionError
-    assert not y.any() and mode.waiting is None
-    scale(x, 2.0, y)
-    assert y.all()
-
-
 def test_a_misfit_ends_a_program_where_it_stands():
     x, y, z = random(10), np.zeros(10, np.float32), np.zeros(10, np.float32)
-    with pytest.raises(ValueError, match="^add: arrays do not fit"), together():
-        scale(x, 2.0, y)
-        add(x, y[:4], z)
-        scale(x, 2.0, z)
-    np.testing.assert_array_equal(y, 2 * x)
+    with pytest.raises(ValueError, match="^add: arrays do not fit"):
+        beside((scale, x, 2.0, y), (add, x, y[:4], z))
     assert not z.any()
-    with together():
-        scale(x[::2], 2.0, y[:5])  # copied
-        add(x, None, z)
+    beside((scale, x[::2], 2.0, y[:5]), (add, x, None, z))  # copied
     np.testing.assert_array_equal(y[:5], 2 * x[::2])
 
 
@@ -208,8 +176,7 @@ def test_a_call_says_what_it_reads_and_writes_and_can_be_played_again():
     program.start_trace(calls := [])
     try:
         scale(x, 2.0, y)
-        with together():
-            beside((add, x, y, y), (add, x, None, x.copy()))
+        beside((add, x, y, y), (add, x, None, x.copy()))
     finally:
         program.stop_trace()
     assert [call.kernel.name for call in calls] == ["scale", "add", "add"]
@@ -265,24 +232,3 @@ def test_a_task_without_memory_is_an_error(least):
         beside((scale, x, 1.0, y), (hungry, least, done))
     scale(x, 2.0, y)  # and the pool goes on
     np.testing.assert_array_equal(y, 2 * x)
-
-
-def test_a_block_that_an_interrupt_left_open_puts_off_nothing_for_good():
-    with together():
-        mode.waiting.append(None)  # as if the exit of an earlier block had never come
-        y = ops.sum(Tensor(random(3000), requires_grad=True))
-        assert mode.waiting is None and y.item() != 0
-        y.backward()
-        mode.waiting = []
-
-
-def test_threads_have_blocks_of_their_own():
-    x, y, z = random(LARGE), np.zeros(LARGE, np.float32), np.zeros(LARGE, np.float32)
-    with together():
-        scale(x, 2.0, y)
-        thread = threading.Thread(target=scale, args=(x, 3.0, z))
-        thread.start()
-        thread.join(60)
-        assert not thread.is_alive() and z.any() and not y.any()
-    np.testing.assert_array_equal(y, 2 * x)
-    np.testing.assert_array_equal(z, 3 * x)

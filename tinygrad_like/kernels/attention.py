@@ -261,12 +261,7 @@ class Gradients(NamedTuple):
 @inner
 def _lies_like(x, rows, columns, out):
     """Whether an array is (..., rows, columns), of contiguous rows, with out's axes before the last two."""
-    if ndim_of(x) != ndim_of(out) or not is_row_by_row(x) or length_of(x, 2) != rows or length_of(x, 1) != columns:
-        return False
-    for axis in range(3, ndim_of(out) + 1):
-        if length_of(x, axis) != length_of(out, axis):
-            return False
-    return True
+    return fits(x, rows, columns, out) and is_row_by_row(x) and _count_heads(x) == _count_heads(out)
 
 
 @inner

@@ -68,9 +68,8 @@ def loss(name: str, formula: Callable, slope: Callable, of_difference: bool) -> 
     def forward(input, target, weight=None, pos_weight=None, *, reduction):
         if weight is not None or pos_weight is not None or not input.size or target.dtype is not FLOAT32:
             return NotImplemented
-        with kernels.program.together():
-            losses = made()[0](input, target)
-            return losses if reduction == "none" else kernels.reduce.total(losses, reduction == "mean"), None
+        losses = made()[0](input, target)
+        return losses if reduction == "none" else kernels.reduce.total(losses, reduction == "mean"), None
 
     def vjp(g, wanted, input, target, *others):
         if any(wanted[1 + of_difference :]) or target.dtype is not FLOAT32 or g.dtype is not FLOAT32:

@@ -31,7 +31,7 @@ from .copies import copy_to
 from .gemm import affine, product
 from .kinds import OPTIONAL, READ, WRITE, Plan
 from .matrix import Matrix, aligned, ceil_div, pack_columns
-from .program import beside, in_order, kernel, together
+from .program import beside, in_order, kernel
 from .reduce import STRIP, columns
 from .simd import COLUMNS, FLOATS, ROWS, VECTORS, fill, inner
 from .tiles import LOW, copy_apart, copy_float, copy_together, height_of, make_copy, make_dots, make_tile
@@ -364,10 +364,9 @@ def input_gradient(g: np.ndarray, w: np.ndarray, x: Shape, stride: Shape, paddin
         product(_rows(g), _rows(w), _rows(dx))
         return dx
     plans, all_reached = backward_plans(x, w.shape, g.shape, stride, padding, dilation, groups)
-    with together():
-        if not all_reached:
-            _clear(dx)
-        beside(*[(_correlate, plan, g, w, None, dx) for plan in plans])  # each writes other pixels
+    if not all_reached:
+        _clear(dx)
+    beside(*[(_correlate, plan, g, w, None, dx) for plan in plans])  # each writes other pixels
     return dx
 
 
@@ -383,10 +382,9 @@ def weight_gradient(g: np.ndarray, x: np.ndarray, w: Shape, stride: Shape, paddi
     parts = _parts(plan.images * plan.pixels // PIXELS, math.prod(w))
     partial = np.empty((parts, groups, plan.c.size, w[0] // groups), np.float32)
     dw, turned = np.empty(w, np.float32), np.empty(partial.shape[1:], np.float32)
-    with together():
-        _correlate_weights(plan, x, g, partial)
-        columns(partial, parts, turned.size, parts, STRIP, turned)
-        copy_to(turned.swapaxes(1, 2), dw.reshape(groups, -1, plan.c.size))
+    _correlate_weights(plan, x, g, partial)
+    columns(partial, parts, turned.size, parts, STRIP, turned)
+    copy_to(turned.swapaxes(1, 2), dw.reshape(groups, -1, plan.c.size))
     return dw
 
 

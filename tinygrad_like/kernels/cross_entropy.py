@@ -8,7 +8,6 @@ Where the logarithms of p are `given` in place of logits, both are 0, and the gr
 log-likelihood of labels.
 """
 
-from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -19,7 +18,7 @@ from .checks import check_again
 from .kinds import OPTIONAL, READ, REAL, REALS, WRITE
 from .late import njit
 from .norm import constant
-from .program import kernel, together
+from .program import kernel
 from .reduce import PIECE, _sum
 from .simd import fill, inner
 from .softmax import _COST, BLOCK, _back, _by_pieces, _exp, _exp_shifted, _rows, _scale_all, _shift_twice
@@ -210,10 +209,9 @@ def cross_entropy(x, target, weight=None, *, ignore_index=-100, reduction="mean"
     blocks = max(1, -(-rows // max(1, BLOCK // classes)))
     totals, targets = np.empty((1 + blocks, 3)), _targets(x, target, weight)
     logits, mean, smoothing = x if x.ndim == 2 else _rows(x, 1), reduction == "mean", float(label_smoothing)
-    with nullcontext() if blocks == 1 else together():
-        _cross_entropy(logits, *targets, ignore_index, smoothing, given, losses, stats, totals, mean, loss)
-        if blocks > 1:
-            _add_up(totals, mean, loss)
+    _cross_entropy(logits, *targets, ignore_index, smoothing, given, losses, stats, totals, mean, loss)
+    if blocks > 1:
+        _add_up(totals, mean, loss)
     _check_labels(target, totals, classes, ignore_index, given)
     return losses.reshape(x.shape[:1] + x.shape[2:]) if reduction == "none" else loss, (stats, totals)
 

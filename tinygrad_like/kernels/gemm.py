@@ -30,7 +30,6 @@ _PACKING = 4  # multiplications in the time that it takes to pack a number
 _ROWS_CACHED = 512  # rows of a block of A: 1 MiB, for the second-level cache
 _PACKED_ONCE = 512  # numbers of a sum for which a block of A is packed once for all columns
 _WIDE = 2048  # columns of B in a piece that reads all of them for each tile of rows
-_HALVED = 8 * ROWS  # rows from which on a piece is worth cutting in two
 
 
 def _is_small(multiplications: int, numbers: int) -> bool:
@@ -135,8 +134,7 @@ def linear_vjp(g: np.ndarray, x: np.ndarray, weight: np.ndarray, wanted: Sequenc
 
 @inner
 def _cut(way, m, n, k, batch, tasks, packs, alone):
-    """The numbers of blocks of rows of each matrix of a batch, of blocks of columns in these, and of pieces by rows in
-    those.
+    """The numbers of blocks of rows of each matrix of a batch, and of blocks of columns in these.
 
     First, as few parts as tasks can share, so that the largest takes the least time. Then smaller pieces, so that tasks
     end together; unless each would have to pack A again, or another product follows that evens out the end.
@@ -144,8 +142,8 @@ def _cut(way, m, n, k, batch, tasks, packs, alone):
     if way != BLOCKS:
         wanted = ceil_div(8 * tasks, batch) if tasks > 1 else 1
         if m <= FEW_ROWS:
-            return 1, max(1, min(ceil_div(n, COLUMNS), wanted)), 1
-        return min(ceil_div(m, FEW_ROWS), wanted), ceil_div(max(n, 1), _WIDE), 1
+            return 1, max(1, min(ceil_div(n, COLUMNS), wanted))
+        return min(ceil_div(m, FEW_ROWS), wanted), ceil_div(max(n, 1), _WIDE)
     parts = 1
     while batch < 8 * tasks and batch * parts % tasks != 0:
         parts += 1
@@ -157,13 +155,11 @@ def _cut(way, m, n, k, batch, tasks, packs, alone):
             time = rows * columns + _PACKING * (columns + (rows if packs else 0))
             if time < least:
                 by_rows, least = count, time
-    by_columns, halves = parts // by_rows, 1
+    by_columns = parts // by_rows
     by_rows *= max(1, ceil_div(m, by_rows * _ROWS_CACHED))
     if tasks > 1 and (not packs or (k <= _PACKED_ONCE and alone)):
         by_columns = ceil_div(n, COLUMNS)
-        if batch * by_rows * by_columns < 16 * tasks and m > by_rows * _HALVED:
-            halves = 2  # if one task takes both, the second finds its panel of B packed
-    return by_rows, by_columns, halves
+    return by_rows, by_columns
 
 
 @inner
@@ -193,28 +189,25 @@ def _matrix_product(a, b, out, start, a_turned, b_turned, alone, counts, task, t
     first_a, first_b = matrix_of(a, 0, out, a_turned), matrix_of(b, 0, out, b_turned)
     way = way_of(m, n, k, first_b)
     packs = way == BLOCKS and packs_rows(m, n, k, first_a)
-    by_rows, by_columns, halves = _cut(way, m, n, k, batch, tasks, packs, alone)
+    by_rows, by_columns = _cut(way, m, n, k, batch, tasks, packs, alone)
     m_tiles, n_tiles = ceil_div(m, ROWS), ceil_div(n, COLUMNS)
     m_step, n_step = max(1, ceil_div(m_tiles, by_rows)) * ROWS, ceil_div(n_tiles, by_columns) * COLUMNS
     scratch = scratch_for(way, m_step, n_step, k, first_a, first_b, packs, room())
-    each = by_rows * by_columns * halves
+    each = by_rows * by_columns
     number = take(counts, task, tasks, batch * each)
     while number >= 0:
-        index, m0, m1, n0, n1, i0, i1 = number, 0, m, 0, n, 0, m
+        index, m0, m1, n0, n1 = number, 0, m, 0, n
         if each > 1:  # these divisions take longer than a tiny product
-            half, piece = number % halves, number // halves
-            j, piece = piece % by_columns, piece // by_columns
+            j, piece = number % by_columns, number // by_columns
             i, index = piece % by_rows, piece // by_rows
             m0, m1 = i * m_tiles // by_rows * ROWS, min(m, (i + 1) * m_tiles // by_rows * ROWS)
             n0, n1 = j * n_tiles // by_columns * COLUMNS, min(n, (j + 1) * n_tiles // by_columns * COLUMNS)
-            middle = ceil_div(m1 - m0, 2 * ROWS) * ROWS
-            i0, i1 = middle if half == 1 else 0, middle if half < halves - 1 else m1 - m0
-        if i1 > i0 and n1 > n0:
+        if m1 > m0 and n1 > n0:
             rows = part_of(matrix_of(a, index, out, a_turned), m0, 0)
             columns = part_of(matrix_of(b, index, out, b_turned), 0, n0)
             first = Matrix(np.int64(scratch.zeros.ctypes.data), 0, 0)
             target = part_of(matrix_of(out, index, out), m0, n0)
             if start:
                 first = part_of(matrix_of(start, index, out), m0, n0)
-            do_piece(way, m1 - m0, i0, i1, n1 - n0, k, rows, columns, first, target, packs, scratch)
+            do_piece(way, m1 - m0, n1 - n0, k, rows, columns, first, target, packs, scratch)
         number = take(counts, task, tasks, batch * each)

@@ -21,7 +21,7 @@ from ..dtypes import FLOAT64
 from ..ops.normalization import eps_of, normalized
 from .kinds import OPTIONAL, OPTIONAL_WRITE, READ, REAL, REALS, WRITE, Plan
 from .late import njit
-from .program import beside, in_order, kernel, together
+from .program import beside, in_order, kernel
 from .reduce import PIECE, STRIP, columns
 from .simd import inner, put
 from .vectormath import INF, SCALAR, F
@@ -111,10 +111,9 @@ def parameter_gradients(call: Callable, blocks: int, n: int) -> tuple[np.ndarray
         call(*gradients)
     else:
         shares = np.empty((blocks, n), np.float32), np.empty((blocks, n), np.float32)
-        with together():
-            call(*shares)
-            beside(*[(columns, share, blocks, n, blocks, STRIP, gradient)
-                     for share, gradient in zip(shares, gradients, strict=True)])
+        call(*shares)
+        beside(*[(columns, share, blocks, n, blocks, STRIP, gradient)
+                 for share, gradient in zip(shares, gradients, strict=True)])
     return gradients
 
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from ..core.graph import mode
 from .kinds import TABLE, WRITE, Table
 from .program import Kernel, kernel, play
 from .simd import inner
@@ -165,8 +164,6 @@ def step(update: Kernel, *rest: Any) -> None:
 
     No interrupt comes between the two: threads are woken before, if necessary.
     """
-    if mode.waiting is not None:
-        mode.waiting = None  # left by an interrupted block
     *options, table, count = rest
     first, last = (table, *options), (table, count)
     play([(update, update.pack(*first), first), (_count, _count.pack(*last), last)])

@@ -16,7 +16,7 @@ import numpy as np
 
 from .matrix import Matrix, aligned, ceil_div, pack_columns, part_of, place
 from .simd import COLUMNS, FLOATS, ROWS, VECTORS, inner
-from .tiles import LOW, copy_float, height_of, make_copy, make_dots, make_strip_copy, make_tile
+from .tiles import LOW, copy_float, height_of, make_copy, make_dots, make_tile
 from .views import ROOM, floats_at, integers_at
 
 BLOCKS, THROUGH, DOTS = range(3)  # the ways to do it
@@ -26,12 +26,11 @@ _CACHED = 2**18  # elements of A that may be strided and still are in the L2 cac
 _K_CACHED = 256  # rows of a panel of B: 32 KiB, in the L1 cache
 _SHORT_SUM = 16  # products: rows of B that the machine reads side by side
 _STRIP = 8 * ROWS  # rows of A packed at a time: whole cache lines, where A is transposed
-_AHEAD = 8  # k between the line being packed and the one being fetched
 _DOTS_CACHED = 1024  # numbers of a column of B multiplied at a time: those of a tile stay in the first-level cache
 
 _wide_tile, _low_tile, _row_tile = make_tile(ROWS, VECTORS), make_tile(LOW, VECTORS), make_tile(1, VECTORS)
 _narrow_tile, _tile_of_dots = make_tile(ROWS, 1), make_dots(ROWS)
-_copy_rows, _copy_strip = make_copy(ROWS), make_strip_copy(ROWS, _STRIP // ROWS)
+_copy_rows = make_copy(ROWS)
 
 
 @inner
@@ -58,13 +57,9 @@ def pack_rows(a, rows, k, panels):
     """panels[i // ROWS, j, i % ROWS] = a[i, j] for i < rows."""
     pitch = pitch_of(k)
     for i in range(0, rows, _STRIP):
-        whole = a.row == 4 and rows - i >= _STRIP
         for j in range(k):
             line, target = place(a, i, j), panels + i // ROWS * pitch + 4 * ROWS * j
-            if whole:
-                _copy_strip(line, target, pitch, _AHEAD * a.column)
-            else:
-                _pack_line(line, a.row, min(rows - i, _STRIP), target, pitch)
+            _pack_line(line, a.row, min(rows - i, _STRIP), target, pitch)
 
 
 @inner
@@ -84,8 +79,8 @@ def packs_rows(m, n, k, a):
 
 
 class _Scratch(NamedTuple):
-    """Memory of one task: offset tables of A, a block of A and panels of B, of which block and panel they are; and
-    zeros for a tile to start from."""
+    """Memory of one task: offset tables of A, a block of A, which block it is, panels of B, and zeros for a tile to
+    start from."""
 
     r: np.ndarray
     c: np.ndarray
@@ -107,12 +102,12 @@ def scratch_for(way, m, n, k, a, b, packs, room):
     else:
         depth = min(k, _DOTS_CACHED)
         a_size, b_size = 0 if a.column == 4 else m * depth + 16, 0
-    count, size = 6 + m + ROWS + depth, a_size + b_size + COLUMNS + 16
+    count, size = 3 + m + ROWS + depth, a_size + b_size + COLUMNS + 16
     if 8 * count + 4 * size <= ROOM:
         numbers, panels = integers_at(room, count), floats_at(room + 8 * count, size)
     else:
         numbers, panels = np.empty(count, np.int64), np.empty(size, np.float32)
-    held, r, c = numbers[:6], numbers[6 : 6 + m + ROWS], numbers[6 + m + ROWS :]
+    held, r, c = numbers[:3], numbers[3 : 3 + m + ROWS], numbers[3 + m + ROWS :]
     panels[-COLUMNS:], held[:] = 0, 0
     return _Scratch(r, c, panels[:a_size], panels[a_size:], held, panels[-COLUMNS:])
 
@@ -124,20 +119,12 @@ def _step(n, largest, multiple):
 
 
 @inner
-def do_piece(way, m, i0, i1, n, k, a, b, start, out, packs, scratch):
-    """out = start + a @ b, with a of (m, k) and b of (k, n), but only rows i0 to i1."""
+def do_piece(way, m, n, k, a, b, start, out, packs, scratch):
+    """out = start + a @ b, with a of (m, k) and b of (k, n)."""
     if way == DOTS:
-        _dots(i0, i1, n, k, a, b, start, out, scratch)
+        _dots(m, n, k, a, b, start, out, scratch)
     else:
-        _tiles(way == THROUGH, m, i0, i1, n, k, a, b, start, out, packs, scratch)
-
-
-@inner
-def _other(held, first, address, m, n):
-    """Whether this matrix differs from the one in scratch, described by three numbers; records the new one."""
-    other = held[first] != address or held[first + 1] != m or held[first + 2] != n
-    held[first], held[first + 1], held[first + 2] = address, m, n
-    return other
+        _tiles(way == THROUGH, m, n, k, a, b, start, out, packs, scratch)
 
 
 @inner
@@ -145,7 +132,9 @@ def _hold_rows(a, rows, k, packs, scratch):
     """The block of A that tiles read, in place or packed, and its offsets in the tables of scratch."""
     r, c, panels = scratch.r, scratch.c, aligned(scratch.a)
     held = Matrix(panels, 4, 4 * ROWS) if packs else a
-    if _other(scratch.held, 0, a.address, rows, k):
+    block = scratch.held
+    if block[0] != a.address or block[1] != rows or block[2] != k:
+        block[0], block[1], block[2] = a.address, rows, k
         if packs:
             pack_rows(a, rows, k, panels)
         for i in range(rows):
@@ -157,17 +146,17 @@ def _hold_rows(a, rows, k, packs, scratch):
 
 
 @inner
-def _tiles(through, m, i0, i1, n, k, a, b, start, out, packs, scratch):
+def _tiles(through, m, n, k, a, b, start, out, packs, scratch):
     """Tile by tile: all rows for each panel of B or, where that is the way, all columns for each few rows."""
     r, c, panels = scratch.r, scratch.c, aligned(scratch.b)
     for k0 in range(0, max(k, 1), max(c.size, 1)):  # once even if k is 0: the sum of no products is start
-        depth, begin, i, n0 = min(c.size, k - k0), start if k0 == 0 else out, i0, 0
+        depth, begin, i, n0 = min(c.size, k - k0), start if k0 == 0 else out, 0, 0
         held = _hold_rows(part_of(a, 0, k0), m, depth, packs, scratch)
-        while i < i1 and n0 < n:
-            left, columns, panel = i1 - i, n - n0, part_of(b, k0, n0)
-            if columns < COLUMNS or b.column != 4 or (not through and i1 - i0 > FEW_ROWS):
+        while i < m and n0 < n:
+            left, columns, panel = m - i, n - n0, part_of(b, k0, n0)
+            if columns < COLUMNS or b.column != 4 or (not through and m > FEW_ROWS):
                 packed = panels + 4 * depth * n0 if through and b.column != 4 else panels
-                if i == i0 and (through or _other(scratch.held, 3, panel.address, depth, columns)):
+                if i == 0:
                     pack_columns(panel, depth, columns, packed)
                 panel = Matrix(packed, 4 * COLUMNS, 4)
             offsets = held, r.ctypes.data + 8 * i, c.ctypes.data
@@ -188,12 +177,12 @@ def _tiles(through, m, i0, i1, n, k, a, b, start, out, packs, scratch):
                     i, n0 = i + height, 0
             else:
                 i += height
-                if i >= i1:
-                    i, n0 = i0, n0 + COLUMNS
+                if i >= m:
+                    i, n0 = 0, n0 + COLUMNS
 
 
 @inner
-def _dots(i0, i1, n, k, a, b, start, out, scratch):
+def _dots(m, n, k, a, b, start, out, scratch):
     """Multiply some columns of B at a time, as the rows of a tile, by every row of A."""
     r, c, copies = scratch.r, scratch.c, aligned(scratch.a)
     for k0 in range(0, k, _DOTS_CACHED):
@@ -203,12 +192,12 @@ def _dots(i0, i1, n, k, a, b, start, out, scratch):
             c[j] = 4 * j
         if a.column != 4:
             rows = Matrix(copies, 4 * depth, 4)
-            for i in range(i0, i1):
+            for i in range(m):
                 for j in range(depth):
                     copy_float(place(a, i, k0 + j), place(rows, i, j))
         for n0 in range(0, n, ROWS):
             for j in range(ROWS):
                 r[j] = min(j, n - n0 - 1) * b.column
-            for i in range(i0, i1):
+            for i in range(m):
                 _tile_of_dots(depth, place(b, k0, n0), r.ctypes.data, c.ctypes.data, place(rows, i, 0),
                               place(begin, i, n0), place(out, i, n0), n - n0)

@@ -19,7 +19,7 @@ read, and raises an error for one that would be written.
 Each kernel declares the work of a call in nanoseconds: `cost` for each element of its largest array, or `work`, a
 function of the same arguments. That alone decides, in `_play`, how many threads share a call.
 
-A `Call` holds the record and the arrays it names. Several can run without Python in between: see `together`.
+A `Call` holds the record and the arrays it names.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.graph import mode
 from ..dtypes import FLOAT32
 from . import blocks, threads
 from .atomics import call, get, put
@@ -96,9 +95,7 @@ class Call(NamedTuple):
             return y
         if kind.writes:
             raise self.misfit()
-        y = np.empty(x.shape, kind.dtype)
-        y[...] = x
-        return y
+        return _copied(y)
 
     @property
     def beside(self) -> int:
@@ -138,24 +135,9 @@ class Kernel:
     def __call__(self, *arguments) -> None:
         """Run it now. Raises ValueError for arrays that do not fit the declaration, MemoryError without memory."""
         record = self.pack(*arguments)
-        waiting = mode.waiting
-        if waiting is not None:
-            waiting.append((self, record, arguments))
-            return
         done = _play(_BOARD, id(record) + _CONTENT, 1)
-        if done == 0 and (copied := self._in_order(arguments)) is not None:
-            return self(*copied)
         if trace is not None or done != 1:
             _finish([Call(self, record, arguments)], done)
-
-    def _in_order(self, arguments: tuple) -> list | None:
-        """The arguments, with input arrays that are not in C order copied; None if there are none."""
-        copied = None
-        for i, (x, kind) in enumerate(zip(arguments, self.kinds.values(), strict=True)):
-            if type(x) is np.ndarray and not x.flags.c_contiguous and kind.axes and not kind.writes:
-                copied = copied or list(arguments)
-                copied[i] = in_order(x)
-        return copied
 
     def arrays(self, arguments: tuple, written: bool) -> list[np.ndarray]:
         """The arguments that are written, or those that are read."""
@@ -290,34 +272,12 @@ def play_records(address: int, offsets: Sequence[int]) -> int:
 
 def beside(*calls: tuple) -> None:
     """Run several calls, each a kernel and its arguments, at the same time: none writes to an array of another."""
-    tuples = [(call[0], call[0].pack(*call[1:], beside=i), call[1:]) for i, call in enumerate(calls)]
-    if mode.waiting is not None:
-        mode.waiting.extend(tuples)
-    else:
-        play(tuples)
-
-
-class together:
-    """Delay the calls in a `with` block until it ends: no code in the block may look at their results.
-
-    After a kernel, Python's code is no longer in the processor's cache, and the threads must be called again. So
-    consecutive calls take less time without Python between them.
-    """
-
-    def __enter__(self) -> None:
-        self.outer = mode.waiting
-        if self.outer is None:
-            mode.waiting = []  # last: an interrupt after it finds the block open, and ends it
-
-    def __exit__(self, error: Any, *_: Any) -> None:
-        calls, mode.waiting = mode.waiting, self.outer
-        if self.outer is None and error is None and calls:
-            play(calls)
+    play([(call[0], call[0].pack(*call[1:], beside=i), call[1:]) for i, call in enumerate(calls)])
 
 
 def _finish(tuples: Sequence[tuple], done: int) -> None:
     """Run the remaining calls: threads were asleep, or arrays do not have the declared layout."""
-    calls, copies = [Call(*each) for each in tuples], dict[int, list]()
+    calls, fitted, noted = [Call(*each) for each in tuples], set[int](), 0
     while done != len(calls):
         if done < 0:
             done = -1 - done
@@ -325,14 +285,15 @@ def _finish(tuples: Sequence[tuple], done: int) -> None:
                 threads.gather()
         else:  # only that call: the data that a later one reads may not be written yet
             i = _first_misfit(calls, done)
-            if i in copies:
+            if i in fitted:
                 raise calls[i].misfit()
-            given, calls[i] = calls[i].arguments, calls[i].fitted()
-            copies[i] = [Copy(old, new) for old, new in zip(given, calls[i].arguments, strict=True) if old is not new]
+            note(*calls[noted:done])  # before the copies
+            calls[i], noted = calls[i].fitted(), done
+            fitted.add(i)
         rest = b"".join([each.packed() for each in calls[done:]])
         more = _play(_BOARD, id(rest) + _CONTENT, len(calls) - done)
         done = done + more if more >= 0 else more - done
-    note(*[each for i, call in enumerate(calls) for each in (*copies.get(i, ()), call)])
+    note(*calls[noted:])
 
 
 def _first_misfit(calls: Sequence[Call], first: int) -> int:
@@ -356,9 +317,11 @@ _traced = 0  # the traced thread
 
 def in_order(x: np.ndarray) -> np.ndarray:
     """x in C order, for a reader: x itself, or a copy, which is cheaper here than after a call that did not fit."""
-    if x.flags.c_contiguous or mode.waiting is not None:
-        return x
-    if x.size >= _MANY and x.dtype is FLOAT32:
+    return x if x.flags.c_contiguous else _copied(x)
+
+
+def _copied(x: np.ndarray) -> np.ndarray:
+    if x.size >= _MANY and x.dtype is FLOAT32 and x.flags.aligned:
         from .copies import copied  # a kernel itself
 
         return copied(x)

@@ -19,7 +19,7 @@ from . import gemm
 from .kinds import OPTIONAL, OPTIONAL_WRITE, READ, WRITE
 from .late import njit
 from .matrix import Matrix, aligned, ceil_div
-from .program import kernel, together
+from .program import kernel
 from .reduce import sum_columns
 from .scores import LINE, Operand, Panels, multiply, offsets, pack
 from .simd import COLUMNS, ROWS, inner, put
@@ -238,10 +238,9 @@ def forward(x, h0, c0, u, bias, reverse):
     size = u.shape[1]
     cells = None if c0 is None else np.empty((steps, batch, size), F)
     out, gates = np.empty((steps + (c0 is not None), batch, size), F), np.empty((steps, batch, 4 * size), F)
-    with together():
-        if steps == 1:
-            gemm.product(h0, u, gates[0, :, :width], bias, True)
-        _forward(x, u, bias, h0, c0, out, gates, cells, steps, batch, size, reverse)
+    if steps == 1:
+        gemm.product(h0, u, gates[0, :, :width], bias, True)
+    _forward(x, u, bias, h0, c0, out, gates, cells, steps, batch, size, reverse)
     return out, (gates, cells)
 
 
@@ -254,12 +253,11 @@ def backward(g, h0, c0, u, out, gates, cells, reverse):
         d = np.empty(dx.shape, F)
     else:
         dc0, state0, states = np.empty(dh0.shape, F), c0, cells
-    with together():
-        _backward(g, u, state0, states, gates, dx, None if d is dx else d, dh0, dc0, steps, batch, size, reverse)
-        if steps == 1:
-            gemm.product(d[0], u, dh0, dh0)
-        dbias = sum_columns(d, 1, steps * batch, len(u))[0] if c0 is None else None
-        return dx, dh0, dc0, _weights(d, h0, out[:steps], u, reverse), dbias
+    _backward(g, u, state0, states, gates, dx, None if d is dx else d, dh0, dc0, steps, batch, size, reverse)
+    if steps == 1:
+        gemm.product(d[0], u, dh0, dh0)
+    dbias = sum_columns(d, 1, steps * batch, len(u))[0] if c0 is None else None
+    return dx, dh0, dc0, _weights(d, h0, out[:steps], u, reverse), dbias
 
 
 def _weights(d, h0, out, u, reverse):

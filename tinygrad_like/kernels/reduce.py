@@ -14,7 +14,7 @@ from ..dtypes import FLOAT32
 from .formula import pointwise
 from .kinds import READ, REAL, WRITE
 from .late import njit
-from .program import in_order, kernel, together
+from .program import in_order, kernel
 from .simd import inner, put
 from .vectormath import F, I
 
@@ -159,9 +159,8 @@ def sum_columns(x: np.ndarray, outer: int, m: int, n: int) -> np.ndarray:
         columns(x, m, n, m, STRIP, out)
     elif out.size:
         partial = np.empty((outer, blocks, n), np.float32)
-        with together():
-            columns(x, m, n, block, STRIP, partial)
-            columns(partial, blocks, n, blocks, STRIP, out)
+        columns(x, m, n, block, STRIP, partial)
+        columns(partial, blocks, n, blocks, STRIP, out)
     return out
 
 
@@ -263,7 +262,6 @@ def _over_everything(op: int, x: np.ndarray, scale: float = 1.0) -> tuple[np.nda
         _whole(op, x, scale, total, rounded)
         return total, rounded
     partial = np.empty(-(-x.size // (4 * PIECE)), FLOAT32)
-    with together():
-        _rows(op, x, 4 * PIECE, partial)
-        _whole(SUM, partial, scale, total, rounded)
+    _rows(op, x, 4 * PIECE, partial)
+    _whole(SUM, partial, scale, total, rounded)
     return total, rounded

@@ -5,11 +5,9 @@ product, transposed or not: this takes one table of offsets for i and one for j.
 query per lane, so that an operation over all keys of a query works on whole vectors.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
-from llvmlite import ir
 
 from .late import cgutils, intrinsic
 from .matrix import pack_columns, part_of, turn
@@ -24,7 +22,6 @@ from .simd import (
     element,
     inner,
     integer,
-    lanes_before,
     load,
     procedure,
     store,
@@ -163,24 +160,11 @@ def gradient_of_scores(typing, weights, gradients, keys, inverse, delta):
     return procedure(emit, 5)
 
 
-@intrinsic
-def _hide(typing, line, count):
-    """The first `count` numbers of a line = -inf."""
-
-    def emit(b, line, count):
-        hidden = ir.Constant(VECTOR, [-math.inf] * FLOATS)
-        for j in range(VECTORS):
-            mask = lanes_before(b, b.sub(count, integer(FLOATS * j)), FLOATS)
-            store(b, hidden, b.add(line, integer(4 * FLOATS * j)), mask)
-
-    return procedure(emit, 2)
-
-
 @inner
 def hide_future(scores, first_key, keys, first_query):
     """Scores of keys after the query are -inf."""
     for key in range(max(first_key, first_query + 1), first_key + keys):
-        _hide(scores + (key - first_key) * LINE, key - first_query)
+        floats_at(scores + (key - first_key) * LINE, min(key - first_query, COLUMNS))[:] = -np.inf
 
 
 @inner

@@ -95,12 +95,6 @@ def store(b, value, address, mask=None):
         call(b, name, ir.VoidType(), value, pointer, ir.Constant(I32, 4), mask)
 
 
-def prefetch(b, address):
-    """Prefetch the cache line of an address into the L1 cache; any address is safe."""
-    to_read, locality, data = (ir.Constant(I32, n) for n in (0, 3, 1))
-    call(b, "llvm.prefetch.p0", ir.VoidType(), b.inttoptr(address, POINTER), to_read, locality, data)
-
-
 def broadcast(b, value, lanes: int):
     """The vector (value, value, ...)."""
     undefined = ir.Constant(ir.VectorType(value.type, lanes), ir.Undefined)

@@ -193,33 +193,22 @@ def _first_calls(self: Any, *inputs: Any, **options: Any) -> Any:
     return self.general(inputs, options)
 
 
-# Most calls only test `mode.usual`: it is `recording`, or None if there is a listener or kernels wait for the end of a
-# block. Ctrl-C may come just as that block ends: so the next unusual call or pull drops the waiting kernels.
-mode.declare(usual=True, waiting=None)
+# Most calls only test `mode.usual`: it is `recording`, or None if there is a listener.
+mode.declare(usual=True)
 
 
 def _set(self: Any, field: str, value: Any) -> None:
     mine = self.__dict__  # this thread's
     mine[field] = value
-    if field in ("recording", "listener", "waiting"):
-        mine["usual"] = self.recording if self.listener is None and self.waiting is None else None
-
-
-def _general(self: Any, inputs: Any, options: dict) -> Any:
-    mode.waiting = None
-    return general(self, inputs, options)
-
-
-def _pull(self: Any, node: Node, g: Any, parents: Any) -> list:
-    mode.waiting = None
-    return Op.pull(self, node, g, parents)
+    if field in ("recording", "listener"):
+        mine["usual"] = self.recording if self.listener is None else None
 
 
 def install() -> None:
     """Switch all ops to their generated calls and pulls."""
     type(mode).__setattr__ = _set  # type: ignore[method-assign, assignment]
     for name, value in (("__call__", _first_calls), ("given", given), ("of_arrays", lambda op, rule: on_arrays(rule)),
-                        ("large", (0, {})), ("general", _general), ("pull", _pull)):
+                        ("large", (0, {})), ("general", general)):
         setattr(Primitive, name, value)
 
 

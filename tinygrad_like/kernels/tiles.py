@@ -39,7 +39,6 @@ from .simd import (
     load,
     minimum,
     multiply_add,
-    prefetch,
     procedure,
     store,
     transposed,
@@ -208,31 +207,6 @@ def make_copy(floats: int, exact: bool = False) -> Callable:
     @intrinsic
     def copy(typing, source, target, count):
         return procedure(partial(_emit_copy, floats, exact), 3)
-
-    return copy
-
-
-def make_strip_copy(rows: int, panels: int) -> Callable:
-    """``copy(source, target, pitch, following)``: cut one line of rows * panels numbers into panels.
-
-    target[p, i] = source[rows * p + i] for i < rows, p < panels; the panels of the target are `pitch` bytes apart.
-    It overwrites memory after a panel's elements, up to the next power of two; a caller that copies line by line
-    writes that next. The line at `following` bytes from this one is prefetched, since hardware does not foresee such
-    long steps.
-    """
-    exact, wide = (ir.VectorType(F32, n) for n in (rows, 1 << (rows - 1).bit_length()))
-
-    @intrinsic
-    def copy(typing, source, target, pitch, following):
-        def emit(b, source, target, pitch, following):
-            for line in range(0, 4 * rows * panels, 64):
-                prefetch(b, b.add(b.add(source, following), integer(line)))
-            for panel in range(panels):
-                kind = wide if panel < panels - 1 else exact  # reads nothing beyond the source's line
-                x = load(b, b.add(source, integer(4 * rows * panel)), kind)
-                store(b, x, b.add(target, b.mul(integer(panel), pitch)))
-
-        return procedure(emit, 4)
 
     return copy
 

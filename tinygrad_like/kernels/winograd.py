@@ -28,7 +28,7 @@ from llvmlite import ir
 from .kinds import OPTIONAL, READ, WRITE
 from .late import intrinsic
 from .matrix import aligned, ceil_div
-from .program import kernel, together
+from .program import kernel
 from .simd import (
     COLUMNS,
     F32,
@@ -288,9 +288,8 @@ def convolve(x: np.ndarray, w: np.ndarray, bias: np.ndarray | None = None, turne
     rows = w.shape[1] if turned else w.shape[0]
     u = np.empty((ELEMENTS, rows, channels), np.float32)
     out = np.empty((images, rows, height, width), np.float32)
-    with together():
-        _transform_weights(w, turned, u)
-        _convolve(x, u, bias, *_edges(height, width), out, _together(images, height, width))
+    _transform_weights(w, turned, u)
+    _convolve(x, u, bias, *_edges(height, width), out, _together(images, height, width))
     return out
 
 
