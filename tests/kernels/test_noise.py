@@ -14,7 +14,7 @@ SEEDS = [np.array(s) for s in np.random.default_rng(0).integers(0, 2**63, 8)]
 
 
 def normal(seed, n=N):
-    return noise.normal((n,), seed, 0.0, 1.0).astype(np.float64)
+    return noise.normal_noise((n,), seed, 0.0, 1.0).astype(np.float64)
 
 
 def furthest(values, distribution):
@@ -57,14 +57,14 @@ def test_numbers_and_seeds_are_independent():
 
 @pytest.mark.parametrize("seed", SEEDS[:4])
 def test_uniform_numbers_are_uniform(seed):
-    u = noise.uniform((N,), seed, 0.0, 1.0)
+    u = noise.uniform_noise((N,), seed, 0.0, 1.0)
     assert 0 <= u.min() and u.max() < 1 and furthest(u, lambda v: v) < 2.2
     counts = np.histogram2d(u[1:], u[:-1], 16)[0]
     assert abs(((counts - N / 256) ** 2 / (N / 256)).sum() - 255) < 5 * math.sqrt(2 * 255)
     assert len(np.unique(u)) > N - N * N / 2**24  # of steps of 2^-24
 
 
-@pytest.mark.parametrize("make", [noise.normal, noise.uniform])
+@pytest.mark.parametrize("make", [noise.normal_noise, noise.uniform_noise])
 def test_nothing_but_seed_and_position_decides(make):
     whole = make((100_003,), SEEDS[0], -3.0, 2.0)
     before = threads.count

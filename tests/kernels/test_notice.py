@@ -22,7 +22,7 @@ def compiling(seconds):
 
 def test_a_quick_compilation_is_silent(capsys):
     compiling(0.0)
-    assert capsys.readouterr().err == "" and notice.seconds() > 0
+    assert capsys.readouterr().err == "" and notice.compiling_seconds() > 0
 
 
 @pytest.mark.parametrize("kept, said", [(True, "compiling kernels for this machine, once ...\n"),

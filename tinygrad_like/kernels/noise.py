@@ -79,14 +79,14 @@ def _uniform(key, low, width, y, task, tasks):
         part[i] = low + width * (F(I(random_bits(U32(i), first, high) >> U32(8))) * F(2.0**-24))
 
 
-def normal(shape: tuple[int, ...], key: np.ndarray, mean: float, std: float) -> np.ndarray:
+def normal_noise(shape: tuple[int, ...], key: np.ndarray, mean: float, std: float) -> np.ndarray:
     """Normal numbers, none further from the mean than 6.6 std."""
     y = np.empty(shape, np.float32)
     _normal(key, mean, std, y)
     return y
 
 
-def uniform(shape: tuple[int, ...], key: np.ndarray, low: float, width: float) -> np.ndarray:
+def uniform_noise(shape: tuple[int, ...], key: np.ndarray, low: float, width: float) -> np.ndarray:
     """Numbers uniform on [low, low + width), in steps of 2^-24 of the width."""
     y = np.empty(shape, np.float32)
     _uniform(key, low, width, y)

@@ -47,6 +47,6 @@ def _say() -> None:
         print(f"compiling kernels for this machine{', once' * cache.kept} ...", file=sys.stderr, flush=True)
 
 
-def seconds() -> float:
+def compiling_seconds() -> float:
     """The seconds that this process has spent on compiling."""
     return total

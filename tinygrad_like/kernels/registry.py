@@ -21,6 +21,7 @@ from ..dtypes import FLOAT32
 from ..transforms.codegen import define
 
 _LONG = (128,)  # length of a row for which NumPy's overhead does not count
+ALWAYS = -1  # whatever the arguments are
 _SMALL = 16  # in NumPy they are many calls; but a few elements are not worth importing numba
 
 # Functions with a kernel of the same name: its module, and the size from which on it is faster than NumPy.
@@ -66,18 +67,11 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     "sum_rows_by": ("embedding", 512),
     "sum_squares": ("reduce", 0),
     "take_rows": ("embedding", 512),
-}
-# Functions that do not depend on the size of one array: the kernel's module and name, and when to call it.
-DIRECT: dict[str, tuple[str, str, str]] = {
-    "in_c_order": ("copies", "in_c_order", "x.size >= 8192 and x.dtype is FLOAT32_"),
-    "kept": ("noise", "kept", "True"),
-    "normal_noise": ("noise", "normal", "True"),
-    "uniform_noise": ("noise", "uniform", "True"),
-    "fused_update": ("optim", "fused_update", "True"),
-    "get_num_threads": ("threads", "get_num_threads", "True"),
-    "most_threads": ("threads", "most", "True"),
-    "compiling_seconds": ("notice", "seconds", "True"),
-    "set_num_threads": ("threads", "set_num_threads", "True"),
+    "in_c_order": ("copies", 8192),
+    **dict.fromkeys(("kept", "normal_noise", "uniform_noise"), ("noise", ALWAYS)),
+    "fused_update": ("optim", ALWAYS),
+    **dict.fromkeys(("get_num_threads", "set_num_threads", "most_threads"), ("threads", ALWAYS)),
+    "compiling_seconds": ("notice", ALWAYS),
 }
 
 makers: list[Callable] = []  # each makes a kernel for an op
@@ -89,31 +83,26 @@ def replace(definition: Callable, name: str, formula: Callable | None = None, op
 
     A rule, if not listed, of a function with options has that function's line.
     """
-    if name in DIRECT:
-        module, of, when = DIRECT[name]
-        return accelerated(definition, name, lambda home: _function(getattr(home, of)), module, when)
     line = name.removesuffix("_vjp") if options is not None and name not in ACCELERATED else name
     if line not in ACCELERATED:
         return definition
     module, least = ACCELERATED[line]
-    if name in ARITHMETIC:
+    if least == ALWAYS:
+        when = "True"
+    elif name in ARITHMETIC:
         when = " or ".join([f"type({x}) is array_ and {x}.size >= {least}" for x in "ab"])
-        return accelerated(definition, name, lambda home: getattr(home, name), module,
-                           f"({when}) and pays_(a, b, {least})")
-    x = next(iter(inspect.signature(definition).parameters))
-    when = f"type({x}) is array_ and ({x}.size >= {least} or mode_.compiled) and {x}.dtype is FLOAT32_"
+        when = f"({when}) and pays_(a, b, {least})"
+    else:
+        x = next(iter(inspect.signature(definition).parameters))
+        when = f"type({x}) is array_ and ({x}.size >= {least} or mode_.compiled) and {x}.dtype is FLOAT32_"
     choose = accelerated(definition, name, lambda home: _made(home, name, formula, options), module, when)
     choose.least = least  # type: ignore[attr-defined]
     return choose
 
 
-def _function(found: Any) -> Callable:
-    return found if callable(found) else lambda: found
-
-
 def _made(home: ModuleType, name: str, formula: Callable | None, options: dict | None) -> Callable:
     """The kernel, from its module, which makes kernels of formulas."""
-    if formula is None:
+    if formula is None or name in ARITHMETIC:
         return getattr(home, name)
     return home.pointwise(formula, name, options or ())
 

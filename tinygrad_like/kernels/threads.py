@@ -216,6 +216,10 @@ def gather(sure: bool = True) -> int:
     return count
 
 
+def most_threads() -> int:
+    return most
+
+
 def set_num_threads(n: int) -> None:
     """Use n threads for kernels, 1 <= n <= the number of cores at start (or NUMBA_NUM_THREADS, if set).
 
