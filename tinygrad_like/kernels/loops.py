@@ -103,10 +103,6 @@ def _extreme(sign: str) -> Callable:
     return make
 
 
-def _negative(b, dtype, x):
-    return b.fneg(x) if dtype.kind == "f" else b.neg(x)
-
-
 def _sign(b, dtype, x):
     zero, one = ir.Constant(x.type, 0.0), ir.Constant(x.type, 1.0)
     above = b.select(b.fcmp_ordered(">", x, zero), one, b.select(b.fcmp_ordered("<", x, zero), b.fneg(one), zero))
@@ -128,7 +124,7 @@ def _reciprocal(b, dtype, x):
 _sqrt = _intrinsic("sqrt")
 MAKE: dict[str, Callable] = {
     "add": _either("fadd", "add"), "sub": _either("fsub", "sub"), "mul": _either("fmul", "mul"),
-    "div": _either("fdiv", ""), "neg": _negative, "square": lambda b, d, x: MAKE["mul"](b, d, x, x),
+    "div": _either("fdiv", ""), "neg": _either("fneg", "neg"), "square": lambda b, d, x: MAKE["mul"](b, d, x, x),
     "reciprocal": _reciprocal, "sqrt": _sqrt, "rsqrt": lambda b, d, x: _reciprocal(b, d, _sqrt(b, d, x)),
     "abs": _intrinsic("fabs"), "floor": _intrinsic("floor"), "ceil": _intrinsic("ceil"), "trunc": _intrinsic("trunc"),
     "round": _intrinsic("rint"), "sign": _sign, "maximum": _extreme(">="), "minimum": _extreme("<="),

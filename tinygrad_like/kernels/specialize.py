@@ -265,7 +265,7 @@ def call(op: Any) -> Callable:
         the_contracts="".join([_CONTRACT.format(k=k, values=", ".join([arrays.get(n, n) for n in names]))
                                for k, (_, names) in enumerate(op.contracts)]),
         **_what_runs(op, words, residuals=not sources.keys() >= set(op.saved)),
-        kept=_saved(op, _if_needed(op, sources, [f"p_{i} is not None" for i in count])))
+        kept=_saved(op, sources))
     return _define(op, "__call__", text, defaults_=op.options,
                    **{f"contract_{k}": contract for k, (contract, _) in enumerate(op.contracts)})
 
@@ -317,17 +317,16 @@ def pull_all(self: Any, rule: Callable, uses: list[int], node: Node, g: Any, par
     return self.family.pull(self, node, g, parents)
 
 
-def _if_needed(op: Any, sources: dict[str, str], wanted: list[str]) -> dict[str, str]:
-    """The sources; None for an input, or the output, that only the rules of inputs without gradient name."""
-    needed = {name: op.needed(name) for name in op.saved}
-    return sources | {name: f"{sources[name]} if {' or '.join([wanted[i] for i in rules])} else None"
-                      for name, rules in needed.items() if rules is not None}
-
-
 def _saved(op: Any, sources: dict[str, str]) -> str:
-    """A row of the values that a node saves, each from the source of its name; a name without one is a residual."""
-    return "".join([sources.get(n, f"residuals_[{n!r}] if {n!r} in residuals_ else unknown_({n!r})") + ", "
-                    for n in op.saved])
+    """A row of the values that a node saves, each from the source of its name; a name without one is a residual. None
+    for an input, or the output, that only the rules of inputs without gradient name."""
+    row = ""
+    for n in op.saved:
+        row += sources.get(n, f"residuals_[{n!r}] if {n!r} in residuals_ else unknown_({n!r})")
+        if (rules := op.needed(n)) is not None:
+            row += f" if {' or '.join([f'p_{i} is not None' for i in rules])} else None"
+        row += ", "
+    return row
 
 
 def _define(op: Any, name: str, text: str, **names: Any) -> Callable:
