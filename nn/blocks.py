@@ -7,6 +7,7 @@ Convolutions before a batch norm have no bias, because the norm would remove it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from tinygrad_like.core.tensor import Tensor
 
@@ -25,16 +26,12 @@ def conv3x3(in_channels: int, out_channels: int, stride: int = 1, groups: int = 
     return Conv2d(in_channels, out_channels, 3, stride, padding=1, groups=groups, bias=bias)
 
 
-def conv1x1(in_channels: int, out_channels: int, stride: int = 1, bias: bool = False) -> Conv2d:
-    """A linear map of the channels of each pixel, or of every stride-th pixel."""
-    return Conv2d(in_channels, out_channels, 1, stride, bias=bias)
-
-
 def shortcut(in_channels: int, out_channels: int, stride: int, norm: Norm = BatchNorm2d) -> Sequential | None:
     """The 1x1 convolution and norm that give x the shape of F(x), or None if it already has that shape."""
     if stride == 1 and in_channels == out_channels:
         return None
-    return Sequential(conv1x1(in_channels, out_channels, stride, norm is None), make_norm("norm", norm, out_channels))
+    return Sequential(Conv2d(in_channels, out_channels, 1, stride, bias=norm is None),
+                      make_norm("norm", norm, out_channels))
 
 
 class _Block(Module):
@@ -47,32 +44,41 @@ class _Block(Module):
     """
 
     expansion = 1  # channels of the result / channels
-    last: tuple[str, ...]  # layers of which the first that has parameters makes F(x) = 0 when these are 0
+    kernels: tuple[int, ...]  # the sizes of the convolutions; the first of 3x3 has the stride and the groups
     downsample: Module | None
 
     def __init__(self, in_channels: int, channels: int, stride: int = 1, groups: int = 1, base_width: int = 64,
                  norm: Norm = BatchNorm2d, activation: Callable[[], Module] = ReLU, dropout: float = 0.0):
-        who = type(self).__name__
+        who, inputs = type(self).__name__, in_channels
         if type(self) is not Bottleneck and (groups != 1 or base_width != 64):
             raise ValueError(f"{who}: has no groups, got groups={groups} and base_width={base_width}; use Bottleneck")
-        self._make(in_channels, channels, stride, lambda n: make_norm(who, norm, n), norm is None,
-                   channels * base_width // 64 * groups, groups)
+        outputs = [channels * base_width // 64 * groups] * (len(self.kernels) - 1) + [self.expansion * channels]
+        for i, (size, out) in enumerate(zip(self.kernels, outputs, strict=True), 1):
+            here = i == self.kernels.index(3) + 1
+            self.register_module(f"conv{i}", Conv2d(inputs, out, size, stride if here else 1, padding=size // 2,
+                                                    groups=groups if here else 1, bias=norm is None))
+            self.register_module(f"bn{i}", make_norm(who, norm, out))
+            inputs = out
         self.relu = make_activation(who, activation)  # torchvision's name
         self.dropout = Dropout2d(dropout) if dropout else Identity()
         self.downsample = shortcut(in_channels, self.expansion * channels, stride, norm)
 
-    def _make(self, inputs: int, channels: int, stride: int, norm: Callable[[int], Module], bias: bool, width: int,
-              groups: int) -> None:
-        """Set the layers of F. width: the channels of a grouped convolution."""
-        raise NotImplementedError
+    def _layers(self) -> list[tuple[Any, Any]]:
+        """The convolutions, each with its norm."""
+        own = self.__dict__
+        return [(own[f"conv{i}"], own[f"bn{i}"]) for i in range(1, len(self.kernels) + 1)]
 
-    def _skip(self, x: Tensor) -> Tensor:
-        return x if self.downsample is None else self.downsample(x)
+    def forward(self, x: Tensor) -> Tensor:
+        y, (*before, (last, its_norm)) = x, self._layers()
+        for conv, norm in before:
+            y = activated(norm, self.relu, conv(y))
+        y = last(self.dropout(y))
+        return activated_sum(its_norm, self.relu, y, x if self.downsample is None else self.downsample(x))
 
     def zero_init(self) -> None:
         """Begin with F(x) = 0."""
-        found = next(parameters for name in self.last if (parameters := list(getattr(self, name).parameters())))
-        for parameter in found:
+        conv, norm = self._layers()[-1]
+        for parameter in list(norm.parameters()) or conv.parameters():
             init.zeros_(parameter)
 
 
@@ -83,16 +89,7 @@ class BasicBlock(_Block):
     (He et al., Deep residual learning for image recognition, 2016)
     """
 
-    last = "bn2", "conv2"
-
-    def _make(self, inputs: int, channels: int, stride: int, norm: Callable[[int], Module], bias: bool, width: int,
-              groups: int) -> None:
-        self.conv1, self.bn1 = conv3x3(inputs, channels, stride, bias=bias), norm(channels)
-        self.conv2, self.bn2 = conv3x3(channels, channels, bias=bias), norm(channels)
-
-    def forward(self, x: Tensor) -> Tensor:
-        y = self.dropout(activated(self.bn1, self.relu, self.conv1(x)))
-        return activated_sum(self.bn2, self.relu, self.conv2(y), self._skip(x))
+    kernels = 3, 3
 
 
 class Bottleneck(_Block):
@@ -105,18 +102,7 @@ class Bottleneck(_Block):
     """
 
     expansion = 4
-    last = "bn3", "conv3"
-
-    def _make(self, inputs: int, channels: int, stride: int, norm: Callable[[int], Module], bias: bool, width: int,
-              groups: int) -> None:
-        self.conv1, self.bn1 = conv1x1(inputs, width, bias=bias), norm(width)
-        self.conv2, self.bn2 = conv3x3(width, width, stride, groups, bias), norm(width)
-        self.conv3, self.bn3 = conv1x1(width, 4 * channels, bias=bias), norm(4 * channels)
-
-    def forward(self, x: Tensor) -> Tensor:
-        y = activated(self.bn1, self.relu, self.conv1(x))
-        y = self.dropout(activated(self.bn2, self.relu, self.conv2(y)))
-        return activated_sum(self.bn3, self.relu, self.conv3(y), self._skip(x))
+    kernels = 1, 3, 1
 
 
 class ConvNeXtBlock(Module):

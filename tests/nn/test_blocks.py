@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 import nn
-from nn.blocks import conv1x1
 from tinygrad_like import Tensor, ops
 
 rng = np.random.default_rng(3)
@@ -121,11 +120,11 @@ def test_resnext_is_parallel_branches():
     branches = []
     for i in range(groups):
         part = slice(i * width, (i + 1) * width)
-        inner = conv1x1(16, width)
+        inner = nn.Conv2d(16, width, 1, bias=False)
         inner.weight.assign(block.conv1.weight[part])
         middle = nn.Conv2d(width, width, 3, padding=1, bias=False)
         middle.weight.assign(block.conv2.weight[part])
-        outer = conv1x1(width, 16)
+        outer = nn.Conv2d(width, 16, 1, bias=False)
         outer.weight.assign(block.conv3.weight[:, part])
         norm = (1 + block.bn1.eps) ** -0.5  # what a norm does that has seen nothing yet
         branches.append(outer((middle((inner(x) * norm).relu()) * norm).relu()))
