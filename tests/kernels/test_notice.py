@@ -12,7 +12,7 @@ from tinygrad_like.kernels import cache, notice
 def first(monkeypatch):
     """Nothing has been compiled yet."""
     monkeypatch.setattr(notice, "total", 0.0)
-    monkeypatch.setattr(notice, "_said", False)
+    monkeypatch.setattr(notice, "said", False)
 
 
 def compiling(seconds):

@@ -15,7 +15,7 @@ from . import cache
 AFTER = 2.0  # seconds
 
 total = 0.0  # seconds that this process has spent on compiling
-_said = False
+said = False
 
 
 @contextmanager
@@ -41,9 +41,9 @@ def compiling() -> Iterator[None]:
 
 
 def _say() -> None:
-    global _said
-    if not _said:
-        _said = True
+    global said
+    if not said:
+        said = True
         print(f"compiling kernels for this machine{', once' * cache.kept} ...", file=sys.stderr, flush=True)
 
 

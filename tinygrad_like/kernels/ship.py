@@ -1,6 +1,7 @@
 """Compile all kernels before they are needed: for this machine, or into a wheel.
 
     python -m tinygrad_like.kernels.ship                 for this machine, into the cache
+    python -m tinygrad_like.kernels.ship gemm. ._adam    only those whose names contain one of these words
     python -m tinygrad_like.kernels.ship --wheel dist    a wheel of this source tree, with kernels for each level of
                                                          x86-64 that this machine has
 
@@ -21,12 +22,13 @@ import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
+from operator import itemgetter
 from pathlib import Path
 
-from . import cache, composites, machine, registry
+from . import cache, composites, machine, notice, registry
 from .program import Kernel
 from .threads import count
 
@@ -50,18 +52,21 @@ def declared() -> list[tuple[str, Callable[[], object]]]:
     return found
 
 
-def compile_part(part: int, parts: int) -> None:
-    found = declared()
-    mine = set(sorted({name for name, _ in found})[part::parts])
-    for _, compiled in [each for each in found if each[0] in mine]:
+def compile_part(part: int, parts: int, words: list[str]) -> None:
+    """Compile kernels that no other of so many processes has compiled yet: each starts at another one."""
+    notice.said = part > 0  # one process says it for all
+    found = sorted([each for each in declared() if not words or any(word in each[0] for word in words)],
+                   key=itemgetter(0))
+    first = part * len(found) // parts
+    for _, compiled in found[first:] + found[:first]:
         compiled()
 
 
-def compile_all(settings: dict[str, str] | None = None, parts: int = count) -> None:
-    """Compile all kernels in that many processes, each with these environment variables."""
+def compile_all(settings: dict[str, str] | None = None, parts: int = count, words: Sequence[str] = ()) -> None:
+    """Compile all kernels, or those with these words, in so many processes with these environment variables."""
     environment = {**os.environ, "PYTHONPATH": str(_ROOT), **(settings or {})}
-    code = "from tinygrad_like.kernels.ship import compile_part; compile_part({}, {})"
-    processes = [subprocess.Popen([sys.executable, "-c", code.format(part, parts)], env=environment)
+    code = "from tinygrad_like.kernels.ship import compile_part; compile_part({}, {}, {})"
+    processes = [subprocess.Popen([sys.executable, "-c", code.format(part, parts, [*words])], env=environment)
                  for part in range(parts)]
     if any([process.wait() for process in processes]):
         raise SystemExit("error: kernels could not be compiled; the message is above")
@@ -97,5 +102,9 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--wheel", type=Path, metavar="FOLDER", help="where to put the wheel")
     parser.add_argument("--highest", action="store_true", help="for the highest level alone, in half of the time")
+    parser.add_argument("words", nargs="*", help="compile only kernels whose names contain one of these")
     options = parser.parse_args()
-    compile_all() if options.wheel is None else wheel(options.wheel, machine.levels()[:1 if options.highest else None])
+    if options.wheel is None:
+        compile_all(words=options.words)
+    else:
+        wheel(options.wheel, machine.levels()[:1 if options.highest else None])
