@@ -31,6 +31,7 @@ _SMALL: list[tuple] = [
     (ops.fmod, np.array([7.5, -7.0, 2.0, -4.5, 1.0, 5.0]), np.array([3.0, 2.0, -3.0, 2.0, 4.0, -1.5])),
     (ops.batch_norm, _real(5, 2, 4), np.array([1.5, 0.5]), _real(2)),
     (lambda x: ops.unfold(x, kernel_size=2), _real(1, 1, 3, 4)),
+    (ops.conv_transpose2d, _real(1, 1, 2, 2), _real(1, 1, 2, 2)),
     (lambda x: ops.fold(x, output_size=(3, 4), kernel_size=2), _real(1, 4, 6)),
     (lambda x: ops.interpolate(x, scale_factor=2), _real(1, 1, 2, 2)),
     (lambda u, x: ops.conv.conv2d_weight(u, x, shape=(1, 2, 2, 2), stride=(1, 1), margins=((0, 0), (0, 0)),

@@ -149,6 +149,7 @@ CALLS = {  # of x: what it is, and calls; the simplest first, which the diagnosi
     "real(1, 2, 4, 3)": "ops.adaptive_avg_pool2d(x, (2, None))",
     "real(2, 3, 5)": "ops.adaptive_avg_pool1d(x, 3)",
     "real(1, 2, 3, 2)": "ops.interpolate(x, scale_factor=(2, 3))",
+    "real(1, 1, 2, 2)": "ops.pool.spread_windows(x, shape=(1, 1, 4, 5), windows=(ops.pool.Axis(2, 2, 0, 1, 2),) * 2)",
     "real(1, 2, 3, 3)": "ops.interpolate(x, size=(5, 2))",
     "real(1, 2, 3)": 'ops.interpolate(x, 5, mode="linear", align_corners=True)',
     "real(1, 1, 2, 3, 2)": 'ops.interpolate(x, (3, 2, 5), mode="trilinear")',

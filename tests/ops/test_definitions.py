@@ -44,7 +44,7 @@ def test_transposed_convolution_cut_short():
     x, weight = np.array([3.0, 4]).reshape(1, 1, 2, 1, 1), np.array([5.0, 6]).reshape(1, 1, 2, 1, 1)
     equal(ops.conv_transpose3d(Tensor(x), Tensor(weight), padding=(1, 0, 0)), [[[[[3.0 * 6 + 4 * 5]]]]])
     for options in ({"padding": (2, 0, 0)}, {"padding": (2, 0, 0), "stride": (2, 1, 1)}, {"output_padding": (1, 0, 0)}):
-        with pytest.raises(ValueError, match="conv_transpose3d: (along the depth|output_padding)"):
+        with pytest.raises(ValueError, match="conv_transpose3d: (the output would be|output_padding)"):
             ops.conv_transpose3d(Tensor(x), Tensor(weight), **options)
 
 

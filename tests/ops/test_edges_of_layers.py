@@ -89,7 +89,7 @@ def test_batches_that_do_not_broadcast():
 
 def test_a_kernel_deeper_than_its_volume():
     for depth, dilation in (5, 1), (3, 2):
-        with pytest.raises(ValueError, match=f"the kernel of depth {depth} is larger than the padded input"):
+        with pytest.raises(ValueError, match=f"the kernel {depth} x .* is larger than the padded input"):
             ops.conv3d(Tensor(np.ones((1, 1, 2, 9, 9))), Tensor(np.ones((1, 1, depth, 1, 1))), None, 1, (1, 0, 0),
                        dilation)
     assert ops.conv3d(Tensor(np.ones((1, 1, 2, 9, 9))), Tensor(np.ones((1, 1, 4, 5, 1))), None, 1, (1, 0, 0)).shape == (

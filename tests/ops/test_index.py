@@ -31,7 +31,7 @@ def test_labels(name, options, rows, bad):
 @pytest.mark.parametrize("rows", [6, 4000])
 def test_index_of_an_embedding(rows, bad):
     weight = Tensor.randn(9, 16, requires_grad=True)
-    with pytest.raises(IndexError, match="embedding: index .* is out of range for a table of 9 rows"):
+    with pytest.raises(IndexError, match=r"embedding: index .* is out of range for .* 9[ \d(]"):
         changed(lambda index: ops.embedding(index, weight), np.arange(rows) % 9, bad)
 
 

@@ -16,7 +16,6 @@ import math
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from inspect import Parameter, Signature
 
 from ..dtypes import FLOATS
 
@@ -27,43 +26,40 @@ _INPUT = re.compile(r"(?:(float|int|real|any) )?(\w+\??) (\([^)]*\)(?: or \([^)]
 
 def fits(declared: str, nonempty: str = "") -> Callable:
     """The contract of inputs with the declared shapes and dtypes, of which the sizes named in `nonempty` are not 0."""
-    inputs = [(kind, name.strip("?"), forms.split(" or ")) for kind, name, forms in _INPUT.findall(declared)]
-    optional = [name.endswith("?") for _, name, _ in _INPUT.findall(declared)]
+    inputs = [(kind, name, forms.split(" or ")) for kind, name, forms in _INPUT.findall(declared)]
     options = [*dict.fromkeys(re.findall(r"([a-zA-Z]\w*)\*", declared))]
-    count = len(inputs)
 
     @lru_cache(1024)
     def judged(*given) -> str | Exception | None:
         sizes = {}  # of each name, and where it was found
-        for name, value in zip(options, given[count:], strict=True):
-            if not value.isdigit() or value == "0":
+        for name, value in zip(options, given[2 * len(inputs) :], strict=True):
+            if type(value) is not int or value < 1:
                 return f"{name} must be a positive integer, got {value}"
-            sizes[name] = int(value), ""
+            sizes[name] = value, ""
         first: tuple = ()  # of the inputs that share one dtype, and that dtype
-        for (kind, name, forms), x in zip(inputs, given, strict=False):
-            if x is None:
+        for (kind, name, forms), shape, dtype in zip(inputs, given[::2], given[1::2], strict=False):
+            name = name.strip("?")
+            if shape is None:
                 continue
-            shape, dtype = x
             if kind in _KINDS and dtype.kind not in _KINDS[kind][0]:
                 return TypeError(f"{name} must be {_KINDS[kind][1]}, got {dtype}; cast with {_KINDS[kind][2]}()")
             if kind in ("float", ""):
                 first = first or (name, dtype)
                 if dtype != first[1]:
-                    return TypeError(f"{name} is {dtype} but {first[0]} {first[1]}; cast one with .float() or .double()")
+                    return TypeError(f"{name} is {dtype} but {first[0]} {first[1]}; cast one with .float() or "
+                                     ".double()")
             if (why := _misfit(name, shape, forms, sizes)) is not None:
                 return f"{name} must be {' or '.join(forms).replace('*', ' * ')}{why}, got shape {shape}"
         empty = [f"{size} must not be 0, as{where}" for size, (n, where) in sizes.items()
                  if n == 0 and size in nonempty.split()]
         return empty[0] if empty else None
 
-    def contract(*given):
-        return judged(*[None if x is None and may else (x.shape, x.dtype)
-                        for x, may in zip(given, optional, strict=False)], *map(repr, given[count:]))
-
-    names = [*[name for _, name, _ in inputs], *options]
-    contract.__signature__ = Signature(  # type: ignore[attr-defined]
-        [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in names])
-    return contract
+    # Written out, it takes half the time.
+    values = [f"None if {n[:-1]} is None else {n[:-1]}.{what}" if n.endswith("?") else f"{n}.{what}"
+              for _, n, _ in inputs for what in ("shape", "dtype")]
+    values += [f"{n} if type({n}) is int else repr({n})" for n in options]
+    names = [*[n.strip("?") for _, n, _ in inputs], *options]
+    return eval(f"lambda {', '.join(names)}: judged({', '.join(values)})", {"judged": judged})
 
 
 def _misfit(name: str, shape: tuple[int, ...], forms: list[str], sizes: dict[str, tuple[int, str]]) -> str | None:

@@ -27,7 +27,7 @@ from .shape import expand, reshape, transpose
 
 
 def margins_of(who: str, padding, kernel, stride, dilation) -> tuple[tuple[int, ...], ...]:
-    """(top, bottom), (left, right) for a padding that is a number, a pair, "valid" or "same", or these margins."""
+    """(before, after) of each axis, for a padding that is a number, one for each axis, "valid", "same", or this."""
     if padding == "valid":
         return ((0, 0),) * len(kernel)
     if padding == "same":
@@ -39,29 +39,31 @@ def margins_of(who: str, padding, kernel, stride, dilation) -> tuple[tuple[int, 
         raise ValueError(f'{who}: padding must be numbers, "same" or "valid", got {padding!r}')
     if np.ndim(padding) == 2:
         return tuple([each(who, "padding", margins, 2, 0) for margins in padding])
-    h, w = each(who, "padding", padding, 2, 0)
-    return (h, h), (w, w)
+    return tuple([(n, n) for n in each(who, "padding", padding, len(kernel), 0)])
 
 
 def geometry(who: str, size, kernel, stride, padding, dilation):
-    """Kernel, stride, margins and dilation in full, and the output size, for images of this size."""
-    kernel, stride = each(who, "kernel_size", kernel, 2, 1), each(who, "stride", stride, 2, 1)
-    dilation = each(who, "dilation", dilation, 2, 1)
+    """Kernel, stride, margins and dilation in full, and the output size, for inputs of this size along 1 to 3 axes."""
+    kernel, stride, dilation = (each(who, name, value, len(size), 1) for name, value in (
+        ("kernel_size", kernel), ("stride", stride), ("dilation", dilation)))
     margins = margins_of(who, padding, kernel, stride, dilation)
     if min(out := _output_size(size, kernel, stride, margins, dilation)) < 1:
-        padded = [n + sum(m) for n, m in zip(size, margins, strict=True)]
-        reach = [d * (k - 1) + 1 for d, k in zip(dilation, kernel, strict=True)]
-        dilated = f", {reach[0]} x {reach[1]} with its dilation," if dilation != (1, 1) else ""
-        raise ValueError(f"{who}: the kernel {kernel[0]} x {kernel[1]}{dilated} is larger than the padded input "
-                         f"{padded[0]} x {padded[1]}; pad more or use a smaller kernel")
+        padded = _times([n + sum(m) for n, m in zip(size, margins, strict=True)])
+        reach = _times([d * (k - 1) + 1 for d, k in zip(dilation, kernel, strict=True)])
+        dilated = f", {reach} with its dilation," if max(dilation) > 1 else ""
+        raise ValueError(f"{who}: the kernel {_times(kernel)}{dilated} is larger than the padded input {padded}; pad "
+                         "more or use a smaller kernel")
     return kernel, stride, margins, dilation, out
 
 
-def _output_size(size, kernel, stride, margins, dilation) -> tuple[int, int]:
+def _output_size(size, kernel, stride, margins, dilation) -> tuple[int, ...]:
     """floor((in + margins - dilation (kernel - 1) - 1) / stride) + 1 pixels along each axis (004)."""
-    height, width = ((n + sum(m) - d * (k - 1) - 1) // s + 1
-                     for n, k, s, m, d in zip(size, kernel, stride, margins, dilation, strict=True))
-    return height, width
+    return tuple([(n + sum(m) - d * (k - 1) - 1) // s + 1
+                  for n, k, s, m, d in zip(size, kernel, stride, margins, dilation, strict=True)])
+
+
+def _times(sizes) -> str:
+    return " x ".join(map(str, sizes))
 
 
 # Unfold and fold: patches to columns and back -------------------------------------------------------------------------
@@ -219,15 +221,15 @@ def conv2d(x, weight, bias=None, *, stride=1, padding=0, dilation=1, groups=1):
     Raises ValueError if channels, groups and shapes do not fit, or the kernel is larger than the padded input.
     """
     stride, margins, dilation = geometry("conv2d", x.shape[2:], weight.shape[2:], stride, padding, dilation)[1:4]
-    return _plus(correlate(x, weight, stride=stride, margins=margins, dilation=dilation, groups=groups), bias)
+    return plus(correlate(x, weight, stride=stride, margins=margins, dilation=dilation, groups=groups), bias)
 
 
 conv2d.requires(fits("weight (groups*out, in, kh, kw), x (batch, groups*in, height, width), bias? (groups*out)",
                      nonempty="in out"))
 
 
-def _plus(y, bias):
-    return y if bias is None else y + reshape(bias, shape=(-1, 1, 1))
+def plus(y, bias):
+    return y if bias is None else y + reshape(bias, shape=(-1, *[1] * (y.ndim - 2)))
 
 
 @checked
@@ -236,26 +238,16 @@ def conv1d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
 
     x (batch, in, length), weight (out, in / groups, k), bias (out) -> (batch, out, length'). Otherwise as conv2d.
     """
-    return _on_row("conv1d", conv2d, x, weight, bias, groups, stride=stride, padding=padding, dilation=dilation)
+    if x.ndim == 2:
+        return of_one(conv1d, x, weight, bias, stride, padding, dilation, groups)
+    stride, margins, dilation = geometry("conv1d", x.shape[2:], weight.shape[2:], stride, padding, dilation)[1:4]
+    y = conv2d(_row(x), _row(weight), bias, stride=(1, *stride), padding=((0, 0), *margins), dilation=(1, *dilation),
+               groups=groups)
+    return reshape(y, shape=(*y.shape[:2], y.shape[3]))
 
 
 conv1d.requires(fits("weight (groups*out, in, k), x (batch, groups*in, length) or (groups*in, length), "
                      "bias? (groups*out)"))
-
-
-def _on_row(who, op, x, weight, bias, groups, **settings):
-    """An op of images on signals, which are images of one row."""
-    if x.ndim == 2:
-        y = _on_row(who, op, reshape(x, shape=(1, *x.shape)), weight, bias, groups, **settings)
-        return reshape(y, shape=y.shape[1:])
-    for name, value in settings.items():
-        if not isinstance(value, str):
-            least = int(name in ("stride", "dilation"))  # which is also that of the row
-            settings[name] = least, *each(who, name, value, 1, least)
-    if "output_padding" in settings:
-        check_extra(who, *[settings[name][1:] for name in ("output_padding", "stride", "dilation")])
-    y = op(_row(x), _row(weight), bias, groups=groups, **settings)
-    return reshape(y, shape=(*y.shape[:2], y.shape[3]))
 
 
 def of_one(op, x, *others):
@@ -295,8 +287,7 @@ def conv_transpose2d(x, weight, bias=None, *, stride=1, padding=0, output_paddin
     Raises ValueError if channels, groups and shapes do not fit.
     """
     how, beyond = transposed(x.shape, weight.shape, stride, padding, output_padding, groups, dilation)
-    y = conv2d_input(x, weight, **how)
-    return _plus(pad(y, padding=(0, beyond[1], 0, beyond[0])) if any(beyond) else y, bias)
+    return plus(enlarged(conv2d_input(x, weight, **how), beyond), bias)
 
 
 conv_transpose2d.requires(fits(
@@ -307,8 +298,13 @@ conv_transpose2d.requires(fits(
 @checked
 def conv_transpose1d(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """conv_transpose2d of vectors: x (batch, in, length), weight (in, out / groups, k) -> (batch, out, length')."""
-    return _on_row("conv_transpose1d", conv_transpose2d, x, weight, bias, groups, stride=stride, padding=padding,
-                   output_padding=output_padding, dilation=dilation)
+    if x.ndim == 2:
+        return of_one(conv_transpose1d, x, weight, bias, stride, padding, output_padding, groups, dilation)
+    how, beyond = transposed(x.shape, weight.shape, stride, padding, output_padding, groups, dilation)
+    batch, channels, length = how["shape"]
+    y = conv2d_input(_row(x), _row(weight), shape=(batch, channels, 1, length), stride=(1, *how["stride"]),
+                     margins=((0, 0), *how["margins"]), dilation=(1, *how["dilation"]), groups=groups)
+    return plus(enlarged(reshape(y, shape=how["shape"]), beyond), bias)
 
 
 conv_transpose1d.requires(fits("weight (groups*in, out, k), x (batch, groups*in, length) or (groups*in, length), "
@@ -319,17 +315,19 @@ conv_transpose1d.requires(fits("weight (groups*in, out, k), x (batch, groups*in,
 
 
 def transposed(shape, of_weight, stride, padding, output_padding, groups, dilation):
-    """The options of `conv2d_input`, and how many rows and columns follow that no input pixel reaches.
+    """The options of `conv2d_input`, of any rank, and how many rows and columns follow that no input pixel reaches.
 
     More output_padding than conv2d could have left over is less padding at the end, and what there is none for is 0.
     """
-    who, kernel = "conv_transpose2d", of_weight[2:]
-    stride, dilation = each(who, "stride", stride, 2, 1), each(who, "dilation", dilation, 2, 1)
-    extra = each(who, "output_padding", output_padding, 2, 0)
-    check_extra(who, extra, stride, dilation)
+    kernel, rank = of_weight[2:], len(of_weight) - 2
+    who = f"conv_transpose{rank}d"
+    stride, dilation, extra = (each(who, name, value, rank, least) for name, value, least in (
+        ("stride", stride, 1), ("dilation", dilation, 1), ("output_padding", output_padding, 0)))
+    if any(e >= max(s, d) for e, s, d in zip(extra, stride, dilation, strict=True)):
+        raise ValueError(f"{who}: output_padding {extra} must be less than stride {stride} or dilation {dilation}")
     margins = margins_of(who, padding, kernel, stride, dilation)
     more = [max(e - s + 1, 0) for e, s in zip(extra, stride, strict=True)]
-    beyond = [0, 0]
+    beyond = [0] * rank
     if any(more):
         extra = tuple([e - n for e, n in zip(extra, more, strict=True)])
         beyond = [max(n - end, 0) for n, (_, end) in zip(more, margins, strict=True)]
@@ -337,16 +335,15 @@ def transposed(shape, of_weight, stride, padding, output_padding, groups, dilati
     size = tuple((n - 1) * s - sum(m) + d * (k - 1) + e + 1 for n, s, m, d, k, e in
                  zip(shape[2:], stride, margins, dilation, kernel, extra, strict=True))  # fmt: skip
     if min(size) < 1:
-        raise ValueError(f"{who}: the output would be {size[0]} x {size[1]} (input {shape}, weight {of_weight}, "
+        raise ValueError(f"{who}: the output would be {_times(size)} (input {shape}, weight {of_weight}, "
                          f"stride {stride}, padding {padding}); pad less")
     return {"shape": (shape[0], of_weight[1] * groups, *size), "stride": stride, "margins": margins,
             "dilation": dilation, "groups": groups}, beyond
 
 
-def check_extra(who: str, extra: tuple, stride: tuple, dilation: tuple) -> None:
-    """Raise ValueError for an output_padding that is neither less than the stride nor than the dilation."""
-    if any(e >= max(s, d) for e, s, d in zip(extra, stride, dilation, strict=True)):
-        raise ValueError(f"{who}: output_padding {extra} must be less than stride {stride} or dilation {dilation}")
+def enlarged(y, beyond):
+    """y with so many zeros behind its last axes."""
+    return pad(y, padding=tuple([n for after in reversed(beyond) for n in (0, after)])) if any(beyond) else y
 
 
 @conv_matrix.requires

@@ -6,11 +6,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..core.primitive import primitive
-from ..dtypes import BOOL, FLOAT32, FLOAT64, FLOATS, as_dtype, get_default_dtype
+from ..dtypes import BOOL, FLOATS, as_dtype
 from ..errors import checked
 from .activation import sigmoid
-from .compare import cast, isnan, logical_or
-from .elementwise import abs, div, divided, floordiv, neg, where
+from .compare import isnan, logical_or
+from .elementwise import div, divided, floordiv, sign, where
 from .reduce import all
 from .ufunc import ufunc
 
@@ -21,24 +21,8 @@ logaddexp.vjp(a=lambda g, a, b: g * sigmoid(a - b),
 signbit = ufunc("signbit", "Where x is below 0, or -0.", lambda x: np.signbit(x))
 
 
-def float_dtype(*xs):
-    """The floating-point dtype that these promote to; the default dtype if none is floating-point."""
-    given = [x for x in xs if getattr(x, "dtype", BOOL).kind in FLOATS]
-    dtypes = {x.dtype for x in given if x.ndim} or {x.dtype for x in given}  # as dtypes.result_dtype
-    if not dtypes:
-        return get_default_dtype()
-    return dtypes.pop() if len(dtypes) == 1 else FLOAT64 if FLOAT64 in dtypes else FLOAT32
-
-
-def as_float(x, dtype):
-    """x in a floating-point dtype; a number stays."""
-    return x if not hasattr(x, "dtype") or x.dtype is dtype else cast(x, dtype=dtype)
-
-
-def copysign(a, b):
-    """|a| with the sign of b, a floating-point number; no gradient reaches b."""
-    size = abs(as_float(a, float_dtype(a, b)))
-    return where(signbit(b), neg(size), size)
+copysign = ufunc("copysign", "|a| with the sign of b; no gradient reaches b.", lambda a, b: np.copysign(a, b))
+copysign.vjp(a=lambda g, a, b: g * (sign(a) * where(signbit(b), -1.0, 1.0)))
 
 fmod = ufunc("fmod", "a - b trunc(a / b), with the sign of a. Raises ZeroDivisionError for integers by 0.",
              lambda a, b: divided("fmod", np.fmod, a, b))

@@ -14,7 +14,8 @@ from ..errors import checked
 from .compare import clone
 from .elementwise import add
 from .parts import take
-from .pool import check_spatial, each, nearest_by_whole_numbers
+from .pool import check_spatial, each
+from .shape import repeat_interleave
 
 MODES = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}  # and how many axes they are for
 
@@ -79,14 +80,12 @@ def _each(scale_factor, rank: int) -> tuple[float, ...]:
 
 def _nearest(x, places: list[np.ndarray]):
     """x at some places of each spatial axis."""
-    spatial, size = x.shape[2:], tuple(map(len, places))
-    if all([m % n == 0 and np.array_equal(at, np.arange(m) // (m // n))
-            for n, m, at in zip(spatial, size, places, strict=True)]) and (
-            repeated := nearest_by_whole_numbers(x, size)) is not None:
-        return repeated
     y = x
     for axis, at in enumerate(places, 2):
-        if not np.array_equal(at, np.arange(x.shape[axis])):
+        n, times = x.shape[axis], len(at) // x.shape[axis]
+        if times > 1 and np.array_equal(at, np.repeat(np.arange(n), times)):
+            y = repeat_interleave(y, times, axis)
+        elif not np.array_equal(at, np.arange(n)):
             y = take(y, index=(*(slice(None),) * axis, at))
     return clone(x) if y is x else y
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import builtins
 import math
-from typing import Any, NamedTuple
+from collections import namedtuple
 
 import numpy as np
 
@@ -266,8 +266,8 @@ def eigvalsh(x, UPLO="L"):
 
 
 @primitive
-def _svd(x):
-    u, s, vh = _lapack("svd", np.linalg.svd, x, full_matrices=False)
+def _svd(x, *, full_matrices=False):
+    u, s, vh = _lapack("svd", np.linalg.svd, x, full_matrices=full_matrices)
     return _packed(u, s[..., None, :], vh)
 
 
@@ -298,11 +298,8 @@ def svd(x, full_matrices=True):
     singular values have one everywhere: U diag(g) V^T.
     """
     m, n = x.shape[-2:]
-    k = builtins.min(m, n)
-    if not full_matrices or m == n:
-        u, s, vh = _parts(_svd(x), (m, k), (k,), (k, n))
-        return u, s, vh
-    u, s, vh = _parts(_full_svd(x), (m, m), (k,), (n, n))
+    k, full = builtins.min(m, n), full_matrices and m != n
+    u, s, vh = _parts(_svd(x, full_matrices=full), (m, m if full else k), (k,), (n if full else k, n))
     return u, s, vh
 
 
@@ -313,12 +310,6 @@ svd.requires(matrices)
 def _(x, full_matrices):
     if full_matrices and x.shape[-1] != x.shape[-2] and getattr(x, "requires_grad", False):
         return "the bases that full_matrices=True completes have no gradient; use full_matrices=False"
-
-
-@primitive
-def _full_svd(x):
-    u, s, vh = _lapack("svd", np.linalg.svd, x)
-    return _packed(u, s[..., None, :], vh)
 
 
 def svdvals(x):
@@ -361,13 +352,8 @@ def pinv(x, rtol=None):
 pinv.requires(matrices)
 
 
-class LeastSquares(NamedTuple):
-    """The result of `lstsq`; as in PyTorch, residuals and singular_values are empty."""
-
-    solution: Any
-    residuals: Any
-    rank: Any
-    singular_values: Any
+# As in PyTorch; residuals and singular_values are empty.
+LeastSquares = namedtuple("LeastSquares", "solution residuals rank singular_values")
 
 
 @checked

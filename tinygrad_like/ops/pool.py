@@ -1,4 +1,4 @@
-"""Pooling: maxima, sums and means over windows of an image; and upsampling, the reverse.
+"""Pooling: maxima, sums and means over windows of an image; and their adjoints.
 
 A window of kernel_size taps slides over the image by `stride`; its taps are `dilation` apart. Every op here is a loop
 over the taps (a, b) of a window. For one tap, the elements that all windows see there are a plain strided slice.
@@ -62,32 +62,20 @@ def _first_taps(axis: Axis) -> np.ndarray:
     return np.maximum(0, -((np.arange(axis.number) * axis.stride - axis.padding) // axis.dilation))
 
 
-def _frame(shape: tuple[int, ...], windows: Windows, fill: float, dtype) -> np.ndarray:
-    """Images as large as the windows reach, full of `fill`."""
+def _frame(shape: tuple[int, ...], windows: Windows, fill: float, dtype) -> tuple[np.ndarray, np.ndarray, tuple]:
+    """A frame as large as the windows reach, full of `fill`; its part on images of `shape`, a view; and which part of
+    the images that is."""
     rows, columns = windows
-    return np.full((*shape[:-2], rows.extent, columns.extent), fill, dtype)
-
-
-def _common(shape: tuple[int, ...], frame: np.ndarray, windows: Windows) -> np.ndarray:
-    """The part of a frame that lies on images of `shape`, as a view."""
-    rows, columns = windows
-    return frame[..., rows.inside(shape[-2]), columns.inside(shape[-1])]
+    frame = np.full((*shape[:-2], rows.extent, columns.extent), fill, dtype)
+    common = frame[..., rows.inside(shape[-2]), columns.inside(shape[-1])]
+    return frame, common, (..., slice(common.shape[-2]), slice(common.shape[-1]))
 
 
 def _framed(x: np.ndarray, windows: Windows, fill: float) -> np.ndarray:
     """A copy of x in a frame."""
-    frame = _frame(x.shape, windows, fill, x.dtype)
-    image = _common(x.shape, frame, windows)
-    image[...] = x[..., : image.shape[-2], : image.shape[-1]]
+    frame, common, part = _frame(x.shape, windows, fill, x.dtype)
+    common[...] = x[part]
     return frame
-
-
-def _unframed(shape: tuple[int, ...], frame: np.ndarray, windows: Windows) -> np.ndarray:
-    """The images of `shape` out of a frame; 0 where no window reaches."""
-    image = _common(shape, frame, windows)
-    x = np.zeros(shape, frame.dtype)
-    x[..., : image.shape[-2], : image.shape[-1]] = image
-    return x
 
 
 def _taps(frame: np.ndarray, windows: Windows) -> Iterator[tuple[int, np.ndarray]]:
@@ -123,10 +111,12 @@ def max_windows(x, *, windows):
 @replaceable
 def put_taps(g, *, index, shape, windows):
     """Zeros of `shape`, with each g added at the tap of its window that `index` names. The adjoint of take_taps."""
-    frame = _frame(shape, windows, 0, g.dtype)
+    frame, common, part = _frame(shape, windows, 0, g.dtype)
     for tap, values in _taps(frame, windows):
         values += np.where(index == tap, g, 0)
-    return _unframed(shape, frame, windows)
+    x = np.zeros(shape, g.dtype)  # and so where no window reaches
+    x[part] = common
+    return x
 
 
 @primitive
@@ -180,10 +170,12 @@ def sum_windows(x, *, windows):
 @primitive
 def spread_windows(g, *, shape, windows):
     """Zeros of `shape`, with each g added to all of its window: the adjoint of sum_windows."""
-    frame = _frame(shape, windows, 0, g.dtype)
+    frame, common, part = _frame(shape, windows, 0, g.dtype)
     for _, values in _taps(frame, windows):
         values += g
-    return _unframed(shape, frame, windows)
+    x = np.zeros(shape, g.dtype)
+    x[part] = common
+    return x
 
 
 sum_windows.vjp(x=fresh(lambda g, x_shape, windows: spread_windows(g, shape=x_shape, windows=windows)))
@@ -256,16 +248,12 @@ def _adaptive_mean(x, size: tuple[int, int]):
     return matmul(rows, matmul(x, columns.T))
 
 
-def _bounds(n: int, m: int) -> list[tuple[int, int]]:
-    """Where the m adaptive windows of n elements start and stop."""
-    return [(i * n // m, -(-(i + 1) * n // m)) for i in range(m)]
-
-
 @functools.lru_cache(64)
 def _weights(n: int, m: int, dtype: np.dtype) -> np.ndarray:
     """The matrix (m, n) whose product with n numbers is their means over m adaptive windows. Read-only."""
     weights = np.zeros((m, n))
-    for i, (start, stop) in enumerate(_bounds(n, m)):
+    for i in range(m):
+        start, stop = i * n // m, -(-(i + 1) * n // m)
         weights[i, start:stop] = 1 / (stop - start)
     return weights.astype(dtype)
 
@@ -276,18 +264,6 @@ def _tiles(shape: tuple[int, ...], size: tuple[int, ...]) -> Windows | None:
         return None
     rows, columns = (Axis(n // m, n // m, 0, 1, m) for n, m in zip(shape, size, strict=True))
     return rows, columns
-
-
-# Upsampling -----------------------------------------------------------------------------------------------------------
-
-
-def nearest_by_whole_numbers(x, size: tuple[int, ...]):
-    """x of one or two spatial axes enlarged by whole numbers of times, each element to a window; None if not so."""
-    if len(size) == 1:
-        y = nearest_by_whole_numbers(_image(x), (1, *size))
-        return None if y is None else _signal(y)
-    windows = _tiles(size, x.shape[-2:]) if len(size) == 2 else None
-    return windows and spread_windows(x, shape=(*x.shape[:-2], *size), windows=windows)
 
 
 # Arguments ------------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from ..core.primitive import fresh, primitive
 from ..dtypes import FLOAT32, FLOAT64
 from ..errors import refusal
 from ..rings import replaceable
+from .along import out_of_range
 from .contracts import fits
 from .elementwise import where
 
@@ -20,7 +21,7 @@ def embedding(index, weight, *, padding_idx=None):
 
     Raises IndexError for an index below 0 or past the last row, ValueError for a padding_idx that is no row.
     """
-    return _there(take_rows(weight, index), index, len(weight))
+    return _there(take_rows(weight, index), index, weight.shape)
 
 
 embedding.requires(fits("int index (...), any weight (rows, size)"))
@@ -43,24 +44,18 @@ def _wrong(index, rows):
     return (index < 0) | (index >= rows)
 
 
-def _there(y, index, rows):
-    """y, unless it is None since the index names a row that is not there."""
+def _there(y, index, shape):
+    """y, unless it is None since the index names a row that a table of this shape does not have."""
     if y is None:
-        raise refusal("embedding", _no_such_row(index, rows))
+        raise refusal("embedding", out_of_range(shape, index, 0) or IndexError("the index changed while it was used"))
     return y
-
-
-def _no_such_row(index, rows) -> IndexError:
-    for place in np.argwhere(_wrong(index, rows)):
-        return IndexError(f"index {index[tuple(place)]} at position {tuple(place.tolist())} is out of range for a "
-                          f"table of {rows} rows (0 to {rows - 1})")
-    return IndexError(f"the index was out of range for a table of {rows} rows while it was used")
 
 
 @primitive
 def add_rows(x, index, *, rows, padding_idx=None):
     """Zeros (rows, size) with the rows of x (..., size) added where the index says. The adjoint of `embedding`."""
-    return _there(sum_rows_by(x, index, rows, -1 if padding_idx is None else padding_idx % rows), index, rows)
+    skipped = -1 if padding_idx is None else padding_idx % rows
+    return _there(sum_rows_by(x, index, rows, skipped), index, (rows, x.shape[-1]))
 
 
 @replaceable

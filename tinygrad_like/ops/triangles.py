@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections import namedtuple
 
 import numpy as np
 
@@ -14,20 +14,7 @@ from .matmul import matmul
 from .matrices import _eye, _solve_triangular, _t, _upper_solved, square_matrices
 from .shape import tril, triu
 
-
-class LU(NamedTuple):
-    """The result of `lu`."""
-
-    P: Any
-    L: Any
-    U: Any
-
-
-class Factors(NamedTuple):
-    """The result of `lu_factor`."""
-
-    LU: Any
-    pivots: Any
+LU, Factors = namedtuple("LU", "P L U"), namedtuple("Factors", "LU pivots")
 
 
 def _eliminated(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ import numpy as np
 from ..core.primitive import primitive
 from ..errors import checked, refusal
 from .along import gather
-from .pool import each, max_windows, windows_of
+from .pool import each, max_windows, take_taps, windows_of
 from .scatter import _to_places, scatter_last
 from .shape import reshape
 
@@ -18,11 +18,8 @@ from .shape import reshape
 def positions(x, *, windows):
     """Where in its image the largest element of each window lies, counted row by row; the first, if several tie."""
     _, kept = max_windows.forward(x, windows=windows)
-    rows, columns = windows
-    row, column = np.divmod(kept["index"].astype(np.int64), columns.kernel)
-    row = row * rows.dilation + np.arange(rows.number)[:, None] * rows.stride - rows.padding
-    column = column * columns.dilation + np.arange(columns.number) * columns.stride - columns.padding
-    return row * x.shape[-1] + column
+    numbers = np.arange(math.prod(x.shape[-2:])).reshape(x.shape[-2:])
+    return take_taps.forward(np.broadcast_to(numbers, x.shape), index=kept["index"], windows=windows)
 
 
 def max_pool_with_indices(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, rank=2):

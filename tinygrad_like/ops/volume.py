@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 
-from ..errors import checked, refusal
+from ..errors import checked
 from .contracts import fits
-from .conv import check_extra, conv2d, conv_transpose2d, margins_of, of_one
+from .conv import conv2d, conv2d_input, enlarged, geometry, of_one, plus, transposed
 from .movement import tap_index, taps
 from .padding import pad
 from .parts import put, take
-from .pool import Axis, each, max_windows, sum_windows, weighted, windows_of
+from .pool import Axis, max_windows, sum_windows, weighted, windows_of
 from .shape import permute, reshape
 
 # Convolution ----------------------------------------------------------------------------------------------------------
@@ -29,23 +29,13 @@ def conv3d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     """
     if x.ndim == 4:
         return of_one(conv3d, x, weight, bias, stride, padding, dilation, groups)
-    (sd, *stride), (dd, *dilation) = (each("conv3d", name, value, 3, 1) for name, value in
-                                      (("stride", stride), ("dilation", dilation)))
-    kd = weight.shape[2]
-    if isinstance(padding, str):
-        (margin,) = margins_of("conv3d", padding, (kd,), (sd,), (dd,))
-    else:
-        front, *padding = each("conv3d", "padding", padding, 3, 0)
-        margin = front, front
-    if x.shape[2] + sum(margin) <= dd * (kd - 1):
-        raise refusal("conv3d", f"the kernel of depth {kd} is larger than the padded input (shape {x.shape}, padding "
-                                f"{margin} along the depth)")
-    x = taps(pad(x, padding=(0, 0, 0, 0, *margin)) if any(margin) else x, 2, kd, sd, dd)
+    kernel, stride, margins, dilation, _ = geometry("conv3d", x.shape[2:], weight.shape[2:], stride, padding, dilation)
+    x = pad(x, padding=(0, 0, 0, 0, *margins[0])) if any(margins[0]) else x
+    x = taps(x, 2, kernel[0], stride[0], dilation[0])
     batch, channels, depth, _, *plane = x.shape
-    images = reshape(permute(x, axes=(0, 2, 1, 3, 4, 5)), shape=(batch * depth, channels * kd, *plane))
-    out, per_group = weight.shape[:2]
-    y = conv2d(images, reshape(weight, shape=(out, per_group * kd, *weight.shape[3:])), bias, stride=tuple(stride),
-               padding=padding if isinstance(padding, str) else tuple(padding), dilation=tuple(dilation), groups=groups)
+    images = reshape(permute(x, axes=(0, 2, 1, 3, 4, 5)), shape=(batch * depth, channels * kernel[0], *plane))
+    weight = reshape(weight, shape=(weight.shape[0], weight.shape[1] * kernel[0], *kernel[1:]))
+    y = conv2d(images, weight, bias, stride=stride[1:], padding=margins[1:], dilation=dilation[1:], groups=groups)
     return permute(reshape(y, shape=(batch, depth, *y.shape[1:])), axes=(0, 2, 1, 3, 4))
 
 
@@ -56,29 +46,20 @@ conv3d.requires(fits("weight (groups*out, in, kd, kh, kw), x (batch, groups*in, 
 @checked
 def conv_transpose3d(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """The adjoint of conv3d, plus a bias: volumes grow. weight (in, out / groups, kd, kh, kw); as conv_transpose2d."""
-    who = "conv_transpose3d"
     if x.ndim == 4:
         return of_one(conv_transpose3d, x, weight, bias, stride, padding, output_padding, groups, dilation)
-    (sd, *stride), (dd, *dilation) = each(who, "stride", stride, 3, 1), each(who, "dilation", dilation, 3, 1)
-    (front, *padding), (extra, *output_padding) = (each(who, name, value, 3, 0) for name, value in
-                                                   (("padding", padding), ("output_padding", output_padding)))
-    (batch, channels, depth, *plane), (_, per_group, kd, *kernel) = x.shape, weight.shape
-    length = (depth - 1) * sd + dd * (kd - 1) + 1 + extra
-    check_extra(who, (extra, *output_padding), (sd, *stride), (dd, *dilation))
-    if length <= 2 * front:
-        raise refusal(who, f"along the depth of x {x.shape}, padding {front} must be less than half of the {length} "
-                           "that come out")
+    how, beyond = transposed(x.shape, weight.shape, stride, padding, output_padding, groups, dilation)
+    (batch, channels, depth, *plane), (out, kd) = x.shape, weight.shape[1:3]
+    _, every, length, *size = how["shape"]
+    (stride, *strides), (margin, *margins), (dilation, *dilations) = how["stride"], how["margins"], how["dilation"]
     images = reshape(permute(x, axes=(0, 2, 1, 3, 4)), shape=(batch * depth, channels, *plane))
-    y = conv_transpose2d(images, reshape(weight, shape=(channels, per_group * kd, *kernel)), stride=tuple(stride),
-                         padding=tuple(padding), output_padding=tuple(output_padding), groups=groups,
-                         dilation=tuple(dilation))
-    plane = list(y.shape[2:])
-    y = permute(reshape(y, shape=(batch, depth, per_group * groups, kd, *plane)), axes=(0, 2, 1, 3, 4, 5))
-    whole = (slice(None),) * 2
-    y = put(y, shape=(batch, per_group * groups, length, *plane),
-            index=(*whole, tap_index(length - extra, kd, sd, dd)))
-    y = take(y, index=(*whole, slice(front, length - front)))
-    return y if bias is None else y + reshape(bias, shape=(-1, 1, 1, 1))
+    y = conv2d_input(images, reshape(weight, shape=(channels, out * kd, *weight.shape[3:])),
+                     shape=(batch * depth, every * kd, *size), stride=tuple(strides), margins=tuple(margins),
+                     dilation=tuple(dilations), groups=groups)
+    y = permute(reshape(y, shape=(batch, depth, every, kd, *size)), axes=(0, 2, 1, 3, 4, 5))
+    padded, whole = length + sum(margin), (slice(None),) * 2
+    y = put(y, shape=(batch, every, padded, *size), index=(*whole, tap_index(padded, kd, stride, dilation)))
+    return plus(enlarged(take(y, index=(*whole, slice(margin[0], margin[0] + length))), beyond), bias)
 
 
 conv_transpose3d.requires(fits("weight (groups*in, out, kd, kh, kw), x (batch, groups*in, depth, height, width) or "
