@@ -68,9 +68,9 @@ CASES = [pytest.param(op, id=NAMES_OF_CASES[id(op)]) for op in op_db if op.name 
 # Samples that are refused: the op, what its error says, and why.
 REFUSED = [
     ("softmax|log_softmax|nn.functional.softmin", "nothing to normalise", "probabilities of nothing add up to 0"),
-    ("nn.functional.conv.*", "takes x .batch, channels", "a batch axis is asked for: one shape for each meaning"),
+    ("nn.functional.conv.*", "x must be .batch", "a batch axis is asked for: one shape for each meaning"),
     ("nn.functional.avg_pool2d", "must be a number or a pair", "a sequence of one number, or none, for two axes"),
-    ("nn.functional.batch_norm", "cannot work with|expected .batch, channels", "no axis of channels"),
+    ("nn.functional.batch_norm", "cannot work with|x must be .batch, channels", "no axis of channels"),
     ("linalg.svd", "full_matrices=True completes", "a completed basis is not a function of the matrix"),
     ("nn.functional.max_pool3d", "no indices of volumes", "where maxima were is told of signals and images"),
     ("gather", "needs as many axes", "an index with other axes than x"),

@@ -177,7 +177,7 @@ class Surface(ForNumPy, Protocol, Gradients, Versions):
     def conv2d(self, weight: Any, bias: Any = ..., groups: Any = ..., stride: Any = ..., dilation: Any = ..., padding: Any = ..., *, pad: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""out[n, i] = bias_i + sum_j weight[i, j] * x[n, j], with * the cross-correlation of images (7.51)."""
     def conv_transpose2d(self, weight: Any, bias: Any = ..., groups: Any = ..., stride: Any = ..., dilation: Any = ..., padding: Any = ..., output_padding: Any = ..., *, pad: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""The adjoint of conv2d, which maps back to the size of its inputs, plus a bias: images grow."""
     def copy_(self, *inputs: Any, **options: Any) -> Self: ...
-    def copysign(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""|a| with the sign of b; no gradient reaches b."""
+    def copysign(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Tensor: r"""|a| with the sign of b, whose gradient is 0."""
     def copysign_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[WithoutEffect]) -> Self: r"""`copysign`, in place: of a leaf that requires grad under no_grad() only."""
     def cos(self) -> Tensor: r"""cos x."""
     def cos_(self) -> Self: r"""`cos`, in place: of a leaf that requires grad under no_grad() only."""

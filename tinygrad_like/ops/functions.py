@@ -21,8 +21,9 @@ logaddexp.vjp(a=lambda g, a, b: g * sigmoid(a - b),
 signbit = ufunc("signbit", "Where x is below 0, or -0.", lambda x: np.signbit(x))
 
 
-copysign = ufunc("copysign", "|a| with the sign of b; no gradient reaches b.", lambda a, b: np.copysign(a, b))
-copysign.vjp(a=lambda g, a, b: g * (sign(a) * where(signbit(b), -1.0, 1.0)))
+copysign = ufunc("copysign", "|a| with the sign of b, whose gradient is 0.", lambda a, b: np.copysign(a, b))
+copysign.vjp(a=lambda g, a, b: g * (sign(a) * where(signbit(b), -1.0, 1.0)),
+             b=lambda g: g * 0.0)
 
 fmod = ufunc("fmod", "a - b trunc(a / b), with the sign of a. Raises ZeroDivisionError for integers by 0.",
              lambda a, b: divided("fmod", np.fmod, a, b))
