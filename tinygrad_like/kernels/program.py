@@ -127,7 +127,6 @@ class Kernel:
         if unknown := kinds.keys() - set(names):
             raise TypeError(f"kernel {self.name}: no argument is called {unknown.pop()!r}")
         self.kinds = {name: kinds.get(name, INTEGER) for name in names}
-        self._read, self._written = self._places(False), self._places(True)
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}({', '.join(self.kinds)})>"
@@ -140,26 +139,15 @@ class Kernel:
             _finish([Call(self, record, arguments)], done)
 
     def arrays(self, arguments: tuple, written: bool) -> list[np.ndarray]:
-        """The arguments that are written, or those that are read."""
+        """The arrays that are written, or those that are read, including those of plans and tables."""
         found: list[np.ndarray] = []
-        for i, fields in self._written if written else self._read:
-            x = arguments[i]
-            if fields is not None:
-                found += [x[k] for k in fields] if fields else x.arrays()
-            elif x is not None:
+        for x, kind in zip(arguments, self.kinds.values(), strict=True):
+            if kind is TABLE:  # most of its arrays are read, too
+                found += x.arrays()
+            elif isinstance(kind, Plan) and not written:
+                found += [getattr(x, name) for name in kind.axes]
+            elif isinstance(kind, Array) and kind.writes == written and x is not None:
                 found.append(x)
-        return found
-
-    def _places(self, written: bool) -> list[tuple[int, list[int] | None]]:
-        """The arguments that `arrays` checks; for a plan, with the fields that it checks; for a table, all of it."""
-        found: list[tuple[int, list[int] | None]] = []
-        for i, kind in enumerate(self.kinds.values()):
-            if isinstance(kind, Array) and kind.writes == written:
-                found.append((i, None))
-            elif kind is TABLE:  # most of them are read, too
-                found.append((i, []))
-            elif isinstance(kind, Plan) and kind.axes and not written:
-                found.append((i, [k for k, name in enumerate(kind.kind._fields) if name in kind.axes]))
         return found
 
     def __getattr__(self, name: str):
@@ -168,6 +156,7 @@ class Kernel:
         with threads.pool:  # otherwise two threads would compile it twice
             self.entry, self.pack = compiled_for(self)
         return self.pack
+
 
 def kernel(*, cost: float = 1.0, work: Callable | None = None, tasks: int = 8, fastmath: Any = False,
            **kinds: Any) -> Callable[[Callable], Kernel]:

@@ -194,26 +194,23 @@ share.value = 1500  # about the time to open a region and to join it
 _alone.value, _count.value, _resting.value = 1, count, True
 
 
-def gather(sure: bool = True) -> int:
-    """Wake the workers, or start them; returns the number of threads, this one included. The caller holds `pool`.
+def gather() -> None:
+    """Wake the workers, or start them. Nothing waits for a worker that wakes too late for a region.
 
-    sure: whether the work is known to be worth a region; otherwise wake them if the last region lacked them, since
-    waking a thread takes longer than a small kernel. Nothing waits for a worker that wakes too late for a region.
+    The caller holds `pool`.
     """
-    if _resting.value and (sure or _alone.value):
-        _resting.value = _alone.value = 0
-        # Not in a worker: a process forked meanwhile would inherit numba's lock in a locked state.
-        _serve.call  # noqa: B018
-        while len(_workers) < count - 1:
-            worker = _Worker(board)
-            try:
-                worker.start()
-            except RuntimeError:  # the system has no memory, or no number, for another thread
-                break
-            _workers.append(worker)
-        for worker in _workers[: count - 1]:
-            worker.wake()
-    return count
+    _resting.value = _alone.value = 0
+    # Not in a worker: a process forked meanwhile would inherit numba's lock in a locked state.
+    _serve.call  # noqa: B018
+    while len(_workers) < count - 1:
+        worker = _Worker(board)
+        try:
+            worker.start()
+        except RuntimeError:  # the system has no memory, or no number, for another thread
+            break
+        _workers.append(worker)
+    for worker in _workers[: count - 1]:
+        worker.wake()
 
 
 def most_threads() -> int:
