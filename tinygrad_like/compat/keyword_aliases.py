@@ -1,5 +1,5 @@
 """What users of PyTorch, NumPy and tinygrad write by habit: it means here what it means there, or an error says what to
-write instead. Here: options by other names, and devices. Names of methods stand in `names.py`, of functions in `torch_names.py`.
+write instead. Here: options by other names, and devices. Names of methods: `names.py`; of functions: `torch_names.py`.
 
 Methods are wrapped once, by `taught`, which renames options before the call. Ops, layers and other functions are asked
 about only once a call has failed (`errors.rescuers`): a call that uses our own names pays nothing.
