@@ -20,7 +20,7 @@ from tinygrad_like.ops import (
     adaptive_avg_pool1d, adaptive_avg_pool2d, avg_pool1d, avg_pool2d, gaussian_nll_loss,
     margin_ranking_loss, triplet_margin_loss, binary_cross_entropy, binary_cross_entropy_with_logits, binary_step, celu,
     conv1d, conv2d, conv_transpose1d, conv_transpose2d, cross_entropy, dropout, dropout1d, dropout2d, elu, fold,
-    gaussian_dropout, gelu, hardsigmoid, hardswish, hardtanh, huber_loss, interpolate, kl_div, l1_loss, leaky_relu,
+    gaussian_dropout, gelu, hardswish, hardtanh, huber_loss, interpolate, kl_div, l1_loss, leaky_relu,
     linear, logsigmoid, mish, mse_loss, nll_loss, one_hot, relu, relu6, scaled_dot_product_attention, selu, sigmoid,
     silu, smooth_l1_loss, softplus, softsign, tanh, unfold, avg_pool3d, conv3d, conv_transpose3d,
 )
@@ -54,8 +54,22 @@ def _along(op: Callable) -> Callable[..., Tensor]:
     return f
 
 
-glu, log_softmax, softmax, softmin, swiglu = map(_along, (
-    ops.glu, ops.log_softmax, ops.softmax, ops.softmin, ops.swiglu))
+log_softmax, softmax, softmin = map(_along, (ops.log_softmax, ops.softmax, ops.softmin))
+
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """value * sigmoid(gate), the first and second half of axis dim."""
+    return ops.glu(input, axis=dim)
+
+
+def swiglu(input: Tensor, dim: int = -1) -> Tensor:
+    """value * silu(gate), the first and second half of axis dim."""
+    return ops.swiglu(input, axis=dim)
+
+
+def hardsigmoid(input: Tensor) -> Tensor:
+    """`ops.hardsigmoid`, whose slope PyTorch's has not: what follows the input is inplace."""
+    return ops.hardsigmoid(input)
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
