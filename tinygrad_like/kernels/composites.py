@@ -26,8 +26,8 @@ from ..ops.normalization import batch_norm, batch_norm_relu, group_norm, layer_n
 from ..ops.recurrent import gru, lstm
 from ..ops.reduce import sum_over
 from ..ops.softmax import cross_entropy, log_softmax_vjp, logsumexp_vjp, softmax_vjp
+from .registry import makers
 
-LOSSES: dict[str, Callable] = {}  # those made of a formula: a function that returns forward and VJP
 SMALL = 16  # in NumPy they are many calls; but a few numbers are not worth importing numba
 
 
@@ -63,7 +63,7 @@ def loss(name: str, formula: Callable, slope: Callable, of_difference: bool) -> 
     def made() -> tuple[Callable, Callable]:
         return kernels.formula.pointwise(formula, name), kernels.formula.pointwise(slope, f"{name}_vjp", ("scale",))
 
-    LOSSES[name] = made
+    makers.append(made)
 
     def forward(input, target, weight=None, pos_weight=None, *, reduction):
         if weight is not None or pos_weight is not None or not input.size or target.dtype is not FLOAT32:

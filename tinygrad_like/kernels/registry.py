@@ -74,7 +74,7 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     "compiling_seconds": ("notice", ALWAYS),
 }
 
-makers: list[Callable] = []  # each makes a kernel for an op
+makers: list[Callable] = []  # each makes kernels for an op
 ARITHMETIC = frozenset({"add", "sub", "mul", "div", "logaddexp"})
 
 

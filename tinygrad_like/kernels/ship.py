@@ -28,7 +28,7 @@ from importlib import import_module
 from operator import itemgetter
 from pathlib import Path
 
-from . import cache, composites, machine, notice, registry
+from . import cache, machine, notice, registry
 from .program import Kernel
 from .threads import count
 
@@ -41,7 +41,7 @@ def declared() -> list[tuple[str, Callable[[], object]]]:
 
     for path in sorted(Path(__file__).parent.glob("[!_]*.py")):
         import_module(f".{path.stem}", __package__)
-    for make in [*registry.makers, *composites.LOSSES.values()]:
+    for make in registry.makers:
         make()
     found: list[tuple[str, Callable[[], object]]] = []
     for x in gc.get_objects():  # no other list is complete, since users' kernels may be freed
