@@ -17,23 +17,32 @@ def leaf(x):
     return Tensor(x.astype(np.float32), requires_grad=True) if x.dtype.kind == "f" else Tensor(x)
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case not in REFUSED])
-def test_an_op_captured(case):
-    f, *inputs = CASES[case]
-    inputs = [leaf(x) for x in inputs]
-    leaves = [x for x in inputs if isinstance(x, Tensor) and x.requires_grad]
+SEVERAL = 8  # ops in a program: what it takes to record and to compile one is the same for all of them
+CHOSEN = [case for case in CASES if case not in REFUSED]
+
+
+@pytest.mark.parametrize("some", [CHOSEN[i:i + SEVERAL] for i in range(0, len(CHOSEN), SEVERAL)], ids="; ".join)
+def test_ops_captured(some):
+    calls = []
+    for case in some:
+        f, *inputs = CASES[case]
+        calls.append((f, [leaf(x) for x in inputs]))
+    leaves = [x for _, inputs in calls for x in inputs if isinstance(x, Tensor) and x.requires_grad]
 
     def step():
         for x in leaves:
             x.grad = None
-        results = f(*inputs)
-        results = results if isinstance(results, tuple | list) else [results]
-        loss = sum([(y * y).sum() for y in results if y.requires_grad])
-        loss.backward()
-        return loss
+        losses = []
+        for f, inputs in calls:
+            results = f(*inputs)
+            results = results if isinstance(results, tuple | list) else [results]
+            losses.append(sum([(y * y).sum() for y in results if y.requires_grad]))
+            losses[-1].backward()
+        return losses
 
     def found(function):
-        return [function().detach().numpy(), *[np.array(x.grad.numpy()) for x in leaves if x.grad is not None]]
+        return [y.detach().numpy() for y in function()] + [np.array(x.grad.numpy()) for x in leaves
+                                                           if x.grad is not None]
 
     played = capture(step)
     for _ in range(4):

@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 import time
-from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +53,7 @@ if what == "before" and last:
 if what == "exit outside" and last:
     sys.exit(5)
 checkpoint = folder / "run.ckpt"
-with Log(folder / "run.csv") as log, eager() if what == "slow" else nullcontext():  # which a played step would not be
+with Log(folder / "run.csv") as log, eager():  # as several ranks run anyway
     fit(model, loader, happen, optimizer, 6, metrics={}, log=log, checkpoint=checkpoint,
         resume=checkpoint if what == "resume" else None)
 if what == "after" and last:

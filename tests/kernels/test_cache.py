@@ -400,7 +400,7 @@ def test_a_user_without_a_home_is_told_once(monkeypatch, capfd, no_folder_known)
 def test_starts_at_once_and_kills_leave_a_cache_that_works(tmp_path, python):
     """TINYGRAD_LIKE_KILLS: how many times four processes start with an empty cache, of which one is killed."""
     rng = np.random.default_rng(0)
-    for i in range(int(os.environ.get("TINYGRAD_LIKE_KILLS", 2))):
+    for i in range(int(os.environ.get("TINYGRAD_LIKE_KILLS", 1))):
         folder = tmp_path / str(i)
         environment = {**os.environ, "PYTHONPATH": str(Path(tinygrad_like.__file__).parents[1]),
                        "NUMBA_CACHE_DIR": str(folder)}
