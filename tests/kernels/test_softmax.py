@@ -59,6 +59,9 @@ def test_logsumexp_along_any_axes(shape, over):
             total = np.exp(a - top).sum(over, keepdims=True)
             y = k.logsumexp_over(a, over)
             np.testing.assert_allclose(y, np.log(total) + top, rtol=1e-6, atol=1e-6)
+            g, p = random(*y.shape, seed=1), np.exp(a.astype(float) - y)
+            p /= np.where(y == np.inf, 1, p.sum(over, keepdims=True))
+            np.testing.assert_allclose(k.logsumexp_vjp(a, y, g, over=over), g * p, rtol=1e-5, atol=1e-6)
 
 
 def plain_cross_entropy(x, t, weight, ignore_index, smoothing):
