@@ -48,7 +48,7 @@ class Generator:
 
     def seed(self) -> int:
         """Restart it from a seed that nobody knows, and return that."""
-        return self.manual_seed(int(np.random.SeedSequence().generate_state(1)[0])).initial_seed()
+        return self.manual_seed(int.from_bytes(os.urandom(4))).initial_seed()
 
     def initial_seed(self) -> int:
         """The seed that it was restarted with last."""
@@ -124,11 +124,12 @@ def _take_into(key: np.ndarray, *of: Any) -> None:
 class _Philox(threading.local):
     """A NumPy Generator for each thread, which begins anew with the key of each draw."""
 
-    def __init__(self) -> None:
-        self.numbers = np.random.Generator(np.random.Philox(key=0))
-        self.state: Any = self.numbers.bit_generator.state
+    state: Any = None
 
     def at(self, key: np.ndarray) -> np.random.Generator:
+        if self.state is None:  # not at import, since `numpy.random` takes 8 ms
+            self.numbers = np.random.Generator(np.random.Philox(key=0))
+            self.state = self.numbers.bit_generator.state
         self.state["state"]["key"][0] = key
         self.numbers.bit_generator.state = self.state
         return self.numbers

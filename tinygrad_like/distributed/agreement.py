@@ -6,7 +6,6 @@ import hashlib
 import platform
 import zlib
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +60,8 @@ def layout(tensors: Mapping[str, Tensor]) -> str:
 
 def code_version() -> str:
     """A hash of this package's files and of the versions of the libraries it computes with."""
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         numba = version("numba")  # to import it takes longer than all else, and kernels on disk need it not
     except PackageNotFoundError:
