@@ -266,7 +266,7 @@ def beside(*calls: tuple) -> None:
 
 def _finish(tuples: Sequence[tuple], done: int) -> None:
     """Run the remaining calls: threads were asleep, or arrays do not have the declared layout."""
-    calls, fitted, noted = [Call(*each) for each in tuples], set[int](), 0
+    calls, fitted, told = [Call(*each) for each in tuples], set[int](), 0
     while done != len(calls):
         if done < 0:
             done = -1 - done
@@ -276,13 +276,13 @@ def _finish(tuples: Sequence[tuple], done: int) -> None:
             i = _first_misfit(calls, done)
             if i in fitted:
                 raise calls[i].misfit()
-            note(*calls[noted:done])  # before the copies
-            calls[i], noted = calls[i].fitted(), done
+            note(*calls[told:done])  # before the copies
+            calls[i], told = calls[i].fitted(), done
             fitted.add(i)
         rest = b"".join([each.packed() for each in calls[done:]])
         more = _play(_BOARD, id(rest) + _CONTENT, len(calls) - done)
         done = done + more if more >= 0 else more - done
-    note(*calls[noted:])
+    note(*calls[told:])
 
 
 def _first_misfit(calls: Sequence[Call], first: int) -> int:
