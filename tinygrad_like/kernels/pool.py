@@ -1,8 +1,8 @@
 """Maxima over windows of float32 planes: of images (batch, channels, height, width) every image and channel is one.
 
 Window i of an axis sees the positions i * stride - padding + a * dilation, a = 0 ... kernel - 1. Its elements are
-called taps and numbered row by row. The windows that see one tap on the plane, and not in the padding, follow one
-another: a loop over these needs no padding in memory.
+called taps and numbered row by row. A plane that windows overhang is first copied into a frame of -inf, which leaves
+no edge to care for.
 """
 
 from collections import namedtuple
@@ -12,7 +12,7 @@ import numpy as np
 from .kinds import READ, WRITE, Plan
 from .late import njit
 from .program import kernel
-from .simd import inner
+from .simd import inner, put
 from .vectormath import INF, SCALAR, F
 
 MOST_TAPS = 256  # taps of a window, as one byte numbers them
@@ -35,22 +35,47 @@ def _work(x, h, w, rows, columns, y, index):
 
 
 @inner
+def _extent(axis):
+    """The extent of an axis's windows, from the first position of the first to the last of the last."""
+    return (axis.number - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1
+
+
+@inner
+def _overhang(h, w, rows, columns):
+    return rows.padding > 0 or columns.padding > 0 or _extent(rows) > h or _extent(columns) > w
+
+
+@inner
+def _frame(h, w, rows, columns):
+    """A frame of -inf, empty if no window overhangs; and the length of the rows that windows see."""
+    if _overhang(h, w, rows, columns):
+        return np.full(_extent(rows) * _extent(columns), LOWEST), _extent(columns)
+    return np.full(0, LOWEST), w
+
+
+@inner
 def _row(x, number, length):
     return x[number * length : (number + 1) * length]
+
+
+@inner
+def _plane(x, plane, h, w, rows, columns, frame):
+    """The plane that windows see: the plane itself, or a copy in the frame."""
+    image = _row(x, plane, h * w)
+    if frame.size == 0:
+        return image
+    width = _extent(columns)
+    n = min(w, width - columns.padding)
+    for i in range(min(h, _extent(rows) - rows.padding)):
+        start = (i + rows.padding) * width + columns.padding
+        put(frame[start : start + n], image[i * w : i * w + n])
+    return frame
 
 
 @inner
 def _first_tap(axis, i):
     """The first tap of window i that is not in the padding before the plane."""
     return max(0, -((i * axis.stride - axis.padding) // axis.dilation))
-
-
-@inner
-def _inside(axis, tap, size):
-    """The first window that sees this tap on the plane and not in the padding, and the one after the last."""
-    before = axis.padding - tap * axis.dilation
-    first = max(0, -(-before // axis.stride))
-    return first, max(first, min(axis.number, -(-(size + before) // axis.stride)))
 
 
 @njit(**SCALAR)
@@ -79,25 +104,22 @@ def _max_tap(x, stride, tap, y, index):
 
 @kernel(x=READ, rows=AXIS, columns=AXIS, y=WRITE, index=BYTES_WRITE, work=_work)
 def _max_windows(x, h, w, rows, columns, y, index, task, tasks):
-    number, planes = columns.number, x.size // (h * w)
-    first, spans = np.empty(number, U8), np.empty((columns.kernel, 2), np.int64)
+    frame, width = _frame(h, w, rows, columns)
+    number, planes, step = columns.number, x.size // (h * w), rows.dilation * width
+    first = np.empty(number, U8)
     for j in range(number):
         first[j] = _first_tap(columns, j)
-    for b in range(columns.kernel):
-        spans[b, 0], spans[b, 1] = _inside(columns, b, w)
     for plane in range(task * planes // tasks, (task + 1) * planes // tasks):
-        image = _row(x, plane, h * w)
+        image = _plane(x, plane, h, w, rows, columns, frame)
         for i in range(rows.number):
             y_i, index_i = _row(y, plane * rows.number + i, number), _row(index, plane * rows.number + i, number)
-            row_first = U8(_first_tap(rows, i) * columns.kernel)
+            row_first, line = U8(_first_tap(rows, i) * columns.kernel), image[i * rows.stride * width :]
             for j in range(number):
                 y_i[j], index_i[j] = LOWEST, U8(first[j] + row_first)
             for a in range(rows.kernel):
-                row = i * rows.stride - rows.padding + a * rows.dilation
-                for b in range(columns.kernel if 0 <= row < h else 0):
-                    tap, begin, end = a * columns.kernel + b, spans[b, 0], spans[b, 1]
-                    at = row * w + begin * columns.stride - columns.padding + b * columns.dilation
-                    _max_tap(image[at:], columns.stride, tap, y_i[begin:end], index_i[begin:end])
+                for b in range(columns.kernel):
+                    tap = a * columns.kernel + b
+                    _max_tap(line[a * step + b * columns.dilation :], columns.stride, tap, y_i, index_i)
 
 
 @kernel(x=WRITE, rows=AXIS, columns=AXIS, g=READ, index=BYTES, work=_work)
