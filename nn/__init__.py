@@ -112,13 +112,7 @@ def _constructor(init: Any, name: str) -> Any:
     return construct
 
 
-def _without_options(self: Any) -> None:
-    pass
-
-
-_without_options.__name__ = "__init__"
 for _name in __all__:
     _class: Any = globals()[_name]
     if _name[0].isupper() and _class is not Module and _class.__new__ is object.__new__:
-        _bare = _class.__init__ is Module.__init__  # a layer without options
-        _class.__init__ = _constructor(_without_options if _bare else _class.__init__, _name)
+        _class.__init__ = _constructor(_class.__init__, _name)

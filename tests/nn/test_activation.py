@@ -100,6 +100,7 @@ def test_make_activation_refuses_what_makes_no_module(given, said):
         make_activation("Model", given)
 
 
+@pytest.mark.needs("compat")
 def test_dropout_in_place_changes_nothing_in_evaluation():
     x = Tensor.ones(3, requires_grad=True)
     assert nn.Dropout(0.5, inplace=True).eval()(x) is x
@@ -107,6 +108,7 @@ def test_dropout_in_place_changes_nothing_in_evaluation():
         nn.Dropout(0.5, inplace=True)(x)
 
 
+@pytest.mark.needs("compat")
 def test_in_place_within_a_row_of_layers():
     layers = nn.Sequential(nn.ReLU(inplace=True), nn.Linear(4, 8), nn.ReLU(inplace=True), nn.Linear(8, 4))
     x, data = Tensor.randn(5, 4), None

@@ -125,6 +125,7 @@ def test_state():
     assert list(nn.BCEWithLogitsLoss(pos_weight=[2.0]).state_dict()) == ["pos_weight"]
 
 
+@pytest.mark.needs("compat")
 @pytest.mark.parametrize("name", sorted({text.partition("(")[0] for text in LOSSES}))
 def test_an_unknown_reduction_or_option_is_refused_at_once(name):
     with pytest.raises(ValueError, match=f'{name}: reduction must be "mean", "sum" or "none", got "?\'?avg'):
