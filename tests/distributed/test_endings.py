@@ -66,10 +66,3 @@ def test_a_signal_ends_the_job_and_the_run_goes_on_with_another_number_of_ranks(
         assert np.abs(one[key] - several[key]).max() < 1e-5
     rows = [(folder / "run.csv").read_text().split("\n") for folder in (whole, tmp_path)]
     assert len(rows[0]) == len(rows[1]) == 8
-
-
-def test_a_process_that_ends_before_it_joins_ends_the_job(job):
-    """The other one waits for it inside MPI's start, where no exception reaches it."""
-    status, out, err = job(2, "joining.py")
-    assert status != 0 and "ValueError: no data here" in err and "joined" not in out
-    assert "Timeout (0:00:02)!" in err and "in _wait_for_all_processes_to_join" in err

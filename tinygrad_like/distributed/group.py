@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import faulthandler
 import math
 import os
 import platform
@@ -24,7 +23,6 @@ from ..transforms.switches import get_num_threads, set_num_threads
 SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
 mode.declare(alone=False)
 STARTED = (*SIZES, "PMI_RANK", "PMIX_RANK")
-JOIN = 300.0  # seconds that a process waits at the start for one that has not joined; it may be reading its data
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,12 @@ def init(strict: bool = False) -> Group:
 
 def _joined() -> Group:
     require("distributed.init in a process that was started by MPI", "mpi4py")
-    MPI = _wait_for_all_processes_to_join()
+    import mpi4py
+
+    mpi4py.rc.thread_level = "serialized"  # without effect if it is imported already, like the next
+    mpi4py.rc.finalize = False  # a process that ends without it ends the job: see ending.py
+    from mpi4py import MPI
+
     comm = MPI.COMM_WORLD.Dup()  # messages of the program's own do not meet ours
     expected = max(int(os.environ.get(name, 1)) for name in SIZES)
     if comm.size == 1 < expected:
@@ -81,25 +84,6 @@ def _joined() -> Group:
     if "NUMBA_NUM_THREADS" not in os.environ:
         set_num_threads(max(1, int(share)))
     return Group(comm.rank, comm.size, comm, bool(comm.allreduce(share < 1, MPI.LOR)))
-
-
-def _wait_for_all_processes_to_join() -> Any:
-    """mpi4py's MPI. Its import returns once all processes have come to it.
-
-    If one has ended before, the others would wait for ever, in MPI's code, which neither exceptions nor threads of
-    Python's reach. So after JOIN seconds this process ends, with a traceback that has the name of this function.
-    """
-    import mpi4py
-
-    mpi4py.rc.thread_level = "serialized"  # without effect if it is imported already, like the next
-    mpi4py.rc.finalize = False  # a process that ends without it ends the job: see ending.py
-    if "mpi4py.MPI" not in sys.modules and sys.__stderr__ is not None:
-        faulthandler.dump_traceback_later(JOIN, exit=True, file=sys.__stderr__)
-    try:
-        from mpi4py import MPI
-    finally:
-        faulthandler.cancel_dump_traceback_later()
-    return MPI
 
 
 def _share_of_cores(comm: Any) -> float:

@@ -284,22 +284,19 @@ def _number(k: float) -> str:
 # Changes of the source ------------------------------------------------------------------------------------------------
 
 
-def renamed(rule: Rule) -> Diagnosis | None:
-    """One name for another, as x where out was meant."""
-    found = repair.find(rule, repair.NAMES, 0.25)
-    if found is None:
-        return None
-    return Diagnosis("name", f"{found.old!r} stands where {found.new!r} is meant: with that name the rule is right.",
-                     found.line)
-
-
 def edited(rule: Rule, rows: Sequence[repair.Row] = repair.REST) -> Diagnosis | None:
     """One change in the rule's source makes it right."""
     found = repair.find(rule, rows, 0.5)
     if found is None:
         return None
-    return Diagnosis(found.kind, f"{found.old!r} should be {found.new.replace('_ops.', '')!r}; with that the rule is "
-                     "right.", found.line)
+    old, new = repr(found.old), repr(found.new.replace("_ops.", ""))
+    return Diagnosis(found.kind, f"{old} stands where {new} is meant: with that name the rule is right." if rows is
+                     repair.NAMES else f"{old} should be {new}; with that the rule is right.", found.line)
+
+
+def renamed(rule: Rule) -> Diagnosis | None:
+    """One name for another, as x where out was meant."""
+    return edited(rule, repair.NAMES)
 
 
 # Where it is wrong ----------------------------------------------------------------------------------------------------

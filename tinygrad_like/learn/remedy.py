@@ -40,10 +40,8 @@ _SHAPES = ("shapes inside the rule do not fit: write the shape of each factor be
 # What Python, NumPy and the engine say: a kind of mistake, and what to write instead. {f} stands for where functions
 # are: np in a forward, ops in a rule; {what} for the function.
 _SAID = [(re.compile(said), kind, text) for said, kind, text in [
-    (r"gave bool, but the input is", "g",
-     "the rule returns a condition: multiply g by it, or write ops.where(condition, g, 0.0)."),
-    (r"gave u?int\d+, but the input is", "g",
-     "the rule returns whole numbers: what arrives, g, must be multiplied by them."),
+    (r"gave (?:bool|u?int\d+), but the input is", "g",
+     "the rule returns a condition or whole numbers: multiply g by them, or write ops.where(condition, g, 0.0)."),
     (r"gave float\d+, but the input is", "dtype",
      "the rule changes the dtype; use Python numbers, not NumPy's, or cast back."),
     (r"gave NoneType, which is no array", "return", "the rule returns nothing: a `return` is missing."),
@@ -57,7 +55,6 @@ _SAID = [(re.compile(said), kind, text) for said, kind, text in [
     (r"joint VJP of .* gave (\d+) cotangents for (\d+) inputs", "return",
      r"a joint rule returns a list with one cotangent for each input, in their order; this one has \1, and the op "
      r"\2 inputs. What needs none gets None."),
-    (r"has no VJP for input", "no rule", "an op that the rule calls has no rule of its own for that input."),
     (r"NumPy computes it off the graph|support ufuncs", "numpy", _NUMPY),
     (r"another library computes of it has no gradient", "second order",
      "the rule takes a Tensor off the graph (.numpy(), NumPy's functions): write it with operators and ops."),
@@ -82,7 +79,6 @@ _SAID = [(re.compile(said), kind, text) for said, kind, text in [
      "rules are given by the names of the inputs; an option, a parameter after the *, has none."),
     (r"unknown argument|unexpected keyword argument|missing input|positional argument|by position; give", "call",
      "something is called with arguments that it does not take; the message says what it takes."),
-    (r"'(?:float|int)' object has no attribute 'shape'", "call", "a number stands where an array is meant."),
     (r"arrays used as indices must be of integer|cannot be interpreted as an integer", "inputs",
      "an input is used as an index, and must be whole numbers, which the checker does not guess: name some, as in "
      "example(my_op, (3, 4), np.array([0, 2, 1]))."),

@@ -240,8 +240,13 @@ def _calls(node: Any, known: Sequence[str], space: dict) -> Iterator[tuple[str, 
                 ast.Attribute(owner, other, ast.Load())
             yield ("mean" if {name, other} <= _SUMS else "function"), ast.Call(made, args, options)
     for i, option in enumerate(options):
-        for value in _options(option, known):
-            yield "option", ast.Call(func, args, [*options[:i], ast.keyword(option.arg, value), *options[i + 1:]])
+        value, other = option.value, None
+        if isinstance(value, ast.Constant) and isinstance(value.value, bool):
+            other = ast.Constant(not value.value)
+        elif option.arg in known:
+            other = ast.Name(option.arg, ast.Load())
+        if other is not None:
+            yield "option", ast.Call(func, args, [*options[:i], ast.keyword(option.arg, other), *options[i + 1:]])
         yield "option", ast.Call(func, args, options[:i] + options[i + 1:])
     if name in _SUMS and not any(k.arg in ("keepdim", "keepdims") for k in options):
         for kept in "keepdim", "keepdims":
@@ -255,14 +260,3 @@ def _calls(node: Any, known: Sequence[str], space: dict) -> Iterator[tuple[str, 
     for axis in ("axis", "-1", "0") if name in ("sum", "mean") and not options and len(operands) == 1 else ():
         along = _parsed(f"_ops.{name}(A, axis={axis}, keepdim=True)")
         yield "sum", with_others(along, {along.args[0]: operands[0]})
-
-
-def _options(option: Any, known: Sequence[str]) -> Iterator[Any]:
-    value = option.value
-    if isinstance(value, ast.Constant) and isinstance(value.value, bool):
-        yield ast.Constant(not value.value)
-    elif option.arg in known and not (isinstance(value, ast.Name) and value.id == option.arg):
-        yield ast.Name(option.arg, ast.Load())
-    elif option.arg not in ("shape", "index"):
-        yield ast.UnaryOp(ast.USub(), value)
-        yield from map(_parsed, ("0", "1", "-1"))

@@ -70,7 +70,7 @@ def parsed(who: str, path: str, content: bytes, advice: str = "") -> tuple[dict[
         stop = 8 + int.from_bytes(content[:8], "little")
         if len(content) < max(stop, 10):
             raise ValueError(f"it has {len(content)} bytes, but its header should end after {max(stop, 10)}")
-        header = _header(content[8:stop])
+        header = json.loads(content[8:stop].decode())
         metadata = header.pop("__metadata__", None) or {}
         if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
             raise ValueError("its metadata are not strings by name")
@@ -85,17 +85,6 @@ def parsed(who: str, path: str, content: bytes, advice: str = "") -> tuple[dict[
     if stated is not None and stated != _digest(arrays, {k: v for k, v in metadata.items() if k != "sha256"}):
         raise ValueError(f"{who}: {path} is damaged: its contents do not have the SHA-256 it states{advice}")
     return {name: _from_bfloat16(a) if a.dtype.kind == "V" else a for name, a in arrays.items()}, metadata
-
-
-def _header(text: bytes) -> dict[str, Any]:
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len(found := dict(pairs)) < len(pairs):
-            raise ValueError("a name occurs twice in its header")
-        return found
-
-    header = json.loads(text.decode(), object_pairs_hook=once)
-    json.dumps(header, ensure_ascii=False).encode()  # a name may have halves of a character
-    return header
 
 
 def _arrays(header: Mapping[str, Any], data: memoryview) -> dict[str, np.ndarray]:
