@@ -18,13 +18,13 @@ Without MPI there is one process, rank 0 of 1, and the same script works. docs/d
 
 from . import group
 from .agreement import check_equal_weights, check_same, code_version, layout, tensors_of
-from .ending import fail, inseparable
+from .ending import fail
 from .gradients import average_gradients, broadcast
 from .group import Group, all_gather, all_reduce, alone, barrier, from_rank_0, init
 
 __all__ = [
     "Group", "all_gather", "all_reduce", "alone", "average_gradients", "barrier", "broadcast", "check_equal_weights",
-    "check_same", "code_version", "fail", "from_rank_0", "init", "inseparable", "layout", "rank", "size",
+    "check_same", "code_version", "fail", "from_rank_0", "init", "layout", "rank", "size",
     "tensors_of",
 ]
 

@@ -3,7 +3,7 @@
 A rank that stops while the others wait for it in a collective operation would leave them waiting for ever. MPI ends a
 job in which a process dies, or ends without MPI_Finalize. So that is called only when every rank has come to its end.
 An error that all ranks have, such as a wrong option, is reported by the first of them; one that the others do not have
-by its own rank, which then aborts the job. (Nothing tells of `raise SystemExit` outside `fit`; `sys.exit` does.)
+by its own rank, which then aborts the job. Python does not tell of `raise SystemExit`, but `sys.exit` does.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ import platform
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -47,17 +46,6 @@ def watch(comm: Any) -> None:
     if comm.size > 1:
         sys.excepthook, sys.exit = excepthook, remembered  # type: ignore[assignment]
     atexit.register(_end)
-
-
-@contextmanager
-def inseparable() -> Iterator[None]:
-    """While ranks work together: one that leaves it by an exception, and then ends, ends the job, in whatever way."""
-    try:
-        yield
-        _Watch.status = None
-    except BaseException as error:
-        _Watch.status = error.code if isinstance(error, SystemExit) and error.code is not None else 1
-        raise
 
 
 def fail(report: Callable[[], Any] | str, status: int = 1, patience: float = PATIENCE) -> None:

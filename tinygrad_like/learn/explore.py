@@ -290,8 +290,8 @@ def _name(node: Node) -> str:
 
 
 def _output(node: Node) -> int | None:
-    """Which of several outputs of a custom Function this is."""
-    return getattr(node.op, "output", None)
+    """Which of the outputs of a call this is."""
+    return getattr(node.op, "number", None)
 
 
 def _input_name(node: Node, i: int) -> str:

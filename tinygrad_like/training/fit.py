@@ -61,7 +61,7 @@ def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor
          {"epochs": epochs, "resume": resume is not None, **options, **settings})
     rows, begun = _resumed(resume, epochs, settings, parts)
     save = partial(_save, checkpoint, parts, rows, settings)
-    with _shown(log, progress, epochs, loader, rows, begun) as shown, distributed.inseparable(), _CtrlC() as ctrl_c:
+    with _shown(log, progress, epochs, loader, rows, begun) as shown, _CtrlC() as ctrl_c:
         while len(rows) < epochs and not ctrl_c.pressed and not (stopper is not None and stopper.stopped):
             start = time.perf_counter() - begun.get("seconds", 0.0)
             distributed.broadcast()

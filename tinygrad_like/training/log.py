@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import csv
 import os
+import shutil
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from .. import distributed
 from ..environment import require
-from .progress import Line, Row, shown
+
+Row = Mapping[str, Any]
 
 
 class Log:
@@ -48,7 +50,7 @@ class Log:
         self.picture, self.picture_seconds, self.brief = picture, picture_seconds, brief
         self.rows: list[Row] = []
         self.names: list[str] = []  # the columns of the CSV file as it is
-        self.bar: Line | None = None
+        self.bar: _Line | None = None
         self.writer: Any = None
         self.headed, self.said, self.said_at, self.drawn, self.drawn_at = False, 0, 0.0, 0, time.perf_counter()
         if tensorboard is not None:
@@ -58,7 +60,7 @@ class Log:
         """Start the progress bar at `done` of `steps`. rows: of the earlier epochs, if this run resumes another."""
         self.rows, self.said = list(rows), len(rows)
         if not self.quiet:
-            self.bar = Line(self.title, steps, done)
+            self.bar = _Line(self.title, steps, done)
         if self.tensorboard is not None:
             # Each start writes a new file. purge_step drops what a killed run logged after its checkpoint.
             purge = dict(purge_step=rows[-1]["epoch"] + 1, filename_suffix=f".{rows[-1]['epoch']}") if rows else {}
@@ -124,7 +126,7 @@ class Log:
         if not self.headed:
             self.write("  ".join(f"{_heading(name):>{_width(name)}}" for name in row))
             self.headed = True
-        self.write("  ".join(f"{shown(name, value):>{_width(name)}}" for name, value in row.items()))
+        self.write("  ".join(f"{_shown(name, value):>{_width(name)}}" for name, value in row.items()))
 
     def _draw(self) -> None:
         if self.picture is not None:
@@ -161,3 +163,70 @@ def _heading(name: str) -> str:
 def _width(name: str) -> int:
     return max(len(_heading(name)), 5 if name == "epoch" else 8)
 
+
+class _Line:
+    """A line at the bottom of a terminal that is written anew, ten times a second at most.
+
+    total, done: how many steps there are, and were done before. Elsewhere than on a terminal it shows nothing.
+    """
+
+    def __init__(self, title: str, total: int, done: int = 0):
+        self.title, self.total, self.done = title, total, done
+        self.first, self.began, self.shown_at, self.width = done, time.perf_counter(), 0.0, 0
+        self.stream, self.text, self.examples = sys.stderr, "", 0
+        self.visible = distributed.rank == 0 and self.stream is not None and self.stream.isatty()
+
+    def step(self, count: int, values: Mapping[str, float]) -> None:
+        """One more step, on `count` examples, with these values."""
+        self.done += 1
+        self.examples += count
+        if self.visible and (now := time.perf_counter()) - self.shown_at > 0.1:
+            self.shown_at = now
+            self.show("  ".join(f"{name} {_shown(name, value)}" for name, value in values.items()))
+
+    def show(self, text: str = "") -> None:
+        """Write the line, with this text in it."""
+        elapsed, share = time.perf_counter() - self.began, self.done / max(self.total, 1)
+        steps = self.done - self.first
+        left = (self.total - self.done) * elapsed / steps if steps else 0.0
+        bar = f" [{'#' * round(20 * share):20}]"
+        before = "  ".join(filter(None, [self.title, f"{share:4.0%}"]))
+        speed = f"{self.examples / max(elapsed, 1e-9):,.0f} examples/s"
+        after = "  " + "  ".join(filter(None, [f"{_clock(left)} left", text, speed]))
+        fits = len(before) + len(bar) + len(after) <= _room()  # else numbers would be cut off
+        self.write(before + bar * fits + after)
+
+    def write(self, text: str) -> None:
+        """Put a text in place of the line."""
+        if self.visible:
+            text = text[: _room()]
+            self.stream.write("\r" + text.ljust(self.width))
+            self.stream.flush()
+            self.width = len(text)
+
+    def close(self) -> None:
+        """Take the line away."""
+        if self.width:
+            self.write("")
+            self.stream.write("\r")
+            self.stream.flush()
+
+
+def _room() -> int:
+    return shutil.get_terminal_size().columns - 1
+
+
+def _shown(name: str, value: Any) -> str:
+    """A number as people read it."""
+    if isinstance(value, int | str):
+        return str(value)
+    if name.endswith(("accuracy", "f1")):
+        return f"{value:.2%}"
+    return format(value, {"lr": ".2e", "seconds": ".3f", "examples_per_second": ",.0f"}.get(name, ".4f"))
+
+
+def _clock(seconds: float) -> str:
+    """3:05, or 1:03:05."""
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
