@@ -83,10 +83,10 @@ class Primitive(Op):
     def save(self, inputs, out, options: dict, residuals: dict) -> tuple:
         """The values that a node saves: those that the rules name."""
         shapes = [np.shape(getattr(x, "_data", x)) for x in inputs]
-        given = {**self.options, **options, **residuals, "out": out, f"{self.inputs[0]}_shape": tuple(shapes)}
+        given = {**self.options, **options, "out": out, f"{self.inputs[0]}_shape": tuple(shapes)}
+        given |= residuals if isinstance(residuals, dict) else {}  # a tuple without Residuals has none
         if not self.variadic:
-            given |= zip([f"{name}_shape" for name in self.inputs], shapes, strict=True)
-            given |= zip(self.inputs, inputs, strict=True)
+            given |= zip([*self.inputs, *[f"{n}_shape" for n in self.inputs]], [*inputs, *shapes], strict=True)
         kept: list = []
         for name in self.saved:
             wanted = self.needed(name)

@@ -81,10 +81,10 @@ def check(points: Sequence[Point]) -> list[Finding]:
 def _later(points: Sequence[Point]) -> list[Finding]:
     """The first order is right; is it so at special points, is it differentiated right, and is it so in float32?"""
     for stage, kind, where, count in (
-            (_special, "points", "", 2), (_second, "second order", "with create_graph=True", 3),
+            (wrong_at_special_points, "points", "", 2), (_second, "second order", "with create_graph=True", 3),
             (_single, "dtype", "in float32", 2)):
         for point in points[:count]:
-            i: int | None
+            op: Any = point.op
             try:
                 found = stage(point)
             except Exception as error:
@@ -92,12 +92,15 @@ def _later(points: Sequence[Point]) -> list[Finding]:
                     continue
                 text = remedy(error)
                 blamed = re.search(r"for input '(\w+)'", str(error))
-                i = point.op.inputs.index(blamed[1]) if blamed and blamed[1] in point.op.inputs else point.vary[0]
-                found = i, f"{where}: {type(error).__name__}: {error}", text, _rule_source(point.op, i)
+                found = (op.inputs.index(blamed[1]) if blamed and blamed[1] in op.inputs else point.vary[0],
+                         f"{where}: {type(error).__name__}: {error}", text)
                 kind = "numpy" if "NumPy" in text and kind != "dtype" else kind
             if found is not None:
-                i, entry, text, at = found
-                return [_finding(point.op, point.input_name(i) if i is not None else "g", kind, entry, text, at)]
+                i, entry, text = found
+                rules = [_rule_source(op, k) for k in ([] if i is None else [i]) + point.vary]
+                off = [at for at in rules if at and re.search(r"detach|\.data|numpy|np\.|no_grad", at.text())]
+                return [_finding(op, point.input_name(i) if i is not None else "g", kind, entry, text,
+                                 (off or rules)[0] if kind == "second order" else rules[0])]
     return []
 
 
@@ -216,12 +219,7 @@ def _rule_source(op: Any, i: int) -> Source | None:
     return source(entry[0]) if entry is not None else None
 
 
-Told = tuple[int | None, str, str, Source | None]  # the input, or None for g; the entry, a sentence, the rule
-
-
-def _special(point: Point) -> Told | None:
-    found = wrong_at_special_points(point)
-    return None if found is None else (*found, _rule_source(point.op, found[0]))
+Told = tuple[int | None, str, str]  # the input, or None for g; the entry, a sentence
 
 
 def _second(point: Point) -> Told | None:
@@ -231,7 +229,7 @@ def _second(point: Point) -> Told | None:
     name, given, slope, right = wrong
     i = next((i for i in point.vary if point.input_name(i) == name), None)
     return (i, f"second order: along a random change of {name} backward through the rule gives {slope:.6g}, "
-            f"differences give {right:.6g}", _detached(name, given), _suspect(point, i))
+            f"differences give {right:.6g}", _detached(name, given))
 
 
 def _detached(name: str, given: np.ndarray) -> str:
@@ -240,12 +238,6 @@ def _detached(name: str, given: np.ndarray) -> str:
                 "Tensors, and detach(), .data, .numpy() or a NumPy function takes them off the graph.")
     return ("the value is right, but its derivative is not: part of the rule is off the graph (detach(), .data, "
             ".numpy()), or calls an op whose own rule is wrong.")
-
-
-def _suspect(point: Point, i: int | None) -> Source | None:
-    """The rule that leaves the graph: the one whose source says so, else that of the input."""
-    rules = [_rule_source(point.op, k) for k in ([] if i is None else [i]) + point.vary]
-    return next((at for at in rules if at and re.search(r"detach|\.data|numpy|np\.|no_grad", at.text())), rules[0])
 
 
 def _naming(op: Any, text: str) -> Source | None:
@@ -271,11 +263,10 @@ def _single(point: Point) -> Told | None:
         wanted = point.wanted(i)
         if getattr(raw[i], "dtype", np.float32) != np.float32:
             return (i, f"in float32 the rule gives {raw[i].dtype}",
-                    "the rule changes the dtype; use Python numbers, not NumPy's, or cast back.", _rule_source(op, i))
+                    "the rule changes the dtype; use Python numbers, not NumPy's, or cast back.")
         if not close(point.projected(i, np.asarray(given[i], np.float64)), wanted, 1e-2) and \
                 np.abs(wanted).max(initial=0) > 1e-3:
-            return (i, "", f"{wrong}digits are lost (a difference of large numbers), or a kernel is wrong.",
-                    _rule_source(op, i))
+            return i, "", f"{wrong}digits are lost (a difference of large numbers), or a kernel is wrong."
     return None
 
 

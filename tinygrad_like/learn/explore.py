@@ -37,23 +37,14 @@ def explore(loss: Tensor | Callable[[], Tensor], path: str | Path = "graph.html"
     """
     path = Path(path)
     calls: dict[Key, Called] = {}
-    function = None if isinstance(loss, Tensor) or not callable(loss) else loss
-    if function is not None:
-        loss, calls = watched(function)
+    if not isinstance(loss, Tensor) and callable(loss):
+        loss, calls = watched(loss)
     if not isinstance(loss, Tensor):
         raise TypeError(f"explore: takes a Tensor or a function that gives one, got {type(loss).__name__}")
-    if not loss.requires_grad or loss.node is None:
-        raise ValueError("explore: nothing was recorded for this Tensor, since it depends on nothing that requires "
-                         "grad" if loss.node is None and not loss.requires_grad else
-                         "explore: this Tensor is a leaf, so it has no graph; pass a result computed from it")
-    try:
-        trace = Trace(loss, gradient, calls)
-    except RuntimeError as error:
-        if function is not None and "freed the graph" in str(error):
-            raise RuntimeError("explore: the function calls backward itself, which frees the graph; return the loss "
-                               "before that") from None
-        raise
-    path.write_text(page(trace, names, title or path.stem), encoding="utf-8")
+    if loss.node is None:
+        raise ValueError("explore: nothing was recorded for this Tensor: it is a leaf, or depends on nothing that "
+                         "requires grad")
+    path.write_text(page(Trace(loss, gradient, calls), names, title or path.stem), encoding="utf-8")
     return path
 
 

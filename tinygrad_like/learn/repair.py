@@ -240,13 +240,12 @@ def _calls(node: Any, known: Sequence[str], space: dict) -> Iterator[tuple[str, 
                 ast.Attribute(owner, other, ast.Load())
             yield ("mean" if {name, other} <= _SUMS else "function"), ast.Call(made, args, options)
     for i, option in enumerate(options):
-        value, other = option.value, None
-        if isinstance(value, ast.Constant) and isinstance(value.value, bool):
-            other = ast.Constant(not value.value)
-        elif option.arg in known:
-            other = ast.Name(option.arg, ast.Load())
-        if other is not None:
-            yield "option", ast.Call(func, args, [*options[:i], ast.keyword(option.arg, other), *options[i + 1:]])
+        arg: Any = option.arg
+        if isinstance(option.value, ast.Constant) and isinstance(option.value.value, bool):
+            meant: Any = ast.Constant(not option.value.value)
+        else:
+            meant = ast.Name(arg, ast.Load()) if arg in known else option.value
+        yield "option", ast.Call(func, args, [*options[:i], ast.keyword(arg=arg, value=meant), *options[i + 1:]])
         yield "option", ast.Call(func, args, options[:i] + options[i + 1:])
     if name in _SUMS and not any(k.arg in ("keepdim", "keepdims") for k in options):
         for kept in "keepdim", "keepdims":

@@ -50,18 +50,14 @@ def predict(model: Module, x: Any, batch_size: int = 1000, shared: bool = False)
     x = x if isinstance(x, Tensor) else np.asarray(x)
     rank, size = (distributed.rank, distributed.size) if shared else (0, 1)
     starts = range(0, len(x), batch_size)
+    share = -(-len(starts) // size)
     forward = capture(lambda batch: model(batch), fuse=False, strict=False)
     with evaluating(model), random.of_rows(None):
-        mine = [forward(batch).numpy() for start in starts[rank::size]
+        mine = [forward(batch).numpy() for start in starts[rank * share:(rank + 1) * share]
                 for batch in DataLoader(x[start:start + batch_size], batch_size=batch_size)]
     if size == 1:
         return np.concatenate(mine)
-    found = distributed.all_gather(np.concatenate(mine) if mine else np.zeros(0))
-    out, at = np.empty_like(found), 0
-    for start in (start for other in range(size) for start in starts[other::size]):
-        stop = min(start + batch_size, len(x))
-        out[start:stop], at = found[at:at + stop - start], at + stop - start
-    return out
+    return distributed.all_gather(np.concatenate(mine) if mine else np.zeros(0))
 
 
 def train_epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Tensor], Tensor],

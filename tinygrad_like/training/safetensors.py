@@ -163,29 +163,24 @@ def _encoded(who: str, name: str, node: Any, arrays: dict[str, np.ndarray]) -> A
 
 def decoded(tree: str, arrays: Mapping[str, np.ndarray]) -> Any:
     """The value that `encoded` was given. Raises KeyError, TypeError or ValueError for a tree that makes no sense."""
+    def value(node: dict) -> Any:
+        match node:
+            case {"tensor": str(name)}:
+                return Tensor(arrays[name])
+            case {"leaf": str(name)}:
+                return Tensor(arrays[name], requires_grad=True)
+            case {"array": str(name)}:
+                return arrays[name]
+            case {"tuple": list(values)}:
+                return tuple(values)
+            case {"dict": list(entries)}:
+                return dict(entries)
+        raise ValueError(f"{list(node)} is no kind of value")
+
     try:
-        return _decoded(json.loads(tree), arrays)
+        return json.loads(tree, object_hook=value)
     except RecursionError:
         raise ValueError("it is nested too deep") from None
-
-
-def _decoded(node: Any, arrays: Mapping[str, np.ndarray]) -> Any:
-    match node:
-        case list():
-            return [_decoded(value, arrays) for value in node]
-        case {"tensor": str(name)}:
-            return Tensor(arrays[name])
-        case {"leaf": str(name)}:
-            return Tensor(arrays[name], requires_grad=True)
-        case {"array": str(name)}:
-            return arrays[name]
-        case {"tuple": list(values)}:
-            return tuple(_decoded(values, arrays))
-        case {"dict": list(entries)}:
-            return {_decoded(key, arrays): _decoded(value, arrays) for key, value in entries}
-        case dict():
-            raise ValueError(f"{list(node)} is no kind of value")
-    return node
 
 
 # Files ----------------------------------------------------------------------------------------------------------------
