@@ -96,7 +96,7 @@ KINDS = {
     "The Tensor itself": "methods/protocol.py",
     "Gradients": "core/tensor.py methods/gradients.py methods/versions.py",
     "Creation": "methods/creation.py random.py",
-    "Arithmetic": "ops/elementwise.py ops/elements.py ops/functions.py ops/trigonometry.py ops/gamma.py ops/compare.py",
+    "Arithmetic": "ops/elementwise.py ops/functions.py ops/trigonometry.py ops/gamma.py ops/compare.py",
     "Comparisons and logic": "",
     "Activations": "ops/activation.py ops/dropout.py",
     "Reductions": "ops/reduce.py ops/scan.py ops/statistics.py",

@@ -10,7 +10,7 @@ from tinygrad_like import Tensor, ops
 from tinygrad_like.core.dispatch import declared
 from tinygrad_like.core.graph import Node, setting
 from tinygrad_like.ops.composite import Composite
-from tinygrad_like.ops.ufunc import Ufunc
+from tinygrad_like.ops.pointwise import Ufunc
 
 
 def one_sample_of_each():

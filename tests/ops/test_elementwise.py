@@ -5,7 +5,7 @@ import pytest
 
 from tinygrad_like import Tensor, capture, ops
 from tinygrad_like.ops import cos
-from tinygrad_like.ops.ufunc import ufunc
+from tinygrad_like.ops.pointwise import ufunc
 
 
 @pytest.mark.parametrize("dtype", ["int64", "int32", "int8", "uint8", "bool"])

@@ -50,13 +50,13 @@ from .conv import unfold, fold, conv2d, conv1d, conv_transpose2d, conv_transpose
 from .movement import diagonal, diag, trace, sliding_windows, meshgrid, rearrange
 from .scatter import scatter, scatter_add, scatter_reduce, masked_select, nonzero
 from .interpolate import interpolate
-from .unpool import max_pool_with_indices, max_unpool
+from .pool import max_pool_with_indices, max_unpool
 from .volume import conv3d, conv_transpose3d, max_pool3d, avg_pool3d
 from . import cotangents, linalg
 from .statistics import in_dtype, var_mean, std_mean, normalize, layernorm, batchnorm, softmin, multinomial
 from .collective import all_sum, sync_batch_norm
 from .recurrent import lstm, gru
-from .elements import (
+from .functions import (
     deg2rad, rad2deg, lerp, nan_to_num, remainder, isposinf, isneginf, clamp_min, clamp_max, erfinv,
 )
 from .arrange import (

@@ -17,7 +17,6 @@ from . import composite as composite
 from . import contracts as contracts
 from . import conv as conv
 from . import cotangents as cotangents
-from . import elements as elements
 from . import elementwise as elementwise
 from . import functions as functions
 from . import index as index
@@ -43,8 +42,6 @@ from . import statistics as statistics
 from . import table as table
 from . import triangles as triangles
 from . import trigonometry as trigonometry
-from . import ufunc as ufunc
-from . import unpool as unpool
 from . import volume as volume
 
 __all__ = ['abs', 'acos', 'acosh', 'adaptive_avg_pool1d', 'adaptive_avg_pool2d', 'add', 'all', 'all_sum', 'allclose', 'any', 'argmax', 'argmin', 'argsort', 'asin', 'asinh', 'atan', 'atan2', 'atanh', 'atleast_1d', 'atleast_2d', 'atleast_3d', 'attention_weights', 'avg_pool1d', 'avg_pool2d', 'avg_pool3d', 'batch_norm', 'batch_norm_relu', 'batched_matmul', 'batchnorm', 'binary_cross_entropy', 'binary_cross_entropy_with_logits', 'binary_step', 'bitcast', 'broadcast_tensors', 'cast', 'cat', 'cdist', 'ceil', 'celu', 'chunk', 'clamp', 'clamp_max', 'clamp_min', 'clip', 'clone', 'contiguous', 'conv1d', 'conv2d', 'conv3d', 'conv_transpose1d', 'conv_transpose2d', 'conv_transpose3d', 'copysign', 'cos', 'cosh', 'cross', 'cross_entropy', 'cummax', 'cummin', 'cumprod', 'cumsum', 'deg2rad', 'diag', 'diagonal', 'div', 'divide', 'dropout', 'dropout1d', 'dropout2d', 'einsum', 'elu', 'embedding', 'eq', 'erf', 'erfinv', 'exp', 'exp2', 'expand', 'expm1', 'flatten', 'flip', 'floor', 'floordiv', 'fmod', 'fold', 'frac', 'gather', 'gaussian_dropout', 'gaussian_nll_loss', 'ge', 'gelu', 'getitem', 'glu', 'group_norm', 'gru', 'gt', 'hardsigmoid', 'hardswish', 'hardtanh', 'huber_loss', 'hypot', 'identity', 'in_dtype', 'inner', 'instance_norm', 'interpolate', 'isclose', 'isfinite', 'isinf', 'isnan', 'isneginf', 'isposinf', 'kl_div', 'kron', 'l1_loss', 'layer_norm', 'layernorm', 'le', 'leaky_relu', 'lerp', 'linear', 'log', 'log10', 'log1p', 'log2', 'log_softmax', 'logaddexp', 'logcumsumexp', 'logical_and', 'logical_not', 'logical_or', 'logical_xor', 'logsigmoid', 'logsumexp', 'lshift', 'lstm', 'lt', 'margin_ranking_loss', 'masked_select', 'matmul', 'matrix_vector', 'max', 'max_pool1d', 'max_pool2d', 'max_pool3d', 'max_pool_with_indices', 'max_unpool', 'maximum', 'mean', 'median', 'meshgrid', 'min', 'minimum', 'mish', 'mod', 'movedim', 'mse_loss', 'mul', 'multinomial', 'nan_to_num', 'ne', 'neg', 'nll_loss', 'nonzero', 'norm', 'normalize', 'one_hot', 'outer', 'pad', 'permute', 'pow', 'prod', 'quick_gelu', 'rad2deg', 'rearrange', 'reciprocal', 'recurrence', 'relu', 'relu6', 'remainder', 'repeat', 'repeat_interleave', 'reshape', 'rms_norm', 'roll', 'rotate_halves', 'round', 'rshift', 'rsqrt', 'scaled_dot_product_attention', 'scatter', 'scatter_add', 'scatter_reduce', 'searchsorted', 'self_attention', 'selu', 'shrink', 'sigmoid', 'sign', 'signbit', 'silu', 'sin', 'sinh', 'sliding_windows', 'smooth_l1_loss', 'softmax', 'softmin', 'softplus', 'softsign', 'sort', 'split', 'sqrt', 'square', 'squeeze', 'stack', 'std', 'std_mean', 'sub', 'sum', 'sum_to', 'swiglu', 'sync_batch_norm', 'take', 'take_flat', 'tan', 'tanh', 'tensordot', 'topk', 'trace', 'transpose', 'tril', 'triplet_margin_loss', 'triu', 'trunc', 'truncdiv', 'unbind', 'unflatten', 'unfold', 'unsqueeze', 'var', 'var_mean', 'vecdot', 'where']

@@ -7,7 +7,7 @@ import numpy as np
 from ..core.primitive import primitive
 from ..dtypes import BOOL, as_dtype
 from ..rings import replaceable
-from .ufunc import ufunc
+from .pointwise import ufunc
 
 # Without a gradient ---------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """Elementwise ops, in rising difficulty. Inputs broadcast as in NumPy; the engine undoes that for every rule.
 
 Each op has its VJP beneath it: `g` is the cotangent of the output, and a rule returns the cotangent of one input.
-`ufunc` turns a NumPy function into an op (ufunc.py).
+`ufunc` turns a NumPy function into an op (pointwise.py).
 
 Outside an op's domain, and for NaN, the output is NaN. The gradient is then, as in PyTorch, the value of the slope's
 formula: mostly NaN, but still 1 / x for the logarithms. An op that picks one of its inputs, such as maximum, relu and
@@ -18,8 +18,7 @@ from ..core.primitive import fresh, primitive
 from ..dtypes import BOOL, FLOAT32, FLOAT64, INT64, get_default_dtype
 from ..rings import replaceable
 from .compare import cast, eq, ge, logical_and
-from .pointwise import pointwise
-from .ufunc import ufunc
+from .pointwise import pointwise, ufunc
 
 # Sums and products --------------------------------------------------------------------------------------------------
 

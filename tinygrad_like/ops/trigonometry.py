@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from .elementwise import abs, rsqrt, where
-from .ufunc import ufunc
+from .pointwise import ufunc
 
 sin = ufunc("sin", "sin x.", lambda x: np.sin(x))
 sin.vjp(x=lambda g, x: g * cos(x))
