@@ -100,7 +100,7 @@ KINDS = {
     "Comparisons and logic": "",
     "Activations": "ops/activation.py ops/dropout.py",
     "Reductions": "ops/reduce.py ops/scan.py ops/statistics.py",
-    "Shape": "ops/shape.py ops/movement.py ops/arrange.py",
+    "Shape": "ops/shape.py ops/movement.py",
     "Indexing and order": "ops/order.py ops/scatter.py ops/table.py",
     "Products": "ops/products.py ops/matmul.py",
     "Linear algebra": "ops/matrices.py ops/triangles.py ops/least_squares.py",

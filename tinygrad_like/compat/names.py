@@ -178,13 +178,13 @@ class Names:
     def ravel(self): return ops.reshape(self, shape=(-1,))
     def narrow(self, axis, start, length): return ops.getitem(self, _slice("narrow", self, axis, start, length))
     def select(self, axis, index): return ops.getitem(self, (*_before("select", self, axis), index))
-    def index_select(self, axis, index): return ops.arrange.index_select(self, axis, index)
+    def index_select(self, axis, index): return ops.movement.index_select(self, axis, index)
     def index_add(self, axis, index, source, alpha=1):
         """This Tensor with the slices of source, times alpha, added to those that index names along the axis."""
         if not self.ndim:
             return ops.scatter_add(self, ops.reshape(index, shape=()), _times(source, alpha), axis=axis)
         axis = ops.axes.one_axis("index_add", axis, self.ndim)
-        places = ops.arrange.slices_named("index_add", self.shape, axis, index)
+        places = ops.movement.slices_named("index_add", self.shape, axis, index)
         fits = (*self.shape[:axis], places.size, *self.shape[axis + 1:])
         if source.shape != fits:
             raise ValueError(f"index_add: along axis {axis} of shape {self.shape}, an index of {places.size} integers "

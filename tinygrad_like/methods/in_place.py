@@ -138,8 +138,8 @@ def _with_items(x: Tensor, index: Any, value: Any, reuse: bool = False) -> Tenso
     if value.dtype is not x.dtype:
         value = ops.cast(value, dtype=x.dtype)
     if axis is not None:
-        places = ops.arrange.slices_named("setitem", x.shape, axis, index[axis], wraps=True)
-        return ops.arrange.with_slices(x, axis, places, ops.expand(value, shape=part))
+        places = ops.movement.slices_named("setitem", x.shape, axis, index[axis], wraps=True)
+        return ops.movement.with_slices(x, axis, places, ops.expand(value, shape=part))
     if not ops.index.is_basic(index) and any([getattr(i, "dtype", BOOL) is not BOOL for i in index]):
         turn = wrap(np.arange(math.prod(part)).reshape(part))  # an element may be named more than once
         last = ops.take(ops.parts.surround(turn, shape=x.shape, index=index), index=index)

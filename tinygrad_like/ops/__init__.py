@@ -59,7 +59,7 @@ from .recurrent import lstm, gru
 from .functions import (
     deg2rad, rad2deg, lerp, nan_to_num, remainder, isposinf, isneginf, clamp_min, clamp_max, erfinv,
 )
-from .arrange import (
+from .movement import (
     atleast_1d, atleast_2d, atleast_3d, broadcast_tensors, movedim, take_flat,
 )
 from .products import tensordot, inner, kron, cross, vecdot, cdist
