@@ -8,7 +8,6 @@ from ..core.tensor import Tensor
 from ..compat.surface import Number, Value, WithoutEffect
 from . import activation as activation
 from . import along as along
-from . import arrange as arrange
 from . import attention as attention
 from . import axes as axes
 from . import collective as collective
