@@ -201,8 +201,7 @@ def machine_code(python: Callable, options: dict, count: int, shown: bool) -> by
         elif x.name not in names:
             x.linkage = "internal"
     if isinstance(library, Linked):
-        codegen = library._codegen
-        for cost in {"opt": codegen._opt_level, "slp_vectorize": False, "cost": "cheap"}, {}:  # as numba does
-            passes, builder = codegen._module_pass_manager(**cost)
-            passes.run(module, builder)
+        # Without numba's cheap passes before: after these, the last numbers of a loop are not computed in vectors.
+        passes, builder = library._codegen._module_pass_manager()
+        passes.run(module, builder)
     return machine.emitted(module, names)
