@@ -1,7 +1,7 @@
 """Training steps with every kind of Python state that we could think of: captured, they give the same bits.
 
 By default 150 programs run with several habits of all that there are, and alone those of attack_alone.txt: they take
-each step from line to line of capture/ that any habit takes six times, or as often as all habits together do. With
+each step from line to line of capture/ that any habit takes ten times, or as often as all habits together do. With
 TINYGRAD_LIKE_ATTACKS, so many programs run, and every habit alone.
 """
 
