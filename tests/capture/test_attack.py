@@ -1,6 +1,6 @@
 """Training steps with every kind of Python state that we could think of: captured, they give the same bits.
 
-By default 150 programs run with several habits of all that there are, and alone those of attack_alone.txt: they take
+By default 300 programs run with several habits of all that there are, and alone those of attack_alone.txt: they take
 each step from line to line of capture/ that any habit takes ten times, or as often as all habits together do. With
 TINYGRAD_LIKE_ATTACKS, so many programs run, and every habit alone.
 """
@@ -45,7 +45,7 @@ def shown(found, calls):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(int(PROGRAMS or 150)))
+@pytest.mark.parametrize("seed", range(int(PROGRAMS or 300)))
 def test_a_step_with_several_habits(seed):
     program = Program.random(seed)
     found = difference(program, seen(program, False)[0])
