@@ -134,8 +134,9 @@ def test_logsumexp_of_infinities(dtype, copies):
     recorded = ops.logsumexp(x, axis=1).sum().gradient(x, create_graph=True)[0]
     np.testing.assert_allclose(recorded.detach().numpy(), gradient, rtol=1e-6)
     x = Tensor(np.full((copies, 2), 1e4, dtype), requires_grad=True)
-    for graph in False, True:  # where an ulp of the output is 1e-3, the shares are exact
-        np.testing.assert_array_equal(ops.logsumexp(x, axis=1).sum().gradient(x, create_graph=graph)[0].detach(), 0.5)
+    for graph in False, True:  # where an ulp of the output is 1e-3, the shares are exact within rounding
+        found, = ops.logsumexp(x, axis=1).sum().gradient(x, create_graph=graph)
+        np.testing.assert_allclose(found.detach().numpy(), 0.5, rtol=2e-7)
 
 
 def slopes_of_logcumsumexp(x, g, h, graph):
