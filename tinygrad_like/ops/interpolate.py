@@ -81,7 +81,7 @@ def _each(scale_factor, rank: int) -> tuple[float, ...]:
 def _nearest(x, places: list[np.ndarray]):
     """x at some places of each spatial axis."""
     y = x
-    for axis, at in enumerate(places, 2):
+    for axis, at in reversed([*enumerate(places, 2)]):  # the gradient of short repeats takes longest
         n, times = x.shape[axis], len(at) // x.shape[axis]
         if times > 1 and np.array_equal(at, np.repeat(np.arange(n), times)):
             y = repeat_interleave(y, times, axis)

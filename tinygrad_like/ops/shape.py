@@ -153,7 +153,9 @@ flip.vjp(x=fresh(lambda g, axis: flip(g, axis=axis)))
 @primitive
 def roll(x, *, shifts, axis=None):
     """Shift elements along `axis`, re-entering at the other end; of the flattened Tensor if axis is None."""
-    return np.roll(x, shifts, axis)
+    if axis is None or not x.size:
+        return np.roll(x, shifts, axis)
+    return rolled(x, _several(shifts), all_axes("roll", axis, x.ndim))
 
 
 @roll.requires
@@ -172,6 +174,16 @@ def _(x, shifts, axis):
 
 def _several(shifts) -> tuple:
     return tuple(shifts) if isinstance(shifts, tuple | list) else (shifts,)
+
+
+def rolled(x, shifts, axes):
+    """np.roll(x, shifts, axes), which takes three times as long for a small array."""
+    y = x
+    for shift, a in zip(shifts, axes, strict=True):
+        if cut := -shift % x.shape[a]:
+            before = (slice(None),) * a
+            y = np.concatenate((y[(*before, slice(cut, None))], y[(*before, slice(cut))]), a)
+    return y.copy() if y is x else y
 
 
 roll.vjp(x=fresh(lambda g, shifts, axis: roll(
