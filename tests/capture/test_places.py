@@ -466,3 +466,28 @@ def test_results_on_graphs_for_a_backward_outside(use):
         found.append(w.grad.numpy().tolist())
     assert found[0] == found[1]
     assert "stands on a graph" in step.gave_up
+
+
+def test_a_variable_that_has_no_value_yet_gets_one():
+    def make(decorate):
+        @decorate
+        def step(x):
+            return x * factor if ready else x + 1
+
+        ready = False
+        if ready:
+            factor = None
+
+        def begin():
+            nonlocal ready, factor
+            ready, factor = True, Tensor(3.0)
+
+        return step, begin
+
+    found = []
+    for decorate in (lambda f: f, capture):
+        step, begin = make(decorate)
+        values = [step(Tensor([float(i)])).item() for i in range(6)]
+        begin()
+        found.append([*values, *[step(Tensor([float(i)])).item() for i in range(6)]])
+    assert found[0] == found[1] and step.programs
