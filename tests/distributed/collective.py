@@ -145,6 +145,20 @@ def test_gradients_are_means_over_all_labels():
 IMAGES, LABELS = together.standard_normal((33, 1, 6, 6)).astype(np.float32), together.integers(0, 4, 33)
 
 
+def test_batch_norm_where_a_rank_has_no_row_at_all():
+    x = together.standard_normal((6, 3, 4)).astype(np.float32)
+    whole = Tensor(x, requires_grad=True)
+    expected = ops.batch_norm(whole)
+    (expected * expected * expected).sum().backward()
+    part = Tensor(x if rank == 0 else x[:0], requires_grad=True)
+    found = ops.sync_batch_norm(part)
+    (found * found * found).sum().backward()
+    assert found.shape == part.shape == part.grad.shape
+    if rank == 0:
+        np.testing.assert_allclose(found.detach().numpy(), expected.detach().numpy(), atol=1e-5)
+        np.testing.assert_allclose(part.grad.numpy(), whole.grad.numpy(), atol=1e-4)
+
+
 def test_with_several_ranks_functions_run_without_capture():
     function = capture(lambda x: ops.all_sum(x * 2), strict=False)
     for i in range(4):

@@ -8,4 +8,4 @@ import pytest
 def test_on_all_ranks(job, ranks):
     status, out, err = job(ranks, "collective.py")
     assert status == 0, err
-    assert out.count("passed") == 8, out
+    assert out.count("passed") == 9, out

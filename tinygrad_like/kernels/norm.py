@@ -354,8 +354,9 @@ def batch_norm(x, weight, bias, running_mean=None, running_var=None, skip=None, 
                groups=0):
     """groups: 0, or for group norm the groups of channels of an example."""
     channels = x.shape[1]
-    if not x.size or stats is not None and not (stats.dtype is FLOAT64 and stats.shape == (2, channels)
-                                                and stats.flags.carray):
+    if not x.size and running_mean is None:
+        return NotImplemented
+    if stats is not None and not (stats.dtype is FLOAT64 and stats.shape == (2, channels) and stats.flags.carray):
         return NotImplemented
     layout, turn = _by_channels(x, groups)
     x = turn(x)
