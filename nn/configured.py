@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from itertools import accumulate
 from typing import Any, ClassVar
 
 from .module import Module
@@ -36,9 +37,10 @@ class Configured(Module):
         own = {name: "dim" if name == "axis" else name for name in chosen}
         kept = [parameters[name].replace(name=own[name]) for name in chosen if not hasattr(Module, name)]
         cls._options = [p.name for p in kept]
-        cls.__init__ = _constructor([p.replace(  # type: ignore[method-assign]
-            kind=p.POSITIONAL_OR_KEYWORD if cls.by_position else p.KEYWORD_ONLY if p.name == "pos_weight" else p.kind)
-            for p in kept])  # PyTorch's pos_weight comes after options that are by name alone here
+        # What comes after an option that is taken only by name is so, too.
+        kinds = accumulate([p.POSITIONAL_OR_KEYWORD if cls.by_position else p.kind for p in kept], max)
+        cls.__init__ = _constructor([  # type: ignore[method-assign]
+            p.replace(kind=kind) for p, kind in zip(kept, kinds, strict=True)])
         # Written out, since a loop over the options in each call would take longer than the call of a small op.
         given = [f"{name}=self.{own[name]}" if parameters[name].kind is inspect.Parameter.KEYWORD_ONLY else
                  f"self.{own[name]}" for name in options if name in own]

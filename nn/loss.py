@@ -101,6 +101,8 @@ class BCEWithLogitsLoss(_Loss, op=ops.binary_cross_entropy_with_logits):
     weight: a factor per element, broadcast. pos_weight: w, a factor of the positive part, broadcast: one per class.
     """
 
+    takes = "weight", "reduction", "pos_weight"
+
 
 class KLDivLoss(_Loss, op=ops.kl_div):
     """t (log t - input) for log-probabilities input and probabilities t, or their logarithms with log_target=True.

@@ -306,10 +306,8 @@ class Trace(Listener):
     def tell(self, event: str, *about: Any) -> Any:
         if event == "looked at" and not self.follows(about[0]):
             return True
-        if event == "cannot" or event == "refuse" and self.inside:
-            return None  # shapes may change, since names are those of arrays, whichever Tensor shows them
         raise _refused({"looked at": about[1:2], "set data": (".data = ...",)}.get(event, about)[0]
-                       if event in ("looked at", "varies", "refuse", "set data") else "a gradient")
+                       if event in ("looked at", "varies", "set data") else "a gradient")
 
     # The other trace, and the whole
 

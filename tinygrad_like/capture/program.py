@@ -231,7 +231,6 @@ class Program:
     def differs(self, before: Saved, result: Any, tensors: Sequence[Tensor]) -> str:
         """Play the call that Python has just run, from the state before it. Returns the first difference, or nothing;
         ROUNDING if steps were fused and no number differs by more. Keeps the state that Python has left."""
-        wrong = "what Python did"
         ends = list(zip(tensors_in(self.result), tensors_in(result), strict=False))
         pairs: list[tuple[np.ndarray, Any]] = [(a._data, b._data) for a, b in ends if self.standins[id(a)][0] == "made"]
         pairs += [(grad._data, (leaf if k is None else tensors[k]).grad) for leaf, grad, i in self.grads

@@ -380,12 +380,6 @@ class Tape(Listener):
     def on_looked_at(self, x: Any, why: str, remedy: str) -> bool:
         return self.grounds.hold(x, why, remedy)
 
-    def on_cannot(self, what: str, remedy: str) -> None:
-        self.end(what, remedy)
-
-    def on_constant(self, name: str, value: Any) -> None:
-        self.log.append((name, value))
-
 
 def _array(x: Any) -> Any:
     """The array of a Tensor, those of a tuple of them; anything else as it is."""

@@ -292,13 +292,13 @@ class GaussianNoise(_Random):
     x: float32 of shape (batch, ...): vectors, signals, images. Raises ValueError for a negative std.
     """
 
+    images = False
+
     def __init__(self, std: float = 0.1, p: float = 1.0):
         check_probability("GaussianNoise", p)
         if not 0 <= std < math.inf:
             raise ValueError(f"GaussianNoise: std={std} must not be negative")
         self.std, self.p = std, p
-
-    images = False
 
     def transformed(self, images: np.ndarray, generator: np.random.Generator, total: int, part: slice) -> np.ndarray:
         chosen = generator.random(total)[part] < self.p

@@ -80,20 +80,21 @@ def average_gradients(model: Any, count: float | None = None, extra: Iterable[fl
     *starts, end = accumulate([-(-t.size // line) * line for t in (*params, *statistics)], initial=0)
     flat = np.zeros(end + len(params) + numbers.size + 1, dtype)
     views = [flat[i:i + t.size].reshape(t.shape) for i, t in zip(starts, (*params, *statistics), strict=True)]
-    for p, view in zip(params, views, strict=False):
+    gradients, means = views[:len(params)], views[len(params):]
+    for p, view in zip(params, gradients, strict=True):
         view[...] = 0 if p.grad is None else p.grad._data
-    for t, view in zip(statistics, views[len(params):], strict=True):
+    for t, view in zip(statistics, means, strict=True):
         np.multiply(t._data, weight, out=view)
     flat[end:] = [*(p.grad is not None for p in params), *numbers, weight]
     reduce_in_place(flat)
     there, total = flat[end:end + len(params)], float(flat[-1])
     if count is not None:
         flat[:end] *= _inverse(total)
-    for t, view in zip(statistics, views[len(params):], strict=True):
+    for t, view in zip(statistics, means, strict=True):
         if total:
             np.multiply(view, 1 if count is not None else 1 / total, out=t._data, casting="same_kind")
         t.touch()
-    for p, view, has in zip(params, views, there, strict=False):
+    for p, view, has in zip(params, gradients, there, strict=True):
         p.grad = None if not has else wrap(view) if view.dtype == p.dtype else ops.cast(wrap(view), dtype=p.dtype)
     return flat[end + len(params):-1].astype(np.float64)
 

@@ -21,8 +21,8 @@ from ..transforms.switches import get_num_threads, set_num_threads
 
 # Variables that launchers set for their processes: MPICH, Intel MPI and Slurm's PMI; Open MPI; Slurm's PMIx.
 SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
-mode.declare(alone=False)
 STARTED = (*SIZES, "PMI_RANK", "PMIX_RANK")
+mode.declare(alone=False)  # whether this rank's numbers count as the sum of all, in this thread
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from .. import kernels, random
+from .. import kernels
 from ..core.graph import mode
 from ..dtypes import FLOAT32
 from ..ops import collective, conv
@@ -159,32 +159,33 @@ def _conv2d_vjp(g, wanted, x, weight, bias, stride, padding, dilation, groups, h
 
 
 def _sync_batch_norm(x, weight, bias, *, eps, shift, stats):
-    channels, here, counted = x.shape[1], np.zeros((2, x.shape[1])), np.empty(2, np.int64)
-    if collective.counts(x):
+    channels, real = x.shape[1], collective.counts(x)
+    here = np.zeros((2, channels))
+    if real:
         kernels.norm.batch_norm(x, None, None, eps=1.0, stats=here)
-    stats = np.empty((3, channels)) if stats is None else stats
-    running = np.empty(channels, x.dtype), np.empty(channels, x.dtype)
-    _moments(here, x.size // channels, shift, stats, *running, counted)
+    found = _moments(here, x.size // channels * real, shift)
+    if stats is not None:
+        stats[...] = found
+    running = tuple(found[:2].astype(x.dtype))
     y, moments = kernels.norm.batch_norm(x, weight, bias, *running, eps=eps)
-    return y, (moments, running, counted)
+    return y, (moments, running, int(found[2, 0]), real)
 
 
 def _sync_batch_norm_vjp(g, wanted, x, weight, bias, eps, shift, stats, residuals):
-    moments, running, counted = residuals
+    moments, running, n, real = residuals
     dx, dweight, dbias, _ = kernels.norm.channels_vjp(g, x, weight, bias, moments, given=True)
-    means = np.empty((2, x.shape[1]), x.dtype)
-    _means(dweight, dbias, weight, moments, counted, means)
-    if not counted[1]:
+    both = np.concatenate([dweight, dbias], dtype=np.float64)
+    both = collective.all_reduce(both if real else np.zeros_like(both)).reshape(2, -1)
+    means = (both * (moments[1] / n if weight is None else moments[1] * weight / n)).astype(x.dtype)
+    if not real:
         return [np.zeros_like(x), np.zeros_like(dweight), np.zeros_like(dbias)]
     # The gradient of x through mean and variance, r (E[w g xhat] xhat + E[w g]), in one pass.
     return [sub.forward(dx, kernels.norm.batch_norm(x, *means, *running, eps=eps)[0]), dweight, dbias]
 
 
-def _moments(here, n, shift, stats, mean, var, counts):
+def _moments(here, n, shift):
     """Mean, variance and count over all ranks, from this rank's, by one reduction of sums, in float64."""
     channels = here.shape[1]
-    real = random.rows is None or random.rows.count > 0
-    n = n * real
     shift = np.zeros(channels) if shift is None else shift.astype(np.float64)
     centred = here[0] - shift
     totals = collective.all_reduce(np.concatenate([n * centred, n * (here[1] + centred * centred), [n]]))
@@ -192,16 +193,7 @@ def _moments(here, n, shift, stats, mean, var, counts):
     if n <= 1:
         raise ValueError(collective.TOO_FEW.format(n))
     centred, squares = totals[:channels] / n, totals[channels:-1] / n
-    stats[0], stats[1], stats[2] = shift + centred, np.maximum(squares - centred * centred, 0), n
-    mean[:], var[:], counts[:] = stats[0], stats[1], (n, real)
-
-
-def _means(dweight, dbias, weight, moments, counts, means):
-    """E[w g xhat] and E[w g] over all ranks, times r."""
-    n, real = counts.tolist()
-    both = np.concatenate([dweight, dbias], dtype=np.float64)
-    both = collective.all_reduce(both if real else np.zeros_like(both)).reshape(2, -1)
-    means[:] = both * (moments[1] / n if weight is None else moments[1] * weight / n)
+    return np.stack([shift + centred, np.maximum(squares - centred * centred, 0), np.full(channels, float(n))])
 
 
 accelerate(softmax_vjp, SMALL, functions("softmax", "softmax")[1])

@@ -165,6 +165,7 @@ def zero_gradient(x: Tensor, set_to_none: bool) -> None:
         effect("assign", operator.setitem, grad._data, ..., np.zeros(x.shape, x.dtype), writes=[grad._data])
         grad.touch()
 
+
 # Nodes of calls that are no op: each output may have a node, whose parent is that of the call -------------------------
 
 
