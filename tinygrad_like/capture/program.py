@@ -23,7 +23,7 @@ from .lower import lowered
 from .plan import bounds, in_bytes, joined, meet, placed
 from .pytree import Unsuited, alive, rebuilt, tensors_in
 from .recorder import Tape
-from .snapshots import Saved, differ
+from .snapshots import OTHER, SAME, Saved, apart
 
 PLAIN, EXACT, FUSED = range(3)  # as recorded; compiled, with the same bits; with other kernels for small arrays
 ROUNDING = "the last bits"
@@ -248,18 +248,19 @@ class Program:
             before.restore()
         for k, (_, values) in enumerate(before.inputs):
             self.inputs[k][...] = values
+        wrong = ""
         try:
             self.play()
-            wrong = _first(after, pairs, rounded=False)
-            if wrong and self.level == FUSED:
-                wrong = _first(after, pairs, rounded=True) or ROUNDING
         except Exception as error:
             if self.level == PLAIN:
                 raise
             wrong = str(error) or repr(error)  # this code only exists to be faster
         finally:
-            after.restore()
-        return wrong
+            found = after.restored()
+        found += [(apart(x, getattr(y, "_data", y)), f"a result of shape {x.shape}") for x, y in pairs]
+        least = OTHER if self.level == FUSED else SAME + 1
+        wrong = wrong or next((what for how, what in found if how >= least), "")
+        return wrong or (ROUNDING if any([how > SAME for how, _ in found]) else "")
 
     def described(self) -> str:
         """A program's parts: calls, memory, and steps that stayed Python."""
@@ -321,12 +322,6 @@ def _views(made: list[Tensor]) -> dict[int, Tensor]:
         else:
             bases.append(t)
     return found
-
-
-def _first(after: Saved, pairs: Sequence[tuple], rounded: bool) -> str:
-    """The first difference from Python: in state, then in results."""
-    return after.differ(rounded) or next((f"a result of shape {x.shape}" for x, y in pairs if differ(
-        x, getattr(y, "_data", y), rounded)), "")
 
 
 def _size(count: int) -> str:

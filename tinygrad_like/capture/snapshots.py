@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import IO, Any
@@ -15,6 +14,7 @@ from ..dtypes import memory
 from .recorder import Tape
 
 _MUCH, _KEPT = 2**20, 2**26  # limits in bytes: copies beyond the first lie in a file; of a file that is kept
+SAME, ROUNDED, OTHER = range(3)  # how far two numbers, or two arrays, are apart
 _ROUNDING = 1e-3  # of one step, which may scale up sums of numbers that nearly cancel, as Adam does
 _files: list[IO[bytes]] = []  # unused
 if hasattr(os, "register_at_fork"):
@@ -80,6 +80,8 @@ class Copies:
 
 
 def _file() -> IO[bytes]:
+    import tempfile  # only large steps need it
+
     with tempfile.TemporaryFile() as file:
         return open(os.dup(file.fileno()), "r+b", buffering=0, closefd=False)
 
@@ -134,32 +136,36 @@ class Saved:
         for holder, numbers in self.numbers:
             holder.update(numbers)
 
-    def differ(self, rounded: bool) -> str:
-        """The first thing that has changed, or nothing."""
+    def restored(self) -> list[tuple[int, str]]:
+        """Restore it. Returns what was different before, and how far apart."""
+        found = []
         for x, values in self.arrays:
-            if differ(x, values, rounded):
-                return f"an array of shape {x.shape} that lasts from call to call"
+            if how := apart(x, values):
+                found.append((how, f"an array of shape {x.shape} that lasts from call to call"))
+                x[...] = values
         for holder, numbers in self.numbers:
-            for name, value in numbers.items():
-                if (not rounded or type(value) is int) and repr(holder.get(name)) != repr(value):  # NaN equals itself
-                    return f"the number {name}"
-        return ""
+            found += [(OTHER if type(value) is int else ROUNDED, f"the number {name}") for name, value in numbers.items()
+                      if repr(holder.get(name)) != repr(value)]  # NaN equals itself
+        self._restore_numbers()
+        return found
 
 
 def _numbers(of: dict) -> dict[str, Any]:
     return {k: v for k, v in of.items() if type(v) in (int, float, tuple)}
 
 
-def differ(x: np.ndarray, y: np.ndarray, rounded: bool) -> bool:
-    """Whether two arrays differ: in their bits, or, if rounded, by more than rounding explains.
+def apart(x: np.ndarray, y: np.ndarray) -> int:
+    """Whether two arrays are the same in all bits, or apart by no more than rounding explains, or by more.
 
     NaN equals NaN of any bits: of two in a sum, the processor takes the first, and compilers swap operands.
     """
     if x.shape != y.shape or x.dtype != y.dtype:
-        return True
-    if not rounded or x.dtype.kind != "f":
-        bits = f"i{x.itemsize}"
-        same = x.view(bits) == y.view(bits)
-        return not (same.all() or (x.dtype.kind == "f" and (same | np.isnan(x) & np.isnan(y)).all()))
+        return OTHER
+    bits = f"i{x.itemsize}"
+    same = x.view(bits) == y.view(bits)
+    if same.all() or x.dtype.kind == "f" and (same | np.isnan(x) & np.isnan(y)).all():
+        return SAME
+    if x.dtype.kind != "f":
+        return OTHER
     most = np.abs(y[np.isfinite(y)]).max(initial=0)
-    return not np.allclose(x, y, rtol=_ROUNDING, atol=_ROUNDING * float(most), equal_nan=True)
+    return ROUNDED if np.allclose(x, y, rtol=_ROUNDING, atol=_ROUNDING * float(most), equal_nan=True) else OTHER

@@ -6,7 +6,6 @@ A function whose code leads to one by name is not captured, and `unknown` says s
 
 from __future__ import annotations
 
-import argparse
 import builtins
 import sys
 import types
@@ -32,7 +31,7 @@ VALUES: Any = (*PLAIN, np.generic, np.dtype, slice)
 _LISTS, _DICTS = (list, tuple, deque, set, frozenset), (dict, OrderedDict, defaultdict, Counter, types.MappingProxyType)
 _OfNumpy: Any = type(np.diag)
 _Getter: Any = type(namedtuple("_Named", "first").first)  # type: ignore[attr-defined]
-_OPEN = types.SimpleNamespace, argparse.Namespace  # Python objects that hold only what a program puts into them
+_OPEN = "types.SimpleNamespace", "argparse.Namespace"  # Python's, which hold only what a program puts into them
 _CALLED = frozenset("__call__ forward step training update zero_grad".split())
 _NUMBERS = int, float, np.floating
 _COUNTS = (*_NUMBERS, list, tuple, type(None))
@@ -147,13 +146,13 @@ class World(Guards):
         builtin = next((k for k in kind.__mro__ if owner_of_class(k) == PYTHON and not _harmless(k)), None)
         if isinstance(value, tuple) and hasattr(kind, "_fields") and not hasattr(value, "__dict__"):
             return self.follow(tuple(value), name)
-        if kind not in _OPEN and (owner in (PYTHON, NUMPY) or builtin is not None) or hasattr(kind, "__next__"):
+        if not _open(kind) and (owner in (PYTHON, NUMPY) or builtin is not None) or hasattr(kind, "__next__"):
             return self._refuse(value, name)
         if any([owner_of_class(k) == OURS for k in kind.__mro__]):
             self._own(value, name)
         else:
             self.entries.append((_weak(value), "__class__", kind, f"the class of {name}"))
-            self._attributes(value, name, kind in _OPEN or self.trace.computed or "__dict__" in self.names)
+            self._attributes(value, name, _open(kind) or self.trace.computed or "__dict__" in self.names)
         self.follow(kind, kind.__name__)
 
     def _attributes(self, value: Any, name: str, every: bool) -> None:
@@ -405,9 +404,13 @@ def _dies(value: Any) -> bool:
         not isinstance(value, Tensor | type))
 
 
+def _open(kind: type) -> bool:
+    return f"{kind.__module__}.{kind.__qualname__}" in _OPEN
+
+
 def _harmless(kind: type) -> bool:
     """Whether a class of Python's, as a base, adds nothing to an object."""
-    return kind in (object, *_OPEN) or kind.__module__ in ("abc", "typing", "contextlib", "enum") or (
+    return kind is object or _open(kind) or kind.__module__ in ("abc", "typing", "contextlib", "enum") or (
         not issubclass(kind, dict | list | tuple | set | frozenset | deque | BaseException) and kind.__module__ ==
         "collections.abc")
 
