@@ -7,10 +7,9 @@ import argparse
 import numpy as np
 
 import nn
+from demos import cli
+from demos.figures import BLUE, HAIR, MUTED, ORANGE, slide
 from tinygrad_like import Tensor
-
-from . import cli
-from .figures import BLUE, HAIR, MUTED, ORANGE, slide
 
 ACTIVATIONS: dict[str, tuple[nn.Module, str]] = {
     "identity": (nn.Identity(), r"$z$"),

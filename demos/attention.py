@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 
 import nn
+from demos.figures import BLUE, BLUES, DIVERGING, GREYS, INK, MUTED, ORANGE, ORANGES, bare, figure, save, scale, style
 from tinygrad_like.training import predict
-
-from .figures import BLUE, BLUES, DIVERGING, GREYS, INK, MUTED, ORANGE, ORANGES, bare, figure, save, scale, style
 
 
 @contextmanager

@@ -18,16 +18,15 @@ from typing import Any
 import numpy as np
 
 import nn
+from demos import cli
+from demos.attention import attention_maps
+from demos.figures import BLUES, DIVERGING, GREYS, INK, ORANGES, scale, slide
+from demos.networks import Seq2Seq
+from demos.recipes import one_cycle
+from demos.sort import PAD, TASKS, VOCABULARY, Taught, exact, strings, tokens
 from tinygrad_like import Tensor, manual_seed
 from tinygrad_like.data import DataLoader
 from tinygrad_like.training import evaluating
-
-from . import cli
-from .attention import attention_maps
-from .figures import BLUES, DIVERGING, GREYS, INK, ORANGES, scale, slide
-from .networks import Seq2Seq
-from .recipes import one_cycle
-from .sort import PAD, TASKS, VOCABULARY, Taught, exact, strings, tokens
 
 
 def train(length: int, examples: int, epochs: int, dim: int, heads: int, seed: int) -> tuple[Seq2Seq, list[str]]:

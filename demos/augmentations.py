@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from demos import cli
+from demos.figures import BLUE, GREYS, HAIR, MUTED, figure, save, style
+from demos.recipes import DATA, load_data
 from tinygrad_like import data, manual_seed
-
-from . import cli
-from .figures import BLUE, GREYS, HAIR, MUTED, figure, save, style
-from .recipes import DATA, load_data
 
 
 def transforms(height: int) -> dict[str, tuple[Callable, str]]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import _thread
 import argparse
+import difflib
 import math
 import os
 import signal
@@ -73,8 +74,10 @@ class _Parser(argparse.ArgumentParser):
         return super().parse_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
-        """As usual, but once in an MPI job."""
-        distributed.fail(f"{self.format_usage()}{self.prog}: error: {message}", 2)
+        """As usual, but once in an MPI job, and with what may be meant in place of all options."""
+        meant = [f"; did you mean {near[0]}?" for word in message.split()[2:] if message.startswith("unrecognized")
+                 and (near := difflib.get_close_matches(word, self._option_string_actions))]
+        distributed.fail(f"{self.prog}: error: {message}{''.join(meant)}\n{self.prog} --help lists the options", 2)
         raise SystemExit(2)
 
 

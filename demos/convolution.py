@@ -16,10 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from demos import cli
+from demos.figures import BLUE, BLUES, DIVERGING, HAIR, INK, MUTED, ORANGE, slide
 from tinygrad_like import Tensor, ops
-
-from . import cli
-from .figures import BLUE, BLUES, DIVERGING, HAIR, INK, MUTED, ORANGE, slide
 
 # As on the slides' first pages; their last one has a row too many.
 IMAGE = np.array([[0, 0, 0, 0, 0, 0, 0, 0],

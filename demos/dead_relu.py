@@ -16,13 +16,12 @@ import numpy as np
 
 import nn
 import optim
+from demos import cli
+from demos.figures import BLUE, ORANGE, level, over_seeds, slide, spread, table, ticks
+from demos.recipes import one_cycle, split_digits
 from tinygrad_like import Tensor, no_grad
 from tinygrad_like.data import DataLoader
 from tinygrad_like.training import accuracy, predict
-
-from . import cli
-from .figures import BLUE, ORANGE, level, over_seeds, slide, spread, table, ticks
-from .recipes import one_cycle, split_digits
 
 ACTIVATIONS = {"ReLU": (nn.ReLU, ORANGE), "leaky ReLU": (lambda: nn.LeakyReLU(0.1), BLUE)}
 

@@ -18,12 +18,11 @@ from itertools import product
 import numpy as np
 
 import nn
+from demos import cli
+from demos.figures import BLUE, ORANGE, level, over_seeds, slide, spread, table, ticks
+from demos.recipes import Arrays, one_cycle, split_digits
 from tinygrad_like.data import DataLoader
 from tinygrad_like.training import accuracy, predict
-
-from . import cli
-from .figures import BLUE, ORANGE, level, over_seeds, slide, spread, table, ticks
-from .recipes import Arrays, one_cycle, split_digits
 
 KINDS = {"plain": (False, False), "plain with norms": (False, True), "residual": (True, False),
          "residual with norms": (True, True)}  # skip, norm

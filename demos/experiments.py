@@ -15,7 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from . import cli
+from demos import cli
 
 BLOCK = re.compile(r"^```console\n\$ (python -m demos\.(\w+)[^\n]*)\n(.*?)^```", re.M | re.S)
 ROOT = Path(__file__).resolve().parent.parent

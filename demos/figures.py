@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from demos import cli
 from tinygrad_like import manual_seed
 from tinygrad_like.environment import without_interrupts
-
-from . import cli
 
 if TYPE_CHECKING:  # it belongs to the extra `demos`: --help must work without it
     from matplotlib.figure import Figure

@@ -12,13 +12,12 @@ import argparse
 import numpy as np
 
 import nn
+from demos import cli
+from demos.figures import DIVERGING, GREYS, MUTED, bare, slide
+from demos.recipes import DATA, MODELS, RECIPES, Arrays, load_data, load_net, one_cycle
 from tinygrad_like import Tensor, manual_seed
 from tinygrad_like.data import DataLoader
 from tinygrad_like.training import evaluating
-
-from . import cli
-from .figures import DIVERGING, GREYS, MUTED, bare, slide
-from .recipes import DATA, MODELS, RECIPES, Arrays, load_data, load_net, one_cycle
 
 RAMP, RIDGE, FLAT = (-1, 0, 1), (-1, 2, -1), (1, 1, 1)
 KINDS = {"edge |": np.outer(FLAT, RAMP), "edge —": np.outer(RAMP, FLAT), "line |": np.outer(FLAT, RIDGE),

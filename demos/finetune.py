@@ -24,13 +24,12 @@ import numpy as np
 
 import nn
 import optim
+from demos import cli
+from demos.figures import BLUE, MUTED, ORANGE, level, over_seeds, slide, spread, table, ticks
+from demos.recipes import DATA, MODELS, RECIPES, load_data, load_net, parts_of
 from tinygrad_like import manual_seed
 from tinygrad_like.data import DataLoader
 from tinygrad_like.training import accuracy, fit, predict, replace_head
-
-from . import cli
-from .figures import BLUE, MUTED, ORANGE, level, over_seeds, slide, spread, table, ticks
-from .recipes import DATA, MODELS, RECIPES, load_data, load_net, parts_of
 
 LR, HEAD_LR, BODY_LR = 3e-3, 1e-2, 2e-3
 METHODS = {"new head": BLUE, "whole net": ORANGE, "from scratch": MUTED}

@@ -24,11 +24,10 @@ from itertools import product
 import numpy as np
 
 import nn
+from demos import cli
+from demos.figures import BLUE, GOLD, INK, MUTED, ORANGE, PURPLE, TEAL, level, over_seeds, slide, spread, table, ticks
 from tinygrad_like import Tensor
 from tinygrad_like.data import load_digits
-
-from . import cli
-from .figures import BLUE, GOLD, INK, MUTED, ORANGE, PURPLE, TEAL, level, over_seeds, slide, spread, table, ticks
 
 KINDS = {"plain": INK, "residual": BLUE, "scaled": TEAL, "pre-norm": PURPLE, "post-norm": ORANGE, "sandwich": GOLD}
 ACTIVATIONS: dict[str, type[nn.Module]] = {"sigmoid": nn.Sigmoid, "tanh": nn.Tanh, "relu": nn.ReLU}

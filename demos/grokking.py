@@ -21,11 +21,10 @@ import numpy as np
 
 import nn
 import optim
+from demos import cli
+from demos.figures import BLUE, MUTED, ORANGE, PURPLE, TEAL, level, over_seeds, slide, spread, table
 from tinygrad_like import Tensor, capture
 from tinygrad_like.training import accuracy, evaluating
-
-from . import cli
-from .figures import BLUE, MUTED, ORANGE, PURPLE, TEAL, level, over_seeds, slide, spread, table
 
 
 class Adder(nn.Module):

@@ -22,13 +22,12 @@ import numpy as np
 
 import nn
 import optim
+from demos import cli
+from demos.figures import BLUE, MUTED, ORANGE, figure, legend, save, style
+from demos.networks import RecurrentLanguageModel
+from demos.text import Characters, NGram, Windows, split_text, standard_library
 from tinygrad_like import Tensor, get_num_threads, manual_seed, ops
 from tinygrad_like.training import Log, evaluating, fit, load_weights, read_metadata, save_weights
-
-from . import cli
-from .figures import BLUE, MUTED, ORANGE, figure, legend, save, style
-from .networks import RecurrentLanguageModel
-from .text import Characters, NGram, Windows, split_text, standard_library
 
 SIZE, HELD_OUT = 3_000_000, 100_000  # characters
 ORDER = 5

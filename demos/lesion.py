@@ -15,13 +15,12 @@ import argparse
 import numpy as np
 
 import nn
+from demos import cli
+from demos.figures import BLUE, ORANGE, level, over_seeds, slide, spread, table
+from demos.recipes import one_cycle, split_digits
 from tinygrad_like import random
 from tinygrad_like.data import DataLoader
 from tinygrad_like.training import accuracy, predict
-
-from . import cli
-from .figures import BLUE, ORANGE, level, over_seeds, slide, spread, table
-from .recipes import one_cycle, split_digits
 
 
 def residual(width: int, blocks: int) -> nn.Sequential:

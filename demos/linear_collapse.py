@@ -18,10 +18,8 @@ import numpy as np
 
 import nn
 import optim
-from tinygrad_like import Tensor, capture, manual_seed, no_grad, ops, random
-
-from . import cli
-from .figures import (
+from demos import cli
+from demos.figures import (
     BLUE,
     DIVERGING,
     INK,
@@ -36,6 +34,7 @@ from .figures import (
     table,
     ticks,
 )
+from tinygrad_like import Tensor, capture, manual_seed, no_grad, ops, random
 
 ACTIVATIONS = {"nothing": nn.Identity, "ReLU": nn.ReLU, "tanh": nn.Tanh}
 

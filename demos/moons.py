@@ -8,10 +8,9 @@ import numpy as np
 
 import nn
 import optim
+from demos import cli
+from demos.figures import BLUE, DIVERGING, INK, MUTED, ORANGE, PAPER, bare, slide
 from tinygrad_like import Tensor, manual_seed, no_grad, ops, random
-
-from . import cli
-from .figures import BLUE, DIVERGING, INK, MUTED, ORANGE, PAPER, bare, slide
 
 
 def two_moons(n: int, noise: float) -> tuple[np.ndarray, np.ndarray]:

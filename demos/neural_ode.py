@@ -21,11 +21,10 @@ import numpy as np
 
 import nn
 import optim
+from demos import cli
+from demos.figures import BLUE, INK, MUTED, ORANGE, PAPER, PURPLE, TEAL, bare, slide, ticks
+from demos.moons import train, two_moons
 from tinygrad_like import Tensor, manual_seed, no_grad, stack
-
-from . import cli
-from .figures import BLUE, INK, MUTED, ORANGE, PAPER, PURPLE, TEAL, bare, slide, ticks
-from .moons import train, two_moons
 
 
 class Field(nn.Module):

@@ -14,10 +14,9 @@ import argparse
 import numpy as np
 
 import optim
+from demos import cli
+from demos.figures import BLUE, MUTED, ORANGE, over_seeds, slide, spread, table
 from tinygrad_like import Tensor, capture
-
-from . import cli
-from .figures import BLUE, MUTED, ORANGE, over_seeds, slide, spread, table
 
 EXAMPLES, FEATURES, TESTED = 24, 16, 2000
 

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 import nn
+from demos import cli
+from demos.figures import BLUES, INK, MUTED, ORANGE, bare, slide
 from tinygrad_like import Tensor, manual_seed
-
-from . import cli
-from .figures import BLUES, INK, MUTED, ORANGE, bare, slide
 
 IMAGES, CHANNELS, SIDE, OUTPUT = 4, 6, 3, (1, 2, 1, 1)  # of a small batch, and the output whose gradient is taken
 AVERAGES: dict[str, Callable[[Tensor], Tensor]] = {

@@ -20,10 +20,9 @@ import numpy as np
 
 import nn
 import optim
+from demos import cli
+from demos.figures import BLUE, HAIR, INK, MUTED, ORANGE, TEAL, slide
 from tinygrad_like import Tensor, capture
-
-from . import cli
-from .figures import BLUE, HAIR, INK, MUTED, ORANGE, TEAL, slide
 
 BEST = np.array([1.2, 0.55])
 CURVATURE = np.array([[1.0, 0.35], [0.35, 0.8]])

@@ -22,13 +22,12 @@ import numpy as np
 
 import nn
 import optim
+from demos import cli
+from demos.figures import BLUE, GOLD, INK, MUTED, ORANGE, PURPLE, TEAL, over_seeds, slide, spread, table, ticks
+from demos.recipes import Arrays, split_digits
 from tinygrad_like import Tensor, no_grad
 from tinygrad_like.data import DataLoader
 from tinygrad_like.training import accuracy, fit, predict
-
-from . import cli
-from .figures import BLUE, GOLD, INK, MUTED, ORANGE, PURPLE, TEAL, over_seeds, slide, spread, table, ticks
-from .recipes import Arrays, split_digits
 
 NORMS: dict[str, tuple[Callable[[int], nn.Module] | None, str]] = {
     "no norm": (None, MUTED), "BatchNorm": (nn.BatchNorm1d, BLUE), "LayerNorm": (nn.LayerNorm, ORANGE),

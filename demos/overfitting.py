@@ -16,13 +16,12 @@ import numpy as np
 
 import nn
 import optim
+from demos import cli
+from demos.figures import BLUE, DOTTED, INK, MUTED, ORANGE, TEAL, over_seeds, slide, spread, table
+from demos.recipes import split_digits
 from tinygrad_like import Tensor, random
 from tinygrad_like.data import DataLoader
 from tinygrad_like.training import EarlyStopping, accuracy, fit, predict
-
-from . import cli
-from .figures import BLUE, DOTTED, INK, MUTED, ORANGE, TEAL, over_seeds, slide, spread, table
-from .recipes import split_digits
 
 
 def run(args: argparse.Namespace) -> np.ndarray:

@@ -20,13 +20,12 @@ from math import comb
 import numpy as np
 
 import nn
+from demos import cli
+from demos.figures import BLUE, MUTED, ORANGE, over_seeds, slide, spread, table
+from demos.lesion import residual
+from demos.recipes import one_cycle, split_digits
 from tinygrad_like import Tensor, no_grad, ops
 from tinygrad_like.data import DataLoader
-
-from . import cli
-from .figures import BLUE, MUTED, ORANGE, over_seeds, slide, spread, table
-from .lesion import residual
-from .recipes import one_cycle, split_digits
 
 
 def gradient_by_length(model: nn.Sequential, x: Tensor, y: Tensor) -> np.ndarray:

@@ -17,13 +17,12 @@ import argparse
 import numpy as np
 
 import nn
+from demos import cli
+from demos.figures import GOLD, HAIR, MUTED, ORANGE, PURPLE, TEAL, level, over_seeds, slide, spread, table
+from demos.recipes import one_cycle
 from tinygrad_like import Tensor, random
 from tinygrad_like.data import DataLoader
 from tinygrad_like.training import predict
-
-from . import cli
-from .figures import GOLD, HAIR, MUTED, ORANGE, PURPLE, TEAL, level, over_seeds, slide, spread, table
-from .recipes import one_cycle
 
 KINDS = {"none": MUTED, "append t": GOLD, "sin/cos": TEAL, "learned": PURPLE, "rotary": ORANGE}
 TOKENS, DIM, HEADS = 8, 64, 2

@@ -14,11 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
+from demos import cli
+from demos.recipes import DATA, Frame, Shape, load_net
 from tinygrad_like import ops
 from tinygrad_like.training import predict
-
-from . import cli
-from .recipes import DATA, Frame, Shape, load_net
 
 SHADES = " .:-=+*#%@"
 FAINT = 0.3  # of the strongest ink: weaker ink does not count in finding where a drawing ends

@@ -13,6 +13,8 @@ import numpy as np
 
 import nn
 import optim
+from demos import cli
+from demos.networks import CNN
 from tinygrad_like.data import (
     Compose,
     DataLoader,
@@ -28,9 +30,6 @@ from tinygrad_like.data import (
     stratified_split,
 )
 from tinygrad_like.training import fit, load_weights, read_metadata, save_weights
-
-from . import cli
-from .networks import CNN
 
 Shape = tuple[int, ...]
 Arrays = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]

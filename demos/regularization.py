@@ -26,6 +26,9 @@ import numpy as np
 
 import nn
 import optim
+from demos import cli
+from demos.figures import BLUE, DOTTED, MUTED, ORANGE, over_seeds, slide, table
+from demos.recipes import split_digits
 from tinygrad_like import Tensor, ops, random
 from tinygrad_like.data import (
     Compose,
@@ -36,10 +39,6 @@ from tinygrad_like.data import (
     stratified_split,
 )
 from tinygrad_like.training import EarlyStopping, accuracy, calibration_error, fit, predict
-
-from . import cli
-from .figures import BLUE, DOTTED, MUTED, ORANGE, over_seeds, slide, table
-from .recipes import split_digits
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,10 @@ from pathlib import Path
 import numpy as np
 
 import nn
+from demos import cli
+from demos.figures import BLUE, MUTED, ORANGE, level, slide
 from tinygrad_like import Tensor, manual_seed
 from tinygrad_like.data import load_digits
-
-from . import cli
-from .figures import BLUE, MUTED, ORANGE, level, slide
 
 NORMS = {"LayerNorm": nn.LayerNorm, "RMSNorm": nn.RMSNorm, "BatchNorm": nn.BatchNorm1d, "no norm": None}
 EPS = 1e-30  # a norm divides by sqrt(var + eps): it is invariant only if eps is negligible

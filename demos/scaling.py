@@ -14,13 +14,12 @@ from itertools import product
 import numpy as np
 
 import nn
+from demos import cli
+from demos.figures import BLUE, GOLD, INK, MUTED, TEAL, over_seeds, slide, spread, table, ticks
+from demos.recipes import one_cycle
+from demos.text import Characters, Windows, standard_library
 from tinygrad_like import Tensor
 from tinygrad_like.training import predict
-
-from . import cli
-from .figures import BLUE, GOLD, INK, MUTED, TEAL, over_seeds, slide, spread, table, ticks
-from .recipes import one_cycle
-from .text import Characters, Windows, standard_library
 
 CONTEXT, EMBEDDED, TESTED = 8, 12, 20_000
 

@@ -12,11 +12,10 @@ import argparse
 import numpy as np
 
 import nn
+from demos import cli
+from demos.convolution import IMAGE
+from demos.figures import BLUES, DIVERGING, GREYS, HAIR, ORANGE, bare, scale, slide
 from tinygrad_like import Tensor, ops
-
-from . import cli
-from .convolution import IMAGE
-from .figures import BLUES, DIVERGING, GREYS, HAIR, ORANGE, bare, scale, slide
 
 SOBEL = np.array([[1, 2, 1], [0, 0, 0], [-1, -2, -1]], np.float32)
 

@@ -16,13 +16,12 @@ import numpy as np
 
 import nn
 import optim
+from demos import cli
+from demos.attention import attention_maps, draw_cross_attention
+from demos.networks import Seq2Seq
 from tinygrad_like import Tensor, manual_seed
 from tinygrad_like.data import DataLoader
 from tinygrad_like.training import Log, fit, save_weights
-
-from . import cli
-from .attention import attention_maps, draw_cross_attention
-from .networks import Seq2Seq
 
 TASKS = {"sort": sorted, "reverse": lambda digits: digits[::-1]}
 PAD, START, END, VOCABULARY = 10, 11, 12, 13  # after the digits

@@ -19,13 +19,8 @@ import numpy as np
 
 import nn
 import optim
-from tinygrad_like import distributed, get_num_threads, manual_seed
-from tinygrad_like.data import CutMix, DataLoader, MixUp, stratified_split
-from tinygrad_like.training import EarlyStopping, Log, accuracy, fit, predict, previous
-from tinygrad_like.transforms.switches import compiling_seconds
-
-from . import attention, cli, figures
-from .recipes import (
+from demos import attention, cli, figures
+from demos.recipes import (
     ACTIVATIONS,
     AUGMENTATIONS,
     COMMON,
@@ -39,6 +34,10 @@ from .recipes import (
     parts_of,
     save_net,
 )
+from tinygrad_like import distributed, get_num_threads, manual_seed
+from tinygrad_like.data import CutMix, DataLoader, MixUp, stratified_split
+from tinygrad_like.training import EarlyStopping, Log, accuracy, fit, predict, previous
+from tinygrad_like.transforms.switches import compiling_seconds
 
 EPILOG = """\
 defaults that depend on data and model:

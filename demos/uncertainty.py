@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 
 import nn
+from demos import cli
+from demos.figures import BLUE, GREYS, HAIR, INK, ORANGE, bare, figure, legend, level, save, style
+from demos.recipes import one_cycle, split_digits
 from tinygrad_like import Tensor, manual_seed
 from tinygrad_like.data import DataLoader
-
-from . import cli
-from .figures import BLUE, GREYS, HAIR, INK, ORANGE, bare, figure, legend, level, save, style
-from .recipes import one_cycle, split_digits
 
 
 def build(width: int, p: float) -> nn.Sequential:

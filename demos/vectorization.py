@@ -21,12 +21,11 @@ from time import thread_time
 import numpy as np
 
 import nn
+from demos import cli
+from demos.figures import BLUE, GOLD, MUTED, ORANGE, TEAL, over_seeds, slide, spread, table, ticks
+from demos.recipes import one_cycle
 from tinygrad_like import Tensor, random
 from tinygrad_like.data import DataLoader
-
-from . import cli
-from .figures import BLUE, GOLD, MUTED, ORANGE, TEAL, over_seeds, slide, spread, table, ticks
-from .recipes import one_cycle
 
 QUANTITIES = "family size", "walkable", "school quality"
 FOUND = {"in the four inputs": MUTED, "in the features before training": GOLD, "in the learned features": TEAL}

@@ -17,13 +17,12 @@ import numpy as np
 
 import nn
 import optim
+from demos import cli
+from demos.figures import BLUE, ORANGE, level, over_seeds, slide, spread, table
+from demos.recipes import split_digits
 from tinygrad_like import Tensor
 from tinygrad_like.data import DataLoader
 from tinygrad_like.training import accuracy, fit, predict
-
-from . import cli
-from .figures import BLUE, ORANGE, level, over_seeds, slide, spread, table
-from .recipes import split_digits
 
 NORMS = {"pre-norm": BLUE, "post-norm": ORANGE}
 WARMUPS = {"no warmup": 0.0, "warmup": 0.3}  # part of the steps

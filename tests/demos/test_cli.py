@@ -75,7 +75,11 @@ def test_a_mistake_in_the_program_keeps_its_traceback():
 def test_refused_as_argparse_does(capsys):
     with pytest.raises(SystemExit) as stop:
         program(lambda args: cli.refuse("--x", "is too large"))([])
-    assert stop.value.code == 2 and capsys.readouterr().err.endswith("error: argument --x: is too large\n")
+    lists = "\npython -m demos.test --help lists the options\n"
+    assert stop.value.code == 2 and capsys.readouterr().err.endswith(f"error: argument --x: is too large{lists}")
+    with pytest.raises(SystemExit):
+        program(lambda args: None, epochs=int)(["--epohcs", "3"])
+    assert capsys.readouterr().err.endswith(f"arguments: --epohcs 3; did you mean --epochs?{lists}")
 
 
 def test_one_run_at_a_time(tmp_path):
@@ -114,11 +118,14 @@ NO_EXTRAS = """
 import runpy, sys
 for name in ("matplotlib", "PIL", "tqdm", "safetensors", "tensorboardX"):
     sys.modules[name] = None
-options, demos = sys.argv[1].split(), sys.argv[2:]
+options, folder, demos = sys.argv[1].split(), sys.argv[2], sys.argv[3:]
 for demo in demos:
     sys.argv = [demo, *options]
     try:
-        runpy.run_module(f"demos.{demo}", run_name="__main__", alter_sys=True)
+        if options:  # as `python demos/train.py --help` runs it
+            runpy.run_path(f"{folder}/{demo}.py", run_name="__main__")
+        else:
+            runpy.run_module(f"demos.{demo}", run_name="__main__", alter_sys=True)
         print("ended well")
     except SystemExit as stop:
         print("ended with", stop.code)
@@ -128,8 +135,8 @@ for demo in demos:
 def test_help_and_what_is_missing_without_the_extras(tmp_path):
     rest = [demo for demo in DEMOS if demo != "predict"]  # it wants images
     helps, missing = (
-        subprocess.run([sys.executable, "-c", NO_EXTRAS, options, *demos], env=ENV, cwd=tmp_path, capture_output=True,
-                       text=True, check=True).stdout
+        subprocess.run([sys.executable, "-c", NO_EXTRAS, options, ROOT / "demos", *demos], env=ENV, cwd=tmp_path,
+                       capture_output=True, text=True, check=True).stdout
         for options, demos in (("--help", DEMOS), ("", rest)))
     assert helps.count("usage: python -m demos.") == len(DEMOS) == helps.count("ended with 0\n")
     lines = [f"ended with error: python -m demos.{demo} needs matplotlib, pillow, tqdm: pip install '.[pictures]'"
