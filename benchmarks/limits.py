@@ -1,7 +1,7 @@
 """Where the time of a captured step goes, beside the machine's limit.
 
     python -m benchmarks.limits                      every workload
-    python -m benchmarks.limits --workloads mlp gpt
+    python -m benchmarks.limits --only mlp gpt dcgan          workloads, or programs of benchmarks/programs
 
 The limit of products, convolutions and attention is their arithmetic (of convolutions as they are defined, which
 Winograd's method undercuts) at the rate of multiply-adds in registers; that of all else is its bytes at the rate at
@@ -15,18 +15,21 @@ import statistics
 import threading
 import time
 from collections import defaultdict
+from functools import partial
 
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-from tinygrad_like import set_num_threads
+from tinygrad_like import capture, set_num_threads
+from tinygrad_like.core.listener import Listener
 from tinygrad_like.kernels import simd
 from tinygrad_like.kernels.loops import Loop
 from tinygrad_like.kernels.program import play_records
 
 from . import workloads
+from .programs import programs
 
 KINDS = ("products", "convolutions", "attention", "all else")
 _CHAINS = simd.ROWS * simd.VECTORS  # sums that wait for nothing but themselves
@@ -113,36 +116,43 @@ def _amount(call) -> tuple[str, float]:
     return "all else", sum({x.__array_interface__["data"][0]: x.nbytes for x in (*read, *written)}.values())
 
 
-def _direct(model, x) -> float:
-    """Operations of a net's convolutions in a step: each is one forward and two backward, the first without its
-    input's gradient."""
-    import nn
-    from tinygrad_like import no_grad
+class _Direct(Listener):
+    """Adds up the operations of a step's convolutions: forward, and backward for what has a gradient."""
 
-    found: list[float] = []
+    operations = 0.0
 
-    def note(module, inputs, out):
-        found.append(2 * out.size * module.weight[0].size)
+    def op(self, op, inputs, options, run):
+        out = run(inputs, options)
+        if op.name.startswith("conv"):
+            x, weight = inputs[:2]
+            places = x if "transpose" in op.name else out
+            passes = 1 + (x.requires_grad or x.node is not None) + (weight.requires_grad or weight.node is not None)
+            self.operations += passes * 2 * places.size * weight.data[0].size
+        return out
 
-    hooks = [m.register_forward_hook(note) for m in model.modules() if isinstance(m, nn.Conv2d)]
-    with no_grad():
-        model(x)
-    for hook in hooks:
-        hook.remove()
-    return 3 * sum(found) - found[0] if found else 0
+
+def _step(name: str, threads: int):
+    """A step, which returns its loss; and the same, captured."""
+    if name in workloads.WORKLOADS:
+        step = workloads.ours(name, threads, captured=True)
+        _, _, x, y = step.parts  # type: ignore[attr-defined]
+        return partial(step.captured.function, x, y), partial(step.captured, x, y)  # type: ignore[attr-defined]
+    step, inputs, _ = programs()[name].make("ours")
+    return partial(step, *inputs), partial(capture(step), *inputs)
 
 
 def measure(name: str, threads: int, repeats: int, flops: float, bandwidth: float) -> dict:
-    step = workloads.ours(name, threads, captured=True)
+    eager, captured = _step(name, threads)
+    with _Direct() as direct:
+        eager()
     for _ in range(5):
-        step()
+        captured()
     times = []
     for _ in range(max(20, repeats)):
         start = time.perf_counter()
-        step()
+        captured().item()
         times.append(time.perf_counter() - start)
-    model, _, x, _ = step.parts  # type: ignore[attr-defined]
-    (program,) = step.captured.programs  # type: ignore[attr-defined]
+    (program,) = captured.func.programs
     took, amount = defaultdict(float), defaultdict(float)
     for part in program.parts:
         steps, i = getattr(part, "steps", []), 0  # of a step in Python there are none
@@ -158,13 +168,13 @@ def measure(name: str, threads: int, repeats: int, flops: float, bandwidth: floa
                 start = time.perf_counter()
                 play_records(part.address + part.offsets[i], offsets)
                 best.append(time.perf_counter() - start)
-            took[kind] += min(best) - _EMPTY
+            took[kind] += max(0, min(best) - _EMPTY)
             for k, n in found:
                 amount[k] += n
             i = j
-    amount["convolutions"] = _direct(model, x)
+    amount["convolutions"] = direct.operations
     limit = {k: amount[k] / (bandwidth if k == "all else" else flops) for k in KINDS}
-    return {"step": statistics.median(times), "took": took, "limit": limit}
+    return {"step": statistics.median(times), "took": took, "limit": limit, "amount": amount}
 
 
 _EMPTY = 1.5e-6  # seconds that the call of an empty program takes
@@ -172,21 +182,22 @@ _EMPTY = 1.5e-6  # seconds that the call of an empty program takes
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--workloads", nargs="+", choices=workloads.WORKLOADS, default=list(workloads.WORKLOADS))
+    parser.add_argument("--only", nargs="+", choices=[*workloads.WORKLOADS, *programs()],
+                        default=list(workloads.WORKLOADS))
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=15)
     args = parser.parse_args()
     set_num_threads(args.threads)
     flops, bandwidth = rates(args.threads)
     print(f"{flops / 1e9:.0f} GFLOP/s, {bandwidth / 1e9:.0f} GB/s on {args.threads} threads\n")
-    print(f"| workload | step, ms | {' | '.join(f'{k}: ms (limit)' for k in KINDS)} | between calls | step / limit |")
-    print("| --- " * (len(KINDS) + 4) + "|")
-    for name in args.workloads:
+    print(f"| step | ms | GFLOP | MB | {' | '.join(f'{k}: ms (limit)' for k in KINDS)} | between calls | limit / step |")
+    print("| --- " * (len(KINDS) + 6) + "|")
+    for name in args.only:
         r = measure(name, args.threads, args.repeats, flops, bandwidth)
         cells = [f"{1e3 * r['took'][k]:.3f} ({1e3 * r['limit'][k]:.3f})" if r["took"][k] else "" for k in KINDS]
-        rest = r["step"] - sum(r["took"].values())
-        print(f"| {name} | {1e3 * r['step']:.3f} | {' | '.join(cells)} | {1e3 * rest:.3f} "
-              f"| {r['step'] / sum(r['limit'].values()):.2f} |", flush=True)
+        rest, done = r["step"] - sum(r["took"].values()), sum(r["amount"][k] for k in KINDS[:-1])
+        print(f"| {name} | {1e3 * r['step']:.3f} | {done / 1e9:.3g} | {r['amount']['all else'] / 1e6:.3g} "
+              f"| {' | '.join(cells)} | {1e3 * rest:.3f} | {sum(r['limit'].values()) / r['step']:.0%} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -144,7 +144,8 @@ class Saved:
                 found.append((how, f"an array of shape {x.shape} that lasts from call to call"))
                 x[...] = values
         for holder, numbers in self.numbers:
-            found += [(OTHER if type(value) is int else ROUNDED, f"the number {name}") for name, value in numbers.items()
+            found += [(OTHER if type(value) is int else ROUNDED, f"the number {name}")
+                      for name, value in numbers.items()
                       if repr(holder.get(name)) != repr(value)]  # NaN equals itself
         self._restore_numbers()
         return found
