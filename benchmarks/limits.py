@@ -190,7 +190,8 @@ def main() -> None:
     set_num_threads(args.threads)
     flops, bandwidth = rates(args.threads)
     print(f"{flops / 1e9:.0f} GFLOP/s, {bandwidth / 1e9:.0f} GB/s on {args.threads} threads\n")
-    print(f"| step | ms | GFLOP | MB | {' | '.join(f'{k}: ms (limit)' for k in KINDS)} | between calls | limit / step |")
+    print("| step | ms | GFLOP | MB "
+          f"| {' | '.join(f'{k}: ms (limit)' for k in KINDS)} | between calls | limit / step |")
     print("| --- " * (len(KINDS) + 6) + "|")
     for name in args.only:
         r = measure(name, args.threads, args.repeats, flops, bandwidth)
