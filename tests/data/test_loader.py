@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import traceback
 import weakref
 from pathlib import Path
@@ -105,6 +106,8 @@ def test_loader_transforms_whole_batches():
     loader = DataLoader(np.ones((3, 2)), np.zeros(3), batch_size=2, transform=lambda x, generator: 2 * x,
                         mix=lambda x, y, generator: (x + 1, y + x[:, 0]))
     assert numbers(loader) == [([[3, 3], [3, 3]], [2, 2]), ([[3, 3]], [2])]
+    three = DataLoader(np.ones(2), np.ones(2), np.arange(2), batch_size=2, mix=lambda x, y, generator: (2 * x, y))
+    assert [x.tolist() for x in next(iter(three))] == [[2, 2], [1, 1], [0, 1]]  # mix leaves the third alone
 
 
 @pytest.mark.parametrize("arrays, options, message", [
@@ -140,6 +143,20 @@ def test_a_batch_is_let_go_before_the_next_is_made(options):
     del first
     second = next(batches)
     assert found == [True] and ref() is None and second.tolist() == [4, 5, 6, 7]
+
+
+@pytest.mark.parametrize("prefetch", [1, 2])
+def test_as_many_batches_are_ahead_as_asked_for(prefetch):
+    made: list[int] = []
+    batches = iter(DataLoader(np.arange(9.0), batch_size=1, prefetch=prefetch,
+                              transform=lambda x, generator: made.append(1) or x))
+    for given in (1, 2):
+        next(batches)
+        while len(made) < given + prefetch:
+            time.sleep(0.001)
+        time.sleep(0.02)  # in which one too many would be made
+        assert len(made) == given + prefetch
+    batches.close()
 
 
 @pytest.mark.parametrize("prefetch", [1, 3, 100])

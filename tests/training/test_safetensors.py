@@ -61,6 +61,7 @@ WRONG = {
     "a name twice": (packed(b'{"a": %b, "a": %b}' % (*(json.dumps(e).encode() for e in GOOD.values()),)),
                      "a has shape .4, 4. .* ends at 0"),
     "metadata of numbers": (packed({**GOOD, "__metadata__": {"a": 1}}), "metadata are not strings"),
+    "metadata that are a list": (packed({**GOOD, "__metadata__": [["a", "b"]]}), ""),
     "no entry": (packed({"a": 3}), "not subscriptable"),
     "an unknown dtype": (packed(changed(dtype="F31")), "a has numbers of dtype F31"),
     "a negative size": (packed(changed(shape=[-2, -1])), "a has shape"),

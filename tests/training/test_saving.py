@@ -11,6 +11,8 @@ import optim
 import tinygrad_like as torch
 from tinygrad_like import Tensor
 from tinygrad_like.training import load_weights, save_checkpoint, save_weights
+from tinygrad_like.training.checkpoint import VALUE
+from tinygrad_like.training.safetensors import serialized
 
 files = pytest.importorskip("safetensors.numpy")
 
@@ -87,6 +89,11 @@ def test_what_is_no_file_of_values(tmp_path):
     save_checkpoint(tmp_path / "run.ckpt", epoch=3)
     with pytest.raises(ValueError, match="load: .*run.ckpt was written by save_checkpoint; use load_checkpoint"):
         torch.load(tmp_path / "run.ckpt")
+    (tmp_path / "other.pt").write_bytes(b"".join(serialized("save", {}, {"format": VALUE, "tree": '[{"tuple": 3}'})))
+    with pytest.raises(ValueError, match="load: .*other.pt is damaged, or written by another program: its tree"):
+        torch.load(tmp_path / "other.pt")
+    torch.save({"x": Tensor([1.0])}, tmp_path / "new" / "folders" / "x.pt")
+    assert not int.from_bytes((tmp_path / "new" / "folders" / "x.pt").read_bytes()[:8], "little") % 8  # arrays align
     torch.save({"x": Tensor([1.0])}, tmp_path / "x.pt")
     content = (tmp_path / "x.pt").read_bytes()
     for at in (-1, len(content) // 2):
