@@ -150,12 +150,12 @@ def test_as_many_batches_are_ahead_as_asked_for(prefetch):
     made: list[int] = []
     batches = iter(DataLoader(np.arange(9.0), batch_size=1, prefetch=prefetch,
                               transform=lambda x, generator: made.append(1) or x))
-    for given in (1, 2):
+    for read in (1, 2):
         next(batches)
-        while len(made) < given + prefetch:
+        while len(made) < read + prefetch:
             time.sleep(0.001)
         time.sleep(0.02)  # in which one too many would be made
-        assert len(made) == given + prefetch
+        assert len(made) == read + prefetch
     batches.close()
 
 
