@@ -21,12 +21,12 @@ _LETTER = re.compile(r'<mi mathvariant="normal">(\w)</mi>')
 # A minus after one of these is a sign, not a difference; MathML takes it for one unless told.
 _SIGN = re.compile(r"(<mo[^>]*>(?:[=(,⟨\[·]|&#x0003D;|&#x00028;|&#x0002C;|&#x0005B;|&#x022C5;)</mo>(?:<mspace[^>]*/>)*)"
                    r"<mo>(&#x02212;|-|−)</mo>")
-_SPACE = "http://www.w3.org/1998/Math/MathML"
+SPACE = "http://www.w3.org/1998/Math/MathML"
 _FUNCTIONS = {f"{arc}{f}{h}" for arc in ("", "arc", "ar") for f in ("sin", "cos", "tan") for h in ("", "h")} | {
     "log", "ln", "exp", "erf", "sign", "det", "tr", "min", "max", "diag"}
 _SIGNS = "∞", "⊤"  # which stand for something, and are not operators with space around them
-_MO, _MI = f"{{{_SPACE}}}mo", f"{{{_SPACE}}}mi"
-ET.register_namespace("", _SPACE)
+_MO, _MI = f"{{{SPACE}}}mo", f"{{{SPACE}}}mi"
+ET.register_namespace("", SPACE)
 _WORD = re.compile(r'(?:<mi mathvariant="normal">\w</mi>){2,}')  # \mathrm{out}, which comes letter by letter
 
 
@@ -40,9 +40,10 @@ def mathml(tex: str, display: bool) -> str:
         made = convert(" ".join(tex.split()), display="block" if display else "inline")
     except Exception as error:
         raise ValueError(f"no MathML for {tex!r}: {error!r}") from error
-    lost = re.search(r">(\\[a-zA-Z]+|&)<", made)
+    made = made.replace(r"\_", "_")  # which the converter leaves in \text
+    lost = re.search(r">(&)<|(\\\S+)", made)
     if lost:
-        raise ValueError(f"no MathML for {tex!r}: {lost[1]} is left as it is")
+        raise ValueError(f"no MathML for {tex!r}: {lost[0]} is left as it is")
     made = _SIGN.sub(r'\1<mo form="prefix">\2</mo>', made)
     return _apart(_WORD.sub(lambda m: _upright("".join(_LETTER.findall(m[0]))), made))
 
@@ -65,10 +66,10 @@ def _apart(made: str) -> str:
                 e.attrib.update(lspace="0", rspace="0")
                 if "minsize" not in e.attrib:
                     e.attrib.setdefault("stretchy", "false")  # or one with an exponent would be a short one, set low
-    for row in tree.iter(f"{{{_SPACE}}}mrow"):
+    for row in tree.iter(f"{{{SPACE}}}mrow"):
         for a, b in reversed(list(pairwise(row))):
-            if (_function(a) or _function(b)) and not {a.tag, b.tag} & {_MO, f"{{{_SPACE}}}mspace"}:
-                row.insert(list(row).index(b), ET.Element(f"{{{_SPACE}}}mspace", width="0.17em"))
+            if (_function(a) or _function(b)) and not {a.tag, b.tag} & {_MO, f"{{{SPACE}}}mspace"}:
+                row.insert(list(row).index(b), ET.Element(f"{{{SPACE}}}mspace", width="0.17em"))
     for row in tree.iter():
         for i, e in enumerate(row):
             row[i] = _primed(e)
@@ -77,7 +78,7 @@ def _apart(made: str) -> str:
 
 def _primed(e: ET.Element) -> ET.Element:
     """A prime beside its letter: the sign is small and high already, and as an exponent would be so twice."""
-    name = e.tag.removeprefix(f"{{{_SPACE}}}")
+    name = e.tag.removeprefix(f"{{{SPACE}}}")
     if name not in ("msup", "msubsup"):
         return e
     top = e[-1]
@@ -92,7 +93,7 @@ def _primed(e: ET.Element) -> ET.Element:
 
 
 def _made(name: str, *parts: ET.Element) -> ET.Element:
-    e = ET.Element(f"{{{_SPACE}}}{name}")
+    e = ET.Element(f"{{{SPACE}}}{name}")
     e.extend(parts)
     return e
 

@@ -1,7 +1,7 @@
 """Takes from docs/ops what the explorer and the puzzles say: `python -m handbook.op_pages`, after a page has changed.
 
 The package is installed without its docs, so each op's formula, its derivation in three parts, and the code of puzzles
-lie in tinygrad_like/learn/pages.json, in letters instead of TeX.
+lie in tinygrad_like/learn/pages.json, in letters or MathML instead of TeX.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from typing import Any
 from tinygrad_like import ops
 from tinygrad_like.learn.puzzles import PUZZLES, vjp
 from tinygrad_like.learn.source import source
+
+from .mathematics import SPACE, mathml
 
 ROOT = Path(__file__).parent.parent
 DOCS, EXTRACT = ROOT / "docs" / "ops", ROOT / "tinygrad_like" / "learn" / "pages.json"
@@ -38,20 +40,11 @@ _PLAIN = [
 ]
 
 
-_SYMBOLS = [(rf"\\{name}(?![a-z])", sign) for names, signs in [
-    ("partial cdot odot times sum prod int infty approx le leq ge geq ne to in dots ldots ell", "∂·⊙×ΣΠ∫∞≈≤≤≥≥≠→∈……ℓ"),
-    ("alpha beta gamma delta varepsilon eta theta lambda mu nu pi rho sigma tau phi varphi omega", "αβγδεηθλμνπρστφφω"),
-    ("Gamma Delta Phi Omega", "ΓΔΦΩ")] for name, sign in zip(names.split(), signs, strict=True)]
-_SYMBOLS += [(r"\^\{?\\top\}?", "ᵀ"), (r"\^2(?!\d)", "²"), (r"\^3(?!\d)", "³")]
-
-
-def symbols(tex: str) -> str:
-    """A formula in the signs that Unicode has."""
-    for pattern, to in _SYMBOLS:
-        tex = re.sub(pattern, to, tex)
-    for text, sign in ("*", "·"), ("sqrt(", "√("), ("sqrt 2", "√2"), ("_hat", "\u0302"), ("_bar", "\u0304"), ("-", "−"):
-        tex = plain(tex).replace(text, sign)
-    return tex
+def shown(tex: str) -> str:
+    """A formula for the explorer, in MathML: a line for each part, and dx where pages write x with a bar."""
+    tex = re.sub(r"\\bar\s*(?:\{(?:\\tilde)?\s*(\\?\w+)\s*\}|(?:\\tilde\s*)?(\\[a-zA-Z]+|\w))", r"d\1\2 ", tex)
+    parts = [part.strip(" ,.") for part in re.split(r"\\q?quad(?![^{]*\\end)", tex)]
+    return "".join(mathml(part, True) for part in parts).replace(f' xmlns="{SPACE}"', "")
 
 
 def plain(tex: str) -> str:
@@ -129,11 +122,13 @@ def extract(page: str) -> dict:
     hints = ["\n\n".join(parts[a:b]) for a, b in zip(cuts, cuts[1:], strict=False)]
     tex = " ".join(formula[1].split())
     bars = [a or b for a, b in re.findall(r"\$\$(.*?)\$\$|\$([^$\n]*?)\$", derivation[1], re.S)]
-    rules = [re.sub("(\\w)\u0304", r"d\1", symbols(" ".join(bar.split()))).rstrip(",.")
-             for bar in bars if re.match(r"\s*\\bar", bar) and "=" in bar]
-    told: dict = {"formula": plain(tex), "symbols": symbols(tex), "hints": [wrapped(plain(hint)) for hint in hints]}
+    rules: dict[str, str] = {}  # of each input the first; what follows is another way to write it, or a special case
+    for bar in bars:
+        if (of := re.match(r"\s*\\bar\s*\{?\s*(\\?[a-zA-Z]+)", bar)) and "=" in bar:
+            rules.setdefault(of[1], shown(" ".join(bar.split())))
+    told: dict = {"formula": plain(tex), "math": shown(tex), "hints": [wrapped(plain(hint)) for hint in hints]}
     code = re.search(r"^## In NumPy\n(.*?)^## ", page, re.M | re.S)
-    told |= {"rules": rules} if rules else {}
+    told |= {"rules": list(rules.values())} if rules else {}
     return told | ({"code": re.findall(r"```py\n(.*?)```", code[1], re.S)} if code else {})
 
 

@@ -79,7 +79,7 @@ def test_it_introduces_itself(page):
     assert ".grad" in page.run("panel.querySelector('h3').textContent")
     page.run("goTo(data.nodes.findIndex((n) => n.op === 'linear'), true)")
     page.wait("!due")
-    assert "dW = gᵀ x" in page.run("panel.querySelector('[aria-label=\"the rule\"]').textContent")
+    assert "dW=g⊤x" in page.run("panel.querySelector('[aria-label=\"the rule\"]').textContent")
     page.run("show(0); choose(here().boxes.findIndex((b) => kind(b) === 'data'))")
     assert "data, which need no gradient" in page.run("panel.textContent")
 

@@ -33,7 +33,7 @@ def test_formulas_in_letters():
     assert plain(f"y = {cases}") == "y = x if x > 0, alpha x else" and plain(cases) == "(x if x > 0, alpha x else)"
     for page in pages().values():
         assert len(page["hints"]) == 3 and all(page["hints"])
-        assert "\\" not in page["formula"] + page["symbols"] + "".join(page["hints"])
+        assert "\\" not in page["formula"] + page["math"] + "".join(page["hints"])
 
 
 @pytest.mark.parametrize("name", PUZZLES)

@@ -85,6 +85,7 @@ class Data:
     def __init__(self, trace: Trace, names: Any, title: str):
         self.title = title
         self.names, self.modules = named(names)
+        self.passed: set[int] = set()  # leaves of opened ops that are none outside: what other ops have computed
         self.users: dict[Key, set[Node]] = {}
         self.values: list[dict] = []
         self.value_of: dict[int, int] = {}
@@ -131,8 +132,10 @@ class Data:
             for node in trace.forward:
                 inner = trace.inside(node)
                 if inner is not None:
-                    self.names |= {id(x): self.name_inside(trace, node, i)
-                                   for i, x in enumerate(inner.aliases) if isinstance(x, Tensor)}
+                    for i, x in enumerate(inner.aliases):
+                        if isinstance(x, Tensor):
+                            self.names[id(x)], p = self.name_inside(trace, node, i), trace.parents[node][i]
+                            self.passed |= {id(x)} if isinstance(p, Node) or id(p) in self.passed else set()
                     for i, p in enumerate(trace.inputs[node]):
                         if isinstance(p, Given):
                             self.names.setdefault(id(p.value), _input_name(node, i))
@@ -153,7 +156,8 @@ class Data:
             told["g"] = self.value(step.g)
             told["terms"] = [[self.number[n] if n is not None else -1, i, self.value(c)] for n, i, c in step.terms]
         if isinstance(node, Tensor):
-            return told | {"leaf": True, "op": self.names.get(id(node), "leaf")}
+            return told | {"leaf": True, "op": self.names.get(id(node), "leaf")} | (
+                {"passed": True} if id(node) in self.passed else {})
         op: Any = node.op
         told |= {"op": _name(node), "in": self.inputs(trace, node), "rule": self.rule(op), "saved": _saved(node)}
         if hasattr(op, "function") and len(node.saved._outputs) > 1:
@@ -191,7 +195,7 @@ class Data:
         """The numbers of the rules of an op, each once; notes its formula too."""
         name = op.name.lstrip("_")
         if name in pages() and name not in self.formulas:
-            self.formulas[name] = pages()[name]["symbols"]
+            self.formulas[name] = pages()[name]["math"]
         joint = getattr(op, "joint", None)
         found = [("all inputs", joint[0])] if joint is not None else [
             (op.inputs[i], rule) for i, (rule, _) in sorted(getattr(op, "rules", {}).items())]

@@ -52,7 +52,11 @@ function numbers(v) {
     table.append(element("tr", {}, ...v.values.slice(k, k + columns).map((x) => element("td", {}, String(x)))));
   return table;
 }
-function formula(op) { return data.formulas[op] ? element("p", { class: "math", "aria-label": "formula" }, data.formulas[op]) : null; }
+function math(name, written) {
+  const e = element("div", { class: "math", role: "group", "aria-label": name });
+  e.innerHTML = written;
+  return e;
+}
 function where(n) { let v = node(n).view, names = []; for (; v > 0; v = data.views[v].parent) names.unshift(data.views[v].name); return names.join(" / "); }
 
 function describe(i) {
@@ -62,13 +66,10 @@ function describe(i) {
   if (kind(box) === "group") return describeGroup(box, at);
   const n = box[1], it = node(n);
   panel.append(element("h2", {}, it.op));
-  const facts = [it.data ? "data, which need no gradient" : it.leaf ? "a leaf: backward leaves its gradient in .grad" : "an op", it.module ? `of module ${it.module}` : "", where(n) && `in ${where(n)}`, it.line && `called at ${it.line.split("/").pop()}`].filter(Boolean);
+  const facts = [it.data ? "data, which need no gradient" : it.passed ? "an input of the opened op, computed by others" : it.leaf ? "a leaf: backward leaves its gradient in .grad" : "an op", it.module ? `of module ${it.module}` : "", where(n) && `in ${where(n)}`, it.line && `called at ${it.line.split("/").pop()}`].filter(Boolean);
   panel.append(element("p", { class: "soft" }, facts.join(", ")));
   if (opens(box) >= 0) panel.append(opener(i, "Open the ops that define it"));
-  if (!it.leaf) {
-    const f = formula(it.op);
-    if (f) panel.append(f);
-  }
+  if (!it.leaf && data.formulas[it.op]) panel.append(math("formula", data.formulas[it.op]));
   if (it.data) { panel.append(element("h3", {}, "Value"), value(it.out)); return; }
   const parts = [() => it.leaf ? panel.append(element("h3", {}, "Value"), value(it.out)) : forwardPart(it, at), () => backwardPart(n, it, at)];
   for (const part of now().backward ? parts.reverse() : parts) part();
@@ -91,7 +92,7 @@ function forwardPart(it, at) {
   panel.append(element("dl", {}, ...it.saved.flatMap(([name, what, why]) => [element("dt", {}, name), element("dd", {}, `${what}; ${why}`)])));
 }
 function backwardPart(n, it, at) {
-  panel.append(element("h3", {}, it.leaf ? ".grad, the sum of what arrives" : "The cotangent g that arrives"));
+  panel.append(element("h3", {}, it.leaf && !it.passed ? ".grad, the sum of what arrives" : "The cotangent g that arrives"));
   const terms = it.terms || [];
   if (!terms.length) panel.append(element("p", {}, "None: no gradient flows here."));
   const [some, all] = arrivals(n, at.b);
@@ -109,7 +110,7 @@ function backwardPart(n, it, at) {
   if (it.leaf) return;
   panel.append(element("h3", {}, "What the rule makes of it"));
   const said = (it.rule || []).flatMap((r) => data.rules[r].math || []);
-  if (said.length) panel.append(element("p", { class: "math", "aria-label": "the rule" }, said.join("\n")));
+  if (said.length) panel.append(math("the rule", said.join("")));
   if (at.b < it.b) panel.append(element("p", { class: "soft" }, "Not yet: the rule runs when all of g is there."));
   else (it.given || []).forEach((pair, k) => {
     const [name, from] = it.in[k] || [`input ${k}`, -1];
