@@ -141,7 +141,7 @@ def test_an_option_is_a_number():
     for call in (lambda a: ops.leaky_relu(x, negative_slope=a), lambda a: ops.leaky_relu(x, a),
                  lambda a: ops.leaky_relu(x.detach().numpy(), a), lambda a: ops.dropout(x, a),
                  lambda a: ops.self_attention(leaf(np.ones((2, 3))), num_heads=1, scale=a)):
-        with pytest.raises(TypeError, match=r"^\w+: \w+ is an option, which no gradient reaches, .* pass its .item()"):
+        with pytest.raises(TypeError, match=r"^\w+: \w+ is an option, which gets no gradient, .* pass its .item()"):
             call(a)
         manual_seed(0)
         expected = call(0.5)

@@ -46,7 +46,7 @@ def test_drop_connect():
                                   lambda p: nn.DropConnect(2, 3, p=p)])
 @pytest.mark.parametrize("p", [-0.1, 1.5, math.nan])
 def test_probabilities_are_checked_when_the_layer_is_made(make, p):
-    with pytest.raises(ValueError, match=r"Drop\w+: p, the probability to drop, must lie in \[0, 1\], got"):
+    with pytest.raises(ValueError, match=r"Drop\w+: p, the probability of dropping, must lie in \[0, 1\], got"):
         make(p)
 
 

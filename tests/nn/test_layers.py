@@ -198,7 +198,7 @@ def conv(*given, x=None, **how):
     (conv(3, 4, 3, -1), ValueError, "Conv2d: stride"), (conv(3, 4, (3, 3, 3)), ValueError, "Conv2d: kernel_size"),
     (conv(3, 4, 3, groups=2), ValueError, "3 input and 4 output channels must both be divisible by groups=2"),
     (conv(3, 4, 3, padding_mode="mirror"), ValueError, "padding_mode must be one of"),
-    (conv(3, 4, 3, 2, "same", padding_mode="reflect"), ValueError, 'Conv2d: padding="same" is for stride 1'),
+    (conv(3, 4, 3, 2, "same", padding_mode="reflect"), ValueError, 'Conv2d: padding="same" needs stride 1'),
     (conv(3, 4, 3, padding="all", padding_mode="reflect"), ValueError, "Conv2d: padding must be numbers"),
     (conv(3, 4, 3, x=(8, 8)), ValueError, r"Conv2d: takes \(batch, channels, height, width\) or .*, got shape "),
     (lambda: nn.Conv1d(3, 4, 3)(Tensor.ones(8)), ValueError, r"Conv1d: takes \(batch, channels, length\)"),

@@ -18,7 +18,7 @@ def test_a_convolution_without_channels_is_an_error():
 
 def test_nothing_has_no_median():
     for shape, axis in ((0,), 0), ((0,), None), ((0, 3), 0), ((0, 3), None):
-        with pytest.raises(ValueError, match="^median: nothing to choose from"):
+        with pytest.raises(ValueError, match="^median: no median along"):
             ops.median(Tensor.zeros(shape), axis)
     assert ops.median(Tensor.zeros(3, 0), 0)[0].size == 0  # of no rows there are no results
 

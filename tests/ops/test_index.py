@@ -115,7 +115,7 @@ def test_searchsorted_of_rows_is_that_of_each_row(right):
                 zip(x.reshape(-1, n), values.reshape(-1, 6), strict=True)]
         found = Tensor(x).searchsorted(Tensor(values), right=right)
         np.testing.assert_array_equal(found.numpy(), np.reshape(rows, (3, 4, 6)))
-    with pytest.raises(ValueError, match="agree in all axes but the last"):
+    with pytest.raises(ValueError, match="all axes must agree except the last"):
         Tensor(x).searchsorted(Tensor(values[0]))
     one = x[0, 0]
     for wanted in values, values[0], 3:  # of any shape, for a row by itself
@@ -123,7 +123,7 @@ def test_searchsorted_of_rows_is_that_of_each_row(right):
         np.testing.assert_array_equal(found.numpy(), np.searchsorted(one, wanted, "right" if right else "left"))
         assert found.shape == np.shape(wanted)
     for two in Tensor(x[0]), Tensor(1.0):
-        with pytest.raises(ValueError, match="agree in all axes but the last"):
+        with pytest.raises(ValueError, match="all axes must agree except the last"):
             two.searchsorted(Tensor(3))
     with pytest.raises(ValueError, match='side must be "left" or "right", got \'middle\''):
         Tensor(one).searchsorted(Tensor(3), side="middle")

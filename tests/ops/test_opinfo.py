@@ -72,7 +72,7 @@ REFUSED = [
     ("nn.functional.avg_pool2d", "must be a number or a pair", "a sequence of one number, or none, for two axes"),
     ("nn.functional.batch_norm", "cannot work with|x must be .batch, channels", "no axis of channels"),
     ("linalg.svd", "full_matrices=True completes", "a completed basis is not a function of the matrix"),
-    ("nn.functional.max_pool3d", "no indices of volumes", "where maxima were is told of signals and images"),
+    ("nn.functional.max_pool3d", "not supported for volumes", "where maxima were is told of signals and images"),
     ("gather", "needs as many axes", "an index with other axes than x"),
     ("index_select|index_add|unfold", "a 0-d Tensor has none|for the 0 axes", "a number has no axis to be taken apart"),
     ("svd", "full_matrices=True completes|use linalg.svdvals", "as of linalg.svd"),

@@ -63,7 +63,7 @@ def test_max_pool2d(x, rows, columns, ceil_mode):
                 for taps in windows)
     arguments = [*zip(rows, columns, strict=True), ceil_mode]
     if not r or not c or empty:
-        with pytest.raises(ValueError, match="max_pool2d: .*(exceeds size|nothing but padding)"):
+        with pytest.raises(ValueError, match="max_pool2d: .*(exceeds size|only padding)"):
             ops.max_pool2d(Tensor(x), *arguments)
         return
     expected = define(x, r, c, lambda window, *_: max(v for *_, v in window))

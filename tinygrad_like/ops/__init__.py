@@ -65,7 +65,7 @@ from .movement import (
 from .products import tensordot, inner, kron, cross, vecdot, cdist
 from .attention import scaled_dot_product_attention, self_attention, attention_weights, rotate_halves
 
-# Ops composed of others are plain functions. Their unforeseen errors name them, as those of primitives do.
+# Compositions are plain functions. This makes their unforeseen errors name them, as a primitive's do.
 import types as _types
 from ..errors import named as _named
 from ..core.dispatch import declared as _declared

@@ -19,11 +19,11 @@ from .pointwise import pointwise
 
 @pointwise
 def relu(x):
-    """max(x, 0) (7.20). The derivative at 0 is taken to be 0."""
+    """max(x, 0) (7.20). The derivative at 0 is 0 by convention."""
     return maximum(x, 0)
 
 
-# Names out, which the next layer keeps anyway. The rule of maximum would pass half of g at x = 0.
+# The rule saves out, which the next layer keeps anyway. The rule of maximum would pass half of g at x = 0.
 relu.vjp(x=lambda g, out: where(out <= 0, 0.0, g))
 
 
@@ -137,14 +137,14 @@ def log1p_unit(x):
 def softplus(x, *, beta=1.0, threshold=20.0):
     """log(1 + e^(beta x)) / beta (7.28): a smooth relu; its derivative is sigma(beta x).
 
-    As in PyTorch it is x, with slope 1, where beta x exceeds the threshold: by default where float32 rounds to that
-    anyway; math.inf for none. Raises ValueError for a beta that is not positive.
+    As in PyTorch, it is x, with slope 1, where beta x exceeds the threshold; at the default, float32 rounds to x
+    anyway. math.inf turns the threshold off. Raises ValueError unless beta is positive.
     """
     z = beta * x
-    return where(z > threshold, x, (maximum(z, 0) + log1p_unit(exp(-abs(z)))) / beta)  # which does not overflow
+    return where(z > threshold, x, (maximum(z, 0) + log1p_unit(exp(-abs(z)))) / beta)  # does not overflow
 
 
-# Not that of the formula: its kinks at 0 cancel only once.
+# Written by hand: the formula's kinks at 0 cancel only in the first derivative.
 softplus.vjp(x=lambda g, x, beta, threshold: where(beta * x > threshold, g, g * sigmoid(beta * x)))
 
 
@@ -154,7 +154,7 @@ def _(beta):
 
 
 def logsigmoid(x):
-    """log sigma(x) = -softplus(-x), without its threshold."""
+    """log sigma(x) = -softplus(-x), without softplus's threshold."""
     return neg(softplus(neg(x), threshold=math.inf))
 
 
@@ -170,7 +170,7 @@ elu.vjp(x=lambda g, x, alpha: where(x > 0, g, g * (alpha * exp(where(x > 0, 0.0,
 
 @pointwise
 def celu(x, *, alpha=1.0):
-    """x if x > 0, else alpha (e^(x / alpha) - 1): an elu whose slope at 0 is 1 for every alpha (Barron 2017)."""
+    """x if x > 0, else alpha (e^(x / alpha) - 1): an ELU whose slope at 0 is 1 for every alpha (Barron 2017)."""
     return where(x > 0, x, alpha * expm1(where(x > 0, 0.0, x) / alpha))
 
 
@@ -188,7 +188,7 @@ SELU_LEFT = SELU_SCALE * SELU_ALPHA
 
 @pointwise
 def selu(x):
-    """1.0507 x if x > 0, else 1.7581 (e^x - 1): layers of it keep mean 0 and variance 1 (Klambauer et al. 2017)."""
+    """1.0507 x if x > 0, else 1.7581 (e^x - 1): its layers keep mean 0 and variance 1 (Klambauer et al. 2017)."""
     return where(x > 0, SELU_SCALE * x, SELU_LEFT * expm1(where(x > 0, 0.0, x)))
 
 
@@ -239,7 +239,7 @@ mish.vjp(x=lambda g, x: g * mish_slope(x))
 
 @pointwise
 def hardtanh(x, *, min_val=-1.0, max_val=1.0):
-    """x limited to [min_val, max_val]; unlike clip's, the gradient at the limits is 0, as relu's is at 0."""
+    """x limited to [min_val, max_val]. Unlike clip, its gradient at the limits is 0, as relu's is at 0."""
     return clip(x, min=min_val, max=max_val)
 
 
@@ -262,7 +262,7 @@ relu6.vjp(x=lambda g, out: where(out <= 0, 0.0, where(out >= 6, 0.0, g)))
 
 @pointwise
 def hardsigmoid(x, *, alpha=1 / 6, beta=0.5):
-    """alpha x + beta limited to [0, 1]: sigmoid in three straight pieces; where they meet the gradient is 0."""
+    """alpha x + beta limited to [0, 1]: sigmoid as three straight pieces; the gradient is 0 where they meet."""
     return clip(alpha * x + beta, min=0, max=1)
 
 
@@ -296,7 +296,7 @@ def _halves(who, x, axis):
     axis = one_axis(who, axis, x.ndim)
     n = x.shape[axis]
     if n % 2:
-        raise ValueError(f"{who}: axis {axis} of shape {x.shape} must have an even size, "
-                         "to be split into value and gate")
+        raise ValueError(f"{who}: axis {axis} of shape {x.shape} must have an even size "
+                         "to split into value and gate")
     before = (slice(None),) * axis
     return take(x, index=(*before, slice(0, n // 2))), take(x, index=(*before, slice(n // 2, n)))

@@ -25,21 +25,22 @@ from .softmax import softmax
 @checked
 def scaled_dot_product_attention(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None,
                                  enable_gqa=False):
-    """softmax(scale q k^T + mask) v: for every query a mean of the values, weighed by how well their keys match it.
+    """softmax(scale q k^T + mask) v: for every query, the mean of the values, weighted by how well their keys match the
+    query.
 
     q (..., heads, L, d), k (..., heads, S, d), v (..., heads, S, d_v) -> (..., heads, L, d_v); the leading axes
-    broadcast. The arrays may be transposed views, such as of (batch, L, heads, d): they are read in place, and the
-    output is laid out like q.
+    broadcast. The arrays may be transposed views, for instance of (batch, L, heads, d): they are read in place, and the
+    output has q's layout.
 
-    attn_mask: broadcasts to (..., L, S). Boolean, True where a query may see a key; or floating, added to the scores.
-    is_causal: query i sees keys 0 to i; with a mask, both must allow it. Default scale: 1 / sqrt(d).
-    dropout_p: the probability with which a weight is set to 0, and the others scaled by 1 / (1 - dropout_p).
-    enable_gqa: k and v may have fewer heads (axis -3), each shared by equally many neighbouring heads of q.
+    attn_mask: broadcasts to (..., L, S). Boolean, True where a query may see a key; or floating point, added to the
+    scores. is_causal: query i sees keys 0 to i; with a mask, both must allow it. Default scale: 1 / sqrt(d). dropout_p:
+    the probability of setting a weight to 0; the others are scaled by 1 / (1 - dropout_p). enable_gqa: k and v may have
+    fewer heads (axis -3), each shared by the same number of neighbouring heads of q.
 
-    A query that sees no key returns 0, with gradient 0. Float32 runs in a kernel that never holds the (L, S) weights:
+    A query that sees no key gets output 0 and gradient 0. Float32 runs in a kernel that never holds the (L, S) weights:
     memory is linear in the lengths (FlashAttention, Dao et al. 2022).
 
-    Raises ValueError for shapes that do not fit, TypeError for dtypes that differ or a mask of integers.
+    Raises ValueError for shapes that do not fit, TypeError for dtypes that differ or an integer mask.
     """
     if enable_gqa:
         k, v = (_shared_heads(q, x) for x in (k, v))
@@ -72,12 +73,11 @@ def _(q, k, v, attn_mask, dropout_p, scale, enable_gqa):
 
 @checked
 def self_attention(qkv, attn_mask=None, *, num_heads, dropout_p=0.0, is_causal=False, scale=None):
-    """Attention of a sequence to itself, from one projection that holds queries, keys and values side by side.
+    """Self-attention, from one projection that holds queries, keys and values side by side.
 
-    qkv (..., T, 3 E) -> (..., T, E). Axis -1 splits into q, k and v, and each of these into num_heads heads of E /
-    num_heads numbers; the outputs of the heads are concatenated. All are read and written in place, and so are their
-    gradients. The other arguments are those of `scaled_dot_product_attention`; attn_mask broadcasts to (..., num_heads,
-    T, T).
+    qkv (..., T, 3 E) -> (..., T, E). Axis -1 splits into q, k and v, and each of these into num_heads heads of size E /
+    num_heads; the heads' outputs are concatenated. Nothing is copied to split or join them, forward or backward. The
+    other arguments are those of `scaled_dot_product_attention`; attn_mask broadcasts to (..., num_heads, T, T).
     """
     *batch, length, width = qkv.shape
     scale, noise = _scale(width // 3 // num_heads, scale), _noise(dropout_p, (*batch, num_heads, length, length))
@@ -101,25 +101,25 @@ def _scale(size, scale):
 
 def _fit(q, size, scale):
     if scale is None and not size:
-        return (f"heads of size 0 in an input of shape {q.shape} have no default scale, which is 1 / sqrt(size); give "
-                "them at least one number, or pass scale")
+        return (f"heads of size 0 in an input of shape {q.shape} have no default scale, 1 / sqrt(size); use larger "
+                "heads, or pass scale")
 
 
 def _mask_fits(mask, shape, dropout_p, q):
-    """A contract of all kinds of attention. shape: that of the scores."""
+    """The contract of every kind of attention. shape: the scores' shape."""
     if not 0 <= dropout_p <= 1:
         return f"dropout_p must lie in [0, 1], got {dropout_p}"
     if mask is None:
         return None
     if mask.dtype.kind != "b" and mask.dtype is not q.dtype:
-        return TypeError(f"attn_mask must be boolean or {q.dtype}, as the inputs are; got {mask.dtype}")
+        return TypeError(f"attn_mask must be boolean, or {q.dtype} like the inputs; got {mask.dtype}")
     if not broadcasts(mask.shape, shape):
         return (f"attn_mask of shape {mask.shape} does not broadcast to the scores' shape (..., queries, keys) = "
                 f"{shape}")
 
 
 def _noise(dropout_p, weights) -> dict:
-    """Options that say what is dropped, of weights (batch, ..., queries, keys)."""
+    """The options that decide which weights (batch, ..., queries, keys) are dropped."""
     if not dropout_p:
         return {}
     places = weights[0], math.prod(weights)
@@ -131,7 +131,7 @@ def _attention(q, k, v, attn_mask=None, *, dropout_p=0.0, is_causal=False, scale
     weights = attention_weights(q, k, attn_mask, is_causal, scale)
     if dropout_p == 1:
         weights = where(False, weights, 0.0)
-    elif dropout_p:  # every head of the output has its own mask, even if only v has several
+    elif dropout_p:  # each output head has its own dropout mask, even if only v has several heads
         heads = np.broadcast_shapes(weights.shape[:-2], v.shape[:-2])
         weights = drop(expand(weights, shape=(*heads, *weights.shape[-2:])), p=dropout_p, key=key, spread=spread)
     return matmul(weights, v)
@@ -139,7 +139,7 @@ def _attention(q, k, v, attn_mask=None, *, dropout_p=0.0, is_causal=False, scale
 
 @checked
 def attention_weights(q, k, attn_mask=None, is_causal=False, scale=None):
-    """softmax(scale q k^T + mask) (..., L, S), and 0 for a query that may see no key: the weights of v."""
+    """softmax(scale q k^T + mask) (..., L, S), or 0 for a query that may see no key: the weights of v."""
     scores = matmul(q, transpose(k, -1, -2)) * _scale(q.shape[-1], scale)
     allowed = None
     if attn_mask is not None:
@@ -152,7 +152,7 @@ def attention_weights(q, k, attn_mask=None, is_causal=False, scale=None):
         return scores  # there are none
     if allowed is None:
         return softmax(scores)
-    sees = any_of(allowed, axis=-1, keepdim=True)  # the softmax of nothing is NaN, here and in the gradient
+    sees = any_of(allowed, axis=-1, keepdim=True)  # softmax over no key is NaN, here and in the gradient
     scores = where(sees, where(allowed, scores, -np.inf), 0.0)
     return where(sees, softmax(scores), 0.0)
 
@@ -174,7 +174,7 @@ def _self_attention(qkv, attn_mask=None, *, num_heads=1, dropout_p=0.0, is_causa
 
 @primitive
 def rotate_halves(x, cos, sin):
-    """The pairs (x[..., i], x[..., i + n]), n half the last axis, turned by angles whose cos and sin are (..., n)."""
+    """The pairs (x[..., i], x[..., i + n]), n half the last axis, rotated by angles with cos and sin (..., n)."""
     n = x.shape[-1] // 2
     a, b = x[..., :n], x[..., n:]
     out = np.empty(x.shape, x.dtype)

@@ -1,4 +1,4 @@
-"""Arguments that name axes, or give a number for each: normalised and checked in one place."""
+"""Arguments that name axes, or hold a number per axis: normalised and checked in one place."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 def one_axis(who: str, axis, ndim: int, scalar: bool = False) -> int:
     """`axis` counted from the front. Raises TypeError or IndexError in the name of `who`.
 
-    scalar: take a 0-d Tensor too, as a row of one number: its axis is 0, or -1.
+    scalar: accept a 0-d Tensor too, as a vector of one number: its axis is 0 or -1.
     """
     if type(axis) is not int:
         if not is_integer(axis):
@@ -25,7 +25,8 @@ def one_axis(who: str, axis, ndim: int, scalar: bool = False) -> int:
 
 
 def is_integer(x) -> bool:
-    """Whether x is an integer, and so a count or an axis. True is not: it is more likely a positional keepdim."""
+    """Whether x is an integer, and so a count or an axis. True does not count: it is more likely a positional
+    keepdim."""
     return hasattr(x, "__index__") and not isinstance(x, bool | np.bool) and getattr(x, "ndim", 0) == 0
 
 
@@ -47,7 +48,7 @@ def axes(who: str, axis, ndim: int) -> tuple[int, ...]:
 
 
 def broadcast(*shapes: tuple[int, ...]) -> bool:
-    """Whether shapes fit one another: counted from the last axis, sizes are equal or 1."""
+    """Whether shapes broadcast together: counted from the last axis, sizes are equal or 1."""
     try:
         np.broadcast_shapes(*shapes)
     except ValueError:
@@ -56,7 +57,7 @@ def broadcast(*shapes: tuple[int, ...]) -> bool:
 
 
 def each(who: str, name: str, value, rank: int, least: int) -> tuple[int, ...]:
-    """A number for each of `rank` spatial axes; one number stands for all. Raises TypeError or ValueError."""
+    """One number per spatial axis, `rank` of them; a single number applies to all. Raises TypeError or ValueError."""
     values = tuple(value) if isinstance(value, tuple | list | np.ndarray) else (value,) * rank
     try:
         numbers = tuple([operator.index(v) for v in values])

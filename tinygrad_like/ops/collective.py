@@ -1,4 +1,4 @@
-"""Ops in which all ranks of an MPI job take part: each must call them, and their backward, in the same order.
+"""Collective ops: every rank of an MPI job must call them, and their backward, in the same order.
 
 Gradients are those of the sum of all ranks' losses.
 """
@@ -17,18 +17,18 @@ from .reduce import sum
 
 
 def ranks():
-    """The number of ranks: one, until `distributed` replaces this function, and the next."""
+    """The number of ranks: one, until `distributed` replaces this function and `all_reduce`."""
     return 1
 
 
 def all_reduce(x):
-    """The sum of the ranks' arrays, as a new array: of one rank."""
+    """The sum of the ranks' arrays, as a new array; with a single rank, a copy."""
     return np.array(x, order="C")
 
 
 @primitive
 def all_sum(x):
-    """The sum of the ranks' arrays x, of one shape, on all ranks; without MPI a copy of x."""
+    """The sum over ranks of x, which has one shape on all of them; without MPI a copy of x."""
     return all_reduce(x)
 
 
@@ -40,9 +40,9 @@ def sync_batch_norm(x, weight=None, bias=None, *, eps=1e-5, shift=None, stats=No
     """`batch_norm` with the mean and variance of each channel over all ranks' parts x of a batch.
 
     x (batch, channels, ...), all others (channels,). If `random.rows` says that this rank has no row of the batch, x is
-    ignored.
-    shift: numbers near the means, equal on all ranks; they keep the sums of squares, and so the rounding, small.
-    stats: an array (3, channels) that receives mean, (biased) variance and the count of numbers they are of.
+    ignored. shift: numbers near the means, equal on all ranks; subtracting them keeps the sums of squares, and so the
+    rounding errors, small. stats: an array (3, channels) that receives the mean, the (biased) variance, and the count
+    of values behind them.
 
     Raises ValueError for shapes that do not fit, and if all ranks together have no more than one value per channel.
     """
@@ -64,7 +64,7 @@ TOO_FEW = ("sync_batch_norm: expected more than 1 value per channel on all ranks
 
 
 def counts(x) -> bool:
-    """Whether this rank's part of a batch is one."""
+    """Whether this rank has any rows of the batch."""
     return x.size > 0 and (random.rows is None or random.rows.count > 0)
 
 

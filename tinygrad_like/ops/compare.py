@@ -19,13 +19,13 @@ gt = ufunc("gt", "a > b.", lambda a, b: np.greater(a, b))
 ge = ufunc("ge", "a >= b.", lambda a, b: np.greater_equal(a, b))
 logical_and = ufunc("logical_and", "a and b of booleans; bit by bit for integers.", lambda a, b: np.bitwise_and(a, b))
 logical_or = ufunc("logical_or", "a or b of booleans; bit by bit for integers.", lambda a, b: np.bitwise_or(a, b))
-logical_xor = ufunc("logical_xor", "Either a or b of booleans, not both; bit by bit for integers.",
+logical_xor = ufunc("logical_xor", "Either a or b, but not both, of booleans; bit by bit for integers.",
                     lambda a, b: np.bitwise_xor(a, b))
 logical_not = ufunc("logical_not", "not x of booleans; bit by bit for integers.", lambda x: np.bitwise_not(x))
 
 
 def truth(x):
-    """x as booleans, false where it is 0; a number as True or False."""
+    """x as booleans, False where it is 0; a number as True or False."""
     if type(x) in (bool, int, float):
         return bool(x)
     x = x if hasattr(x, "dtype") else np.asarray(x)

@@ -1,4 +1,4 @@
-"""Ops defined by other ops. You read the definition, autograd differentiates it, and tests compare kernels with it.
+"""Ops defined by other ops. You read the definition, autograd differentiates it, and tests compare kernels against it.
 
     @composite
     def linear(x, weight, bias=None):
@@ -21,9 +21,9 @@ from ..core.tensor import Tensor, wrap
 class Composite(Primitive):
     """An op that other ops define.
 
-    Called on Tensors, it runs its definition, whose ops record their nodes. Where a kernel replaces it (see
-    `accelerate`), it has one node, and the kernel computes its cotangents. If the gradient needs a graph, or the kernel
-    returns NotImplemented, the definition is replayed and differentiated, to any order.
+    Called on Tensors, it runs its definition, and the ops in it record their nodes. Where a kernel replaces it (see
+    `accelerate`), it records a single node, and the kernel computes its cotangents. If the gradient needs a graph of
+    its own, or the kernel returns NotImplemented, the definition is replayed and differentiated, to any order.
     """
 
     kernel: Callable | None = None
@@ -33,21 +33,21 @@ class Composite(Primitive):
         self.definition = definition
         del self.forward  # see below
         self._redeclared()
-        self.fresh = True  # as what is replayed is
+        self.fresh = True  # `replayed` returns new arrays
 
     def accelerate(self, kernel: Callable, vjp: Callable | None = None, out: bool = False) -> None:
         """Have `kernel(*inputs, **options)` stand in for the definition, unless it returns NotImplemented.
 
-        It works on arrays, and gives the output and whatever `vjp(g, wanted, *inputs, *options, residuals)` needs
-        besides, which gives a new array for each input that `wanted` says yes to, or NotImplemented. out: whether vjp
-        needs the output, which comes last.
+        It works on arrays and returns (output, residuals), residuals being whatever else `vjp(g, wanted, *inputs,
+        *options, residuals)` needs. vjp returns a new array for each input that is `wanted`, or NotImplemented. out:
+        whether vjp takes the output too, as its last argument.
         """
         self.kernel, self.saved = kernel, [*self.inputs, *self.options, "residuals", *["out"] * out]
         self.joint = None if vjp is None else (vjp, [-1, *range(len(self.saved))])
         self._redeclared()
 
     def forward(self, *arrays, **options):
-        """On arrays, in Python: the kernel, or else the definition."""
+        """Run on arrays: the kernel, or else the definition."""
         found = NotImplemented if self.kernel is None else self.kernel(*arrays, **{**self.options, **options})
         return self.definition(*arrays, **options) if found is NotImplemented else found[0]
 
@@ -83,8 +83,8 @@ class Composite(Primitive):
             saved = self.values(node)
             inputs = saved[0] if self.variadic else saved[: len(self.inputs)]
             options = dict(zip(self.options, saved[len(self.inputs) :], strict=False))
-            # With an alias for each input, a Tensor given twice gets two cotangents, and the walk stops at the aliases
-            # instead of running on into the graph below.
+            # Aliases of the inputs: a Tensor passed twice gets two cotangents, and the backward walk stops at the
+            # aliases instead of running on into the graph below.
             inputs = [x if p is None else basics.identity(x) for x, p in zip(inputs, parents, strict=True)]
             since = tick()
             y = self.definition(*inputs, **options)
@@ -97,7 +97,7 @@ class Composite(Primitive):
 
 
 def replayed(y: Tensor, g, since: int, keys) -> list:
-    """Cotangents from a graph that was recorded only now: of nodes and leaves older than `since`, or None.
+    """Cotangents of nodes and leaves older than `since`, from a graph recorded just now; None where there is none.
 
     Each is an array of its own, so an op that replays is fresh.
     """

@@ -2,12 +2,12 @@
 
     linear.requires(fits("weight (out, in), x (..., in), bias? (out)"))
 
-A name stands for one size wherever it appears, `...` for any axes. A size may be a product, as `4*H` or `groups*in`,
-whose factors before the last are numbers or options of the op. "or" separates alternatives; an input with `?` may be
-None.
+A name stands for the same size wherever it appears, `...` for any axes. A size may be a product, such as `4*H` or
+`groups*in`, whose factors before the last are numbers or options of the op. "or" separates alternatives; an input with
+`?` may be None.
 
-The word before an input says what it holds: float, int, real (either) or any. Those with float, and those without a
-word, share one dtype.
+The word before an input says what it holds: float, int, real (either) or any. Inputs marked float, and unmarked ones,
+share one dtype.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _INPUT = re.compile(r"(?:(float|int|real|any) )?(\w+\??) (\([^)]*\)(?: or \([^)]
 
 
 def fits(declared: str, nonempty: str = "") -> Callable:
-    """The contract of inputs with the declared shapes and dtypes, of which the sizes named in `nonempty` are not 0."""
+    """A contract: inputs have the declared shapes and dtypes, and the sizes named in `nonempty` are not 0."""
     inputs = [(kind, name, forms.split(" or ")) for kind, name, forms in _INPUT.findall(declared)]
     options = [*dict.fromkeys(re.findall(r"([a-zA-Z]\w*)\*", declared))]
 
     @lru_cache(1024)
     def judged(*given) -> str | Exception | None:
-        sizes = {}  # of each name, and where it was found
+        sizes = {}  # name -> (size, where it was found)
         for name, value in zip(options, given[2 * len(inputs) :], strict=True):
             if type(value) is not int or value < 1:
                 return f"{name} must be a positive integer, got {value}"
             sizes[name] = value, ""
-        first: tuple = ()  # of the inputs that share one dtype, and that dtype
+        first: tuple = ()  # the first input that shares the dtype, and its dtype
         for (kind, name, forms), shape, dtype in zip(inputs, given[::2], given[1::2], strict=False):
             name = name.strip("?")
             if shape is None:
@@ -54,7 +54,7 @@ def fits(declared: str, nonempty: str = "") -> Callable:
                  if n == 0 and size in nonempty.split()]
         return empty[0] if empty else None
 
-    # Written out, it takes half the time.
+    # Generated source takes half the time.
     values = [f"None if {n[:-1]} is None else {n[:-1]}.{what}" if n.endswith("?") else f"{n}.{what}"
               for _, n, _ in inputs for what in ("shape", "dtype")]
     values += [f"{n} if type({n}) is int else repr({n})" for n in options]
@@ -63,7 +63,7 @@ def fits(declared: str, nonempty: str = "") -> Callable:
 
 
 def _misfit(name: str, shape: tuple[int, ...], forms: list[str], sizes: dict[str, tuple[int, str]]) -> str | None:
-    """None if a shape has one of these forms, whose sizes are kept; else the known sizes that it contradicts."""
+    """None if a shape has one of these forms, and then remember its sizes; else the known sizes that it contradicts."""
     for form in forms:
         axes = form.strip("()").split(", ")
         if "..." in axes:

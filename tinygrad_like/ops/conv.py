@@ -1,6 +1,6 @@
-"""Convolution (7.48-7.51; 004): every output pixel is one linear function of the patch of the input around it.
+"""Convolution (7.48-7.51; 004): every output pixel is the same linear function of the input patch around it.
 
-It is a matrix product: `unfold` turns each patch into a column (im2col), and the weights multiply the columns. The
+As a matrix product: `unfold` turns each patch into a column (im2col), and the weights multiply the columns. The
 functions below do just that; kernels compute the same without building the columns.
 """
 
@@ -27,12 +27,12 @@ from .shape import expand, reshape, transpose
 
 
 def margins_of(who: str, padding, kernel, stride, dilation) -> tuple[tuple[int, ...], ...]:
-    """(before, after) of each axis, for a padding that is a number, one for each axis, "valid", "same", or this."""
+    """(before, after) per axis, for a padding that is a number, a number per axis, "valid", "same", or such pairs."""
     if padding == "valid":
         return ((0, 0),) * len(kernel)
     if padding == "same":
         if set(stride) != {1}:
-            raise ValueError(f'{who}: padding="same" is for stride 1, got stride {stride}; give the padding in numbers')
+            raise ValueError(f'{who}: padding="same" needs stride 1, got stride {stride}; give the padding in numbers')
         totals = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
         return tuple((total // 2, total - total // 2) for total in totals)
     if isinstance(padding, str):
@@ -80,7 +80,7 @@ def unfold(x, *, kernel_size, dilation=1, padding=0, stride=1):
     kernel, stride, margins, dilation, out = geometry("unfold", x.shape[2:], kernel_size, stride, padding, dilation)
     (top, bottom), (left, right) = margins
     padded = np.ascontiguousarray(x)
-    if top or bottom or left or right:  # np.pad takes longer for small images
+    if top or bottom or left or right:  # faster than np.pad for small images
         padded = surrounded(x, (*x.shape[:2], x.shape[2] + top + bottom, x.shape[3] + left + right),
                             (..., slice(top, top + x.shape[2]), slice(left, left + x.shape[3])), 0.0)
     n, c, h, w = padded.strides
@@ -98,8 +98,8 @@ unfold.requires(fits("any x (batch, channels, height, width)"))
 def fold(x, *, output_size, kernel_size, dilation=1, padding=0, stride=1):
     """The adjoint of unfold: every column is added to the image where its patch was (col2im).
 
-    x (batch, channels * kh * kw, patches) -> (batch, channels, *output_size). Raises ValueError if x has not as many
-    rows and patches as the sizes say.
+    x (batch, channels * kh * kw, patches) -> (batch, channels, *output_size). Raises ValueError unless x has the rows
+    and patches that the sizes imply.
     """
     size = each("fold", "output_size", output_size, 2, 0)
     kernel, stride, margins, dilation, out = geometry("fold", size, kernel_size, stride, padding, dilation)
@@ -129,7 +129,7 @@ fold.vjp(x=lambda g, kernel_size, dilation, padding, stride: unfold(
 
 @replaceable
 def correlation(x, weight, bias, stride, margins, dilation, groups):
-    """The weights of each output channel as a row, times the patches as columns, for every group of channels."""
+    """The weights of each output channel as a row, times the patches as columns, per group of channels."""
     out = _output_size(x.shape[2:], weight.shape[2:], stride, margins, dilation)
     columns = unfold(x, kernel_size=weight.shape[2:], dilation=dilation, padding=margins, stride=stride)
     taps = math.prod(weight.shape[1:])
@@ -141,7 +141,7 @@ def correlation(x, weight, bias, stride, margins, dilation, groups):
 
 @replaceable
 def input_gradient(g, weight, shape, stride, margins, dilation, groups):
-    """The adjoint of `correlation` in its images, of this shape: g's pixels times the weights, folded."""
+    """The adjoint of `correlation` with respect to its images, of this shape: g's pixels times the weights, folded."""
     taps = math.prod(weight.shape[1:])
     rows = transpose(reshape(weight, shape=(groups, weight.shape[0] // groups, taps)), 1, 2)
     pixels = reshape(g, shape=(g.shape[0], groups, g.shape[1] // groups, math.prod(g.shape[2:])))
@@ -152,7 +152,7 @@ def input_gradient(g, weight, shape, stride, margins, dilation, groups):
 
 @replaceable
 def weight_gradient(g, x, shape, stride, margins, dilation, groups):
-    """The adjoint of `correlation` in its weights, of this shape: g's pixels times what every tap saw there."""
+    """The adjoint of `correlation` with respect to its weights, of this shape: g's pixels times what each tap saw."""
     columns = unfold(x, kernel_size=shape[2:], dilation=dilation, padding=margins, stride=stride)
     pixels = columns.shape[2]
     columns = reshape(columns, shape=(x.shape[0], groups, math.prod(shape[1:]), pixels))
@@ -160,7 +160,7 @@ def weight_gradient(g, x, shape, stride, margins, dilation, groups):
     return reshape(sum_over(matmul(rows, transpose(columns, 2, 3)), (0,), False), shape=shape)
 
 
-# The three sums as ops: any two of images, weights and pixels give a cotangent of the third, by one of three ops.
+# The three sums as ops: any two of images, weights and pixels determine the cotangent of the third.
 @primitive
 def correlate(x, weight, *, stride, margins, dilation, groups):
     """`conv2d` with normalised arguments: margins are ((top, bottom), (left, right))."""
@@ -169,7 +169,7 @@ def correlate(x, weight, *, stride, margins, dilation, groups):
 
 @primitive
 def conv2d_input(pixels, weight, *, shape, stride, margins, dilation, groups):
-    """The adjoint of `correlate` in its images: every pixel adds its multiple of the weights to the patch it saw.
+    """The adjoint of `correlate` in its images: every pixel adds its value times the weights to the patch it saw.
 
     pixels (batch, out, height', width'), weight (out, in / groups, kh, kw) -> shape (batch, in, height, width).
     """
@@ -266,7 +266,7 @@ def conv_matrix(weight, length: int):
     """The matrix Q of (7.49), with conv1d(z, weight) = Q z for one channel of this length and "same" padding.
 
     weight (2 l + 1) -> (length, length + 2 l) with Q[i, i + j] = weight[j], for the padded z. Every row has the same
-    weights: m numbers instead of m^2. For teaching; a convolution does not build it.
+    weights: m numbers instead of m^2. For teaching: convolutions never build it.
     """
     k = weight.shape[0]
     row = np.arange(length)[:, None]
@@ -278,13 +278,13 @@ def conv_matrix(weight, length: int):
 
 @composite
 def conv_transpose2d(x, weight, bias=None, *, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
-    """The adjoint of conv2d, which maps back to the size of its inputs, plus a bias: images grow.
+    """The adjoint of conv2d, plus a bias. It maps back to conv2d's input size, so images grow.
 
     x (batch, in, height, width), weight (in, out / groups, kh, kw), bias (out) -> (batch, out, height', width') with
     height' = (height - 1) stride - 2 padding + dilation (kh - 1) + output_padding + 1.
 
-    output_padding: which of the sizes that conv2d maps to this height, or more, less than stride or dilation.
-    Raises ValueError if channels, groups and shapes do not fit.
+    output_padding: rows and columns to add, fewer than stride or dilation; it selects among the input sizes for which
+    conv2d has the same output size. Raises ValueError if channels, groups and shapes do not fit.
     """
     how, beyond = transposed(x.shape, weight.shape, stride, padding, output_padding, groups, dilation)
     return plus(enlarged(conv2d_input(x, weight, **how), beyond), bias)
@@ -315,9 +315,9 @@ conv_transpose1d.requires(fits("weight (groups*in, out, k), x (batch, groups*in,
 
 
 def transposed(shape, of_weight, stride, padding, output_padding, groups, dilation):
-    """The options of `conv2d_input`, of any rank, and how many rows and columns follow that no input pixel reaches.
+    """The options of `conv2d_input`, of any rank, and how many rows and columns to append that no input pixel reaches.
 
-    More output_padding than conv2d could have left over is less padding at the end, and what there is none for is 0.
+    output_padding reduces the padding at the end; where that falls below 0, rows and columns of zeros are appended.
     """
     kernel, rank = of_weight[2:], len(of_weight) - 2
     who = f"conv_transpose{rank}d"
@@ -342,7 +342,7 @@ def transposed(shape, of_weight, stride, padding, output_padding, groups, dilati
 
 
 def enlarged(y, beyond):
-    """y with so many zeros behind its last axes."""
+    """y with this many zeros appended to its last axes."""
     return pad(y, padding=tuple([n for after in reversed(beyond) for n in (0, after)])) if any(beyond) else y
 
 

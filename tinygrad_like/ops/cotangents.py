@@ -15,9 +15,10 @@ from .elementwise import add
 
 
 class Scattered:
-    """The cotangent of x from a part x[index]: `value` there, and implicit zeros elsewhere.
+    """The cotangent of x from a part x[index]: `value` there, implicit zeros elsewhere.
 
-    So the cotangents of many parts, as from `split`, are added into one array. The value is an array, or a Tensor.
+    The cotangents of many parts, such as those of `split`, can then be added into one array. `value` is an array or a
+    Tensor.
     """
 
     __slots__ = "shape", "dtype", "index", "value"
@@ -50,7 +51,7 @@ def plus(total, c, owned: bool):
             total = total if owned else clone(total)
             effect("add_part", add_part, total._data, c.index, c.value._data, writes=[total._data])
             return total
-        # A sum of numbers is no array yet, but a number of NumPy's, even where it is owned.
+        # A sum of 0-d arrays is a NumPy scalar, not an array, even if it is owned.
         total = total if owned and isinstance(total, np.ndarray) else np.array(total)
         add_part(total, c.index, c.value)
         return total
@@ -61,7 +62,7 @@ def add_part(total, index, value):
     """total[index] += value"""
     part = total[index]
     if type(part) is np.ndarray:
-        part += value  # a view: to write it back as well would take as long again
+        part += value  # a view: `total[index] += value` would also write it back, and take twice as long
     else:
         total[index] += value
 

@@ -18,10 +18,10 @@ from .elementwise import add, mul, where
 
 @primitive
 def drop(x, *, p, key, spread=0):
-    """x / (1 - p), or 0 with probability p < 1; a hash of a key and the position decides.
+    """x / (1 - p), or 0 with probability p < 1, decided by a hash of the key and the position.
 
-    spread: which positions, if they are not consecutive (`random.spread`).
-    It scales each element by a constant, so it is its own adjoint. Nothing is saved: the rule recomputes the mask.
+    spread: the positions, if they are not consecutive (`random.spread`).
+    It scales each element by a constant, so it is its own adjoint. No mask is saved: the rule recomputes it.
     """
     return _drop(x, p=p, key=key, spread=spread)
 
@@ -29,13 +29,13 @@ def drop(x, *, p, key, spread=0):
 @drop.requires
 def _(key):
     if type(key) is not np.ndarray or key.shape or key.dtype is not INT64:
-        return TypeError("key must be an array of one int64, as `random.draw` gives")
+        return TypeError("key must be an array of one int64, as `random.draw` returns")
     return None
 
 
 @replaceable
 def _drop(x, *, p, key, spread):
-    # Not a product with 0, which would make NaN of infinity.
+    # Not a product with 0, which would turn infinity into NaN.
     return np.where(kept(x.shape, p, key, spread), x * (1 / (1 - p)), 0)
 
 
@@ -53,8 +53,8 @@ drop.vjp(x=lambda g, p, key, spread: drop(g, p=p, key=key, spread=spread))
 def dropout(x, p=0.5, training=True):
     """Inverted dropout: y = m x / (1 - p), where each m is 0 with probability p, else 1; x itself if not training.
 
-    E[y] = x and Var[y] = x^2 p / (1 - p), so evaluation needs no correction (003). p is the probability to drop, as in
-    PyTorch (002 calls p the probability to keep in one place, to drop in another). At p = 1 all is 0, gradients too.
+    E[y] = x and Var[y] = x^2 p / (1 - p), so evaluation needs no correction (003). p is the probability of dropping, as
+    in PyTorch (002 uses p for keeping in one place, for dropping in another). At p = 1 everything is 0, gradients too.
     Raises ValueError for p outside [0, 1], TypeError for integers.
     """
     if not training or p == 0:
@@ -65,8 +65,8 @@ def dropout(x, p=0.5, training=True):
 
 
 def a_probability(p):
-    """The contract of all kinds of dropout."""
-    return None if 0 <= p <= 1 else f"p, the probability to drop, must lie in [0, 1], got {p}"
+    """The contract of every kind of dropout."""
+    return None if 0 <= p <= 1 else f"p, the probability of dropping, must lie in [0, 1], got {p}"
 
 
 dropout.requires(a_probability, fits("float x (...)"))
@@ -97,7 +97,7 @@ dropout2d.requires(a_probability, fits("float x (batch, channels, height, width)
 
 
 def _masked(x, p, training, spatial):
-    """Dropout that keeps or drops the last axes (this many) as a whole."""
+    """Dropout that keeps or drops the last `spatial` axes as a whole."""
     if not training or p == 0:
         return x
     ones = np.ones((*x.shape[:x.ndim - spatial], *(1,) * spatial), x.dtype)
@@ -106,7 +106,7 @@ def _masked(x, p, training, spatial):
 
 @checked
 def gaussian_dropout(x, p=0.5, training=True):
-    """y = x n with normal noise n of mean 1 and variance p / (1 - p), as dropout with that p has.
+    """y = x n with normal noise n of mean 1 and variance p / (1 - p), the moments of dropout's mask for that p.
 
     Raises ValueError for p outside [0, 1), TypeError for integers. (Srivastava et al. 2014, section 10)
     """
@@ -117,12 +117,12 @@ def gaussian_dropout(x, p=0.5, training=True):
 
 
 gaussian_dropout.requires(a_probability, fits("float x (...)"), lambda p: (
-    "p must be below 1, where the variance p / (1 - p) is infinite" if p == 1 else None))
+    "p must be below 1, since the variance p / (1 - p) is infinite there" if p == 1 else None))
 
 
 def _noise(x) -> dict:
-    """Options that say what is dropped."""
-    # A parameter has no examples as rows.
+    """The options that decide which elements are dropped."""
+    # The rows of a parameter are no examples of a batch.
     apart = x.ndim == 0 or getattr(x, "requires_grad", False) and x.node is None
     places = (1, 0) if apart else (x.shape[0], x.size)
     return {"key": random.draw(None, *places), "spread": 0 if apart else random.spread(*places)}

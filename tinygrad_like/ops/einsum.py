@@ -17,7 +17,8 @@ from .shape import expand, permute, reshape
 
 
 def einsum(formula: str, *operands):
-    """Sums of products over named axes, as in `einsum("bij,bjk->bik", a, b)`; without "->" the axes named once, sorted.
+    """Sums of products over named axes: `einsum("bij,bjk->bik", a, b)`. Without "->" it keeps the axes named once,
+    sorted.
 
     The operands may come in a list. A formula that only permutes axes or takes diagonals returns a view.
     Raises ValueError for a formula that does not fit the operands.
@@ -32,20 +33,20 @@ def einsum(formula: str, *operands):
 
 
 class _Value:
-    """Stands for an operand or an intermediate result while the steps are planned: its shape."""
+    """An operand or intermediate result, known by its shape, while the steps are planned."""
 
     def __init__(self, shape: tuple[int, ...], place: int, steps: list, operands: int):
         self.shape, self.place, self.steps, self.operands = shape, place, steps, operands
 
     def then(self, op: Callable, shape: tuple[int, ...], /, *others: _Value, **options: Any) -> _Value:
-        """The result of an op, of that shape, on this and other operands."""
+        """The result, of this shape, of an op on this and other operands."""
         self.steps.append((op, (self.place, *[x.place for x in others]), options))
         return _Value(shape, self.operands + len(self.steps) - 1, self.steps, self.operands)
 
 
 @lru_cache(maxsize=1024)
 def _steps(formula: str, shapes: tuple[tuple[int, ...], ...]) -> list[tuple]:
-    """The ops that a formula stands for, with the places of their operands: those of the formula come first."""
+    """The ops that a formula stands for, with the places of their operands; the formula's operands come first."""
     inputs, output, sizes = _parse(formula, shapes)
     steps: list[tuple] = []
     operands = [_Value(shape, i, steps, len(shapes)) for i, shape in enumerate(shapes)]
@@ -55,12 +56,12 @@ def _steps(formula: str, shapes: tuple[tuple[int, ...], ...]) -> list[tuple]:
         later = set(output).union(*(n for n, _ in pairs[i + 1 :]))
         names, y = _contract(names, y, pairs[i][0], pairs[i][1], later)
     y, names = _sum_out(y, names, set(output))
-    _ordered(names, y, output, always=y.place < len(shapes))  # not the operand itself
+    _ordered(names, y, output, always=y.place < len(shapes))  # a new Tensor, never the operand itself
     return steps
 
 
 def _parse(formula: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[list[list[str]], list[str], dict[str, int]]:
-    """The names of the axes of every operand, and of the output, and their sizes. Raises ValueError for a misfit."""
+    """The axis names of every operand and of the output, and their sizes. Raises ValueError if they do not fit."""
     left, arrow, right = formula.replace(" ", "").partition("->")
     terms = left.split(",")
     if len(terms) != len(shapes):
@@ -68,7 +69,7 @@ def _parse(formula: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[list[list
     for t in [*terms, right]:
         if not all(c.isalpha() for c in t.replace("...", "", 1)):
             raise refusal("einsum", f"{t!r} must be letters, with at most one '...'")
-    # An ellipsis stands for the axes no letter names, counted from the last: ".1" is the last, ".2" the one before.
+    # An ellipsis stands for the axes without a letter, counted from the last: ".1" is the last, ".2" the one before.
     hidden = [len(s) - len(t.replace("...", "")) if "..." in t else 0 for t, s in zip(terms, shapes, strict=True)]
     inputs, sizes = [_names(t, h) for t, h in zip(terms, hidden, strict=True)], dict[str, int]()
     for t, names, shape in zip(terms, inputs, shapes, strict=True):
@@ -96,13 +97,13 @@ def _names(term: str, hidden: int) -> list[str]:
 
 
 def _stretch(names: list[str], x: _Value, sizes: dict[str, int]) -> _Value:
-    """An axis of size 1 broadcasts to the size its name has elsewhere."""
+    """Broadcast axes of size 1 to the sizes that their names have elsewhere."""
     shape = tuple(sizes[n] for n in names)
     return x if shape == x.shape else x.then(expand, shape, shape=shape)
 
 
 def _diagonal(names: list[str], x: _Value) -> tuple[list[str], _Value]:
-    """An axis named twice in one operand: keep the elements where both indices agree."""
+    """Take diagonals: where an operand repeats an axis, keep the elements whose two indices agree."""
     names = list(names)
     for name in sorted(set(names)):
         while names.count(name) > 1:
@@ -124,7 +125,7 @@ def _contract(left: list[str], a: _Value, right: list[str], b: _Value, later: se
     sizes = dict(zip(left, a.shape, strict=True)) | dict(zip(right, b.shape, strict=True))
     a, b = _ordered(left, a, batch + rows + inner), _ordered(right, b, batch + inner + columns)
     names, shape = batch + rows + columns, tuple([sizes[n] for n in batch + rows + columns])
-    if not inner or not (rows or columns):  # NumPy multiplies many matrices of one number, or one row, one at a time
+    if not inner or not (rows or columns):  # np.matmul would loop over many tiny products
         many = tuple([sizes[n] for n in inner])
         a = _shaped(a, (*a.shape[: len(batch) + len(rows)], *[1] * len(columns), *many))
         y = a.then(mul, shape + many, _shaped(b, (*b.shape[: len(batch)], *[1] * len(rows), *b.shape[len(batch) :])))

@@ -1,11 +1,11 @@
-"""Elementwise ops, in rising difficulty. Inputs broadcast as in NumPy; the engine undoes that for every rule.
+"""Elementwise ops, from easy to hard. Inputs broadcast as in NumPy; the engine undoes that for every rule.
 
 Each op has its VJP beneath it: `g` is the cotangent of the output, and a rule returns the cotangent of one input.
 `ufunc` turns a NumPy function into an op (pointwise.py).
 
-Outside an op's domain, and for NaN, the output is NaN. The gradient is then, as in PyTorch, the value of the slope's
-formula: mostly NaN, but still 1 / x for the logarithms. An op that picks one of its inputs, such as maximum, relu and
-max, counts NaN as picked. Docstrings state exceptions.
+Outside an op's domain, and for NaN, the output is NaN. The gradient there is, as in PyTorch, what the formula of the
+slope yields: mostly NaN, but still 1 / x for logarithms. An op that picks one of its inputs, such as maximum, relu and
+max, treats NaN as picked. Docstrings state exceptions.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ LN_2 = math.log(2)
 exp2.vjp(x=lambda g, out: g * (out * LN_2))
 
 expm1 = ufunc("expm1", "e^x - 1, accurate for small x.", lambda x: np.expm1(x))
-expm1.vjp(x=lambda g, x: g * exp(x))  # out + 1 would round e^x away far below 0
+expm1.vjp(x=lambda g, x: g * exp(x))  # out + 1 would lose e^x to rounding far below 0
 
 log = ufunc("log", "The natural logarithm.", lambda x: np.log(x))
 log.vjp(x=lambda g, x: g / x)
@@ -75,7 +75,7 @@ log1p.vjp(x=lambda g, x: g / (1 + x))
 @pointwise
 def erf(x):
     """The error function, 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x."""
-    x = np.asarray(x)  # NumPy has none
+    x = np.asarray(x)  # NumPy has no erf
     return np.array([*map(math.erf, x.ravel())], x.dtype if x.dtype is FLOAT32 else float).reshape(x.shape)
 
 
@@ -87,14 +87,15 @@ def real(x):
 ERF_SLOPE_AT_0 = 2 / math.sqrt(math.pi)
 erf.vjp(x=lambda g, x: g * (exp(-x * x) * ERF_SLOPE_AT_0))
 
-# Where a derivative is missing, the convention is stated in the docstring ---------------------------------------------
+# Ops with points where the derivative does not exist: the docstring states the convention
+# ---------------------------------------------
 
 
 @primitive
 def where(condition, a, b):
     """a where the condition is true, else b.
 
-    No NaN of the branch not taken leaks into a gradient: it is replaced, not multiplied by 0.
+    A NaN in the branch not taken never leaks into a gradient: it is replaced, not multiplied by 0.
     """
     return select(a if getattr(a, "ndim", 0) else b, condition, a, b)
 
@@ -108,7 +109,7 @@ def _(condition):
 
 @replaceable
 def select(like, condition, a, b):
-    """np.where. The kernel looks at its first argument: `like` is a or b, whichever is an array."""
+    """np.where. `like` is a or b, whichever is an array: the dispatcher chooses a kernel by the first argument."""
     return np.where(condition, *_same_type(a, b))
 
 
@@ -134,7 +135,7 @@ def sqrt(x):
 
 
 def _sqrt_vjp(g, out):
-    # Both the divisor and the result are replaced at 0: g / 0 alone would already be NaN in the next derivative.
+    # Replace both the divisor and the result at 0: otherwise g / 0 would make the next derivative NaN.
     zero = out == 0
     return where(zero, 0.0, g * 0.5 / where(zero, 1.0, out))
 
@@ -156,7 +157,7 @@ def pow(a, b):
 @pow.explains
 def _(a, b):
     if np.result_type(a, b).kind in "iu" and np.any(np.less(b, 0)):
-        return "an integer to a negative power is no integer; cast the base with .float()"
+        return "an integer to a negative power is not an integer; cast the base with .float()"
 
 
 def _cube(a):
@@ -170,7 +171,7 @@ def _cube_vjp(g, a):
 cube = replaceable(_cube, formula=_cube)
 cube_vjp = replaceable(_cube_vjp, formula=_cube_vjp)
 
-# Powers for which np.power is slow.
+# Exponents for which np.power is slow.
 _PRODUCTS = {2: square.forward, 3: cube, 4: lambda a: square.forward(square.forward(a)), -1: reciprocal.forward,
              -2: lambda a: square.forward(reciprocal.forward(a)), 0.5: sqrt.forward}
 
@@ -185,27 +186,27 @@ pow.vjp(a=fresh(_power_vjp), b=fresh(lambda g, a, b, out: g * (out * _log_base(a
 
 
 def _power_slope(a, b):
-    """b a^(b-1). If b may be 0 it needs its own branch: 0 * a^-1 at a = 0 would be 0 * inf."""
+    """b a^(b-1). b = 0 needs its own branch: at a = 0, 0 * a^-1 would be 0 * inf."""
     if type(b) in (int, float):
         return 0.0 if b == 0 else 1.0 if b == 1 else mul(a if b == 2 else rsqrt(a) if b == 0.5 else pow(a, b - 1), b)
     return where(eq(b, 0), 0.0, b * pow(where(eq(b, 0), 1.0, a), _less_one(b)))
 
 
 def _less_one(b):
-    """b - 1. Integers and booleans become floating first: int64 would turn the power into float64."""
+    """b - 1. Integers and booleans become floats first: with int64, the power would be float64."""
     return (cast(b, dtype=get_default_dtype()) if getattr(b, "dtype", FLOAT32).kind in "iub" else b) - 1
 
 
 def _log_base(a, b):
-    """log a, but 0 where 0^b is constant. For a Python number it is one too, which does not change out's dtype."""
+    """log a, but 0 where 0^b is constant. For a Python number it returns a Python number, which keeps out's dtype."""
     if isinstance(a, int | float) and a != 0:
         return math.log(a) if a > 0 else math.nan
     return log(where(logical_and(eq(a, 0), ge(b, 0)), 1.0, a))
 
 
-maximum = ufunc("maximum", "The larger of a and b; where they are equal each gets half of the cotangent.",
+maximum = ufunc("maximum", "The larger of a and b; where they are equal, each gets half of the cotangent.",
                 lambda a, b: np.maximum(a, b))
-minimum = ufunc("minimum", "The smaller of a and b; where they are equal each gets half of the cotangent.",
+minimum = ufunc("minimum", "The smaller of a and b; where they are equal, each gets half of the cotangent.",
                 lambda a, b: np.minimum(a, b))
 
 
@@ -224,7 +225,7 @@ minimum.vjp(a=fresh(lambda g, a, b, out: g * tie_weight(a, b, out)),
 
 @primitive
 def clip(x, *, min=None, max=None):
-    """x limited to [min, max]; the gradient is 1 inside and at the limits, 0 outside and of NaN."""
+    """x limited to [min, max]; the gradient is 1 inside and at the limits, 0 outside and for NaN."""
     return x.clip(min, max)
 
 
@@ -235,7 +236,8 @@ def _(min, max):
 
 clip.vjp(x=fresh(lambda g, x, out: where(eq(x, out), g, 0.0)))
 
-# Steps: the gradient is 0 wherever it exists --------------------------------------------------------------------------
+# Step functions: the gradient is 0 wherever it exists
+# --------------------------------------------------------------------------
 
 sign = ufunc("sign", "-1, 0 or 1; the gradient is 0.", lambda x: np.sign(x))
 floor = ufunc("floor", "The largest whole number not above x; the gradient is 0.", lambda x: np.floor(x))
@@ -249,16 +251,17 @@ for step in (sign, floor, ceil, round, trunc):
     step.vjp(x=fresh(lambda g: g * 0.0))
 
 # Its rule names sign, whose kernel is looked up when the rule is declared.
-abs = ufunc("abs", "|x|, with gradient 0 at 0, and NaN of NaN (PyTorch: 0).", lambda x: np.absolute(x))
+abs = ufunc("abs", "|x|, with gradient 0 at 0, and NaN for NaN (PyTorch: 0).", lambda x: np.absolute(x))
 abs.vjp(x=lambda g, x: g * sign(x))
 
 
 def divided(who, function, a, b):
-    """function(a, b), but ZeroDivisionError for integers by 0, where NumPy returns 0. Floats have inf and NaN there."""
+    """function(a, b), but raise ZeroDivisionError for integers by 0, where NumPy returns 0. Floats become inf or NaN
+    there."""
     if getattr(b, "dtype", INT64).kind in "iub" and getattr(a, "dtype", INT64).kind in "iub" and type(b) is not float:
         if np.count_nonzero(b) < b.size if isinstance(b, np.ndarray) else b == 0:  # faster than np.errstate
             if np.size(a) and type(a) is not float:
-                raise ZeroDivisionError(f"{who}: an integer is divided by 0; cast with .float(), where that is "
+                raise ZeroDivisionError(f"{who}: an integer is divided by 0; cast with .float() to get "
                                         "infinite or NaN")
     return function(a, b)
 
@@ -267,11 +270,11 @@ floordiv = ufunc("floordiv", "floor(a / b), without a gradient. Raises ZeroDivis
                  lambda a, b: divided("floordiv", np.floor_divide, a, b))
 
 def _remainder(a, b):
-    """np.mod(a, b), which takes several times as long for float32 and a positive number."""
+    """np.mod(a, b), but several times as fast for float32 and a positive number b."""
     if type(b) not in (int, float) or getattr(a, "dtype", None) is not FLOAT32 or not 0 < b < 1e38:
         return divided("mod", np.mod, a, b)
     wide, b = a.astype(FLOAT64), float(FLOAT32.type(b))
-    times = np.floor(wide / b) if b else math.inf  # exact, as a and b have 24 bits, and so is its product with b
+    times = np.floor(wide / b) if b else math.inf  # exact, since a and b have 24 bits; so is its product with b
     if not np.max(np.abs(times), initial=0) < 1 << 29:
         return np.mod(a, FLOAT32.type(b))
     times *= b

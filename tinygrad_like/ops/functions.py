@@ -1,4 +1,4 @@
-"""More elementwise functions, of PyTorch and NumPy. Outside their domains they behave as elementwise.py says."""
+"""More elementwise functions of PyTorch and NumPy. elementwise.py says how they behave outside their domains."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ logaddexp.vjp(a=lambda g, a, b: g * sigmoid(a - b),
 
 signbit = ufunc("signbit", "Where x is below 0, or -0.", lambda x: np.signbit(x))
 
-copysign = ufunc("copysign", "|a| with the sign of b, whose gradient is 0.", lambda a, b: np.copysign(a, b))
+copysign = ufunc("copysign", "|a| with the sign of b; the gradient of b is 0.", lambda a, b: np.copysign(a, b))
 copysign.vjp(a=lambda g, a, b: g * (sign(a) * where(signbit(b), -1.0, 1.0)),
              b=lambda g: g * 0.0)
 
@@ -33,7 +33,7 @@ fmod.vjp(a=lambda g: g,
 
 @primitive
 def truncdiv(a, b):
-    """a / b rounded towards 0; exact for integers, which stay integers. No gradient."""
+    """a / b rounded towards 0, without a gradient; exact for integers, which stay integers."""
     if np.result_type(a, b).kind in "iu":
         return (a - divided("div", np.fmod, a, b)) // b
     return np.trunc(np.true_divide(a, b))
@@ -41,7 +41,7 @@ def truncdiv(a, b):
 
 @checked
 def divide(a, b, rounding_mode=None):
-    """a / b; rounded towards 0 with rounding_mode="trunc", down with "floor", and then without a gradient."""
+    """a / b. rounding_mode="trunc" rounds towards 0, "floor" down; both without a gradient."""
     return _DIVISIONS[rounding_mode](a, b)
 
 
@@ -57,9 +57,9 @@ def _(rounding_mode):
 
 @checked
 def clamp(x, low=None, high=None):
-    """x limited to [low, high], arrays that broadcast or numbers; high where low > high, NaN where one of them is.
+    """x limited to [low, high], numbers or arrays that broadcast; high where low > high, NaN where any of the three is.
 
-    The cotangent goes to x where it lies inside or on a limit, else to the limit.
+    The cotangent goes to x where x lies inside or on a limit, else to that limit.
     """
     x = x if low is None else where(_or_nan(x < low, low), low, x)
     return x if high is None else where(_or_nan(x > high, high), high, x)
@@ -74,7 +74,7 @@ def _(low, high):
 
 
 def _or_nan(beyond, limit):
-    """Where x lies beyond a limit, or the limit, if it is an array, is NaN."""
+    """Where x lies beyond a limit, or where the limit, if it is an array, is NaN."""
     return logical_or(beyond, isnan(limit)) if getattr(limit, "dtype", BOOL).kind in FLOATS else beyond
 
 # Bits, and closeness --------------------------------------------------------------------------------------------------
@@ -86,7 +86,7 @@ rshift = ufunc("rshift", "floor(a / 2^b), for integers.", lambda a, b: np.right_
 
 @primitive
 def bitcast(x, *, dtype):
-    """The bits of x as numbers of another dtype; if its size differs, so does the last axis."""
+    """The bits of x read as another dtype; if the item size differs, the last axis shrinks or grows."""
     dtype = as_dtype(dtype, "bitcast")
     return np.ascontiguousarray(x).view(dtype) if x.ndim else x.view(dtype)
 
@@ -94,17 +94,17 @@ def bitcast(x, *, dtype):
 @bitcast.requires
 def _(x, dtype):
     if not x.ndim and (dtype := as_dtype(dtype, "bitcast")).itemsize != x.itemsize:
-        return f"a 0-d Tensor of {x.dtype} does not have the size of {dtype}"
+        return f"a 0-d Tensor of {x.dtype} does not have the item size of {dtype}"
 
 
 @primitive
 def isclose(a, b, *, rtol=1e-5, atol=1e-8, equal_nan=False):
-    """Where |a - b| <= atol + rtol |b|, or both are the same infinity; or both NaN, with equal_nan."""
+    """Where |a - b| <= atol + rtol |b|, or a and b are the same infinity; with equal_nan, also where both are NaN."""
     return np.isclose(a, b, rtol, atol, equal_nan)
 
 
 def allclose(a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
-    """Whether all are close, see `isclose`."""
+    """Whether all elements are close, see `isclose`."""
     return all(isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan))
 
 
@@ -123,7 +123,7 @@ def rad2deg(x):
 
 @pointwise
 def lerp(a, b, weight):
-    """a + (b - a) weight: a for weight 0, b for weight 1, and linear in between."""
+    """a + (b - a) weight: a at weight 0, b at weight 1, linear in between."""
     return a + (b - a) * weight
 
 
@@ -133,7 +133,7 @@ lerp.vjp(a=lambda g, weight: g * (1 - weight),
 
 
 def nan_to_num(x, nan=0.0, posinf=None, neginf=None):
-    """x with other numbers for NaN and the infinities, by default the largest and the least of its dtype."""
+    """x with NaN and the infinities replaced, by default with 0 and the largest and smallest numbers of its dtype."""
     if x.dtype.kind not in FLOATS:
         return x
     largest = float(finfo(x.dtype).max)
@@ -168,7 +168,7 @@ def clamp_max(x, max):
 
 
 def _erfinv(x):
-    """An approximation (Winitzki 2008), then three Halley steps, each of which triples the digits."""
+    """An approximation (Winitzki 2008), then three Halley steps, each tripling the correct digits."""
     a = np.asarray(x, np.float64)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         log = np.log1p(-a * a)

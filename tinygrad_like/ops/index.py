@@ -1,6 +1,6 @@
-"""The meaning of an index: integers, slices with step, None, Ellipsis, integer and boolean arrays, in any mix.
+"""What an index means: integers, slices with step, None, Ellipsis, integer and boolean arrays, in any mix.
 
-The rules are NumPy's, but, as in PyTorch, an integer does not count as an array: x[0, :, [0, 2]] is x[0][:, [0, 2]].
+The rules are NumPy's, except that, as in PyTorch, an integer is not an array: x[0, :, [0, 2]] is x[0][:, [0, 2]].
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _WHOLE = slice(None)
 
 
 def is_basic(index) -> bool:
-    """Whether an index is made of integers, slices, None and Ellipsis alone, so that it names a view."""
-    for i in index:  # all(...) takes longer
+    """Whether an index consists of integers, slices, None and Ellipsis alone, and so selects a view."""
+    for i in index:  # faster than all(...)
         if type(i) not in _BASIC:
             return False
     return True
@@ -31,22 +31,22 @@ def arrays_of(index: tuple) -> list[np.ndarray]:
 
 
 def axis_of_array(index: tuple) -> int | None:
-    """The axis of the only entry of an index that is no whole slice, if that is an array of integers."""
+    """The axis of the only entry that is not a whole slice, if that entry is an integer array."""
     axes = [axis for axis, i in enumerate(index) if type(i) is not slice or i != _WHOLE]
     i = index[axes[0]] if len(axes) == 1 else None
     return axes[0] if type(i) is np.ndarray and i.dtype is INT64 else None
 
 
 def torch_order(index: tuple, ndim: int) -> tuple[int, ...] | None:
-    """How to permute the axes of NumPy's x[index] for those of PyTorch's; None if they are the same.
+    """The permutation from the axes of NumPy's x[index] to PyTorch's; None if they agree.
 
-    Both put the axes of index arrays where these stand if they stand side by side, else first. To NumPy integers beside
-    them are arrays too; in PyTorch they are taken before, and so are in nobody's way, nor is an empty Ellipsis.
+    Both put the axes of index arrays in the arrays' place if these are adjacent, else first. NumPy counts integers next
+    to arrays as arrays. PyTorch applies integers first, so neither they nor an empty Ellipsis separate arrays.
     """
-    if len(index) < 3 or is_basic(index):  # there is an integer, an array, and what stands between them
+    if len(index) < 3 or is_basic(index):  # to differ, it needs an integer, an array, and an entry between them
         return None
     rest = ndim - sum(_axes_of(i) for i in index)
-    numpys, torchs, before, rank = [], [], 0, 0  # of each entry, whether it is an array, and the axes before it
+    numpys, torchs, before, rank = [], [], 0, 0  # per entry: whether it is an array, and the axes before it
     for i in index:
         array = type(i) is np.ndarray and (i.ndim > 0 or i.dtype is BOOL)
         integer = not array and type(i) in (int, np.ndarray)
@@ -60,7 +60,7 @@ def torch_order(index: tuple, ndim: int) -> tuple[int, ...] | None:
     if not rank or (place := _place_of_arrays(torchs)) == _place_of_arrays(numpys):
         return None
     others = before + (0 if any([i is Ellipsis for i in index]) else rest)
-    return (*range(rank, rank + place), *range(rank), *range(rank + place, rank + others))  # which NumPy has first
+    return (*range(rank, rank + place), *range(rank), *range(rank + place, rank + others))  # arrays' axes first
 
 
 def _place_of_arrays(entries: list[tuple[bool, int]]) -> int:
@@ -76,16 +76,16 @@ def assign(x: np.ndarray, index: tuple, value, axes: tuple[int, ...]) -> None:
 
 
 def plain_index(index, shape: tuple[int, ...]) -> tuple:
-    """A user's index as a tuple of ints, slices, None, Ellipsis and arrays, as many as `shape` has axes for; whether
-    what it names is there, `take` finds out. Arrays are copied: the graph keeps the index, and the caller may change
-    theirs. Raises IndexError for too many, and for masks and arrays that do not fit, TypeError for what is no index.
+    """A user's index as a tuple of ints, slices, None, Ellipsis and arrays. Arrays are copied: the graph keeps the
+    index, and the caller may change theirs. Raises IndexError for too many entries, and for masks and arrays that do
+    not fit, TypeError for other types. `take` checks the range.
     """
     index = index if isinstance(index, tuple) else (index,)
-    if mode.listener is not None:  # a bound that is a Tensor is looked at here, not within the op
+    if mode.listener is not None:  # the listener sees here that slice bounds are Tensors
         index = tuple([slice(*map(_bound, (i.start, i.stop, i.step))) if type(i) is slice else i for i in index])
     if not (basic := is_basic(index)):
         index = tuple([i if type(i) in _BASIC else _array_or_number(i) for i in index])
-    first = index[0] if len(index) == 1 and shape else None  # alone it fits, unless it is a mask of other axes
+    first = index[0] if len(index) == 1 and shape else None  # a single entry fits, unless it is a mask of another shape
     if (first is None or getattr(first, "dtype", None) is BOOL and first.shape != shape[: first.ndim]) and (
             why := _too_many(index, shape, basic) or (None if basic else _misfits(index, shape))) is not None:
         raise refusal("getitem", IndexError(why))
@@ -95,7 +95,7 @@ def plain_index(index, shape: tuple[int, ...]) -> tuple:
 
 
 def _too_many(index: tuple, shape: tuple[int, ...], basic: bool) -> str | None:
-    dots = (index if basic else [i if i is Ellipsis else 0 for i in index]).count(Ellipsis)  # arrays' == is another
+    dots = (index if basic else [i if i is Ellipsis else 0 for i in index]).count(Ellipsis)  # arrays have another ==
     used = len(index) - index.count(None) - dots if basic else sum([_axes_of(i) for i in index])
     if used > len(shape):
         return f"{used} indices for the {len(shape)} axes of shape {shape}"
@@ -103,7 +103,7 @@ def _too_many(index: tuple, shape: tuple[int, ...], basic: bool) -> str | None:
 
 
 def _places_of(i) -> tuple:
-    """An entry of an index; for a mask, the places where it is true, found by code of our own."""
+    """An entry of an index; for a mask, the places where it is true. Our own kernel finds them."""
     return i.nonzero() if type(i) is np.ndarray and i.dtype is BOOL and i.ndim else (i,)
 
 
@@ -112,12 +112,12 @@ def _bound(i):
 
 
 def _axes_of(i) -> int:
-    """How many axes an entry of an index takes; of an Ellipsis none are known."""
+    """The number of axes that an entry of an index consumes; 0 for an Ellipsis, which is not resolved yet."""
     return i.ndim if type(i) is np.ndarray and i.dtype is BOOL else i is not None and i is not Ellipsis
 
 
 def _misfits(index: tuple, shape: tuple[int, ...]) -> str | None:
-    """The error if a mask does not fit its axes, or the arrays do not fit one another."""
+    """The error if a mask does not fit its axes, or the arrays do not broadcast."""
     arrays = arrays_of(index)
     if all([i.dtype is not BOOL and i.shape == arrays[0].shape for i in arrays]):
         return None
@@ -131,12 +131,12 @@ def _misfits(index: tuple, shape: tuple[int, ...]) -> str | None:
         return None
     shapes = [(int(i.sum()),) if i.dtype is BOOL else i.shape for i in arrays]
     return None if broadcast(*shapes) else (
-        f"index arrays of shapes {' and '.join(map(str, shapes))} do not broadcast; they are taken element by element "
-        "(a mask counts as the list of its True)")
+        f"index arrays of shapes {' and '.join(map(str, shapes))} do not broadcast; they pair up element by element "
+        "(a mask counts as the indices of its True entries)")
 
 
 def missing(index: tuple, shape: tuple[int, ...]) -> IndexError | None:
-    """The part of an index that is out of range."""
+    """The error for an index that is out of range, or None."""
     axis, used = 0, sum(_axes_of(i) for i in index)
     for i in index:
         if isinstance(i, int) or isinstance(i, np.ndarray) and i.dtype is not BOOL:
@@ -160,7 +160,7 @@ def _array_or_number(i):
     if array.size == 0 and not hasattr(i, "dtype"):
         array = array.astype(np.int64)
     if array.dtype.kind not in "iub":
-        raise refusal("getitem", TypeError(f"{type(i).__name__} of dtype {array.dtype} is no index; use integers, "
+        raise refusal("getitem", TypeError(f"{type(i).__name__} of dtype {array.dtype} is not an index; use integers, "
                                            "slices, None, ... or integer or boolean arrays"))
     if array.dtype.kind == "b" and hasattr(i, "_data") and mode.listener is not None and array.ndim:
         if looked_at(i, "a mask selects a number of elements that depends on its values",
@@ -174,22 +174,22 @@ def _cast(array: np.ndarray, dtype=None) -> np.ndarray:
     return array.copy() if dtype is None or dtype is array.dtype else np.array(array, dtype)
 
 
-copied = _cast  # an index is: the graph keeps it, and the caller may change theirs
+copied = _cast  # the graph keeps the index, and the caller may change theirs
 
 
-# Where an op looks at values in NumPy: a captured function is played for these values only, or not at all
+# Where an op reads values in NumPy: a captured function is replayed only for these values, or not at all
 
-_OUTSIDE = "do that outside, and capture what comes before it, or after it"
+_OUTSIDE = "do that outside, and capture the code before or after it"
 
 
 def varying(why: str, remedy: str = _OUTSIDE) -> None:
-    """Say that a shape depends on values, in which case a captured function cannot be played."""
+    """Announce that a shape depends on values; a captured function then cannot be replayed."""
     tell("varies", why, remedy)
 
 
 def looked_at(x, why: str, remedy: str = _OUTSIDE) -> bool:
-    """Whether what is done may depend on the values of a Tensor: a captured function is then played for those only; if
-    they are not known before it is played, as `varying`."""
+    """Announce that the code depends on the values of a Tensor: a captured function is replayed for those values only,
+    or, if they are not known before the replay, not at all (`varying`). Returns whether the code may depend on them."""
     if tell("looked at", x, why, remedy) in (NotImplemented, True):
         return True
     varying(why, remedy)
@@ -197,7 +197,7 @@ def looked_at(x, why: str, remedy: str = _OUTSIDE) -> bool:
 
 
 def values_of(who: str, x, why: str, *remedy: str):
-    """The array of a Tensor or of anything array-like; a captured function that needs it cannot be played."""
+    """The array of a Tensor or of anything array-like, for code that depends on its values; see `looked_at`."""
     if hasattr(x, "_data"):
         looked_at(x, f"{who} {why}", *remedy)
         return x._data

@@ -1,6 +1,6 @@
-"""Interpolation: images, signals and volumes of another size, one axis after the other.
+"""Interpolation: resize signals, images and volumes, one axis after the other.
 
-Element i of the new axis lies at a position of the old one, and is a weighted sum of its neighbours there.
+Element i of the new axis lies at a position on the old one, and is a weighted sum of the elements next to it there.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .parts import take
 from .pool import check_spatial, each
 from .shape import repeat_interleave
 
-MODES = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}  # and how many axes they are for
+MODES = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}  # mode -> number of spatial axes; "linear" fits any
 
 
 @checked
@@ -25,18 +25,18 @@ def interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=F
                 antialias=False):
     """x enlarged or reduced: (batch, channels, *spatial) -> (batch, channels, *size), for one to three spatial axes.
 
-    Give `size`, or `scale_factor`, for size floor(n scale_factor); as one number, or one for each axis. Element i lies
-    at i n / m of the old axis ("nearest" takes floor of it), or, of its middle, at (i + 1/2) n / m - 1/2; by a
-    scale_factor s, 1 / s takes the place of n / m. "nearest" finds places in float32, as PyTorch does, and takes
-    integers too; "linear" and the like leave an axis as it is if its size stays.
+    Give `size`, or `scale_factor` for size floor(n scale_factor); one number, or one for each axis. Element i of m
+    comes from the position (i + 1/2) n / m - 1/2 of n; "nearest" takes floor(i n / m). With a scale_factor s, 1 / s
+    replaces n / m. "nearest" computes positions in float32, as PyTorch does, and accepts integers too; "linear" and the
+    like copy an axis whose size does not change.
 
-    mode: "nearest", "nearest-exact" (the nearest of the middle), "linear", "bilinear", "trilinear" (between two
+    mode: "nearest", "nearest-exact" (nearest to the pixel's centre), "linear", "bilinear", "trilinear" (between two
     neighbours on each axis; "linear" fits any number of axes), "bicubic" (four on each; Keys 1981 with a = -3/4), or
     "area" (means, see `adaptive_avg_pool2d`). align_corners: the first and last elements stay where they are.
-    recompute_scale_factor: elements lie where they would with the `size` that a scale_factor gives, not by itself.
+    recompute_scale_factor: compute positions from the `size` that scale_factor gives, not from scale_factor.
 
-    Raises ValueError for other axes, sizes or modes, or unless one of size and scale_factor is given; TypeError for
-    integers between which there is nothing; NotImplementedError for antialias=True.
+    Raises ValueError for other axes, sizes or modes, or unless exactly one of size and scale_factor is given; TypeError
+    for integers in modes that interpolate; NotImplementedError for antialias=True.
     """
     rank, spatial = x.ndim - 2, x.shape[2:]
     scales: tuple[float | None, ...] = (None,) * rank
@@ -58,7 +58,7 @@ def interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=F
 @interpolate.requires
 def _(x, size, scale_factor, mode, align_corners, antialias):
     if antialias:
-        return NotImplementedError("antialias=True is not supported; mode='area' takes means")
+        return NotImplementedError("antialias=True is not supported; use mode='area', which averages")
     rank = check_spatial("interpolate", x, integers=isinstance(mode, str) and mode.startswith("nearest"))
     if mode not in ("nearest", "nearest-exact", "area", *MODES) or MODES.get(mode, 1) not in (1, rank):
         return (f"mode {mode!r} does not fit {rank} spatial axes; use nearest, nearest-exact, area, linear, bilinear, "
@@ -68,7 +68,7 @@ def _(x, size, scale_factor, mode, align_corners, antialias):
     if (size is None) == (scale_factor is None):
         return f"give either size or scale_factor, got size={size}, scale_factor={scale_factor}"
     if 0 in x.shape[2:]:
-        return f"nothing to repeat in the spatial axes of shape {x.shape}"
+        return f"nothing to interpolate in the spatial axes of shape {x.shape}"
     factors = () if size is not None else _each(scale_factor, rank)
     if len(factors) not in (0, rank) or not all(isinstance(s, int | float) and 0 < s < 1 << 31 for s in factors):
         return f"scale_factor must be a positive number, or one for each of {rank} axes, got {scale_factor!r}"
@@ -79,7 +79,7 @@ def _each(scale_factor, rank: int) -> tuple[float, ...]:
 
 
 def _nearest(x, places: list[np.ndarray]):
-    """x at some places of each spatial axis."""
+    """x at the given places of each spatial axis."""
     y = x
     for axis, at in reversed([*enumerate(places, 2)]):  # the gradient of short repeats takes longest
         n, times = x.shape[axis], len(at) // x.shape[axis]
@@ -92,10 +92,10 @@ def _nearest(x, places: list[np.ndarray]):
 
 @functools.lru_cache
 def _nearest_places(n: int, m: int, scale: float | None, mode: str) -> np.ndarray:
-    """For each of m elements the place among n that it is taken from; nobody writes to it.
+    """For each of m elements the index of its source among n. Cached, so never written to.
 
-    PyTorch computes positions in float32, which decides where they are whole numbers: 11 * (30 / 22) is 15 there, and
-    a little less in float64.
+    PyTorch computes positions in float32, which matters near whole numbers: 11 * (30 / 22) is 15 in float32, and a
+    little less in float64.
     """
     step = np.float32(1 / scale) if scale else np.float32(n) / np.float32(m)
     i = np.arange(m, dtype=np.float32) + np.float32(0.5 if mode == "nearest-exact" else 0)
@@ -104,7 +104,7 @@ def _nearest_places(n: int, m: int, scale: float | None, mode: str) -> np.ndarra
 
 @functools.lru_cache
 def _neighbours(n: int, m: int, scale: float | None, mode: str, align_corners: bool) -> list[tuple]:
-    """For each of m elements the positions among n that it is made of, and their weights."""
+    """For each of m elements the indices among n that contribute to it, and their weights."""
     step: float = 1 / scale if scale else n / m
     i = np.arange(m)
     if mode == "area":
@@ -127,7 +127,7 @@ def _cubic(distance: np.ndarray, a: float = -0.75) -> np.ndarray:
 
 
 def resample(x, axis: int, taps: list[tuple[np.ndarray, np.ndarray]]):
-    """Along an axis, each element a weighted sum of some of x: out[j] = sum_t weight[t, j] x[places[t, j]]."""
+    """Weighted sums along an axis: out[j] = sum_t weight[t, j] x[places[t, j]]."""
     before, after = (slice(None),) * axis, (1,) * (x.ndim - axis - 1)
     return functools.reduce(add, [take(x, index=(*before, places)) * weight.astype(x.dtype).reshape(-1, *after)
                                   for places, weight in taps])

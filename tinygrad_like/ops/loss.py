@@ -27,15 +27,15 @@ from .softmax import (
 
 def alike(input, target, reduction):
     if input.shape != target.shape:
-        return (f"input has shape {input.shape} but target {target.shape}; they must agree (broadcasting a loss is "
+        return (f"input has shape {input.shape} but target {target.shape}; they must agree (broadcasting in a loss is "
                 "nearly always a mistake: reshape one)")
     if reduction == "mean" and 0 in input.shape:
-        return f"an input of shape {input.shape} is empty, so it has no mean"
+        return f"an input of shape {input.shape} is empty and has no mean"
 
 
 @composite
 def mse_loss(input, target, *, reduction="mean"):
-    """The squared error (input - target)^2. Both of one shape; reduction "mean", "sum" or "none"."""
+    """The squared error (input - target)^2, for input and target of one shape; reduction "mean", "sum" or "none"."""
     return reduced(square(input - target), None, reduction)
 
 
@@ -44,7 +44,7 @@ mse_loss.requires(a_reduction, of_floats, alike)
 
 @checked
 def l1_loss(input, target, *, reduction="mean"):
-    """The absolute error |input - target|; its gradient is 0 where they agree."""
+    """The absolute error |input - target|, with gradient 0 where they are equal."""
     return reduced(abs(input - target), None, reduction)
 
 
@@ -89,11 +89,10 @@ for loss in l1_loss, huber_loss, smooth_l1_loss:
 
 @composite
 def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean"):
-    """-input[i, target[i]]: the negative log-likelihood of labels, given log-probabilities (as log_softmax makes them).
+    """-input[i, target[i]]: the negative log-likelihood of labels, given log-probabilities such as log_softmax's.
 
-    input (batch, classes), (classes,) or (batch, classes, d1, ...); target: indices without the axis of classes.
-    Weights, ignore_index and mean as in `cross_entropy`. Raises ValueError, TypeError or IndexError for what does not
-    fit.
+    input (batch, classes), (classes,) or (batch, classes, d1, ...); target: class indices, without the class axis.
+    Weights, ignore_index and mean as in `cross_entropy`. Raises ValueError, TypeError or IndexError for bad arguments.
     """
     return reduced(*at_labels("nll_loss", input, target, weight, ignore_index), reduction)
 
@@ -103,9 +102,9 @@ nll_loss.requires(a_reduction, of_floats, of_classes, of_labels, of_64_bits)
 
 @checked
 def binary_cross_entropy(input, target, weight=None, *, reduction="mean"):
-    """-(t log p + (1 - t) log(1 - p)) of probabilities p; logarithms are kept above -100, as in PyTorch.
+    """-(t log p + (1 - t) log(1 - p)) of probabilities p; logarithms are at least -100, as in PyTorch.
 
-    The slope, too, is PyTorch's, (p - t) / max(p (1 - p), 1e-12): finite, but too small where p has rounded to 0 or 1.
+    The slope is PyTorch's too, (p - t) / max(p (1 - p), 1e-12): finite, but too small where p has rounded to 0 or 1.
     `binary_cross_entropy_with_logits` has no such limits.
     """
     effect("binary_cross_entropy", _check_probabilities, getattr(input, "_data", input), writes=())
@@ -133,13 +132,13 @@ def _check_probabilities(p) -> None:
 
 
 def _log_above(p):
-    """log p, and -100 from e^-100 down, in float32 a denormal number."""
+    """log p, but -100 for p <= e^-100, which is denormal in float32."""
     none = p < 3.72e-44
     return where(none, -100.0, log(where(none, 1.0, p)))
 
 
 def _log_rest(p):
-    """log(1 - p), corrected for the rounding of 1 - p, which keeps the digits of a small p."""
+    """log(1 - p), corrected for the rounding of 1 - p, so that a small p keeps its digits."""
     rest = 1 - p
     small = rest == 1
     return where(small, -p, _log_above(rest) * (p / where(small, 1.0, 1 - rest)))
@@ -159,8 +158,8 @@ _binary_cross_entropy.vjp(p=lambda g, p, t: g * (p - t) / maximum(p * (1 - p), 1
 def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, *, reduction="mean"):
     """-(w t log p + (1 - t) log(1 - p)) of logits x, with p = sigma(x), targets t in [0, 1] and w = pos_weight.
 
-    input, target: of one shape. weight: a factor per element; weight and pos_weight broadcast to that shape.
-    As (1 - t) x + (1 + (w - 1) t) softplus(-x) it never overflows.
+    input, target: of one shape. weight: a factor per element; weight and pos_weight broadcast to that shape. Computed
+    as (1 - t) x + (1 + (w - 1) t) softplus(-x), it never overflows.
     """
     scale = 1 if pos_weight is None else 1 + (pos_weight - 1) * target
     losses = (1 - target) * input - scale * logsigmoid(input)
@@ -172,7 +171,7 @@ def _(input, weight, pos_weight):
     if weight is pos_weight is None:
         return None
     if isinstance(pos_weight, bool):
-        return a_reduction(pos_weight)  # whose error names the replacement
+        return a_reduction(pos_weight)  # its error names the replacement
     return _misfit("weight", weight, input) or _misfit("pos_weight", pos_weight, input)
 
 
@@ -211,7 +210,7 @@ def margin_ranking_loss(input1, input2, target, margin=0.0, *, reduction="mean")
 def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, swap=False, *, reduction="mean"):
     """max(0, d(a, p) - d(a, n) + margin), with d(x, y) = |x - y + eps|_p over the last axis (Balntas et al. 2016).
 
-    swap: take d(p, n) instead of d(a, n) where it is smaller.
+    swap: use d(p, n) instead of d(a, n) where it is smaller.
     """
     def distance(x, y):
         d = abs(x - y + eps)
@@ -225,15 +224,15 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6,
 
 @checked
 def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
-    """(log v + (input - target)^2 / v) / 2 with v = max(var, eps): the negative log-likelihood of normal numbers.
+    """(log v + (input - target)^2 / v) / 2 with v = max(var, eps): the negative log-likelihood of a normal
+    distribution.
 
-    var: a number, or of the shape of the input, or of that without its last axis, or with 1 there. full: with its
-    constant, log(2 pi) / 2. The gradient reaches var also where eps was taken.
-    Raises ValueError for other shapes and for a negative var.
+    var: a number, or of the input's shape, in which the last axis may be missing or 1. full: add the constant log(2 pi)
+    / 2. The gradient passes through the limit eps. Raises ValueError for other shapes and for a negative var.
     """
     if np.any(np.less(getattr(var, "_data", var), 0)):
         raise ValueError("gaussian_nll_loss: var must not be negative, got "
-                         f"{np.min(getattr(var, '_data', var))}; take its square, or its softplus")
+                         f"{np.min(getattr(var, '_data', var))}; pass its square or its softplus")
     if isinstance(var, int | float):
         var = eps if var < eps else var
         level = math.log(var)
@@ -242,7 +241,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
             var = var[..., None]
         if var.ndim and var.shape not in (input.shape, (*input.shape[:-1], 1)):
             raise ValueError(f"gaussian_nll_loss: var of shape {var.shape} does not fit the input's, {input.shape}; it "
-                             "must have that, or that without its last axis, or with 1 there")
+                             "must have the input's shape, in which the last axis may be missing or 1")
         var = var + (clip(var, min=eps) - var).detach()
         level = log(var)
     losses = 0.5 * (level + square(input - target) / var)

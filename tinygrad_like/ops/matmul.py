@@ -26,7 +26,7 @@ def batched_matmul(a, b):
 
 def _product(a, b):
     if a.ndim == 2 == b.ndim:
-        return np.dot(a, b)  # as np.matmul, which takes longer to begin
+        return np.dot(a, b)  # equals np.matmul, which has more overhead
     return np.matmul(a, b) if b.ndim > 2 else np.matmul(_rows(a), b).reshape(*a.shape[:-1], b.shape[-1])
 
 
@@ -41,7 +41,8 @@ def _(g, a, b, wanted):
 
 @replaceable
 def batched_matmul_vjp(g, a, b, wanted):
-    """The same for arrays. If b is a single matrix, the rows of all matrices a count as one, and db is their sum."""
+    """The same on arrays. If b is a single matrix, the rows of all matrices a form one matrix, and db sums over
+    them."""
     if a.ndim == 2 == b.ndim:
         return [np.dot(g, b.T) if wanted[0] else None, np.dot(a.T, g) if wanted[1] else None]
     left, right = (a, g) if a.ndim == 2 or b.ndim > 2 else (_rows(a), _rows(g))
@@ -70,7 +71,7 @@ def _(g, a, b, wanted):
 
 @replaceable
 def matrix_vector_vjp(g, a, b, wanted):
-    """The same for arrays; np.dot adds up the rows of a, each times its g."""
+    """The same on arrays; np.dot sums the rows of a, each times its g."""
     return [np.multiply.outer(g, b) if wanted[0] else None,
             np.dot(g.reshape(-1), _rows(a)) if wanted[1] else None]
 
@@ -79,15 +80,15 @@ def matmul(a, b):
     """The matrix product a @ b, with NumPy's rules for vectors and batches.
 
     out[..., i, j] = sum_k a[..., i, k] b[..., k, j]; a 1-d operand is a row on the left and a column on the right, and
-    loses that axis in the result. Raises ValueError if the inner sizes differ or the batch axes do not broadcast.
+    the result lacks that axis. Raises ValueError if the inner sizes differ or the batch axes do not broadcast.
     """
     if not (hasattr(a, "ndim") and hasattr(b, "ndim")):
         a, b = operand("matmul", a), operand("matmul", b)
     left, right = a.shape, b.shape
     if len(left) == len(right) == 2 and left[1] == right[0] and a.dtype is b.dtype:
-        return batched_matmul(a, b)  # as below, sooner
+        return batched_matmul(a, b)  # the usual case first
     if not left or not right:
-        raise ValueError(f"matmul: shapes {left} and {right}: a 0-d operand has no rows; use * to scale")
+        raise ValueError(f"matmul: shapes {left} and {right}: a 0-d operand is no matrix; use * to scale")
     if left[-1] != right[-2 if len(right) > 1 else 0]:
         raise ValueError(f"matmul: shapes {left} and {right} do not fit: the last axis of the first is {left[-1]} but "
                          + (f"the second last axis of the second is {right[-2]}" if len(right) > 1 else
@@ -115,13 +116,13 @@ def operand(who, x):
     return x if hasattr(x, "ndim") else as_array(x, None, who)
 
 
-_FEW = 4096  # products that are sooner there one by one
+_FEW = 4096  # with fewer products, broadcasting is faster
 
 
 @checked
 def outer(a, b):
     """out[i, j] = a[i] b[j] of two vectors."""
-    if a.dtype is b.dtype and a.dtype.kind == "f" and a.size * b.size > _FEW:  # whose rules are products of matrices
+    if a.dtype is b.dtype and a.dtype.kind == "f" and a.size * b.size > _FEW:  # its rules are matrix products
         return matmul(reshape(a, shape=(-1, 1)), reshape(b, shape=(1, -1)))
     return mul(reshape(a, shape=(-1, 1)), b)
 
@@ -147,7 +148,7 @@ def _matrix(x):
 
 
 def _rows(x):
-    """x as a matrix, with all leading axes in one. (reshape could not work out -1 for an empty x.)"""
+    """x as a matrix, its leading axes merged. (reshape cannot infer -1 for an empty x.)"""
     if not isinstance(x, np.ndarray) or x.ndim == 2:
         return x
     return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])

@@ -1,7 +1,7 @@
-"""Linear algebra of matrices in the last two axes, by NumPy's LAPACK; the axes before them are batches.
+"""Linear algebra with NumPy's LAPACK: matrices are the last two axes, the axes before them batches.
 
-Rules follow Giles (2008) and Seeger et al. (2017). A decomposition has several results, but an op returns one array,
-which holds them side by side; `_parts` takes them apart.
+Rules follow Giles (2008) and Seeger et al. (2017). A decomposition has several results, but an op returns one array, so
+it packs them side by side; `_parts` unpacks them.
 
 Raises ValueError for a matrix that is singular, or not positive definite, or for which LAPACK does not converge.
 """
@@ -146,7 +146,7 @@ def _cholesky(x):
 
 def _cholesky_vjp(g, out):
     p = matmul(_t(out), tril(g))
-    p = (tril(p) + tril(p, diagonal=-1)) * 0.5  # the lower half, and half of the diagonal
+    p = (tril(p) + tril(p, diagonal=-1)) * 0.5  # the lower triangle, with half of the diagonal
     s = _upper_solved(_t(out), _t(_upper_solved(_t(out), _t(p))))
     return (s + _t(s)) * 0.5
 
@@ -156,9 +156,9 @@ _cholesky.vjp(x=_cholesky_vjp)
 
 @checked
 def cholesky(x, upper=False):
-    """L, lower triangular, with L L^T = x, for symmetric positive definite matrices; only the lower half is read.
+    """L, lower triangular, with L L^T = x, for symmetric positive definite matrices; it reads only the lower triangle.
 
-    L^T if upper. The gradient is symmetric. Raises ValueError for other matrices.
+    With upper, L^T. The gradient is symmetric. Raises ValueError for other matrices.
     """
     y = _cholesky(x)
     return _t(y) if upper else y
@@ -177,12 +177,12 @@ def cholesky_solve(b, factor, upper=False):
 
 
 def _packed(*matrices):
-    """All numbers of all matrices in one last axis."""
+    """All elements of all matrices in one last axis."""
     return cat(*[reshape(m, shape=(*m.shape[:-2], math.prod(m.shape[-2:]))) for m in matrices], axis=-1)
 
 
 def _parts(x, *shapes):
-    """The matrices of these shapes that `_packed` put into x."""
+    """The matrices of these shapes that `_packed` packed into x."""
     parts, start = [], 0
     for shape in shapes:
         stop = start + math.prod(shape)
@@ -230,13 +230,13 @@ def _eigh(x):
 def _eigh_vjp(g, x_shape, out):
     n = x_shape[-1]
     (w, v), (gw, gv) = (_parts(y, (1, n), (n, n)) for y in (out, g))
-    turned = matmul(_t(v), gv)  # only its rotation counts: vectors stay orthonormal
+    turned = matmul(_t(v), gv)  # only the rotation counts: the vectors stay orthonormal
     inner = _quotient((turned - _t(turned)) * 0.5, w - _t(w)) + mul(gw, _eye(v))
     return matmul(matmul(v, inner), _t(v))
 
 
 def _quotient(a, b):
-    """a / b, and 0 where both are 0: vectors without a cotangent need no slope."""
+    """a / b, but 0 where both are 0: vectors without a cotangent need no slope."""
     nothing = logical_and(eq(b, 0), eq(a, 0))
     return where(nothing, 0.0, a / where(nothing, 1.0, b))
 
@@ -246,10 +246,10 @@ _eigh.vjp(x=_eigh_vjp)
 
 @checked
 def eigh(x, UPLO="L"):
-    """Eigenvalues, in rising order, and eigenvectors as columns, of symmetric matrices: (..., n), (..., n, n).
+    """Eigenvalues in ascending order, and eigenvectors as columns, of symmetric matrices: (..., n), (..., n, n).
 
-    The lower half is read, or the upper one, with UPLO="U". Vectors have a gradient only where all eigenvalues differ;
-    it is meaningful only for functions that do not depend on their signs.
+    It reads the lower triangle, or, with UPLO="U", the upper one. The vectors have a gradient only where all
+    eigenvalues differ, and it is meaningful only for functions that do not depend on the vectors' signs.
     """
     n = x.shape[-1]
     values, vectors = _parts(_eigh(x if UPLO == "L" else _t(x)), (n,), (n, n))
@@ -261,7 +261,7 @@ eigh.requires(square_matrices, lambda UPLO: (
 
 
 def eigvalsh(x, UPLO="L"):
-    """The eigenvalues of symmetric matrices in rising order: (..., n)."""
+    """The eigenvalues of symmetric matrices in ascending order: (..., n)."""
     return eigh(x, UPLO)[0]
 
 
@@ -291,11 +291,11 @@ _svd.vjp(x=_svd_vjp)
 
 @checked
 def svd(x, full_matrices=True):
-    """U, S and V^T with U diag(S) V^T = x, S in falling order: (..., m, k), (..., k), (..., k, n), k = min(m, n).
+    """U, S and V^T with U diag(S) V^T = x, S in descending order: (..., m, k), (..., k), (..., k, n), k = min(m, n).
 
-    With full_matrices U and V^T are square, m x m and n x n; then there is a gradient only if they are so anyway. U and
-    V have one only where all singular values differ, and, unless x is square, none is 0; their signs are arbitrary. The
-    singular values have one everywhere: U diag(g) V^T.
+    With full_matrices, U and V^T are square, m x m and n x n; there is a gradient only if x is square too. U and V have
+    a gradient only where all singular values differ and, unless x is square, none is 0; their signs are arbitrary. The
+    gradient of the singular values exists everywhere: U diag(g) V^T.
     """
     m, n = x.shape[-2:]
     k, full = builtins.min(m, n), full_matrices and m != n
@@ -313,7 +313,7 @@ def _(x, full_matrices):
 
 
 def svdvals(x):
-    """The singular values in falling order: (..., min(m, n))."""
+    """The singular values in descending order: (..., min(m, n))."""
     return svd(x, full_matrices=False)[1]
 
 
@@ -329,7 +329,7 @@ def _pinv(x, *, rtol):
 
 def _pinv_vjp(g, x, out):
     """Golub, Pereyra (1973): the rule of an inverse, and terms for the rotation of the column and row spaces."""
-    if x.shape[-2] < x.shape[-1]:  # so that products of two are small and square
+    if x.shape[-2] < x.shape[-1]:  # keeps the products of two small and square
         return _t(_pinv_vjp(_t(g), _t(x), _t(out)))
     columns, inner = matmul(_t(g), matmul(out, _t(out))), matmul(out, _t(g))
     rows = inner - matmul(inner, matmul(out, x)) - _t(inner)
@@ -343,8 +343,8 @@ _pinv.vjp(x=_pinv_vjp)
 def pinv(x, rtol=None):
     """The pseudo-inverse of every matrix (m, n) -> (n, m): x^+ b is the least-squares solution of least norm.
 
-    Singular values up to rtol times the largest, by default max(m, n) eps, count as 0. The gradient assumes that the
-    rank stays; singular values may be equal.
+    Singular values up to rtol times the largest, by default max(m, n) eps, count as 0. The gradient assumes a constant
+    rank; singular values may be equal.
     """
     return _pinv(x, rtol=builtins.max(x.shape[-2:]) * float(finfo(x.dtype).eps) if rtol is None else rtol)
 
@@ -358,9 +358,9 @@ LeastSquares = namedtuple("LeastSquares", "solution residuals rank singular_valu
 
 @checked
 def lstsq(a, b, rcond=None):
-    """x of least |a x - b|, and of those of least norm: a (..., m, n), b (..., m, k) -> solution (..., n, k), and more.
+    """The x of least norm that minimises |a x - b|: a (..., m, n), b (..., m, k) -> solution (..., n, k), and more.
 
-    rank: how many singular values of a count, see `pinv`. Raises ValueError for other shapes.
+    rank: the number of singular values of a that count as nonzero, see `pinv`. Raises ValueError for other shapes.
     """
     values = svdvals(a)
     rtol = builtins.max(a.shape[-2:]) * float(finfo(a.dtype).eps) if rcond is None else rcond

@@ -23,7 +23,7 @@ from .shape import expand, getitem, permute, reshape, unsqueeze
 
 
 def moved(x, source: int, target: int):
-    """x with the axis `source` as the axis `target`, the others in order."""
+    """x with the axis `source` moved to `target`; the other axes keep their order."""
     order = [a for a in range(x.ndim) if a != source % x.ndim]
     order.insert(target % x.ndim, source % x.ndim)
     return permute(x, axes=tuple(order))
@@ -34,7 +34,7 @@ def diagonal(x, *, offset=0, axis1=0, axis2=1):
     """The elements x[i, i + offset] of the matrices in two axes, as a last axis. A view: no memory is copied."""
     y = x.diagonal(offset, axis1, axis2)
     if x.flags.writeable:
-        y.flags.writeable = True  # NumPy leaves that to callers that know it is a view
+        y.flags.writeable = True  # NumPy returns a read-only view
     return y
 
 
@@ -80,23 +80,23 @@ trace.requires(fits("any x (m, n)"))
 
 
 def taps(x, axis: int, size: int, step: int, dilation: int):
-    """The windows along an axis, which becomes two: (windows, size). Their positions are those of `tap_index`."""
+    """The windows along an axis, which becomes two axes: (windows, size). `tap_index` has their positions."""
     return take(x, index=(*[slice(None)] * axis, tap_index(x.shape[axis], size, step, dilation)))
 
 
 @lru_cache(64)
 def tap_index(n: int, size: int, step: int, dilation: int) -> np.ndarray:
-    """Where the windows of an axis of n elements lie: (windows, size)."""
+    """The indices of the elements of each window along an axis of n elements: (windows, size)."""
     found = np.arange(0, n - dilation * (size - 1), step)[:, None] + dilation * np.arange(size)
-    found.flags.writeable = False  # others get it too
+    found.flags.writeable = False  # it is cached
     return found
 
 
 @checked
 def sliding_windows(x, axis, size, step=1):
-    """The windows of `size` elements that slide along `axis` by `step`; the contents of each are a new last axis.
+    """Windows of `size` elements that slide along `axis` by `step`; a new last axis holds each window's elements.
 
-    A view, if windows lie apart and a whole step follows each; else a copy that cannot be changed in place.
+    A view if windows do not overlap and a whole step follows each; else a read-only copy.
     Raises ValueError unless 1 <= size <= the size of the axis and step >= 1.
     """
     axis = one_axis("unfold", axis, x.ndim)
@@ -109,7 +109,7 @@ def sliding_windows(x, axis, size, step=1):
         return moved(take(y, index=(*before, slice(None), slice(size))), axis + 1, -1)
     y = moved(taps(x, axis, size, step, 1), axis + 1, -1)
     if mode.listener is None and hasattr(y, "_data"):
-        y._data.flags.writeable = False  # in PyTorch a change of it would be one of x
+        y._data.flags.writeable = False  # in PyTorch it is a view, and changing it changes x
     return y
 
 
@@ -125,9 +125,10 @@ def _(x, axis, size, step):
 
 @checked
 def meshgrid(*xs, indexing="ij"):
-    """Vectors (or numbers), also in a list, as coordinates of a grid: for each a Tensor of the grid's shape. A tuple.
+    """The coordinates of a grid spanned by vectors (or numbers, or a list of them): a tuple of Tensors of the grid's
+    shape.
 
-    indexing: "ij", or "xy", for which the first two axes change places.
+    indexing: "ij", or "xy", which swaps the first two axes.
     """
     xs = plain_shape(xs)
     order = list(range(len(xs)))
@@ -148,10 +149,10 @@ def _(xs, indexing):
 
 @checked
 def rearrange(x, formula: str, **sizes):
-    """einops' rearrange, as "b (h w) c -> b c h w" with h=8: axes taken apart, reordered and merged.
+    """einops' rearrange: split, reorder and merge axes, as in "b (h w) c -> b c h w" with h=8.
 
-    A name stands for an axis, names in parentheses for one axis made of several, of which all but one need a size; 1
-    for an axis of size 1, ... for any others. Raises ValueError for a formula that does not fit.
+    A name stands for an axis; names in parentheses for one axis that holds several, all but one with a given size; 1
+    for an axis of size 1; ... for any others. Raises ValueError for a formula that does not fit.
     """
     before, after = _sides(formula, x.ndim)
     for names, n in zip(before, x.shape, strict=True):
@@ -168,15 +169,15 @@ def _(x, formula, sizes):
         if "".join(_TOKENS.findall(side)).replace(" ", "") != side.replace(" ", ""):
             return f"{side.strip()!r} must be made of names, parentheses and '...'"
     if "->" not in formula or formula.count("...") not in (0, 2):
-        return f'{formula!r} must be like "b (h w) -> h b w", with "..." on both sides or none'
+        return f'{formula!r} must look like "b (h w) -> h b w", with "..." on both sides or neither'
     before, after = _sides(formula, x.ndim)
     if len(before) != x.ndim:
-        return f"{formula!r} names {len(before)} axes but the shape is {x.shape}"
+        return f"{formula!r} names {len(before)} axes, but the shape is {x.shape}"
     for names, n in zip(before, x.shape, strict=True):
         unknown = [name for name in names if name not in sizes]
         known = math.prod([sizes[name] for name in names if name in sizes])
         if len(unknown) > 1 or (n % known if unknown and known else n != known):
-            return f"({' '.join(names)}) of {formula!r} does not divide an axis of size {n}; sizes given: {sizes}"
+            return f"({' '.join(names)}) of {formula!r} does not divide an axis of size {n}; given sizes: {sizes}"
     old, new = ([name for names in groups for name in names] for groups in (before, after))
     if sorted(old) != sorted(new) or len(set(old)) != len(old):
         return f"both sides of {formula!r} must have the same names, each once"
@@ -186,7 +187,7 @@ _TOKENS = re.compile(r"\([^()]*\)|\.\.\.|\w+")
 
 
 def _sides(formula: str, ndim: int) -> list[list[list[str]]]:
-    """The names of each axis, on both sides of a formula; those behind "..." are new ones."""
+    """The names in each axis, on both sides of a formula; "..." stands for new names."""
     left, _, right = formula.partition("->")
     hidden = [f"_{i}" for i in range(ndim - len(_groups(left, [])))]
     return [_groups(left, hidden), _groups(right, hidden)]
@@ -204,17 +205,17 @@ def _groups(side: str, hidden: list[str]) -> list[list[str]]:
 
 
 def atleast_1d(*xs):
-    """x with at least one axis; of several, a tuple."""
+    """x with at least one axis; for several arguments, a tuple."""
     return _each(xs, lambda x: x if x.ndim else reshape(x, shape=(1,)))
 
 
 def atleast_2d(*xs):
-    """x with at least two axes, new ones in front; of several, a tuple."""
+    """x with at least two axes, new ones in front; for several arguments, a tuple."""
     return _each(xs, lambda x: x if x.ndim > 1 else reshape(x, shape=(1, x.size)))
 
 
 def atleast_3d(*xs):
-    """x with at least three axes: (n,) becomes (1, n, 1), (m, n) becomes (m, n, 1); of several, a tuple."""
+    """x with at least three axes: (n,) becomes (1, n, 1), (m, n) becomes (m, n, 1); for several, a tuple."""
     return _each(xs, lambda x: x if x.ndim > 2 else unsqueeze(atleast_2d(x), 2))
 
 
@@ -225,7 +226,7 @@ def _each(xs, f):
 
 @checked
 def broadcast_tensors(*xs):
-    """All expanded to their common shape, a tuple. Raises ValueError if they do not broadcast."""
+    """All arguments expanded to their common shape, as a tuple. Raises ValueError if they do not broadcast."""
     xs = plain_shape(xs)
     shape = np.broadcast_shapes(*[x.shape for x in xs])
     return tuple([expand(x, shape=shape) for x in xs])
@@ -239,7 +240,7 @@ def _(xs):
 
 @checked
 def movedim(x, source, destination):
-    """The axes `source`, a number or several, moved to the places `destination`; the others keep their order."""
+    """x with the axis or axes `source` moved to `destination`; the other axes keep their order."""
     there = dict(zip(all_axes("movedim", destination, x.ndim), all_axes("movedim", source, x.ndim), strict=True))
     rest = iter([a for a in range(x.ndim) if a not in there.values()])
     return permute(x, axes=tuple([there[a] if a in there else next(rest) for a in range(x.ndim)]))
@@ -252,17 +253,18 @@ def _(x, source, destination):
 
 
 def slices_named(who: str, shape: tuple[int, ...], axis: int, index, wraps: bool = False) -> np.ndarray:
-    """A copy of an index of slices along the axis: a row of integers, or a single one. wraps: see `in_range`."""
+    """A copy of an index that selects slices along an axis: an integer or a vector of integers. wraps: see
+    `in_range`."""
     array = as_index(index)
     if array.dtype.kind not in "iu" and array.size:
         raise refusal(who, TypeError(f"index must hold integers, got {array.dtype}; cast with .long()"))
     if array.ndim > 1:
-        raise refusal(who, f"index must be a row of integers, got shape {array.shape}")
+        raise refusal(who, f"index must be a vector of integers, got shape {array.shape}")
     return in_range(who, shape, array, axis, wraps).reshape(-1)
 
 
 def with_slices(x, axis: int, index: np.ndarray, values):
-    """x with the slices at these indices along the axis replaced."""
+    """x with the slices at these indices along the axis replaced by `values`."""
     values = expand(values, shape=(*x.shape[:axis], index.size, *x.shape[axis + 1:]))
     index = reshape(beside(x, index), shape=tuple([-1 if a == axis else 1 for a in range(x.ndim)]))
     return scatter_last(x, values, index, axis=axis)
@@ -277,5 +279,5 @@ def index_select(x, axis, index):
 
 
 def take_flat(x, index):
-    """Elements of the flattened x, in the shape of the index."""
+    """The elements of the flattened x at an index, in the index's shape."""
     return getitem(reshape(x, shape=(-1,)), index)

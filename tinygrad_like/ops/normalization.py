@@ -1,4 +1,4 @@
-"""Normalisation: numbers that belong together are shifted and scaled to mean 0 and variance 1 (7.40-7.47; 002; 003).
+"""Normalisation: shift and scale a set of numbers to mean 0 and variance 1 (7.40-7.47; 002; 003). The sets are, for
 
     layer norm      the trailing axes of one example              weight and bias of their shape
     RMS norm        the same, without the shift                   weight of their shape
@@ -10,8 +10,8 @@ Every y = weight * xhat + bias, with xhat = (x - mean) / sqrt(var + eps), has th
 
     dx = (w g - mean(w g) - xhat mean(w g xhat)) / sqrt(var + eps),
 
-means being taken over what is normalised together: w g without its constant part and its part along xhat, since
-neither a shift nor, apart from eps, a scale of x changes y (7.43).
+with means over each set. This is w g without its constant part and its part along xhat, since neither a shift nor,
+apart from eps, a scale of x changes y (7.43).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def standardize(x, axis, eps):
 
 
 def scaled(x, weight, bias):
-    """x * weight + bias, either of which may be None."""
+    """x * weight + bias, where either parameter may be None."""
     x = x if weight is None else x * weight
     return x if bias is None else x + bias
 
@@ -49,7 +49,7 @@ def scaled(x, weight, bias):
 def layer_norm(x, weight=None, bias=None, *, normalized_shape=None, eps=1e-5):
     """y = weight * (x - mean) / sqrt(var + eps) + bias over the trailing axes of x (7.41).
 
-    normalized_shape: the shape of these axes, and of weight and bias; by default the weight's, or else the last axis.
+    normalized_shape: the shape of these axes, weight and bias; by default the weight's, or else the last axis.
         (channels, height, width) is variant A of 002, (channels,) with channels last variant B.
     Raises ValueError if the shapes do not fit, TypeError if the dtypes differ.
     """
@@ -60,7 +60,7 @@ def layer_norm(x, weight=None, bias=None, *, normalized_shape=None, eps=1e-5):
 def rms_norm(x, weight=None, *, normalized_shape=None, eps=None):
     """y = weight * x / sqrt(mean(x^2) + eps) over the trailing axes of x (002; 003); see `layer_norm`.
 
-    eps: by default the distance from 1 to the next number of x's dtype.
+    eps: by default the machine epsilon of x's dtype.
     """
     axis, eps = _trailing(x, weight, normalized_shape), eps_of(x, eps)
     return scaled(x * rsqrt(mean(square(x), axis=axis, keepdim=True) + eps), weight, None)
@@ -71,7 +71,7 @@ def eps_of(x, eps):
 
 
 def normalized(x, weight, shape) -> tuple[int, ...]:
-    """The shape of the axes that are normalised together."""
+    """The shape of the normalised axes."""
     if shape is None:
         return x.shape[-1:] if weight is None else weight.shape
     return (shape,) if isinstance(shape, int) else tuple(shape)
@@ -86,7 +86,7 @@ def _fits(x, weight, bias, normalized_shape):
              "the last axis" if weight is None else "the weight's shape")
     shape = normalized(x, weight, normalized_shape)
     if not shape or x.shape[-len(shape) :] != shape:
-        return f"{given} is {shape}, but the input has shape {x.shape}; it must end in {shape}"
+        return f"{given} is {shape}, but the input has shape {x.shape}, which must end in {shape}"
     if 0 in shape:
         return f"nothing to normalise over the last {len(shape)} axes of shape {x.shape}"
     for name, p in (("weight", weight), ("bias", bias)):
@@ -109,7 +109,7 @@ def per_channel(p, x):
 
 @composite
 def group_norm(x, weight=None, bias=None, *, num_groups=1, eps=1e-5):
-    """Each example and each of `num_groups` groups of neighbouring channels has a mean and a variance of its own (002).
+    """Normalise each group of channels of each example; `num_groups` groups of neighbouring channels (002).
 
     x (batch, channels, ...), weight and bias (channels,). Raises ValueError if the groups do not divide the channels.
     """
@@ -128,7 +128,7 @@ def _(x):
 
 @checked
 def instance_norm(x, weight=None, bias=None, eps=1e-5):
-    """Each channel of each example has a mean and a variance of its own (002): group norm, a channel to a group."""
+    """Normalise each channel of each example (002): group norm with one channel per group."""
     return group_norm(x, weight, bias, num_groups=x.shape[1], eps=eps)
 
 
@@ -147,10 +147,10 @@ def batch_norm(x, weight=None, bias=None, running_mean=None, running_var=None, *
     """y = weight * (x - mean) / sqrt(var + eps) + bias, each channel with its mean and variance over the batch (002).
 
     x (batch, channels, ...), all others (channels,).
-    running_mean, running_var: statistics used in place of the batch's own, as in evaluation.
+    running_mean, running_var: statistics to use in place of the batch's, as in evaluation.
     stats: an array (2, channels) that receives the batch's mean and (biased) variance.
 
-    Raises ValueError for shapes that do not fit, and if there is one value per channel: it would always become 0.
+    Raises ValueError for shapes that do not fit, and for a single value per channel, which would always become 0.
     """
     if running_mean is None:
         level = mean(x, axis=all_but_channels(x), keepdim=True)
@@ -165,9 +165,9 @@ def batch_norm(x, weight=None, bias=None, running_mean=None, running_var=None, *
 @composite
 def batch_norm_relu(x, weight=None, bias=None, running_mean=None, running_var=None, skip=None, *, eps=1e-5,
                     stats=None):
-    """max(batch_norm(x) + skip, 0), the end of a residual block: three ops that write a single array.
+    """max(batch_norm(x) + skip, 0), the end of a residual block: three ops that allocate a single array.
 
-    skip: of x's shape, or left out; the rest as in `batch_norm`.
+    skip: of x's shape, or None; the other arguments as in `batch_norm`.
     """
     y = batch_norm(x, weight, bias, running_mean, running_var, eps=eps, stats=stats)
     return relu(y if skip is None else y + skip)
@@ -178,7 +178,7 @@ def all_but_channels(x):
 
 
 def tell_statistics(stats, *values):
-    """Write the statistics to the rows of an array, if there is one."""
+    """Write the statistics to the rows of `stats`, unless it is None."""
     if stats is not None:
         effect("statistics", _write, stats, *[getattr(x, "_data", x) for x in values], writes=[stats])
 
@@ -192,7 +192,7 @@ def _enough(x, running_mean, running_var):
     if (running_mean is None) != (running_var is None):
         return "give both running_mean and running_var, or neither"
     if running_mean is None and x.size <= x.shape[1]:
-        return (f"expected more than 1 value per channel to take statistics of, got an input of shape {x.shape}; use a "
+        return (f"expected more than 1 value per channel for batch statistics, got an input of shape {x.shape}; use a "
                 "larger batch, or running statistics (as a module in eval() does)")
 
 
@@ -210,9 +210,10 @@ def _(x, skip):
 
 @replaceable
 def move_statistics(mean, var, new_mean, new_var, n, momentum, count=None):
-    """Move a mean and a variance, in place, by `momentum` of the way to new ones of n numbers, the latter unbiased.
+    """Move a mean and a variance in place, by a fraction `momentum`, towards those of n numbers; the variance is
+    unbiased.
 
-    count: how many batches there were, to which one is added. momentum: None for 1 / count.
+    count: the number of batches so far, which it increments. momentum: None for 1 / count.
     """
     effect("move_statistics", _move, mean, var, new_mean, new_var, n, momentum, count,
            writes=[x for x in (mean, var, count) if x is not None])

@@ -15,7 +15,8 @@ from .shape import permute, reshape
 
 
 def vector_norm(x, ord=2, axis=None, keepdim=False):
-    """(sum |x|^ord)^(1 / ord) over `axis`; the largest or smallest |x| for ord inf or -inf, how many are not 0 for 0.
+    """(sum |x|^ord)^(1 / ord) over `axis`; for ord inf or -inf the largest or smallest |x|, for 0 the number of
+    nonzeros.
 
     At 0 the gradient is 0.
     """
@@ -29,17 +30,16 @@ def vector_norm(x, ord=2, axis=None, keepdim=False):
     if ord == 1:
         return sum(abs(x), **how)
     zero = eq(x, 0)
-    total = sum(where(zero, 0.0, pow(abs(where(zero, 1.0, x)), ord)), **how)  # which has a slope at 0 for any ord
+    total = sum(where(zero, 0.0, pow(abs(where(zero, 1.0, x)), ord)), **how)  # so has a slope at 0 for any ord
     at_0 = eq(total, 0) if ord > 0 else any(zero, **how)
     return where(at_0, 0.0, pow(where(at_0, 1.0, total), 1 / ord))
 
 
 @checked
 def norm(x, ord=None, axis=None, keepdim=False):
-    """The norm of vectors along one axis or of matrices in two axes; without both axis and ord, of all numbers.
+    """The norm of vectors along one axis or of matrices in two axes; with neither axis nor ord, of all elements.
 
-    ord: see `vector_norm` and `matrix_norm`. Raises ValueError if it is given without an axis and x is neither a vector
-    nor a matrix.
+    ord: see `vector_norm` and `matrix_norm`. Raises ValueError for ord without axis unless x is a vector or a matrix.
     """
     if ord is None:
         return euclidean(x, axis=axis, keepdim=keepdim)
@@ -50,13 +50,13 @@ def norm(x, ord=None, axis=None, keepdim=False):
 @norm.requires
 def _(x, ord, axis):
     if ord is not None and axis is None and x.ndim not in (1, 2):
-        return f"with ord={ord!r}, and no axis, takes a vector or a matrix, got shape {x.shape}"
+        return f"ord={ord!r} without axis takes a vector or a matrix, got shape {x.shape}"
 
 
 @checked
 def matrix_norm(x, ord="fro", axis=(-2, -1), keepdim=False):
-    """A norm of the matrices in two axes: "fro", "nuc" (the sum of the singular values), or, by the number: the largest
-    sum of a column (1) or row (inf), the largest singular value (2); negative ones are the smallest.
+    """A norm of the matrices in two axes. ord: "fro", "nuc" (the sum of the singular values), 1 or inf (the largest
+    absolute column or row sum), 2 (the largest singular value); -1, -inf and -2 take the smallest.
     """
     a, b = (one_axis("matrix_norm", i, x.ndim) for i in axis)
     if ord == "fro":
@@ -77,5 +77,5 @@ def _(x, ord, axis):
     if a == b:
         return f"takes two different axes, got {axis}"
     if ord not in ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf):
-        return f'ord must be "fro", "nuc", 1, 2, inf or one of these negative, got {ord!r}'
+        return f'ord must be "fro", "nuc", 1, 2, inf, -1, -2 or -inf, got {ord!r}'
     return None if ord == "fro" else matrices(x)

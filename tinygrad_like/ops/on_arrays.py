@@ -1,4 +1,5 @@
-"""A rule written in ops, as a function of arrays that calls the forwards of those ops: to call an op takes longer."""
+"""Compile a rule written in ops to a function of arrays that calls the ops' forwards, which skips the cost of op
+calls."""
 
 from __future__ import annotations
 
@@ -12,10 +13,10 @@ from .composite import Composite
 
 
 def on_arrays(value: Any, made: dict | None = None) -> Any:
-    """A function written in ops, which names the forward of each op in its place: to call an op takes longer.
+    """A copy of a function written in ops that calls the forward of each op instead, which is faster.
 
-    The ops, and functions of their modules, are looked up now: they have no state. An op whose forward gives more than
-    arrays stays itself.
+    It looks up the ops, and functions of their modules, now: they have no state. An op whose forward returns more than
+    arrays stays as it is.
     """
     if isinstance(value, Primitive):
         known = {*value.inputs, *value.options, "out", *[f"{name}_shape" for name in value.inputs]}
@@ -36,7 +37,7 @@ def on_arrays(value: Any, made: dict | None = None) -> Any:
 
 
 def _names(code: CodeType) -> Iterator[str]:
-    """The names that a function and those inside it use, global ones among them."""
+    """The names, globals among them, that a function and its inner functions use."""
     yield from code.co_names
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
@@ -44,7 +45,7 @@ def _names(code: CodeType) -> Iterator[str]:
 
 
 def array_rules(op: Any) -> dict[int, tuple[Callable, list[int]]]:
-    """The rules of an op of ours as they run on arrays."""
+    """The rules of one of our ops, as functions of arrays."""
     return {i: (op.of_arrays(rule), uses) for i, (rule, uses) in op.rules.items()} if op.ours else op.rules
 
 

@@ -1,8 +1,8 @@
-"""Which operands ops accept besides Tensors, and which dtype results have: decided here for all ops.
+"""The operands that ops accept besides Tensors, and the dtypes of results, for all ops.
 
-Arrays and lists become Tensors, NumPy's scalars numbers. Python's numbers are weak: they take the dtype of the other
-operand. `dtypes.result_dtype` overrules NumPy's choices, such as float64 for int64 / int64. Nothing is computed in 16
-bits: such inputs are cast to float32, and the result back. A gradient gets its own memory.
+Arrays and lists become Tensors; NumPy's scalars become Python numbers, which are weak: they take the other operand's
+dtype. `dtypes.result_dtype` overrules NumPy's choices, such as float64 for int64 / int64. 16-bit inputs are cast to
+float32, and the result is cast back. A gradient owns its memory.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from ..dtypes import (
 from ..errors import refusal, rescued
 from .cotangents import Scattered
 
-mode.declare(compiled=False)  # whether kernels do what NumPy does faster when Python calls it
+mode.declare(compiled=False)  # kernels replace even those calls for which NumPy, called from Python, is faster
 PLAIN = {int, float, bool, type(None)}  # inputs taken as they are: Python scalars are weak, None is absent
-SETTINGS = PLAIN | {tuple, str, slice, type(FLOAT32), type(FLOAT64), type(INT64)}  # the usual types of options
-SINGLE = Tensor, np.float64  # in place of a number: beside the latter float32 would become float64
+SETTINGS = PLAIN | {tuple, str, slice, type(FLOAT32), type(FLOAT64), type(INT64)}  # usual types of options
+SINGLE = Tensor, np.float64  # may stand for a number; np.float64 would promote float32
 MOVES = frozenset("bitcast cast cat clone contiguous expand flip identity permute reshape roll stack surround "
                   "take tril triu".split())  # ops that leave numbers unchanged
 # Ops whose result has the common dtype of their inputs.
@@ -41,19 +41,19 @@ PROMOTES = frozenset("add floordiv fmod logical_and logical_or logical_xor lshif
                      "rshift sub truncdiv where".split())
 
 
-# The core's own, in whose place `install` puts functions of this file.
+# The core's methods, which `install` replaces.
 _run, _record, _pull, _failed = Op.run, Op.record, Op.pull, Op.failed
 
 
 def by_position(op: Op) -> int:
-    """How many options may be given by position: none of a loss, where PyTorch has size_average and reduce."""
+    """The number of options that may be positional: 0 for a loss, where PyTorch has size_average and reduce."""
     return 0 if "reduction" in op.options else len(op.options)
 
 
 def bind(op: Op, inputs, options: dict):
-    """Inputs and options, sorted: options may be given by position and inputs by name.
+    """Sort arguments into inputs and options: options may be positional, and inputs may be named.
 
-    Those of an op of any number of inputs may come in a list, followed by the options.
+    An op with any number of inputs also takes them as a list, followed by the options.
     """
     if op.variadic:
         if inputs and type(inputs[0]) in (list, tuple):
@@ -76,7 +76,7 @@ def bind(op: Op, inputs, options: dict):
 
 
 def general(op: Op, inputs, options: dict):
-    """A call in the general way, for any arguments and any listener."""
+    """The general call, for any arguments and any listener."""
     if len(inputs) != op.arity:
         try:
             inputs, options = bind(op, inputs, options)
@@ -88,7 +88,7 @@ def general(op: Op, inputs, options: dict):
 
 
 def run(op: Op, inputs, options: dict):
-    """`Op.run`, for inputs and options that may be anything."""
+    """`Op.run` for inputs and options of any kind."""
     for value in options.values():
         if type(value) not in SETTINGS and isinstance(value, SINGLE):
             return op(*inputs, **_numbers(op, options))
@@ -106,30 +106,30 @@ def run(op: Op, inputs, options: dict):
 def _is_complex(x) -> bool:
     try:
         return bool(np.iscomplexobj(x))
-    except ValueError:  # a ragged list, which the forward refuses
+    except ValueError:  # a ragged list, for which the forward raises
         return False
 
 
 def _numbers(op: Op, options: dict) -> dict:
-    """The options, with a number in place of a Tensor that holds a single one, or of NumPy's."""
+    """The options, with 0-d Tensors and NumPy scalars turned into Python numbers."""
     who = op.name.lstrip("_")
     for name, value in options.items():
         if isinstance(value, Tensor) and value.requires_grad:
-            raise TypeError(f"{who}: {name} is an option, which no gradient reaches, but a Tensor that requires "
-                            "grad; pass its .item(), or compute with operators what is to be differentiated")
+            raise TypeError(f"{who}: {name} is an option, which gets no gradient, but it is a Tensor that requires "
+                            "grad; pass its .item(), or write the formula with differentiable ops")
         if isinstance(value, Tensor) and value.ndim:
             raise TypeError(f"{who}: {name} must be a number, got a Tensor of shape {value.shape}")
     return {name: value.item() if isinstance(value, SINGLE) else value for name, value in options.items()}
 
 
 def _tensors(op: Op, inputs) -> list:
-    """Tensors and numbers of what was given. The numbers of a list beside a float64 Tensor are float64 too: rounded to
-    float32, 0.1 would not be 0.1."""
+    """The inputs as Tensors and numbers. A list next to a float64 Tensor becomes float64: float32 would round its
+    0.1."""
     given = [x.item() if type(x) not in PLAIN and isinstance(x, np.generic) and type(x.item()) in PLAIN else x
              for x in inputs]
     made = [x if isinstance(x, Tensor) or type(x) in PLAIN else
             wrap(x if mode.listener is not None and type(x) is np.ndarray else as_array(x, None, op.name))
-            for x in given]  # a recorder knows the array, but no copy of it
+            for x in given]  # a recorder knows this array, not a copy of it
     if any(x.dtype is FLOAT64 for x in made if isinstance(x, Tensor)):
         made = [wrap(as_array(x, FLOAT64, op.name)) if isinstance(x, list | tuple) and y.dtype is FLOAT32 else y
                 for x, y in zip(given, made, strict=True)]
@@ -137,9 +137,9 @@ def _tensors(op: Op, inputs) -> list:
 
 
 def _in_float32(op: Op, inputs, options: dict):
-    """The call in float32, rounded to the dtype of all its floating-point inputs; NotImplemented if not needed.
+    """The call in float32, its result cast back to the inputs' dtype; NotImplemented if no input has 16 bits.
 
-    Ops that only move numbers leave them unchanged, unless dtypes are mixed.
+    Ops that only move elements run as they are, unless dtypes are mixed.
     """
     narrow = [isinstance(x, Tensor) and x.dtype in NARROW for x in inputs]
     if True not in narrow:
@@ -154,9 +154,9 @@ def _in_float32(op: Op, inputs, options: dict):
 
 
 def promoted(op: Op, inputs, arrays, options: dict, out: np.ndarray):
-    """(result, inputs to save): the result in the dtype it has here, where NumPy's is another."""
+    """(result, inputs to save), with the result in our dtype where NumPy chose another."""
     dtype = out.dtype
-    if dtype is FLOAT16 and op.name not in MOVES:  # NumPy's exp of uint8: in its place that of the default
+    if dtype is FLOAT16 and op.name not in MOVES:  # NumPy's dtype for exp of uint8; ours is the default
         return op(*[basics.cast(x, dtype=get_default_dtype()) if isinstance(x, Tensor) else x for x in inputs],
                   **options), inputs
     if dtype.kind in "iu" and op.name in PROMOTES and (alike := _of_those_with_axes(inputs)) is not None:
@@ -168,15 +168,15 @@ def promoted(op: Op, inputs, arrays, options: dict, out: np.ndarray):
     if dtype is ours:
         return out, inputs
     if any([isinstance(x, Tensor) and x.requires_grad for x in inputs]):
-        # A rule that multiplied with an integer Tensor would meet NumPy's promotion again.
+        # In a rule, an integer Tensor would be promoted in NumPy's way again.
         inputs = [wrap(_astype(x._data, ours)) if isinstance(x, Tensor) and x.dtype.kind not in FLOATS else x
                   for x in inputs]
     return _astype(out, ours), inputs
 
 
 def _of_those_with_axes(inputs) -> list | None:
-    """The inputs, with integers without axes in the dtype of those that have some, as in PyTorch: uint8 times a Tensor
-    of one int64 is uint8. None if there is nothing to change."""
+    """The inputs, with 0-d integers cast to the dtype of those with axes, as in PyTorch: uint8 times a 0-d int64 Tensor
+    is uint8. None if there is nothing to cast."""
     wide = {x.dtype for x in inputs if isinstance(x, Tensor) and x.dtype.kind in "iu" and x._data.ndim}
     if not wide:
         return None
@@ -192,7 +192,7 @@ def _astype(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def record(op: Op, inputs, arrays, options: dict, out, residuals=NOTHING) -> Tensor:
-    """`Op.record`, with the result in the dtype that it has here."""
+    """`Op.record`, with the result in our dtype."""
     if type(out) is tuple:
         out, residuals = out
     out = np.asarray(out)
@@ -204,14 +204,14 @@ def record(op: Op, inputs, arrays, options: dict, out, residuals=NOTHING) -> Ten
 
 
 def pull(op: Op, node: Node, g, parents) -> list:
-    """`Op.pull`, with the cotangent as rules take it: whole, and not in 16 bits, since rules compute, too."""
+    """`Op.pull`, with the cotangent in the form that rules need: dense, and float32 instead of 16 bits."""
     g = g.written() if type(g) is Scattered else g
     return _pull(op, node, basics.cast(g, dtype=FLOAT32) if NARROW and node.dtype in NARROW else g, parents)
 
 
 def failed(op: Op, error: Exception, inputs, arrays, options: dict):
-    """The result after all, if a Python integer does not fit the dtype beside it, or if somebody knows what was meant;
-    else a clear error."""
+    """Retry if a Python integer does not fit the other operand's dtype, or if a registered rescue knows what the user
+    meant; else raise a clear error."""
     if type(error) is OverflowError and (narrow := _wrapped_around(inputs, arrays)) is not None:
         return op(*narrow, **options)
     y = rescued(op, inputs, options, error)
@@ -219,8 +219,8 @@ def failed(op: Op, error: Exception, inputs, arrays, options: dict):
 
 
 def _wrapped_around(inputs, arrays) -> list | None:
-    """The inputs, with Python's integers wrapped around to the integer dtype beside them: as in PyTorch, -1 beside
-    uint8 is 255. None if all of them fit."""
+    """The inputs, with Python integers wrapped around to the other operand's dtype: as in PyTorch, -1 next to uint8 is
+    255. None if all of them fit."""
     dtypes = [x.dtype for x in arrays if getattr(x, "dtype", FLOAT32).kind in "iu"]
     if not dtypes:
         return None
@@ -232,13 +232,13 @@ def _wrapped_around(inputs, arrays) -> list | None:
 
 
 def fills(array: np.ndarray) -> bool:
-    """Whether an array is all that lies in the memory it keeps."""
+    """Whether an array fills the memory that it keeps alive."""
     base = array.base
     return base is None or isinstance(base, np.ndarray) and base.nbytes <= array.nbytes
 
 
 def own(c: Any, owned: bool) -> Tensor:
-    """A cotangent as a gradient, on memory of its own: without a copy if the walk owned it."""
+    """A cotangent as a gradient that owns its memory: without a copy if the backward walk owned it."""
     if type(c) is Scattered:
         c, owned = c.written(), True
     array = c if type(c) is np.ndarray else getattr(c, "_data", None)
@@ -249,7 +249,7 @@ def own(c: Any, owned: bool) -> Tensor:
 
 
 def install() -> None:
-    """Have every call of an op go by this module."""
+    """Route every op call through this module."""
     for f in general, run, record, pull, failed:
         setattr(Op, f.__name__, f)
     Op.__call__ = lambda self, *inputs, **options: general(self, inputs, options)  # type: ignore[method-assign]

@@ -17,9 +17,9 @@ _INDEX_MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 def pad(x, *, padding, mode="constant", value=0.0):
     """Add elements around x.
 
-    padding: a (before, after) pair for each axis, or PyTorch's flat tuple, which starts at the last axis:
-    (left, right, top, bottom, ...). A negative number takes elements away: after others were added,
-    or before, if circular. mode: constant (`value`), reflect (without the edge), replicate, circular.
+    padding: a (before, after) pair for each axis, or PyTorch's flat tuple, which starts at the last axis: (left, right,
+    top, bottom, ...). A negative number removes elements, after padding, but before it in circular mode. mode: constant
+    (`value`), reflect (without the edge), replicate, circular.
     """
     pairs = _pairs(padding, x.ndim)
     if any([before < 0 or after < 0 for before, after in pairs]):
@@ -40,30 +40,30 @@ def pad(x, *, padding, mode="constant", value=0.0):
 
 
 def _too_far(shape, pairs, mode) -> str | None:
-    """The error if an axis is shorter than its padding needs."""
+    """The error if an axis is too short for its padding."""
     if mode not in _INDEX_MODES:
-        return f"mode {mode!r} is none of constant, {', '.join(_INDEX_MODES)}"
+        return f"mode must be one of constant, {', '.join(_INDEX_MODES)}"
     for axis, (n, (before, after)) in enumerate(zip(shape, pairs, strict=True)):
         limit = {"reflect": n - 1, "circular": n, "replicate": math.inf if n else 0}[mode]
         if 0 < max(before, after) > limit:
-            return f"{mode} padding {before, after} of axis {axis} exceeds {limit}, as far as size {n} reaches"
+            return f"{mode} padding {before, after} of axis {axis} exceeds {limit}, the limit for size {n}"
     return None
 
 
 @lru_cache(64)
 def _places(n: int, before: int, after: int, mode: str) -> np.ndarray:
-    """Where each element of a padded axis comes from. Nobody writes to it."""
+    """The source index of each element of a padded axis. Cached, so never written to."""
     return np.pad(np.arange(n), (before, after), mode=_INDEX_MODES[mode])  # type: ignore[call-overload]
 
 
 def _cut(x, pairs):
     if any([before + after > n for (before, after), n in zip(pairs, x.shape, strict=True)]):
-        raise refusal("pad", f"negative padding takes away {pairs}, more than there is of shape {x.shape}")
+        raise refusal("pad", f"negative padding {pairs} removes more than shape {x.shape} has")
     return take(x, index=tuple([slice(before, n - after) for (before, after), n in zip(pairs, x.shape, strict=True)]))
 
 
 def _pairs(padding, ndim) -> tuple[tuple[int, int], ...]:
-    """A pair (before, after) for each axis. Raises ValueError if `padding` does not say so."""
+    """A pair (before, after) for each axis. Raises ValueError if `padding` has another form."""
     padding = tuple(padding)
     if (why := _no_pairs(padding, ndim)) is not None:
         raise refusal("pad", why)
@@ -74,7 +74,7 @@ def _pairs(padding, ndim) -> tuple[tuple[int, int], ...]:
 
 
 def _no_pairs(padding: tuple, ndim: int) -> str | None:
-    """The mistake in a `padding` that is not a pair for each axis."""
+    """The error for a `padding` that is not a pair for each axis."""
     if padding and isinstance(padding[0], int | np.integer):
         return f"flat padding {padding} must hold a (before, after) pair for at most {ndim} axes, last axis first" if (
             len(padding) % 2 or len(padding) > 2 * ndim) else None

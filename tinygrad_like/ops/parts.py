@@ -1,6 +1,6 @@
-"""Parts of an array: taken by an index; the adjoint, added back in place; written into a copy.
+"""Parts of an array: taking them by index, the adjoint, which adds them back, and writing them into a copy.
 
-An index is here a tuple as `plain_index` of index.py returns it.
+Every index here is a tuple, as `plain_index` of index.py returns it.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ def _(x, index):
 def take_at(x, index):
     axis = axis_of_array(index)
     if axis is not None and x.flags.c_contiguous:
-        return x.take(index[axis], axis)  # in a third of the time of x[index]
+        return x.take(index[axis], axis)  # three times as fast as x[index]
     return x[index]
 
 
 @primitive
 def put(x, *, shape, index):
-    """Zeros of `shape`, with x added at `index`; an element named twice is added twice. The adjoint of take."""
+    """Zeros of `shape`, with x added at `index`; a repeated index adds repeatedly. The adjoint of take."""
     return add_at(x, shape, index)
 
 
@@ -68,21 +68,22 @@ def _(shape, index):
 
 @replaceable
 def add_at(x, shape, index, base=None):
-    """`put`, onto an array of this shape instead of zeros, if that is given."""
+    """`put`, but added to a copy of `base`, if given, instead of zeros."""
     out = np.zeros(shape, x.dtype) if base is None else np.array(base)
     if not (arrays := arrays_of(index)) or len(arrays) == 1 and arrays[0].dtype is BOOL:
-        out[index] += x  # names no element twice
+        out[index] += x  # no repeated index
     else:
         np.add.at(out, index, x)
     return out
 
 
 def _put_later(g, x_shape, index):
-    """put; but if nothing is recorded, and no element named twice, the sum of cotangents (`plus`) does it in place."""
+    """`put`; but with no graph recorded and no repeated index, defer it: the sum of cotangents (`plus`) adds in
+    place."""
     basic = is_basic(index)
     if basic and math.prod(g.shape) == math.prod(x_shape) and all([type(i) is not slice or i.step in (None, 1)
                                                                    for i in index]):
-        return g if g.shape == x_shape else g.reshape(x_shape)  # all of x, as of x[:, None]
+        return g if g.shape == x_shape else g.reshape(x_shape)  # the index selects all of x, as in x[:, None]
     if basic and not mode.recording:
         return Scattered(x_shape, index, g)
     return put(g, shape=x_shape, index=index)
@@ -120,9 +121,9 @@ surround.vjp(x=lambda g, index: take(g, index=index))
 
 @primitive
 def set_at(value, x, *, index, reuse=False):
-    """x with `value`, which broadcasts, at an index as `plain_index` returns it. Nothing may be named twice in it.
+    """x with `value`, which broadcasts, at `index`, which may not select an element twice.
 
-    reuse: whether that may be made in the memory of x, which nobody needs any more.
+    reuse: whether it may overwrite x, which nobody else needs.
     """
     out = x if reuse else np.array(x)
     out[index] = value
@@ -137,13 +138,13 @@ def _(value, x, index):
     return f"a value of shape {np.shape(value)} does not broadcast to {x[index].shape}, the shape of x[index]"
 
 
-set_at.vjp(value=fresh(lambda g, index: clone(take(g, index=index))),  # before g is overwritten, in a captured function
+set_at.vjp(value=fresh(lambda g, index: clone(take(g, index=index))),  # a copy: a captured function may overwrite g
            x=fresh(lambda g, index: set_at(0.0, g, index=index)))
 
 
 @primitive
 def put_onto(x, src, *, index):
-    """x with src added at an index that has arrays; an element named twice gets both."""
+    """x with src added at an index with arrays; a repeated index adds repeatedly."""
     if x.dtype is src.dtype:
         return add_at(src, x.shape, index, x)
     return add.forward(x, add_at(src, x.shape, index))

@@ -8,7 +8,7 @@
 
 They are declared like other ops, but forward and rules are formulas: numbers, operators, numeric options, and helpers
 and ops that are formulas themselves. So one function works on Tensors, with derivatives of any order, works on arrays,
-and compiles into one pass over a large array. A function of NumPy's takes one line; inputs broadcast.
+and compiles into one pass over a large array. A NumPy function takes one line; inputs broadcast.
 
     sin = ufunc("sin", "sin x.", lambda x: np.sin(x))
     sin.vjp(x=lambda g, x: g * cos(x))
@@ -58,10 +58,11 @@ pointwise = Pointwise
 
 
 class Ufunc(Primitive):
-    """An op of a function of arrays. Its rules are formulas; something faster may stand in for them, as `mul_vjp`."""
+    """An op made from a function of arrays. Its rules are formulas, which faster functions such as `mul_vjp` may
+    replace."""
 
-    large: tuple[int, dict[int, Callable]] = 0, {}  # from how many numbers on other rules are taken, and which
-    compiled: dict[Callable, Callable] = {}  # by the rules; for few numbers they are the rules on arrays
+    large: tuple[int, dict[int, Callable]] = 0, {}  # (size, rules): from this size on, these rules apply
+    compiled: dict[Callable, Callable] = {}  # rule -> its replacement; for small arrays, the rule on arrays
 
     def vjp(self, **rules: Callable) -> None:
         made = {x: rule for x, rule in rules.items() if rule.__code__.co_code != _passes.__code__.co_code}
@@ -75,8 +76,9 @@ class Ufunc(Primitive):
         super().vjp(**rules)
 
     def of_arrays(self, rule: Callable) -> Callable:
-        """The rule on arrays; what stands in for it, if that calls functions, whose results have other last bits than
-        NumPy's. Of arithmetic alone they are the same, and in a captured function NumPy's operators become loops."""
+        """The rule on arrays. If the rule calls functions, whose compiled versions differ from NumPy's in the last
+        bits, its replacement. Plain arithmetic has equal results, and in a captured function NumPy's operators become
+        loops."""
         called = [n for n in rule.__code__.co_names if callable(rule.__globals__.get(n)) and n not in _EXACT]
         return self.compiled.get(rule) or on_arrays(rule) if called else on_arrays(rule)
 
@@ -89,7 +91,7 @@ def _passes(g):
 
 
 def ufunc(name: str, meaning: str, function: Callable) -> Primitive:
-    """The op of a function of arrays; `meaning` is its docstring."""
+    """Make an op from a function of arrays; `meaning` is its docstring."""
     function.__name__ = function.__qualname__ = name
     function.__doc__ = meaning
     return Ufunc(replaceable(function, formula=function))

@@ -1,7 +1,7 @@
 """Pooling: maxima, sums and means over windows of an image; and their adjoints.
 
-A window of kernel_size taps slides over the image by `stride`; its taps are `dilation` apart. Every op here is a loop
-over the taps (a, b) of a window. For one tap, the elements that all windows see there are a plain strided slice.
+A window of kernel_size taps slides over the image by `stride`; its taps are `dilation` apart. Every op here loops over
+the taps (a, b) of a window: the elements that all windows see at one tap are a plain strided slice.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ class Axis(NamedTuple):
 
     @property
     def extent(self) -> int:
-        """How far they reach, from the first position of the first window to the last of the last."""
+        """The length from the first position of the first window to the last position of the last window."""
         return (self.number - 1) * self.stride + (self.kernel - 1) * self.dilation + 1
 
     def at(self, tap: int) -> slice:
-        """Where all windows have this tap, counted from the first position of the first window."""
+        """The positions of this tap in all windows, counted from the first position of the first window."""
         start = tap * self.dilation
         return slice(start, start + (self.number - 1) * self.stride + 1, self.stride)
 
     def inside(self, n: int) -> slice:
-        """Where the elements that windows reach lie, of an axis of n, counted from the same position."""
+        """The part of an axis of n elements that windows reach, counted from the same position."""
         return slice(self.padding, min(self.padding + n, self.extent))
 
     def lengths(self, start: int, stop: int) -> np.ndarray:
-        """How many positions of each window, without dilation, lie between start and stop."""
+        """The number of positions of each window, without dilation, between start and stop."""
         first = np.arange(self.number) * self.stride - self.padding
         return np.minimum(first + self.kernel, stop) - np.maximum(first, start)
 
@@ -61,13 +61,13 @@ ONE = Axis(1, 1, 0, 1, 1)
 
 @functools.lru_cache
 def _first_taps(axis: Axis) -> np.ndarray:
-    """The first tap of each window that is not in the padding before the image."""
+    """The first tap of each window that lies beyond the padding before the image."""
     return np.maximum(0, -((np.arange(axis.number) * axis.stride - axis.padding) // axis.dilation))
 
 
 def _frame(shape: tuple[int, ...], windows: Windows, fill: float, dtype) -> tuple[np.ndarray, np.ndarray, tuple]:
-    """A frame as large as the windows reach, full of `fill`; its part on images of `shape`, a view; and which part of
-    the images that is."""
+    """(frame, inside, part): an array over the windows' extent, filled with `fill`; a view of where it covers images of
+    `shape`; and the part of the images that it covers."""
     rows, columns = windows
     frame = np.full((*shape[:-2], rows.extent, columns.extent), fill, dtype)
     common = frame[..., rows.inside(shape[-2]), columns.inside(shape[-1])]
@@ -75,37 +75,37 @@ def _frame(shape: tuple[int, ...], windows: Windows, fill: float, dtype) -> tupl
 
 
 def _framed(x: np.ndarray, windows: Windows, fill: float) -> np.ndarray:
-    """A copy of x in a frame."""
+    """x copied into a frame, see `_frame`."""
     frame, common, part = _frame(x.shape, windows, fill, x.dtype)
     common[...] = x[part]
     return frame
 
 
 def _taps(frame: np.ndarray, windows: Windows) -> Iterator[tuple[int, np.ndarray]]:
-    """The number of each tap, row by row, and as a view what every window sees there, (..., rows, columns)."""
+    """For each tap, row by row: its number, and a view of what every window sees there, (..., rows, columns)."""
     rows, columns = windows
     for a in range(rows.kernel):
         for b in range(columns.kernel):
             yield a * columns.kernel + b, frame[..., rows.at(a), columns.at(b)]
 
 
-# Maxima: the cotangent of a window goes to its largest element, the first in the order of rows if several tie ---------
+# Maxima: the cotangent of a window goes to its largest element, in row-major order the first of ties ---------
 
 
 @primitive
 @replaceable
 def max_windows(x, *, windows):
-    """The largest element of every window; NaN if it has one."""
+    """The largest element of every window, or NaN if the window has one."""
     rows, columns = windows
     first_rows, first_columns = _first_taps(rows), _first_taps(columns)
     taps = rows.kernel * columns.kernel
     least = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else -np.inf
     y = np.full((*x.shape[:-2], rows.number, columns.number), least, x.dtype)
-    # If all elements are the least, none is larger than what y starts with: the first counts, but never the padding.
+    # If all elements are the dtype's minimum, none exceeds y's initial value: take the first outside the padding.
     index = np.empty(y.shape, np.min_scalar_type(taps - 1))
     index[...] = first_rows[:, None] * columns.kernel + first_columns
     for tap, values in _taps(_framed(x, windows, least), windows):
-        larger = ~(values <= y) & (y == y)  # unlike values > y, true of the first NaN
+        larger = ~(values <= y) & (y == y)  # unlike values > y, true for the first NaN
         y[larger], index[larger] = values[larger], tap
     return y, Residuals(index=index)
 
@@ -113,18 +113,18 @@ def max_windows(x, *, windows):
 @primitive
 @replaceable
 def put_taps(g, *, index, shape, windows):
-    """Zeros of `shape`, with each g added at the tap of its window that `index` names. The adjoint of take_taps."""
+    """Zeros of `shape`, with each g added at tap `index` of its window. The adjoint of take_taps."""
     frame, common, part = _frame(shape, windows, 0, g.dtype)
     for tap, values in _taps(frame, windows):
         values += np.where(index == tap, g, 0)
-    x = np.zeros(shape, g.dtype)  # and so where no window reaches
+    x = np.zeros(shape, g.dtype)  # also where no window reaches
     x[part] = common
     return x
 
 
 @primitive
 def take_taps(x, *, index, windows):
-    """From each window the element at the tap that `index` names."""
+    """The element at tap `index` of each window."""
     y = np.zeros(index.shape, x.dtype)
     for tap, values in _taps(_framed(x, windows, 0), windows):
         np.copyto(y, values, where=index == tap)
@@ -139,14 +139,14 @@ take_taps.vjp(x=fresh(lambda g, x_shape, index, windows: put_taps(g, index=index
 def max_pool2d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
     """The largest element of every window: (batch, channels, height, width) -> (batch, channels, rows, columns).
 
-    rows = floor((height + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1, and so for columns; with ceil_mode
-    rounded up, but no window starts beyond the image and its left padding. Padding is -inf. The arguments are numbers,
-    or (vertical, horizontal) pairs; stride is kernel_size unless given. The batch axis may be missing.
+    rows = floor((height + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1, and likewise columns; with
+    ceil_mode rounded up, but no window starts beyond the image and its left padding. Padding is -inf. The arguments are
+    numbers, or (vertical, horizontal) pairs; stride is kernel_size unless given. The batch axis may be missing.
 
-    The cotangent goes to the largest element, the first in the order of rows if several tie, as in PyTorch.
+    The cotangent goes to the largest element, in row-major order the first of ties, as in PyTorch.
 
     Raises ValueError if x has other axes, a window exceeds the padded image or lies in the padding alone, or the
-    padding exceeds half the kernel; TypeError for booleans. Of integers the result is integers.
+    padding exceeds half the kernel; TypeError for booleans. Integers stay integers.
     """
     return max_windows(x, windows=windows_of("max_pool2d", x, 2, kernel_size, stride, padding, dilation, ceil_mode))
 
@@ -157,7 +157,8 @@ def max_pool1d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=Fal
     return _signal(max_windows(_image(x), windows=windows))
 
 
-# Sums and means: every element of a window gets its cotangent --------------------------------------------------------
+# Sums and means: every element of a window gets the window's cotangent
+# --------------------------------------------------------
 
 
 @primitive
@@ -172,7 +173,7 @@ def sum_windows(x, *, windows):
 
 @primitive
 def spread_windows(g, *, shape, windows):
-    """Zeros of `shape`, with each g added to all of its window: the adjoint of sum_windows."""
+    """Zeros of `shape`, with each g added to every element of its window: the adjoint of sum_windows."""
     frame, common, part = _frame(shape, windows, 0, g.dtype)
     for _, values in _taps(frame, windows):
         values += g
@@ -188,9 +189,9 @@ spread_windows.vjp(g=fresh(lambda g, windows: sum_windows(g, windows=windows)))
 def avg_pool2d(x, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
     """The mean of every window: (batch, channels, height, width) -> (batch, channels, rows, columns).
 
-    Shapes, arguments and errors are those of `max_pool2d`. The padding is zeros, counted as elements unless
-    count_include_pad=False; rows that ceil_mode adds are never counted. With divisor_override, the sum of every
-    window divided by that number.
+    Shapes, arguments and errors are those of `max_pool2d`. Padding zeros count as elements unless
+    count_include_pad=False; rows that ceil_mode adds never count. divisor_override: divide the sums by this number
+    instead.
     """
     windows = windows_of("avg_pool2d", x, 2, kernel_size, stride, padding, 1, ceil_mode)
     if divisor_override is not None:
@@ -209,7 +210,7 @@ def _mean(x, windows: Windows, count_include_pad: bool):
 
 
 def weighted(sums, windows: tuple[Axis, ...], shape: tuple[int, ...], count_include_pad: bool):
-    """The sums of all windows on images or volumes of `shape`, divided by how many elements each window has."""
+    """The sums of all windows on images or volumes of `shape`, divided by each window's number of elements."""
     weight = _weight(windows, shape, count_include_pad)
     return mul(sums, weight if isinstance(weight, float) else weight.astype(sums.dtype))
 
@@ -223,11 +224,11 @@ def _weight(windows: tuple[Axis, ...], shape: tuple[int, ...], count_include_pad
     return float(weight.flat[0]) if (weight == weight.flat[0]).all() else weight
 
 
-# Adaptive pooling: the windows follow from the size of the output -----------------------------------------------------
+# Adaptive pooling: the output size determines the windows -----------------------------------------------------
 
 
 def adaptive_avg_pool2d(x, output_size):
-    """Means over windows that share out the image: (batch, channels, height, width) -> (batch, channels, *output_size).
+    """Means over windows that cover the image: (batch, channels, height, width) -> (batch, channels, *output_size).
 
     Output i of m covers the elements floor(i n / m) to ceil((i + 1) n / m) of n. output_size is a number or a pair;
     None keeps a size. 1 is the global average. Raises ValueError for other axes or sizes, TypeError for integers.
@@ -246,14 +247,14 @@ def _adaptive_mean(x, size: tuple[int, int]):
     windows = _tiles(x.shape[-2:], size)
     if windows:
         return _mean(x, windows, True)
-    # Windows of several sizes: each mean is a product with a row of weights, first over the columns, then the rows.
+    # Windows of different sizes: each mean is a product with a row of weights, first over columns, then over rows.
     rows, columns = (_weights(n, m, x.dtype) for n, m in zip(x.shape[-2:], size, strict=True))
     return matmul(rows, matmul(x, columns.T))
 
 
 @functools.lru_cache(64)
 def _weights(n: int, m: int, dtype: np.dtype) -> np.ndarray:
-    """The matrix (m, n) whose product with n numbers is their means over m adaptive windows. Read-only."""
+    """The matrix (m, n) that maps n numbers to their means over m adaptive windows. Read-only."""
     weights = np.zeros((m, n))
     for i in range(m):
         start, stop = i * n // m, -(-(i + 1) * n // m)
@@ -269,24 +270,24 @@ def _tiles(shape: tuple[int, ...], size: tuple[int, ...]) -> Windows | None:
     return rows, columns
 
 
-# Where maxima were ----------------------------------------------------------------------------------------------------
+# Indices of maxima ----------------------------------------------------------------------------------------------------
 
 
 @primitive
 def positions(x, *, windows):
-    """Where in its image the largest element of each window lies, counted row by row; the first, if several tie."""
+    """The row-major index in its image of the largest element of each window, the first of ties."""
     _, kept = max_windows.forward(x, windows=windows)
     numbers = np.arange(math.prod(x.shape[-2:])).reshape(x.shape[-2:])
     return take_taps.forward(np.broadcast_to(numbers, x.shape), index=kept["index"], windows=windows)
 
 
 def max_pool_with_indices(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, rank=2):
-    """Max pooling over the last axis or two (rank): (maxima, indices), both (batch, channels, *windows).
+    """Max pooling over the last `rank` axes, 1 or 2: (maxima, indices), both (batch, channels, *windows).
 
-    An index counts the elements of a channel in the order of rows. See `max_pool2d`.
+    An index counts the elements of a channel in row-major order. See `max_pool2d`.
     """
     if rank > 2:
-        raise NotImplementedError("max_pool3d: there are no indices of volumes; leave return_indices out")
+        raise NotImplementedError("max_pool3d: return_indices is not supported for volumes; leave it out")
     windows = windows_of(f"max_pool{rank}d", x, rank, kernel_size, stride, padding, dilation, ceil_mode)
     lead, spatial = x.shape[: x.ndim - rank], x.shape[x.ndim - rank :]
     n, shape = math.prod(lead), (*lead, *(axis.number for axis in windows[-rank:]))
@@ -298,9 +299,9 @@ def max_pool_with_indices(x, kernel_size, stride=None, padding=0, dilation=1, ce
 
 @checked
 def max_unpool(x, indices, kernel_size, stride=None, padding=0, output_size=None, rank=2):
-    """Zeros, with x where `max_pool_with_indices` found its maxima: (batch, channels, *windows) -> (..., *output_size).
+    """Zeros, with x at the indices of `max_pool_with_indices`: (batch, channels, *windows) -> (..., *output_size).
 
-    output_size: of the input of the pooling; (number - 1) stride - 2 padding + kernel_size if left out.
+    output_size: the size of the pooling's input, by default (windows - 1) stride - 2 padding + kernel_size.
     Raises ValueError for shapes that differ, IndexError for an index beyond the output.
     """
     who = f"max_unpool{rank}d"
@@ -373,7 +374,7 @@ def _axis(who: str, shape: tuple[int, ...], axis: int, ceil_mode: bool, kernel: 
     n = shape[axis]
     if 2 * padding > kernel:
         raise ValueError(f"{who}: padding {padding} exceeds half the kernel_size {kernel} along axis {axis}; "
-                         "some windows would see nothing but padding")
+                         "some windows would see only padding")
     span = dilation * (kernel - 1) + 1
     room = n + 2 * padding - span
     count = (-(-room // stride) if ceil_mode else room // stride) + 1
@@ -381,11 +382,11 @@ def _axis(who: str, shape: tuple[int, ...], axis: int, ceil_mode: bool, kernel: 
         dilated = f" with dilation {dilation} spans {span}, which" if dilation > 1 else ""
         raise ValueError(f"{who}: kernel_size {kernel}{dilated} exceeds size {n} + 2 * padding {padding} "
                          f"of axis {axis} of shape {shape}")
-    if (count - 1) * stride >= n + padding:  # rounded up to a window that starts beyond the image
+    if (count - 1) * stride >= n + padding:  # ceil_mode added a window that starts beyond the image
         count -= 1
-    if count and -padding % dilation >= n:  # where the first window has its first tap that is not before the image
+    if count and -padding % dilation >= n:  # the first window's first tap that is not before the image
         raise ValueError(f"{who}: with kernel_size {kernel}, stride {stride}, padding {padding} and dilation "
-                         f"{dilation} a window sees nothing but padding along axis {axis} of shape {shape}")
+                         f"{dilation} a window sees only padding along axis {axis} of shape {shape}")
     return Axis(kernel, stride, padding, dilation, count)
 
 

@@ -1,4 +1,4 @@
-"""Products of several axes, sums of products, and distances of all pairs."""
+"""Products over several axes, sums of products, and pairwise distances."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .shape import reshape, roll, transpose, unsqueeze
 
 @checked
 def tensordot(a, b, axes=2):
-    """Sums of products over several axes: the last `axes` of a with the first of b, or those that two lists name."""
+    """Sums of products over several axes: the last `axes` of a and the first of b, or the axes in two lists."""
     first, second = _pairs(a, b, axes)
     left, right = ascii_letters[: a.ndim], [*ascii_letters[a.ndim : a.ndim + b.ndim]]
     for i, j in zip(first, second, strict=True):
@@ -38,7 +38,7 @@ def _(a, b, axes):
 
 
 def _pairs(a, b, axes):
-    """The axes of a, and those of b that belong to them."""
+    """The axes of a, and the matching axes of b."""
     if isinstance(axes, int):
         axes = tuple(range(a.ndim - axes, a.ndim)), tuple(range(axes))
     return [normal_axes("tensordot", tuple(n) if isinstance(n, tuple | list) else (n,), x.ndim)
@@ -89,10 +89,10 @@ def vecdot(a, b, axis=-1):
 
 @checked
 def cdist(x1, x2, p=2.0, compute_mode=None):
-    """The distances |x1_i - x2_j|_p of all pairs of rows: (..., n, size), (..., m, size) -> (..., n, m).
+    """The distances |x1_i - x2_j|_p between all pairs of rows: (..., n, size), (..., m, size) -> (..., n, m).
 
-    The gradient of a distance 0 is 0. From a million differences on, the Euclidean distances come from one product,
-    |a|^2 + |b|^2 - 2 a b, whose error beside large numbers is larger.
+    Where the distance is 0, its gradient is 0. For a million differences and more, Euclidean distances are computed as
+    |a|^2 + |b|^2 - 2 a b, which is less accurate for large numbers.
     """
     if not x1.shape[-1]:
         return sum(unsqueeze(x1, -2) - unsqueeze(x2, -3), axis=-1)

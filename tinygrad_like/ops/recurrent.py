@@ -1,7 +1,7 @@
-"""Recurrent layers over a whole sequence as one op (Hochreiter and Schmidhuber 1997; Cho et al. 2014).
+"""Recurrent layers over a whole sequence, each as one op (Hochreiter and Schmidhuber 1997; Cho et al. 2014).
 
-The inputs' part of the gates is computed first, for all steps at once: it is a `linear`. The rest is a loop over
-time, h_t = f(x_t, h_(t-1)), and backward walks it in reverse: backpropagation through time.
+A `linear` first computes the inputs' part of the gates for all steps at once. The rest is a loop over time, h_t =
+f(x_t, h_(t-1)), which backward walks in reverse: backpropagation through time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .shape import stack
 
 
 def lstm_step(x, state, weight, bias=None):
-    """(h, c) after a step, from x (batch, 4 H), the inputs' part of the gates i, f, g and o, and (h, c) before it."""
+    """(h, c) after one step, given (h, c) before it and x (batch, 4 H), the inputs' part of the gates i, f, g and o."""
     h, c = state
     i, f, g, o = _gates(x + linear(h, weight, bias), 4)
     c = sigmoid(f) * c + sigmoid(i) * tanh(g)
@@ -22,7 +22,7 @@ def lstm_step(x, state, weight, bias=None):
 
 
 def gru_step(x, state, weight, bias=None):
-    """(h,) after a step, from x (batch, 3 H), the inputs' part of the gates r, z and n, and (h,) before it."""
+    """(h,) after one step, given (h,) before it and x (batch, 3 H), the inputs' part of the gates r, z and n."""
     (h,) = state
     xr, xz, xn = _gates(x, 3)
     hr, hz, hn = _gates(linear(h, weight, bias), 3)
@@ -37,7 +37,7 @@ def _gates(x, count):
 
 
 def _over(step, x, state, weight, bias, reverse):
-    """h of every step, in the order of x, and the last state."""
+    """The h of every step, in the order of x, and the last state."""
     outputs = [None] * len(x)
     for t in range(len(x) - 1, -1, -1) if reverse else range(len(x)):
         state = step(x[t], state, weight, bias)
@@ -52,7 +52,7 @@ def lstm(x, h, c, weight, *, reverse=False):
     x (T, batch, 4 H): the inputs' part of i, f, g and o, biases included; h, c (batch, H): the state before the first
     step; weight U (4 H, H) -> (T + 1, batch, H): h after every step, and in the last place c after the last step.
 
-    reverse: from the last step to the first; outputs stay in the order of x.
+    reverse: run from the last step to the first; outputs keep the order of x.
     Raises ValueError for shapes that do not fit, TypeError for dtypes that differ.
     """
     outputs, (_, c) = _over(lstm_step, x, (h, c), weight, None, reverse)

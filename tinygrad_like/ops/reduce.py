@@ -1,4 +1,4 @@
-"""Reductions over axes, and `spread`, the adjoint of `sum`: one sums, the other repeats."""
+"""Reductions over axes, and `spread`, the adjoint of `sum`, which repeats."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .shape import flip, reshape
 
 @replaceable
 def sum_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool):
-    """The sum; many float32 numbers are summed in float64, since NumPy adds rows in sequence, and their errors
+    """The sum. Many float32 numbers are summed in float64, since NumPy adds rows one by one, and rounding errors
     accumulate."""
     if x.size > 255 and x.dtype is FLOAT32:
         return np.add.reduce(x, axis, FLOAT64, keepdims=keepdim).astype(FLOAT32)  # type: ignore[call-overload]
@@ -28,7 +28,7 @@ def sum_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool):
 
 @primitive
 def sum(x, *, axis=None, keepdim=False):
-    """The sum over `axis` (all axes if None). Booleans and small integers are added up as int64."""
+    """The sum over `axis` (all axes if None). Booleans and small integers are summed as int64."""
     return sum_over(x, axes("sum", axis, x.ndim), keepdim)
 
 
@@ -59,13 +59,13 @@ def sum_to(x, shape: tuple[int, ...]):
 @sum_to.requires
 def _(x, shape):
     if len(shape) > x.ndim or False in [n in (1, m) for n, m in zip(shape[::-1], x.shape[::-1], strict=False)]:
-        return f"{x.shape} is not {shape} nor broadcasts from it"
+        return f"{x.shape} is not a broadcast of {shape}"
 
 
 def summed_to(x, shape: tuple[int, ...]):
-    """`sum_to`, or None if x is of no shape to which `shape` broadcasts."""
+    """`sum_to`, or None if `shape` does not broadcast to x's shape."""
     extra = x.ndim - len(shape)
-    if extra > 0 and x.shape[extra:] == shape:  # just axes in front, as of a bias
+    if extra > 0 and x.shape[extra:] == shape:  # only leading axes, as for a bias
         axis = (0,) if extra == 1 else tuple(range(extra))
         return sum_over(x, axis, False) if type(x) is np.ndarray else sum(x, axis=axis)
     axis = tuple([i for i, n in enumerate(x.shape) if i < extra or extra >= 0 and shape[i - extra] == 1 != n])
@@ -76,7 +76,7 @@ def summed_to(x, shape: tuple[int, ...]):
 
 
 def _count(shape, axis) -> int:
-    """How many numbers lie along `axis`, as the user gave it, after it was checked."""
+    """The number of elements along `axis`, given as by the user but already checked."""
     if axis is None or not shape:
         return math.prod(shape)
     return math.prod([shape[a] for a in axis]) if isinstance(axis, tuple | list) else shape[axis]
@@ -84,7 +84,7 @@ def _count(shape, axis) -> int:
 
 @primitive
 def mean(x, *, axis=None, keepdim=False):
-    """The mean over `axis` (all axes if None); of integers it has the default dtype."""
+    """The mean over `axis` (all axes if None), in the default dtype for integers."""
     axis = axes("mean", axis, x.ndim)
     if x.dtype.kind != "f":  # in integers the sum might overflow
         return np.mean(x, axis=axis, keepdims=keepdim)
@@ -107,26 +107,26 @@ mean.vjp(x=fresh(lambda g, x_shape, axis, keepdim: spread(
 
 
 def with_axes(shape, axis) -> tuple[int, ...]:
-    """The shape that a reduction over `axis`, which was checked, leaves with keepdim."""
+    """The shape after a reduction over `axis`, already checked, with keepdim."""
     axis = axes("sum", axis, len(shape))
     return tuple([1 if a in axis else n for a, n in enumerate(shape)])
 
 
 def without_axes(shape, axis) -> tuple[int, ...]:
-    """The shape that it leaves without keepdim."""
+    """The shape after it without keepdim."""
     axis = axes("sum", axis, len(shape))
     return tuple([n for a, n in enumerate(shape) if a not in axis])
 
 
 def centred(x, axis):
-    """x minus its mean over `axis`, twice: if the mean is large, its rounding error may be as large as the result."""
+    """x minus its mean over `axis`, twice: the rounding error of a large mean may be as large as the result."""
     x = x - mean(x, axis=axis, keepdim=True)
     return x - mean(x, axis=axis, keepdim=True)
 
 
 @primitive
 def var(x, *, axis=None, keepdim=False, correction=1):
-    """The variance over `axis`: squared distances to the mean, summed and divided by n - correction."""
+    """The variance over `axis`: the sum of squared distances to the mean, divided by n - correction."""
     axis = axes("var", axis, x.ndim)
     n, d = _count(x.shape, axis), np.asarray(x - mean.forward(x, axis=axis, keepdim=True))
     d = d if d.dtype is x.dtype else d.astype(get_default_dtype())
@@ -139,7 +139,7 @@ def _(x, axis, correction):
     if x.dtype.kind not in "fiub":
         return TypeError(f"takes real numbers, got {x.dtype}")
     if (n := _count(x.shape, axes("var", axis, x.ndim))) <= correction:
-        return (f"{n} values along axis {axis} of shape {x.shape} with correction={correction}; it divides by "
+        return (f"{n} values along axis {axis} of shape {x.shape} with correction={correction}; var divides by "
                 "n - correction, so use correction=0 or more values")
 
 
@@ -154,13 +154,13 @@ var.vjp(x=_from_variance)
 
 
 def std(x, axis=None, keepdim=False, correction=1):
-    """The square root of `var`; where all values are equal its gradient is 0."""
+    """The square root of `var`, with gradient 0 where all values are equal."""
     return sqrt(var(x, axis=axis, keepdim=keepdim, correction=correction))
 
 
 @primitive
 def norm(x, *, axis=None, keepdim=False):
-    """The Euclidean norm sqrt(sum x^2) over `axis`; at 0 its gradient is 0."""
+    """The Euclidean norm sqrt(sum x^2) over `axis`, with gradient 0 at 0."""
     exact = x if x.dtype.kind in FLOATS else x.astype(FLOAT64, casting="same_kind")
     y = sqrt.forward(sum_of_squares(exact, axes("norm", axis, x.ndim), keepdim))
     return y if exact is x else y.astype(get_default_dtype())
@@ -181,7 +181,7 @@ def _along(g, x, out, axis, keepdim):
 norm.vjp(x=_along)
 
 
-# Extremes: the cotangent goes to the largest (smallest) element, in equal parts if several tie ------------------------
+# Extremes: the cotangent goes to the largest (smallest) element, shared evenly among ties ------------------------
 
 
 @primitive
@@ -231,21 +231,21 @@ def _axis_of_place(who, axis, ndim):
 
 @primitive
 def argmax(x, *, axis=None, keepdim=False):
-    """The index of the largest value (the first, if several tie); of the flattened Tensor if axis is None."""
+    """The index of the largest value, the first of ties; in the flattened Tensor if axis is None."""
     return x.argmax(_axis_of_place("argmax", axis, x.ndim), keepdims=keepdim)
 
 
 @primitive
 def argmin(x, *, axis=None, keepdim=False):
-    """The index of the smallest value (the first, if several tie); of the flattened Tensor if axis is None."""
+    """The index of the smallest value, the first of ties; in the flattened Tensor if axis is None."""
     return x.argmin(_axis_of_place("argmin", axis, x.ndim), keepdims=keepdim)
 
 
 def not_empty(who):
-    """The contract of an op `who` for which something has to lie along its axis."""
+    """The contract of an op `who` whose axis must not be empty."""
     def contract(x, axis):
         if not x.size and _count(x.shape, axis := axes(who, axis, x.ndim)) == 0:
-            return f"axis {axis} of shape {x.shape} is empty, and an empty set has no {who}"
+            return f"axis {axis} of shape {x.shape} is empty, and so has no {who}"
     return contract
 
 
@@ -273,7 +273,7 @@ def cumsum(x, *, axis=0):
     """Running sums along `axis`: out[i] = x[0] + ... + x[i]."""
     axis = one_axis("cumsum", axis, x.ndim, scalar=True)
     sums = np.cumsum(x, axis, FLOAT64).astype(FLOAT32) if x.dtype is FLOAT32 else np.cumsum(x, axis)
-    return sums.reshape(x.shape)  # NumPy makes 1-d of 0-d
+    return sums.reshape(x.shape)  # NumPy returns 1-d for 0-d
 
 
 cumsum.vjp(x=fresh(lambda g, axis: flip(cumsum(flip(g, axis=axis), axis=axis), axis=axis)))

@@ -1,9 +1,9 @@
-"""Running products, extremes and sums of exponentials along an axis, and the recurrence that their gradients follow.
+"""Running products, extremes and logsumexp along an axis, and the recurrence behind their gradients.
 
     s[i] = x[i] + decay[i] s[i - 1]
 
-is linear in x, and its adjoint is the same recurrence from the back. The cotangents of a running product and of a
-running logsumexp have that form too. There are no divisions, so zeros are exact.
+is linear in x, and its adjoint is the same recurrence run backwards. The cotangents of a running product and of a
+running logsumexp have this form too. Nothing is divided, so zeros are exact.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from .shape import cat, flip, permute, reshape
 
 @primitive
 def recurrence(x, decay, *, axis=0, reverse=False):
-    """s[i] = x[i] + decay[i] s[i - 1] along `axis`, with s[-1] = 0; from the back, with s[i + 1], if reverse.
+    """s[i] = x[i] + decay[i] s[i - 1] along `axis`, with s[-1] = 0; reverse runs backwards, with s[i + 1].
 
-    x and decay have the same shape. Raises ValueError otherwise. float32 is summed in float64, since errors add up.
+    x and decay have the same shape. Raises ValueError otherwise. Sums float32 in float64, since errors add up.
     """
     axis = one_axis("recurrence", axis, x.ndim, scalar=True)
     if not x.ndim:
@@ -78,7 +78,7 @@ def cumprod_vjp(g, x, y, *, axis=0):
     return mul(_sums_owed(g, x, axis, False), _before(y, axis, first=1.0))
 
 
-# d out[i] / d x[j] is the product of those before j, times that of those from j + 1 to i.
+# d out[i] / d x[j] is the product of all factors up to i but x[j].
 cumprod.vjp(x=fresh(lambda g, x, out, axis: cumprod_vjp(g, x, out, axis=axis)))
 
 
@@ -93,8 +93,7 @@ def prod(x, *, axis=None, keepdim=False):
 
 @composite
 def other_products(x, g, *, axis):
-    """g times the product of all other factors: those before (a running product from the front) and after (from the
-    back)."""
+    """g times the product of all other factors: a running product from the front times one from the back."""
     rest = tuple(a for a in range(x.ndim) if a not in axis)
     order = (*axis, *rest)
     shape = [x.shape[a] for a in order]
@@ -107,7 +106,7 @@ def other_products(x, g, *, axis):
 
 
 def _divided(x, g, axis):
-    """The same in one pass, unless a product is 0, or too small or large to divide a factor out of it."""
+    """`other_products` by division, in one pass, unless a product is 0, or too small or large to divide."""
     y = np.multiply.reduce(x, axis=axis, keepdims=True)
     size = np.abs(y)
     return (y / x * g, None) if size.size and size.min() > 1e-30 and size.max() < 1e30 else NotImplemented
@@ -118,7 +117,7 @@ prod.vjp(x=fresh(lambda g, x, axis: other_products(
     x, reshape(g, shape=with_axes(x.shape, axis)), axis=axes("prod", axis, x.ndim)) if x.size else x * 0.0))
 
 
-# Running sums of exponentials -----------------------------------------------------------------------------------------
+# Running logsumexp -----------------------------------------------------------------------------------------
 
 
 @primitive
@@ -129,9 +128,9 @@ def logcumsumexp(x, *, axis=0):
 
 
 def _logcumsumexp_vjp(g, x, axis):
-    """d out[i] / d x[j] is e^(x[j] - out[j]) e^(out[j] - out[i]), both at most 1; out[j] - out[i] step by step.
+    """d out[i] / d x[j] is e^(x[j] - out[j]) e^(out[j] - out[i]), both at most 1; out[j] - out[i] accumulates by steps.
 
-    In float64, since to a difference of large numbers their last digits count.
+    In float64, since the difference of large numbers depends on their last digits.
     """
     wide = cast(x, dtype=FLOAT64)
     out = logcumsumexp(wide, axis=axis)
@@ -143,14 +142,14 @@ logcumsumexp.vjp(x=_logcumsumexp_vjp)
 
 
 def _ratio(a, b):
-    """e^(a - b), and 0 where both are -inf."""
+    """e^(a - b), but 0 where both are -inf."""
     empty = eq(b, -np.inf)
     return where(empty, 0.0, exp(where(empty, 0.0, a) - where(empty, 0.0, b)))
 
 
 def _running(function, x, axis):
-    """function.accumulate, of float32 in float64, since errors add up."""
-    if not x.ndim:  # which has no axis, but the dtype that it would have
+    """function.accumulate, for float32 in float64, since errors add up."""
+    if not x.ndim:  # no axis to run along, but the dtype changes all the same
         return function.accumulate(x[None])[0, ...]
     if x.dtype is FLOAT32:
         return function.accumulate(x, axis, np.float64).astype(np.float32)
@@ -161,7 +160,7 @@ def _running(function, x, axis):
 
 
 def cummax(x, axis=0):
-    """The largest value so far along `axis`, and where it stands, the last place of several: (values, indices).
+    """The largest value so far along `axis` and its index, the last of ties: (values, indices).
 
     The value is NaN from the first NaN on.
     """
@@ -169,7 +168,7 @@ def cummax(x, axis=0):
 
 
 def cummin(x, axis=0):
-    """The smallest value so far along `axis`, and where it stands, the last place of several: (values, indices)."""
+    """The smallest value so far along `axis` and its index, the last of ties: (values, indices)."""
     return _extreme("cummin", -1, x, axis)
 
 
@@ -181,7 +180,7 @@ def _extreme(who, sign, x, axis):
 
 @primitive
 def _places(x, *, sign, axis):
-    """Where the largest so far stands, or the smallest, if sign is -1."""
+    """The index of the largest value so far, or of the smallest if sign is -1."""
     if not x.ndim:
         return np.zeros((), np.int64)
     best = (np.maximum if sign > 0 else np.minimum).accumulate(x, axis=axis)

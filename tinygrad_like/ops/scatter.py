@@ -23,13 +23,13 @@ from .shape import expand, getitem, reshape
 __all__ = ["extreme_at", "masked_select", "nonzero", "scatter", "scatter_add",
            "scatter_reduce"]
 REDUCTIONS = "sum", "prod", "mean", "amax", "amin"
-_PUT, _MULTIPLY, _MAX, _MIN = range(4)  # the new value of a place
+_PUT, _MULTIPLY, _MAX, _MIN = range(4)  # how src changes x
 _UFUNCS = {_MULTIPLY: np.multiply, _MAX: np.maximum, _MIN: np.minimum}
 
 
 def scattered(x, op, src, index, axis):
-    """x with src put where an index along the axis says, or multiplied or compared with x there. The index is as
-    large as src, or has size 1 along all other axes."""
+    """x with src written at an index along the axis, or multiplied by or compared with x there. The index has src's
+    shape, or size 1 along all other axes."""
     out = np.array(x, np.result_type(x, src), order="C")
     row, place = out.reshape(-1), flat_along(np.broadcast_to(index, src.shape), x.shape, axis)
     if op == _PUT:
@@ -41,13 +41,13 @@ def scattered(x, op, src, index, axis):
 
 @primitive
 def scatter_last(x, src, index, *, axis):
-    """x with src written where the index says along the axis; of several written to one place the last stays."""
+    """x with src written at an index along the axis; for a repeated index, the last one wins."""
     return scattered(x, _PUT, src, index, axis)
 
 
 @primitive
 def take_last(x, index, *, shape, axis):
-    """The values at an index along the axis, in an array of this shape; 0 where it names the place again later."""
+    """The values at an index along the axis, in an array of this shape; 0 for entries that a later one repeats."""
     place, order = flat_along(np.broadcast_to(index, shape), x.shape, axis), np.arange(math.prod(shape)).reshape(shape)
     last = np.zeros(x.size, np.int64)
     last[place] = order
@@ -61,18 +61,18 @@ take_last.vjp(x=fresh(lambda g, x_shape, index, axis: scatter_last(np.zeros(x_sh
 
 
 def _to_places(who, x, index, src, axis, what):
-    """what(part, src, index, axis=axis), of the part of x that the index reaches. A number stands for a src full of it;
-    of a src larger than the index the beginning counts."""
+    """Replace the part of x that the index reaches by what(part, src, index, axis=axis). A number as src fills it; a
+    src larger than the index is cut to its size."""
     if not hasattr(src, "shape"):
         src = filled(x, as_index(index).shape, src)
-    elif type(src) is np.ndarray:  # or its results would be on no graph
+    elif type(src) is np.ndarray:  # else the result would not be recorded
         src = beside(x, src)
     if not x.ndim:
         return reshape(_to_places(who, *[reshape(y, shape=(1,)) for y in (x, index, src)], axis, what), shape=())
     axis, index, row, whole = index_along(who, x.shape, index, axis)
     if src.shape != index.shape:
         if src.ndim != index.ndim or any([n < m for n, m in zip(src.shape, index.shape, strict=True)]):
-            raise refusal(who, f"src has shape {src.shape} but index has shape {index.shape}; src must be as large")
+            raise refusal(who, f"src has shape {src.shape} but index has shape {index.shape}; src must be no smaller")
         src = take(src, index=tuple([slice(0, n) for n in index.shape]))
     if not src.size:
         return clone(x)
@@ -87,8 +87,7 @@ def _to_places(who, x, index, src, axis, what):
 def scatter(x, index, src, *, axis):
     """x with src written at index: out[i, index[i, j]] = src[i, j] for axis=1.
 
-    Of several written to one place the last stays. The gradient reaches what is left of x, and of src what was not
-    overwritten.
+    For a repeated index, the last one wins. The gradient reaches what remains of x and of src.
     """
     return _to_places("scatter", x, index, src, axis, scatter_last)
 
@@ -100,12 +99,12 @@ def scatter_add(x, index, src, *, axis):
 
 @checked
 def scatter_reduce(x, index, src, *, axis, reduce, include_self=True):
-    """x with src reduced into it at index: for axis=1, out[i, index[i, j]] = reduce of x there and all src[i, j].
+    """x with src reduced into it at index: for axis=1, out[i, index[i, j]] = reduce(x there, all src[i, j] for it).
 
-    reduce: "sum", "prod", "mean", "amax" or "amin". Without include_self, x does not count where anything is
-    reduced into it. Extremes that tie share the cotangent evenly; products are exact with zeros.
+    reduce: "sum", "prod", "mean", "amax" or "amin". Without include_self, the result ignores x wherever src
+    contributes. Tied extremes share the cotangent evenly; gradients of products are exact with zeros.
 
-    Raises ValueError for another reduce, or an index that does not fit.
+    Raises ValueError for another `reduce`, or an index that does not fit.
     """
     return _to_places("scatter_reduce", x, index, src, axis, partial(_reduced, reduce, include_self))
 
@@ -116,7 +115,7 @@ def _(reduce):
 
 
 def _reduced(reduce, include_self, x, src, index, *, axis):
-    if reduce == "mean" or not include_self:  # how many come to each place
+    if reduce == "mean" or not include_self:  # the number of src values per place
         zeros, ones = (beside(x, y) for y in (np.zeros(x.shape), np.ones(src.shape)))
         count = add_at_places(zeros, ones, index, axis)
     if not include_self:
@@ -133,7 +132,7 @@ def _reduced(reduce, include_self, x, src, index, *, axis):
 
 
 def add_at_places(x, src, index, axis):
-    """x with src added where an index along the axis says, which may have size 1 along all other axes."""
+    """x with src added at an index along the axis, which may have size 1 along all other axes."""
     if index.shape == src.shape:
         return add(x, add_along(src, index, size=x.shape[axis], axis=axis))
     place = (*(slice(None),) * axis, getattr(index, "_data", index).reshape(-1))
@@ -152,13 +151,13 @@ def _neutral(reduce: str, dtype: np.dtype):
 
 @composite
 def product_at(x, src, index, *, axis):
-    """The product of x and all of src that comes to a place; its gradient is exact where factors are 0."""
+    """The product, per place, of x and all src that go there; its gradient is exact where factors are 0."""
     place = flat_along(np.broadcast_to(getattr(index, "_data", index), src.shape), x.shape, axis)
     return mul(x, _products(src, place, x.shape))
 
 
 def _products(src, place, shape):
-    """The product of all of src that comes to a place, 1 where nothing does: of neighbours, of pairs of these, ..."""
+    """The product of all src per place, 1 where there is none: a tree of pairwise products."""
     order, turn, touched, first = _sorted(place, shape)
     factors, apart = take(reshape(src, shape=(-1,)), index=(order,)), 1
     while apart < len(turn):
@@ -170,8 +169,8 @@ def _products(src, place, shape):
 
 @pure
 def _sorted(place, shape):
-    """The entries in the order of their places; which of those of its place each is; whether a place has some; where
-    they begin."""
+    """(order, turn, touched, first): the entries sorted by place; each one's number within its place; whether a place
+    has entries; where they begin."""
     to = place.ravel()
     order = np.argsort(to, kind="stable")
     to, i = to[order], np.arange(len(to))
@@ -183,14 +182,14 @@ def _sorted(place, shape):
 
 @pure
 def _pairs(turn, apart):
-    """Whether another entry so far apart is multiplied to each, and which that would be."""
+    """Whether to multiply each entry by the one `apart` further on, and the index of that one."""
     right = np.minimum(np.arange(len(turn)) + apart, len(turn) - 1)
     return (turn % (2 * apart) == 0) & (turn[right] == turn + apart), right
 
 
 @primitive
 def extreme_at(x, src, index, *, axis, largest):
-    """The larger (smaller) of x and all of src that comes to a place; those that tie share the cotangent evenly."""
+    """The largest (smallest), per place, of x and all src that go there; ties share the cotangent evenly."""
     return scattered(x, _MAX if largest else _MIN, src, index, axis)
 
 
@@ -213,9 +212,10 @@ def _same(a, b):
 
 @checked
 def masked_select(x, mask):
-    """The elements of x where the mask is true, in a row; the two broadcast. Raises TypeError unless it is boolean."""
-    mask = values_of("masked_select", mask, "gives a number of elements that depends on its mask",
-                     "use where, or multiply with the mask")
+    """The elements of x where the mask is True, as a vector; x and mask broadcast. Raises TypeError unless it is
+    boolean."""
+    mask = values_of("masked_select", mask, "returns a number of elements that depends on its mask",
+                     "use where, or multiply by the mask")
     shape = np.broadcast_shapes(x.shape, mask.shape)
     return getitem(expand(x, shape=shape), np.broadcast_to(mask, shape))
 
@@ -229,6 +229,6 @@ def _(x, mask):
 
 @primitive
 def nonzero(x):
-    """The indices of all elements that are not 0, one in each row: (number, x.ndim)."""
-    looked_at(x, "nonzero gives a number of elements that depends on values", "use where, or a mask to multiply with")
+    """The indices of all nonzero elements, one per row: (number, x.ndim)."""
+    looked_at(x, "nonzero returns a number of elements that depends on values", "use where, or multiply by a mask")
     return np.argwhere(x)

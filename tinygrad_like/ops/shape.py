@@ -1,4 +1,4 @@
-"""Ops that move elements without changing them. The adjoint of a move is the move back."""
+"""Ops that move elements without changing them; the adjoint moves them back."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .parts import take
 
 @primitive
 def reshape(x, *, shape):
-    """The same elements, in C order, in another shape; one size may be -1, to be worked out."""
+    """The same elements, in C order, in another shape; one size may be -1, and is then inferred."""
     return x.reshape(shape) if x.flags.c_contiguous else in_c_order(x, shape)
 
 
@@ -79,8 +79,8 @@ def _swapped(ndim: int, axis0: int, axis1: int) -> tuple[int, ...]:
 
 @primitive
 def expand(x, *, shape):
-    """Broadcast to `shape`; -1 keeps a size. A view, which can be written to if no element is shown twice."""
-    # np.broadcast_to takes four times as long, and does not know -1.
+    """Broadcast to `shape`; -1 keeps a size. A view, writable if it shows no element twice."""
+    # Four times as fast as np.broadcast_to, which does not accept -1.
     y = np.nditer(x, ["multi_index", "zerosize_ok"], ["readonly"], itershape=tuple(shape), order="C").itviews[0]
     return x[(*(None,) * (y.ndim - x.ndim), ...)] if y.size == x.size > 0 else y
 
@@ -88,7 +88,7 @@ def expand(x, *, shape):
 @expand.requires
 def _(x, shape):
     if min(shape, default=0) < 0 and (min(shape) < -1 or -1 in shape[: len(shape) - x.ndim]):
-        return f"shape {x.shape} does not broadcast to {tuple(shape)}; -1 keeps the size of an axis that is there"
+        return f"shape {x.shape} does not broadcast to {tuple(shape)}; -1 keeps the size of an existing axis"
 
 
 @expand.explains
@@ -96,7 +96,7 @@ def _(x, shape):
     return f"shape {x.shape} does not broadcast to {tuple(shape)}; only axes of size 1 stretch"
 
 
-expand.vjp(x=lambda g: g)  # the engine sums over what was broadcast
+expand.vjp(x=lambda g: g)  # the engine sums over the broadcast axes
 
 
 def unsqueeze(x, axis):
@@ -107,7 +107,7 @@ def unsqueeze(x, axis):
 
 
 def squeeze(x, axis=None):
-    """Remove the axes of size 1, or those of `axis` that have size 1."""
+    """Remove all axes of size 1, or those among `axis`."""
     drop = all_axes("squeeze", axis, x.ndim)
     return reshape(x, shape=tuple([n for a, n in enumerate(x.shape) if n != 1 or a not in drop]))
 
@@ -126,7 +126,7 @@ def flatten(x, start_axis=0, end_axis=-1):
 
 @checked
 def unflatten(x, axis, sizes):
-    """Split one axis into several, whose product is its size (one may be -1)."""
+    """Split one axis into several, whose sizes multiply to its size (one may be -1)."""
     axis = one_axis("unflatten", axis, x.ndim)
     return reshape(x, shape=(*x.shape[:axis], *sizes, *x.shape[axis + 1 :]))
 
@@ -152,7 +152,7 @@ flip.vjp(x=fresh(lambda g, axis: flip(g, axis=axis)))
 
 @primitive
 def roll(x, *, shifts, axis=None):
-    """Shift elements along `axis`, re-entering at the other end; of the flattened Tensor if axis is None."""
+    """Shift elements along `axis`, wrapping around; of the flattened Tensor if axis is None."""
     if axis is None or not x.size:
         return np.roll(x, shifts, axis)
     return rolled(x, _several(shifts), all_axes("roll", axis, x.ndim))
@@ -167,9 +167,9 @@ def _(x, shifts, axis):
         return TypeError(f"shifts must be an integer or several, got {shifts!r}")
     if axis is None:
         return None if len(given) == 1 else (f"{len(given)} shifts {given} for the flattened Tensor, which takes one; "
-                                             "give an axis for each")
+                                             "pass an axis for each")
     if len(given) != len(axes := all_axes("roll", axis, x.ndim)):
-        return f"{len(given)} shifts {shifts} for {len(axes)} axes {axes}; give one for each"
+        return f"{len(given)} shifts {shifts} for {len(axes)} axes {axes}; pass one for each"
 
 
 def _several(shifts) -> tuple:
@@ -177,7 +177,7 @@ def _several(shifts) -> tuple:
 
 
 def rolled(x, shifts, axes):
-    """np.roll(x, shifts, axes), which takes three times as long for a small array."""
+    """np.roll(x, shifts, axes), three times as fast for a small array."""
     y = x
     for shift, a in zip(shifts, axes, strict=True):
         if cut := -shift % x.shape[a]:
@@ -217,7 +217,7 @@ triu.requires(fits("any x (..., m, n)"))
 
 @primitive
 def cat(*xs, axis=0):
-    """Tensors one after the other along `axis`; their other axes must agree."""
+    """Concatenate Tensors along `axis`; all other axes must agree."""
     return np.concatenate(xs, one_axis("cat", axis, xs[0].ndim))
 
 
@@ -242,7 +242,7 @@ cat.vjp(xs=_part)
 
 @primitive
 def stack(*xs, axis=0):
-    """Tensors of one shape side by side along a new axis."""
+    """Stack Tensors of one shape along a new axis."""
     first = xs[0].shape
     axis = one_axis("stack", axis, len(first) + 1)
     shape = (*first[:axis], 1, *first[axis:])
@@ -264,7 +264,7 @@ stack.vjp(xs=lambda g, which, axis: take(g, index=(slice(None),) * (axis % g.ndi
 
 @checked
 def split(x, sizes, axis=0):
-    """Parts of the given sizes along `axis`; an int means parts of that size, the last may be smaller. A tuple."""
+    """A tuple of parts with these sizes along `axis`; an int means equal parts of that size, the last maybe smaller."""
     return _parts(x, sizes, one_axis("split", axis, x.ndim))
 
 
@@ -285,7 +285,7 @@ def _(x, sizes, axis):
 
 @checked
 def chunk(x, chunks, axis=0):
-    """`chunks` parts of equal size along `axis` (the last smaller, or fewer parts, if it does not divide). A tuple."""
+    """A tuple of `chunks` equal parts along `axis` (if it does not divide, the last is smaller, or there are fewer)."""
     axis = one_axis("chunk", axis, x.ndim)
     return _parts(x, max(1, math.ceil(x.shape[axis] / chunks)), axis)
 
@@ -296,7 +296,7 @@ def _(chunks):
 
 
 def unbind(x, axis=0):
-    """The slices along `axis`, without that axis. A tuple."""
+    """A tuple of the slices along `axis`, without that axis."""
     axis = one_axis("unbind", axis, x.ndim)
     before = (slice(None),) * axis
     return tuple([take(x, index=(*before, i)) for i in range(x.shape[axis])])
@@ -304,7 +304,7 @@ def unbind(x, axis=0):
 
 @checked
 def repeat(x, repeats):
-    """Tile: the whole Tensor repeated `repeats[i]` times along axis i; missing leading axes are added."""
+    """Tile the whole Tensor, `repeats[i]` times along axis i; leading axes are added if missing."""
     shape = (1,) * (len(repeats) - x.ndim) + x.shape
     split_ = reshape(x, shape=tuple(m for n in shape for m in (1, n)))
     wide = expand(split_, shape=tuple(m for r, n in zip(repeats, shape, strict=True) for m in (r, n)))
@@ -314,7 +314,7 @@ def repeat(x, repeats):
 @repeat.requires
 def _(x, repeats):
     if len(repeats) < x.ndim or min(repeats, default=0) < 0:
-        return f"give a non-negative count for each of the {x.ndim} axes of shape {x.shape}, got {tuple(repeats)}"
+        return f"pass a non-negative count for each of the {x.ndim} axes of shape {x.shape}, got {tuple(repeats)}"
 
 
 def _own(x):
@@ -324,9 +324,9 @@ def _own(x):
 
 @checked
 def repeat_interleave(x, repeats, axis=None):
-    """Each element (or each slice along `axis`) repeated `repeats` times in place; or each its own number of times.
+    """Repeat each element, or each slice along `axis`, `repeats` times in a row; `repeats` may differ per element.
 
-    Those of the flattened Tensor if axis is None.
+    With axis None, the elements of the flattened Tensor.
     """
     x, axis = (flatten(x), 0) if axis is None else (x, one_axis("repeat_interleave", axis, x.ndim))
     if np.ndim(repeats):
@@ -342,13 +342,13 @@ def _(x, repeats, axis):
     n = math.prod(x.shape) if axis is None else x.shape[axis := one_axis("repeat_interleave", axis, x.ndim)]
     counts = np.asarray(repeats)
     if counts.dtype.kind not in "iu" or counts.shape not in ((1,), (n,)) or counts.min(initial=0) < 0:
-        return (f"repeats must be one integer for each of the {n} of axis {axis or 0} of shape {x.shape}, none "
+        return (f"repeats must be {n} integers, one per entry of axis {axis or 0} of shape {x.shape}, none "
                 f"negative, got {counts.dtype} of shape {counts.shape}")
 
 
 @checked
 def shrink(x, ranges):
-    """Keep, along each axis, the elements from start to stop: `ranges` holds (start, stop) or None per axis."""
+    """Keep the elements from start to stop along each axis: `ranges` holds (start, stop) or None per axis."""
     return take(x, index=tuple([slice(None) if r is None else slice(*r) for r in ranges]))
 
 
@@ -366,8 +366,8 @@ def _(x, ranges):
 def getitem(x, index):
     """x[index] as in PyTorch: integers, slices with step, None, Ellipsis, integer and boolean arrays, in any mix.
 
-    The rules are NumPy's, but an integer does not count as an array: x[0, :, [0, 2]] is x[0][:, [0, 2]].
-    Raises IndexError for an index out of range or too many of them, TypeError for anything else.
+    The rules are NumPy's, except that an integer does not count as an array: x[0, :, [0, 2]] is x[0][:, [0, 2]].
+    Raises IndexError for an index out of range or too many indices, TypeError for any other type.
     """
     index = plain_index(index, x.shape)
     axes = torch_order(index, x.ndim)

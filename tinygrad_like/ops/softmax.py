@@ -35,7 +35,7 @@ def softmax(x, *, axis=-1):
 @primitive
 @replaceable
 def log_softmax(x, *, axis=-1):
-    """log p_i = x_i - log sum_j e^(x_j) along `axis`, exact where softmax itself would round to 0."""
+    """log p_i = x_i - log sum_j e^(x_j) along `axis`, accurate even where softmax rounds to 0."""
     axis = one_axis("log_softmax", axis, x.ndim, scalar=True)
     if not x.ndim:
         return log_softmax.forward(x.reshape(1))[0]
@@ -47,7 +47,7 @@ def _top(who, x, axis):
     if x.shape[axis] == 0:
         raise ValueError(f"{who}: axis {axis} of shape {x.shape} is empty, so there is nothing to normalise")
     top = x.max(axis, keepdims=True)
-    return np.where(top > -np.inf, top, 0).astype(x.dtype)  # so an inf, or all -inf, gives NaN along the axis
+    return np.where(top > -np.inf, top, 0).astype(x.dtype)  # so that inf, or -inf everywhere, yields NaN along the axis
 
 
 @composite
@@ -86,9 +86,9 @@ def logsumexp_over(x, over):
 
 @composite
 def logsumexp_vjp(x, y, g, *, over):
-    """g times the softmax of x, which is e^(x - y), but for the rounding of y = logsumexp(x)."""
+    """g times the softmax of x: e^(x - y) with y = logsumexp(x), divided by its sum to undo the rounding of y."""
     p = exp(x - y)
-    total = where(y == math.inf, 1.0, sum(p, axis=over, keepdim=True))  # beside an infinity, none has a share
+    total = where(y == math.inf, 1.0, sum(p, axis=over, keepdim=True))  # next to an infinity, all shares are 0
     return g * (p / total)
 
 
@@ -109,8 +109,8 @@ def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="m
     """The cross-entropy between logits and labels: L = -sum_c q_c log softmax(input)_c, with dL/dinput = p - q (003).
 
     input: logits (batch, classes), (classes,) or (batch, classes, d1, ...); not probabilities.
-    target: class indices, of the shape without classes, or probabilities, of input's shape.
-    weight: (classes,), a factor per class. ignore_index: an index whose rows count for nothing.
+    target: class indices, of input's shape without the class axis, or probabilities, of input's shape.
+    weight: (classes,), a factor per class. ignore_index: the loss ignores rows with this label.
     reduction: "mean" (divided by the sum of the targets' weights, as in PyTorch), "sum" or "none".
     label_smoothing: eps; q = (1 - eps) q + eps / classes.
 
@@ -129,7 +129,8 @@ def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="m
 
 
 def _against(q, log_p, weight, axis):
-    """-sum_c w_c q_c log p_c; where w_c q_c is 0 it adds nothing, even if the logit is -inf, as of a masked class."""
+    """-sum_c w_c q_c log p_c, in which terms with w_c q_c = 0 are 0 even if the logit is -inf, as for a masked
+    class."""
     if weight is not None:
         q = q * reshape(cast(weight, dtype=log_p.dtype), shape=(-1, *[1] * (log_p.ndim - 1 - axis)))
     return -sum(q * where(logical_or(ne(q, 0), isfinite(log_p)), log_p, 0.0), axis=axis)
@@ -140,7 +141,7 @@ def axis_of_classes(x):
 
 
 def at_labels(who, log_p, target, weight, ignore_index):
-    """(-w log_p at the labels, w): w is the weight of the label, 1 without weights, or 0 if it is to be ignored."""
+    """(-w log_p at the labels, w): w is the label's weight, 1 without weights, and 0 for ignored labels."""
     axis = axis_of_classes(log_p)
     label = labels(target, classes=log_p.shape[axis], ignore_index=ignore_index, who=who)
     w = cast(ne(target, ignore_index), dtype=log_p.dtype)
@@ -148,12 +149,12 @@ def at_labels(who, log_p, target, weight, ignore_index):
         w = w * reshape(gather(cast(weight, dtype=log_p.dtype), reshape(label, shape=(-1,)), axis=0), shape=w.shape)
     kept = with_axes(log_p.shape, axis)
     picked = reshape(gather(log_p, reshape(label, shape=kept), axis=axis), shape=w.shape)
-    return -(where(ne(w, 0), picked, 0.0) * w), w  # an ignored row counts for nothing, also if it holds -inf
+    return -(where(ne(w, 0), picked, 0.0) * w), w  # an ignored row adds 0, even if it holds -inf
 
 
 @primitive
 def labels(target, *, classes, ignore_index, who):
-    """The labels, and 0 in place of those to ignore. Raises IndexError, in the name of a loss, for one that is no
+    """The labels, with 0 in place of ignored ones. Raises IndexError, in the name of `who`, for a label that is not a
     class."""
     wrong = (target != ignore_index) & ((target < 0) | (target >= classes))
     if wrong.any():
@@ -163,23 +164,23 @@ def labels(target, *, classes, ignore_index, who):
 
 
 def reduced(losses, weights, reduction):
-    """The losses, or their sum, or that divided by the sum of the weights, by default of 1 for each."""
+    """The losses, their sum, or their sum divided by the sum of the weights, which default to 1."""
     if reduction == "none":
         return losses
     if reduction == "sum" or weights is None:
         return sum(losses) if reduction == "sum" else mean(losses)
     n = sum(weights)
-    return where(n == 0, math.nan, sum(losses) / where(n == 0, 1.0, n))  # a mean over no label is NaN, as in PyTorch
+    return where(n == 0, math.nan, sum(losses) / where(n == 0, 1.0, n))  # the mean over no labels is NaN, as in PyTorch
 
 
-# The losses' requirements: contracts, see `Primitive.requires` --------------------------------------------------------
+# Contracts of the losses, see `Primitive.requires` --------------------------------------------------------
 
 
 def a_reduction(reduction):
     if reduction in ("mean", "sum", "none"):
         return None
     if reduction is None or isinstance(reduction, bool):
-        return TypeError("size_average and reduce are given by name, or, as PyTorch writes it by now, as "
+        return TypeError("size_average and reduce must be passed by name, or replaced, as in PyTorch today, by "
                          f'reduction="sum" or "none", got {reduction!r}')
     return f'reduction must be "mean", "sum" or "none", got {reduction!r}'
 
@@ -195,22 +196,22 @@ def of_floats(input, target):
 
 
 def of_labels(input, target):
-    """Class indices of the input's shape without the axis of classes."""
+    """Class indices have the input's shape without the class axis."""
     axis = axis_of_classes(input)
     wanted = (*input.shape[:axis], *input.shape[axis + 1 :])
     if target.dtype.kind not in "iu":
         cast = target.dtype.kind in (*FLOATS, "b")
-        return TypeError(f"labels are integers, got {target.dtype}" + "; cast the target with .long()" * cast)
+        return TypeError(f"labels must be integers, got {target.dtype}" + "; cast the target with .long()" * cast)
     if target.shape == wanted:
         return None
     count = math.prod(wanted) == math.prod(target.shape)
-    return (f"an input of shape {input.shape} (classes on axis {axis}) takes labels of shape {wanted}, got "
+    return (f"an input of shape {input.shape} (classes on axis {axis}) needs labels of shape {wanted}, got "
             f"{target.shape}" + f"; reshape the target to {wanted}" * count)
 
 
 def of_classes(input, weight):
     if input.ndim == 0:
-        return "the input needs an axis of classes, got a 0-d Tensor"
+        return "the input needs a class axis, got a 0-d Tensor"
     classes = input.shape[axis_of_classes(input)]
     if weight is not None and np.shape(weight) != (classes,):
         return f"weight has shape {np.shape(weight)} but there are {classes} classes; it needs ({classes},)"
@@ -218,7 +219,7 @@ def of_classes(input, weight):
 
 def of_64_bits(ignore_index):
     if not isinstance(ignore_index, np.integer | int) or not -(1 << 63) <= ignore_index < 1 << 63:
-        return f"ignore_index must be an integer of 64 bits, got {ignore_index!r}"
+        return f"ignore_index must be a 64-bit integer, got {ignore_index!r}"
 
 
 cross_entropy.requires(a_reduction, of_floats, of_classes, of_64_bits)

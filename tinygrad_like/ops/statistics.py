@@ -1,4 +1,4 @@
-"""Compositions of reductions: mean and variance together, normalized vectors, a dtype for sums, weighted draws."""
+"""Compositions of reductions: variance with mean, normalised vectors, sums in a dtype, weighted draws."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .softmax import softmax
 
 
 def in_dtype(op, x, dtype, **options):
-    """op of x, cast to dtype before; None leaves x as it is. The result has that dtype."""
+    """op of x cast to dtype, as that dtype; None leaves x as it is."""
     if dtype is None:
         return op(x, **options)
     dtype = as_dtype(dtype, op.__name__)
@@ -28,10 +28,10 @@ def in_dtype(op, x, dtype, **options):
 
 
 def placed(who, place, axis, keepdim, correction):
-    """The axis, keepdim and correction of positional arguments: (axis), (unbiased), (axis, unbiased), (axis, unbiased,
-    keepdim) as PyTorch's, where unbiased is a bool; (axis, keepdim, correction) as tinygrad's, with a number last."""
+    """(axis, keepdim, correction) from positional arguments: PyTorch's (axis), (unbiased), (axis, unbiased), (axis,
+    unbiased, keepdim), where unbiased is a bool; or tinygrad's (axis, keepdim, correction), which ends in a number."""
     if axis is not None or len(place) > 3:
-        raise TypeError(f"{who}: axis is given twice, or there is too much; it takes (axis, unbiased, keepdim)")
+        raise TypeError(f"{who}: too many arguments, or axis given twice; it takes (axis, unbiased, keepdim)")
     if type(place[0]) is bool and len(place) < 3:
         place = (None, *place)
     axis, *rest = place
@@ -65,13 +65,12 @@ def normalize(x, p=2.0, axis=1, eps=1e-12):
 
 
 def layernorm(x, axis=-1, eps=1e-5):
-    """x minus its mean over `axis`, divided by the square root of its variance there, plus eps: layer_norm without
-    weights, over any axes."""
+    """(x - mean) / sqrt(variance + eps) over any `axis`: layer_norm without weights."""
     return standardize(x, axis, eps)
 
 
 def batchnorm(x, weight, bias, mean, invstd, axis=1):
-    """(x - mean) invstd weight + bias, for statistics that are known, each as long as `axis`."""
+    """(x - mean) invstd weight + bias, for known statistics, each a vector along `axis`."""
     shape = tuple(n if a in axes("batchnorm", axis, x.ndim) else 1 for a, n in enumerate(x.shape))
     mean, invstd, weight, bias = (p if p is None else reshape(p, shape=shape) for p in (mean, invstd, weight, bias))
     return scaled((x - mean) * invstd, weight, bias)
@@ -84,11 +83,10 @@ def softmin(x, axis=-1):
 
 @checked
 def multinomial(weights, num_samples=1, replacement=False, generator=None):
-    """Indices drawn with probabilities in proportion to weights (n) or (rows, n) -> (num_samples) or (rows, ...).
+    """Indices drawn with probabilities proportional to weights (n) or (rows, n) -> (num_samples) or (rows, ...).
 
-    generator: where the random numbers come from, if not from the package's own.
-    Raises ValueError for weights that are negative, infinite or add up to 0, or fewer of them than samples without
-    replacement.
+    generator: the source of random numbers, by default the package's. Raises ValueError for weights that are negative,
+    infinite or sum to 0, and without replacement, for more samples than positive weights.
     """
     drawn = random.sampled("multinomial", _drawn_rows, weights, num_samples, replacement, generator=generator)
     return wrap(drawn) if hasattr(weights, "_data") else drawn
@@ -99,10 +97,10 @@ def _drawn_rows(numbers, weights, num_samples, replacement):
     if (why := _impossible(rows, num_samples, replacement)) is not None:
         raise refusal("multinomial", why)
     if replacement:
-        ends = np.cumsum(rows / rows.max(1, keepdims=True), axis=1)  # the sum of the weights may overflow
+        ends = np.cumsum(rows / rows.max(1, keepdims=True), axis=1)  # the sum itself may overflow
         drawn = numbers.random((len(rows), num_samples)) * ends[:, -1:]
         out = np.stack([np.searchsorted(e, u, side="right") for e, u in zip(ends, drawn, strict=True)])
-    else:  # the first of exponential clocks with these rates (Efraimidis, Spirakis 2006)
+    else:  # the first to ring of exponential clocks with these rates (Efraimidis, Spirakis 2006)
         with np.errstate(divide="ignore"):
             clocks = numbers.exponential(size=rows.shape) / rows
         out = np.argsort(clocks, axis=1)[:, :num_samples]
@@ -114,7 +112,7 @@ multinomial.requires(fits("any weights (n) or (rows, n)"))
 
 def _impossible(rows, num_samples, replacement) -> str | None:
     if not ((rows >= 0) & (rows < np.inf)).all() or not rows.any(1).all():
-        return f"takes (n) or (rows, n) weights, none below 0 or infinite and not all 0, got shape {rows.shape}"
+        return f"takes weights (n) or (rows, n), none negative or infinite and not all 0, got shape {rows.shape}"
     if not replacement and num_samples > (rows > 0).sum(1).min(initial=num_samples):
-        return f"{num_samples} samples without replacement of fewer weights above 0"
+        return f"{num_samples} samples without replacement need as many positive weights"
     return None

@@ -15,11 +15,11 @@ from .elementwise import where
 
 @primitive
 def embedding(index, weight, *, padding_idx=None):
-    """The rows of a table that an index names: index (...), of integers, weight (rows, size) -> (..., size).
+    """Rows of a table looked up by index: integers index (...), weight (rows, size) -> (..., size).
 
-    padding_idx: the row, counted from the end if negative, that gets no gradient. It is looked up like any other.
+    padding_idx: the row that gets no gradient, counted from the end if negative. The lookup treats it like any other.
 
-    Raises IndexError for an index below 0 or past the last row, ValueError for a padding_idx that is no row.
+    Raises IndexError for an index below 0 or past the last row, ValueError for a padding_idx that is not a row.
     """
     return _there(take_rows(weight, index), index, weight.shape)
 
@@ -36,7 +36,7 @@ def _(weight, padding_idx):
 
 @replaceable
 def take_rows(table, index):
-    """The rows that the index names; None if one is not there."""
+    """The rows at an index; None if it is out of range."""
     return None if _wrong(index, len(table)).any() else table.take(index, axis=0)
 
 
@@ -45,7 +45,7 @@ def _wrong(index, rows):
 
 
 def _there(y, index, shape):
-    """y, unless it is None since the index names a row that a table of this shape does not have."""
+    """y; raises if it is None, since the index is then out of range for a table of this shape."""
     if y is None:
         raise refusal("embedding", out_of_range(shape, index, 0) or IndexError("the index changed while it was used"))
     return y
@@ -53,18 +53,18 @@ def _there(y, index, shape):
 
 @primitive
 def add_rows(x, index, *, rows, padding_idx=None):
-    """Zeros (rows, size) with the rows of x (..., size) added where the index says. The adjoint of `embedding`."""
+    """Zeros (rows, size) with the rows of x (..., size) added at the index. The adjoint of `embedding`."""
     skipped = -1 if padding_idx is None else padding_idx % rows
     return _there(sum_rows_by(x, index, rows, skipped), index, (rows, x.shape[-1]))
 
 
 @replaceable
 def sum_rows_by(x, index, rows, skipped):
-    """Zeros (rows, size) with the rows of x added, but those whose index is `skipped`; None if it names no row."""
-    index = np.array(index)  # it may lie in memory that is being changed
+    """Zeros (rows, size) with the rows of x added, except where the index is `skipped`; None if it is out of range."""
+    index = np.array(index)  # a copy: another thread may be changing it
     if _wrong(index, rows).any():
         return None
-    exact = FLOAT64 if index.size > 255 and x.dtype is FLOAT32 else x.dtype  # since errors add up
+    exact = FLOAT64 if index.size > 255 and x.dtype is FLOAT32 else x.dtype  # rounding errors add up
     out, kept = np.zeros((rows, x.shape[-1]), exact), index != skipped
     np.add.at(out, index[kept], x[kept])
     return out.astype(x.dtype, copy=False)
@@ -94,4 +94,4 @@ one_hot.requires(fits("int index (...)"))
 @one_hot.requires
 def _(num_classes):
     if not isinstance(num_classes, int | np.integer) or num_classes < -1:
-        return f"num_classes is how many, or -1 for as many as there are, got {num_classes!r}"
+        return f"num_classes must be a non-negative integer, or -1 to infer it, got {num_classes!r}"

@@ -18,7 +18,8 @@ LU, Factors = namedtuple("LU", "P L U"), namedtuple("Factors", "LU pivots")
 
 
 def _eliminated(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Both triangles of every matrix in one, and the row with which each was exchanged: that of the largest number."""
+    """L and U of every matrix packed in one, and the pivots: the row, with the largest element, that each was swapped
+    with."""
     n = x.shape[-1]
     lu = np.array(x, order="C").reshape(math.prod(x.shape[:-2]), n, n)
     pivots, every = np.zeros((len(lu), n), np.int32), np.arange(len(lu))
@@ -39,7 +40,7 @@ def _pivots(x):
 
 @primitive
 def _exchanges(pivots, *, dtype):
-    """The matrices whose product with others makes these exchanges of their rows, one after the other."""
+    """Matrices that perform these row exchanges, one after the other, by multiplication."""
     n = pivots.shape[-1]
     found = np.tile(np.eye(n, dtype=dtype), (math.prod(pivots.shape[:-1]), 1, 1))
     for rows, places in zip(found, pivots.reshape(len(found), n), strict=True):
@@ -50,7 +51,7 @@ def _exchanges(pivots, *, dtype):
 
 @primitive
 def _lu(x):
-    """L and U with L U = x in one matrix, of square matrices whose rows need no exchange."""
+    """L and U with L U = x packed in one matrix, for square matrices that need no row exchanges."""
     return _eliminated(x)[0]
 
 
@@ -65,9 +66,9 @@ _lu.vjp(x=_lu_vjp)
 
 @checked
 def lu_factor(x):
-    """L and U of `lu` in one matrix (..., n, n), whose diagonal is that of U, and the exchanges (..., n).
+    """L and U of `lu` packed in one matrix (..., n, n), with U's diagonal, and the pivots (..., n).
 
-    pivots: row i was exchanged with row pivots[i], counted from 1; this has no gradient.
+    pivots: row i was exchanged with row pivots[i], counted from 1; they have no gradient.
     """
     pivots = _pivots(x)
     return Factors(_lu(matmul(_exchanges(pivots, dtype=x.dtype), x)), pivots + 1)
@@ -79,8 +80,8 @@ lu_factor.requires(square_matrices)
 def lu(x):
     """P, L and U with P L U = x, for square matrices (..., n, n).
 
-    P: a permutation, without a gradient; L: a lower triangle with ones on its diagonal; U: an upper one. There is a
-    gradient where all but the last column are independent. Errors are those of `lu_factor`.
+    P: a permutation, without a gradient; L: lower triangular with ones on its diagonal; U: upper triangular. The
+    gradient exists where all columns but the last are independent. Errors are those of `lu_factor`.
     """
     return lu_unpack(*lu_factor(x))
 

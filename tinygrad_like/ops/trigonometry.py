@@ -1,6 +1,6 @@
 """Trigonometric and hyperbolic functions, their inverses, and hypot.
 
-Outside their domains they behave as elementwise.py says.
+elementwise.py says how they behave outside their domains.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ cosh.vjp(x=lambda g, x: g * sinh(x))
 asinh = ufunc("asinh", "The number whose sinh is x.", lambda x: np.arcsinh(x))
 asinh.vjp(x=lambda g, x: g / hypot(x, 1.0))  # x * x + 1 would overflow first
 
-acosh = ufunc("acosh", "The number not below 0 whose cosh is x.", lambda x: np.arccosh(x))
+acosh = ufunc("acosh", "The non-negative number whose cosh is x.", lambda x: np.arccosh(x))
 acosh.vjp(x=lambda g, x: g * (rsqrt(abs(x) - 1) * rsqrt(abs(x) + 1)))  # x * x - 1 would overflow first
 
 atanh = ufunc("atanh", "The number whose tanh is x.", lambda x: np.arctanh(x))
@@ -50,15 +50,15 @@ hypot = ufunc("hypot", "sqrt(a^2 + b^2), without overflow; at (0, 0) both gradie
 hypot.vjp(a=lambda g, a, out: g * (a / where(out == 0, 1.0, out)),
           b=lambda g, b, out: g * (b / where(out == 0, 1.0, out)))
 
-atan2 = ufunc("atan2", "The angle in [-pi, pi] at which (b, a) lies, seen from (0, 0); there both gradients are 0.",
+atan2 = ufunc("atan2", "The angle in [-pi, pi] of the point (b, a); at (0, 0) both gradients are 0.",
               lambda a, b: np.arctan2(a, b))
 
 
 def over_square(x, a, b):
-    """x / (a^2 + b^2). Compiled code has it in doubles."""
+    """x / (a^2 + b^2). Compiled code computes it in float64."""
     r = hypot(a, b)
     r = where(r == 0, 1.0, r)
-    return x / r / r  # a * a + b * b may overflow, or vanish, where this does not
+    return x / r / r  # unlike a * a + b * b, this neither overflows nor underflows
 
 
 atan2.vjp(a=lambda g, a, b: g * over_square(b, a, b),

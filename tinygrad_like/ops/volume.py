@@ -1,6 +1,6 @@
-"""Convolution and pooling over three axes, made of the ops on images and one step along the depth.
+"""Convolution and pooling over three axes, built from the ops on images and one step along the depth.
 
-A volume is a stack of images. Convolution treats the depth of a window as more channels of an image; pooling pools the
+A volume is a stack of images. Convolution treats the depth of a window as extra channels of an image; pooling pools the
 images first, then the depth.
 """
 
