@@ -34,7 +34,7 @@ class CNN(nn.Sequential):
     def __init__(self, layers: Sequence[int], widths: Sequence[int], num_classes: int = 10, in_channels: int = 3,
                  norm: Norm = nn.BatchNorm2d, activation: Callable[[], nn.Module] = nn.ReLU, dropout: float = 0.0):
         if len(layers) != len(widths) or not layers or min(layers) < 1:
-            raise ValueError(f"CNN: layers and widths have one positive integer per stage each, got "
+            raise ValueError(f"CNN: layers and widths need one positive integer per stage, got "
                              f"layers={list(layers)} and widths={list(widths)}")
         made: list[nn.Module] = []
         channels = in_channels

@@ -1,7 +1,7 @@
-"""Layers, losses and models. The names, arguments and state_dict keys are PyTorch's; so an axis is called `dim` here.
+"""Layers, losses and models. Names, arguments and state_dict keys are PyTorch's, so an axis is called `dim` here.
 
-(Tensor and the ops follow tinygrad and NumPy, where it is `axis`.) Numbers in brackets, as (7.35) or (003), are
-equations and chapters of the texts this follows: see docs/seeds.md.
+(Tensor and the ops follow tinygrad and NumPy, which call it `axis`.) Numbers in brackets, such as (7.35) or (003), are
+equations and chapters of the source texts: see docs/seeds.md.
 """
 
 # isort: off
@@ -101,7 +101,7 @@ __all__ = [
 
 
 def _constructor(init: Any, name: str) -> Any:
-    """`init`, which reports raw errors in the name of the layer, and takes NumPy's numbers, such as np.prod(shape)."""
+    """`init`, but it names the layer in unforeseen errors, and accepts NumPy's numbers, such as np.prod(shape)."""
     init = named(init, name)
 
     @wraps(init)

@@ -1,6 +1,6 @@
-"""Activations as modules (7.20, 7.24-7.28; 003). The functions are ops; the modules hold their options.
+"""Activations as modules (7.20, 7.24-7.28; 003): each module holds the options of an op.
 
-An activation has no parameters. Without one between them, affine layers collapse into one affine layer (7.29-7.33).
+Without an activation between them, affine layers collapse into one affine layer (7.29-7.33).
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from .module import Module, Parameter, check_positive, described
 
 
 class InPlace(Configured):
-    """A layer that takes PyTorch's `inplace=True`, which turns its input into its output, as `x.relu_()` does.
+    """A layer with PyTorch's `inplace=True`, which overwrites its input with its output, as `x.relu_()` does.
 
-    So in `x + block(x)` the first x is activated too, if the block begins with it. Between layers that run as one op
-    there is nothing to change. Raises RuntimeError if another Tensor shares the input's memory.
+    So `x + block(x)` adds an activated x if the block begins with such a layer. Layers fused into one op have no input
+    to overwrite. Raises RuntimeError if another Tensor shares the input's memory.
     """
 
     inplace = False
@@ -33,11 +33,11 @@ class InPlace(Configured):
 
 
 class BinaryStep(Configured, op=ops.binary_step):
-    """1 if x >= 0, else 0. Its gradient is 0, so gradients cannot train anything before it."""
+    """1 if x >= 0, else 0. Its gradient is 0, so the layers before it cannot be trained by gradients."""
 
 
 class ReLU(InPlace, op=ops.relu):
-    """max(x, 0) (7.20). The derivative at 0 is taken to be 0."""
+    """max(x, 0) (7.20). The derivative at 0 is 0 by convention."""
 
 
 class LeakyReLU(InPlace, op=ops.leaky_relu):
@@ -45,18 +45,17 @@ class LeakyReLU(InPlace, op=ops.leaky_relu):
 
 
 def prelu(x: Tensor, weight: Tensor) -> Tensor:
-    """x if x > 0, else weight x; weight has one number, or one for each channel (axis 1)."""
+    """x if x > 0, else weight x; weight has one element, or one per channel (axis 1)."""
     if weight.shape not in ((), (1,)) and (x.ndim < 2 or weight.shape != (x.shape[1],)):
-        raise ValueError(f"prelu: weight must have one number, or one for each channel of axis 1, got shape "
+        raise ValueError(f"prelu: weight must have one element, or one per channel of axis 1, got shape "
                          f"{weight.shape} for an input of shape {x.shape}")
     slopes = ops.reshape(weight, shape=(-1,) + (1,) * (x.ndim - 2) if x.ndim > 1 else ())
     return ops.where(x > 0, x, slopes * x)
 
 
 class PReLU(Module):
-    """x if x > 0, else a x, with a learned slope a for all channels (axis 1) or for each of them.
-
-    weight: (num_parameters,), the slopes, at first `init`. Source: He et al. 2015.
+    """x if x > 0, else a x, with one learned slope a for all channels (axis 1), or one per channel. weight:
+    (num_parameters,), the slopes, which start at `init`. Source: He et al. 2015.
     """
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25):
@@ -116,7 +115,7 @@ class CELU(InPlace, op=ops.celu):
 
 
 class SELU(InPlace, op=ops.selu):
-    """ELU, scaled so that means 0 and variances 1 stay (Klambauer et al. 2017)."""
+    """ELU, scaled to preserve mean 0 and variance 1 (Klambauer et al. 2017)."""
 
 
 class Mish(InPlace, op=ops.mish):
@@ -146,7 +145,7 @@ class Hardtanh(InPlace, op=ops.hardtanh):
 
 
 class Softmax(Configured, op=ops.softmax):
-    """e^(x_i) / sum_j e^(x_j) along axis dim. Losses want logits: CrossEntropyLoss takes no softmax before it (003)."""
+    """e^(x_i) / sum_j e^(x_j) along axis dim. Do not apply it before CrossEntropyLoss, which takes logits (003)."""
 
 
 class LogSoftmax(Configured, op=ops.log_softmax):
@@ -182,7 +181,7 @@ class Hardshrink(Configured, op=hardshrink):
 
 
 class Softshrink(Configured, op=softshrink):
-    """x brought nearer to 0 by lambd, or to 0: the proximal map of lambd |x|. Raises ValueError for lambd < 0."""
+    """x moved towards 0 by lambd, at most to 0: the proximal map of lambd |x|. Raises ValueError for lambd < 0."""
 
     lambd: float
 
@@ -195,9 +194,9 @@ def make_activation(who: str, activation: Callable[[], Module]) -> Module:
     """The layer that `activation()` makes. Raises TypeError, in the name of `who`, if it is not a Module."""
     try:
         made = None if isinstance(activation, Module) else activation()
-    except TypeError:  # it is no function, or needs an input
+    except TypeError:  # not a function, or one that needs an input
         made = None
     if not isinstance(made, Module):
-        raise TypeError(f"{who}: activation must make a Module when called without arguments, as nn.ReLU and "
+        raise TypeError(f"{who}: activation must return a Module when called without arguments, as nn.ReLU and "
                         f"lambda: nn.ELU(0.5) do; got {described(activation)}")
     return made

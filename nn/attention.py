@@ -16,14 +16,14 @@ from .position import RotaryEncoding
 
 
 class KeyValueCache:
-    """Cached keys and values of the positions that a causal model has seen."""
+    """The keys and values of the positions that a causal model has seen."""
 
     def __init__(self) -> None:
         self.length = 0
         self._both: np.ndarray | None = None  # (2, ..., heads, capacity, size)
 
     def extend(self, keys: np.ndarray, values: np.ndarray) -> tuple[Tensor, Tensor]:
-        """Add keys and values (..., heads, T, size) of T more positions; return those of all positions."""
+        """Append keys and values (..., heads, T, size) of T more positions; return those of all positions."""
         start, self.length = self.length, self.length + keys.shape[-2]
         if self._both is None or self.length > self._both.shape[-2]:  # doubling: O(1) per position on average
             grown = np.empty((2, *keys.shape[:-2], max(64, 2 * self.length), keys.shape[-1]), keys.dtype)
@@ -43,26 +43,26 @@ class MultiheadAttention(Module):
     With batch_first=True the batch is the first axis instead; without a batch, (L, embed_dim) and so on. Called with
     the query alone, or with the same Tensor three times, it is self-attention.
 
-    in_proj_weight: (3 embed_dim, embed_dim), the W^Q, W^K and W^V of all heads on top of each other, or q_proj_weight,
+    in_proj_weight: (3 embed_dim, embed_dim), the W^Q, W^K and W^V of all heads stacked, or q_proj_weight,
     k_proj_weight and v_proj_weight if kdim or vdim differ from embed_dim; in_proj_bias: (3 embed_dim,); out_proj: a
     Linear. Names, initial values and arguments are PyTorch's.
 
     dropout: the probability of dropping an attention weight in training.
-    rotary: a RotaryEncoding of the heads' size, which rotates queries and keys (self-attention only).
+    rotary: a RotaryEncoding of size head_dim, which rotates queries and keys (self-attention only).
 
     Raises ValueError if num_heads does not divide embed_dim, and when called with shapes that do not fit.
     """
 
-    drops = True  # attention weights, in training
+    drops = True  # drops attention weights in training
 
     def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, *,
                  kdim: int | None = None, vdim: int | None = None, batch_first: bool = False,
                  rotary: RotaryEncoding | None = None):
         if num_heads < 1 or embed_dim < 1 or embed_dim % num_heads:
             raise ValueError(f"MultiheadAttention: num_heads={num_heads} must divide embed_dim={embed_dim}: "
-                             "every head has embed_dim / num_heads numbers")
+                             "every head has size embed_dim / num_heads")
         if rotary is not None and rotary.dim != embed_dim // num_heads:
-            raise ValueError(f"MultiheadAttention: rotary turns {rotary.dim} numbers but a head has "
+            raise ValueError(f"MultiheadAttention: rotary has dim {rotary.dim} but a head has size "
                              f"{embed_dim // num_heads} (embed_dim={embed_dim}, num_heads={num_heads})")
         self.embed_dim, self.num_heads, self.dropout, self.batch_first = embed_dim, num_heads, dropout, batch_first
         self.kdim, self.vdim = embed_dim if kdim is None else kdim, embed_dim if vdim is None else vdim
@@ -77,7 +77,7 @@ class MultiheadAttention(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the parameters anew."""
+        """Initialise the parameters again."""
         for weight in (self.in_proj_weight, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight):
             if weight is not None:
                 init.xavier_uniform_(weight)
@@ -92,13 +92,13 @@ class MultiheadAttention(Module):
                 cache: KeyValueCache | None = None) -> tuple[Tensor, Tensor | None]:
         """Output and attention weights.
 
-        key_padding_mask: (batch, S), True for padding keys, which are hidden; or numbers added to the scores.
-        attn_mask: (L, S) or (batch * num_heads, L, S), of the same kinds. Here True means *hidden*, as in
-            PyTorch's layer; in `scaled_dot_product_attention` it means allowed, also as in PyTorch.
-        is_causal: position i sees positions up to i; unlike PyTorch, this needs no mask.
-        need_weights: whether to return the weights before dropout too, (batch, L, S), the mean over heads, or with
-            average_attn_weights=False (batch, heads, L, S). They take O(L S) memory, which the output alone does not.
-        cache: also attend to the positions of earlier calls: for causal self-attention without recording.
+        key_padding_mask: (batch, S), True for padding keys, which are hidden; or numbers to add to the scores.
+        attn_mask: (L, S) or (batch * num_heads, L, S), likewise. True means *hidden*, as in PyTorch's layer; in
+        `scaled_dot_product_attention` it means allowed, also as in PyTorch. is_causal: position i sees positions up to
+        i; unlike in PyTorch, no mask is needed. need_weights: whether to return the weights too, before dropout:
+        (batch, L, S), the mean over heads, or with average_attn_weights=False (batch, heads, L, S). They need O(L S)
+        memory; the output alone does not. cache: also attend to the positions of earlier calls, in causal
+        self-attention under no_grad().
         """
         key = query if key is None else key
         value = key if value is None else value
@@ -156,11 +156,11 @@ class MultiheadAttention(Module):
 
     def _continue(self, qkv: Tensor, cache: KeyValueCache, mask: Tensor | None) -> Tensor:
         if mask is not None or qkv.requires_grad:
-            raise ValueError("MultiheadAttention: with a cache there may be no mask and no graph; use no_grad()")
+            raise ValueError("MultiheadAttention: a cache needs a call without masks under no_grad()")
         q, k, v = (self._heads(x) for x in qkv.chunk(3, -1))
         new, before = q.shape[-2], cache.length
         k, v = cache.extend(k.numpy(), v.numpy())
-        if before and new > 1:  # causal, for queries that are not the first positions
+        if before and new > 1:  # causal, but the queries do not start at position 0
             mask = Tensor(np.tri(new, before + new, before, dtype=bool))
         return self._merge(ops.scaled_dot_product_attention(q, k, v, mask, is_causal=before == 0))
 
@@ -205,7 +205,7 @@ MultiHeadAttention = MultiheadAttention
 
 
 def _allowed(name: str, mask: Tensor) -> Tensor:
-    """A boolean mask inverted, since True means hidden; a mask of numbers unchanged."""
+    """A boolean mask inverted, since True means hidden; an additive mask unchanged."""
     mask = mask if isinstance(mask, Tensor) else Tensor(mask)
     if mask.dtype == bool:
         return ops.logical_not(mask)

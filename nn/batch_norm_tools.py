@@ -1,4 +1,4 @@
-"""Tools for the batch norms of a model: freeze them, re-estimate their statistics, fold them into other layers."""
+"""Tools for a model's batch norms: freeze them, re-estimate their statistics, fold them into other layers."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def _batch_norms(who: str, model: Module) -> list[BatchNorm]:
 
 
 def freeze_batch_norm(model: Module, frozen: bool = True) -> Module:
-    """Make every BatchNorm of `model` use, and not change, its running statistics in training; returns the model.
+    """Freeze the running statistics of every BatchNorm of `model` and use them in training too; returns the model.
 
-    For fine-tuning, and for batches too small for statistics. `model.train()` does not undo it, frozen=False does.
-    Weight and bias are still trained, unless `requires_grad_(False)` stops that too.
+    For fine-tuning, and for batches too small for statistics. frozen=False undoes it; `model.train()` does not. Weight
+    and bias keep training, unless you set `requires_grad_(False)`.
     """
     for layer in _batch_norms("freeze_batch_norm", model):
         layer.frozen = frozen
@@ -38,14 +38,14 @@ def freeze_batch_norm(model: Module, frozen: bool = True) -> Module:
 def reestimate_batch_norm(model: Module, batches: Iterable) -> Module:
     """Set the running statistics of every BatchNorm of `model` to those of a whole data set (002); returns the model.
 
-    batches: inputs of the model, or tuples that begin with one, such as (images, labels).
+    batches: inputs of the model, or tuples that start with one, such as (images, labels).
 
-    The running averages of training lag behind the weights. This runs the model over the data once, in evaluation mode,
-    but with its batch norms normalising by batch, and pools the statistics of their inputs over all values.
-    Raises ValueError if there are no batches or no BatchNorm.
+    In training, running averages lag behind the weights. This runs the model over the data once, in evaluation mode but
+    with batch norms normalising by batch, and pools the statistics of their inputs over all values. Raises ValueError
+    if there are no batches or no BatchNorm.
     """
     layers = _batch_norms("reestimate_batch_norm", model)
-    found: dict[BatchNorm, list] = {layer: [] for layer in layers}  # of each batch: n, mean, variance of n values
+    found: dict[BatchNorm, list] = {layer: [] for layer in layers}  # per batch: n, mean, variance of n values
 
     def note(layer: Any, args: tuple) -> None:
         x = np.moveaxis(args[0]._data, 1, 0).reshape(args[0].shape[1], -1).astype(np.float64)
@@ -66,7 +66,7 @@ def reestimate_batch_norm(model: Module, batches: Iterable) -> Module:
         for buffer, value in saved:
             buffer.assign(value)
     if not any(found.values()):
-        raise ValueError("reestimate_batch_norm: there are no batches (an iterator can be used once only)")
+        raise ValueError("reestimate_batch_norm: there are no batches (an iterator can be used only once)")
     for layer, moments in found.items():
         if moments:
             counts, means, variances = (np.array(column) for column in zip(*moments, strict=True))
@@ -85,9 +85,8 @@ def fold_batch_norm(model: Module, *example: Any) -> Module:
     W' = s W and b' = s (b - running_mean) + bias, where s = weight / sqrt(running_var + eps) per output channel. An
     Identity replaces the BatchNorm.
 
-    example: inputs of the model, which is run on them to see which layer feeds which. A layer that is called more than
-        once keeps its BatchNorm.
-    Raises ValueError if the output of the copy differs for them.
+    example: inputs of the model; running it on them shows which layer feeds which. A layer that runs more than once
+    keeps its BatchNorm. Raises ValueError if the copy's output for them differs.
     """
     model = copy.deepcopy(model).eval()
     with no_grad():
@@ -102,13 +101,13 @@ def fold_batch_norm(model: Module, *example: Any) -> Module:
         found = model(*example)
     size = np.abs(expected._data).max(initial=0)
     if not np.allclose(found._data, expected._data, rtol=1e-3, atol=1e-3 * size, equal_nan=True):
-        raise ValueError(f"fold_batch_norm: this {type(model).__name__} cannot be folded, its output would change; "
+        raise ValueError(f"fold_batch_norm: this {type(model).__name__} cannot be folded: its output would change; "
                          "does something other than its BatchNorm use the output of a layer?")
     return model
 
 
 def _followers(model: Module, example: tuple) -> tuple[list[tuple[Module, BatchNorm]], Any]:
-    """Pairs of a layer and the BatchNorm that takes its output; and the model's output."""
+    """Pairs of a layer and the BatchNorm after it; and the model's output."""
     outputs: dict[Any, list[Tensor]] = {}
     inputs: dict[Any, list[Tensor]] = {}
     handles = []
@@ -129,18 +128,18 @@ def _followers(model: Module, example: tuple) -> tuple[list[tuple[Module, BatchN
 
 
 def _folds(layer: Any, y: Tensor) -> bool:
-    """Whether axis 1 of the layer's output y is its channels: with Linear only if y is (batch, out)."""
+    """Whether axis 1 of the layer's output y is its channels; for a Linear, only if y is (batch, out)."""
     return layer.weight.ndim == y.ndim
 
 
 def _fold(layer: Any, norm: Any) -> None:
-    """Change the layer so that layer(x) is what norm(layer(x)) was; computed in float64."""
+    """Fold the norm into the layer, which then computes norm(layer(x)); in float64."""
     mean, variance = norm.running_mean._data.astype(np.float64), norm.running_var._data.astype(np.float64)
     scale = (1 if norm.weight is None else norm.weight._data) / np.sqrt(variance + norm.eps)
     bias = scale * ((0 if layer.bias is None else layer.bias._data) - mean)
     bias += 0 if norm.bias is None else norm.bias._data
     weight, dtype = layer.weight._data, layer.weight.dtype
-    if getattr(layer, "transposed", False):  # (in, out / groups, ...): each group of inputs has outputs of its own
+    if getattr(layer, "transposed", False):  # (in, out / groups, ...): each group of inputs has its own outputs
         grouped = weight.reshape(layer.groups, -1, *weight.shape[1:])
         weight = (grouped * scale.reshape(layer.groups, 1, -1, *[1] * (weight.ndim - 2))).reshape(weight.shape)
     else:

@@ -1,7 +1,7 @@
 """The residual blocks of convolutional networks (002): y = F(x) + x, with F made of convolutions and norms.
 
-Where F changes the number of channels or the size of the image, the skip does too: by a 1x1 convolution and a norm.
-Convolutions before a batch norm have no bias, because the norm would remove it.
+Where F changes the number of channels or the image size, so does the skip, by a 1x1 convolution and a norm.
+Convolutions before a batch norm have no bias, since the norm would remove it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .norm import BatchNorm2d, LayerNorm, Norm, activated_sum, make_norm
 
 
 def conv3x3(in_channels: int, out_channels: int, stride: int = 1, groups: int = 1, bias: bool = False) -> Conv2d:
-    """A 3x3 convolution that keeps the size of the image, or halves it with stride 2."""
+    """A 3x3 convolution that keeps the image size, or halves it with stride 2."""
     return Conv2d(in_channels, out_channels, 3, stride, padding=1, groups=groups, bias=bias)
 
 
@@ -37,14 +37,14 @@ def shortcut(in_channels: int, out_channels: int, stride: int, norm: Norm = Batc
 class _Block(Module):
     """A block of a ResNet. The ResNet passes the arguments below.
 
-    norm: makes a norm from a number of channels, as nn.BatchNorm2d and lambda n: nn.GroupNorm(4, n) do; None for none,
-        then convolutions have a bias. activation: makes an activation, as nn.ReLU does.
-    dropout: with this probability each channel of the last convolution's input is dropped (Zagoruyko and Komodakis,
-        Wide residual networks, 2016; whole channels, see 002).
+    norm: a function from a number of channels to a norm, such as nn.BatchNorm2d or lambda n: nn.GroupNorm(4, n); None
+    for no norm, and then convolutions have a bias. activation: a function that returns a layer, such as nn.ReLU.
+    dropout: the probability of dropping each channel of the last convolution's input (Zagoruyko and Komodakis, Wide
+    residual networks, 2016; whole channels, see 002).
     """
 
     expansion = 1  # channels of the result / channels
-    kernels: tuple[int, ...]  # the sizes of the convolutions; the first of 3x3 has the stride and the groups
+    kernels: tuple[int, ...]  # of the convolutions; the first 3x3 has the stride and the groups
     downsample: Module | None
 
     def __init__(self, in_channels: int, channels: int, stride: int = 1, groups: int = 1, base_width: int = 64,
@@ -64,7 +64,7 @@ class _Block(Module):
         self.downsample = shortcut(in_channels, self.expansion * channels, stride, norm)
 
     def _layers(self) -> list[tuple[Any, Any]]:
-        """The convolutions, each with its norm."""
+        """Pairs of a convolution and its norm."""
         own = self.__dict__
         return [(own[f"conv{i}"], own[f"bn{i}"]) for i in range(1, len(self.kernels) + 1)]
 
@@ -76,7 +76,7 @@ class _Block(Module):
         return activated_sum(its_norm, self.relu, y, x if self.downsample is None else self.downsample(x))
 
     def zero_init(self) -> None:
-        """Begin with F(x) = 0."""
+        """Initialise with F(x) = 0."""
         conv, norm = self._layers()[-1]
         for parameter in list(norm.parameters()) or conv.parameters():
             init.zeros_(parameter)
@@ -93,11 +93,11 @@ class BasicBlock(_Block):
 
 
 class Bottleneck(_Block):
-    """y = relu(bn(conv1x1(relu(bn(conv3x3(relu(bn(conv1x1(x)))))))) + x): the costly 3x3 works on few channels.
+    """y = relu(bn(conv1x1(relu(bn(conv3x3(relu(bn(conv1x1(x)))))))) + x): the expensive 3x3 works on few channels.
 
     x: (batch, in_channels, height, width) -> y: (batch, 4 channels, height / stride, width / stride), rounded up.
     The 3x3 convolution has the stride, as in torchvision, and groups * channels * base_width / 64 channels. With
-    groups > 1 it is the ResNeXt block: as many parallel branches, each of channels * base_width / 64 channels.
+    groups > 1 it is the ResNeXt block: `groups` parallel branches, each of channels * base_width / 64 channels.
     (He et al. 2016; Xie et al., Aggregated residual transformations for deep neural networks, 2017)
     """
 
@@ -108,8 +108,8 @@ class Bottleneck(_Block):
 class ConvNeXtBlock(Module):
     """y = x + layer_scale * F(x), F: depthwise 7x7 convolution, LayerNorm, Linear (4 times as wide), GELU, Linear.
 
-    x, y: (batch, channels, height, width). Norm and Linear layers work on each pixel, channels last.
-    layer_scale: (channels, 1, 1), learned and small at first: the block starts close to the identity.
+    x, y: (batch, channels, height, width). Norm and Linear layers act on each pixel, channels last.
+    layer_scale: (channels, 1, 1), learned, and initially small: the block starts close to the identity.
     (Liu et al., A ConvNet for the 2020s, 2022; names as in torchvision)
     """
 

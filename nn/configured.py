@@ -11,20 +11,20 @@ from .module import Module
 
 
 class Configured(Module):
-    """A layer that holds the options of a function: its constructor takes them, as attributes, and `repr` shows them.
+    """A layer that holds the options of a function as attributes, set by the constructor and shown by `repr`.
 
         class ELU(Configured, op=ops.elu):
             ...
 
-    So `ELU(2.0)(x)` is `ops.elu(x, alpha=2.0)`. An op's `axis` is the layer's `dim`, and its `training` every module's.
-    `__post_init__` checks the options, and completes them.
+    So `ELU(2.0)(x)` is `ops.elu(x, alpha=2.0)`. The op's `axis` is the layer's `dim`, its `training` the module's flag.
+    `__post_init__` checks the options and completes them.
     """
 
     op: ClassVar[Callable]
     forward: Callable[..., Any]
-    inputs: ClassVar[int] = 1  # how many of the op's parameters are no options
-    takes: ClassVar[tuple[str, ...] | None] = None  # the op's options that the layer has, in its order; by default all
-    by_position: ClassVar[bool] = True  # whether also those that the op takes only by name
+    inputs: ClassVar[int] = 1  # the number of the op's parameters that are inputs
+    takes: ClassVar[tuple[str, ...] | None] = None  # the options that the layer has, in its order; None for all
+    by_position: ClassVar[bool] = True  # whether keyword-only options may be positional here
     _options: ClassVar[list[str]] = []
 
     def __init_subclass__(cls, op: Callable | None = None) -> None:
@@ -37,11 +37,11 @@ class Configured(Module):
         own = {name: "dim" if name == "axis" else name for name in chosen}
         kept = [parameters[name].replace(name=own[name]) for name in chosen if not hasattr(Module, name)]
         cls._options = [p.name for p in kept]
-        # What comes after an option that is taken only by name is so, too.
+        # All options after a keyword-only one are keyword-only too.
         kinds = accumulate([p.POSITIONAL_OR_KEYWORD if cls.by_position else p.kind for p in kept], max)
         cls.__init__ = _constructor([  # type: ignore[method-assign]
             p.replace(kind=kind) for p, kind in zip(kept, kinds, strict=True)])
-        # Written out, since a loop over the options in each call would take longer than the call of a small op.
+        # Generated source, since a loop over the options in each call would take longer than a small op.
         given = [f"{name}=self.{own[name]}" if parameters[name].kind is inspect.Parameter.KEYWORD_ONLY else
                  f"self.{own[name]}" for name in options if name in own]
         source = f"lambda {', '.join(['self', *inputs])}: op({', '.join([*inputs, *given])})"

@@ -13,7 +13,7 @@ from .state import locate
 
 
 class _List(Module):
-    """Modules, or parameters, in order, named "0", "1", ... or as a mapping names them."""
+    """Ordered modules or parameters, named "0", "1", ... or by a mapping's keys."""
 
     holds: type = Module
 
@@ -27,7 +27,7 @@ class _List(Module):
         setattr(self, name, self._entry(name, value))
 
     def _entry(self, name: Any, value: Any) -> Any:
-        """The value as it is held. Raises TypeError for one that is not."""
+        """The value to store. Raises TypeError for a wrong type."""
         if not isinstance(value, Module):
             raise TypeError(f"{type(self).__name__}: layer {name} must be an nn.Module, got {described(value)}")
         return value
@@ -43,11 +43,11 @@ class _List(Module):
             raise IndexError(f"{type(self).__name__}: index {index} is out of range for {len(names)} entries") from None
 
     def _plain(self) -> Any:
-        """The class for parts of this list: not a model with arguments of its own."""
+        """The container class for parts of this list, not a subclass with its own arguments."""
         return next(kind for kind in (Sequential, ParameterList, ModuleList) if isinstance(self, kind))
 
     def __getitem__(self, index: Any) -> Any:
-        """One entry, or for a slice a container of its entries, which keep their names."""
+        """One entry, or for a slice a container of entries, which keep their names."""
         if isinstance(index, slice):
             return self._plain()(dict(self._items()[index]))
         return self.__dict__[self._name(index)]
@@ -82,18 +82,18 @@ class _List(Module):
     __iadd__ = extend
 
     def __add__(self, other: Iterable[Any]) -> _List:
-        """A container of the entries of both, under new numbers."""
+        """A container of the entries of both, renumbered."""
         return self._plain()().extend([*self, *other])
 
     def insert(self, index: int, value: Any) -> Self:
-        """Add an entry before the one at `index`, and renumber all; returns the container."""
+        """Insert an entry before the one at `index` and renumber; returns the container."""
         entries = self._items()
         entries.insert(index, (str(len(entries)), self._entry(index, value)))
         self._replace(entries)
         return self
 
     def _replace(self, entries: list[tuple[str, Any]]) -> None:
-        """Hold these instead; if their names are all numbers, renumber them."""
+        """Replace all entries; renumber them if all names are numbers."""
         numbered = all(name.isdigit() for name, _ in entries)
         for name, _ in self._items():
             delattr(self, name)
@@ -111,16 +111,16 @@ class Sequential(_List):
         super().__init__(modules[0] if len(modules) == 1 and isinstance(modules[0], Mapping) else modules)
 
     def forward(self, x: Any) -> Tensor:
-        # The attributes are the layers, see module.py.
+        # The attributes that are Modules are the layers, see module.py.
         return applied([layer for layer in self.__dict__.values() if isinstance(layer, Module)], x)
 
 
 class ModuleList(_List):
-    """A list of modules whose parameters are found, unlike those in a Python list. It cannot be called."""
+    """A list of modules that, unlike a Python list, registers its modules' parameters. It cannot be called."""
 
 
 class ModuleDict(Module):
-    """Modules by name whose parameters are found, unlike those in a Python dict. It cannot be called."""
+    """A dict of modules that, unlike a Python dict, registers its modules' parameters. It cannot be called."""
 
     def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] = ()):
         self.update(modules)
@@ -157,24 +157,24 @@ class ModuleDict(Module):
 
 
 class ParameterList(_List):
-    """A list of parameters that are found, unlike those in a Python list. Tensors and arrays become Parameters."""
+    """A list that, unlike a Python list, registers its parameters. Tensors and arrays become Parameters."""
 
-    holds = Tensor  # also those that `functional_call` has put in the places of parameters
+    holds = Tensor  # `functional_call` replaces parameters by Tensors
 
     def _entry(self, name: Any, value: Any) -> Any:
         return value if isinstance(value, Parameter) else Parameter(value)
 
 
-# A BatchNorm and the ReLU after it run as one op, which saves writing and reading the values between ---------
+# A BatchNorm and the ReLU after it run as one op, which saves a pass over memory ---------
 
-# The original methods, to notice when somebody replaces them.
+# The original methods, to detect replaced ones.
 _relu, _call = ReLU.forward, Module.__call__
 
-with_relu: dict[type[Module], Callable] = {}  # type of layer -> f(layer, x), which computes relu(layer(x)) as one op
+with_relu: dict[type[Module], Callable] = {}  # layer type -> f(layer, x), relu(layer(x)) as one op
 
 
 def applied(layers: list[Module], x: Any) -> Any:
-    """The layers one after the other."""
+    """Apply the layers one after the other."""
     i, end = 0, len(layers)
     try:
         while i < end:
@@ -190,13 +190,13 @@ def applied(layers: list[Module], x: Any) -> Any:
 
 
 def fuses(layer: Module, activation: Module) -> bool:
-    """Whether the two may run as one op: a type of `with_relu` and a ReLU, not subclasses, both plain."""
+    """Whether the two may run as one op: a type in `with_relu` and a ReLU, not subclasses, both plain."""
     return (type(layer) in with_relu and type(activation) is ReLU and ReLU.forward is _relu and _plain(layer)
             and _plain(activation))
 
 
 def _plain(layer: Module) -> bool:
-    """Whether calling the layer only runs its type's forward: no hook watches, and it has no forward of its own.
+    """Whether calling the layer only runs its type's forward: it has no hooks and no forward of its own.
 
     The functions in `with_relu` check whether somebody replaced the type's forward.
     """

@@ -19,7 +19,7 @@ _PADDING_MODES = {"zeros": "constant", "reflect": "reflect", "replicate": "repli
 
 
 class _Conv(Module):
-    """A convolution of any number of axes: its arguments, parameters and their initialisation."""
+    """Arguments, parameters and initialisation of a convolution over any number of axes."""
 
     axes: int
     op: Callable
@@ -39,7 +39,7 @@ class _Conv(Module):
         self.stride = each(who, "stride", stride, self.axes, 1)
         self.dilation = each(who, "dilation", dilation, self.axes, 1)
         if isinstance(padding, str):
-            margins_of(who, padding, self.kernel_size, self.stride, self.dilation)  # raises unless it suits them
+            margins_of(who, padding, self.kernel_size, self.stride, self.dilation)  # raises if it does not fit
         self.padding = padding if isinstance(padding, str) else each(who, "padding", padding, self.axes, 0)
         self.padding_mode = padding_mode
         channels = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
@@ -48,14 +48,14 @@ class _Conv(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw weight and bias anew, uniformly from [-1/sqrt(fan in), 1/sqrt(fan in)) as in PyTorch."""
+        """Draw weight and bias uniformly from [-1/sqrt(fan in), 1/sqrt(fan in)) as in PyTorch."""
         bound = 1 / math.sqrt(math.prod(self.weight.shape[1:]))
         init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:
             init.uniform_(self.bias, -bound, bound)
 
     def _padded(self, x: Tensor) -> tuple[Tensor, Any]:
-        """The input, already padded unless with zeros; and the padding that is left for the op."""
+        """The input, padded unless with zeros; and the padding left to the op."""
         if self.padding_mode == "zeros":
             return x, self.padding
         if isinstance(self.padding, str):
@@ -74,7 +74,7 @@ class _Conv(Module):
         return self._conv_forward(x, self.weight, self.bias)
 
     def _conv_forward(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        """The convolution with other weights, as low-rank adapters have them."""
+        """The convolution with other weights, such as a low-rank adapter's."""
         self._check(x)
         x, padding = self._padded(x)
         return self.op(x, weight, bias, stride=self.stride, padding=padding, dilation=self.dilation,
@@ -120,7 +120,7 @@ class Conv2d(_Conv):
 class Conv3d(_Conv):
     """A convolution of volumes: x (batch, in_channels, depth, height, width) -> (batch, out_channels, ...).
 
-    weight: (out_channels, in_channels / groups, kd, kh, kw). Arguments as of Conv2d.
+    weight: (out_channels, in_channels / groups, kd, kh, kw). Arguments as in Conv2d.
     """
 
     axes = 3
@@ -152,7 +152,7 @@ class ConvTranspose1d(_ConvTranspose):
 
 
 class ConvTranspose2d(_ConvTranspose):
-    """The adjoint of a Conv2d, with its own weights: it makes images larger.
+    """The adjoint of a Conv2d, with its own weights: it enlarges images.
 
     x (batch, in_channels, height, width) -> (batch, out_channels, height', width')
     weight: (in_channels, out_channels / groups, kh, kw); bias: (out_channels,), left out with `bias=False`.
@@ -164,7 +164,7 @@ class ConvTranspose2d(_ConvTranspose):
 
 
 class ConvTranspose3d(_ConvTranspose):
-    """The adjoint of a Conv3d, with its own weights: it makes volumes larger. Arguments as of ConvTranspose2d."""
+    """The adjoint of a Conv3d, with its own weights: it enlarges volumes. Arguments as in ConvTranspose2d."""
 
     axes = 3
     op = staticmethod(ops.conv_transpose3d)

@@ -1,4 +1,4 @@
-"""Dropout layers, and Monte Carlo prediction with them (002, 003)."""
+"""Dropout layers, and Monte Carlo dropout (002, 003)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Dropout(InPlace):
         check_probability(type(self).__name__, self.p)
 
     def __call__(self, x: Tensor) -> Tensor:
-        return super().__call__(x) if self.training else Configured.__call__(self, x)  # which changes nothing
+        return super().__call__(x) if self.training else Configured.__call__(self, x)  # a no-op
 
 
 class Dropout(_Dropout, op=ops.dropout):
@@ -43,7 +43,7 @@ class Dropout1d(_Dropout, op=ops.dropout1d):
 
 
 class Dropout2d(_Dropout, op=ops.dropout2d):
-    """Dropout of whole channels of images, spatial dropout (002): x (batch, channels, height, width)."""
+    """Dropout of whole channels of images: spatial dropout (002); x (batch, channels, height, width)."""
 
 
 @named
@@ -66,10 +66,10 @@ class GaussianDropout(_Dropout, op=ops.gaussian_dropout):
 
 
 class DropConnect(Linear):
-    """A Linear that in training drops weights: y = x (M * W)^T / (1 - p) + b, each M 0 with probability p (002).
+    """A Linear that drops weights in training: y = x (M * W)^T / (1 - p) + b, each M 0 with probability p (002).
 
-    x: (..., in_features) -> y: (..., out_features). A whole batch sees the same M. It is scaled as dropout is, so that
-    E[y] is the same as in evaluation. Raises ValueError for p outside [0, 1]. (Wan et al. 2013)
+    x: (..., in_features) -> y: (..., out_features). A whole batch shares one M. Scaled like dropout, E[y] is the same
+    as in evaluation. Raises ValueError for p outside [0, 1]. (Wan et al. 2013)
 
     """
 
@@ -99,17 +99,16 @@ class MonteCarlo(NamedTuple):
 def mc_predict(model: Module, x: Any, samples: int = 50, dim: int | None = -1) -> MonteCarlo:
     """Monte Carlo dropout: the mean prediction of `samples` thinned networks, and their disagreement (002).
 
-    mean = 1/K sum_k p_k and std (with divisor K), where p_k = softmax(model(x)) along axis dim, with fresh masks for
-    each k; for regression dim=None makes p_k = model(x). Both have the shape of model(x); the others lack axis dim:
+    mean = 1/K sum_k p_k and std (with divisor K), where p_k = softmax(model(x)) along axis dim, with new masks for each
+    k; dim=None is for regression: p_k = model(x). Both have the shape of model(x); the others lack axis dim:
 
-    entropy = H[mean], with H[p] = -sum_c p_c log p_c in nats: all of the uncertainty.
-    mutual_information = H[mean] - 1/K sum_k H[p_k] >= 0: what more data could remove (Houlsby et al. 2011); the
-        difference is noise in the data themselves.
+    entropy = H[mean], with H[p] = -sum_c p_c log p_c in nats: the total uncertainty. mutual_information = H[mean] - 1/K
+    sum_k H[p_k] >= 0: the part that more data could remove (Houlsby et al. 2011); the rest is noise in the data.
 
-    Dropout layers and DropConnect are in training mode, all others, such as batch norm, in evaluation mode; afterwards
-    every `training` flag is restored. A module of your own that drops in training needs the class attribute
-    `drops = True`. Raises ValueError if no layer drops, since all samples would be equal, or for samples < 1.
-    (Gal and Ghahramani 2016)
+    Dropout layers and DropConnect run in training mode, all others, such as batch norm, in evaluation mode; every
+    `training` flag is restored afterwards. Your own module that drops in training needs the class attribute `drops =
+    True`. Raises ValueError if no layer drops, since all samples would be equal, or for samples < 1. (Gal and
+    Ghahramani 2016)
     """
     if samples < 1:
         raise ValueError(f"mc_predict: samples must be at least 1, got {samples}")
@@ -121,7 +120,7 @@ def mc_predict(model: Module, x: Any, samples: int = 50, dim: int | None = -1) -
         return MonteCarlo(mean, std, None, None)
     axis = dim % mean.ndim
     total, noise = _entropy(p.mean(0), axis), _entropy(p, axis + 1).mean(0)
-    return MonteCarlo(mean, std, Tensor(total), Tensor(np.maximum(total - noise, 0)))  # rounding may leave it below 0
+    return MonteCarlo(mean, std, Tensor(total), Tensor(np.maximum(total - noise, 0)))  # rounding may make it negative
 
 
 def _entropy(p: np.ndarray, axis: int) -> np.ndarray:
@@ -130,7 +129,7 @@ def _entropy(p: np.ndarray, axis: int) -> np.ndarray:
 
 @contextmanager
 def _only_dropout(model: Module) -> Iterator[None]:
-    """With layers that drop in training mode, and all others in evaluation mode."""
+    """A context with the dropping layers in training mode and all others in evaluation mode."""
     modules = list(model.modules())
     if not any(getattr(module, "drops", False) for module in modules):
         raise ValueError(f"mc_predict: this {type(model).__name__} has no dropout layer: all samples would be equal; "

@@ -16,18 +16,18 @@ from .module import Module, Parameter, check_positive
 
 @named
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, *, sparse: bool = False) -> Tensor:
-    """The rows of a table that an index names, see `ops.embedding`; sparse is without effect here."""
+    """Rows of a table looked up by index, see `ops.embedding`; sparse has no effect."""
     return ops.embedding(input, weight, padding_idx=padding_idx)
 
 
 class Embedding(Module):
-    """Rows of a table: index (...), of integers -> (..., embedding_dim).
+    """Rows of a table looked up by index: integers (...) -> (..., embedding_dim).
 
-    weight: (num_embeddings, embedding_dim), standard normal at first, as in PyTorch
+    weight: (num_embeddings, embedding_dim), initially standard normal, as in PyTorch
     padding_idx: a row, counted from the end if negative, that starts at 0 and gets no gradient
-    sparse: taken, without effect: gradients are dense
+    sparse: accepted without effect: gradients are dense
 
-    Raises ValueError for sizes that are not positive integers or a padding_idx out of range; when called, IndexError
+    Raises ValueError for sizes that are not positive integers and a padding_idx out of range; when called, IndexError
     for an index out of range.
     """
 
@@ -50,14 +50,14 @@ class Embedding(Module):
     @classmethod
     def from_pretrained(cls, embeddings: Any, freeze: bool = True, padding_idx: int | None = None,
                         **options: Any) -> Embedding:
-        """With the rows of a matrix (num_embeddings, embedding_dim), which are trained only with freeze=False."""
+        """An Embedding with the rows of a matrix (num_embeddings, embedding_dim), trained only with freeze=False."""
         if np.ndim(embeddings) != 2:
             raise ValueError(f"Embedding.from_pretrained: takes a matrix, got shape {np.shape(embeddings)}")
         rows, size = np.shape(embeddings)
         return cls(rows, size, padding_idx, _weight=embeddings, _freeze=freeze, **options)
 
     def reset_parameters(self) -> None:
-        """Draw the table anew."""
+        """Initialise the table again."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             self.weight._data[self.padding_idx] = 0

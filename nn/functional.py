@@ -50,7 +50,7 @@ def _along(op: Callable) -> Callable[..., Tensor]:
         return op(input if dtype is None else input.cast(dtype), axis=dim)
 
     f.__name__ = f.__qualname__ = op.__name__
-    f.__doc__ = f"`ops.{op.__name__}` along axis dim, of the input cast to dtype."
+    f.__doc__ = f"`ops.{op.__name__}` of the input, cast to dtype, along axis dim."
     return f
 
 
@@ -68,14 +68,14 @@ def swiglu(input: Tensor, dim: int = -1) -> Tensor:
 
 
 def hardsigmoid(input: Tensor) -> Tensor:
-    """`ops.hardsigmoid`, whose slope PyTorch's has not: what follows the input is inplace."""
+    """`ops.hardsigmoid` without its options, which PyTorch's function lacks."""
     return ops.hardsigmoid(input)
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """softmax((logits + n) / tau) with Gumbel noise n: a soft sample (Jang et al. 2017).
 
-    hard: a one-hot sample instead, with the gradient of the soft one. eps: taken, without effect.
+    hard: return a one-hot sample instead, with the soft sample's gradient. eps: accepted without effect.
     """
     noise = -(-Tensor.rand(*logits.shape, dtype=logits.dtype).clip(finfo(logits.dtype).tiny, None).log()).log()
     soft = ops.softmax((logits + noise) / tau, axis=dim)
@@ -86,7 +86,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, eps: fl
 
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
-    """`ops.pad` by PyTorch's flat tuple, which starts at the last axis: (left, right, top, bottom, ...)."""
+    """`ops.pad` with PyTorch's flat tuple, which starts at the last axis: (left, right, top, bottom, ...)."""
     return ops.pad(input, padding=pad, mode=mode, value=0.0 if value is None else value)
 
 
@@ -118,13 +118,13 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
 
 def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
                eps: float = 1e-5) -> Tensor:
-    """Normalise per example and group of neighbouring channels (axis 1)."""
+    """Normalise each group of neighbouring channels (axis 1) of each example."""
     return ops.group_norm(input, weight, bias, num_groups=num_groups, eps=eps)
 
 
 def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
                bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5) -> Tensor:
-    """Normalise per channel (axis 1); training uses the batch's statistics and moves the running ones towards them."""
+    """Normalise each channel (axis 1); training uses the batch's statistics and moves the running ones towards them."""
     if not training:
         return ops.batch_norm(input, weight, bias, running_mean, running_var, eps=eps)
     stats = np.empty((2, *input.shape[1:2]))
@@ -136,7 +136,7 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
 
 def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
                  output_size: Any = None) -> Tensor:
-    """Zeros, with the numbers where the maxima of a pooling of images were, see `ops.max_unpool`."""
+    """Zeros, with the values at the places of the maxima of a max-pool, see `ops.max_unpool`."""
     return ops.max_unpool(input, indices, kernel_size, stride, padding, output_size, 2)
 
 
@@ -152,7 +152,7 @@ def _in_place(name: str) -> Any:
 celu_, elu_, hardtanh_, leaky_relu_, relu_, selu_ = map(_in_place, (
     "celu_", "elu_", "hardtanh_", "leaky_relu_", "relu_", "selu_"))
 
-# As of the ops, their unforeseen errors come in their names.
+# As with ops, unforeseen errors name the function.
 for _name in __all__:
     _f = globals()[_name]
     if isinstance(_f, FunctionType) and _f.__module__.startswith(f"{__package__}."):

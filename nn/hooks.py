@@ -1,4 +1,4 @@
-"""Hooks of a Module: functions called before and after its forward, and after backward has passed through it."""
+"""Module hooks: functions that run before and after the forward, and after backward has passed through the module."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Hooks:
         self.backward: list[Callable] = []
 
     def add(self, module: Module, kind: str, hook: Callable) -> Handle:
-        ref = weakref.ref(module)  # the module may hold the handle: that must not be a cycle
+        ref = weakref.ref(module)  # the module may hold the handle: avoid a cycle
 
         def removed() -> None:
             if not (self.before or self.after or self.backward) and (module := ref()) is not None:
@@ -35,7 +35,7 @@ class Hooks:
         return Handle(getattr(self, kind), hook, removed)
 
     def call(self, module: Module, args: tuple, kwargs: dict) -> Any:
-        """The module's forward with its hooks around it. A hook may remove itself while it runs."""
+        """Run the module's forward with its hooks around it. A hook may remove itself while it runs."""
         for hook in list(self.before):
             new = hook(module, args)
             if new is not None:
@@ -55,8 +55,8 @@ class Hooks:
 class _Crossing:
     """One call of a module with backward hooks: one gate before its inputs and another after its outputs.
 
-    Backward passes the outputs' gate first, which notes `grad_output`, and the inputs' gate last, which calls the hooks
-    with the whole `grad_input`, which they may replace.
+    Backward passes the outputs' gate first, which stores `grad_output`, and the inputs' gate last, which calls the
+    hooks with the complete `grad_input`; they may replace it.
     """
 
     def __init__(self, module: Module, hooks: list[Callable]):
@@ -79,12 +79,12 @@ class _Crossing:
         outputs = _gate(outputs, self.at_outputs, "outputs of " + type(self.module).__name__)
         if not many:
             return outputs[0]
-        # A named tuple takes its fields as arguments, a list or tuple takes one sequence.
+        # A named tuple takes its fields as arguments; a list or tuple takes one sequence.
         return type(output)(*outputs) if hasattr(output, "_fields") else type(output)(outputs)
 
     def at_outputs(self, cotangents: list) -> list:
         self.grad_output = tuple(map(_shown, cotangents))
-        if not self.has_gate:  # the first layer: its inputs are data, so backward ends here
+        if not self.has_gate:  # the first layer: its inputs are data, and backward ends here
             self._call_hooks((None,) * self.inputs)
         return cotangents
 
@@ -122,12 +122,12 @@ def _like(c: Any, new: Tensor | None) -> Any:
     return new if new is None or isinstance(c, Tensor) else new._data.astype(c.dtype, copy=False)
 
 
-# A gate is a node with an output for each Tensor. The walk reaches it when it has all cotangents, and it passes on what
-# `receive` makes of them.
+# A gate is a node with one output per Tensor. The backward walk reaches it when all cotangents are there; it passes on
+# # what `receive` returns for them.
 
 
 def _gate(values: Sequence, receive: Callable[[list], list], name: str) -> list:
-    """`values` with each Tensor that requires grad replaced by one after the gate, on the same memory."""
+    """`values` with each Tensor that requires grad replaced by an alias behind the gate."""
     parents = [(x.node or x) if isinstance(x, Tensor) and x.requires_grad else None for x in values]
     if not mode.recording or not any(p is not None for p in parents):
         return list(values)
@@ -137,7 +137,7 @@ def _gate(values: Sequence, receive: Callable[[list], list], name: str) -> list:
 
 
 class _Gate:
-    fresh = saves = False  # it passes its arguments on
+    fresh = saves = False  # passes its arguments on
 
     def __init__(self, name: str, receive: Callable[[list], list]):
         self.name, self.receive = name, receive

@@ -1,6 +1,6 @@
-"""Initialise parameters in place, from the package's generator. Names and formulas are PyTorch's.
+"""Initialise parameters in place, with the package's generator. Names and formulas are PyTorch's.
 
-Each function fills a Tensor, records the change, and returns the Tensor.
+Each function fills a Tensor in place and returns it.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
 
 
 def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0) -> Tensor:
-    """Normal with the given mean and standard deviation, drawn again until it lies in [a, b].
+    """Normal with the given mean and standard deviation, truncated to [a, b] by drawing again.
 
-    As in PyTorch, `a` and `b` are values, not multiples of `std`. Raises ValueError if less than 1 % lies between them.
+    As in PyTorch, `a` and `b` are values, not multiples of `std`. Raises ValueError if [a, b] holds less than 1 % of
+    the distribution.
     """
     inside = (math.erf((b - mean) / (std * math.sqrt(2))) - math.erf((a - mean) / (std * math.sqrt(2)))) / 2
     if inside < 0.01:
@@ -60,11 +61,11 @@ def eye_(tensor: Tensor) -> Tensor:
     return _fill(tensor, np.eye(tensor.shape[0], tensor.shape[1]))
 
 
-# Initialisations that keep the variance of activations or gradients from layer to layer ------------------------------
+# Initialisations that keep the variance of activations or gradients across layers ------------------------------
 
 
 def fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
-    """How many inputs each output of a layer with this weight has, and how many outputs each input reaches.
+    """The number of inputs per output of a layer with this weight, and of outputs per input.
 
     For a weight (out, in) or (out, in, *kernel), fan_in = in * kernel size and fan_out = out * kernel size.
     Raises ValueError for fewer than 2 axes: a bias has no fan.
@@ -76,14 +77,14 @@ def fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     return inputs * math.prod(kernel), outputs * math.prod(kernel)
 
 
-_calculate_fan_in_and_fan_out = fan_in_and_fan_out  # as PyTorch's programs write in `reset_parameters`
+_calculate_fan_in_and_fan_out = fan_in_and_fan_out  # PyTorch programs call it in `reset_parameters`
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The inverse of the factor by which an activation shrinks the standard deviation of its input, as in PyTorch.
+    """The inverse of the factor by which an activation scales the standard deviation of its input, as in PyTorch.
 
     nonlinearity: "linear", "sigmoid" and any "conv..." 1, "tanh" 5/3, "relu" sqrt(2), "selu" 3/4, and "leaky_relu"
-    sqrt(2 / (1 + param^2)), where param is the negative slope (0.01 if left out). Raises ValueError for other names.
+    sqrt(2 / (1 + param^2)), where param is the negative slope (default 0.01). Raises ValueError for other names.
     """
     if nonlinearity == "leaky_relu":
         return math.sqrt(2 / (1 + (0.01 if param is None else param) ** 2))
@@ -139,7 +140,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1.0) -> Tensor:
         raise ValueError(f"orthogonal_: needs at least 2 axes, got shape {tensor.shape}")
     rows, columns = tensor.shape[0], math.prod(tensor.shape[1:])
     q, r = np.linalg.qr(random.numbers().standard_normal((max(rows, columns), min(rows, columns))))
-    q *= np.where(np.diag(r) < 0, -1, 1)  # or Q would not be uniformly distributed
+    q *= np.where(np.diag(r) < 0, -1, 1)  # else Q would not be uniformly distributed
     return _fill(tensor, gain * (q if rows >= columns else q.T).reshape(tensor.shape))
 
 

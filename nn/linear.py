@@ -1,4 +1,4 @@
-"""The affine layer, and layers that only change shape."""
+"""The affine layer, and layers that only change shapes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw weight and bias anew."""
+        """Initialise weight and bias again."""
         bound = 1 / math.sqrt(self.in_features)  # kaiming_uniform_(weight, a=sqrt(5)), written out
         init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:
@@ -45,7 +45,7 @@ class Linear(Module):
 
 
 class Identity(Module):
-    """y = x. It takes and ignores any arguments, so that it can replace another layer."""
+    """y = x. It accepts and ignores any arguments, so it can replace any layer."""
 
     def __init__(self, *args: Any, **kwargs: Any):
         pass
@@ -55,29 +55,29 @@ class Identity(Module):
 
 
 class Flatten(Configured, op=lambda x, start_dim=1, end_dim=-1: x.flatten(start_dim, end_dim)):
-    """Axes start_dim to end_dim become one: by default (batch, ...) -> (batch, features).
+    """Merge the axes start_dim to end_dim: by default (batch, ...) -> (batch, features).
 
     A Linear after it mixes the flattened axes, such as time and channels (003).
     """
 
 
 class Unflatten(Configured, op=lambda x, dim, unflattened_size: x.unflatten(dim, unflattened_size)):
-    """Axis dim becomes several, of sizes unflattened_size: the inverse of Flatten. One size may be -1: the rest."""
+    """Split axis dim into several of sizes unflattened_size, the inverse of Flatten. One size may be -1."""
 
     unflattened_size: tuple[int, ...]
 
     def __post_init__(self):
         if isinstance(self.unflattened_size, int):
-            raise TypeError(f"Unflatten: unflattened_size={self.unflattened_size} must be several sizes, as (2, 4)")
+            raise TypeError(f"Unflatten: unflattened_size={self.unflattened_size} must be sizes, such as (2, 4)")
         self.unflattened_size = tuple(self.unflattened_size)
 
 
 class Permute(Configured, op=lambda x, dims: x.permute(*dims)):
-    """x with its axes in another order, as `x.permute(*dims)`."""
+    """Permute the axes of x, as `x.permute(*dims)` does."""
 
     dims: tuple[int, ...]
 
     def __post_init__(self):
         if isinstance(self.dims, int):
-            raise TypeError(f"Permute: dims={self.dims} must be all axes in their new order, as (0, 2, 1)")
+            raise TypeError(f"Permute: dims={self.dims} must be all axes in their new order, such as (0, 2, 1)")
         self.dims = tuple(self.dims)

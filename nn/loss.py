@@ -1,6 +1,6 @@
 """Losses as modules, called as `loss(input, target)`; the functions, with their formulas, are in `ops`.
 
-reduction: "mean", "sum" or "none", one loss per element. The constructor raises ValueError for any other.
+reduction: "mean", "sum" or "none", one loss per element. The constructor raises ValueError for others.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .configured import Configured
 
 
 class _Loss(Configured):
-    """A weight is a buffer: part of the state, cast with the module, not trained."""
+    """The weight is a buffer: in the state_dict, cast with the module, not trained."""
 
     forward: Callable[..., Tensor]
     inputs, by_position = 2, False
@@ -29,7 +29,7 @@ class _Loss(Configured):
             setattr(self, name, w if w is None or isinstance(w, Tensor) else Tensor(w))
 
     def count(self, target: Tensor) -> float:
-        """The number by which the mean over these targets divides: their weight in a mean over several batches."""
+        """The divisor of the mean over these targets: their weight in a mean over several batches."""
         return target.size
 
     def extra_repr(self) -> str:
@@ -41,7 +41,7 @@ class _LabelLoss(_Loss):
     ignore_index: int
 
     def count(self, target: Tensor) -> float:
-        """The sum of the weights of the labels that count; for probabilities, the number of examples."""
+        """The sum of the weights of the labels that are not ignored; for probabilities, the number of examples."""
         if target.is_floating_point():
             return target.size // target.shape[min(1, target.ndim - 1)]
         labels = target.numpy()[target.numpy() != self.ignore_index]
@@ -52,8 +52,8 @@ class CrossEntropyLoss(_LabelLoss, op=ops.cross_entropy):
     """-log softmax(input)[target] (003). It takes logits: do not apply softmax first.
 
     input: (batch, classes, ...) or (classes,)
-    target: class indices, of that shape without classes, or probabilities, of that shape
-    weight: (classes,), a factor per class. ignore_index: a target that does not count.
+    target: class indices, of that shape without the class axis, or probabilities, of that shape
+    weight: (classes,), a factor per class. ignore_index: a target that is ignored.
     label_smoothing: eps mixes the target with the uniform distribution, (1 - eps) q + eps / classes.
     """
 
@@ -73,11 +73,11 @@ class NLLLoss(_LabelLoss, op=ops.nll_loss):
 
 
 class MSELoss(_Loss, op=ops.mse_loss):
-    """(input - target)^2, of equal shapes."""
+    """(input - target)^2, for equal shapes."""
 
 
 class L1Loss(_Loss, op=ops.l1_loss):
-    """|input - target|, of equal shapes."""
+    """|input - target|, for equal shapes."""
 
 
 class HuberLoss(_Loss, op=ops.huber_loss):
@@ -85,7 +85,7 @@ class HuberLoss(_Loss, op=ops.huber_loss):
 
 
 class SmoothL1Loss(_Loss, op=ops.smooth_l1_loss):
-    """d^2 / (2 beta) for |d| < beta, else |d| - beta / 2, with d = input - target; L1Loss for beta = 0."""
+    """d^2 / (2 beta) for |d| < beta, else |d| - beta / 2, with d = input - target; beta = 0 is L1Loss."""
 
 
 class BCELoss(_Loss, op=ops.binary_cross_entropy):
@@ -98,7 +98,8 @@ class BCELoss(_Loss, op=ops.binary_cross_entropy):
 class BCEWithLogitsLoss(_Loss, op=ops.binary_cross_entropy_with_logits):
     """-(w t log p + (1 - t) log(1 - p)) with p = sigmoid(input), computed without overflow.
 
-    weight: a factor per element, broadcast. pos_weight: w, a factor of the positive part, broadcast: one per class.
+    weight: a factor per element, broadcast. pos_weight: w, a factor for the positive part, such as one per class; it
+    broadcasts.
     """
 
     takes = "weight", "reduction", "pos_weight"
@@ -107,8 +108,8 @@ class BCEWithLogitsLoss(_Loss, op=ops.binary_cross_entropy_with_logits):
 class KLDivLoss(_Loss, op=ops.kl_div):
     """t (log t - input) for log-probabilities input and probabilities t, or their logarithms with log_target=True.
 
-    reduction: also "batchmean", the sum divided by the batch size, which is the divergence itself. "mean" divides by
-    the number of elements.
+    reduction: also "batchmean", the sum divided by the batch size, which is the KL divergence. "mean" divides by the
+    number of elements.
     """
 
     def __post_init__(self):
@@ -126,7 +127,7 @@ class MarginRankingLoss(_Loss, op=ops.margin_ranking_loss):
 
 
 class TripletMarginLoss(_Loss, op=ops.triplet_margin_loss):
-    """max(0, |a - p| - |a - n| + margin) of anchors, positives and negatives (Balntas et al. 2016)."""
+    """max(0, |a - p| - |a - n| + margin) for anchors, positives and negatives (Balntas et al. 2016)."""
 
     inputs = 3
 

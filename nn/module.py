@@ -1,8 +1,8 @@
 """Module: a layer, or a model made of layers, with its parameters, buffers and submodules.
 
-A module is its `__dict__`: an attribute that is a Parameter is a parameter, one that is a Module is a submodule, and a
-name given to `register_buffer` is a buffer. So attributes are plain, fast Python attributes in the order of their
-definition, and no second set of tables must be kept in sync.
+A module's state is its `__dict__`: Parameters in it are its parameters, Modules its submodules, and names given to
+`register_buffer` its buffers. So attributes are plain, fast Python attributes in order of definition, and there are no
+tables to keep in sync.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ R = TypeVar("R", covariant=True)
 
 
 class _Computes(Protocol[P, R]):
-    """Anything with a `forward`: a call has its signature, also for type checkers."""
+    """Anything with a `forward`, whose signature type checkers see in a call."""
 
     _hooks: Hooks | None
 
@@ -47,12 +47,12 @@ class Module:
             def forward(self, x):
                 return self.head(F.relu(self.hidden(x)))
 
-    Calling `super().__init__()` is allowed but not needed. It calls no mixin, unless `call_super_init` is set.
+    You may call `super().__init__()`, but need not. It calls no mixin, unless `call_super_init` is set.
     """
 
     # Defaults live on the class; an instance stores only what differs.
     training: bool = True
-    _buffers: Mapping[str, bool] = {}  # name of a buffer -> whether state_dict keeps it
+    _buffers: Mapping[str, bool] = {}  # name of a buffer -> whether it is in the state_dict
     _hooks: Hooks | None = None
     call_super_init: bool = False
 
@@ -60,7 +60,7 @@ class Module:
         if self.call_super_init:
             super().__init__(*args, **kwargs)
         elif args or kwargs:
-            raise TypeError(f"{type(self).__name__}: a Module without __init__ takes nothing, got {args or kwargs}")
+            raise TypeError(f"{type(self).__name__}: without __init__ it takes no arguments, got {args or kwargs}")
 
     def __call__(self: _Computes[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         try:
@@ -71,7 +71,7 @@ class Module:
             if isinstance(error, AttributeError) and hasattr(Tensor, error.name or "") and any(
                     error.obj is x for x in args) and not isinstance(error.obj, Tensor):
                 raise locate(TypeError(f"{type(self).__name__}: takes Tensors, got {type(error.obj).__name__}; "
-                                       "Tensor(data) makes one of numbers"), self, args) from None
+                                       "make one with Tensor(data)"), self, args) from None
             locate(error, self, args)
             y: Any = NotImplemented
             if kwargs and type(error) is TypeError:
@@ -97,7 +97,7 @@ class Module:
         object.__setattr__(self, name, value)
 
     def _problem(self, name: str, value: Any) -> str | None:
-        """Why an attribute cannot be set: a parameter, for instance, must not silently stop being one."""
+        """Why an attribute cannot be set: a parameter, for instance, must not silently become a plain number."""
         if (old := self.__dict__.get(name)) is not None and value is not None:
             if isinstance(old, Parameter) and not isinstance(value, Parameter):
                 return (f"is a Parameter and cannot become a {type(value).__name__}; wrap it in nn.Parameter, or "
@@ -107,7 +107,7 @@ class Module:
         if name in self._buffers and not _is_buffer(value):
             return (f"is a buffer and cannot become a {type(value).__name__}; wrap it in Tensor, or copy values into "
                     f"it with .{name}.assign(value)")
-        return None  # a list of modules may yet be registered, by add_module: `_walk` looks
+        return None  # a list of modules may still be registered by add_module: `_walk` checks
 
     def __delattr__(self, name: str) -> None:
         object.__delattr__(self, name)
@@ -123,9 +123,9 @@ class Module:
         setattr(self, name, parameter)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Set the unused attribute `name` to an untrained Tensor of the module's state, such as a running mean.
+        """Set the unused attribute `name` to a Tensor of untrained state, such as a running mean.
 
-        persistent: whether `state_dict` has it. None stands for an absent buffer.
+        persistent: whether it is in the `state_dict`. None stands for an absent buffer.
         """
         self._check_name("register_buffer", name)
         if not _is_buffer(tensor):
@@ -144,7 +144,7 @@ class Module:
 
     def _check_name(self, who: str, name: str) -> None:
         if not isinstance(name, str):
-            raise TypeError(f"{who}: a name is a str, got {type(name).__name__}")
+            raise TypeError(f"{who}: a name must be a str, got {type(name).__name__}")
         if not name or "." in name:
             raise ValueError(f"{who}: a name must not be empty or contain a dot (dots separate levels), got {name!r}")
         if hasattr(self, name):
@@ -174,11 +174,11 @@ class Module:
 
     def named_parameters(self, prefix: str = "", recurse: bool = True,
                          remove_duplicate: bool = True) -> Iterator[tuple[str, Parameter]]:
-        """Dotted name and parameter, in order of definition; a shared (tied) parameter once, by its first name."""
+        """Dotted name and parameter, in order of definition; a shared (tied) parameter once, under its first name."""
         return self._named(Module._own_parameters, prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """The parameters for an optimizer, in order of definition, a shared one once."""
+        """The parameters for an optimizer, in order of definition, shared ones once."""
         return (parameter for _, parameter in self.named_parameters(recurse=recurse))
 
     def named_buffers(self, prefix: str = "", recurse: bool = True,
@@ -187,7 +187,7 @@ class Module:
         return self._named(Module._own_buffers, prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """The buffers, in order of definition, a shared one once."""
+        """The buffers, in order of definition, shared ones once."""
         return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
     def _children(self) -> Iterator[tuple[str, Module]]:
@@ -223,7 +223,8 @@ class Module:
                     yield _join(path, name), tensor
 
     def get_submodule(self, target: str) -> Module:
-        """The module of dotted name `target`, such as "blocks.0.mm1"; "" is this one. Raises AttributeError if none."""
+        """The module of dotted name `target`, such as "blocks.0.mm1"; "" is this one. AttributeError if there is
+        none."""
         module: Module = self
         for name in target.split(".") if target else ():
             child = module.__dict__.get(name)
@@ -259,27 +260,30 @@ class Module:
                     yield _join(path, name), buffer
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Dotted name -> values of every parameter and persistent buffer, with PyTorch's names and order.
+        """Dotted name -> value of every parameter and persistent buffer, with PyTorch's names and order.
 
-        The Tensors are detached but share the module's memory, so training still changes them. For a snapshot take
+        The Tensors are detached but share the module's memory, so training changes them. For a snapshot, take
         `{name: t.clone() for name, t in module.state_dict().items()}`. A tied parameter appears under all its names.
         """
         return {name: tensor.detach() for name, tensor in self._state()}
 
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> Keys:
-        """Copy values by name into the parameters and buffers, in place, so that optimizers remain valid.
+        """Copy values by name into the parameters and buffers, in place, so optimizers remain valid.
 
         state: name -> Tensor, array, PyTorch tensor, or anything else `np.asarray` takes; the module keeps its dtypes.
         strict: whether missing and unexpected names are errors. For a tied parameter, one name is enough.
 
-        Returns the missing and the unexpected names. Raises ValueError listing every problem; then nothing is changed.
+        Returns the missing and the unexpected names. On any problem, it changes nothing and raises ValueError with all
+        of them.
         """
         return load(self, state, strict)
 
-    # Settings of the whole tree ---------------------------------------------------------------------------------------
+    # Settings for the whole tree
+    # ---------------------------------------------------------------------------------------
 
     def train(self, mode: bool = True) -> Self:
-        """Set `training` here and below. Dropout and batch norm, for instance, behave differently in evaluation."""
+        """Set `training` here and below. Dropout and batch norm, for instance, differ between training and
+        evaluation."""
         for module in self.modules():
             module.training = mode
         return self
@@ -295,7 +299,7 @@ class Module:
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drop the gradients of all parameters; with set_to_none=False, those that exist become zeros."""
+        """Clear the gradients of all parameters; with set_to_none=False, existing ones become zeros."""
         for parameter in self.parameters():
             zero_gradient(parameter, set_to_none)
 
@@ -308,7 +312,7 @@ class Module:
 
     @named
     def to(self, dtype: Any) -> Self:
-        """Cast the floating-point parameters and buffers, in place, so that optimizers remain valid."""
+        """Cast the floating-point parameters and buffers, in place, so optimizers remain valid."""
         dtype = as_dtype(dtype, "to")
         if dtype.kind not in FLOATS:
             raise TypeError(f"to: parameters must be floating point, got {dtype}; use float32 or float64")
@@ -320,7 +324,7 @@ class Module:
         return self
 
     def cpu(self) -> Self:
-        """The module: it is there already."""
+        """The module itself: all Tensors are on the CPU."""
         return self
 
     def float(self) -> Self:
@@ -332,11 +336,11 @@ class Module:
         return self.to(FLOAT64)
 
     def half(self) -> Self:
-        """`to(float16)`, at half the memory; ops compute in float32, and round."""
+        """`to(float16)`, half the memory; ops compute in float32 and round."""
         return self.to(FLOAT16)
 
     def bfloat16(self) -> Self:
-        """`to(bfloat16)`, at half the memory; ops compute in float32, and round."""
+        """`to(bfloat16)`, half the memory; ops compute in float32 and round."""
         return self.to(bfloat16())
 
     # Hooks ------------------------------------------------------------------------------------------------------------
@@ -350,7 +354,8 @@ class Module:
         return self._hook("after", hook)
 
     def register_full_backward_hook(self, hook: Callable[[Module, tuple, tuple], Any]) -> Handle:
-        """In backward, call `hook(module, grad_input, grad_output)` once the gradients of its inputs are known.
+        """In backward, call `hook(module, grad_input, grad_output)` when the gradients of the module's inputs are
+        known.
 
         Both are tuples with one entry per positional argument or output, None where no gradient flows. If the hook
         returns a tuple, it replaces `grad_input`. The module must return a Tensor, or a tuple or list of Tensors.
@@ -364,7 +369,7 @@ class Module:
     # Text -------------------------------------------------------------------------------------------------------------
 
     def extra_repr(self) -> str:
-        """The settings of a layer, which `repr` shows between the parentheses."""
+        """The layer's settings, which `repr` shows in parentheses."""
         return ""
 
     def __repr__(self) -> str:
@@ -372,7 +377,7 @@ class Module:
         children = [(name, repr(module)) for name, module in self._children()]
         if not children and len(lines) < 2:
             return f"{type(self).__name__}({''.join(lines)})"
-        # Equal neighbours with numbers as names, such as the blocks of a deep model, share one entry.
+        # Equal neighbours with numbers as names, such as the blocks of a deep model, share a line.
         for _, group in itertools.groupby(children, key=lambda child: (child[1], child[0].isdigit() or child[0])):
             (first, text), *rest = group
             label = f"({first}-{rest[-1][0]}): {len(rest) + 1} x" if rest else f"({first}):"
@@ -395,11 +400,11 @@ def _is_buffer(value: Any) -> bool:
 
 
 def described(value: Any) -> str:
-    """A description of a value that is no Module, and of the probable intention."""
+    """A description of a value that is not a Module, with a hint at the likely intention."""
     if isinstance(value, Module):
         return f"the module {value!r}"
     if isinstance(value, type) and issubclass(value, Module):
-        return f"the class {value.__name__}; make one: {value.__name__}(...)"
+        return f"the class {value.__name__}; create an instance: {value.__name__}(...)"
     if callable(value):
-        return f"the function {getattr(value, '__name__', value)!s}; use a Module, as nn.ReLU() for ops.relu"
+        return f"the function {getattr(value, '__name__', value)!s}; use a Module, such as nn.ReLU() for ops.relu"
     return type(value).__name__

@@ -1,7 +1,7 @@
-"""Normalisation layers (7.40-7.47; 002; 003): values normalised together get mean 0 and variance 1.
+"""Normalisation layers (7.40-7.47; 002; 003), which give each set of values mean 0 and variance 1.
 
-Only RMSNorm keeps the mean, and makes the mean square 1. LayerNorm, RMSNorm, GroupNorm and InstanceNorm treat each
-example alone. BatchNorm uses the whole batch, so it differs between training and evaluation.
+RMSNorm alone keeps the mean, and makes the mean square 1. LayerNorm, RMSNorm, GroupNorm and InstanceNorm treat each
+example separately. BatchNorm uses the whole batch, so it differs between training and evaluation.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from .containers import fuses, with_relu
 from .linear import Identity
 from .module import Module, Parameter, check_positive, described
 
-Norm = Callable[[int], Module] | None  # makes a norm from a number of features or channels; None stands for no norm
+Norm = Callable[[int], Module] | None  # from a number of features or channels to a norm; None for no norm
 
 
 def make_norm(who: str, norm: Norm, features: int) -> Module:
-    """The layer that `norm(features)` makes, or an Identity. Raises TypeError, in the name of `who`, if it is none."""
+    """`norm(features)`, or an Identity for None. Raises TypeError, in the name of `who`, unless that is a Module."""
     made = Identity() if norm is None else None if isinstance(norm, Module) or not callable(norm) else norm(features)
     if not isinstance(made, Module):
-        raise TypeError(f"{who}: norm must make a Module from a number of channels, as nn.LayerNorm and "
+        raise TypeError(f"{who}: norm must return a Module for a number of channels, as nn.LayerNorm and "
                         f"lambda n: nn.GroupNorm(4, n) do, or be None; got {described(norm)}")
     return made
 
 
 class _Norm(Module):
-    """A layer with a weight that starts at 1 and a bias that starts at 0, if it has them."""
+    """A layer with an optional weight, initially 1, and an optional bias, initially 0."""
 
     weight: Parameter | None
     bias: Parameter | None
@@ -70,7 +70,7 @@ class _TrailingNorm(_Norm):
 class LayerNorm(_TrailingNorm):
     """y = weight * (x - mean) / sqrt(var + eps) + bias over the trailing axes of x, of shape normalized_shape (7.41).
 
-    Before a ReLU or after a Linear it makes the scale of the weights below irrelevant (7.42). For images,
+    Before a ReLU or after a Linear, it makes the scale of the weights below irrelevant (7.42). For images,
     LayerNorm((channels, height, width)) is variant A of 002; variant B normalises each pixel, with channels last.
 
     Raises ValueError if x does not end in normalized_shape.
@@ -88,7 +88,7 @@ class LayerNorm(_TrailingNorm):
 
 
 class LayerNorm2d(LayerNorm):
-    """LayerNorm of each pixel of images over its channels: variant B of 002, with the channels first.
+    """LayerNorm over the channels of each pixel: variant B of 002, with channels first.
 
     x: (batch, normalized_shape, height, width) -> same shape. Names as in torchvision.
     """
@@ -103,7 +103,7 @@ class LayerNorm2d(LayerNorm):
 class RMSNorm(_TrailingNorm):
     """y = weight * x / sqrt(mean(x^2) + eps) over the trailing axes of x, of shape normalized_shape (002; 003).
 
-    LayerNorm without the shift, and so cheaper. eps: if None, the machine epsilon of x's dtype.
+    LayerNorm without the shift, hence cheaper. eps: by default the machine epsilon of x's dtype.
     """
 
     def __init__(self, normalized_shape: int | Sequence[int], eps: float | None = None,
@@ -115,9 +115,9 @@ class RMSNorm(_TrailingNorm):
 
 
 class GroupNorm(_Norm):
-    """Normalise each example and each of num_groups groups of neighbouring channels separately (002).
+    """Normalise each of num_groups groups of neighbouring channels of each example (002).
 
-    x: (batch, channels, ...); weight, bias: (channels,). It does not depend on the batch, and so suits small ones.
+    x: (batch, channels, ...); weight, bias: (channels,). It does not depend on the batch, so it suits small batches.
     Raises ValueError if num_groups does not divide num_channels, or x has another number of channels.
     """
 
@@ -144,9 +144,9 @@ class GroupNorm(_Norm):
 class _ChannelNorm(_Norm):
     """Parameters and running statistics per channel, under PyTorch's names."""
 
-    axes: dict[int, str]  # number of axes of the input -> their names
+    axes: dict[int, str]  # number of input axes -> their names
     frozen: bool = False
-    running_mean: Any  # a Tensor or None, as the next two
+    running_mean: Any  # a Tensor or None, like the next two
     running_var: Any
     num_batches_tracked: Any
 
@@ -171,12 +171,12 @@ class _ChannelNorm(_Norm):
 
     @property
     def _uses_batch(self) -> bool:
-        """Whether statistics are taken from the input."""
+        """Whether to compute statistics from the input."""
         return self.running_mean is None or self.training and not self.frozen
 
     @property
     def local_statistics(self) -> tuple[Tensor, ...]:
-        """The running statistics that, in distributed training, each rank takes from its own rows of a batch."""
+        """The running statistics that each rank of a distributed run computes from its own rows of a batch."""
         return (self.running_mean, self.running_var) if self.running_mean is not None and not self.frozen else ()
 
     def _check_input(self, x: Tensor) -> None:
@@ -193,12 +193,12 @@ class _ChannelNorm(_Norm):
 
 def move_statistics(running_mean: Tensor, running_var: Tensor, mean: np.ndarray, var: np.ndarray, n: int,
                     momentum: float | None, count: Tensor | None = None) -> None:
-    """Move running statistics by `momentum` of the way to the mean and, made unbiased, the variance of n numbers.
+    """Move running statistics by a fraction `momentum` towards the mean and the variance, made unbiased, of n numbers.
 
-    count: of the batches, this one not included; without a momentum it is 1 / count then.
+    count: the number of batches before this one, which it increments; momentum None means 1 / count.
     """
     if not (running_mean._data.flags.writeable and running_var._data.flags.writeable):
-        raise ValueError("running statistics: they show memory that must not be written; copy it, as with .clone()")
+        raise ValueError("running statistics: their memory is read-only; use a copy, for instance .clone()")
     normalization.move_statistics(running_mean._data, running_var._data, mean, var, n,
                                   None if momentum is None else float(momentum), None if count is None else count._data)
     for t in (running_mean, running_var, count):
@@ -237,24 +237,24 @@ class BatchNorm1d(BatchNorm):
 
     x: (batch, channels) or (batch, channels, length); weight, bias: (channels,)
 
-    Training also moves running_mean and running_var towards the batch's mean and unbiased variance, by
-    `running = (1 - momentum) * running + momentum * batch`; with momentum=None they are the average over all batches.
-    Evaluation uses them instead of the batch's; with track_running_stats=False there are none.
+    Training also moves running_mean and running_var towards the batch's mean and unbiased variance, by `running = (1 -
+    momentum) * running + momentum * batch`; momentum=None averages over all batches. Evaluation uses them instead of
+    the batch's. track_running_stats=False turns them off.
 
-    A bias of the Linear or convolution before it has no effect and may be left out (002; 003). A layer frozen by
+    The Linear or convolution before it needs no bias, which would have no effect (002; 003). A layer frozen by
     `nn.freeze_batch_norm` uses its running statistics in training too. `nn.reestimate_batch_norm` computes the
-    statistics of a whole data set; `nn.fold_batch_norm` folds the norm into the layer before it.
+    statistics of a whole data set; `nn.fold_batch_norm` folds the norm into the previous layer.
 
-    Raises ValueError for one value per channel in training, and for a wrong number of axes or channels.
+    Raises ValueError for a single value per channel in training, and for a wrong number of axes or channels.
     """
 
     axes = {2: "batch, channels", 3: "batch, channels, length"}
 
 
 class BatchNorm2d(BatchNorm):
-    """BatchNorm1d for images (batch, channels, height, width), with one mean and variance for all pixels of a channel.
+    """BatchNorm1d for images (batch, channels, height, width), with one mean and variance over all pixels of a channel.
 
-    In a Sequential it runs as one op with a ReLU that follows it.
+    In a Sequential, it runs as one op with a ReLU after it.
     """
 
     axes = {4: "batch, channels, height, width"}
@@ -267,11 +267,11 @@ class BatchNorm3d(BatchNorm2d):
 
 
 class SyncBatchNorm(BatchNorm):
-    """BatchNorm1d and 2d with, in training, the mean and variance of a batch whose rows are on several ranks.
+    """BatchNorm1d and 2d that, in training, take mean and variance over a batch whose rows are on several ranks.
 
-    So a step on R ranks equals that of one process with the whole batch. It costs two reductions of a few numbers per
-    channel, one in forward and one in backward; all ranks must call it, also with no rows. Arguments, parameters and
-    state_dict keys are BatchNorm2d's; on one rank, in evaluation, and frozen, it is BatchNorm2d.
+    A step on R ranks then equals a step of one process on the whole batch. It costs two reductions of a few numbers per
+    channel, one forward and one backward. All ranks must call it, even those without rows. Arguments, parameters and
+    state_dict keys are BatchNorm2d's; on one rank, in evaluation, or frozen, it is a BatchNorm2d.
 
     x: (batch, channels, ...). Raises ValueError for another number of channels.
     """
@@ -302,7 +302,7 @@ class SyncBatchNorm(BatchNorm):
 
 
 def _move(moved: list[np.ndarray], stats: np.ndarray, momentum: float | None) -> None:
-    """The count of numbers may differ between calls, so it is read only here."""
+    """The count of values may differ between calls, so it is read only here."""
     mean, var, count = moved
     normalization.move_statistics(mean, var, stats[0], stats[1], int(stats[2, 0]), momentum, count)
 
@@ -310,7 +310,7 @@ def _move(moved: list[np.ndarray], stats: np.ndarray, momentum: float | None) ->
 def convert_sync_batchnorm(model: Module) -> Module:
     """Make every BatchNorm1d and BatchNorm2d of `model` a SyncBatchNorm, in place; returns the model.
 
-    Parameters, statistics and hooks stay, so an optimizer may have been made before.
+    Parameters, statistics and hooks stay, so you may create the optimizer before.
     """
     for module in model.modules():
         if type(module) in (BatchNorm1d, BatchNorm2d):
@@ -338,13 +338,14 @@ class _InstanceNorm(_ChannelNorm):
         if x.ndim == min(self.axes):
             return self.forward(x.unsqueeze(0)).squeeze(0)
         return instance_norm(x, self.running_mean, self.running_var, self.weight, self.bias, self._uses_batch,
-                             self.momentum or 0.0, self.eps)  # as in PyTorch, batches are not counted, and None is 0
+                             self.momentum or 0.0, self.eps)  # as in PyTorch, it counts no batches, and None means 0
 
 
 def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,
                   weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True,
                   momentum: float = 0.1, eps: float = 1e-5) -> Tensor:
-    """Normalise per example and channel, by its own statistics, which move the running ones; or by those."""
+    """Normalise each channel of each example by its own statistics, which move the running ones, or by the running
+    ones."""
     if not use_input_stats:
         return ops.batch_norm(input, weight, bias, running_mean, running_var, eps=eps)
     y = ops.instance_norm(input, weight, bias, eps=eps)
@@ -356,18 +357,18 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
 
 @pure
 def moments(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The mean and the variance of each channel of one example, on average over the examples."""
+    """The mean and variance of each channel of one example, averaged over the examples."""
     each = x.reshape(*x.shape[:2], -1)
-    mean, var = each.mean(2, dtype=np.float64), each.var(2, dtype=np.float64)  # float32 would round a large mean
+    mean, var = each.mean(2, dtype=np.float64), each.var(2, dtype=np.float64)  # float32 would round large means
     return mean.mean(0).astype(x.dtype), var.mean(0).astype(x.dtype)
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Normalise each channel of each example separately (002), as GroupNorm does with groups of one channel.
+    """Normalise each channel of each example (002): GroupNorm with one channel per group.
 
     x: (batch, channels, length) or (channels, length). Arguments as in BatchNorm1d, but weight, bias and running
-    statistics are off by default. The running statistics average those of the examples.
-    Raises ValueError for one value per channel, and for a wrong number of axes or channels.
+    statistics are off by default. The running statistics average the examples' statistics. Raises ValueError for one
+    value per channel, and for a wrong number of axes or channels.
     """
 
     axes = {2: "channels, length", 3: "batch, channels, length"}

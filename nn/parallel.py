@@ -1,4 +1,4 @@
-"""`DataParallel`, as PyTorch's programs import it."""
+"""`DataParallel`, for programs written for PyTorch."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ __all__ = ["DataParallel", "DistributedDataParallel"]
 
 
 def DistributedDataParallel(module: Any, *args: Any, **options: Any) -> Any:
-    """Raises NotImplementedError: processes share batches by MPI, as in `training.fit`."""
-    raise NotImplementedError("DistributedDataParallel: there are no process groups of PyTorch's; training.fit, run by "
-                              "mpirun, shares each batch, and distributed.average_gradients is for loops of your own")
+    """Raises NotImplementedError: here, processes share batches through MPI, as in `training.fit`."""
+    raise NotImplementedError("DistributedDataParallel: PyTorch's process groups are not supported; training.fit under "
+                              "mpirun shares each batch, and distributed.average_gradients serves your own loops")
 
 
 class DataParallel(Module):
-    """Wraps the module as `module`: there is only one processor. `tinygrad_like.distributed` shares batches by MPI."""
+    """Wrap a module as `module` and call it: there is one device. `tinygrad_like.distributed` shares batches through
+    MPI."""
 
     def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0):
         if not isinstance(module, Module):

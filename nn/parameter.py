@@ -1,4 +1,4 @@
-"""The Tensors of a module: trained parameters, and buffers."""
+"""The Tensors of a module: parameters and buffers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Buffer", "Parameter"]
 
 
 class Parameter(Tensor):
-    """A Tensor that its Module's `parameters()` lists, for training to change. Ops on it return plain Tensors.
+    """A Tensor that its Module's `parameters()` lists, to be trained. Ops on it return plain Tensors.
 
     `Parameter(data)` copies `data` as `Tensor(data)` does. Raises TypeError for integers, unless `requires_grad=False`.
     """
@@ -23,9 +23,9 @@ class Parameter(Tensor):
 
 
 class Buffer(Tensor):
-    """A Tensor that becomes a buffer of the module it is assigned to, as by `register_buffer`: `Buffer(data)`.
+    """A Tensor that, assigned to a module, becomes its buffer, as with `register_buffer`: `Buffer(data)`.
 
-    persistent: whether `state_dict` has it. Ops on it return plain Tensors.
+    persistent: whether it is in the `state_dict`. Ops on it return plain Tensors.
     """
 
     def __init__(self, data: Any, *, persistent: bool = True, dtype: Any = None):

@@ -1,4 +1,4 @@
-"""Pooling, padding and upsampling: layers without parameters, which hold a function's options."""
+"""Pooling, padding and upsampling layers, which hold a function's options."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _max_pool(pool: Any, rank: int) -> Any:
         return pool(input, kernel_size, stride, padding, dilation, ceil_mode)
 
     max_pool.__name__ = max_pool.__qualname__ = pool.__name__
-    max_pool.__doc__ = f"{pool.__doc__}\n\nreturn_indices: also return its place, for `ops.max_unpool`."
+    max_pool.__doc__ = f"{pool.__doc__}\n\nreturn_indices: also return the index of each maximum, for `ops.max_unpool`."
     return max_pool
 
 
@@ -29,7 +29,7 @@ max_pool1d, max_pool2d, max_pool3d = (_max_pool(ops.max_pool1d, 1), _max_pool(op
 
 
 class _Pool(Configured):
-    """Windows of `kernel_size` numbers along each axis, by default side by side."""
+    """Windows of `kernel_size` elements along each axis, by default side by side."""
 
     kernel_size: Size
     stride: Size | None
@@ -52,19 +52,19 @@ class _MaxPool(_Pool):
 
 
 class MaxPool1d(_MaxPool, op=max_pool1d):
-    """The largest of every window of a signal: (batch, channels, length) -> (batch, channels, windows)."""
+    """The maximum of every window of a signal: (batch, channels, length) -> (batch, channels, windows)."""
 
 
 class MaxPool2d(_MaxPool, op=max_pool2d):
-    """The largest of every window of an image: (batch, channels, height, width) -> (batch, channels, rows, columns).
+    """The maximum of every window of an image: (batch, channels, height, width) -> (batch, channels, rows, columns).
 
     rows = floor((height + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1; see `ops.max_pool2d`.
-    return_indices: the pair of maxima and where they were, for `F.max_unpool2d`.
+    return_indices: return a pair, the maxima and their indices, for `F.max_unpool2d`.
     """
 
 
 class MaxPool3d(_MaxPool, op=max_pool3d):
-    """The largest of every window of a volume, see MaxPool2d."""
+    """The maximum of every window of a volume, see MaxPool2d."""
 
 
 class AvgPool1d(_Pool, op=ops.avg_pool1d):
@@ -74,8 +74,8 @@ class AvgPool1d(_Pool, op=ops.avg_pool1d):
 class AvgPool2d(_Pool, op=ops.avg_pool2d):
     """The mean of every window of an image: (batch, channels, height, width) -> (batch, channels, rows, columns).
 
-    Padding counts as zeros, unless count_include_pad=False. divisor_override: the sums are divided by this number
-    instead; see `ops.avg_pool2d`.
+    Padding counts as zeros unless count_include_pad=False. divisor_override: divide the sums by this number instead;
+    see `ops.avg_pool2d`.
     """
 
 
@@ -84,18 +84,18 @@ class AvgPool3d(_Pool, op=ops.avg_pool3d):
 
 
 class AdaptiveAvgPool1d(Configured, op=ops.adaptive_avg_pool1d):
-    """Means over windows that share out a signal: (batch, channels, length) -> (batch, channels, output_size)."""
+    """Means over windows that cover a signal: (batch, channels, length) -> (batch, channels, output_size)."""
 
 
 class AdaptiveAvgPool2d(Configured, op=ops.adaptive_avg_pool2d):
-    """Means over windows that share out an image: (batch, channels, height, width) -> (batch, channels, *output_size).
+    """Means over windows that cover an image: (batch, channels, height, width) -> (batch, channels, *output_size).
 
-    output_size: a number or a pair; None keeps a size; 1 gives the global average for any image size.
+    output_size: a number or a pair; None keeps a size; 1 is global average pooling, for any image size.
     """
 
 
 class _Pad(Configured):
-    """The last axes of x with `padding` elements more on each side; or (left, right), (left, right, top, bottom)."""
+    """Pad the last axes of x by `padding` elements on each side, or by (left, right) or (left, right, top, bottom)."""
 
     axes: ClassVar[int]
     padding: Size
@@ -125,15 +125,15 @@ def _pad(name: str, axes: int, mode: str, what: str) -> Any:
  ConstantPad3d) = [
     _pad(name, axes, mode, what) for name, mode, what in (
         ("Zero", "constant", "zeros"), ("Reflection", "reflect", "mirror images, without the edge"),
-        ("Replication", "replicate", "copies of the edge"), ("Circular", "circular", "the values at the other side"),
+        ("Replication", "replicate", "copies of the edge"), ("Circular", "circular", "values from the opposite side"),
         ("Constant", "constant", "`value`")) for axes in (1, 2, 3)]
 
 
 class Upsample(Configured, op=ops.interpolate):
-    """A signal or an image of another size, or of another size by a factor.
+    """Resize a signal, an image or a volume to a size or by a factor.
 
     (batch, channels, *spatial) -> (batch, channels, *size); see `ops.interpolate`, also for the modes. Raises
-    ValueError if not exactly one of size and scale_factor is given, and for a mode that does not fit.
+    ValueError unless exactly one of size and scale_factor is given, and for a mode that does not fit.
     """
 
     takes: ClassVar[tuple[str, ...] | None] = ("size", "scale_factor", "mode", "align_corners")

@@ -1,4 +1,4 @@
-"""Position encodings, which tell attention where a token stands (004)."""
+"""Position encodings, which tell attention the position of each token (004)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .module import Module, Parameter
 
 @functools.lru_cache(maxsize=8)
 def sinusoidal_encoding(length: int, dim: int) -> np.ndarray:
-    """p[t, 2i] = sin(t / 10000^(2i / dim)), p[t, 2i + 1] = cos of the same: (length, dim), read-only.
+    """p[t, 2i] = sin(t / 10000^(2i / dim)), p[t, 2i + 1] = the cosine of the same angle: (length, dim), read-only.
 
     Vaswani et al. 2017; the slides of 004 count i from 1. Raises ValueError for an odd dim.
     """
     if dim < 2 or dim % 2:
-        raise ValueError(f"sinusoidal_encoding: dim must be even, for pairs of sine and cosine; got {dim}")
+        raise ValueError(f"sinusoidal_encoding: dim must be even, since sine and cosine come in pairs; got {dim}")
     cos, sin = _rotations(length, dim, 10000.0)
     encoding = np.stack([sin, cos], -1).reshape(length, dim)
     encoding.flags.writeable = False
@@ -38,7 +38,7 @@ class SinusoidalEncoding(Module):
         if x.ndim < 2 or x.shape[-1] != self.dim:
             raise ValueError(f"SinusoidalEncoding: takes (..., T, {self.dim}), got shape {x.shape}")
         length = _checked("SinusoidalEncoding", offset) + x.shape[-2]
-        table = sinusoidal_encoding(max(256, 1 << (length - 1).bit_length()), self.dim)  # few lengths
+        table = sinusoidal_encoding(max(256, 1 << (length - 1).bit_length()), self.dim)  # only a few lengths are cached
         return x + table[offset:length].astype(x.dtype, copy=False)
 
     def extra_repr(self) -> str:
@@ -48,7 +48,7 @@ class SinusoidalEncoding(Module):
 class LearnedEncoding(Module):
     """y[..., t, :] = x[..., t, :] + weight[offset + t] with a learned weight (max_length, dim); x (..., T, dim).
 
-    weight: at first normal with standard deviation 0.02, as in GPT-2 and ViT.
+    weight: initially normal with standard deviation 0.02, as in GPT-2 and ViT.
     Raises ValueError for a sequence longer than the table, which cannot be extended.
     """
 
@@ -61,8 +61,8 @@ class LearnedEncoding(Module):
             raise ValueError(f"LearnedEncoding: takes (..., T, {self.weight.shape[1]}), got shape {x.shape}")
         start, stop = _checked("LearnedEncoding", offset), offset + x.shape[-2]
         if stop > len(self.weight):
-            raise ValueError(f"LearnedEncoding: positions {start} to {stop - 1} of an input {x.shape} are not all in "
-                             f"the table, which has {len(self.weight)} (weight shape {self.weight.shape})")
+            raise ValueError(f"LearnedEncoding: positions {start} to {stop - 1} of an input {x.shape} exceed "
+                             f"the table of {len(self.weight)} (weight shape {self.weight.shape})")
         return x + (self.weight if stop - start == len(self.weight) else self.weight[start:stop])
 
     def extra_repr(self) -> str:
@@ -73,13 +73,13 @@ class RotaryEncoding(Module):
     """Rotate the pair (x[i], x[i + dim/2]) of queries and keys by the angle t base^(-2i / dim) at position t.
 
     x: (..., T, heads, dim) -> same shape, for positions offset to offset + T - 1. The product of a query and a key then
-    depends only on their distance. RoFormer, Su et al. 2021, with pairs as in GPT-NeoX and Llama.
-    Raises ValueError for an odd dim.
+    depends on their distance alone. RoFormer, Su et al. 2021, with pairs as in GPT-NeoX and Llama. Raises ValueError
+    for an odd dim.
     """
 
     def __init__(self, dim: int, base: float = 10000.0):
         if not 2 <= dim < 1 << 31 or dim % 2:
-            raise ValueError(f"RotaryEncoding: dim must be even, for pairs to be turned; got {dim}")
+            raise ValueError(f"RotaryEncoding: dim must be even, since it rotates pairs; got {dim}")
         self.dim, self.base = dim, base
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
@@ -115,7 +115,7 @@ def _checked(who: str, offset: int) -> int:
 
 def _turned(x: Tensor, cos: np.ndarray, sin: np.ndarray) -> Tensor:
     y = ops.rotate_halves(x, cos, sin)
-    return y if y.dtype is x.dtype else ops.cast(y, dtype=x.dtype)  # the tables are float32, also for 16 bits
+    return y if y.dtype is x.dtype else ops.cast(y, dtype=x.dtype)  # the tables are float32 even if x has 16 bits
 
 
 @functools.lru_cache(maxsize=8)

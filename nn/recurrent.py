@@ -1,7 +1,7 @@
-"""Recurrent layers: a state is carried along a sequence, h_t = f(x_t, h_(t-1)).
+"""Recurrent layers: they carry a state along a sequence, h_t = f(x_t, h_(t-1)).
 
-One matmul projects the inputs of all steps. Whatever needs the state is a loop over time, which backward walks in
-reverse: backpropagation through time. For LSTM and GRU the whole loop is one op (ops/recurrent.py).
+One matmul projects the inputs of all steps. The part that needs the state is a loop over time, which backward walks in
+reverse: backpropagation through time. For LSTM and GRU, the whole loop is one op (ops/recurrent.py).
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ def _checked(who: str, nonlinearity: str) -> str:
 
 
 def _in_float32(tensors: Iterable[Tensor | None]) -> tuple:
-    """Tensors of 16 bits as float32, the others as they are."""
+    """The tensors, with 16-bit ones cast to float32."""
     return tuple([t.float() if t is not None and t.dtype in NARROW else t for t in tensors])
 
 
 class _Recurrent(Module):
     """Weights of one or several cells, with PyTorch's names and initial values."""
 
-    gates: int  # how many times hidden_size numbers a step computes
+    gates: int  # a step computes gates * hidden_size numbers
     states = 1
     step: Callable  # (projected input, state, weight_hh, bias_hh) -> state
     hidden_size: int
@@ -60,7 +60,7 @@ class _Recurrent(Module):
                 setattr(self, name + suffix, Parameter(Tensor.empty(*shape)))
 
     def reset_parameters(self) -> None:
-        """Draw all parameters anew, uniformly from [-1/sqrt(hidden_size), 1/sqrt(hidden_size)) as in PyTorch."""
+        """Draw all parameters uniformly from [-1/sqrt(hidden_size), 1/sqrt(hidden_size)) as in PyTorch."""
         bound = 1 / math.sqrt(self.hidden_size)
         for parameter in self.parameters():
             init.uniform_(parameter, -bound, bound)
@@ -69,7 +69,7 @@ class _Recurrent(Module):
         return [self.__dict__.get(name + suffix) for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
 
     def _states(self, hx: Any, lead: tuple[int, ...], like: Tensor) -> State:
-        """The initial state that was given, or zeros: (*lead, size)."""
+        """The given initial state, or zeros: (*lead, size)."""
         shape = (*lead, self.hidden_size)
         if hx is None:
             return (ops.expand(Tensor.zeros(1, dtype=like.dtype), shape=shape),) * self.states
@@ -81,7 +81,7 @@ class _Recurrent(Module):
         return state
 
     def _run(self, suffix: str, x: Tensor, state: State, reverse: bool) -> tuple[Tensor, State]:
-        """One cell over the whole sequence (length, batch, inputs)."""
+        """Run one cell over a whole sequence (length, batch, inputs)."""
         weights = self._weights(suffix)
         dtypes = {t.dtype for t in (x, *weights, *state) if t is not None}
         if dtypes.isdisjoint(NARROW):
@@ -89,7 +89,7 @@ class _Recurrent(Module):
         y, state = self._steps(_in_float32((x,))[0], _in_float32(weights), _in_float32(state), reverse)
         if len(dtypes) > 1:
             return y, state
-        dtype = dtypes.pop()  # rounded once, after all steps, instead of at each
+        dtype = dtypes.pop()  # round once, after all steps, not at each step
         return y.cast(dtype), tuple(s.cast(dtype) for s in state)
 
     def _steps(self, x: Tensor, weights: Iterable[Any], state: State, reverse: bool) -> tuple[Tensor, State]:
@@ -126,7 +126,7 @@ class _Layers(_Recurrent):
         self.reset_parameters()
 
     def forward(self, input: Tensor, hx: Any = None) -> tuple[Tensor, Any]:
-        """The last layer's h of every step, and the states after the last step."""
+        """The last layer's h at every step, and all layers' states after the last step."""
         pair = isinstance(hx, tuple | list) and len(hx) == 2
         if hx is not None and not (isinstance(hx, Tensor) if self.states == 1 else pair):
             wanted = "a Tensor" if self.states == 1 else "a pair (h, c)"
@@ -138,7 +138,7 @@ class _Layers(_Recurrent):
                              f"{input.shape}")
         x = input.unsqueeze(1) if unbatched else input.transpose(0, 1) if self.batch_first else input
         if not len(x):
-            raise ValueError(f"{who}: the sequence is empty: shape {input.shape}")
+            raise ValueError(f"{who}: the sequence is empty, shape {input.shape}")
         if hx is not None and unbatched:
             hx = hx.unsqueeze(1) if self.states == 1 else tuple(s.unsqueeze(1) for s in hx)
         x, states = self._layers(x, hx)
@@ -147,7 +147,7 @@ class _Layers(_Recurrent):
         return x.transpose(0, 1) if self.batch_first else x, self._returned(states)
 
     def _layers(self, x: Tensor, hx: Any) -> tuple[Tensor, State]:
-        """All layers over sequences (length, batch, inputs), and their last states."""
+        """Run all layers over sequences (length, batch, inputs); also return their last states."""
         cells = self.num_layers * len(self._suffixes)
         first = [s.unbind(0) for s in self._states(hx, (cells, x.shape[1]), x)]
         last: list[State] = []
@@ -163,7 +163,7 @@ class _Layers(_Recurrent):
         return x, tuple(ops.stack(*parts, axis=0) for parts in zip(*last, strict=True))
 
     def flatten_parameters(self) -> None:
-        """Nothing: PyTorch needs it on other devices."""
+        """Do nothing; PyTorch needs it on GPUs."""
 
     def extra_repr(self) -> str:
         parts = [f"{self.input_size}, {self.hidden_size}"]
@@ -182,7 +182,7 @@ class RNN(_Layers):
     -> output (length, batch, directions * hidden_size), of the last layer, and the last states, of the shape of hx
 
     weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, and with `_reverse` for the second direction, are PyTorch's.
-    dropout: of the inputs of every layer but the first, in training. Raises ValueError for shapes that do not fit.
+    dropout: for the inputs of every layer but the first, in training. Raises ValueError for shapes that do not fit.
     """
 
     gates = 1
@@ -200,7 +200,7 @@ class RNN(_Layers):
 class LSTM(_Layers):
     """i, f, o = sigmoid(W x_t + U h_(t-1) + b), g = tanh(...); c_t = f c_(t-1) + i g; h_t = o tanh(c_t).
 
-    As RNN, but its state is the pair (h, c). The rows of the weights are those of i, f, g and o.
+    Like RNN, but the state is a pair (h, c). The rows of the weights belong to i, f, g and o, in this order.
     Source: Hochreiter and Schmidhuber 1997; Gers et al. 2000.
     """
 
@@ -211,7 +211,7 @@ class LSTM(_Layers):
 class GRU(_Layers):
     """r, z = sigmoid(W x_t + b + U h_(t-1) + d), n = tanh(W x_t + b + r (U h_(t-1) + d)); h_t = (1 - z) n + z h_(t-1).
 
-    As RNN. The rows of the weights are those of r, z and n. Source: Cho et al. 2014, in PyTorch's form.
+    Like RNN. The rows of the weights belong to r, z and n, in this order. Source: Cho et al. 2014, in PyTorch's form.
     """
 
     gates = 3

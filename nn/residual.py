@@ -14,12 +14,12 @@ from .norm import Norm, make_norm
 
 
 class Residual(Module):
-    """y = scale f(x) + projection(x), with projection the identity if it is None.
+    """y = scale f(x) + projection(x); without a projection, y = scale f(x) + x.
 
-    f: a Module (or function) whose result has the shape of the projected x. With a norm as its first layer this is a
-        pre-norm block; `Sequential(Residual(f), norm)` is a post-norm one (003).
-    scale: 1/sqrt(L) keeps the variance of a stream through L blocks independent of L (003).
-    projection: a Module (or function) that maps x to the shape of f(x): a Linear, or a 1x1 convolution.
+    f: a Module (or function) whose result has the shape of the projected x. If its first layer is a norm, this is a
+    pre-norm block; `Sequential(Residual(f), norm)` is a post-norm block (003). scale: 1/sqrt(L) keeps the variance
+    after L blocks independent of L (003). projection: a Module (or function) that maps x to the shape of f(x): a
+    Linear, or a 1x1 convolution.
 
     Raises ValueError if the two shapes differ; they are not broadcast.
     """
@@ -40,7 +40,7 @@ class Residual(Module):
 
     def _mismatch(self, x: Tensor, y: Tensor, skip: Tensor) -> str:
         if self.projection is not None:
-            return f"Residual: for an input {x.shape}, f makes {y.shape} but projection {skip.shape}; they must agree"
+            return f"Residual: for an input {x.shape}, f returns {y.shape} but projection {skip.shape}; they must agree"
         text = f"Residual: f maps {x.shape} to {y.shape}, which cannot be added to its input"
         if x.ndim == y.ndim == 4:
             return (f"{text}; pass projection=, a 1x1 convolution from {x.shape[1]} to {y.shape[1]} channels with f's "
@@ -56,16 +56,14 @@ class Residual(Module):
 class Res(Module):
     """The simplified residual block: Res(z) = z + sigma(MM_1(sigma(MM_2(z)))) (7.38).
 
-    As numbered in the equation, MM_2 acts first. z: (..., features) -> (..., features).
+    MM_2 acts first, as in the equation. z: (..., features) -> (..., features).
 
-    activation: makes the layer sigma, as nn.ReLU does.
-    scale: of the branch, see Residual.
-    zero_init: start as the identity (003): with MM_1 = 0. Where sigma(0) is not 0, or sigma'(0) is 0, as for ReLU, so
-        that no gradient would ever reach MM_1, the branch is multiplied by a learned `gain` instead, which is 0 at
-        first (Bachlechner et al., ReZero is all you need, 2020).
-    small_init: start with the parameters of MM_1 multiplied by this, such as 0.1: near the identity (004).
-    norm: makes a norm of the branch's input, as nn.LayerNorm does: z + F(norm(z)) (003).
-    dropout: the probability to drop each number of the branch in training (003).
+    activation: a function that returns the layer sigma, such as nn.ReLU. scale: the branch's factor, see Residual.
+    zero_init: start as the identity (003), with MM_1 = 0. If sigma(0) is not 0, or if sigma'(0) is 0, as for ReLU, and
+    no gradient would reach MM_1, a learned `gain`, initially 0, multiplies the branch instead (Bachlechner et al.,
+    ReZero is all you need, 2020). small_init: scale MM_1's initial parameters by this factor, such as 0.1, to start
+    near the identity (004). norm: a function that returns a norm for the branch's input, such as nn.LayerNorm: z +
+    F(norm(z)) (003). dropout: the probability of dropping each element of the branch in training (003).
     """
 
     def __init__(self, features: int, activation: Callable[[], Module] = ReLU, scale: float = 1.0,
@@ -82,7 +80,7 @@ class Res(Module):
             parameter.assign(parameter._data * parameter.dtype.type(factor))
 
     def _starts(self) -> bool:
-        """Whether the block is the identity, and can learn, with MM_1 = 0."""
+        """Whether, with MM_1 = 0, the block is the identity and can learn."""
         x = Tensor([0.0], requires_grad=True)
         y = self.activation(x)
         return y.item() == 0 != y.sum().gradient(x)[0].item()

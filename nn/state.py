@@ -1,5 +1,5 @@
-"""Loading a module's tensors, replacing them for one call, restoring its mode, checking what it holds, and naming the
-module that an error comes from."""
+"""Load a module's tensors, replace them for one call, restore its mode, check its contents, and name the module that an
+error comes from."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def load(module: Module, state: Mapping[str, Any], strict: bool) -> Keys:
             continue
         try:
             value = state[name]
-            # A copy, since it may show the memory of one of these; a Tensor's is an op that `capture` can follow.
+            # A copy, since it may share memory with these; for a Tensor, an op that `capture` can follow.
             value = value.detach().clone() if isinstance(value, Tensor) else np.asarray(value).copy()
         except (TypeError, ValueError, RuntimeError) as error:
             problems.append(f"unreadable: {name} ({error})")
@@ -48,9 +48,9 @@ def load(module: Module, state: Mapping[str, Any], strict: bool) -> Keys:
         elif not np.can_cast(value.dtype, tensor.dtype, "same_kind"):
             problems.append(f"dtype: {name} is {tensor.dtype} here but {value.dtype} in the state")
         elif tensor.node is not None:
-            problems.append(f"computed: {name} was made by {tensor.node.op.name}; register a detach() of it")
+            problems.append(f"computed: {name} is the result of {tensor.node.op.name}; register its detach()")
         elif not tensor._data.flags.writeable:
-            problems.append(f"read-only: {name} shows memory that must not be written; make it from a clone()")
+            problems.append(f"read-only: {name} has read-only memory; make it from a clone()")
         values[name] = value
     if problems:
         hint = "; strict=False ignores missing and unexpected names" if strict and (missing or unexpected) else ""
@@ -65,9 +65,9 @@ def load(module: Module, state: Mapping[str, Any], strict: bool) -> Keys:
 def functional_call(module: Module, tensors: Mapping[str, Tensor], *args: Any, **kwargs: Any) -> Any:
     """`module(*args, **kwargs)` with `tensors` instead of the parameters and buffers of those dotted names.
 
-    The arguments may also come as PyTorch has them, all in a tuple, followed by a dict of those with names.
-    It makes a model a function of its parameters, for `grad`, `jacobian`, `hvp` and `gradcheck`. A tied parameter is
-    replaced wherever it is used. Raises ValueError for an unknown name or another shape.
+    PyTorch's form works too: a tuple of positional arguments, then a dict of named ones. This turns a model into a
+    function of its parameters, for `grad`, `jacobian`, `hvp` and `gradcheck`. A tied parameter is replaced wherever it
+    is used. Raises ValueError for an unknown name or a different shape.
     """
     if [type(a) for a in args] in ([tuple], [tuple, dict]):
         args, kwargs = args[0], {**kwargs, **dict(*args[1:])}
@@ -92,7 +92,7 @@ def functional_call(module: Module, tensors: Mapping[str, Tensor], *args: Any, *
 
 
 def check_positive(who: Any, **sizes: Any) -> None:
-    """Raise ValueError, in the name of the type of `who`, for a size that is no positive integer."""
+    """Raise ValueError, in the name of `who`'s type, unless every size is a positive integer."""
     for name, n in sizes.items():
         if not isinstance(n, int) or n < 1:
             raise ValueError(f"{type(who).__name__}: {name} must be a positive integer, got {n!r}")
@@ -100,7 +100,7 @@ def check_positive(who: Any, **sizes: Any) -> None:
 
 @contextmanager
 def modes_restored(model: Module) -> Iterator[None]:
-    """At the end, restore the mode of every module in `model`, training or evaluation."""
+    """On exit, restore the mode, training or evaluation, of every module in `model`."""
     modes = {module: module.training for module in model.modules()}
     try:
         yield
@@ -109,22 +109,22 @@ def modes_restored(model: Module) -> Iterator[None]:
             module.training = training
 
 
-# Modules in plain lists, dicts and sets, which a module's `parameters()` does not find --------------------------------
+# Modules in plain lists, dicts and sets, which `parameters()` does not find --------------------------------
 
 HOLDERS = {list, dict, set, deque, OrderedDict, defaultdict}
 
 
 def unregistered(holder: Any, module: Any, kinds: tuple[type, ...]) -> bool:
-    """Whether what a list, dict or set holds of these types is not also an attribute of the module, or of those below.
+    """Whether a list, dict or set holds objects of these types that neither the module nor one below has registered.
 
-    So a list of layers may be kept beside `add_module`.
+    So you may keep a list of layers that `add_module` registers.
     """
     held = set(_held(holder, kinds, deep=True))
     return bool(held) and not held <= _registered(module, kinds, set())
 
 
 def _held(holder: Any, kinds: tuple[type, ...], deep: bool) -> Iterator[Any]:
-    """Those among its first 16 items, and among the items of those."""
+    """Objects of these types among its first 16 items, and among the items of those."""
     for item in itertools.islice(holder.values() if isinstance(holder, dict) else holder, 16):
         if isinstance(item, kinds):
             yield item
@@ -141,11 +141,11 @@ def _registered(module: Any, kinds: tuple[type, ...], found: set) -> set:
 
 
 def locate(error: Any, module: Any, inputs: Sequence[Any]) -> Any:
-    """Note on an error that leaves a module the dotted path in it of the innermost of its modules that the error left.
+    """Note on an error that leaves a module the dotted path of the innermost submodule that it came from.
 
-    The notes are in order from the outside; there is more than one if a module runs another that is no part of it.
+    Notes are ordered from the outside; there are several if a module runs another that is not its submodule.
     """
-    with suppress(Exception):  # a module half made, or an error without attributes, must not hide what is wrong
+    with suppress(Exception):  # a half-built module, or an error without attributes, must not hide the error
         inner, what, note = vars(error).get("_layer", (None, "", ""))
         path = next((path for path, m in module.named_modules() if m is inner), "")
         if path:

@@ -1,4 +1,4 @@
-"""The shape contract of a model as a table."""
+"""A table of a model's layers, shapes and parameter counts."""
 
 from __future__ import annotations
 
@@ -55,19 +55,19 @@ class Summary:
 
 
 def summary(model: Module, *inputs: Any, depth: int | None = None) -> Summary:
-    """The layers of `model` with input and output shapes and parameter counts, found by calling it once on `inputs`.
+    """The layers of `model` with input and output shapes and parameter counts, found by one call on `inputs`.
 
     inputs: the arguments of the model. A tuple or list of ints means zeros of that shape, batch included:
-        `print(summary(model, (32, 784)))`. Give Tensors where values matter, such as token indices.
-    depth: how many levels below the model to show; the parameters of deeper modules count with the last one shown.
+        `print(summary(model, (32, 784)))`. Pass Tensors where values matter, such as token indices.
+    depth: the number of levels below the model to show; the last level includes the parameters of deeper modules.
 
-    The call is made in evaluation mode and without recording, so nothing in the model changes. A parameter is counted
-    in the first module that has it.
+    It calls the model in evaluation mode and without recording, so nothing in the model changes. A parameter counts in
+    the first module that has it.
 
-    Raises TypeError without inputs; an error in the forward is passed on with a note that names the layer.
+    Raises TypeError without inputs. An error in the forward passes through, with a note that names the layer.
     """
     if not inputs:
-        raise TypeError("summary: give the model's inputs, or their shapes, as in summary(model, (32, 784))")
+        raise TypeError("summary: pass the model's inputs, or their shapes, as in summary(model, (32, 784))")
     names = {module: name for name, module in model.named_modules()}
     args = [_zeros(x, model) for x in inputs]
     calls = _watched_call(model, names, args)
@@ -86,7 +86,7 @@ def summary(model: Module, *inputs: Any, depth: int | None = None) -> Summary:
 
 
 def _watched_call(model: Module, names: dict[Module, str], args: list) -> dict[Module, list]:
-    """Call the model; return the shapes of the input and output of each call of each module."""
+    """Call the model; return the input and output shapes of each call of each module."""
     calls: dict[Module, list] = {}
     handles = [m.register_forward_hook(lambda module, args, output: calls.setdefault(module, []).append(
         (_shapes(args), _shapes(output)))) for m in names]

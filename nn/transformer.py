@@ -27,8 +27,8 @@ class FeedForward(Module):
     """FFN(x) = act(x W_1 + b_1) W_2 + b_2 at each position (004): x (..., dim) -> (..., dim).
 
     activation: "relu", "gelu", "gelu_tanh" (GPT-2's), "silu", "swiglu", or a function of Tensors. With "swiglu",
-        linear1 gives value and gate side by side, and FFN(x) = (value * silu(gate)) W_2 + b_2 (003).
-    hidden: the width in between; by default 4 dim, or 8/3 dim for "swiglu", both with 8 dim^2 weights (003).
+        linear1 returns value and gate side by side, and FFN(x) = (value * silu(gate)) W_2 + b_2 (003).
+    hidden: the inner width; by default 4 dim, or 8/3 dim for "swiglu", both with 8 dim^2 weights (003).
     """
 
     def __init__(self, dim: int, hidden: int | None = None, activation: Activation = "relu", dropout: float = 0.0,
@@ -53,7 +53,7 @@ class FeedForward(Module):
 
 
 class _Layer(FeedForward):
-    """Residual blocks: one for each attention, then the FFN, whose layers are attributes of its own as in PyTorch."""
+    """Residual blocks: one per attention, then the FFN, whose layers are this module's attributes, as in PyTorch."""
 
     _attentions: tuple[str, ...]
     self_attn: MultiheadAttention
@@ -105,12 +105,10 @@ class TransformerEncoderLayer(_Layer):
         norm_first=True            y = x + F(Norm(x))            pre-norm, easier to train when deep
         sandwich=True              y = Norm_2(x + F(Norm_1(x)))
 
-    Beyond PyTorch's arguments:
-    activation: may be "swiglu", see FeedForward. dim_feedforward: None for FeedForward's default.
-    norm: makes the norms from a size and eps, as LayerNorm (the default) or RMSNorm do.
-    residual_scale: of every F; 1/sqrt(L) for L blocks keeps the stream's variance independent of depth (003).
-    zero_init: start with every F(x) = 0, its last projection being 0 (003).
-    rotary: see MultiheadAttention.
+    Beyond PyTorch's arguments: activation: may be "swiglu", see FeedForward. dim_feedforward: None for FeedForward's
+    default. norm: a function from a size and eps to a norm, such as LayerNorm (the default) or RMSNorm. residual_scale:
+    the factor of every F; 1/sqrt(L) for L blocks keeps the variance independent of depth (003). zero_init: start with
+    every F(x) = 0, by setting its last projection to 0 (003). rotary: see MultiheadAttention.
 
     Raises ValueError if nhead does not divide d_model.
     """
@@ -152,7 +150,7 @@ class TransformerDecoderLayer(_Layer):
 
 
 def _copies(who: str, layer: Module, num_layers: int, norm: Module | None) -> ModuleList:
-    for what, part in (("the layer to be copied", layer), ("norm", norm)):
+    for what, part in (("the layer to copy", layer), ("norm", norm)):
         if not isinstance(part, Module) and (part is layer or part is not None):
             raise TypeError(f"{who}: {what} must be a Module, got {type(part).__name__}")
     if not isinstance(num_layers, int) or not 0 <= num_layers < 10_000:
@@ -161,10 +159,10 @@ def _copies(who: str, layer: Module, num_layers: int, norm: Module | None) -> Mo
 
 
 class TransformerEncoder(Module):
-    """num_layers copies of a layer one after the other, and a norm at the end if one is given.
+    """num_layers copies of a layer one after the other, then an optional norm.
 
-    As in PyTorch, all copies start with the same parameters. enable_nested_tensor, mask_check: without effect here;
-    they choose between ways to compute the same.
+    As in PyTorch, all copies start with the same parameters. enable_nested_tensor, mask_check: accepted without effect;
+    they choose between ways to compute the same result.
     """
 
     def __init__(self, encoder_layer: TransformerEncoderLayer, num_layers: int, norm: Module | None = None,
@@ -179,7 +177,7 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """num_layers copies of a layer one after the other, and optionally a norm at the end; see TransformerEncoder."""
+    """num_layers copies of a layer one after the other, then an optional norm; see TransformerEncoder."""
 
     def __init__(self, decoder_layer: TransformerDecoderLayer, num_layers: int, norm: Module | None = None):
         self.layers, self.norm = _copies("TransformerDecoder", decoder_layer, num_layers, norm), norm

@@ -1,4 +1,4 @@
-"""Models made of the layers of `nn`."""
+"""Models built from the layers of `nn`."""
 
 from .language_model import LanguageModel
 from .mlp import MLP, ResNetS

@@ -1,4 +1,4 @@
-"""A language model with attention, and sampling text from it."""
+"""A language model with attention, and text generation."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from ..transformer import Activation, TransformerEncoderLayer
 
 
 class LanguageModel(Module):
-    """A GPT: embeddings, positions, causal pre-norm Transformer blocks, and logits of the next token.
+    """A GPT: embeddings, positions, causal pre-norm Transformer blocks, and a layer for the logits of the next token.
 
-    tokens (batch, T), of ids -> logits (batch, T, vocabulary): those at position t have seen tokens[:, : t + 1].
+    tokens (batch, T), integers -> logits (batch, T, vocabulary), which at position t depend on tokens[:, : t + 1].
 
-    max_length: the longest sequence for learned positions; others have no limit and ignore it.
+    max_length: the longest sequence for learned positions; other positions have no limit and ignore it.
     positions: "learned", "sinusoidal", "rotary", or None.
-    tied: whether the output layer is the transposed table of embeddings, or a separate Linear.
+    tied: whether the output layer is the transposed embedding table; else it is a Linear of its own.
     The blocks' options are those of TransformerEncoderLayer. Weights start as in GPT-2: normal with standard deviation
     0.02, and for the last projection of every residual block 0.02 / sqrt(2 num_layers).
 
-    Raises ValueError for sizes that do not fit; when called, ValueError for a sequence longer than max_length and
-    IndexError for a token that is not in the vocabulary.
+    Raises ValueError for sizes that do not fit. A call raises ValueError for a sequence longer than max_length, and
+    IndexError for a token outside the vocabulary.
     """
 
     def __init__(self, vocabulary: int, dim: int, num_layers: int, num_heads: int, max_length: int = 1024,
@@ -62,7 +62,7 @@ class LanguageModel(Module):
                 init.normal_(parameter, std=0.02 / (2 * num_layers) ** 0.5 if last else 0.02)
 
     def forward(self, tokens: Tensor, caches: list[KeyValueCache] | None = None) -> Tensor:
-        """caches: one per layer, of the positions before these tokens; the tokens are added. See `generate`."""
+        """caches: one per layer, with the positions before these tokens, which are appended. See `generate`."""
         x = self.embedding(tokens)
         if self.positions is not None:
             x = self.positions(x, caches[0].length if caches else 0)
@@ -75,11 +75,11 @@ class LanguageModel(Module):
     @no_grad()
     def generate(self, prompt: Tensor, max_new_tokens: int, temperature: float = 1.0, top_k: int | None = None,
                  top_p: float | None = None, use_cache: bool = True) -> Tensor:
-        """The prompt (batch, T) or (T,), T > 0, with max_new_tokens more, each drawn given all before it.
+        """The prompt (batch, T) or (T,), T > 0, continued by max_new_tokens tokens, each sampled given all before it.
 
-        temperature: divides the logits; 0 takes the most likely token. top_k: draw from the k most likely only.
-        top_p: draw from the fewest of the most likely tokens that have probability top_p together.
-        use_cache: store keys and values of the positions seen: O(T) per token, instead of a pass over all T.
+        temperature: divides the logits; 0 takes the most likely token. top_k: sample only from the k most likely.
+        top_p: sample from the smallest set of most likely tokens whose total probability is at least top_p.
+        use_cache: cache keys and values of earlier positions: O(T) per token, instead of a pass over all T.
         """
         caches = [KeyValueCache() for _ in self.layers] if use_cache else None
         return continued(self, prompt, max_new_tokens, lambda tokens: self(
@@ -87,7 +87,8 @@ class LanguageModel(Module):
 
 
 def continued(model: Module, prompt: Tensor, count: int, logits: Callable[[np.ndarray], Tensor], *how: Any) -> Tensor:
-    """The prompt with `count` more tokens; logits(tokens) ends with those of the next one. how: of `sample`."""
+    """The prompt with `count` more tokens; logits(tokens)[..., -1, :] are the next token's. how: options of
+    `sample`."""
     if prompt.ndim not in (1, 2) or prompt.shape[-1] == 0:
         raise ValueError(f"generate: the prompt must be (batch, T) or (T,) with T > 0, got shape {prompt.shape}")
     tokens = np.atleast_2d(prompt.numpy())
@@ -100,7 +101,7 @@ def continued(model: Module, prompt: Tensor, count: int, logits: Callable[[np.nd
 
 def sample(logits: np.ndarray, temperature: float = 1.0, top_k: int | None = None,
            top_p: float | None = None) -> np.ndarray:
-    """A class for every row of logits (batch, classes), drawn as `LanguageModel.generate` describes.
+    """A class per row of logits (batch, classes), sampled as `LanguageModel.generate` describes.
 
     Raises ValueError for a negative temperature, top_k < 1, or top_p outside (0, 1].
     """
@@ -114,7 +115,7 @@ def sample(logits: np.ndarray, temperature: float = 1.0, top_k: int | None = Non
     if top_k is not None:
         p[:, top_k:] = 0
     if top_p is not None:
-        p[np.cumsum(p, -1) - p >= top_p * p.sum(-1, keepdims=True)] = 0  # the tokens before it already have top_p
+        p[np.cumsum(p, -1) - p >= top_p * p.sum(-1, keepdims=True)] = 0  # the tokens before it have top_p already
     total = np.cumsum(p, -1)
     drawn = random.numbers().random((len(p), 1)) * total[:, -1:]
     return np.take_along_axis(order, (total <= drawn).sum(-1, keepdims=True), -1)[:, 0]

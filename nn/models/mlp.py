@@ -18,11 +18,10 @@ from ..residual import Res
 class MLP(Sequential):
     """A fully connected network, a[k] = sigma(W[k] a[k-1] + b[k]) with a linear last layer (7.22-7.23, 7.36).
 
-    sizes: (d, m_1, ..., m_r), the features of the input, of each hidden layer, and of the output
-    activation: makes the layer sigma, as nn.ReLU does
-    norm: makes a norm before each sigma from its number of features, as nn.LayerNorm and nn.BatchNorm1d do (002, 003)
-    dropout: with this probability each number of a hidden layer is dropped in training (002, 003)
-    x: (..., d) -> (..., m_r)
+    sizes: (d, m_1, ..., m_r), the numbers of features of the input, each hidden layer, and the output activation: a
+    function that returns the layer sigma, such as nn.ReLU norm: a function from a number of features to the norm before
+    sigma, such as nn.LayerNorm or nn.BatchNorm1d (002, 003) dropout: the probability of dropping each element of a
+    hidden layer in training (002, 003) x: (..., d) -> (..., m_r)
 
     It has (d + 1) m_1 + (m_1 + 1) m_2 + ... + (m_{r-1} + 1) m_r parameters (001). `mlp[:-1](x)` are the learned
     features phi(x) on which the last layer is a linear model (7.34).
@@ -31,7 +30,7 @@ class MLP(Sequential):
     def __init__(self, sizes: Sequence[int], activation: Callable[[], Module] = ReLU, norm: Norm = None,
                  dropout: float = 0.0):
         if not isinstance(sizes, Sequence) or len(sizes) < 2:
-            raise ValueError("MLP: sizes are the features of input, hidden layers and output, as in "
+            raise ValueError("MLP: sizes are the numbers of features of input, hidden layers and output, as in "
                              f"MLP([784, 128, 10]): at least 2, got {sizes!r}")
         layers: list[Module] = [Linear(sizes[0], sizes[1])]
         for features, out in zip(sizes[1:-1], sizes[2:], strict=True):
@@ -47,11 +46,11 @@ class ResNetS(Module):
 
     x: (..., in_features) -> (..., num_classes)
 
-    Res keeps the number of features. If width differs from in_features, a Linear, which is not in the equation, first
-    projects the input.
+    Res keeps the number of features. If width differs from in_features, a Linear, not in the equation, projects the
+    input first.
 
-    The other arguments are those of every block, see Res. With scale = blocks ** -0.5 the variance of the stream does
-    not grow with depth; with zero_init the network starts as a linear model.
+    The other arguments are those of Res. With scale = blocks ** -0.5, the variance of the residual stream does not grow
+    with depth; with zero_init, the network starts as a linear model.
     """
 
     def __init__(self, in_features: int, width: int, blocks: int, num_classes: int,

@@ -1,6 +1,6 @@
 """Convolutional residual networks (002): a stem, stages of residual blocks, a global average, and a linear head.
 
-Names in the state_dict are torchvision's, so that its weights load here.
+The state_dict keys are torchvision's, so its weights load here.
 """
 
 from __future__ import annotations
@@ -24,20 +24,18 @@ from ..pool import AdaptiveAvgPool2d, MaxPool2d
 class ResNet(Module):
     """x: (batch, in_channels, height, width) -> logits (batch, num_classes).
 
-    block: BasicBlock or Bottleneck.
-    layers: the number of blocks in each stage; every stage but the first halves the image with its first block.
-    widths: `channels` of the blocks of each stage.
-    stem: "large", a 7x7 convolution with stride 2 and a max-pool with stride 2, for images of 224x224; "small", a 3x3
+    block: BasicBlock or Bottleneck. layers: the number of blocks per stage; the first block of every stage but the
+    first halves the image. widths: the blocks' `channels`, per stage. stem: "large", a 7x7 convolution with stride 2
+    and a max-pool with stride 2, for images of 224x224; "small", a 3x3
         convolution, for 32x32 and less.
-    groups, width_per_group: of Bottleneck; 32 and 4 make a ResNeXt.
-    zero_init_residual: every block starts as its skip, with weight 0 in its last norm (Goyal et al. 2017).
-    norm: makes each norm from a number of channels, as nn.BatchNorm2d, nn.InstanceNorm2d and
-        lambda n: nn.GroupNorm(4, n) do; without one (None) convolutions have a bias.
-    activation: makes each activation, as nn.ReLU does.
-    dropout: with this probability, in training, a channel is dropped before the last convolution of each block.
+    groups, width_per_group: for Bottleneck; 32 and 4 make a ResNeXt. zero_init_residual: initialise the last norm's
+    weight of every block to 0, so that it starts as its skip (Goyal et al. 2017). norm: a function from a number of
+    channels to a norm, such as nn.BatchNorm2d, nn.InstanceNorm2d or lambda n: nn.GroupNorm(4, n); with None,
+    convolutions have a bias. activation: a function that returns an activation, such as nn.ReLU. dropout: the
+    probability of dropping a channel before the last convolution of each block in training.
 
-    Convolutions start from He et al.'s normal distribution with fan_out. Raises ValueError
-    for another stem, and if layers and widths differ in length.
+    Convolutions are initialised from He et al.'s normal distribution with fan_out. Raises ValueError for any other
+    stem, and if layers and widths differ in length.
     """
 
     def __init__(self, block: type[Module], layers: Sequence[int], widths: Sequence[int] = (64, 128, 256, 512),
@@ -47,7 +45,7 @@ class ResNet(Module):
         if stem not in ("small", "large"):
             raise ValueError(f'ResNet: stem must be "small" or "large", got {stem!r}')
         if len(layers) != len(widths) or not layers or min(layers) < 1:
-            raise ValueError(f"ResNet: layers and widths have one positive integer per stage each, got "
+            raise ValueError(f"ResNet: layers and widths need one positive integer per stage, got "
                              f"layers={list(layers)} and widths={list(widths)}")
         kind: Any = block
         channels = [widths[0], *(width * kind.expansion for width in widths)]
@@ -89,11 +87,11 @@ def _named(name: str, what: str, block: type[Module], layers: Sequence[int], cla
         return ResNet(block, layers, num_classes=num_classes, **{**usual, **options})
 
     make.__name__ = make.__qualname__ = name
-    make.__doc__ = f"{what} options: of `ResNet`."
+    make.__doc__ = f"{what} The options are `ResNet`'s."
     return make
 
 
-# At the start of a stage He et al. pad the skip with zeros; here it is a 1x1 convolution.
+# At the start of a stage, He et al. pad the skip with zeros; here the skip is a 1x1 convolution.
 resnet8, resnet20, resnet56 = (
     _named(f"resnet{6 * n + 2}", f"He et al.'s network of 6 n + 2 layers for 32x32 images, n = {n}: n blocks in each "
            "of 3 stages of 16, 32, 64 channels.", BasicBlock, [n] * 3, 10, widths=(16, 32, 64), stem="small")

@@ -22,10 +22,10 @@ from ..transformer import (
 
 
 class Transformer(Module):
-    """Encoder and decoder over vectors, as PyTorch's class of this name: embeddings and output layer come on top.
+    """Encoder and decoder over vectors, as PyTorch's Transformer: you add the embeddings and the output layer.
 
     src (source length, batch, d_model), tgt (length, batch, d_model) -> (length, batch, d_model); with batch_first=True
-    the batch is the first axis. Weight matrices start Xavier-uniform.
+    the batch is the first axis. Weight matrices are initialised Xavier-uniform.
     """
 
     def __init__(self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6,
@@ -51,5 +51,5 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-        """(sz, sz): minus infinity where a key comes after its query, else 0; to be added to scores."""
+        """(sz, sz): -inf where a key comes after its query, else 0, to add to the scores."""
         return Tensor(np.triu(np.full((sz, sz), -np.inf), 1), dtype=dtype or get_default_dtype())

@@ -18,12 +18,12 @@ from ..transformer import Activation, TransformerEncoderLayer
 
 
 class PatchEmbedding(Module):
-    """Cut images into patches and map each to a vector: a convolution whose stride is its kernel's size.
+    """Cut images into patches and map each to a vector: a convolution whose stride is its kernel size.
 
     images (batch, channels, height, width) -> (batch, patches, dim), row by row
-    weight: (dim, channels, patch_size, patch_size), as the convolution's; bias: (dim,)
+    weight: (dim, channels, patch_size, patch_size), like the convolution's; bias: (dim,)
 
-    No pixel is read twice, so it is one product with the rearranged pixels.
+    Patches do not overlap, so it is one matrix product with the rearranged pixels.
     Raises ValueError if patch_size does not divide height and width, or for a wrong number of channels.
     """
 
@@ -49,13 +49,13 @@ class PatchEmbedding(Module):
 
 
 class ViT(Module):
-    """Images as sequences of patches, read by pre-norm Transformer blocks: (batch, channels, size, size) -> logits.
+    """Pre-norm Transformer blocks over the patches of images: (batch, channels, size, size) -> logits.
 
-    pool: "cls" classifies from a learned token before the patches, "mean" from the mean over patches.
+    pool: "cls" classifies from a learned token in front of the patches, "mean" from the mean over patches.
     The blocks' options are those of TransformerEncoderLayer.
 
-    Raises ValueError if patch_size does not divide image_size, or num_heads dim; when called, for images of another
-    shape than (batch, channels, image_size, image_size).
+    Raises ValueError if patch_size does not divide image_size or num_heads does not divide dim; when called, unless
+    images have shape (batch, channels, image_size, image_size).
     """
 
     def __init__(self, image_size: int, patch_size: int, num_classes: int, dim: int, num_layers: int, num_heads: int,

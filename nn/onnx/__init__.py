@@ -1,9 +1,9 @@
-"""Models as ONNX files, which other programs run.
+"""Export models as ONNX files, which other programs run.
 
-A model is called while a `Trace` listens, and each op that computes something from its inputs becomes the ONNX nodes of
-its row (`rows.py`); an op without a row opens into its definition. A call in a batch of another size, and with other
-values, must give the same graph, but for constants that are `a * batch + b`. At last the graph is run, in batches of
-other sizes, and compared with the model.
+A `Trace` listens to a call of the model and turns each op on values that depend on the inputs into the ONNX nodes of
+its row (`rows.py`); an op without a row is expanded into its definition. A second call, with another batch size and
+other values, must yield the same graph, except for constants of the form `a * batch + b`. Finally, the graph runs on
+batches of other sizes, and the results are compared with the model's.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from .rows import ROWS, code, has_row
 
 __all__ = ["export"]
 
-OPSET, IR_VERSION = 18, 8  # the first version with this opset: older programs read the file too
-SIZES = (2, 3, 5, 7, 11, 13)  # of other batches, of which those are taken that do not divide the example's
+OPSET, IR_VERSION = 18, 8  # the first IR version with this opset, so older programs can read the file
+SIZES = (2, 3, 5, 7, 11, 13)  # candidate sizes of other batches; those that divide the example's size are skipped
 
 
 def export(model: Module, inputs: Tensor | Sequence[Tensor], path: str | os.PathLike, *,
@@ -45,14 +45,14 @@ def export(model: Module, inputs: Tensor | Sequence[Tensor], path: str | os.Path
         nn.onnx.export(model, Tensor.randn(1, 3, 224, 224), "model.onnx")
         onnxruntime.InferenceSession("model.onnx").run(None, {"x": images})
 
-    inputs: a Tensor, or several, of the shapes the model will be given. The model is called with them, and in batches
-        of other sizes with values that are drawn from theirs.
-    input_names, output_names: those of the file; by default the parameters of `forward`, and output, or output0, ...
-    batch_axis: which axis of all inputs is the batch, whose size stays open; None keeps the sizes of `inputs`.
+    inputs: a Tensor, or several, of the shapes that the model will get. It is called with them, and with batches of
+    other sizes whose values are drawn from theirs. input_names, output_names: names in the file; by default the
+    parameters of `forward`, and output, or output0, ... batch_axis: the batch axis of all inputs, whose size stays
+    variable; None fixes all sizes.
 
-    Needs onnx: pip install 'tinygrad-like[onnx]'. Raises NotImplementedError, which names the op, for one that has no
-    counterpart; and ValueError, with the line, if the model looks at values of its inputs, does something with them
-    that is not made of ops, or depends on the size of the batch otherwise, and if graph and model differ.
+    Needs onnx: pip install 'tinygrad-like[onnx]'. Raises NotImplementedError, naming the op, for an op without
+    counterpart; ValueError, naming the line, if the model reads values of its inputs, uses them in code that is not
+    made of ops, or depends on the batch size in another way, and if graph and model differ.
     """
     require("nn.onnx.export", "onnx")
     import onnx
@@ -67,7 +67,7 @@ def export(model: Module, inputs: Tensor | Sequence[Tensor], path: str | os.Path
     sizes, axis = ([], 0) if batch_axis is None else _batches(inputs, batch_axis)
 
     def drawn(size: int | None, seed: int) -> dict[str, Tensor]:
-        """Inputs of another batch, with values drawn from those of the inputs: the model may not take any others."""
+        """Inputs for another batch, with values drawn from the given ones: the model may not accept others."""
         rng, made = np.random.default_rng(seed), {}
         for name, x in zip(names, inputs, strict=True):
             shape = list(x.shape)
@@ -84,9 +84,9 @@ def export(model: Module, inputs: Tensor | Sequence[Tensor], path: str | os.Path
         except Exception as error:
             if str(error).startswith("onnx.export:"):
                 raise
-            raise ValueError(f"onnx.export: the model fails with inputs of other values, and of shape "
-                             f"{', '.join(str(y.shape) for y in others.values())}: {error}; with batch_axis=None, the "
-                             "sizes stay those of the example") from error
+            raise ValueError(f"onnx.export: the model fails for other values, in shape "
+                             f"{', '.join(str(y.shape) for y in others.values())}: {error}; batch_axis=None fixes the "
+                             "sizes to the example's") from error
         trace.agree(other, sizes[:2], (names[0], axis))
         proto = trace.model(onnx, type(model).__name__, {name: [
             "batch" if sizes and a == axis else n for a, n in enumerate(x.shape)]
@@ -100,24 +100,24 @@ def export(model: Module, inputs: Tensor | Sequence[Tensor], path: str | os.Path
 
 
 def _batches(inputs: list[Tensor], batch_axis: int) -> tuple[list[int], int]:
-    """Sizes of the batch to compare, that of the inputs first; and its axis, counted from the front."""
+    """The batch sizes to compare, the inputs' first; and the batch axis, counted from the front."""
     batches = {x.shape[batch_axis] if -x.ndim <= batch_axis < x.ndim else 0 for x in inputs}
     if len(batches) > 1 or 0 in batches:
-        raise ValueError(f"onnx.export: the inputs {', '.join(str(x.shape) for x in inputs)} must have a batch of "
-                         f"one size along axis {batch_axis}; use batch_axis=None if there is none")
+        raise ValueError(f"onnx.export: the inputs {', '.join(str(x.shape) for x in inputs)} must have the same batch "
+                         f"size along axis {batch_axis}; use batch_axis=None if there is no batch")
     size = batches.pop()
     return [size, *[n for n in SIZES if size % n]], batch_axis % inputs[0].ndim
 
 
 def _check(proto: Any, model: Module, inputs: dict[str, Tensor], may_fail: bool) -> None:
-    """Raise ValueError unless onnx agrees with the model, up to rounding, which moves a few numbers across the bounds
-    of comparisons; for may_fail the model need not take the inputs."""
+    """Raise ValueError unless the ONNX graph agrees with the model, up to rounding, which may flip a few comparisons.
+    may_fail: the model may raise for these inputs."""
     from onnx.reference import ReferenceEvaluator
 
-    given = {name: x.numpy().copy() for name, x in inputs.items()}  # the model may change what it is given
+    given = {name: x.numpy().copy() for name, x in inputs.items()}  # the model may change its inputs
     try:
         with no_grad(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # as of a variance of one example
+            warnings.simplefilter("ignore")  # such as for the variance of one example
             expected = [y.numpy() for y in outputs_of(model, inputs)]
     except Exception:
         if may_fail:
@@ -135,9 +135,9 @@ def _check(proto: Any, model: Module, inputs: dict[str, Tensor], may_fail: bool)
             same = (y != z).sum() <= y.size // 100
         if not same:
             raise ValueError(f"onnx.export: for inputs of shape {', '.join(str(x.shape) for x in given.values())} the "
-                             f"graph gives {z.dtype} {z.shape}, where the model gives {y.dtype} {y.shape}, or other "
-                             "numbers. Look for what it does only in batches of some sizes, as squeeze() without an "
-                             "axis, or for some values")
+                             f"graph returns {z.dtype} {z.shape} where the model returns {y.dtype} {y.shape}, or other "
+                             "values. Look for code that depends on the batch size, such as squeeze() without an "
+                             "axis, or on values")
 
 
 def outputs_of(model: Any, inputs: dict[str, Tensor]) -> list[Tensor]:
@@ -150,32 +150,32 @@ def outputs_of(model: Any, inputs: dict[str, Tensor]) -> list[Tensor]:
 
 
 class Trace(Listener):
-    """The graph of `model(*inputs)`, for inputs by their names.
+    """The graph of `model(*inputs)`, for a dict of inputs.
 
-    What was computed from the inputs has a name, by its array; all else is a constant. A change in place of a whole
-    Tensor is a node. Where Python or NumPy look at what follows from the inputs is an error: what they make of it would
-    be the same for all inputs from then on.
+    Arrays computed from the inputs have names; all others are constants. An in-place change of a whole Tensor is a
+    node. It is an error if Python or NumPy read a value computed from the inputs: the result would become a constant of
+    the graph.
     """
 
-    inside = False  # whether an op runs
-    forward: Any = None  # of the op that is being called
-    last: Any = None  # what the last op gave
-    like: Any = None  # the dtype of an op's output, which numbers among its inputs have
+    inside = False  # whether an op is running
+    forward: Any = None  # of the op being called
+    last: Any = None  # the last op's result
+    like: Any = None  # an op's output dtype, which numbers among its inputs take
     where = "the model"
 
     def __init__(self, model: Any, inputs: dict[str, Tensor]):
         self.weights = {id(x._data): name for name, x in model._state()}
         self.nodes: list[tuple] = []  # kind, inputs, outputs, attributes, and the user's line
-        self.constants: dict[str, tuple[np.ndarray, str]] = {}  # and where they are used first
+        self.constants: dict[str, tuple[np.ndarray, str]] = {}  # array and line of first use
         self.taken = set(inputs)
-        # Of memory that follows from the inputs: itself, and its arrays with their names.
+        # Memory computed from the inputs -> itself, and its arrays with their names.
         self.named: dict[int, tuple[Any, dict[int, tuple[Any, str]]]] = {}
         for name, x in inputs.items():
             self.name(x._data, name)
         with no_grad(), self:
             self.outputs: list[tuple] = [(self.value(y), y.dtype, y.shape) for y in outputs_of(model, inputs)]
 
-    # What rows call
+    # Called by rows
 
     def node(self, kind: str, *inputs: Any, **attributes: Any) -> str:
         """Add a node; returns the name of its output. A last input of None is left out."""
@@ -185,7 +185,7 @@ class Trace(Listener):
         return made
 
     def cast(self, x: Any, dtype: Any) -> Any:
-        """A Tensor, array or name with that dtype; numbers take it when they are used."""
+        """Cast a Tensor, array or name to a dtype; numbers take their dtype when used."""
         if isinstance(x, np.ndarray):
             return x.astype(dtype)
         named = isinstance(x, str) or isinstance(x, Tensor) and x.dtype != dtype
@@ -200,12 +200,12 @@ class Trace(Listener):
             return self.constant(array, None if isinstance(array, np.ndarray) else self.like)
         names = self.named[id(memory(array))][1]
         if id(array) not in names:
-            raise ValueError(f"onnx.export: a Tensor is used, at {user_line()}, whose memory was changed in place, "
-                             "through another Tensor or by NumPy. Write it with where, cat or stack")
+            raise ValueError(f"onnx.export: the Tensor used at {user_line()} has memory that was changed in place "
+                             "through another Tensor or by NumPy; write the change with where, cat or stack")
         return names[id(array)][1]
 
     def constant(self, x: Any, dtype: Any = None) -> str:
-        """The name of an array, a number or a list of numbers that does not follow from the inputs."""
+        """The name of a constant array, number or list of numbers."""
         if (weight := self.weights.get(id(x))) in self.constants:
             return weight  # type: ignore[return-value]
         name = self.fresh(weight or "constant")
@@ -217,40 +217,40 @@ class Trace(Listener):
         return self.constant(list(numbers), np.int64)
 
     def fresh(self, name: str) -> str:
-        """A name that no other value has."""
+        """An unused name."""
         name = next(n for i in range(len(self.taken) + 1) if (n := f"{name}_{i}" if i else name) not in self.taken)
         self.taken.add(name)
         return name
 
     def follows(self, *values: Any) -> bool:
-        """Whether an array, in a Tensor or in nested tuples or dicts, lies in memory computed from the inputs."""
+        """Whether any array, in Tensors or nested tuples or dicts, lies in memory computed from the inputs."""
         return any([id(memory(x)) in self.named for x in arrays_in([getattr(x, "_data", x) for x in values])])
 
     def name(self, array: np.ndarray, name: str, changed: bool = False) -> None:
-        """Name an array. changed: its memory holds other numbers now, so what else shows it has no name any more."""
+        """Name an array. changed: its memory has new values, so other views of it lose their names."""
         m = memory(array)
         if changed or id(m) not in self.named:
             self.named[id(m)] = m, {}
         self.named[id(m)][1][id(array)] = array, name
 
-    # What the model does
+    # Called while the model runs
 
     def op(self, op: Any, inputs: Sequence[Any], options: dict[str, Any], run: Callable) -> Any:
         if self.inside:
             return run(inputs, options)
         before, self.forward = self.forward, getattr(op, "kernel", op.forward)
-        whole = isinstance(op, Composite) and has_row(op, inputs)  # or else it is recorded as what it is made of
+        whole = isinstance(op, Composite) and has_row(op, inputs)  # else its parts are recorded
         try:
             y = self._run(run, (inputs, options), {}) if whole else run(inputs, options)
         finally:
             self.forward = before
-        if y is not self.last:  # by another call, as of an option by another name
+        if y is not self.last:  # not by an inner call, such as one that renames an option
             self.last = y
             self._note(op, inputs, options, y)
         return y
 
     def _note(self, op: Any, inputs: Sequence[Any], options: dict[str, Any], y: Tensor) -> None:
-        """Add the nodes of an op: those of its row, or of the ops or the formula that define it."""
+        """Add an op's nodes: those of its row, or of the ops or formula that define it."""
         indexed = self.follows(options)
         if not indexed and not self.follows(*inputs):
             return  # a constant
@@ -259,11 +259,11 @@ class Trace(Listener):
             name = ROWS[op.name](self, y, *inputs, **{**op.options, **options})
         elif isinstance(op, Composite | Pointwise):
             definition = op.definition if isinstance(op, Composite) else op.__wrapped__
-            given = {n: value for n, value in options.items() if n != "stats"}  # to which it would write
+            given = {n: value for n, value in options.items() if n != "stats"}  # which the forward would write to
             name = self.value(definition(*inputs, **given))
         else:
             raise NotImplementedError(f"onnx.export: the op {op.name}{' with a computed index' * indexed} has no ONNX "
-                                      "counterpart here; add a row for it to nn/onnx/rows.py, or write it in other "
+                                      "counterpart here; add a row to nn/onnx/rows.py, or use other "
                                       f"ops: {self.where}")
         self.name(y._data, name)
 
@@ -275,28 +275,28 @@ class Trace(Listener):
             self.inside = before
 
     def compute(self, name: str, function: Callable, arguments: Sequence[Any], options: dict) -> Any:
-        """Work in NumPy. What is cast is an index."""
+        """NumPy computes something. A cast is allowed: it is an index's."""
         result = self._run(function, arguments, options)
         if not self.inside and function is not self.forward and self.follows(*arguments, options):
             if name != "cast":
-                raise _refused(f"{name}, which NumPy does")
+                raise _refused(f"{name}, which NumPy computes")
             self.name(result, self.node("Cast", arguments[0], to=code(result.dtype)))
         return result
 
     def effect(self, name: str, function: Callable, arguments: Sequence[Any], writes: Sequence[np.ndarray]) -> None:
-        """A change in place; array[...] = value is a node, if the inputs have to do with it."""
+        """An in-place change; array[...] = value is a node if the inputs are involved."""
         if not self.inside and self.follows(*arguments):
             if function is not operator.setitem or arguments[1] is not Ellipsis:
-                raise NotImplementedError(f"onnx.export: {name} changes a part of a Tensor, at {user_line()}, which "
-                                          "has no node here: write it with where, cat or stack")
+                raise NotImplementedError(f"onnx.export: {name} changes a part of a Tensor at {user_line()}, which "
+                                          "has no ONNX node here; write it with where, cat or stack")
             array, _, value = arguments
-            self.where, self.like = f"a change in place at {user_line()}", array.dtype
+            self.where, self.like = f"an in-place change at {user_line()}", array.dtype
             value = wrap(value) if isinstance(value, np.ndarray) else value
             self.name(array, self.value(self.cast(value, array.dtype)), changed=True)
         self._run(function, arguments, {})
 
     def observe(self, what: str, tensor: Any, remedy: str) -> None:
-        """Python is about to do what needs the value of a Tensor, if one is given."""
+        """Python is about to read the value of a Tensor, if one is given."""
         if not self.inside and (tensor is None or self.follows(tensor)):
             raise _refused(what.rstrip(","))
 
@@ -309,14 +309,14 @@ class Trace(Listener):
         raise _refused({"looked at": about[1:2], "set data": (".data = ...",)}.get(event, about)[0]
                        if event in ("looked at", "varies", "set data") else "a gradient")
 
-    # The other trace, and the whole
+    # Compare with the other trace, and build the file
 
     def agree(self, other: Trace, sizes: list[int], batch: tuple[str, int]) -> None:
-        """Compute the constants that differ in a batch of another size; raise ValueError if all else is not the same.
+        """Compute the constants that depend on the batch size; raise ValueError if anything else differs.
 
-        batch: an input that has the first of the sizes along this axis.
+        batch: an input and its axis that has the first of the sizes.
         """
-        remedy = " or in a batch of another size, which is allowed with batch_axis=None" * bool(sizes)
+        remedy = " or for another batch size (fix the size with batch_axis=None)" * bool(sizes)
         for mine, its in zip_longest(self.nodes, other.nodes):
             if mine is None or its is None or mine[:4] != its[:4]:
                 raise ValueError(f"onnx.export: the model runs other ops for other inputs{remedy}: "
@@ -327,9 +327,9 @@ class Trace(Listener):
             if x is y or x.dtype == y.dtype and np.array_equal(x, y, equal_nan=x.dtype.kind == "f"):
                 continue
             if (computed := self._computed(x, y, sizes, batch) if sizes else None) is None:
-                raise ValueError(f"onnx.export: there is another constant in each call, {x} and {y}: {where}. Only a * "
-                                 "batch + b can be computed in its place, and nothing that comes from values by way of "
-                                 "Python, from random numbers or from an earlier call")
+                raise ValueError(f"onnx.export: a constant differs between calls, {x} and {y}: {where}. Only a * "
+                                 "batch + b can replace it, and nothing derived from values in "
+                                 "Python, from random numbers, or from an earlier call")
             del self.constants[name]
             self.nodes.append(("Identity", [computed], [name], {}, where))
         self.nodes += nodes
@@ -338,7 +338,7 @@ class Trace(Listener):
                         for (name, dtype, shape), (_, _, others) in zip(self.outputs, other.outputs, strict=True)]
 
     def _computed(self, x: np.ndarray, y: np.ndarray, sizes: list[int], batch: tuple[str, int]) -> str | None:
-        """a * batch + b, spread along axes whose size differs, if all numbers along them are equal."""
+        """a * batch + b, broadcast along axes whose size differs if all elements along them are equal."""
         shapes = x.shape, y.shape
         for axis in range(min(x.ndim, y.ndim)):
             if x.shape[axis] != y.shape[axis]:
@@ -358,11 +358,11 @@ class Trace(Listener):
         return value
 
     def model(self, onnx: Any, name: str, inputs: dict[str, list], dtypes: list, output_names: Any) -> Any:
-        """The graph as onnx has it."""
+        """The graph as an onnx.ModelProto."""
         helper, count = onnx.helper, len(self.outputs)
         names = list(output_names or (["output"] if count == 1 else [f"output{i}" for i in range(count)]))
         if len(set(names)) != count or self.taken.intersection(names):
-            raise ValueError(f"onnx.export: output_names must have {count} different names, which no other value has, "
+            raise ValueError(f"onnx.export: output_names must have {count} different names that no other value has, "
                              f"got {names}")
         self.nodes += [("Identity", [value], [new], {}, "") for new, (value, _, _) in zip(names, self.outputs,
                                                                                          strict=True)]
@@ -379,6 +379,6 @@ class Trace(Listener):
 
 
 def _refused(what: str) -> ValueError:
-    """The error for what is done with the inputs, or with what was computed from them."""
+    """The error for unsupported code on the inputs, or on values computed from them."""
     return ValueError(f"onnx.export: {what}, at {user_line()}: only ops on the inputs can be "
-                      "exported; compute it with ops of Tensors, or outside the model")
+                      "exported; compute it with ops on Tensors, or outside the model")

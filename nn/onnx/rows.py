@@ -1,7 +1,7 @@
-"""The ONNX nodes of each op: f(g, out, *inputs, **options) gives the name of a value, for its output `out`.
+"""The ONNX nodes of each op: f(g, out, *inputs, **options) returns the name of the value of its output `out`.
 
 `g.node(kind, *inputs, **attributes)` adds a node and returns the name of its value. Inputs are Tensors, arrays, numbers
-or such names. A number that may depend on the size of the batch has to be an input, as `g.integers` makes it.
+or such names. A number that may depend on the batch size must be an input, made by `g.integers`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ REDUCED = {"sum": "ReduceSum", "mean": "ReduceMean", "max": "ReduceMax", "min": 
 
 
 def _node(name: str) -> Callable:
-    """One node, of inputs in the dtype of its output, or in that in which they are compared."""
+    """One node, whose inputs have the dtype of its output, or the dtype in which they are compared."""
     def row(g, out, *xs, **options):
         if out.dtype == bool and name not in ("logical_not", "logical_and", "logical_or", "logical_xor"):
             g.like = np.result_type(*[getattr(x, "dtype", x) for x in xs])
@@ -77,10 +77,10 @@ def _rotate_halves(x, cos, sin):
 
 
 def _take(g, out, x, index):
-    """Slices first, then whole numbers and one array, from the last axis on, then new axes."""
+    """Slices first, then integers and one array, from the last axis backwards, then new axes."""
     if any(isinstance(i, np.ndarray) and i.dtype == bool for i in index) or sum(
             isinstance(i, np.ndarray) for i in index) > 1:
-        raise NotImplementedError("onnx.export: take, of Tensor[index], is written for slices, whole numbers, None, "
+        raise NotImplementedError("onnx.export: Tensor[index] supports slices, integers, None "
                                   "and one array of integers")
     index, used = list(index), sum(i is not None and i is not Ellipsis for i in index)
     dots = index.index(Ellipsis) if any(i is Ellipsis for i in index) else len(index)
@@ -128,7 +128,7 @@ def _windows(kind: str) -> Callable:
         if kind == "MaxPool":
             return g.node(kind, x, dilations=dilation, **settings)
         if dilation != [1, 1]:
-            raise NotImplementedError("onnx.export: there is no node for sums over dilated windows")
+            raise NotImplementedError("onnx.export: ONNX has no node for sums over dilated windows")
         return g.node("Mul", g.node(kind, x, count_include_pad=1, **settings), math.prod(kernel))
     return row
 
@@ -150,7 +150,7 @@ def _layer_norm(g, out, x, weight, bias, normalized_shape, eps):
     return g.node("LayerNormalization", x, weight, bias, axis=-len(shape), epsilon=eps)
 
 
-FORMULAS: dict[str, Callable] = {  # ops of others, which have rows
+FORMULAS: dict[str, Callable] = {  # ops composed of others, which have rows
     "square": lambda x: x * x, "rsqrt": lambda x: x.sqrt().reciprocal(), "exp2": lambda x: 2.0 ** x,
     "expm1": lambda x: x.exp() - 1, "log1p": lambda x: (x + 1).log(), "log2": lambda x: x.log() / math.log(2),
     "log10": lambda x: x.log() / math.log(10), "trunc": lambda x: x.sign() * x.abs().floor(),
@@ -179,12 +179,12 @@ ROWS: dict[str, Callable[..., Any]] = {
 
 
 def has_row(op: Any, inputs: Sequence[Any]) -> bool:
-    """Whether the op stands for itself; a batch norm by the batch's own statistics has no node."""
+    """Whether the op has a row; a batch norm with the batch's own statistics has no node."""
     return op.name in ROWS and not (op.name == "batch_norm" and inputs[3] is None)
 
 
 def code(dtype: Any) -> int:
-    """ONNX's number for a dtype."""
+    """ONNX's code of a dtype."""
     import onnx
 
     return onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))

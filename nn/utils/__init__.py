@@ -18,19 +18,19 @@ clip_grad_norm_, clip_grad_value_ = named(clip_grad_norm), named(clip_grad_value
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """All numbers of the parameters one after the other, on the graph."""
+    """All elements of the parameters concatenated, on the graph."""
     return ops.cat(*[ops.reshape(p, shape=(-1,)) for p in parameters])
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Copy the numbers of `vec`, in the order of `parameters_to_vector`, into the parameters.
+    """Copy the elements of `vec`, in the order of `parameters_to_vector`, into the parameters.
 
-    Raises ValueError, before any is changed, if it has not as many numbers as they.
+    Raises ValueError, before it changes any, if the sizes differ.
     """
     parameters = list(parameters)
     total = sum(p.numel() for p in parameters)
     if vec.shape != (total,):
-        raise ValueError(f"vector_to_parameters: the parameters have {total} numbers, but vec has shape {vec.shape}")
+        raise ValueError(f"vector_to_parameters: the parameters have {total} elements, but vec has shape {vec.shape}")
     vec, end = vec.detach(), 0
     for p in parameters:
         begin, end = end, end + p.numel()

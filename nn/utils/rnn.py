@@ -1,4 +1,4 @@
-"""Sequences of different lengths, under PyTorch's name: padded to one length."""
+"""Pad sequences of different lengths to one length, under PyTorch's name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def pad_sequence(sequences: Iterable[Tensor], batch_first: bool = False, padding
     """
     xs = [x if isinstance(x, Tensor) else Tensor(x) for x in sequences]
     if not xs or len({x.shape[1:] for x in xs}) > 1 or xs[0].ndim == 0:
-        raise ValueError(f"pad_sequence: takes Tensors (length, *) that differ in length only, got shapes "
+        raise ValueError(f"pad_sequence: takes Tensors (length, *) that differ only in length, got shapes "
                          f"{[x.shape for x in xs]}")
     if padding_side not in ("right", "left"):
         raise ValueError(f"pad_sequence: padding_side={padding_side!r} must be 'right' or 'left'")

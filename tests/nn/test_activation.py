@@ -96,7 +96,7 @@ def test_make_activation(make):
                                              (lambda x: x, "the function"), ("relu", "str"),
                                              (np.tanh, "the function tanh"), (dict, "the function dict")])
 def test_make_activation_refuses_what_makes_no_module(given, said):
-    with pytest.raises(TypeError, match=f"Model: activation must make a Module when called.*got {said}"):
+    with pytest.raises(TypeError, match=f"Model: activation must return a Module when called.*got {said}"):
         make_activation("Model", given)
 
 

@@ -131,7 +131,7 @@ def test_a_cache_gives_what_the_whole_sequence_gives(rotary):
             parts.append(layer(x[:, start:stop], need_weights=False, cache=cache)[0].numpy())
     np.testing.assert_allclose(np.concatenate(parts, 1), whole, rtol=1e-4, atol=1e-5)
     assert cache.length == 150
-    with pytest.raises(ValueError, match="with a cache there may be no mask and no graph; use no_grad"):
+    with pytest.raises(ValueError, match="a cache needs a call without masks under no_grad"):
         layer(x, need_weights=False, cache=cache)
 
 
@@ -150,7 +150,7 @@ def test_heads_are_read_in_place():
 @pytest.mark.parametrize(("make", "text"), [
     (lambda: nn.MultiheadAttention(10, 3), "num_heads=3 must divide embed_dim=10"),
     (lambda: nn.MultiheadAttention(8, 0), "num_heads=0 must divide embed_dim=8"),
-    (lambda: nn.MultiheadAttention(8, 2, rotary=nn.RotaryEncoding(8)), "rotary turns 8 numbers but a head has 4"),
+    (lambda: nn.MultiheadAttention(8, 2, rotary=nn.RotaryEncoding(8)), "rotary has dim 8 but a head has size 4"),
     (lambda: nn.MultiheadAttention(8, 2)(some(3, 2, 6)), r"query has shape \(3, 2, 6\) but must be \(length, b"),
     (lambda: nn.MultiheadAttention(8, 2)(some(3, 2, 8), some(3, 8)), r"key has shape \(3, 8\)"),
     (lambda: nn.MultiheadAttention(8, 2)(some(3, 2, 8), some(4, 3, 8)), r"must agree in the batch, axis 1"),

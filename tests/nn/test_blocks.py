@@ -82,9 +82,9 @@ def test_parts_of_a_block(make):
     bare = make(4, 4, norm=None)
     convs = [m for m in bare.modules() if isinstance(m, nn.Conv2d)]
     assert all(c.bias is not None for c in convs) and len(list(bare.parameters())) == 2 * len(convs)
-    with pytest.raises(TypeError, match="norm must make a Module from a number of channels"):
+    with pytest.raises(TypeError, match="norm must return a Module for a number of channels"):
         make(4, 4, norm=nn.BatchNorm2d(4))
-    with pytest.raises(TypeError, match="activation must make a Module"):
+    with pytest.raises(TypeError, match="activation must return a Module"):
         make(4, 4, activation=ops.relu)
 
 

@@ -37,7 +37,7 @@ def test_a_gumbel_softmax_samples():
 
 
 def test_prelu_refuses_what_does_not_fit():
-    with pytest.raises(ValueError, match="prelu: weight must have one number, or one for each channel"):
+    with pytest.raises(ValueError, match="prelu: weight must have one element, or one per channel"):
         F.prelu(Tensor(X), Tensor([0.1, 0.2]))
 
 

@@ -183,7 +183,7 @@ def conv(*given, x=None, **how):
 
 
 @pytest.mark.parametrize(("call", "error", "text"), [
-    (lambda: nn.Unflatten(2, 8), TypeError, r"Unflatten: unflattened_size=8 must be several sizes, as \(2, 4\)"),
+    (lambda: nn.Unflatten(2, 8), TypeError, r"Unflatten: unflattened_size=8 must be sizes, such as \(2, 4\)"),
     (lambda: nn.Permute(2), TypeError, r"Permute: dims=2 must be all axes in their new order"),
     (lambda: nn.Linear(0, 2), ValueError, "Linear: in_features must be a positive integer, got 0"),
     (lambda: nn.Linear(2, 2.0), ValueError, "Linear: out_features must be a positive integer, got 2.0"),

@@ -161,9 +161,9 @@ def test_register_refuses_the_wrong_kind():
         m.register_parameter("w", Tensor([1.0]))
     with pytest.raises(TypeError, match="register_buffer: 'b' must be a Tensor or None, got ndarray"):
         m.register_buffer("b", np.zeros(1))
-    with pytest.raises(TypeError, match=r"register_module: 'c'.*the class ReLU; make one: ReLU\(\.\.\.\)"):
+    with pytest.raises(TypeError, match=r"register_module: 'c'.*the class ReLU; create an instance: ReLU\(\.\.\.\)"):
         m.register_module("c", nn.ReLU)
-    with pytest.raises(TypeError, match="a name is a str, got int"):
+    with pytest.raises(TypeError, match="a name must be a str, got int"):
         m.register_buffer(3, Tensor([1.0]))
     assert not list(m.buffers()) and not hasattr(m, "b")
     m.register_parameter("w", None)
@@ -346,7 +346,7 @@ def test_what_cannot_be_written_is_found_before_anything_is():
     state = {name: np.ones(t.shape) for name, t in m.state_dict().items()}
     with pytest.raises(ValueError, match="nothing was loaded") as e:
         m.load_state_dict(state)
-    assert "read-only: wide shows memory" in str(e.value) and "computed: twice was made by mul" in str(e.value)
+    assert "read-only: wide has" in str(e.value) and "computed: twice is the result of mul" in str(e.value)
     assert np.array_equal(m.weight.detach().numpy(), before)
 
 

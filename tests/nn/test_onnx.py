@@ -274,24 +274,24 @@ def gradient(x):
 
 
 REFUSED = {
-    "no row": (lambda x: ops.argsort(x), "the op argsort has no ONNX counterpart here; add a row for it"),
+    "no row": (lambda x: ops.argsort(x), "the op argsort has no ONNX counterpart here; add a row"),
     "numpy": (lambda x: x * np.exp(x.numpy()).mean(), r"numpy\(\), at .*test_onnx.py:.*np.exp.*only ops on the inputs"),
     "branch": (lambda x: x + 1 if x.max() > 0 else x, "the truth of a Tensor, at .*if x.max"),
-    "data": (lambda x: x + x.numpy().std(), "or other numbers"), "mask": (lambda x: x[x > 0].sum(), "a mask selects"),
-    "random": (lambda x: x + Tensor.rand(4, 6), "another constant in each call, .*: add, called at .*Tensor.rand"),
-    "whole": (lambda x: x[: (len(x) + 1) // 2], "the graph gives"),
+    "data": (lambda x: x + x.numpy().std(), "or other values"), "mask": (lambda x: x[x > 0].sum(), "a mask selects"),
+    "random": (lambda x: x + Tensor.rand(4, 6), "a constant differs between calls, .*: add, called at .*Tensor.rand"),
+    "whole": (lambda x: x[: (len(x) + 1) // 2], "the graph returns"),
     "inverse": (lambda x: x * (1 / len(x)), r"mul, called at .*Only a \* batch \+ b"),
-    "least": (lambda x: x * min(len(x), 5), "or other numbers"),
-    "iteration": (lambda x: ops.stack(*x), "runs other ops for other inputs or in a batch"),
-    "other ops": (lambda x: x.exp() if len(x) % 2 else x.sin(), "other ops.*batch_axis=None: exp, called at .*: sin, "),
-    "fails": (lambda x: x.chunk(len(x))[2], "the model fails with inputs of other values, and of shape .2, 4, 6."),
-    "shape": (lambda x: x[:, :1, 0].squeeze(), r"shape \(1, 4, 6\) the graph gives float32 \(1,\), where the .* \(\)"),
-    "one size": (lambda x: x if len(x) != 7 else -x, "the graph gives .* or other numbers"),
-    "view": (view, "whose memory was changed in place, through another Tensor"),
+    "least": (lambda x: x * min(len(x), 5), "or other values"),
+    "iteration": (lambda x: ops.stack(*x), "runs other ops for other inputs or for another batch size"),
+    "other ops": (lambda x: x.exp() if len(x) % 2 else x.sin(), "other ops.*batch_axis=None.: exp, called at .*: sin, "),
+    "fails": (lambda x: x.chunk(len(x))[2], "the model fails for other values, in shape .2, 4, 6."),
+    "shape": (lambda x: x[:, :1, 0].squeeze(), r"shape \(1, 4, 6\) the graph returns float32 \(1,\) where the .* \(\)"),
+    "one size": (lambda x: x if len(x) != 7 else -x, "the graph returns .* or other values"),
+    "view": (view, "has memory that was changed in place through another Tensor"),
     "output": (lambda x: "text", "the model must return Tensors"),
-    "set": (lambda x: in_place(lambda y: set_items(y, 0))(x), "changes a part of a Tensor, at"),
+    "set": (lambda x: in_place(lambda y: set_items(y, 0))(x), "changes a part of a Tensor at"),
     "gradient": (gradient, "a gradient, at .*only ops on the inputs"),
-    "mixed": (lambda x: x[:, [0, 1], [2, 3]], "written for slices, whole numbers, None, and one array"),
+    "mixed": (lambda x: x[:, [0, 1], [2, 3]], "supports slices, integers, None and one array"),
 }
 
 
@@ -304,7 +304,7 @@ def test_what_cannot_be_exported_is_told(tmp_path, f, message):
 
 def test_a_row_that_is_wrong_is_found(tmp_path, monkeypatch):
     monkeypatch.setitem(rows.NODES, "exp", "Log")
-    with pytest.raises(ValueError, match="the graph gives .* or other numbers"):
+    with pytest.raises(ValueError, match="the graph returns .* or other values"):
         export(Function(lambda x: x.exp()), Tensor(X), tmp_path / "m.onnx")
 
 
@@ -314,7 +314,7 @@ def test_with_one_size_all_may_depend_on_it(tmp_path):
 
     export(Function(f), Tensor(X), tmp_path / "m.onnx", batch_axis=None)
     np.testing.assert_allclose(run(tmp_path / "m.onnx", [Tensor(X * 2)])[0], f(Tensor(X * 2)).numpy(), rtol=1e-5)
-    with pytest.raises(ValueError, match="another constant"):
+    with pytest.raises(ValueError, match="a constant differs"):
         export(Function(lambda x: x + Tensor.rand()), Tensor(X), tmp_path / "n.onnx", batch_axis=None)
 
 
@@ -323,10 +323,10 @@ def test_bad_arguments(tmp_path):
     for inputs, options, error, message in (
             ([], {}, TypeError, "inputs must be a Tensor or several, got none"),
             (np.ones((2, 4)), {}, TypeError, "got ndarray, ndarray"),
-            (Tensor(1.0), {}, ValueError, r"inputs \(\) must have a batch of one size along axis 0"),
+            (Tensor(1.0), {}, ValueError, r"inputs \(\) must have the same batch size along axis 0"),
             (Tensor.ones(2, 4), {"input_names": ["a", "b"]}, ValueError, "input_names must have 1 different names"),
             (Tensor.ones(2, 4), {"output_names": ["x"]}, ValueError, "output_names must have 1 different names"),
-            ([Tensor.ones(5, 2, 16), Tensor.ones(4, 2, 16)], {"input_names": "ab"}, ValueError, "a batch of one size"),
+            ([Tensor.ones(5, 2, 16), Tensor.ones(4, 2, 16)], {"input_names": "ab"}, ValueError, "the same batch size"),
     ):
         with pytest.raises(error, match=message):
             export(model, inputs, path, **options)

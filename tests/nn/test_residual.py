@@ -27,7 +27,7 @@ def test_residual_with_projection_owns_its_parameters():
     (lambda x: x[:, :1], None, (5, 4), r"f maps \(5, 4\) to \(5, 1\)"),  # would broadcast
     (lambda x: x[:, :, ::2, ::2], None, (1, 2, 4, 4), "1x1 convolution from 2 to 2 channels with f's stride"),
     (lambda x: x.flatten(), None, (5, 4), r"a layer that maps \(5, 4\) to \(20,\)"),
-    (nn.Linear(4, 3), nn.Linear(4, 2), (5, 4), r"f makes \(5, 3\) but projection \(5, 2\)"),
+    (nn.Linear(4, 3), nn.Linear(4, 2), (5, 4), r"f returns \(5, 3\) but projection \(5, 2\)"),
 ])
 def test_residual_shape_mismatch_says_what_to_do(f, projection, shape, said):
     with pytest.raises(ValueError, match=f"Residual: .*{said}"):
@@ -100,10 +100,10 @@ def test_res_with_a_norm_and_dropout(norm):
     kept = change != 0
     assert kept.any() and (~kept & (whole != 0)).any()
     np.testing.assert_allclose(change[kept], 2 * whole[kept], rtol=1e-3, atol=1e-5)
-    with pytest.raises(TypeError, match="Res: norm must make a Module"):
+    with pytest.raises(TypeError, match="Res: norm must return a Module"):
         nn.Res(4, norm=nn.LayerNorm(4))
 
 
 def test_res_wants_a_factory():
-    with pytest.raises(TypeError, match="Res: activation must make a Module when called"):
+    with pytest.raises(TypeError, match="Res: activation must return a Module when called"):
         nn.Res(4, ops.relu)

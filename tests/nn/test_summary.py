@@ -69,5 +69,5 @@ def test_an_error_names_the_layer():
         nn.summary(m, (5, 4))
     assert e.value.__notes__ == ["in layer 1.1, Linear(in_features=4, out_features=2, bias=True), given float32 (5, 3)"]
     assert m._hooks is None and m.training
-    with pytest.raises(TypeError, match="summary: give the model's inputs"):
+    with pytest.raises(TypeError, match="summary: pass the model's inputs"):
         nn.summary(m)

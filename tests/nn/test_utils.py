@@ -29,6 +29,6 @@ def test_one_vector():
     assert v.shape == (13,) and v.requires_grad
     nn.utils.vector_to_parameters(Tensor.arange(13).float(), m.parameters())
     assert m[0].weight.tolist() == [[0, 1], [2, 3], [4, 5]] and m[1].bias.tolist() == [12]
-    with pytest.raises(ValueError, match=r"have 13 numbers, but vec has shape \(12,\)"):
+    with pytest.raises(ValueError, match=r"have 13 elements, but vec has shape \(12,\)"):
         nn.utils.vector_to_parameters(Tensor.zeros(12), m.parameters())
     assert m[1].bias.tolist() == [12]

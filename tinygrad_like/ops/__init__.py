@@ -1,10 +1,9 @@
 """Every op, each with its VJP beneath it.
 
-The files go from easy to hard in the order below. An op called on Tensors is recorded; called on arrays it is just its
-forward. Helpers of rules and other ops, such as the adjoint of a pooling, are not exported: import them from their
-files.
+The files below go from easy to hard. An op called on Tensors is recorded; called on arrays, it just runs its forward.
+Helpers of rules and other ops, such as the adjoint of pooling, are not exported: import them from their files.
 
-Numbers in brackets, as (7.20) or (003), are equations and chapters of the texts this follows: see docs/seeds.md.
+Numbers in brackets, such as (7.20) or (003), are equations and chapters of the source texts: see docs/seeds.md.
 """
 
 # ruff: noqa: I001, F401, E402
