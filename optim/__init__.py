@@ -22,6 +22,6 @@ __all__ = [
     "lr_scheduler", "schedule",
 ]
 
-# Arguments without an effect, such as fused=, are accepted.
+# Accept PyTorch's arguments that have no effect here, such as fused=.
 for _class in (Adadelta, Adafactor, Adagrad, Adam, AdamW, Adamax, LBFGS, Muon, RMSProp, SGD):
     _class.__init__ = named(_class.__init__, _class.__name__)  # type: ignore[method-assign]

@@ -1,4 +1,4 @@
-"""Adafactor: Adam, but with the squares of a matrix stored per row and per column only."""
+"""Adafactor: Adam, but storing the squares of a matrix only per row and per column."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from .optimizer import Optimizer
 
 
 class Adafactor(Optimizer):
-    """The gradient divided by the root of its mean square, of which a matrix stores only the row and column means.
+    """The gradient divided by its root mean square; for a matrix, only the row and column means of the squares are
+    stored.
 
         rho   = min(lr, 1 / sqrt(t));    alpha = max(eps[1], RMS(x)) rho;    b = t^beta2_decay       at the t-th step
         x <- x - lr weight_decay x
         R <- R + b (mean over the columns of g^2 - R);    C <- C + b (mean over the rows of g^2 - C)
-        V  = R C / max(mean of R, eps[0])                 (of vectors and numbers: V <- V + b (g^2 - V))
+        V  = R C / max(mean of R, eps[0])                 (vectors and scalars: V <- V + b (g^2 - V))
         u  = g / max(sqrt(V), eps[0])
         x <- x - alpha u / max(1, RMS(u) / d)
 
-    The last two axes are a matrix's. eps[0]=None is the smallest distance of numbers at 1, in the dtype of x.
+    Matrices are the last two axes. eps[0]=None means the machine epsilon of x's dtype.
     maximize: climb instead, g <- -g. Source: Shazeer and Stern 2018, in PyTorch's form.
     """
 

@@ -1,4 +1,4 @@
-"""Adagrad, Adadelta and RMSProp: a step size for each number, from the squares of its gradients so far."""
+"""Adagrad, Adadelta and RMSProp: a step size per element, from the squares of its past gradients."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .optimizer import Optimizer
 
 
 class Adagrad(Optimizer):
-    """The gradient divided by the root of the sum of all its squares, so that rare features take long steps.
+    """The gradient divided by the root of the sum of its past squares, so rare features take long steps.
 
         g <- g + weight_decay x
         s <- s + g^2                               (s starts at initial_accumulator_value)
@@ -38,7 +38,7 @@ class Adagrad(Optimizer):
 
 
 class Adadelta(Optimizer):
-    """Steps in the units of x: the gradient times the ratio of the running sizes of steps and of gradients.
+    """Steps in the units of x: the gradient times the ratio of the running RMS of steps to that of gradients.
 
         g <- g + weight_decay x
         v <- rho v + (1 - rho) g^2

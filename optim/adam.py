@@ -1,4 +1,4 @@
-"""Adam; AdamW, whose weight decay stays out of the moments; and Adamax, which divides by the largest gradient."""
+"""Adam; AdamW, which keeps weight decay out of the moments; and Adamax, which divides by the largest gradient."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Adam(Optimizer):
         v <- beta2 v + (1 - beta2) g^2
         x <- x - lr (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps)        at the t-th step, from 1
 
-    amsgrad: in place of v the largest v so far (Reddi et al. 2018). maximize: climb instead, g <- -g.
+    amsgrad: use the largest v so far in place of v (Reddi et al. 2018). maximize: climb instead, g <- -g.
     Source: Kingma and Ba 2015.
     """
 
@@ -56,7 +56,7 @@ class AdamW(Adam):
 
 
 class Adamax(Optimizer):
-    """Adam with a decaying maximum of the gradients in place of the root of the mean square.
+    """Adam with a decaying maximum of |g| in place of the root mean square.
 
         m <- beta1 m + (1 - beta1) g
         u <- max(beta2 u, |g| + eps)

@@ -17,12 +17,11 @@ from tinygrad_like.rings import replaceable
 
 def clip_grad_norm(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0,
                    error_if_nonfinite: bool = False) -> Tensor:
-    """Scale all gradients, in place, by min(1, max_norm / (norm + 1e-6)), and return the norm they had.
+    """Scale all gradients in place by min(1, max_norm / (norm + 1e-6)); returns the norm before.
 
-    The norm, a Tensor without axes, is that of all gradients as one vector: (sum |g|^norm_type)^(1 / norm_type), or
-    max |g| for norm_type=inf; it is float64 if a gradient is, else float32.
-    If it is infinite or NaN, the gradients become 0 or NaN, or error_if_nonfinite raises FloatingPointError.
-    Source: Pascanu et al. 2013.
+    The norm, a 0-d Tensor, is the norm of all gradients as one vector: (sum |g|^norm_type)^(1 / norm_type), or max |g|
+    for norm_type=inf. It is float64 if a gradient is, else float32. If it is infinite or NaN, the gradients become 0 or
+    NaN; error_if_nonfinite raises FloatingPointError instead. Source: Pascanu et al. 2013.
     """
     numbers = all(isinstance(x, int | float | np.number) for x in (max_norm, norm_type))
     if not numbers or not max_norm >= 0 or not norm_type > 0:
@@ -40,12 +39,12 @@ def clip_grad_norm(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_
 
 
 def _clip(arrays: list[np.ndarray], norm: np.ndarray, most: float, p: float, strict: bool) -> None:
-    """Scale, and write the norm."""
+    """Scale the gradients, and write the norm to `norm`."""
     norm[...] = found = _norm(arrays, p)
     if strict and not math.isfinite(found):
         raise FloatingPointError(f"clip_grad_norm: the norm of the gradients is {found}")
     scale = most / (found + 1e-6)
-    if scale >= 1:  # which NaN is not
+    if scale >= 1:  # false for NaN
         return
     with np.errstate(invalid="ignore"):  # inf * 0
         for g in arrays:
@@ -66,7 +65,7 @@ def _norm(arrays: list[np.ndarray], p: float) -> float:
     if p != 2:
         return float(sum(np.sum(np.abs(a, dtype=np.float64) ** p) for a in arrays)) ** (1 / p)
     squares = math.fsum(map(_sum_squares, arrays))
-    if squares == math.inf:  # float32 overflows at 3e38, which the square of 2e19 exceeds
+    if squares == math.inf:  # the square of 2e19 overflows float32
         squares = math.fsum(float(np.sum(np.square(a, dtype=np.float64))) for a in arrays)
     return math.sqrt(squares)
 
@@ -77,10 +76,10 @@ def _sum_squares(x: np.ndarray) -> float:
 
 
 def _listed(who: str, tensors: Tensor | Iterable[Tensor]) -> list[Tensor]:
-    """Tensors as a list. Warns of an empty generator, which has probably been used up."""
+    """Tensors as a list. Warns if a generator is empty, since it is probably exhausted."""
     found = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if not found and isinstance(tensors, Iterator):
-        warnings.warn(f"{who}: the generator gives no Tensor, so nothing is done; it can be read only once: call "
+        warnings.warn(f"{who}: the generator is empty, so nothing happens; it can be read only once: call "
                       "model.parameters() again, or keep a list", stacklevel=3)
     return found
 
@@ -89,7 +88,7 @@ def _gradients(who: str, parameters: list[Tensor]) -> list[Tensor]:
     for i, p in enumerate(parameters):
         if not isinstance(p, Tensor):
             raise TypeError(f"{who}: parameter {i} is a {type(p).__name__}, not a Tensor; pass model.parameters()")
-    gradients = {id(p.grad): p.grad for p in parameters if p.grad is not None}  # a shared one is scaled once
+    gradients = {id(p.grad): p.grad for p in parameters if p.grad is not None}  # scale a shared one once
     for g in gradients.values():
         if not g._data.flags.writeable:
             raise ValueError(f"{who}: a gradient of shape {g.shape} shows memory that must not be written, as expand "

@@ -14,7 +14,7 @@ from tinygrad_like.dtypes import FLOATS, wide
 
 
 def towards(average: Any, x: Any, share: Any) -> Any:
-    """An average, moved part of the way to x."""
+    """The average moved towards x by a fraction `share`."""
     return average + share * (x - average)
 
 
@@ -23,8 +23,8 @@ class EMA:
 
         a <- d a + (1 - d) x,    d = min(decay, (1 + n) / (10 + n)) at the n-th update, from 0
 
-    The small d of the first updates lets the average forget the initial weights; with warmup=False, d = decay
-    throughout. Integer buffers, which are counts, are copied. Source: Polyak and Juditsky 1992.
+    The small d of the first updates lets the average forget the initial weights; with warmup=False, d is always decay.
+    Integer buffers, which are counts, are copied. Source: Polyak and Juditsky 1992.
 
         ema = optim.EMA(model)
         ...
@@ -34,8 +34,8 @@ class EMA:
         with ema.swapped():             # here the model has the averaged weights
             accuracy = evaluate(model)
 
-    Raises ValueError for a decay outside [0, 1), and if a parameter has changed its shape or dtype, or was replaced by
-    another Tensor, as `replace_head` does.
+    Raises ValueError for a decay outside [0, 1), and if a parameter's shape or dtype has changed, or another Tensor has
+    replaced it, as `replace_head` does.
     """
 
     def __init__(self, model: Any, decay: float = 0.999, warmup: bool = True):
@@ -64,7 +64,7 @@ class EMA:
 
     @contextmanager
     def swapped(self) -> Iterator[None]:
-        """Give the model the averaged weights, and always its own again at the end. No values are copied."""
+        """Use the averaged weights in a `with` block, and restore the model's own at its end. Copies no values."""
         self._check(whole=True)
         weights = {name: tensor._data for name, tensor in self.tensors.items()}
         try:
@@ -89,13 +89,13 @@ class EMA:
         now = _tensors(self.model) if whole else self.tensors
         for name in now.keys() | self.tensors.keys():
             if now.get(name) is not self.tensors.get(name):
-                raise ValueError(f"EMA: {name} is not the Tensor that was averaged; make the EMA after the model is "
-                                 "changed")
+                raise ValueError(f"EMA: {name} is not the Tensor that was averaged; create the EMA after "
+                                 "changing the model")
         for name, tensor in now.items():
             x, average = tensor._data, self.averages[name]
             if x.shape != average.shape or x.dtype != self.dtypes[name]:
                 raise ValueError(f"EMA: {name} was {average.shape} {self.dtypes[name]} and is now {x.shape} {x.dtype}; "
-                                 "make the EMA after the model is cast or changed")
+                                 "create the EMA after casting or changing the model")
 
     def state_dict(self) -> dict[str, Any]:
         """A copy of the averages by name, and the number of updates."""

@@ -1,4 +1,4 @@
-"""Parameter groups, checked when an optimizer is made."""
+"""Parameter groups, checked when an optimizer is created."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def check_param(who: str, p: Any, seen: set[Tensor]) -> None:
     if not isinstance(p, Tensor):
         raise TypeError(f"{who} is a {type(p).__name__}, not a Tensor; pass model.parameters()")
     if p.node is not None:
-        raise ValueError(f"{who} (shape {p.shape}) was computed by {p.node.op.name}; only leaves can be optimized: "
-                         "take its detach().requires_grad_()")
+        raise ValueError(f"{who} (shape {p.shape}) was computed by {p.node.op.name}; only leaves can be optimized; "
+                         "pass its detach().requires_grad_()")
     if p in seen:
-        raise ValueError(f"{who} (shape {p.shape}) is given twice; it would be updated twice a step")
+        raise ValueError(f"{who} (shape {p.shape}) is given twice; each step would update it twice")
 
 
-# What options of these names may be, in any optimizer.
+# The allowed values of options with these names, in any optimizer.
 _RULES: dict[str, tuple[Callable, str]] = {
     **dict.fromkeys(("momentum", "weight_decay", "eps", "lr_decay", "initial_accumulator_value"),
                     (lambda value: value >= 0, ">= 0")),
@@ -46,7 +46,7 @@ _RULES: dict[str, tuple[Callable, str]] = {
 
 
 def check_options(make: Callable, group: dict[str, Any], require: Callable) -> None:
-    """Require each option to be of the kind of its default in the optimizer's constructor, and in its range."""
+    """Require each option to have the type of its default in the constructor, and to lie in its range."""
     for name, option in inspect.signature(make).parameters.items():
         if name == "lr" or name not in group:
             continue
@@ -71,11 +71,11 @@ def check_spelling(who: str, group: Iterable[str], options: Iterable[str]) -> No
         near = [] if name in known else difflib.get_close_matches(str(name), known, 1, 0.85)
         if near:
             raise ValueError(f"{who}: unknown option {name!r} of a group; did you mean {near[0]!r}? A group may have "
-                             f"keys of your own, if they do not look like one of {', '.join(known)}")
+                             f"keys of your own, unless they resemble one of {', '.join(known)}")
 
 
 def check_memory(who: str, params: Iterable[Tensor]) -> None:
-    """Raise ValueError for parameters that overlap: the threads of a step would write to the same numbers."""
+    """Raise ValueError for parameters that overlap: threads of a step would write to the same memory."""
     arrays = sorted((p._data for p in params if p.size), key=byte_bounds)
     for i, a in enumerate(arrays):
         for b in arrays[i + 1:]:

@@ -15,18 +15,18 @@ from .optimizer import Optimizer
 
 
 class LBFGS(Optimizer):
-    """Newton's method with a Hessian estimated from the last steps s and changes of the gradient y; for whole batches.
+    """Newton's method for full batches, with the Hessian estimated from past steps s and changes y of the gradient.
 
-    An iteration goes along d = -H g, where H comes from the last `history_size` pairs (s, y) by the two-loop recursion,
-    and a step consists of up to max_iter of them. It needs a closure, which clears the gradients, computes the loss,
-    calls backward and returns the loss:
+    An iteration moves along d = -H g, where the two-loop recursion computes H g from the last `history_size` pairs (s,
+    y). A step runs up to max_iter iterations. It needs a closure that clears the gradients, computes the loss, calls
+    backward and returns the loss:
 
         optimizer.step(closure)
 
-    lr: the length of a step, in units of d; in the very first iteration it is multiplied by min(1, 1 / |g|_1).
-    line_search_fn: "strong_wolfe" looks for the length that satisfies the strong Wolfe conditions instead.
-    max_eval: how often the closure is called at most, by default 1.25 max_iter times.
-    tolerance_grad, tolerance_change: stop once all |g| are smaller; or once a step changes x, or the loss, by less.
+    lr: the step length, in units of d; in the very first iteration, times min(1, 1 / |g|_1). line_search_fn:
+    "strong_wolfe" searches for a length that satisfies the strong Wolfe conditions instead. max_eval: the maximum
+    number of closure calls, by default 1.25 max_iter. tolerance_grad, tolerance_change: stop when all |g| are smaller,
+    or when a step changes x or the loss by less.
 
     Sources: Liu and Nocedal 1989; Nocedal and Wright, Numerical Optimization, chapters 3 and 7, in PyTorch's form.
     """
@@ -40,7 +40,7 @@ class LBFGS(Optimizer):
         self.require(len(self.param_groups) == 1, "params", f"{len(self.param_groups)} groups", "one group")
         self.pairs: list[tuple[np.ndarray, np.ndarray]] = []  # (s, y), the latest last
         self.direction: np.ndarray | None = None
-        self.gradient: np.ndarray | None = None  # at the last iteration
+        self.gradient: np.ndarray | None = None  # of the last iteration
         self.length, self.scale, self.iterations = 0.0, 1.0, 0
 
     def check(self, group):
@@ -50,11 +50,11 @@ class LBFGS(Optimizer):
         self.require(search in (None, "strong_wolfe"), "line_search_fn", search, 'None or "strong_wolfe"')
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Up to max_iter iterations; returns the loss before the first. An exception leaves everything as it was."""
+        """Run up to max_iter iterations; returns the initial loss. An exception leaves everything as it was."""
         if closure is None:
             raise TypeError("LBFGS.step: needs a closure that clears the gradients, computes the loss, calls backward "
                             "and returns the loss: optimizer.step(closure)")
-        observe("LBFGS.step, which looks at losses,", None, "capture what its closure computes, or nothing")
+        observe("LBFGS.step, which looks at losses,", None, "capture the closure's computation instead")
         before, steps, kept = self._flat(), self.steps, dict(vars(self), pairs=list(self.pairs))
         try:
             return self._iterate(closure)
@@ -95,7 +95,7 @@ class LBFGS(Optimizer):
                 loss, g, self.length = _strong_wolfe(lambda t, x=x, d=d: at(x + t * d), self.length, d, loss, g, slope,
                                                      tolerance)
             self._write(x + self.length * d)
-            if not search and iteration + 1 < group["max_iter"]:  # which the next call of step would compute anyway
+            if not search and iteration + 1 < group["max_iter"]:  # the next call of step would compute it anyway
                 value, g = at()
                 loss = float(value)
             if (calls >= group["max_eval"] or np.abs(g).max(initial=0) <= group["tolerance_grad"]
@@ -104,13 +104,13 @@ class LBFGS(Optimizer):
         return first
 
     def _new_direction(self, g: np.ndarray, most: int) -> np.ndarray:
-        """-H g, with the pair of the last step added to those that make up H."""
+        """-H g, after adding the last step's pair to H's."""
         self.iterations += 1
         if self.iterations == 1 or self.direction is None or self.gradient is None:
             d = -g
         elif len(g) != len(self.gradient):
-            raise ValueError(f"LBFGS.step: the parameters have {len(g)} numbers, and had {len(self.gradient)} before; "
-                             "if their data was replaced on purpose, make a new optimizer")
+            raise ValueError(f"LBFGS.step: the parameters have {len(g)} elements, but had {len(self.gradient)} before; "
+                             "if you replaced their data on purpose, create a new optimizer")
         else:
             y, s = g - self.gradient, self.direction * self.length
             ys = float(y @ s)
@@ -151,16 +151,16 @@ class LBFGS(Optimizer):
     # Checkpoints ----------------------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """As for every optimizer, with the pairs (s, y) and what else the next step needs under "history"."""
+        """As for every optimizer; "history" holds the pairs (s, y) and the rest that the next step needs."""
         return {**super().state_dict(), "history": copy.deepcopy({name: getattr(self, name) for name in _HISTORY})}
 
     def load_state_dict(self, tree: dict[str, Any]) -> None:
-        """Continue from a `state_dict`. Raises ValueError, before anything is changed, if it does not fit."""
+        """Continue from a `state_dict`. Raises ValueError, before any change, if it does not fit."""
         x = self._flat()
 
         def vector(a: Any) -> np.ndarray | None:
             if a is not None and np.shape(a) != x.shape:
-                raise ValueError(f"the parameters have {x.size} numbers")
+                raise ValueError(f"the parameters have {x.size} elements")
             return None if a is None else np.array(a, x.dtype)
 
         try:
@@ -179,9 +179,9 @@ _HISTORY: dict[str, Callable] = {"pairs": list, "direction": lambda a: a, "gradi
 
 def _cubic(x1: float, f1: float, g1: float, x2: float, f2: float, g2: float,
            bounds: tuple[float, float] | None = None) -> float:
-    """Where the cubic with these values and slopes at x1 and x2 is smallest within the bounds.
+    """The minimizer, within the bounds, of the cubic with these values and slopes at x1 and x2.
 
-    Of a line that is the end that lies lower; of numbers that are not finite, the middle.
+    For a line, the lower end; for numbers that are not finite, the middle.
     """
     low, high = bounds or (min(x1, x2), max(x1, x2))
     d1 = g1 + g2 - (3 * (f1 - f2) / (x1 - x2) if x1 != x2 else 3 * g1)
@@ -199,9 +199,9 @@ def _cubic(x1: float, f1: float, g1: float, x2: float, f2: float, g2: float,
 
 def _strong_wolfe(at: Callable, t: float, d: np.ndarray, f: float, g: np.ndarray, slope: float, tolerance: float,
                   c1: float = 1e-4, c2: float = 0.9, most: int = 25) -> tuple[float, np.ndarray, float]:
-    """Loss, gradient and length t, such that f(t) <= f(0) + c1 t f'(0), |f'(t)| <= c2 |f'(0)|.
+    """Loss, gradient and length t with f(t) <= f(0) + c1 t f'(0) and |f'(t)| <= c2 |f'(0)|.
 
-    First the length grows until an interval contains such a point, then the interval shrinks.
+    The length grows until an interval contains such a point; then the interval shrinks.
     """
     size = float(np.abs(d).max())
     f0, slope0 = f, slope
@@ -239,7 +239,7 @@ def _strong_wolfe(at: Callable, t: float, d: np.ndarray, f: float, g: np.ndarray
         t = _cubic(best[0], best[1], best[3], other[0], other[1], other[3])
         low, high = min(best[0], other[0]), max(best[0], other[0])
         margin = 0.1 * (high - low)
-        close = min(high - t, t - low) < margin  # to an end: once that is allowed, if the last was not
+        close = min(high - t, t - low) < margin  # close to an end: allowed once, if the last was not
         if close and (insufficient or t >= high or t <= low):
             t, close = high - margin if abs(t - high) < abs(t - low) else low + margin, False
         insufficient = close

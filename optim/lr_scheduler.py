@@ -4,7 +4,7 @@
     ...
     scheduler.step()
 
-They are built on the functions in `optim.schedule`, which you can pass to an optimizer as `lr`, without a second
+They build on the functions in `optim.schedule`, which you can also pass to an optimizer as `lr`, without a second
 object.
 """
 
@@ -24,38 +24,38 @@ from .optimizer import Optimizer
 
 
 class LRScheduler:
-    """The base class. A subclass defines `rate(base, epoch)`, the rate at an epoch of a group that began with `base`;
-    or, as in PyTorch, `get_lr()`, which returns the rates of all groups at `self.last_epoch` and may use
+    """The base class. A subclass defines `rate(base, epoch)`, the rate at an epoch of a group whose initial rate is
+    `base`; or, as in PyTorch, `get_lr()`, which returns all groups' rates at `self.last_epoch` and may use
     `self.base_lrs`.
 
-    Several schedulers of one optimizer multiply: each changes the rate it finds, unless it is `absolute`.
-    last_epoch: the last epoch of a resumed run; the rates become those of the next one.
+    Several schedulers of one optimizer multiply: each scales the current rate, unless it is `absolute`. last_epoch: the
+    last epoch of a resumed run; the rates become those of the next epoch.
     """
 
     absolute = False
-    floor = 0.0  # what of a rate is not scaled
+    floor = 0.0  # the part of a rate that is not scaled
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1):
         name = type(self).__name__
         if any(callable(group["lr"]) for group in checked(name, optimizer).param_groups):
-            raise TypeError(f"{name}: the optimizer's lr is already a schedule; give it a number")
+            raise TypeError(f"{name}: the optimizer's lr is already a schedule; use a number")
         for group in optimizer.param_groups:
             if last_epoch != -1 and "initial_lr" not in group:
-                raise ValueError(f"{name}: last_epoch={last_epoch!r} needs the rate at which each group began; set "
-                                 "group['initial_lr'], or make the scheduler as for a new run and call load_state_dict")
+                raise ValueError(f"{name}: last_epoch={last_epoch!r} needs each group's initial rate; set "
+                                 "group['initial_lr'], or create a scheduler for a new run and call load_state_dict")
             group.setdefault("initial_lr", group["lr"])
         self.optimizer, self.last_epoch = optimizer, last_epoch
         self.base_lrs = [float(group["initial_lr"]) for group in optimizer.param_groups]
-        self._first = last_epoch >= 0  # then the rates found may be of this epoch or of the last
+        self._first = last_epoch >= 0  # the current rates may belong to this epoch or the last
         self.step()
         self._first = False
 
     def rate(self, base: float, epoch: float) -> float:
-        """The rate at an epoch of a group that began with `base`."""
+        """The rate at an epoch of a group whose initial rate is `base`."""
         raise NotImplementedError(f"{type(self).__name__} must define rate(base, epoch), or get_lr()")
 
     def get_lr(self) -> list[float]:
-        """The rates of all groups at this epoch, if nothing else changes them."""
+        """The rates of all groups at this epoch, unless something else changes them."""
         return [self.rate(base, self.last_epoch) for base in self.base_lrs]
 
     def step(self, epoch: float | None = None) -> None:
@@ -69,7 +69,7 @@ class LRScheduler:
         for to in rates:
             if not isinstance(to, int | float | np.integer | np.floating) or not 0 <= to < math.inf:
                 self.last_epoch = before
-                raise ValueError(f"{type(self).__name__}: the rate would be {to!r}, but a rate is a number >= 0")
+                raise ValueError(f"{type(self).__name__}: the rate would be {to!r}, but it must be a number >= 0")
         for group, base, to in zip(self.optimizer.param_groups, self.base_lrs, rates, strict=True):
             now, then = group["lr"], self.rate(base, before) if relative and before >= 0 else base
             if relative and now != then:  # else `to` is exact
@@ -101,18 +101,18 @@ def checked(who: str, optimizer: Any) -> Optimizer:
 
 
 def for_each(who: str, value: float | Sequence[float], optimizer: Optimizer) -> list[float]:
-    """A number for each group: those given, or one for all."""
+    """One number per group: the given ones, or one for all."""
     groups = checked(who, optimizer).param_groups
     values = list(value) if isinstance(value, list | tuple) else [value] * len(groups)
     if not all(isinstance(v, int | float | np.integer | np.floating) and 0 <= v < math.inf for v in values):
-        raise ValueError(f"{who}: {value!r} must be a number >= 0, or one for each group of parameters")
+        raise ValueError(f"{who}: {value!r} must be a number >= 0, or one per parameter group")
     if len(values) != len(groups):
-        raise ValueError(f"{who}: {len(values)} numbers for {len(groups)} groups of parameters")
+        raise ValueError(f"{who}: {len(values)} numbers for {len(groups)} parameter groups")
     return values  # type: ignore[return-value]
 
 
 class LambdaLR(LRScheduler):
-    """base lr_lambda(epoch); one function, or one for each group."""
+    """base lr_lambda(epoch); one function, or one per group."""
 
     absolute = True
 
@@ -140,7 +140,7 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """base gamma^(how many of the milestones have been reached)."""
+    """base gamma^(number of milestones reached)."""
 
     def __init__(self, optimizer: Optimizer, milestones: Sequence[int], gamma: float = 0.1, last_epoch: int = -1):
         self.milestones, self.gamma = list(milestones), gamma
@@ -162,7 +162,7 @@ class ExponentialLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """From base start_factor to base end_factor on a straight line, in total_iters epochs."""
+    """Linear from base start_factor to base end_factor, in total_iters epochs."""
 
     def __init__(self, optimizer: Optimizer, start_factor: float = 1 / 3, end_factor: float = 1.0,
                  total_iters: int = 5, last_epoch: int = -1):
@@ -192,9 +192,9 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class OneCycleLR(LRScheduler):
-    """Up to max_lr during the fraction pct_start of all steps and down again, see `schedule.one_cycle`.
+    """Rise to max_lr during the fraction pct_start of all steps, then fall, see `schedule.one_cycle`.
 
-    With cycle_momentum the momentum, or the first beta, goes from max_momentum down to base_momentum and up again.
+    With cycle_momentum, the momentum, or the first beta, falls from max_momentum to base_momentum, then rises again.
     anneal_strategy: "cos", half a cosine, or "linear".
     """
 
@@ -207,7 +207,7 @@ class OneCycleLR(LRScheduler):
                  last_epoch: int = -1):
         steps = total_steps if total_steps is not None else (epochs or 0) * (steps_per_epoch or 0)
         if not steps:
-            raise ValueError("OneCycleLR: give total_steps, or epochs and steps_per_epoch")
+            raise ValueError("OneCycleLR: pass total_steps, or epochs and steps_per_epoch")
         between: Any = {"cos": schedule.half_cosine, "linear": schedule.on_a_line}.get(anneal_strategy)
         if between is None:
             raise ValueError(f"OneCycleLR: anneal_strategy={anneal_strategy!r} must be 'cos' or 'linear'")
@@ -237,9 +237,9 @@ class OneCycleLR(LRScheduler):
 
 
 class ReduceLROnPlateau(schedule.ReduceOnPlateau):
-    """All rates times `factor` each time a metric has not improved for more than `patience` calls of step(metric).
+    """Multiply all rates by `factor` when a metric has not improved for more than `patience` calls of step(metric).
 
-    Arguments and defaults are PyTorch's, eps among them, the least change of a rate; see `schedule.ReduceOnPlateau`.
+    Arguments and defaults are PyTorch's, such as eps, the smallest change of a rate; see `schedule.ReduceOnPlateau`.
     """
 
     def __init__(self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10,
@@ -253,7 +253,7 @@ class ReduceLROnPlateau(schedule.ReduceOnPlateau):
         self.optimizer, self.min_lrs, self.eps = optimizer, for_each("ReduceLROnPlateau", min_lr, optimizer), eps
 
     def step(self, metrics: Any) -> None:
-        """Note the latest value of the metric."""
+        """Record the latest value of the metric."""
         if self.update(metrics):
             for group, least in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
                 lr = max(group["lr"] * self.factor, least)
@@ -262,7 +262,7 @@ class ReduceLROnPlateau(schedule.ReduceOnPlateau):
     get_last_lr = LRScheduler.get_last_lr
 
 
-_LRScheduler = LRScheduler  # as it was called
+_LRScheduler = LRScheduler  # its old name in PyTorch
 __all__ = [
     "CosineAnnealingLR", "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "OneCycleLR",
     "ReduceLROnPlateau", "StepLR",

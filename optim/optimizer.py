@@ -1,4 +1,4 @@
-"""The base of optimizers: parameter groups, their state, and a step that happens completely or not at all."""
+"""The base of optimizers: parameter groups, their state, and atomic steps."""
 
 from __future__ import annotations
 
@@ -19,32 +19,31 @@ from tinygrad_like.transforms.switches import enable_grad
 from .groups import brief, check_memory, check_options, check_param, check_spelling, groups_of
 from .state import COUNT, Seen, Zeros, copied, count_of, states
 
-required: Any = object()  # what an optimizer of older programs for PyTorch has as the default of lr
+required: Any = object()  # the default of lr in optimizers written for older versions of PyTorch
 
 
 @replaceable
 def fused_update(formula: Callable) -> tuple[Callable, Callable] | None:
-    """The function that makes a table of rows of arrays, and the function of table and step count that applies a
-    formula to all of them in one pass over memory, and counts; None if there is none."""
+    """(table, step) for a formula, if a kernel has it, else None: table(rows of arrays), and step(table, count), which
+    applies the formula to all rows in one pass over memory and increments the count."""
     return None
 
 
 class Optimizer:
-    """The base of all optimizers. A subclass defines `update`, its formula, and gives its options by their names:
-    `super().__init__(params, lr, momentum=momentum)`. One written for PyTorch defines `step` instead, and gives them as
-    a dict: `super().__init__(params, defaults)`.
+    """The base of all optimizers. A subclass defines its formula, `update`, and passes its options by name:
+    `super().__init__(params, lr, momentum=momentum)`. One written for PyTorch defines `step` instead, and passes a
+    dict: `super().__init__(params, defaults)`.
 
-    params: an iterable of Tensors, or of groups: dicts of "params" and the options that differ for them. Those that do
-    not require grad, such as frozen layers, stay unchanged.
-    lr: the learning rate, a number or a schedule: a function from the number of steps taken to the rate.
-    options: the defaults of every other option of the subclass.
+    params: an iterable of Tensors, or of groups: dicts of "params" and the options that differ for them. Parameters
+    that do not require grad, such as frozen layers, stay unchanged. lr: the learning rate: a number, or a schedule, a
+    function from the number of steps taken to the rate. options: the defaults of all other options of the subclass.
 
-    Raises TypeError or ValueError, which name the parameter, for one that is not a leaf Tensor, or is given twice, or
-    if none requires grad; and for an option that is unknown or out of range.
+    Raises TypeError or ValueError, naming the parameter, if one is not a leaf Tensor or is given twice, or if none
+    requires grad; and for an option that is unknown or out of range.
     """
 
-    # The state of a parameter, under PyTorch's names, each with the option that switches it on: arrays of its shape,
-    # and COUNT, of its steps.
+    # A parameter's state: PyTorch's name -> the option that switches it on. Arrays of the parameter's shape, and COUNT,
+    # # the number of its steps.
     state_names: Mapping[str, str] = {COUNT: ""}
     fused = True  # whether a kernel may replace the formula
 
@@ -55,14 +54,14 @@ class Optimizer:
         self.param_groups: list[dict[str, Any]] = []
         self._states: Any = states({})
         self._count = np.zeros((), INT64)
-        self._numbers: list[np.ndarray] = []  # of each group: its rate and its options, in their order
+        self._numbers: list[np.ndarray] = []  # per group: its rate and its options, in order
         for group in groups_of(self.name, params):
             self.add_param_group(group)
         if not (params := self._params()):
             raise ValueError(f"{self.name}: no parameters; a generator like model.parameters() can be read only once")
         if not any(p.requires_grad for p in params):
             raise ValueError(f"{self.name}: parameter 0 (shape {params[0].shape}), as all others, does not require "
-                             "grad; call requires_grad_() of those to be trained")
+                             "grad; call requires_grad_() on those to train")
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -78,37 +77,37 @@ class Optimizer:
 
     @property
     def steps(self) -> int:
-        """How many there were."""
+        """The number of steps taken."""
         return int(self._count)
 
     @steps.setter
     def steps(self, steps: int) -> None:
         self._count[...] = steps
 
-    # The formula, by the subclass -----------------------------------------------------------------------------------
+    # Defined by the subclass -----------------------------------------------------------------------------------
 
     def update(self, x: np.ndarray, g: np.ndarray, state: dict, lr: float, **options: Any) -> None:
-        """Change the parameter `x` and its `state`, given the gradient `g`, in NumPy, for any dtype and layout.
+        """Change the parameter `x` and its `state`, given the gradient `g`; NumPy code for any dtype and layout.
 
-        The options of its group, but for `maximize`, come by their names. `x` and the arrays in `state` are copies, and
-        state["step"] is the number of this step, from 1; one that the state does not have yet is zeros.
+        The group's options, except `maximize`, are passed by name. `x` and the arrays in `state` are copies; missing
+        arrays are zeros. state["step"] is the number of this step, from 1.
         """
-        raise NotImplementedError(f"{self.name} must define update(x, g, state, lr) and, by name, the options")
+        raise NotImplementedError(f"{self.name} must define update(x, g, state, lr, ...), with its options by name")
 
     def begin(self, name: str, x: np.ndarray, **options: Any) -> np.ndarray | None:
-        """The initial value of the state `name` of a parameter, for a kernel; None if the formula makes it."""
+        """The initial value of a parameter's state `name`, for a kernel; None if the formula creates it."""
         return np.zeros((), INT64) if name == COUNT else np.zeros_like(x)
 
     def check(self, group: dict) -> None:
         """Raise ValueError for options out of range."""
 
     def state_shape(self, name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape of the array `name` in the state of a parameter of this shape."""
+        """The shape of the state `name` of a parameter of this shape."""
         return () if name == COUNT else shape
 
     @property
     def _steps_itself(self) -> bool:
-        """Whether this is a subclass with its own `step`, as written for PyTorch, with a state of any form."""
+        """Whether this is a subclass with its own `step`, as written for PyTorch, whose state may have any form."""
         return type(self).step is not Optimizer.step and type(self).update is Optimizer.update
 
     # A step ---------------------------------------------------------------------------------------------------------
@@ -116,10 +115,9 @@ class Optimizer:
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient, or none if anything raises.
 
-        An interrupt such as Ctrl-C leaves parameters, state and counts either all as before the step, but for the
-        state as it begins, or all as after it. If the dtype or layout of a parameter has changed, its state follows.
-
-        closure: called first, with recording on, to compute the gradients; `step` returns the loss that it returns.
+        An interrupt such as Ctrl-C leaves parameters, state and counts either all as before the step, except for newly
+        created state, or all as after it. If a parameter's dtype or layout has changed, its state follows. closure:
+        runs first, with recording on, to compute the gradients; `step` returns its loss.
         """
         loss = None
         if closure is not None:
@@ -159,11 +157,11 @@ class Optimizer:
         return loss
 
     def _names(self, group: dict) -> dict[str, None]:
-        """The names in the states of a group's parameters, in order."""
+        """The names of the states of a group's parameters, in order."""
         return {name: None for name, option in self.state_names.items() if not option or group.get(option)}
 
     def _rows(self, trained: list[tuple[int, Tensor]]) -> list[tuple | None]:
-        """The kernel's arguments for each parameter; None if the formula must first make its state."""
+        """The kernel's arguments per parameter; None if the formula must create its state first."""
         needed = [self._names(group) for group in self.param_groups]
         columns, rows = [*[n for n in self.state_names if n != COUNT], COUNT], list[tuple | None]()
         for i, p in trained:
@@ -193,11 +191,11 @@ class Optimizer:
                 found = _flat(found)
             if callable(found[0]):
                 found[0] = self._lr(group)
-            if numbers.tolist() != found:  # to write takes longer
+            if numbers.tolist() != found:  # comparing is faster than writing
                 numbers[:] = found
 
     def _carry_out(self, rows: Sequence[tuple], formulas: Sequence[tuple]) -> None:
-        """Do the step: rows by the kernel, the rest by the formula. Whatever may fail comes first."""
+        """Perform the step: rows by the kernel, the rest by the formula. Whatever may fail comes first."""
         steps, changes = self.steps, [change for each in formulas for change in self._changes(*each)]
         try:
             if rows:
@@ -212,9 +210,10 @@ class Optimizer:
             raise
 
     def _changes(self, i: int, p: Tensor, g: np.ndarray) -> list[tuple[Any, Any, Any]]:
-        """The writes of a step by the formula: new numbers in arrays, and new arrays in the state.
+        """The writes of a step by the formula: new values in arrays, and new arrays in the state.
 
-        Casting or copying the model changes only the parameter; then the state follows. Of 16 bits, it has 32.
+        Casting or copying the model changes only the parameter; then the state follows. 16-bit parameters have 32-bit
+        state.
         """
         x, state, options = p._data, self._states[p], self._options(self.param_groups[i])
         dtype = wide(x.dtype)
@@ -230,7 +229,7 @@ class Optimizer:
                                for name, b in arrays.items()]]
 
     def _check_param_now(self, p: Tensor) -> None:
-        """Raise TypeError or ValueError for a parameter whose data, gradient or state does not suit a step."""
+        """Raise TypeError or ValueError for a parameter whose data, gradient or state does not fit."""
         x, g, who = p._data, p.grad, f"{self.name}.step"
         if not isinstance(x, np.ndarray) or x.dtype.kind not in FLOATS:
             raise TypeError(f"{who}: a parameter's data is {brief(x)}; it must be a floating-point array")
@@ -243,22 +242,22 @@ class Optimizer:
         for name, a in self._states[p].items():
             if not isinstance(a, np.ndarray) or a.shape != self.state_shape(name, x.shape):
                 has = f"shape {a.shape}" if isinstance(a, np.ndarray) else f"type {type(a).__name__}"
-                raise ValueError(f"{who}: a parameter of shape {x.shape} has {name} of {has}; if its data was replaced "
-                                 "on purpose, make a new optimizer, or forget the past with optimizer.state[p].clear()")
+                raise ValueError(f"{who}: a parameter of shape {x.shape} has {name} of {has}; if you replaced its data "
+                                 "on purpose, create a new optimizer, or reset it with optimizer.state[p].clear()")
 
     def _warn_of_no_gradient(self, stacklevel: int = 3) -> None:
-        warnings.warn(f"{self.name}.step: no parameter has a gradient, so none changes; call backward() of a loss that "
-                      "depends on them before it, and zero_grad() not between the two", stacklevel=stacklevel)
+        warnings.warn(f"{self.name}.step: no parameter has a gradient, so none changes; call backward() on a loss that "
+                      "depends on them first, and do not call zero_grad() between the two", stacklevel=stacklevel)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients; with set_to_none=False, those that exist become zeros."""
+        """Clear the gradients; with set_to_none=False, existing ones become zeros."""
         for group in self.param_groups:
             for p in group["params"]:
                 zero_gradient(p, set_to_none)
 
     @property
     def lr(self) -> float:
-        """The first group's learning rate at the next step; setting it sets every group's."""
+        """The first group's learning rate at the next step. Setting it sets every group's."""
         lr = self.param_groups[0]["lr"]
         return self._lr(self.param_groups[0]) if callable(lr) else lr
 
@@ -275,12 +274,12 @@ class Optimizer:
     # Groups ---------------------------------------------------------------------------------------------------------
 
     def add_param_group(self, group: dict[str, Any]) -> None:
-        """Add a dict of "params" and the options that differ from the optimizer's, for instance for unfrozen layers.
+        """Add a group, such as unfrozen layers: a dict of "params" and the options that differ from the optimizer's.
 
-        Other keys are kept for you. One that looks like a misspelt option raises ValueError.
+        Other keys are yours, but a key that looks like a misspelt option raises ValueError.
         """
         if not isinstance(group, dict) or "params" not in group:
-            raise TypeError(f'{self.name}: a group is a dict with "params", got {brief(group)}')
+            raise TypeError(f'{self.name}: a group must be a dict with "params", got {brief(group)}')
         params = [group["params"]] if isinstance(group["params"], Tensor) else list(group["params"])
         if not self._steps_itself:
             check_spelling(self.name, group, self.defaults)
@@ -329,7 +328,7 @@ class Optimizer:
         """A copy of everything a resumed run needs, as dicts, lists, arrays and numbers in PyTorch's layout.
 
         {"state": {index: {name: value}}, "param_groups": [{"params": [index, ...], option: value}], "step": count},
-        where the indices count the parameters through all groups. A schedule is saved as its current value.
+        where the indices run through the parameters of all groups. A schedule is saved as its current value.
         """
         index = {p: i for i, p in enumerate(self._params())}
         return {
@@ -341,9 +340,9 @@ class Optimizer:
         }
 
     def load_state_dict(self, tree: dict[str, Any]) -> None:
-        """Continue from a `state_dict`, also one of PyTorch's. Schedules stay, and continue at the saved step.
+        """Continue from a `state_dict`, ours or PyTorch's. Schedules stay, and continue at the saved step.
 
-        Raises ValueError, before anything is changed, if the groups, their lengths, the names or the shapes differ.
+        Raises ValueError, before any change, if the groups, their lengths, the names or the shapes differ.
         """
         who = f"{self.name}.load_state_dict"
         if not isinstance(tree, dict) or not {"state", "param_groups"} <= tree.keys():
@@ -357,18 +356,18 @@ class Optimizer:
         self._states, self.steps = state, steps
 
     def _read(self, who: str, tree: dict[str, Any]) -> tuple[list[dict], dict, int]:
-        """The groups, the states and the count of a state_dict that fits."""
+        """The groups, the states and the count of a valid state_dict."""
         pairs = list(zip(tree["param_groups"], self.param_groups, strict=False))
         saved, here = ([len(g["params"]) for g in groups] for groups in (tree["param_groups"], self.param_groups))
         if saved != here:
-            raise ValueError(f"{who}: the groups saved have {saved} parameters, the groups here {here}")
+            raise ValueError(f"{who}: the saved groups have {saved} parameters, this optimizer's have {here}")
 
         named = {i: p for saved, group in pairs for i, p in zip(saved["params"], group["params"], strict=True)}
         state = states({p: {} for p in self._params()})
         for i, entries in tree["state"].items():
             p = named.get(int(i))
             if p is None:
-                raise ValueError(f"{who}: state of parameter {i}, but there are {len(named)} parameters")
+                raise ValueError(f"{who}: the state has a parameter {i}, but there are only {len(named)} parameters")
             for name, value in entries.items():
                 if value is not None:  # PyTorch's SGD without momentum saves None
                     state[p][name] = self._loaded(f"{who}: {name} of parameter {i}", p, name, value)
@@ -391,19 +390,19 @@ class Optimizer:
             raise ValueError(f"{what} is not part of {self.name}'s state, which has {names}")
         array = np.asarray(value)
         if array.shape != (shape := self.state_shape(name, p.shape)):
-            raise ValueError(f"{what} has shape {array.shape}, but that of a parameter of shape {p.shape} is {shape}")
+            raise ValueError(f"{what} has shape {array.shape}, but a parameter of shape {p.shape} needs {shape}")
         if not np.can_cast(array.dtype, p.dtype, "same_kind"):
             raise ValueError(f"{what} is {array.dtype}, but the parameter is {p.dtype}")
         return array.astype(wide(p.dtype), order="C")
 
 
 def _flat(values: Iterable) -> list[float]:
-    """Numbers, and those of pairs, one after the other."""
+    """Numbers and pairs of numbers as a flat list."""
     return [x for v in values for x in (v if type(v) in (tuple, list) else (v,))]
 
 
 def _alike(a: Any, b: np.ndarray) -> bool:
-    """Whether the values of b may be written into a."""
+    """Whether b can be written into a."""
     return type(a) is np.ndarray and a.shape == b.shape and a.dtype == b.dtype and a.flags.carray
 
 

@@ -1,4 +1,4 @@
-"""Keeping weights small: penalties for a loss, and the choice of parameters that decay."""
+"""Keep weights small: penalties for a loss, and parameter groups for weight decay."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from tinygrad_like import ops
 from tinygrad_like.core.tensor import Tensor
 
-# By name, as the optimizers do not know the layers; subclasses count as their bases.
+# By name, since optim does not import nn; subclasses count as their bases.
 UNDECAYED = {"LayerNorm", "LayerNorm2d", "RMSNorm", "GroupNorm", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d",
              "SyncBatchNorm", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "Embedding",
              "LearnedEncoding"}
@@ -22,18 +22,18 @@ def l1_penalty(parameters: Iterable[Tensor]) -> Tensor:
 def l2_penalty(parameters: Iterable[Tensor]) -> Tensor:
     """sum w^2 over all entries of all parameters (002).
 
-    With SGD, adding it to the loss with a factor c is weight decay of 2 c. Adam rescales its gradient like that of the
-    loss; AdamW's decoupled decay avoids this.
+    With SGD, adding c times it to the loss equals weight decay 2 c. Adam rescales its gradient together with the
+    loss's; AdamW's decoupled decay avoids this.
     """
     return _total("l2_penalty", parameters, lambda w: (w * w).sum())
 
 
 def decay_groups(model: Any, weight_decay: float, skip: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Two parameter groups for an optimizer: those with weight_decay, and those with none.
+    """Two parameter groups for an optimizer: one with weight_decay, one without.
 
-    No decay for biases, scales and all other parameters of fewer than two axes, for the parameters of norms and
-    embeddings, whose size does not tell how much the output varies, and for those whose dotted name contains one of the
-    strings in `skip`. Frozen parameters and empty groups are left out.
+    Without decay: biases, scales and all other parameters of fewer than two axes; the parameters of norms and
+    embeddings, whose size does not determine how much the output varies; and those whose dotted name contains a string
+    in `skip`. Frozen parameters and empty groups are left out.
 
         optim.AdamW(optim.decay_groups(model, 0.05, skip=["class_token"]), lr=1e-3)
     """

@@ -1,10 +1,10 @@
-"""Learning-rate schedules: functions from the number of steps taken to the rate, given to an optimizer as its `lr`.
+"""Learning-rate schedules: functions from the number of steps taken to the rate. Pass one to an optimizer as `lr`.
 
     SGD(params, lr=warmup(100, cosine(0.1, 900)))
 
-A schedule has no state: the optimizer counts the steps and saves the count. A schedule that ends stays at its last
-value. Only `ReduceOnPlateau` has a state, since it depends on how training goes. Values are those of PyTorch's schedule
-of the same kind, if there is one.
+A schedule has no state: the optimizer counts the steps and saves the count. After its end, a schedule stays at its last
+value. Only `ReduceOnPlateau` has a state, since it depends on the training run. Values equal those of PyTorch's
+corresponding schedule, if there is one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def half_cosine(start: float, end: float, t: float) -> float:
 
 
 def through(points: Sequence[tuple[float, float]], between: Callable = on_a_line) -> Schedule:
-    """Through points, each a step and a rate, by half_cosine or on_a_line from one to the next; the last rate stays."""
+    """Interpolate points (step, rate) by `between`, half_cosine or on_a_line; the last rate stays."""
     def schedule(step: int) -> float:
         for (first, start), (last, end) in pairwise(points):
             if step < last:
@@ -47,38 +47,38 @@ def constant(lr: float) -> Schedule:
 
 
 def linear(start: float, end: float, steps: int) -> Schedule:
-    """From start to end on a straight line, in `steps` steps."""
+    """Linear from start to end, in `steps` steps."""
     positive("linear", steps=steps)
     return through([(0, start), (steps, end)])
 
 
 def warmup(steps: int, schedule: Schedule, start: float = 0.0) -> Schedule:
-    """From `start` to the schedule's first value on a straight line, in `steps` steps; then the schedule from its 0."""
+    """Linear from `start` to the schedule's first value, in `steps` steps; then the schedule from its step 0."""
     positive("warmup", steps=steps)
     return joined([linear(start, schedule(0), steps), schedule], [steps])
 
 
 def cosine(lr: float, steps: int, end: float = 0.0) -> Schedule:
-    """From lr to end on half a cosine: end + (lr - end) (1 + cos(pi step / steps)) / 2. Loshchilov and Hutter 2017."""
+    """Half a cosine from lr to end: end + (lr - end) (1 + cos(pi step / steps)) / 2. Loshchilov and Hutter 2017."""
     positive("cosine", steps=steps)
     return through([(0, lr), (steps, end)], half_cosine)
 
 
 def step(lr: float, every: int, factor: float = 0.1) -> Schedule:
-    """Multiplied by factor after `every` steps each: lr factor^(floor(step / every))."""
+    """Multiply by factor every `every` steps: lr factor^(floor(step / every))."""
     positive("step", every=every)
     return lambda step: lr * factor ** (step // every)
 
 
 def exponential(lr: float, factor: float) -> Schedule:
-    """Multiplied by factor at each step: lr factor^step."""
+    """Multiply by factor at each step: lr factor^step."""
     return lambda step: lr * factor**step
 
 
 def one_cycle(lr: float, steps: int, warm: float = 0.3, start: float = 0.04, end: float = 1e-4) -> Schedule:
-    """Up to lr during the fraction `warm` of the steps and down again during the rest, both on half a cosine.
+    """Rise to lr during the fraction `warm` of the steps and fall during the rest, both on half a cosine.
 
-    It starts at lr start and ends, at the last step, at lr start end: both are factors. Momentum does not change.
+    `start` and `end` are factors: it starts at lr start and ends, at the last step, at lr start end. Momentum stays.
     Source: Smith and Topin 2018, in PyTorch's form.
     """
     return up_and_down("one_cycle", steps, warm, (lr * start, lr, lr * start * end))
@@ -86,18 +86,18 @@ def one_cycle(lr: float, steps: int, warm: float = 0.3, start: float = 0.04, end
 
 def up_and_down(who: str, steps: int, warm: float, values: tuple[float, float, float],
                 between: Callable = half_cosine) -> Schedule:
-    """From the first value to the second during the fraction `warm` of the steps, and to the third until the last."""
+    """From the first value to the second in the fraction `warm` of the steps, then to the third at the last step."""
     peak, last = warm * steps - 1, steps - 1
     if not 0 < peak < last:
-        raise ValueError(f"{who}: {steps} steps, of which {warm:.0%} go up, put the peak at step {peak:g}; it must lie "
+        raise ValueError(f"{who}: {steps} steps, {warm:.0%} of them rising, peak at step {peak:g}; the peak must lie "
                          f"between the first, 0, and the last, {last}")
     return through([*zip((0, peak, last), values, strict=True)], between)
 
 
 def joined(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> Schedule:
-    """One schedule after the other: at each boundary the next one takes over, counting from 0."""
+    """One schedule after another: at each boundary the next takes over, starting from its step 0."""
     if len(boundaries) != len(schedules) - 1 or list(boundaries) != sorted({max(b, 0) for b in boundaries}):
-        raise ValueError(f"joined: {len(schedules)} schedules need {len(schedules) - 1} boundaries from 0 in rising "
+        raise ValueError(f"joined: {len(schedules)} schedules need {len(schedules) - 1} boundaries from 0 in ascending "
                          f"order, got {list(boundaries)}")
     starts = [0, *boundaries]
 
@@ -109,11 +109,11 @@ def joined(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> Schedule
 
 
 class Waiting:
-    """How many updates of a metric have `waited` since the `best` one, which is better than all before it.
+    """Counts the updates of a metric that have `waited` since the `best` one.
 
-    mode: whether the metric should become small, "min", or large, "max". NaN and infinity are no improvement.
-    threshold: by how much, or if relative by what fraction of the best value, it must improve. For a best value below 0
-    the fraction is negative, so slightly worse values still count as better.
+    mode: whether smaller ("min") or larger ("max") is better. NaN and infinity never improve it. threshold: the least
+    improvement, or if relative, the least fraction of the best value. For a best value below 0, the fraction is
+    negative, so slightly worse values still count as better.
     """
 
     kept: tuple[str, ...] = ("best", "waited")  # what a resumed run needs
@@ -126,7 +126,7 @@ class Waiting:
         self.waited = 0
 
     def note(self, metric: float) -> bool:
-        """Note the latest value of the metric; returns whether it is the best."""
+        """Record the latest value of the metric; returns whether it is the best."""
         gain = 0.0 if self.best is None else metric - self.best if self.mode == "max" else self.best - metric
         if math.isfinite(metric) and (
                 self.best is None or gain > self.threshold * (self.best if self.relative else 1)):
@@ -141,16 +141,15 @@ class Waiting:
 
 
 class ReduceOnPlateau(Waiting):
-    """A schedule, times a factor that shrinks each time a metric has not improved for more than `patience` updates.
+    """A schedule times a factor, which shrinks when a metric has not improved for more than `patience` updates.
 
         plateau = ReduceOnPlateau(0.1, mode="max", patience=3)
         optimizer = SGD(model.parameters(), lr=plateau)
         ...
         plateau.update(accuracy)        # after each epoch
 
-    lr: a number, or a schedule to scale. mode, threshold, relative: what counts as better, see `Waiting`.
-    cooldown: how many updates after each reduction do not count as waiting.
-    least: the factors do not reduce the rate below this.
+    lr: a number, or a schedule to scale. mode, threshold, relative: what counts as better, see `Waiting`. cooldown: the
+    number of updates after each reduction that do not count as waiting. least: a lower bound on the reduced rate.
     """
 
     kept = "best", "scale", "waited", "cooling"
@@ -172,7 +171,7 @@ class ReduceOnPlateau(Waiting):
         return rate if self.scale == 1 else max(rate * self.scale, min(self.least, rate))
 
     def update(self, metric: float) -> bool:
-        """Note the latest value of the metric; returns whether that reduced the rate."""
+        """Record the latest value of the metric; returns whether that reduced the rate."""
         self.note(float(metric))
         if self.cooling > 0:
             self.cooling, self.waited = self.cooling - 1, 0
@@ -193,7 +192,7 @@ class ReduceOnPlateau(Waiting):
 
 
 def positive(who: str, **counts: float) -> None:
-    """Raise ValueError, in the name of `who`, for a number that is not above 0."""
+    """Raise ValueError, in the name of `who`, unless all numbers are positive."""
     for name, value in counts.items():
         if not value > 0:
             raise ValueError(f"{who}: {name}={value!r} must be > 0")

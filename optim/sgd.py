@@ -1,4 +1,4 @@
-"""Stochastic gradient descent, and Muon, which makes its momentum orthogonal."""
+"""Stochastic gradient descent, and Muon, which orthogonalizes its momentum."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class SGD(Optimizer):
                      "used with momentum > 0 and dampening=0")
 
     def begin(self, name, x, dampening, **options):
-        return None if dampening else super().begin(name, x)  # which the first gradient is not
+        return None if dampening else super().begin(name, x)  # b starts as g, which zeros would dampen
 
     def update(self, x, g, state, lr, momentum, dampening, weight_decay, nesterov):
         g = g + weight_decay * x
@@ -44,7 +44,7 @@ class SGD(Optimizer):
 
 
 class Muon(Optimizer):
-    """For matrices: a step along the momentum whose singular values are all brought close to 1.
+    """For matrices: a step along the momentum after bringing all its singular values close to 1.
 
         m <- momentum m + (1 - momentum) g
         u  = g + momentum (m - g)                             (nesterov; otherwise u = m)
@@ -52,9 +52,9 @@ class Muon(Optimizer):
              s = u u^T;    u <- a u + (b s + c s s) u         (on the side of u that is shorter)
         x <- x - lr weight_decay x - lr r u
 
-    adjust_lr_fn: None or "original" for r = sqrt(max(1, rows / columns)), "match_rms_adamw" for
-    r = 0.2 sqrt(max(rows, columns)), with which rates of AdamW fit. The products are computed in the dtype of x, while
-    PyTorch rounds them to bfloat16. Raises ValueError for a parameter that is no matrix. Source: Jordan 2024.
+    adjust_lr_fn: None or "original" for r = sqrt(max(1, rows / columns)), "match_rms_adamw" for r = 0.2 sqrt(max(rows,
+    columns)), which suits AdamW's learning rates. Products are computed in the dtype of x, while PyTorch rounds them to
+    bfloat16. Raises ValueError for a parameter that is not a matrix. Source: Jordan 2024.
     """
 
     state_names = {"momentum_buffer": ""}
@@ -73,8 +73,8 @@ class Muon(Optimizer):
                      group["adjust_lr_fn"], "'original', 'match_rms_adamw' or None")
         for p in group["params"]:
             if getattr(p, "ndim", 2) != 2:
-                raise ValueError(f"{self.name}: a parameter of shape {p.shape} is no matrix; give those with other "
-                                 "axes, as biases and filters, to another optimizer, such as AdamW")
+                raise ValueError(f"{self.name}: a parameter of shape {p.shape} is not a matrix; pass those with other "
+                                 "axes, such as biases and filters, to another optimizer, such as AdamW")
 
     def update(self, x, g, state, lr, weight_decay, momentum, nesterov, ns_coefficients, eps, ns_steps, adjust_lr_fn):
         m, (a, b, c), (rows, columns) = state["momentum_buffer"], ns_coefficients, x.shape

@@ -1,4 +1,4 @@
-"""The state that an optimizer keeps for each parameter: arrays by name, which a program sees as Tensors."""
+"""The state that an optimizer keeps for each parameter: arrays by name, which users see as Tensors."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from tinygrad_like.core.tensor import Tensor, wrap
 from tinygrad_like.dtypes import INT64
 
-COUNT = "step"  # the name, in the state of a parameter, of how many steps it has taken: int64, without axes
+COUNT = "step"  # the name of a parameter's step count in its state: 0-d int64
 
 
 class Zeros(dict):
-    """A state in which an array that is missing is zeros, like a given one."""
+    """A state in which missing arrays are zeros, in the form of a given array."""
 
     like: np.ndarray
 
@@ -25,7 +25,7 @@ class Zeros(dict):
 
 
 class Seen(MutableMapping):
-    """The states of all parameters, or one of them, as a program sees them: Tensors that share the arrays' memory."""
+    """The states of all parameters, or of one, as users see them: Tensors that share the arrays' memory."""
 
     def __init__(self, of: dict):
         self._of = of
@@ -59,7 +59,7 @@ class Seen(MutableMapping):
 
 
 def states(given: Mapping[Tensor, Mapping[str, Any]]) -> dict[Tensor, dict[str, Any]]:
-    """The states that a program gives, in the form that is kept."""
+    """The states that a user sets, in stored form."""
     return defaultdict(dict, {p: kept_of(state) for p, state in given.items()})
 
 
@@ -68,20 +68,20 @@ def kept_of(state: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def kept(name: str, value: Any) -> Any:
-    """An entry of a state in the form that is kept: an array, also of a count."""
+    """An entry of a state in stored form: an array, even for a count."""
     value = value._data if isinstance(value, Tensor) else value
     return np.array(value, INT64) if name == COUNT else value
 
 
 def copied(name: str, value: Any) -> Any:
-    """An entry of a state for a checkpoint: a copy, a count as a number."""
+    """An entry of a state for a checkpoint: a copy, with a count as a number."""
     if isinstance(value, Tensor):
         return value.detach().clone()
     return value if not isinstance(value, np.ndarray) else int(value) if name == COUNT else value.copy()
 
 
 def count_of(what: str, value: Any) -> int:
-    """A count, from a checkpoint. Raises ValueError if it is none."""
+    """A count from a checkpoint. Raises ValueError if it is not one."""
     if not value >= 0 or int(value) != value:
         raise ValueError(f"{what} is {value!r}, but it must be a count of steps")
     return int(value)

@@ -59,7 +59,7 @@ def test_sequential_names_from_a_mapping():
     assert [n for n, _ in m.named_children()] == ["act", "head", "2"]
 
 
-@pytest.mark.parametrize(("layer", "said"), [(ops.relu, r"layer 1 .*the function relu; use a Module, such as nn.ReLU\(\)"),
+@pytest.mark.parametrize(("layer", "said"), [(ops.relu, r"layer 1 .*the function relu; use a Module, such as nn.ReLU"),
                                              (nn.ReLU, r"layer 1 .*the class ReLU; create an instance"),
                                              (None, "layer 1 .*NoneType")])
 def test_sequential_takes_modules_only(layer, said):

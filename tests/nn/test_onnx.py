@@ -283,7 +283,7 @@ REFUSED = {
     "inverse": (lambda x: x * (1 / len(x)), r"mul, called at .*Only a \* batch \+ b"),
     "least": (lambda x: x * min(len(x), 5), "or other values"),
     "iteration": (lambda x: ops.stack(*x), "runs other ops for other inputs or for another batch size"),
-    "other ops": (lambda x: x.exp() if len(x) % 2 else x.sin(), "other ops.*batch_axis=None.: exp, called at .*: sin, "),
+    "other ops": (lambda x: x.exp() if len(x) % 2 else x.sin(), "other ops.*batch_axis=None.: exp, called .*: sin, "),
     "fails": (lambda x: x.chunk(len(x))[2], "the model fails for other values, in shape .2, 4, 6."),
     "shape": (lambda x: x[:, :1, 0].squeeze(), r"shape \(1, 4, 6\) the graph returns float32 \(1,\) where the .* \(\)"),
     "one size": (lambda x: x if len(x) != 7 else -x, "the graph returns .* or other values"),

@@ -92,7 +92,7 @@ def test_padding_that_takes_away():
             ("reflect", (-1, 2), [1, 2, 3, 2, 1]), ("replicate", (2, -3), [0, 0, 0]), ("constant", (-2, 1), [2, 3, 9])):
         assert x.pad(padding, mode=mode, value=9.0).tolist() == expected
     for mode in "circular", "reflect", "replicate":
-        with pytest.raises(ValueError, match=f"pad: {mode} padding .1, 0. of axis 0 exceeds (0|-1), the limit for size 0"):
+        with pytest.raises(ValueError, match=f"pad: {mode} padding .1, 0. of axis 0 exceeds (0|-1), the limit"):
             x[:0].pad((1, 0), mode=mode)
 
 

@@ -143,7 +143,7 @@ def test_adafactor_remembers_rows_and_columns_of_a_matrix():
     np.testing.assert_allclose(state["col_var"], (g * g).mean(0, keepdims=True))
     tree = optimizer.state_dict()
     tree["state"][0]["row_var"] = np.ones((2, 3))
-    with pytest.raises(ValueError, match=r"row_var of parameter 0 has shape \(2, 3\), but that of a param"):
+    with pytest.raises(ValueError, match=r"row_var of parameter 0 has shape \(2, 3\), but a param"):
         optimizer.load_state_dict(tree)
 
 
@@ -175,7 +175,7 @@ X = Tensor([1.0, 2.0, 3.0], requires_grad=True)
     ("Adamax", dict(betas=(0.9, 1.0)), r"betas=\(0.9, 1.0\) must be two numbers"),
     ("Adafactor", dict(eps=(None, None)), "eps=.* must be two numbers"), ("Adafactor", dict(d=0.5), "d=0.5 must be"),
     ("Adafactor", dict(beta2_decay=0.5), "beta2_decay=0.5 must be <= 0"),
-    ("Muon", {}, r"a parameter of shape \(3,\) is no matrix; give those"),
+    ("Muon", {}, r"a parameter of shape \(3,\) is not a matrix; pass those"),
     ("Muon", dict(adjust_lr_fn="rms"), "adjust_lr_fn='rms' must be 'or"),
     ("Muon", dict(ns_steps=100), "ns_steps=100 must be an integer from"),
 ])

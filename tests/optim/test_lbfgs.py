@@ -117,7 +117,7 @@ def test_misuse():
     optimizer = optim.LBFGS([x])
     minimize(optimizer, x, steps=1)
     x.data = np.zeros(7)
-    with pytest.raises(ValueError, match="LBFGS.step: the parameters have 7 numbers, and had 4 before"):
+    with pytest.raises(ValueError, match="LBFGS.step: the parameters have 7 elements, but had 4 before"):
         minimize(optimizer, x, steps=1)
 
 

@@ -60,7 +60,7 @@ def test_rates_are_their_formulas_and_go_on_from_a_saved_state_or_epoch(name):
 
 
 def test_a_run_goes_on_from_the_last_epoch():
-    with pytest.raises(ValueError, match="needs the rate at which each group began"):
+    with pytest.raises(ValueError, match="needs each group's initial rate"):
         lr_scheduler.ExponentialLR(optimizer(), 0.5, last_epoch=3)
     third = optim.SGD([{"params": [Tensor([1.0], requires_grad=True)], "initial_lr": 0.5}], lr=0.125)
     assert lr_scheduler.StepLR(third, 1, 0.5, last_epoch=2).get_last_lr() == [0.0625]
@@ -109,12 +109,12 @@ def test_after_a_rate_that_is_none_the_schedule_goes_on():
     (lambda o: lr_scheduler.StepLR([1], 3), TypeError, "StepLR: takes an Optimizer, got list"),
     (lambda o: lr_scheduler.StepLR(optimizer(lr=optim.schedule.constant(0.1)), 2), TypeError, "already a schedule"),
     (lambda o: lr_scheduler.LinearLR(o, total_iters=0), ValueError, "LinearLR: total_iters=0 must be > 0"),
-    (lambda o: lr_scheduler.OneCycleLR(o, 0.1), ValueError, "give total_steps, or epochs and steps_per_epoch"),
-    (lambda o: lr_scheduler.OneCycleLR(o, 0.1, epochs=3), ValueError, "give total_steps, or epochs and steps"),
-    (lambda o: lr_scheduler.OneCycleLR(o, 0.1, steps_per_epoch=3), ValueError, "give total_steps, or epochs and"),
-    (lambda o: lr_scheduler.OneCycleLR(o, 0.1, 2), ValueError, "2 steps, of which 30% go up, put the peak at"),
+    (lambda o: lr_scheduler.OneCycleLR(o, 0.1), ValueError, "pass total_steps, or epochs and steps_per_epoch"),
+    (lambda o: lr_scheduler.OneCycleLR(o, 0.1, epochs=3), ValueError, "pass total_steps, or epochs and steps"),
+    (lambda o: lr_scheduler.OneCycleLR(o, 0.1, steps_per_epoch=3), ValueError, "pass total_steps, or epochs and"),
+    (lambda o: lr_scheduler.OneCycleLR(o, 0.1, 2), ValueError, "2 steps, 30% of them rising, peak at"),
     (lambda o: lr_scheduler.OneCycleLR(o, 0.1, 9, anneal_strategy="no"), ValueError, "='no' must be 'cos' or 'linear'"),
-    (lambda o: lr_scheduler.OneCycleLR(o, [0.1, 0.2], 10), ValueError, "2 numbers for 1 groups"),
+    (lambda o: lr_scheduler.OneCycleLR(o, [0.1, 0.2], 10), ValueError, "2 numbers for 1 parameter groups"),
     (lambda o: lr_scheduler.OneCycleLR(optimizer("Adagrad"), 0.1, 20), ValueError,
      "OneCycleLR: Adagrad has no momentum to cycle; pass cycle_momentum=False"),
     (lambda o: lr_scheduler.ExponentialLR(o, gamma=float("nan")).step(), ValueError, "the rate would be nan"),

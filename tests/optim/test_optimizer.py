@@ -209,7 +209,7 @@ def test_data_of_another_shape_is_refused_where_there_is_state(cls, options, dty
     p.data = np.ones(shape, dtype)
     fill([p, q], 1)
     before, steps = q._data.copy(), optimizer.state[q].get("step")
-    with pytest.raises(ValueError, match=rf"of shape {re.escape(str(shape))} has \w+ of shape \(4, 6\); if its"):
+    with pytest.raises(ValueError, match=rf"of shape {re.escape(str(shape))} has \w+ of shape \(4, 6\); if you"):
         optimizer.step()
     assert (p._data == 1).all() and np.array_equal(q._data, before) and optimizer.state[q].get("step") == steps
     optimizer.state[p].clear()
@@ -470,7 +470,7 @@ def test_state_is_loaded_in_the_parameters_dtype_and_string_keys_are_indices():
 
 @pytest.mark.parametrize("change, message", [
     (lambda tree: tree.pop("state"), "expected a dict with .*, got a dict with keys 'param_groups', 'step'"),
-    (lambda tree: tree["param_groups"].append({"params": [2]}), r"have \[2, 1\] parameters, the groups here \[2\]"),
+    (lambda tree: tree["param_groups"].append({"params": [2]}), r"have \[2, 1\] parameters, this optimizer.s have"),
     (lambda tree: tree["state"][1].update(exp_avg=np.zeros(5)), r"exp_avg of parameter 1 has shape \(5,\), but"),
     (lambda tree: tree["state"][0].update(momentum_buffer=np.zeros(3)),
      "momentum_buffer of parameter 0 is not part of Adam's state, which has exp_avg, exp_avg_sq, max_exp_avg_sq"),
@@ -482,7 +482,7 @@ def test_state_is_loaded_in_the_parameters_dtype_and_string_keys_are_indices():
     (lambda tree: tree.update(state=[]), "not have the form of a state_dict"),
     (lambda tree: tree["param_groups"][0].pop("params"), r"not have the form of a state_dict \(KeyError\('params'\)\)"),
     (lambda tree: tree["param_groups"][0].update(lr="fast"), "Adam: lr='fast' must be a number"),
-    (lambda tree: tree["state"].update({7: {"step": 1}}), "state of parameter 7, but there are 2 parameters"),
+    (lambda tree: tree["state"].update({7: {"step": 1}}), "the state has a parameter 7, but there are only 2 parameters"),
 ])
 def test_a_checkpoint_that_does_not_fit_changes_nothing(change, message):
     params = make((3,), (2,))
@@ -566,7 +566,7 @@ X, Y = make((3,), (2,))
     ([X, Y, X], ValueError, r"SGD: parameter 2 \(shape \(3,\)\) is given twice"),
     ([{"params": [X]}, {"params": [Y, X]}], ValueError, r"SGD: parameter 1 \(shape \(3,\)\) is given twice"),
     ([{"params": [X]}, Y], TypeError, "SGD: params mixes groups"),
-    ([{"param": [X]}], TypeError, "SGD: a group is a dict with \"params\", got a dict with keys 'param'"),
+    ([{"param": [X]}], TypeError, "SGD: a group must be a dict with \"params\", got a dict with keys 'param'"),
     ([{"params": [X], "momentun": 0.9}], ValueError, "unknown option 'momentun' of a group; did you mean 'momentum'"),
     ([{"params": [X], "momentum": -1}], ValueError, "SGD: momentum=-1 must be >= 0"),
     ([{"params": [X], "lr": "fast"}], ValueError, "SGD: lr='fast' must be a number >= 0, or a schedule"),

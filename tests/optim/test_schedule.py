@@ -71,7 +71,7 @@ def test_a_state_that_does_not_fit_changes_nothing(change):
     (lambda: schedule.warmup(0, by_one), "warmup: steps=0 must be > 0"),
     (lambda: schedule.cosine(1, -1), "cosine: steps=-1 must be > 0"),
     (lambda: schedule.step(1, every=0), "step: every=0 must be > 0"),
-    (lambda: schedule.one_cycle(1, 10, warm=0.05), "one_cycle: 10 steps, of which 5% go up, put the peak at step -0.5"),
+    (lambda: schedule.one_cycle(1, 10, warm=0.05), "one_cycle: 10 steps, 5% of them rising, peak at step -0.5"),
     (lambda: schedule.one_cycle(1, 10, warm=1.0), "peak at step 9; .* and the last, 9"),
     (lambda: schedule.joined([by_one] * 2, []), r"joined: 2 schedules need 1 boundaries .* got \[\]"),
     (lambda: schedule.joined([by_one] * 3, [4, 2]), r"joined: 3 schedules need 2 boundaries .* \[4, 2\]"),
