@@ -33,7 +33,7 @@ def test_lines_are_printed_as_people_read_them(capsys):
 
 
 def test_csv_is_there_at_once(tmp_path):
-    path = tmp_path / "new" / "log.csv"
+    path = tmp_path / "new" / "folders" / "log.csv"
     log = Log(path, quiet=True)
     log.begin(steps=2)
     for epoch in (1, 2):
@@ -94,6 +94,37 @@ def test_bar_shows_loss_metric_and_speed(on_terminal, capsys):
         log.epoch(row(1))
         assert terminal.lines() == [""]  # out of the way of the row
     assert capsys.readouterr().out.count("\n") == 2
+
+
+def test_the_bar_moves_ten_times_a_second_and_knows_the_speed(on_terminal, monkeypatch):
+    """Of a resumed run only the steps done since count."""
+    terminal, now = on_terminal(), [100.0]
+    monkeypatch.setattr("time.perf_counter", lambda: now[0])
+    log, seen = Log(), []
+    log.begin(steps=10, done=4)
+    for seconds in (2.0, 0.05, 1.95):
+        now[0] += seconds
+        log.step(50, loss=1.0)
+        seen.append(re.sub(r" \[.*\]|loss 1.0000 ", "", terminal.lines()[-1]).split())
+    assert seen == [["50%", "0:10", "left", "25", "examples/s"]] * 2 + [["70%", "0:04", "left", "38", "examples/s"]]
+    log.close()
+    log.begin(steps=1)
+    now[0] += 2
+    log.step(2)
+    assert terminal.lines()[-1].split() == ["100%", "[####################]", "0:00", "left", "1", "examples/s"]
+
+
+def test_brief_says_a_row_a_second_and_the_last(capsys, monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("time.perf_counter", lambda: now[0])
+    with Log(brief=True) as log:
+        for epoch, seconds in enumerate((0, 0.9, 0.9, 0.9), 1):
+            now[0] += seconds
+            log.epoch({"epoch": epoch})
+        now[0] += 1.5
+        log.epoch({"epoch": 5})
+        log.epoch({"epoch": 6})
+    assert capsys.readouterr() == ("", "epoch\n    1\n    3\n    5\n    6\n")
 
 
 def test_bar_fits_into_one_line(on_terminal):

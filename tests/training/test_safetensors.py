@@ -38,6 +38,10 @@ def test_every_dtype_comes_back(code, shape):
     rng = np.random.default_rng(0)
     array = rng.integers(0, 2, shape).astype(DTYPES[code])
     content = b"".join(serialized("save", {"x": array, "between": np.int8([1])}, {"key": "value"}))
+    stop = 8 + int.from_bytes(content[:8], "little")
+    header = json.loads(content[8:stop])
+    assert stop % 8 == 0 and stop < 8 + len(json.dumps(header))  # aligned, and hardly padded
+    assert list(header)[1:] == (["x", "between"] if array.itemsize > 1 else ["between", "x"])  # widest first
     arrays, metadata = read(content)
     assert arrays["x"].dtype == array.dtype and arrays["x"].shape == shape and np.array_equal(arrays["x"], array)
     assert arrays["x"].flags.writeable and metadata["key"] == "value"
