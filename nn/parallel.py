@@ -13,7 +13,7 @@ __all__ = ["DataParallel", "DistributedDataParallel"]
 
 def DistributedDataParallel(module: Any, *args: Any, **options: Any) -> Any:
     """Raises NotImplementedError: here, processes share batches through MPI, as in `training.fit`."""
-    raise NotImplementedError("DistributedDataParallel: PyTorch's process groups are not supported; training.fit under "
+    raise NotImplementedError("DistributedDataParallel: there are no process groups here; training.fit under "
                               "mpirun shares each batch, and distributed.average_gradients serves your own loops")
 
 

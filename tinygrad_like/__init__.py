@@ -1,6 +1,6 @@
 """A minimal reverse-mode autodiff engine for CPUs: Tensors that record a graph, ops that carry their VJPs."""
 
-# ruff: noqa: E402, I001, F401  # the engine comes first, then what is around it
+# ruff: noqa: E402, I001, F401  # the engine comes first, then the rings
 import sys as _sys
 import typing as _typing
 
@@ -9,7 +9,7 @@ from .core.primitive import Residuals, primitive
 from .core.tensor import Tensor
 
 if not _rings.missing("kernels"):
-    from .kernels.registry import install as _kernels  # before the functions that kernels may stand in for
+    from .kernels.registry import install as _kernels  # before the functions that kernels may replace
 from . import dtypes, ops
 from .dtypes import BOOL as bool_
 from .dtypes import FLOAT32 as float32
@@ -53,11 +53,11 @@ __all__ = [name for name in __all__ if not _rings.missing(_rings.NAMES.get(name,
 
 
 def __getattr__(name: str):
-    """Packages such as `nn` and `training` are imported when they are first named; other names are of compat."""
+    """Import packages such as `nn` and `training` at first use; compat has all other names."""
     if name in _rings.NAMES:
         return _rings.named(name)
     if _rings.missing("compat"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}, and {__name__}.compat, which has those "
-                             "of PyTorch and NumPy, is not installed here")
-    found = globals()[name] = _lookup(name)  # the next time it is found at once
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}, and {__name__}.compat, with "
+                             "PyTorch's and NumPy's names, is not installed here")
+    found = globals()[name] = _lookup(name)  # found at once the next time
     return found

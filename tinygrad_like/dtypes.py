@@ -1,4 +1,4 @@
-"""The element types a Tensor may have, and how data from outside becomes an array of one of them."""
+"""The dtypes of Tensors, and how outside data becomes an array of one of them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .environment import require
 FLOAT16 = np.dtype("float16")
 FLOAT32, FLOAT64 = np.dtype("float32"), np.dtype("float64")  # NumPy keeps one object per dtype: compare with `is`
 INT64, BOOL = np.dtype("int64"), np.dtype("bool")
-# By value: a dtype from a pickle or a swapped byte order equals one of these without being it.
+# Looked up by value: a dtype from a pickle equals one of these without being the same object.
 SUPPORTED = {
     np.dtype(n): np.dtype(n)
     for n in ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool")
 }
-FLOATS = "fV"  # the kinds of the floating ones; V is that of bfloat16, which is ml_dtypes' and not NumPy's
-# Of 16 bits, to store numbers in and to move them: ops compute in float32 and round the result (`ops/operands.py`).
-# Only those are here that some array has had, so that a program without them is asked nothing.
+FLOATS = "fV"  # the kinds of floating-point dtypes; V is the kind of bfloat16, which comes from ml_dtypes
+# 16-bit dtypes, for storing and moving numbers: ops compute in float32 and round the result (`ops/operands.py`). # It
+# holds only those that some array has had, so a program without them skips all checks.
 NARROW: set[np.dtype] = set()
 
 _default = FLOAT32
@@ -31,17 +31,17 @@ def get_default_dtype() -> np.dtype:
 
 
 def set_default_dtype(dtype: Any) -> None:
-    """Choose it: float32, as it is at first, or float64. It holds for all threads. Raises TypeError for others."""
+    """Set the default dtype of all threads: float32, the initial one, or float64. Raises TypeError for others."""
     global _default
     dtype = as_dtype(dtype, "set_default_dtype")
     if dtype not in (FLOAT32, FLOAT64):
-        raise TypeError(f"set_default_dtype: the default is float32 or float64, in which ops compute, not {dtype}; "
-                        "pass dtype= where a Tensor is made, or cast a model")
+        raise TypeError(f"set_default_dtype: the default must be float32 or float64, the dtypes of ops, not {dtype}; "
+                        "pass dtype= when creating a Tensor, or cast a model")
     _default = dtype
 
 
 def bfloat16() -> np.dtype:
-    """The dtype: the upper half of a float32. Raises ImportError without the package that has it."""
+    """The dtype bfloat16, the upper half of a float32. Raises ImportError without the package ml_dtypes."""
     require("bfloat16", "ml_dtypes", otherwise=", or use float16")
     import ml_dtypes
 
@@ -55,7 +55,7 @@ def wide(dtype: np.dtype) -> np.dtype:
 
 
 def supported(dtype: np.dtype) -> np.dtype | None:
-    """The dtype of a Tensor that equals this one, if there is one."""
+    """The Tensor dtype that equals this one, or None."""
     if dtype.kind == "V" and dtype.name == "bfloat16":
         dtype = bfloat16()
     found = SUPPORTED.get(dtype)
@@ -69,7 +69,7 @@ def as_dtype(dtype: Any, who: str) -> np.dtype:
     try:
         dtype = bfloat16() if isinstance(dtype, str) and dtype == "bfloat16" else np.dtype(dtype)
     except TypeError:
-        raise TypeError(f"{who}: {dtype!r} is no dtype; use one of {_names()}") from None
+        raise TypeError(f"{who}: {dtype!r} is not a dtype; use one of {_names()}") from None
     found = supported(dtype)
     if found is None:
         raise TypeError(f"{who}: dtype {dtype} is not supported; cast to one of {_names()}")
@@ -77,7 +77,7 @@ def as_dtype(dtype: Any, who: str) -> np.dtype:
 
 
 def finfo(dtype: Any) -> Any:
-    """The limits of a floating-point dtype, as NumPy's `finfo`."""
+    """The limits of a floating-point dtype, like NumPy's `finfo`."""
     dtype = as_dtype(dtype, "finfo")
     if dtype.kind == "V":
         import ml_dtypes
@@ -87,28 +87,28 @@ def finfo(dtype: Any) -> Any:
 
 
 def result_dtype(who: str, dtype: np.dtype, arrays, options) -> np.dtype:
-    """The dtype of a result for which NumPy chose `dtype`: int64 or float32, and float64 only of a float64 input, or of
-    none that is floating if that is the default.
+    """The dtype of a result for which NumPy chose `dtype`: int64 or float32; float64 only with a float64 input, or, if
+    it is the default, without floating-point inputs.
 
-    NumPy would make float64 of int / int or int * float32, and uint64 of sum(uint8).
+    NumPy would return float64 for int / int or int * float32, and uint64 for sum(uint8).
     """
-    if dtype in NARROW:  # of an op that moves numbers
+    if dtype in NARROW:  # the op only moves numbers
         return dtype
     if dtype.kind == "f":
         given = [a for a in arrays if getattr(a, "dtype", BOOL).kind == "f"]
-        given = [a for a in given if a.ndim] or given  # in PyTorch too one without axes does not count beside others
+        given = [a for a in given if a.ndim] or given  # as in PyTorch, 0-d inputs count only if there are no others
         float64 = "dtype" in options or any(a.dtype is FLOAT64 for a in given) or not given and _default is FLOAT64
         return FLOAT64 if dtype == FLOAT64 and float64 else FLOAT32
     if dtype.kind not in "iub":
         raise TypeError(f"{who}: the result would be {dtype}, which no Tensor holds")
     if dtype.kind == "i" and dtype.itemsize == 1 and "dtype" not in options and all(
             getattr(a, "dtype", BOOL) is BOOL for a in arrays):
-        return INT64  # as of the square of booleans
+        return INT64  # as for the square of booleans
     return dtype if dtype in SUPPORTED else INT64
 
 
 def promote_types(a: Any, b: Any) -> np.dtype:
-    """The dtype that numbers of two dtypes have together, as PyTorch's: of an integer and a floating one the latter."""
+    """The common dtype of two, as in PyTorch: for an integer and a floating-point dtype, the latter."""
     a, b = as_dtype(a, "promote_types"), as_dtype(b, "promote_types")
     if a is b or a.kind in FLOATS and b.kind not in FLOATS:
         return a
@@ -118,14 +118,14 @@ def promote_types(a: Any, b: Any) -> np.dtype:
 
 
 def can_cast(from_: Any, to: Any) -> bool:
-    """Whether a change in place may write numbers of one dtype into another, as in PyTorch: no floating ones into
-    integers, and nothing into booleans."""
+    """Whether an in-place change may write one dtype into another, as in PyTorch: no floats into integers, and nothing
+    else into booleans."""
     from_, to = as_dtype(from_, "can_cast"), as_dtype(to, "can_cast")
     return (to.kind in FLOATS or from_.kind not in FLOATS) and (to is not BOOL or from_ is BOOL)
 
 
 def as_array(data: Any, dtype: Any, who: str) -> np.ndarray:
-    """A new array of `data`; floats get the default dtype, ints int64, arrays keep theirs unless one is given."""
+    """A new array of `data`. Without `dtype`, floats get the default dtype, ints int64, and arrays keep theirs."""
     if isinstance(data, list | tuple) and any(getattr(x, "requires_grad", False) for x in data):
         raise TypeError(f"{who}: a sequence of Tensors that require grad would lose their graph; "
                         "join them with stack or cat")
@@ -134,8 +134,8 @@ def as_array(data: Any, dtype: Any, who: str) -> np.ndarray:
         array = np.asarray(data)
     except ValueError:
         shapes = [tuple(x.shape) for x in data if hasattr(x, "shape")] if isinstance(data, list | tuple) else []
-        why = (f"arrays of shapes {', '.join(map(str, shapes))} make no array; give each by itself, or join them with "
-               "stack or cat" if shapes else "the nested sequence is ragged; all its rows must have the same length")
+        why = (f"arrays of shapes {', '.join(map(str, shapes))} form no array; pass each by itself, or join them with "
+               "stack or cat" if shapes else "the nested sequence is ragged; all rows must have the same length")
         raise ValueError(f"{who}: {why}") from None
     if dtype is not None:
         wanted = as_dtype(dtype, who)
@@ -152,28 +152,28 @@ def as_array(data: Any, dtype: Any, who: str) -> np.ndarray:
 
 
 def checked(array: Any, who: str) -> np.ndarray:
-    """The array, if a Tensor may lie on its memory: a plain one of a dtype it can have, as kernels read addresses.
+    """The array, if a Tensor may share its memory: a plain array of a supported dtype, since kernels read addresses.
 
-    Raises TypeError in the name of `who`. A memory map is plain, once it is no longer an object of a class of its own.
+    Raises TypeError in the name of `who`. A memory map becomes a plain array.
     """
     if type(array) is not np.ndarray:
         if not isinstance(array, np.ndarray):
-            raise TypeError(f"{who}: takes a NumPy array, got {type(array).__name__}; Tensor(data) copies what it is "
-                            "given")
+            raise TypeError(f"{who}: takes a NumPy array, got {type(array).__name__}; Tensor(data) copies other "
+                            "data")
         _refuse_mask(array, who)
         if not isinstance(array, np.memmap):
-            raise TypeError(f"{who}: takes a plain array, got {type(array).__name__}, for which operators may mean "
+            raise TypeError(f"{who}: takes a plain array, got {type(array).__name__}, whose operators may mean "
                             "something else; pass np.asarray(array)")
         array = np.asarray(array)
     dtype = as_dtype(array.dtype, who)
     if not array.flags.aligned:
-        raise TypeError(f"{who}: the array's memory is not aligned to its {dtype}; pass array.copy()")
+        raise TypeError(f"{who}: the array's memory is not aligned for {dtype}; pass array.copy()")
     return array if array.dtype is dtype else array.view(dtype)
 
 
 def _refuse_mask(data: Any, who: str) -> None:
     if isinstance(data, np.ndarray) and hasattr(data, "mask"):
-        raise TypeError(f"{who}: a Tensor has no mask, and masked entries are not data; pass array.filled(value)")
+        raise TypeError(f"{who}: Tensors have no masks, and masked entries are not data; pass array.filled(value)")
 
 
 def _names() -> str:

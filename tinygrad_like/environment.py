@@ -1,4 +1,4 @@
-"""The machine besides Python and NumPy: optional packages, the user's cache folder, locks, and Ctrl-C."""
+"""The environment: optional packages, the user's cache folder, locks, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-# Of optional modules: the extra that brings them (see pyproject.toml), and the package, if it is called otherwise.
+# Optional module -> the extra that installs it (see pyproject.toml), and -> its package, if the names differ.
 EXTRAS = {"matplotlib": "pictures", "PIL": "pictures", "tqdm": "pictures", "tensorboardX": "tensorboard",
           "mpi4py": "distributed", "ml_dtypes": "bfloat16", "onnx": "onnx", "zensical": "docs",
           "latex2mathml": "docs", "torch": "torch"}
 PACKAGES = {"PIL": "pillow"}
-around_compiling: list[tuple[Callable, Callable]] = []  # what is called before and after a kernel is compiled
-_kept: list = []  # what arrays, threads and machine code need, which outlive all modules
+around_compiling: list[tuple[Callable, Callable]] = []  # called before and after compiling a kernel
+_kept: list = []  # needed by arrays, threads and machine code, which outlive all modules
 
 
 def never_free(*needed: object) -> None:
-    """Hold on to these, also when the interpreter ends."""
+    """Keep these alive, even when the interpreter ends."""
     if not _kept:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(_kept))
     _kept.extend(needed)
 
 
 def cache_folder(name: str) -> Path:
-    """tinygrad_like/name in the user's cache folder. RuntimeError where nothing says where the user's files lie."""
+    """tinygrad_like/name in the user's cache folder. Raises RuntimeError for a user without a home folder."""
     if sys.platform == "win32":
         cache = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
     elif sys.platform == "darwin":
@@ -45,9 +45,10 @@ def cache_folder(name: str) -> Path:
 
 
 def require(who: str, *modules: str, project: str = "tinygrad-like", otherwise: str = "") -> None:
-    """Raise ImportError, before any work, if optional packages are missing: what needs them, and how to install them.
+    """Raise ImportError, before any work, if optional packages are missing; it says who needs them and how to install
+    them.
 
-    project: "." for what only a checkout has, such as the demos. otherwise: what one can do instead.
+    project: "." for code that only a checkout has, such as the demos. otherwise: an alternative to name.
     """
     missing = [name for name in modules if sys.modules.get(name) is None and find_spec(name) is None]
     if missing:
@@ -59,14 +60,14 @@ def require(who: str, *modules: str, project: str = "tinygrad-like", otherwise: 
 
 @contextmanager
 def locked(path: Path, part: int | None = None) -> Iterator[None]:
-    """In a `with` block, threads and processes wait that want to lock the same folder; or, of a file, which is made if
-    there is none, processes that want to lock the same part. Where the system has no locks, nobody waits."""
+    """Lock a folder, against threads and processes, for a `with` block; or a part of a file, which is created if
+    missing, against processes. On a system without locks, nobody waits."""
     if fcntl is None:
         yield
         return
     place = os.open(path, os.O_RDONLY if part is None else os.O_RDWR | os.O_CREAT)
     try:
-        with suppress(OSError):  # some network file systems have no locks; checksums still protect
+        with suppress(OSError):  # some network file systems have no locks; checksums still protect files
             fcntl.flock(place, fcntl.LOCK_EX) if part is None else fcntl.lockf(place, fcntl.LOCK_EX, 1, part)
         yield
     finally:
@@ -75,8 +76,8 @@ def locked(path: Path, part: int | None = None) -> Iterator[None]:
 
 @contextmanager
 def without_interrupts() -> Iterator[None]:
-    """Ctrl-C takes effect at the end of the block: for compiled code that calls Python, where an exception is
-    printed and lost, and for imports of compiled modules, which are not undone: Python crashes on them when it ends."""
+    """Delay Ctrl-C to the end of the block: for compiled code that calls Python, where an exception would be printed
+    and lost, and for imports of compiled modules, which, half done, would crash Python at exit."""
     before, pressed = signal.getsignal(signal.SIGINT), []  # type: ignore[var-annotated]
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield

@@ -1,6 +1,6 @@
 """Error messages for failing ops: the op's name, its inputs, and what is wrong.
 
-Ops check their inputs. This is the last resort, for what Python, NumPy and numba find out later.
+Ops check their inputs. This is the last resort, for errors that Python, NumPy or numba raise later.
 """
 
 from __future__ import annotations
@@ -20,50 +20,50 @@ import numpy as np
 F = TypeVar("F", bound=Callable)
 
 
-# Who may know what was meant by a call that failed: (function or op, inputs, options, error) -> its result after all,
-# or NotImplemented.
+# Functions that may know what a failed call meant: (function or op, inputs, options, error) -> its result, or #
+# NotImplemented.
 rescuers: list[Callable] = []
 
 
 def rescued(function: Any, inputs: Any, options: dict, error: Exception) -> Any:
-    """The result of a failed call whose intention is known; NotImplemented otherwise."""
+    """The result of a failed call if a rescuer knows what it meant; else NotImplemented."""
     found = (rescue(function, inputs, options, error) for rescue in rescuers)
     return next((y for y in found if y is not NotImplemented), NotImplemented)
 
 
-_OURS = re.compile(r"(\w|\.)+(\(\))?: |the (joint )?VJP of ")  # how our messages begin
-# A key that is missing is a wrong index, a division by zero a wrong value. What is not listed here is not touched.
+_OURS = re.compile(r"(\w|\.)+(\(\))?: |the (joint )?VJP of ")  # how our messages start
+# A missing key is a wrong index, a division by zero a wrong value. Other classes are left alone.
 _KINDS = {AttributeError: TypeError, TypeError: TypeError, IndexError: IndexError, KeyError: IndexError,
           MemoryError: MemoryError, OverflowError: ValueError, struct.error: TypeError,
           ZeroDivisionError: ValueError, ValueError: ValueError}
-# What Python and NumPy say, and what their user can do about it.
+# Messages of Python and NumPy, and ours in their place.
 _REASONS = [
     (r"'(\w+)' object has no attribute '(?:ndim|shape|dtype|size|to|sum|mean)'",
      r"takes Tensors, got \1; make one with Tensor(...)"),
     (r"'.+' not supported between instances of '(\w+)' and '(\w+)'",
-     r"\1 and \2 cannot be compared; give numbers"),
+     r"\1 and \2 cannot be compared; pass numbers"),
     (r"'([\w.]+)' object (?:cannot be interpreted as an integer|is not iterable|is not subscriptable)",
-     r"\1 is given in place of an integer, or of a tuple or list of them"),
-    (r"object of type '([\w.]+)' has no len\(\)", r"\1 is given in place of a tuple or list"),
-    (r"cannot unpack non-iterable (\w+) object", r"\1 is given in place of a tuple or list"),
-    (r"unsupported operand type\(s\) for (.+): '(.+)' and '(.+)'", r"\1 of \2 and \3 has no meaning; give numbers"),
-    (r"can't multiply sequence by non-int of type '(.+)'", r"a sequence times \1 has no meaning; give numbers"),
-    (r"must be real number, not (.+)", r"\1 is given in place of a real number"),
-    (r"The truth value of an .*", "an array is given in place of a single number, True or False"),
+     r"needs an integer, or a tuple or list of integers, got \1"),
+    (r"object of type '([\w.]+)' has no len\(\)", r"needs a tuple or list, got \1"),
+    (r"cannot unpack non-iterable (\w+) object", r"needs a tuple or list, got \1"),
+    (r"unsupported operand type\(s\) for (.+): '(.+)' and '(.+)'", r"\1 of \2 and \3 is not defined; pass numbers"),
+    (r"can't multiply sequence by non-int of type '(.+)'", r"a sequence times \1 is not defined; pass numbers"),
+    (r"must be real number, not (.+)", r"needs a real number, got \1"),
+    (r"The truth value of an .*", "needs a single number, True or False, got an array"),
     (r"setting an array element with a sequence.*",
-     "the nested sequence is ragged, or holds arrays; make a Tensor with Tensor(...), or join some with stack or cat"),
+     "the nested sequence is ragged, or holds arrays; use Tensor(...) for one array, stack or cat for several"),
     (r"could not broadcast input array from shape (\(.*\)) into shape (\(.*\))",
      r"shape \1 does not broadcast to \2; counted from the last axis, sizes must be equal or 1"),
     (r"shape mismatch: .*", "the shapes do not broadcast; counted from the last axis, sizes must be equal or 1"),
-    (r"negative dimensions are not allowed", "a size is negative; sizes are integers from 0"),
+    (r"negative dimensions are not allowed", "a size is negative"),
     (r"(?:float|integer) (?:division by zero|division or modulo by zero|modulo by zero)|division by zero",
-     "a size or a number that something is divided by is 0"),
+     "division by a size or number that is 0"),
     (r"tuple index out of range", "an input has too few axes"),
 ]
 
 
 def explain(op, error: Exception, arrays, options) -> None:
-    """Replace an error of NumPy or Python in a forward by one that the op's caller understands."""
+    """Replace an error of NumPy or Python in a forward by one that the caller understands."""
     for name in options:
         if name not in op.options:
             raise TypeError(f"{op.called}: unknown argument {name!r}: {op!r}") from None
@@ -73,7 +73,7 @@ def explain(op, error: Exception, arrays, options) -> None:
         except Exception as better:
             if _OURS.match(str(better)):
                 raise better from None
-            error = better  # the same, of objects without a shape or a length
+            error = better  # the same error, for objects without a shape or length
     for x in arrays:
         if isinstance(error, AttributeError) and not isinstance(x, np.ndarray | np.generic):
             raise TypeError(f"{op.called}: takes Tensors or arrays, got {_kind(x)}") from None
@@ -87,36 +87,36 @@ def explain(op, error: Exception, arrays, options) -> None:
             raise TypeError(f"{op.called}: takes Tensors or arrays, got {_kind(None)}") from None
         given = " and ".join(str(getattr(x, "dtype", type(x).__name__)) for x in arrays)
         raise TypeError(f"{op.called}: not defined for {given}; cast, with .float(), .int() or .bool()") from None
-    if op.__wrapped__.__module__.startswith("tinygrad_like.ops."):  # an op of the user's speaks for itself
+    if op.__wrapped__.__module__.startswith("tinygrad_like.ops."):  # a user's op has its own messages
         ours = in_the_name_of(op.called, error, arrays, options)
         if ours is not error:
             raise ours from error
 
 
 class Contracts:
-    """The part of an op that says what it takes: checks of inputs and options, each with the names that it looks at."""
+    """The part of an op that checks its inputs and options: each check with the names that it uses."""
 
     called: str  # the op's name in errors
     inputs: list[str]
     options: dict[str, Any]
     variadic: bool
     family: Any
-    contracts: list[tuple[Callable, list[str]]]  # are asked before the forward,
-    explanations: list[tuple[Callable, list[str]]]  # and these only once it has failed
+    contracts: list[tuple[Callable, list[str]]]  # checked before the forward
+    explanations: list[tuple[Callable, list[str]]]  # checked only after it has failed
 
     def requires(self, *contracts: Callable) -> Any:
-        """Declare what inputs and options have to be: `contract(*those it names)`, which dispatch asks before the
-        forward, gives None, or says what is wrong: a text for a ValueError, or a TypeError or IndexError with it.
+        """Declare checks of inputs and options. Before the forward, dispatch calls `contract(*the arguments it names)`,
+        which returns None, or the mistake: a text for a ValueError, or a TypeError or IndexError.
 
-        It looks at shapes, dtypes and options. What depends on values is for the forward, which may run again alone.
+        It checks shapes, dtypes and options. Values are for the forward to check, which may run again alone.
         """
         self.contracts += map(_with_names, contracts)
-        self.__class__ = self.family  # what was written out for it is out of date
+        self.__class__ = self.family  # its generated code is out of date
         return contracts[0]
 
     def explains(self, *contracts: Callable) -> Any:
-        """Declare what dispatch asks only once the forward has failed: what NumPy finds out by itself need not be
-        looked for before each call."""
+        """Declare checks that dispatch runs only after the forward has failed: what NumPy detects itself needs no check
+        before each call."""
         self.explanations += map(_with_names, contracts)
         return contracts[0]
 
@@ -134,23 +134,23 @@ def _with_names(contract: Callable) -> tuple[Callable, list[str]]:
 
 
 def refusal(who: str, why: str | Exception) -> Exception:
-    """The error for a contract that does not hold: ValueError, or of the class that the contract gives."""
+    """The error for a broken contract: a ValueError, or the contract's own exception."""
     kind, text = (ValueError, why) if isinstance(why, str) else (type(why), why.args[0])
     return kind(f"{who}: {text}")
 
 
 def blame(rule: str, error: Exception) -> None:
-    """Say which VJP rule an error of Python's or NumPy's came from; leave errors of other classes alone."""
+    """Name the VJP rule that an error of Python's or NumPy's came from; leave other classes alone."""
     if type(error) in (AttributeError, IndexError, TypeError, ValueError):
         hint = ""
         if isinstance(error, AttributeError) or "off the graph" in str(error):
-            hint = ("; a rule gets arrays, or Tensors where the graph of the gradient is wanted: "
-                    "write it with operators and ops, as in ops.cos(x)")
+            hint = ("; a rule gets arrays, or Tensors for a gradient with a graph: "
+                    "write it with operators and ops, such as ops.cos(x)")
         raise type(error)(f"{rule}: {error}{hint}") from error
 
 
 def in_the_name_of(who: str, error: Exception, inputs, options=None) -> Exception:
-    """The error to raise in place of `error`: itself if its message is one of ours, else one that begins with `who`."""
+    """The error to raise in place of `error`: the same one if its message is ours, else one that starts with `who`."""
     text = str(error)
     if _OURS.match(text):
         return error
@@ -170,7 +170,7 @@ def in_the_name_of(who: str, error: Exception, inputs, options=None) -> Exceptio
 
 
 def _kind(x: Any) -> str:
-    return "None, as what a function gives that has no return" if x is None else type(x).__name__
+    return "None, which a function without return returns" if x is None else type(x).__name__
 
 
 def _brief(x: Any) -> str:
@@ -183,7 +183,7 @@ def _brief(x: Any) -> str:
 
 
 def named(function: F, method: str = "") -> F:
-    """`function`, whose unforeseen errors come in its name; or, of a method, in the one given and without `self`."""
+    """`function`, named in its unforeseen errors; a method by the given name, and without `self`."""
     who, plain, asked = method or function.__name__, function, list[Callable]()
 
     @functools.wraps(function)
@@ -195,7 +195,7 @@ def named(function: F, method: str = "") -> F:
                 return y
             ours = in_the_name_of(call.called, error, inputs[1:] if method else inputs, options)
             if ours is error:
-                ours = None  # or the error, its traceback and this frame would keep one another alive
+                ours = None  # else the error, its traceback and this frame would keep each other alive
                 raise
             raise ours from error
 
@@ -211,11 +211,11 @@ def named(function: F, method: str = "") -> F:
     return call  # type: ignore[return-value]
 
 
-checked: Any = named  # declares a function whose arguments are checked: `@function.requires` beneath it, as for an op
+checked: Any = named  # declares a function with checked arguments, by `@function.requires`, as for an op
 
 
 def _asking(function: F, named: Any, contract: Callable) -> F:
-    """`function`, after its contract, which gets the arguments that it names, holds."""
+    """`function`, preceded by a check of a contract on the arguments that it names."""
     parameters = inspect.signature(function).parameters
     kinds, empty, wanted = {p.kind: n for n, p in parameters.items()}, inspect.Parameter.empty, _with_names(contract)[1]
     rest, others = (kinds.get(kind, "") for kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD))
@@ -226,7 +226,7 @@ def _asking(function: F, named: Any, contract: Callable) -> F:
     @functools.wraps(function)
     def ask(*inputs, **options):
         if options and not others and not options.keys() <= parameters.keys() or len(inputs) + len(options) < least:
-            return function(*inputs, **options)  # which does not fit at all
+            return function(*inputs, **options)  # raises: the arguments do not match the signature
         given = {**defaults, **dict(zip(order, inputs, strict=False)), **options}
         if rest or others:
             given |= {rest: inputs[len(order):], others: {n: x for n, x in options.items() if n not in parameters}}
@@ -236,7 +236,7 @@ def _asking(function: F, named: Any, contract: Callable) -> F:
 
     return ask  # type: ignore[return-value]
 
-# Where the user's code is ---------------------------------------------------------------------------------------------
+# The user's line ---------------------------------------------------------------------------------------------
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _PACKAGES = (*[os.path.join(_ROOT, name, "") for name in ("tinygrad_like", "nn", "optim")],
@@ -245,7 +245,7 @@ _PACKAGES = (*[os.path.join(_ROOT, name, "") for name in ("tinygrad_like", "nn",
 
 
 def user_line(frame: Any = None) -> str:
-    """File, line and text of the innermost frame outside the packages, from the caller's or the given one on."""
+    """File, line and text of the innermost frame outside the packages, starting at the caller's or the given one."""
     frame = frame or sys._getframe(1)
     while frame.f_back is not None and os.path.abspath(frame.f_code.co_filename).startswith(_PACKAGES):
         frame = frame.f_back

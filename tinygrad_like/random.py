@@ -1,6 +1,6 @@
-"""Random numbers: each is a function of a seed, of how many draws came before, and of its position in its draw.
+"""Random numbers: each is a function of a seed, the number of draws before, and its position in its draw.
 
-A `Generator` counts its draws. A draw takes a key of 63 bits from it, and what is drawn is a pure function of that key:
+A `Generator` counts its draws. Each draw takes a 63-bit key from it, and its numbers are a pure function of that key:
 the same in any order, on any number of threads, with or without kernels. Same seed, same run.
 """
 
@@ -22,8 +22,8 @@ from .core.listener import effect, observe
 from .dtypes import FLOAT32, wide
 from .rings import replaceable
 
-_SEEDS, _DRAWS, _FIRST = 0xD1342543DE82EF95, 0x9E3779B97F4A7C15, 0x2545F4914F6CDD1D  # odd, with bits in no order
-generators: weakref.WeakSet[Generator] = weakref.WeakSet()  # all that there are
+_SEEDS, _DRAWS, _FIRST = 0xD1342543DE82EF95, 0x9E3779B97F4A7C15, 0x2545F4914F6CDD1D  # odd, with irregular bits
+generators: weakref.WeakSet[Generator] = weakref.WeakSet()  # all existing ones
 _taking = threading.Lock()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_taking.acquire, after_in_parent=_taking.release, after_in_child=_taking.release)
@@ -32,7 +32,7 @@ if hasattr(os, "register_at_fork"):
 class Generator:
     """A source of random numbers for functions with `generator=`, like PyTorch's `torch.Generator`.
 
-    state: its seed, and how many draws were made since.
+    state: its seed, and the number of draws since.
     """
 
     def __init__(self, device: Any = "cpu"):
@@ -40,29 +40,29 @@ class Generator:
         generators.add(self)
 
     def manual_seed(self, seed: int) -> Generator:
-        """Restart it: after the same seed, every draw repeats. Returns itself."""
+        """Restart from a seed: the same seed repeats every draw. Returns itself."""
         if not isinstance(seed, int | np.integer) or not 0 <= seed < 1 << 64:
-            raise ValueError(f"manual_seed: a seed is an integer from 0 to 2^64 - 1, got {seed!r}")
+            raise ValueError(f"manual_seed: a seed must be an integer from 0 to 2^64 - 1, got {seed!r}")
         effect("draw", _restart, self.state, seed, 0, writes=(self.state,))
         return self
 
     def seed(self) -> int:
-        """Restart it from a seed that nobody knows, and return that."""
+        """Restart from a random seed, and return it."""
         return self.manual_seed(int.from_bytes(os.urandom(4))).initial_seed()
 
     def initial_seed(self) -> int:
-        """The seed that it was restarted with last."""
+        """The seed of its last restart."""
         return int(self.state[0])
 
     def get_state(self) -> Mapping[str, int]:
-        """Its state, to be given back to `set_state`."""
+        """Its state, for `set_state`."""
         return dict(zip(("seed", "position"), self.state.tolist(), strict=True))
 
     def set_state(self, state: Mapping[str, int]) -> Generator:
-        """Continue from a state that `get_state` returned. Raises ValueError for one that is none."""
+        """Continue from a state that `get_state` returned. Raises ValueError for anything else."""
         if not isinstance(state, Mapping) or state.keys() != {"seed", "position"} or not all(
                 [type(n) is int and 0 <= n < 1 << 64 for n in state.values()]):
-            raise ValueError(f"set_rng_state: a state has a seed and a position, integers from 0, got {state!r:.200}")
+            raise ValueError(f"set_rng_state: a state needs a seed and a position, integers from 0, got {state!r:.200}")
         effect("draw", _restart, self.state, state["seed"], state["position"], writes=(self.state,))
         return self
 
@@ -70,12 +70,12 @@ class Generator:
 
 
 generator = default_generator = Generator()
-# Of the generator that all threads share.
+# Methods of the generator that all threads share.
 manual_seed, get_rng_state, set_rng_state = generator.manual_seed, generator.get_state, generator.set_state
 
 
 def saved_state() -> np.ndarray:
-    """A copy of the state of the package's generator, also where a listener does it again."""
+    """A copy of the package generator's state, which a listener can repeat."""
     kept = np.empty_like(generator.state)
     effect("draw", np.copyto, kept, generator.state, writes=(kept,))
     return kept
@@ -89,7 +89,7 @@ def restore_state(kept: np.ndarray) -> None:
 def of(given: Generator | None) -> Generator:
     """The generator given as `generator=`, or the package's. Raises TypeError for anything else."""
     if given is not None and not isinstance(given, Generator):
-        raise TypeError(f"generator: takes a Generator or None, no generator of NumPy's, got {type(given).__name__}")
+        raise TypeError(f"generator: takes a Generator or None, not a NumPy generator, got {type(given).__name__}")
     return given or generator
 
 
@@ -108,7 +108,7 @@ def _take(state: np.ndarray, length: int, positions: int) -> int:
 
 
 def draw(given: Generator | None = None, length: int = 0, positions: int = 0) -> np.ndarray:
-    """The key of a new draw, an array of one integer. length, positions: for noise by position, see `placed`."""
+    """The key of a new draw, as an array of one integer. length, positions: for noise by position, see `placed`."""
     state = of(given).state
     if mode.listener is None:
         return np.array(_take(state, length, positions), np.int64)
@@ -122,12 +122,12 @@ def _take_into(key: np.ndarray, *of: Any) -> None:
 
 
 class _Philox(threading.local):
-    """A NumPy Generator for each thread, which begins anew with the key of each draw."""
+    """A NumPy Generator per thread, reset to the key of each draw."""
 
     state: Any = None
 
     def at(self, key: np.ndarray) -> np.random.Generator:
-        if self.state is None:  # not at import, since `numpy.random` takes 8 ms
+        if self.state is None:  # not at import: importing `numpy.random` takes 8 ms
             self.numbers = np.random.Generator(np.random.Philox(key=0))
             self.state = self.numbers.bit_generator.state
         self.state["state"]["key"][0] = key
@@ -139,8 +139,8 @@ _philox = _Philox()
 
 
 def sampled(name: str, function: Callable[..., Any], *inputs: Any, generator: Generator | None = None) -> np.ndarray:
-    """function(numbers, *inputs), with a NumPy Generator that begins with the key of a new draw, and with arrays in
-    place of Tensors."""
+    """function(numbers, *inputs), where numbers is a NumPy Generator that starts at the key of a new draw, and Tensors
+    are passed as arrays."""
     key, arrays = draw(generator), [getattr(x, "_data", x) for x in inputs]
     if mode.listener is None:
         return np.asarray(function(_philox.at(key), *arrays))
@@ -149,13 +149,13 @@ def sampled(name: str, function: Callable[..., Any], *inputs: Any, generator: Ge
 
 
 def numbers(generator: Generator | None = None) -> np.random.Generator:
-    """A NumPy Generator of its own, which begins with the key of a new draw: for what Python alone computes with."""
+    """A new NumPy Generator that starts at the key of a new draw, for computations in Python."""
     observe("random numbers of NumPy's")
     return np.random.Generator(np.random.Philox(key=draw(generator).item()))
 
 
 def noise(name: str, shape: tuple[int, ...], dtype: Any, generator: Generator | None, *parameters: Any) -> np.ndarray:
-    """Numbers, "normal" of a mean and a standard deviation, or "uniform" from a number on, in an interval this wide."""
+    """Random numbers: "normal" (mean, standard deviation) or "uniform" (start, width of the interval)."""
     if dtype is not FLOAT32:
         return sampled(name, _BY_NUMPY[name], shape, *parameters, generator=generator)
     make, given = _NOISE[name], (shape, draw(generator), *parameters)
@@ -166,10 +166,10 @@ def noise(name: str, shape: tuple[int, ...], dtype: Any, generator: Generator | 
 
 
 def bits(i: Any, key: Any) -> np.ndarray:
-    """32 bits that depend on the positions i and on a key of 64 bits, or on keys of 32.
+    """32 bits that depend on the positions i and on a 64-bit key, or on 32-bit keys.
 
-    A multiplication carries every bit to those above it, a shift brings them down again. This is Wellons' triple32
-    ("hash prospector"), which the second half of the key joins after the first round.
+    A multiplication carries every bit upwards, a shift brings the bits down again. This is Wellons' triple32 ("hash
+    prospector"), with the second half of the key mixed in after the first round.
     """
     key = np.asarray(key).astype(np.uint64)
     x = np.asarray(i).astype(np.uint32) + key.astype(np.uint32)
@@ -183,12 +183,12 @@ def bits(i: Any, key: Any) -> np.ndarray:
 
 
 def threshold(p: float) -> int:
-    """Below which numbers of 32 bits are with probability p < 1."""
+    """The bound below which a 32-bit number lies with probability p < 1."""
     return min(round(p * 2.0**32), 2**32 - 1)
 
 
 def places(count: int, spread: int) -> np.ndarray:
-    """The positions of numbers of these rows in the whole batch, without the seed's part; spread: as of `spread`."""
+    """The positions in the whole batch of these rows' numbers, without the key's offset; spread: see `spread`."""
     i = np.arange(count)
     if not spread:
         return i
@@ -198,7 +198,7 @@ def places(count: int, spread: int) -> np.ndarray:
 
 @replaceable
 def _normal_noise(shape: tuple[int, ...], key: np.ndarray, mean: float, std: float) -> np.ndarray:
-    """Normal numbers: of each block of 256 the first half comes in pairs with the second.
+    """Normal numbers. In each block of 256, the first half pairs with the second.
 
     r cos t and r sin t, with r^2 = -2 log u for u uniform on (0, 1], t uniform on the circle. (Box and Muller 1958)
     """
@@ -209,7 +209,7 @@ def _normal_noise(shape: tuple[int, ...], key: np.ndarray, mean: float, std: flo
     second = i - first >= half
     i = i - second * half
     u, v = ((bits(i, key) >> 1) + 0.5) * 2.0**-31, bits(i + half, key)
-    t = ((v >> 8 & 0x3FFFFF) + 0.5) * (np.pi / 2 * 2.0**-22) - np.pi / 4  # within a quarter, which two bits turn
+    t = ((v >> 8 & 0x3FFFFF) + 0.5) * (np.pi / 2 * 2.0**-22) - np.pi / 4  # within a quadrant, which two bits choose
     turned = (v & 1).astype(bool)
     x = np.where(turned ^ second, np.sin(t), np.cos(t)) * np.where((v & 2 != 0) ^ (second & ~turned), 1, -1)
     x *= np.sqrt(-2 * np.log(u))
@@ -231,7 +231,7 @@ _BY_NUMPY: dict[str, Callable] = {
 
 @dataclass(frozen=True)
 class Rows:
-    """Which rows of a batch this process has: `count` of `total`, every `step`-th from `first` on. (distributed)"""
+    """This process's rows of a batch: `count` of `total`, every `step`-th from `first`. (distributed)"""
 
     first: int
     count: int
@@ -240,7 +240,7 @@ class Rows:
 
     @classmethod
     def of(cls, rank: int, size: int, total: int) -> Rows:
-        """The part of one of `size` ranks, whose lengths differ by 1 at most."""
+        """The rows of one of `size` ranks; the ranks' counts differ by at most 1."""
         return cls(rank, max(0, -((rank - total) // size)), total, size)
 
     @property
@@ -248,12 +248,12 @@ class Rows:
         return slice(self.first, self.first + self.count * self.step, self.step)
 
 
-rows: Rows | None = None  # of the batch in hand; None: all of it. A DataLoader with a shard says so.
+rows: Rows | None = None  # of the current batch, set by a DataLoader with a shard; None: all of it
 
 
 @contextmanager
 def of_rows(now: Rows | None) -> Iterator[None]:
-    """Inside it, noise is that of these rows of a batch."""
+    """In this block, noise belongs to these rows of a batch."""
     global rows
     before, rows = rows, now
     try:
@@ -263,9 +263,9 @@ def of_rows(now: Rows | None) -> Iterator[None]:
 
 
 def placed(key: int, length: int, positions: int) -> int:
-    """The key with which noise by position is, from this process's first row on, what `key` gives in the whole batch.
+    """The key that gives this process, from its first row on, the noise that `key` gives the whole batch.
 
-    length: of the array's first axis, which is the batch's if the rows divide it; positions: how many noise has there.
+    length: the first axis's, which is the batch axis if the rows divide it; positions: the noise's number of positions.
     The lower half of a key is added to the position.
     """
     if rows is None or not rows.count or length % rows.count:
@@ -274,9 +274,9 @@ def placed(key: int, length: int, positions: int) -> int:
 
 
 def spread(length: int, positions: int) -> int:
-    """How the positions of these rows lie in the whole batch: those of a row, + 2^32 * `step`; 0 if one after another.
+    """How these rows' positions lie in the whole batch: a row's positions + 2^32 * `step`; 0 if consecutive.
 
-    Arguments as of `placed`.
+    Arguments as in `placed`.
     """
     if rows is None or rows.step == 1 or not rows.count or length % rows.count:
         return 0
@@ -284,10 +284,10 @@ def spread(length: int, positions: int) -> int:
 
 
 def normal(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """Standard normal noise; at these rows of a batch, that of the whole batch."""
+    """Standard normal noise; these rows of a batch get their part of the whole batch's."""
     if rows is None or not shape or rows.count and shape[0] % rows.count:
         return noise("normal", shape, wide(dtype), None, 0.0, 1.0).astype(dtype, copy=False)
-    each = shape[0] // rows.count if rows.count else shape[0]  # with no rows, `shape` is that of one which is not real
+    each = shape[0] // rows.count if rows.count else shape[0]  # a rank without rows computes on a dummy row
     whole = noise("normal", (each * rows.total, *shape[1:]), wide(dtype), None, 0.0, 1.0).astype(dtype, copy=False)
     if not rows.count:
         return whole[:shape[0]]

@@ -1,4 +1,4 @@
-"""The parts of the package: rings that may be missing, and `nn` and `optim`, which lie beside it."""
+"""The parts of the package: rings that may be missing, and `nn` and `optim`, the packages next to it."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import Any
 
 PACKAGE = __name__.partition(".")[0]
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_BESIDE = {"nn": "Module", "optim": "Optimizer"}  # folders beside the package, and something that they have
+_BESIDE = {"nn": "Module", "optim": "Optimizer"}  # folders next to the package, and a name in each
 
 # Rings ----------------------------------------------------------------------------------------------------------------
 
-# A folder that can be deleted -> those that it needs. Nothing else needs any of them.
+# A folder that can be deleted -> the rings that it needs. Nothing else needs a ring.
 RINGS: dict[str, tuple[str, ...]] = {
     "kernels": (), "capture": ("kernels",), "compat": (), "data": (), "distributed": (), "distributions": (),
     "learn": (), "training": ("data", "distributed")}
-# Names of the package's face -> where they lie. A room is imported when it is first named.
+# Public names -> their modules. A room is imported at first use.
 NAMES = {**{name: name for name in ("nn", "optim", *RINGS)},
          **{name: f"compat.{name}" for name in ("func", "utils")}, "vmap": "compat.func",
          **dict.fromkeys(("capture", "eager"), "capture.capture"),
@@ -32,13 +32,13 @@ _ABSENT = {name for name, spec in _specs.items() if spec is None or spec.origin 
 
 
 def missing(place: str) -> str:
-    """The folder for want of which a module of the package cannot be imported, or ""."""
+    """The missing folder that keeps a module of the package from being imported, or ""."""
     ring = place.partition(".")[0]
     return next((name for name in (ring, *RINGS.get(ring, ())) if name in _ABSENT), "")
 
 
 def named(name: str) -> Any:
-    """The attribute of the package's face under one of NAMES. Raises AttributeError where its ring is missing."""
+    """The public attribute under one of NAMES. Raises AttributeError if its ring is missing."""
     place = NAMES[name]
     if ring := missing(place):
         raise AttributeError(f"module {PACKAGE!r} has no attribute {name!r}: {PACKAGE}.{ring} is not installed here")
@@ -47,7 +47,7 @@ def named(name: str) -> Any:
 
 
 class Missing:
-    """The first one of `sys.meta_path`, if a ring is missing: an import of it, or of what needs it, says which."""
+    """First in `sys.meta_path` if a ring is missing: imports that need the ring then name it in their error."""
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> None:
@@ -56,14 +56,15 @@ class Missing:
             raise ImportError(f"{name}: {PACKAGE}.{ring} is not installed here", name=name)
 
 
-# Packages beside this one ---------------------------------------------------------------------------------------------
+# Packages next to this one
+# ---------------------------------------------------------------------------------------------
 
 
 class Beside:
-    """The first one of `sys.meta_path`: `nn` and `tinygrad_like.nn` are one module, and so is what is in them.
+    """First in `sys.meta_path`: makes `nn` and `tinygrad_like.nn` one module, and likewise their submodules.
 
-    It is called `nn` if the line `import nn` finds it. But if that finds something else, as a file in the user's folder
-    or a package of that name, ours is the folder beside this package, and called `tinygrad_like.nn`.
+    Its name is `nn` if `import nn` finds it. If that finds something else, such as a file in the user's folder or
+    another package, ours is loaded from the folder next to this package, and named `tinygrad_like.nn`.
     """
 
     @staticmethod
@@ -74,14 +75,14 @@ class Beside:
         inner = name.startswith(f"{PACKAGE}.")
         if rest:
             parent, _, last = name.rpartition(".")
-            real = f"{sys.modules[parent].__name__}.{last}"  # of a parent that has two names, it has one
+            real = f"{sys.modules[parent].__name__}.{last}"  # a parent may have two names, its real module has one
             other = f"{top}." if inner else f"{PACKAGE}.{top}."
             if not real.startswith(other) or real not in sys.modules and find_spec(real) is None:
                 return None
             return _spec(name, Twin(real))
         if inner:
             return _spec(name, Twin(top)) if _leads_here(top) else PathFinder.find_spec(name, [_ROOT])
-        if f"{PACKAGE}.{top}" in sys.modules and _leads_here(top):  # now; it did not when ours was imported
+        if f"{PACKAGE}.{top}" in sys.modules and _leads_here(top):  # now, though not when ours was imported
             return _spec(name, Twin(f"{PACKAGE}.{top}"))
         return None
 
@@ -91,7 +92,7 @@ def _spec(name: str, loader: Any) -> ModuleSpec:
 
 
 def _leads_here(name: str) -> bool:
-    """Whether the line `import name` finds the folder beside this package."""
+    """Whether `import name` finds the folder next to this package."""
     file: Any
     if name in sys.modules:
         file = getattr(sys.modules[name], "__file__", None)
@@ -114,10 +115,10 @@ class Twin:
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        module.__spec__ = self.spec  # which import has just replaced
+        module.__spec__ = self.spec  # import has just replaced it
         top = self.real.removeprefix(f"{PACKAGE}.")
         if top in _BESIDE and not hasattr(module, _BESIDE[top]) and not getattr(self.spec, "_initializing", False):
-            raise ImportError(f"{module.__file__} is not {PACKAGE}'s {top}, but another package's, which was "
+            raise ImportError(f"{module.__file__} is not {PACKAGE}'s {top}, but another package's, "
                               f"installed over it; uninstall that one, and install {PACKAGE} again")
 
 
@@ -126,16 +127,16 @@ if _ABSENT:
     sys.meta_path.insert(0, Missing)
 
 
-# Where kernels stand in -----------------------------------------------------------------------------------------------
+# Replacement by kernels -----------------------------------------------------------------------------------------------
 
-# Called with a definition, its name, and what it is made of; returns what stands in for it, or the definition. What it
-# returns may say, as `least`, from how many numbers on it is faster.
+# Called with a definition, its name and its parts; returns a replacement, or the definition. `least` of a replacement #
+# is the number of elements from which it is faster.
 replace: Callable[..., Callable] | None = None
 
 
 def replaceable(definition: Callable, name: str = "", **made_of: Any) -> Callable:
-    """Mark a function of arrays by its definition: a faster one of that name, which computes the same, may replace it.
+    """Mark a function of arrays as a definition that a faster function of the same name may replace.
 
-    made_of: for a function of each number by itself, the `formula` that it computes, and its `options`, if any.
+    made_of: for an elementwise function, its `formula`, and its `options`, if any.
     """
     return definition if replace is None else replace(definition, name or definition.__name__.lstrip("_"), **made_of)

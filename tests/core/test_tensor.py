@@ -146,7 +146,7 @@ def test_creation_on_the_graph_and_like_another():
     {"seed": 0, "position": True}, {"seed": 0, "position": 0, "more": 1}, [0, 0], None, {"bit_generator": "PCG64"}])
 def test_a_state_of_the_generator_that_is_none_changes_nothing(state):
     before = get_rng_state()
-    with pytest.raises(ValueError, match="set_rng_state: a state has a seed and a position"):
+    with pytest.raises(ValueError, match="set_rng_state: a state needs a seed and a position"):
         set_rng_state(state)
     assert get_rng_state() == before
 
@@ -185,12 +185,12 @@ def test_only_plain_arrays_lie_beneath_a_tensor(who, tmp_path):
     x = Tensor([1.0, 2.0])
     unaligned = np.frombuffer(bytes(13), np.float32, count=3, offset=1)
     for bad, text in ((np.ones((1, 1)).view(np.matrix), "takes a plain array, got matrix.*np.asarray"),
-                      (np.ma.array([1.0, 2.0], mask=[0, 1]), r"has no mask.*array\.filled\(value\)"),
+                      (np.ma.array([1.0, 2.0], mask=[0, 1]), r"have no mask.*array\.filled\(value\)"),
                       ([1.0], "takes a NumPy array, got list; Tensor"), (3.0, "takes a NumPy array, got float"),
                       (None, "takes a NumPy array, got NoneType"),
                       (np.zeros(2, np.uint16), "dtype uint16 is not supported"),
                       (np.zeros(2, ">f4"), "dtype >f4 is not supported"), (np.array(["a"]), "dtype <U1 is not"),
-                      (np.zeros(2, [("a", "f4")]), "is not supported"), (unaligned, "not aligned to its float32")):
+                      (np.zeros(2, [("a", "f4")]), "is not supported"), (unaligned, "not aligned for float32")):
         with pytest.raises(TypeError, match=f"^{who}: .*{text}"):
             take(bad)
     assert x.tolist() == [1, 2] and x.version is None

@@ -177,5 +177,5 @@ def test_what_has_no_return_is_told():
                  lambda y: nn.CrossEntropyLoss()(Forgets()(y), y), lambda y: ops.relu(Forgets()(y)),
                  lambda y: ops.cat(Forgets()(y), y), lambda y: ops.softmax(Forgets()(y)),
                  lambda y: ops.add(Forgets()(y), y), lambda y: y * 2 + Forgets()(y)):
-        with pytest.raises(TypeError, match="got None, as what a function gives that has no return"):
+        with pytest.raises(TypeError, match="got None, which a function without return returns"):
             call(Tensor.ones(2, 3))

@@ -1,1 +1,1 @@
-"""The engine: the graph, how an op is declared, what a call of it does, and Tensor. It knows no ring."""
+"""The engine: the graph, how ops are declared and called, and Tensor. It knows no ring."""

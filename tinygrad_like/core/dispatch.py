@@ -1,11 +1,11 @@
 """What a call of an op does, and what happens when the cotangent of its output comes back.
 
-Called on Tensors, an op returns a Tensor and records a node; called on arrays, it is just its forward. So rules written
-in ops run on arrays for plain gradients, and on Tensors if `create_graph=True` asks for the graph of the gradient.
+Called on Tensors, an op returns a Tensor and records a node; called on arrays, it just runs its forward. So rules
+written in ops run on arrays for plain gradients, and on Tensors under `create_graph=True`.
 
 A call unwraps the arrays, runs the forward and makes a node (`apply`, `record`); on the way back, `unbroadcast` undoes
 broadcasting. When `ops` is imported, `ops/operands.py` wraps `run`, `record`, `failed` and `pull`, and replaces
-`__call__`: it decides what may stand in for a Tensor, and which dtype a result has.
+`__call__`: it decides what may stand in for a Tensor, and a result's dtype.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .graph import Node, freed, mode, tick
 from .tensor import Tensor, wrap
 
 NOTHING: dict = {}  # the residuals of a forward that returns none
-declared: WeakSet[Any] = WeakSet()  # all ops, for tests that go over them
+declared: WeakSet[Any] = WeakSet()  # all ops, for tests that loop over them
 
 
 class Op(Contracts):
@@ -127,7 +127,7 @@ class Op(Contracts):
             try:
                 fits = c.shape == parent.shape and c.dtype is parent.dtype
             except AttributeError:
-                raise TypeError(f"{self.rule_for(i)} gave {type(c).__name__}, which is no array") from None
+                raise TypeError(f"{self.rule_for(i)} returned {type(c).__name__}, not an array") from None
             if not fits:
                 cotangents[i] = self.unbroadcast(c, parent, g, i)
         return cotangents
@@ -142,7 +142,7 @@ class Op(Contracts):
             if given is NotImplemented:
                 return given
             if len(given) != len(parents):
-                raise TypeError(f"the joint VJP of {self.name} gave {len(given)} cotangents for {len(parents)} inputs")
+                raise TypeError(f"the joint VJP of {self.name} returned {len(given)} cotangents, not {len(parents)}")
             return list(given)
         cotangents: list = []
         rules = self.rules if mode.recording else self.array_rules
@@ -188,7 +188,7 @@ class Op(Contracts):
                 out = values[self.out] = wrap(values[self.out])
             if recording:
                 out.node, out.requires_grad = node, True  # attached only now: on the node it would make a cycle
-                out.shared_version()  # a rule's ops save this Tensor, while the user may change the one they have
+                out.shared_version()  # a rule's ops save this Tensor, while the user may change theirs
         return values
 
     def _changed(self, node, what):
@@ -197,16 +197,16 @@ class Op(Contracts):
 
     def unbroadcast(self, c, parent, g, i):
         """Undo broadcasting and promotion, for all ops: a cotangent has its input's shape and dtype."""
-        if hasattr(c, "written"):  # zeros except in one part, not yet written out
+        if hasattr(c, "written"):  # zeros except in one part, still implicit
             c = c.written()
         if c.shape != parent.shape:
             if (summed := basics.sum_to(c, parent.shape)) is None:
-                raise ValueError(f"{self.rule_for(i)} gave shape {c.shape}, which is not {parent.shape} nor broadcasts "
-                                 "from it")
+                raise ValueError(f"{self.rule_for(i)} returned shape {c.shape}, not a broadcast of "
+                                 f"{parent.shape}")
             c = summed
         if c.dtype is not parent.dtype:
             if c.dtype is not g.dtype or c.dtype.kind not in FLOATS:
-                raise TypeError(f"{self.rule_for(i)} gave {c.dtype}, but the input is {parent.dtype} and the output "
+                raise TypeError(f"{self.rule_for(i)} returned {c.dtype}, but the input is {parent.dtype}, the output "
                                 f"{g.dtype}")
             c = basics.cast(c, dtype=parent.dtype)
         return c

@@ -1,12 +1,12 @@
-"""Reverse-mode differentiation: the recorded graph, the backward walk, and the mode of a thread.
+"""Reverse-mode differentiation: the recorded graph, the backward walk, and each thread's mode.
 
 Nothing here knows arrays or mathematics. A cotangent is anything with `+`, and `tests/core/test_autograd.py` runs this
 file on plain floats. What a cotangent means is up to the op (`dispatch.py`).
 
 The walk adds cotangents in place where it may. It owns a buffer if nothing else refers to it: its own sums, and the
 results of rules marked `fresh`, which make only new arrays. An owned buffer may be written to, and may become a
-gradient without a copy. Once its node is taken from the heap, it is no longer owned, since hooks and rules then see it
-and may keep it.
+gradient without a copy. Once its node leaves the heap, it is no longer owned, since hooks and rules then see it and may
+keep it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
 from typing import Any
 
-# One clock stamps recorded ops and changes in place: comparing two numbers tells which came later.
+# One clock stamps recorded ops and in-place changes, so comparing two ticks tells which came later.
 tick = itertools.count(1).__next__
 
 # The graph ------------------------------------------------------------------------------------------------------------
@@ -71,10 +71,10 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Cal
          owned: set | None = None) -> dict[Any, Any]:
     """Carry the cotangent `g` of `root` back through the graph: leaf (or target) -> cotangent.
 
-    Nodes are taken from a heap, latest first. Whatever uses a value was recorded after it, so when a node is taken its
+    Nodes come from a heap, latest first. Every use of a value was recorded after it, so when a node comes up, its
     cotangent is complete. Nothing recurses: a graph may be any number of ops deep.
 
-    targets: nodes whose cotangents are wanted besides those of leaves; only paths that lead to one are walked.
+    targets: nodes whose cotangents are wanted besides the leaves'; the walk takes only paths that lead to one.
     since: stop at nodes recorded up to this tick, and return their cotangents.
     retain: keep the saved values; otherwise nodes that hold values are freed as the walk passes.
     plus: adds cotangents. owned: an empty set, which gets the keys of cotangents that the caller may keep and change.
@@ -103,7 +103,7 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Cal
             if extra.keep is not None and mode.filling:
                 extra.keep(g)
         if needed is not None and all([p is None for p in parents]):
-            continue  # nothing is wanted beyond this target: its own graph is left to another walk
+            continue  # nothing is wanted beyond this target
         op, fresh, i = node.op, node.op.fresh, -1
         for c in op.pull(node, g, parents):
             i += 1  # zip is slower
@@ -119,7 +119,7 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Cal
             else:
                 total = table[parent]
                 if fresh and parent not in owned:
-                    total, c = c, total  # swapped, since only c may be written to
+                    total, c = c, total  # swapped, since only c is writable
                 table[parent] = plus(total, c, fresh or parent in owned)
                 owned.add(parent)
         if op.saves and not retain:
@@ -133,7 +133,7 @@ def freed(node: Node) -> RuntimeError:
 
 
 def _leading_to(root, targets: Iterable, first: int) -> set:
-    """All nodes on a path from `root` to one of `targets`, these included; and freed ones, for the walk to report.
+    """All nodes on paths from `root` to `targets`, ends included; and freed nodes, for the walk to report.
 
     first: the tick of the oldest target; no path leads on from an older node.
     """
@@ -162,8 +162,8 @@ class _Mode(threading.local):
     """The current settings of one thread. A ring adds fields of its own with `declare(field=default)`."""
 
     recording = True  # whether ops make nodes
-    filling = True  # whether a walk fills .grad where retain_grad asked for it
-    listener: Any = None  # hears of every op, see `listener.py`
+    filling = True  # whether a walk fills .grad after retain_grad
+    listener: Any = None  # see `listener.py`
 
     def declare(self, **defaults: Any) -> None:
         for field, value in defaults.items():

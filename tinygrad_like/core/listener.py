@@ -1,7 +1,7 @@
-"""Listeners. Capture, anomaly mode, checkpoints and tracers all watch the engine in this one way.
+"""Listeners: the one way in which capture, anomaly mode, checkpoints and tracers watch the engine.
 
-While `mode.listener` is set, dispatch hands it every op, every computation on arrays beside the ops, every write to
-memory, and every look that Python takes at a value. A listener passes on to the one outside it what it does not handle.
+While `mode.listener` is set, it hears of every op, every array computation outside ops, every write to memory, and
+every time Python reads a value. What a listener does not handle, it passes on to the listener outside it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .graph import mode
 
 
 class Listener:
-    """Passes everything on. It listens in a `with` block, inside the listeners that were there before."""
+    """Passes everything on. It listens during a `with` block, inside any outer listener."""
     outer: Any = None
 
     @property
@@ -27,13 +27,13 @@ class Listener:
         return run(inputs, options) if self.outer is None else self.outer.op(op, inputs, options, run)
 
     def compute(self, name: str, function: Callable, arguments: Sequence, options: dict) -> Any:
-        """Arrays are computed from arrays: the forward of an op, or work beside the ops."""
+        """Arrays are computed from arrays: the forward of an op, or a computation outside ops."""
         if self.outer is None:
             return function(*arguments, **options)
         return self.outer.compute(name, function, arguments, options)
 
     def rule(self, op: Any, node: Any, i: int | None, rule: Callable, g: Any, values: Sequence) -> Any:
-        """A VJP rule runs on the saved values: the rule of input i, or if i is None the joint one."""
+        """A VJP rule runs on the saved values: the rule of input i, or the joint rule if i is None."""
         return rule(g, *values) if self.outer is None else self.outer.rule(op, node, i, rule, g, values)
 
     def effect(self, name: str, function: Callable, arguments: Sequence, writes: Sequence) -> None:
@@ -44,7 +44,7 @@ class Listener:
             self.outer.effect(name, function, arguments, writes)
 
     def observe(self, what: str, tensor: Any, remedy: str) -> None:
-        """Python looks at a value, that of `tensor` if given, and its next steps may depend on it."""
+        """Python reads a value, that of `tensor` if given, and its next steps may depend on it."""
         if self.outer is not None:
             self.outer.observe(what, tensor, remedy)
 
@@ -61,7 +61,7 @@ class Listener:
 
 
 def pure(function: Callable) -> Callable:
-    """Declare a function, beside the ops, that makes arrays from arrays and changes nothing."""
+    """Declare a function outside ops that computes arrays from arrays and changes nothing."""
     name = function.__name__.lstrip("_")
 
     @wraps(function)
@@ -81,13 +81,13 @@ def effect(name: str, function: Callable, *arguments: Any, writes: Sequence) -> 
         mode.listener.effect(name, function, arguments, writes)
 
 
-def observe(what: str, tensor: Any = None, remedy: str = "return the Tensor and do it outside, or decorate what comes "
+def observe(what: str, tensor: Any = None, remedy: str = "return the Tensor and do it outside, or decorate the code "
             "before it") -> None:
-    """Tell the listener that Python looks at a value, as item() does."""
+    """Tell the listener that Python reads a value, as item() does."""
     if mode.listener is not None:
         mode.listener.observe(what, tensor, remedy)
 
 
 def tell(event: str, *about: Any) -> Any:
-    """Tell the listener of an event; returns NotImplemented unless it handles it."""
+    """Tell the listener of an event; returns NotImplemented unless it is handled."""
     return NotImplemented if mode.listener is None else mode.listener.tell(event, *about)

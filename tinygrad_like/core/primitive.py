@@ -1,4 +1,4 @@
-"""How an op is declared: a forward on arrays, and a table of VJP rules whose parameter names say what is saved.
+"""How to declare an op: a forward on arrays, and VJP rules whose parameter names determine what is saved.
 
     @primitive
     def mul(a, b):
@@ -10,12 +10,12 @@
     @mul.requires
     def _(a, b):
         if a.dtype is BOOL:
-            return f"takes numbers, got {a.dtype}"  # the error says that it comes from mul
+            return f"takes numbers, got {a.dtype}"  # the error names mul
 
 Positional parameters are inputs, keyword-only ones are options. A rule takes `g`, the cotangent of the output, and may
-name: an input, `<input>_shape`, `out`, an option, or a residual that the forward returned with `Residuals`. A value
-is saved only if a rule names it, and if the input of that rule needs a gradient. The caller undoes
-broadcasting (`Op.unbroadcast`), so a rule may ignore it.
+name: an input, `<input>_shape`, `out`, an option, or a residual that the forward returned with `Residuals`. A value is
+saved only if a rule names it and the rule's input needs a gradient. The caller undoes broadcasting (`Op.unbroadcast`),
+so a rule may ignore it.
 
 `dispatch.py` calls ops and their rules.
 """
@@ -31,7 +31,7 @@ from .dispatch import Op
 
 
 class Residuals(dict):
-    """Values that a forward keeps for its rules besides inputs and output: `return y, Residuals(mask=mask)`."""
+    """Values that a forward saves for its rules besides inputs and output: `return y, Residuals(mask=mask)`."""
 
 
 class Primitive(Op):
@@ -45,7 +45,7 @@ class Primitive(Op):
         """
         for name, rule in rules.items():
             if name not in self.inputs:
-                raise TypeError(f"{self.name}.vjp: {name!r} is no input of {self!r}")
+                raise TypeError(f"{self.name}.vjp: {name!r} is not an input of {self!r}")
             self.rules[self.inputs.index(name)] = rule, self._uses(rule)
         self._redeclared()
         self.fresh = all(getattr(rule, "fresh", False) for rule, _ in self.rules.values())
@@ -66,7 +66,7 @@ class Primitive(Op):
         return [-1 if n in ("which", "wanted") else self.saved.index(n) for n in names]
 
     def _redeclared(self) -> None:
-        """Work out anew what a node saves, and drop the code that was generated for the earlier rules."""
+        """Recompute what a node saves, and drop code generated for earlier rules."""
         self.differentiable = True
         self.out = self.saved.index("out") if "out" in self.saved else None
         self.saves = not {*self.options, *[f"{n}_shape" for n in self.inputs]}.issuperset(self.saved)
@@ -75,7 +75,7 @@ class Primitive(Op):
             vars(self).pop(name, None)
 
     def needed(self, name: str) -> list[int] | None:
-        """The inputs whose gradients need a saved value; None if all do, or if it is unknown."""
+        """The inputs whose gradients need a saved value; None if all do or it is unknown."""
         rules = [i for i, (_, uses) in self.rules.items() if name in self.saved and self.saved.index(name) in uses]
         apart = not self.variadic and self.joint is None and name in (*self.inputs, "out")
         return rules if apart and rules and len(rules) < len(self.rules) else None
@@ -102,10 +102,10 @@ class Primitive(Op):
 
 
 def fresh(rule: Callable) -> Callable:
-    """Mark a VJP rule that returns only new arrays, each in memory of its own, and keeps none of them.
+    """Mark a VJP rule that returns only new arrays, each with its own memory, and keeps none of them.
 
-    So it returns neither g nor a saved value, nor a view of them, nor an array twice. If all rules of an op are marked,
-    backward adds to their arrays in place, and makes them `.grad` without a copy.
+    It must not return g, a saved value, a view of them, or an array twice. If all rules of an op are marked, backward
+    adds to their arrays in place, and makes them `.grad` without a copy.
     """
     rule.fresh = True  # type: ignore[attr-defined]
     return rule

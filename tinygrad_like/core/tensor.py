@@ -1,6 +1,6 @@
 """Tensor: an array, its gradient, and the node that made it.
 
-The rest of its methods is installed from `methods/`: `touch` and versions, gradients of targets, names, operators.
+`methods/` installs its other methods: `touch` and versions, gradients of targets, names, operators.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Tensor(Surface):
     grad: Tensor | None
     node: Node | None = None  # the op that made this Tensor, while the graph is alive
     requires_grad: bool = False
-    version: Any = None  # [the tick of the last change in place], a list shared by all views of the memory
+    version: Any = None  # [the tick of the last in-place change], a list shared by all views of the memory
     _hooks: list[Callable] | None = None  # of a leaf; an inner Tensor's hooks are on its node
     _after: list[Callable] | None = None  # of a leaf: called once its .grad is set
 
@@ -51,7 +51,7 @@ class Tensor(Surface):
         if requires_grad:
             self.requires_grad_()
 
-    # With attrgetter, which takes half the time of a function in Python.
+    # attrgetter, since a Python function takes twice as long.
     shape: tuple[int, ...] = property(operator.attrgetter("_data.shape"))  # type: ignore[assignment]
     ndim: int = property(operator.attrgetter("_data.ndim"))  # type: ignore[assignment]
     dtype: np.dtype = property(operator.attrgetter("_data.dtype"))  # type: ignore[assignment]
@@ -70,9 +70,9 @@ class Tensor(Surface):
                  inputs: Any = None) -> None:
         """Add d(self)/d(leaf), contracted with `gradient`, to the `.grad` of every leaf that requires grad.
 
-        gradient: the cotangent of this Tensor, of its shape; may be left out for a single element, where it is 1.
+        gradient: the cotangent of this Tensor, of its shape; by default 1 for a single element.
         retain_graph: keep the graph for another backward; otherwise it is freed as the walk passes.
-        create_graph: record the gradients themselves, so that they can be differentiated (implies retain_graph).
+        create_graph: record the gradient computation, so you can differentiate it (implies retain_graph).
         inputs: add to the `.grad` of these Tensors only, instead of all leaves'.
 
         Raises ValueError for a missing or mis-shaped `gradient`, RuntimeError if nothing was recorded or it was freed.
@@ -85,7 +85,7 @@ class Tensor(Surface):
             with setting("recording", create_graph), setting("filling", True):
                 found, owned = [], set()  # type: ignore[var-annotated]
                 table = walk(self.node or self, g, retain=retain_graph or create_graph, plus=basics.plus, owned=owned)
-                while table:  # emptied one by one, so that each is freed once it is copied
+                while table:  # popped one by one, which frees each after its copy
                     x, c = table.popitem()
                     if x.requires_grad:  # still
                         added = x._grad is not None and not x._hooks and type(c) is np.ndarray
@@ -118,7 +118,7 @@ class Tensor(Surface):
         if gradient is None:
             if self._data.size != 1:
                 raise ValueError(f"{who}: a Tensor of shape {self.shape} needs gradient=, a cotangent of that shape; "
-                                 "or reduce it to one number, with .sum() or .mean()")
+                                 "or reduce it to one number with .sum() or .mean()")
             one = basics.one(self.shape, self.dtype)
             return wrap(one) if on_tensors else wrap(one.copy()) if create_graph else one
         gradient = gradient if isinstance(gradient, Tensor) else wrap(as_array(gradient, self.dtype, who))
@@ -130,7 +130,7 @@ class Tensor(Surface):
 
 
 def wrap(array: np.ndarray) -> Tensor:
-    """A Tensor on `array`, without a copy or a check: for arrays made here."""
+    """A Tensor on `array`, without a copy or check: for arrays created by the engine."""
     t = Tensor.__new__(Tensor)
     t._data = array
     return t
@@ -139,7 +139,7 @@ def wrap(array: np.ndarray) -> Tensor:
 def add_gradient(x: Tensor, c: Any) -> None:
     """Add c, an array or a Tensor, to the `.grad` of x.
 
-    A gradient is changed in place, since its memory may be part of a flat array of all gradients.
+    A gradient changes in place, since its memory may be part of a flat array of all gradients.
     """
     if mode.listener is not None:
         mode.listener.tell("gradient", x)
