@@ -1,19 +1,21 @@
-"""Writes the stubs, which type checkers and editors read: `python -m handbook.stubs`.
+"""Writes the stub that type checkers and editors read: `python -m handbook.stubs`.
 
-Tensor's methods and the ops come from tables and decorators, which only running them shows. So here it is: their
-signatures, what they return, their docstrings. A test checks that the stubs are up to date.
+Tensor's methods, and functions under names of other libraries, come from tables, which only running them shows. So here
+it is: their signatures, what they return, their docstrings. A test checks that the stub is up to date.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import tinygrad_like
+from nn import functional
 from tinygrad_like import ops
 from tinygrad_like.compat import keyword_aliases, names, torch_names
 from tinygrad_like.compat.absent import LEADS
@@ -30,22 +32,17 @@ class Surface(names.Names, InPlace, ForNumPy, Methods, Creation, Protocol, Gradi
     """All that is installed on Tensor."""
 
 
-HERE = Path(tinygrad_like.__file__).parent
+STUB = Path(tinygrad_like.__file__).with_suffix(".pyi")
 
 _HEADER = '''"""Made by `python -m handbook.stubs`: do not edit."""
 '''
 # What is returned where that is no Tensor.
-_RETURNS = {"allclose": "builtins.bool", "is_floating_point": "builtins.bool", "is_complex": "builtins.bool",
-            "sequential": "Any", "in_dtype": "Any", "tolist": "Any",
-            "dim": "builtins.int", "nelement": "builtins.int", "element_size": "builtins.int",
+_RETURNS = {"is_floating_point": "builtins.bool", "is_complex": "builtins.bool", "sequential": "Any", "in_dtype": "Any",
+            "tolist": "Any", "dim": "builtins.int", "nelement": "builtins.int", "element_size": "builtins.int",
             "ndimension": "builtins.int", "stride": "Any", "is_contiguous": "builtins.bool", "type": "Any",
-            "manual_seed": "Any", "equal": "builtins.bool",
-            "register_post_accumulate_grad_hook": "Any"} | dict.fromkeys(
-    "split chunk unbind sort topk cummax cummin var_mean std_mean qr svd meshgrid eigh "
-    "max_pool_with_indices broadcast_tensors "
-    "lstsq".split(), "tuple[Tensor, ...]") | dict.fromkeys(
-    "median atleast_1d atleast_2d atleast_3d".split(), "Any")
-_ANNOTATED = {"axis": "Axis", "keepdim": "builtins.bool", "other": "Value", "exponent": "Value", "eps": "Number | None"}
+            "manual_seed": "Any", "equal": "builtins.bool", "register_post_accumulate_grad_hook": "Any"}
+_ANNOTATED = {"axis": "_Axis", "keepdim": "builtins.bool", "other": "_Value", "exponent": "_Value",
+              "eps": "_Number | None"}
 _OPERATORS = [f"__{side}{name}__" for name in
               "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split() for side in ("", "r", "i")]
 _OPERATORS += [f"__{name}__" for name in "neg abs invert lt le gt ge eq ne getitem".split()]
@@ -57,7 +54,8 @@ _CAPTURE = """_F = TypeVar("_F", bound=Callable[..., Any])
 def capture(function: _F, *, fuse: builtins.bool = ..., strict: builtins.bool = ...) -> _F: ...
 @overload
 def capture(*, fuse: builtins.bool = ..., strict: builtins.bool = ...) -> Callable[[_F], _F]: ..."""  # keeps the type
-_LATE = {"save": "training.checkpoint", "load": "training.checkpoint"}
+_LATE = {"save": "training.checkpoint", "load": "training.checkpoint", "eager": "capture.capture"}
+_FUNCTIONS = {"tensor": "new"} | {name: name for name in ("as_tensor", "randint", "normal", "bernoulli", "where")}
 
 
 def _sentence(f: Any) -> str:
@@ -71,8 +69,7 @@ def _parameter(p: inspect.Parameter) -> str:
     note = p.annotation if isinstance(p.annotation, str) else _ANNOTATED.get(p.name, "")
     if not note and type(p.default) in (bool, float, str):
         note = "float" if type(p.default) is float else f"builtins.{type(p.default).__name__}"
-    note = {"int": "builtins.int", "float": "Number", "bool": "builtins.bool"}.get(note, note)
-    note = note.replace("int |", "builtins.int |").replace("[int]", "[builtins.int]").replace("float", "Number")
+    note = re.sub(r"\bAxis\b", "_Axis", re.sub(r"(?<!\.)\b(int|bool|str|float)\b", r"builtins.\1", note))
     return f"{stars}{p.name}: {note or 'Any'}" + (" = ..." if p.default is not p.empty else "")
 
 
@@ -115,7 +112,7 @@ def _elsewhere(known: set[str], keywords: bool) -> list[str]:
               if name != "self" and name not in known and not known.isdisjoint(targets)]
     others += sorted(keyword_aliases._REDUCTION) if "reduction" in known else []
     without = keyword_aliases._WITHOUT_EFFECT.keys() - {*others}
-    rest = ["**without_effect: Unpack[WithoutEffect]"]
+    rest = ["**without_effect: Unpack[_WithoutEffect]"]
     if without & known or len(without) < len(keyword_aliases._WITHOUT_EFFECT):
         others, rest = others + sorted(without - known), []
     return ["*"] * (not keywords and bool(others)) + [f"{name}: Any = ..." for name in others] + rest
@@ -128,7 +125,7 @@ def _variadic(parameters: list[inspect.Parameter]) -> bool:
 def _annotated(note: Any) -> str:
     if not isinstance(note, str):
         return "Tensor"
-    return {"int": "builtins.int", "bool": "builtins.bool"}.get(note, note)
+    return {"int": "builtins.int", "bool": "builtins.bool", "Found": "_Found"}.get(note, note)
 
 
 def _methods() -> Iterator[str]:
@@ -140,7 +137,7 @@ def _methods() -> Iterator[str]:
         if name in vars(Protocol) or name in vars(Gradients) or name in vars(Versions):  # inherited
             continue
         if isinstance(member, property):
-            kind = {"size": "names.Count", "device": "habits.device",
+            kind = {"size": "_torch.Count", "device": "_habits.device",
                     **dict.fromkeys(("T", "mT", "mH", "real"), "Tensor")}.get(name, "Callable[..., Tensor]")
             yield f"    @property\n    def {name}(self) -> {kind}: {_sentence(member)}"
         elif not callable(getattr(member, "__func__", member)):
@@ -152,20 +149,13 @@ def _methods() -> Iterator[str]:
             yield _function(name, member, "    ")
 
 
-def surface() -> str:
-    """The stub of Tensor's methods, which no module has: they are installed on the class."""
-    return "\n".join([_HEADER.rstrip(), "import builtins", "from collections.abc import Callable, Sequence",
-                      "from typing import Any, Self, TypedDict, Unpack", "import numpy as np",
-                      "from . import keyword_aliases as habits, names",
-                      "from ..methods.gradients import Gradients", "from ..methods.of_ops import Axis",
-                      "from ..methods.protocol import Protocol",
-                      "from ..methods.versions import Versions",
-                      "from .numpy_functions import ForNumPy",
-                      "from ..core.tensor import Tensor", "", "Number = float",
-                      "Value = Tensor | np.ndarray | np.generic | float", "",
-                      "class WithoutEffect(TypedDict, total=False):",
-                      *[f"    {name}: Any" for name in keyword_aliases._WITHOUT_EFFECT], "",
-                      "class Surface(ForNumPy, Protocol, Gradients, Versions):", *_methods(), ""])
+def _functions() -> Iterator[str]:
+    """The ops, and those of `nn.functional` that the package has in their place, as its users may call them."""
+    own = {name for name, f in torch_names._NAMES.items() if callable(f)}
+    of_layers = {name: getattr(functional, name) for name in torch_names.FUNCTIONAL}
+    for name, f in sorted({**_public(ops), **of_layers}.items()):
+        if name not in own:
+            yield _function(name, f)
 
 
 def _public(module: ModuleType) -> dict[str, Any]:
@@ -173,71 +163,57 @@ def _public(module: ModuleType) -> dict[str, Any]:
             and getattr(getattr(f, "__wrapped__", f), "__module__", "").startswith("tinygrad_like.ops")}
 
 
-def _modules() -> list[str]:
-    return sorted(path.stem for path in Path(str(ops.__file__)).parent.glob("[a-z]*.py"))
-
-
-def of_ops() -> str:
-    """The stub of `ops/__init__.py`."""
-    public = _public(ops)
-    return "\n".join([_HEADER.rstrip(), "import builtins", "from collections.abc import Callable, Sequence",
-                      "from typing import Any, Unpack", "import numpy as np", "from ..methods.of_ops import Axis",
-                      "from ..core.tensor import Tensor", "from ..compat.surface import Number, Value, WithoutEffect",
-                      *[f"from . import {name} as {name}" for name in _modules() if name not in public], "",
-                      f"__all__ = {list(public)!r}", "", *[_function(name, f) for name, f in public.items()], ""])
-
-
-def face() -> str:
-    """The stub of `tinygrad_like/__init__.py`: what it imports, and what `torch_names.function` finds."""
-    lines, known = [], set()
-    top = ast.parse((HERE / "__init__.py").read_text(encoding="utf-8")).body
+def _imports() -> dict[str, str]:
+    """What the package imports, by name; the rest is found by tables."""
+    found = {}
+    top = ast.parse(STUB.with_suffix(".py").read_text(encoding="utf-8")).body
     for node in [inner for outer in top for inner in (outer.body if isinstance(outer, ast.If) else [outer])]:
         for alias in getattr(node, "names", ()):
             name = alias.asname or alias.name
             if isinstance(node, ast.ImportFrom) and name[0] != "_" and name != "capture":
-                lines.append(f"from .{node.module or ''} import {alias.name} as {name}")
-                known.add(name)
-    lines += ["import nn as nn", "import optim as optim", *[f"from . import {name} as {name}" for name in _PACKAGES]]
-    lines += [f"from .{place} import {name} as {name}" for name, place in _LATE.items()]
-    functions = {"tensor": "new"} | {name: name for name in (
-        "as_tensor", "randint", "normal", "bernoulli", "where")}
-    lines += ["from .compat import torch_names as _names"]
-    lines += [f"{name} = _names.{function}" for name, function in functions.items()]
-    lines += [f"from nn.functional import {name} as {name}" for name in sorted(torch_names.FUNCTIONAL)]
-    known |= functions.keys() | torch_names.FUNCTIONAL
+                found[name] = f"from .{node.module or ''} import {alias.name} as {name}"
+    for name, place in {**dict.fromkeys(_PACKAGES, ""), **_LATE}.items():
+        found[name] = f"from .{place} import {name} as {name}"
+    for name, place in {"nn": "nn", "optim": "optim", **LEADS}.items():
+        package, _, last = place.replace("tinygrad_like.nn", "nn").rpartition(".")
+        found[name] = f"from {package} import {last} as {name}" if package else f"import {last} as {name}"
+    return found
+
+
+def _other_names(known: set[str]) -> Iterator[str]:
+    """Methods as functions, dtypes and the like."""
     methods = {name for name in dir(Surface) if name[0] != "_" and name not in names.MISSING
                and inspect.isfunction(getattr(Surface, name)) and name not in {
                    **vars(ForNumPy), **vars(Protocol), **vars(Gradients), **vars(Versions)}
                and (name not in vars(InPlace) or name[-1] == "_")}
-    # To import a function from a package that has a file of this name would be the file to pyright.
-    own = {*functions, *torch_names.FUNCTIONAL, *[name for name, f in torch_names._NAMES.items() if callable(f)]}
-    public, files = [name for name in _public(ops) if name not in own], _modules()
-    lines += [f"from .ops import {', '.join(f'{n} as {n}' for n in public if n not in files)}", "", "__version__: str"]
-    lines += [f"{name} = ops.{name}" for name in public if name in files]
-    for name, place in LEADS.items():
-        package, _, last = place.replace("tinygrad_like.nn.", "nn.").rpartition(".")
-        if name not in known:
-            lines.append(f"from {package} import {last} as {name}" if package else f"import {place} as {name}")
-    lines += [f"{name} = ops.{same}" for name, same in torch_names._SAME.items()]
-    rest = sorted({*torch_names._NAMES, *methods - _public(ops).keys()} - known)
-    for name in rest:
+    yield from [f"{name} = _names.{f}" for name, f in _FUNCTIONS.items()]
+    yield from [f"{name} = {same}" for name, same in torch_names._SAME.items()]
+    known |= {*_public(ops), *torch_names.FUNCTIONAL} - torch_names._NAMES.keys()
+    for name in sorted({*torch_names._NAMES, *methods} - known - _FUNCTIONS.keys()):
         value = torch_names._NAMES.get(name)
-        if name in torch_names._NAMES:
-            kind = "np.dtype" if hasattr(value, "itemsize") or name == "bfloat16" else "Any"
-            lines.append(f"{name}: {'builtins.str' if isinstance(value, str) else kind}")
-        else:
-            lines.append(f"{name} = Tensor.{name}")
-    return "\n".join([_HEADER.rstrip(), "import builtins", "from collections.abc import Callable",
-                      "from typing import Any, TypeVar, overload", "import numpy as np", *lines, _CAPTURE,
-                      f"__all__ = {tinygrad_like.__all__!r}", ""])
+        kind = "np.dtype" if hasattr(value, "itemsize") or name == "bfloat16" else "Any"
+        yield f"{name}: {'builtins.str' if isinstance(value, str) else kind}" if name in torch_names._NAMES else (
+            f"{name} = Tensor.{name}")
 
 
-def written() -> dict[Path, str]:
-    """Every stub with what it should say."""
-    return {HERE / "compat" / "surface.pyi": surface(), HERE / "ops" / "__init__.pyi": of_ops(),
-            HERE / "__init__.pyi": face()}
+def stub() -> str:
+    """The stub of the package, with the methods of Tensor, which are installed on the class."""
+    imports = _imports()
+    return "\n".join([
+        _HEADER.rstrip(), "import builtins", "from collections.abc import Callable, Sequence",
+        "from typing import Any, Self, TypedDict, TypeVar, Unpack, overload", "import numpy as np", *imports.values(),
+        "from .compat import keyword_aliases as _habits, names as _torch, torch_names as _names",
+        "from .compat.numpy_functions import ForNumPy as _ForNumPy",
+        "from .methods.gradients import Gradients as _Gradients", "from .methods.of_ops import Axis as _Axis",
+        "from .methods.protocol import Protocol as _Protocol", "from .methods.versions import Versions as _Versions",
+        "from .ops.order import Found as _Found", "", "__version__: str",
+        f"__all__ = {tinygrad_like.__all__!r}", "_Number = builtins.float",
+        "_Value = Tensor | np.ndarray | np.generic | builtins.float", "",
+        "class _WithoutEffect(TypedDict, total=False):",
+        *[f"    {name}: Any" for name in keyword_aliases._WITHOUT_EFFECT], "",
+        "class _Surface(_ForNumPy, _Protocol, _Gradients, _Versions):", *_methods(), "", _CAPTURE, *_functions(),
+        *_other_names({*imports}), ""])
 
 
 if __name__ == "__main__":
-    for path, text in written().items():
-        path.write_text(text, encoding="utf-8")
+    STUB.write_text(stub(), encoding="utf-8")

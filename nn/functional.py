@@ -8,7 +8,7 @@ from __future__ import annotations
 # isort: off
 from collections.abc import Callable, Sequence
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,20 +16,24 @@ from tinygrad_like import ops
 from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.dtypes import finfo
 from tinygrad_like.errors import named
-from tinygrad_like.ops import (
-    adaptive_avg_pool1d, adaptive_avg_pool2d, avg_pool1d, avg_pool2d, gaussian_nll_loss,
-    margin_ranking_loss, triplet_margin_loss, binary_cross_entropy, binary_cross_entropy_with_logits, binary_step, celu,
-    conv1d, conv2d, conv_transpose1d, conv_transpose2d, cross_entropy, dropout, dropout1d, dropout2d, elu, fold,
-    gaussian_dropout, gelu, hardswish, hardtanh, huber_loss, interpolate, kl_div, l1_loss, leaky_relu,
-    linear, logsigmoid, mish, mse_loss, nll_loss, one_hot, relu, relu6, scaled_dot_product_attention, selu, sigmoid,
-    silu, smooth_l1_loss, softplus, softsign, tanh, unfold, avg_pool3d, conv3d, conv_transpose3d,
-)
+
 
 from .activation import hardshrink, prelu, softshrink
 from .dropout import dropout3d
 from .embedding import embedding
 from .norm import instance_norm, move_statistics
 from .pool import max_pool1d, max_pool2d, max_pool3d
+
+if TYPE_CHECKING:  # with options by position, and by other names
+    from tinygrad_like import (
+        adaptive_avg_pool1d, adaptive_avg_pool2d, avg_pool1d, avg_pool2d, avg_pool3d, binary_cross_entropy,
+        binary_cross_entropy_with_logits, binary_step, celu, conv1d, conv2d, conv3d, conv_transpose1d,
+        conv_transpose2d, conv_transpose3d, cross_entropy, dropout, dropout1d, dropout2d, elu, fold,
+        gaussian_dropout, gaussian_nll_loss, gelu, hardswish, hardtanh, huber_loss, interpolate, kl_div,
+        l1_loss, leaky_relu, linear, logsigmoid, margin_ranking_loss, mish, mse_loss, nll_loss, one_hot, relu,
+        relu6, scaled_dot_product_attention, selu, sigmoid, silu, smooth_l1_loss, softplus, softsign, tanh,
+        triplet_margin_loss, unfold,
+    )
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "avg_pool1d", "avg_pool2d", "batch_norm", "binary_cross_entropy",
@@ -45,7 +49,7 @@ __all__ = [
 ]
 
 
-def _along(op: Callable) -> Callable[..., Tensor]:
+def _along(op: Any) -> Callable[..., Tensor]:
     def f(input: Tensor, dim: int = -1, dtype: Any = None) -> Tensor:
         return op(input if dtype is None else input.cast(dtype), axis=dim)
 
@@ -152,8 +156,8 @@ def _in_place(name: str) -> Any:
 celu_, elu_, hardtanh_, leaky_relu_, relu_, selu_ = map(_in_place, (
     "celu_", "elu_", "hardtanh_", "leaky_relu_", "relu_", "selu_"))
 
-# As with ops, unforeseen errors name the function.
+# The other names are ops. As with these, unforeseen errors name the function.
 for _name in __all__:
-    _f = globals()[_name]
+    _f = globals().setdefault(_name, getattr(ops, _name, None))
     if isinstance(_f, FunctionType) and _f.__module__.startswith(f"{__package__}."):
         globals()[_name] = named(_f)

@@ -17,7 +17,7 @@ for _name in ("absolute addmm divide index_add logical_and logical_or logical_xo
     setattr(InPlace, f"{_name}_", in_place(_name))
 for _part in Methods, Creation, Names:
     teach(_part)
-methods.install(Creation, Methods, ForNumPy, InPlace, Names)  # the stub `surface.pyi` has the types of them all
+methods.install(Creation, Methods, ForNumPy, InPlace, Names)  # whose types `tinygrad_like/__init__.pyi` has
 rescuers.append(rescued)
 
 

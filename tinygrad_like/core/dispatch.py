@@ -18,7 +18,7 @@ from weakref import WeakSet
 import numpy as np
 
 from ..dtypes import FLOATS
-from ..errors import Contracts, blame, explain
+from ..errors import Contracts, P, blame, explain
 from .basics import basics
 from .graph import Node, freed, mode, tick
 from .tensor import Tensor, wrap
@@ -27,13 +27,13 @@ NOTHING: dict = {}  # the residuals of a forward that returns none
 declared: WeakSet[Any] = WeakSet()  # all ops, for tests that loop over them
 
 
-class Op(Contracts):
+class Op(Contracts[P]):
     """A forward on arrays and its VJP rules, as `Primitive` declares them, ready to be called."""
 
     save: Any  # returns the values that a node saves
     array_rules: Any = property(lambda self: self.rules)  # the rules on arrays; `ops/on_arrays.py` has faster ones
 
-    def __init__(self, forward: Callable):
+    def __init__(self, forward: Callable[P, Any]):
         self.forward: Any = forward
         self.name, self.called = forward.__name__, forward.__name__.lstrip("_")  # its name in errors
         self.__name__, self.__doc__, self.__module__ = forward.__name__, forward.__doc__, forward.__module__
@@ -65,7 +65,7 @@ class Op(Contracts):
 
     # Forward --------------------------------------------------------------------------------------------------------
 
-    def __call__(self, *inputs, **options):
+    def __call__(self, *inputs: P.args, **options: P.kwargs) -> Tensor:
         return self.run(inputs, options)
 
     def run(self, inputs, options: dict):

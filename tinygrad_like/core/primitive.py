@@ -27,14 +27,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .dispatch import Op
+from .dispatch import Op, P
 
 
 class Residuals(dict):
     """Values that a forward saves for its rules besides inputs and output: `return y, Residuals(mask=mask)`."""
 
 
-class Primitive(Op):
+class Primitive(Op[P]):
     """An op made of a forward on arrays and VJP rules (see the module's docstring)."""
 
     def vjp(self, **rules: Callable) -> None:
@@ -111,6 +111,6 @@ def fresh(rule: Callable) -> Callable:
     return rule
 
 
-def primitive(forward: Callable) -> Primitive:
+def primitive(forward: Callable[P, object]) -> Primitive[P]:
     """Declare an op by its forward on arrays; its rules follow with `.vjp(...)`, or it is not differentiable."""
     return Primitive(forward)

@@ -19,7 +19,7 @@ from .graph import Node, mode, setting, walk
 from .listener import effect, pure
 
 if TYPE_CHECKING:
-    from ..compat.surface import Surface
+    from .. import _Surface as Surface
 else:
     Surface = object
 

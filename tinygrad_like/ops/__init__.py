@@ -7,6 +7,7 @@ Numbers in brackets, such as (7.20) or (003), are equations and chapters of the 
 """
 
 # ruff: noqa: I001, F401, E402
+# mypy: implicit-reexport
 from .elementwise import (
     add, sub, mul, div, neg, square, reciprocal, exp, exp2, expm1, log, log2, log10, log1p, erf, sqrt, rsqrt, pow, abs,
     maximum, minimum, clip, where, sign, floor, ceil, round, trunc, frac, floordiv, mod,

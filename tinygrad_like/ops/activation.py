@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from ..core.primitive import primitive
+from ..core.tensor import Tensor
 from ..dtypes import get_default_dtype
 from .axes import one_axis
 from .elementwise import abs, clip, erf, exp, expm1, log1p, maximum, minimum, mul, neg, square, where
@@ -121,7 +122,7 @@ def gelu_tanh_slope(x):
 gelu_tanh.vjp(x=lambda g, x: g * gelu_tanh_slope(x))
 
 
-def gelu(x, approximate="none"):
+def gelu(x, approximate="none") -> Tensor:
     """x Phi(x) = x/2 (1 + erf(x / sqrt 2)) (7.27); with approximate="tanh" the form 003 and GPT-2 use."""
     if approximate not in ("none", "tanh"):
         raise ValueError(f'gelu: approximate must be "none" or "tanh", got {approximate!r}')
@@ -153,7 +154,7 @@ def _(beta):
     return None if beta > 0 else f"beta must be positive, got {beta}"
 
 
-def logsigmoid(x):
+def logsigmoid(x) -> Tensor:
     """log sigma(x) = -softplus(-x), without softplus's threshold."""
     return neg(softplus(neg(x), threshold=math.inf))
 
@@ -280,13 +281,13 @@ hardswish.vjp(x=lambda g, x: where(x <= -3, 0.0, where(x >= 3, g, g * (x / 3 + 0
 # Gates: half of the features decide how much of the other half passes (003) -------------------------------------------
 
 
-def glu(x, axis=-1):
+def glu(x, axis=-1) -> Tensor:
     """GLU: value * sigma(gate), the two halves of x along `axis`."""
     value, gate = _halves("glu", x, axis)
     return mul(value, sigmoid(gate))
 
 
-def swiglu(x, axis=-1):
+def swiglu(x, axis=-1) -> Tensor:
     """SwiGLU: value * silu(gate), the two halves of x along `axis`."""
     value, gate = _halves("swiglu", x, axis)
     return mul(value, silu(gate))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.listener import pure
 from ..core.primitive import fresh, primitive
-from ..core.tensor import wrap
+from ..core.tensor import Tensor, wrap
 from ..dtypes import FLOAT32, FLOAT64, INT64
 from ..errors import refusal
 from .axes import one_axis
@@ -57,7 +57,7 @@ def _(x, index, axis):
     return out_of_range(x.shape, index, axis)
 
 
-def gather(x, index, *, axis):
+def gather(x, index, *, axis) -> Tensor:
     """out[i, j] = x[i, index[i, j]] for axis=1, and likewise for any axis.
 
     index has as many axes as x; only `axis` may be longer. Raises IndexError for an index out of range or below 0.

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import random
 from ..core.primitive import primitive
+from ..core.tensor import Tensor
 from ..dtypes import BOOL
 from ..errors import checked
 from .axes import broadcasts
@@ -24,7 +25,7 @@ from .softmax import softmax
 
 @checked
 def scaled_dot_product_attention(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None,
-                                 enable_gqa=False):
+                                 enable_gqa=False) -> Tensor:
     """softmax(scale q k^T + mask) v: for every query, the mean of the values, weighted by how well their keys match the
     query.
 
@@ -72,7 +73,7 @@ def _(q, k, v, attn_mask, dropout_p, scale, enable_gqa):
 
 
 @checked
-def self_attention(qkv, attn_mask=None, *, num_heads, dropout_p=0.0, is_causal=False, scale=None):
+def self_attention(qkv, attn_mask=None, *, num_heads, dropout_p=0.0, is_causal=False, scale=None) -> Tensor:
     """Self-attention, from one projection that holds queries, keys and values side by side.
 
     qkv (..., T, 3 E) -> (..., T, E). Axis -1 splits into q, k and v, and each of these into num_heads heads of size E /
@@ -138,7 +139,7 @@ def _attention(q, k, v, attn_mask=None, *, dropout_p=0.0, is_causal=False, scale
 
 
 @checked
-def attention_weights(q, k, attn_mask=None, is_causal=False, scale=None):
+def attention_weights(q, k, attn_mask=None, is_causal=False, scale=None) -> Tensor:
     """softmax(scale q k^T + mask) (..., L, S), or 0 for a query that may see no key: the weights of v."""
     scores = matmul(q, transpose(k, -1, -2)) * _scale(q.shape[-1], scale)
     allowed = None
@@ -146,7 +147,7 @@ def attention_weights(q, k, attn_mask=None, is_causal=False, scale=None):
         allowed = attn_mask if attn_mask.dtype is BOOL else gt(attn_mask, -np.inf)
         scores = scores if attn_mask.dtype is BOOL else scores + attn_mask
     if is_causal:
-        past = np.tri(*scores.shape[-2:], dtype=bool)
+        past = np.tri(*scores.shape[-2:], dtype=BOOL)
         allowed = past if allowed is None else logical_and(allowed, past)
     if not k.shape[-2]:
         return scores  # there are none

@@ -9,16 +9,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from ..core.basics import basics
 from ..core.graph import Node, mode, setting, tick, walk
-from ..core.primitive import Primitive
+from ..core.primitive import P, Primitive
 from ..core.tensor import Tensor, wrap
 
 
-class Composite(Primitive):
+class Composite(Primitive[P]):
     """An op that other ops define.
 
     Called on Tensors, it runs its definition, and the ops in it record their nodes. Where a kernel replaces it (see
@@ -28,7 +29,7 @@ class Composite(Primitive):
 
     kernel: Callable | None = None
 
-    def __init__(self, definition: Callable):
+    def __init__(self, definition: Callable[P, Any]):
         super().__init__(definition)
         self.definition = definition
         del self.forward  # see below
@@ -108,6 +109,6 @@ def replayed(y: Tensor, g, since: int, keys) -> list:
     return [found.get(key) for key in keys]
 
 
-def composite(definition: Callable) -> Composite:
+def composite(definition: Callable[P, Any]) -> Composite[P]:
     """Declare an op by its definition in other ops."""
     return Composite(definition)

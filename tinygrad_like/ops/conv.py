@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from ..core.primitive import fresh, primitive
+from ..core.tensor import Tensor
 from ..errors import checked
 from ..rings import replaceable
 from .axes import each
@@ -233,7 +234,7 @@ def plus(y, bias):
 
 
 @checked
-def conv1d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+def conv1d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1) -> Tensor:
     """out[n, i] = bias_i + sum_j weight[i, j] * x[n, j], with * the cross-correlation of vectors (7.48, 7.50).
 
     x (batch, in, length), weight (out, in / groups, k), bias (out) -> (batch, out, length'). Otherwise as conv2d.
@@ -296,7 +297,7 @@ conv_transpose2d.requires(fits(
 
 
 @checked
-def conv_transpose1d(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+def conv_transpose1d(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1) -> Tensor:
     """conv_transpose2d of vectors: x (batch, in, length), weight (in, out / groups, k) -> (batch, out, length')."""
     if x.ndim == 2:
         return of_one(conv_transpose1d, x, weight, bias, stride, padding, output_padding, groups, dilation)

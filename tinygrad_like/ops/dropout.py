@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import random
 from ..core.primitive import primitive
-from ..core.tensor import wrap
+from ..core.tensor import Tensor, wrap
 from ..dtypes import INT64
 from ..errors import checked, refusal
 from ..rings import replaceable
@@ -50,7 +50,7 @@ drop.vjp(x=lambda g, p, key, spread: drop(g, p=p, key=key, spread=spread))
 
 
 @checked
-def dropout(x, p=0.5, training=True):
+def dropout(x, p=0.5, training=True) -> Tensor:
     """Inverted dropout: y = m x / (1 - p), where each m is 0 with probability p, else 1; x itself if not training.
 
     E[y] = x and Var[y] = x^2 p / (1 - p), so evaluation needs no correction (003). p is the probability of dropping, as
@@ -73,7 +73,7 @@ dropout.requires(a_probability, fits("float x (...)"))
 
 
 @checked
-def dropout1d(x, p=0.5, training=True):
+def dropout1d(x, p=0.5, training=True) -> Tensor:
     """Dropout of whole channels of signals, (batch, channels, length) or (channels, length)."""
     return _masked(x, p, training, 1)
 
@@ -82,7 +82,7 @@ dropout1d.requires(a_probability, fits("float x (batch, channels, length) or (ch
 
 
 @checked
-def dropout2d(x, p=0.5, training=True):
+def dropout2d(x, p=0.5, training=True) -> Tensor:
     """Dropout of whole channels of images: spatial dropout (002).
 
     Neighbouring pixels are similar, so dropping single ones would hide little from the next layer.
@@ -105,7 +105,7 @@ def _masked(x, p, training, spatial):
 
 
 @checked
-def gaussian_dropout(x, p=0.5, training=True):
+def gaussian_dropout(x, p=0.5, training=True) -> Tensor:
     """y = x n with normal noise n of mean 1 and variance p / (1 - p), the moments of dropout's mask for that p.
 
     Raises ValueError for p outside [0, 1), TypeError for integers. (Srivastava et al. 2014, section 10)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from ..core.tensor import Tensor
 from ..errors import refusal
 from .axes import plain_shape
 from .elementwise import mul
@@ -16,7 +17,7 @@ from .reduce import sum
 from .shape import expand, permute, reshape
 
 
-def einsum(formula: str, *operands):
+def einsum(formula: str, *operands) -> Tensor:
     """Sums of products over named axes: `einsum("bij,bjk->bik", a, b)`. Without "->" it keeps the axes named once,
     sorted.
 

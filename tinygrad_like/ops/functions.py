@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ..core.primitive import primitive
+from ..core.tensor import Tensor
 from ..dtypes import BOOL, FLOATS, as_dtype, finfo, get_default_dtype
 from ..errors import checked
 from .activation import sigmoid
@@ -40,7 +41,7 @@ def truncdiv(a, b):
 
 
 @checked
-def divide(a, b, rounding_mode=None):
+def divide(a, b, rounding_mode=None) -> Tensor:
     """a / b. rounding_mode="trunc" rounds towards 0, "floor" down; both without a gradient."""
     return _DIVISIONS[rounding_mode](a, b)
 
@@ -56,7 +57,7 @@ def _(rounding_mode):
 
 
 @checked
-def clamp(x, low=None, high=None):
+def clamp(x, low=None, high=None) -> Tensor:
     """x limited to [low, high], numbers or arrays that broadcast; high where low > high, NaN where any of the three is.
 
     The cotangent goes to x where x lies inside or on a limit, else to that limit.
@@ -103,7 +104,7 @@ def isclose(a, b, *, rtol=1e-5, atol=1e-8, equal_nan=False):
     return np.isclose(a, b, rtol, atol, equal_nan)
 
 
-def allclose(a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
+def allclose(a, b, rtol=1e-5, atol=1e-8, equal_nan=False) -> Tensor:
     """Whether all elements are close, see `isclose`."""
     return all(isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan))
 
@@ -111,12 +112,12 @@ def allclose(a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
 # Compositions ---------------------------------------------------------------------------------------------------------
 
 
-def deg2rad(x):
+def deg2rad(x) -> Tensor:
     """x pi / 180: degrees as radians."""
     return x * (math.pi / 180)
 
 
-def rad2deg(x):
+def rad2deg(x) -> Tensor:
     """x 180 / pi: radians as degrees."""
     return x * (180 / math.pi)
 
@@ -132,7 +133,7 @@ lerp.vjp(a=lambda g, weight: g * (1 - weight),
          weight=lambda g, a, b: g * (b - a))
 
 
-def nan_to_num(x, nan=0.0, posinf=None, neginf=None):
+def nan_to_num(x, nan=0.0, posinf=None, neginf=None) -> Tensor:
     """x with NaN and the infinities replaced, by default with 0 and the largest and smallest numbers of its dtype."""
     if x.dtype.kind not in FLOATS:
         return x
@@ -142,27 +143,27 @@ def nan_to_num(x, nan=0.0, posinf=None, neginf=None):
     return where(eq(x, -math.inf), -largest if neginf is None else neginf, y)
 
 
-def remainder(a, b):
+def remainder(a, b) -> Tensor:
     """a - b floor(a / b), with the sign of b."""
     return mod(a, b)
 
 
-def isposinf(x):
+def isposinf(x) -> Tensor:
     """Where x is +infinity."""
     return eq(x, math.inf)
 
 
-def isneginf(x):
+def isneginf(x) -> Tensor:
     """Where x is -infinity."""
     return eq(x, -math.inf)
 
 
-def clamp_min(x, min):
+def clamp_min(x, min) -> Tensor:
     """x, or min where that is larger."""
     return clamp(x, min, None)
 
 
-def clamp_max(x, max):
+def clamp_max(x, max) -> Tensor:
     """x, or max where that is smaller."""
     return clamp(x, None, max)
 

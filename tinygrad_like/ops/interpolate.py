@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from ..core.tensor import Tensor
 from ..errors import checked
 from .compare import clone
 from .elementwise import add
@@ -22,7 +23,7 @@ MODES = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}  # mode -> nu
 
 @checked
 def interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=False, recompute_scale_factor=False,
-                antialias=False):
+                antialias=False) -> Tensor:
     """x enlarged or reduced: (batch, channels, *spatial) -> (batch, channels, *size), for one to three spatial axes.
 
     Give `size`, or `scale_factor` for size floor(n scale_factor); one number, or one for each axis. Element i of m

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ..core.listener import effect
+from ..core.tensor import Tensor
 from ..errors import checked
 from .activation import logsigmoid, relu
 from .axes import broadcasts
@@ -43,7 +44,7 @@ mse_loss.requires(a_reduction, of_floats, alike)
 
 
 @checked
-def l1_loss(input, target, *, reduction="mean"):
+def l1_loss(input, target, *, reduction="mean") -> Tensor:
     """The absolute error |input - target|, with gradient 0 where they are equal."""
     return reduced(abs(input - target), None, reduction)
 
@@ -59,7 +60,7 @@ huber.vjp(d=lambda g, d, delta: g * minimum(maximum(d, -delta), delta))
 
 
 @checked
-def huber_loss(input, target, reduction="mean", delta=1.0):
+def huber_loss(input, target, reduction="mean", delta=1.0) -> Tensor:
     """`huber` of d = input - target: d^2 / 2 for |d| <= delta, else delta (|d| - delta / 2)."""
     return reduced(huber(input - target, delta=delta), None, reduction)
 
@@ -70,7 +71,7 @@ def _(delta):
 
 
 @checked
-def smooth_l1_loss(input, target, *, reduction="mean", beta=1.0):
+def smooth_l1_loss(input, target, *, reduction="mean", beta=1.0) -> Tensor:
     """d^2 / (2 beta) for |d| < beta, else |d| - beta / 2: the Huber loss divided by beta; the L1 loss for beta = 0."""
     if beta == 0:
         return l1_loss(input, target, reduction=reduction)
@@ -101,7 +102,7 @@ nll_loss.requires(a_reduction, of_floats, of_classes, of_labels, of_64_bits)
 
 
 @checked
-def binary_cross_entropy(input, target, weight=None, *, reduction="mean"):
+def binary_cross_entropy(input, target, weight=None, *, reduction="mean") -> Tensor:
     """-(t log p + (1 - t) log(1 - p)) of probabilities p; logarithms are at least -100, as in PyTorch.
 
     The slope is PyTorch's too, (p - t) / max(p (1 - p), 1e-12): finite, but too small where p has rounded to 0 or 1.
@@ -179,7 +180,7 @@ binary_cross_entropy_with_logits.requires(a_reduction, of_floats, alike)
 
 
 @checked
-def kl_div(input, target, *, reduction="mean", log_target=False):
+def kl_div(input, target, *, reduction="mean", log_target=False) -> Tensor:
     """t (log t - input), with input = log-probabilities and t = target (or e^target if log_target); 0 where t = 0, and
     NaN where t < 0.
 
@@ -201,13 +202,14 @@ def _(input, target, reduction):
 
 
 @checked
-def margin_ranking_loss(input1, input2, target, margin=0.0, *, reduction="mean"):
+def margin_ranking_loss(input1, input2, target, margin=0.0, *, reduction="mean") -> Tensor:
     """max(0, -t (x1 - x2) + margin): t = 1 where x1 should be larger, -1 where x2 is."""
     return reduced(relu((input2 - input1) * target + margin), None, reduction)
 
 
 @checked
-def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, swap=False, *, reduction="mean"):
+def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, swap=False, *,
+                        reduction="mean") -> Tensor:
     """max(0, d(a, p) - d(a, n) + margin), with d(x, y) = |x - y + eps|_p over the last axis (Balntas et al. 2016).
 
     swap: use d(p, n) instead of d(a, n) where it is smaller.
@@ -223,7 +225,7 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6,
 
 
 @checked
-def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
+def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean") -> Tensor:
     """(log v + (input - target)^2 / v) / 2 with v = max(var, eps): the negative log-likelihood of a normal
     distribution.
 
@@ -243,10 +245,11 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
             raise ValueError(f"gaussian_nll_loss: var of shape {var.shape} does not fit the input's, {input.shape}; it "
                              "must have the input's shape, in which the last axis may be missing or 1")
         var = var + (clip(var, min=eps) - var).detach()
-        level = log(var)
+        level = log(var)  # type: ignore[assignment]
     losses = 0.5 * (level + square(input - target) / var)
     return reduced(losses + 0.5 * math.log(2 * math.pi) if full else losses, None, reduction)
 
 
-for loss in margin_ranking_loss, triplet_margin_loss, gaussian_nll_loss:
-    loss.requires(a_reduction)
+margin_ranking_loss.requires(a_reduction)
+triplet_margin_loss.requires(a_reduction)
+gaussian_nll_loss.requires(a_reduction)

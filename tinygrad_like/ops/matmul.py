@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ..core.primitive import fresh, primitive
+from ..core.tensor import Tensor
 from ..dtypes import as_array
 from ..errors import checked
 from ..rings import replaceable
@@ -76,7 +77,7 @@ def matrix_vector_vjp(g, a, b, wanted):
             np.dot(g.reshape(-1), _rows(a)) if wanted[1] else None]
 
 
-def matmul(a, b):
+def matmul(a, b) -> Tensor:
     """The matrix product a @ b, with NumPy's rules for vectors and batches.
 
     out[..., i, j] = sum_k a[..., i, k] b[..., k, j]; a 1-d operand is a row on the left and a column on the right, and
@@ -120,7 +121,7 @@ _FEW = 4096  # with fewer products, broadcasting is faster
 
 
 @checked
-def outer(a, b):
+def outer(a, b) -> Tensor:
     """out[i, j] = a[i] b[j] of two vectors."""
     if a.dtype is b.dtype and a.dtype.kind == "f" and a.size * b.size > _FEW:  # its rules are matrix products
         return matmul(reshape(a, shape=(-1, 1)), reshape(b, shape=(1, -1)))

@@ -15,6 +15,7 @@ from collections import namedtuple
 import numpy as np
 
 from ..core.primitive import primitive
+from ..core.tensor import Tensor
 from ..dtypes import finfo
 from ..errors import checked, refusal
 from .compare import eq, logical_and
@@ -64,7 +65,7 @@ solve_matrices.vjp(a=lambda g, a, out: -matmul(solve_matrices(_t(a), g), _t(out)
 
 
 @checked
-def solve(a, b, left=True):
+def solve(a, b, left=True) -> Tensor:
     """x with a x = b: a (..., n, n), b (n) or (..., n) of the same batch, or (..., n, k); or x a = b, unless left.
 
     Raises ValueError for shapes that do not fit, or a singular matrix.
@@ -91,7 +92,7 @@ def _is_vector(a, b) -> bool:
 
 
 @checked
-def inv(x):
+def inv(x) -> Tensor:
     """The inverse of every matrix. Raises ValueError for a singular one."""
     return solve_matrices(x, _eye(x))
 
@@ -113,7 +114,7 @@ def _upper_solved(a, b):
 
 
 @checked
-def solve_triangular(a, b, *, upper, left=True, unitriangular=False):
+def solve_triangular(a, b, *, upper, left=True, unitriangular=False) -> Tensor:
     """X with a X = b (X a = b, if not left), reading one triangle of a: a (..., n, n), b (..., n, k) or (..., k, n).
 
     upper: which triangle; unitriangular: its diagonal counts as ones. The batch axes broadcast.
@@ -155,7 +156,7 @@ _cholesky.vjp(x=_cholesky_vjp)
 
 
 @checked
-def cholesky(x, upper=False):
+def cholesky(x, upper=False) -> Tensor:
     """L, lower triangular, with L L^T = x, for symmetric positive definite matrices; it reads only the lower triangle.
 
     With upper, L^T. The gradient is symmetric. Raises ValueError for other matrices.
@@ -167,7 +168,7 @@ def cholesky(x, upper=False):
 cholesky.requires(square_matrices)
 
 
-def cholesky_solve(b, factor, upper=False):
+def cholesky_solve(b, factor, upper=False) -> Tensor:
     """X with a X = b, given the Cholesky factor of a (see `cholesky`): b (..., n, k), factor (..., n, n).
 
     Raises ValueError for shapes that do not fit, or a factor with a zero on the diagonal.
@@ -208,7 +209,7 @@ _qr.vjp(x=_qr_vjp)
 
 
 @checked
-def qr(x):
+def qr(x) -> tuple[Tensor, ...]:
     """Q with orthonormal columns and R, upper triangular, with Q R = x: (..., m, n) -> (..., m, k), (..., k, n).
 
     k = min(m, n). The gradient needs the first k columns to be independent. Source: Walter, Lehmann (2010).
@@ -245,7 +246,7 @@ _eigh.vjp(x=_eigh_vjp)
 
 
 @checked
-def eigh(x, UPLO="L"):
+def eigh(x, UPLO="L") -> tuple[Tensor, ...]:
     """Eigenvalues in ascending order, and eigenvectors as columns, of symmetric matrices: (..., n), (..., n, n).
 
     It reads the lower triangle, or, with UPLO="U", the upper one. The vectors have a gradient only where all
@@ -260,7 +261,7 @@ eigh.requires(square_matrices, lambda UPLO: (
     None if UPLO in ("L", "U") else f'UPLO must be "L" or "U", got {UPLO!r}'))
 
 
-def eigvalsh(x, UPLO="L"):
+def eigvalsh(x, UPLO="L") -> Tensor:
     """The eigenvalues of symmetric matrices in ascending order: (..., n)."""
     return eigh(x, UPLO)[0]
 
@@ -290,7 +291,7 @@ _svd.vjp(x=_svd_vjp)
 
 
 @checked
-def svd(x, full_matrices=True):
+def svd(x, full_matrices=True) -> tuple[Tensor, ...]:
     """U, S and V^T with U diag(S) V^T = x, S in descending order: (..., m, k), (..., k), (..., k, n), k = min(m, n).
 
     With full_matrices, U and V^T are square, m x m and n x n; there is a gradient only if x is square too. U and V have
@@ -312,7 +313,7 @@ def _(x, full_matrices):
         return "the bases that full_matrices=True completes have no gradient; use full_matrices=False"
 
 
-def svdvals(x):
+def svdvals(x) -> Tensor:
     """The singular values in descending order: (..., min(m, n))."""
     return svd(x, full_matrices=False)[1]
 
@@ -340,7 +341,7 @@ _pinv.vjp(x=_pinv_vjp)
 
 
 @checked
-def pinv(x, rtol=None):
+def pinv(x, rtol=None) -> Tensor:
     """The pseudo-inverse of every matrix (m, n) -> (n, m): x^+ b is the least-squares solution of least norm.
 
     Singular values up to rtol times the largest, by default max(m, n) eps, count as 0. The gradient assumes a constant
@@ -357,7 +358,7 @@ LeastSquares = namedtuple("LeastSquares", "solution residuals rank singular_valu
 
 
 @checked
-def lstsq(a, b, rcond=None):
+def lstsq(a, b, rcond=None) -> tuple[Tensor, ...]:
     """The x of least norm that minimises |a x - b|: a (..., m, n), b (..., m, k) -> solution (..., n, k), and more.
 
     rank: the number of singular values of a that count as nonzero, see `pinv`. Raises ValueError for other shapes.

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import re
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from ..core.graph import mode
 from ..core.primitive import primitive
+from ..core.tensor import Tensor
 from ..errors import checked, refusal
 from .along import as_index, beside, in_range
 from .axes import axes as all_axes
@@ -58,7 +60,7 @@ diagonal.vjp(x=_on_diagonal)
 
 
 @checked
-def diag(x, offset=0):
+def diag(x, offset=0) -> Tensor:
     """A square matrix with the vector x on a diagonal, and zeros elsewhere; or the diagonal of a matrix."""
     if x.ndim == 2:
         return clone(diagonal(x, offset=offset))  # a copy, as in PyTorch and NumPy
@@ -71,7 +73,7 @@ diag.requires(fits("any x (n) or (m, n)"))
 
 
 @checked
-def trace(x):
+def trace(x) -> Tensor:
     """The sum of the diagonal of a matrix."""
     return sum(diagonal(x))
 
@@ -93,7 +95,7 @@ def tap_index(n: int, size: int, step: int, dilation: int) -> np.ndarray:
 
 
 @checked
-def sliding_windows(x, axis, size, step=1):
+def sliding_windows(x, axis, size, step=1) -> Tensor:
     """Windows of `size` elements that slide along `axis` by `step`; a new last axis holds each window's elements.
 
     A view if windows do not overlap and a whole step follows each; else a read-only copy.
@@ -124,7 +126,7 @@ def _(x, axis, size, step):
 
 
 @checked
-def meshgrid(*xs, indexing="ij"):
+def meshgrid(*xs, indexing="ij") -> tuple[Tensor, ...]:
     """The coordinates of a grid spanned by vectors (or numbers, or a list of them): a tuple of Tensors of the grid's
     shape.
 
@@ -148,7 +150,7 @@ def _(xs, indexing):
 
 
 @checked
-def rearrange(x, formula: str, **sizes):
+def rearrange(x, formula: str, **sizes) -> Tensor:
     """einops' rearrange: split, reorder and merge axes, as in "b (h w) c -> b c h w" with h=8.
 
     A name stands for an axis; names in parentheses for one axis that holds several, all but one with a given size; 1
@@ -204,17 +206,17 @@ def _groups(side: str, hidden: list[str]) -> list[list[str]]:
 # Joined and selected --------------------------------------------------------------------------------------------------
 
 
-def atleast_1d(*xs):
+def atleast_1d(*xs) -> Any:
     """x with at least one axis; for several arguments, a tuple."""
     return _each(xs, lambda x: x if x.ndim else reshape(x, shape=(1,)))
 
 
-def atleast_2d(*xs):
+def atleast_2d(*xs) -> Any:
     """x with at least two axes, new ones in front; for several arguments, a tuple."""
     return _each(xs, lambda x: x if x.ndim > 1 else reshape(x, shape=(1, x.size)))
 
 
-def atleast_3d(*xs):
+def atleast_3d(*xs) -> Any:
     """x with at least three axes: (n,) becomes (1, n, 1), (m, n) becomes (m, n, 1); for several, a tuple."""
     return _each(xs, lambda x: x if x.ndim > 2 else unsqueeze(atleast_2d(x), 2))
 
@@ -225,7 +227,7 @@ def _each(xs, f):
 
 
 @checked
-def broadcast_tensors(*xs):
+def broadcast_tensors(*xs) -> tuple[Tensor, ...]:
     """All arguments expanded to their common shape, as a tuple. Raises ValueError if they do not broadcast."""
     xs = plain_shape(xs)
     shape = np.broadcast_shapes(*[x.shape for x in xs])
@@ -239,7 +241,7 @@ def _(xs):
 
 
 @checked
-def movedim(x, source, destination):
+def movedim(x, source, destination) -> Tensor:
     """x with the axis or axes `source` moved to `destination`; the other axes keep their order."""
     there = dict(zip(all_axes("movedim", destination, x.ndim), all_axes("movedim", source, x.ndim), strict=True))
     rest = iter([a for a in range(x.ndim) if a not in there.values()])
@@ -263,7 +265,7 @@ def slices_named(who: str, shape: tuple[int, ...], axis: int, index, wraps: bool
     return in_range(who, shape, array, axis, wraps).reshape(-1)
 
 
-def with_slices(x, axis: int, index: np.ndarray, values):
+def with_slices(x, axis: int, index: Any, values):
     """x with the slices at these indices along the axis replaced by `values`."""
     values = expand(values, shape=(*x.shape[:axis], index.size, *x.shape[axis + 1:]))
     index = reshape(beside(x, index), shape=tuple([-1 if a == axis else 1 for a in range(x.ndim)]))
@@ -278,6 +280,6 @@ def index_select(x, axis, index):
     return take(x, index=(*(slice(None),) * axis, slices_named("index_select", x.shape, axis, index)))
 
 
-def take_flat(x, index):
+def take_flat(x, index) -> Tensor:
     """The elements of the flattened x at an index, in the index's shape."""
     return getitem(reshape(x, shape=(-1,)), index)

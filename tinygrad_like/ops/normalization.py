@@ -21,6 +21,7 @@ import math
 import numpy as np
 
 from ..core.listener import effect
+from ..core.tensor import Tensor
 from ..errors import checked
 from ..rings import replaceable
 from .activation import relu
@@ -127,7 +128,7 @@ def _(x):
 
 
 @checked
-def instance_norm(x, weight=None, bias=None, eps=1e-5):
+def instance_norm(x, weight=None, bias=None, eps=1e-5) -> Tensor:
     """Normalise each channel of each example (002): group norm with one channel per group."""
     return group_norm(x, weight, bias, num_groups=x.shape[1], eps=eps)
 

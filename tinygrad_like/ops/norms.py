@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from ..core.tensor import Tensor
 from ..errors import checked
 from .axes import one_axis
 from .compare import cast, eq, ne
@@ -14,7 +15,7 @@ from .reduce import norm as euclidean
 from .shape import permute, reshape
 
 
-def vector_norm(x, ord=2, axis=None, keepdim=False):
+def vector_norm(x, ord=2, axis=None, keepdim=False) -> Tensor:
     """(sum |x|^ord)^(1 / ord) over `axis`; for ord inf or -inf the largest or smallest |x|, for 0 the number of
     nonzeros.
 
@@ -36,7 +37,7 @@ def vector_norm(x, ord=2, axis=None, keepdim=False):
 
 
 @checked
-def norm(x, ord=None, axis=None, keepdim=False):
+def norm(x, ord=None, axis=None, keepdim=False) -> Tensor:
     """The norm of vectors along one axis or of matrices in two axes; with neither axis nor ord, of all elements.
 
     ord: see `vector_norm` and `matrix_norm`. Raises ValueError for ord without axis unless x is a vector or a matrix.
@@ -54,7 +55,7 @@ def _(x, ord, axis):
 
 
 @checked
-def matrix_norm(x, ord="fro", axis=(-2, -1), keepdim=False):
+def matrix_norm(x, ord="fro", axis=(-2, -1), keepdim=False) -> Tensor:
     """A norm of the matrices in two axes. ord: "fro", "nuc" (the sum of the singular values), 1 or inf (the largest
     absolute column or row sum), 2 (the largest singular value); -1, -inf and -2 take the smallest.
     """

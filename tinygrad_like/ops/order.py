@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.primitive import primitive
+from ..core.tensor import Tensor
 from ..dtypes import FLOAT32
 from ..errors import checked
 from .along import gather, take_along
@@ -22,8 +23,8 @@ _SMALL = 1024  # up to this size NumPy's sort is faster than `_ranks`
 class Found(NamedTuple):
     """A named pair of values and their indices, for `x.sort().indices`."""
 
-    values: Any
-    indices: Any
+    values: Tensor
+    indices: Tensor
 
     def __repr__(self) -> str:
         return tuple.__repr__(self)
@@ -108,7 +109,7 @@ def _(x, values, side):
                 "except the last, unless x has one axis")
 
 
-def sort(x, axis=-1, descending=False):
+def sort(x, axis=-1, descending=False) -> Found:
     """x sorted along `axis`, and the indices that sort it: (values, indices)."""
     axis = one_axis("sort", axis, x.ndim, scalar=True)
     order = argsort(x, axis=axis, descending=descending)
@@ -116,7 +117,7 @@ def sort(x, axis=-1, descending=False):
 
 
 @checked
-def topk(x, k: int, axis=-1, largest=True, sorted=True):
+def topk(x, k: int, axis=-1, largest=True, sorted=True) -> Found:
     """The k largest (or smallest) values along `axis`, always in order, and their indices: (values, indices)."""
     if not x.ndim:
         return sort(x)
@@ -144,7 +145,7 @@ def middle_places(x, *, axis):
 
 
 @checked
-def median(x, axis=None, keepdim=False):
+def median(x, axis=None, keepdim=False) -> Any:
     """The median, the lower of two middle values, NaN if any is NaN; along an axis, with indices: (values, indices)."""
     if axis is None:
         return median(reshape(x, shape=(-1,)), 0)[0]

@@ -8,13 +8,14 @@ from functools import lru_cache
 
 import numpy as np
 
+from ..core.tensor import Tensor
 from ..errors import refusal
 from .parts import surround, take
 
 _INDEX_MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
-def pad(x, *, padding, mode="constant", value=0.0):
+def pad(x, *, padding, mode="constant", value=0.0) -> Tensor:
     """Add elements around x.
 
     padding: a (before, after) pair for each axis, or PyTorch's flat tuple, which starts at the last axis: (left, right,

@@ -22,15 +22,15 @@ from typing import Any
 
 import numpy as np
 
-from ..core.primitive import Primitive, fresh
+from ..core.primitive import P, Primitive, fresh
 from ..rings import replaceable
 from .on_arrays import on_arrays
 
 
-class Pointwise(Primitive):
+class Pointwise(Primitive[P]):
     """An op whose forward and rules are formulas; its options are numbers."""
 
-    def __init__(self, formula: Callable):
+    def __init__(self, formula: Callable[P, object]):
         super().__init__(formula)
         self.name = self.name.lstrip("_")
         self.forward = replaceable(on_arrays(formula), self.name, formula=formula, options=self.options)
@@ -57,7 +57,7 @@ pointwise = Pointwise
 # Functions of NumPy ---------------------------------------------------------------------------------------------------
 
 
-class Ufunc(Primitive):
+class Ufunc(Primitive[P]):
     """An op made from a function of arrays. Its rules are formulas, which faster functions such as `mul_vjp` may
     replace."""
 
@@ -90,7 +90,7 @@ def _passes(g):
     return g
 
 
-def ufunc(name: str, meaning: str, function: Callable) -> Primitive:
+def ufunc(name: str, meaning: str, function: Callable[P, Any]) -> Primitive[P]:
     """Make an op from a function of arrays; `meaning` is its docstring."""
     function.__name__ = function.__qualname__ = name
     function.__doc__ = meaning

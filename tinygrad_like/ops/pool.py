@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.primitive import Residuals, fresh, primitive
+from ..core.tensor import Tensor
 from ..errors import checked, refusal
 from ..rings import replaceable
 from .along import gather
@@ -136,7 +137,7 @@ put_taps.vjp(g=fresh(lambda g, index, windows: take_taps(g, index=index, windows
 take_taps.vjp(x=fresh(lambda g, x_shape, index, windows: put_taps(g, index=index, shape=x_shape, windows=windows)))
 
 
-def max_pool2d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
+def max_pool2d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False) -> Tensor:
     """The largest element of every window: (batch, channels, height, width) -> (batch, channels, rows, columns).
 
     rows = floor((height + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1, and likewise columns; with
@@ -151,7 +152,7 @@ def max_pool2d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=Fal
     return max_windows(x, windows=windows_of("max_pool2d", x, 2, kernel_size, stride, padding, dilation, ceil_mode))
 
 
-def max_pool1d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
+def max_pool1d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False) -> Tensor:
     """`max_pool2d` over the last axis only: (batch, channels, length) -> (batch, channels, windows)."""
     windows = windows_of("max_pool1d", x, 1, kernel_size, stride, padding, dilation, ceil_mode)
     return _signal(max_windows(_image(x), windows=windows))
@@ -186,7 +187,8 @@ sum_windows.vjp(x=fresh(lambda g, x_shape, windows: spread_windows(g, shape=x_sh
 spread_windows.vjp(g=fresh(lambda g, windows: sum_windows(g, windows=windows)))
 
 
-def avg_pool2d(x, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+def avg_pool2d(x, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True,
+               divisor_override=None) -> Tensor:
     """The mean of every window: (batch, channels, height, width) -> (batch, channels, rows, columns).
 
     Shapes, arguments and errors are those of `max_pool2d`. Padding zeros count as elements unless
@@ -199,13 +201,13 @@ def avg_pool2d(x, kernel_size, stride=None, padding=0, ceil_mode=False, count_in
     return _mean(x, windows, count_include_pad)
 
 
-def avg_pool1d(x, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+def avg_pool1d(x, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True) -> Tensor:
     """`avg_pool2d` over the last axis only: (batch, channels, length) -> (batch, channels, windows)."""
     windows = windows_of("avg_pool1d", x, 1, kernel_size, stride, padding, 1, ceil_mode)
     return _signal(_mean(_image(x), windows, count_include_pad))
 
 
-def _mean(x, windows: Windows, count_include_pad: bool):
+def _mean(x, windows: tuple[Axis, ...], count_include_pad: bool):
     return weighted(sum_windows(x, windows=windows), windows, x.shape[-2:], count_include_pad)
 
 
@@ -227,7 +229,7 @@ def _weight(windows: tuple[Axis, ...], shape: tuple[int, ...], count_include_pad
 # Adaptive pooling: the output size determines the windows -----------------------------------------------------
 
 
-def adaptive_avg_pool2d(x, output_size):
+def adaptive_avg_pool2d(x, output_size) -> Tensor:
     """Means over windows that cover the image: (batch, channels, height, width) -> (batch, channels, *output_size).
 
     Output i of m covers the elements floor(i n / m) to ceil((i + 1) n / m) of n. output_size is a number or a pair;
@@ -236,12 +238,12 @@ def adaptive_avg_pool2d(x, output_size):
     return _adaptive_mean(x, _output_size("adaptive_avg_pool2d", x, 2, output_size))
 
 
-def adaptive_avg_pool1d(x, output_size):
+def adaptive_avg_pool1d(x, output_size) -> Tensor:
     """`adaptive_avg_pool2d` over the last axis only: (batch, channels, length) -> (batch, channels, output_size)."""
     return _signal(_adaptive_mean(_image(x), (1, *_output_size("adaptive_avg_pool1d", x, 1, output_size))))
 
 
-def _adaptive_mean(x, size: tuple[int, int]):
+def _adaptive_mean(x, size: tuple[int, ...]):
     if size == (1, 1):
         return mean(x, axis=(-2, -1), keepdim=True)
     windows = _tiles(x.shape[-2:], size)
@@ -281,7 +283,8 @@ def positions(x, *, windows):
     return take_taps.forward(np.broadcast_to(numbers, x.shape), index=kept["index"], windows=windows)
 
 
-def max_pool_with_indices(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, rank=2):
+def max_pool_with_indices(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False,
+                          rank=2) -> tuple[Tensor, ...]:
     """Max pooling over the last `rank` axes, 1 or 2: (maxima, indices), both (batch, channels, *windows).
 
     An index counts the elements of a channel in row-major order. See `max_pool2d`.
@@ -298,7 +301,7 @@ def max_pool_with_indices(x, kernel_size, stride=None, padding=0, dilation=1, ce
 
 
 @checked
-def max_unpool(x, indices, kernel_size, stride=None, padding=0, output_size=None, rank=2):
+def max_unpool(x, indices, kernel_size, stride=None, padding=0, output_size=None, rank=2) -> Tensor:
     """Zeros, with x at the indices of `max_pool_with_indices`: (batch, channels, *windows) -> (..., *output_size).
 
     output_size: the size of the pooling's input, by default (windows - 1) stride - 2 padding + kernel_size.

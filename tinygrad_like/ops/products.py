@@ -6,6 +6,7 @@ from string import ascii_letters
 
 import numpy as np
 
+from ..core.tensor import Tensor
 from ..errors import checked
 from .axes import axes as normal_axes
 from .axes import one_axis
@@ -19,7 +20,7 @@ from .shape import reshape, roll, transpose, unsqueeze
 
 
 @checked
-def tensordot(a, b, axes=2):
+def tensordot(a, b, axes=2) -> Tensor:
     """Sums of products over several axes: the last `axes` of a and the first of b, or the axes in two lists."""
     first, second = _pairs(a, b, axes)
     left, right = ascii_letters[: a.ndim], [*ascii_letters[a.ndim : a.ndim + b.ndim]]
@@ -45,12 +46,12 @@ def _pairs(a, b, axes):
             for n, x in zip(axes, (a, b), strict=True)]
 
 
-def inner(a, b):
+def inner(a, b) -> Tensor:
     """Sums of products over the last axis of both: (..., n), (*, n) -> (..., *)."""
     return tensordot(a, b, (-1, -1)) if a.ndim and b.ndim else a * b
 
 
-def kron(a, b):
+def kron(a, b) -> Tensor:
     """The Kronecker product: blocks a[i, j] b."""
     n = max(a.ndim, b.ndim)
     a, b = (reshape(x, shape=(1,) * (n - x.ndim) + x.shape) for x in (a, b))
@@ -60,7 +61,7 @@ def kron(a, b):
 
 
 @checked
-def cross(a, b, axis=None):
+def cross(a, b, axis=None) -> Tensor:
     """The cross product along an axis of 3 elements, by default the first such axis: out_i = a_j b_k - a_k b_j."""
     axis = _axis_of_3(a, b, axis)
     (aj, ak), (bj, bk) = ([roll(x, shifts=-n, axis=axis) for n in (1, 2)] for x in (a, b))
@@ -82,13 +83,13 @@ def _axis_of_3(a, b, axis) -> int:
     return one_axis("cross", axis, ndim) - ndim
 
 
-def vecdot(a, b, axis=-1):
+def vecdot(a, b, axis=-1) -> Tensor:
     """Sums of products along an axis."""
     return sum(a * b, axis=axis)
 
 
 @checked
-def cdist(x1, x2, p=2.0, compute_mode=None):
+def cdist(x1, x2, p=2.0, compute_mode=None) -> Tensor:
     """The distances |x1_i - x2_j|_p between all pairs of rows: (..., n, size), (..., m, size) -> (..., n, m).
 
     Where the distance is 0, its gradient is 0. For a million differences and more, Euclidean distances are computed as

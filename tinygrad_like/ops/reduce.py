@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ..core.primitive import fresh, primitive
+from ..core.tensor import Tensor
 from ..dtypes import FLOAT32, FLOAT64, FLOATS, get_default_dtype
 from ..errors import checked
 from ..rings import replaceable
@@ -51,7 +52,7 @@ spread.vjp(x=fresh(lambda g, axis, keepdim, divisor: sum(g, axis=axis, keepdim=k
 
 
 @checked
-def sum_to(x, shape: tuple[int, ...]):
+def sum_to(x, shape: tuple[int, ...]) -> Tensor:
     """Sum x down to `shape`, undoing broadcasting: added axes and axes of size 1 are summed over."""
     return summed_to(x, shape)
 
@@ -153,7 +154,7 @@ def _from_variance(g, x, axis, keepdim, correction):
 var.vjp(x=_from_variance)
 
 
-def std(x, axis=None, keepdim=False, correction=1):
+def std(x, axis=None, keepdim=False, correction=1) -> Tensor:
     """The square root of `var`, with gradient 0 where all values are equal."""
     return sqrt(var(x, axis=axis, keepdim=keepdim, correction=correction))
 

@@ -159,7 +159,7 @@ def _running(function, x, axis):
 # Running extremes -----------------------------------------------------------------------------------------------------
 
 
-def cummax(x, axis=0):
+def cummax(x, axis=0) -> Found:
     """The largest value so far along `axis` and its index, the last of ties: (values, indices).
 
     The value is NaN from the first NaN on.
@@ -167,7 +167,7 @@ def cummax(x, axis=0):
     return _extreme("cummax", 1, x, axis)
 
 
-def cummin(x, axis=0):
+def cummin(x, axis=0) -> Found:
     """The smallest value so far along `axis` and its index, the last of ties: (values, indices)."""
     return _extreme("cummin", -1, x, axis)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..core.listener import pure
 from ..core.primitive import fresh, primitive
+from ..core.tensor import Tensor
 from ..dtypes import FLOATS
 from ..errors import checked, refusal
 from .along import add_along, as_index, beside, filled, flat_along, index_along, out_of_range, take_along
@@ -84,7 +85,7 @@ def _to_places(who, x, index, src, axis, what):
     return y if whole else set_at(y, x, index=cut)
 
 
-def scatter(x, index, src, *, axis):
+def scatter(x, index, src, *, axis) -> Tensor:
     """x with src written at index: out[i, index[i, j]] = src[i, j] for axis=1.
 
     For a repeated index, the last one wins. The gradient reaches what remains of x and of src.
@@ -92,13 +93,13 @@ def scatter(x, index, src, *, axis):
     return _to_places("scatter", x, index, src, axis, scatter_last)
 
 
-def scatter_add(x, index, src, *, axis):
+def scatter_add(x, index, src, *, axis) -> Tensor:
     """x with src added at index: out[i, index[i, j]] += src[i, j] for axis=1. The adjoint of gather."""
     return _to_places("scatter_add", x, index, src, axis, add_at_places)
 
 
 @checked
-def scatter_reduce(x, index, src, *, axis, reduce, include_self=True):
+def scatter_reduce(x, index, src, *, axis, reduce, include_self=True) -> Tensor:
     """x with src reduced into it at index: for axis=1, out[i, index[i, j]] = reduce(x there, all src[i, j] for it).
 
     reduce: "sum", "prod", "mean", "amax" or "amin". Without include_self, the result ignores x wherever src
@@ -211,7 +212,7 @@ def _same(a, b):
 
 
 @checked
-def masked_select(x, mask):
+def masked_select(x, mask) -> Tensor:
     """The elements of x where the mask is True, as a vector; x and mask broadcast. Raises TypeError unless it is
     boolean."""
     mask = values_of("masked_select", mask, "returns a number of elements that depends on its mask",

@@ -10,6 +10,7 @@ from itertools import accumulate
 import numpy as np
 
 from ..core.primitive import fresh, primitive
+from ..core.tensor import Tensor
 from ..errors import checked, refusal
 from ..rings import replaceable
 from .axes import axes as all_axes
@@ -62,7 +63,7 @@ def inverse(axes) -> tuple[int, ...]:
     return tuple(sorted(range(len(axes)), key=lambda i: axes[i] % len(axes)))
 
 
-def transpose(x, axis0=1, axis1=0):
+def transpose(x, axis0=1, axis1=0) -> Tensor:
     """Swap two axes."""
     if type(axis0) is type(axis1) is int:
         return permute(x, axes=_swapped(x.ndim, axis0, axis1))
@@ -99,20 +100,20 @@ def _(x, shape):
 expand.vjp(x=lambda g: g)  # the engine sums over the broadcast axes
 
 
-def unsqueeze(x, axis):
+def unsqueeze(x, axis) -> Tensor:
     """Insert an axis of size 1 at `axis` of the result."""
     shape = x.shape
     axis = one_axis("unsqueeze", axis, len(shape) + 1)
     return reshape(x, shape=(*shape[:axis], 1, *shape[axis:]))
 
 
-def squeeze(x, axis=None):
+def squeeze(x, axis=None) -> Tensor:
     """Remove all axes of size 1, or those among `axis`."""
     drop = all_axes("squeeze", axis, x.ndim)
     return reshape(x, shape=tuple([n for a, n in enumerate(x.shape) if n != 1 or a not in drop]))
 
 
-def flatten(x, start_axis=0, end_axis=-1):
+def flatten(x, start_axis=0, end_axis=-1) -> Tensor:
     """Merge the axes from start_axis to end_axis into one."""
     if x.ndim == 0:
         return reshape(x, shape=(1,))
@@ -125,7 +126,7 @@ def flatten(x, start_axis=0, end_axis=-1):
 
 
 @checked
-def unflatten(x, axis, sizes):
+def unflatten(x, axis, sizes) -> Tensor:
     """Split one axis into several, whose sizes multiply to its size (one may be -1)."""
     axis = one_axis("unflatten", axis, x.ndim)
     return reshape(x, shape=(*x.shape[:axis], *sizes, *x.shape[axis + 1 :]))
@@ -263,7 +264,7 @@ stack.vjp(xs=lambda g, which, axis: take(g, index=(slice(None),) * (axis % g.ndi
 
 
 @checked
-def split(x, sizes, axis=0):
+def split(x, sizes, axis=0) -> tuple[Tensor, ...]:
     """A tuple of parts with these sizes along `axis`; an int means equal parts of that size, the last maybe smaller."""
     return _parts(x, sizes, one_axis("split", axis, x.ndim))
 
@@ -284,7 +285,7 @@ def _(x, sizes, axis):
 
 
 @checked
-def chunk(x, chunks, axis=0):
+def chunk(x, chunks, axis=0) -> tuple[Tensor, ...]:
     """A tuple of `chunks` equal parts along `axis` (if it does not divide, the last is smaller, or there are fewer)."""
     axis = one_axis("chunk", axis, x.ndim)
     return _parts(x, max(1, math.ceil(x.shape[axis] / chunks)), axis)
@@ -295,7 +296,7 @@ def _(chunks):
     return f"needs at least 1 chunk, got {chunks}" if chunks < 1 else None
 
 
-def unbind(x, axis=0):
+def unbind(x, axis=0) -> tuple[Tensor, ...]:
     """A tuple of the slices along `axis`, without that axis."""
     axis = one_axis("unbind", axis, x.ndim)
     before = (slice(None),) * axis
@@ -303,7 +304,7 @@ def unbind(x, axis=0):
 
 
 @checked
-def repeat(x, repeats):
+def repeat(x, repeats) -> Tensor:
     """Tile the whole Tensor, `repeats[i]` times along axis i; leading axes are added if missing."""
     shape = (1,) * (len(repeats) - x.ndim) + x.shape
     split_ = reshape(x, shape=tuple(m for n in shape for m in (1, n)))
@@ -323,7 +324,7 @@ def _own(x):
 
 
 @checked
-def repeat_interleave(x, repeats, axis=None):
+def repeat_interleave(x, repeats, axis=None) -> Tensor:
     """Repeat each element, or each slice along `axis`, `repeats` times in a row; `repeats` may differ per element.
 
     With axis None, the elements of the flattened Tensor.
@@ -347,7 +348,7 @@ def _(x, repeats, axis):
 
 
 @checked
-def shrink(x, ranges):
+def shrink(x, ranges) -> Tensor:
     """Keep the elements from start to stop along each axis: `ranges` holds (start, stop) or None per axis."""
     return take(x, index=tuple([slice(None) if r is None else slice(*r) for r in ranges]))
 
@@ -363,7 +364,7 @@ def _(x, ranges):
 # Indexed --------------------------------------------------------------------------------------------------------------
 
 
-def getitem(x, index):
+def getitem(x, index) -> Tensor:
     """x[index] as in PyTorch: integers, slices with step, None, Ellipsis, integer and boolean arrays, in any mix.
 
     The rules are NumPy's, except that an integer does not count as an array: x[0, :, [0, 2]] is x[0][:, [0, 2]].

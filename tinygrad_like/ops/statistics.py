@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from .. import random
-from ..core.tensor import wrap
+from ..core.tensor import Tensor, wrap
 from ..dtypes import as_dtype
 from ..errors import checked, refusal
 from .axes import axes
@@ -45,8 +47,8 @@ def placed(who, place, axis, keepdim, correction):
     return axis, rest[1] if len(rest) == 2 else keepdim, int(rest[0])
 
 
-def _and_mean(op, what):
-    def both(x, *place, axis=None, keepdim=False, correction=1):
+def _and_mean(op, what) -> Callable[..., tuple[Tensor, ...]]:
+    def both(x, *place, axis=None, keepdim=False, correction=1) -> tuple[Tensor, ...]:
         if place:
             axis, keepdim, correction = placed(both.__name__, place, axis, keepdim, correction)
         return op(x, axis=axis, keepdim=keepdim, correction=correction), mean(x, axis=axis, keepdim=keepdim)
@@ -59,37 +61,37 @@ def _and_mean(op, what):
 var_mean, std_mean = _and_mean(var, "variance"), _and_mean(std, "standard deviation")
 
 
-def normalize(x, p=2.0, axis=1, eps=1e-12):
+def normalize(x, p=2.0, axis=1, eps=1e-12) -> Tensor:
     """x / max(||x||_p, eps) along `axis`."""
     return x / maximum(vector_norm(x, p, axis=axis, keepdim=True), eps)
 
 
-def layernorm(x, axis=-1, eps=1e-5):
+def layernorm(x, axis=-1, eps=1e-5) -> Tensor:
     """(x - mean) / sqrt(variance + eps) over any `axis`: layer_norm without weights."""
     return standardize(x, axis, eps)
 
 
-def batchnorm(x, weight, bias, mean, invstd, axis=1):
+def batchnorm(x, weight, bias, mean, invstd, axis=1) -> Tensor:
     """(x - mean) invstd weight + bias, for known statistics, each a vector along `axis`."""
     shape = tuple(n if a in axes("batchnorm", axis, x.ndim) else 1 for a, n in enumerate(x.shape))
     mean, invstd, weight, bias = (p if p is None else reshape(p, shape=shape) for p in (mean, invstd, weight, bias))
     return scaled((x - mean) * invstd, weight, bias)
 
 
-def softmin(x, axis=-1):
+def softmin(x, axis=-1) -> Tensor:
     """softmax(-x)."""
     return softmax(neg(x), axis=axis)
 
 
 @checked
-def multinomial(weights, num_samples=1, replacement=False, generator=None):
+def multinomial(weights, num_samples=1, replacement=False, generator=None) -> Tensor:
     """Indices drawn with probabilities proportional to weights (n) or (rows, n) -> (num_samples) or (rows, ...).
 
     generator: the source of random numbers, by default the package's. Raises ValueError for weights that are negative,
     infinite or sum to 0, and without replacement, for more samples than positive weights.
     """
     drawn = random.sampled("multinomial", _drawn_rows, weights, num_samples, replacement, generator=generator)
-    return wrap(drawn) if hasattr(weights, "_data") else drawn
+    return wrap(drawn) if hasattr(weights, "_data") else drawn  # type: ignore[return-value]
 
 
 def _drawn_rows(numbers, weights, num_samples, replacement):

@@ -8,13 +8,15 @@ from collections import namedtuple
 import numpy as np
 
 from ..core.primitive import primitive
+from ..core.tensor import Tensor
 from ..errors import checked
 from .contracts import fits
 from .matmul import matmul
 from .matrices import _eye, _solve_triangular, _t, _upper_solved, square_matrices
 from .shape import tril, triu
 
-LU, Factors = namedtuple("LU", "P L U"), namedtuple("Factors", "LU pivots")
+LU = namedtuple("LU", "P L U")
+Factors = namedtuple("Factors", "LU pivots")
 
 
 def _eliminated(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -65,7 +67,7 @@ _lu.vjp(x=_lu_vjp)
 
 
 @checked
-def lu_factor(x):
+def lu_factor(x) -> tuple[Tensor, ...]:
     """L and U of `lu` packed in one matrix (..., n, n), with U's diagonal, and the pivots (..., n).
 
     pivots: row i was exchanged with row pivots[i], counted from 1; they have no gradient.
@@ -77,7 +79,7 @@ def lu_factor(x):
 lu_factor.requires(square_matrices)
 
 
-def lu(x):
+def lu(x) -> tuple[Tensor, ...]:
     """P, L and U with P L U = x, for square matrices (..., n, n).
 
     P: a permutation, without a gradient; L: lower triangular with ones on its diagonal; U: upper triangular. The
@@ -87,7 +89,7 @@ def lu(x):
 
 
 @checked
-def lu_unpack(factors, pivots):
+def lu_unpack(factors, pivots) -> tuple[Tensor, ...]:
     """P, L and U of `lu` from the result of `lu_factor`."""
     lower = tril(factors, diagonal=-1) + _eye(factors)
     return LU(_t(_exchanges(pivots - 1, dtype=factors.dtype)), lower, triu(factors))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from ..core.tensor import Tensor
 from ..errors import checked
 from .contracts import fits
 from .conv import conv2d, conv2d_input, enlarged, geometry, of_one, plus, transposed
@@ -21,7 +22,7 @@ from .shape import permute, reshape
 
 
 @checked
-def conv3d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+def conv3d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1) -> Tensor:
     """out[n, i] = bias_i + sum_j weight[i, j] * x[n, j], with * the cross-correlation of volumes.
 
     x (batch, in, depth, height, width), weight (out, in / groups, kd, kh, kw) -> (batch, out, depth', height', width').
@@ -44,7 +45,7 @@ conv3d.requires(fits("weight (groups*out, in, kd, kh, kw), x (batch, groups*in, 
 
 
 @checked
-def conv_transpose3d(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+def conv_transpose3d(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1) -> Tensor:
     """The adjoint of conv3d, plus a bias: volumes grow. weight (in, out / groups, kd, kh, kw); as conv_transpose2d."""
     if x.ndim == 4:
         return of_one(conv_transpose3d, x, weight, bias, stride, padding, output_padding, groups, dilation)
@@ -68,13 +69,14 @@ conv_transpose3d.requires(fits("weight (groups*in, out, kd, kh, kw), x (batch, g
 # Pooling --------------------------------------------------------------------------------------------------------------
 
 
-def max_pool3d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
+def max_pool3d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False) -> Tensor:
     """`max_pool2d` over volumes: (batch, channels, depth, height, width) -> (batch, channels, *windows)."""
     windows = windows_of("max_pool3d", x, 3, kernel_size, stride, padding, dilation, ceil_mode)
     return over_volume(max_windows, x, windows)
 
 
-def avg_pool3d(x, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+def avg_pool3d(x, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True,
+               divisor_override=None) -> Tensor:
     """`avg_pool2d` over volumes: (batch, channels, depth, height, width) -> (batch, channels, *windows)."""
     windows = windows_of("avg_pool3d", x, 3, kernel_size, stride, padding, 1, ceil_mode)
     sums = over_volume(sum_windows, x, windows)
@@ -83,7 +85,7 @@ def avg_pool3d(x, kernel_size, stride=None, padding=0, ceil_mode=False, count_in
     return weighted(sums, windows, x.shape[-3:], count_include_pad)
 
 
-def over_volume(op, x, windows: tuple[Axis, Axis, Axis]):
+def over_volume(op, x, windows: tuple[Axis, ...]):
     """A pooling op of images on every image of a volume, and then along the depth."""
     depth, *plane = windows
     lead = x.shape[:-3]
