@@ -244,15 +244,20 @@ def _asking(function: F, named: Any, contract: Callable) -> F:
     defaults = {n: p.default for n, p in parameters.items() if n not in (rest, others)}
     least = sum(default is empty for default in defaults.values())
     order = [n for n, p in parameters.items() if p.kind <= p.POSITIONAL_OR_KEYWORD]
+    # An argument that the contract names: its place, its name, its default.
+    places = [(order.index(n) if n in order else sys.maxsize, n, defaults.get(n)) for n in wanted]
+    starred = rest in wanted or others in wanted
 
     @functools.wraps(function)
     def ask(*inputs, **options):
-        if options and not others and not options.keys() <= parameters.keys() or len(inputs) + len(options) < least:
+        given, count = options, len(inputs)
+        if options and not others and not options.keys() <= parameters.keys() or count + len(options) < least:
             return function(*inputs, **options)  # raises: the arguments do not match the signature
-        given = {**defaults, **dict(zip(order, inputs, strict=False)), **options}
-        if rest or others:
-            given |= {rest: inputs[len(order):], others: {n: x for n, x in options.items() if n not in parameters}}
-        if (why := contract(*[given[n] for n in wanted])) is not None:
+        if starred:
+            given = {**options, rest: inputs[len(order):],
+                     others: {n: x for n, x in options.items() if n not in parameters}}
+        values = [inputs[k] if k < count else given.get(n, default) for k, n, default in places]
+        if (why := contract(*values)) is not None:
             raise refusal(named.called, why)
         return function(*inputs, **options)
 

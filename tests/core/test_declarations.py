@@ -3,6 +3,7 @@
 import gc
 import linecache
 import pickle
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -120,6 +121,8 @@ def test_a_replayed_definition_gives_each_input_an_array_of_its_own(how):
     given = np.array([1.0])
     (op(x, y) + x).backward(given, **how)
     assert x.grad.item() == 2 and y.grad.item() == 1 and given.item() == 1
+    arrays = [given, *[c._data for c in op(x, y).gradient(x, y, gradient=Tensor(given), **how)]]
+    assert not any([np.shares_memory(a, b) for a, b in combinations(arrays, 2)])
 
 
 @pytest.mark.parametrize("kind", [np.array, list])

@@ -87,8 +87,8 @@ def arrays_in(value):
     return [value._data if isinstance(value, Tensor) else value] if isinstance(value, Tensor | np.ndarray) else []
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_cotangents_that_are_said_to_be_fresh_are(dtype, monkeypatch):
+@pytest.mark.parametrize("dtype, graph", [("float32", False), ("float64", False), ("float64", True)])
+def test_cotangents_that_are_said_to_be_fresh_are(dtype, graph, monkeypatch):
     """They share memory with nothing that the rule was given, nor with each other or those of an earlier call."""
     earlier = {}
 
@@ -111,7 +111,7 @@ def test_cotangents_that_are_said_to_be_fresh_are(dtype, monkeypatch):
     for name in OPS:
         with setting("compiled", True):  # kernels take few numbers, too
             _, y, g, _ = run(name, dtype)
-        y.backward(g)
+        y.backward(g, create_graph=graph)
     assert earlier.keys() >= {op.name for op in declared if op.fresh and (
                                   op.rules or op.joint and (dtype == "float32" or not isinstance(op, Composite))) and
                               op.__wrapped__.__module__.startswith(ops.__name__)}

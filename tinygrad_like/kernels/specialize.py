@@ -116,8 +116,8 @@ _LISTED = """\
 
 _PULL = Template('''\
 def pull(self, node, g, parents):
-    if mode_.usual is not False or type(g) is Scattered_ or node.saved is None or NARROW_ and node.dtype in NARROW_:
-        return general_(self, node, g, parents)
+    if mode_.usual is not $usual or type(g) is Scattered_ or node.saved is None or NARROW_ and node.dtype in NARROW_:
+        return $otherwise(self, node, g, parents)
     ($saved) = node.saved
     ($parents) = parents
 $each_saved_input\
@@ -137,11 +137,20 @@ $each_cotangent\
 _SAVED_INPUT = Template('''\
     if isinstance(s_$k, Tensor_):
         if s_$k.version is not None and s_$k.version[0] > node.order: return general_(self, node, g, parents)
-        s_$k = s_$k._data
+$as_array\
 ''')
 
-_SAVED_OUTPUT = """\
-    if node.extra is not None and node.extra.version is not None: return general_(self, node, g, parents)
+_SAVED_OUTPUT = Template('''\
+    if node.extra is not None and (changed_ := node.extra.version) is not None and changed_[0] > node.order:
+        return general_(self, node, g, parents)
+$on_the_graph\
+''')
+# While recording, rules get the output as a Tensor, as in `Op.values`.
+_ON_THE_GRAPH = """\
+    if s_{k} is not None:
+        s_{k} = wrap_(s_{k})
+        s_{k}.node, s_{k}.requires_grad = node, True
+        s_{k}.shared_version()
 """
 
 _RULE = Template('''\
@@ -281,28 +290,40 @@ def _what_runs(op: Any, words: dict[str, str], residuals: bool) -> dict[str, str
             "take_residuals": "if type(out_) is tuple: out_, residuals_ = out_" if residuals else ""}
 
 
-def pull(op: Any) -> Callable:
-    """`pull` if nobody listens, and no graph of the gradient is needed: the rules, one after another, on arrays."""
+def pull(op: Any, graph: bool = False) -> Callable:
+    """`pull` if nobody listens: the rules, one after another, on arrays; or on Tensors, if the graph of the gradient is
+    to be recorded."""
     count = range(len(op.inputs))
     cotangents, values = "".join([f"c_{i}, " for i in count]), [f"s_{k}" for k in range(len(op.saved))]
-    least, large = op.large
-    names = {f"rule_{i}": rule for i, (rule, _) in op.array_rules.items()} | {
-        f"large_{i}": rule for i, rule in large.items()}
+    (least, large), rules = ((0, {}), op.rules) if graph else (op.large, op.array_rules)
+    names = {f"rule_{i}": rule for i, (rule, _) in rules.items()} | {f"large_{i}": rule for i, rule in large.items()}
     if op.joint is not None:
         wanted = f"[{', '.join([f'p_{i} is not None' for i in count])}]"
-        rules = _JOINT_RULE.substitute(values=", ".join([wanted if k < 0 else values[k] for k in op.joint[1]]),
-                                       count=len(count), cotangents=cotangents)
+        text = _JOINT_RULE.substitute(values=", ".join([wanted if k < 0 else values[k] for k in op.joint[1]]),
+                                      count=len(count), cotangents=cotangents)
     else:
-        rules = "".join([_RULE.substitute(
+        text = "".join([_RULE.substitute(
             i=i, rule=f"(rule_{i} if g.size < {least} else large_{i})" if i in large else f"rule_{i}",
             values=", ".join([str(i) if k < 0 else values[k] for k in uses]))
-            for i, (_, uses) in sorted(op.array_rules.items())])
+            for i, (_, uses) in sorted(rules.items())])
+    own, on_the_graph = op.family.cotangents is Op.cotangents, _ON_THE_GRAPH.format(k=op.out) if graph else ""
+    otherwise = "(recorded_ if mode_.usual else general_)" if own and not graph else "general_"
     return _define(op, "pull", _PULL.substitute(
+        usual=graph, otherwise=otherwise,
         saved="".join([s + ", " for s in values]), parents="".join([f"p_{i}, " for i in count]),
-        each_saved_input="".join([_SAVED_INPUT.substitute(k=k) for k, n in enumerate(op.saved) if n in op.inputs]),
-        saved_output="" if op.out is None else _SAVED_OUTPUT, the_rules=rules,
+        each_saved_input="".join([_SAVED_INPUT.substitute(k=k, as_array="" if graph else f"        s_{k} = s_{k}._data\n")
+                                  for k, n in enumerate(op.saved) if n in op.inputs]),
+        saved_output="" if op.out is None else _SAVED_OUTPUT.substitute(on_the_graph=on_the_graph), the_rules=text,
         each_cotangent="".join([_COTANGENT.substitute(i=i) for i in count]), cotangents=cotangents),
-        general_=op.family.pull, **names)
+        general_=op.family.pull, recorded_=recorded, **names)
+
+
+def recorded(self: Any, node: Node, g: Any, parents: Any) -> Any:
+    """`pull` if the graph of the gradient is to be recorded; its code is generated when it is first needed."""
+    made = type(self).__dict__.get("pull_recorded")
+    if made is None:
+        made = type(self).pull_recorded = pull(self, graph=True)  # type: ignore[attr-defined]
+    return made(self, node, g, parents)
 
 
 def pull_all(self: Any, rule: Callable, uses: list[int], node: Node, g: Any, parents: Any) -> list:

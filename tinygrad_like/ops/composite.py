@@ -104,8 +104,7 @@ def replayed(y: Tensor, g, since: int, keys) -> list:
     """
     owned: set = set()
     found = walk(y.node, g, since=since, retain=mode.recording, plus=basics.plus, owned=owned)
-    if not mode.recording:
-        found = {key: c if key in owned else basics.clone(c) for key, c in found.items()}
+    found = {key: c if key in owned else basics.clone(c) for key, c in found.items()}
     return [found.get(key) for key in keys]
 
 

@@ -243,8 +243,8 @@ def own(c: Any, owned: bool) -> Tensor:
         c, owned = c.written(), True
     array = c if type(c) is np.ndarray else getattr(c, "_data", None)
     alone = owned and array is not None and array.flags.c_contiguous and fills(array)
-    if isinstance(c, Tensor):
-        return c if alone and not mode.recording else basics.clone(c)
+    if isinstance(c, Tensor):  # no node may have saved it, or it could not be changed in place
+        return c if alone and (c.node is None or getattr(c.node.op, "out", 0) is None) else basics.clone(c)
     return wrap(np.array(c) if array is None else array if alone else basics.copied(array))
 
 

@@ -270,9 +270,17 @@ def split(x, sizes, axis=0) -> tuple[Tensor, ...]:
 
 
 def _parts(x, sizes, axis):
-    n, before = x.shape[axis], (slice(None),) * axis
+    n = x.shape[axis]
+    indices = _parts_of(n, sizes, axis) if type(sizes) is int else _parts_of.__wrapped__(n, sizes, axis)
+    return tuple([take(x, index=index) for index in indices])
+
+
+@lru_cache(256)
+def _parts_of(n, sizes, axis):
+    """The indices of the parts of an axis with n elements."""
+    before = (slice(None),) * axis
     ends = [*range(sizes, n, sizes), n] if isinstance(sizes, int) else [*accumulate(sizes)]
-    return tuple([take(x, index=(*before, slice(start, end))) for start, end in zip([0, *ends], ends, strict=False)])
+    return [(*before, slice(start, end)) for start, end in zip([0, *ends], ends, strict=False)]
 
 
 @split.requires
