@@ -95,13 +95,8 @@ def explain(op, error: Exception, arrays, options) -> None:
             raise ours from error
 
 
-<<<<<<< HEAD
-class Contracts:
-    """The part of an op that checks its inputs and options: each check with the names that it uses."""
-=======
 class Contracts(Generic[P]):
-    """The part of an op that says what it takes: checks of inputs and options, each with the names that it looks at."""
->>>>>>> 2cfee1de (One stub: the package's. Ops keep the types of their definitions, since @primitive, @composite and @checked carry the parameters, and plain ops say what they return; the stub of the package has Tensor's methods and the functions that tables find)
+    """The part of an op that checks its inputs and options: each check with the names that it uses."""
 
     called: str  # the op's name in errors
     inputs: list[str]
@@ -218,9 +213,6 @@ def named(function: F, method: str = "") -> F:
     return call  # type: ignore[return-value]
 
 
-<<<<<<< HEAD
-checked: Any = named  # declares a function with checked arguments, by `@function.requires`, as for an op
-=======
 class Checked(Protocol[P, R]):
     """A function whose arguments are checked."""
 
@@ -233,7 +225,6 @@ class Checked(Protocol[P, R]):
 def checked(function: Callable[P, R]) -> Checked[P, R]:
     """Declare a function whose arguments are checked: `@function.requires` beneath it, as for an op."""
     return named(function)  # type: ignore[arg-type]
->>>>>>> 2cfee1de (One stub: the package's. Ops keep the types of their definitions, since @primitive, @composite and @checked carry the parameters, and plain ops say what they return; the stub of the package has Tensor's methods and the functions that tables find)
 
 
 def _asking(function: F, named: Any, contract: Callable) -> F:
