@@ -31,7 +31,7 @@ class Adagrad(Optimizer):
         return np.full_like(x, initial_accumulator_value) if name == "sum" else super().begin(name, x)
 
     def update(self, x, g, state, lr, lr_decay, weight_decay, initial_accumulator_value, eps):
-        s = state.setdefault("sum", np.full_like(x, initial_accumulator_value))
+        s = state["sum"]
         g = g + weight_decay * x
         s += g * g
         x -= lr / (1 + (state["step"] - 1) * lr_decay) * g / (np.sqrt(s) + eps)

@@ -17,7 +17,7 @@ from tinygrad_like.rings import replaceable
 from tinygrad_like.transforms.switches import enable_grad
 
 from .groups import brief, check_memory, check_options, check_param, check_spelling, groups_of
-from .state import COUNT, Seen, Zeros, copied, count_of, states
+from .state import COUNT, Begun, Seen, copied, count_of, states
 
 required: Any = object()  # the default of lr in optimizers written for older versions of PyTorch
 
@@ -89,13 +89,13 @@ class Optimizer:
     def update(self, x: np.ndarray, g: np.ndarray, state: dict, lr: float, **options: Any) -> None:
         """Change the parameter `x` and its `state`, given the gradient `g`; NumPy code for any dtype and layout.
 
-        The group's options, except `maximize`, are passed by name. `x` and the arrays in `state` are copies; missing
-        arrays are zeros. state["step"] is the number of this step, from 1.
+        The group's options, except `maximize`, are passed by name. `x` and the arrays in `state` are copies;
+        missing arrays begin as `begin` says. state["step"] is the number of this step, from 1.
         """
         raise NotImplementedError(f"{self.name} must define update(x, g, state, lr, ...), with its options by name")
 
     def begin(self, name: str, x: np.ndarray, **options: Any) -> np.ndarray | None:
-        """The initial value of a parameter's state `name`, for a kernel; None if the formula creates it."""
+        """The initial value of a parameter's state `name`; None if the formula creates it."""
         return np.zeros((), INT64) if name == COUNT else np.zeros_like(x)
 
     def check(self, group: dict) -> None:
@@ -217,8 +217,9 @@ class Optimizer:
         """
         x, state, options = p._data, self._states[p], self._options(self.param_groups[i])
         dtype = wide(x.dtype)
-        new = Zeros((name, np.array(a, INT64 if name == COUNT else dtype, order="C")) for name, a in state.items())
-        new.like = w = np.array(x, dtype)
+        new = Begun((name, np.array(a, INT64 if name == COUNT else dtype, order="C")) for name, a in state.items())
+        w = np.array(x, dtype)
+        new.begin = lambda name: self.begin(name, w, **options)
         g = np.asarray(g, dtype, order="C")
         new[COUNT] = int(new.get(COUNT, 0)) + 1
         self.update(w, -g if options.pop("maximize", False) else g, new, **options)

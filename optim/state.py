@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,13 @@ from tinygrad_like.dtypes import INT64
 COUNT = "step"  # the name of a parameter's step count in its state: 0-d int64
 
 
-class Zeros(dict):
-    """A state in which missing arrays are zeros, in the form of a given array."""
+class Begun(dict):
+    """A state in which missing arrays begin as `begin(name)`."""
 
-    like: np.ndarray
+    begin: Callable[[str], Any]
 
     def __missing__(self, name: str) -> Any:
-        self[name] = np.zeros_like(self.like)
+        self[name] = self.begin(name)
         return self[name]
 
 

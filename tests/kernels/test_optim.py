@@ -17,6 +17,12 @@ OPTIONS = {  # what each may be given: a number in a range, or one of a list
                       amsgrad=[False, True], maximize=[False, True]),
     optim.RMSProp: dict(lr=(0.001, 0.03), alpha=(0.5, 0.99), eps=(1e-3, 1e-2), weight_decay=[0.0, 0.1],
                         momentum=[0.0, 0.9], centered=[False, True], maximize=[False, True]),
+    optim.Adamax: dict(lr=(0.001, 0.03), betas=(0.5, 0.999), eps=(1e-3, 1e-2), weight_decay=[0.0, 0.1],
+                       maximize=[False, True]),
+    optim.Adagrad: dict(lr=(0.001, 0.3), lr_decay=[0.0, 0.1], weight_decay=[0.0, 0.1], eps=(1e-3, 1e-2),
+                        initial_accumulator_value=[0.0, 0.5], maximize=[False, True]),
+    optim.Adadelta: dict(lr=(0.1, 1.0), rho=(0.5, 0.99), eps=(1e-4, 1e-2), weight_decay=[0.0, 0.1],
+                         maximize=[False, True]),
 }
 SHAPES = [(3, 5), (1,), (), (0,), (17,), (130, 130), (700, 300)]  # of every tail length, serial and parallel
 

@@ -1,32 +1,47 @@
 """Steps of optimizers on float32 parameters, in place and in one pass over memory.
 
-Each computes the formula of the optimizer of that name in `optim`, and is tested against it; NumPy would pass over
-memory once for every arithmetic operation. One call updates all parameters, since starting the threads for each would
-often take longer than its update, and so that no interrupt comes between them.
+Each kernel is made from the formula of its optimizer, the method `update` in `optim`, which is written in NumPy. There
+every arithmetic operation would be a pass over memory. So `update` runs once on names in place of arrays and numbers,
+and its arithmetic is written down as a loop: what depends on numbers alone in float64, before it. One call updates all
+parameters, since starting the threads for each would often take longer than its update, and so that no interrupt comes
+between them.
 
 A row of a `Table` has the arrays of a parameter: x, its gradient, its state in the order of the optimizer's
 `state_names`, its count of steps or None, and the numbers of its group: lr, then the options in order, a pair as two
 numbers, False as 0.
 """
 
+from __future__ import annotations
+
+import hashlib
+import inspect
+import sys
 from collections.abc import Callable
 from functools import lru_cache, partial
+from importlib import import_module
+from textwrap import indent
 from typing import Any
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from ..transforms.codegen import define
 from .kinds import TABLE, WRITE, Table
 from .program import Kernel, kernel, play
+from .registry import makers
 from .simd import inner
 from .vectormath import F, maximum
 from .views import count_of, data_of, floats_at, integer_at, integers_at, real_at
 
-ZERO = F(0)
 _COST = 0.18  # nanoseconds per element
+_TEXTS = {np.add: "{} + {}", np.subtract: "{} - {}", np.multiply: "{} * {}", np.divide: "{} / {}",
+          np.power: "{} ** {}", np.negative: "-{}", np.sqrt: "np.sqrt({})", np.abs: "abs({})",
+          np.maximum: "maximum({}, {})"}
+_NAMES = {"np": np, "F": F, "maximum": maximum, "data_of": data_of, "integer_at": integer_at, "real_at": real_at}
 
 
 @inner
-def _work(table, *numbers):
+def _work(table):
     """Nanoseconds of an update."""
     count = 0
     for row in table:
@@ -35,29 +50,11 @@ def _work(table, *numbers):
 
 
 @inner
-def _share(array, task, tasks):
+def share(array, task, tasks):
     """This task's part of the array at an address; empty if there is none."""
     n = count_of(array) if array else 0
     first, last = task * n // tasks, (task + 1) * n // tasks
     return floats_at((data_of(array) if array else 0) + 4 * first, last - first)
-
-
-@inner
-def _number(row, i):
-    """The i-th number of the group of a row."""
-    return real_at(data_of(row[-1]), i)
-
-
-@inner
-def _step(row):
-    """The number of steps, with this one."""
-    return integer_at(data_of(row[-2]), 0) + 1
-
-
-@inner
-def _sign(row, i):
-    """The sign of the gradient: -1 if option i, `maximize`, is set."""
-    return F(-1.0) if _number(row, i) != 0 else F(1.0)
 
 
 @kernel(table=TABLE, count=WRITE.of(np.int64), cost=0, tasks=1)
@@ -69,84 +66,99 @@ def _count(table, count, task, tasks):
             step[0] += 1
 
 
-@kernel(table=TABLE, work=_work, tasks=1, fastmath={"contract"})
-def _sgd(table, task, tasks):
-    for row in table:
-        x, g, b = _share(row[0], task, tasks), _share(row[1], task, tasks), _share(row[2], task, tasks)
-        lr, momentum, fresh = F(_number(row, 0)), F(_number(row, 1)), F(1.0 - _number(row, 2))
-        decay, nesterov, scale = F(_number(row, 3)), _number(row, 4) != 0, _sign(row, 5)
-        if b.size == 0 or momentum == ZERO:
-            for i in range(x.size):
-                x[i] -= lr * (scale * g[i] + decay * x[i])
-        elif nesterov:
-            for i in range(x.size):
-                d = scale * g[i] + decay * x[i]
-                b[i] = momentum * b[i] + fresh * d
-                x[i] -= lr * (d + momentum * b[i])
-        else:
-            for i in range(x.size):
-                b[i] = momentum * b[i] + fresh * (scale * g[i] + decay * x[i])
-                x[i] -= lr * b[i]
+class _Undecided(Exception):
+    """A formula asks whether a number is 0."""
 
 
-@kernel(table=TABLE, work=_work, tasks=1, fastmath={"contract"})
-def _adam(table, decoupled, task, tasks):
-    for row in table:
-        x, g = _share(row[0], task, tasks), _share(row[1], task, tasks)
-        m, v, largest = _share(row[2], task, tasks), _share(row[3], task, tasks), _share(row[4], task, tasks)
-        t, b1, b2 = _step(row), _number(row, 1), _number(row, 2)
-        lr, root = F(_number(row, 0) / (1 - b1**t)), F(1 / np.sqrt(1 - b2**t))
-        new1, new2, beta2 = F(1.0 - b1), F(1.0 - b2), F(b2)  # in float32, 1 - 0.999 would lose four digits
-        eps, decay, scale = F(_number(row, 3)), F(_number(row, 4)), _sign(row, 6)
-        keep = F(1.0 - _number(row, 0) * _number(row, 4)) if decoupled else F(1.0)
-        decay = ZERO if decoupled else decay
-        if largest.size > 0 and _number(row, 5) != 0:  # amsgrad
-            for i in range(x.size):
-                p = keep * x[i]
-                d = scale * g[i] + decay * p
-                m[i] += new1 * (d - m[i])
-                square = v[i] = beta2 * v[i] + new2 * d * d
-                square = largest[i] = maximum(largest[i], square)
-                x[i] = p - lr * m[i] / (np.sqrt(square) * root + eps)
-        else:
-            for i in range(x.size):
-                p = keep * x[i]
-                d = scale * g[i] + decay * p
-                m[i] += new1 * (d - m[i])
-                v[i] = beta2 * v[i] + new2 * d * d
-                x[i] = p - lr * m[i] / (np.sqrt(v[i]) * root + eps)
+class _Name(NDArrayOperatorsMixin):
+    """A number, or the element of an array, by its name in the code that arithmetic with it adds to."""
+
+    def __init__(self, code: _Code, text: str, element: bool = False):
+        self.code, self.text, self.element = code, text, element
+
+    def __bool__(self) -> bool:
+        if self.element:
+            raise TypeError("a kernel does the same to all elements")
+        if self.text not in self.code.known:
+            raise _Undecided(self.text)
+        return self.code.known[self.text]
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = (None,)) -> _Name:
+        made = self.code.apply(ufunc, inputs)
+        if out[0] is None:
+            return made
+        out[0].text = made.text
+        return out[0]
 
 
-@kernel(table=TABLE, work=_work, tasks=1, fastmath={"contract"})
-def _rmsprop(table, task, tasks):
-    for row in table:
-        x, g, v = _share(row[0], task, tasks), _share(row[1], task, tasks), _share(row[2], task, tasks)
-        a, b = _share(row[3], task, tasks), _share(row[4], task, tasks)
-        lr, alpha, new, eps = F(_number(row, 0)), F(_number(row, 1)), F(1.0 - _number(row, 1)), F(_number(row, 2))
-        decay, momentum, scale = F(_number(row, 3)), F(_number(row, 4)), _sign(row, 6)
-        centered, moves = a.size > 0 and _number(row, 5) != 0, b.size > 0 and momentum != ZERO
-        if not (centered or moves):  # a loop of its own, since a loop with two conditions is not vectorised
-            for i in range(x.size):
-                d = scale * g[i] + decay * x[i]
-                v[i] = alpha * v[i] + new * d * d
-                x[i] -= lr * d / (np.sqrt(v[i]) + eps)
-            continue
-        for i in range(x.size):
-            d = scale * g[i] + decay * x[i]
-            v[i] = alpha * v[i] + new * d * d
-            variance = v[i]
-            if centered:
-                a[i] += new * (d - a[i])
-                variance -= a[i] * a[i]
-                variance = ZERO if variance < ZERO else variance
-            d /= np.sqrt(variance) + eps
-            if moves:
-                b[i] = momentum * b[i] + d
-                d = b[i]
-            x[i] -= lr * d
+class _Code:
+    """The loop that an optimizer's formula stands for, if some numbers are known to be 0 or not.
+
+    numbers: names of what it computes before, shared by all of a formula's loops.
+    """
+
+    def __init__(self, kind: Any, options: dict[str, list[str]], numbers: dict[str, str], known: dict[str, bool]):
+        self.known, self.numbers, self.elements = known, numbers, dict[str, str]()
+        given: dict[str, Any] = {name: [_Name(self, part) for part in parts] if len(parts) > 1 else _Name(self, name)
+                                 for name, parts in options.items()}
+        x, g = _Name(self, "x[i]", True), _Name(self, "g[i]", True)
+        if given.pop("maximize", None) is not None:
+            g = _Name(self, "sign") * g
+        arrays = {name: _Name(self, name if name == "step" else f"{name}[i]", name != "step")
+                  for name in kind.state_names}
+        state = dict(arrays)
+        kind.__new__(kind).update(x, g, state, **given)
+        self.stores = {"x[i]": x.text, **{f"{name}[i]": state[name].text for name in arrays if name != "step"}}
+
+    def apply(self, ufunc: Any, inputs: tuple) -> _Name:
+        """A name for the result of a function of NumPy's."""
+        of_elements = [type(x) is _Name and x.element for x in inputs]
+        if ufunc is np.divide and of_elements == [True, False]:  # a product takes less time than a quotient
+            ufunc, inputs = np.multiply, (inputs[0], 1 / inputs[1])
+        texts = [x.text if type(x) is _Name else repr(float(x)) for x in inputs]
+        if not any(of_elements):
+            return _Name(self, f"({_TEXTS[ufunc].format(*texts)})")
+        texts = [text if one else self.numbers.setdefault(f"F({text})", f"n{len(self.numbers)}")
+                 for text, one in zip(texts, of_elements, strict=True)]
+        return _Name(self, self.elements.setdefault(_TEXTS[ufunc].format(*texts), f"e{len(self.elements)}"), True)
+
+    def __str__(self) -> str:
+        lines = [f"{name} = {text}\n" for text, name in self.elements.items()]
+        lines += [f"{to} = {text}\n" for to, text in self.stores.items() if to != text]
+        return "for i in range(x.size):\n" + indent("".join(lines), "    ")
 
 
-_KERNELS: dict[str, tuple] = {"SGD": (_sgd,), "Adam": (_adam, 0), "AdamW": (_adam, 1), "RMSProp": (_rmsprop,)}
+def _loops(kind: Any, options: dict[str, list[str]], numbers: dict[str, str], known: dict[str, bool]) -> str:
+    """The loops of a formula, one for each case that it tells apart."""
+    try:
+        return str(_Code(kind, options, numbers, known))
+    except _Undecided as asked:
+        name, = asked.args
+        cases = [indent(_loops(kind, options, numbers, {**known, name: found}), "    ") for found in (True, False)]
+        needed = [f" and {array}.size != 0" for array, option in kind.state_names.items() if option == name]
+        return f"if {name} != 0{''.join(needed)}:\n{cases[0]}else:\n{cases[1]}"
+
+
+def _kernel_of(kind: Any) -> Kernel:
+    """The kernel of an optimizer. Raises AttributeError or TypeError if its formula is not elementwise."""
+    options = {name: [f"{name}_{i}" for i in range(len(p.default))] if type(p.default) is tuple else [name]
+               for name, p in inspect.signature(kind.__init__).parameters.items() if name not in ("self", "params")}
+    numbers: dict[str, str] = {}
+    loops = _loops(kind, options, numbers, {})
+    parts = [part for parts in options.values() for part in parts]
+    arrays = ["x", "g", *[name for name in kind.state_names if name != "step"]]
+    lines = ["numbers = data_of(row[-1])\n", *[f"{part} = real_at(numbers, {i})\n" for i, part in enumerate(parts)]]
+    lines += [f"{array} = share(row[{i}], task, tasks)\n" for i, array in enumerate(arrays)]
+    lines += ["sign = 1.0 if maximize == 0 else -1.0\n"] * ("maximize" in parts)
+    lines += ["step = integer_at(data_of(row[-2]), 0) + 1\n"] * any("step" in text for text in numbers)
+    lines += [f"{name} = {text}\n" for text, name in numbers.items()]
+    text = "(table, task, tasks):\n    for row in table:\n" + indent("".join(lines) + loops, " " * 8)
+    # With a hash of its text in its name, compiled code on disk is that of this text.
+    name = f"{kind.__name__.lower()}_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    body = define(name, f"def {name}{text}", __file__, {**_NAMES, "__name__": __name__, "share": share})
+    made = kernel(table=TABLE, work=_work, tasks=1, fastmath={"contract"})(body)
+    made.name = kind.__name__.lower()
+    return made
 
 
 @lru_cache
@@ -154,16 +166,22 @@ def fused_update(formula: Callable) -> tuple[type[Table], Callable] | None:
     """The function that makes a table of rows, and the function of the table and the optimizer's step count that
     applies a formula of `optim` to all rows, and counts the step; None if the formula has no kernel."""
     name, _, method = formula.__qualname__.partition(".")
-    if name not in _KERNELS or method != "update" or formula.__module__.split(".")[-2:-1] != ["optim"]:
+    if method != "update" or formula.__module__.split(".")[-2:-1] != ["optim"]:
         return None
-    return Table, partial(step, *_KERNELS[name])
+    try:
+        return Table, partial(step, _kernel_of(getattr(sys.modules[formula.__module__], name)))
+    except (AttributeError, TypeError):
+        return None
 
 
-def step(update: Kernel, *rest: Any) -> None:
-    """Update all rows of a table, with the options of the kernel, and count the step: (update, *options, table, count).
+def step(update: Kernel, table: Table, count: np.ndarray) -> None:
+    """Update all rows of a table, and count the step.
 
     No interrupt comes between the two: threads are woken before, if necessary.
     """
-    *options, table, count = rest
-    first, last = (table, *options), (table, count)
+    first, last = (table,), (table, count)
     play([(update, update.pack(*first), first), (_count, _count.pack(*last), last)])
+
+
+makers.append(lambda: [fused_update(kind.update) for kind in vars(import_module("optim")).values()
+                       if isinstance(kind, type) and hasattr(kind, "update")])

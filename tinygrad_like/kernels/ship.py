@@ -1,7 +1,7 @@
 """Compile all kernels before they are needed: for this machine, or into a wheel.
 
     python -m tinygrad_like.kernels.ship                 for this machine, into the cache
-    python -m tinygrad_like.kernels.ship gemm. ._adam    only those whose names contain one of these words
+    python -m tinygrad_like.kernels.ship gemm. .adam_    only those whose names contain one of these words
     python -m tinygrad_like.kernels.ship --wheel dist    a wheel of this source tree, with kernels for each level of
                                                          x86-64 that this machine has
 
