@@ -382,7 +382,7 @@ class _Surface(_ForNumPy, _Protocol, _Gradients, _Versions):
     @property
     def mT(self) -> Tensor: r"""The last two axes swapped: the transpose of every matrix in a batch."""
     @staticmethod
-    def manual_seed(seed: builtins.int, **without_effect: Unpack[_WithoutEffect]) -> Any: r"""Restart it: after the same seed, every draw repeats. Returns itself."""
+    def manual_seed(seed: builtins.int, **without_effect: Unpack[_WithoutEffect]) -> Any: r"""Restart from a seed: the same seed repeats every draw. Returns itself."""
     def masked_fill(self, mask: Any, value: Any, **without_effect: Unpack[_WithoutEffect]) -> Tensor: ...
     def masked_fill_(self, mask: Any, value: Any, **without_effect: Unpack[_WithoutEffect]) -> Self: r"""`masked_fill`, in place: of a leaf that requires grad under no_grad() only."""
     def masked_select(self, mask: Any, **without_effect: Unpack[_WithoutEffect]) -> Tensor: r"""The elements of x where the mask is True, as a vector; x and mask broadcast. Raises TypeError unless it is boolean."""
