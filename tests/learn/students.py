@@ -1,4 +1,4 @@
-"""66 wrong rules as students write them, each with a pattern of what a teacher would say first: "kind: text".
+"""64 wrong rules as students write them, each with a pattern of what a teacher would say first: "kind: text".
 
 They are about options, masks, broadcasting, reductions and the second order. They were written by hand before the
 checker was tried on them; of the first 60 it then let 16 pass, and named 5 others wrong.
@@ -122,18 +122,6 @@ def clip(x, *, low=-1.0, high=1.0):
 
 clip.vjp(x=lambda g: g)
 '''),
-    ("a clip without its upper limit", r"points|condition|mask", '''
-def clip(x):
-    return np.clip(x, -2, 2)
-
-clip.vjp(x=lambda g, x: g * (x > -2))
-'''),
-    ("ReLU6 without the 6", r"points|condition|mask", '''
-def relu6(x):
-    return np.minimum(np.maximum(x, 0), 6)
-
-relu6.vjp(x=lambda g, x: ops.where(x > 0, g, 0.0))
-'''),
     ("a hinge that passes all", r"points|condition|mask", '''
 def hinge(x):
     return np.maximum(0, 5 - x)
@@ -145,12 +133,6 @@ def gate(x, *, threshold=0.0):
     return np.where(x > threshold, x, 0.0)
 
 gate.vjp(x=lambda g, x: ops.where(x > 0, g, 0.0))
-'''),
-    ("soft threshold that passes all", r"points|condition|mask", '''
-def shrink(x, *, by=0.2):
-    return np.sign(x) * np.maximum(np.abs(x) - by, 0)
-
-shrink.vjp(x=lambda g: g)
 '''),
     ("dropout without its mask", r"function: .*mask|term: .*mask|points: .*mask|mask", '''
 def drop(x, mask):
@@ -207,13 +189,6 @@ def scale_rows(x, s):
 
 scale_rows.vjp(x=lambda g, s: g * s[:, None], s=lambda g, x: g * x)
 '''),
-    ("an outer product over the wrong axis", r"sum|option|order", '''
-def outer(a, b):
-    return a[:, None] * b[None, :]
-
-outer.vjp(a=lambda g, b: (g * b[None, :]).sum(0), b=lambda g, a: (g * a[:, None]).sum(0))
-example(outer, (2,), (3,))
-'''),
     ("a channel's bias over the wrong axes", r"sum|option|constant", '''
 def add_channel(x, b):
     return x + b[None, :, None, None]
@@ -254,12 +229,6 @@ def film(x, gamma, beta):
 
 film.vjp(x=lambda g, gamma: g * gamma, gamma=lambda g: g, beta=lambda g: g)
 '''),
-    ("subtraction with a plus", r"sign", '''
-def shifted(x, b):
-    return x - b[:, None]
-
-shifted.vjp(x=lambda g: g, b=lambda g: g.sum(-1))
-'''),
     ("summed to a column too much", r"sum|factor", '''
 def shift(x, c):
     return x + c
@@ -270,12 +239,6 @@ example(shift, (2, 3), (2, 1))
 ]
 
 REDUCTIONS = [
-    ("a mean by all elements", r"mean: .*axis|constant|operator|mean", '''
-def mean_rows(x):
-    return x.mean(1)
-
-mean_rows.vjp(x=lambda g, x: ops.expand(ops.unsqueeze(g, -1), shape=x.shape) / x.size)
-'''),
     ("a variance without n", r"mean", '''
 def variance(x):
     return x.var()
@@ -301,23 +264,11 @@ def row_sums(x):
 row_sums.vjp(x=lambda g: g)
 example(row_sums, (2, 3))
 '''),
-    ("a product without a division", r"function: .*x", '''
-def product(x):
-    return x.prod()
-
-product.vjp(x=lambda g, x, out: g * out + 0 * x)
-'''),
     ("a norm of rows along the wrong axis", r"shape|error|sum|call|transposed|axis", '''
 def row_norms(x):
     return np.sqrt((x ** 2).sum(1))
 
 row_norms.vjp(x=lambda g, x, out: g * x / out)
-'''),
-    ("a maximum that goes to all", r"points|sum|mask|places|condition", '''
-def top(x):
-    return x.max()
-
-top.vjp(x=lambda g, x: g + 0 * x)
 '''),
     ("a cumsum forwards", r"transposed: .*by the Jacobian", '''
 def running(x):
@@ -325,37 +276,11 @@ def running(x):
 
 running.vjp(x=lambda g: ops.cumsum(g, axis=-1))
 '''),
-    ("cross entropy not averaged", r"mean|factor", '''
-def nll(logits):
-    """Class 0 is right for every row."""
-    s = logits - logits.max(-1, keepdims=True)
-    return -(s - np.log(np.exp(s).sum(-1, keepdims=True)))[:, 0].mean()
-
-def backward(g, logits):
-    one = np.zeros(logits.shape, np.float32)
-    one[:, 0] = 1
-    return g * (ops.softmax(logits, axis=-1) - one)
-
-nll.vjp(logits=backward)
-'''),
-    ("a mean of both axes by one", r"mean|constant|factor", '''
-def grand_mean(x):
-    return x.mean((0, 1))
-
-grand_mean.vjp(x=lambda g, x_shape: g * np.ones(x_shape) / x_shape[0])
-example(grand_mean, (2, 3))
-'''),
     ("a sum of squares without x", r"function: .*x|term", '''
 def squares(x):
     return (x ** 2).sum(-1)
 
 squares.vjp(x=lambda g, x_shape: 2 * ops.expand(ops.unsqueeze(g, -1), shape=x_shape))
-'''),
-    ("a share without the sum", r"term|sum", '''
-def share(x):
-    return x / x.sum()
-
-share.vjp(x=lambda g, x: g / x.sum())
 '''),
 ]
 
@@ -386,12 +311,6 @@ def backward(g, x):
     return g * slope
 
 square.vjp(x=backward)
-'''),
-    ("the output's data", r"second order", '''
-def my_exp(x):
-    return np.exp(x)
-
-my_exp.vjp(x=lambda g, out: g * (out.data if isinstance(out, Tensor) else out))
 '''),
     ("a residual that depends on x", r"second order", '''
 def swish(x):
@@ -450,7 +369,7 @@ root.vjp(x=lambda g, x, out: 1.5 * g * out / x)
 '''),
 ]
 
-# Of 56 more that were written later these were named badly.
+# Of 168 more that were written later, two thirds of them after the others were mended, these were named badly.
 LATER = [
     ("a masked softmax with that of all", r"name: .*'out'", '''
 def masked_softmax(x, mask):
@@ -499,6 +418,87 @@ def hardtanh(x, *, low=-1.0, high=2.0):
     return np.clip(x, low, high)
 
 hardtanh.vjp(x=lambda g, x: ops.where(abs(x) <= 1, g, 0.0))
+'''),
+    ("a mask left in a global", r"state: ", '''
+def gate(x):
+    global MASK
+    MASK = x > 0
+    return x * MASK
+
+gate.vjp(x=lambda g: g * MASK)
+'''),
+    ("a size left in a global", r"state: ", '''
+def row_mean(x):
+    global ROWS
+    ROWS = len(x)
+    return x / ROWS
+
+row_mean.vjp(x=lambda g: g / ROWS)
+'''),
+    ("two rules swapped", r"order: .*swapped", '''
+def ratio(a, b):
+    return a / b
+
+ratio.vjp(a=lambda g, a, b: -g * a / b ** 2, b=lambda g, b: g / b)
+'''),
+    ("a joint rule in the wrong order", r"order: .*swapped", '''
+def times(a, b):
+    return a * b
+
+times.joint_vjp(lambda g, a, b: (g * a, g * b))
+'''),
+    ("a mean along an axis, by all elements", r"mean: .*all elements", '''
+def mean(x, *, axis=0):
+    return x.mean(axis, keepdims=True)
+
+mean.vjp(x=lambda g, x: ops.expand(g, x.shape) / x.size)
+'''),
+    ("an outer product, no axis for a", r"'a\\[..., None\\]'", '''
+def outer(a, b):
+    return a[:, None] * b
+
+outer.vjp(a=lambda g, b: ops.sum(g * b, axis=1), b=lambda g, a: ops.sum(g * a, axis=0))
+example(outer, (3,), (3,))
+'''),
+    ("a quadratic form, twice one half", r"order: .*A.T", '''
+def quadratic(x, A):
+    return (x * (x @ A)).sum(-1, keepdims=True)
+
+quadratic.vjp(x=lambda g, x, A: g * 2 * (x @ A), A=lambda g, x: x.T @ (g * x))
+example(quadratic, (2, 3), (3, 3))
+'''),
+    ("a filter that is not turned round", r"order: .*w in reverse", '''
+def conv(x, w):
+    return x[:-1] * w[0] + x[1:] * w[1]
+
+def for_x(g, x, w):
+    there = np.zeros(len(x))
+    there[:-1] += g * w[1]
+    there[1:] += g * w[0]
+    return there
+
+conv.vjp(x=for_x, w=lambda g, x: np.array([(g * x[:-1]).sum(), (g * x[1:]).sum()]))
+example(conv, (5,), (2,))
+'''),
+    ("the halves of a gated unit swapped", r"order: .*halves along axis 1", '''
+def glu(x):
+    return x[:, :2] / (1 + np.exp(-x[:, 2:]))
+
+def backward(g, x, out):
+    s = 1 / (1 + ops.exp(-x[:, 2:]))
+    return ops.cat(g * out * (1 - s), g * s, axis=1)
+
+glu.vjp(x=backward)
+example(glu, (3, 4))
+'''),
+    ("cross entropy not averaged", r"3 times what is right", '''
+def nll(x, y):
+    s = x - x.max(-1, keepdims=True)
+    logp = s - np.log(np.exp(s).sum(-1, keepdims=True))
+    return -(y * logp).sum() / len(x), Residuals(p=np.exp(logp))
+
+nll.vjp(x=lambda g, y, p: g * (p - y))
+example(nll, (3, 4), Tensor(np.eye(4)[:3]))
 '''),
 ]
 

@@ -85,7 +85,7 @@ ANSWERS = {
     "sigmoid": [("(out * (1 - out))", "(out * (1 + out))", "sign", "'1 \\+ out' should be '1 - out'"),
                 ("lambda g, out: g * (out * (1 - out))", "lambda g, x: g * (x * (1 - x))", "name",
                  "'x' stands where 'out'")],
-    "tanh": [("1 - out * out", "1 - out", "factor", "should be 'out \\* out'"),
+    "tanh": [("1 - out * out", "1 - out", "function", "a factor of \\(1 \\+ out\\)"),
              ("lambda g, out: g * (1 - out * out)", "lambda g, x: g * (1 - x * x)", "name",
               "'x' stands where 'out'")],
     "relu": [("lambda g, out: where(out <= 0, 0.0, g)", "lambda g, x: g * (np.array(x) > 0)", "numpy", "NumPy"),

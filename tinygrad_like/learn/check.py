@@ -66,7 +66,7 @@ def check(points: Sequence[Point]) -> list[Finding]:
         known = [*op.inputs, *[f"{n}_shape" for n in op.inputs], "out", *op.options]
         told = of_parameter(error, known, op.__wrapped__.__code__.co_varnames)
         return [_finding(op, "", "name", f"TypeError: {error}", told, _naming(op, str(error)))]
-    if (improper := _improper(points[0])) is not None:
+    if (improper := _improper(points)) is not None:
         return [improper]
     wrong: list[Finding] = []
     for i in points[0].vary:
@@ -301,8 +301,10 @@ def _forward(op: Primitive, points: Sequence[Point]) -> list[Finding]:
     return []
 
 
-def _improper(point: Point) -> Finding | None:
+def _improper(points: Sequence[Point]) -> Finding | None:
     """A rule that writes into g or what was saved, or whose result depends on what was computed in between."""
+    point = points[0]
+    between = [0.9 * np.flip(x) if k in point.vary else x for k, x in enumerate(point.inputs)]
     op: Any = point.op
     for i in point.vary:
         if op.joint is None and (0 if op.variadic else i) not in op.rules:
@@ -316,10 +318,10 @@ def _improper(point: Point) -> Finding | None:
             for n, v in saved.items():
                 point.values[n][...] = v
             return _finding(op, name, "in place", "", f"{changed or 'g'!r} is changed: {IN_PLACE}", rule.source)
-        point.forward([0.9 * x if k in point.vary else x for k, x in enumerate(point.inputs)])
-        second = rule.raw(point, point.g.copy())
+        later = [rule.raw(point, point.g.copy()) for p, inputs in ((point, between), *((p, p.inputs) for p in points))
+                 if p.at(inputs) is not None]
         point.forward(point.inputs)
-        if first is not None and (second is None or not np.array_equal(first, second, equal_nan=True)):
+        if first is not None and not all(c is not None and np.array_equal(first, c, equal_nan=True) for c in later):
             return _finding(op, name, "state", "", "the rule gives something else if the forward is called once more "
                             "before backward comes, as where the forward leaves something in a global; let the rule "
                             "name what it needs: an input, out, or what the forward returns with Residuals.",

@@ -57,12 +57,20 @@ def _by_itself(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, str, Array
                      f"{rule.input!r} is: each must be computed by itself where `wanted` says so."), c
 
 
+def _swapped(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, str, Array]]:
+    for k in p.vary if not rule.op.variadic else ():
+        other = Rule([p], k).raw(p)
+        if k != rule.i and rule.fits(p, c, k) and other is not None and rule.fits(p, other):
+            yield "order", (f"the rules of {rule.input!r} and {p.input_name(k)!r} are swapped: each gives the gradient "
+                            "of the other."), p.wanted(rule.i)
+
+
 def _whole(rule: Rule) -> Diagnosis | None:
-    return _search(rule, _by_itself, _minus)
+    return _search(rule, _by_itself, _minus, _swapped)
 
 
 def _places(rule: Rule) -> Diagnosis | None:
-    return _search(rule, _orders, _forward, _shapes, _selected)
+    return _search(rule, _orders, _forward, _shapes, _selected, _turned)
 
 
 def _axes(ndim: int) -> Iterator[tuple[str, tuple[int, ...]]]:
@@ -72,7 +80,9 @@ def _axes(ndim: int) -> Iterator[tuple[str, tuple[int, ...]]]:
 
 
 def _orders(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, str, Array]]:
-    told = "the gradient is {}: the right numbers stand in other places."
+    told = "the gradient is {}: the right numbers stand in other places." + (
+        " An axis that the output has lost must come back where it was, as with unsqueeze, before g is repeated along "
+        "it." if 0 < p.out.ndim < c.ndim else "")
     if c.ndim != p.inputs[rule.i].ndim:
         return
     for axes in itertools.permutations(range(c.ndim)) if c.ndim <= 4 else ():
@@ -81,6 +91,8 @@ def _orders(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, str, Array]]:
             yield "transposed", told.format(how), c.transpose(axes)
     for text, over in _axes(c.ndim):
         yield "transposed", told.format(f"reversed along {text}"), np.flip(c, over)
+        halves = [c.shape[a] // 2 for a in over]
+        yield "order", told.format(f"swapped in halves along {text}"), np.roll(c, halves, over)
     yield "transposed", "", c  # an order may be that of the axes at one point, and not at another
 
 
@@ -89,6 +101,20 @@ def _forward(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, str, Array]]
     if right.shape[0] == right.shape[1] and not close(right.T, right) and close(p.analytic(rule.i), right.T):
         yield "transposed", ("the rule multiplies by the Jacobian, not by its transpose: it carries a change of the "
                              "input forward, where g has to be carried back."), p.wanted(rule.i)
+
+
+def _turned(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, str, Array]]:
+    for name in [n for n in rule.names if n in p.op.inputs]:
+        v = p.values[name]
+        read = [(f"{name} in reverse, along {text}", np.flip(v, over)) for text, over in _axes(v.ndim)]
+        if v.ndim == 2 and v.shape[0] == v.shape[1]:
+            read.append((f"({name} + {name}.T) / 2 for {name}: half of it is missing", 0.5 * (v + v.T)))
+        for text, other in read:
+            p.values[name] = other
+            made = rule.raw(p)
+            p.values[name] = v
+            if made is not None:
+                yield "order", f"the rule would be right if it read {text}.", made
 
 
 def _shapes(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, str, Array]]:
@@ -185,6 +211,7 @@ _FUNCTIONS: dict[str, Callable[[Array], Array]] = {
     "the sign of {}": np.sign, "cosh {}": np.cosh, "sinh {}": np.sinh, "(1 + e^{})": lambda v: 1 + np.exp(v),
 }
 _OUTPUTS = "the number of outputs that each element goes into"
+_ALL = "the number of outputs"
 Table = dict[str, Array]  # "": right divided by given wherever a Jacobian is not 0; and there sizes, options and arrays
 
 
@@ -214,12 +241,14 @@ def _quotients(point: Point, i: int) -> Table | None:
         right, given = point.numeric(i), point.analytic(i)
     except Exception:
         return None
-    shown, also = (np.abs(j) > 1e-6 * (np.abs(j).max(initial=0) + 1e-300) for j in (right, given))
-    if not np.array_equal(shown, also):
+    sizes = [np.abs(j) / (np.abs(j).max(initial=0) + 1e-300) for j in (right, given)]
+    if (np.minimum(*sizes)[np.maximum(*sizes) > 1e-5] < 1e-6).any():
         return None
+    shown = sizes[0] > 1e-4  # smaller ones are too inexact to be divided
     x, out = point.inputs[i], point.out
     numbers = {"the number of elements that each output is made of": x.size / max(out.size, 1),
-               _OUTPUTS: out.size / max(x.size, 1), **{f"the size of axis {a}": x.shape[a] for a in range(x.ndim)},
+               _OUTPUTS: out.size / max(x.size, 1), _ALL: out.size,
+               **{f"the size of axis {a}": x.shape[a] for a in range(x.ndim)},
                **{name: v for name in point.op.options if type(v := point.values[name]) in (int, float)}}
     found = {"": right[shown] / given[shown], **{n: np.full(int(shown.sum()), v, float) for n, v in numbers.items()}}
     for k in [*sorted(point.vary, key=point.input_name), -1]:
@@ -247,6 +276,8 @@ def _of_size(ratio: Array, sizes: Table) -> Diagnosis | None:
             if np.allclose(ratio * f(n), 1, rtol=1e-5):
                 if told == "n" and name == _OUTPUTS:
                     why = "it sums by itself over axes along which the input was broadcast; the engine does that"
+                if told == "1 / n" and name == _ALL:
+                    why = "it divides by the number of all elements, where that behind each output is meant"
                 return Diagnosis("factor" if "sqrt" in told else "mean",
                                  f"the rule gives {told} times what is right, n being {name}: {why}.")
     return None

@@ -144,9 +144,11 @@ class Point:
         named["wanted"] = [i in self.vary for i in range(len(self.inputs))]
         return named
 
-    def call_rule(self, rule: Callable, names: Sequence[str], i: int, g: np.ndarray, joint: bool) -> np.ndarray:
-        """The result of `rule` for input i, before the engine undoes broadcasting."""
-        values = self.values
+    def call_rule(self, rule: Callable, names: Sequence[str], i: int, g: np.ndarray, joint: bool, copies: bool = False
+                  ) -> np.ndarray:
+        """The result of `rule` for input i, before the engine undoes broadcasting. copies: of the values, if it may
+        write into them."""
+        values = {n: v.copy() if copies and isinstance(v, np.ndarray) else v for n, v in self.values.items()}
         with setting("recording", False), np.errstate(all="ignore"):
             given = rule(g, *[i if n == "which" else values[n] for n in names])
             return np.array(given[i] if joint else given)

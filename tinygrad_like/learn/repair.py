@@ -40,6 +40,7 @@ order       A / B       B / A
 order       A ** B      B ** A
 order       A @ B       B @ A
 transposed  A.T         A
+shape       N           N[..., None]
 constant    K           0 | 1 | 2 | 3 | 0.5 | -K | K + 1 | K - 1 | 2 * K | K / 2 | 1 / K
 constant    K           M
 term        K           K + M | K - M
@@ -118,7 +119,7 @@ def find(rule: Rule, rows: Sequence[Row], seconds: float) -> Repair | None:
     def right(made: Callable, names: list[str]) -> bool:
         for point, i in [(p, i) for p in rule.points for i in (p.vary if rule.joint else [rule.i])]:
             try:
-                c = point.call_rule(made, names, i, point.g.copy(), rule.joint)
+                c = point.call_rule(made, names, i, point.g.copy(), rule.joint, copies=True)
             except Exception:
                 if not rule.unsaid(point):
                     return False
@@ -147,7 +148,8 @@ def find(rule: Rule, rows: Sequence[Row], seconds: float) -> Repair | None:
                 if time.thread_time() > until:
                     return None
                 if fits({node: new}):
-                    told = parent if isinstance(node, ast.Constant) and isinstance(parent, ast.expr) else node
+                    whole = isinstance(node, ast.Constant) and isinstance(parent, ast.expr | ast.keyword)
+                    told = parent if whole else node
                     return Repair(kind, ast.unparse(told), ast.unparse(with_others(told, {node: new})), node.lineno)
     return None
 
