@@ -91,6 +91,6 @@ def _gradients(who: str, parameters: list[Tensor]) -> list[Tensor]:
     gradients = {id(p.grad): p.grad for p in parameters if p.grad is not None}  # scale a shared one once
     for g in gradients.values():
         if not g._data.flags.writeable:
-            raise ValueError(f"{who}: a gradient of shape {g.shape} shows memory that must not be written, as expand "
-                             "does and read-only arrays are; set p.grad to a clone()")
+            raise ValueError(f"{who}: a gradient of shape {g.shape} has read-only memory, as expand's results "
+                             "and read-only arrays have; set p.grad to a clone()")
     return list(gradients.values())

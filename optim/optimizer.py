@@ -235,8 +235,8 @@ class Optimizer:
         if not isinstance(x, np.ndarray) or x.dtype.kind not in FLOATS:
             raise TypeError(f"{who}: a parameter's data is {brief(x)}; it must be a floating-point array")
         if not x.flags.writeable:
-            raise ValueError(f"{who}: a parameter of shape {x.shape} shows memory that must not be written, as expand "
-                             "does and read-only arrays are; copy it, with nn.Parameter(array)")
+            raise ValueError(f"{who}: a parameter of shape {x.shape} has read-only memory, as expand's results "
+                             "and read-only arrays have; copy it with nn.Parameter(array)")
         if g is not None and g.shape != x.shape:
             raise ValueError(f"{who}: a parameter of shape {x.shape} has a gradient of shape {g.shape}; they must be "
                              "equal")

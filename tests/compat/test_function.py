@@ -272,7 +272,7 @@ def test_what_shows_the_memory_of_an_input_does_not_change_behind_its_back(shown
         y = Shown.apply(h)
         kept = {"h": h, "y": y}
         z = (kept[saved] * kept[saved]).sum()
-        with pytest.raises(RuntimeError, match="shows the memory|changed in place"):
+        with pytest.raises(RuntimeError, match="shares the memory|changed in place"):
             if leaf and changed == "h":
                 with no_grad():
                     h.add_(1.0)

@@ -40,7 +40,7 @@ class TestOneRule:
 
     def test_a_leaf_that_requires_grad(self, change):
         x = leaf(1, 2)
-        with pytest.raises(RuntimeError, match="leaf that requires grad .* in a block of no_grad.*x = x"):
+        with pytest.raises(RuntimeError, match="leaf that requires grad .* under no_grad.*x = x"):
             change(x, 1)
         assert x.tolist() == [1, 2]
         with no_grad():
@@ -117,7 +117,7 @@ class TestOneRule:
 
     def test_memory_that_must_not_be_written(self, change):
         x = tg.ones(1).expand(3)
-        with pytest.raises(ValueError, match="must not be written"):
+        with pytest.raises(ValueError, match="read-only memory"):
             change(x, 1)
 
 
@@ -288,9 +288,9 @@ def test_a_change_that_another_view_cannot_see_leaves_all_as_it_was():
     a = (w * 2)[0]  # of which the whole is gone
     b, c = a[:2], a[1:]
     del a
-    with pytest.raises(RuntimeError, match="another Tensor shows the memory"):
+    with pytest.raises(RuntimeError, match="another Tensor shares"):
         b += 1
-    with pytest.raises(RuntimeError, match="another Tensor shows the memory"):
+    with pytest.raises(RuntimeError, match="another Tensor shares"):
         b[0] += 1  # of which c shows nothing yet
     assert b.tolist() == c.tolist() == [2, 2]
     a, b = (w * 2).chunk(2)
@@ -408,7 +408,7 @@ def test_a_diagonal_is_a_view():
         return u * u
 
     assert gradcheck(change, w) and gradgradcheck(change, w)
-    with pytest.raises(ValueError, match="must not be written"):
+    with pytest.raises(ValueError, match="read-only memory"):
         tg.ones(1).expand(3, 3).diagonal().add_(1.0)
 
 
@@ -444,7 +444,7 @@ def test_as_strided_refuses():
         with pytest.raises(ValueError, match=message):
             call()
     assert x.as_strided((0, 2), (9, 9)).shape == (0, 2)
-    with pytest.raises(ValueError, match="add_: this Tensor of shape .* must not be written.* change a clone"):
+    with pytest.raises(ValueError, match="add_: this Tensor of shape .* read-only memory.* change a clone"):
         x.as_strided((2, 2), (2, 1)).add_(1)
     y = Tensor(np.arange(6.0), requires_grad=True)
     y.as_strided((3, 2), (1, 1)).square().sum().backward()
@@ -507,9 +507,9 @@ def test_what_cannot_be_changed_in_place(make):
     x, base = Tensor(SIXTEEN), Tensor(SIXTEEN, requires_grad=True) * 2
     for change in (lambda y: y.add_(1), lambda y: y.__setitem__((0, 0), 1.0),
                    lambda y: y.mul_(Tensor(2.0, requires_grad=True))):
-        with pytest.raises((ValueError, RuntimeError), match="must not be written|shows? the memory"):
+        with pytest.raises((ValueError, RuntimeError), match="read-only memory|shares"):
             change(make(x))
-        with pytest.raises((ValueError, RuntimeError), match="must not be written|shows? the memory|computed by"):
+        with pytest.raises((ValueError, RuntimeError), match="read-only memory|shares|computed by"):
             change(make(base))
     assert x.tolist() == SIXTEEN.tolist()
 

@@ -44,7 +44,7 @@ def test_tensors(make, again):
 @again
 def test_what_was_computed_is_refused(again):
     y = Tensor([1.0], requires_grad=True) * 2
-    with pytest.raises(RuntimeError, match=r"computed by mul, and a graph cannot be copied or pickled; take .*detach"):
+    with pytest.raises(RuntimeError, match=r"computed by mul, and a graph cannot be copied or pickled; use .*detach"):
         again(y)
     assert again(y.detach()).tolist() == [2.0]
 

@@ -197,7 +197,7 @@ def test_the_lines_of_a_call_go_with_their_op():
 def test_a_pickle_finds_only_the_ops_of_a_module():
     assert pickle.loads(pickle.dumps(ops.exp)) is ops.exp
     local = primitive(lambda x: x * 1)
-    with pytest.raises(AttributeError, match="the op <lambda> is not in .*; a pickle finds only the ops of a module"):
+    with pytest.raises(AttributeError, match="the op <lambda> is not in .*; pickle needs ops to be module attributes"):
         pickle.loads(pickle.dumps(local))
 
 

@@ -229,7 +229,7 @@ def test_a_read_only_array_can_be_read_but_not_changed():
         y = (x * x).sum() + x.exp().mean() + ops.linear(x, x).sum() + ops.softmax(x).sum()
         y.backward()
         assert np.isfinite(x.grad.numpy()).all() and x.grad._data.flags.writeable
-        text = "shows memory that must not be written, as expand does and read-only arrays are; change a clone"
+        text = "has read-only memory, as expand's results and read-only arrays have; change a clone"
         with pytest.raises(ValueError, match=f"assign: .* {text}"):
             x.assign(np.zeros(x.shape))
         with pytest.raises(ValueError, match=f"setitem: .* {text}"):

@@ -183,13 +183,13 @@ def read_only(a):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("data, message", [
     (np.zeros((8, 9)), r"a parameter of shape \(8, 9\) has a gradient of shape \(4, 6\); they must be equal"),
-    (read_only(np.zeros((4, 6))), r"a parameter of shape \(4, 6\) shows memory that must not be written"),
+    (read_only(np.zeros((4, 6))), r"a parameter of shape \(4, 6\) has read-only memory"),
 ])
 def test_data_that_cannot_be_trained_is_refused(dtype, data, message):
     p, q = make((4, 6), (2,))
     fill([p, q], 0)
     data = data.astype(dtype)
-    data.flags.writeable = "must not" not in message
+    data.flags.writeable = "read-only" not in message
     p.data, before = data, q._data.copy()
     optimizer = Adam([q, p], lr=0.1)
     with pytest.raises(ValueError, match=f"Adam.step: {message}"):

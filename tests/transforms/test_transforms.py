@@ -194,5 +194,5 @@ def test_parameters_may_be_trees_of_arrays(name):
 @pytest.mark.parametrize("f", [
     lambda p: vjp(sum, p), lambda p: jacobian(sum)(p), lambda p: hvp(sum, p, Tensor([1.0])), Tensor])
 def test_where_a_tree_is_not_taken_its_shapes_are_named(f):
-    with pytest.raises(ValueError, match=r"arrays of shapes \(2, 3\), \(3,\) make no array; give each by itself"):
+    with pytest.raises(ValueError, match=r"arrays of shapes \(2, 3\), \(3,\) form no array; pass each by itself"):
         f([W, B])

@@ -1,4 +1,4 @@
-"""The Tensor's methods, installed on the class from tables: ops, creation, indexing, changes in place."""
+"""The Tensor's methods, installed on the class from tables: ops, creation, indexing, in-place changes."""
 
 from ..core.tensor import Tensor
 from .creation import Creation
@@ -9,12 +9,12 @@ from .protocol import Protocol
 from .versions import Versions
 
 _OWN = frozenset(vars(Tensor))  # attributes that Tensor already has stay
-# Nor does it take what every class has; its hash stays that of an object, though == compares elements.
+# Skip what every class has. The hash stays object's, though == compares elements.
 _OF_CLASSES = frozenset(("__dict__", "__weakref__", "__module__", "__doc__", "__annotations__", "__hash__"))
 
 
 def install(*parts: type) -> None:
-    """Give Tensor the attributes of some classes; later ones win."""
+    """Copy the attributes of these classes to Tensor; later ones win."""
     for part in parts:
         for name, member in vars(part).items():
             if name not in _OWN and name not in _OF_CLASSES:

@@ -1,4 +1,4 @@
-"""Tensors from nothing but a shape, a range, random numbers or the memory of another array."""
+"""Create Tensors from a shape, a range, random numbers or another array's memory."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ def from_dlpack(x: Any) -> Tensor:
 
 
 def from_numpy(array: np.ndarray) -> Tensor:
-    """A Tensor on the memory of `array`, without a copy: later writes to the array change the Tensor, unchecked.
+    """A Tensor on the memory of `array`, without a copy: later writes to the array change the Tensor, and no check
+    detects it.
 
-    A read-only array makes a Tensor that cannot be changed in place. Raises TypeError unless it is a plain array.
+    A Tensor on a read-only array cannot be changed in place. Raises TypeError unless it is a plain array.
     """
     return wrap(checked(array, "from_numpy"))
 
@@ -59,11 +60,12 @@ def eye(n: int, m: int | None = None, dtype: Any = None, requires_grad: bool = F
 
 def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any = None,
            requires_grad: bool = False) -> Tensor:
-    """start, start + step, ... below stop; `arange(stop)` starts at 0. int64 if all are ints, else the default."""
+    """start, start + step, ... below stop; `arange(stop)` starts at 0. int64 if all are ints, else the default
+    dtype."""
     _constant("arange", start, stop, step)
     start, stop = (0, start) if stop is None else (start, stop)
-    if any(value is None for value in (start, stop, step)):  # which NumPy takes for left out
-        raise TypeError(f"arange: start, stop and step are numbers, got {start}, {stop}, {step}")
+    if any(value is None for value in (start, stop, step)):  # which NumPy would take as missing
+        raise TypeError(f"arange: start, stop and step must be numbers, got {start}, {stop}, {step}")
     if step == 0:
         raise ValueError("arange: step must not be 0")
     dtype = dtype or (INT64 if all(isinstance(v, int) for v in (start, stop, step)) else get_default_dtype())
@@ -74,12 +76,12 @@ def linspace(start: float, stop: float, steps: int, dtype: Any = None, requires_
     """`steps` values from start to stop, both included."""
     _constant("linspace", start, stop)
     if not isinstance(steps, int | np.integer) or isinstance(steps, bool) or steps < 0:
-        raise ValueError(f"linspace: steps is how many values there are, an integer from 0, got {steps!r}")
+        raise ValueError(f"linspace: steps must be a non-negative integer, got {steps!r}")
     if any([isinstance(end, str) or np.ndim(end) for end in (start, stop)]):
         raise TypeError(f"linspace: start and stop must be numbers, got {start!r} and {stop!r}")
     dtype = as_dtype(dtype or get_default_dtype(), "linspace")
     if dtype.kind == "b":
-        raise TypeError("linspace: takes a dtype of numbers, got bool")
+        raise TypeError("linspace: dtype must be numeric, got bool")
     if dtype.kind in "iu" and not all([np.iinfo(dtype).min <= end <= np.iinfo(dtype).max for end in (start, stop)]):
         raise ValueError(f"linspace: {start} to {stop} does not fit into {dtype}")
     return _tensor(_evenly(start, stop, steps, dtype), requires_grad)
@@ -154,7 +156,7 @@ def _evenly(start: float, stop: float, steps: int, dtype: np.dtype) -> np.ndarra
 
 
 def _within(inverse: float, shape: tuple, options: dict) -> Tensor:
-    """Uniform on [-b, b) with b = 1 / sqrt(inverse); of no elements, if that is 0."""
+    """Uniform on [-b, b) with b = 1 / sqrt(inverse); with inverse 0, there are no elements."""
     bound = 1 / math.sqrt(inverse or 1)
     return uniform(*shape, low=-bound, high=bound, **options)
 
@@ -163,28 +165,28 @@ def _like(name: str) -> Callable:
     def like(self, *values, **options):
         return getattr(Tensor, name)(self.shape, *values, **{"dtype": self.dtype, **options})
 
-    like.__name__, like.__doc__ = f"{name}_like", f"`{name}` of the shape and dtype of this Tensor."
+    like.__name__, like.__doc__ = f"{name}_like", f"`{name}` with the shape and dtype of this Tensor."
     return named(like)
 
 
 def _constant(who: str, *values: Any) -> None:
     if any([getattr(v, "requires_grad", False) for v in values]):
-        raise TypeError(f"{who}: no gradient reaches the numbers it takes, but one is a Tensor that requires grad; "
-                        "pass its .item(), or compute with operators, as in mean + std * Tensor.randn(3)")
+        raise TypeError(f"{who}: its arguments get no gradient, but one is a Tensor that requires grad; "
+                        "pass its .item(), or use operators, as in mean + std * Tensor.randn(3)")
 
 
 def _shape(who: str, shape: tuple) -> tuple[int, ...]:
     shape = plain_shape(shape)
     for n in shape:
         if type(n) is not int and not isinstance(n, int | np.integer) or n < 0:
-            raise ValueError(f"{who}: a shape is made of non-negative integers, got {shape}")
+            raise ValueError(f"{who}: a shape must consist of non-negative integers, got {shape}")
     return shape
 
 
 def _made(who: str, fill: Callable, shape: tuple, dtype: Any, requires_grad: bool,
           number: float | None = None) -> Tensor:
-    """number: the value of each element, if it is known. A captured function may write to the array, which begins like
-    that in every call."""
+    """number: the value of all elements, if known. A captured function that writes to the array resets it to this value
+    in every call."""
     shape = _shape(who, shape)
     dtype = get_default_dtype() if dtype is None else as_dtype(dtype, who)
     if mode.listener is not None and number is not None and not requires_grad:
@@ -193,7 +195,7 @@ def _made(who: str, fill: Callable, shape: tuple, dtype: Any, requires_grad: boo
 
 
 def _drawn(who: str, shape: tuple, dtype: Any, requires_grad: bool, generator: Any, first: Any, second: Any) -> Tensor:
-    """Noise of that name; first, second: its parameters."""
+    """Noise named `who`; first, second: its parameters."""
     shape = _shape(who, shape)
     dtype = get_default_dtype() if dtype is None else as_dtype(dtype, who)
     if dtype.kind not in FLOATS:
@@ -215,7 +217,7 @@ def _tensor(array: np.ndarray, requires_grad: bool) -> Tensor:
 
 
 class Creation:
-    """The part of Tensor that makes new ones. dtype is the default, float32, if left out, unless said otherwise."""
+    """The part of Tensor that creates Tensors. Unless stated otherwise, dtype defaults to `get_default_dtype()`."""
 
 
 for _make in (from_dlpack, from_numpy, random.manual_seed, empty, zeros, ones, full, eye, arange, linspace, rand, randn,

@@ -1,4 +1,4 @@
-"""Gradients with respect to any Tensors, those of inner Tensors, and hooks that are called when one is complete."""
+"""Gradients with respect to any Tensors, gradients of inner Tensors, and hooks on complete gradients."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..core.tensor import Tensor, _adding, wrap
 
 
 class Handle:
-    """The handle of a hook: `remove()`, a call, or the end of a `with` block removes the hook."""
+    """The handle of a hook: `remove()`, calling it, or leaving its `with` block removes the hook."""
 
     def __init__(self, hooks: list[Callable], hook: Callable, removed: Callable[[], Any] | None = None):
         self._hooks, self._hook, self._removed = hooks, hook, removed
@@ -42,9 +42,9 @@ def _set_grad(x: Tensor, gradient: Tensor | None) -> None:
     if gradient is not None:
         if not isinstance(gradient, Tensor) or gradient is x:
             got = "this Tensor itself" if gradient is x else type(gradient).__name__
-            raise TypeError(f"grad: the gradient of a Tensor is another Tensor, or None, got {got}")
+            raise TypeError(f"grad: a gradient must be another Tensor, or None, got {got}")
         if gradient._data.shape != x._data.shape or gradient.dtype is not x.dtype:
-            raise RuntimeError(f"grad: the gradient of a Tensor of {x.dtype} {x.shape} has that dtype and shape, got "
+            raise RuntimeError(f"grad: a gradient must be {x.dtype} {x.shape} like its Tensor, got "
                                f"{gradient.dtype} {gradient.shape}; cast or reshape it, or change .data first")
     x._grad = gradient
 
@@ -60,12 +60,12 @@ class Gradients:
 
     def gradient(self: Any, *targets: Tensor, gradient: Any = None, create_graph: bool = False,
                  retain_graph: bool | None = None, materialize_grads: bool = False) -> list[Tensor]:
-        """The gradients of this Tensor with respect to `targets`, in their order; no `.grad` is touched.
+        """The gradients of this Tensor with respect to `targets`, in order; leaves every `.grad` alone.
 
-        Only the graph between the two is walked, and freed: after `dh, = loss.gradient(h)`, `h.backward(dh)` goes on.
+        It walks, and frees, only the graph between the two: after `dh, = loss.gradient(h)`, `h.backward(dh)` continues.
 
         gradient: the cotangent of this Tensor (1 for a single element).
-        retain_graph: keep the graph (default: as create_graph).
+        retain_graph: keep the graph (default: create_graph).
         materialize_grads: return zeros for a target this Tensor does not depend on, instead of raising ValueError.
         """
         retain = create_graph if retain_graph is None else retain_graph
@@ -77,14 +77,14 @@ class Gradients:
         return [wrap(np.zeros(t.shape, t.dtype)) if c is None else c for t, c in zip(targets, found, strict=True)]
 
     def _gradients(self: Any, who: str, targets: Any, gradient: Any, create_graph: bool, retain: bool) -> list:
-        """The gradients of some targets; None for one that this Tensor does not depend on."""
+        """The gradients with respect to targets; None for a target that this Tensor does not depend on."""
         g = self._seed(who, gradient, create_graph)
         for i, t in enumerate(targets):
             if not isinstance(t, Tensor) or not t.requires_grad:
-                raise ValueError(f"{who}: target {i}, a {type(t).__name__}, is no Tensor that requires grad; pass "
+                raise ValueError(f"{who}: target {i}, a {type(t).__name__}, is not a Tensor that requires grad; pass "
                                  "Tensors one by one, made with requires_grad=True before use")
         if not targets:
-            return []  # for the walk, no targets are all leaves
+            return []  # the walk takes no targets as all leaves
         with setting("recording", create_graph), setting("filling", False):
             owned: set = set()
             wanted = [t.node or t for t in targets]
@@ -92,7 +92,7 @@ class Gradients:
             found: dict[Any, Any] = {}
             given: list[Tensor | None] = []
             for t, key in zip(targets, wanted, strict=True):
-                if key in found:  # asked for twice: hooks are called once, and memory is not shared
+                if key in found:  # a repeated target: hooks run once, and memory is not shared
                     given.append(None if found[key] is None else basics.clone(found[key]))
                 else:
                     c = table.get(key)
@@ -100,7 +100,7 @@ class Gradients:
             return given
 
     def _gradients_of(self: Any, who: str, inputs: Any, *options: Any) -> list[tuple]:
-        """(x, its gradient) for those of the inputs that this Tensor depends on."""
+        """(x, its gradient) for each input that this Tensor depends on."""
         targets = [inputs] if isinstance(inputs, Tensor) else list(inputs)
         if not targets:
             raise ValueError(f"{who}: inputs is empty; leave it out for all leaves")
@@ -108,7 +108,7 @@ class Gradients:
         return [(x, c) for x, c in zip(targets, found, strict=True) if c is not None]
 
     def register_hook(self: Any, hook: Callable[[Tensor], Tensor | None]) -> Handle:
-        """Call `hook(gradient)` when this Tensor's gradient is complete; its result, if not None, replaces it.
+        """Call `hook(gradient)` when this Tensor's gradient is complete; a result other than None replaces it.
 
         Returns a handle, whose `remove()` removes the hook.
         """
@@ -135,11 +135,11 @@ class Gradients:
         return Handle(hooks, call)
 
     def retain_grad(self: Any) -> Tensor:
-        """Have backward fill `.grad` of this inner Tensor too, with what its hooks have left; returns the Tensor."""
+        """Make backward fill the `.grad` of this inner Tensor too, after its hooks; returns the Tensor."""
         if not self.requires_grad:
             raise RuntimeError("retain_grad: this Tensor does not require grad")
         if self.node is not None:
-            ref = weakref.ref(self)  # the node must not keep the Tensor: that would be a cycle
+            ref = weakref.ref(self)  # weak: a reference from the node would be a cycle
 
             def keep(g):
                 t = ref()
@@ -153,7 +153,7 @@ class Gradients:
 
 
 def zero_gradient(x: Tensor, set_to_none: bool) -> None:
-    """Drop a Tensor's gradient, or set it to zeros in place, if it has one."""
+    """Clear a Tensor's gradient, or set it to zeros in place, if it has one."""
     grad = x._grad
     if set_to_none or grad is None:
         x._grad = None
@@ -166,11 +166,12 @@ def zero_gradient(x: Tensor, set_to_none: bool) -> None:
         grad.touch()
 
 
-# Nodes of calls that are no op: each output may have a node, whose parent is that of the call -------------------------
+# Nodes of calls that are not ops: each output may have a node, whose parent is the call's node
+# -------------------------
 
 
 def node_of(op: Any, parents: list, shape: tuple, dtype: Any, saved: Any = ()) -> Node:
-    """A node whose `op` has a name, and `pull(node, g, parents)`, which returns the parents' cotangents."""
+    """A node for an `op` with a name and `pull(node, g, parents)`, which returns the parents' cotangents."""
     node = Node()
     node.op, node.parents, node.saved, node.extra = op, parents, saved, None
     node.order, node.shape, node.dtype = tick(), shape, dtype
@@ -178,7 +179,7 @@ def node_of(op: Any, parents: list, shape: tuple, dtype: Any, saved: Any = ()) -
 
 
 def output_of(node: Node, x: Tensor) -> Tensor:
-    """Another Tensor on the memory of x, which this node made."""
+    """A Tensor on the memory of x, as this node's output."""
     y = wrap(x._data)
     y.node, y.requires_grad = node, True
     version = node.details().version = x.shared_version()
@@ -187,7 +188,7 @@ def output_of(node: Node, x: Tensor) -> Tensor:
 
 
 class Bundle(dict):
-    """The cotangents of a call's outputs, by number: the cotangent of its node."""
+    """The cotangents of a call's outputs by number, which form the cotangent of its node."""
 
     shape, dtype = (), None
 
@@ -196,7 +197,7 @@ class Bundle(dict):
 
 
 class Output:
-    """The op of one of several outputs: it hands its cotangent on to the node of the call."""
+    """The op of one of several outputs: it passes its cotangent on to the call's node."""
 
     fresh = saves = False
 

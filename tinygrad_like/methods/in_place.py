@@ -1,4 +1,4 @@
-"""Changes in place: `x += y`, `x.add_(y)`, `x.zero_()`."""
+"""In-place changes: `x += y`, `x.add_(y)`, `x.zero_()`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from . import creation
 from . import view_aliases as aliases
 from .protocol import write
 
-# What is done at once, in NumPy: of the array to be changed, and arrays of its dtype or numbers.
+# Direct NumPy calls on the array to change, with numbers or arrays of its dtype.
 _AT_ONCE: dict[str, Callable] = {
     "add": lambda x, b, alpha=1: np.add(x, b if alpha == 1 else np.multiply(b, alpha), out=x),
     "sub": lambda x, b, alpha=1: np.subtract(x, b if alpha == 1 else np.multiply(b, alpha), out=x),
@@ -31,8 +31,8 @@ _AT_ONCE: dict[str, Callable] = {
 
 
 def _at_once(change: Callable, x: Tensor, inputs: tuple, options: dict) -> bool:
-    """Let NumPy change x, if all dtypes agree and nothing has to be recorded: a shortcut for `_become`, without a
-    temporary array. Returns whether it did."""
+    """Let NumPy change x, if all dtypes agree and nothing is recorded: a shortcut for `_become` without a temporary
+    array. Returns whether it did."""
     if (mode.listener is not None or x.node is not None or x.dtype not in (FLOAT32, FLOAT64)
             or mode.recording and x.requires_grad):
         return False
@@ -49,14 +49,14 @@ def _at_once(change: Callable, x: Tensor, inputs: tuple, options: dict) -> bool:
         return False
     try:
         change(x._data, *arrays, **options)
-    except Exception:  # which `_become` explains
+    except Exception:  # `_become` will explain it
         return False
     x.touch()
     return True
 
 
 def _changing(who: str, at_once: Callable | None, make: Callable) -> Callable:
-    """The method `who`, which changes a Tensor to make(x, *inputs, **options)."""
+    """The method `who`, which sets a Tensor to make(x, *inputs, **options)."""
     def change(self: Tensor, *inputs: Any, **options: Any) -> Tensor:
         if at_once is not None and _at_once(at_once, self, inputs, options):
             return self
@@ -69,7 +69,7 @@ def _changing(who: str, at_once: Callable | None, make: Callable) -> Callable:
 def in_place(name: str, symbol: str = "") -> Callable:
     change = _changing(symbol or f"{name}_", _AT_ONCE.get(name),
                        lambda x, *inputs, **options: getattr(x, name)(*inputs, **options))
-    change.__doc__ = f"`{name}`, in place: of a leaf that requires grad under no_grad() only."
+    change.__doc__ = f"`{name}`, in place; a leaf that requires grad can change only under no_grad()."
     return change
 
 
@@ -79,9 +79,9 @@ def _filled(name: str, values: Callable) -> Callable:
             _refuse_lossy(name, x, *inputs, *options.values())
         y = values(x, *inputs, **options)
         y = y if isinstance(y, Tensor) else wrap(np.asarray(y, x.dtype))
-        if y.dtype is not x.dtype:  # what is copied may be of any
+        if y.dtype is not x.dtype:  # the source may have any dtype
             y = ops.cast(y, dtype=x.dtype)
-        if x.requires_grad and mode.recording:  # the parents of x get gradients of 0
+        if x.requires_grad and mode.recording:  # the parents of x get zero gradients
             return ops.parts.set_at(y, x, index=(...,))
         return y
 
@@ -89,25 +89,25 @@ def _filled(name: str, values: Callable) -> Callable:
 
 
 def _refuse_lossy(who: str, x: Tensor, *values: Any) -> None:
-    """Raise TypeError if a number would lose its fraction in integer memory, or may; or its imaginary part."""
+    """Raise TypeError if a value might lose its fraction in integer memory, or its imaginary part."""
     if any([isinstance(value, complex | np.complexfloating) for value in values]):
         raise TypeError(f"{who}: a Tensor holds real numbers, got {', '.join(map(str, values))}")
     if x._data.dtype.kind in "iu":
         for value in values:
             if type(value) is float and not value.is_integer() or getattr(value, "dtype", INT64).kind in FLOATS:
                 said = value if type(value) is float else f"what is {value.dtype}"
-                raise TypeError(f"{who}: {said} does not fit in place into {x.dtype}, which holds whole numbers; make "
-                                "the Tensor of floats, as with .float(), or cast the value")
+                raise TypeError(f"{who}: {said} does not fit in place into {x.dtype}, which holds integers; make "
+                                "the Tensor floating point with .float(), or cast the value")
 
 
 def _array(value: Any, dtype: np.dtype) -> np.ndarray:
-    """A value for items that is no Tensor: numbers get the dtype of the items."""
+    """A value that is not a Tensor, for items: numbers get the items' dtype."""
     given = value, None if isinstance(value, np.ndarray | np.generic) else dtype, "setitem"
     return as_array(*given) if mode.listener is None else mode.listener.compute("setitem", as_array, given, {})
 
 
 def _full(x: Tensor, value: Any) -> Any:
-    """A number everywhere; gradients reach a Tensor of one."""
+    """A number everywhere; a Tensor of one element gets a gradient."""
     if np.ndim(value):
         raise ValueError(f"fill_: takes a number, got a value of shape {np.shape(value)}; copy_ takes what broadcasts")
     if isinstance(value, Tensor):
@@ -116,9 +116,9 @@ def _full(x: Tensor, value: Any) -> Any:
 
 
 def _with_items(x: Tensor, index: Any, value: Any, reuse: bool = False) -> Tensor:
-    """x with `value` at `index`, on the graph. Of several values for one element the last counts, as in NumPy."""
+    """x with `value` at `index`, on the graph. Of several values for one element, the last wins, as in NumPy."""
     if x.dtype.kind not in FLOATS:
-        raise TypeError(f"setitem: x is {x.dtype}, through which no gradient reaches the value; cast x with .float()")
+        raise TypeError(f"setitem: x is {x.dtype}, so the value would get no gradient; cast x with .float()")
     if not isinstance(value, Tensor):
         value = wrap(_array(value, x.dtype))
     index = ops.index.plain_index(index, x.shape)
@@ -141,14 +141,14 @@ def _with_items(x: Tensor, index: Any, value: Any, reuse: bool = False) -> Tenso
         places = ops.movement.slices_named("setitem", x.shape, axis, index[axis], wraps=True)
         return ops.movement.with_slices(x, axis, places, ops.expand(value, shape=part))
     if not ops.index.is_basic(index) and any([getattr(i, "dtype", BOOL) is not BOOL for i in index]):
-        turn = wrap(np.arange(math.prod(part)).reshape(part))  # an element may be named more than once
+        turn = wrap(np.arange(math.prod(part)).reshape(part))  # the index may repeat an element
         last = ops.take(ops.parts.surround(turn, shape=x.shape, index=index), index=index)
         value = ops.where(ops.eq(turn, last), value, 0.0)
     return ops.parts.set_at(value, x, index=index, reuse=reuse)
 
 
 def _mask_of(x: Tensor, index: Any, value: Any) -> Tensor | None:
-    """The mask with the axes of x, if the index is a mask and the value a number that suits the dtype of x."""
+    """The mask with all axes of x, if the index is a mask and the value a number that fits x's dtype."""
     if not isinstance(index, Tensor) or index.dtype is not BOOL or index.shape != x.shape[:index.ndim]:
         return None
     suits = type(value) is int or x.dtype.kind in FLOATS and (
@@ -156,9 +156,9 @@ def _mask_of(x: Tensor, index: Any, value: Any) -> Tensor | None:
     return ops.reshape(index, shape=(*index.shape, *[1] * (x.ndim - index.ndim))) if suits and x.ndim else None
 
 
-_NUMBERS = {FLOAT32: float, INT64: int}  # NumPy writes these as we would
-_MASKED = 4096  # so many numbers are written anew in less time than NumPy writes to those that a mask names
-_BY_SELF_AND_PART = 3  # references to an array: of its Tensor, of a part of it, and as the argument of `getrefcount`
+_NUMBERS = {FLOAT32: float, INT64: int}  # NumPy writes these as we do
+_MASKED = 4096  # up to this size, `where` is faster than NumPy's masked write
+_BY_SELF_AND_PART = 3  # references to an array: by its Tensor, by a part of it, and as the argument of `getrefcount`
 
 
 class InPlace:
@@ -166,20 +166,20 @@ class InPlace:
 
     def _become(self: Any, who: str, make: Callable[[Tensor], Tensor], part: np.ndarray | None = None,
                 alone: bool = False) -> Tensor:
-        """This Tensor, with the values that `make` makes of it: in its memory, so that views see them.
+        """Set this Tensor to make(self), in its own memory, so views see the change.
 
-        If that has to be recorded, it becomes what `make` gave, node and all, and views of it, and what it is a view
-        of, follow. Raises RuntimeError for a leaf that requires grad while ops are recorded, and where one of those
-        cannot follow.
+        If the change is recorded, this Tensor becomes the result of `make`, with its node, and its views and its base
+        follow. Raises RuntimeError for a leaf that requires grad while ops are recorded, and if a view or base cannot
+        follow.
 
-        part: which part of it is changed, if not all. alone: whether no other Tensor is known to show its memory.
+        part: the part that changes, if not all. alone: whether no other known Tensor shares its memory.
         """
         plain = f"write x = x.{who.rstrip('_')}(...)" if who.endswith("_") else f"write x = x {who[:-1]} ..."
         if who == "setitem":
             plain = "build the result with where, cat or scatter"
         if self.requires_grad and self.node is None and mode.recording:
             raise RuntimeError(f"{who}: a leaf that requires grad cannot be changed in place while ops are recorded; "
-                               f"do it in a block of no_grad(), or {plain} for a new Tensor")
+                               f"do it under no_grad(), or {plain} for a new Tensor")
         before = aliases.twin(self, self.version)
         y = make(before)
         if y.shape != self.shape:
@@ -197,7 +197,7 @@ class InPlace:
             write(self._data, ..., y._data)
             self.touch()
         else:
-            if y.version is not None and y.version is not before.version:  # as of what `copy_` is given
+            if y.version is not None and y.version is not before.version:  # such as the argument of `copy_`
                 y = ops.clone(y)
             self._require_writable(who)
             others = [] if alone else aliases.sharing(self, before, y)
@@ -210,11 +210,11 @@ class InPlace:
     def __setitem__(self: Any, index: Any, value: Any) -> None:
         if isinstance(value, Tensor) and value._viewed is not None and value._viewed[0]() is self and (
                 value._viewed[1] is index and value.version is self.version is not None):  # type: ignore[union-attr]
-            return  # `x[i] += y` has changed x already
+            return  # `x[i] += y` has already changed x
         many = self._data.size >= _MASKED and getattr(index, "ndim", 0) == self.ndim
         if (many or mode.listener is not None) and (mask := _mask_of(self, index, value)) is not None:
             value = ops.cast(value, dtype=self.dtype) if isinstance(value, Tensor) else value
-            return self._become("setitem", lambda x: x.masked_fill(mask, value))  # of no size that depends on values
+            return self._become("setitem", lambda x: x.masked_fill(mask, value))  # no size depends on values
         recorded = mode.recording and (self.requires_grad or isinstance(value, Tensor) and value.requires_grad)
         if recorded or self.node is not None:
             return self._set_items(index, value)
@@ -224,7 +224,7 @@ class InPlace:
         if isinstance(value, Tensor):
             value = value._data
         elif mode.listener is not None or type(value) is not _NUMBERS.get(self._data.dtype):
-            # A number is not rounded to float32 on its way into float64.
+            # Do not round a number to float32 on its way into float64.
             value = _array(value, self.dtype)
         axes = ops.index.torch_order(index, self.ndim)
         try:
@@ -249,9 +249,9 @@ class InPlace:
         basic = all([i is None or i is ... or type(i) in (int, slice) for i in places])
         try:
             part = self._data[places if ... in places else (*places, ...)] if basic else None
-        except IndexError:  # which is explained below
+        except IndexError:  # explained below
             part = None
-        # Into a loop's result, row by row: nothing else shows the memory, and no node keeps it.
+        # Filling a loop's result row by row: nothing else shares the memory, and no node keeps it.
         reuse = part is not None and mode.listener is None and mode.recording and part.base is self._data and (
             part.flags.writeable and getrefcount(self._data) == _BY_SELF_AND_PART and not aliases.sharing(self))
         self._become("setitem", lambda x: _with_items(x, index, value, reuse), part, reuse)
@@ -277,7 +277,7 @@ class InPlace:
         generator=generator))
 
     def detach_(self):
-        """Leave the graph: from here on a leaf that does not require grad."""
+        """Leave the graph: become a leaf that does not require grad."""
         self.__dict__.pop("node", None)
         self.requires_grad = False
         return self

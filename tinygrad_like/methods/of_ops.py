@@ -1,4 +1,4 @@
-"""The Tensor's methods that call ops: x.softmax(axis=0) is ops.softmax(x, axis=0), where it is documented."""
+"""The Tensor's methods that call ops: x.softmax(axis=0) is ops.softmax(x, axis=0), which has the documentation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _axes_of_windows(size: Any) -> int:
 
 
 def part_of_tensor(cls):
-    """Let errors name functions as users know them: Tensor.f, or `named` for those that are no methods."""
+    """Make errors name functions as users know them: Tensor.f, or the function's own name."""
     for name, member in list(vars(cls).items()):
         f = getattr(member, "__func__", member)
         if inspect.isfunction(f):
@@ -39,9 +39,9 @@ def part_of_tensor(cls):
 
 
 def pair_of(op: Any, x: Any, axis: Any, keepdim: bool) -> Found:
-    """`max` or `min` along an axis and where: of several that tie, the first has the cotangent, as in PyTorch."""
+    """`max` or `min` along an axis, with indices: the first of ties gets the cotangent, as in PyTorch."""
     axis, keepdim = one_axis(op.name, axis, x.ndim, scalar=True), bool(keepdim)
-    if mode.listener is None and x.dtype in _PLAIN and x.ndim and x.size:  # as below, in less time
+    if mode.listener is None and x.dtype in _PLAIN and x.ndim and x.size:  # the usual case, faster
         index = wrap(np.asarray((x._data.argmax if op is ops.max else x._data.argmin)(axis, keepdims=keepdim)))
     else:
         index = (ops.argmax if op is ops.max else ops.argmin)(x, axis=axis, keepdim=keepdim)
@@ -53,7 +53,7 @@ _PLAIN = frozenset({FLOAT32, FLOAT64, INT64})
 
 @part_of_tensor
 class Methods:
-    """The part of Tensor that is ops."""
+    """The part of Tensor that calls ops."""
 
     # Arithmetic
     def add(self, other): return ops.add(self, other)
@@ -70,7 +70,7 @@ class Methods:
     def eq(self, other): return ops.eq(self, other)
     def ne(self, other): return ops.ne(self, other)
     def logical_not(self):
-        """Where it is 0, or false; ~x is bit by bit for integers."""
+        """Where x is 0, or False; ~x is bit by bit for integers."""
         return ops.logical_not(ops.compare.truth(self))
     __add__, __sub__, __mul__, __truediv__, __mod__, __pow__, __matmul__ = add, sub, mul, div, mod, pow, matmul
     __neg__, __abs__ = neg, abs
@@ -98,15 +98,16 @@ class Methods:
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
     def clip(self, min_=None, max_=None):
-        """x limited to [min_, max_], which are numbers, or Tensors that broadcast."""
+        """x limited to [min_, max_], numbers or Tensors that broadcast."""
         for limit in min_, max_:
             if hasattr(limit, "shape") and not isinstance(limit, np.generic):
                 return ops.clamp(self, min_, max_)
         return ops.clip(self, min=min_, max=max_)
     clamp = clip
     def where(self, x, y):
-        """x where this boolean Tensor is true, else y; or `a.where(condition, y)`: a where it is true, else y."""
-        if self._data.dtype is not BOOL and getattr(x, "dtype", None) is BOOL:  # which can only be PyTorch's order
+        """x where this boolean Tensor is True, else y; or `a.where(condition, y)`: a where the condition is True, else
+        y."""
+        if self._data.dtype is not BOOL and getattr(x, "dtype", None) is BOOL:  # PyTorch's order
             return ops.where(x, self, y)
         return ops.where(self, x, y)
     def lerp(self, end, weight): return ops.lerp(self, end, weight)
@@ -120,7 +121,7 @@ class Methods:
         return ops.round(self * scale) / scale if decimals > 0 else ops.round(self / scale) * scale
     @named
     def isinf(self, detect_positive=True, detect_negative=True):
-        """Where it is infinite; of one sign alone, if the other is not to be detected."""
+        """Where x is infinite, with either sign or only those to detect."""
         if detect_positive and detect_negative:
             return ops.isinf(self)
         return ops.isinf(self) & (ops.gt(self, 0) if detect_positive else ops.lt(self, 0) if detect_negative else False)
@@ -182,22 +183,22 @@ class Methods:
     # Indexing and order
     def __getitem__(self, index):
         kind = type(index)
-        if (kind is int or kind is slice) and mode.listener is None and self._data.ndim:  # as below, sooner
+        if (kind is int or kind is slice) and mode.listener is None and self._data.ndim:  # the usual case, faster
             y = ops.take(self, index=(index,))
         elif kind is Tensor and index._data.dtype is INT64 and mode.listener is None and self._data.ndim:
             y = ops.take(self, index=(index._data.copy(),))
         else:
             y = ops.getitem(self, index)
-        if y.version is not None:  # a view: a change of it in place changes this
-            y._viewed = ref(self), index  # weakly, or the graph of both may keep itself
+        if y.version is not None:  # a view: changing it in place changes this Tensor
+            y._viewed = ref(self), index  # weak: otherwise the graph of both could keep itself alive
         return y
     def gather(self, axis, index): return ops.gather(self, index, axis=axis)
     def scatter(self, axis, index, src, reduce=None):
-        """src written at index, added to the values there (reduce="add"), or multiplied with them ("multiply")."""
+        """src written at index, added to the values there (reduce="add"), or multiplied by them ("multiply")."""
         if reduce is None:
             return ops.scatter(self, index, src, axis=axis)
         if reduce not in ("add", "multiply"):
-            raise ValueError(f"scatter: reduce must be 'add' or 'multiply', got {reduce!r}; others: scatter_reduce")
+            raise ValueError(f"scatter: reduce must be 'add' or 'multiply', got {reduce!r}; or use scatter_reduce")
         return ops.scatter_reduce(self, index, src, axis=axis, reduce="sum" if reduce == "add" else "prod")
     def scatter_add(self, axis, index, src): return ops.scatter_add(self, index, src, axis=axis)
 
@@ -211,7 +212,7 @@ class Methods:
         return ops.scaled_dot_product_attention(self, key, value, attn_mask, dropout_p=dropout_p, is_causal=is_causal,
                                                 scale=scale, enable_gqa=enable_gqa)
 
-    # Signals, images and volumes: as many axes as the weight, or the kernel_size, has
+    # Signals, images and volumes: the weight or the kernel_size determines the number of axes
     def conv2d(self, weight, bias=None, groups=1, stride=1, dilation=1, padding=0):
         op = {3: ops.conv1d, 5: ops.conv3d}.get(getattr(weight, "ndim", 4), ops.conv2d)
         return op(self, weight, bias, stride=stride, padding=padding, dilation=dilation, groups=groups)
@@ -246,13 +247,13 @@ class Methods:
     def short(self): return ops.cast(self, dtype=np.dtype("int16"))
     def long(self): return ops.cast(self, dtype=INT64)
     def bool(self): return ops.cast(self, dtype=BOOL)
-    def clone(self, memory_format=None): return ops.clone(self)  # of which there is one here, NumPy's
+    def clone(self, memory_format=None): return ops.clone(self)  # there is only one, NumPy's
     def contiguous(self, memory_format=None): return self if self._data.flags.c_contiguous else ops.contiguous(self)
 
     def scatter_reduce(self, axis, index, src, reduce, include_self=True):
         return ops.scatter_reduce(self, index, src, axis=axis, reduce=reduce, include_self=include_self)
     def sparse_categorical_crossentropy(self, target, ignore_index=-1, label_smoothing=0.0, reduction="mean"):
-        """The cross-entropy of labels for logits whose classes are the last axis."""
+        """The cross-entropy of labels and logits, with classes on the last axis."""
         logits = ops.movement.moved(self, -1, 1) if self.ndim > 2 else self
         return ops.cross_entropy(logits, target, ignore_index=ignore_index, label_smoothing=label_smoothing,
                                  reduction=reduction)
@@ -264,7 +265,7 @@ class Methods:
         return self
 
 
-# Functions of one Tensor; the others, as they stand; each under its op's name or under another one: `name=op`.
+# Functions of one Tensor, then all others; each under its op's name, or as `name=op`.
 UNARY = """
     exp exp2 expm1 log log2 log10 log1p sqrt rsqrt square reciprocal sin cos tan asin acos atan sinh cosh tanh erf sign
     floor ceil trunc isnan isfinite relu sigmoid silu swish=silu logsigmoid asinh acosh atanh
@@ -287,7 +288,8 @@ OPS = """
 
 
 def complete() -> None:
-    """Give Tensor the methods of these tables, once the ops exist, and all methods the docstrings of their ops."""
+    """Install the methods of these tables on Tensor, once the ops exist, and copy the ops' docstrings to all
+    methods."""
     for make, table in (_unary, UNARY), (_method, OPS):
         for entry in table.split():
             name, _, other = entry.partition("=")

@@ -1,4 +1,4 @@
-"""The protocols of Python and NumPy: a Tensor's memory, values, truth, number and copy."""
+"""Python's and NumPy's protocols: a Tensor's memory, values, truth, conversion to numbers, and copies."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ class Protocol:
 
     @property
     def data(self: Any) -> Tensor:
-        """The values without the graph, as `detach()` gives them: a Tensor on the same memory, with the same version.
+        """The values without the graph, like `detach()`: a Tensor on the same memory, with the same version.
 
-        Setting it, as `x.data -= ...` does too, counts as a change in place; of another Tensor the memory is shared.
-        Raises TypeError unless it is set to a Tensor, or a plain NumPy array of a dtype that a Tensor may have.
+        Setting it, as `x.data -= ...` does too, counts as an in-place change. Setting it to another Tensor shares
+        memory. Raises TypeError unless the value is a Tensor, or a plain NumPy array of a dtype that a Tensor may have.
         """
         return self.detach()
 
     @data.setter
     def data(self: Any, value: Any) -> None:
         array = value._data if isinstance(value, Tensor) else value
-        if array is not self._data:  # as it is after `x.data -= ...`
+        if array is not self._data:  # it is after `x.data -= ...`
             array = checked(np.asarray(array) if isinstance(array, np.generic) else array, "data")
             if self.requires_grad and array.dtype.kind not in FLOATS:
                 raise TypeError(f"data: a Tensor that requires grad cannot be {array.dtype}; cast it with .float()")
             tell("set data", self)
             self.touch()
-            if isinstance(value, Tensor):  # both lie on one memory now, and what saved this one must see it too
+            if isinstance(value, Tensor):  # nodes that saved this Tensor must notice later changes of either
                 value.shared_version().show(self)
             self._data = array
         self.touch()
 
     @property
     def is_leaf(self: Any) -> bool:
-        """Whether no recorded op made this Tensor; gradients gather in leaves."""
+        """Whether this Tensor is not the result of a recorded op; gradients accumulate in leaves."""
         return self.node is None
 
     def numpy(self: Any, *, force: bool = False) -> np.ndarray:
         """The values as a read-only array, without a copy.
 
-        force: also of a Tensor that requires grad. Raises RuntimeError for one otherwise, since what NumPy computes is
-        off the graph: detach() it.
+        force: allow a Tensor that requires grad. Otherwise that raises RuntimeError, since NumPy's computations are off
+        the graph: detach() it.
         """
         if not force:
             self._off_the_graph("numpy")
@@ -62,8 +62,8 @@ class Protocol:
 
     def _off_the_graph(self: Any, who: str) -> None:
         if self.requires_grad:
-            raise RuntimeError(f"{who}: this Tensor requires grad, and what another library computes of it has no "
-                               "gradient; write x.detach().numpy() if none is wanted, else compute with ops")
+            raise RuntimeError(f"{who}: this Tensor requires grad, but another library's results have no "
+                               "gradient; use x.detach().numpy() if you need none, else compute with ops")
 
     def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self.numpy(), dtype=dtype, copy=copy)
@@ -130,7 +130,7 @@ class Protocol:
 
     def __index__(self: Any) -> int:
         if self._data.size != 1 or self.dtype.kind not in "iu":
-            raise TypeError("index: only an integer Tensor of one element is an index, "
+            raise TypeError("index: only an integer Tensor of one element can be an index, "
                             f"this is {self.dtype} {self.shape}")
         observe("an index made of a Tensor", self)
         return int(self._data.item())
@@ -150,11 +150,11 @@ class Protocol:
         return bool((self._data == (value._data if isinstance(value, Tensor) else value)).any())
 
     def __getstate__(self: Any) -> dict:
-        """For copies and pickles, without hooks and version, which belong to this Tensor."""
-        observe("a pickle of a Tensor, or a copy that is no clone(),")
+        """The state for copies and pickles, without hooks and version, which belong to this Tensor."""
+        observe("a pickle of a Tensor, or a copy other than clone(),")
         if self.node is not None:
             raise RuntimeError(f"copy: this Tensor was computed by {self.node.op.name}, and a graph cannot be "
-                               "copied or pickled; take a leaf, or x.detach()")
+                               "copied or pickled; use a leaf, or x.detach()")
         left_out = {"version", "_hooks", "_after", "_viewed", "_apart"}
         state = {k: v for k, v in self.__dict__.items() if k not in left_out}
         return state if self._grad is None else state | {"_grad": self._grad.detach().clone()}
@@ -163,7 +163,7 @@ class Protocol:
         self.__dict__.update(state, _data=as_array(state["_data"], None, "Tensor"))  # with this process's dtype objects
 
     def assign(self: Any, value: Any) -> Tensor:
-        """Overwrite the values in place; not recorded. Raises if the shape differs, or if this Tensor was computed."""
+        """Overwrite the values in place, unrecorded. Raises if the shape differs, or if this Tensor was computed."""
         if (node := self.node) is not None:
             raise RuntimeError(f"assign: this Tensor was computed by {node.op.name}; assign to a leaf, or to a clone()")
         value = value._data if isinstance(value, Tensor) else as_array(value, self.dtype, "assign")
@@ -176,8 +176,8 @@ class Protocol:
 
     def _require_writable(self: Any, who: str) -> None:
         if not self._data.flags.writeable:
-            raise ValueError(f"{who}: this Tensor of shape {self.shape} shows memory that must not be written, "
-                             "as expand does and read-only arrays are; change a clone()")
+            raise ValueError(f"{who}: this Tensor of shape {self.shape} has read-only memory, "
+                             "as expand's results and read-only arrays have; change a clone()")
 
 
 def write(array: np.ndarray, index: Any, value: Any) -> None:
@@ -191,11 +191,11 @@ def write(array: np.ndarray, index: Any, value: Any) -> None:
 def _find(module: str, name: str) -> Op:
     found = [op for op in vars(import_module(module)).values() if isinstance(op, Op) and op.name == name]
     if not found:
-        raise AttributeError(f"the op {name} is not in {module}; a pickle finds only the ops of a module")
+        raise AttributeError(f"the op {name} is not in {module}; pickle needs ops to be module attributes")
     return found[0]
 
 
-# A copy of an op is the op itself, a pickle where to find it.
+# A copy of an op is the op itself; a pickle holds its module and name.
 setattr(Op, "__reduce__", lambda self: (_find, (self.__module__, self.name)))  # noqa: B010
 
 

@@ -1,4 +1,4 @@
-"""Versions of memory: when it was last changed in place, and which Tensors show it. So backward notices changed
+"""Versions of memory: the last in-place change, and the Tensors that share it. They let backward detect changed
 values."""
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from ..core.tensor import Tensor, wrap
 
 
 class Version(list):
-    """The tick of the last in-place change of some memory: one number, in a cell of all Tensors that show it."""
+    """The tick of the last in-place change of some memory, in a cell shared by all Tensors on it."""
 
     __slots__ = ("shown", "most", "split", "__weakref__")
 
-    shown: list[ref[Tensor]]  # those Tensors, and others whose version is another cell, see `methods/view_aliases.py`
-    most: int  # so many may be in the list before those that are gone are sorted out
-    split: bool  # whether there are such others
+    shown: list[ref[Tensor]]  # the Tensors that share it, some perhaps with another cell, see `methods/view_aliases.py`
+    most: int  # the length of the list at which to drop dead references
+    split: bool  # whether some have another cell
 
     @classmethod
     def of(cls, now: int, shown: list, split: bool = False) -> Version:
@@ -36,7 +36,7 @@ class Version(list):
             self.most = 2 * len(shown) + 16
 
     def change(self, now: int) -> None:
-        """Note a change of the memory, for all that show it."""
+        """Record a change of the memory, for all Tensors on it."""
         self[0] = now
         if self.split:
             for other in [seen() for seen in self.shown]:
@@ -45,13 +45,13 @@ class Version(list):
 
 
 class Versions:
-    """The part of Tensor that notes changes in place."""
+    """The part of Tensor that tracks in-place changes."""
 
-    _viewed: tuple[Callable[[], Tensor | None], Any] | None = None  # what this is an index of, if it shows its memory
-    _apart: object = None  # the same for views of one another; another one is made where one is detached
+    _viewed: tuple[Callable[[], Tensor | None], Any] | None = None  # (base, index), if this is a view made by an index
+    _apart: object = None  # the same object for views of one another, a new one after detach()
 
     def detach(self: Any) -> Tensor:
-        """The same values without the graph. Memory is shared, and so is the version: a change is seen by both."""
+        """The same values without the graph. Both share memory and version, so each sees changes of the other."""
         out = wrap(self._data)
         self.shared_version().show(out)
         out._apart = object()
@@ -61,21 +61,21 @@ class Versions:
         """The cell that holds the tick of the last in-place change of this memory."""
         if self.version is None:
             node = self.node
-            if node is None or getattr(node.op, "out", 0) is None:  # it keeps no output that might change
+            if node is None or getattr(node.op, "out", 0) is None:  # it saves no output that might change
                 self.version = Version.of(0, [ref(self)])
             elif (extra := node.details()).version is None:
                 self.version = extra.version = Version.of(0, [ref(self)])
-            else:  # of the output there may be several Tensors: rules get one of their own
+            else:  # the output may have several Tensors: rules get their own
                 extra.version.show(self)
         return self.version  # type: ignore[return-value]
 
     def touch(self: Any) -> None:
-        """Note that the values have changed in place, so that a backward that needs the old ones raises."""
+        """Record an in-place change, so that a backward that needs the old values raises."""
         self.shared_version().change(tick())
 
 
 def share_version(y: Tensor, inputs) -> None:
-    """A view has the version of the Tensor whose memory it shows, so that both see a change through either."""
+    """Give a view the version of the input whose memory it shares, so both notice a change through either."""
     out, node = y._data, y.node
     base = out if out.base is None else out.base
     for x in inputs:
