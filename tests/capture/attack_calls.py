@@ -203,6 +203,8 @@ ARGUMENTS = [
     H("the argument is changed between calls", "", between="x.mul_(1.0 + i / 8)"),
     H("the argument's array is changed between calls", "", between="x.data[0] = i"),
     H("the argument is now a view", "", "loss = loss + a.sum()", argument=("a", "x.T if i % 2 else x"), kept=False),
+    H("gradients of arguments are added up", "l = [Tensor(1.0, requires_grad=True), Tensor(2.0, requires_grad=True)]",
+      "a.square().backward()", shows="[v.grad for v in l]", argument=("a", "l[i // 6]"), kept=False),
     H("the argument's dtype changes", "", "loss = loss + a.mean()", argument=("a", "x if i % 3 else y"), kept=False),
     H("a number", "", "loss = loss * k", argument=("k", "1.0 + i / 8"), kept=False),
     H("a number that is whole at first", "", "loss = loss * k", argument=("k", "1 if i < 6 else 1.5"), kept=False),

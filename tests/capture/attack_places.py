@@ -125,6 +125,7 @@ PLACES = [
     P("__dict__", "class O: pass\no = O(); o.n = 1", "o.__dict__['n']"),
     P("__dict__ beside the attribute", "class O: pass\no = O(); o.n = 1", "o.n", "o.__dict__['n'] = V"),
     P("a __dict__ replaced", "class O: pass\no = O(); o.n = 1", "o.n", "o.__dict__ = {'n': V}"),
+    P("the order of attributes", "class O: pass\no = O(); o.n = 1; o.m = 2", "list(vars(o).values())[0]", "del o.n; o.n = 1"),
     P("vars()", "o = types.SimpleNamespace(n=1)", "vars(o)['n']"),
     P("getattr with a name", "class O: pass\no = O(); o.mode = 'a'; o.scale_a = 1", "getattr(o, 'scale_' + o.mode)",
       "setattr(o, 'scale_' + o.mode, V)"),
@@ -201,6 +202,8 @@ PLACES = [
     P("__getattr__ and __setattr__", INDIRECT, "o.t"),
     P("__getattribute__", "class O:\n    def __getattribute__(self, name): return object.__getattribute__(self, '_' + name)\n"
       "o = O(); o._n = 1", "o.n", "o._n = V"),
+    P("__getattribute__ of every name", "n = 1\nclass O:\n    def __getattribute__(self, name): return n\no = O()", "o.n",
+      "n = V"),
     P("an attribute that is deleted", "class O: n = 1\no = O(); o.n = 1", "o.n", "O.n = V; o.__dict__.pop('n', None)"),
     P("__call__", "class O:\n    n = 1\n    def __call__(self): return self.n\no = O()", "o()", "o.n = V"),
     P("__call__ of the class", "class O:\n    def __call__(self): return 1\no = O()", "o()",
@@ -249,6 +252,8 @@ PLACES = [
       "sys.setrecursionlimit(1000 + int(V))"),
     P("how often a cache was asked", "@functools.lru_cache\ndef f(): return 1\nf.cache_clear()",
       "(1 + f.cache_info().hits)", "f()"),
+    P("a function that was cached before", "n = 1\n@functools.lru_cache\ndef f(): return n\nf()", "f()",
+      "n = V; f.cache_clear(); f()"),
     P("a cached function", "n = 1\n@functools.lru_cache\ndef f(): return n", "f()", "n = V; f.cache_clear()"),
     P("single dispatch", "@functools.singledispatch\ndef f(k): return 1", "f(2)", "f.register(int, lambda k, v=V: v)"),
     # Other containers
@@ -286,6 +291,7 @@ PLACES = [
     P("a subclass of str", "class S(str): pass\ns = S('1')", "float(s)", "s = S(V)"),
     P("a subclass of set", "class S(set): pass\ns = S([1])", "max(s)", "s.add(V)", "s"),
     P("a subclass of deque", "class Q(collections.deque): pass\nq = Q([1])", "q[-1]", "q.append(V)", "q"),
+    P("the value of an Enum", "class E(enum.Enum):\n    A = 1", "E.A.value", "E.A._value_ = V"),
     P("a field of an Enum", "class E(enum.Enum):\n    A = 1\nE.A.n = 1", "E.A.n"),
     P("an array", "a = array.array('d', [1])", "a[0]", shows="list(a)"),
     P("a bytearray", "a = bytearray([1])", "a[0]", "a[0] = int(V)", "a"),

@@ -13,7 +13,11 @@ from .attack_kinds import Habit
 MODELS = ["nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 3))", "nn.MLP([4, 6, 3])",
           "nn.Sequential(nn.Linear(4, 6), nn.LayerNorm(6), nn.GELU(), nn.Linear(6, 3))",
           "nn.Sequential(nn.Linear(4, 5), nn.BatchNorm1d(5), nn.ReLU(), nn.Linear(5, 3))",
-          "nn.Sequential(nn.Linear(4, 6), nn.Dropout(0.2), nn.SiLU(), nn.Linear(6, 3))"]
+          "nn.Sequential(nn.Linear(4, 6), nn.Dropout(0.2), nn.SiLU(), nn.Linear(6, 3))",
+          "nn.Sequential(nn.Linear(4, 16), nn.Unflatten(1, (1, 4, 4)), nn.Conv2d(1, 3, 3), nn.BatchNorm2d(3), "
+          "nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(3, 3))",
+          "nn.Sequential(nn.Linear(4, 8), nn.Unflatten(1, (2, 4)), nn.TransformerEncoderLayer(4, 2, 8, "
+          "batch_first=True), nn.Flatten(), nn.Linear(8, 3))"]
 OPTIMIZERS = ["optim.SGD(model.parameters(), lr=0.01)", "optim.SGD(model.parameters(), lr=0.01, momentum=0.9)",
               "optim.Adam(model.parameters(), lr=0.01)", "optim.AdamW(model.parameters(), lr=0.01, weight_decay=0.1)",
               "optim.RMSprop(model.parameters(), lr=0.01)",

@@ -19,6 +19,7 @@ import tinygrad_like as tg
 from benchmarks import workloads
 from tinygrad_like import Tensor, capture, linalg, no_grad
 from tinygrad_like import distributions as D
+from tinygrad_like.capture.snapshots import Saved
 from tinygrad_like.distributions import Bernoulli
 from tinygrad_like.kernels import loops, program
 
@@ -447,6 +448,21 @@ def test_ctrl_c_leaves_a_step_done_or_not_begun():
     counts = {opt.state[p]["step"] for p in model.parameters()}
     assert stopped > 10 and counts == {opt.steps}
     assert np.isfinite(step(*given).item())
+
+
+def test_ctrl_c_in_an_audit_comes_when_the_state_is_that_of_python_again(monkeypatch):
+    states, exchange = [], Saved.exchange
+    for decorate in (capture, lambda f: f):
+        tg.manual_seed(0)
+        step, *objects = plain(lambda p: optim.Adam(p, lr=0.01))()
+        step, given = decorate(step), next(iter(batches()))
+        for i in range(3):
+            if i == 2 and decorate is capture:
+                monkeypatch.setattr(Saved, "exchange", lambda s: (exchange(s), os.kill(os.getpid(), signal.SIGINT)))
+            with pytest.raises(KeyboardInterrupt) if i == 2 and decorate is capture else nullcontext():
+                step(*given)
+        states.append([o.state_dict() for o in objects])
+    assert_same(*states)
 
 
 def test_ctrl_c_while_loops_are_compiled_comes_when_they_are(monkeypatch):

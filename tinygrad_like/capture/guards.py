@@ -20,7 +20,7 @@ _VALUES = (int, float, bool, str, bytes, complex, type(None), np.generic, np.dty
 _FLAGS = (bool, str, type(None))  # a function may change these, since a play sets them too: `model.train()`
 _QUESTIONS: dict[str, tuple[str, Callable]] = {  # as an expression, and as a function
     "length": ("len({})", len), "parts": ("[*{}]", list), "ids": ("[*map(id, {})]", lambda x: [*map(id, x)]),
-    "result": ("{}()", lambda x: x())}
+    "result": ("{}()", lambda x: x()), "lasts": ("{}()", lambda x: x())}
 
 
 class Place(NamedTuple):
@@ -40,6 +40,18 @@ class Place(NamedTuple):
             self.where[self.key] = value
         else:
             setattr(self.where, self.key, value)
+
+
+class Uncleared:
+    """Whether a cache of functools has been neither cleared nor added to, at any call since this was made."""
+
+    def __init__(self, cached: Any):
+        self.cached, self.last = cached, cached.cache_info()
+
+    def __call__(self) -> bool:
+        now, last = self.cached.cache_info(), self.last
+        self.last = now if last and now.hits >= last.hits and now[1:] == last[1:] else None
+        return self.last is not None
 
 
 class Guards:
@@ -103,7 +115,7 @@ class Guards:
             if not same(get(where, key), value):
                 yield name, (where, key, value)
         for question, about, answer, name in self.questions:
-            if _QUESTIONS[question][1](about) != answer:
+            if (flags or question != "lasts") and _QUESTIONS[question][1](about) != answer:
                 yield name, None
         if flags:
             for group, key, zero, name in self.zeros:

@@ -62,6 +62,8 @@ class Program:
         steps = self._planned([*tensors_in(result), *[grad for _, grad in leaves if grad is not None]])
         self.inputs = [*map(self.moved, tape.inputs)]
         self.accumulated = [(leaf, grad) for leaf, grad in tape.accumulated.values()]
+        if any([self.source.get(id(leaf), ("",))[0] == "input" for leaf, _ in self.accumulated]):
+            raise Refused("it adds to the gradient of an argument; set that to None before")
         self.instead: dict[int, Tensor] = {}
         self.result = rebuilt(result, self._standin)
         self.bases = _views([t for t in self.instead.values() if self.standins[id(t)][0] == "made"])
@@ -228,6 +230,7 @@ class Program:
             if isinstance(base, mmap.mmap):
                 base.madvise(mmap.MADV_DONTNEED)
 
+    @without_interrupts()  # between the two states there is neither
     def differs(self, before: Saved, result: Any, tensors: Sequence[Tensor]) -> str:
         """Play the call that Python has just run, from the state before it. Returns the first difference, or nothing;
         ROUNDING if steps were fused and no number differs by more. Keeps the state that Python has left."""

@@ -28,8 +28,10 @@ class Copies:
     Iterating yields each array as it is now, and its copy, which is valid until the next one.
     """
 
+    file: IO[bytes] | None = None
+
     def __init__(self, arrays: Iterable[np.ndarray]):
-        self.arrays, self.file, self.copies = list(arrays), None, list[np.ndarray]()
+        self.arrays, self.copies = list(arrays), list[np.ndarray]()
         if sum([x.nbytes for x in self.arrays]) >= _MUCH:
             with suppress(OSError):  # no folder to write to, or a full disk
                 self.file = _files.pop() if _files else _file()

@@ -22,7 +22,7 @@ import numpy as np
 from ..core.tensor import Tensor
 from ..dtypes import memory
 from ..random import Generator
-from .guards import MISSING, Guards, Place, get
+from .guards import MISSING, Guards, Place, Uncleared, get
 from .pytree import FIELDS, PLAIN, holds_only_tensors, parts_of, tensors_in
 from .trace import NUMPY, OURS, PYTHON, USERS, Code, Trace, names_in, owner_of, owner_of_class, owner_of_file, pure
 
@@ -119,13 +119,15 @@ class World(Guards):
         elif isinstance(value, partial):
             self.follow((value.func, value.args, value.keywords), name)
         elif isinstance(value, property | staticmethod | classmethod | _lru_cache_wrapper):
+            if isinstance(value, _lru_cache_wrapper):
+                self.ask("lasts", Uncleared(value), f"the cache of {name}")
             for part in ("fget", "fset", "__func__", "__wrapped__"):
                 self.follow(getattr(value, part, None), name)
         elif isinstance(value, np.ndarray):
             self._array(value, name)
         elif isinstance(value, Enum):
             self.follow(kind, kind.__name__)
-            for key in self.names & vars(value).keys():
+            for key in vars(value).keys() - {"__objclass__"}:  # `value` is the property of another name
                 self.at(vars(value), key, vars(value)[key], f"{name}.{key}")
         elif not isinstance(value, Generator | np.ufunc | types.MethodDescriptorType | types.WrapperDescriptorType |
                             types.GetSetDescriptorType | types.MemberDescriptorType | Code | _Getter | _OfNumpy):
@@ -146,7 +148,8 @@ class World(Guards):
         builtin = next((k for k in kind.__mro__ if owner_of_class(k) == PYTHON and not _harmless(k)), None)
         if isinstance(value, tuple) and hasattr(kind, "_fields") and not hasattr(value, "__dict__"):
             return self.follow(tuple(value), name)
-        if not _open(kind) and (owner in (PYTHON, NUMPY) or builtin is not None) or hasattr(kind, "__next__"):
+        if not _open(kind) and (owner in (PYTHON, NUMPY) or builtin is not None) or hasattr(kind, "__next__") or any(
+                [isinstance(vars(k).get("__getattribute__"), types.FunctionType) for k in kind.__mro__]):
             return self._refuse(value, name)
         if any([owner_of_class(k) == OURS for k in kind.__mro__]):
             self._own(value, name)
@@ -159,7 +162,7 @@ class World(Guards):
         """The attributes of an object that the code names; all of them if code computes names."""
         if (own := getattr(value, "__dict__", None)) is not None:
             self.entries.append((_weak(value), "__dict__", own, f"the attributes of {name}"))
-            self.ask("length", own, f"how many attributes {name} has")
+            self.ask("parts" if every else "length", own, f"the attributes of {name}")
         for where, key, part in _attributes_of(value):
             if every or key in self.names or where is own and getattr(type(value), "__getattr__", None):
                 self.at(where, key, part, f"{name}.{key}")
