@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tinygrad_like import Tensor
+from tinygrad_like import Tensor, ops
 from tinygrad_like.compat.names import MISSING
 from tinygrad_like.core.primitive import Primitive
 
@@ -58,7 +58,7 @@ def reference(places: Places) -> dict[str, str]:
     for name in MODULES:
         module = found(name)
         about = module.__doc__ or ""  # not cleaned: an example at its end would lose its indentation
-        parts = [f"# {name}", "", document(about), _contents([label for label, _ in exported(module)])]
+        parts = [f"# {name}", "", document(about), _contents(module)]
         for label, value in exported(module):
             if value is Tensor:
                 parts.append("\n## Tensor\n\n[Has a page of its own](Tensor.md).\n")
@@ -74,10 +74,34 @@ def reference(places: Places) -> dict[str, str]:
     return pages
 
 
-def _contents(labels: list[str]) -> str:
-    """Links to all that is on a long page, which on a narrow screen has no list beside it."""
-    links = " · ".join(f"[{label}](#{label.lower()})" for label in labels)
-    return f"\n{links}\n" if len(labels) > 8 else ""
+def _contents(module: types.ModuleType) -> str:
+    """Links to all that is on a long page, which on a narrow screen has no list beside it; many of them by kind."""
+    entries, kinds = dict(exported(module)), dict[str, list[str]]()
+    links = {label: f"[{label}](#{label.lower()})" for label in entries}
+    if len(links) <= 40:
+        return f"\n{' · '.join(links.values())}\n" if len(links) > 8 else ""
+    said = _headings(module)
+    for label, value in entries.items():
+        kind = said.get(label) or kind_of(label, getattr(ops, label, value))
+        kinds.setdefault("Others" if kind == "Names of other libraries" else kind, []).append(links[label])
+    order = list(kinds) if any(said.values()) else [*KINDS, "Others"]
+    return _table({kind: kinds.get(kind, []) for kind in order})
+
+
+def _table(kinds: dict[str, list[str]]) -> str:
+    rows = [f"| {kind} | {' '.join(links)} |" for kind, links in kinds.items() if links]
+    return "\n".join(["", "| | |", "| --- | --- |", *rows, ""])
+
+
+def _headings(module: types.ModuleType) -> dict[str, str]:
+    """name -> the comment above it in the module's __all__."""
+    named, heading = {}, ""
+    listed = re.search(r"^__all__ = \[\n(.*?)^\]", inspect.getsource(module), re.M | re.S)
+    for line in listed[1].splitlines() if listed else []:
+        if line.strip().startswith("# "):
+            heading = line.strip()[2].upper() + line.strip()[3:]
+        named |= dict.fromkeys(re.findall(r'"(\w+)"', line), heading)
+    return named
 
 
 def _known(cls: type, name: str) -> bool:
@@ -98,14 +122,15 @@ KINDS = {
     "Creation": "methods/creation.py random.py",
     "Arithmetic": "ops/elementwise.py ops/functions.py ops/trigonometry.py ops/gamma.py ops/compare.py",
     "Comparisons and logic": "",
-    "Activations": "ops/activation.py ops/dropout.py",
+    "Activations": "ops/activation.py ops/dropout.py nn/activation.py nn/dropout.py",
     "Reductions": "ops/reduce.py ops/scan.py ops/statistics.py",
     "Shape": "ops/shape.py ops/movement.py",
-    "Indexing and order": "ops/order.py ops/scatter.py ops/table.py",
-    "Products": "ops/products.py ops/matmul.py",
+    "Indexing and order": "ops/order.py ops/scatter.py ops/table.py ops/parts.py",
+    "Products": "ops/products.py ops/matmul.py ops/attention.py",
     "Linear algebra": "ops/matrices.py ops/triangles.py ops/least_squares.py",
     "Losses": "ops/loss.py ops/softmax.py",
-    "Signals, images and volumes": "",
+    "Norms": "ops/normalization.py nn/norm.py",
+    "Signals, images and volumes": "ops/conv.py ops/pool.py ops/volume.py nn/pool.py",
     "Type and copies": "",
     "Names of other libraries": "",
 }
@@ -149,12 +174,10 @@ def _class_page(cls: type, places: Places) -> str:
     kinds: dict[str, list[str]] = {kind: [] for kind in KINDS}
     for name in shown:
         kinds[kind_of(name, found[name])].append(name)
-    parts = [f"# {cls.__name__}", "", document(inspect.getdoc(cls) or ""), "| | |", "| --- | --- |"]
-    parts += [f"| {kind} | {' '.join(f'[{name}](#{name.lower()})' for name in names)} |"
-              for kind, names in kinds.items() if names]
-    parts.append("")
+    parts = [f"# {cls.__name__}", "", document(inspect.getdoc(cls) or ""),
+             _table({kind: [f"[{name}](#{name.lower()})" for name in names] for kind, names in kinds.items()})]
     for kind, names in kinds.items():
-        parts += [f"## {kind}", ""]
+        parts += [f"## {kind}", ""] if names else []
         parts += [_entry(name, found[name], places, f"reference/{cls.__name__}.md", level=3) for name in names]
     parts += ["## In place", "", "These change the memory of the Tensor, as the method without the last letter would "
               "have it. A leaf that requires grad is changed under `no_grad()` only.", "",
@@ -236,7 +259,9 @@ class _Bare(str):
 def source(value: Any) -> tuple[str, int] | None:
     """File, from the repository's root, and line of a definition."""
     value = value.fget if isinstance(value, property) else value
-    value = inspect.unwrap(value.forward if isinstance(value, Primitive) else value)
+    if isinstance(value, Primitive):
+        value = getattr(value, "definition", value.forward)
+    value = inspect.unwrap(value)
     try:
         file = Path(inspect.getsourcefile(value) or "")
         line = inspect.getsourcelines(value)[1]

@@ -69,7 +69,7 @@ __all__ = [
     "BinaryStep", "ReLU", "LeakyReLU", "PReLU", "ELU", "Sigmoid", "LogSigmoid", "Tanh", "GELU", "SiLU", "Softplus",
     "Softmax", "LogSoftmax", "GLU", "SwiGLU", "CELU", "SELU", "Mish", "Softsign", "ReLU6", "Hardsigmoid", "Hardswish",
     "Hardtanh", "Hardshrink", "Softshrink", "Softmin",
-    # normalisation
+    # normalization
     "LayerNorm", "LayerNorm2d", "RMSNorm", "BatchNorm1d", "BatchNorm2d", "GroupNorm", "InstanceNorm1d",
     "InstanceNorm2d", "BatchNorm3d", "InstanceNorm3d", "SyncBatchNorm", "convert_sync_batchnorm", "fold_batch_norm",
     "freeze_batch_norm", "reestimate_batch_norm",

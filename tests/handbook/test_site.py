@@ -120,6 +120,10 @@ def test_the_reference_has_every_exported_name():
     assert "### sum " in tensor.split("\n## Reductions\n")[1].split("\n## ")[0]
     assert "## matmul" in tensor and "\n## exp_" not in tensor and "`exp_`" in tensor
     assert "](../ops/softmax.md)" in tensor and "](../ops/softmax.md)" in pages["reference/tinygrad_like.ops.md"]
+    for page, row in ("nn", "Containers | [Sequential]"), ("nn.functional", "Norms | [batch_norm]"):
+        assert f"\n| {row}(#" in pages[f"reference/{page}.md"]
+    composite = pages["reference/tinygrad_like.ops.md"].split("\n## cross_entropy ")[1].split("\n## ")[0]
+    assert "[tinygrad_like/ops/softmax.py](" in composite  # where it is defined, not where it is run
 
 
 def test_a_docstring_becomes_paragraphs_lists_and_code():
