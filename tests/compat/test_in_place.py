@@ -318,6 +318,25 @@ def test_what_is_kept_of_a_part_that_was_not_changed_is_still_right():
         product.sum().backward()
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_part_that_a_recorded_change_left_alone_still_shares_later_changes(whole):
+    w, x = Tensor([2.0, 3.0, 4.0, 5.0], requires_grad=True), tg.ones(4)
+    a, b = x[:2], x[2:]
+    a += w[:2]
+    y = b * w[2:] if whole else x * w
+    (x if whole else b).detach().zero_()
+    with pytest.raises(RuntimeError, match="was changed in place after mul saved it"):
+        y.sum().backward()
+
+
+def test_views_that_are_gone_are_forgotten():
+    x = tg.ones(4)
+    kept = [x[:2] for _ in range(40)]
+    for _ in range(1000):
+        kept[0] = x[:2]
+    assert kept[0].version is x.version and len(x.version.shown) < 150
+
+
 def test_changed_views_and_what_they_show_keep_nothing_alive():
     gc.disable()
     try:
