@@ -182,6 +182,13 @@ def test_an_angle_has_its_slope_where_squares_overflow_or_vanish(size):
     assert slopes == pytest.approx([0.5 / size, -0.5 / size], rel=1e-6)
 
 
+def test_the_error_function_of_many_float64_is_that_of_each():
+    x = np.concatenate([np.linspace(-7, 7, 20001), 10.0 ** np.arange(-320, 3), [-0.0, math.inf, -math.inf, math.nan]])
+    y, expected = ops.erf(Tensor(x)).numpy(), [math.erf(value) for value in x]
+    np.testing.assert_allclose(y, expected, rtol=1e-15, atol=0)
+    assert np.array_equal(np.signbit(y[:-1]), np.signbit(expected[:-1]))
+
+
 @pytest.mark.parametrize("function, why", [
     (lambda x, index: ops.nonzero(x).shape[0], "nonzero returns a number of elements")])
 def test_what_depends_on_values_is_not_captured(function, why):

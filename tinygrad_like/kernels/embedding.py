@@ -52,7 +52,7 @@ def _pick(x, found, taken):
 
 @inner
 def _add_to(total, found, x):
-    for i in range(found.size):
+    for i in range(x.size):
         total[found[i]] += x[i]
 
 
@@ -201,19 +201,20 @@ def _add_all(rows, index, outer, width, wraps, skipped, base, table, wrong, task
         place = k * count * width + left
         fill(total, 0.0)
         for begin in range(0, index.size, _AT_ONCE):
-            found = named[: min(_AT_ONCE, index.size - begin)]
+            size = min(_AT_ONCE, index.size - begin)
             if k == first or index.size > _AT_ONCE:
-                if not _places(index[begin : begin + found.size], count, wraps, count, found):
+                found = named[:size]
+                if not _places(index[begin : begin + size], count, wraps, count, found):
                     wrong[0] = 1
                 if skipped >= 0:
                     for i in range(found.size):
                         found[i] = count if found[i] == skipped else found[i]
             x = rows.ctypes.data + 4 * ((k * index.size + begin) * width + left)
             if width == 1:
-                _add_to(total, found, floats_at(x, found.size))
+                _add_to(total, named, floats_at(x, size))
             else:
-                for i in range(found.size):
-                    add_to(floats_at(x + 4 * i * width, n), total[found[i] * n : (found[i] + 1) * n])
+                for i in range(size):
+                    add_to(floats_at(x + 4 * i * width, n), total[named[i] * n : (named[i] + 1) * n])
         for row in range(1 if n == width else count):  # all at once, if they are contiguous
             at, many = place + row * width, count * n if n == width else n
             _finish(base[at : at + many], total[row * n : row * n + many], table[at : at + many])

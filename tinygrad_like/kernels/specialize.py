@@ -311,8 +311,9 @@ def pull(op: Any, graph: bool = False) -> Callable:
     return _define(op, "pull", _PULL.substitute(
         usual=graph, otherwise=otherwise,
         saved="".join([s + ", " for s in values]), parents="".join([f"p_{i}, " for i in count]),
-        each_saved_input="".join([_SAVED_INPUT.substitute(k=k, as_array="" if graph else f"        s_{k} = s_{k}._data\n")
-                                  for k, n in enumerate(op.saved) if n in op.inputs]),
+        each_saved_input="".join([
+            _SAVED_INPUT.substitute(k=k, as_array="" if graph else f"        s_{k} = s_{k}._data\n")
+            for k, n in enumerate(op.saved) if n in op.inputs]),
         saved_output="" if op.out is None else _SAVED_OUTPUT.substitute(on_the_graph=on_the_graph), the_rules=text,
         each_cotangent="".join([_COTANGENT.substitute(i=i) for i in count]), cotangents=cotangents),
         general_=op.family.pull, recorded_=recorded, **names)

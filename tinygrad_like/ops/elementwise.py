@@ -72,11 +72,47 @@ log1p = ufunc("log1p", "log(1 + x), accurate for small x.", lambda x: np.log1p(x
 log1p.vjp(x=lambda g, x: g / (1 + x))
 
 
+_BLOCK = 8192
+_FEW = 512  # fewer are faster one by one
+_NEAR = ((1.85777706184603153e-1, 3.16112374387056560, 1.13864154151050156e2, 3.77485237685302021e2,
+          3.20937758913846947e3),
+         (1, 2.36012909523441209e1, 2.44024637934444173e2, 1.28261652607737228e3, 2.84423683343917062e3))
+_FAR = ((2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594, 6.61191906371416295e1,
+         2.98635138197400131e2, 8.81952221241769090e2, 1.71204761263407058e3, 2.05107837782607147e3,
+         1.23033935479799725e3),
+        (1, 1.57449261107098347e1, 1.17693950891312499e2, 5.37181101862009858e2, 1.62138957456669019e3,
+         3.29079923573345963e3, 4.36261909014324716e3, 3.43936767414372164e3, 1.23033935480374942e3))
+
+
+def _erf(x):
+    """By Cody (1969): x P(x^2) / Q(x^2) up to 0.47, from there 1 - e^(-x^2) P(|x|) / Q(|x|). Within 4 ulp."""
+    if x.size < _FEW:
+        return np.array([*map(math.erf, x)])
+    a = np.minimum(np.abs(x), 6)  # where erf is 1
+    square = a * a
+    near = a * _polynomial(_NEAR[0], square) / _polynomial(_NEAR[1], square)
+    far = 1 - np.exp(-square) * _polynomial(_FAR[0], a) / _polynomial(_FAR[1], a)
+    return np.copysign(np.where(a < 0.46875, near, far), x)
+
+
+def _polynomial(coefficients, x):
+    first, *others, last = coefficients
+    y = x * first
+    for c in others:
+        y += c
+        y *= x
+    y += last
+    return y
+
+
 @pointwise
 def erf(x):
     """The error function, 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x."""
-    x = np.asarray(x)  # NumPy has no erf
-    return np.array([*map(math.erf, x.ravel())], x.dtype if x.dtype is FLOAT32 else float).reshape(x.shape)
+    x = np.asarray(x)
+    wide, y = x.astype(float).ravel(), np.empty(x.size)
+    for i in range(0, x.size, _BLOCK):  # whose steps stay in the cache
+        y[i : i + _BLOCK] = _erf(wide[i : i + _BLOCK])
+    return y.astype(x.dtype if x.dtype is FLOAT32 else float, copy=False).reshape(x.shape)
 
 
 @erf.requires
