@@ -135,7 +135,7 @@ class Optimizer:
             if len(self._numbers) != len(self.param_groups):
                 length = len(_flat(self.defaults.values()))
                 self._numbers = [np.empty(length, FLOAT64) for _ in self.param_groups]
-            effect("numbers of an optimizer", self._write_numbers, writes=self._numbers)
+            effect("numbers of an optimizer", self._write_numbers, self._count, writes=self._numbers)
             rows = self._rows(trained)
             if None not in rows and (table := fused[0](rows)).suited:
                 for _, p in trained:
@@ -184,14 +184,15 @@ class Optimizer:
         """The current options of a group."""
         return {name: self._lr(group) if name == "lr" else group[name] for name in self.defaults}
 
-    def _write_numbers(self) -> None:
+    def _write_numbers(self, count: np.ndarray) -> None:
+        """Write each group's options as its numbers; a schedule as its rate after `count` steps."""
         for group, numbers in zip(self.param_groups, self._numbers, strict=True):
             found = [group[name] for name in self.defaults]
-            if len(found) != len(numbers):
+            if len(found) != numbers.size:
                 found = _flat(found)
             if callable(found[0]):
                 found[0] = self._lr(group)
-            if numbers.tolist() != found:  # comparing is faster than writing
+            if numbers.tolist() != found:  # to write takes longer
                 numbers[:] = found
 
     def _carry_out(self, rows: Sequence[tuple], formulas: Sequence[tuple]) -> None:

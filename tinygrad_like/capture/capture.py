@@ -196,17 +196,18 @@ class capture:
     # Playing ----------------------------------------------------------------------------------------------------------
 
     def _play(self, kind: Kind, inputs: list[Tensor], args: tuple, options: dict) -> Any:
-        program, self.misses = kind.program, 0
+        program, world, self.misses = kind.program, kind.world, 0
         kind.plays += 1
-        assert program is not None and kind.world is not None
+        assert program is not None and world is not None
         if kind.plays & kind.plays - 1 == 0 and program.may_be_audited():
             from .recording import audit
 
             return audit(self, kind, program, inputs, args, options)
         returned, bound = program(inputs)
-        for place, value in zip(kind.world.bound, bound, strict=True):
-            place.put(value)
-        for place, value in kind.world.left:
+        if bound:
+            for place, value in zip(world.bound, bound, strict=True):
+                place.put(value)
+        for place, value in world.left:
             place.put(value)
         return returned
 

@@ -68,7 +68,9 @@ class Program:
         self.result = rebuilt(result, self._standin)
         self.bases = _views([t for t in self.instead.values() if self.standins[id(t)][0] == "made"])
         del self.instead
-        self.grads: list[tuple[Tensor, Any, Any]] = []  # leaves, gradients, and the numbers of inputs
+        input_of = {id(x): i for i, x in enumerate(inputs)}
+        # Leaves, gradients, and the numbers of inputs that are the gradient or the leaf.
+        self.grads: list[tuple[Tensor, Any, int | None, int | None]] = []
         self.owned: set[int] = set()  # the ids of gradients on memory of the program
         for leaf, grad in leaves:
             kind, of = self.source.get(id(grad), ("made", None)) if grad is not None else ("", None)
@@ -76,10 +78,9 @@ class Program:
                 raise Refused("its gradients stand on a graph; detach() them")
             existing = kind in ("outside", "input") or any(grad is g for _, g in self.accumulated)
             mine = grad if existing or grad is None else wrap(self.moved(grad._data))
-            self.grads.append((leaf, mine, of if kind == "input" else None))
+            self.grads.append((leaf, mine, of if kind == "input" else None, input_of.get(id(leaf))))
             if mine is not grad:
                 self.owned.add(id(mine))
-        self.input_of = {id(x): i for i, x in enumerate(inputs)}
         self.parts = self._packed(steps)
         del self.moved, self.source  # they would keep the results of the recording alive
         self.held = 0  # the program's own references to the memory of results and gradients
@@ -126,7 +127,7 @@ class Program:
     def _packed(self, steps: list[Step]) -> list[Any]:
         """Each run of kernel calls as one row of records, with the Python steps in between."""
         parts: list[Any] = []
-        for step in sorted(steps, key=lambda step: step.name != "draw"):  # they read only generators' states
+        for step in sorted(steps, key=_Early()):
             if not isinstance(step.call, Call | Loop):
                 parts.append(step)
             elif parts and type(parts[-1]) is Calls:
@@ -160,7 +161,11 @@ class Program:
         if self.touched:
             now = tick()
             for t in self.touched:
-                t.shared_version().change(now)
+                cell = t.version
+                if cell is None or cell.split:
+                    t.shared_version().change(now)
+                else:
+                    cell[0] = now
         self._keep_gradients()
         self.play()
         for k in self.changed:
@@ -174,18 +179,20 @@ class Program:
 
     def _keep_gradients(self) -> None:
         """Preserve the values of gradients from the last call that are still in use."""
-        for j, (leaf, grad, i) in enumerate(self.grads):
+        for j, (leaf, grad, i, k) in enumerate(self.grads):
             if id(grad) in self.owned and getrefcount(grad) > 3 + (leaf._grad is grad):
-                self.grads[j] = leaf, wrap(grad._data), i
+                self.grads[j] = leaf, wrap(grad._data), i, k
                 self.owned.add(id(self.grads[j][1]))
                 grad._data = grad._data.copy()
 
     def _give_gradients(self, tensors: Sequence[Tensor], instead: dict[int, Tensor]) -> None:
-        for leaf, grad, i in self.grads:
-            if (k := self.input_of.get(id(leaf))) is not None:
+        for leaf, grad, i, k in self.grads:
+            if k is not None:
                 tensors[k].grad = None if grad is None else wrap(grad._data.copy())
+            elif i is not None:
+                leaf._grad = tensors[i]
             else:
-                leaf._grad = tensors[i] if i is not None else instead.get(id(grad), grad)
+                leaf._grad = instead.get(id(grad), grad) if instead else grad
 
     def copied(self, tensors: Sequence[Tensor]) -> Any:
         """The function's result, and the values it binds to places, as copies; arguments and Tensors from outside are
@@ -236,9 +243,8 @@ class Program:
         ROUNDING if steps were fused and no number differs by more. Keeps the state that Python has left."""
         ends = list(zip(tensors_in(self.result), tensors_in(result), strict=False))
         pairs: list[tuple[np.ndarray, Any]] = [(a._data, b._data) for a, b in ends if self.standins[id(a)][0] == "made"]
-        pairs += [(grad._data, (leaf if k is None else tensors[k]).grad) for leaf, grad, i in self.grads
-                  if grad is not None and i is None and not any(grad is g for _, g in self.accumulated)
-                  for k in [self.input_of.get(id(leaf))]]
+        pairs += [(grad._data, (leaf if k is None else tensors[k]).grad) for leaf, grad, i, k in self.grads
+                  if grad is not None and i is None and not any(grad is g for _, g in self.accumulated)]
         pairs += [(self.inputs[k], tensors[k]._data) for k in self.changed]
         if self.held:
             self._keep_gradients()
@@ -329,6 +335,23 @@ def _views(made: list[Tensor]) -> dict[int, Tensor]:
 
 def _size(count: int) -> str:
     return f"{count / 1e6:.1f} MB" if count >= 1e5 else f"{count / 1e3:.1f} kB"
+
+
+class _Early:
+    """A key that sorts steps in Python before kernel calls, which then run without a stop: draws, as they read only
+    generators' states, and the numbers of an optimizer, unless an earlier step changes its groups or its count."""
+
+    def __init__(self) -> None:
+        self.changed, self.effects = set[int](), False
+
+    def __call__(self, step: Step) -> bool:
+        read, written = step.uses()
+        early = step.name == "draw" or step.name == "numbers of an optimizer" and not self.effects and (
+            self.changed.isdisjoint({*read, *written}))
+        if not early:
+            self.changed.update(read, written)
+            self.effects = self.effects or not (step.call or step.outputs)
+        return not early
 
 
 class Calls:

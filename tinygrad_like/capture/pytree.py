@@ -165,8 +165,10 @@ def containers_in(value: Any) -> set[int]:
 
 def alike(tensors: Sequence[Tensor]) -> list[int]:
     """Which Tensors are the same as others, if any are."""
+    if len({*map(id, tensors)}) == len(tensors):
+        return []
     ids = [*map(id, tensors)]
-    return [] if len(ids) == len(set(ids)) else [ids.index(i) for i in ids]
+    return [ids.index(i) for i in ids]
 
 
 def holds_only_tensors(value: Any) -> bool:

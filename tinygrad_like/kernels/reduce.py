@@ -111,7 +111,7 @@ def _columns_work(x, m, n, block, strip, out):
 def columns(x, m, n, block, strip, out, task, tasks):
     """out[k, b] = the sum of the rows of matrix k of x, (m, n), that are in block b of them. If rows are short, a group
     of them is taken as one; long ones are cut into strips."""
-    group, block, strip = 512 // n if n < SHORT and m > LOW else 1, max(1, block), min(n, strip)
+    group, block, strip = min(512 // n, m // LOW) if n < SHORT and m > LOW else 1, max(1, block), min(n, strip)
     blocks, strips = max(1, -(-m // block)), -(-n // strip)
     low, high = np.empty(group * strip, np.float32), np.empty(group * strip)
     units = out.size // n * strips
