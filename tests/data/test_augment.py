@@ -83,7 +83,7 @@ def test_probability(make):
 
 @pytest.mark.parametrize("make, message", [
     (lambda: RandomShift(-1), "RandomShift: pixels=-1"),
-    (lambda: RandomShift(0.5), "pixels=0.5 must be a whole number"),
+    (lambda: RandomShift(0.5), "pixels=0.5 must be a non-negative integer"),
     (lambda: RandomRotation((3, 1)), r"RandomRotation: degrees: \(3, 1\) means from 3 to 1"),
     (lambda: RandomRotation(float("inf")), "low <= high"),
     (lambda: RandomZoom(1.0), "RandomZoom: factor: 1.0 means from 0 to 2; .* not below 0.01"),
@@ -97,7 +97,7 @@ def test_probability(make):
     (lambda: RandAugment(-1), "n=-1"),
     (lambda: RandAugment(2, 31), "magnitude=31"),
     (lambda: RandAugment(2, 9, ["rotate", "turn"]), r"unknown: \['turn'\]"),
-    (lambda: RandAugment(2, 9, []), "must be some of identity, shear_x"),
+    (lambda: RandAugment(2, 9, []), "must be among identity, shear_x"),
     (lambda: MixUp(0), "MixUp: num_classes=0"),
     (lambda: CutMix(3, alpha=0), "alpha=0"),
 ])

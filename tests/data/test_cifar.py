@@ -63,7 +63,7 @@ def test_archive_is_downloaded(tmp_path, files, server, monkeypatch):
     monkeypatch.setattr(module, "MIRRORS", (server.url,))
     monkeypatch.setattr(module, "SHA256", hashlib.sha256(server.files[module.ARCHIVE]).hexdigest())
     monkeypatch.setenv("TINYGRAD_LIKE_DATA", str(tmp_path))
-    with pytest.raises(FileNotFoundError, match="should hold cifar-10-binary.tar.gz, or what it unpacks to; get it"):
+    with pytest.raises(FileNotFoundError, match="should hold cifar-10-binary.tar.gz, or its contents; get it"):
         load_cifar10(download=False)
     for _ in range(2):
         check(load_cifar10(), files)
@@ -83,7 +83,7 @@ def test_a_damaged_archive_is_named(tmp_path, files, spoil):
 
 def test_another_archive_is_refused(tmp_path):
     (tmp_path / module.ARCHIVE).write_bytes(archive({"data_batch_1": np.zeros(9, np.uint8)}))
-    with pytest.raises(ValueError, match="lacks data_batch_1.bin, .* the binary version is needed"):
+    with pytest.raises(ValueError, match="lacks data_batch_1.bin, .* use the binary version"):
         load_cifar10(tmp_path)
 
 
@@ -91,7 +91,7 @@ def test_another_archive_is_refused(tmp_path):
     (bytes(3073 * 2 - 1), "data_batch_3.bin holds 6145 bytes, not a whole number of records of 3073, from 1 to"),
     (b"", "holds 0 bytes"),
     (bytes(3073 * 10_001), "holds 30733073 bytes"),
-    (b"\x0a" + bytes(3072), "data_batch_3.bin is damaged: it has the label 10"),
+    (b"\x0a" + bytes(3072), "data_batch_3.bin is damaged: it has label 10"),
 ])
 def test_damaged_records_are_refused(tmp_path, files, content, message):
     for name, records in files.items():

@@ -110,7 +110,7 @@ def test_loaders_with_samplers():
     own = Generator().manual_seed(3)
     first = [y.tolist() for _, y in DataLoader(TensorDataset(X, Y), 4, True, generator=own)]
     assert [y.tolist() for _, y in DataLoader(TensorDataset(X, Y), 4, True, generator=own.manual_seed(3))] == first
-    for options, message in [({"sampler": [1], "shuffle": True}, "give one of them"),
+    for options, message in [({"sampler": [1], "shuffle": True}, "pass only one"),
                              ({"batch_size": 0}, "batch_size=0 must be an integer of at least 1")]:
         with pytest.raises(ValueError, match=message):
             DataLoader(TensorDataset(X, Y), **options)

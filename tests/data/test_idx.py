@@ -28,15 +28,15 @@ def test_idx_types_round_trip(tmp_path, code, dtype):
     (b"", "begins with nothing"),
     (b"\x89PNG and so on", "begins with 89 50 4e 47"),
     (b"\0\0\x07\x01\0\0\0\0", "not an IDX file"),
-    (idx_bytes(np.zeros((3, 2), np.uint8))[:-1], r"17 bytes, but its header \(shape \(3, 2\), uint8\) makes it 18"),
-    (idx_bytes(np.zeros((3, 2), np.uint8)) + b"\0", r"19 bytes, but its header .* makes it 18"),
+    (idx_bytes(np.zeros((3, 2), np.uint8))[:-1], r"17 bytes, but its header \(shape \(3, 2\), uint8\) needs 18"),
+    (idx_bytes(np.zeros((3, 2), np.uint8)) + b"\0", r"19 bytes, but its header .* needs 18"),
     (b"\0\0\x08\x03\0\0\0\x01\0\0", "ends within its header"),
     (gzip.compress(idx_bytes(np.zeros((3, 2), np.uint8)), mtime=0)[:-9], "damaged gzip"),
     (gzip.compress(idx_bytes(np.zeros((3, 2), np.uint8)), mtime=0)[:-8] + b"?" * 8, "damaged gzip.*CRC"),
     (gzip.compress(idx_bytes(np.zeros((3, 2), np.uint8)) + b"\0", mtime=0), "holds 19 bytes"),
     (gzip.compress(idx_bytes(np.zeros((3, 2), np.uint8))[:-1], mtime=0), "holds 17 bytes"),
-    (b"\0\0\x08\x41" + 65 * b"\0\0\0\x01" + b"x", "NumPy has no arrays of shape"),
-    (b"\0\0\x08\x04" + bytes(4) + 3 * b"\xff\xff\xff\xff", "NumPy has no arrays of shape"),
+    (b"\0\0\x08\x41" + 65 * b"\0\0\0\x01" + b"x", "NumPy cannot hold shape"),
+    (b"\0\0\x08\x04" + bytes(4) + 3 * b"\xff\xff\xff\xff", "NumPy cannot hold shape"),
 ])
 def test_damaged_idx_is_refused(tmp_path, content, message):
     (tmp_path / "x").write_bytes(content)
@@ -52,5 +52,5 @@ def test_a_file_has_a_greatest_size(tmp_path, monkeypatch):
         if fits:
             assert read_idx(tmp_path / "x").shape == (size,)
         else:
-            with pytest.raises(ValueError, match=f"holds more than 1000 bytes, but its header .* makes it {size + 8}"):
+            with pytest.raises(ValueError, match=f"holds more than 1000 bytes, but its header .* needs {size + 8}"):
                 read_idx(tmp_path / "x")

@@ -19,7 +19,7 @@ def test_mixup_of_vectors_and_numbers_to_be_predicted(shape):
         expected = np.tensordot(mixed, w, x.ndim - 1)
         np.testing.assert_allclose(targets, expected if y.ndim == 2 else expected[:, 0], rtol=1e-3, atol=1e-4)
         assert (mixed != x).any(axis=tuple(range(1, x.ndim))).mean() > 0.95
-    with pytest.raises(ValueError, match="MixUp: without num_classes, targets are numbers .*, got int64 of shape"):
+    with pytest.raises(ValueError, match="MixUp: without num_classes, targets must be floats .*, got int64 of shape"):
         MixUp(None)(x, np.arange(400))
     with pytest.raises(ValueError, match=r"takes an array \(batch, ...\) of vectors or images, got \(5,\)"):
         MixUp(None)(x[0].ravel()[:5], y)

@@ -63,7 +63,7 @@ def test_default_folder(tmp_path, files, monkeypatch):
 def test_missing_files_are_named(tmp_path, files):
     write(tmp_path, files)
     (tmp_path / NAMES[3]).unlink()
-    with pytest.raises(FileNotFoundError, match=rf"lacks {NAMES[3]} \(unpacked will do\); get what is missing from "
+    with pytest.raises(FileNotFoundError, match=rf"lacks {NAMES[3]} \(gzipped or not\); get the missing files from "
                                                 "https://ossci.*download=True"):
         load_mnist(tmp_path, download=False)
 

@@ -276,7 +276,7 @@ def test_a_full_disk_is_said_and_harms_nothing(tmp_path, monkeypatch, save):
     for limit in 0, 1, 100_000:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limits[1]))
         try:
-            with pytest.raises(OSError, match=f"save_.*: {path} could not be written .*; what was there before is unh"):
+            with pytest.raises(OSError, match=f"save_.*: {path} could not be written .*; an earlier file is unh"):
                 save(path, module)
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)

@@ -74,5 +74,5 @@ def test_bad_input():
         EarlyStopping(nn.Linear(1, 1), mode="up")
     with pytest.raises(ValueError, match="patience=0"):
         EarlyStopping(nn.Linear(1, 1), patience=0)
-    with pytest.raises(RuntimeError, match="nothing to go back to"):
+    with pytest.raises(RuntimeError, match="nothing to restore"):
         EarlyStopping(nn.Linear(1, 1)).rollback()

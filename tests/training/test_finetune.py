@@ -34,5 +34,5 @@ def test_keeps_dtype_and_bias():
 
 @pytest.mark.parametrize("model", [nn.Linear(2, 2), nn.Sequential(nn.ReLU())])
 def test_a_model_without_a_head(model):
-    with pytest.raises(ValueError, match="has no nn.Linear in it"):
+    with pytest.raises(ValueError, match="has no nn.Linear to replace"):
         replace_head(model, 2)

@@ -120,7 +120,7 @@ def test_labels_that_are_all_ignored():
 
 def test_no_batches():
     model, criterion, optimizer = setup()
-    with pytest.raises(ValueError, match="the loader gave no batch; .* drop_last=True has none if"):
+    with pytest.raises(ValueError, match="the loader has no batches; .* drop_last=True has none if"):
         train_epoch(model, DataLoader(X, Y, batch_size=100, drop_last=True), criterion, optimizer)
     with pytest.raises(ValueError, match="predict: x has no rows"):
         predict(model, X[:0])
@@ -326,7 +326,7 @@ def test_bad_input():
     loader = DataLoader(X, Y, batch_size=30)
     with pytest.raises(ValueError, match="accumulate=0 must be at least 1"):
         train_epoch(model, loader, criterion, optimizer, accumulate=0)
-    with pytest.raises(ValueError, match="gave no batch"):
+    with pytest.raises(ValueError, match="has no batches"):
         train_epoch(model, iter([]), criterion, optimizer)
     with pytest.raises(ValueError, match="monitor='accuracy' is not one of .*: epoch, loss, train_accuracy"):
         fit(model, loader, criterion, optimizer, 1, monitor="accuracy", stopper=EarlyStopping(model))
@@ -443,7 +443,7 @@ def test_a_run_that_is_over_goes_on(tmp_path):
     fit(model, DataLoader(X, Y, batch_size=30), criterion, optimizer, 2, checkpoint=path)
     model, criterion, optimizer = setup()
     assert len(fit(model, DataLoader(X, Y, batch_size=30), criterion, optimizer, 3, resume=path)) == 3
-    with pytest.raises(ValueError, match="has had 2 epochs; epochs=1 must not be less"):
+    with pytest.raises(ValueError, match="has 2 epochs; epochs=1 must not be fewer"):
         fit(model, DataLoader(X, Y, batch_size=30), criterion, optimizer, 1, resume=path)
 
 

@@ -64,20 +64,20 @@ WRONG = {
     "deep": (packed(b"[" * 100_000), "recursion"), "a list": (packed(b"[1]"), ""),
     "a name twice": (packed(b'{"a": %b, "a": %b}' % (*(json.dumps(e).encode() for e in GOOD.values()),)),
                      "a has shape .4, 4. .* ends at 0"),
-    "metadata of numbers": (packed({**GOOD, "__metadata__": {"a": 1}}), "metadata are not strings"),
+    "metadata of numbers": (packed({**GOOD, "__metadata__": {"a": 1}}), "metadata is not a dict of strings"),
     "metadata that are a list": (packed({**GOOD, "__metadata__": [["a", "b"]]}), ""),
     "no entry": (packed({"a": 3}), "not subscriptable"),
-    "an unknown dtype": (packed(changed(dtype="F31")), "a has numbers of dtype F31"),
+    "an unknown dtype": (packed(changed(dtype="F31")), "a has dtype F31"),
     "a negative size": (packed(changed(shape=[-2, -1])), "a has shape"),
-    "another size": (packed(changed(shape=[3])), r"a has shape \[3\] of F32 and lies at bytes 0 to 8"),
-    "a size that overflows": (packed(changed(shape=[2**32, 2**32, 2])), "of F32 and lies at bytes 0 to 8"),
+    "another size": (packed(changed(shape=[3])), r"a has shape \[3\] of F32 at bytes 0 to 8"),
+    "a size that overflows": (packed(changed(shape=[2**32, 2**32, 2])), "of F32 at bytes 0 to 8"),
     "a place that ends before it begins": (packed(changed("b", data_offsets=[24, 8])), "b has shape"),
-    "a place beyond the end": (packed(changed("b", data_offsets=[8, 25])), "lies at bytes 8 to 25"),
-    "a dtype that NumPy lacks": (packed(changed(dtype="F8_E4M3")), "a has numbers of dtype F8_E4M3"),
+    "a place beyond the end": (packed(changed("b", data_offsets=[8, 25])), "at bytes 8 to 25"),
+    "a dtype that NumPy lacks": (packed(changed(dtype="F8_E4M3")), "a has dtype F8_E4M3"),
     "65 axes": (packed({"a": {"dtype": "U8", "shape": [1] * 65, "data_offsets": [0, 1]}}, b"1"), "maximum supported"),
-    "two that overlap": (packed(changed("b", shape=[20], data_offsets=[4, 24])), "lies at bytes 4 to 24"),
-    "a gap": (packed(changed("b", shape=[12], data_offsets=[12, 24])), "lies at bytes 12 to 24"),
-    "more at the end": (packed(GOOD, DATA + b"\0"), "its arrays end at byte 24 and it at 25"),
+    "two that overlap": (packed(changed("b", shape=[20], data_offsets=[4, 24])), "at bytes 4 to 24"),
+    "a gap": (packed(changed("b", shape=[12], data_offsets=[12, 24])), "at bytes 12 to 24"),
+    "more at the end": (packed(GOOD, DATA + b"\0"), "its arrays end at byte 24, but it has 25"),
     "less at the end": (packed(GOOD, DATA[:-1]), "too small"),
     "a bool of 2": (packed({"a": {"dtype": "BOOL", "shape": [24], "data_offsets": [0, 24]}}), "neither 0 nor 1"),
 }
@@ -98,7 +98,7 @@ def test_what_is_wrong_is_said(tmp_path, name):
 
 
 def test_no_array_can_have_the_name_of_the_metadata():
-    with pytest.raises(ValueError, match="save: no array can have the name __metadata__"):
+    with pytest.raises(ValueError, match="save: an array cannot have the name __metadata__"):
         serialized("save", {"__metadata__": np.zeros(1)}, {})
 
 

@@ -84,7 +84,7 @@ def test_what_is_no_file_of_values(tmp_path):
     with pytest.raises(FileNotFoundError, match="load: there is no file"):
         torch.load(tmp_path / "none.pt")
     (tmp_path / "theirs.pt").write_bytes(b"PK\3\4" + bytes(100))
-    with pytest.raises(ValueError, match="load: .*theirs.pt is a file of torch.save, a pickle.*save_file"):
+    with pytest.raises(ValueError, match="load: .*theirs.pt is a torch.save file, a pickle.*save_file"):
         torch.load(tmp_path / "theirs.pt")
     save_checkpoint(tmp_path / "run.ckpt", epoch=3)
     with pytest.raises(ValueError, match="load: .*run.ckpt was written by save_checkpoint; use load_checkpoint"):

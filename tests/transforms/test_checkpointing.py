@@ -148,7 +148,7 @@ def test_no_false_alarm():
     y = checkpoint(f, x, unused, noted)
     unused.assign([5.0])
     inner, outer = checkpoint(lambda x: (h := x * 1, h * 2), x)
-    inner.detach().assign([7.0])  # made by the function, which makes it anew
+    inner.detach().assign([7.0])  # made by the function, which makes it again
     outer.backward()
     x.zero_grad()
     z = checkpoint(net, Tensor.randn(4, 2) * x)
@@ -180,11 +180,11 @@ def test_the_watch_ends_with_the_function():
 def test_what_a_function_must_give():
     x = Tensor([1.0, 2.0], requires_grad=True)
     for wrong in 3.0, {"y": x}, (x, None):
-        with pytest.raises(TypeError, match="checkpoint: the function must give a Tensor or a tuple of them"):
+        with pytest.raises(TypeError, match="checkpoint: the function must return a Tensor or a tuple of them"):
             checkpoint(lambda x, wrong=wrong: wrong, x)
     lengths = iter([2, 1])
     y = checkpoint(lambda x: (x * 2)[: next(lengths)], x)
-    with pytest.raises(RuntimeError, match=r"gave shape \(2,\) and float32, but shape \(1,\) and float32 when called"):
+    with pytest.raises(RuntimeError, match=r"returned shape \(2,\) and float32, but \(1,\) and float32 when called"):
         y.sum().backward()
     assert Tensor.rand(1).shape == (1,)
 

@@ -105,10 +105,10 @@ def test_a_constant_has_gradient_zero():
 
 
 @pytest.mark.parametrize(("call", "kind", "text"), [
-    (lambda: grad(swirl)(X), ValueError, r"grad: f must give a single number, got shape \(2,\)"),
+    (lambda: grad(swirl)(X), ValueError, r"grad: f must return a single number, got shape \(2,\)"),
     (lambda: grad(quadratic)(Tensor([1, 2, 3])), TypeError, "cannot differentiate with respect to int64"),
     (lambda: grad(quadratic, 1)(X), ValueError, "argument 1 is to be differentiated, but there are 1"),
-    (lambda: grad(lambda x: 3.0)(X), TypeError, "f must give a Tensor, got float"),
+    (lambda: grad(lambda x: 3.0)(X), TypeError, "f must return a Tensor, got float"),
     (lambda: jvp(swirl, (X,), (X, X)), ValueError, "1 primals but 2 tangents"),
     (lambda: jvp(swirl, (X,), (X[:2],)), ValueError, r"a tangent has shape \(2,\) but its primal \(3,\)"),
     (lambda: hvp(quadratic, X, X[:2]), ValueError, r"hvp: v has shape \(2,\) but x \(3,\)"),

@@ -1,4 +1,4 @@
-"""Data sets as NumPy arrays, scaling, augmentation, and a loader that makes batches of Tensors."""
+"""Data sets as NumPy arrays, scaling, augmentation, and a loader of batches of Tensors."""
 
 from ..errors import named as _named
 from .augment import (

@@ -1,11 +1,11 @@
-"""Augmentation: random changes of training images that keep their meaning.
+"""Augmentation: random changes of training images that preserve their label.
 
 A transform takes images, float32 of shape (batch, channels, height, width), and returns new ones; it never changes its
-input. Each image is changed independently. All randomness comes from the NumPy Generator given as the last argument, or
-from the package's. Colours are numbers from 0 to 1: scale or standardise afterwards.
+input. Each image is changed independently. All randomness comes from the NumPy Generator passed as the last argument,
+or from the package's. Colours range from 0 to 1: scale or standardise afterwards.
 
-With `rows`, the images are these rows of a batch, and random numbers are drawn for the whole batch: so ranks of an MPI
-job that share a batch change it as one process does.
+With `rows`, the images are these rows of a batch, and random numbers are drawn for the whole batch, so MPI ranks that
+share a batch change it as a single process would.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ Range = float | tuple[float, float]
 
 
 class Shown:
-    """Its repr has its options."""
+    """A base whose repr shows the options."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in vars(self).items())})"
 
 
 class _Random(Shown):
-    """The base of transforms that draw for a whole batch, of `total` images, and change a part of it."""
+    """The base of transforms that draw for a whole batch of `total` images and change a part of it."""
 
     takes_rows = True
-    images = True  # whether it takes images only
+    images = True  # whether it takes only images
 
     def __call__(self, images: np.ndarray, generator: np.random.Generator | None = None,
                  rows: Rows | None = None) -> np.ndarray:
@@ -49,9 +49,9 @@ class _Random(Shown):
 
 
 class _ByImage(_Random):
-    """A transform that is a list of changes for each image (changes.py). Compose joins neighbouring lists.
+    """A transform that draws a list of changes for each image (changes.py). Compose joins adjacent lists.
 
-    p: the probability that an image is changed. Raises ValueError if it is not a probability.
+    p: the probability that an image is changed. Raises ValueError unless it is one.
     """
 
     def __init__(self, p: float = 1.0):
@@ -59,11 +59,11 @@ class _ByImage(_Random):
         self.p = p
 
     def draw(self, shape: Sequence[int], generator: np.random.Generator) -> list[Change]:
-        """A change of each image."""
+        """A change per image."""
         raise NotImplementedError
 
     def lists(self, shape: Sequence[int], generator: np.random.Generator) -> list[list[Change]]:
-        """The changes of each image, for images of this shape."""
+        """A list of changes per image, for images of this shape."""
         drawn = self.draw(shape, generator)
         return [[change] * bool(x < self.p) for change, x in zip(drawn, generator.random(shape[0]), strict=True)]
 
@@ -76,18 +76,18 @@ class _ByImage(_Random):
 
 
 def check(who: str, x: np.ndarray, images: bool = True) -> None:
-    """Raise an error, in the name of `who`, if x is no float32 array of images, or of examples (batch, ...)."""
+    """Raise an error, in the name of `who`, unless x is a float32 array of images, or of examples (batch, ...)."""
     if not isinstance(x, np.ndarray) or (x.ndim != 4 if images else x.ndim < 2):
         what = "images must be an array (batch, channels, height, width)" if images else \
             "takes an array (batch, ...) of vectors or images"
         raise ValueError(f"{who}: {what}, got {getattr(x, 'shape', type(x).__name__)}")
     if x.dtype != np.float32:
-        raise TypeError(f"{who}: its numbers must be float32, got {x.dtype}; cast with .astype(np.float32), and divide "
+        raise TypeError(f"{who}: its dtype must be float32, got {x.dtype}; cast with .astype(np.float32), and divide "
                         "colours from 0 to 255 by 255")
 
 
 def per_example(numbers: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """numbers (batch,), so that they multiply the examples of x (batch, ...)."""
+    """numbers (batch,) reshaped to multiply the examples of x (batch, ...)."""
     return numbers.reshape(-1, *[1] * (x.ndim - 1))
 
 
@@ -97,7 +97,7 @@ def check_probability(who: str, p: float) -> None:
 
 
 def _range(who: str, value: Range, centre: float, least: float) -> tuple[float, float]:
-    """(low, high) as given, or centre -+ value."""
+    """The given (low, high), or centre -+ value."""
     low, high = (centre - value, centre + value) if isinstance(value, int | float) else value
     if not (math.isfinite(low) and math.isfinite(high) and least <= low <= high):
         raise ValueError(f"{who}: {value} means from {low:g} to {high:g}; it must be a number or (low, high), "
@@ -116,12 +116,12 @@ class RandomHorizontalFlip(_ByImage):
 
 
 class RandomShift(_ByImage):
-    """Move by a whole number of pixels from -pixels to pixels along both axes, uniformly; new pixels are 0."""
+    """Shift along both axes by an integer number of pixels, uniform from -pixels to pixels; new pixels are 0."""
 
     def __init__(self, pixels: int, p: float = 1.0):
         super().__init__(p)
         if not isinstance(pixels, int) or pixels < 0:
-            raise ValueError(f"RandomShift: pixels={pixels} must be a whole number of at least 0")
+            raise ValueError(f"RandomShift: pixels={pixels} must be a non-negative integer")
         self.pixels = pixels
 
     def draw(self, shape: Sequence[int], generator: np.random.Generator) -> list[Change]:
@@ -130,7 +130,7 @@ class RandomShift(_ByImage):
 
 
 class RandomRotation(_ByImage):
-    """Turn about the centre by t degrees, uniform in (low, high) or, given one number, in (-degrees, degrees).
+    """Rotate about the centre by t degrees, uniform in (low, high) or, for one number, in (-degrees, degrees).
 
     Counter-clockwise, like np.rot90: with x to the right and y down, from the centre,
     out(x, y) = image(x cos t - y sin t, x sin t + y cos t), bilinear between pixels, 0 outside.
@@ -150,7 +150,7 @@ def _turn(degrees: float) -> Change:
 
 
 class RandomZoom(_ByImage):
-    """Magnify about the centre by f, uniform in (low, high) or, given one number, in (1 - factor, 1 + factor).
+    """Zoom about the centre by f, uniform in (low, high) or, for one number, in (1 - factor, 1 + factor).
 
     out(x, y) = image(x / f, y / f) from the centre, bilinear between pixels, 0 outside.
     """
@@ -164,7 +164,7 @@ class RandomZoom(_ByImage):
 
 
 class _ByFactor(_ByImage):
-    change: Callable  # of an image and a factor
+    change: Callable  # a function of an image and a factor
 
     def __init__(self, factor: Range, p: float = 1.0):
         super().__init__(p)
@@ -175,22 +175,22 @@ class _ByFactor(_ByImage):
 
 
 class RandomBrightness(_ByFactor):
-    """f image, kept within 0 ... 1; f is uniform in (low, high) or, given one number, in (1 - factor, 1 + factor)."""
+    """f image, clipped to [0, 1]; f is uniform in (low, high) or, for one number, in (1 - factor, 1 + factor)."""
 
     change = staticmethod(changes.brightness)
 
 
 class RandomContrast(_ByFactor):
-    """m + f (image - m), kept within 0 ... 1, where m is the mean of the image in grey; f as for RandomBrightness.
+    """m + f (image - m), clipped to [0, 1], where m is the mean of the grey image; f as in RandomBrightness.
 
-    Grey is 0.299 red + 0.587 green + 0.114 blue; the mean of the channels, if there are not three.
+    Grey is 0.299 red + 0.587 green + 0.114 blue, or the mean of the channels unless there are three.
     """
 
     change = staticmethod(changes.contrast)
 
 
 class Cutout(_ByImage):
-    """Set a square of size x size pixels to 0, centred on a pixel drawn uniformly; it may reach beyond the edge.
+    """Set a square of size x size pixels to 0, centred on a random pixel; it may reach beyond the edge.
 
     The square is cut out of all channels.
     Source: T. DeVries, G. Taylor, Improved Regularization of Convolutional Neural Networks with Cutout, 2017.
@@ -199,7 +199,7 @@ class Cutout(_ByImage):
     def __init__(self, size: int, p: float = 1.0):
         super().__init__(p)
         if not isinstance(size, int) or size < 1:
-            raise ValueError(f"Cutout: size={size} must be a whole number of at least 1")
+            raise ValueError(f"Cutout: size={size} must be a positive integer")
         self.size = size
 
     def draw(self, shape: Sequence[int], generator: np.random.Generator) -> list[Change]:
@@ -210,7 +210,7 @@ class Cutout(_ByImage):
 
 
 def _randaugment(s: float, height: float, width: float) -> dict[str, Change]:
-    """The change for each operation of RandAugment at a strength s from -1 to 1; none for the identity."""
+    """The change for each operation of RandAugment at strength s from -1 to 1; none for the identity."""
     return {
         "identity": (),
         "shear_x": (warp, 1, 0.3 * s, 0, 0, 1, 0),
@@ -230,9 +230,9 @@ RANDAUGMENT = tuple(_randaugment(0, 1, 1))  # the names of all operations
 
 
 class RandAugment(_ByImage):
-    """n operations for each image, drawn uniformly, with replacement, from a list; all of one magnitude, 0 to 30.
+    """n operations per image, drawn uniformly with replacement from a list, all of one magnitude from 0 to 30.
 
-    At magnitude m, with s = m / 30 and a sign drawn for each (except for the last four of the list):
+    At magnitude m, with s = m / 30 and a random sign for each (except the last four in the list):
     shear by 0.3 s, translation by 0.45 s of the side, rotation by 30 s degrees, brightness, color, contrast and
     sharpness by a factor 1 -+ 0.9 s, posterize to 8 - round(4 s) bits, solarize above 1 - s; auto-contrast and
     equalisation have no strength. operations: names from RANDAUGMENT.
@@ -243,10 +243,10 @@ class RandAugment(_ByImage):
     def __init__(self, n: int = 2, magnitude: float = 9, operations: Sequence[str] = RANDAUGMENT):
         super().__init__()
         if not isinstance(n, int) or n < 0 or not 0 <= magnitude <= 30:
-            raise ValueError(f"RandAugment: n={n} must be a whole number of at least 0, and "
+            raise ValueError(f"RandAugment: n={n} must be a non-negative integer, and "
                              f"magnitude={magnitude} must lie between 0 and 30")
         if unknown := sorted({*operations} - {*RANDAUGMENT}) or not operations:
-            raise ValueError(f"RandAugment: operations={operations!r} must be some of {', '.join(RANDAUGMENT)}"
+            raise ValueError(f"RandAugment: operations={operations!r} must be among {', '.join(RANDAUGMENT)}"
                              f"{f'; unknown: {unknown}' if operations else ''}")
         self.n, self.magnitude, self.operations = n, magnitude, tuple(operations)
 
@@ -261,17 +261,17 @@ class RandAugment(_ByImage):
 
 
 class RandomCrop(_Random):
-    """A window of `size` pixels (one number, or height and width) at a uniformly random place of each image.
+    """A window of `size` pixels (one number, or height and width) at a uniformly random place in each image.
 
-    The images, (batch, channels, height, width), are first surrounded by `padding` zeros; the result is
-    (batch, channels, *size). Raises ValueError if the window is larger than the padded image.
+    The images, (batch, channels, height, width), are first padded by `padding` zeros; the result is (batch, channels,
+    *size). Raises ValueError if the window is larger than the padded image.
     """
 
     def __init__(self, size: int | tuple[int, int], padding: int = 0):
         self.size = (size, size) if isinstance(size, int) else tuple(size)
         self.padding = padding
         if len(self.size) != 2 or min(self.size) < 1 or padding < 0:
-            raise ValueError(f"RandomCrop: size={size} must be one or two numbers of at least 1, and "
+            raise ValueError(f"RandomCrop: size={size} must be one or two positive integers, and "
                              f"padding={padding} not negative")
 
     def transformed(self, images: np.ndarray, generator: np.random.Generator, total: int, part: slice) -> np.ndarray:
@@ -287,7 +287,7 @@ class RandomCrop(_Random):
 
 
 class GaussianNoise(_Random):
-    """x + std n, with standard normal n for each number, with probability p for each image or vector (002).
+    """x + std n, with standard normal n per element, applied to each image or vector with probability p (002).
 
     x: float32 of shape (batch, ...): vectors, signals, images. Raises ValueError for a negative std.
     """
@@ -311,8 +311,8 @@ class GaussianNoise(_Random):
 class Compose:
     """Transforms one after the other.
 
-    Neighbouring lists of changes (all transforms here except crop and noise) are joined: each image is read and
-    written once, and turning, shifting, zooming and flipping blur it only once.
+    Adjacent lists of changes (all transforms here except crop and noise) are joined: each image is read and written
+    once, and rotations, shifts, zooms and flips blur it only once.
     """
 
     def __init__(self, transforms: Sequence[Transform]):

@@ -1,10 +1,10 @@
-"""Changes of one image (channels, height, width), as tuples of a function and its numbers: (brightness, 1.2).
+"""Changes of one image (channels, height, width), as tuples of a function and its arguments: (brightness, 1.2).
 
-`warp`, of numbers a, b, c, d, e, f, makes pixel (x, y) what the image was at
+`warp`, with arguments a, b, c, d, e, f, sets pixel (x, y) to the image's value at
 
     (a x + b y + c, d x + e y + f),        x to the right and y down, in pixels from the centre,
 
-between pixels by bilinear interpolation, and 0 outside. Colours are numbers from 0 to 1, and are kept there.
+with bilinear interpolation between pixels, and 0 outside. Colours range from 0 to 1, and are clipped to it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LUMA = np.array([0.299, 0.587, 0.114], np.float32)  # of red, green and blue, IT
 
 
 def changed(image: np.ndarray, changes: Iterable[Change]) -> np.ndarray:
-    """The image after all changes. Warps in a row are one, of the composed map: so they blur the image only once."""
+    """The image after all changes. Consecutive warps are composed into one, so they blur the image only once."""
     matrix: Any = None
     for change, *numbers in changes:
         if change is warp:
@@ -72,7 +72,7 @@ def color(image: np.ndarray, f: float) -> np.ndarray:
 
 
 def sharpness(image: np.ndarray, f: float) -> np.ndarray:
-    """Away from, or towards, the mean of each pixel (with weight 5) and its neighbours; the edge stays."""
+    """Move each pixel away from, or towards, the mean of it (with weight 5) and its neighbours; the edge stays."""
     _, height, width = image.shape
     if height < 3 or width < 3:
         return image
@@ -87,7 +87,7 @@ def solarize(image: np.ndarray, f: float) -> np.ndarray:
 
 
 def posterize(image: np.ndarray, bits: int) -> np.ndarray:
-    """Keeps so many of 8 bits."""
+    """Keep this many of 8 bits."""
     return (_levels(image) & (256 - 2 ** (8 - bits))).astype(np.float32) / np.float32(255)
 
 
@@ -97,17 +97,17 @@ def auto_contrast(image: np.ndarray) -> np.ndarray:
 
 
 def equalize(image: np.ndarray) -> np.ndarray:
-    """All 256 levels of each channel about equally frequent, as Pillow's ImageOps.equalize makes them."""
+    """Equalize the histogram of each channel over 256 levels, as Pillow's ImageOps.equalize does."""
     return np.stack([*map(_equalized, image)])
 
 
 def _levels(x: np.ndarray) -> np.ndarray:
-    """0 ... 255, of numbers from 0 to 1."""
+    """Levels 0 ... 255, for numbers from 0 to 1."""
     return (np.clip(x, 0, 1) * np.float32(255) + np.float32(0.5)).astype(np.int32)
 
 
 def _equalized(channel: np.ndarray) -> np.ndarray:
-    """All 256 levels about equally frequent, as Pillow's ImageOps.equalize makes them."""
+    """Equalize one channel's histogram, as Pillow's ImageOps.equalize does."""
     levels = _levels(channel)
     counts = np.bincount(levels.ravel(), minlength=256)
     step = (channel.size - counts[levels.max()]) // 255

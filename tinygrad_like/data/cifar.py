@@ -1,4 +1,4 @@
-"""CIFAR-10 in its binary version: records of one byte for the label and 3 x 32 x 32 for the image."""
+"""CIFAR-10's binary version: each record has one byte for the label and 3 x 32 x 32 for the image."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ MIRRORS = (
 )
 SHA256 = "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd"
 RECORD = 1 + 3 * 32 * 32
-MOST_RECORDS = 10_000  # in a file, as published
+MOST_RECORDS = 10_000  # per published file
 
 
 def load_cifar10(folder: str | os.PathLike | None = None, *, download: bool = True
                  ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """CIFAR-10: 50,000 + 10,000 coloured pictures of 32x32 pixels.
+    """CIFAR-10: 50,000 + 10,000 colour images of 32x32 pixels.
 
-    Returns training images (n, 3, 32, 32), float32 in [0, 1] (0.6 GB), training labels (n,), int64, and the same of the
-    test set. Labels: airplane, automobile, bird, cat, deer, dog, frog, horse, ship, truck. Read from `folder`, by
-    default `data_folder("cifar10")`: from the unpacked data_batch_1.bin, ..., test_batch.bin, there or in its
-    cifar-10-batches-bin, or else from cifar-10-binary.tar.gz, which is downloaded (170 MB) if it is missing.
+    Returns training images (n, 3, 32, 32), float32 in [0, 1] (0.6 GB), training labels (n,), int64, and the same for
+    the test set. Labels: airplane, automobile, bird, cat, deer, dog, frog, horse, ship, truck. It reads `folder`, by
+    default `data_folder("cifar10")`: the unpacked data_batch_1.bin, ..., test_batch.bin, there or in its subfolder
+    cifar-10-batches-bin, or else cifar-10-binary.tar.gz, which it downloads (170 MB) if missing.
 
-    Raises ConnectionError, which says what to do, if the download fails, FileNotFoundError if download=False or one of
-    the unpacked files is missing, ValueError if a file is damaged.
-    Source: A. Krizhevsky, Learning Multiple Layers of Features from Tiny Images, 2009.
+    Raises ConnectionError, with instructions, if the download fails, FileNotFoundError if download=False or an unpacked
+    file is missing, ValueError if a file is damaged. Source: A. Krizhevsky, Learning Multiple Layers of Features from
+    Tiny Images, 2009.
     """
     folder = data_folder("cifar10") if folder is None else Path(folder).expanduser()
     records = [_records(path, content) for path, content in _contents(folder, download)]
@@ -60,13 +60,13 @@ def _contents(folder: Path, may_download: bool) -> Iterator[tuple[Path, bytes]]:
         if not may_download:
             state = "lacks" if folder.is_dir() else "should hold"
             raise FileNotFoundError(f"load_cifar10: folder {str(folder)!r} {state} "
-                                    f"{ARCHIVE}, or what it unpacks to; get it from {' or '.join(MIRRORS)}, or leave "
-                                    "that to download=True")
+                                    f"{ARCHIVE}, or its contents; get it from {' or '.join(MIRRORS)}, or pass "
+                                    "download=True")
         download(folder, {ARCHIVE: SHA256}, MIRRORS)
     found = {}
     try:
         with gzip.open(archive) as unpacked:
-            with tarfile.open(fileobj=unpacked, mode="r|") as tar:  # nothing is unpacked to disk
+            with tarfile.open(fileobj=unpacked, mode="r|") as tar:  # unpacks nothing to disk
                 for member in tar:
                     if member.isfile() and (name := Path(member.name).name) in BATCHES:
                         _check_size(archive / name, member.size)
@@ -76,7 +76,7 @@ def _contents(folder: Path, may_download: bool) -> Iterator[tuple[Path, bytes]]:
     except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
         raise ValueError(f"load_cifar10: {archive} is damaged ({error}); delete it, and get it again") from None
     if missing := [name for name in BATCHES if name not in found]:
-        raise ValueError(f"load_cifar10: {archive} lacks {', '.join(missing)}; the binary version is needed, not the "
+        raise ValueError(f"load_cifar10: {archive} lacks {', '.join(missing)}; use the binary version, not the "
                          "one for Python")
     yield from ((archive / name, found[name]) for name in BATCHES)
 
@@ -91,7 +91,7 @@ def _records(path: Path, content: bytes) -> np.ndarray:
     _check_size(path, len(content))
     records = np.frombuffer(content, np.uint8).reshape(-1, RECORD)
     if records[:, 0].max() > 9:
-        raise ValueError(f"load_cifar10: {path} is damaged: it has the label {records[:, 0].max()}, but there are 10 "
+        raise ValueError(f"load_cifar10: {path} is damaged: it has label {records[:, 0].max()}, but there are 10 "
                          "classes; delete it, and get it again")
     return records
 

@@ -1,4 +1,4 @@
-"""Data sets as PyTorch's programs define them, with `__len__` and `__getitem__`, and parts of them."""
+"""PyTorch-style data sets, with `__len__` and `__getitem__`, and subsets of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..core.tensor import Tensor
 
 
 def array_of(x: Any) -> np.ndarray:
-    """The array of a Tensor, or of anything that NumPy makes one of."""
+    """A Tensor, or anything that NumPy accepts, as an array."""
     return x._data if isinstance(x, Tensor) else np.asarray(x)
 
 
@@ -44,7 +44,7 @@ class TensorDataset(Dataset):
         return tuple([x[index] for x in self.tensors])
 
     def batch(self, indices: Sequence[int]) -> list[Tensor]:
-        """These examples as one batch: for each Tensor its rows."""
+        """These examples as one batch: the rows of each Tensor."""
         rows = np.asarray(indices)
         return [x[rows] for x in self.tensors]
 
@@ -68,16 +68,16 @@ class Subset(Dataset):
 
     @property
     def batch(self) -> Any:
-        """`TensorDataset.batch`, if the data set has it."""
+        """The data set's own `batch`, if it has one."""
         whole = self.dataset.batch  # AttributeError, if not
         return lambda indices: whole([int(self.indices[i]) for i in indices])
 
 
 def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) -> list[Subset]:
-    """Parts of a data set, drawn at random, of these lengths, or of these fractions of the whole.
+    """Split a data set at random into parts of these lengths, or of these fractions of the whole.
 
-    Lengths must add up to that of the data set, fractions to 1; the first parts get the remainder of rounding.
-    Raises ValueError otherwise.
+    Lengths must sum to the data set's length, fractions to 1; the first parts get the remainder of rounding. Raises
+    ValueError otherwise.
     """
     n = len(dataset)
     counts: list = list(lengths)

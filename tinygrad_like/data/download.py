@@ -1,4 +1,4 @@
-"""Files from the network: checked and stored."""
+"""Download files, check and store them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ except ImportError:
 VARIABLE = "TINYGRAD_LIKE_DATA"
 TIMEOUT = 30  # seconds without a byte
 CHUNK = 1 << 18
-MOST = 1 << 30  # bytes: a longer file is not the one asked for, and should not fill the disk
+MOST = 1 << 30  # bytes: a longer file is a wrong one, and must not fill the disk
 
 
 def data_folder(name: str) -> Path:
@@ -35,10 +35,10 @@ def data_folder(name: str) -> Path:
 def download(folder: str | os.PathLike, digests: Mapping[str, str], mirrors: Sequence[str]) -> None:
     """Fetch the files that `folder` lacks.
 
-    digests: file name -> SHA-256. mirrors: addresses that end in "/", tried in order.
+    digests: file name -> SHA-256. mirrors: URLs that end in "/", tried in order.
 
-    A file gets its name only when its SHA-256 is right. On a terminal with tqdm installed, each has a progress bar.
-    Raises ConnectionError, which says what to do by hand, if no mirror gives a file.
+    A file gets its name only after its SHA-256 is verified. On a terminal, with tqdm installed, each has a progress
+    bar. Raises ConnectionError, with instructions for a manual download, if no mirror has a file.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -75,7 +75,7 @@ def _fetch(url: str, part: Path, digest: str) -> None:
             size += len(chunk)
             update(len(chunk))
     if sha.hexdigest() != digest:
-        raise OSError(f"is not the published file, or the connection broke off: {size:,} bytes came, of SHA-256 "
+        raise OSError(f"is not the published file, or the connection broke: received {size:,} bytes with SHA-256 "
                       f"{sha.hexdigest()}, not {digest}")
 
 

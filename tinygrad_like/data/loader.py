@@ -1,4 +1,4 @@
-"""Batches of Tensors from arrays, or from a data set of examples."""
+"""Batches of Tensors from arrays or data sets."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class _Options(TypedDict, total=False):
 
 
 def _as_pytorchs(init: Callable) -> Callable:
-    """`init`, which also takes `dataset=`, and after a data set PyTorch's arguments in PyTorch's order."""
+    """`init`, but it also accepts `dataset=`, and after a data set PyTorch's arguments in PyTorch's order."""
 
     @wraps(init)
     def construct(self: Any, *arrays: Any, **options: Any) -> None:
@@ -64,37 +64,33 @@ def _as_pytorchs(init: Callable) -> Callable:
 class DataLoader(Generic[Batch]):
     """Iterate over arrays in batches: `for x, y in DataLoader(images, labels, batch_size=64, shuffle=True)`.
 
-    arrays: two or more of the same length n; a batch is a tuple of Tensors, one per array, (batch_size, ...). Of one
-        array, a batch is a Tensor.
-        Or one data set, a list or an object with `__len__` and `__getitem__` that gives an example for each of 0, ...,
-        n - 1; `DataLoader(dataset, batch_size=64)` collates them (`default_collate`). Memory is that of a batch; the
-        examples may be read from files. It makes its examples itself: transform and mix are for arrays.
-    shuffle: a new order for each iteration.
-    drop_last: leave out a last batch that is smaller than the others.
-    transform: changes the first array of each batch, `images = transform(images, generator)`: augmentation.
-    mix: then changes the first two arrays, `images, labels = mix(images, labels, generator)`: MixUp, CutMix.
-    prefetch: how many batches a thread prepares while the caller computes. NumPy and numba transforms run in parallel
-    with Python; those of this package use one core. The thread ends with the loop, however that ends; the loop raises
-    what a transform raises.
-    shard: (rank, size): of each batch only this rank's part, every size-th row from row `rank` on; lengths differ by at
-    most 1 and may be 0. With the same seed, all ranks together read the batches of an unsharded loader, and noise such
-    as dropout belongs to the same rows. The package's transforms draw for the whole batch and change the part; others,
-    and `mix`, are given the whole batch.
+    arrays: two or more of the same length n; a batch is a tuple of Tensors, one per array, (batch_size, ...). For one
+    array, a batch is a Tensor. Or one data set: a list, or an object with `__len__` and a `__getitem__` that returns an
+    example for each of 0, ..., n - 1; `DataLoader(dataset, batch_size=64)` collates them (`default_collate`). Only a
+    batch is in memory at a time, so examples may come from files. transform and mix are for arrays only. shuffle: a new
+    order for each iteration. drop_last: leave out a last batch that is smaller than the others. transform: changes the
+    first array of each batch, `images = transform(images, generator)`: augmentation. mix: then changes the first two
+    arrays, `images, labels = mix(images, labels, generator)`: MixUp, CutMix. prefetch: the number of batches that a
+    thread prepares while the caller computes. NumPy and numba transforms run in parallel with Python; this package's
+    transforms use one core. The thread ends with the loop, however that ends; the loop raises a transform's exceptions.
+    shard: (rank, size): read only this rank's part of each batch, every size-th row starting at row `rank`; lengths
+    differ by at most 1 and may be 0. With the same seed, the ranks together read the batches of an unsharded loader,
+    and noise such as dropout belongs to the same rows. The package's transforms draw for the whole batch and change the
+    part; other transforms, and `mix`, get the whole batch.
 
-    sampler, collate_fn, generator: as in PyTorch, of a data set. A batch is what `collate_fn` makes of a list of
-        examples: by default a list of Tensors for tuples, a dict for dicts, a Tensor for single Tensors
-        (`default_collate`). After a data set, the arguments by position are PyTorch's.
-    num_workers and its options, pin_memory, timeout: accepted, without effect; the loop makes the batches.
+    sampler, collate_fn, generator: as in PyTorch, for data sets. A batch is `collate_fn(list of examples)`: by default
+    a list of Tensors for tuples, a dict for dicts, a Tensor for single Tensors (`default_collate`). After a data set,
+    the positional arguments are PyTorch's. num_workers and its options, pin_memory, timeout: accepted without effect;
+    the loop creates the batches.
 
     A batch is a copy: changing it does not change the data set. `len(loader)` is the number of batches.
 
-    Randomness: an iteration draws one number from the package's generator (none, if nothing is random), and derives
-    from it the order and a generator for each batch. So batches depend only on `manual_seed`, not on prefetch or on
-    what the loop draws. To resume between epochs, restore what `get_rng_state` returned there.
+    Randomness: an iteration draws one number from the package's generator (none if nothing is random), and derives the
+    order and a generator for each batch from it. So batches depend only on `manual_seed`, not on prefetch or on the
+    loop's draws. To resume between epochs, restore the state that `get_rng_state` returned there.
 
     Raises ValueError for no arrays, arrays of different lengths, a batch size below 1, or a rank outside its shard; in
-    the loop, TypeError for a batch of a dtype that a Tensor cannot have, and ValueError for examples of different
-    shapes.
+    the loop, TypeError for a dtype that Tensors do not support, and ValueError for examples of different shapes.
     """
 
     @overload
@@ -118,9 +114,9 @@ class DataLoader(Generic[Batch]):
         self.dataset: Any = arrays[0] if single else None
         self.arrays = [] if single else [array_of(x) for x in arrays]
         if single and not (transform is mix is None):
-            raise TypeError("DataLoader: transform and mix are for arrays; a data set makes its examples itself")
+            raise TypeError("DataLoader: transform and mix are for arrays; change a data set's examples in it")
         if not single and theirs:
-            raise TypeError("DataLoader: samplers, collate_fn and generator are for a data set; for arrays make one, "
+            raise TypeError("DataLoader: samplers, collate_fn and generator are for data sets; wrap arrays in "
                             "TensorDataset(*arrays)")
         if not single and (not arrays or any(x.ndim == 0 or len(x) != len(self.arrays[0]) for x in self.arrays)):
             raise ValueError("DataLoader: needs one or more arrays with the same number of rows, got shapes "
@@ -128,10 +124,10 @@ class DataLoader(Generic[Batch]):
         if mix is not None and len(arrays) < 2:
             raise ValueError("DataLoader: mix needs two arrays, images and labels")
         if sampler is not None and shuffle:
-            raise ValueError("DataLoader: sampler and shuffle both say the order; give one of them")
+            raise ValueError("DataLoader: sampler and shuffle both set the order; pass only one")
         self.batch_size, self.shuffle, self.drop_last, self.shard = batch_size, shuffle, drop_last, shard
         self.transform, self.mix, self.prefetch = transform, mix, prefetch
-        random.of(generator)  # or it is none
+        random.of(generator)  # raises unless it is one
         self.sampler, self.generator, self.collate_fn = sampler, generator, collate_fn or default_collate
 
     @property
@@ -152,8 +148,8 @@ class DataLoader(Generic[Batch]):
         return self._given(batches)
 
     def _indices(self, seed: int) -> Iterator[Any]:
-        """Which examples each batch has."""
-        if self.sampler is not None:  # which may have more than fit into memory
+        """The indices of each batch's examples."""
+        if self.sampler is not None:  # it may have more indices than fit into memory
             order = iter(self.sampler)
             while len(indices := list(islice(order, self.batch_size))) == self.batch_size or (
                     indices and not self.drop_last):
@@ -170,19 +166,19 @@ class DataLoader(Generic[Batch]):
                 if self.shard:
                     random.rows = rows
                 yield batch
-                del batch  # or it would live until the next is ready
+                del batch  # else it would live until the next one is ready
         finally:
             if self.shard:
                 random.rows = None
 
     def _batch(self, seed: int, i: int, indices: Any) -> tuple[Rows, Any]:
-        """Batch i, and the rows of it that this rank reads."""
+        """Batch i, and this rank's rows of it."""
         rows = Rows.of(*self.shard or (0, 1), len(indices))
         return rows, (self._rows(seed, i, indices, rows) if self.dataset is None else
                       self._collated(indices[rows.part], indices))
 
     def _collated(self, mine: Any, indices: Any) -> Any:
-        """Examples of a data set as a batch. Only an example tells what a part without rows would be."""
+        """Collate examples of a data set. A part without rows takes its form from an example."""
         chosen = [i.item() if isinstance(i, np.integer) else i for i in (mine if len(mine) else indices[:1])]
         whole = getattr(self.dataset, "batch", None) if self.collate_fn is default_collate else None
         batch = self.collate_fn([self.dataset[i] for i in chosen]) if whole is None else whole(chosen)
@@ -191,7 +187,7 @@ class DataLoader(Generic[Batch]):
         return batch[:0] if isinstance(batch, Tensor) else [x[:0] for x in batch]
 
     def _rows(self, seed: int, i: int, indices: np.ndarray, rows: Rows) -> Any:
-        """Rows of the arrays, changed."""
+        """Rows of the arrays, after transform and mix."""
         whole = self.shard is None or self.mix is not None or self.transform is not None and not getattr(
             self.transform, "takes_rows", False)
         batch = [x[indices if whole else indices[rows.part]] for x in self.arrays]
@@ -212,7 +208,7 @@ class DataLoader(Generic[Batch]):
                 batch = waiting.popleft().result()
                 waiting.extend(worker.submit(self._batch, *task) for task in islice(tasks, 1))
                 yield batch
-                del batch  # or it would live until the next is ready
+                del batch  # else it would live until the next one is ready
         finally:
             worker.shutdown(cancel_futures=True)
 
@@ -235,7 +231,7 @@ def _check_options(of_workers: dict[str, Any], shard: tuple[int, int] | None, **
 
 
 def _gives_examples(x: Any) -> bool:
-    """Whether x is a data set, not an array; a list is one."""
+    """Whether x is a data set, such as a list, and not an array."""
     if isinstance(x, list | tuple):
         return bool(x)
     return not isinstance(x, Tensor) and not hasattr(x, "__array__") and all(
@@ -243,15 +239,15 @@ def _gives_examples(x: Any) -> bool:
 
 
 def _tensor(x: Any, rows: slice | None = None) -> Tensor:
-    """An array, or a transform's result, or rows of it, as a Tensor. Raises TypeError for a dtype it cannot have."""
+    """An array or a transform's result, or rows of it, as a Tensor. Raises TypeError for an unsupported dtype."""
     x = array_of(x)
     x = x if rows is None else np.ascontiguousarray(x[rows])
     return wrap(np.asarray(x, as_dtype(x.dtype.newbyteorder("="), "DataLoader")))
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
-    """Examples as one batch: Tensors, arrays and numbers are stacked; strings stay a list; of dicts, tuples and lists
-    each part is collated by itself. Raises TypeError or ValueError for what does not stack."""
+    """Examples as one batch: stack Tensors, arrays and numbers; keep strings as a list; collate each part of dicts,
+    tuples and lists. Raises TypeError or ValueError if they do not stack."""
     first = batch[0]
     if isinstance(first, Tensor | np.ndarray | np.generic):
         shapes = {np.shape(x) for x in batch}
@@ -272,5 +268,5 @@ def default_collate(batch: Sequence[Any]) -> Any:
             raise ValueError("default_collate: the examples have different numbers of parts; pass collate_fn")
         parts = [default_collate(part) for part in zip(*batch, strict=True)]
         return type(first)(*parts) if hasattr(first, "_fields") else parts
-    raise TypeError(f"default_collate: an example is {type(first).__name__}; it may be Tensors, arrays, numbers, "
+    raise TypeError(f"default_collate: an example is {type(first).__name__}; it must be Tensors, arrays, numbers, "
                     "strings, or dicts and tuples of them, or pass collate_fn")

@@ -11,7 +11,7 @@ from .augment import Shown, check, check_probability, per_example
 
 
 class _Mix(Shown):
-    """Called as mix(x, targets, generator) -> (x, targets), both mixed with those of a permutation of the batch."""
+    """Called as mix(x, targets, generator) -> (x, targets), each mixed with a permutation of itself."""
 
     images = False  # whether it takes images only
 
@@ -35,16 +35,16 @@ class _Mix(Shown):
 
     def mix(self, images: np.ndarray, others: np.ndarray, weight: np.ndarray,
             generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Mixed images, and the weight that the first really has in each, near the `weight` wanted."""
+        """Mixed images, and the actual weight of the first in each, close to `weight`."""
         raise NotImplementedError
 
     def _targets(self, labels: np.ndarray, batch: int) -> np.ndarray:
         who = type(self).__name__
         if self.num_classes is None:
             if labels.dtype.kind != "f" or labels.shape[:1] != (batch,):
-                raise ValueError(f"{who}: without num_classes, targets are numbers (batch, ...) to be predicted, of "
-                                 f"batch {batch}, got {labels.dtype} of shape {labels.shape}; give num_classes for "
-                                 "labels of classes")
+                raise ValueError(f"{who}: without num_classes, targets must be floats (batch, ...) with "
+                                 f"batch {batch}, got {labels.dtype} of shape {labels.shape}; pass num_classes for "
+                                 "class labels")
             return labels.astype(np.float32, copy=False)
         if labels.shape == (batch, self.num_classes) and labels.dtype.kind == "f":
             return labels.astype(np.float32, copy=False)
@@ -58,11 +58,11 @@ class _Mix(Shown):
 
 
 class MixUp(_Mix):
-    """w x_i + (1 - w) x_j, of examples and of targets, w ~ Beta(alpha, alpha) drawn for each, j a permutation.
+    """w x_i + (1 - w) x_j, of examples and of targets, w ~ Beta(alpha, alpha) for each, j a permutation.
 
     Called as mix(x, targets, generator) -> (x, targets); x is float32 (batch, ...): vectors, signals, images. Labels
     are integers (batch,) or probabilities (batch, num_classes); it returns probabilities, which cross_entropy takes.
-    With num_classes=None targets are floats (batch, ...), as for regression. p: the probability that an example is
+    With num_classes=None, targets are floats (batch, ...), as in regression. p: the probability that an example is
     mixed. Raises ValueError for other targets, IndexError for labels out of range.
     Source: H. Zhang, M. Cisse, Y. Dauphin, D. Lopez-Paz, mixup: Beyond Empirical Risk Minimization, 2018.
     """
@@ -79,11 +79,11 @@ class MixUp(_Mix):
 
 
 class CutMix(_Mix):
-    """Image i with a box replaced by that part of another image j; labels are mixed by area.
+    """Replace a box in image i by the same part of image j; labels are mixed by area.
 
-    With w ~ Beta(alpha, alpha) drawn for each image, the box is sqrt(1 - w) of the height and of the width, centred on
-    a uniformly drawn pixel and cut off at the edge. The label is (1 - a) y_i + a y_j, where the box covers the fraction
-    a of the area. The call, targets, p and errors are those of MixUp; x are images.
+    With w ~ Beta(alpha, alpha) for each image, the box has sqrt(1 - w) of the height and width, is centred on a
+    uniformly random pixel, and is cut off at the edge. The label is (1 - a) y_i + a y_j, where the box covers the
+    fraction a of the area. The call, targets, p and errors are those of MixUp; x are images.
 
     Source: S. Yun et al., CutMix: Regularization Strategy to Train Strong Classifiers with Localizable Features, 2019.
     """
@@ -104,7 +104,7 @@ class CutMix(_Mix):
 
 
 def _around(n: int, side: np.ndarray, centre: np.ndarray) -> np.ndarray:
-    """Which of n positions lie within `side` n around `centre`, both (batch, 1): (batch, n)."""
+    """A mask of the n positions within `side` n around `centre`, both (batch, 1): (batch, n)."""
     length = np.rint(side * n).astype(np.int64)
     first = centre - length // 2
     return (np.arange(n) >= first) & (np.arange(n) < first + length)

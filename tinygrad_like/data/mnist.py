@@ -39,19 +39,19 @@ FASHION_SHA256 = {
 def load_mnist(folder: str | os.PathLike | None = None, *, download: bool = True) -> Split:
     """MNIST: 60,000 + 10,000 handwritten digits.
 
-    Returns training images (n, 1, 28, 28), float32 in [0, 1], training labels (n,), int64 in 0, ..., 9, and the same of
-    the test set. Read from the published files, gzipped or not, in `folder`, by default `data_folder("mnist")`. Missing
-    files are first downloaded into it (11 MB). It also reads other data sets in files of these names.
+    Returns training images (n, 1, 28, 28), float32 in [0, 1], training labels (n,), int64 in 0, ..., 9, and the same
+    for the test set. It reads the published files, gzipped or not, in `folder`, by default `data_folder("mnist")`,
+    after downloading missing ones (11 MB). It also reads other data sets with these file names.
 
-    Raises ConnectionError, which says what to do, if a download fails, FileNotFoundError if a file is missing and
-    download=False, ValueError if a file is damaged or images and labels do not belong together.
+    Raises ConnectionError, with instructions, if a download fails, FileNotFoundError if a file is missing and
+    download=False, ValueError if a file is damaged or images and labels do not match.
     Source: Y. LeCun, C. Cortes, C. Burges, the MNIST database of handwritten digits.
     """
     return _load("load_mnist", folder or data_folder("mnist"), MNIST_MIRRORS, MNIST_SHA256, download)
 
 
 def load_fashion_mnist(folder: str | os.PathLike | None = None, *, download: bool = True) -> Split:
-    """Fashion-MNIST: 60,000 + 10,000 pieces of clothing, in the format of MNIST (31 MB).
+    """Fashion-MNIST: 60,000 + 10,000 images of clothing, in MNIST's format (31 MB).
 
     As `load_mnist`, by default from `data_folder("fashion_mnist")`. Labels: T-shirt, trousers, pullover, dress, coat,
     sandal, shirt, sneaker, bag, ankle boot. Source: H. Xiao, K. Rasul, R. Vollgraf, Fashion-MNIST, 2017 (MIT licence).
@@ -66,8 +66,8 @@ def _load(who: str, folder: str | os.PathLike, mirrors: tuple[str, ...], digests
     missing = {name: digest for name, digest in digests.items() if not _path(folder, name).is_file()}
     if missing and not may_download:
         raise FileNotFoundError(f"{who}: folder {str(folder)!r} {'lacks' if folder.is_dir() else 'should hold'} "
-                                f"{', '.join(missing)} (unpacked will do); get what is missing from "
-                                f"{' or '.join(mirrors)}, or leave that to download=True")
+                                f"{', '.join(missing)} (gzipped or not); get the missing files from "
+                                f"{' or '.join(mirrors)}, or pass download=True")
     if missing:
         download(folder, missing, mirrors)
     paths = [_path(folder, name) for name in digests]
@@ -79,7 +79,7 @@ def _load(who: str, folder: str | os.PathLike, mirrors: tuple[str, ...], digests
 
 
 def _path(folder: Path, name: str) -> Path:
-    """The file of this name, or the unpacked one; some tools unpack it to `train-images.idx3-ubyte`."""
+    """The file of this name, or its unpacked form, which some tools call `train-images.idx3-ubyte`."""
     unpacked = name.removesuffix(".gz")
     candidates = [folder / name, folder / unpacked, folder / unpacked.replace("-idx", ".idx")]
     return next((path for path in candidates if path.is_file()), candidates[0])
@@ -103,7 +103,7 @@ def _read(who: str, images_path: Path, labels_path: Path) -> tuple[np.ndarray, n
 
 _TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 
-MOST = 600_000_000  # bytes of the largest file that is read: EMNIST, the largest set in this format, has 0.55e9
+MOST = 600_000_000  # bytes: EMNIST, the largest data set in this format, has 0.55e9
 
 
 def read_idx(path: str | os.PathLike) -> np.ndarray:
@@ -135,9 +135,9 @@ def read_idx(path: str | os.PathLike) -> np.ndarray:
     expected = end + math.prod(shape) * dtype.itemsize
     if len(content) != expected or expected > MOST:
         held = f"more than {MOST}" if len(content) > MOST else len(content)
-        raise ValueError(f"read_idx: {path} holds {held} bytes, but its header (shape {shape}, {dtype.name}) makes it "
+        raise ValueError(f"read_idx: {path} holds {held} bytes, but its header (shape {shape}, {dtype.name}) needs "
                          f"{expected}; delete it, and get it again")
     try:
         return np.frombuffer(content, dtype, offset=end).reshape(shape).astype(dtype.newbyteorder("="))
-    except ValueError as error:  # too many axes, or too long ones beside one of length 0
-        raise ValueError(f"read_idx: {path} cannot be read: NumPy has no arrays of shape {shape} ({error})") from None
+    except ValueError as error:  # too many axes, or too long ones next to one of length 0
+        raise ValueError(f"read_idx: {path} cannot be read: NumPy cannot hold shape {shape} ({error})") from None

@@ -1,4 +1,4 @@
-"""In which order a DataLoader reads a data set: iterables of indices."""
+"""Samplers: iterables of indices, the order in which a DataLoader reads a data set."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PART = 1 << 12
 
 
 def _in_parts(wanted: int, draw: Callable[[int], np.ndarray]) -> Iterator[int]:
-    """Random indices, drawn as they are needed, since they may not fit into memory."""
+    """Random indices, drawn on demand, since they may not fit into memory."""
     return chain.from_iterable(draw(min(_PART, wanted - done)).tolist() for done in range(0, wanted, _PART))
 
 
@@ -33,7 +33,7 @@ class Sampler:
 
 
 class RandomSampler(Sampler):
-    """All indices in random order; num_samples of them, or, with replacement, any of them again and again."""
+    """All indices in random order, or num_samples of them; with replacement, indices may repeat."""
 
     def __init__(self, data_source: Any, replacement: bool = False, num_samples: int | None = None,
                  generator: Any = None):
@@ -42,7 +42,7 @@ class RandomSampler(Sampler):
         if not isinstance(self.num_samples, int) or not 0 <= self.num_samples < 1 << 40:
             raise ValueError(f"RandomSampler: num_samples={num_samples!r} must be an integer from 0 to 2^40 - 1")
         if self.num_samples and not len(data_source):
-            raise ValueError(f"RandomSampler: num_samples={num_samples!r}, but there is nothing to draw from")
+            raise ValueError(f"RandomSampler: num_samples={num_samples!r}, but the data set is empty")
         random.of(generator)
 
     def __iter__(self) -> Iterator[int]:
@@ -56,7 +56,7 @@ class RandomSampler(Sampler):
 
 
 class WeightedRandomSampler(Sampler):
-    """num_samples indices, i with a probability in proportion to weights[i]. Raises ValueError for negative ones."""
+    """num_samples indices, i with probability proportional to weights[i]. Raises ValueError for negative weights."""
 
     def __init__(self, weights: Any, num_samples: int, replacement: bool = True, generator: Any = None):
         self.weights = np.asarray(array_of(weights), np.float64)
@@ -75,7 +75,7 @@ class WeightedRandomSampler(Sampler):
         if not self.replacement:
             return iter(rng.choice(len(p), self.num_samples, False, p).tolist())
         up_to = p.cumsum()
-        up_to /= up_to[-1]  # or a number just below 1 could lie beyond it
+        up_to /= up_to[-1]  # else a number just below 1 could exceed it
         return _in_parts(self.num_samples, lambda k: up_to.searchsorted(rng.random(k), side="right"))
 
     def __len__(self) -> int:
@@ -83,6 +83,6 @@ class WeightedRandomSampler(Sampler):
 
 
 def DistributedSampler(*args: Any, **options: Any) -> Any:
-    """Raises NotImplementedError: a DataLoader of arrays gives each process its part."""
+    """Raises NotImplementedError: a sharded DataLoader gives each process its part."""
     raise NotImplementedError("DistributedSampler: pass DataLoader(x, y, ..., shard=(rank, size)), or let training.fit "
                               "share the batches")

@@ -1,4 +1,4 @@
-"""Scaling, fitted to the training data only: test data must not influence the model before the test.
+"""Scaling, fitted to the training data alone: test data must not influence the model.
 
     scaler = StandardScaler().fit(x_train)
     x_train, x_test = scaler.transform(x_train), scaler.transform(x_test)
@@ -15,11 +15,11 @@ import numpy as np
 
 from ..random import Rows
 
-BLOCK = 1024  # rows at a time: a float64 copy of the whole data set might not fit into memory
+BLOCK = 1024  # rows at a time: a float64 copy of the data set might not fit into memory
 
 
 class _Scaler:
-    """transform(x) = (x - offset) / scale, with a number for each feature or channel in `offset` and `scale`."""
+    """transform(x) = (x - offset) / scale, with one offset and scale per feature or channel."""
 
     offset: np.ndarray
     scale: np.ndarray
@@ -67,7 +67,7 @@ class StandardScaler(_Scaler):
     """(x - mean) / std: mean 0 and standard deviation 1 over the data it was fitted to."""
 
     def fit(self, x: np.ndarray) -> StandardScaler:
-        """Take mean and standard deviation from x; a constant feature or channel is only shifted."""
+        """Compute mean and standard deviation of x; a constant feature or channel is only shifted."""
         self._check_data(x)
         axes, count = (0, *range(2, x.ndim)), x.size // x.shape[1]
 
@@ -76,7 +76,7 @@ class StandardScaler(_Scaler):
             return sum(of(x[i:i + BLOCK] - offset).sum(axes) for i in range(0, len(x), BLOCK)) / count
 
         first = x[0].reshape(x.shape[1], -1)[:, 0].astype(np.float64)
-        center = first + mean(np.positive, first)  # exact for a constant, whose std is 0 then
+        center = first + mean(np.positive, first)  # exact for a constant, so its std is 0
         self._set(center, np.sqrt(mean(np.square, center)))
         return self
 
@@ -93,7 +93,7 @@ class MinMaxScaler(_Scaler):
         self.low, self.high = low, high
 
     def fit(self, x: np.ndarray) -> MinMaxScaler:
-        """Take minimum and maximum from x; a constant feature or channel becomes `low`."""
+        """Compute minimum and maximum of x; a constant feature or channel becomes `low`."""
         self._check_data(x)
         axes = (0, *range(2, x.ndim))
         least, most = x.min(axes).astype(np.float64), x.max(axes).astype(np.float64)

@@ -1,5 +1,5 @@
-"""Weights, checkpoints and other values as safetensors files: arrays by name, and JSON for the rest. Nothing in them
-is executed, unlike a pickle."""
+"""Weights, checkpoints and other values as safetensors files: arrays by name, and JSON for the rest. Unlike a pickle,
+nothing in them is executed."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from .safetensors import WRITER, advice, decoded, encoded, parsed, previous, rea
 FORMAT = "tinygrad_like checkpoint 2"
 VALUE = "tinygrad_like value 1"
 OURS = "sha256", "writer"
-GENERATOR = "package generator"  # cannot be the name of a part, which is an identifier
+GENERATOR = "package generator"  # no part can have this name, since parts are identifiers
 
 # Weights --------------------------------------------------------------------------------------------------------------
 
 
 def save_weights(module: Module, path: str | os.PathLike, metadata: Mapping[str, str] | None = None) -> None:
-    """Write the state_dict of `module` to a safetensors file under the names PyTorch uses: PyTorch can load it.
+    """Write the state_dict of `module` to a safetensors file with PyTorch's names, so PyTorch can load it.
 
-    A tied parameter is written under the first of its names in the alphabet; the metadata says so of the others. This
-    is what `safetensors.torch.save_model` does, and `load_model` reads.
+    A tied parameter is written once, under its alphabetically first name; the metadata lists its other names. This is
+    the convention of `safetensors.torch.save_model` and `load_model`.
 
-    metadata: strings by name, which `read_metadata` returns; the names "sha256" and "writer" are taken.
+    metadata: strings by name, which `read_metadata` returns; the names "sha256" and "writer" are reserved.
 
-    In an MPI job only rank 0 writes it. Raises OSError if it cannot be written; an existing file is then unharmed.
+    In an MPI job, only rank 0 writes. Raises OSError if it cannot write; an existing file then stays unharmed.
     """
     metadata = dict(metadata or {})
     for name, text in metadata.items():
@@ -48,7 +48,7 @@ def save_weights(module: Module, path: str | os.PathLike, metadata: Mapping[str,
 def load_weights(module: Module, path: str | os.PathLike, strict: bool = True) -> Keys:
     """Read a safetensors file, written here or by PyTorch, into `module`, by name; see Module.load_state_dict.
 
-    Raises FileNotFoundError, and ValueError if the file is damaged or does not fit; the module is then unchanged.
+    Raises FileNotFoundError, and ValueError if the file is damaged or does not fit; the module then stays unchanged.
     """
     arrays, metadata = read("load_weights", Path(path))
     tied = {name: arrays[metadata[name]] for name in module.state_dict() if metadata.get(name) in arrays}
@@ -59,7 +59,8 @@ def load_weights(module: Module, path: str | os.PathLike, strict: bool = True) -
 
 
 def _untied(state: Mapping[str, Tensor]) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """The arrays of a state_dict by name, each once, and the name that an array has there for every other name."""
+    """The arrays of a state_dict by name, each once; and for every other name of an array, the name it is stored
+    under."""
     arrays: dict[str, np.ndarray] = {}
     tied: dict[str, str] = {}
     first: dict[Any, str] = {}
@@ -75,9 +76,9 @@ def _untied(state: Mapping[str, Tensor]) -> tuple[dict[str, np.ndarray], dict[st
 
 
 def read_metadata(path: str | os.PathLike) -> dict[str, str]:
-    """The metadata of `save_weights`, and for each further name of a tied parameter the name it was stored under.
+    """The metadata of `save_weights`, and for each other name of a tied parameter, the name it is stored under.
 
-    Raises as `load_weights` does.
+    Raises like `load_weights`.
     """
     return {name: text for name, text in read("read_metadata", Path(path))[1].items() if name not in OURS}
 
@@ -91,12 +92,12 @@ def replace_head(model: Module, classes: int) -> Linear:
         head = replace_head(model, classes=5)
         optimizer = optim.AdamW(head.parameters())
 
-    A frozen norm still updates its running statistics unless it is in evaluation mode. The last Linear is the one
-    defined last. Raises ValueError if the model does not contain one.
+    A frozen norm still updates its running statistics, except in evaluation mode. The last Linear is the one defined
+    last. Raises ValueError if there is none.
     """
     layers = [name for name, module in model.named_modules() if isinstance(module, Linear) and name]
     if not layers:
-        raise ValueError(f"replace_head: this {type(model).__name__} has no nn.Linear in it to replace")
+        raise ValueError(f"replace_head: this {type(model).__name__} has no nn.Linear to replace")
     path, _, name = layers[-1].rpartition(".")
     old: Linear = model.get_submodule(layers[-1])  # type: ignore[assignment]
     head = Linear(old.in_features, classes, bias=old.bias is not None).to(old.weight.dtype)
@@ -108,15 +109,14 @@ def replace_head(model: Module, classes: int) -> Linear:
 
 
 def save_checkpoint(path: str | os.PathLike, **parts: Any) -> None:
-    """Write everything a run needs to go on exactly as without an interruption.
+    """Write everything that a run needs to resume as if it had never stopped.
 
         save_checkpoint("run.ckpt", model=model, optimizer=optimizer, ema=ema, epoch=3)
 
-    parts: each is an object with a state_dict, a NumPy Generator, or a value that `save` takes. The state of the
-    package's own generator is always saved. An existing file becomes `previous(path)`. In an MPI job only rank 0 writes
-    it.
+    parts: objects with a state_dict, NumPy Generators, or values that `save` takes. The state of the package's own
+    generator is always saved. An existing file becomes `previous(path)`. In an MPI job, only rank 0 writes.
 
-    Raises TypeError for anything else, and OSError if the file cannot be written; existing files are then unharmed.
+    Raises TypeError for anything else, and OSError if it cannot write the file; existing files then stay unharmed.
     """
     states = {name: _state(part) for name, part in {**parts, GENERATOR: get_rng_state()}.items()}
     arrays, tree = encoded("save_checkpoint", states)
@@ -124,19 +124,18 @@ def save_checkpoint(path: str | os.PathLike, **parts: Any) -> None:
 
 
 def load_checkpoint(path: str | os.PathLike, **parts: Any) -> dict[str, Any]:
-    """Restore the given objects, and the package's generator, from a checkpoint; return all other saved values by name.
+    """Restore the given objects and the package's generator from a checkpoint; returns all other saved values by name.
 
         epoch = load_checkpoint("run.ckpt", model=model, optimizer=optimizer, ema=ema)["epoch"]
 
-    Raises FileNotFoundError, and ValueError if the file is damaged, is not a checkpoint, lacks one of the parts, or has
-    one that does not fit. Then all objects are given back the state that they had. To go on from the checkpoint before,
-    load `previous(path)`.
+    Raises FileNotFoundError, and ValueError if the file is damaged, is not a checkpoint, lacks a part, or has one that
+    does not fit; all objects then keep their state. To continue from the checkpoint before, load `previous(path)`.
     """
     return restore(Path(path), read_checkpoint(Path(path)), **parts)
 
 
 def restore(path: Path, tree: dict[str, Any], **parts: Any) -> dict[str, Any]:
-    """Restore objects from a checkpoint that has been read, or, if one does not fit, give all back what they had."""
+    """Restore objects from a checkpoint's contents; if one does not fit, reset all to their previous state."""
     for name in parts:
         if name not in tree:
             raise ValueError(f"load_checkpoint: {path} has no {name!r}, only {', '.join(tree)}")
@@ -172,7 +171,7 @@ def _load(part: Any, state: Any) -> None:
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
-    """The contents of a checkpoint, by name; nothing is restored."""
+    """The contents of a checkpoint by name; restores nothing."""
     arrays, metadata = read("load_checkpoint", path)
     if metadata.get("format") != FORMAT:
         raise ValueError(f"load_checkpoint: {path} has weights but is not a checkpoint; use load_weights")
@@ -191,19 +190,19 @@ def _value(who: str, path: str, arrays: Mapping[str, np.ndarray], metadata: Mapp
                          f"({error!r}){advice}") from None
 
 
-# Values, as torch.save has it -----------------------------------------------------------------------------------------
+# Values, like torch.save -----------------------------------------------------------------------------------------
 
 
 def save(value: Any, file: Any) -> None:
-    """Write a value made of Tensors, arrays, numbers, strings, None, lists, tuples and dicts: `load` gives it back.
+    """Write a value made of Tensors, arrays, numbers, strings, None, lists, tuples and dicts, which `load` returns.
 
         save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 3}, "run.pt")
 
-    A Tensor in a dict lies in the file under its key: a saved state_dict is what other programs call a model's weights.
-    file: a path, whose file is replaced as a whole or not at all, or an open binary file. `save_checkpoint` also keeps
-    the state of the random numbers and the file before.
+    A Tensor in a dict is stored under its key, so other programs can read a saved state_dict as a model's weights.
+    file: a path, whose file is replaced atomically, or an open binary file. `save_checkpoint` also keeps the random
+    state and the previous file.
 
-    Raises TypeError for any other value, and OSError if the file cannot be written.
+    Raises TypeError for any other value, and OSError if it cannot write the file.
     """
     arrays, tree = encoded("save", value)
     metadata = {"format": VALUE, "tree": tree, "writer": WRITER}
@@ -214,9 +213,9 @@ def save(value: Any, file: Any) -> None:
 
 
 def load(file: Any, map_location: Any = None, weights_only: bool = True) -> Any:
-    """The value that `save` wrote; from another safetensors file its Tensors by name.
+    """The value that `save` wrote; for another safetensors file, its Tensors by name.
 
-    map_location, weights_only: for programs that pass them; there is one device, and nothing is ever executed.
+    map_location, weights_only: accepted without effect: there is one device, and nothing is ever executed.
 
     Raises FileNotFoundError, and ValueError if the file is damaged or of another kind.
     """

@@ -12,7 +12,7 @@ from ..optim.schedule import Waiting
 
 
 class EarlyStopping(Waiting):
-    """Stop once a metric has not improved for `patience` updates, and go back to the best weights.
+    """Stop when a metric has not improved for `patience` updates, and restore the best weights.
 
         stopper = EarlyStopping(model, patience=5, mode="max")
         for epoch in range(100):
@@ -21,12 +21,11 @@ class EarlyStopping(Waiting):
                 break
         stopper.rollback()
 
-    It stops when `patience` values in a row are no better than the best one before (002). The metric may be any number:
-    loss, accuracy, F1. NaN is no improvement.
+    It stops when `patience` values in a row are no better than the best before them (002). The metric may be any
+    number: loss, accuracy, F1. NaN never counts as an improvement.
 
-    patience: math.inf never stops, but still keeps the best weights.
-    mode: whether the metric should become large, "max", or small, "min".
-    min_delta: by more than this the metric must improve.
+    patience: math.inf never stops, but still keeps the best weights. mode: whether larger ("max") or smaller ("min") is
+    better. min_delta: improvements must exceed this.
 
     `best` is the best metric so far, `updates` the number of updates, `stopped` whether to stop.
     """
@@ -45,19 +44,19 @@ class EarlyStopping(Waiting):
         return self.waited >= self.patience
 
     def update(self, metric: float) -> bool:
-        """Note the metric of the model's current weights; returns whether to stop."""
+        """Record the metric of the model's current weights; returns whether to stop."""
         self.updates += 1
         if self.note(float(metric)):
             self.best_weights = {name: t._data.copy() for name, t in self.model.state_dict().items()}
         return self.stopped
 
     def rollback(self) -> float:
-        """Give the model the weights it had when the metric was best, and return that metric.
+        """Restore the model's weights from when the metric was best; returns that metric.
 
         Raises RuntimeError before the first update with a number.
         """
         if self.best is None:
-            raise RuntimeError("EarlyStopping.rollback: there is nothing to go back to before an update")
+            raise RuntimeError("EarlyStopping.rollback: there is nothing to restore before an update")
         self.model.load_state_dict(self.best_weights)
         return self.best
 

@@ -31,29 +31,27 @@ def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor
         ema: optim.EMA | None = None, checkpoint: str | os.PathLike | None = None,
         resume: str | os.PathLike | None = None, settings: Mapping[str, Any] | None = None, log: Log | None = None,
         progress: bool = True, **options: Any) -> list[dict[str, Any]]:
-    """Train for up to `epochs` passes over `loader`, and return a row of numbers for each.
+    """Train for up to `epochs` passes over `loader`; returns a row of numbers per epoch.
 
-    evaluate: called with the model, or its average if there is an `ema`, after each epoch; adds numbers to the row.
-    monitor: which number of a row `stopper` and `plateau` receive.
-    checkpoint: a file to resume from, written after each epoch, and on Ctrl-C when the current step is done. A second
-        Ctrl-C does not wait for the step; the checkpoint is then that of the last epoch.
-    resume: the checkpoint to go on from, `checkpoint` or `previous(checkpoint)`. The result is the same, to the last
-        bit, as without the interruption. Make the model and everything else as you did then. With more `epochs` than
-        before, a finished run goes on.
-    settings: kept in the checkpoint; resuming with others raises ValueError, which names them.
-    log: receives each step and each row; without one, a brief `Log` shows them, unless progress=False.
-    options: of `train_epoch`.
+    evaluate: called after each epoch with the model, or with its average if there is an `ema`; its numbers join the
+    row. monitor: the number of a row that `stopper` and `plateau` receive. checkpoint: a file to resume from, written
+    after each epoch, and on Ctrl-C after the current step. A second Ctrl-C does not wait for the step; the checkpoint
+    then stays that of the last epoch. resume: the checkpoint to continue from, `checkpoint` or `previous(checkpoint)`.
+    The result equals that of an uninterrupted run, to the last bit. Create the model and everything else as you did
+    then. With more `epochs` than before, a finished run continues. settings: stored in the checkpoint; resuming with
+    different ones raises ValueError, which names them. log: receives each step and row; without one, a brief `Log`
+    shows them, unless progress=False. options: options of `train_epoch`.
 
-    A row has "epoch", "loss", the training metrics as "train_accuracy" and so on, those of `evaluate`, "lr" (at the
-    start of the epoch), "seconds" and "examples_per_second" (of training alone).
+    A row has "epoch", "loss", the training metrics, such as "train_accuracy", the numbers of `evaluate`, "lr" (at the
+    start of the epoch), and "seconds" and "examples_per_second" (of training alone).
 
-    In the end the model has the best weights if there is a `stopper`, else the average if there is an `ema`, else the
-    last: the weights that were evaluated.
+    At the end, the model has the weights that were evaluated: the best ones with a `stopper`, else the average with an
+    `ema`, else the last.
 
-    In an MPI job, all ranks call it with the same arguments, and the result is that of one process: all get rank 0's
-    weights and random state, each BatchNorm becomes a SyncBatchNorm, each rank takes its part of every batch, and what
-    `loader`, `evaluate` and the rows tell is of all data. Rank 0 alone logs, and reads and writes the checkpoint, with
-    which any number of ranks can go on. Raises ValueError if they differ in model, optimizer, data, options or code.
+    In an MPI job, all ranks call it with the same arguments, and the result equals one process's: all get rank 0's
+    weights and random state, each BatchNorm becomes a SyncBatchNorm, each rank takes its part of every batch, and
+    `loader`, `evaluate` and the rows cover all data. Only rank 0 logs, and reads and writes the checkpoint, from which
+    any number of ranks can resume. Raises ValueError if ranks differ in model, optimizer, data, options or code.
     """
     all_parts = dict(model=model, optimizer=optimizer, ema=ema, stopper=stopper, plateau=plateau)
     parts, settings = {name: part for name, part in all_parts.items() if part is not None}, dict(settings or {})
@@ -90,7 +88,7 @@ def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor
 @contextmanager
 def _shown(log: Log | None, progress: bool, epochs: int, loader: Any, rows: list, begun: Mapping[str, Any]
            ) -> Iterator[Log]:
-    """The display of steps, if any: the caller's log, or a brief one."""
+    """The log that shows steps, if any: the caller's, or a brief one."""
     made = Log(quiet=not progress, brief=True)
     shown = made if log is None or distributed.rank else log
     if hasattr(loader, "__len__"):
@@ -105,13 +103,13 @@ def _shown(log: Log | None, progress: bool, epochs: int, loader: Any, rows: list
 def _row(numbers: dict[str, Any], number: int, lr: float, seconds: float, model: Module,
          evaluate: Callable[[Module], Mapping[str, float]] | None, monitor: str | None, stopper: EarlyStopping | None,
          plateau: optim.schedule.ReduceOnPlateau | None, ema: optim.EMA | None) -> dict[str, Any]:
-    """The report of an epoch, with the numbers of `evaluate`; tells `stopper` and `plateau` the monitored number."""
+    """The row of an epoch, with the numbers of `evaluate`; passes the monitored number to `stopper` and `plateau`."""
     count = numbers.pop("count")
     row = {"epoch": number, "loss": numbers.pop("loss"), **{f"train_{name}": v for name, v in numbers.items()}}
     with ema.swapped() if ema is not None else nullcontext():
         if evaluate is not None:
             row |= evaluate(model)
-        row |= distributed.from_rank_0(lambda: row)  # decisions are made by the same numbers
+        row |= distributed.from_rank_0(lambda: row)  # all ranks decide by the same numbers
         if stopper is not None:
             stopper.update(_monitored(row, monitor))
     if plateau is not None:
@@ -121,16 +119,16 @@ def _row(numbers: dict[str, Any], number: int, lr: float, seconds: float, model:
 
 def _resumed(resume: str | os.PathLike | None, epochs: int, settings: dict[str, Any], parts: dict[str, Any]
              ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """The rows of the checkpoint and the state of the epoch it broke off, once all parts are restored from it."""
+    """Restore all parts from the checkpoint; returns its rows and the state of the interrupted epoch."""
     if resume is None:
         return [], {}
-    saved = distributed.from_rank_0(lambda: read_checkpoint(Path(resume)))  # nothing is restored before it fits
+    saved = distributed.from_rank_0(lambda: read_checkpoint(Path(resume)))  # restore nothing before all of it fits
     if not isinstance(saved.get("rows"), list) or not isinstance(saved.get("settings"), dict):
         raise ValueError(f"fit: {resume} is a checkpoint, but fit did not write it")
     _check_same(settings, saved["settings"])
     rows = saved["rows"]
     if len(rows) > epochs:
-        raise ValueError(f"fit: {os.fspath(resume)} has had {len(rows)} epochs; epochs={epochs} must not be less")
+        raise ValueError(f"fit: {os.fspath(resume)} has {len(rows)} epochs; epochs={epochs} must not be fewer")
     restore(Path(resume), saved, **parts)
     return rows, saved.get("begun") or {}
 
@@ -144,8 +142,8 @@ def _save(checkpoint: str | os.PathLike | None, parts: dict[str, Any], rows: lis
 
 
 class _CtrlC:
-    """Inside it, the first Ctrl-C is only remembered, since in the middle of a step weights and optimizer do not match.
-    The second interrupts immediately."""
+    """Delays the first Ctrl-C in its block, since in the middle of a step weights and optimizer do not match. The
+    second interrupts immediately."""
 
     pressed = False
     before: Any = None
@@ -170,7 +168,7 @@ class _CtrlC:
             raise KeyboardInterrupt
         self.pressed = True
         if sys.stderr.isatty():  # compiling may take a while
-            print("  stopping after this step; once more stops at once", end="", file=sys.stderr, flush=True)
+            print("  stopping after this step; press again to stop at once", end="", file=sys.stderr, flush=True)
 
 
 def _check_weights(model: Module, epoch: int) -> None:
@@ -191,4 +189,4 @@ def _check_same(settings: Mapping[str, Any], saved: Mapping[str, Any]) -> None:
     differ = [f"{name}: {saved.get(name)!r} then, {settings.get(name)!r} now"
               for name in sorted(settings.keys() | saved.keys()) if settings.get(name) != saved.get(name)]
     if differ:
-        raise ValueError(f"fit: the checkpoint is of a run with other settings ({'; '.join(differ)})")
+        raise ValueError(f"fit: the checkpoint belongs to a run with other settings ({'; '.join(differ)})")

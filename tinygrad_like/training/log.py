@@ -18,7 +18,7 @@ Row = Mapping[str, Any]
 
 
 class Log:
-    """A log to which `fit`, or a loop of your own, reports its progress.
+    """A log to which `fit`, or your own loop, reports its progress.
 
         with Log("runs/mlp.csv") as log:
             log.begin(steps=epochs * len(loader))
@@ -28,16 +28,14 @@ class Log:
                     log.step(len(y), loss=loss.item())
                 log.epoch({"epoch": epoch + 1, "loss": mean_loss, "test_accuracy": accuracy})
 
-    path: of the CSV file, one row per epoch, written immediately; None for no file. A row with a new name adds a
-        column. Raises OSError, which names the file, if it cannot be written.
-    title: shown before the progress bar, which shows the latest loss and metrics, examples/s and the time left, on a
-        terminal.
-    quiet: print no lines and show no bar.
-    brief: print at most one line a second, and the last, to stderr, as `fit` does without a log.
-    tensorboard: a folder for TensorBoard's event file, with every number of each row; needs the extra `tensorboard`.
-    picture: called with all rows so far, to draw them, at most every `picture_seconds`, and at the end.
+    path: a CSV file with one row per epoch, written immediately; None for no file. A row with a new name adds a column.
+    Raises OSError, naming the file, if it cannot write. title: a text before the progress bar, which on a terminal
+    shows the latest loss and metrics, examples/s and the time left. quiet: print no lines and show no bar. brief: print
+    at most one line per second, and the last one, to stderr, as `fit` does without a log. tensorboard: a folder for
+    TensorBoard's event file with every number of each row; needs the extra `tensorboard`. picture: a function that
+    draws all rows so far, called at most every `picture_seconds`, and at the end.
 
-    In an MPI job only rank 0 logs: on the others nothing here does anything.
+    In an MPI job, only rank 0 logs; on other ranks, all methods do nothing.
     """
 
     def __init__(self, path: str | os.PathLike | None = None, title: str = "", quiet: bool = False,
@@ -49,7 +47,7 @@ class Log:
         self.title, self.quiet, self.tensorboard = title, quiet, tensorboard
         self.picture, self.picture_seconds, self.brief = picture, picture_seconds, brief
         self.rows: list[Row] = []
-        self.names: list[str] = []  # the columns of the CSV file as it is
+        self.names: list[str] = []  # the CSV file's columns
         self.bar: _Line | None = None
         self.writer: Any = None
         self.headed, self.said, self.said_at, self.drawn, self.drawn_at = False, 0, 0.0, 0, time.perf_counter()
@@ -57,7 +55,8 @@ class Log:
             _summary_writer()  # raises before the first epoch if something is missing
 
     def begin(self, steps: int, done: int = 0, rows: Sequence[Row] = ()) -> None:
-        """Start the progress bar at `done` of `steps`. rows: of the earlier epochs, if this run resumes another."""
+        """Start the progress bar at `done` of `steps`. rows: the rows of earlier epochs, if this run resumes
+        another."""
         self.rows, self.said = list(rows), len(rows)
         if not self.quiet:
             self.bar = _Line(self.title, steps, done)
@@ -72,12 +71,12 @@ class Log:
             self._write_csv(self.rows)
 
     def step(self, count: int, **values: float) -> None:
-        """One step on `count` examples is done; the bar shows the values."""
+        """Report a step on `count` examples; the bar shows the values."""
         if self.bar is not None:
             self.bar.step(count, values)
 
     def epoch(self, row: Row) -> None:
-        """One epoch is done: print its row, whose first entry is "epoch", and write it to the files."""
+        """Report an epoch: print its row, whose first entry is "epoch", and write it to the files."""
         self.rows.append(row)
         if self.path is not None:
             self._write_csv([row])
@@ -115,11 +114,11 @@ class Log:
 
     def __exit__(self, kind: type[BaseException] | None, *error: Any) -> None:
         if kind is not None and issubclass(kind, OSError):
-            self.picture = None  # if files cannot be written, drawing would fail too and hide the reason
+            self.picture = None  # after an error, drawing might fail too and hide the cause
         self.close()
 
     def _say(self) -> None:
-        """Print the latest row, below a heading."""
+        """Print the latest row, with a heading if needed."""
         row, self.said, self.said_at = self.rows[-1], len(self.rows), time.perf_counter()
         if self.quiet:
             return
@@ -165,9 +164,9 @@ def _width(name: str) -> int:
 
 
 class _Line:
-    """A line at the bottom of a terminal that is written anew, ten times a second at most.
+    """A line at the bottom of a terminal, redrawn at most ten times a second.
 
-    total, done: how many steps there are, and were done before. Elsewhere than on a terminal it shows nothing.
+    total, done: the numbers of all steps and of those done before. Without a terminal, it shows nothing.
     """
 
     def __init__(self, title: str, total: int, done: int = 0):
@@ -185,7 +184,7 @@ class _Line:
             self.show("  ".join(f"{name} {_shown(name, value)}" for name, value in values.items()))
 
     def show(self, text: str = "") -> None:
-        """Write the line, with this text in it."""
+        """Draw the line, with this text in it."""
         elapsed, share = time.perf_counter() - self.began, self.done / max(self.total, 1)
         steps = self.done - self.first
         left = (self.total - self.done) * elapsed / steps if steps else 0.0
@@ -193,11 +192,11 @@ class _Line:
         before = "  ".join(filter(None, [self.title, f"{share:4.0%}"]))
         speed = f"{self.examples / max(elapsed, 1e-9):,.0f} examples/s"
         after = "  " + "  ".join(filter(None, [f"{_clock(left)} left", text, speed]))
-        fits = len(before) + len(bar) + len(after) <= _room()  # else numbers would be cut off
+        fits = len(before) + len(bar) + len(after) <= _room()  # do not cut off numbers
         self.write(before + bar * fits + after)
 
     def write(self, text: str) -> None:
-        """Put a text in place of the line."""
+        """Print a text above the line."""
         if self.visible:
             text = text[: _room()]
             self.stream.write("\r" + text.ljust(self.width))
@@ -205,7 +204,7 @@ class _Line:
             self.width = len(text)
 
     def close(self) -> None:
-        """Take the line away."""
+        """Remove the line."""
         if self.width:
             self.write("")
             self.stream.write("\r")
@@ -217,7 +216,7 @@ def _room() -> int:
 
 
 def _shown(name: str, value: Any) -> str:
-    """A number as people read it."""
+    """A number formatted for people."""
     if isinstance(value, int | str):
         return str(value)
     if name.endswith(("accuracy", "f1")):

@@ -1,4 +1,4 @@
-"""The parts of a training loop, which your own can use: one pass over the data, and predictions."""
+"""The parts of a training loop, for use in your own: one pass over the data, and predictions."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from ..transforms.switches import no_grad
 from .log import Log
 from .ranks import parts_of
 
-# Where there is none, steps run as they are.
+# Without capture, steps run eagerly.
 capture: Any = (lambda function, **options: function) if missing("capture") else named("capture")
 
 class Stopped(KeyboardInterrupt):
-    """Between two steps."""
+    """The user interrupted the run, between two steps."""
 
 
 Metrics = Mapping[str, Callable[[Any, Any], float]]
@@ -35,15 +35,15 @@ Metrics = Mapping[str, Callable[[Any, Any], float]]
 
 @contextmanager
 def evaluating(model: Module) -> Iterator[Module]:
-    """In evaluation mode and without recording; afterwards every module returns to its mode."""
+    """A context in evaluation mode and without recording; on exit, every module returns to its mode."""
     with modes_restored(model), no_grad():
         yield model.eval()
 
 
 def predict(model: Module, x: Any, batch_size: int = 1000, shared: bool = False) -> np.ndarray:
-    """model(x), in evaluation mode, batch by batch: x (n, ...) -> an array (n, ...). Raises ValueError if n is 0.
+    """model(x) in evaluation mode, computed in batches: x (n, ...) -> an array (n, ...). Raises ValueError if n is 0.
 
-    shared: the ranks of an MPI job share the batches; all must call it, and all get everything.
+    shared: the ranks of an MPI job share the batches; all must call it, and all get the whole result.
     """
     if len(x) == 0:
         raise ValueError("predict: x has no rows")
@@ -65,28 +65,25 @@ def train_epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Te
                 clip_norm: float | None = None, penalty: Callable[[], Tensor] | None = None,
                 ema: optim.EMA | None = None, log: Log | None = None,
                 begun: dict[str, Any] | None = None) -> dict[str, float]:
-    """One pass over the batches (x, y) of `loader`; the modules stay in their modes.
+    """Train for one pass over the batches (x, y) of `loader`; modules stay in their modes.
 
-    criterion: the mean loss of a batch, criterion(model(x), y). If it has a method `count(y)`, as the losses of `nn`
-        have, this gives the number of labels it averages over: without ignored ones, the others by their weights.
-        Otherwise every example counts the same. With reduction="sum" batches are added up.
-    metrics: functions of (output, y); by default {"accuracy": accuracy}.
-    accumulate: how many batches make one step, whose gradient is that of their union; memory is that of one batch. But
-        layers that look at a whole batch, such as BatchNorm, see one batch at a time: its statistics are of one batch,
-        and are updated for each.
-    clip_norm: the largest norm of a step's gradient.
-    penalty: returns a term to add to the loss of each step, such as lambda: 1e-4 * l1_penalty(weights). The reported
+    criterion: the mean loss of a batch, criterion(model(x), y). If it has a method `count(y)`, as `nn`'s losses do,
+    that returns the number of labels averaged over, weighted and without ignored ones. Otherwise all examples count
+    equally. With reduction="sum", batches are summed. metrics: functions of (output, y); by default {"accuracy":
+    accuracy}. accumulate: the number of batches per step, whose gradient is that of their union, with the memory of one
+    batch. But layers that use a whole batch, such as BatchNorm, see one batch at a time, and update statistics for
+    each. clip_norm: the maximum norm of a step's gradient. penalty: returns a term to add to the loss of each step,
+    such as lambda: 1e-4 * l1_penalty(weights). The reported
         loss leaves it out.
-    ema: updated after each step.
-    begun: a dict in which each step records its sums; given that of an interrupted pass, it goes on from there over the
-        batches that are left. If its entry "stop" is true after a step, the pass ends there: raises Stopped.
+    ema: updated after each step. begun: a dict in which each step records its sums; given an interrupted pass's dict,
+    training continues with the remaining batches. If its entry "stop" is true after a step, it raises Stopped.
 
-    Raises FloatingPointError, before the step, if a loss is infinite or NaN, and says which op made it.
+    Raises FloatingPointError, before the step, if a loss is infinite or NaN, naming the op that produced it.
 
-    Returns "loss", the mean over all labels that count, the metrics, as means over the examples, each computed before
-    its step, and the "count" of examples.
+    Returns "loss", the mean over all labels that count; the metrics, as means over the examples, computed before each
+    step; and the "count" of examples.
 
-    In an MPI job each rank takes its part of every batch, and gets gradients, and returns numbers, of all of it.
+    In an MPI job, each rank takes its part of every batch; gradients and results are those of the whole batch.
     """
     metrics = {"accuracy": accuracy} if metrics is None else metrics
     begun = {} if begun is None else begun
@@ -102,7 +99,7 @@ def train_epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Te
             raise Stopped
     count, counted = begun.get("count", 0), begun.get("counted", 0)
     if count == 0:
-        raise ValueError("train_epoch: the loader gave no batch; a generator can be read only once, and a DataLoader "
+        raise ValueError("train_epoch: the loader has no batches; a generator can be read only once, and a DataLoader "
                          "with drop_last=True has none if batch_size is larger than the data set")
     means = {name: total / count for name, total in totals.items()}
     return {**means, "loss": totals["loss"] / counted if counted else math.nan, "count": count}
@@ -111,14 +108,14 @@ def train_epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Te
 def _group_step(group: list, model: Module, criterion: Callable[[Tensor, Tensor], Tensor], optimizer: optim.Optimizer,
                 metrics: Metrics, log: Any, begun: Mapping[str, Any], *of_update: Any
                 ) -> tuple[float, int, float, dict[str, float]]:
-    """A step from some batches: whether a rank is to stop, the numbers of examples and of labels, and sums of all."""
+    """One step from a group of batches: (whether a rank must stop, number of examples, number of labels, sums)."""
     summed, alone = getattr(criterion, "reduction", "mean") == "sum", distributed.size == 1
     forward_backward, update = _captured(model, criterion, optimizer)
     label_counts = [getattr(criterion, "count", len)(y) if len(y) else 0 for _, y, _ in group]
     size, labels, sums = sum(len(y) for _, y, _ in group), sum(label_counts), dict.fromkeys(["loss", *metrics], 0.0)
     optimizer.zero_grad()
     for (x, y, rows), weight in zip(group, label_counts, strict=True):
-        share = weight / (labels or 1) if alone else weight  # several divide by the count of all
+        share = weight / (labels or 1) if alone else weight  # several batches divide by their joint count
         with random.of_rows(rows):
             output, loss = forward_backward(
                 model, criterion, x, y, None if summed or alone and len(group) == 1 else share)
@@ -140,18 +137,18 @@ def _group_step(group: list, model: Module, criterion: Callable[[Tensor, Tensor]
             optimizer, *of_update, model, None if summed else labels, (stop, size, labels, *sums.values())).tolist()
         size, sums = round(size), dict(zip(sums, sums_of_all, strict=True))
         over = {"loss": len(group) if summed else labels}
-        for _ in group if log is not None else ():  # only means over all of them are known
+        for _ in group if log is not None else ():  # only their overall means are known
             log.step(size // len(group), **{name: v / (over.get(name, size) or 1) for name, v in sums.items()})
     return stop, size, size if summed else labels, sums
 
 
 def step(model: Module, criterion: Callable[[Tensor, Tensor], Tensor], x: Any, y: Any,
          weight: float | None = None) -> tuple[Any, Tensor]:
-    """Forward and backward of a batch: adds the gradient of its loss, times weight, and returns output and loss."""
+    """Forward and backward of a batch: add the gradient of weight times its loss; returns output and loss."""
     if len(y):
         output = model(x)
         loss = criterion(output, y)
-    else:  # no row is this rank's: one that does not count keeps it in step with what the others draw and reduce
+    else:  # this rank has no rows: a dummy row keeps its draws and reductions in step with the others
         output = model(Tensor(np.zeros((1, *x.shape[1:]), x.dtype)))
         loss = 0.0 * sum(part.sum() for part in (output if isinstance(output, tuple | list) else [output]))
     (loss if weight is None else loss * weight).backward()
@@ -159,7 +156,7 @@ def step(model: Module, criterion: Callable[[Tensor, Tensor], Tensor], x: Any, y
 
 
 def _captured(model: Module, criterion: Callable, optimizer: optim.Optimizer) -> tuple[Callable, Callable]:
-    """`step` and `_update`, captured; the same as before for the same objects, whose programs are ready."""
+    """`step` and `_update`, captured; cached per objects, since their programs are ready."""
     found = optimizer.__dict__.get("captured")
     if found is None or found[0] is not model or found[1] is not criterion:
         made = [capture(function, fuse=False, strict=False) for function in (step, _update)]
@@ -169,7 +166,7 @@ def _captured(model: Module, criterion: Callable, optimizer: optim.Optimizer) ->
 
 def _update(optimizer: optim.Optimizer, penalty: Callable[[], Tensor] | None, clip_norm: float | None,
             ema: optim.EMA | None, model: Any = None, *counts: Any) -> Any:
-    """A step, from the gradients of all ranks if a model is given; returns the sums of their numbers."""
+    """An optimizer step, from all ranks' gradients if a model is given; returns the sums of their numbers."""
     sums = None if model is None else distributed.average_gradients(model, *counts)
     if penalty is not None:
         penalty().backward()
@@ -182,7 +179,7 @@ def _update(optimizer: optim.Optimizer, penalty: Callable[[], Tensor] | None, cl
 
 
 def _first_bad(model: Module, criterion: Callable[[Tensor, Tensor], Tensor], x: Any, y: Any) -> str:
-    """A description of the first infinity or NaN of a step, found by repeating the step."""
+    """Describe the first infinity or NaN of a step, found by repeating the step."""
     for name, p in model.named_parameters():
         if not np.isfinite(p._data).all():
             return f"{name} has not been finite since the previous step"
@@ -197,9 +194,9 @@ def _first_bad(model: Module, criterion: Callable[[Tensor, Tensor], Tensor], x: 
 
 
 def _groups(loader: Iterable, size: int, begun: dict[str, Any]) -> Iterator[list]:
-    """The batches left of a pass, each with its `random.rows`, in lists of `size`; the last may have fewer.
+    """The remaining batches of a pass, each with its `random.rows`, in lists of `size`; the last may be shorter.
 
-    An interrupted pass starts again from the state the generator had then, and skips the batches already read.
+    An interrupted pass restarts from the generator's state then, and skips the batches already read.
     """
     if size < 1:
         raise ValueError(f"train_epoch: accumulate={size} must be at least 1")
@@ -215,12 +212,12 @@ def _groups(loader: Iterable, size: int, begun: dict[str, Any]) -> Iterator[list
 
 
 # Metrics, as plain numbers from arrays or Tensors --------------------------------------------------------------------
-# predicted: class indices of the shape of `labels`, or scores (logits or probabilities) with an extra last axis of
-# classes, of which the largest counts. labels: class indices, or likewise probabilities, as label mixing makes them.
+# predicted: class indices of the shape of `labels`, or scores (logits or probabilities) with a last class axis, whose #
+# argmax is the class. labels: class indices, or likewise probabilities, such as label mixing returns.
 
 
 def accuracy(predicted: Any, labels: Any) -> float:
-    """The fraction of predictions that are right."""
+    """The fraction of correct predictions."""
     predicted, labels = _pair("accuracy", predicted, labels)
     return float((predicted == labels).mean())
 
@@ -228,7 +225,7 @@ def accuracy(predicted: Any, labels: Any) -> float:
 def calibration_error(probabilities: Any, labels: Any, bins: int = 15) -> float:
     """The expected calibration error: sum over bins b of (n_b / n) |accuracy of b - mean confidence of b|.
 
-    The confidence of an example is its largest probability; the bins divide (0, 1] into equal parts.
+    The confidence of an example is its largest probability; bins divide (0, 1] evenly.
     probabilities: (..., classes), of sum 1: softmax the logits first; labels: (...). Source: Guo et al. 2017.
     """
     p, labels = array_of(probabilities), _pair("calibration_error", probabilities, labels)[1]
@@ -250,7 +247,7 @@ def _pair(who: str, predicted: Any, labels: Any) -> tuple[np.ndarray, np.ndarray
         predicted = predicted.argmax(axis=-1)
     if predicted.shape != labels.shape or predicted.dtype.kind not in "iub":
         raise ValueError(f"{who}: predictions {predicted.shape} {predicted.dtype} do not fit labels {labels.shape}; "
-                         "give class indices of that shape, or scores with one more axis, that of the classes")
+                         "pass class indices of that shape, or scores with a class axis as last")
     if not labels.size:
         raise ValueError(f"{who}: there are no labels")
     return predicted.astype(np.int64), labels.astype(np.int64)

@@ -17,7 +17,7 @@ from ..nn import Module, convert_sync_batchnorm
 
 def join(model: Module, loader: Any, criterion: Any, optimizer: optim.Optimizer, parts: Mapping[str, Any],
           options: Mapping[str, Any]) -> None:
-    """Make the ranks of an MPI job one run: check that they agree, and give them rank 0's state."""
+    """Turn the ranks of an MPI job into one run: check that they agree, and send them rank 0's state."""
     if distributed.size == 1:
         return
     distributed.check_same({
@@ -42,7 +42,7 @@ def _told(value: Any) -> str:
 
 
 def _described(loader: Any) -> str:
-    """How many steps, options, and a checksum of some of the data."""
+    """The number of steps, the options, and a checksum of some of the data."""
     lines = [f"{len(loader)} batches"] if hasattr(loader, "__len__") else []
     if isinstance(loader, DataLoader):
         lines += [f"{name} {getattr(loader, name)}" for name in ("batch_size", "shuffle", "drop_last")]
@@ -54,7 +54,7 @@ def _described(loader: Any) -> str:
 
 
 def parts_of(loader: Iterable) -> Iterable:
-    """The loader, or this rank's parts of its batches if there are several ranks and it does not share them out."""
+    """The loader; or this rank's parts of its batches, if there are several ranks and the loader is not sharded."""
     shard = distributed.rank, distributed.size
     if shard[1] == 1 or getattr(loader, "shard", None) is not None:
         return loader

@@ -1,9 +1,9 @@
-"""Safetensors files: 8 bytes with the length of a header, the header in JSON, and the numbers of arrays.
+"""Safetensors files: 8 bytes for the header's length, the header in JSON, and the arrays' data.
 
-The header has for each array its dtype, shape and place, and strings under "__metadata__". The same contents give the
-same file, byte by byte. A file from here states a SHA-256 of its contents, which reading checks. It is written under
-another name and then renamed, so that at any moment, even in a power failure, either the old file or the new one is
-there. Format: https://github.com/huggingface/safetensors
+The header holds each array's dtype, shape and position, and strings under "__metadata__". Equal contents give equal
+files, byte by byte. Our files hold a SHA-256 of their contents, which reading verifies. A file is written under another
+name and then renamed, so at any moment, even in a power failure, either the old file or the new one exists. Format:
+https://github.com/huggingface/safetensors
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..core.tensor import Tensor
 from ..dtypes import bfloat16
 from ..environment import locked
 
-WRITER = "tinygrad_like"  # a damaged header must not make a file look like another program's, unchecked
+WRITER = "tinygrad_like"  # marks our files, so damage cannot pass one off as another program's, which has no checksum
 DTYPES = {"BOOL": "?", "U8": "u1", "I8": "<i1", "U16": "<u2", "I16": "<i2", "U32": "<u4", "I32": "<i4", "U64": "<u8",
           "I64": "<i8", "F16": "<f2", "F32": "<f4", "F64": "<f8", "BF16": "V2"}
 CODES = {np.dtype(text): code for code, text in DTYPES.items()}
@@ -35,12 +35,12 @@ CODES = {np.dtype(text): code for code, text in DTYPES.items()}
 def serialized(who: str, arrays: Mapping[str, np.ndarray], metadata: dict[str, str]) -> list[bytes | memoryview]:
     """The parts of a file: the length of the header, the header, and the arrays, widest first.
 
-    The safetensors library itself writes the metadata in another order each time. Raises TypeError for other dtypes.
+    (The safetensors library writes the metadata in a different order each time.) Raises TypeError for other dtypes.
     """
     arrays = {name: np.asarray(a, a.dtype.newbyteorder("<"), order="C") for name, a in arrays.items()}
     for name, a in arrays.items():
         if name == "__metadata__":
-            raise ValueError(f"{who}: no array can have the name {name}")
+            raise ValueError(f"{who}: an array cannot have the name {name}")
         if _code(a.dtype) is None:
             raise TypeError(f"{who}: {name} is an array of {a.dtype}; a file holds arrays of bools, integers, "
                             "bfloat16, and float16, 32 or 64")
@@ -62,9 +62,9 @@ def _code(dtype: np.dtype) -> str | None:
 
 
 def parsed(who: str, path: str, content: bytes, advice: str = "") -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """The arrays and the metadata of the contents of a file. Raises ValueError, which names `who` and `path`."""
+    """The arrays and the metadata of the contents of a file. Raises ValueError, naming `who` and `path`."""
     if content[:4] == b"PK\3\4":
-        raise ValueError(f"{who}: {path} is a file of torch.save, a pickle, which may execute anything when read; "
+        raise ValueError(f"{who}: {path} is a torch.save file, a pickle, which may execute code when read; "
                          "write it again in PyTorch with safetensors.torch.save_file(state_dict, path)")
     try:
         stop = 8 + int.from_bytes(content[:8], "little")
@@ -73,7 +73,7 @@ def parsed(who: str, path: str, content: bytes, advice: str = "") -> tuple[dict[
         header = json.loads(content[8:stop].decode())
         metadata = header.pop("__metadata__", None) or {}
         if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
-            raise ValueError("its metadata are not strings by name")
+            raise ValueError("its metadata is not a dict of strings")
         arrays = _arrays(header, memoryview(content)[stop:])
     except (AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError) as error:
         why = f"it has no {error}" if isinstance(error, KeyError) else error
@@ -83,7 +83,7 @@ def parsed(who: str, path: str, content: bytes, advice: str = "") -> tuple[dict[
     if ours and stated is None:
         raise ValueError(f"{who}: {path} is damaged: its SHA-256 is missing{advice}")
     if stated is not None and stated != _digest(arrays, {k: v for k, v in metadata.items() if k != "sha256"}):
-        raise ValueError(f"{who}: {path} is damaged: its contents do not have the SHA-256 it states{advice}")
+        raise ValueError(f"{who}: {path} is damaged: its contents do not match its SHA-256{advice}")
     return {name: _from_bfloat16(a) if a.dtype.kind == "V" else a for name, a in arrays.items()}, metadata
 
 
@@ -93,21 +93,21 @@ def _arrays(header: Mapping[str, Any], data: memoryview) -> dict[str, np.ndarray
     for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
         code, shape, (start, stop) = entry["dtype"], entry["shape"], entry["data_offsets"]
         if code not in DTYPES:
-            raise ValueError(f"{name} has numbers of dtype {code}, which NumPy does not have; save them as F32")
+            raise ValueError(f"{name} has dtype {code}, which NumPy does not support; save it as F32")
         size = math.prod(shape) * np.dtype(DTYPES[code]).itemsize
         if not all(type(n) is int and n >= 0 for n in (*shape, start, stop)) or (start, stop) != (end, end + size):
-            raise ValueError(f"{name} has shape {shape} of {code} and lies at bytes {start} to {stop}, but the array "
+            raise ValueError(f"{name} has shape {shape} of {code} at bytes {start} to {stop}, but the array "
                              f"before it ends at {end}")
         arrays[name], end = np.ndarray(tuple(shape), DTYPES[code], data[start:stop]).copy(), stop
         if code == "BOOL" and (arrays[name].view("u1") > 1).any():
             raise ValueError(f"{name} has bools that are neither 0 nor 1")
     if end != len(data):
-        raise ValueError(f"its arrays end at byte {end} and it at {len(data)}")
+        raise ValueError(f"its arrays end at byte {end}, but it has {len(data)}")
     return arrays
 
 
 def _from_bfloat16(bits: np.ndarray) -> np.ndarray:
-    """As bfloat16, or, without the package that has it, as float32, whose upper half it is."""
+    """As bfloat16, or, without ml_dtypes, as float32, of which it is the upper half."""
     try:
         return bits.view(bfloat16())
     except ImportError:
@@ -128,9 +128,9 @@ def _digest(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> st
 
 
 def encoded(who: str, value: Any) -> tuple[dict[str, np.ndarray], str]:
-    """A value as arrays by name and a tree in JSON, in which what JSON does not have is a dict of one entry, its kind.
+    """A value as arrays by name and a JSON tree, in which a dict of one entry, the kind, encodes what JSON lacks.
 
-    Raises TypeError for what is not made of Tensors, arrays, numbers, strings, None, lists, tuples and dicts.
+    Raises TypeError for anything but Tensors, arrays, numbers, strings, None, and lists, tuples and dicts of these.
     """
     arrays: dict[str, np.ndarray] = {}
     try:
@@ -162,7 +162,7 @@ def _encoded(who: str, name: str, node: Any, arrays: dict[str, np.ndarray]) -> A
 
 
 def decoded(tree: str, arrays: Mapping[str, np.ndarray]) -> Any:
-    """The value that `encoded` was given. Raises KeyError, TypeError or ValueError for a tree that makes no sense."""
+    """The value that `encoded` encoded. Raises KeyError, TypeError or ValueError for an invalid tree."""
     def value(node: dict) -> Any:
         match node:
             case {"tensor": str(name)}:
@@ -175,7 +175,7 @@ def decoded(tree: str, arrays: Mapping[str, np.ndarray]) -> Any:
                 return tuple(values)
             case {"dict": list(entries)}:
                 return dict(entries)
-        raise ValueError(f"{list(node)} is no kind of value")
+        raise ValueError(f"{list(node)} is not a kind of value")
 
     try:
         return json.loads(tree, object_hook=value)
@@ -187,14 +187,14 @@ def decoded(tree: str, arrays: Mapping[str, np.ndarray]) -> Any:
 
 
 def previous(path: str | os.PathLike) -> Path:
-    """Where `save_checkpoint` keeps the checkpoint before the latest: run.ckpt -> run.ckpt.previous."""
+    """The path of the checkpoint before the latest of `save_checkpoint`: run.ckpt -> run.ckpt.previous."""
     path = Path(path)
     return path.with_name(path.name + ".previous")
 
 
 def write(who: str, path: Path, arrays: Mapping[str, np.ndarray], metadata: dict[str, str],
            backup: Path | None = None) -> None:
-    """Write a safetensors file, whole or not at all; in an MPI job by rank 0 only."""
+    """Write a safetensors file atomically; in an MPI job, only on rank 0."""
     if distributed.rank:
         return
     parts = serialized(who, arrays, metadata)
@@ -207,7 +207,7 @@ def write(who: str, path: Path, arrays: Mapping[str, np.ndarray], metadata: dict
                     file.writelines(parts)
                     file.flush()
                     os.fsync(file.fileno())  # the rename must not reach the disk before the contents
-                # The old file gets a second name before the new one replaces it: one of the two is always whole.
+                # The old file gets a second name before the new one replaces it, so one of the two is always complete.
                 if backup is not None and path.exists():
                     old.unlink(missing_ok=True)
                     try:
@@ -222,8 +222,8 @@ def write(who: str, path: Path, arrays: Mapping[str, np.ndarray], metadata: dict
                 os.replace(old, backup)
             _sync_folder(path.parent)
     except OSError as error:
-        raise OSError(error.errno, f"{who}: {path} could not be written ({error.strerror or error}); what was there "
-                                   "before is unharmed") from None
+        raise OSError(error.errno, f"{who}: {path} could not be written ({error.strerror or error}); an earlier file "
+                                   "is unharmed") from None
 
 
 def _sync_folder(folder: Path) -> None:

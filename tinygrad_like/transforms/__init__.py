@@ -1,1 +1,1 @@
-"""Functions of functions and of graphs: derivatives, checks, checkpoints, pictures."""
+"""Transforms of functions and graphs: derivatives, gradient checks, checkpoints, pictures."""

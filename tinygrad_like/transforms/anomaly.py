@@ -18,10 +18,10 @@ from .switches import Switch, true_or_false
 class detect_anomaly(Switch):
     """Raise FloatingPointError at the first NaN or infinity, naming the op and the user's line that called it.
 
-    Forward values are checked as they are made, cotangents as the backward walk makes them. An infinity does not count
-    if an input has one, such as a mask of -inf; a NaN is always reported. Slow: for debugging.
+    It checks forward values and the cotangents of the backward walk as they are computed. It ignores an infinity if an
+    input has one, such as a mask of -inf; it always reports a NaN. Slow: for debugging.
 
-    check_nan: False switches the checks off.
+    check_nan: False turns the checks off.
     """
 
     def __init__(self, check_nan: bool = True):
@@ -38,7 +38,7 @@ class detect_anomaly(Switch):
 
 
 class set_detect_anomaly(detect_anomaly):
-    """Switch `detect_anomaly` on or off from this call on, or in a block: `with set_detect_anomaly(debugging): ...`."""
+    """Turn `detect_anomaly` on or off, from this call on or for a block: `with set_detect_anomaly(debugging): ...`."""
 
     def __init__(self, enabled: bool, check_nan: bool = True):
         super().__init__(enabled and check_nan)
@@ -59,7 +59,7 @@ def is_on() -> bool:
 
 
 class _Checks(Listener):
-    """Checks the results of ops and rules. The error says more than NumPy's warning."""
+    """Checks the results of ops and rules, and replaces NumPy's warnings."""
 
     def op(self, op: Any, inputs: Any, options: dict, run: Callable) -> Any:
         with np.errstate(all="ignore"):

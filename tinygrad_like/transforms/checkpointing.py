@@ -1,4 +1,4 @@
-"""Activation checkpointing: drop the values that a part of the graph saves, and recompute them in backward."""
+"""Activation checkpointing: drop the saved values of a part of the graph, and recompute them in backward."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from ..transforms.switches import after
 
 def checkpoint(f: Callable[..., Any], *args: Any, use_reentrant: bool | None = None, preserve_rng_state: bool = True,
                **options: Any) -> Any:
-    """f(*args, **options), keeping only the result: backward calls f again.
+    """f(*args, **options), but keep only the result: backward calls f again.
 
     For L blocks in a row, y = checkpoint(block, y) keeps the activations of one block at a time instead of L, and costs
-    one more forward. f returns a Tensor or a tuple of Tensors, and may use Tensors besides its arguments, such as a
-    module's parameters. Random numbers, as in dropout, are the same both times; side effects of f, such as the running
-    statistics of a batch norm, happen twice. f is called again for every result that a gradient reaches. use_reentrant
-    and preserve_rng_state, PyTorch's options, have no effect.
+    an extra forward. f returns a Tensor or a tuple of Tensors, and may use Tensors besides its arguments, such as a
+    module's parameters. Random numbers, as in dropout, are the same both times; side effects of f, such as updates of
+    running statistics, happen twice. Backward calls f once per result with a gradient. PyTorch's options use_reentrant
+    and preserve_rng_state have no effect.
 
-    Raises TypeError if f gives anything else; and in backward RuntimeError if a Tensor that f computed from was changed
-    in place since, or f returns another shape than before.
-    (Chen et al., Training deep nets with sublinear memory cost, 2016)
+    Raises TypeError if f returns anything else; and in backward RuntimeError if a Tensor that f used has changed in
+    place since, or if f returns another shape than before. (Chen et al., Training deep nets with sublinear memory cost,
+    2016)
     """
     if not mode.recording:
         return f(*args, **options)
@@ -33,7 +33,7 @@ def checkpoint(f: Callable[..., Any], *args: Any, use_reentrant: bool | None = N
     used: dict[int, tuple] = {}
 
     def watch(op, inputs, op_options, result):
-        """Note a Tensor from outside of f by its version: the Tensor itself need not be kept."""
+        """Remember the version of a Tensor from outside f; the Tensor itself need not be kept."""
         for x in inputs:
             if isinstance(x, Tensor) and (x.node is None or x.node.order <= since):
                 version = x.shared_version()
@@ -49,19 +49,19 @@ def _tuple(made: Any) -> tuple[Tensor, ...]:
     ys = tuple(made) if isinstance(made, tuple | list) else (made,)
     for y in ys:
         if not isinstance(y, Tensor):
-            raise TypeError(f"checkpoint: the function must give a Tensor or a tuple of them, got {type(y).__name__}")
+            raise TypeError(f"checkpoint: the function must return a Tensor or a tuple of them, got {type(y).__name__}")
     return ys
 
 
 def _kept(y: Tensor, since: int, call: tuple, used: dict, which: int) -> Tensor:
-    """y with all that was recorded since then replaced by a single node."""
+    """y, with everything recorded since `since` replaced by a single node."""
     if y.node is None or y.node.order <= since:
         return y
     return output_of(node_of(_op, _below(y.node, since), y.shape, y.dtype, (call, which, used)), y)
 
 
 def _below(root: Node, since: int) -> list:
-    """The leaves, and the nodes recorded up to a tick, that the graph of root stands on."""
+    """The leaves, and the nodes recorded up to tick `since`, that the graph of root builds on."""
     seen, stack = {root}, [root]
     found: list = []
     while stack:
@@ -74,14 +74,14 @@ def _below(root: Node, since: int) -> list:
 
 
 class _Recompute:
-    """The op of a checkpoint's node: its VJP is that of the graph which calling f again records."""
+    """The op of a checkpoint's node: its VJP is the VJP of the graph recorded by calling f again."""
 
     name = "checkpoint"
     fresh = saves = True
 
     def pull(self, node: Node, g: Any, parents: list) -> list:
         saved = node.saved
-        if saved is None:  # by another thread, since the walk came here
+        if saved is None:  # freed by another thread in the meantime
             raise freed(node)
         (f, args, options, state), which, used = saved
         for version, shape in used.values():
@@ -97,8 +97,8 @@ class _Recompute:
         finally:
             restore_state(now)
         if y.node is None or y.shape != node.shape or y.dtype is not node.dtype:
-            raise RuntimeError(f"backward: a checkpointed function gave shape {node.shape} and {node.dtype}, but shape "
-                               f"{y.shape} and {y.dtype} when called again; it must do the same every time")
+            raise RuntimeError(f"backward: a checkpointed function returned shape {node.shape} and {node.dtype}, but "
+                               f"{y.shape} and {y.dtype} when called again; it must be deterministic")
         return replayed(y, g, since, parents)
 
 

@@ -1,8 +1,8 @@
-"""Functions to functions: from f, its gradient, its products with Jacobian and Hessian, and the matrices themselves.
+"""Transforms of a function f: its gradient, Jacobian and Hessian products, and the Jacobian and Hessian themselves.
 
 They nest: grad(grad(f)) is a second derivative, grad(grad(f, 0), 1) a mixed one, and an inner f may use the variables
-of an outer one. Tensors that f uses besides its arguments count as constants, and no `.grad` is touched. But the result
-can be differentiated with respect to those that require grad, such as weights, unless it is computed under no_grad.
+of an outer one. Tensors that f uses besides its arguments are constants, and no `.grad` changes. But you can
+differentiate the result with respect to those that require grad, such as weights, unless you compute it under no_grad.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..transforms.switches import enable_grad
 P = ParamSpec("P")
 Y = TypeVar("Y")
 Tree = TypeVar("Tree", bound=dict | list | tuple)  # of Tensors or arrays: its gradient has the same form
-_ALIAS = "_differentiated_by"  # an attribute of leaves that only a function of here knows
+_ALIAS = "_differentiated_by"  # an attribute that marks this module's leaves
 
 
 mode.declare(within=False)  # whether a function is being differentiated
@@ -34,10 +34,10 @@ def grad(f: Callable[P, Any], argnums: int = 0) -> Callable[P, Tensor]: ...
 @overload
 def grad(f: Callable[P, Any], argnums: tuple[int, ...]) -> Callable[P, tuple[Tensor, ...]]: ...
 def grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
-    """The function (args) -> df/dargs[argnums], a Tensor, or a tuple of them if argnums is a tuple.
+    """The function (args) -> df/dargs[argnums]: a Tensor, or a tuple of Tensors if argnums is a tuple.
 
-    Of an argument that is a dict of Tensors or arrays, or a list or tuple, the gradient has the same form. Raises
-    ValueError if f does not return a single number.
+    For a dict, list or tuple of Tensors or arrays, the gradient has the same structure. Raises ValueError unless f
+    returns a single number.
     """
     both = value_and_grad(f, argnums)  # type: ignore[call-overload]
     return lambda *args, **options: both(*args, **options)[1]
@@ -53,10 +53,10 @@ def value_and_grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0) ->
     """The function (args) -> (f, df/dargs[argnums])."""
     which = argnums if isinstance(argnums, tuple | list) else (argnums,)
     if not all(isinstance(i, int) for i in which):
-        raise TypeError(f"grad: argnums must be the number of an argument, or a tuple of them, got {argnums!r}")
+        raise TypeError(f"grad: argnums must be an argument's number, or a tuple of numbers, got {argnums!r}")
 
     def both(*args: Any, **options: Any) -> tuple:
-        leaves, outer, given = list[Tensor](), list[bool](), list(args)  # further out one may differentiate by any
+        leaves, outer, given = list[Tensor](), list[bool](), list(args)  # outer functions may need any
 
         def alias(x: Any) -> Tensor:
             leaves.append(_alias("grad", x)[0])
@@ -69,7 +69,7 @@ def value_and_grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0) ->
             given[i] = _mapped(alias, given[i])
         y = _output("grad", f, given, options)
         if y.size != 1:
-            raise ValueError(f"grad: f must give a single number, got shape {y.shape}; reduce it, or use jacobian")
+            raise ValueError(f"grad: f must return a single number, got shape {y.shape}; reduce it, or use jacobian")
         nested = mode.within or any(outer) or _uses_others(y)
         gradients = iter(_pull(y, leaves, np.ones(y.shape, y.dtype), nested))
         found = [_mapped(lambda x: next(gradients), args[i]) for i in which]
@@ -79,7 +79,7 @@ def value_and_grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0) ->
 
 
 def vjp(f: Callable[..., Any], *primals: Any) -> tuple:
-    """f(primals), and the function v -> v^T J: its cotangents, one for each primal."""
+    """f(primals), and the function v -> v^T J, which returns one cotangent per primal."""
     return _vjp("vjp", f, primals)
 
 
@@ -100,14 +100,14 @@ def _vjp(who: str, f: Callable[..., Any], primals: tuple) -> tuple:
 def jvp(f: Callable[..., Tensor], primals: tuple, tangents: tuple) -> tuple[Tensor, Tensor]:
     """f(primals) and J t, the derivative of f along the tangents.
 
-    v^T J is linear in v, so J t is its derivative with respect to v, pulled back by t: two reverse passes in place of a
-    forward one (Townsend 2017).
+    v^T J is linear in v, so J t is the VJP of v -> v^T J with cotangent t: two reverse passes instead of a forward one
+    (Townsend 2017).
     """
     if not isinstance(primals, tuple | list) or not isinstance(tangents, tuple | list):
         raise TypeError(f"jvp: takes a tuple of primals and one of tangents, got {type(primals).__name__} and "
                         f"{type(tangents).__name__}")
     if len(primals) != len(tangents):
-        raise ValueError(f"jvp: {len(primals)} primals but {len(tangents)} tangents; give one for each")
+        raise ValueError(f"jvp: {len(primals)} primals but {len(tangents)} tangents; pass one for each")
     y, pull = _vjp("jvp", f, primals)
     with enable_grad():
         v = wrap(np.zeros(y.shape, y.dtype)).requires_grad_()
@@ -128,7 +128,7 @@ def jvp(f: Callable[..., Tensor], primals: tuple, tangents: tuple) -> tuple[Tens
 def jacobian(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
     """The function (args) -> J of shape (*f(x).shape, *x.shape), J[i, j] = df_i / dx_j: one reverse pass for each i.
 
-    argnums: x is args[argnums]; of a tuple of arguments a tuple of matrices.
+    argnums: x is args[argnums]; a tuple gives a tuple of matrices.
     """
     if not callable(f):
         raise TypeError(f"jacobian: takes a function of Tensors, got {type(f).__name__}")
@@ -151,9 +151,9 @@ def jacobian(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Calla
 
 
 def hessian(f: Callable[..., Tensor], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
-    """The function (args) -> H of shape (*f(x).shape, *x.shape, *x.shape), the second derivatives by x = args[argnums].
+    """The function (args) -> H of shape (*f(x).shape, *x.shape, *x.shape), the second derivatives in x = args[argnums].
 
-    Of a tuple of arguments a tuple of tuples: [i][j] has the axes of argument i, then of argument j.
+    A tuple of arguments gives a tuple of tuples: [i][j] has the axes of argument i, then of argument j.
     """
     if not isinstance(argnums, tuple):
         return jacobian(jacobian(f, argnums), argnums)
@@ -162,7 +162,7 @@ def hessian(f: Callable[..., Tensor], argnums: int | tuple[int, ...] = 0) -> Cal
 
 
 def hvp(f: Callable[[Any], Tensor], x: Any, v: Any) -> Tensor:
-    """H v, the Hessian of f at x times v, without the matrix: it is v^T H, as H is symmetric (Pearlmutter 1994)."""
+    """H v, the Hessian of f at x times v, without forming H: as H is symmetric, it is v^T H (Pearlmutter 1994)."""
     x, v = [y if isinstance(y, Tensor) else wrap(as_array(y, None, "hvp")) for y in (x, v)]
     if v.shape != x.shape:
         raise ValueError(f"hvp: v has shape {v.shape} but x {x.shape}; they must agree")
@@ -170,7 +170,7 @@ def hvp(f: Callable[[Any], Tensor], x: Any, v: Any) -> Tensor:
 
 
 def _mapped(f: Callable, x: Any) -> Any:
-    """f of all Tensors and arrays in x: one, or a dict, list or tuple that holds some."""
+    """Apply f to all Tensors and arrays in x, which is one, or a dict, list or tuple of them."""
     if isinstance(x, dict):
         return {name: _mapped(f, part) for name, part in x.items()}
     if isinstance(x, list | tuple) and any(isinstance(part, Tensor | np.ndarray | dict | list | tuple) for part in x):
@@ -180,7 +180,7 @@ def _mapped(f: Callable, x: Any) -> Any:
 
 
 def _alias(who: str, x: Any) -> tuple[Tensor, bool]:
-    """An alias of x to differentiate by, and whether x itself is being differentiated further out."""
+    """An alias of x to differentiate with respect to, and whether an outer function differentiates x itself."""
     x = x if isinstance(x, Tensor) else wrap(as_array(x, None, who))
     if x.dtype.kind not in FLOATS:
         raise TypeError(f"{who}: cannot differentiate with respect to {x.dtype}; cast with .float()")
@@ -193,7 +193,7 @@ def _alias(who: str, x: Any) -> tuple[Tensor, bool]:
 
 
 def _uses_others(y: Tensor) -> bool:
-    """Whether something that requires grad, and is no alias of here, went into y, and ops are recorded."""
+    """Whether ops are recorded, and y depends on something that requires grad and is not one of our aliases."""
     todo, seen = [y.node or y] if mode.recording and y.requires_grad else [], set()
     while todo:
         part = todo.pop()
@@ -213,7 +213,7 @@ def _output(who: str, f: Callable, args: list, options: dict) -> Tensor:
     with enable_grad(), setting("within", True):
         y = f(*args, **options)
     if not isinstance(y, Tensor):
-        raise TypeError(f"{who}: f must give a Tensor, got {type(y).__name__}")
+        raise TypeError(f"{who}: f must return a Tensor, got {type(y).__name__}")
     return y
 
 

@@ -1,11 +1,11 @@
-"""Is a gradient right? Compare it with finite differences, in one random direction against one random cotangent.
+"""Gradient checks: compare with finite differences, along a random direction, against a random cotangent.
 
 For f with Jacobian J at x, a direction u and a cotangent v, both standard normal,
 
     <v, (f(x + eps u) - f(x - eps u)) / (2 eps)>  =  <v, J u>  =  <J^T v, u>  =  <vjp(v), u>
 
-The left side needs no derivative, the right side is what backward computes. One pair (u, v) sees every entry of J at
-once; a cotangent of ones would not see a rule that permutes its result.
+The left side needs no derivative; the right side is what backward computes. One pair (u, v) tests every entry of J at
+once; a cotangent of ones would miss a rule that permutes its result.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ class GradcheckError(AssertionError):
 
 def gradcheck(f: Callable, *inputs: Any, eps: float = 1e-6, rtol: float = 1e-6, atol: float = 1e-8,
               seed: int = 0, explain: bool = True) -> bool:
-    """Check the gradient of `f` with respect to every floating input, Tensor or array; other inputs are handed on.
+    """Check the gradient of `f` with respect to every floating-point Tensor or array; other inputs pass through.
 
-    `f` takes Tensors and returns a Tensor or a tuple of them (integer outputs are ignored). The inputs are varied one
-    at a time, as if only that one required grad, and then all together. The gradient with create_graph=True must equal
-    the one without. `f` must be smooth within `eps` and draw no random numbers; `seed` chooses u and v.
-    If the check fails, the error names the op whose rule is wrong, the entry, and the cause, unless explain=False.
+    `f` takes Tensors and returns a Tensor or a tuple of them (integer outputs are ignored). It varies the inputs one at
+    a time, as if only that one required grad, and then all together. The gradient with create_graph=True must equal the
+    one without. `f` must be smooth within `eps` and draw no random numbers; `seed` sets u and v. On failure, the error
+    names the op with the wrong rule, the entry, and the cause, unless explain=False.
 
     Returns True. Raises GradcheckError unless |numeric - analytic| <= atol + rtol |numeric|, and TypeError for float32,
-    whose rounding error, divided by eps, would hide any mistake.
+    whose rounding error, divided by eps, would hide mistakes.
     """
     inputs = _one_by_one(inputs)
     names = [f"input {i}" for i in range(len(inputs))]
@@ -49,7 +49,7 @@ def gradcheck(f: Callable, *inputs: Any, eps: float = 1e-6, rtol: float = 1e-6, 
 
 
 def _one_by_one(inputs: tuple) -> tuple:
-    """The inputs, which may also come as PyTorch has them, in one tuple."""
+    """The inputs, which may come in one tuple, as in PyTorch."""
     return inputs[0] if len(inputs) == 1 and type(inputs[0]) is tuple else inputs
 
 
@@ -87,8 +87,8 @@ def _explained(f: Callable, inputs: Sequence, explain: bool) -> Iterator[None]:
             raise
         try:
             text = why(f, inputs)
-        except Exception as problem:  # what was found stands, even if why was not
-            text = f"(Why could not be found out: {type(problem).__name__}: {problem})"
+        except Exception as problem:  # report the failure even without a cause
+            text = f"(The cause is unknown: {type(problem).__name__}: {problem})"
         raise GradcheckError(f"{error}\n{text}") from None
 
 
@@ -97,14 +97,14 @@ def _check(who: str, f: Callable, inputs: Sequence, names: Sequence[str], eps, r
     outputs = _outputs(who, f, _tensors(inputs))
     for y, again in zip(outputs, _outputs(who, f, _tensors(inputs)), strict=True):
         if not np.array_equal(y._data, again._data, equal_nan=True):
-            raise GradcheckError(f"{who}: f gave two values for the same inputs; it must not draw random numbers")
+            raise GradcheckError(f"{who}: f returned two values for the same inputs; it must not draw random numbers")
     v = [rng.standard_normal(y.shape) for y in outputs]
     u = {i: rng.standard_normal(np.shape(inputs[i])) for i in floating}
 
     for varied in [[i] for i in floating] + [floating] * (len(floating) > 1):
         ahead = _outputs(who, f, _tensors(inputs, {i: eps * u[i] for i in varied}))
         behind = _outputs(who, f, _tensors(inputs, {i: -eps * u[i] for i in varied}))
-        # Subtracted before v weighs them: the sums <v, f(x +- eps u)> would cancel to fewer digits.
+        # Subtract before weighting with v: the sums <v, f(x +- eps u)> would lose digits by cancellation.
         numeric = sum(np.vdot(w, a._data - b._data) for w, a, b in zip(v, ahead, behind, strict=True)) / (2 * eps)
 
         gradients = _vjp(who, f, _tensors(inputs, requires_grad=varied), varied, v, create_graph=False)
@@ -124,7 +124,7 @@ def _check(who: str, f: Callable, inputs: Sequence, names: Sequence[str], eps, r
 
 
 def _vjp(who: str, f: Callable, inputs: Sequence, wanted: Sequence[int], v: Sequence, create_graph: bool) -> list:
-    """The cotangents of the wanted inputs, summed over the outputs; zeros where an output does not depend on one."""
+    """The cotangents of the wanted inputs, summed over the outputs; zeros for an input that no output depends on."""
     targets = [inputs[i] for i in wanted]
     sums = [Tensor(np.zeros(t.shape)) for t in targets]
     for y, w in zip(_outputs(who, f, inputs), v, strict=True):
@@ -136,19 +136,19 @@ def _vjp(who: str, f: Callable, inputs: Sequence, wanted: Sequence[int], v: Sequ
 
 
 def _floating(who: str, inputs: Sequence) -> list[int]:
-    """The indices of the inputs to be differentiated, which must be float64."""
+    """The indices of the inputs to differentiate, which must be float64."""
     arrays = [(i, x.dtype) for i, x in enumerate(inputs) if isinstance(x, Tensor | np.ndarray | np.generic)]
     floating = [(i, dtype) for i, dtype in arrays if dtype.kind in FLOATS]
     for i, dtype in floating:
         if dtype != FLOAT64:
             raise TypeError(f"{who}: input {i} is {dtype}, whose rounding error hides a wrong gradient; pass float64")
     if not floating:
-        raise ValueError(f"{who}: nothing to check: none of the {len(inputs)} inputs is a floating Tensor or array")
+        raise ValueError(f"{who}: nothing to check: none of the {len(inputs)} inputs is floating point")
     return [i for i, _ in floating]
 
 
 def _tensors(inputs: Sequence, moved: dict[int, np.ndarray] | None = None, requires_grad: Sequence[int] = ()) -> list:
-    """The inputs as new Tensors, some of them `moved`; other arguments are handed on unchanged."""
+    """The inputs as new Tensors, some of them `moved`; other arguments pass through."""
     moved = moved or {}
     arrays = [x._data if isinstance(x, Tensor) else x for x in inputs]
     return [
@@ -159,7 +159,7 @@ def _tensors(inputs: Sequence, moved: dict[int, np.ndarray] | None = None, requi
 
 
 def _outputs(who: str, f: Callable, inputs: Sequence) -> list[Tensor]:
-    """The floating outputs of f, which must be float64."""
+    """The floating-point outputs of f, which must be float64."""
     y = f(*inputs)
     outputs = list(y) if isinstance(y, tuple | list) else [y]
     for k, y in enumerate(outputs):

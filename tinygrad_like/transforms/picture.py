@@ -16,12 +16,12 @@ from .switches import after
 # Of the SVG, in pixels: a letter, a box, and the space around boxes.
 _LETTER, _HEIGHT, _GAP, _BEND, _MARGIN = 7.4, 38, 18, 34, 12
 _COLOURS = {"leaf": ("#fdf0d5", "#c8963e"), "data": ("#eeeeee", "#888888")}
-_SWEEPS = 8  # down and up again, each time to where neighbours are
-_MOST_BENDS = 20_000  # more would be no picture, and take minutes: arrows then go straight
+_SWEEPS = 8  # passes down and up, each moving boxes towards their neighbours
+_MOST_BENDS = 20_000  # beyond this, arrows go straight: layout would take minutes and be unreadable
 
 
 class Box(NamedTuple):
-    """An op, or a leaf by its name; and the shape of its value, None if it is not known."""
+    """An op, or a named leaf; and the shape of its value, None if unknown."""
 
     label: str
     shape: tuple[int, ...] | None
@@ -34,13 +34,13 @@ class Box(NamedTuple):
 
 
 class Picture:
-    """A graph to look at: `print` it as Mermaid, `save` it, or let a notebook show it."""
+    """A drawing of a graph: `print` it as Mermaid, `save` it, or display it in a notebook."""
 
     def __init__(self, boxes: list[Box], arrows: list[tuple[int, int]]):
         self.boxes, self.arrows = boxes, arrows
 
     def mermaid(self) -> str:
-        """A Mermaid flowchart, as Markdown pages show it in a block of that language."""
+        """A Mermaid flowchart, for a `mermaid` block in Markdown."""
         lines = ["flowchart TD"]
         for i, box in enumerate(self.boxes):
             text = f"{box.label}<br/>{box.under}".replace('"', "#quot;")
@@ -51,7 +51,7 @@ class Picture:
         return "\n".join([*lines, *kinds[: 1 + any(box.data for box in self.boxes)], ""])
 
     def svg(self) -> str:
-        """An SVG image. Every op is below its inputs, and every leaf just above its first use."""
+        """An SVG image, with every op below its inputs, and every leaf just above its first use."""
         return _drawn(self)
 
     def save(self, path: str | Path) -> Path:
@@ -68,7 +68,7 @@ class Picture:
 
 
 class Given:
-    """An input that needs no gradient: data, or a number. `value` is None if nobody has kept it."""
+    """An input that needs no gradient: data, or a number. `value` is None if it was not saved."""
 
     def __init__(self, value: Any):
         self.value, self.shape = value, np.shape(value) if value is not None else None
@@ -79,27 +79,27 @@ class Given:
 
 
 class Watch(after):
-    """Notes the arrays and numbers that ops get: `with watch: loss = ...`."""
+    """Records the arrays and numbers that ops receive: `with watch: loss = ...`."""
 
     def __init__(self) -> None:
         super().__init__(self.note)
-        self.inputs: dict[Any, list] = {}  # of nodes; what they hold is not freed, so no id is used twice
+        self.inputs: dict[Any, list] = {}  # node -> its inputs, kept alive so that no id is reused
 
     def note(self, op: Any, inputs: Sequence[Any], options: dict, y: Tensor) -> None:
-        if y.node is not None and y.node.op is op:  # and not made by another call, which is known
+        if y.node is not None and y.node.op is op:  # and y is not the result of an inner call, recorded already
             self.inputs[y.node] = [x._data if isinstance(x, Tensor) else x for x in inputs]
 
 
 def graph(y: Tensor | Callable[[], Tensor], names: Mapping[str, Tensor] | Iterable[tuple[str, Tensor]] = (),
           expand: bool = False) -> Picture:
-    """The graph behind y: every op that was recorded, with the shape of its result, and every input of each.
+    """The graph behind y: every recorded op, with the shape of its result, and all its inputs.
 
-    y: a Tensor; or a function that computes it; then all data are known, and data used twice are one box. Of
-    a Tensor's data those are known that the graph has saved.
-    names: of leaves and data, such as `model.named_parameters()` or `{"x": x}`; others are called "leaf" and "data".
-    expand: draw a composite as the ops of its definition, so that a whole MLP shows its layers, sums and skips.
+    y: a Tensor, or a function that computes it. With a function, all data are known, and data used twice share a box;
+    with a Tensor, only data that the graph has saved. names: names of leaves and data, such as
+    `model.named_parameters()` or `{"x": x}`; others are "leaf" and "data". expand: draw a composite as the ops of its
+    definition, so that a whole MLP shows its layers, sums and skips.
 
-    Raises TypeError if y is no Tensor, ValueError if nothing was recorded, and RuntimeError if backward has freed it.
+    Raises TypeError unless y is a Tensor, ValueError if nothing was recorded, RuntimeError if backward has freed it.
     """
     with Watch() as watch:
         if callable(y) and not isinstance(y, Tensor):
@@ -123,7 +123,7 @@ def graph(y: Tensor | Callable[[], Tensor], names: Mapping[str, Tensor] | Iterab
 
 
 def with_data(parents: dict, calls: dict[Any, Any]) -> dict[Any, list]:
-    """The parents of every node, and a Given for what needs no gradient: one for each array that is known."""
+    """The parents of every node, with a Given for inputs that need no gradient: one per known array."""
     seen: dict[int, Given] = {}
     found: dict[Any, list] = {}
     for node, row in parents.items():
@@ -143,7 +143,7 @@ _UNKNOWN = object()
 
 
 def saved(node: Any) -> list:
-    """The inputs of a node as far as it has saved them."""
+    """The inputs of a node that it has saved."""
     op: Any = getattr(node, "op", None)
     if not hasattr(op, "saved") or op.variadic or node.saved is None:
         return []
@@ -152,9 +152,9 @@ def saved(node: Any) -> list:
 
 
 def behind(y: Tensor, expand: bool = False) -> dict[Node | Tensor, list]:
-    """Every node and leaf behind y with the parents of each (None for what needs no gradient); after its parents.
+    """Every node and leaf behind y, after its parents, with these (None for inputs that need no gradient).
 
-    expand: put in place of a composite the nodes of its definition. Raises RuntimeError if backward has freed the
+    expand: replace a composite by the nodes of its definition. Raises RuntimeError if backward has freed the
         graph.
     """
     parents: dict[Node | Tensor, list] = {}
@@ -192,9 +192,10 @@ def behind(y: Tensor, expand: bool = False) -> dict[Node | Tensor, list]:
 
 
 def opened(node: Node) -> tuple[Node | Tensor, list] | None:
-    """The graph of a composite's definition, at what the node saved: its result, and a leaf for each input (or None).
+    """The graph of a composite's definition at the node's saved values: its result, and a leaf for each input (or
+    None).
 
-    None if the op has no definition, or its result stands on no input.
+    None if the op has no definition, or its result depends on no input.
     """
     op: Any = node.op
     if getattr(op, "definition", None) is None or node.saved is None or node.parents is None:
@@ -215,9 +216,9 @@ def opened(node: Node) -> tuple[Node | Tensor, list] | None:
 
 
 class Layout:
-    """Places of boxes: ops near their neighbours, leaves where there is room beside them.
+    """Positions of boxes: ops near their neighbours, leaves where there is room next to them.
 
-    An arrow across several rows bends in each, at a point that is placed like a narrow box.
+    An arrow across several rows bends in each, at a point placed like a narrow box.
     """
 
     def __init__(self, picture: Picture):
@@ -264,7 +265,7 @@ class Layout:
         self.x = [x - left + _MARGIN for x in self.x]
 
     def _spread(self, row: list[int], wish: dict[int, float]) -> None:
-        """Place a row in its order without overlaps, with its ops on average where they wish to be."""
+        """Position a row in order and without overlaps, with its ops on average at their wished positions."""
         at, least = [], float("-inf")
         for i in row:
             at.append(max(wish[i], least + self.width[i] / 2))
@@ -278,7 +279,7 @@ class Layout:
 
 
 def side_by_side(arrows: Sequence[tuple[int, int]]) -> list[int]:
-    """How far to the right of its place each arrow is drawn, so that none hides another between the same boxes."""
+    """The offset to the right of each arrow, which separates arrows between the same boxes."""
     count, seen, found = Counter(arrows), Counter[tuple[int, int]](), []
     for arrow in arrows:
         found.append(16 * seen[arrow] - 8 * (count[arrow] - 1))
