@@ -66,7 +66,7 @@ BAD_CALLS = {
         (lambda: V.one_hot(3), "one_hot: index must be integers, got float32; cast"),
         (lambda: X.masked_select(X), "masked_select: the mask must be boolean, got float32; compare, or cast "),
         (lambda: Tensor.full((2,), 1j, dtype="float32"), "full: a Tensor holds real numbers, got 1j"),
-        (lambda: jacobian(lambda x: 3)(X), "jacobian: f must give a Tensor, got int"),
+        (lambda: jacobian(lambda x: 3)(X), "jacobian: f must return a Tensor, got int"),
         (lambda: nn.Linear(2, 2, biass=True), "Linear: unknown argument 'biass'; it takes in_features, out_features,"),
         (lambda: DataLoader(np.ones((4, 2)), transform=3), "DataLoader: transform must be a function of a batch and a"),
         (lambda: optim.SGD([W], learning_rate=0.1), "SGD: unknown argument 'learning_rate'; it takes params, lr, mome"),
