@@ -143,7 +143,7 @@ def gpt_with_rotary_positions(captured):
     decay = [p for p in model.parameters() if p.ndim > 1]
     rest = [p for p in model.parameters() if p.ndim <= 1]
     optimizer = optim.AdamW([{"params": decay, "weight_decay": 0.1}, {"params": rest, "weight_decay": 0.0}], lr=1e-2)
-    schedule = optim.lr_scheduler.LambdaLR(optimizer, lambda n: min(1.0, (n + 1) / 5))
+    schedule = optim.lr_scheduler.LambdaLR(optimizer, lambda n: min(1.0, (n + 1) / len(decay)))
 
     @captured
     def step(tokens, targets):

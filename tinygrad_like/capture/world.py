@@ -34,7 +34,6 @@ _Getter: Any = type(namedtuple("_Named", "first").first)  # type: ignore[attr-de
 _OPEN = "types.SimpleNamespace", "argparse.Namespace"  # Python's, which hold only what a program puts into them
 _CALLED = frozenset("__call__ forward step training update zero_grad".split())
 _NUMBERS = int, float, np.floating
-_COUNTS = (*_NUMBERS, list, tuple, type(None))
 
 
 class World(Guards):
@@ -180,7 +179,7 @@ class World(Guards):
         own = getattr(value, "__dict__", {})
         self.ask("length", own, f"how many attributes {name} has")
         for where, key, part in _attributes_of(value):
-            if where is own and key not in self.names and isinstance(part, _COUNTS) and (
+            if where is own and key not in self.names and _counts(part) and (
                     id(own) in self.effects or kind.__module__.startswith("optim.")):
                 continue  # state that an effect of the program continues, such as the epoch of a scheduler
             self.at(where, key, part, f"{name}.{key}", known=key not in self.names)
@@ -392,6 +391,11 @@ class World(Guards):
                 self.bound = [other for other in self.bound if other is not place]  # places in lists compare Tensors
                 self.entries.append((place.where, place.key, value, place.name))
                 self.follow(value, place.name)
+
+
+def _counts(value: Any) -> bool:
+    """Whether a value is a number or numbers, or nothing."""
+    return all(map(_counts, value)) if type(value) in (list, tuple) else isinstance(value, (*_NUMBERS, type(None)))
 
 
 def _weak(value: Any) -> Any:
