@@ -70,6 +70,13 @@ def test_opening_and_going_back(page):
     assert page.run("view") == 0 and "self_attn" in page.run(STATUS) and page.run("[left, top_, scale]") == before
 
 
+def test_nothing_lies_below_the_legend_where_there_is_room(tmp_path):
+    names, loss = examples()["mlp"]
+    with Page(explore(loss, tmp_path / "mlp.html", names).as_uri(), 1280, 700) as page:
+        assert page.run("""here().boxes.every(([, , x, y, w]) => top_ + (y + HALF) * scale < $('legend').offsetTop ||
+            left + (x - w / 2) * scale > $('legend').offsetLeft + $('legend').offsetWidth)""")
+
+
 def test_it_introduces_itself(page):
     assert "Forward" in page.run("$('intro').textContent") and ".grad" in page.run("$('intro').textContent")
     assert page.run("$('legend').open") and "module" in page.run("$('legend').textContent")

@@ -222,6 +222,8 @@ def test_the_command(tmp_path):
     assert "train.html: open it in a browser" in done.stdout
     told = data(tmp_path / "train.html")
     assert named(told, "head.weight")[0]["g"] >= 0 and named(told, "cross_entropy")[0]["out"] >= 0
+    subprocess.run([*command, program, "--out", tmp_path / "new"], check=True, capture_output=True)
+    assert data(tmp_path / "new" / "train.html") == told
     program.write_text("x = 1")
     done = subprocess.run([*command, program], capture_output=True, text=True)
     assert done.returncode == 1 and "no recorded Tensor named `loss`" in done.stdout

@@ -26,7 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
     explore.add_argument("file", nargs="?", type=Path, metavar="FILE.py",
                          help="a program; what it first calls backward() on is explored, else its variable `loss`. "
                               "Without a file: an MLP, a ResNet-S and a block of a GPT")
-    explore.add_argument("--out", type=Path, help="the page, default FILE.html; without a file a folder, default .")
+    explore.add_argument("--out", type=Path, help="the page, or a folder; default FILE.html, without a file .")
     options = parser.parse_args(arguments)
     if options.command == "explore":
         return _explore(options)
@@ -54,7 +54,12 @@ def _explore(options: argparse.Namespace) -> int:
         paths = write(options.out or Path("."))
     else:
         try:
-            paths = [explore_file(options.file, options.out or options.file.with_suffix(".html"))]
+            page = options.file.with_suffix(".html")
+            out = options.out or page
+            if out.suffix != ".html":
+                out.mkdir(parents=True, exist_ok=True)
+                out /= page.name
+            paths = [explore_file(options.file, out)]
         except (ValueError, OSError) as error:
             print(error)
             return 1

@@ -219,18 +219,16 @@ function arrowAt(x, y) {  // the number of the arrow under a point of the stage,
 // Moving about ---------------------------------------------------------------------------------------------------------
 
 function fit() {
-  const { clientWidth: width, clientHeight: height } = room, [w, h] = here().size;
-  scale = Math.min(1.3, width / (w + 20), height / (h + 20));
-  left = (width - w * scale) / 2;
-  top_ = (height - h * scale) / 2;
+  whole();
   if (scale < FAR) { scale = 0.8; centre(now().i); }
-  moved();
 }
-function whole() {
-  const { clientWidth: width, clientHeight: height } = room, [w, h] = here().size;
+function whole() {  // beside the legend, as far as there is room
+  const { clientWidth: width, clientHeight: height } = room, [w, h] = here().size, legend = $("legend");
   scale = Math.min(1.3, width / (w + 20), height / (h + 20));
   left = (width - w * scale) / 2;
   top_ = (height - h * scale) / 2;
+  if (legend.open && top_ + h * scale > legend.offsetTop)
+    left = Math.max(left, Math.min(legend.offsetLeft + legend.offsetWidth, width - w * scale - 10));
   moved();
 }
 function centre(i) {
