@@ -110,7 +110,7 @@ def draw(path: Path, encoding: np.ndarray, near: np.ndarray, word: str, maps: di
             coloured(axes, maps[name].mean(axis=0), colours, 0, title, 1)
             axes.set_xticks(range(len(keys)), keys)
             axes.set_yticks(range(len(queries)), queries)
-            axes.tick_params(length=0, labelsize=10)
+            axes.tick_params(length=0, labelsize=11)
             axes.set(ylabel="query", xlabel="key it looks at", aspect="auto")
 
 

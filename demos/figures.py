@@ -129,8 +129,8 @@ def legend(fig: Figure, note: str = "") -> None:
         columns = -(-len(lines) // -(-len(lines) // columns))  # rows of equal length
         fig.legend(lines.values(), lines, loc=f"outside lower {'right' if start else 'left'}", ncols=columns,
                    fontsize=13, handlelength=2, alignment="left", title_fontproperties=dict(size=12),
-                   title=note if note and len(groups) == 1 else None)
-    if note and len(groups) != 1:
+                   title=note if note and start == starts[0] else None)
+    if note and not groups:
         fig.supxlabel(note, x=0.012, ha="left", fontsize=12)
 
 
@@ -234,7 +234,7 @@ def draw_curves(loss: Any, accuracies: Any, rows: Sequence[Mapping[str, Any]], l
     # Nearly all that can be told apart happens close to 100 %: leave the first fifth of the epochs below the edge.
     floor = max(0.0, min([*test[len(test) // 5:], *train[len(train) // 5:]]) - 2)
     accuracies.set(title="Accuracy, %", xlabel="epoch", ylim=(floor, 100 + 0.03 * (100 - floor)))
-    accuracies.legend(loc="lower right")
+    accuracies.legend(loc="lower right", frameon=True, framealpha=0.8, edgecolor=PAPER)
     for axes in (loss, accuracies):
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.margins(x=0.02)

@@ -1,8 +1,8 @@
 """What a convolutional net has learned to look for: its first filters, and feature maps of all its stages.
 
 It trains a small ResNet on the digits, or uses one that demos.train has saved (--net). Each of the first filters is
-named after the edge, line or spot that it resembles most; below it is what it sees in one image, and further below are
-maps of the later stages. Orange is above zero, white zero, and blue below, in each map by its own scale.
+named after the edge, line or spot that it resembles, if any. Below it is what it sees in one image, and further below
+are maps of the later stages. Orange is above zero, white zero, and blue below, in each map by its own scale.
 """
 
 from __future__ import annotations
@@ -108,8 +108,8 @@ def draw(args: argparse.Namespace, filters: np.ndarray, image: np.ndarray, label
     first = sorted(range(len(filters)), key=lambda i: -abs(kinds[i][1]))[:args.maps]
     rows = {"first filters": filters[first], "what they see": maps["conv1"][first],
             **{name.replace("layer", "stage "): values[:args.maps] for name, values in maps.items() if name != "conv1"}}
-    with slide(args.out, "What a small ResNet sees", len(rows), args.maps + 1, "Orange: above zero; blue: below zero.",
-               squeeze=False) as panels:
+    with slide(args.out, "First filters are lines, edges and mixtures; later maps are coarser", len(rows),
+               args.maps + 1, "Orange: above zero; blue: below zero.", squeeze=False) as panels:
         panels[0, 0].figure.get_layout_engine().set(w_pad=0.03, h_pad=0.03, wspace=0, hspace=0)
         for axes in panels.flat:
             bare(axes)
@@ -123,7 +123,7 @@ def draw(args: argparse.Namespace, filters: np.ndarray, image: np.ndarray, label
                 axes.imshow(value, cmap=DIVERGING, vmin=-most, vmax=most)
                 axes.spines[:].set(visible=True, color=MUTED, linewidth=0.8)
         for axes, i in zip(panels[0, 1:], first, strict=False):
-            axes.set_title(kinds[i][0], loc="center", pad=4)
+            axes.set_title(kinds[i][0] if abs(kinds[i][1]) > 0.7 else "mixed", loc="center", pad=4)
 
 
 if __name__ == "__main__":

@@ -148,6 +148,7 @@ def draw(args: argparse.Namespace, depths: list[int], found: dict[tuple, np.ndar
         variance.set(title="Variance of the stream", xlabel="block")
         for axes in panels:
             axes.set(yscale="log")
+        ratio.set_ylim(bottom=0.1 * ratio.get_ylim()[0])  # room for the words
         low = int(np.log10(plain.get_ylim()[0]))
         plain.set_yticks(10.0 ** np.arange(0, low, -20 if low < -40 else -5))
 

@@ -164,7 +164,7 @@ def draw(path: Path, points: np.ndarray, label: np.ndarray, models: dict[str, nn
         for (name, values), colour in zip(rest.items(), (BLUE, ORANGE, TEAL), strict=True):
             spread(curve, depths, np.maximum(values, 1e-16), color=colour, marker="o", label=f"{name} between")
         ticks(curve, depths)
-        curve.set(yscale="log", xlabel="layers", ylim=(1e-16, 5), title="Not explained by one layer")
+        curve.set(yscale="log", xlabel="layers", ylim=(1e-16, 5), title="Variance that one layer misses")
         curve.annotate("rounding", (depths[-1], rest["nothing"][:, -1].max()), (0, 12),
                        textcoords="offset points", ha="right", color=MUTED)
 

@@ -52,7 +52,7 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
         print(f"  {name:22} {chosen.sum():3d} numbers of {rows.sum()} examples and {columns.sum()} channels")
     with slide(args.out, "Norms differ in what they average over", 2, 4,
                note="Rows: examples; columns: features or channels. Blue: the numbers whose mean and variance "
-                    "normalise the output in orange.") as panels:
+                    "normalize the output in orange.") as panels:
         order = [panels[0, 0], panels[0, 1], *panels[0, 2:], *panels[1]]
         for axes, (name, chosen) in zip(order, sets.items(), strict=False):
             draw_set(axes, chosen)

@@ -118,8 +118,8 @@ def draw(path: Path, strengths: np.ndarray, found: dict[str, np.ndarray], c: flo
         descent.set_title("Descent on a and b, w = a b")
         for name, colour in colours.items():
             for k in (0, 1):
-                dots = dict(linestyle="none", marker="o", fillstyle="none", label="spred") if name == "spred" else {}
-                curves.plot(strengths, found[name][:, k], color=colour, **dots)
+                dots = dict(linestyle="none", marker="o", fillstyle="none") if name == "spred" else {}
+                curves.plot(strengths, found[name][:, k], color=colour, label=name, **dots)
         for k in (0, 1):
             curves.annotate(f"w{k + 1}", (0, BEST[k]), (12, 8), textcoords="offset points")
         curves.set(xlabel="strength c", ylim=(-0.05, 1.4), title="Weights at the minimum")

@@ -131,8 +131,8 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
     about = f"{10 * args.each} training images, {args.wrong:.0%} of them mislabelled"
     table(f"{about}; {len(x_test)} test images", COLUMNS,
           {name: units * values for name, values in results.items()}, ".2f", 1)
-    with slide(args.out, f"Regularization, with {about}", 1, 4, sharey=True,
-               note="Dots: seeds, and their mean; dotted: without any.") as panels:
+    with slide(args.out, "With few images, augmentation and dropout help most", 1, 4, sharey=True,
+               note=f"{about}. Dots: seeds, and their mean; dotted: without any.") as panels:
         for column, axes in enumerate(panels, 1):
             dots(axes, {name: units[column] * values[:, column] for name, values in results.items()})
             axes.set_title(COLUMNS[column].capitalize())

@@ -107,6 +107,7 @@ def draw(path: Path, scales: list[float], found: dict[str, np.ndarray]) -> None:
         for axes in (change, gradient):
             axes.set(xscale="log", yscale="log", xlabel="weights multiplied by a")
             axes.minorticks_off()
+        change.set_ylim(bottom=1e-18)
 
 
 if __name__ == "__main__":

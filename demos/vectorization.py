@@ -49,8 +49,9 @@ def batch(w: np.ndarray, b: np.ndarray, houses: np.ndarray) -> np.ndarray:
     return np.maximum(houses @ w.T + b, 0)
 
 
-WAYS: dict[Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray], str] = {
-    weights: MUTED, neurons: GOLD, layer: BLUE, batch: ORANGE}
+WAYS: dict[Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray], tuple[str, str]] = {
+    weights: (MUTED, "loop over weights"), neurons: (GOLD, "dot product for each neuron"),
+    layer: (BLUE, "W x for each house"), batch: (ORANGE, "one product for all")}
 
 
 def seconds(way: Callable, *arrays: np.ndarray) -> float:
@@ -120,11 +121,12 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
     learned = over_seeds(args, ["houses"], learn)["houses"]
     shares = {name: learned[:, i] for i, name in enumerate(FOUND)}
     table("variance that a linear model finds, %", QUANTITIES, shares)
-    with slide(args.out, "The same numbers, thousands of times as fast", 1, 2, width_ratios=[1.2, 1]) as (time, share):
-        for way, colour in WAYS.items():
-            spread(time, sizes, 1e6 * found[way], color=colour, marker="o", label=f"{way.__name__}")
+    with slide(args.out, "The same numbers, a thousand times as fast", 1, 2, width_ratios=[1.2, 1]) as (time, share):
+        for way, (colour, words) in WAYS.items():
+            spread(time, sizes, 1e6 * found[way], color=colour, marker="o", label=words)
         ticks(time, sizes)
-        time.set(yscale="log", title=f"Microseconds for a house, of {args.houses}", xlabel="inputs, and neurons")
+        time.set(yscale="log", title=f"Microseconds for each of {args.houses} houses",
+                 xlabel="inputs, and as many neurons")
         for i, (name, values) in enumerate(shares.items()):
             share.bar(np.arange(3) + 0.28 * (i - 1), 100 * values.mean(axis=0), 0.26, label=name,
                       color=FOUND[name], yerr=100 * np.abs(values.mean(0) - [values.min(0), values.max(0)]))
