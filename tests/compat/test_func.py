@@ -76,7 +76,7 @@ def test_a_module_with_other_tensors():
     (lambda: func.vmap(lambda x: 3.0)(Tensor(A)), "func must give Tensors, got float"),
     (lambda: func.vmap(lambda x: x, randomness="none"), "randomness='none'"),
     (lambda: func.jacrev(lambda x: x, 1)(Tensor(A)), "jacobian: argnums=1 must be numbers of arguments; there are 1"),
-    (lambda: func.grad(lambda x: x, None)(Tensor(A)), "grad: argnums must be the number of an argument"),
+    (lambda: func.grad(lambda x: x, None)(Tensor(A)), "grad: argnums must be an argument's number"),
     (lambda: func.vmap(lambda x, y: x)(Tensor(A), Tensor(A.T)), r"sizes \[3, 5\]"),
     (lambda: func.vmap(lambda x: x, (0, 1))(Tensor(A)), "2 entries for 1 arguments"),
     (lambda: func.vmap(lambda x: x)(Tensor(A[:0])), r"sizes \[0\]; at least one argument must have one"),

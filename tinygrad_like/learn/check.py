@@ -127,7 +127,7 @@ def _check_input(op: Any, i: int, points: Sequence[Point]) -> Finding | None:
     if worst is None and error is None:
         return None
     rule = Rule(points, i)
-    if error is not None and "gave ellipsis, which is no array" in str(error):
+    if error is not None and "returned ellipsis, not an array" in str(error):
         return _finding(op, name, "open", "", "... stands where its result should.", rule.source)
     known = _certain(rule, error)
     if known is not None:

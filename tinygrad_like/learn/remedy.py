@@ -40,26 +40,26 @@ _SHAPES = ("shapes inside the rule do not fit: write the shape of each factor be
 # What Python, NumPy and the engine say: a kind of mistake, and what to write instead. {f} stands for where functions
 # are: np in a forward, ops in a rule; {what} for the function.
 _SAID = [(re.compile(said), kind, text) for said, kind, text in [
-    (r"gave (?:bool|u?int\d+), but the input is", "g",
+    (r"returned (?:bool|u?int\d+), but the input is", "g",
      "the rule returns a condition or whole numbers: multiply g by them, or write ops.where(condition, g, 0.0)."),
-    (r"gave float\d+, but the input is", "dtype",
+    (r"returned float\d+, but the input is", "dtype",
      "the rule changes the dtype; use Python numbers, not NumPy's, or cast back."),
-    (r"gave NoneType, which is no array", "return", "the rule returns nothing: a `return` is missing."),
-    (r"gave (?:tuple|list), which is no array", "return",
+    (r"returned NoneType, not an array", "return", "the rule returns nothing: a `return` is missing."),
+    (r"returned (?:tuple|list), not an array", "return",
      "the rule returns several things, and it must return one: the cotangent of its own input. Each input has a rule "
      "of its own; one for all of them is declared with joint_vjp."),
-    (r"gave (?:int|float|bool), which is no array", "g",
+    (r"returned (?:int|float|bool), not an array", "g",
      "the rule returns a number: what arrives, g, must be multiplied by it."),
-    (r"which is no array", "return",
+    (r"returned \w+, not an array", "return",
      "the rule must return an array or a Tensor: one cotangent, of the shape of its input."),
-    (r"joint VJP of .* gave (\d+) cotangents for (\d+) inputs", "return",
+    (r"joint VJP of .* returned (\d+) cotangents, not (\d+)", "return",
      r"a joint rule returns a list with one cotangent for each input, in their order; this one has \1, and the op "
      r"\2 inputs. What needs none gets None."),
     (r"NumPy computes it off the graph|support ufuncs", "numpy", _NUMPY),
-    (r"another library computes of it has no gradient", "second order",
+    (r"another library's results have no gradient", "second order",
      "the rule takes a Tensor off the graph (.numpy(), NumPy's functions): write it with operators and ops."),
     (r"setitem: a leaf|destination is read-only|cannot be changed in place", "in place", IN_PLACE),
-    (r"truth value of an array|truth value of a Tensor|must be a single number, True or False", "condition",
+    (r"truth value of an array|truth value of a Tensor|needs a single number, True or False", "condition",
      "`if`, `and`, `or`, `not` and max() want one truth value, and an array has many; write {f}.where(condition, a, b),"
      " and & and | between conditions."),
     (r"only (?:length-1|size-1|0-dimensional) arrays can be converted|must be real number, not", "function",
@@ -75,7 +75,7 @@ _SAID = [(re.compile(said), kind, text) for said, kind, text in [
     (r"vjp\(\) takes 1 positional argument", "file",
      "say of which input it is the rule: my_op.vjp(x=rule), not @my_op.vjp."),
     (r"missing 1 required positional argument: 'forward'", "file", "write @primitive without parentheses."),
-    (r"\.vjp: '\w+' is no input", "file",
+    (r"\.vjp: '\w+' is not an input", "file",
      "rules are given by the names of the inputs; an option, a parameter after the *, has none."),
     (r"unknown argument|unexpected keyword argument|missing input|positional argument|by position; give", "call",
      "something is called with arguments that it does not take; the message says what it takes."),
@@ -108,7 +108,7 @@ def remedy(error: Exception) -> str:
     text = str(error)
     if known := certain(error):
         return known[1]
-    if match := re.search(r"gave shape (\(.*?\)), which is not (\(.*?\)) nor", text):
+    if match := re.search(r"returned shape (\(.*?\)), not a broadcast of (\(.*?\))", text):
         return (f"the gradient must have the shape of the input, {match[2]}, but the rule gives {match[1]}: transpose "
                 "it, reshape it, or sum or repeat it over the axes that are too many or missing.")
     if re.search(r"broadcast|matmul|axes|shape", text):
