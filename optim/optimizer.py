@@ -186,7 +186,8 @@ class Optimizer:
 
     def _write_numbers(self, count: np.ndarray) -> None:
         """Write each group's options as its numbers; a schedule as its rate after `count` steps."""
-        for group, numbers in zip(self.param_groups, self._numbers, strict=True):
+        for i, numbers in enumerate(self._numbers):
+            group = self.param_groups[i]
             found = [group[name] for name in self.defaults]
             if len(found) != numbers.size:
                 found = _flat(found)

@@ -146,7 +146,8 @@ class Program:
         is kept."""
         if self.written:
             for t in tensors:
-                if id(memory(t._data)) in self.written:
+                x = t._data
+                if id(x if x.base is None else memory(x)) in self.written:
                     return False
         if len(self.changed) and len({id(memory(t._data)) for t in tensors}) < len({*map(id, tensors)}):
             return False
