@@ -114,6 +114,11 @@ def test_interrupts_say_how_to_go_on(tmp_path, capsys):
         assert stop.value.code == 130 and message in printed and len(printed.strip().splitlines()) == 1
 
 
+def test_what_there_is_to_run_is_listed():
+    listed = subprocess.run([sys.executable, "-m", "demos"], env=ENV, capture_output=True, text=True, check=True).stdout
+    assert [line.split()[2] for line in listed.splitlines()[:-1]] == [f"demos.{demo}" for demo in DEMOS]
+
+
 NO_EXTRAS = """
 import runpy, sys
 for name in ("matplotlib", "PIL", "tqdm", "safetensors", "tensorboardX"):
