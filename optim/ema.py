@@ -13,11 +13,6 @@ from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.dtypes import FLOATS, wide
 
 
-def towards(average: Any, x: Any, share: Any) -> Any:
-    """The average moved towards x by a fraction `share`."""
-    return average + share * (x - average)
-
-
 class EMA:
     """Averages that follow the parameters and buffers of a model, updated after each optimizer step.
 
@@ -57,7 +52,7 @@ class EMA:
         for name, tensor in self.tensors.items():
             x, average = tensor._data, self.averages[name]
             if x.dtype.kind in FLOATS:
-                average[...] = towards(average, x, 1 - d)
+                average[...] = average + (1 - d) * (x - average)
             else:
                 average[...] = x
         self.updates += 1

@@ -43,9 +43,8 @@ class Optimizer:
     """
 
     # A parameter's state: PyTorch's name -> the option that switches it on. Arrays of the parameter's shape, and COUNT,
-    # # the number of its steps.
+    # the number of its steps.
     state_names: Mapping[str, str] = {COUNT: ""}
-    fused = True  # whether a kernel may replace the formula
 
     def __init__(self, params: Iterable, lr: float | Callable[[int], float] | dict[str, Any], **options: Any):
         self.name = type(self).__name__
@@ -123,7 +122,7 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        fused = fused_update(type(self).update) if self.fused else None
+        fused = fused_update(type(self).update)
         trained = [(i, p) for i, group in enumerate(self.param_groups) for p in group["params"] if p.grad is not None]
         if not trained:
             self._warn_of_no_gradient()
@@ -167,16 +166,12 @@ class Optimizer:
         for i, p in trained:
             x, state = p._data, self._states[p]
             if not needed[i].keys() <= state.keys():
-                for name in [name for name in needed[i] if name not in state]:
-                    begun = self.begin(name, x, **self._options(self.param_groups[i]))
-                    if begun is None or x.dtype is not FLOAT32:
-                        break
-                    state[name] = begun
-                else:
-                    begun = x
-                if begun is not x:
+                options = self._options(self.param_groups[i])
+                begun = {name: self.begin(name, x, **options) for name in needed[i] if name not in state}
+                if x.dtype is not FLOAT32 or any([a is None for a in begun.values()]):
                     rows.append(None)
                     continue
+                state.update(begun)
             rows.append((x, p.grad._data, *map(state.get, columns), self._numbers[i]))  # type: ignore[union-attr]
         return rows
 
