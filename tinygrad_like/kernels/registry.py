@@ -76,6 +76,7 @@ ACCELERATED: dict[str, tuple[str, int]] = {
 
 makers: list[Callable] = []  # each makes kernels for an op
 ARITHMETIC = frozenset({"add", "sub", "mul", "div", "logaddexp"})
+PRODUCTS = frozenset({"batched_matmul", "batched_matmul_vjp"})  # the kernel would decline small ones, see `gemm.py`
 
 
 def replace(definition: Callable, name: str, formula: Callable | None = None, options: dict | None = None) -> Callable:
@@ -95,6 +96,8 @@ def replace(definition: Callable, name: str, formula: Callable | None = None, op
     else:
         x = next(iter(inspect.signature(definition).parameters))
         when = f"type({x}) is array_ and ({x}.size >= {least} or mode_.compiled) and {x}.dtype is FLOAT32_"
+    if name in PRODUCTS:
+        when += " and (b.ndim > 2 or mode_.compiled or a.size * b.shape[-1] >= 32768)"
     choose = accelerated(definition, name, lambda home: _made(home, name, formula, options), module, when)
     choose.least = least  # type: ignore[attr-defined]
     return choose

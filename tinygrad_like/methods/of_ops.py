@@ -17,6 +17,7 @@ from ..dtypes import BOOL, FLOAT16, FLOAT32, FLOAT64, INT64, as_dtype, bfloat16
 from ..errors import named
 from ..ops.along import take_along
 from ..ops.axes import one_axis, plain_shape
+from ..ops.index import is_basic
 from ..ops.order import Found
 
 Axis = int | tuple[int, ...] | None
@@ -187,6 +188,8 @@ class Methods:
             y = ops.take(self, index=(index,))
         elif kind is Tensor and index._data.dtype is INT64 and mode.listener is None and self._data.ndim:
             y = ops.take(self, index=(index._data.copy(),))
+        elif kind is tuple and mode.listener is None and is_basic(index):
+            y = ops.take(self, index=index)
         else:
             y = ops.getitem(self, index)
         if y.version is not None:  # a view: changing it in place changes this Tensor

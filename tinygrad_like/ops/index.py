@@ -137,6 +137,8 @@ def _misfits(index: tuple, shape: tuple[int, ...]) -> str | None:
 
 def missing(index: tuple, shape: tuple[int, ...]) -> IndexError | None:
     """The error for an index that is out of range, or None."""
+    if (why := _too_many(index, shape, is_basic(index))) is not None:
+        return IndexError(why)
     axis, used = 0, sum(_axes_of(i) for i in index)
     for i in index:
         if isinstance(i, int) or isinstance(i, np.ndarray) and i.dtype is not BOOL:

@@ -156,7 +156,10 @@ def roll(x, *, shifts, axis=None):
     """Shift elements along `axis`, wrapping around; of the flattened Tensor if axis is None."""
     if axis is None or not x.size:
         return np.roll(x, shifts, axis)
-    return rolled(x, _several(shifts), all_axes("roll", axis, x.ndim))
+    y, axes = x, all_axes("roll", axis, x.ndim)
+    for i, shift in enumerate(_several(shifts)):
+        y = _rolled(y, shift, axes[i])
+    return y.copy() if y is x else y
 
 
 @roll.requires
@@ -177,14 +180,19 @@ def _several(shifts) -> tuple:
     return tuple(shifts) if isinstance(shifts, tuple | list) else (shifts,)
 
 
-def rolled(x, shifts, axes):
-    """np.roll(x, shifts, axes), three times as fast for a small array."""
-    y = x
-    for shift, a in zip(shifts, axes, strict=True):
-        if cut := -shift % x.shape[a]:
-            before = (slice(None),) * a
-            y = np.concatenate((y[(*before, slice(cut, None))], y[(*before, slice(cut))]), a)
-    return y.copy() if y is x else y
+def _rolled(x, shift, axis):
+    """np.roll(x, shift, axis), but three times as fast for a small array; x itself if nothing moves."""
+    if not (cut := -shift % x.shape[axis]):
+        return x
+    first, last = _cut_at(cut, axis)
+    return np.concatenate((x[last], x[first]), axis)
+
+
+@lru_cache(256)
+def _cut_at(place: int, axis: int):
+    """The indices of the parts of an axis before and behind a place."""
+    before = (slice(None),) * axis
+    return (*before, slice(place)), (*before, slice(place, None))
 
 
 roll.vjp(x=fresh(lambda g, shifts, axis: roll(
