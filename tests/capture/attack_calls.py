@@ -127,6 +127,8 @@ RESULTS += [
       "Tensor.ones(6, 4) * (i + 1)"),
     H("a gradient is the very one of before", "g0 = Tensor.ones(6, 4)", update="loss.backward()\noptimizer.step()",
       between="model[0].weight.grad = g0", shows="model[0].weight.grad is g0"),
+    H("gradients are kept outside that the next call adds to", "kept = []", between="if i: kept.append(model[0].weight.grad)",
+      update="h.mean().backward(retain_graph=True)\n" + NO_UPDATE, shows="kept", kept=False),
     H("gradients are kept outside", "kept = []", update=NO_UPDATE, between="if i: kept.append(model[0].weight.grad); "
       "optimizer.step()", shows="[k.tolist() for k in kept]", kept=False),
     H("gradients are read from the step before", update="loss.backward()\noptimizer.step()",

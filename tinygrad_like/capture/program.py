@@ -72,6 +72,7 @@ class Program:
         # Leaves, gradients, and the numbers of inputs that are the gradient or the leaf.
         self.grads: list[tuple[Tensor, Any, int | None, int | None]] = []
         self.owned: set[int] = set()  # the ids of gradients on memory of the program
+        self.apart: set[int] = set()  # those of gradients that it adds to, and that nobody else knows
         for leaf, grad in leaves:
             kind, of = self.source.get(id(grad), ("made", None)) if grad is not None else ("", None)
             if grad is not None and (grad.requires_grad or grad.node is not None):
@@ -157,6 +158,8 @@ class Program:
         for k in self.needed:
             self.inputs[k][...] = tensors[k]._data
         moved = [(leaf.grad, grad) for leaf, grad in self.accumulated if leaf.grad is not grad]
+        if len(self.apart) < len(moved):
+            moved = self._apart(moved)
         for now, grad in moved:
             grad._data[...] = now._data
         if self.touched:
@@ -177,6 +180,19 @@ class Program:
             now.touch()
         self._give_gradients(tensors, {id(grad): now for now, grad in moved} if moved else {})
         return self.copied(tensors)
+
+    def _apart(self, moved: list[tuple[Tensor, Tensor]]) -> list[tuple[Tensor, Tensor]]:
+        """The same pairs: gradients of now, and those that it adds to. One that it was recorded with, and that somebody
+        may keep, leaves its memory to the program."""
+        shared = {id(grad): grad for _, grad in moved if id(grad) not in self.apart}
+        mine = {key: wrap(grad._data) for key, grad in shared.items()}
+        for grad in shared.values():
+            grad._data = grad._data.copy()
+        if mine:
+            self.apart.update(map(id, mine.values()))
+            self.accumulated = [(leaf, mine.get(id(grad), grad)) for leaf, grad in self.accumulated]
+            self.grads = [(leaf, mine.get(id(grad), grad), i, k) for leaf, grad, i, k in self.grads]
+        return [(now, mine.get(id(grad), grad)) for now, grad in moved]
 
     def _keep_gradients(self) -> None:
         """Preserve the values of gradients from the last call that are still in use."""
