@@ -28,8 +28,9 @@ from .transforms.switches import enable_grad, get_num_threads, is_grad_enabled, 
 
 __version__ = "0.1.0"
 _sys.modules[f"{__name__}.linalg"] = linalg
-if not _rings.missing("distributed"):
-    from . import distributed as _distributed
+if not _rings.missing("distributed"):  # which the first collective op imports
+    ops.collective.all_reduce = lambda x: _rings.named("distributed").all_reduce(x)
+    ops.collective.ranks = lambda: _rings.named("distributed").size
 if not _rings.missing("compat"):
     from . import compat as _compat
     from .compat import autograd

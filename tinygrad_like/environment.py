@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import os
-import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 try:
     import fcntl
@@ -35,6 +37,8 @@ def never_free(*needed: object) -> None:
 
 def cache_folder(name: str) -> Path:
     """tinygrad_like/name in the user's cache folder. Raises RuntimeError for a user without a home folder."""
+    from pathlib import Path  # here, as it takes longer than a tenth of the package's import
+
     if sys.platform == "win32":
         cache = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
     elif sys.platform == "darwin":
@@ -78,6 +82,8 @@ def locked(path: Path, part: int | None = None) -> Iterator[None]:
 def without_interrupts() -> Iterator[None]:
     """Delay Ctrl-C to the end of the block: for compiled code that calls Python, where an exception would be printed
     and lost, and for imports of compiled modules, which, half done, would crash Python at exit."""
+    import signal
+
     before, pressed = signal.getsignal(signal.SIGINT), []  # type: ignore[var-annotated]
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield

@@ -91,14 +91,14 @@ def replace(definition: Callable, name: str, formula: Callable | None = None, op
     if least == ALWAYS:
         when = "True"
     elif name in ARITHMETIC:
-        when = " or ".join([f"type({x}) is array_ and {x}.size >= {least}" for x in "ab"])
-        when = f"({when}) and pays_(a, b, {least})"
+        when = " or ".join([f"type({x}) is array_ and {x}.size >= least_" for x in "ab"])
+        when = f"({when}) and pays_(a, b, least_)"
     else:
-        x = next(iter(inspect.signature(definition).parameters))
-        when = f"type({x}) is array_ and ({x}.size >= {least} or mode_.compiled) and {x}.dtype is FLOAT32_"
+        x = inspect.unwrap(definition).__code__.co_varnames[0]
+        when = f"type({x}) is array_ and ({x}.size >= least_ or mode_.compiled) and {x}.dtype is FLOAT32_"
     if name in PRODUCTS:
         when += " and (b.ndim > 2 or mode_.compiled or a.size * b.shape[-1] >= 32768)"
-    choose = accelerated(definition, name, lambda home: _made(home, name, formula, options), module, when)
+    choose = accelerated(definition, name, lambda home: _made(home, name, formula, options), module, when, least)
     choose.least = least  # type: ignore[attr-defined]
     return choose
 
@@ -111,7 +111,7 @@ def _made(home: ModuleType, name: str, formula: Callable | None, options: dict |
 
 
 def accelerated(definition: Callable, name: str, made: Callable[[ModuleType], Callable], module: str,
-                when: str) -> Callable:
+                when: str, least: int = 0) -> Callable:
     """A function that calls the kernel if `when` is true of its parameters, which are the definition's.
 
     Otherwise, or if the kernel returns NotImplemented, it calls the definition.
@@ -129,7 +129,7 @@ def accelerated(definition: Callable, name: str, made: Callable[[ModuleType], Ca
     parameters = list(inspect.signature(definition).parameters.values())
     names: dict[str, Any] = {
         "definition_": _called(definition), "kernel_": first, "mode_": mode, "FLOAT32_": FLOAT32, "array_": np.ndarray,
-        "pays_": _pays,
+        "pays_": _pays, "least_": least,
         **{f"{p.name}_0": p.default for p in parameters}}
     head = [p.name if p.default is p.empty else f"{p.name}={p.name}_0" for p in parameters]
     passed = [p.name if p.kind is p.POSITIONAL_OR_KEYWORD else f"{p.name}={p.name}" for p in parameters]
@@ -142,7 +142,9 @@ def accelerated(definition: Callable, name: str, made: Callable[[ModuleType], Ca
               f"        result_ = kernel_({given})\n"
               f"        if result_ is not NotImplemented: return result_\n"
               f"    return definition_({given})\n")
-    choose = define("choose", source, os.path.join(os.path.dirname(__file__), f"<{name}>"), names, owner=kernel)
+    # One file for all functions with the same source, which is compiled once.
+    file = os.path.join(os.path.dirname(__file__), f"<choose({', '.join(head)}), if {when}>")
+    choose = define("choose", source, file, names, owner=accelerated)
     choose = wraps(definition)(choose)
     choose.kernel = kernel  # type: ignore[attr-defined]
     return choose

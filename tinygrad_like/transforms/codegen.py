@@ -6,8 +6,10 @@ import linecache
 import weakref
 from collections.abc import Callable
 from functools import lru_cache, partial
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _compile = partial(compile, mode="exec", dont_inherit=True)  # else this file's __future__ imports would apply
 _compiled = lru_cache(256)(_compile)  # compiling is slow, and texts repeat, for instance for models of the same kind

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..core.graph import Node, setting
 from ..core.tensor import Tensor, wrap
 from .switches import after
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # Of the SVG, in pixels: a letter, a box, and the space around boxes.
 _LETTER, _HEIGHT, _GAP, _BEND, _MARGIN = 7.4, 38, 18, 34, 12
@@ -56,6 +58,8 @@ class Picture:
 
     def save(self, path: str | Path) -> Path:
         """Write the picture to a file whose name ends in .svg, or in .mmd or .md for Mermaid; returns its path."""
+        from pathlib import Path
+
         path = Path(path)
         if path.suffix not in (".svg", ".mmd", ".md"):
             raise ValueError(f"Picture.save: {path.name!r} must end in .svg, .mmd or .md")
