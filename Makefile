@@ -69,8 +69,9 @@ bench: $(STAMP)  ## time training steps side by side with PyTorch (installs it);
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/python -m benchmarks.run --out $(OUT)/bench
 
-lint: $(STAMP)  ## check style (ruff), types (mypy) and layers (import-linter)
+lint: $(STAMP)  ## check style (ruff), English, types (mypy) and layers (import-linter)
 	$(BIN)/ruff check .
+	$(BIN)/python -m handbook.english
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache --no-logo
 

@@ -6,7 +6,7 @@
 With c cores, t threads and n busy processes, t + n threads want c cores, so each fairly gets c / (t + n) of one, and a
 step may take max(1, (t + n) / c) times as long as on a quiet machine. The figure is a step's mean time beside them,
 divided by that and by the median on the quiet machine just before: 1 is a fair share, below 1 more than that. Means,
-because a busy machine makes a few steps very long. Nothing else should run on the machine.
+because a busy machine makes a few steps much longer. Nothing else should run on the machine.
 """
 
 import argparse

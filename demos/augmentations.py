@@ -52,7 +52,7 @@ def show(axes: Any, image: np.ndarray, title: str = "", colour: str = MUTED) -> 
 
 
 def sheet(path: Path, title: str, transform: Callable, images: np.ndarray, labels: np.ndarray, columns: int) -> Path:
-    """The images, (rows, channels, height, width), in the first column, and augmented anew in each other column."""
+    """The images, (rows, channels, height, width), in the first column, and a new augmentation in each other column."""
     mixes = isinstance(transform, data.MixUp | data.CutMix)
     with style():
         fig = figure(max(1.12 * (columns + 1), 0.12 * len(title)), (1.25 if mixes else 1.1) * len(images) + 0.6, title)

@@ -224,7 +224,7 @@ def file(text: str) -> Path:
 
 
 def folder(text: str) -> Path:
-    """A folder that is there, or can be made."""
+    """A folder that exists or can be created."""
     path = Path(text)
     if path.exists() and not path.is_dir():
         raise argparse.ArgumentTypeError(f"must be a folder, but {text!r} is a file")

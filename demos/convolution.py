@@ -3,7 +3,7 @@
     y[n, m] = sum over i, j of w[i, j] x[n + i, m + j]
 
 A window of the filter's size slides over the input; each output is the dot product of the filter with the numbers in
-the window. Prints the 36 outputs, and the sizes that padding and stride make of them,
+the window. Prints the 36 outputs, and their sizes with padding and stride,
 H_out = floor((H_in + 2 pad - K) / stride) + 1. Draws input, filter and output, the window at --at, and padding and
 stride: an orange dot in the input is the middle of the window of an output.
 """

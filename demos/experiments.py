@@ -1,4 +1,4 @@
-"""Write the numbers and pictures of docs/experiments.md anew: run each command that the page shows.
+"""Rewrite the numbers and pictures of docs/experiments.md: run each command that the page shows.
 
 A block of the page that begins with `$ python -m demos.NAME ...` is followed by what that command printed. This runs
 the commands from the folder above that of the page, replaces what is printed below them, and makes the pictures' files

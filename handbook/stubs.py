@@ -36,7 +36,7 @@ STUB = Path(tinygrad_like.__file__).with_suffix(".pyi")
 
 _HEADER = '''"""Made by `python -m handbook.stubs`: do not edit."""
 '''
-# What is returned where that is no Tensor.
+# Return types other than Tensor.
 _RETURNS = {"is_floating_point": "builtins.bool", "is_complex": "builtins.bool", "sequential": "Any", "in_dtype": "Any",
             "tolist": "Any", "dim": "builtins.int", "nelement": "builtins.int", "element_size": "builtins.int",
             "ndimension": "builtins.int", "stride": "Any", "is_contiguous": "builtins.bool", "type": "Any",

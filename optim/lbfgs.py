@@ -23,7 +23,7 @@ class LBFGS(Optimizer):
 
         optimizer.step(closure)
 
-    lr: the step length, in units of d; in the very first iteration, times min(1, 1 / |g|_1). line_search_fn:
+    lr: the step length, in units of d; in the first iteration, times min(1, 1 / |g|_1). line_search_fn:
     "strong_wolfe" searches for a length that satisfies the strong Wolfe conditions instead. max_eval: the maximum
     number of closure calls, by default 1.25 max_iter. tolerance_grad, tolerance_change: stop when all |g| are smaller,
     or when a step changes x or the loss by less.

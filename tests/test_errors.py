@@ -228,7 +228,7 @@ BAD_CALLS = {
         (lambda: linalg.matrix_norm(X, axis=(1, -1)), "matrix_norm: takes two different axes, got (1, -1)"),
         (lambda: X.topk(4), "topk: k=4 must be between 0 and 3, the size of axis 1 of shape (2, 3)"),
         (lambda: X @ X, "matmul: shapes (2, 3) and (2, 3) do not fit: the last axis of the first is 3 but the second"),
-        (lambda: X @ Tensor(1.0), "matmul: shapes (2, 3) and (): a 0-d operand is no matrix; use * to scale"),
+        (lambda: X @ Tensor(1.0), "matmul: shapes (2, 3) and (): a 0-d operand is not a matrix; use * to scale"),
         (lambda: Tensor(np.ones((2, 2, 3)), dtype="float32") @ Tensor(np.ones((3, 3, 2)), dtype="float32"),
          "matmul: batch axes (2,) and (3,) of shapes (2, 2, 3) and (3, 3, 2) do not broadcast"),
         (lambda: ops.linear(X, Tensor.ones(1, 1, 3)), "linear: weight must be (out, in), got shape (1, 1, 3)"),

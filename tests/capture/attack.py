@@ -80,7 +80,7 @@ def weights(names: dict[str, Any]) -> Any:
 
 
 def run(program: Program, captured: bool, calls: int = CALLS, reset: bool = False) -> list[tuple[str, Any]]:
-    """What can be seen after each call. With `reset`, all habits begin anew before each: nothing is kept."""
+    """What can be seen after each call. With `reset`, all habits start again before each: nothing is kept."""
     module = sys.modules["program"] = types.ModuleType("program")
     names: dict[str, Any] = vars(module)
     names["captured"] = (lambda f: capture(f, fuse=False)) if captured else (lambda f: f)
@@ -168,7 +168,7 @@ def difference(program: Program, expected: list[tuple[str, Any]]) -> str:
     """How the captured run differs from what was seen of the one in Python; an empty text if it does not.
 
     It begins with "silent", or with "told" if capture has warned, by then or later, or with "loud" for an exception.
-    To refuse the very first call is no difference."""
+    To refuse the first call is no difference."""
     try:
         found, told = seen(program, True)
     except Exception as error:

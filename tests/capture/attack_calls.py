@@ -125,7 +125,7 @@ RESULTS += [
       "model.parameters(): p.grad = Tensor.ones(*p.shape) * i"),
     H("one gradient is set before each call", update="loss.backward()\noptimizer.step()", between="model[0].weight.grad = "
       "Tensor.ones(6, 4) * (i + 1)"),
-    H("a gradient is the very one of before", "g0 = Tensor.ones(6, 4)", update="loss.backward()\noptimizer.step()",
+    H("a gradient is the one of before", "g0 = Tensor.ones(6, 4)", update="loss.backward()\noptimizer.step()",
       between="model[0].weight.grad = g0", shows="model[0].weight.grad is g0"),
     H("gradients are kept outside that the next call adds to", "kept = []", between="if i: kept.append(model[0].weight.grad)",
       update="h.mean().backward(retain_graph=True)\n" + NO_UPDATE, shows="kept", kept=False),

@@ -25,4 +25,4 @@ class Habit:
     model: str = ""
     optimizer: str = ""
     module: bool = False  # works in a module's globals only
-    kept: bool = True  # what it keeps, or what is done between the calls, changes what is seen
+    kept: bool = True  # whether its state, or code between the calls, changes what is seen

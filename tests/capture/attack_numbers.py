@@ -131,7 +131,7 @@ NESTED = [
     H("a captured partial", "d = {'k': 1.0}; inner = captured(functools.partial(lambda d, v: v * d['k'], d))", "loss = inner(loss)", "if i > 5: d['k'] = 1.0 + i // 3"),
     H("a captured callable object", "class O:\n    k = 1.0\n    def __call__(self, v): return v * self.k\no = O(); inner = captured(o.__call__)", "loss = inner(loss)", "if i > 5: o.k = 1.0 + i // 3"),
     H("a captured function made in a loop", "l = [captured(lambda v, k=k: v * k) for k in (1.0, 2.0)]", "loss = l[0](loss) + l[1](h.mean())", "if i > 5: l.reverse()"),
-    H("a captured function made anew", "inner = captured(lambda v: v * 1.0)", "loss = inner(loss)", "if i > 5:\n    inner = captured(lambda v, k=i // 3: v * (1.0 + k))"),
+    H("a captured function made again", "inner = captured(lambda v: v * 1.0)", "loss = inner(loss)", "if i > 5:\n    inner = captured(lambda v, k=i // 3: v * (1.0 + k))"),
     H("a captured class's counter beside __dict__", "class O:\n    n = 0\no = O(); o.__dict__['s'] = 1.0", "O.n += 1; o.__dict__['s'] += O.n; loss = loss * (1 + o.__dict__['s'] / 32)", shows="(O.n, o.s)"),
     H("an exception in a captured function", "k = 0\n@captured\ndef inner(v):\n    global k\n    k += 1\n    if k % 4 == 0: raise KeyError(k)\n    return v * 2.0",
       "try: loss = inner(loss)\nexcept KeyError: loss = loss * 0.5", shows="k"),

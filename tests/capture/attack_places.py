@@ -85,7 +85,7 @@ PLACES = [
     P("a lambda's default", "f = lambda k=1: k", "f()", "f = lambda k=V: k"),
     P("partial: an argument", "f = functools.partial(lambda d: d['s'], {'s': 1})", "f()", "f.args[0]['s'] = V"),
     P("partial: a keyword", "f = functools.partial(lambda s: s, s=1)", "f()", "f.keywords['s'] = V"),
-    P("partial: made anew", "f = functools.partial(lambda s: s, 1)", "f()", "f = functools.partial(lambda s: s, V)"),
+    P("partial: made again", "f = functools.partial(lambda s: s, 1)", "f()", "f = functools.partial(lambda s: s, V)"),
     P("partial of a method", "class O:\n    def get(self, k): return self.n * k\no = O(); o.n = 1\n"
       "f = functools.partial(o.get, 1)", "f()", "o.n = V"),
     P("a bound method that is kept", "class O:\n    n = 1\n    def get(self): return self.n\no = O(); f = o.get", "f()",

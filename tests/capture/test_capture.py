@@ -588,7 +588,8 @@ def test_what_raises_for_other_numbers_is_not_tried_on_them():
 @pytest.mark.parametrize("write", [lambda zeros, index: zeros.scatter(1, index, 1.0),
                                    lambda zeros, index: zeros.scatter_(1, index, 1)])
 def test_numbers_scattered_to_places_that_were_computed(write):
-    """With no Tensor but the index, the kernel's call is no op's: what it flags must last all the same."""
+    """With no Tensor but the index, the kernel's call does not belong to an op: what it flags must last all the
+    same."""
     x = Tensor(np.random.default_rng(0).standard_normal((256, 16)).astype("f"))
 
     @capture

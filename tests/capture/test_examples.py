@@ -47,7 +47,7 @@ MORE = {
     "remainders of integers": "(x := Tensor([-5, 5, 0, 3])) % 3 + x // 2 + x % -4",
     "powers": "(x := Tensor([0.5, 2.0, 3.0])) ** 2 + x ** 3 + x ** 4 + x ** -1 + x ** -2 + x ** 0.5 + x ** 0 + x ** 1",
     "powers of integers": "(x := Tensor([-5, 5, 0, 3])) ** 2 + x ** 3 + x ** 4 + x ** 0",
-    "what is no number": "ops.stack((x := Tensor([np.nan, np.inf, -np.inf, 1.0])) < 1, x <= x, x == x, x != x, x > 0,"
+    "not a number": "ops.stack((x := Tensor([np.nan, np.inf, -np.inf, 1.0])) < 1, x <= x, x == x, x != x, x > 0,"
                          " x >= x, x.isnan(), x.isinf(), x.isfinite())",
     "the larger of NaN": "(x := Tensor([np.nan, 1.0, 0.0, 2.0])).maximum(y := Tensor([1.0, np.nan, -0.0, 2.0]))"
                          " + x.minimum(y)",

@@ -69,7 +69,7 @@ def test_a_module_with_other_tensors():
 @pytest.mark.parametrize(("call", "message"), [
     (lambda: func.vmap(lambda: 3)(), "the batches have sizes of none"),
     (lambda: func.vmap(lambda x: x, None)(3.0), "the batches have sizes of none"),
-    (lambda: func.vmap(lambda x, y: x)(Tensor(A), 3.0), "axis 0 in in_dims is no Tensor, but float"),
+    (lambda: func.vmap(lambda x, y: x)(Tensor(A), 3.0), "axis 0 in in_dims is not a Tensor, but float"),
     (lambda: func.vmap(lambda x: (x, x), 0, (0, 0, 1))(Tensor(A)), "out_dims has 3 entries for 2 results"),
     (lambda: func.vmap(lambda x: x, 0, 2)(Tensor(A)), "vmap: axis 2 is out of range"),
     (lambda: func.vmap(lambda x: x, 2)(Tensor(A)), "vmap: axis 2 is out of range"),

@@ -127,7 +127,7 @@ def test_what_ctx_knows():
 @pytest.mark.parametrize(("gradients", "error", "message"), [
     (lambda g: g, RuntimeError, "Odd.backward: gave 1 gradients, but forward takes 2"),
     (lambda g: (g, None, g), RuntimeError, "gave 3 gradients"),
-    (lambda g: (g.numpy(), None), TypeError, "for argument 0 it gave ndarray, which is no Tensor"),
+    (lambda g: (g.numpy(), None), TypeError, "for argument 0 it returned ndarray, not a Tensor"),
     (lambda g: (g[:2], None), ValueError, r"argument 0 it returned shape \(2,\), not a broadcast of \(3,\)"),
 ])
 def test_wrong_gradients(gradients, error, message):

@@ -128,7 +128,7 @@ def test_since_stops_at_older_nodes_and_gives_their_cotangents(record, log):
     old = record("old", ("x", 7.0))
     now = tick()
     y = record("y2", (record("y1", (old, 2.0), ("z", 3.0)), 5.0))
-    for since in now, old.order:  # "up to this tick": a node of the very tick is an old one
+    for since in now, old.order:  # "up to this tick": a node of this tick is an old one
         assert walk(y, 1.0, since=since, retain=True) == {old: 10.0, "z": 15.0}
     assert log == ["y2", "y1"] * 2 and old.parents is not None
 
@@ -457,7 +457,7 @@ def test_a_backward_inside_a_hook():
     (h * 3).backward()
     assert x.grad.item() == 12 and w.grad.item() == 10
     x.zero_grad()
-    h = x * x  # of the graph that is being walked
+    h = x * x  # a part of the graph that backward walks
     y = h * 3
     h.register_hook(lambda g: calls.append(0) or len(calls) == 1 and y.backward(retain_graph=True) or None)
     y.backward(retain_graph=True)

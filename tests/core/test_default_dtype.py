@@ -1,4 +1,4 @@
-"""`set_default_dtype`: what Python's floats become, what is made without a dtype, and what integers give."""
+"""`set_default_dtype`: the dtype of Python's floats, of Tensors created without a dtype, and of results of integers."""
 
 import numpy as np
 import pytest

@@ -217,7 +217,7 @@ def test_a_product_is_not_added_to_a_buffer_of_others(n):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_numbers_and_placed_parts_add_up_in_every_order(dtype):
-    """Rules of a 0-d Tensor give numbers of NumPy, which are no arrays; x[None] and x[...] give parts to be placed."""
+    """Rules of a 0-d Tensor return NumPy scalars, not arrays; x[None] and x[...] return parts to be placed."""
     uses = [lambda x: x * 2, lambda x: x[None].sum(), lambda x: x[...] * 3, lambda x: x[()], lambda x: x + x,
             lambda x: x.reshape(1)[0] * 7, lambda x: x.exp()]
     slopes = [2, 1, 3, 1, 2, 7, np.exp(2.0)]

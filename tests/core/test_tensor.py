@@ -1,4 +1,4 @@
-"""The Tensor itself: what it is made of, how it shows, converts, copies and shares."""
+"""The Tensor itself: construction, repr, conversion, copies and shared memory."""
 
 import pickle
 
@@ -175,7 +175,7 @@ def test_detach_shares_and_clone_copies():
 
 @pytest.mark.parametrize("who", ["data", "from_numpy"])
 def test_only_plain_arrays_lie_beneath_a_tensor(who, tmp_path):
-    """Kernels read addresses: what is no array, or is not what it looks like, must not reach them."""
+    """Kernels read addresses, so only plain arrays may reach them."""
     def take(array):
         if who == "from_numpy":
             return Tensor.from_numpy(array)

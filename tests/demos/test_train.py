@@ -1,4 +1,4 @@
-"""Training runs short: what it prints, what it leaves on disk, that it can be resumed, and what it refuses."""
+"""Short training runs: their output, their files, how they resume, and what they refuse."""
 
 import csv
 import re

@@ -1,4 +1,4 @@
-"""The handbook's pages name what exists, tell what happens, and its notebooks give what they show."""
+"""The handbook's pages name existing things and describe what happens, and its notebooks reproduce their outputs."""
 
 import ast
 import json
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from handbook.blocks import ONE_PROGRAM, programs
+from handbook.english import findings
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DOCS = ROOT / "docs"
@@ -148,3 +149,11 @@ def shown(cell) -> list[str]:
         if "name" not in output:
             texts.append("".join(data.get("image/svg+xml", data.get("text/plain", ""))))
     return [t.strip() for t in texts if t.strip()]
+
+
+def test_english_is_checked_outside_of_code(tmp_path):
+    page, module, word = tmp_path / "a.md", tmp_path / "a.py", "an" + "ew"
+    page.write_text(f"`{word}`, ${word}$\n\n| {word} |\n```\n{word}\n```\nIt begins\n{word}." + " word" * 50)
+    module.write_text(f"{word} = '{word}'\nif {word}:\n    raise ValueError('a list is {'no'} index')  # read {word}\n")
+    assert [(line, words.split()[0]) for line, words, _ in findings(page)] == [(7, "word"), (8, word)]
+    assert [(line, words) for line, words, _ in findings(module)] == [(3, f"is {'no'} index"), (3, word)]

@@ -303,7 +303,7 @@ def sine(x):
 
 sine.vjp(x=lambda g, x: g * ops.cos(x))
 '''),
-    ("integer output", r"inputs: the forward gives int64",
+    ("integer output", r"inputs: the forward returns int64",
      '''@primitive
 def count(x):
     return (x > 0).sum()

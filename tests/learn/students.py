@@ -291,7 +291,7 @@ def sine(x):
 
 sine.vjp(x=lambda g, x: g * ops.cos(x.detach() if isinstance(x, Tensor) else x))
 '''),
-    ("a Tensor made anew", r"second order|numpy", '''
+    ("a new Tensor", r"second order|numpy", '''
 def cube(x):
     return x ** 3
 

@@ -169,7 +169,7 @@ def test_a_file_of_a_package():
     report = check_file("tinygrad_like/ops/trigonometry.py")
     assert report.right and "acosh: right in first and second order" in str(report), report
     report = check_file("tinygrad_like/ops/compare.py")
-    assert "eq: right without rules: it gives bool" in str(report)
+    assert "eq: right without rules: it returns bool" in str(report)
 
 
 def test_an_option_without_a_default_is_guessed():

@@ -63,7 +63,7 @@ def test_what_is_written_for_the_puzzles_is_the_shipped_op(name, tmp_path):
             np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-10, atol=1e-12)
 
 
-# What many write first: op -> [(what stands in the solution, what is written instead, kind, what is said)]
+# Common first attempts: op -> [(the solution's text, the wrong text, kind, the message)]
 ANSWERS = {
     "add": [("b=lambda g: g", "b=lambda g: -g", "sign", "minus what is right"),
             ("a=lambda g: g", "a=lambda g, b: g * b", "function", "a factor of b"),

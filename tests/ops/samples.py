@@ -316,7 +316,7 @@ CASES = {
     "put_taps": (lambda g: ops.pool.put_taps(g, index=TAPS, shape=(2, 5), windows=WINDOWS), real(2, 3)),
     **{f"interpolate {mode}": (lambda x, mode=mode: ops.interpolate(x, scale_factor=1.7, mode=mode), real(1, 2, 3, 4))
        for mode in ("nearest-exact", "bilinear", "bicubic", "area")},
-    # over all ranks, of which there is one here; see tests/distributed
+    # over all ranks: only one here; see tests/distributed
     "all_sum": (ops.all_sum, real(3, 4)),
     "sync_batch_norm": (ops.sync_batch_norm, real(5, 3), real(3), real(3)),
     "sync_batch_norm of images": (lambda x, w, b: ops.sync_batch_norm(x, w, b, shift=np.ones(3), eps=1e-3),

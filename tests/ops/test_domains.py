@@ -1,6 +1,6 @@
 """What an op and its gradient are outside its domain, of NaN, and at infinity: as PyTorch, but for what is listed.
 
-The inputs come one by one, so that NumPy computes, and repeated, so that float32 runs in the kernels.
+Inputs come one by one, for NumPy, and repeated, for the float32 kernels.
 """
 
 import numpy as np

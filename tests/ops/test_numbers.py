@@ -43,7 +43,7 @@ FUNCTIONS = {
 
 
 def tensor(x):
-    """A Tensor of these very strides."""
+    """A Tensor with exactly these strides."""
     t = Tensor(0.0)
     t.data = x
     return t

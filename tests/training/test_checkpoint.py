@@ -413,7 +413,7 @@ def left(folder):
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="the system has no SIGKILL")
 def test_a_run_killed_at_random_moments_ends_as_if_it_had_not_been(tmp_path):
-    """TINYGRAD_LIKE_KILLS: how many times it is killed; it begins anew when it has come to its end."""
+    """TINYGRAD_LIKE_KILLS: how many times it is killed; it starts again after its end."""
     whole, wanted, kills = tmp_path / "whole", int(os.environ.get("TINYGRAD_LIKE_KILLS", 4)), 0
     rng = np.random.default_rng(0)
     whole.mkdir()

@@ -9,7 +9,7 @@
         return loss
 
 1. What changes from call to call is a Tensor or an argument.
-2. Whatever else the function reads is watched; if it has changed, the call is recorded anew, or runs eagerly.
+2. Whatever else the function reads is watched; if it has changed, the call is recorded again, or runs eagerly.
 3. What capture does not know, it does not capture, and says so.
 
 The first calls of a kind run as they would without capture, on the caller's own objects. A tape records their steps

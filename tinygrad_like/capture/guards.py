@@ -129,7 +129,7 @@ class Guards:
                 yield f"the array of {name}", None
 
     def _in_one_expression(self) -> Callable[[], bool]:
-        """Code that tests whether each object is still the very same."""
+        """Code that tests whether each object is still the same one."""
         names: dict[str, Any] = {"len": len, "map": map, "id": id, "item": dict.__getitem__}
         known: dict[int, str] = {}  # one name for each object, so that none is tested twice
 
@@ -171,7 +171,7 @@ class Guards:
         return [t for t, _, _ in self.tensors]
 
     def memories(self) -> dict[int, np.ndarray]:
-        """The memory of all Tensors, and of those in places that are bound anew in each call, by id."""
+        """The memory of all Tensors, and of those in places that each call binds again, by id."""
         found = [array for _, array, _ in self.tensors]
         found += [t._data for place in self.bound for t in tensors_in(place.get())]
         return {id(m): m for m in map(memory, found)}

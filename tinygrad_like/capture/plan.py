@@ -96,7 +96,7 @@ def _call_on(call: Any, moved: Callable) -> Any:
 
 
 def _with(value: Any, moved: Callable) -> Any:
-    """A value with its arrays replaced; the very same if it has none. (As a function inside `repointed` it would make
+    """A value with its arrays replaced; the same object if it has none. (As a function inside `repointed` it would make
     a cycle that keeps the arena alive.)"""
     kind = type(value)
     if kind is np.ndarray:

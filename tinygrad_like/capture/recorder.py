@@ -72,7 +72,7 @@ class Tape(Listener):
         self.inside, self.trouble = False, ""  # whether an op runs; and why the tape cannot be played
         self.seen = seen or {}  # memory of Tensors that the function finds
         self.grounds = Grounds(weakref.proxy(self))  # a cycle would keep all arrays
-        self.forward: Any = None  # the forward of the op that is being called
+        self.forward: Any = None  # the forward of the current op
 
     def __enter__(self) -> Tape:
         program.stop_trace()  # Ctrl-C may have left one: only one tape is open at a time

@@ -60,7 +60,7 @@ def vmap(func: Callable, in_dims: Any = 0, out_dims: Any = 0, randomness: str = 
 
 def _axis(x: Any, axis: int) -> int:
     if not isinstance(x, Tensor):
-        raise TypeError(f"vmap: an argument with the axis {axis!r} in in_dims is no Tensor, but {type(x).__name__}; "
+        raise TypeError(f"vmap: an argument with the axis {axis!r} in in_dims is not a Tensor, but {type(x).__name__}; "
                         "with None in its place it is the same for all")
     return ops.axes.one_axis("vmap", axis, x.ndim)
 

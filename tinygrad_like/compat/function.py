@@ -199,7 +199,7 @@ class _Call:
     def _fitted(self, c: Any, parent: Any, i: int) -> Tensor:
         """A gradient in the shape and dtype of its argument, summed over broadcast axes."""
         if not isinstance(c, Tensor):
-            raise TypeError(f"{self.rule_for(i)} gave {type(c).__name__}, which is no Tensor")
+            raise TypeError(f"{self.rule_for(i)} returned {type(c).__name__}, not a Tensor")
         return Op.unbroadcast(self, c, parent, c, i)  # type: ignore[arg-type]
 
     def rule_for(self, i: int) -> str:

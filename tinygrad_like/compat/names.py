@@ -118,7 +118,7 @@ def _extremum(op: Any, of_two: Any) -> Callable:
 
 @part_of_tensor
 class Names:
-    """The part of Tensor that is there for habits: names that PyTorch, NumPy or tinygrad have besides ours."""
+    """The part of Tensor for habits: names of PyTorch, NumPy or tinygrad besides ours."""
 
     size = property(lambda self: Count(self._data), doc=Count.__doc__)
     device = property(lambda self: device(), doc="Where it is: always the CPU.")
@@ -239,7 +239,7 @@ class Names:
     def register_post_accumulate_grad_hook(self, hook):
         """Call `hook(x)` whenever backward has added to the `.grad` of this leaf; a handle, to remove it, is returned.
 
-        Raises RuntimeError for a Tensor that is no leaf which requires grad.
+        Raises RuntimeError unless this Tensor is a leaf that requires grad.
         """
         if not self.requires_grad or self.node is not None:
             raise RuntimeError("register_post_accumulate_grad_hook: takes a leaf that requires grad; for others there "

@@ -1,6 +1,6 @@
 """Ending an MPI job when one rank fails: on all ranks, with one report.
 
-A rank that stops while the others wait for it in a collective operation would leave them waiting for ever. MPI ends a
+A rank that stops while the others wait for it in a collective operation would leave them waiting forever. MPI ends a
 job in which a process dies, or ends without MPI_Finalize. So that is called only when every rank has come to its end.
 An error that all ranks have, such as a wrong option, is reported by the first of them; one that the others do not have
 by its own rank, which then aborts the job. Python does not tell of `raise SystemExit`, but `sys.exit` does.

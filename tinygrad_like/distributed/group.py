@@ -96,7 +96,7 @@ def _share_of_cores(comm: Any) -> float:
 
 
 def reduce_in_place(x: np.ndarray, op: str = "sum") -> None:
-    """Make x, an array in C order, the sum, "max" or "min" over the ranks of a job, of which there are several."""
+    """Replace x, an array in C order, by the sum, "max" or "min" over a job's ranks; only for several ranks."""
     if not mode.alone:
         from mpi4py import MPI
 

@@ -1,7 +1,7 @@
 """Compiled kernels on disk.
 
 Each is a file of its own, which starts with its SHA-256 and a hash of all that its code depends on. A process may be
-killed, or two may write at once; a file that does not match is compiled anew, and replaced.
+killed, or two may write at once; a file that does not match is compiled again and replaced.
 
 The hash covers the processor that the code is for (`machine.py`), the compiler, and the sources: the kernel's file and
 those that it imports from this folder, directly or not. An edit recompiles only the kernels that contain the edited

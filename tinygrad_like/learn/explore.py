@@ -32,7 +32,7 @@ def explore(loss: Tensor | Callable[[], Tensor], path: str | Path = "graph.html"
     names: a model, or names of leaves and models, such as `model.named_parameters()` or `{"x": x, "model": model}`.
     gradient: the cotangent of loss, if it is not a single number; ones if left out.
 
-    Backward runs on the side: no `.grad` changes, and the graph is not freed. Raises TypeError if loss is no Tensor,
+    Backward runs on the side: no `.grad` changes, and the graph is not freed. Raises TypeError unless loss is a Tensor,
     ValueError if nothing was recorded, RuntimeError if backward has freed the graph.
     """
     path = Path(path)

@@ -91,7 +91,8 @@ def _right(op: Primitive, where: list[Point], tried: list[Point]) -> str:
 
 
 def load(path: Path) -> Any:
-    """The module in a file, executed anew; one of a package, which may import its neighbours, is imported instead."""
+    """The module in a file, executed again; a package's module, which may import its neighbours, is imported
+    instead."""
     name, folder = path.stem, path.parent
     while (folder / "__init__.py").exists():
         name, folder = f"{folder.name}.{name}", folder.parent

@@ -132,7 +132,7 @@ def _options(op: Primitive) -> Iterator[dict]:
 def _filled(op: Primitive, inputs: tuple, options: dict) -> Point:
     """The point with its shapes filled, from the first domain on which the op is finite.
 
-    Raises NotTaken if there is none, from what the forward raised or saying what is wrong with what it gave.
+    Raises NotTaken if there is none, from the forward's error, or naming the fault of its result.
     """
     trouble: list[tuple[str, Exception | None]] = []
     for domain in _DOMAINS:
@@ -145,12 +145,12 @@ def _filled(op: Primitive, inputs: tuple, options: dict) -> Point:
         point.filled = frozenset(i for i, x in enumerate(inputs) if _is_shape(x))
         out = point.out
         if out.dtype.kind in "biu" and point.vary and not op.differentiable:
-            raise NoGradient(f"it gives {out.dtype}, of which there is no gradient")
+            raise NoGradient(f"it returns {out.dtype}, which has no gradient")
         wrong = ("it has no floating input, so there is nothing to differentiate" if not point.vary else
                  "the forward gives None: is a `return` missing?" if out.dtype.kind == "O" and not out.shape and
                  out[()] is None else
                  "the forward gives no array of numbers" if out.dtype.kind == "O" else
-                 f"the forward gives {out.dtype}, of which there is no gradient" if out.dtype.kind != "f" else
+                 f"the forward returns {out.dtype}, which has no gradient" if out.dtype.kind != "f" else
                  "the forward gives an empty array at the inputs that were tried; name larger ones: "
                  f"example({op.name}, np.array(...))" if not out.size else
                  "the forward gives inf or NaN at inputs of both signs, between 0.3 and 2, between -0.9 and "

@@ -101,7 +101,7 @@ class Point:
 
     @cached_property
     def node(self):
-        """The node of a recorded call; None if the op has no rules, or is what other ops make of it."""
+        """The node of a recorded call; None if the op has no rules, or is composed of other ops."""
         node = self.record()[1].node
         return node if node is not None and node.op is self.op else None
 

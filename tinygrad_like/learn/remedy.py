@@ -66,7 +66,7 @@ _SAID = [(re.compile(said), kind, text) for said, kind, text in [
      "functions of `math` and float() take one number; write {f}.exp(x) and the like, which take arrays."),
     (r"bitwise_xor|for \^:|for \^ |unsupported operand type\(s\) for \^", "operator",
      "^ is `exclusive or` in Python; a power is **."),
-    (r"object is not callable", "operator", "something that is no function is called: is a * missing before a "
+    (r"object is not callable", "operator", "something other than a function is called: is a * missing before a "
      "parenthesis?"),
     (r"unexpected keyword argument 'keepdim'", "option",
      "a method of NumPy's arrays says keepdims; ops.sum(x, axis=..., keepdim=True) takes arrays and Tensors."),

@@ -89,7 +89,7 @@ def matmul(a, b) -> Tensor:
     if len(left) == len(right) == 2 and left[1] == right[0] and a.dtype is b.dtype:
         return batched_matmul(a, b)  # the usual case first
     if not left or not right:
-        raise ValueError(f"matmul: shapes {left} and {right}: a 0-d operand is no matrix; use * to scale")
+        raise ValueError(f"matmul: shapes {left} and {right}: a 0-d operand is not a matrix; use * to scale")
     if left[-1] != right[-2 if len(right) > 1 else 0]:
         raise ValueError(f"matmul: shapes {left} and {right} do not fit: the last axis of the first is {left[-1]} but "
                          + (f"the second last axis of the second is {right[-2]}" if len(right) > 1 else

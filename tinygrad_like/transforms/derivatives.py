@@ -24,7 +24,7 @@ Tree = TypeVar("Tree", bound=dict | list | tuple)  # of Tensors or arrays: its g
 _ALIAS = "_differentiated_by"  # an attribute that marks this module's leaves
 
 
-mode.declare(within=False)  # whether a function is being differentiated
+mode.declare(within=False)  # whether a function of this module is running
 
 
 @overload

@@ -147,7 +147,7 @@ def true_or_false(who: str, value: Any) -> bool:
 
 
 def is_grad_enabled() -> bool:
-    """Whether ops called in this thread are being recorded."""
+    """Whether this thread records ops."""
     return mode.recording
 
 
