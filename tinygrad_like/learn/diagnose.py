@@ -53,8 +53,9 @@ def _minus(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, str, Array]]:
 
 
 def _by_itself(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, str, Array]]:
-    yield "wanted", ("the rule is right if the gradients of all inputs are wanted, but not if only that of "
-                     f"{rule.input!r} is: each must be computed by itself where `wanted` says so."), c
+    if rule.joint:
+        yield "wanted", ("the rule is right if the gradients of all inputs are wanted, but not if only that of "
+                         f"{rule.input!r} is: each must be computed by itself where `wanted` says so."), c
 
 
 def _swapped(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, str, Array]]:

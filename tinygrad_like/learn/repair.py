@@ -54,6 +54,7 @@ factor      E           E * M | E / M | 2 * E | 3 * E | 0.5 * E
 factor      N           N * N
 term        E           1 + E | 1 - E | E - 1 | E + 1 | E - 0.5 | E + 0.5
 term        N           N - M | N + M
+term        N           N - _ops.mean(N, axis=0, keepdim=True) | N - _ops.mean(N, axis=-1, keepdim=True)
 sum         E           _ops.sum(E, axis=axis, keepdim=True)
 mean        E           _ops.mean(E, axis=axis, keepdim=True)
 sum         E           _ops.sum(E, axis=-1, keepdim=True) | _ops.sum(E, axis=0, keepdim=True)
