@@ -19,7 +19,7 @@ from handbook.mathematics import MathExtension, mathml
 from handbook.navigation import navigation
 from handbook.reference import MODULES, document, exported, found, reference, signature
 from tests.ops.samples import CASES
-from tinygrad_like import Tensor, primitive
+from tinygrad_like import Tensor, ops, primitive
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -176,6 +176,38 @@ def test_figures_show_the_op_and_its_rule():
 @pytest.mark.slow
 def test_every_op_page_has_a_figure():
     assert {p.stem for p in (ROOT / "docs" / "ops").glob("*.md")} - {"README"} == set(figures(CASES))
+
+
+CALLS = """x[index]: x[0]; split: x.split(1)[0]; gather: x.gather(3, i); sort: x.sort()[0]; topk: x.topk(2)[0]
+scatter_add: x.scatter_add(3, i, x); scatter: x.scatter(3, i, x); view: x.view(-1); squeeze: x.squeeze(0)
+flatten: x.flatten(); transpose: x.transpose(0, 1); pad: x.pad((1, 1)); x[index] = v: changed(x * 1)
+std: x.std(); matmul: x @ x; einsum: Tensor.einsum("...ij,...jk->...ik", x, x); dropout: x.dropout(0.5)
+max_pool2d: x.max_pool2d(2); avg_pool2d: x.avg_pool2d(2); linalg.solve: linalg.solve(x, x); linalg.inv: linalg.inv(x)
+huber_loss: ops.huber_loss(x, y); scaled_dot_product_attention: ops.scaled_dot_product_attention(x, x, x)
+instance_norm: ops.instance_norm(x); conv1d: ops.conv1d(x[0], x[0])"""
+
+
+def changed(x):
+    x[0] = 0 * x[0]
+    return x
+
+
+def test_functions_in_brackets_call_the_op_before_them():
+    calls = dict(call.split(": ", 1) for call in re.split(r"; |\n", CALLS))
+    listed = (ROOT / "docs" / "ops" / "README.md").read_text(encoding="utf-8")
+    pairs = [(op, name) for op, names in re.findall(r"\]\((\w+)\.md\) \(([^)]*)\)", listed)
+             for name in re.findall("`([^`]+)`", names)]
+    x, y, i = Tensor.rand(1, 2, 4, 4, requires_grad=True), Tensor.rand(1, 2, 4, 4), Tensor.zeros(1, 2, 4, 4).long()
+    assert {name for _, name in pairs} == set(calls)
+    for op, name in pairs:
+        graph, todo = set(), [eval(calls[name], {"Tensor": Tensor, "ops": ops, "linalg": ops.linalg, "x": x, "y": y,
+                                                 "i": i, "changed": changed}).node]
+        while todo:
+            node = todo.pop()
+            if hasattr(node, "op"):
+                graph.add(node.op.name.strip("_"))
+                todo += node.parents
+        assert op in graph, f"{name} calls {graph}, not {op}"
 
 
 def test_every_page_is_in_the_tree_once():
