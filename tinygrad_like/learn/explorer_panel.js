@@ -66,7 +66,7 @@ function describe(i) {
   if (kind(box) === "group") return describeGroup(box, at);
   const n = box[1], it = node(n);
   panel.append(element("h2", {}, it.op));
-  const facts = [it.data ? "data, which need no gradient" : it.passed ? "an input of the opened op, computed by others" : it.leaf ? "a leaf: backward leaves its gradient in .grad" : "an op", it.module ? `of module ${it.module}` : "", where(n) && `in ${where(n)}`, it.line && `called at ${it.line.split("/").pop()}`].filter(Boolean);
+  const facts = [it.data ? "data, which need no gradient" : it.passed ? "an input of the opened op, computed before it" : it.leaf ? "a leaf: backward leaves its gradient in .grad" : "an op", it.module ? `of module ${it.module}` : "", where(n) && `in ${where(n)}`, it.line && `called at ${it.line.split("/").pop()}`].filter(Boolean);
   panel.append(element("p", { class: "soft" }, facts.join(", ")));
   if (opens(box) >= 0) panel.append(opener(i, "Open the ops that define it"));
   if (!it.leaf && data.formulas[it.op]) panel.append(math("formula", data.formulas[it.op]));
@@ -103,12 +103,12 @@ function backwardPart(n, it, at) {
   for (const [from, which, v] of terms) {
     const there = at.b >= 0 && (from < 0 || node(from).b < at.b || (node(from).b <= at.b && node(from).b < it.b));
     panel.append(element("p", {}, from < 0 ? "where backward begins" : "from ", from < 0 ? null : link(from),
-      from < 0 ? null : `, of which this is ${(node(from).in[which] || [which])[0].replace(/^input$/, "the input")}`, there ? null : " (not yet)"));
+      from < 0 ? null : `, which takes this as ${(node(from).in[which] || [which])[0].replace(/^input$/, "the input")}`, there ? null : " (not yet)"));
     if (there && (all > 1 || it.outputs)) panel.append(value(v));
   }
   if (all && some === all && !it.outputs) panel.append(value(it.g));
   if (it.leaf) return;
-  panel.append(element("h3", {}, "What the rule makes of it"));
+  panel.append(element("h3", {}, "What the rule gives"));
   const said = (it.rule || []).flatMap((r) => data.rules[r].math || []);
   if (said.length) panel.append(math("the rule", said.join("")));
   if (at.b < it.b) panel.append(element("p", { class: "soft" }, "Not yet: the rule runs when all of g is there."));
