@@ -135,8 +135,6 @@ class GradScaler:
     load_state_dict = staticmethod(lambda state: None)
 
 
-
-
 def compile(model: Any = None, **options: Any) -> Any:
     """The function or module itself, as its ops are compiled. Warns that it is `capture` that makes a step faster."""
     warnings.warn("compile: changes nothing here; decorate the training step with capture", stacklevel=2)

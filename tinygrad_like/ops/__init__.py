@@ -19,12 +19,11 @@ from .compare import (
 )
 from .along import gather
 from .parts import take
-from .shape import getitem
 from .table import embedding, one_hot
 from .order import argsort, median, searchsorted, sort, topk
 from .shape import (
     reshape, permute, transpose, expand, unsqueeze, squeeze, flatten, unflatten, flip, roll, tril, triu, cat, stack,
-    split, chunk, unbind, repeat, repeat_interleave, shrink,
+    split, chunk, unbind, repeat, repeat_interleave, shrink, getitem,
 )
 from .reduce import sum, sum_to, mean, var, std, norm, max, min, argmax, argmin, any, all, cumsum
 from .matmul import batched_matmul, matrix_vector, matmul, outer, linear
@@ -34,7 +33,8 @@ from .activation import (
     quick_gelu, mish, hardtanh, relu6, hardsigmoid, hardswish, glu, swiglu,
 )
 from .functions import (
-    logaddexp, signbit, copysign, fmod, truncdiv, divide, clamp, lshift, rshift, bitcast, isclose, allclose,
+    logaddexp, signbit, copysign, fmod, truncdiv, divide, clamp, lshift, rshift, bitcast, isclose, allclose, deg2rad,
+    rad2deg, lerp, nan_to_num, remainder, isposinf, isneginf, clamp_min, clamp_max, erfinv,
 )
 from .padding import pad
 from .scan import recurrence, cumprod, prod, cummax, cummin, logcumsumexp
@@ -45,23 +45,22 @@ from .loss import (
 )
 from .dropout import dropout, dropout1d, dropout2d, gaussian_dropout
 from .normalization import layer_norm, rms_norm, batch_norm, batch_norm_relu, group_norm, instance_norm
-from .pool import max_pool2d, max_pool1d, avg_pool2d, avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool1d
+from .pool import (
+    max_pool2d, max_pool1d, avg_pool2d, avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool1d, max_pool_with_indices,
+    max_unpool,
+)
 from .conv import unfold, fold, conv2d, conv1d, conv_transpose2d, conv_transpose1d
-from .movement import diagonal, diag, trace, sliding_windows, meshgrid, rearrange
+from .movement import (
+    diagonal, diag, trace, sliding_windows, meshgrid, rearrange, atleast_1d, atleast_2d, atleast_3d, broadcast_tensors,
+    movedim, take_flat,
+)
 from .scatter import scatter, scatter_add, scatter_reduce, masked_select, nonzero
 from .interpolate import interpolate
-from .pool import max_pool_with_indices, max_unpool
 from .volume import conv3d, conv_transpose3d, max_pool3d, avg_pool3d
 from . import cotangents, linalg
 from .statistics import in_dtype, var_mean, std_mean, normalize, layernorm, batchnorm, softmin, multinomial
 from .collective import all_sum, sync_batch_norm
 from .recurrent import lstm, gru
-from .functions import (
-    deg2rad, rad2deg, lerp, nan_to_num, remainder, isposinf, isneginf, clamp_min, clamp_max, erfinv,
-)
-from .movement import (
-    atleast_1d, atleast_2d, atleast_3d, broadcast_tensors, movedim, take_flat,
-)
 from .products import tensordot, inner, kron, cross, vecdot, cdist
 from .attention import scaled_dot_product_attention, self_attention, attention_weights, rotate_halves
 
