@@ -94,7 +94,8 @@ def main(args: argparse.Namespace) -> tuple[np.ndarray, dict[str, np.ndarray], f
 
 def draw(path: Path, encoding: np.ndarray, near: np.ndarray, word: str, maps: dict[str, np.ndarray]) -> None:
     positions, source, written = len(encoding), [*word, "end"], ["start", *TASKS["reverse"](word)]
-    with slide(path, "Where tokens stand, and where a Transformer looks", 2, 3) as ((heat, alike, distance), panels):
+    lesson = "Sin/cos tells distances; to reverse a string, a Transformer looks backwards"
+    with slide(path, lesson, 2, 3) as ((heat, alike, distance), panels):
         coloured(heat, encoding, DIVERGING, -1, "sin/cos encoding p")
         heat.set(xlabel="dimension", ylabel="position t", aspect="auto")
         coloured(alike, near, GREYS, near.min(), "Likeness p[s] · p[t]", near.max())

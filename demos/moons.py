@@ -60,7 +60,7 @@ def main(args: argparse.Namespace) -> None:
     across, up = np.meshgrid(np.linspace(-1.8, 2.8, 300), np.linspace(-1.3, 1.8, 200))
     grid = Tensor(np.stack([across, up], axis=-1).astype(np.float32))
     rows = 1 + (len(drawn) > 3)
-    with slide(args.out, "Two moons: what the net has learned after so many steps", rows, -(-len(drawn) // rows),
+    with slide(args.out, "Two moons: a net learns a line first, and the bend later", rows, -(-len(drawn) // rows),
                squeeze=False,
                note="Shade: probability of orange, 1/2 on the line. Ringed: wrong.") as panels:
         done = 0

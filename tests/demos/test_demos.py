@@ -143,4 +143,4 @@ def test_a_slide_has_one_legend_of_all_lines(tmp_path, monkeypatch):
             axes.plot([1, 2], [1, 2], label=name)
         panels[1].legend()
     assert [[text.get_text() for text in legend.get_texts()] for legend in seen[1].legends] == [["left"], ["right"]]
-    assert seen[1].get_supxlabel() == "a note", "which is in no legend then"
+    assert [legend.get_title().get_text() for legend in seen[1].legends] == ["a note", ""]
