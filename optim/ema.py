@@ -52,7 +52,7 @@ class EMA:
         for name, tensor in self.tensors.items():
             x, average = tensor._data, self.averages[name]
             if x.dtype.kind in FLOATS:
-                average[...] = average + (1 - d) * (x - average)
+                average += (1 - d) * (x - average)
             else:
                 average[...] = x
         self.updates += 1
