@@ -60,7 +60,7 @@ class Embedding(Module):
         """Initialise the table again."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
-            self.weight._data[self.padding_idx] = 0
+            self.weight.detach()[self.padding_idx] = 0
 
     def forward(self, index: Tensor) -> Tensor:
         return ops.embedding(index, self.weight, padding_idx=self.padding_idx)

@@ -11,6 +11,7 @@ import numpy as np
 
 from tinygrad_like import random
 from tinygrad_like.core.tensor import Tensor
+from tinygrad_like.methods.protocol import write
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0) -> Tensor:
@@ -155,6 +156,6 @@ def _float_dtype(tensor: Tensor) -> np.dtype:
 
 
 def _fill(tensor: Tensor, values: np.ndarray | float) -> Tensor:
-    tensor._data[...] = values
+    write(tensor._data, ..., values)
     tensor.touch()
     return tensor

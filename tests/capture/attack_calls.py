@@ -129,6 +129,10 @@ RESULTS += [
       between="model[0].weight.grad = g0", shows="model[0].weight.grad is g0"),
     H("gradients are kept outside that the next call adds to", "kept = []", between="if i: kept.append(model[0].weight.grad)",
       update="h.mean().backward(retain_graph=True)\n" + NO_UPDATE, shows="kept", kept=False),
+    H("views of gradients are kept outside", "kept = []", between="if i: kept.append(model[0].weight.grad.detach())",
+      shows="kept", kept=False),
+    H("two leaves come to share a gradient", "v, w = Tensor([1.0], requires_grad=True), Tensor([2.0], requires_grad=True)",
+      "(v + w * w).sum().backward()", "if i == 7: v.grad = w.grad", shows="v.grad, w.grad", kept=False),
     H("gradients are kept outside", "kept = []", update=NO_UPDATE, between="if i: kept.append(model[0].weight.grad); "
       "optimizer.step()", shows="[k.tolist() for k in kept]", kept=False),
     H("gradients are read from the step before", update="loss.backward()\noptimizer.step()",

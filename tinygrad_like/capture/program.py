@@ -82,9 +82,12 @@ class Program:
             self.grads.append((leaf, mine, of if kind == "input" else None, input_of.get(id(leaf))))
             if mine is not grad:
                 self.owned.add(id(mine))
+        self.arrays = [grad._data for _, grad, _, _ in self.grads if id(grad) in self.owned]
+        self.different = _different([grad for _, grad in self.accumulated])
         self.parts = self._packed(steps)
         del self.moved, self.source  # they would keep the results of the recording alive
         self.held = 0  # the program's own references to the memory of results and gradients
+        self.views = 0  # to the arrays of gradients
 
     def _standin(self, t: Tensor) -> Tensor:
         """A Tensor on memory of the program, in place of one of the result."""
@@ -144,7 +147,7 @@ class Program:
 
     def suits(self, tensors: Sequence[Tensor]) -> bool:
         """Whether it may be played: no Tensor is on memory that a call changes, and no view of the last call's results
-        is kept."""
+        or gradients is kept."""
         if self.written:
             for t in tensors:
                 x = t._data
@@ -152,7 +155,9 @@ class Program:
                     return False
         if len(self.changed) and len({id(memory(t._data)) for t in tensors}) < len({*map(id, tensors)}):
             return False
-        return getrefcount(self.own[1]) <= self.held
+        if self.accumulated and _different([leaf.grad for leaf, _ in self.accumulated]) != self.different:
+            return False
+        return getrefcount(self.own[1]) <= self.held and sum(map(getrefcount, self.arrays)) <= self.views
 
     def __call__(self, tensors: Sequence[Tensor]) -> Any:
         for k in self.needed:
@@ -326,11 +331,17 @@ def proved(make: Callable[[int], Program], prove: Callable[[Program], str], fuse
             program.rejected = rejected
             program.tape.forget()
             program.held = getrefcount(program.own[1])
+            program.views = sum(map(getrefcount, program.arrays))
             give_back(program.bytes)
             return program
         rejected.append(wrong)
     raise Refused(f"played, it gives other numbers, first in {wrong}; what made them is not on the tape, such as NumPy "
                   "on a Tensor's data")
+
+
+def _different(gradients: list[Any]) -> int:
+    """In how many arrays gradients lie: leaves may share one."""
+    return len({id(memory(grad._data)) for grad in gradients})
 
 
 def _views(made: list[Tensor]) -> dict[int, Tensor]:

@@ -154,7 +154,7 @@ class Saved:
 
 
 def _numbers(of: dict) -> dict[str, Any]:
-    return {k: v for k, v in of.items() if type(v) in (int, float, tuple)}
+    return {k: v for k, v in of.items() if type(v) in (int, float, tuple) or isinstance(v, np.generic)}
 
 
 def apart(x: np.ndarray, y: np.ndarray) -> int:
