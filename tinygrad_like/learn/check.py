@@ -1,4 +1,4 @@
-"""Is an op's rule right, and if not, why? Compares full Jacobians with differences, then explains the deviation."""
+"""Check an op's rules: compare full Jacobians with finite differences, then explain any deviation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .special import wrong_at_special_points
 
 
 class Finding(NamedTuple):
-    """A mistake in one rule: the input, a kind in one word, the entry, a sentence, and the line."""
+    """A mistake in a rule: its input, its kind in one word, the wrong entry, an explanation, and the line."""
 
     op: str
     input: str
@@ -47,7 +47,7 @@ class Finding(NamedTuple):
 def check(points: Sequence[Point]) -> list[Finding]:
     """The mistakes found in the rules of an op, at some of its points.
 
-    In order: rules that are missing or raise; first order; points with kinks, ties and zeros; second order; float32.
+    It checks, in this order: missing rules and errors; first order; kinks, ties and zeros; second order; float32.
     """
     points = [p for p in points if max(p.out.size, *(p.inputs[i].size for i in p.vary)) <= LARGEST
               and all(np.isfinite(p.inputs[i]).all() for i in p.vary) and not np.isnan(p.out).any()]
@@ -55,14 +55,14 @@ def check(points: Sequence[Point]) -> list[Finding]:
         return []
     op: Any = points[0].op
     if isinstance(op, Composite) and (op.joint is None or points[0].node is None):
-        return []  # other ops are what there is to check, as where its kernel declines
+        return []  # check the ops it calls instead, as where its kernel declines
     if not op.differentiable:
         inputs = ", ".join(f"{n}=lambda g, {n}: ..." for n in op.inputs)
         return [_finding(op, "", "no rule", "", f"{op.name} has no rules, so no gradient passes it; "
                          f"add {op.name}.vjp({inputs})", None)]
     try:
         assert points[0].node is not None
-    except TypeError as error:  # a parameter that means nothing
+    except TypeError as error:  # an unknown parameter
         known = [*op.inputs, *[f"{n}_shape" for n in op.inputs], "out", *op.options]
         told = of_parameter(error, known, op.__wrapped__.__code__.co_varnames)
         return [_finding(op, "", "name", f"TypeError: {error}", told, _naming(op, str(error)))]
@@ -79,7 +79,7 @@ def check(points: Sequence[Point]) -> list[Finding]:
 
 
 def _later(points: Sequence[Point]) -> list[Finding]:
-    """The first order is right; is it so at special points, is it differentiated right, and is it so in float32?"""
+    """With the first order right: check special points, the second order, and float32."""
     for stage, kind, where, count in (
             (wrong_at_special_points, "points", "", 2), (_second, "second order", "with create_graph=True", 3),
             (_single, "dtype", "in float32", 2)):
@@ -106,7 +106,7 @@ def _later(points: Sequence[Point]) -> list[Finding]:
 
 def _finding(op: Any, name: str, kind: str, entry: str, text: str, at: Source | None,
              line: int | None = None) -> Finding:
-    """A finding with its place: of a rule, or of the op itself."""
+    """A finding with its source line, in a rule or in the op itself."""
     if at is None:
         forward = source(op.__wrapped__)
         at = forward._replace(tree=None, line=forward.tree.lineno) if forward.tree is not None else None
@@ -133,7 +133,7 @@ def _check_input(op: Any, i: int, points: Sequence[Point]) -> Finding | None:
     if known is not None:
         return _finding(op, name, known.kind, _said(error, points) if error else "", known.text, rule.source,
                         known.line)
-    if (dtype := points[0].out.dtype).itemsize < 8:  # then differences say nothing
+    if (dtype := points[0].out.dtype).itemsize < 8:  # differences would be too inexact
         return _finding(op, "", "dtype", "", f"the forward gives {dtype} for float64: it must keep the dtype of its "
                         "inputs, without astype or arrays of another dtype.", None)
     found = diagnose.first_order(rule)
@@ -164,9 +164,9 @@ def _certain(rule: Rule, error: Exception | None) -> Diagnosis | None:
 
 
 def _compare(points: Sequence[Point], i: int) -> tuple[Point | None, Exception | None, Sequence[Point]]:
-    """The first point at which rule and differences disagree, the first error, and the points to look at.
+    """(the first point where rule and differences disagree, the first error, the points to examine).
 
-    A rule that runs at the first point may raise at others of which nobody said that the op should take them.
+    A rule that runs at the first point may raise at points that the author did not name.
     """
     worst = error = None
     raised = []
@@ -187,7 +187,7 @@ def _compare(points: Sequence[Point], i: int) -> tuple[Point | None, Exception |
 
 
 def _entry(point: Point, i: int) -> str:
-    """The entry of the Jacobian that differs most; or of the gradient, if only those of several g differ."""
+    """The Jacobian entry that differs most; or a gradient entry, if only gradients for a random g differ."""
     given, right = point.analytic(i), point.numeric(i)
     if close(given, right, 2e-6):
         mixed, wanted = point.pull(point.g, i)[i], point.wanted(i)
@@ -219,7 +219,7 @@ def _rule_source(op: Any, i: int) -> Source | None:
     return source(entry[0]) if entry is not None else None
 
 
-Told = tuple[int | None, str, str]  # the input, or None for g; the entry, a sentence
+Told = tuple[int | None, str, str]  # (input, or None for g; entry; explanation)
 
 
 def _second(point: Point) -> Told | None:
@@ -248,7 +248,7 @@ def _naming(op: Any, text: str) -> Source | None:
 
 
 def _single(point: Point) -> Told | None:
-    """In float32 a rule must give float32, and nearly the same numbers."""
+    """In float32, a rule must return float32, and nearly the same numbers."""
     op: Any = point.op
     try:
         _, y = point.record(np.float32)
@@ -271,14 +271,14 @@ def _single(point: Point) -> Told | None:
 
 
 def check_op(op: Primitive, points: Sequence[Point]) -> list[Finding]:
-    """`check`, after what is wrong with the forward itself; what rules make of bad numbers warns nobody."""
+    """`check`, after checks of the forward itself; NumPy's warnings about rules' numbers are silenced."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return _forward(op, points) or check(points)
 
 
 def not_taken(op: Primitive, error: Exception | None, said: str) -> Finding:
-    """The report on an op whose forward takes none of the tried inputs, or fails at those named."""
+    """The finding for an op whose forward accepts none of the tried inputs, or fails at the named ones."""
     if error is None:
         return _finding(op, "", "inputs", "", said, None)
     known = certain(error, namespace(op.__wrapped__), forward=True)
@@ -288,7 +288,7 @@ def not_taken(op: Primitive, error: Exception | None, said: str) -> Finding:
 
 
 def _forward(op: Primitive, points: Sequence[Point]) -> list[Finding]:
-    """What a forward must not do, whatever its numbers: change its inputs, or give others for the same."""
+    """Faults of a forward: changing its inputs, or returning different results for the same inputs."""
     for point in points:
         if point.written:
             name = point.input_name(point.written[0])
@@ -302,7 +302,7 @@ def _forward(op: Primitive, points: Sequence[Point]) -> list[Finding]:
 
 
 def _improper(points: Sequence[Point]) -> Finding | None:
-    """A rule that writes into g or what was saved, or whose result depends on what was computed in between."""
+    """A rule that writes into g or saved values, or whose result depends on computations in between."""
     point = points[0]
     between = [0.9 * np.flip(x) if k in point.vary else x for k, x in enumerate(point.inputs)]
     op: Any = point.op
@@ -311,7 +311,7 @@ def _improper(points: Sequence[Point]) -> Finding | None:
             continue
         rule, g, name = Rule([point], i), point.g.copy(), point.input_name(i)
         saved = {n: v.copy() for n, v in point.values.items() if isinstance(v, np.ndarray)}
-        point.forward(point.inputs)  # what it leaves behind is then of this point
+        point.forward(point.inputs)  # any state that it leaves now belongs to this point
         first = rule.raw(point, g)
         changed = next((n for n, v in saved.items() if not np.array_equal(v, point.values[n], equal_nan=True)), None)
         if not np.array_equal(g, point.g) or changed:
@@ -336,9 +336,9 @@ _POINTS = 3  # of one op
 
 
 def explain(f: Callable, inputs: Sequence[Any]) -> str:
-    """A report on the first op called by f(*inputs) whose rule is wrong; or what else it may be."""
-    calls: dict[Primitive, dict[str, tuple]] = {}  # of each op one for inputs of each shape
-    kept: list[Tensor] = []  # so that no id is used twice
+    """A report on the first op called by f(*inputs) whose rule is wrong, or on another likely cause."""
+    calls: dict[Primitive, dict[str, tuple]] = {}  # op -> one call per input shape
+    kept: list[Tensor] = []  # kept alive, so that no id is reused
     reached: set[int] = set()
 
     def watch(op: Any, given: Sequence[Any], options: dict, y: Tensor) -> None:

@@ -1,4 +1,4 @@
-"""Why is a rule wrong? A search for what gives the right gradient at every point instead."""
+"""Diagnose a wrong rule: search for the change that yields the right gradient at every point."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _KNOWN = {2: "2", 3: "3", 4: "4", 10: "10", math.log(2): "ln 2", math.log(10): "
 
 
 def first_order(rule: Rule) -> Diagnosis:
-    """The mistake in a rule whose gradient differs from differences."""
+    """The mistake in a rule whose gradient disagrees with finite differences."""
     for hypothesis in (_whole, _linear, _factor, _option, renamed, _places, edited, _terms):
         found = hypothesis(rule)
         if found is not None:
@@ -29,19 +29,19 @@ def first_order(rule: Rule) -> Diagnosis:
     return _masked(rule) or _entries(rule) or _unknown(rule)
 
 
-# What the gradient should be instead: a kind, a sentence, and the numbers ---------------------------------------------
+# Candidates for the right gradient: (kind, explanation, numbers) ---------------------------------------------
 
 Family = Callable[[Rule, Point, Array], Iterator[tuple[str, str, Array]]]
 
 
 def _search(rule: Rule, *families: Family) -> Diagnosis | None:
-    """The first family of which at every point some member is right."""
+    """The first family that has a right member at every point."""
     points = [(p, c) for p in rule.points if (c := rule.raw(p)) is not None or not rule.unsaid(p)]
     for family in families if points and all(c is not None for _, c in points) else ():
         try:
             told = [next((row[:2] for row in family(rule, p, c) if rule.fits(p, row[2])), None)
                     for p, c in points if c is not None]
-        except Exception:  # of the rule, at another g
+        except Exception:  # raised by the rule at another g
             continue
         if None not in told:
             return Diagnosis(*max(filter(None, told), key=lambda row: bool(row[1])))
@@ -94,7 +94,7 @@ def _orders(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, str, Array]]:
         yield "transposed", told.format(f"reversed along {text}"), np.flip(c, over)
         halves = [c.shape[a] // 2 for a in over]
         yield "order", told.format(f"swapped in halves along {text}"), np.roll(c, halves, over)
-    yield "transposed", "", c  # an order may be that of the axes at one point, and not at another
+    yield "transposed", "", c  # which order it is may differ between points
 
 
 def _forward(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, str, Array]]:
@@ -135,7 +135,7 @@ def _shapes(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, str, Array]]:
 
 
 def _selected(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, str, Array]]:
-    jacobian = p.numeric(rule.i)  # whether every output is another element of the input, and some elements are none
+    jacobian = p.numeric(rule.i)  # does every output equal a different input element, with some left out?
     ones = np.isclose(jacobian, 1, atol=1e-6)
     if (ones | np.isclose(jacobian, 0, atol=1e-6)).all() and (ones.sum(1) == 1).all() and \
             {*ones.sum(0).tolist()} == {0, 1}:
@@ -144,7 +144,7 @@ def _selected(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, str, Array]
 
 
 def _terms(rule: Rule) -> Diagnosis | None:
-    """Right if one place of the forward, at which the input arrives, were constant."""
+    """The rule would be right if one use of the input in the forward were constant."""
     if isinstance(rule.op, Composite) or rule.op.variadic or not rule.running:
         return None
     until = time.thread_time() + 2 * repair.PATIENCE
@@ -152,7 +152,7 @@ def _terms(rule: Rule) -> Diagnosis | None:
         try:
             if time.thread_time() < until and all(close(c, gradient(p, rule.i)) for p, c in rule.running):
                 return Diagnosis("term", f"a term is missing: the rule {text}; what that passes back must be added.")
-        except Exception:  # a value that was held may have another shape when it is used again
+        except Exception:  # a held value may have another shape at its next use
             continue
     return None
 
@@ -161,7 +161,7 @@ def _terms(rule: Rule) -> Diagnosis | None:
 
 
 def _linear(rule: Rule) -> Diagnosis | None:
-    """A rule is linear in g: twice g gives twice the gradient, and no g none."""
+    """Check that a rule is linear in g: twice g gives twice the gradient, and g = 0 gives 0."""
     for point, c in rule.running:
         scale = np.abs(c).max(initial=0)
         none, twice = (rule.raw(point, k * point.g) for k in (0, 2))
@@ -181,7 +181,7 @@ def _linear(rule: Rule) -> Diagnosis | None:
 
 
 def _option(rule: Rule) -> Diagnosis | None:
-    """Right where options have their defaults, and wrong where one has not."""
+    """Right at the options' defaults, wrong away from them."""
     wrong = [p for p in rule.points if not rule.right_at(p)]
     if not wrong or not all(p.changed for p in wrong):
         return None
@@ -195,7 +195,7 @@ def _option(rule: Rule) -> Diagnosis | None:
 
 # A factor -------------------------------------------------------------------------------------------------------------
 
-# What the rule gives divided by what is right, as a function of a size; and what that means.
+# The rule's result divided by the right one, as a function of a size, and its meaning.
 _SUM = "it is the rule of a sum where a mean is meant, or a division is missing"
 _MEAN = "it is the rule of a mean where a sum is meant, or divides once too often"
 _OF_SIZES: dict[str, tuple[Callable[[Array], Array], str]] = {
@@ -204,7 +204,7 @@ _OF_SIZES: dict[str, tuple[Callable[[Array], Array], str]] = {
     "n / (n - 1)": (lambda n: n / (n - 1), "it divides by n - 1 where n is meant"),
     "(n - 1) / n": (lambda n: (n - 1) / n, "it divides by n where n - 1 is meant"),
 }
-# Factors that are missing, or one too many; the likely ones first.
+# Missing or superfluous factors, the likely ones first.
 _FUNCTIONS: dict[str, Callable[[Array], Array]] = {
     "{}": lambda v: v, "{}^2": lambda v: v * v, "sqrt({})": np.sqrt, "{}^3": lambda v: v**3,
     "(1 - {})": lambda v: 1 - v, "(1 + {})": lambda v: 1 + v, "e^{}": np.exp, "log {}": np.log, "cos {}": np.cos,
@@ -213,16 +213,16 @@ _FUNCTIONS: dict[str, Callable[[Array], Array]] = {
 }
 _OUTPUTS = "the number of outputs that each element goes into"
 _ALL = "the number of outputs"
-Table = dict[str, Array]  # "": right divided by given wherever a Jacobian is not 0; and there sizes, options and arrays
+Table = dict[str, Array]  # "": right / given wherever a Jacobian is not 0; other names: sizes, options and arrays there
 
 
 def _factor(rule: Rule) -> Diagnosis | None:
-    """The right gradient divided by the rule's is a number, or a function of a size, an option or an array."""
+    """The right gradient divided by the rule's is constant, or a function of a size, an option or an array."""
     tables = [t for p, _ in rule.running if (t := _quotients(p, rule.i)) is not None]
     if not tables or len(tables) < len(rule.points):
         return None
     whole = _joined(tables)
-    if len(whole[""]) < 2 or np.allclose(whole[""], 1, rtol=1e-6):  # then it is not linear in g
+    if len(whole[""]) < 2 or np.allclose(whole[""], 1, rtol=1e-6):  # not a factor: it is not linear in g
         return None
     if _same(whole[""]):
         other = resized(rule.points[0])
@@ -245,7 +245,7 @@ def _quotients(point: Point, i: int) -> Table | None:
     sizes = [np.abs(j) / (np.abs(j).max(initial=0) + 1e-300) for j in (right, given)]
     if (np.minimum(*sizes)[np.maximum(*sizes) > 1e-5] < 1e-6).any():
         return None
-    shown = sizes[0] > 1e-4  # smaller ones are too inexact to be divided
+    shown = sizes[0] > 1e-4  # smaller entries are too inexact for division
     x, out = point.inputs[i], point.out
     numbers = {"the number of elements that each output is made of": x.size / max(out.size, 1),
                _OUTPUTS: out.size / max(x.size, 1), _ALL: out.size,
@@ -291,7 +291,7 @@ def _of_value(rule: Rule, ratio: Array, values: Table) -> Diagnosis | None:
         if not _same(k) or not np.isfinite(factor).all() or _same(factor):
             continue
         if name in rule.op.options and rule.right_at(rule.points[0]) and f"{k[0]:.6g}" == _number(k[0]) != "1":
-            continue  # a number that happens to belong to the default
+            continue  # a coincidence at the default
         also = "" if math.isclose(k[0], 1, rel_tol=1e-5) else f", and of {_number(k[0])}"
         return _with_name(rule, "factor" if name in rule.op.options else "function",
                           f"a factor of {text.format(name)}{also} is " + (
@@ -300,7 +300,7 @@ def _of_value(rule: Rule, ratio: Array, values: Table) -> Diagnosis | None:
 
 
 def _with_name(rule: Rule, kind: str, text: str) -> Diagnosis:
-    """Another name may be the reason for a factor."""
+    """Check whether a wrong name explains a factor."""
     also = renamed(rule)
     return Diagnosis(kind, text) if also is None else Diagnosis(kind, f"{text[:-1]}: {also.text}", also.line)
 
@@ -317,7 +317,7 @@ def _number(k: float) -> str:
 
 
 def edited(rule: Rule, rows: Sequence[repair.Row] = repair.REST) -> Diagnosis | None:
-    """One change in the rule's source makes it right."""
+    """A single change of the rule's source that makes it right."""
     found = repair.find(rule, rows, 0.5)
     if found is None:
         return None
@@ -327,7 +327,7 @@ def edited(rule: Rule, rows: Sequence[repair.Row] = repair.REST) -> Diagnosis | 
 
 
 def renamed(rule: Rule) -> Diagnosis | None:
-    """One name for another, as x where out was meant."""
+    """A wrong name, such as x for out."""
     return edited(rule, repair.NAMES)
 
 
@@ -339,7 +339,7 @@ _CONDITIONS: dict[str, Callable[[Array], Array]] = {
 
 
 def _masked(rule: Rule) -> Diagnosis | None:
-    """Right on one side of a condition and wrong on the other."""
+    """Right on one side of a condition, wrong on the other."""
     wrong: list[Array] = []
     at: dict[str, list[Array]] = {}
     for point, c in rule.running:
@@ -362,8 +362,8 @@ def _masked(rule: Rule) -> Diagnosis | None:
 
 
 def _entries(rule: Rule) -> Diagnosis | None:
-    """Entries of the Jacobian that the rule leaves 0, or that it should."""
-    for point, _ in rule.wrong[:1]:  # others may be too large to tell a small slope from none
+    """Jacobian entries that are wrongly zero or wrongly nonzero."""
+    for point, _ in rule.wrong[:1]:  # others may be too large to distinguish small slopes from 0
         right, given, x = point.numeric(rule.i), point.analytic(rule.i), point.inputs[rule.i]
         small = 1e-8 + 1e-6 * np.abs(right).max(initial=0)
         here, there = np.abs(right) > small, np.abs(given) > small
@@ -393,7 +393,7 @@ def _entries(rule: Rule) -> Diagnosis | None:
 
 
 def _unknown(rule: Rule) -> Diagnosis:
-    """Where it is wrong, if nobody knows why."""
+    """The shapes where it is wrong, without a known cause."""
     places = {right: "; ".join(dict.fromkeys(", ".join(str(p.inputs[i].shape) for i in p.vary) for p in rule.points
                                              if rule.right_at(p) == right)) for right in (True, False)}
     also = f" It is right at inputs of shape {places[True]}, and wrong at {places[False]}." if places[True] else ""

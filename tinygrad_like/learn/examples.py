@@ -1,4 +1,4 @@
-"""The graphs that the command explores: a program's loss; or an MLP, a ResNet-S and a block of a GPT."""
+"""The graphs that the command explores: a program's loss, or those of an MLP, a ResNet-S and a GPT block."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .trace import Calls, Trace
 
 def examples() -> dict[str, tuple[dict[str, Any], Callable[[], Tensor]]]:
     """name -> (the model and its data by name, a function that computes the loss)."""
-    from .. import nn  # only here: the tools themselves need no layers
+    from .. import nn  # imported here, since the tools themselves need no layers
     from ..nn import functional as F
 
     manual_seed(0)
@@ -38,13 +38,13 @@ def write(folder: Path) -> list[Path]:
 
 
 class _Reached(BaseException):
-    """A program has come to its first backward()."""
+    """A program has reached its first backward()."""
 
 
 def explore_file(file: Path, out: Path) -> Path:
-    """Run a program up to its first `backward()`, and write the page of what that was called on; else of `loss`.
+    """Run a program up to its first `backward()`, and write the page of that Tensor, or else of `loss`.
 
-    Raises ValueError if there is neither, and what the program raises.
+    Raises ValueError if there is neither, and passes on the program's errors.
     """
     space: dict[str, Any] = {"__name__": "__main__", "__file__": str(file)}
     reached: list[tuple[Tensor, Any]] = []

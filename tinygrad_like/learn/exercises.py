@@ -1,6 +1,6 @@
 """Two more kinds of puzzle: layers, compared with the built-in ones, and training scripts with one mistake.
 
-Their texts stand in exercises.md.
+exercises.md has their texts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .files import Report, check_file, load
 
 
 class Exercise(NamedTuple):
-    """A section of exercises.md: what is told, and its blocks of code."""
+    """A section of exercises.md: its text and its blocks of code."""
 
     told: str
     blocks: list[str]
@@ -31,8 +31,8 @@ class Exercise(NamedTuple):
 
 @cache
 def sections() -> dict[str, Exercise]:
-    """Name -> a layer with its task, what is open, the body and its check; the script and its check; or a mistake with
-    hints and its lines. A check is code with assertions, which runs after the file."""
+    """Name -> a layer with its task, open code, solution and check; the script and its check; or a mistake with hints
+    and its lines. A check is code with assertions that runs after the file."""
     page = (Path(__file__).parent / "exercises.md").read_text(encoding="utf-8")
     parts = re.split(r"^## (\w+)\n", page, flags=re.M)[1:]
     return {name: Exercise(re.sub(_BLOCK, "", text, flags=re.M | re.S).strip(), re.findall(_BLOCK, text, re.M | re.S))
@@ -44,7 +44,7 @@ NAMES = [name for name in sections() if name != "script"]
 
 
 def text(name: str, solved: bool = False) -> str:
-    """The file of an exercise; solved, if it is to be."""
+    """The text of an exercise's file, with its solution if `solved`."""
     kind, _, which = name.partition("_")
     told, blocks = sections()[name]
     if kind == "layer":

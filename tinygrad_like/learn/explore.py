@@ -1,4 +1,4 @@
-"""A page to step through a recorded graph, forward and backward: one HTML file, which asks nothing of any server."""
+"""A page to step through a recorded graph, forward and backward: a single HTML file that needs no server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .summary import summary
 from .trace import Called, Key, Trace, watched
 
 HERE = Path(__file__).parent
-_MOST = 4000  # nodes: beyond that composites are not opened
+_MOST = 4000  # nodes: beyond this, composites stay closed
 _DEEP = 3  # definitions within definitions
 
 
@@ -27,12 +27,12 @@ def explore(loss: Tensor | Callable[[], Tensor], path: str | Path = "graph.html"
             gradient: Any = None, title: str = "") -> Path:
     """Write a page that steps through the graph behind `loss`, forward and backward; returns its path.
 
-    loss: a recorded Tensor, or a function that computes it. Of a Tensor only those values are shown that the graph
-    has saved, and no modules; a function is watched as it runs, which shows all, and the module and line of each op.
-    names: a model, or names of leaves and models, such as `model.named_parameters()` or `{"x": x, "model": model}`.
-    gradient: the cotangent of loss, if it is not a single number; ones if left out.
+    loss: a recorded Tensor, or a function that computes it. For a Tensor, the page shows only values that the graph has
+    saved, and no modules; for a function, all values, and the module and line of each op. names: a model, or names of
+    leaves and models, such as `model.named_parameters()` or `{"x": x, "model": model}`. gradient: the cotangent of loss
+    unless it is a single number; by default ones.
 
-    Backward runs on the side: no `.grad` changes, and the graph is not freed. Raises TypeError unless loss is a Tensor,
+    Its backward changes no `.grad` and does not free the graph. Raises TypeError unless loss is a Tensor,
     ValueError if nothing was recorded, RuntimeError if backward has freed the graph.
     """
     path = Path(path)
@@ -49,7 +49,7 @@ def explore(loss: Tensor | Callable[[], Tensor], path: str | Path = "graph.html"
 
 
 def named(names: Any) -> tuple[dict[int, str], dict[int, str]]:
-    """id -> name, of leaves and of modules: of a model, or of models and Tensors in a mapping or in pairs."""
+    """(id -> name of leaves, id -> name of modules), for a model, or a mapping or pairs of models and Tensors."""
     pairs = [("", names)] if hasattr(names, "named_modules") else [*(
         names.items() if isinstance(names, Mapping) else names)]
     models = [(name, v) for name, v in pairs if hasattr(type(v), "named_modules")]
@@ -72,7 +72,7 @@ def page(trace: Trace, names: Any, title: str) -> str:
 
 
 class Group(NamedTuple):
-    """Some nodes that follow each other, called by one module; its parts are nodes and groups."""
+    """Consecutive nodes called by one module; its parts are nodes and groups."""
 
     name: str
     nodes: list[Node]
@@ -80,16 +80,16 @@ class Group(NamedTuple):
 
 
 class Data:
-    """All that the page shows, in tables that refer to each other by number."""
+    """Everything that the page shows, in tables that refer to each other by number."""
 
     def __init__(self, trace: Trace, names: Any, title: str):
         self.title = title
         self.names, self.modules = named(names)
-        self.passed: set[int] = set()  # leaves of opened ops that are none outside: what other ops have computed
+        self.passed: set[int] = set()  # leaves of opened ops that are results of other ops outside
         self.users: dict[Key, set[Node]] = {}
         self.values: list[dict] = []
         self.value_of: dict[int, int] = {}
-        self.kept: list[Any] = []  # keeps ids from being used twice
+        self.kept: list[Any] = []  # kept alive, so that no id is reused
         self.rules: list[dict] = []
         self.rule_of: dict[Any, int] = {}
         self.formulas: dict[str, str] = {}
@@ -107,7 +107,7 @@ class Data:
     # Nodes ----------------------------------------------------------------------------------------------------------
 
     def add(self, trace: Trace, parent: int, title: str, depth: int) -> int:
-        """The nodes and views of a trace; the number of the view that has them all."""
+        """Add the nodes and views of a trace; returns the number of the view with all nodes."""
         for node in [*trace.parents, *trace.data]:
             self.number[node] = len(self.nodes)
             self.nodes.append({})
@@ -171,7 +171,7 @@ class Data:
         return told
 
     def inputs(self, trace: Trace, node: Node) -> list:
-        """(name, the node it is from or -1, its value or -1) of every input."""
+        """(name, its node or -1, its value or -1) for every input."""
         told = []
         for i, p in enumerate(trace.inputs[node]):
             value = p.value if isinstance(p, Given) else trace.values.get(p) if p is not None else None
@@ -192,7 +192,7 @@ class Data:
         return self.value_of[id(x)]
 
     def rule(self, op: Any) -> list[int]:
-        """The numbers of the rules of an op, each once; notes its formula too."""
+        """The numbers of an op's rules, each once; also records its formula."""
         name = op.name.lstrip("_")
         if name in pages() and name not in self.formulas:
             self.formulas[name] = pages()[name]["math"]
@@ -203,7 +203,7 @@ class Data:
             found = [("the definition", op.definition)]
         if not found and hasattr(op, "function"):  # a custom Function
             found = [("all inputs", op.function.backward)]
-        math = pages().get(name, {}).get("rules", [])  # of all inputs, and so said once
+        math = pages().get(name, {}).get("rules", [])  # for all inputs, so shown once
         return [self.one_rule(what, rule, [] if k else math) for k, (what, rule) in enumerate(found)]
 
     def one_rule(self, what: str, rule: Any, math: list[str]) -> int:
@@ -217,18 +217,18 @@ class Data:
     # Groups and views -----------------------------------------------------------------------------------------------
 
     def paths(self, trace: Trace, inner: bool) -> dict[Node, tuple[str, ...]]:
-        """The modules that called each node, if the function was watched; a definition is short, and no module's."""
+        """The modules that called each node, if the function was watched; none inside definitions, which are short."""
         called = {n: trace.calls[n].module if n in trace.calls and not inner else () for n in trace.forward}
         return {n: tuple(name for i, kind in modules if (name := self.modules.get(i, kind)))
                 for n, modules in called.items()}
 
     def hidden(self, p: Key, group: Group) -> bool:
-        """Whether a leaf is shown only when a part of the group, which alone uses it, is opened."""
+        """Whether a leaf shows only when a part of the group, its only user, is opened."""
         return isinstance(p, Tensor | Given) and any(
             isinstance(part, Group) and self.users[p] <= set(part.nodes) for part in group.parts)
 
     def view(self, trace: Trace, group: Group, parent: int) -> int:
-        """The number of the view of a group, with the groups in it."""
+        """Add the view of a group and of the groups in it; returns its number."""
         view = len(self.views)
         told: dict[str, Any] = {"name": group.name, "parent": parent, "nodes": [self.number[n] for n in group.nodes]}
         self.views.append(told)
@@ -259,7 +259,7 @@ class Data:
 
 
 def parts(nodes: list[Node], paths: dict[Node, tuple[str, ...]], depth: int) -> list:
-    """Nodes that follow each other in one module become a group, if they are several and not all."""
+    """Consecutive nodes of one module become a group, if they are several but not all."""
     runs = [(name, [*run]) for name, run in groupby(
         nodes, lambda n: paths[n][depth] if len(paths[n]) > depth else None)]
     if len(runs) == 1 and runs[0][0] is not None:
@@ -269,7 +269,7 @@ def parts(nodes: list[Node], paths: dict[Node, tuple[str, ...]], depth: int) -> 
 
 
 def _laid_out(boxes: list[tuple[str, int, Box]], arrows: list[tuple[int, int]]) -> tuple[list, list, list]:
-    """Boxes as [kind, number, x, y, width, label], paths as [from, to, x, y, x, y, ...], and the size of it all."""
+    """Boxes as [kind, number, x, y, width, label], paths as [from, to, x, y, x, y, ...], and the total size."""
     at = Layout(Picture([box for _, _, box in boxes], arrows))
     placed = [[kind, number, round(at.x[i]), round(at.y(i)), round(at.width[i]), box.label]
               for i, (kind, number, box) in enumerate(boxes)]
@@ -285,7 +285,7 @@ def _name(node: Node) -> str:
 
 
 def _output(node: Node) -> int | None:
-    """Which of the outputs of a call this is."""
+    """The number of a call's output."""
     return getattr(node.op, "number", None)
 
 
@@ -295,7 +295,7 @@ def _input_name(node: Node, i: int) -> str:
     names: Any = getattr(node.op, "inputs", ())
     if hasattr(node.op, "function"):
         names = parameters(node.op.function.forward)
-        names = names[len(names) - len(node.parents or ()):]  # without ctx, if it takes one
+        names = names[len(names) - len(node.parents or ()):]  # without ctx
     if getattr(node.op, "variadic", False):
         return f"{names[0]}[{i}]"
     return names[i] if i < len(names) else f"input {i}"
@@ -330,7 +330,7 @@ def _kept(node: Node) -> list[tuple[str, Any]]:
 
 
 def _short(file: str, line: int) -> str:
-    """A path from the package on, as machines differ in what is before."""
+    """A path from the package on, since its beginning differs between machines."""
     root = str(HERE.parent.parent)
     return f"{file[len(root) + 1:] if file.startswith(root) else Path(file).name}:{line}"
 

@@ -1,4 +1,4 @@
-"""Checking all ops that a file declares."""
+"""Check all ops that a file declares."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .source import source
 
 
 class Report:
-    """The findings in a file: lines to print, and whether all is right."""
+    """The findings in a file: lines to print, and whether everything is right."""
 
     def __init__(self, lines: list[str], findings: list[Finding], right: bool):
         self.lines, self.findings, self.right = lines, findings, right
@@ -65,7 +65,7 @@ def check_one(op: Primitive) -> tuple[list[Finding], str]:
         cause = error.__cause__
         finding = not_taken(op, cause if isinstance(cause, Exception) else None, str(error))
         return [finding], str(finding)
-    alike = [p for p in where if len({np.shape(x) for x in p.inputs}) == 1]  # others broadcast, which may not be meant
+    alike = [p for p in where if len({np.shape(x) for x in p.inputs}) == 1]  # others broadcast, perhaps unintentionally
     first, untried = varied(op, alike if alike and alike[0] is where[0] else where)
     found = check_op(op, first) or (check_op(op, where) if len(alike) < len(where) else [])
     if found:
@@ -77,7 +77,7 @@ def check_one(op: Primitive) -> tuple[list[Finding], str]:
 
 
 def _right(op: Primitive, where: list[Point], tried: list[Point]) -> str:
-    """At which inputs and options an op was found to be right."""
+    """The inputs and options at which an op is right."""
     shapes = "; ".join(", ".join(str(p.inputs[i].shape) for i in p.vary) for p in where)
     values: dict[str, list[str]] = {}
     for p in tried:
@@ -97,7 +97,7 @@ def load(path: Path) -> Any:
     while (folder / "__init__.py").exists():
         name, folder = f"{folder.name}.{name}", folder.parent
     before = sys.dont_write_bytecode, list(sys.path)
-    sys.dont_write_bytecode = True  # an edit within the same second would be missed by a cached file
+    sys.dont_write_bytecode = True  # cached bytecode would miss an edit within the same second
     sys.path.insert(0, str(folder))
     try:
         if folder != path.parent:
@@ -117,7 +117,7 @@ def _declared_in(module: Any) -> list[Primitive]:
 
 
 def _broken(path: Path, error: BaseException) -> list[str]:
-    """The error in one sentence, with the line of the file it came from."""
+    """The error in one sentence, with its line in the file."""
     line = error.lineno if isinstance(error, SyntaxError) else next(
         (frame.lineno for frame in reversed(traceback.extract_tb(error.__traceback__)) if frame.filename == str(path)),
         None)

@@ -1,6 +1,6 @@
-"""At what inputs an op is checked: those its author names with `example`, or small ones that are found by trying.
+"""The inputs at which an op is checked: those named by `example`, or small ones found by trial.
 
-Also with options away from their defaults, and with larger and smaller inputs.
+They include options away from their defaults, and larger and smaller inputs.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from .source import source
 
 _examples: WeakKeyDictionary[Primitive, list[tuple[tuple, dict]]] = WeakKeyDictionary()
 
-# By the number of inputs, families of shapes: the first whose first member the op takes, without an output of more axes
-# than they have, is what it is for. All sizes differ there, so that a wrong axis is an error; then square ones, where
-# it is none but the numbers are wrong.
+# Families of shapes by the number of inputs. The checker takes the first family whose first member the op accepts and #
+# whose output has no extra axes. Its sizes all differ, so a wrong axis raises; then come square ones, where a wrong #
+# axis yields wrong numbers.
 _ROW, _SQUARE, _MATRIX, _CUBE, _IMAGE = (4,), (3, 3), (2, 3), (2, 3, 4), (1, 2, 4, 5)
 _SHAPES: dict[int, list[list[tuple]]] = {
     1: [[(_MATRIX,), (_SQUARE,), (_ROW,), (_CUBE,)], [(_SQUARE,)], [(_CUBE,)], [(_IMAGE,)], [(_ROW,)], [((),)]],
@@ -36,18 +36,18 @@ _SHAPES: dict[int, list[list[tuple]]] = {
 
 
 def example(op: Primitive, *inputs: Any, **options: Any) -> Primitive:
-    """Name inputs at which the checker is to call `op`: arrays and Tensors as they are, or a shape to be filled.
+    """Name inputs at which to check `op`: arrays and Tensors, or shapes to fill with random numbers.
 
         example(softmax, (3, 4), axis=0)
 
-    A tuple of whole numbers is a shape. May be called several times; the op itself is returned.
+    A tuple of integers is a shape. May be called several times; returns the op.
     """
     _examples.setdefault(op, []).append((inputs, options))
     return op
 
 
 class NotTaken(ValueError):
-    """An op works at none of the inputs that were tried; the cause is what its forward raised, if it did."""
+    """An op accepts none of the tried inputs; the cause is the forward's error, if any."""
 
 
 class NoGradient(ValueError):
@@ -55,7 +55,7 @@ class NoGradient(ValueError):
 
 
 def points(op: Primitive) -> list[Point]:
-    """Some points at which to check an op. Raises NotTaken if none was found, and says what to do; or NoGradient."""
+    """Points at which to check an op. Raises NotTaken, with a remedy, if there is none; or NoGradient."""
     if named := _examples.get(op):
         try:
             return [_filled(op, inputs, options) for inputs, options in named]
@@ -87,7 +87,7 @@ def points(op: Primitive) -> list[Point]:
 
 
 def _tried(point: Point) -> Point:
-    """The point, with True and False for those inputs without a rule of which the output takes nothing but that."""
+    """The point, with booleans for inputs without a rule of which the output uses only the truth."""
     op: Any = point.op
     point.tried = True
     lacking = {i for i in point.vary if op.rules and not op.variadic and op.joint is None and i not in op.rules
@@ -103,7 +103,7 @@ def _tried(point: Point) -> Point:
 
 
 def resized(point: Point) -> Point | None:
-    """The same op at other sizes; None if arrays were given for `point`, or the op does not take them."""
+    """The same op at other sizes; None if `point` has given arrays, or the op does not accept them."""
     if len(point.filled) < len(point.inputs):
         return None
     other = {2: 5, 3: 4, 4: 6, 5: 7}
@@ -130,7 +130,7 @@ def _options(op: Primitive) -> Iterator[dict]:
 
 
 def _filled(op: Primitive, inputs: tuple, options: dict) -> Point:
-    """The point with its shapes filled, from the first domain on which the op is finite.
+    """The point with its shapes filled with numbers from the first domain where the op is finite.
 
     Raises NotTaken if there is none, from the forward's error, or naming the fault of its result.
     """
@@ -174,7 +174,7 @@ def _real(rng: np.random.Generator, shape: tuple) -> np.ndarray:
     return (steps * min(0.31, 3.4 / max(n, 1)) + 0.013 * rng.random(n)).reshape(shape)
 
 
-# Where numbers are taken from, until the op is finite there.
+# Domains of random numbers, tried until the op is finite.
 _DOMAINS = (_real, *(lambda rng, shape, ends=ends: rng.uniform(*ends, shape)
                      for ends in ((0.3, 2.0), (-0.9, 0.9), (1.2, 3.0))))
 
@@ -182,11 +182,11 @@ _DOMAINS = (_real, *(lambda rng, shape, ends=ends: rng.uniform(*ends, shape)
 # More points of an op -------------------------------------------------------------------------------------------------
 
 _SCALES = (1.0, 3.0, -1.0, 0.3, 10.0, -10.0, 0.1, 100.0, -100.0)  # tried until an option makes a difference
-_BEYOND = (10.0, -10.0, 0.1)  # of the inputs, so that both sides of most branches are met
+_BEYOND = (10.0, -10.0, 0.1)  # scales of inputs, to reach both sides of most branches
 
 
 def varied(op: Primitive, base: Sequence[Point]) -> tuple[list[Point], list[str]]:
-    """The points and more of their kind; and which options could not be tried, as texts."""
+    """The points and variations of them; and, as texts, the options that could not be tried."""
     options, untried = _with_options(op, base)
     found = [*base, *options]
     for point in (base[0], *options):
@@ -195,18 +195,18 @@ def varied(op: Primitive, base: Sequence[Point]) -> tuple[list[Point], list[str]
 
 
 def _smooth(point: Point) -> bool:
-    """Whether differences tell the slopes there, as those of another step do."""
+    """Whether finite differences with two step sizes agree there."""
     return all(close(point.numeric(i), point.with_step(i, 3), 1e-7) for i in point.vary)
 
 
 def _scaled(point: Point, scale: float) -> Point | None:
-    """The point with those inputs multiplied that were filled in; None if the op is not finite there."""
+    """The point with its filled inputs scaled; None if the op is not finite there."""
     inputs = [x * scale if k in point.filled else x for k, x in enumerate(point.inputs)]
     return point.at(inputs) if point.filled and scale != 1 else None
 
 
 def _with_options(op: Any, base: Sequence[Point]) -> tuple[list[Point], list[str]]:
-    """For every option that nobody has chosen a point where it has another value; and one where all have."""
+    """For every option left at its default, a point with another value; and one where all have other values."""
     found: list[Point] = []
     values: dict[str, Any] = {}
     untried = []

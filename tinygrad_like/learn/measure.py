@@ -1,4 +1,4 @@
-"""One op at one point, in float64: the results of its rules, and differences of its forward."""
+"""One op at one point, in float64: the results of its rules, and finite differences of its forward."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from ..core.graph import setting
 from ..core.tensor import Tensor
 
 STEP = 1e-5  # of five-point differences: truncation ~ STEP^4, rounding ~ 1e-16 / STEP
-LARGEST = 1500  # of an input or output; beyond that a Jacobian is no longer small
+LARGEST = 1500  # of an input or output; beyond this, a Jacobian is too large
 
 
 class Point:
     """A call of an op, op(*inputs, **options), in float64.
 
-    Floating arrays vary, and Tensors that require grad; Tensors that do not are constants.
+    Floating-point arrays and Tensors that require grad vary; other Tensors are constants.
     """
 
-    tried = False  # whether the op was found to take these inputs, and nobody said that it should
+    tried = False  # whether the checker found these inputs by trial
     filled: frozenset[int] = frozenset()  # inputs of which only the shape was given
-    changed: dict[str, Any] = {}  # options that were set to something else than their default, to see what happens
+    changed: dict[str, Any] = {}  # options set away from their defaults by the checker
 
     def __init__(self, op: Op, inputs: Sequence[Any], options: dict[str, Any] | None = None):
         self.op, self.options = op, dict(options or {})
@@ -35,13 +35,13 @@ class Point:
                      if isinstance(x, np.ndarray) and x.dtype.kind == "f" and not fixed[i]]
         before = [x.copy() if isinstance(x, np.ndarray) else x for x in self.inputs]
         self.out = self.forward(self.inputs)
-        self.written = [i for i, x in enumerate(before)  # which inputs the forward has changed
+        self.written = [i for i, x in enumerate(before)  # inputs that the forward has changed
                         if isinstance(x, np.ndarray) and x.tobytes() != self.inputs[i].tobytes()]
         if self.written:
             self.inputs, self.out = before, self.out.copy()
         rng = np.random.default_rng(len(self.inputs) + self.out.size)
         self._analytic: dict[int, np.ndarray] = {}
-        self.g = rng.standard_normal(self.out.shape)  # a cotangent that sees every entry
+        self.g = rng.standard_normal(self.out.shape)  # a cotangent that tests every entry
 
     def forward(self, inputs: Sequence[Any]) -> np.ndarray:
         with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -49,7 +49,7 @@ class Point:
             return np.asarray(self.op(*inputs, **self.options))
 
     def like(self, inputs: Sequence[Any]) -> list:
-        """Other inputs, of which the same vary."""
+        """Other inputs, with the same ones varying."""
         return [x if i in self.vary or not isinstance(x, np.ndarray) else Tensor(x) for i, x in enumerate(inputs)]
 
     def at(self, inputs: Sequence[Any], **options: Any) -> Point | None:
@@ -71,7 +71,7 @@ class Point:
     # Differences ----------------------------------------------------------------------------------------------------
 
     def numeric(self, i: int) -> np.ndarray:
-        """The Jacobian for input i, from five-point differences: a row for each output entry."""
+        """The Jacobian for input i, from five-point differences: one row per output element."""
         return self._numeric[i]
 
     @cached_property
@@ -79,13 +79,14 @@ class Point:
         return {i: self.with_step(i) for i in self.vary}
 
     def with_step(self, i: int, times: float = 1) -> np.ndarray:
-        """The same from differences of another step."""
+        """The same with another step size."""
         return self.projected(i, differences(lambda d: self.moved(i, d), self.inputs[i].shape, times * STEP))
 
     def projected(self, i: int, rows: np.ndarray) -> np.ndarray:
-        """Gradients for input i, one a row, as far as they can be told: of symmetric matrices, their symmetric part.
+        """Gradients for input i, one per row, as far as they are determined: for symmetric matrices, the symmetric
+        part.
 
-        A function of such, as a Cholesky factor, may read one half of them only; its rule then gives both the same.
+        A function of symmetric matrices, such as Cholesky, may read only one triangle.
         """
         x = self.inputs[i]
         if not symmetric(x):
@@ -111,14 +112,14 @@ class Point:
             return xs, self.op(*xs, **self.options)
 
     def pull(self, g: np.ndarray, only: int | None = None) -> list:
-        """The cotangents as backward gets them, in the shapes of the inputs; of one input, or of all that vary."""
+        """The cotangents of backward, in the inputs' shapes; for one input, or for all that vary."""
         parents = [p if only in (None, k) else None for k, p in enumerate(self.node.parents)]
         with setting("recording", False), np.errstate(all="ignore"):
             given = self.op.pull(self.node, g.copy(), parents)
         return [None if c is None else np.asarray(c) for c in given]
 
     def analytic(self, i: int) -> np.ndarray:
-        """The Jacobian for input i, as the rule gives it."""
+        """The Jacobian for input i according to the rule."""
         if i not in self._analytic:
             rows = []
             for j in range(self.out.size):
@@ -130,7 +131,7 @@ class Point:
 
     @cached_property
     def values(self) -> dict[str, Any]:
-        """All that a rule may name, as arrays."""
+        """Everything that a rule may name, as arrays."""
         op: Any = self.op
         named = {**op.options, **self.options, "out": self.out}
         if op.variadic:
@@ -146,8 +147,8 @@ class Point:
 
     def call_rule(self, rule: Callable, names: Sequence[str], i: int, g: np.ndarray, joint: bool, copies: bool = False
                   ) -> np.ndarray:
-        """The result of `rule` for input i, before the engine undoes broadcasting. copies: of the values, if it may
-        write into them."""
+        """The result of `rule` for input i, before the engine undoes broadcasting. copies: pass copies of the values,
+        if it may write into them."""
         values = {n: v.copy() if copies and isinstance(v, np.ndarray) else v for n, v in self.values.items()}
         with setting("recording", False), np.errstate(all="ignore"):
             given = rule(g, *[i if n == "which" else values[n] for n in names])
@@ -156,9 +157,9 @@ class Point:
     # Second order ---------------------------------------------------------------------------------------------------
 
     def second(self, rng: np.random.Generator) -> tuple[str, np.ndarray, float, float] | None:
-        """Where backward through the rules and differences disagree on <w, what the rules give for g>, by input or g.
+        """Where backward through the rules disagrees with differences of <w, the rules' results for g>, per input or g.
 
-        Its name, the gradient by it, and the slopes in one direction, of backward and of differences.
+        (name, its gradient, slope along a direction by backward, and by differences).
         """
         w = {i: rng.standard_normal(self.inputs[i].shape) for i in self.vary}
         xs, y = self.record()
@@ -191,7 +192,7 @@ class Point:
 
 
 def symmetric(x: np.ndarray) -> bool:
-    """Whether x is symmetric matrices, which then are to stay so."""
+    """Whether x holds symmetric matrices, which then must stay symmetric."""
     return x.ndim > 1 and x.shape[-1] == x.shape[-2] > 1 and np.allclose(x, x.swapaxes(-1, -2), rtol=1e-12, atol=0)
 
 
@@ -203,13 +204,13 @@ def differences(f: Callable[..., np.ndarray], shape: tuple[int, ...], step: floa
         d.reshape(-1)[k] = step
         with np.errstate(all="ignore"):
             sides = [(f(n * d), f(-n * d)) for n in (1, 2)]
-            near, far = (np.where(a == b, 0.0, a - b) for a, b in sides)  # of an infinity that stays one, none
+            near, far = (np.where(a == b, 0.0, a - b) for a, b in sides)  # a constant infinity has difference 0
             columns.append((8 * near - far).reshape(-1) / (12 * step))
     return np.array(columns).T if columns else np.zeros((f(np.zeros(shape)).size, 0))
 
 
 def close(a: np.ndarray, b: np.ndarray, rtol: float = 1e-6) -> bool:
-    """Whether a equals b up to the error of differences, by the scale of b."""
+    """Whether a equals b up to the error of differences, relative to b's scale."""
     if a.shape != b.shape:
         return False
     scale = np.max(np.abs(b[np.isfinite(b)]), initial=0.0)
@@ -228,7 +229,7 @@ def fitted(c: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
 
 
 def _plain(x: Any) -> Any:
-    """Tensors and float arrays as new float64 arrays, the rest as it is."""
+    """Tensors and float arrays as new float64 arrays; anything else unchanged."""
     if isinstance(x, Tensor):
         x = x._data
     if isinstance(x, np.ndarray | np.generic) and x.dtype.kind == "f":

@@ -1,7 +1,7 @@
 """Puzzles: 24 ops, each with its forward and without its rule.
 
-pages.json has the forward and the solution, as `handbook/op_pages.py` found them: of simple ops their source in
-`tinygrad_like/ops`, of the others what the op's page has under "In NumPy", the formulas without what makes them fast.
+pages.json has the forward and the solution, as `handbook/op_pages.py` found them: for simple ops their source in
+`tinygrad_like/ops`, for others the plain formulas under "In NumPy" on the op's page.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from .files import Report
 
 @lru_cache(maxsize=1)
 def pages() -> dict[str, dict]:
-    """Name of an op -> its formula, the same and its rules in signs, its derivation in three hints, a puzzle's code."""
+    """Name of an op -> its formula, the formula and rules as mathematics, its derivation in three hints, a puzzle's
+    code."""
     return json.loads((Path(__file__).parent / "pages.json").read_text(encoding="utf-8"))
 
 
 _PAIR = ["(2, 3), (2, 3)", "(3, 3), (3, 3)"]
 _ROWS = [*_PAIR, "(2, 3), (3,)"]
 _ONE = ["(2, 3)", "(3, 3)", "(4,)"]
-# name -> the calls at which it is checked
+# name -> the calls to check
 PUZZLES: dict[str, list[str]] = {
     "add": _ROWS, "sub": _ROWS, "mul": _ROWS, "div": _ROWS, "square": _ONE, "exp": _ONE, "log": _ONE, "cos": _ONE,
     "sqrt": _ONE, "sigmoid": _ONE, "tanh": _ONE, "relu": _ONE, "maximum": _PAIR,
@@ -53,7 +54,7 @@ from tinygrad_like.ops import *  # noqa: F403"""
 
 
 def text(name: str, solved: bool = False) -> str:
-    """The file of a puzzle; with its rule, if it is to be solved."""
+    """The text of a puzzle's file, with its rule if `solved`."""
     forward, answer = pages()[name]["code"]
     tree: Any = ast.parse(answer).body[-1]
     rules = [f"{k.arg}=lambda g: ..." for k in tree.value.keywords]
@@ -101,7 +102,7 @@ def file_name(name: str) -> str:
 
 
 def make(folder: Path) -> list[Path]:
-    """Write the puzzles that are not there yet; returns the paths of all."""
+    """Write the missing puzzles; returns the paths of all."""
     folder.mkdir(parents=True, exist_ok=True)
     texts = {file_name(name): text(name) for name in PUZZLES}
     for k, name in enumerate(exercises.NAMES, len(PUZZLES) + 1):
@@ -123,7 +124,7 @@ def _report(path: Path, saved: int) -> Report:
 
 
 def status(paths: Sequence[Path]) -> str:
-    """Which puzzles are solved, and which is next."""
+    """The solved puzzles, and the next one."""
     reports = [(path, _report(path, _saved(path))) for path in paths if path.exists()]
     solved = [path for path, report in reports if report.right]
     lines = [f"{len(solved)} of {len(paths)} solved in {paths[0].parent}"]
@@ -137,7 +138,7 @@ def status(paths: Sequence[Path]) -> str:
 
 
 def watch(paths: Sequence[Path], show: Callable[[str], None] = print, pause: float = 0.3) -> None:
-    """Check each puzzle when it is saved, until interrupted; those that lie there first count as seen."""
+    """Check each puzzle when it is saved, until interrupted; existing files count as seen."""
     show(f"Open {paths[0]} in an editor, write the rule, and save. Every file of this folder is checked when you save "
          "it. Ctrl-C ends.")
     seen = {path: _saved(path) for path in paths}

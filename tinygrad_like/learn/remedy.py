@@ -19,7 +19,7 @@ _IMPORTS = {"np": "import numpy as np", "numpy": "import numpy", "math": "import
             "pointwise": "from tinygrad_like.ops.pointwise import pointwise",
             **{n: f"from tinygrad_like import {n}" for n in
                ("ops", "primitive", "Tensor", "Residuals", "composite", "gradcheck", "gradgradcheck")}}
-# What ops call otherwise, or do not have since NumPy's array is a constant that does as well.
+# Functions with another name in ops, or missing there because a NumPy array serves as a constant.
 _INSTEAD = {"broadcast_to": "ops.expand(x, shape)", "concatenate": "ops.cat", "concat": "ops.cat", "dot": "ops.matmul",
             "mm": "ops.matmul", "bmm": "ops.matmul", "power": "ops.pow", "multiply": "ops.mul",
             "subtract": "ops.sub", "negative": "ops.neg", "true_divide": "ops.div", "absolute": "ops.abs",
@@ -37,8 +37,8 @@ _NUMPY = ("the rule calls NumPy on what may be a Tensor; write it with operators
 _SHAPES = ("shapes inside the rule do not fit: write the shape of each factor beside it, and transpose, sum or "
            "repeat (ops.transpose, ops.sum, ops.reduce.spread) until they do.")
 
-# What Python, NumPy and the engine say: a kind of mistake, and what to write instead. {f} stands for where functions
-# are: np in a forward, ops in a rule; {what} for the function.
+# Messages of Python, NumPy and the engine -> the kind of mistake, and the remedy. {f} stands for the module of #
+# functions: np in a forward, ops in a rule.
 _SAID = [(re.compile(said), kind, text) for said, kind, text in [
     (r"returned (?:bool|u?int\d+), but the input is", "g",
      "the rule returns a condition or whole numbers: multiply g by them, or write ops.where(condition, g, 0.0)."),
@@ -86,9 +86,9 @@ _SAID = [(re.compile(said), kind, text) for said, kind, text in [
 
 
 def certain(error: BaseException, names: Iterable[str] = (), forward: bool = False) -> tuple[str, str] | None:
-    """A kind and a sentence for an error whose cause is known from what it says; None of others, as wrong shapes.
+    """(kind, sentence) for an error whose message reveals the cause; None for others, such as wrong shapes.
 
-    names: what the function that raised it may use. forward: whether it is a forward, which gets arrays only.
+    names: the names known to the function that raised it. forward: whether it is a forward, which gets only arrays.
     """
     text = str(error)
     if isinstance(error, NameError):

@@ -1,7 +1,7 @@
-"""The smallest change to a rule's source that makes it right: each is tried by running the rule that it makes.
+"""Find the smallest change of a rule's source that makes it right, by running changed rules.
 
-A repair is a proof by example: at every point the changed rule gives what differences give. `CHANGES` lists what is
-tried, the likely mistakes first: a name for another, a condition, a sign, one function for another, a factor, a sum.
+A repair is a proof by example: at every point, the changed rule agrees with finite differences. `CHANGES` lists the
+attempts, likely mistakes first: a wrong name, condition, sign or function, a missing factor or sum.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .. import ops
 from .rule import Rule
 from .source import function_of, namespace, with_others
 
-PATIENCE = 1.0  # how many times as long a search may take, as on a machine that has other work
+PATIENCE = 1.0  # multiplies the time limit of a search, for busy machines
 
 # A kind of mistake, what stands there, and what may be meant. A, B and C are any expressions, E is a name, a call or
 # two operands, N a name of an array and M each other one, K a number. `<` is any comparison, f any function. In a
@@ -77,7 +77,7 @@ _SUMS = {"sum", "mean", "sum_over", "mean_over", "sum_to", "spread"}
 
 
 class Row(NamedTuple):
-    """A line of `CHANGES`."""
+    """A row of `CHANGES`."""
 
     kind: str
     old: Any
@@ -108,7 +108,7 @@ class Repair(NamedTuple):
 
 
 def find(rule: Rule, rows: Sequence[Row], seconds: float) -> Repair | None:
-    """The first change among `rows` with which a rule is right at every point."""
+    """The first change among `rows` that makes a rule right at every point."""
     tree, values = rule.source.tree, rule.points[0].values
     if tree is None:
         return None
@@ -156,7 +156,7 @@ def find(rule: Rule, rows: Sequence[Row], seconds: float) -> Repair | None:
 
 
 def _everywhere(tree: Any, known: Sequence[str], fits: Callable[[dict], bool]) -> tuple[str, str] | None:
-    """A name, and the one that should stand in all places where it stands."""
+    """A name, and its replacement everywhere."""
     for old in known:
         here = [n for _, n in _expressions(tree) if isinstance(n, ast.Name) and n.id == old]
         for new in known if len(here) > 1 else ():

@@ -1,4 +1,4 @@
-"""A rule at some points, and trials of others: would this be right instead?"""
+"""A rule at some points, and trials of changed rules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Array = np.ndarray
 
 
 class Diagnosis(NamedTuple):
-    """A kind of mistake in one word, a sentence, and the line if it is known better than that of the rule."""
+    """A kind of mistake in one word, a sentence, and the line, if known more precisely than the rule's."""
 
     kind: str
     text: str
@@ -49,7 +49,7 @@ class Rule:
 
     @cached_property
     def running(self) -> list[tuple[Point, Array]]:
-        """The points at which the rule gives something that fits, with that."""
+        """(point, result) wherever the rule returns a result that fits."""
         found = []
         for point in self.points:
             c = self.raw(point)
@@ -58,14 +58,14 @@ class Rule:
                 continue
             try:
                 point.analytic(self.i)
-            except Exception:  # what it gives for other inputs may be what is wrong
+            except Exception:  # its results at other inputs may be the mistake
                 continue
             found.append((point, c))
         return found
 
     @cached_property
     def wrong(self) -> list[tuple[Point, Array]]:
-        """Those of the running points at which it is wrong."""
+        """The running points where it is wrong."""
         return [(p, c) for p, c in self.running if not close(p.analytic(self.i), p.numeric(self.i))]
 
     def right_at(self, point: Point) -> bool:
@@ -74,7 +74,7 @@ class Rule:
         return c is not None and self.fits(point, c)
 
     def unsaid(self, point: Point) -> bool:
-        """Whether nobody said that the op should take a point; if the rule raises there, that says nothing."""
+        """Whether the checker found the point by trial; an error of the rule there proves nothing."""
         return point.tried and point is not self.points[0] and not point.changed
 
     def fits(self, point: Point, c: Array, i: int | None = None) -> bool:

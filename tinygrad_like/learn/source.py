@@ -1,4 +1,4 @@
-"""Where a rule stands: its file, line and syntax tree."""
+"""The source of a rule: its file, line and syntax tree."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ class Source(NamedTuple):
     tree: Any
 
     def text(self) -> str:
-        """Its lines, as they stand."""
+        """Its source lines."""
         if self.tree is None:
             return linecache.getline(self.file, self.line).rstrip()
         first = min([self.tree.lineno, *(d.lineno for d in getattr(self.tree, "decorator_list", []))])
         return "".join(linecache.getline(self.file, n) for n in range(first, self.tree.end_lineno + 1)).rstrip()
 
     def own_text(self) -> str:
-        """Only itself: without decorators, or what stands around a lambda in its line."""
+        """Its own text: without decorators, and without the code around a lambda."""
         if self.tree is None:
             return self.text().strip()
         whole = "".join(linecache.getlines(self.file))
         return textwrap.dedent(ast.get_source_segment(whole, self.tree, padded=True) or "").strip()
 
     def raised(self, error: BaseException) -> int | None:
-        """The line of its own from which an error came, however deep."""
+        """The line of this function that an error came through, however deep."""
         trace, found = error.__traceback__, None
         last = self.tree.end_lineno if self.tree is not None else self.line
         while trace is not None:
@@ -51,7 +51,7 @@ class Source(NamedTuple):
 
 
 def source(function: Callable) -> Source:
-    """The source of a rule; of a lambda its own place in the line, also if others stand beside it."""
+    """The source of a rule; for a lambda, its position in the line, even among other lambdas."""
     function = inspect.unwrap(function)
     code = getattr(function, "__code__", None)
     if code is None:
@@ -75,7 +75,7 @@ def namespace(function: Any) -> dict[str, Any]:
 
 
 def with_others(tree: Any, new: dict[Any, Any]) -> Any:
-    """A copy of a tree with other parts."""
+    """A copy of a tree with some parts replaced."""
     if isinstance(tree, list):
         return [with_others(part, new) for part in tree]
     if not isinstance(tree, ast.AST) or tree in new:

@@ -1,4 +1,4 @@
-"""Where a function has no derivative, its rule may choose; but only between what both sides say, and never NaN."""
+"""Where a function has no derivative, its rule may choose a slope, but between both sides' slopes, and never NaN."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Moves = dict[int, np.ndarray]  # for some inputs a direction
 
 
 def wrong_at_special_points(point: Point) -> tuple[int, str, str] | None:
-    """(input, entry, sentence) if a rule is wrong where elements are 0, or equal, and the op goes on to both sides.
+    """(input, entry, sentence) if a rule is wrong where elements are 0 or equal, inside the op's domain.
 
-    Along any direction u, what the rules say, J u, must lie between the slopes to both sides.
+    Along any direction u, the rules' slope J u must lie between the slopes on both sides.
     """
     for what, changed, directions in _special(point):
         here = point.at([changed.get(k, x) for k, x in enumerate(point.inputs)])
@@ -41,7 +41,7 @@ def wrong_at_special_points(point: Point) -> tuple[int, str, str] | None:
 
 
 def _along(point: Point, moves: Moves) -> np.ndarray | None:
-    """The change of the output by the rules; None if they raise."""
+    """The rules' change of the output; None if they raise."""
     try:
         parts = [(point.analytic(i), u.reshape(-1)) for i, u in moves.items()]
     except Exception:
@@ -65,7 +65,7 @@ def _as_nearby(point: Point, moves: Moves, given: np.ndarray) -> np.ndarray:
         near = None if there is None else _along(there, moves)
         if there is None or near is None or any(np.abs(there.analytic(i)).max(initial=0) > 1e3 * (
                 1 + np.abs(point.out).max(initial=0)) for i in moves):
-            return np.ones(given.shape, bool)  # a pole, as of singular vectors where singular values are equal
+            return np.ones(given.shape, bool)  # a pole, such as singular vectors at equal singular values
         found.append(near)
     return _between(given, np.min(found, 0), np.max(found, 0), 1e-3)
 
@@ -90,7 +90,7 @@ def _special(point: Point) -> Iterator[tuple[str, Moves, list[tuple[Moves, str]]
     for i in point.vary:
         x, name = point.inputs[i], point.input_name(i)
         for what, there in _of_one(x) if x.size and not symmetric(x) else ():
-            if not symmetric(there):  # its slopes would be taken for those of symmetric matrices
+            if not symmetric(there):  # else the slopes would be treated as those of symmetric matrices
                 yield f"elements of {name} are {what}", {i: there}, list(_directions(i, x))
     for i, k in pairs:
         x, what = point.inputs[i], f"{point.input_name(i)} and {point.input_name(k)} are equal"

@@ -1,4 +1,4 @@
-"""Arrays in a page: small ones as numbers, larger ones as a heat map with what matters about them."""
+"""Arrays in a page: small ones as numbers, larger ones as a heat map with statistics."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-SMALL = 16  # elements that are shown as numbers
+SMALL = 16  # up to this many elements show as numbers
 NAN = -128  # in a heat map, whose other cells are -127 to 127 times the largest magnitude
 
 
@@ -59,6 +59,6 @@ def _folded(x: np.ndarray) -> np.ndarray:
 
 
 def _short(v: Any) -> Any:
-    """A number of four digits; what JSON has no number for as text."""
+    """A number rounded to four digits; inf and NaN, which JSON lacks, as text."""
     v = float(v)
     return float(f"{v:.4g}") if np.isfinite(v) else "NaN" if np.isnan(v) else "inf" if v > 0 else "-inf"

@@ -1,7 +1,7 @@
 """A recorded graph step by step, forward and backward: every value, every cotangent, and each rule's results.
 
-The backward here is the engine's walk (`core/graph.py`) at its slowest: nothing is freed, and of a cotangent that is a
-sum every term is kept.
+The backward here is a slow version of the engine's walk (`core/graph.py`): it frees nothing, and keeps every term of a
+summed cotangent.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from ..transforms.picture import Given, Watch, behind, opened, saved, with_data
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _OURS = tuple(os.path.join(os.path.dirname(_HERE), part, "") for part in ("tinygrad_like", "nn", "optim"))
-_EXAMPLES = os.path.join(_HERE, "learn", "examples.py")  # is ours, but stands for a user's program
+_EXAMPLES = os.path.join(_HERE, "learn", "examples.py")  # ours, but it acts as a user's program
 Key = Node | Tensor | Given
 
 
 class Called(NamedTuple):
-    """Facts that are known only during a call: inputs, options, output, the module that called, the line."""
+    """Facts known only during a call: inputs, options, output, the calling module, the line."""
 
     inputs: Sequence[Any]
     options: dict[str, Any]
@@ -35,7 +35,7 @@ class Called(NamedTuple):
 
 
 class Calls(Watch):
-    """Notes all of every recorded call of an op: `with calls: loss = ...`."""
+    """Records everything about each recorded op call: `with calls: loss = ...`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,11 +61,11 @@ class Calls(Watch):
 
 
 class Step(NamedTuple):
-    """One node of the backward walk: the cotangent that arrived, and what the rule made of it for each parent."""
+    """One node of the backward walk: its cotangent, and the rule's result for each parent."""
 
     terms: list[tuple[Any, int, Any]]  # (the node it came from or None, which of its inputs, array)
     g: Any
-    raw: list  # as the rule gives it, before broadcasting is undone
+    raw: list  # the rule's results, before undoing broadcasting
     given: list
 
 
@@ -79,7 +79,7 @@ class Trace:
         self.values = self._values(y)
         self.inputs = self._inputs()
         self.steps: dict[Key, Step] = {}
-        self.order: list[Key] = []  # as backward meets nodes, and at last the leaves
+        self.order: list[Key] = []  # nodes in backward's order, then the leaves
         self._walk(np.ones(y.shape, y.dtype) if g is None else np.asarray(g, y.dtype))
 
     @property
@@ -87,7 +87,7 @@ class Trace:
         return [n for n in self.parents if isinstance(n, Node)]
 
     def _inputs(self) -> dict[Any, list]:
-        """The parents of every node, with what needs no gradient too."""
+        """The parents of every node, including inputs that need no gradient."""
         return with_data(self.parents, {n: c.inputs for n, c in self.calls.items()})
 
     @property
@@ -95,7 +95,7 @@ class Trace:
         return list(dict.fromkeys(p for row in self.inputs.values() for p in row if isinstance(p, Given)))
 
     def _values(self, y: Tensor) -> dict[Key, np.ndarray]:
-        """The values that are known: of calls that were watched, of leaves, and what nodes have saved."""
+        """The known values: of watched calls, of leaves, and those saved by nodes."""
         known: dict[Key, np.ndarray] = {n: n._data for n in self.parents if isinstance(n, Tensor)}
         known[self.root] = y._data
         known |= {n: self.calls[n].out for n in self.parents if n in self.calls}
@@ -129,7 +129,7 @@ class Trace:
                 self.order.append(leaf)
 
     def inside(self, node: Node) -> Trace | None:
-        """The definition of a composite, walked with the cotangent that arrived at it."""
+        """The definition of a composite, walked with the composite's cotangent."""
         if node not in self.steps:
             return None
         with Calls() as watch:
@@ -146,7 +146,7 @@ class Trace:
 
 
 def pulled(node: Node, g: Any, parents: Sequence) -> tuple[list, list]:
-    """The rule's results, and their parts that go on to the parents."""
+    """The rule's results, and the cotangents passed to the parents."""
     op: Any = node.op
     given = [None if c is None else _array(c) for c in op.pull(node, g, parents)]
     raw = given

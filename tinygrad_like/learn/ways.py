@@ -1,6 +1,6 @@
-"""The ways on which an input reaches the output: what its gradient would be if one place in the forward were constant.
+"""The paths from an input to the output: its gradient if one use in the forward were constant.
 
-A rule that lacks a term is right for such a forward: one of softmax for a sum that stays as it is.
+A rule that lacks a term is right for such a forward; for softmax, for instance, if the sum were constant.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def ways(op: Any, name: str) -> Iterator[tuple[str, Callable[[Point, int], np.nd
     try:
         for function in [*[n for n in trees if n], ""]:
             space[function] = function_of(with_others(trees[function], calls), "<forward>", space)
-    except Exception:  # as of a default that is not known here
+    except Exception:  # such as an unknown default
         return
     forward = space[""]
 
