@@ -171,7 +171,7 @@ class _Surface(_ForNumPy, _Protocol, _Gradients, _Versions):
     def argmin(self, axis: _Axis = ..., keepdim: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., **without_effect: Unpack[_WithoutEffect]) -> Tensor: r"""The index of the smallest value, the first of ties; in the flattened Tensor if axis is None."""
     def argsort(self, axis: _Axis = ..., descending: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[_WithoutEffect]) -> Tensor: r"""The indices that sort x along `axis`; equal values keep their order."""
     def argwhere(self) -> Tensor: r"""The indices of all nonzero elements, one per row: (number, x.ndim)."""
-    def as_strided(self, size: Any, stride: Any, storage_offset: Any = ..., **without_effect: Unpack[_WithoutEffect]) -> Tensor: r"""A copy of the numbers that stand `stride` apart along each axis: out[i, j] is number storage_offset + i stride[0] + j stride[1] of this Tensor, whose memory must be one piece. The copy cannot be changed in place."""
+    def as_strided(self, size: Any, stride: Any, storage_offset: Any = ..., **without_effect: Unpack[_WithoutEffect]) -> Tensor: r"""A copy of the elements `stride` apart along each axis: out[i, j] is element storage_offset + i stride[0] + j stride[1] of this Tensor, which must be contiguous. The copy is read-only."""
     def asin(self) -> Tensor: r"""The angle in [-pi/2, pi/2] whose sine is x."""
     def asin_(self) -> Self: r"""`asin`, in place; a leaf that requires grad can change only under no_grad()."""
     def asinh(self) -> Tensor: r"""The number whose sinh is x."""
@@ -265,7 +265,7 @@ class _Surface(_ForNumPy, _Protocol, _Gradients, _Versions):
     def empty(*shape: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., size: Any = ..., sizes: Any = ..., **without_effect: Unpack[_WithoutEffect]) -> Tensor: ...
     def empty_like(self, *values: Any, **options: Any) -> Tensor: r"""`empty` with the shape and dtype of this Tensor."""
     def eq(self, other: _Value, **without_effect: Unpack[_WithoutEffect]) -> Tensor: r"""a == b."""
-    def equal(self, other: _Value, **without_effect: Unpack[_WithoutEffect]) -> builtins.bool: r"""Whether both have the same shape and the same elements, one answer for all."""
+    def equal(self, other: _Value, **without_effect: Unpack[_WithoutEffect]) -> builtins.bool: r"""Whether both have equal shapes and elements, as a bool."""
     def erf(self) -> Tensor: r"""The error function, 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x."""
     def erf_(self) -> Self: r"""`erf`, in place; a leaf that requires grad can change only under no_grad()."""
     def erfinv(self) -> Tensor: r"""The y with erf y = x: infinite at -1 and 1, NaN beyond."""
@@ -319,7 +319,7 @@ class _Surface(_ForNumPy, _Protocol, _Gradients, _Versions):
     def hardtanh_(self, min_val: builtins.float = ..., max_val: builtins.float = ..., **without_effect: Unpack[_WithoutEffect]) -> Self: r"""`hardtanh`, in place; a leaf that requires grad can change only under no_grad()."""
     def hypot(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[_WithoutEffect]) -> Tensor: r"""sqrt(a^2 + b^2), without overflow; at (0, 0) both gradients are 0."""
     def hypot_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[_WithoutEffect]) -> Self: r"""`hypot`, in place; a leaf that requires grad can change only under no_grad()."""
-    def index_add(self, axis: _Axis = ..., index: Any = ..., source: Any = ..., alpha: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., input: Any = ..., **without_effect: Unpack[_WithoutEffect]) -> Tensor: r"""This Tensor with the slices of source, times alpha, added to those that index names along the axis."""
+    def index_add(self, axis: _Axis = ..., index: Any = ..., source: Any = ..., alpha: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., input: Any = ..., **without_effect: Unpack[_WithoutEffect]) -> Tensor: r"""This Tensor with alpha times the slices of source added at an index along the axis."""
     def index_add_(self, axis: _Axis = ..., index: Any = ..., source: Any = ..., alpha: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., input: Any = ..., **without_effect: Unpack[_WithoutEffect]) -> Self: r"""`index_add`, in place; a leaf that requires grad can change only under no_grad()."""
     def index_select(self, axis: _Axis = ..., index: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., input: Any = ..., **without_effect: Unpack[_WithoutEffect]) -> Tensor: ...
     def inner(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[_WithoutEffect]) -> Tensor: r"""Sums of products over the last axis of both: (..., n), (*, n) -> (..., *)."""
@@ -418,7 +418,7 @@ class _Surface(_ForNumPy, _Protocol, _Gradients, _Versions):
     def negative(self) -> Tensor: r"""-x."""
     def negative_(self) -> Self: r"""`negative`, in place; a leaf that requires grad can change only under no_grad()."""
     def nelement(self) -> builtins.int: ...
-    def new(self, *data: Any, **without_effect: Unpack[_WithoutEffect]) -> Tensor: r"""A new Tensor of this one's dtype: of data, or zeros of the sizes given."""
+    def new(self, *data: Any, **without_effect: Unpack[_WithoutEffect]) -> Tensor: r"""A new Tensor of this one's dtype: from data, or zeros of the given sizes."""
     @property
     def new_empty(self) -> Callable[..., Tensor]: r"""A new Tensor of this one's dtype: x.new_empty(...) is empty(...)."""
     @property
@@ -430,7 +430,7 @@ class _Surface(_ForNumPy, _Protocol, _Gradients, _Versions):
     @property
     def new_zeros(self) -> Callable[..., Tensor]: r"""A new Tensor of this one's dtype: x.new_zeros(...) is zeros(...)."""
     def nll_loss(self, target: Any, weight: Any = ..., ignore_index: Any = ..., reduction: builtins.str = ..., *, reduce: Any = ..., size_average: Any = ..., **without_effect: Unpack[_WithoutEffect]) -> Tensor: r"""-input[i, target[i]]: the negative log-likelihood of labels, given log-probabilities such as log_softmax's."""
-    def nonzero(self, as_tuple: builtins.bool = ..., **without_effect: Unpack[_WithoutEffect]) -> Tensor: r"""The places that are not 0, one in each row: (number, ndim); or, as a tuple, their indices along each axis."""
+    def nonzero(self, as_tuple: builtins.bool = ..., **without_effect: Unpack[_WithoutEffect]) -> Tensor: r"""The indices of nonzero elements, one per row: (number, ndim); or, as_tuple, their indices along each axis."""
     def norm(self, p: builtins.float = ..., axis: _Axis = ..., keepdim: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., keepdims: Any = ..., ord: Any = ..., **without_effect: Unpack[_WithoutEffect]) -> Tensor: r"""(sum |x|^p)^(1/p) over `axis`, see `linalg.vector_norm`; "fro" is 2."""
     @staticmethod
     def normal(*shape: Any, mean: builtins.float = ..., std: builtins.float = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., generator: Any = ..., size: Any = ..., sizes: Any = ..., capturable: Any = ..., device: Any = ..., differentiable: Any = ..., foreach: Any = ..., fused: Any = ..., inplace: Any = ..., layout: Any = ..., memory_format: Any = ..., non_blocking: Any = ..., out: Any = ..., pin_memory: Any = ..., sparse: Any = ..., stable: Any = ..., verbose: Any = ...) -> Tensor: r"""Normal with the given mean and standard deviation."""
@@ -469,7 +469,7 @@ class _Surface(_ForNumPy, _Protocol, _Gradients, _Versions):
     def rearrange(self, formula: builtins.str, **sizes: Any) -> Tensor: r"""einops' rearrange: split, reorder and merge axes, as in "b (h w) c -> b c h w" with h=8."""
     def reciprocal(self) -> Tensor: r"""1 / x."""
     def reciprocal_(self) -> Self: r"""`reciprocal`, in place; a leaf that requires grad can change only under no_grad()."""
-    def register_post_accumulate_grad_hook(self, hook: Any, **without_effect: Unpack[_WithoutEffect]) -> Any: r"""Call `hook(x)` whenever backward has added to the `.grad` of this leaf; a handle, to remove it, is returned."""
+    def register_post_accumulate_grad_hook(self, hook: Any, **without_effect: Unpack[_WithoutEffect]) -> Any: r"""Call `hook(x)` whenever backward has added to the `.grad` of this leaf; returns a handle that removes it."""
     def relu(self) -> Tensor: r"""max(x, 0) (7.20). The derivative at 0 is 0 by convention."""
     def relu6(self) -> Tensor: r"""min(max(x, 0), 6); the gradient at 0 and at 6 is 0."""
     def relu6_(self) -> Self: r"""`relu6`, in place; a leaf that requires grad can change only under no_grad()."""
@@ -539,14 +539,14 @@ class _Surface(_ForNumPy, _Protocol, _Gradients, _Versions):
     def svd(self, full_matrices: builtins.bool = ..., **without_effect: Unpack[_WithoutEffect]) -> tuple[Tensor, ...]: r"""U, S and V^T with U diag(S) V^T = x, S in descending order: (..., m, k), (..., k), (..., k, n), k = min(m, n)."""
     def swapaxes(self, axis0: Any = ..., axis1: Any = ..., *, dim0: Any = ..., dim1: Any = ..., dim2: Any = ..., **without_effect: Unpack[_WithoutEffect]) -> Tensor: r"""Swap two axes."""
     def swish(self) -> Tensor: r"""x sigma(x), also called Swish."""
-    def t(self) -> Tensor: r"""The transpose of a matrix; a vector stays as it is."""
+    def t(self) -> Tensor: r"""The transpose of a matrix; a vector is returned as it is."""
     def take(self, index: Any = ..., *, input: Any = ..., **without_effect: Unpack[_WithoutEffect]) -> Tensor: r"""The elements of the flattened x at an index, in the index's shape."""
     def tan(self) -> Tensor: r"""tan x."""
     def tan_(self) -> Self: r"""`tan`, in place; a leaf that requires grad can change only under no_grad()."""
     def tanh(self) -> Tensor: r"""(e^x - e^-x) / (e^x + e^-x) (7.25)."""
     def tanh_(self) -> Self: r"""`tanh`, in place; a leaf that requires grad can change only under no_grad()."""
     def tile(self, *repeats: Any, repeat: Any = ..., reps: Any = ..., **without_effect: Unpack[_WithoutEffect]) -> Tensor: r"""The whole Tensor repeated along each of its last axes."""
-    def to(self, *wanted: Any, **others: Any) -> Tensor: r"""This Tensor with the dtype that is named, if any, or that of a Tensor; a device may be named too."""
+    def to(self, *wanted: Any, **others: Any) -> Tensor: r"""This Tensor with the given dtype, or a given Tensor's; a device may be given too."""
     def to_dense(self) -> Tensor: ...
     def to_sparse(self) -> Tensor: ...
     def topk(self, k: builtins.int = ..., axis: _Axis = ..., largest: builtins.bool = ..., sorted: builtins.bool = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., key: Any = ..., **without_effect: Unpack[_WithoutEffect]) -> _Found: r"""The k largest (or smallest) values along `axis`, always in order, and their indices: (values, indices)."""
@@ -560,7 +560,7 @@ class _Surface(_ForNumPy, _Protocol, _Gradients, _Versions):
     def true_divide_(self, b: Any = ..., *, other: Any = ..., mat2: Any = ..., vec: Any = ..., exponent: Any = ..., **without_effect: Unpack[_WithoutEffect]) -> Self: r"""`true_divide`, in place; a leaf that requires grad can change only under no_grad()."""
     def trunc(self) -> Tensor: r"""x without its fraction; the gradient is 0."""
     def trunc_(self) -> Self: r"""`trunc`, in place; a leaf that requires grad can change only under no_grad()."""
-    def type(self, dtype: Any = ..., **without_effect: Unpack[_WithoutEffect]) -> Any: r"""This Tensor with another dtype, also by a name such as "torch.LongTensor"; or its own one."""
+    def type(self, dtype: Any = ..., **without_effect: Unpack[_WithoutEffect]) -> Any: r"""This Tensor cast to a dtype, or a name such as "torch.LongTensor"; without one, the name of its own dtype."""
     def type_as(self, other: _Value, **without_effect: Unpack[_WithoutEffect]) -> Tensor: ...
     def unbind(self, axis: _Axis = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., **without_effect: Unpack[_WithoutEffect]) -> tuple[Tensor, ...]: r"""A tuple of the slices along `axis`, without that axis."""
     def unflatten(self, axis: _Axis = ..., sizes: Any = ..., *, dim: Any = ..., dims: Any = ..., axes: Any = ..., size: Any = ..., split_size: Any = ..., split_size_or_sections: Any = ..., unflattened_size: Any = ..., **without_effect: Unpack[_WithoutEffect]) -> Tensor: r"""Split one axis into several, whose sizes multiply to its size (one may be -1)."""

@@ -1,4 +1,4 @@
-"""Names that PyTorch has and we lack: the answers of its CPU builds for other devices, and remedies for the rest."""
+"""PyTorch's names that we lack: its CPU builds' answers for other devices, and remedies for the rest."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from ..rings import PACKAGE, Twin
 
 _NO_COMPLEX = "there are no complex numbers; NumPy's fft computes with x.numpy(), off the graph"
-# Parts, and names in the package itself, that have no counterpart -> the replacement to write.
+# Modules and names without a counterpart -> the replacement.
 ABSENT = {
     "jit": "use capture", "fx": "use capture, or graph", "_dynamo": "use capture", "export": "use nn.onnx.export",
     "utils.tensorboard": "there is no SummaryWriter; training.Log writes the numbers of a run to a CSV file",
@@ -21,13 +21,13 @@ ABSENT = {
     **dict.fromkeys(("fft", "stft", "istft", "complex", "polar", "view_as_complex", "view_as_real", "complex64",
                      "complex128", "cfloat", "cdouble"), _NO_COMPLEX)}
 ABSENT["utils.model_zoo"] = ABSENT["hub"]
-# Parts that are a module here, under another name.
+# Modules that have another name here.
 LEADS = {"multiprocessing": "multiprocessing", "onnx": "tinygrad_like.nn.onnx", **{
     name: f"tinygrad_like.compat.{name}" for name in ("autograd", "func", "utils")}}
 
 
 class Part(ModuleType):
-    """A module of PyTorch's without a file here: an error for a name it does not have says why."""
+    """A PyTorch module without a file here; its error for a missing name says why."""
 
     __path__: list[str] = []
 
@@ -42,7 +42,7 @@ class Part(ModuleType):
 
 
 class Finder:
-    """The last finder of `sys.meta_path`, for import lines of modules that have no file in this package."""
+    """The last finder of `sys.meta_path`, for imports of modules that have no file in this package."""
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
@@ -51,7 +51,7 @@ class Finder:
             return None
         if part in ABSENT:
             raise ModuleNotFoundError(f"No module named {name!r}: {ABSENT[part]}", name=name)
-        getattr(sys.modules[PACKAGE], part.partition(".")[0], None)  # which makes the Part, if it is one
+        getattr(sys.modules[PACKAGE], part.partition(".")[0], None)  # creates the Part, if it is one
         if part in LEADS or name in sys.modules:
             twin: Any = Twin(LEADS.get(part, name))
             return ModuleSpec(name, twin)
@@ -62,7 +62,7 @@ sys.meta_path.append(Finder)
 
 
 def nothing(*args: Any, **options: Any) -> None:
-    """A setting of PyTorch's that has no meaning here."""
+    """A PyTorch setting without effect here."""
 
 
 def _false(*args: Any) -> bool:
@@ -104,7 +104,7 @@ DEVICES: dict[str, Any] = {
 
 
 class Missing:
-    """An attribute that PyTorch's classes have and ours do not: to ask for it is an error that says what to write."""
+    """An attribute that only PyTorch's classes have: reading it raises an error with the replacement."""
 
     def __init__(self, name: str, hint: str):
         self.name, self.hint = name, hint

@@ -18,10 +18,10 @@ from .function import Function, once_differentiable
 def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None,
          create_graph: bool = False, allow_unused: bool = False, materialize_grads: bool = False,
          only_inputs: bool = True) -> tuple:
-    """The gradients of `outputs`, a Tensor or several, with respect to `inputs`, as PyTorch's `torch.autograd.grad`.
+    """The gradients of `outputs`, one or several Tensors, with respect to `inputs`, as in `torch.autograd.grad`.
 
-    grad_outputs: the cotangent of each output. allow_unused: None for an input that no output depends on, instead of
-    an error. `Tensor.gradient` is the same for one output.
+    grad_outputs: a cotangent per output. allow_unused: return None, instead of raising, for an input that no output
+    depends on. `Tensor.gradient` does the same for one output.
     """
     outputs, inputs = ((x,) if isinstance(x, Tensor) or not isinstance(x, Iterable) else tuple(x)
                        for x in (outputs, inputs))
@@ -35,7 +35,7 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
 
 
 def joined(who: str, outputs: tuple, cotangents: tuple, create_graph: bool) -> tuple[Tensor, Any]:
-    """A Tensor, and a cotangent for it, from which backward is that of all `outputs`, each with its cotangent."""
+    """A Tensor and its cotangent, whose backward equals that of all `outputs` with their cotangents."""
     if not outputs or not all([isinstance(x, Tensor) for x in outputs]):
         kinds = ", ".join([type(x).__name__ for x in outputs]) or "nothing"
         raise TypeError(f"{who}: takes Tensors that were computed from others, got {kinds}")
@@ -45,7 +45,7 @@ def joined(who: str, outputs: tuple, cotangents: tuple, create_graph: bool) -> t
         return outputs[0], cotangents[0]
     seeds = [x._seed(who, g, create_graph) for x, g in zip(outputs, cotangents, strict=True)]
     with enable_grad():
-        terms = [ops.sum(x * g) for x, g in zip(outputs, seeds, strict=True)]  # whose slopes are the cotangents
+        terms = [ops.sum(x * g) for x, g in zip(outputs, seeds, strict=True)]  # their slopes are the cotangents
         return sum(terms[1:], terms[0]), None
 
 
@@ -69,7 +69,7 @@ class _AnyTensor(type):
 
 
 class Variable(metaclass=_AnyTensor):
-    """PyTorch's `Variable(x)` of early days: a Tensor on the memory of x that requires grad if it is told to."""
+    """PyTorch's old `Variable(x)`: a Tensor on the memory of x, which requires grad on request."""
 
 
 __all__ = ["Function", "Variable", "backward", "detect_anomaly", "grad", "gradcheck", "gradgradcheck", "inference_mode",

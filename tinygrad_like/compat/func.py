@@ -1,7 +1,7 @@
-"""PyTorch's `torch.func`: functions to functions, under its names, and vmap.
+"""PyTorch's `torch.func`: function transforms under its names, and vmap.
 
-`vmap` calls the function once for each element of the batch and stacks the results: what it gives, and its gradients of
-any order, are those of a batch, but the time is that of a loop. Where an op takes batches itself, that is faster.
+`vmap` calls the function once per element of the batch and stacks the results: values, and gradients of any order, are
+those of a batch, but the time is a loop's. An op that takes batches itself is faster.
 """
 
 from __future__ import annotations
@@ -22,15 +22,14 @@ __all__ = ["functional_call", "grad", "hessian", "jacrev", "jvp", "value_and_gra
 
 def vmap(func: Callable, in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
          chunk_size: int | None = None) -> Callable:
-    """The function that applies func to each element of a batch, which lies along in_dims of each argument.
+    """The function that applies func to each element of a batch along in_dims of the arguments.
 
-    in_dims: an axis, None for an argument that is the same for all, or a tuple of these, one for each argument; an
-    argument may be a dict, list or tuple of Tensors, which have that axis all. out_dims: the axis along which results
-    are stacked. Arguments given by name are the same for all. randomness: with "same" every element draws the same
-    numbers, else its own.
+    in_dims: an axis, None for an argument shared by all elements, or a tuple of these, one per argument; an argument
+    may be a dict, list or tuple of Tensors that all have this axis. out_dims: the axis along which to stack results.
+    Named arguments are shared. randomness: with "same", every element draws the same numbers, else its own.
 
-    Raises TypeError for no Tensor where in_dims names an axis, and ValueError if batches have different sizes
-    or there is none.
+    Raises TypeError unless arguments with an axis in in_dims are Tensors, and ValueError if batches differ in size or
+    there is none.
     """
     if not callable(func):
         raise TypeError(f"vmap: takes a function of Tensors, got {type(func).__name__}")
@@ -75,7 +74,7 @@ def _each(what: str, axis: Any, n: int) -> Any:
 
 
 def _stacked(results: list, axis: Any) -> Any:
-    """The results as one, in the form that each has."""
+    """The results stacked, in their common structure."""
     first = results[0]
     if isinstance(first, dict):
         return {name: _stacked([r[name] for r in results], axis) for name in first}

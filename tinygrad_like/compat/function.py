@@ -1,4 +1,4 @@
-"""PyTorch's custom ops, `autograd.Function`: a class with a forward and a backward, as other programs define them.
+"""PyTorch's custom ops, `autograd.Function`: classes with a forward and a backward.
 
     class Square(Function):
         @staticmethod
@@ -35,24 +35,24 @@ from ..ops.cotangents import Scattered
 
 
 class Context:
-    """`ctx`, which a Function's forward and backward share. Attributes may be set on it.
+    """`ctx`, shared by a Function's forward and backward. You may set attributes on it.
 
     needs_input_grad: for each argument of `apply`, whether a gradient is wanted.
     """
 
     _given: tuple = ()  # saved by forward
-    _fixed: tuple = ()  # outputs that no gradient flows through
-    _zeros = True  # whether backward gets zeros, not None, for an output that was not used
+    _fixed: tuple = ()  # outputs without a gradient
+    _zeros = True  # whether backward gets zeros, not None, for unused outputs
     _outputs: tuple = ()  # shape, dtype and whether it is differentiable, of each output
     _saved: tuple = ()
 
     def __init__(self, needs_input_grad: tuple[bool, ...]):
         self.needs_input_grad = needs_input_grad
-        self._node: Any = None  # the call's, weakly, since it keeps this
+        self._node: Any = None  # the call's node, weakly, since the node keeps this
         self._nodes: dict[int, Any] = {}
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keep inputs, outputs or other Tensors for backward, where `ctx.saved_tensors` has them."""
+        """Save inputs, outputs or other Tensors for backward, as `ctx.saved_tensors`."""
         for x in tensors:
             if x is not None and not isinstance(x, Tensor):
                 raise TypeError(f"save_for_backward: takes Tensors and None, got {type(x).__name__}; "
@@ -60,7 +60,7 @@ class Context:
         self._given = tensors
 
     def mark_non_differentiable(self, *outputs: Tensor) -> None:
-        """No gradient flows through these outputs. For those that are not floating point, this is so anyway."""
+        """Declare that these outputs have no gradient; outputs that are not floating point never have one."""
         self._fixed = outputs
 
     def set_materialize_grads(self, value: bool) -> None:
@@ -74,14 +74,14 @@ class Context:
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
         """The Tensors passed to `save_for_backward`. Raises RuntimeError if one was changed in place since."""
-        if not self._saved:  # while forward still runs, or nothing is recorded
+        if not self._saved:  # forward is still running, or nothing is recorded
             return self._given
         return tuple([None if x is None else x() for x in self._saved])
 
     saved_variables = saved_tensors
 
     def _made(self, i: int) -> Node:
-        """The node of output i, of which there may be more than one in the course of time."""
+        """The node of output i; over time there may be several."""
         node = self._nodes[i]() if i in self._nodes else None
         if node is None:
             node = output_node(self._node(), i, *self._outputs[i][:2])
@@ -89,8 +89,8 @@ class Context:
         return node
 
     def _keep(self, x: Tensor, name: str, args: tuple, outputs: tuple, results: list) -> Callable[[], Tensor]:
-        """A function that returns a saved Tensor: of an output, one with its node, which is not kept, as it would
-        keep this."""
+        """A function that returns a saved Tensor. An output's Tensor gets its node, held weakly, since that keeps
+        this."""
         i = next((i for i, y in enumerate(outputs) if y is x and y is not results[i]), -1)
         output = i >= 0 and not any(x is a for a in args)
         version = (results[i] if output else x).shared_version()
@@ -113,13 +113,12 @@ class Context:
 class Function:
     """The base of custom ops: a subclass defines static `forward(ctx, *args)` and `backward(ctx, *grad_outputs)`.
 
-    forward runs without recording, and returns a Tensor or a tuple; `forward(*args)` with
-    `setup_context(ctx, inputs, output)` is understood too. backward gets one cotangent for each output, and returns one
-    gradient for each argument of forward, None where there is none. It is recorded if create_graph=True asks for that,
-    so for a second derivative it must be made of ops.
+    forward runs without recording, and returns a Tensor or a tuple; `forward(*args)` with `setup_context(ctx, inputs,
+    output)` works too. backward gets one cotangent per output, and returns one gradient per argument of forward, or
+    None. create_graph=True records it, so for a second derivative it must consist of ops.
 
-    Raises, in backward, RuntimeError for a wrong number of gradients, and TypeError or ValueError for one that is no
-    Tensor or does not fit the shape of its input.
+    In backward, it raises RuntimeError for a wrong number of gradients, and TypeError or ValueError for one that is not
+    a Tensor or does not fit its input's shape.
     """
 
     @staticmethod
@@ -139,7 +138,7 @@ class Function:
 
     @classmethod
     def apply(cls, *args: Any) -> Any:
-        """The outputs of forward, with a node that has backward as its rule if an argument requires grad."""
+        """The outputs of forward, with a node whose rule is backward if an argument requires grad."""
         parents = [(x.node or x) if isinstance(x, Tensor) and x.requires_grad and mode.recording else None
                    for x in args]
         ctx = Context(tuple([p is not None for p in parents]))
@@ -175,7 +174,7 @@ class _Call:
 
     def pull(self, node: Node, g: Bundle, parents: list) -> list:
         ctx = node.saved
-        if ctx is None:  # by another thread, since the walk came here
+        if ctx is None:  # freed by another thread in the meantime
             raise freed(node)
         given = [self._cotangent(g.get(i), y, ctx._zeros) for i, y in enumerate(ctx._outputs)]
         found = self.function.backward(ctx, *given)
@@ -207,7 +206,7 @@ class _Call:
 
 
 def once_differentiable(backward: Callable) -> Callable:
-    """Mark a Function's backward as computing with arrays: differentiating its result is an error."""
+    """Mark a Function's backward as not differentiable: differentiating its result is an error."""
     @functools.wraps(backward)
     def call(ctx: Any, *grad_outputs: Any) -> Any:
         if mode.recording:

@@ -1,8 +1,8 @@
-"""What users of PyTorch, NumPy and tinygrad write by habit: it means here what it means there, or an error says what to
-write instead. Here: options by other names, and devices. Names of methods: `names.py`; of functions: `torch_names.py`.
+"""Habits of PyTorch, NumPy and tinygrad users work as there, or raise an error that names the replacement. This file
+has other names of options, and devices; `names.py` has names of methods, `torch_names.py` of functions.
 
-Methods are wrapped once, by `taught`, which renames options before the call. Ops, layers and other functions are asked
-about only once a call has failed (`errors.rescuers`): a call that uses our own names pays nothing.
+`taught` wraps methods once, and renames options before the call. For ops, layers and other functions, renaming happens
+only after a call has failed (`errors.rescuers`), so calls with our own names pay nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..ops.operands import by_position
 
 # Options --------------------------------------------------------------------------------------------------------------
 
-# Their name -> our names, of which the first that a function has counts.
+# Their name -> our names; the first one that a function has is used.
 OPTIONS: dict[str, tuple[str, ...]] = {
     "dim": ("axis", "axes"), "dims": ("axis", "axes"), "axis": ("axes",), "axes": ("axis",),
     "keepdims": ("keepdim",), "dim0": ("axis0",), "dim1": ("axis1", "axis0"), "dim2": ("axis2", "axis1"),
@@ -36,7 +36,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "exponent": ("b",), "train": ("training",),
 }
 MEMORY_FORMATS = "contiguous_format", "preserve_format", "channels_last", "channels_last_3d"  # ours are NumPy's
-# Options without effect here, and the only values they may have; device= is checked separately.
+# Options without effect here, and their allowed values; device= is checked separately.
 _WITHOUT_EFFECT: dict[str, tuple] = {
     "device": (), "non_blocking": (True, False), "pin_memory": (True, False), "layout": (None, "strided"),
     "out": (None,), "memory_format": (None, *MEMORY_FORMATS), "generator": (None,), "sparse": (False,),
@@ -44,8 +44,8 @@ _WITHOUT_EFFECT: dict[str, tuple] = {
     "fused": (None, True, False), "capturable": (False,), "differentiable": (False,), "inplace": (True, False),
     "verbose": (True, False), "stable": (None, True, False),
 }
-_REDUCTION = frozenset({"size_average", "reduce"})  # by which PyTorch's losses said it before there was reduction
-# Functions whose last argument in PyTorch is inplace, also by position; ours take it only by name.
+_REDUCTION = frozenset({"size_average", "reduce"})  # PyTorch's old names for a loss's reduction
+# Functions whose last argument in PyTorch is inplace, even by position; ours take it only by name.
 _IN_PLACE = frozenset("""
     relu relu6 leaky_relu elu selu celu silu mish hardswish hardsigmoid hardtanh
     dropout dropout1d dropout2d dropout3d
@@ -53,9 +53,10 @@ _IN_PLACE = frozenset("""
 
 
 def renamed(who: str, known: Mapping[str, Any], given: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
-    """`given`, options by the names in `known` (name -> default), together with `others`, named by another library.
+    """`given`, options under the names in `known` (name -> default), merged with `others`, under another library's
+    names.
 
-    Raises TypeError in the name of `who` for a name that nobody uses, or an option given twice.
+    Raises TypeError in the name of `who` for an unknown name or a repeated option.
     """
     options = dict(given)
     for name, value in _with_reduction(others).items():
@@ -76,7 +77,7 @@ def renamed(who: str, known: Mapping[str, Any], given: Mapping[str, Any], others
 
 
 def _with_reduction(others: Mapping[str, Any]) -> Mapping[str, Any]:
-    """`others`, with `reduction` in place of PyTorch's former size_average and reduce, which win over it there too."""
+    """`others`, with `reduction` in place of PyTorch's old size_average and reduce, which take precedence there too."""
     if _REDUCTION.isdisjoint(others):
         return others
     average, reduce = others.get("size_average"), others.get("reduce")
@@ -92,10 +93,10 @@ class Parameters(NamedTuple):
     """The parameters of a function, without `self`."""
 
     known: dict[str, Any]  # with their defaults
-    own: frozenset[str]  # those that can be given by name
+    own: frozenset[str]  # those that may be named
     starred: str  # the name of *these
-    most: int | None  # how many by position
-    open: bool  # whether any name can be given
+    most: int | None  # the number of positional ones
+    open: bool  # whether it takes any name
     method: bool
     targets: dict[str, str]  # their names -> ours
 
@@ -123,7 +124,7 @@ def _targets(known: Iterable[str]) -> dict[str, str]:
 
 
 def _translated(f: Any, who: str, inputs: tuple, options: Mapping[str, Any]) -> tuple[tuple, dict[str, Any]]:
-    """Inputs and options by our names. Raises TypeError, with the names there are, for one that nobody has."""
+    """Inputs and options under our names. Raises TypeError, listing the known names, for an unknown one."""
     known, own, starred, _, _, method, targets = parameters_of(f)
     given: dict[str, Any] = {}
     for name, value in options.items():
@@ -131,7 +132,7 @@ def _translated(f: Any, who: str, inputs: tuple, options: Mapping[str, Any]) -> 
         if target is None or target in given or target == starred or name == "unbiased":
             break
         given[target] = value
-    else:  # as with dim= for axis=: what follows would take several times as long as the call itself
+    else:  # such as dim= for axis=: the general way takes several times as long as the call
         return inputs, given
     others = {name: value for name, value in options.items() if name not in own}
     if method and not inputs and (first := {"input", "self", "tensors"} & others.keys()):  # torch.sum(input=x)
@@ -147,19 +148,19 @@ def _translated(f: Any, who: str, inputs: tuple, options: Mapping[str, Any]) -> 
 
 
 def _names(f: Any) -> tuple[tuple[str, ...], str, bool]:
-    """The keywords of a function, the name of its *args, and whether it has **kwargs; reads its code."""
+    """The keywords of a function, the name of its *args, and whether it has **kwargs, from its code."""
     code = f.__code__
     count = code.co_argcount + code.co_kwonlyargcount
     starred = code.co_varnames[count] if code.co_flags & inspect.CO_VARARGS else ""
     return code.co_varnames[:count], starred, bool(code.co_flags & inspect.CO_VARKEYWORDS)
 
 
-# A function has other names to learn if it has one of these.
+# A function needs other names only if it has one of these.
 _WORTH = {target for targets in OPTIONS.values() for target in targets} - {"a", "b", "x"} | {"dtype"}
 
 
 def taught(f: Callable, who: str = "") -> Callable:
-    """A function that also takes its options by the names in `OPTIONS`, and names itself in errors."""
+    """A function that also accepts its options under the names in `OPTIONS`, and is named in errors."""
     names, who = _names(inspect.unwrap(f))[0], who or f.__name__
     own, method = frozenset(names) - {"self"}, names[:1] == ("self",)
 
@@ -172,18 +173,18 @@ def taught(f: Callable, who: str = "") -> Callable:
         except Exception as error:
             ours: Any = in_the_name_of(who, error, inputs[method:], options)
             if ours is error:
-                ours = None  # or the error, its traceback and this frame would keep one another alive
+                ours = None  # else the error, its traceback and this frame would keep each other alive
                 raise
             raise ours from error
 
     return call
 
 
-_BY_POSITION = frozenset({"reshape", "view"})  # which are called so often that a name for the shape costs too much
+_BY_POSITION = frozenset({"reshape", "view"})  # called so often that a name for the shape costs too much
 
 
 def teach(cls: type) -> None:
-    """Have the methods of a class that others know by other options take them, under every name that they have."""
+    """Make the methods of a class, under all their names, accept other libraries' option names."""
     learned: dict[Callable, Callable] = {}
     for name, member in list(vars(cls).items()):
         f = getattr(member, "__func__", member)
@@ -197,20 +198,19 @@ def teach(cls: type) -> None:
 
 # Calls that failed ----------------------------------------------------------------------------------------------------
 
-# How many axes a batch has, for ops that take one alone; others see to it themselves.
+# The number of axes of a batch, for ops that require a batch axis.
 _BATCHES = {"conv2d": 4, "conv_transpose2d": 4, "unfold": 4, "fold": 3}
 
 
 def rescued(f: Any, inputs: tuple, options: dict, error: Exception) -> Any:
-    """The result of a failed call with its options renamed to ours; NotImplemented if there was nothing to rename.
+    """The result of a failed call after renaming its options to ours; NotImplemented if there are none to rename.
 
-    Raises TypeError, with the names there are, for an option that nobody has, and for arguments by position that are to
-    be given by name.
+    Raises TypeError, listing the known names, for an unknown option, and for positional arguments that must be named.
     """
     try:
         return _rescued(f, inputs, options, error)
     except Exception as better:
-        better.__suppress_context__ = True  # it does not tell of the first call's
+        better.__suppress_context__ = True  # hide the first call's error
         raise
 
 
@@ -234,7 +234,7 @@ def _rescued(f: Any, inputs: tuple, options: dict, error: Exception) -> Any:
 
 
 def _again(f: Any, who: str, parameters: Parameters, inputs: tuple, options: dict) -> Any:
-    """The call with options by our names, if there are others."""
+    """The call with options under our names, if it has others."""
     _refuse_by_position(who, len(inputs), parameters)
     if parameters.own.issuperset(options):
         return NotImplemented
@@ -245,7 +245,7 @@ def _again(f: Any, who: str, parameters: Parameters, inputs: tuple, options: dic
 
 
 def _of_op(op: Op, inputs: tuple, options: dict) -> Any:
-    """The same of an op; and its input, which has no batch, as a batch of one."""
+    """The same for an op; an input without a batch axis becomes a batch of one."""
     if op.name == "linear" and getattr(inputs[1] if len(inputs) > 1 else None, "ndim", 0) == 1:  # one output, no axis
         y = inputs[0] @ inputs[1]
         return y if len(inputs) < 3 or inputs[2] is None else y + inputs[2]
@@ -262,12 +262,12 @@ def _of_op(op: Op, inputs: tuple, options: dict) -> Any:
 
 
 def _ends_with_inplace(who: str, inputs: tuple, most: int | None) -> bool:
-    """Whether a function that takes at most so many arguments by position was given PyTorch's inplace after them."""
+    """Whether a call ends with PyTorch's inplace, after the function's `most` positional arguments."""
     return most is not None and who in _IN_PLACE and len(inputs) == most + 1 and isinstance(inputs[-1], bool)
 
 
 def _refuse_by_position(who: str, given: int, parameters: Parameters) -> None:
-    """Raise TypeError if so many arguments by position are too many, and the others would be taken by name."""
+    """Raise TypeError if there are too many positional arguments, and the rest must be named."""
     most = parameters.most
     if most is not None and given > most + parameters.method and most < len(parameters.known):
         names = list(parameters.known)
@@ -280,7 +280,7 @@ def _refuse_by_position(who: str, given: int, parameters: Parameters) -> None:
 
 
 def _layer(init: Callable, parameters: Parameters, inputs: tuple, options: dict) -> Any:
-    """Make a layer with PyTorch's options that follow those of every one: inplace, device, dtype."""
+    """Create a layer with the options that all of PyTorch's layers have: inplace, device, dtype."""
     (module, *args), options = inputs, dict(options)
     dtype = options.pop("dtype", None) if "dtype" not in parameters.own else None
     inplace = None
@@ -303,7 +303,7 @@ def _layer(init: Callable, parameters: Parameters, inputs: tuple, options: dict)
 
 
 def _cast(module: Any, *wanted: Any, **others: Any) -> Any:
-    """`Module.to` that takes, as PyTorch's does, devices and Tensors with the wanted dtype."""
+    """`Module.to` that accepts, like PyTorch's, devices and Tensors with the wanted dtype."""
     if len(wanted) == 1 and not others and not isinstance(wanted[0], str | None) and not hasattr(wanted[0], "dtype"):
         return NotImplemented
     dtype = wanted_dtype("to", *wanted, **others)
@@ -313,7 +313,7 @@ def _cast(module: Any, *wanted: Any, **others: Any) -> Any:
 
 
 class device(str):
-    """The device that computes everything: "cpu". Raises RuntimeError for any other."""
+    """The only device, "cpu". Raises RuntimeError for any other."""
 
     type = "cpu"
     index: Any = None  # type: ignore[assignment]  # as of PyTorch's devices

@@ -1,4 +1,4 @@
-"""The names that methods of Tensor have in PyTorch, NumPy and tinygrad besides ours."""
+"""Other names of Tensor methods, from PyTorch, NumPy and tinygrad."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ class _IsTuple(type):
 
 
 class Size(tuple, metaclass=_IsTuple):
-    """A shape, as PyTorch's `torch.Size`: a tuple, as a shape is here, that also knows how many elements it has."""
+    """A shape like PyTorch's `torch.Size`: a tuple that also knows its number of elements."""
 
     def numel(self) -> int:
-        """How many elements a Tensor of this shape has."""
+        """The number of elements of a Tensor of this shape."""
         return math.prod(self)
 
 
 def made_of(dtype: np.dtype, data: tuple) -> Tensor:
-    """A Tensor of this dtype: of data, or zeros of the sizes that are given, one by one or as `x.size()`."""
+    """A Tensor of this dtype: from data, or zeros of the given sizes, one by one or as `x.size()`."""
     if len(data) == 1 and not isinstance(data[0], int) and type(data[0]) is not Size:
         return Tensor(data[0], dtype=dtype)
     return Tensor.zeros(*(data or (0,)), dtype=dtype)
 
 
 class OfDtype(type):
-    """The class of `FloatTensor` and similar names of PyTorch's; its instances are the Tensors of a dtype."""
+    """The class of `FloatTensor` and similar names in PyTorch; its instances are the Tensors of a dtype."""
 
     dtype: np.dtype
 
@@ -69,7 +69,7 @@ OF_DTYPE = {f"{name}Tensor": _of_dtype(f"{name}Tensor", dtype) for name, dtype i
 
 
 class Count(int):
-    """The number of elements, `x.size` as in NumPy; and `x.size()`, the shape, `x.size(dim)` as in PyTorch."""
+    """NumPy's `x.size`, the number of elements, and PyTorch's `x.size()`, the shape, and `x.size(dim)`."""
 
     shape: tuple[int, ...]
 
@@ -95,8 +95,8 @@ def _of_truth(op: Any) -> Callable:
 
 
 def _extremum(op: Any, of_two: Any) -> Callable:
-    """The method `max` or `min`: values and indices where the axis is given by position, or as dim, as in PyTorch; of
-    two Tensors one."""
+    """The method `max` or `min`: values and indices if the axis is positional or dim=, as in PyTorch; for two Tensors,
+    the elementwise result."""
     def method(self, *place, axis=None, keepdim=False, **others):
         if not place and not others:
             return op(self, axis=axis, keepdim=keepdim)
@@ -136,7 +136,7 @@ class Names:
     real = property(conj, doc="The Tensor itself: its elements are real.")
     def is_complex(self): return False
     def to(self, *wanted, **others):
-        """This Tensor with the dtype that is named, if any, or that of a Tensor; a device may be named too."""
+        """This Tensor with the given dtype, or a given Tensor's; a device may be given too."""
         dtype = wanted_dtype("to", *wanted, **others)
         return self if dtype is None or dtype is self.dtype else ops.cast(self, dtype=dtype)
     def type_as(self, other): return self.to(other.dtype)
@@ -145,7 +145,7 @@ class Names:
     def norm(self, p=2.0, axis=None, keepdim=False):
         """(sum |x|^p)^(1/p) over `axis`, see `linalg.vector_norm`; "fro" is 2."""
         p = 2 if p is None or isinstance(p, str) and p == "fro" else p
-        if not isinstance(p, int | float | np.number):  # and no Tensor, whose == is an op
+        if not isinstance(p, int | float | np.number):  # not a Tensor, whose == is an op
             raise TypeError(f"norm: p must be a number, inf or 'fro', got {p!r}")
         return ops.linalg.vector_norm(self, p, axis, keepdim)
     gt, ge, lt, le = Methods.__gt__, Methods.__ge__, Methods.__lt__, Methods.__le__
@@ -161,12 +161,12 @@ class Names:
         return _times(self, beta) + _times(ops.matmul(mat1, mat2), alpha)
 
     def nonzero(self, as_tuple=False):
-        """The places that are not 0, one in each row: (number, ndim); or, as a tuple, their indices along each axis."""
+        """The indices of nonzero elements, one per row: (number, ndim); or, as_tuple, their indices along each axis."""
         return ops.unbind(ops.nonzero(self if self.ndim else ops.reshape(self, shape=(1,))), 1) if as_tuple else (
             ops.nonzero(self))
 
     def t(self):
-        """The transpose of a matrix; a vector stays as it is."""
+        """The transpose of a matrix; a vector is returned as it is."""
         if self.ndim > 2:
             raise ValueError(f"t: takes a matrix, got shape {self.shape}; use x.transpose(-2, -1) or x.mT")
         return self if self.ndim < 2 else ops.transpose(self)
@@ -180,7 +180,7 @@ class Names:
     def select(self, axis, index): return ops.getitem(self, (*_before("select", self, axis), index))
     def index_select(self, axis, index): return ops.movement.index_select(self, axis, index)
     def index_add(self, axis, index, source, alpha=1):
-        """This Tensor with the slices of source, times alpha, added to those that index names along the axis."""
+        """This Tensor with alpha times the slices of source added at an index along the axis."""
         if not self.ndim:
             return ops.scatter_add(self, ops.reshape(index, shape=()), _times(source, alpha), axis=axis)
         axis = ops.axes.one_axis("index_add", axis, self.ndim)
@@ -196,7 +196,7 @@ class Names:
         return ops.repeat(self, (1,) * (self.ndim - len(repeats)) + tuple(repeats))
 
     def type(self, dtype=None):
-        """This Tensor with another dtype, also by a name such as "torch.LongTensor"; or its own one."""
+        """This Tensor cast to a dtype, or a name such as "torch.LongTensor"; without one, the name of its own dtype."""
         if dtype is None:
             return next((f"torch.{name}" for name, of in OF_DTYPE.items() if of.dtype == self.dtype),
                         "torch.BFloat16Tensor")
@@ -205,20 +205,19 @@ class Names:
     def byte(self): return ops.cast(self, dtype=np.dtype("uint8"))
     def char(self): return ops.cast(self, dtype=np.dtype("int8"))
     def new(self, *data):
-        """A new Tensor of this one's dtype: of data, or zeros of the sizes given."""
+        """A new Tensor of this one's dtype: from data, or zeros of the given sizes."""
         return made_of(self.dtype, data)
     is_sparse = False
 
     def equal(self, other):
-        """Whether both have the same shape and the same elements, one answer for all."""
+        """Whether both have equal shapes and elements, as a bool."""
         return self.shape == other.shape and bool(ops.all(ops.eq(self, other)))
 
     def as_strided(self, size, stride, storage_offset=None):
-        """A copy of the numbers that stand `stride` apart along each axis: out[i, j] is number
-        storage_offset + i stride[0] + j stride[1] of this Tensor, whose memory must be one piece. The copy cannot be
-        changed in place.
+        """A copy of the elements `stride` apart along each axis: out[i, j] is element storage_offset + i stride[0] + j
+        stride[1] of this Tensor, which must be contiguous. The copy is read-only.
 
-        Raises ValueError for numbers that this Tensor does not have.
+        Raises ValueError for elements beyond this Tensor.
         """
         size, stride, offset = tuple(size), tuple(stride), storage_offset or 0
         if len(size) != len(stride) or min((*size, *stride, offset), default=0) < 0:
@@ -233,11 +232,11 @@ class Names:
                              f"{last}, but this Tensor has {self._data.size}")
         y = ops.take(ops.reshape(self, shape=(-1,)), index=(aliases._numbers(offset, 1, size, stride),))
         if mode.listener is None:
-            y._data.flags.writeable = False  # in PyTorch a change of it would be one of this Tensor
+            y._data.flags.writeable = False  # in PyTorch it is a view, and changing it changes this Tensor
         return y
 
     def register_post_accumulate_grad_hook(self, hook):
-        """Call `hook(x)` whenever backward has added to the `.grad` of this leaf; a handle, to remove it, is returned.
+        """Call `hook(x)` whenever backward has added to the `.grad` of this leaf; returns a handle that removes it.
 
         Raises RuntimeError unless this Tensor is a leaf that requires grad.
         """
@@ -252,7 +251,7 @@ class Names:
 
 
 def _of_its_dtype(name: str, make: Callable) -> property:
-    """The constructor `make`, with the dtype of the Tensor that is asked for it."""
+    """The constructor `make`, with the Tensor's dtype."""
     def made(self: Any) -> Callable:
         return lambda *given, **options: make(*given, **{"dtype": self.dtype, **options})
 
@@ -265,7 +264,7 @@ for _name in ("zeros", "ones", "empty", "full"):
 
 
 def _times(x: Any, factor: Any, beside: Any = None) -> Any:
-    """x times a factor, in the dtype of `beside`, to which it is added, if that is the wider one."""
+    """x times a factor, in the dtype of `beside`, the other summand, if that is wider."""
     if isinstance(factor, int) and factor == 1:
         return x
     if beside is not None and getattr(x, "dtype", FLOAT32).kind in "iub" and hasattr(beside, "dtype") and (
@@ -286,7 +285,7 @@ def _slice(who: str, x: Tensor, axis: int, start: int, length: int) -> tuple:
     return (*before, slice(start, start + length))
 
 
-# Names that a Tensor does not have -> the replacement. (With `__getattr__` every attribute would take longer to find.)
+# Names that a Tensor lacks -> the replacement. (`__getattr__` would slow down every attribute.)
 MISSING = {
     "cuda": "there is only the CPU; leave it out",
     "values": "only x.max(dim) and similar calls return a pair", "realize": "ops compute at once; leave it out",

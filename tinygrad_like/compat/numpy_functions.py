@@ -1,5 +1,5 @@
-"""NumPy's functions on Tensors: np.sin(x) is x.sin(), on the graph. What has no op here computes with the values, or
-raises an error if they require grad.
+"""NumPy's functions on Tensors: np.sin(x) is x.sin(), on the graph. A function without an op here computes with the
+values, or raises an error if they require grad.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from ..core.graph import mode
 from ..core.tensor import Tensor
 from ..dtypes import FLOATS, wide
 
-# NumPy's names that are not those of a method here; "" if the name means something else there.
+# NumPy's names that differ from our methods'; "" if the name means something else there.
 _UFUNCS: dict[str, str] = {
     "power": "pow", "remainder": "mod", "fabs": "abs", "rint": "round", "equal": "eq", "invert": "bitwise_not",
     **dict.fromkeys(("logical_and", "logical_or", "logical_xor", "logical_not"), "")}
-# Functions that are methods of that name here, with NumPy's arguments.
+# Functions that are methods here, with the same name and arguments.
 _METHODS = frozenset({
     "sum", "mean", "prod", "max", "min", "amax", "amin", "any", "all", "argmax", "argmin", "squeeze", "clip",
     "swapaxes", "flip", "roll", "tril", "triu", "diagonal", "outer", "trace", "argsort", "tile", "ravel", "reshape",
@@ -26,7 +26,7 @@ _METHODS = frozenset({
 
 
 def _on_arrays(who: str, f: Callable, inputs: Any, options: Mapping[str, Any]) -> Any:
-    """NumPy's result for the values. Raises TypeError if they require grad, which it would lose."""
+    """NumPy's result for the values. Raises TypeError if they require grad, since it would be lost."""
     cut = False
 
     def plain(x: Any) -> Any:
@@ -50,7 +50,7 @@ def _on_arrays(who: str, f: Callable, inputs: Any, options: Mapping[str, Any]) -
 
 
 class ForNumPy:
-    """The part of Tensor that NumPy's functions, and PyTorch's, ask for."""
+    """The part of Tensor that NumPy's and PyTorch's functions call."""
 
     @classmethod
     def __torch_function__(cls, function, types, inputs=(), options=None):
@@ -59,7 +59,7 @@ class ForNumPy:
             return NotImplemented
         to, x, *others = inputs
         values = x.numpy()
-        values = np.array(values, wide(values.dtype))  # a copy, which may be written; PyTorch cannot read ml_dtypes'
+        values = np.array(values, wide(values.dtype))  # a writable copy; PyTorch cannot read ml_dtypes' dtypes
         return function(to, sys.modules["torch"].from_numpy(values), *others, **(options or {}))
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):

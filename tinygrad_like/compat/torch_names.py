@@ -1,4 +1,4 @@
-"""Functions of the package that PyTorch and NumPy have, besides ops and methods; `function` finds them all."""
+"""PyTorch's and NumPy's functions besides ops and methods; `function` finds them all."""
 
 from __future__ import annotations
 
@@ -25,17 +25,18 @@ from .absent import ABSENT, DEVICES, LEADS, Part, nothing
 from .keyword_aliases import MEMORY_FORMATS, device, renamed, taught
 from .names import OF_DTYPE, Names, Size
 
-# Making Tensors -------------------------------------------------------------------------------------------------------
+# Creating Tensors
+# -------------------------------------------------------------------------------------------------------
 
 
 def new(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """`Tensor(data)`, a copy, as PyTorch's `torch.tensor`."""
+    """`Tensor(data)`, a copy, like `torch.tensor`."""
     renamed("tensor", {}, {}, {"device": device})
     return Tensor(data, requires_grad, dtype)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """`data` as a Tensor, which shares the memory of an array or is the Tensor itself, unless its dtype differs."""
+    """`data` as a Tensor, which shares an array's memory, or is the given Tensor, unless the dtype differs."""
     renamed("as_tensor", {}, {}, {"device": device})
     if isinstance(data, np.ndarray):
         data = Tensor.from_numpy(data)
@@ -56,7 +57,7 @@ def randint(*bounds: Any, low: int = 0, high: int | None = None, size: Any = Non
 
 
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, **options: Any) -> Tensor:
-    """Normal numbers: of the given size, or of that of mean and std, if those are Tensors."""
+    """Normal numbers, of the given size, or, if mean or std are Tensors, of theirs."""
     if size is None:
         size = np.broadcast_shapes(np.shape(mean), np.shape(std))
         with no_grad():
@@ -69,21 +70,21 @@ def where(condition: Any) -> tuple[Tensor, ...]: ...
 @overload
 def where(condition: Any, a: Any, b: Any) -> Tensor: ...
 def where(condition: Any, *ab: Any, **named_ab: Any) -> Any:
-    """The first where the condition is true, else the second; without them where it is true, as NumPy and PyTorch."""
+    """a where the condition is True, else b; without a and b, the indices where it is True, as in NumPy and PyTorch."""
     return ops.where(condition, *ab, **named_ab) if ab or named_ab else Tensor.nonzero(condition, as_tuple=True)
 
 
 def bernoulli(input: Any, generator: Any = None) -> Tensor:
-    """1 with the probability that the input says, else 0, element by element."""
+    """1 with the input's probability, else 0, element by element."""
     drawn = Tensor.rand(*input.shape, dtype=input.dtype, generator=generator)
     return ops.cast(ops.lt(drawn, input), dtype=input.dtype).detach()
 
 
 def sparse_coo_tensor(indices: Any, values: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False,
                       is_coalesced: Any = None) -> Any:
-    """A Tensor that is 0 but at some places: values (n,) at indices (axes, n), added where a place comes twice.
+    """A Tensor that is 0 except for values (n,) at indices (axes, n), summed where an index repeats.
 
-    It is dense, as every Tensor is here. size: its shape; if left out, as small as may be.
+    It is dense, like every Tensor here. size: its shape, by default the smallest one that fits.
     """
     indices, values = (x if isinstance(x, Tensor) else Tensor(x) for x in (indices, values))
     places = tuple(indices.long().detach().numpy())
@@ -94,7 +95,7 @@ def sparse_coo_tensor(indices: Any, values: Any, size: Any = None, dtype: Any = 
 
 
 def nextafter(input: Any, other: Any) -> Any:
-    """The next number of the dtype after each of the first Tensor, towards that of the other. It has no gradient."""
+    """The next number of the dtype after each input element, towards `other`'s. It has no gradient."""
     return wrap(np.nextafter(input.detach().numpy(), other.detach().numpy()))
 
 
@@ -102,8 +103,8 @@ def nextafter(input: Any, other: Any) -> Any:
 
 
 class autocast(Switch):
-    """PyTorch's `torch.autocast`: off, with enabled=False, it changes nothing. On it is an error: on CPUs PyTorch would
-    compute in bfloat16, and here ops compute in float32 whatever they are given."""
+    """PyTorch's `torch.autocast`. With enabled=False it has no effect. Otherwise it raises: on CPUs, PyTorch would
+    compute in bfloat16, while ops here always compute in float32."""
 
     def __init__(self, device_type: Any = "cpu", dtype: Any = None, enabled: bool = True, cache_enabled: Any = None):
         if device_type not in ("cuda", "mps", "xpu"):
@@ -120,7 +121,7 @@ class autocast(Switch):
 
 
 class GradScaler:
-    """PyTorch's scaler of float16 gradients. Here gradients are float32, which needs no scale, so it is always off."""
+    """PyTorch's scaler of float16 gradients. It is always off, since gradients here are float32."""
 
     def __init__(self, *args: Any, **options: Any):
         pass
@@ -136,7 +137,7 @@ class GradScaler:
 
 
 def compile(model: Any = None, **options: Any) -> Any:
-    """The function or module itself, as its ops are compiled. Warns that it is `capture` that makes a step faster."""
+    """The function or module itself, since ops are compiled already. Warns that `capture` makes steps faster."""
     warnings.warn("compile: changes nothing here; decorate the training step with capture", stacklevel=2)
     return model if model is not None else lambda model: model
 
@@ -182,7 +183,7 @@ _NAMES: dict[str, Any] = {
 }
 _NAMES["cuda"].amp = sys.modules["tinygrad_like.cuda.amp"] = _NAMES["amp"]
 _SAME = dict.fromkeys(("concat", "concatenate"), "cat")
-# Those of nn.functional: PyTorch's have their arguments in another order than methods and ops, or their options first.
+# Functions of nn.functional, whose arguments in PyTorch have another order than methods and ops.
 FUNCTIONAL = frozenset("""
     avg_pool1d conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity group_norm
     hardshrink layer_norm max_pool1d max_pool2d max_pool3d prelu rms_norm
@@ -190,7 +191,7 @@ FUNCTIONAL = frozenset("""
 
 
 def _of_method(name: str) -> Any:
-    """A method as PyTorch's function, whose first argument can be given as `input=`."""
+    """A method as PyTorch's function, with a first argument that may be named `input=`."""
     method, op = getattr(Tensor, name), getattr(ops, name, None)
     code = getattr(method, "__code__", None)
     if code is None or code.co_varnames[:1] != ("self",):
@@ -200,7 +201,7 @@ def _of_method(name: str) -> Any:
 
 
 def function(name: str) -> Any:
-    """The package's attribute under a name of PyTorch's or NumPy's. Raises AttributeError if there is none."""
+    """The package's attribute under a PyTorch or NumPy name. Raises AttributeError if there is none."""
     name = _SAME.get(name, name)
     if name in _NAMES:
         return bfloat16() if name == "bfloat16" else _NAMES[name]

@@ -9,12 +9,12 @@ from .absent import Part
 _NAME = "tinygrad_like.utils"
 
 checkpoint = Part("utils.checkpoint", checkpoint=checkpointing.checkpoint)
-__path__: list[str] = []  # so that `absent.Finder` is asked for missing names
+__path__: list[str] = []  # makes `absent.Finder` handle missing names
 __all__ = ["checkpoint"]
 if not missing("data"):
     from .. import data
 
     __all__ += ["data"]
     sys.modules[f"{_NAME}.data"] = data
-    for _name in "sampler dataset dataloader distributed _utils _utils.collate".split():  # each has all that data has
+    for _name in "sampler dataset dataloader distributed _utils _utils.collate".split():  # each has all of data's names
         sys.modules[f"{_NAME}.data.{_name}"] = data

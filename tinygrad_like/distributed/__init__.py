@@ -3,13 +3,13 @@
     mpiexec -n 4 python -m demos.train --model resnet8
     mpiexec -hosts node1,node2 -n 2 python script.py
 
-`fit` does all of it by itself. In a loop of your own, each rank reads its rows of every batch:
+`fit` does all of this by itself. In your own loop, each rank reads its rows of every batch:
 
     distributed.broadcast(model)                             # rank 0's weights for all
     loader = DataLoader(x, y, batch_size=256, shuffle=True, shard=(distributed.rank, distributed.size))
     for x, y in loader:
         optimizer.zero_grad()
-        (criterion(model(x), y) * len(y)).backward()         # of a sum, not of a mean: ranks may have unlike numbers
+        (criterion(model(x), y) * len(y)).backward()         # a sum, not a mean: ranks may have different counts
         distributed.average_gradients(model, len(y))         # divides by the count of all ranks
         optimizer.step()
 
@@ -30,7 +30,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> int:
-    """`rank`, this process's number, and `size`, how many there are, from 0 and 1: as plain names of this module."""
+    """`rank`, this process's number from 0, and `size`, the number of processes, as names of this module."""
     if name in ("rank", "size"):
         return getattr(group.init(), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

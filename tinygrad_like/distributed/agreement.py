@@ -1,4 +1,4 @@
-"""Checks that all ranks of a job do the same. Before training, since a difference later would be a deadlock."""
+"""Checks that all ranks of a job do the same, before training, since a later difference would be a deadlock."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .group import all_reduce, init
 
 
 def check_same(what: Mapping[str, str]) -> None:
-    """Raise ValueError, on all ranks, if ranks have different texts under a name; tell the first line that differs."""
+    """Raise ValueError, on all ranks, if their texts under a name differ; it shows the first differing line."""
     comm = init().comm
     if comm is None:
         return
@@ -54,16 +54,16 @@ def tensors_of(model: Any) -> dict[str, Tensor]:
 
 
 def layout(tensors: Mapping[str, Tensor]) -> str:
-    """A line for each: name, shape and dtype."""
+    """One line per Tensor: name, shape and dtype."""
     return "\n".join(f"{name} {t.shape} {t.dtype}" for name, t in tensors.items())
 
 
 def code_version() -> str:
-    """A hash of this package's files and of the versions of the libraries it computes with."""
+    """A hash of this package's files and of the versions of its numerical libraries."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:
-        numba = version("numba")  # to import it takes longer than all else, and kernels on disk need it not
+        numba = version("numba")  # importing it is slow, and kernels on disk do not need it
     except PackageNotFoundError:
         numba = "none"
     root = Path(__file__).resolve().parents[2]

@@ -1,9 +1,9 @@
 """Ending an MPI job when one rank fails: on all ranks, with one report.
 
 A rank that stops while the others wait for it in a collective operation would leave them waiting forever. MPI ends a
-job in which a process dies, or ends without MPI_Finalize. So that is called only when every rank has come to its end.
-An error that all ranks have, such as a wrong option, is reported by the first of them; one that the others do not have
-by its own rank, which then aborts the job. Python does not tell of `raise SystemExit`, but `sys.exit` does.
+job in which a process dies, or ends without MPI_Finalize, so we call that only when every rank has finished. The first
+rank reports an error common to all, such as a wrong option; any other error is reported by its own rank, which then
+aborts the job. Python offers no hook for `raise SystemExit`, only for `sys.exit`.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from typing import Any
 
 import numpy as np
 
-PATIENCE = 1.0  # seconds in which an error that all ranks have should have come to all of them
+PATIENCE = 1.0  # seconds within which a common error should reach all ranks
 
 
 class _Watch:
-    """This rank's last message, when it ends."""
+    """This rank's last message, at its end."""
 
     comm: Any = None
     leaving: Any = None  # the request of a reduction that all ranks join at their end
-    first = np.zeros(1, np.int64)  # its result: the first rank with an error, or how many ranks there are
-    status: Any = None  # with which it leaves, as far as that is known
+    first = np.zeros(1, np.int64)  # its result: the first rank with an error, or the number of ranks
+    status: Any = None  # its exit status, if known
 
 
 def watch(comm: Any) -> None:
-    """From now on, this rank's uncaught exceptions, and its end with a status other than 0, end the job."""
+    """Make this rank's uncaught exceptions, and an exit status other than 0, end the job."""
     _Watch.comm = comm.Dup()
     before, leave = sys.excepthook, sys.exit
 
@@ -49,9 +49,9 @@ def watch(comm: Any) -> None:
 
 
 def fail(report: Callable[[], Any] | str, status: int = 1, patience: float = PATIENCE) -> None:
-    """Report an error of this rank, and end the job if others go on; the caller is to end this process in any case.
+    """Report an error of this rank, and end the job if other ranks continue; the caller must end this process anyway.
 
-    report: what to print, or a function that does. Without MPI that is all. patience: how long to wait for the others.
+    report: a text to print, or a function that prints. Without MPI, that is all. patience: how long to wait for others.
     """
     together, comm = True, _Watch.comm
     if comm is not None and comm.size > 1:
@@ -74,7 +74,7 @@ def fail(report: Callable[[], Any] | str, status: int = 1, patience: float = PAT
 
 
 def _met(error: int, seconds: float) -> bool:
-    """Whether all ranks come to their end within this time."""
+    """Whether all ranks finish within this time."""
     if _Watch.leaving is None:
         from mpi4py import MPI
 
@@ -86,7 +86,7 @@ def _met(error: int, seconds: float) -> bool:
 
 
 def _end() -> None:
-    """At exit: wait for the others, which may be busy; abort if they go on, and this rank has failed."""
+    """At exit: wait for the other ranks, which may be busy; abort if this rank has failed and they continue."""
     from mpi4py import MPI
 
     if MPI.Is_finalized():

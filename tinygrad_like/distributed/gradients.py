@@ -1,4 +1,4 @@
-"""Sharing between ranks in training: rank 0's state at the start, and the gradients of each step."""
+"""Communication in training: rank 0's state at the start, and the gradients of each step."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ..transforms.switches import no_grad
 from .agreement import check_same, layout, tensors_of
 from .group import init, reduce_in_place
 
-_LINE = 64  # bytes: every gradient begins at a cache line
+_LINE = 64  # bytes: every gradient starts at a cache line
 
 
 def broadcast(*parts: Any) -> None:
-    """Give all ranks rank 0's state of modules, optimizers and all else that has a state_dict, and of the generator.
+    """Send rank 0's state of modules, optimizers, anything else with a state_dict, and the generator to all ranks.
 
         distributed.broadcast(model, optimizer)
 
@@ -48,17 +48,16 @@ def broadcast(*parts: Any) -> None:
 
 
 def average_gradients(model: Any, count: float | None = None, extra: Iterable[float] = ()) -> np.ndarray:
-    """Make the gradient of every parameter that of the mean over all ranks: sum over ranks of p.grad / sum of `count`.
+    """Replace every parameter's gradient by the mean over all ranks: sum over ranks of p.grad / sum of `count`.
 
-    count: how many labels this rank's gradients, which must be of a sum over them, belong to: call backward on
-        `loss * count` if the loss is a mean. 0 for a rank without data, which need not have gradients. If it is left
-        out, nothing is divided. With accumulation, call it once per step, with the count of all batches.
-    extra: numbers that are added up over the ranks in the same message; returns the sums, an array.
+    count: the number of labels behind this rank's gradients, which must be gradients of a sum: call backward on `loss *
+    count` if the loss is a mean. 0 for a rank without data, which needs no gradients. Without it, nothing is divided.
+    With accumulation, call it once per step, with the count of all batches. extra: numbers to sum over the ranks in the
+    same message; returns the sums, an array. A gradient that no rank has stays None; where some ranks lack it, they
+    count as zeros. Running statistics of a BatchNorm that is not a SyncBatchNorm become their mean over ranks, weighted
+    by `count`.
 
-    A gradient that no rank has stays None; one that some lack counts as zeros there. Running statistics that ranks take
-    from their own part of a batch (those of a BatchNorm that is not a SyncBatchNorm) become their mean, by `count`.
-
-    All gradients are parts of one array, in the order of `model.parameters()`, and are reduced by one call.
+    All gradients lie in one array, in the order of `model.parameters()`, and a single call reduces them.
     Raises ValueError for a count that is negative or not finite.
     """
     if count is not None and not 0 <= count < math.inf:
@@ -108,7 +107,7 @@ _agreed: WeakKeyDictionary[Any, list[int]] = WeakKeyDictionary()
 
 
 def _agree(model: Any, params: list[Tensor]) -> None:
-    """Raise ValueError, on all ranks, if they train other parameters; asked when these are new."""
+    """Raise ValueError, on all ranks, if they train different parameters; checked when these are new."""
     if _agreed.get(model) != (trained := [id(p) for p in params]):
         names = {id(p): name for name, p in model.named_parameters()}
         check_same({"the parameters that are trained": layout({names[id(p)]: p for p in params})})

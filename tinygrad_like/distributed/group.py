@@ -19,18 +19,18 @@ from ..environment import require
 from ..ops import collective
 from ..transforms.switches import get_num_threads, set_num_threads
 
-# Variables that launchers set for their processes: MPICH, Intel MPI and Slurm's PMI; Open MPI; Slurm's PMIx.
+# Environment variables of launchers: MPICH, Intel MPI and Slurm's PMI; Open MPI; Slurm's PMIx.
 SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
 STARTED = (*SIZES, "PMI_RANK", "PMIX_RANK")
-mode.declare(alone=False)  # whether this rank's numbers count as the sum of all, in this thread
+mode.declare(alone=False)  # whether, in this thread, this rank's numbers count as the sum over ranks
 
 
 @dataclass(frozen=True)
 class Group:
-    """This process's number, `rank`, how many there are, `size`, and if more than one mpi4py's communicator, `comm`.
+    """This process's `rank`, the number of processes, `size`, and, with several, mpi4py's communicator, `comm`.
 
-    crowded: whether there are more ranks than cores. MPI waits by asking again and again; a rank that does so keeps the
-    one it waits for from its core, until the system takes it away, which is a hundred times longer than a reduction.
+    crowded: whether there are more ranks than cores. MPI waits by polling; a polling rank keeps the rank it waits for
+    off its core until the system switches, a hundred times longer than a reduction takes.
     """
 
     rank: int = 0
@@ -45,11 +45,11 @@ _group: Group | None = None
 def init(strict: bool = False) -> Group:
     """Join the other processes, if mpiexec, srun or the like started this one; the names `rank` and `size` call it too.
 
-    Kernels then have as many threads as the machine has cores for each of its ranks, unless NUMBA_NUM_THREADS says
-    otherwise, and an exception that nobody catches on one rank ends the job.
-    strict: import MPI even if nothing tells of a launcher. Further calls return the same Group.
+    Each rank's kernels then use its share of the machine's cores, unless NUMBA_NUM_THREADS says otherwise, and an
+    uncaught exception on one rank ends the job. strict: import MPI even without signs of a launcher. Further calls
+    return the same Group.
 
-    Raises ImportError without mpi4py, and RuntimeError if mpiexec and mpi4py are of different MPIs.
+    Raises ImportError without mpi4py, and RuntimeError if mpiexec and mpi4py belong to different MPIs.
     """
     global _group
     if _group is None:
@@ -64,16 +64,16 @@ def _joined() -> Group:
     require("distributed.init in a process that was started by MPI", "mpi4py")
     import mpi4py
 
-    mpi4py.rc.thread_level = "serialized"  # without effect if it is imported already, like the next
+    mpi4py.rc.thread_level = "serialized"  # like the next, without effect if MPI is already imported
     mpi4py.rc.finalize = False  # a process that ends without it ends the job: see ending.py
     from mpi4py import MPI
 
-    comm = MPI.COMM_WORLD.Dup()  # messages of the program's own do not meet ours
+    comm = MPI.COMM_WORLD.Dup()  # keeps the program's own messages apart from ours
     expected = max(int(os.environ.get(name, 1)) for name in SIZES)
     if comm.size == 1 < expected:
         version = MPI.Get_library_version().split("\n")[0].strip()
         raise RuntimeError(f"distributed.init: {expected} processes were started, but each is alone: mpiexec does not "
-                           f"belong to mpi4py's MPI ({version}); use the mpiexec beside {sys.executable}, or build "
+                           f"belong to mpi4py's MPI ({version}); use the mpiexec next to {sys.executable}, or build "
                            "mpi4py with the cluster's MPI")
     from .ending import watch
 
@@ -87,7 +87,7 @@ def _joined() -> Group:
 
 
 def _share_of_cores(comm: Any) -> float:
-    """Cores / ranks on this machine. Launchers may bind a rank to cores of its own, which it need not share out."""
+    """Cores / ranks on this machine. Launchers may bind a rank to its own cores, which it need not share."""
     mine = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(get_num_threads()))
     hosts = comm.allgather((platform.node(), sorted(mine)))
     here = [cores for host, cores in hosts if host == platform.node()]
@@ -107,7 +107,7 @@ def reduce_in_place(x: np.ndarray, op: str = "sum") -> None:
 
 
 def alone() -> setting:
-    """Inside it, this rank's numbers count as the sum of all: other ranks do not take part."""
+    """A context in which this rank's numbers count as the sum: other ranks do not take part."""
     return setting("alone", True)
 
 

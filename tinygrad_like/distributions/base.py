@@ -16,10 +16,10 @@ from . import constraints
 
 
 class Distribution:
-    """The base class: methods that a distribution does not define raise NotImplementedError.
+    """The base class. Methods that a distribution does not define raise NotImplementedError.
 
-    A subclass sets its parameters and calls this constructor. arg_constraints: a constraint for each parameter, see
-    `constraints`; support: the constraint of its values. Others raise ValueError, unless validate_args=False.
+    A subclass sets its parameters and calls this constructor. arg_constraints: a constraint per parameter, see
+    `constraints`; support: the constraint on values. Violations raise ValueError, unless validate_args=False.
     """
 
     has_rsample = False
@@ -39,7 +39,7 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Whether distributions check their parameters and values by default."""
+        """Set whether distributions check parameters and values by default."""
         Distribution._validate_args = bool(value)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
@@ -66,15 +66,15 @@ class Distribution:
         return self._lacks("entropy")
 
     def cdf(self, value: Any) -> Tensor:
-        """The probability of at most `value`."""
+        """The probability of a result of at most `value`."""
         return self._lacks("cdf")
 
     def icdf(self, value: Any) -> Tensor:
-        """The number below which `value` of the distribution lies."""
+        """The quantile: the number below which a fraction `value` of the distribution lies."""
         return self._lacks("icdf")
 
     def _divergence(self, q: Any) -> Tensor:
-        """The `kl_divergence` from this to another distribution of its kind."""
+        """The `kl_divergence` from this distribution to another of its kind."""
         return self._lacks("kl_divergence")
 
     def _lacks(self, what: str) -> Any:
@@ -90,7 +90,7 @@ class Distribution:
         return self.variance.sqrt()
 
     def expand(self, batch_shape: Any) -> Any:
-        """The same distribution with its parameters expanded to a larger batch shape."""
+        """This distribution with its parameters expanded to a larger batch shape."""
         shape, k, new = plain_shape((batch_shape,)), len(self.batch_shape), copy.copy(self)
         for name, x in vars(self).items():
             if isinstance(x, Tensor) and x.shape[:k] == self.batch_shape:
@@ -112,7 +112,7 @@ class Distribution:
         return wrap(random.sampled(type(self).__name__, draw, self._sizes(sample_shape), *parameters))
 
     def _take(self, **parameters: Any) -> tuple[int, ...]:
-        """Keep parameters that share their axes, expanded to the batch shape, which is returned."""
+        """Store the parameters, expanded to their common batch shape; returns that shape."""
         dtype = next((x.dtype for x in parameters.values() if isinstance(x, Tensor) and x.is_floating_point()), None)
         tensors = {name: x if isinstance(x, Tensor) else Tensor(x, dtype=dtype if isinstance(x, int | float) else None)
                    for name, x in parameters.items()}
@@ -127,7 +127,7 @@ class Distribution:
         return shape
 
     def _require(self, constraint: constraints.Constraint, x: Tensor, what: str) -> None:
-        """Raise ValueError unless it holds everywhere."""
+        """Raise ValueError unless the constraint holds everywhere."""
         if x.ndim < constraint.event_dim:
             raise ValueError(f"{type(self).__name__}{what} needs {constraint.event_dim} axes, got shape {x.shape}")
         held = np.asarray(constraint.holds(x._data))
@@ -180,7 +180,7 @@ class Independent(Distribution):
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """E_p[log p - log q] of two distributions of one kind. Raises NotImplementedError for others."""
+    """E_p[log p - log q] for two distributions of one kind. Raises NotImplementedError for others."""
     if type(p) is not type(q) or type(p)._divergence is Distribution._divergence:
         raise NotImplementedError(f"kl_divergence: no formula for {type(p).__name__} and {type(q).__name__}; average "
                                   "p.log_prob(x) - q.log_prob(x) over samples x of p")

@@ -1,4 +1,4 @@
-"""Constraints of parameters and values, as in PyTorch's `torch.distributions.constraints`."""
+"""Constraints on parameters and values, as in PyTorch's `torch.distributions.constraints`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["Constraint", "boolean", "greater_than", "independent", "integer_inte
 
 
 class Constraint(NamedTuple):
-    """A condition: `holds(x)` of an array, and the words that say what x must be.
+    """A condition: `holds(x)` for an array, and a description of what x must be.
 
-    The last event_dim axes of x are one value; is_discrete tells of integers. Bounds are numbers or Tensors.
+    The last event_dim axes of x form one value; is_discrete marks integers. Bounds are numbers or Tensors.
     """
 
     words: str
@@ -25,7 +25,7 @@ class Constraint(NamedTuple):
     is_discrete: bool = False
 
     def check(self, value: Any) -> Tensor:
-        """Whether each value is allowed: booleans of the shape of `value`, but for the last event_dim axes."""
+        """Whether each value is allowed: booleans of the shape of `value` without the last event_dim axes."""
         return wrap(np.asarray(self.holds(_array(value))))
 
     def __repr__(self) -> str:
@@ -58,7 +58,7 @@ def integer_interval(low: Any, high: Any) -> Constraint:
 
 
 def independent(part: Constraint, axes: int) -> Constraint:
-    """A constraint that holds if `part` does along all of that many last axes."""
+    """A constraint that holds if `part` holds along all of the last `axes` axes."""
     return Constraint(part.words, lambda x: np.asarray(part.holds(x)).all(axis=tuple(range(-axes, 0))),
                       part.event_dim + axes, part.is_discrete)
 

@@ -1,4 +1,4 @@
-"""Distributions of real numbers, of vectors and of choices."""
+"""Distributions over real numbers, vectors and choices."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Normal(Distribution):
 
 
 class MultivariateNormal(Distribution):
-    """A normal distribution of vectors: loc (..., n), and one matrix (..., n, n).
+    """A normal distribution over vectors: loc (..., n), and one matrix (..., n, n).
 
     covariance_matrix: symmetric positive definite; precision_matrix: its inverse; or scale_tril: lower triangular, with
     scale_tril scale_tril^T the covariance.
@@ -151,7 +151,7 @@ class Uniform(Distribution):
 
 
 class Bernoulli(Distribution):
-    """1 with probability probs = sigmoid(logits), else 0, as floating-point numbers. Give one of the two."""
+    """1 with probability probs = sigmoid(logits), else 0, as floating-point numbers. Pass one of the two."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.boolean
@@ -190,9 +190,9 @@ class Bernoulli(Distribution):
 
 
 class Categorical(Distribution):
-    """The index i of the last axis with probability probs[i] = softmax(logits)[i], as int64. Give one of the two.
+    """The index i of the last axis with probability probs[i] = softmax(logits)[i], as int64. Pass one of the two.
 
-    probs need not add up to 1: they are divided by their sum.
+    probs need not sum to 1: they are divided by their sum.
     """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
@@ -241,31 +241,31 @@ class Categorical(Distribution):
 
 
 def _one_of(who: str, probs: Any, logits: Any) -> bool:
-    """Whether it is probs that is given."""
+    """Whether probs is given."""
     if (probs is None) == (logits is None):
         raise ValueError(f"{who}: give either probs or logits")
     return probs is not None
 
 
 def _inside(p: Tensor) -> Tensor:
-    """Probabilities in [0, 1], moved to those between that have a logarithm: an impossible value has a log_prob of -16
-    in float32, as in PyTorch."""
+    """Probabilities clipped inside (0, 1), where logarithms are finite: an impossible value has log_prob -16 in
+    float32, as in PyTorch."""
     eps = float(finfo(p.dtype).eps)
     return p.clip(eps, 1 - eps)
 
 
 def _weighed(p: Tensor, x: Tensor) -> Tensor:
-    """p x, and 0 where p is, also of an infinite x."""
+    """p x, but 0 where p is 0, even for an infinite x."""
     return (none := p == 0).where(0.0, p * none.where(0.0, x))
 
 
 def _log_odds(d: Any) -> tuple[Tensor, Tensor]:
-    """log p and log(1 - p) of a distribution with probs and logits; exactly -inf and 0 of a p given as such."""
+    """log p and log(1 - p) of a distribution with probs and logits; exactly -inf and 0 for probs 0 and 1."""
     never, always = (d.probs == 0) & d._by_probs, (d.probs == 1) & d._by_probs
     log_p, log_q = always.where(0.0, d.logits.logsigmoid()), never.where(0.0, (-d.logits).logsigmoid())
     return never.where(-math.inf, log_p), always.where(-math.inf, log_q)
 
 
 def _gain(p: Tensor, log_p: Tensor, log_q: Tensor) -> Tensor:
-    """p (log p - log q), and 0 where p is."""
+    """p (log p - log q), but 0 where p is 0."""
     return _weighed(p, log_p) - _weighed(p, log_q)

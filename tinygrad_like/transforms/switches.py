@@ -1,4 +1,4 @@
-"""Switches for a block or a function, such as `no_grad`, made of `Switch`; and the number of threads."""
+"""Switches for a block or a function, such as `no_grad`, and the number of threads."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ _thread = threading.local()
 
 
 def _entered() -> list:
-    """The switches that are on in this thread, with the values that they will restore."""
+    """The active switches of this thread, with the values to restore."""
     if not hasattr(_thread, "entered"):
         _thread.entered = []
     return _thread.entered
 
 
 class Switch(ContextDecorator):
-    """Set something for a `with` block, or for each call of a function, each step of a generator.
+    """Set something for a `with` block, for each call of a function, or each step of a generator.
 
-    One object may be entered again inside itself, and by several threads. A decorator needs no brackets.
+    An object may be entered again inside itself, and by several threads. A decorator needs no parentheses.
     """
 
     def __new__(cls, *arguments: Any, **options: Any) -> Self:
         if len(arguments) == 1 and not options and callable(arguments[0]):
-            return cls()(arguments[0])  # a function; what checkers see is a switch
+            return cls()(arguments[0])  # a function, though type checkers see a switch
         return super().__new__(cls)
 
     def __init__(self, *arguments: Any):
@@ -41,14 +41,14 @@ class Switch(ContextDecorator):
             raise TypeError(f"{name}: takes no arguments, got {arguments[0]!r}; write with {name}(): or decorate a "
                             "function with it")
 
-    on: Callable  # sets it, and returns what `off` takes to restore what was before
+    on: Callable  # sets it, and returns what `off` needs to restore the old value
     off: Callable
 
     def __enter__(self) -> Self:
         mine, entered = mode.__dict__, _entered()
         before, count = mine.copy(), len(entered)
         try:
-            entered.append((self, self.on()))  # not to self, which other threads may have entered
+            entered.append((self, self.on()))  # not on self, which other threads may have entered
         except BaseException:  # see `setting`
             del entered[count:]
             mine.clear()
@@ -74,7 +74,7 @@ class Switch(ContextDecorator):
 
 
 def _steps(switch: Switch, inner: Any):
-    """A generator, each step inside the switch, and everything between its steps outside."""
+    """A generator whose steps run inside the switch, and the code between them outside."""
     resume, given = inner.send, None
     try:
         while True:
@@ -128,7 +128,7 @@ class set_grad_enabled(_Recording):
         return vars(self).pop("before", now)
 
     def __call__(self, function: F) -> F:
-        self.off(vars(self).pop("before", mode.recording))  # it is in the function that it holds
+        self.off(vars(self).pop("before", mode.recording))  # it applies only to the decorated function
         return super().__call__(function)
 
 
@@ -164,7 +164,7 @@ class after(Listener):
 
 
 # Threads --------------------------------------------------------------------------------------------------------------
-# NumPy alone has one, and compiles nothing.
+# Without kernels: one thread, and nothing to compile.
 
 
 @replaceable
@@ -175,7 +175,7 @@ def get_num_threads() -> int:
 
 @replaceable
 def most_threads() -> int:
-    """The largest number that `set_num_threads` takes."""
+    """The largest number that `set_num_threads` accepts."""
     return 1
 
 
