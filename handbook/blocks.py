@@ -13,7 +13,7 @@ from tinygrad_like import Picture, manual_seed
 from tinygrad_like.transforms.picture import Box
 
 ONE_PROGRAM = "<!-- one program: the blocks of this page go on from one another -->"
-FENCE = re.compile(r"^(?P<ticks>`{3,})(?P<language>\w*)[^\n]*\n(?P<code>.*?)^(?P=ticks)[ \t]*$\n?", re.M | re.S)
+FENCE = re.compile(r"^ *(?P<ticks>`{3,})(?P<language>\w*)[^\n]*\n(?P<code>.*?)^ *(?P=ticks)[ \t]*$\n?", re.M | re.S)
 LONGEST = 80  # lines of output that are shown
 
 

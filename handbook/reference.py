@@ -9,6 +9,7 @@ import re
 import textwrap
 import types
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -216,6 +217,7 @@ def _entry(label: str, value: Any, places: Places, page: str, level: int = 2) ->
     parts.append(document(about if place or isinstance(value, property) else about.split("\n\n")[0]))
     links = []
     op = value.name.lstrip("_") if isinstance(value, Primitive) else label.rsplit(".", 1)[-1]
+    op = _derived_as().get(op, op)
     if not inspect.isclass(value) and (ROOT / "docs" / "ops" / f"{op}.md").exists() and _computes(page):
         links.append(f"[derivation](../ops/{op}.md)")
     if place:
@@ -223,6 +225,14 @@ def _entry(label: str, value: Any, places: Places, page: str, level: int = 2) ->
         at = f"#__codelineno-0-{line}"
         links.append(f"[{file}](../{places.page(file)}{at})")
     return "\n".join([*parts, "", " · ".join(links), ""])
+
+
+@cache
+def _derived_as() -> dict[str, str]:
+    """Function -> the op that it calls, as the list of op pages has them in brackets."""
+    listed = (ROOT / "docs" / "ops" / "README.md").read_text(encoding="utf-8")
+    return {name: op for op, names in re.findall(r"\]\((\w+)\.md\) \(([^)]*)\)", listed)
+            for name in re.findall(r"`(?:linalg\.)?(\w+)`", names)}
 
 
 def _computes(page: str) -> bool:

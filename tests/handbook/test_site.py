@@ -100,7 +100,8 @@ def test_links_are_rewritten_and_broken_ones_are_errors():
     linked = places.rewrite("[`walk`](../tinygrad_like/core/graph.py)", "docs/a.md")
     assert linked == f"[`walk`](source/tinygrad_like/core/graph.py.md#__codelineno-0-{line})"
     assert text == ("[a](../project.md#why) [`b`](../source/nn/linear.py.md) [c](https://example.org) `[d](e)`")
-    assert places.sources == {"nn/linear.py", "tinygrad_like/core/graph.py"}
+    assert "(source/nn/norm.py.md)" in places.rewrite("- a\n\n  ```\n  b\n  ```\n\n`c` [d](nn/norm.py)", "README.md")
+    assert places.sources == {"nn/linear.py", "nn/norm.py", "tinygrad_like/core/graph.py"}
     assert places.page("docs/ops/README.md") == "ops/index.md" and "# nn/linear.py" in source_page("nn/linear.py")
     with pytest.raises(FileNotFoundError, match="nowhere.md"):
         places.rewrite("[a](nowhere.md)", "docs/learn.md")
@@ -119,7 +120,8 @@ def test_the_reference_has_every_exported_name():
     assert kinds[:4] == ["The Tensor itself", "Gradients", "Creation", "Arithmetic"] and "Reductions" in kinds
     assert "### sum " in tensor.split("\n## Reductions\n")[1].split("\n## ")[0]
     assert "## matmul" in tensor and "\n## exp_" not in tensor and "`exp_`" in tensor
-    assert "](../ops/softmax.md)" in tensor and "](../ops/softmax.md)" in pages["reference/tinygrad_like.ops.md"]
+    for op in "softmax", "max_windows":  # which max_pool2d calls
+        assert f"](../ops/{op}.md)" in tensor and f"](../ops/{op}.md)" in pages["reference/tinygrad_like.ops.md"]
     for page, row in ("nn", "Containers | [Sequential]"), ("nn.functional", "Norms | [batch_norm]"):
         assert f"\n| {row}(#" in pages[f"reference/{page}.md"]
     composite = pages["reference/tinygrad_like.ops.md"].split("\n## cross_entropy ")[1].split("\n## ")[0]
