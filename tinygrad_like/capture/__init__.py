@@ -1,1 +1,1 @@
-"""Capture: record a function while it runs, then play it as one program, without Python in between."""
+"""Capture: record a function while it runs, then replay it as one program, without Python in between."""

@@ -61,7 +61,7 @@ class eager(Switch):
 
 
 class Kind:
-    """Calls that are alike: the last recording of them, what it may read, and their program, once there is one."""
+    """Similar calls: their last recording, what it may read, and their program, if it exists."""
 
     world: World | None = None
     tape: Tape | None = None
@@ -96,7 +96,7 @@ class Kind:
             return inputs, error  # equal to nothing
 
     def why(self) -> str:
-        """How the last call of another kind differed."""
+        """The difference that made the last call another kind."""
         if self.world is not None and self.world.what:
             return f"{self.world.what} is another one in each call; make it a Tensor, or pass it as one"
         return "" if self.tape is None else self.tape.grounds.why
@@ -133,7 +133,7 @@ class capture:
         self.kinds: dict[Any, list[Kind]] = {}
         self.trace, self.places = Trace(), dict[tuple, Place]()
         self.gave_up, self.closed, self.ended, self.misses = "", False, False, 0
-        self.said: set[str] = set()  # why something was not captured
+        self.said: set[str] = set()  # the reasons given so far
         self.changed: set[str] = set()  # changes that the function makes
         self.lock = threading.RLock()
         self.bytes: int | None = None  # of memory that a call allocates
@@ -181,13 +181,13 @@ class capture:
         return None, None
 
     def _too_many(self, kinds: list[Kind]) -> str:
-        """Why to make no more kinds, if so. Drops kinds with objects that are gone or replaced."""
+        """The reason to make no more kinds, if any. Drops kinds whose objects are gone or replaced."""
         for key in [key for key in self.kinds if gone(key)]:
             del self.kinds[key]
         self.misses += 1
         if max(self.misses // _MISSES, sum(map(len, self.kinds.values())) // _MOST):
             return next(filter(None, [kind.why() for kind in reversed(kinds)]), "shapes, dtypes or other arguments are "
-                        "others in each call; numbers that change may be passed as Tensors")
+                        "different in each call; pass changing numbers as Tensors")
         moved = [kind.world.moved for kind in kinds if kind.world and kind.world.moved]
         self.places |= {(id(place.where), place.key): place for place in moved}
         kinds[:] = [kind for kind in kinds if kind.world is None or not (kind.world.replaced or kind.world.moved)]
@@ -227,7 +227,7 @@ class capture:
         self.warn(why)
 
     def warn(self, why: str) -> None:
-        """Say once why something is not captured."""
+        """Warn once why something is not captured."""
         if why not in self.said and self.strict:
             who = f"{self.name} runs" if self.ended else f"calls of {self.name} like this one run"
             warnings.warn(f"capture: {who} without capture from now on, since {why}", stacklevel=4)

@@ -15,7 +15,7 @@ from .instructions import Step
 
 
 class Body:
-    """A loop in the making."""
+    """A builder of a loop."""
 
     def __init__(self, shape: tuple[int, ...]):
         self.shape, self.operands, self.values = shape, [], []  # type: ignore[var-annotated]
@@ -67,7 +67,7 @@ def _of_formula(key: str, arrays: int, numbers: int, *arguments: Any) -> Loop:
 
 
 def _rectified(sign: str, chosen: Callable) -> Callable[..., Loop]:
-    """where(x sign 0, ...) of a kernel's arrays g and x, or x alone, and a number."""
+    """where(x <sign> 0, ...) for a kernel's arrays g and x, or x alone, and a number."""
     def loop(a: np.ndarray, b: np.ndarray, c: np.ndarray, number: float, q: float, out: np.ndarray) -> Loop:
         body = Body(out.shape)
         g, x, zero = body.take(a, FLOAT32), body.take(b, FLOAT32), body.make("number", 0.0, dtype=FLOAT32)
@@ -96,9 +96,8 @@ OF_KERNELS: dict[str, Callable[..., Loop]] = {
 
 
 def as_loop(step: Step, following: Step, kernels: bool = True) -> Step:
-    """The call of a kernel as a loop, which can be fused, if it is in the table; or, if kernels may replace NumPy, that
-    of a formula, whose last bits may differ where two share a subexpression. Calls that run side by side stay as they
-    are."""
+    """A kernel call in the table as a loop, which can be fused; if kernels may replace NumPy, a formula's call too,
+    though its last bits may differ where two share a subexpression. Concurrent calls stay as they are."""
     of = OF_KERNELS.get(step.call.kernel.name)
     if of is None and kernels and step.call.kernel.formula is not None:
         of = partial(_of_formula, *step.call.kernel.formula)

@@ -1,11 +1,12 @@
-"""Where the values of a Tensor come from that Python looks at in a captured function.
+"""The origins of values that Python reads in a captured function.
 
     F.nll_loss(out[train_mask], labels[train_mask])
 
 The number of rows depends on the values of the mask. If these depend only on values that existed when the call began,
-such as an argument, a buffer, or `edge_type == 2` of one, Python may look at them; the program then is for calls that
-begin with the same values, which are compared before each play. State that the function changes, such as parameters,
-differs in each call, and random numbers are unknown beforehand: values that depend on these cannot be looked at.
+such as an argument, a buffer, or `edge_type == 2` of one, Python may read them; the program is then valid only for
+calls that start with the same values, which are compared before each play. State that the function changes, such as
+parameters, differs in each call, and random numbers are unknown beforehand, so values that depend on them cannot be
+read.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _MOST = 2**20  # bytes that are compared before each play
 
 
 class Grounds:
-    """The memory that the values depend on that a tape's function looks at."""
+    """The memory behind the values that a tape's function reads."""
 
     def __init__(self, tape: Any):
         self.tape, self.found = tape, list[tuple[set[int], str]]()
@@ -32,8 +33,8 @@ class Grounds:
         self.why = ""
 
     def hold(self, x: Any, why: str, remedy: str, outside: bool = False) -> bool:
-        """Whether the program may be for these values of a Tensor, or an op's array. why, remedy: told if they differ
-        each time. outside: only if they depend on no argument, and on nothing that is trained."""
+        """Whether to make the program for just these values of a Tensor or array. why, remedy: reported if they differ
+        each time. outside: only if they depend on no argument and on nothing trained."""
         tape, m = self.tape, memory(getattr(x, "_data", x))
         if not tape.inside:  # else the calls belong to the op that looks
             tape.flush()
@@ -53,7 +54,7 @@ class Grounds:
         return True
 
     def same(self, inputs: Sequence[Tensor]) -> bool:
-        """Whether a call with these inputs has the same values."""
+        """Whether a call with these inputs starts with the same values."""
         return all([inputs[i]._data.tobytes() == value for i, value in self.begins]) and (
             all([m.tobytes() == value for m, value in self.outside]))
 
@@ -61,7 +62,7 @@ class Grounds:
         return {id(memory(array)) for t, array in self.tape.tensors.values() if t.requires_grad}
 
     def trouble(self) -> str:
-        """Why the program is for this call only, if the function has changed a value that it looked at."""
+        """Why the program fits only this call, if the function has changed a value that it read."""
         state = self.tape.state() if self.found else {}
         return next((why for origins, why in self.found if not origins.isdisjoint(state)), "")
 

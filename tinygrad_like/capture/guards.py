@@ -1,4 +1,4 @@
-"""Whether the things that a function reads are unchanged: objects, numbers, and which gradients exist."""
+"""Guards: checks that what a function reads is unchanged: objects, numbers, and the existence of gradients."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Place(NamedTuple):
 
 
 class Uncleared:
-    """Whether a cache of functools has been neither cleared nor added to, at any call since this was made."""
+    """Whether a functools cache has been neither cleared nor extended since this object was created."""
 
     def __init__(self, cached: Any):
         self.cached, self.last = cached, cached.cache_info()
@@ -91,7 +91,7 @@ class Guards:
         return not self.what
 
     def changed(self, effects: set[int]) -> tuple[str, list[Place]]:
-        """The name of state that the function has changed and a program would not; and the places that it has bound to
+        """The name of state that the function has changed but a program would not; and the places that it has bound to
         other Tensors. effects: the ids of objects that the program changes as an effect."""
         places: list[Place] = []
         self.left = []

@@ -1,5 +1,5 @@
 """The parts of a tape: steps, each a call of a kernel or of a Python function, and the memory they use; and its log,
-which tells whether two tapes are alike."""
+which shows whether two tapes agree."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Step:
 
 
 def as_arrays(result: Any) -> Any:
-    """Results of NumPy's are numbers where arrays were 0-d; as arrays they can be written to."""
+    """Turn NumPy's scalars, results for 0-d arrays, into arrays, which can be written to."""
     if isinstance(result, np.generic):
         return np.asarray(result)
     if type(result) in (tuple, list):
@@ -70,14 +70,15 @@ def as_arrays(result: Any) -> Any:
 
 
 class Made(NamedTuple):
-    """Stands in a log for an array that a step has made."""
+    """A log entry for an array that a step has created."""
 
     shape: tuple[int, ...]
     dtype: np.dtype
 
 
 def difference(log: Sequence[tuple], before: Sequence[tuple], lasting: Container[int]) -> str:
-    """The first difference of a log from the one before, as far as both go. lasting: ids of lasting memory."""
+    """The first difference between a log and the one before, over their common length. lasting: ids of lasting
+    memory."""
     for mine, theirs in zip(log, before, strict=False):
         if len(mine) != len(theirs) or mine[0] != theirs[0]:
             return f"it calls {mine[0]} where it called {theirs[0]} before"

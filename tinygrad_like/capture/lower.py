@@ -1,4 +1,4 @@
-"""NumPy's work in a captured function, as loops of compiled code: one small table."""
+"""A table that lowers NumPy calls in a captured function to compiled loops."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def lowered(tape: Tape, kernels: bool) -> list[Step]:
 def _anew(step: Step, tape: Tape) -> list[Step]:
     try:
         return _kernels(step, tape)
-    except Exception:  # its memory may hold anything by now, such as a matrix that is not positive definite
+    except Exception:  # its memory may hold anything now, such as a matrix that is not positive definite
         return []
 
 
@@ -230,7 +230,7 @@ def _kernels(step: Step, tape: Tape) -> list[Step]:
 def _in_place_of(step: Step, steps: list[Step], again: Tape, results: list, tape: Tape) -> list[Step]:
     """Steps recorded on another tape, and copies of their results to a step's outputs; or an empty list."""
     if not steps or any(s.call is None for s in steps) or [np.shape(x) for x in results] != [
-            x.shape for x in step.outputs]:  # it keeps other things for its VJP
+            x.shape for x in step.outputs]:  # it saves other values for its VJP
         return []
     tape.flags.update(again.flags)
     tape.known.update(again.flags)

@@ -1,9 +1,9 @@
 """How a program uses memory: fused loops, and one arena for all buffers.
 
 A buffer is the memory of an array that a step makes. It is pinned if something outside the steps looks at it: inputs,
-results, gradients, state that lasts from call to call, and values that Python reads. All others are alive from the
-first step that writes to them to the last that uses them, and then give their place to others. So the arena is about as
-large as all buffers alive at one time, and most data that a step reads was just written and is still in the cache.
+results, gradients, state that lasts from call to call, and values that Python reads. All other buffers live from the
+first step that writes to them to the last that uses them, and then free their place. So the arena is about as large as
+all buffers alive at one time, and most data that a step reads was just written and is still in the cache.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _REACH = 40  # steps that a loop may be moved across
 
 
 class Uses:
-    """Which steps read and write which memory."""
+    """The steps that read and write each block of memory."""
 
     def __init__(self, steps: Sequence[Step]):
         self.reads: list[Set[int]] = [step.uses()[0].keys() for step in steps]
@@ -120,7 +120,7 @@ def joined(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
     """The steps, with loops over the same places fused if one reads data that the other writes or reads."""
     made: list[Step | None] = list(steps)
     uses = Uses(steps)
-    reads, writes, parts = uses.reads, uses.writes, [{i} for i in range(len(steps))]  # the steps that each is made of
+    reads, writes, parts = uses.reads, uses.writes, [{i} for i in range(len(steps))]  # the original steps of each
 
     def few(loop: Loop, own: set[int]) -> bool:
         """Whether a loop made of some steps has few enough arrays, without those that no other step reads."""
@@ -212,7 +212,7 @@ def _without_unread(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
 
 def placed(steps: Sequence[Step], pinned: set[int], kept: dict[int, np.ndarray],
            inputs: Sequence[np.ndarray]) -> tuple[list[Step], list[np.ndarray], Callable]:
-    """The steps on memory of their own, and that memory: an arena for unpinned buffers, the buffers `kept` to the end,
+    """The steps on their own memory, and that memory: an arena for unpinned buffers, the buffers `kept` to the end, and
     memory for each input; and the function from old arrays to new ones. Other pinned memory stays."""
     uses, time, now = Uses(steps), [], -1
     buffers: dict[int, np.ndarray] = {}

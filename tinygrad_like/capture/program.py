@@ -30,7 +30,7 @@ ROUNDING = "the last bits"
 
 
 class Program:
-    """The steps of a tape on memory of their own, their inputs and results; called with Tensors, it plays them.
+    """The steps of a tape on their own memory, with inputs and results; calling it with Tensors plays them.
 
     inputs: the Tensors that change from call to call. result: the function's result, and the values it bound to places.
     outside: Tensors from before the call, which are returned as they are.
@@ -85,7 +85,7 @@ class Program:
         self.arrays = [grad._data for _, grad, _, _ in self.grads if id(grad) in self.owned]
         self.different = _different([grad for _, grad in self.accumulated])
         self.parts = self._packed(steps)
-        del self.moved, self.source  # they would keep the results of the recording alive
+        del self.moved, self.source  # they would keep the recording's results alive
         self.held = 0  # the program's own references to the memory of results and gradients
         self.views = 0  # to the arrays of gradients
 
@@ -187,8 +187,8 @@ class Program:
         return self.copied(tensors)
 
     def _apart(self, moved: list[tuple[Tensor, Tensor]]) -> list[tuple[Tensor, Tensor]]:
-        """The same pairs: gradients of now, and those that it adds to. One that it was recorded with, and that somebody
-        may keep, leaves its memory to the program."""
+        """The same pairs: current gradients, and those that it adds to. A gradient from the recording that the user may
+        keep leaves its memory to the program."""
         shared = {id(grad): grad for _, grad in moved if id(grad) not in self.apart}
         mine = {key: wrap(grad._data) for key, grad in shared.items()}
         for grad in shared.values():
@@ -285,7 +285,7 @@ class Program:
         except Exception as error:
             if self.level == PLAIN:
                 raise
-            wrong = str(error) or repr(error)  # this code only exists to be faster
+            wrong = str(error) or repr(error)  # faster code is optional
         finally:
             found = after.restored()
         found += [(apart(x, getattr(y, "_data", y)), f"a result of shape {x.shape}") for x, y in pairs]
@@ -345,7 +345,7 @@ def _different(gradients: list[Any]) -> int:
 
 
 def _views(made: list[Tensor]) -> dict[int, Tensor]:
-    """For each Tensor that is a view of another one, by its id, that one; and for those that have views, themselves."""
+    """id of a Tensor that is a view -> its base; and, for bases, themselves."""
     bases, found = list[Tensor](), dict[int, Tensor]()
     for t in sorted(made, key=lambda t: -t._data.nbytes):
         low, high = bounds(t._data)

@@ -17,12 +17,12 @@ from .trace import OURS, owner_of_class
 
 PLAIN = frozenset((int, float, bool, str, type(None), bytes, complex, range, type(Ellipsis)))
 FIELDS = frozenset("_data _grad node requires_grad version _viewed _apart _hooks _after".split())
-_KINDS: set[type] = {Tensor}  # and its subclasses of this library's
+_KINDS: set[type] = {Tensor}  # and this library's subclasses
 _DICTS = (dict, OrderedDict)
 
 
 class Unsuited(TypeError):
-    """A captured function cannot take, or return, this value."""
+    """A captured function cannot take or return this value."""
 
 
 class Same:
@@ -95,7 +95,7 @@ def _order(array: np.ndarray) -> tuple[int, ...] | None:
 
 
 def _plain(kind: type, value: Any) -> Any:
-    """A key that equals only that of the same value of the same type: True is not 1, and 0.0 is not -0.0."""
+    """A key that is equal only for the same value of the same type: True is not 1, and 0.0 is not -0.0."""
     return value if kind is str else (kind, repr(value)) if kind in (float, complex) else (kind, value)
 
 
@@ -164,7 +164,7 @@ def containers_in(value: Any) -> set[int]:
 
 
 def alike(tensors: Sequence[Tensor]) -> list[int]:
-    """Which Tensors are the same as others, if any are."""
+    """Which Tensors are the same objects as others, if any."""
     if len({*map(id, tensors)}) == len(tensors):
         return []
     ids = [*map(id, tensors)]
@@ -180,7 +180,7 @@ def holds_only_tensors(value: Any) -> bool:
 
 
 def alive(root: Node) -> bool:
-    """Whether a backward pass from a node would still run: no node on its way is freed."""
+    """Whether a backward pass from a node would still run: no node on its path is freed."""
     seen, stack = {root}, [root]
     while stack:
         parents = stack.pop().parents

@@ -1,4 +1,4 @@
-"""Copies of the state that lasts from call to call: a proof starts from one, and is compared with one."""
+"""Copies of the state that lasts from call to call; a proof starts from one and compares with another."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..dtypes import memory
 from .recorder import Tape
 
 _MUCH, _KEPT = 2**20, 2**26  # limits in bytes: copies beyond the first lie in a file; of a file that is kept
-SAME, ROUNDED, OTHER = range(3)  # how far two numbers, or two arrays, are apart
+SAME, ROUNDED, OTHER = range(3)  # the difference of two numbers or arrays
 _ROUNDING = 1e-3  # of one step, which may scale up sums of numbers that nearly cancel, as Adam does
 _files: list[IO[bytes]] = []  # unused
 if hasattr(os, "register_at_fork"):
@@ -98,7 +98,7 @@ def _all_of(move: Callable[[memoryview], int], x: np.ndarray) -> None:
 
 
 class Saved:
-    """A copy of all that a call may change: state, accumulated gradients, inputs, and numbers in objects."""
+    """A copy of everything that a call may change: state, accumulated gradients, inputs, and numbers in objects."""
 
     def __init__(self, tape: Tape, inputs: Sequence[Tensor]):
         given = [leaf.grad._data for leaf, _ in tape.accumulated.values() if leaf.grad is not None]
@@ -124,7 +124,7 @@ class Saved:
         return saved
 
     def exchange(self) -> None:
-        """Restore what was saved, and keep what there is now."""
+        """Restore the saved state, and save the current one."""
         self.arrays.exchange()
         now = [(holder, _numbers(holder)) for holder, _ in self.numbers]
         self._restore_numbers()
@@ -139,7 +139,7 @@ class Saved:
             holder.update(numbers)
 
     def restored(self) -> list[tuple[int, str]]:
-        """Restore it. Returns what was different before, and how far apart."""
+        """Restore the saved state. Returns the differences, with their sizes."""
         found = []
         for x, values in self.arrays:
             if how := apart(x, values):

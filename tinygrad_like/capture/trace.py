@@ -53,7 +53,7 @@ def _places() -> tuple[tuple[str, int], ...]:
 
 @lru_cache(None)
 def owner_of_file(file: str) -> int:
-    """Whose code a file holds: an installed package counts as the user's."""
+    """The owner of a file's code; an installed package counts as the user's."""
     if file.startswith("<frozen "):
         return PYTHON
     file = os.path.abspath(file)
@@ -61,7 +61,7 @@ def owner_of_file(file: str) -> int:
 
 
 def owner_of(module: ModuleType | None) -> int:
-    """Whose a module is; one without a file is Python's if Python knows where it came from."""
+    """The owner of a module; one without a file is Python's if Python knows its origin."""
     if module is None:
         return USERS
     own = vars(module)  # a module may have a __getattr__
@@ -132,8 +132,8 @@ def _of_user(function: Any) -> bool:
 
 @contextmanager
 def unwatched(function: Any) -> Iterator[None]:
-    """In a `with` block that calls a function, do not watch this thread if the function is of this library: it calls
-    no code of the user's, and to be told of each call in it takes longer than it."""
+    """In a `with` block that calls a function, stop watching this thread if the function is this library's: it calls no
+    user code, and watching each call in it would take longer than the function."""
     watching = sys.getprofile()
     if watching is None or _of_user(function):
         yield
@@ -146,7 +146,7 @@ def unwatched(function: Any) -> Iterator[None]:
 
 
 class Trace:
-    """The code that ran, with its variables; the first call unknown to capture; how names were looked up."""
+    """The code that ran, with its variables; the first unknown call; how names were looked up."""
 
     def __init__(self) -> None:
         self.ran: dict[Code, dict[str, Any]] = {}  # user code, with its globals

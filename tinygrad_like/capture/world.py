@@ -1,4 +1,4 @@
-"""The things that a function reads besides its arguments, found by following the names in its code.
+"""What a function reads besides its arguments, found by following the names in its code.
 
 The world is closed: it cannot tell when an object of an unknown kind, such as an iterator, a lock or a file, changes.
 A function whose code leads to one by name is not captured, and `unknown` says so.
@@ -67,7 +67,7 @@ class World(Guards):
         classes = {k for value in self.seen.values() for k in type(value).__mro__ if owner_of_class(k) == OURS}
         for k in classes | {Tensor}:
             own = self._vars(k)
-            for name in (self.names | _CALLED) & own.keys():  # whose methods may be replaced
+            for name in (self.names | _CALLED) & own.keys():  # methods that may be replaced
                 self.entries.append((own, name, own[name], f"{k.__name__}.{name}"))
         self.bind()
         self.ids = set(self.seen)
@@ -167,7 +167,7 @@ class World(Guards):
                 self.at(where, key, part, f"{name}.{key}")
 
     def _own(self, value: Any, name: str) -> None:
-        """An object of this library's, or of a class derived from one: all of its attributes."""
+        """Follow all attributes of an object of one of this library's classes, or of a subclass."""
         kind = type(value)
         if hasattr(kind, "__next__"):
             return self._refuse(value, name)
@@ -181,7 +181,7 @@ class World(Guards):
         for where, key, part in _attributes_of(value):
             if where is own and key not in self.names and _counts(part) and (
                     id(own) in self.effects or kind.__module__.startswith("optim.")):
-                continue  # state that an effect of the program continues, such as the epoch of a scheduler
+                continue  # state that an effect of the program updates, such as a scheduler's epoch
             self.at(where, key, part, f"{name}.{key}", known=key not in self.names)
 
     def _optimizer(self, optimizer: Any, name: str) -> None:
@@ -308,7 +308,7 @@ class World(Guards):
                 self.at(vars(builtins), name, vars(builtins).get(name, MISSING), name)
 
     def _unseen(self) -> None:
-        """Refuse code that ran in a function that was not met, since its variables are unknown."""
+        """Refuse code that ran in an unknown function, since its variables are unknown."""
         known, todo = set[Code](), list(self.found)
         while todo:
             code = todo.pop()
@@ -351,7 +351,7 @@ class World(Guards):
             self.follow(own.get("__getattr__"), f"{module.__name__}.__getattr__")
 
     def _own_code(self, code: Any, variables: dict[str, Any]) -> None:
-        """Watch for replaced functions, of layers or called by the user."""
+        """Watch for replaced functions of layers, or functions that the user calls."""
         whole = code.co_qualname
         first, _, rest = whole.partition(".")
         of = variables.get(first)
@@ -416,7 +416,7 @@ def _open(kind: type) -> bool:
 
 
 def _harmless(kind: type) -> bool:
-    """Whether a class of Python's, as a base, adds nothing to an object."""
+    """Whether a Python class, as a base, adds nothing to an object."""
     return kind is object or _open(kind) or kind.__module__ in ("abc", "typing", "contextlib", "enum") or (
         not issubclass(kind, dict | list | tuple | set | frozenset | deque | BaseException) and kind.__module__ ==
         "collections.abc")
