@@ -195,7 +195,7 @@ OURS = [
     own("the rate is set", between="optimizer.param_groups[0]['lr'] = 0.01 / (1 + i // 3)"),
     own("the rate becomes a NumPy number", "sched = optim.lr_scheduler.ExponentialLR(optimizer, 0.9)", between="if i == 6: optimizer.param_groups[0]['lr'] = np.float32(0.004)", ends="sched.step()",
         shows="float(optimizer.param_groups[0]['lr'])", kept=False),
-    own("weights are drawn anew in the step", "w = nn.Parameter(Tensor.zeros(3))", "with no_grad(): nn.init.uniform_(w)\nloss = loss + w.sum()",
+    own("weights are drawn again in the step", "w = nn.Parameter(Tensor.zeros(3))", "with no_grad(): nn.init.uniform_(w)\nloss = loss + w.sum()",
         kept=False),
     own("the rate is set in the step", "n = 1", ends="n += 1; optimizer.param_groups[0]['lr'] = 0.01 / n", shows="n"),
     own("the rate in the loss", "", "loss = loss * (1 + optimizer.param_groups[0]['lr'] * 20)",
