@@ -61,8 +61,10 @@ class Program:
                         if id(memory(t._data)) in changed]
         steps = self._planned([*tensors_in(result), *[grad for _, grad in leaves if grad is not None]])
         self.inputs = [*map(self.moved, tape.inputs)]
-        self.accumulated = [(leaf, grad) for leaf, grad in tape.accumulated.values()]
-        if any([self.source.get(id(leaf), ("",))[0] == "input" for leaf, _ in self.accumulated]):
+        # Leaves with gradients that it adds to or reads, memory for their numbers, and whether it changes these.
+        self.accumulated = [(leaf, self.moved(grad._data), id(memory(grad._data)) in changed)
+                            for leaf, grad in tape.accumulated.values()]
+        if any([self.source.get(id(leaf), ("",))[0] == "input" for leaf, _, _ in self.accumulated]):
             raise Refused("it adds to the gradient of an argument; set that to None before")
         self.instead: dict[int, Tensor] = {}
         self.result = rebuilt(result, self._standin)
@@ -72,18 +74,22 @@ class Program:
         # Leaves, gradients, and the numbers of inputs that are the gradient or the leaf.
         self.grads: list[tuple[Tensor, Any, int | None, int | None]] = []
         self.owned: set[int] = set()  # the ids of gradients on memory of the program
-        self.apart: set[int] = set()  # those of gradients that it adds to, and that nobody else knows
+        added = {id(grad): leaf for leaf, grad in tape.accumulated.values()}
         for leaf, grad in leaves:
             kind, of = self.source.get(id(grad), ("made", None)) if grad is not None else ("", None)
             if grad is not None and (grad.requires_grad or grad.node is not None):
                 raise Refused("its gradients stand on a graph; detach() them")
-            existing = kind in ("outside", "input") or any(grad is g for _, g in self.accumulated)
+            if id(grad) in added:
+                if tape.accumulated.get(id(leaf), (None, None))[1] is not grad:
+                    raise Refused("it gives a Tensor the gradient of another one; clone() it")
+                continue
+            existing = kind in ("outside", "input")
             mine = grad if existing or grad is None else wrap(self.moved(grad._data))
             self.grads.append((leaf, mine, of if kind == "input" else None, input_of.get(id(leaf))))
             if mine is not grad:
                 self.owned.add(id(mine))
         self.arrays = [grad._data for _, grad, _, _ in self.grads if id(grad) in self.owned]
-        self.different = _different([grad for _, grad in self.accumulated])
+        self.different = _different([grad for _, grad in tape.accumulated.values()])
         self.parts = self._packed(steps)
         del self.moved, self.source  # they would keep the recording's results alive
         self.held = 0  # the program's own references to the memory of results and gradients
@@ -125,7 +131,8 @@ class Program:
         if self.level != PLAIN:
             # Loops that were not joined become kernels again.
             steps = [step if step.alone is None else Step(step.name, call=step.alone) for step in joined(steps, pinned)]
-        steps, self.own, self.moved = placed(steps, pinned, kept, tape.inputs)
+        gradients = [grad._data for _, grad in tape.accumulated.values()]
+        steps, self.own, self.moved = placed(steps, pinned, kept, [*tape.inputs, *gradients])
         return steps
 
     def _packed(self, steps: list[Step]) -> list[Any]:
@@ -155,18 +162,16 @@ class Program:
                     return False
         if len(self.changed) and len({id(memory(t._data)) for t in tensors}) < len({*map(id, tensors)}):
             return False
-        if self.accumulated and _different([leaf.grad for leaf, _ in self.accumulated]) != self.different:
+        if self.accumulated and _different([leaf.grad for leaf, _, _ in self.accumulated]) != self.different:
             return False
         return getrefcount(self.own[1]) <= self.held and sum(map(getrefcount, self.arrays)) <= self.views
 
     def __call__(self, tensors: Sequence[Tensor]) -> Any:
         for k in self.needed:
             self.inputs[k][...] = tensors[k]._data
-        moved = [(leaf.grad, grad) for leaf, grad in self.accumulated if leaf.grad is not grad]
-        if len(self.apart) < len(moved):
-            moved = self._apart(moved)
-        for now, grad in moved:
-            grad._data[...] = now._data
+        gradients = [leaf.grad for leaf, _, _ in self.accumulated]
+        for (_, mine, _), grad in zip(self.accumulated, gradients, strict=True):
+            mine[...] = grad._data
         if self.touched:
             now = tick()
             for t in self.touched:
@@ -180,24 +185,12 @@ class Program:
         for k in self.changed:
             tensors[k]._data[...] = self.inputs[k]
             tensors[k].touch()
-        for now, grad in moved:
-            now._data[...] = grad._data
-            now.touch()
-        self._give_gradients(tensors, {id(grad): now for now, grad in moved} if moved else {})
+        for (_, mine, changes), grad in zip(self.accumulated, gradients, strict=True):
+            if changes:
+                grad._data[...] = mine
+                grad.touch()
+        self._give_gradients(tensors)
         return self.copied(tensors)
-
-    def _apart(self, moved: list[tuple[Tensor, Tensor]]) -> list[tuple[Tensor, Tensor]]:
-        """The same pairs: current gradients, and those that it adds to. A gradient from the recording that the user may
-        keep leaves its memory to the program."""
-        shared = {id(grad): grad for _, grad in moved if id(grad) not in self.apart}
-        mine = {key: wrap(grad._data) for key, grad in shared.items()}
-        for grad in shared.values():
-            grad._data = grad._data.copy()
-        if mine:
-            self.apart.update(map(id, mine.values()))
-            self.accumulated = [(leaf, mine.get(id(grad), grad)) for leaf, grad in self.accumulated]
-            self.grads = [(leaf, mine.get(id(grad), grad), i, k) for leaf, grad, i, k in self.grads]
-        return [(now, mine.get(id(grad), grad)) for now, grad in moved]
 
     def _keep_gradients(self) -> None:
         """Preserve the values of gradients from the last call that are still in use."""
@@ -207,14 +200,14 @@ class Program:
                 self.owned.add(id(self.grads[j][1]))
                 grad._data = grad._data.copy()
 
-    def _give_gradients(self, tensors: Sequence[Tensor], instead: dict[int, Tensor]) -> None:
+    def _give_gradients(self, tensors: Sequence[Tensor]) -> None:
         for leaf, grad, i, k in self.grads:
             if k is not None:
                 tensors[k].grad = None if grad is None else wrap(grad._data.copy())
             elif i is not None:
                 leaf._grad = tensors[i]
             else:
-                leaf._grad = instead.get(id(grad), grad) if instead else grad
+                leaf._grad = grad
 
     def copied(self, tensors: Sequence[Tensor]) -> Any:
         """The function's result, and the values it binds to places, as copies; arguments and Tensors from outside are
@@ -248,10 +241,6 @@ class Program:
 
     # Proving it -----------------------------------------------------------------------------------------------------
 
-    def may_be_audited(self) -> bool:
-        """Whether the gradients that it adds to are the ones it knows."""
-        return all([leaf.grad is grad for leaf, grad in self.accumulated])
-
     def release(self) -> None:
         """Return the pages of its large memory to the system until the next play."""
         for x in self.own:
@@ -279,6 +268,9 @@ class Program:
             before.restore()
         for k, (_, values) in enumerate(before.inputs):
             self.inputs[k][...] = values
+        gradients = [(mine, before.gradients.get(id(leaf), mine)) for leaf, mine, _ in self.accumulated]
+        for mine, x in gradients:
+            mine[...] = x
         wrong = ""
         try:
             self.play()
@@ -287,6 +279,8 @@ class Program:
                 raise
             wrong = str(error) or repr(error)  # faster code is optional
         finally:
+            for mine, x in gradients:
+                x[...] = mine
             found = after.restored()
         found += [(apart(x, getattr(y, "_data", y)), f"a result of shape {x.shape}") for x, y in pairs]
         least = OTHER if self.level == FUSED else SAME + 1

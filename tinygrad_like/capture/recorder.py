@@ -130,6 +130,7 @@ class Tape(Listener):
         """Drop all arrays except those that it is played on."""
         self.kept_state = self.state()
         self.steps, self.calls, self.log, self.before, self.inputs = [], [], [], None, []
+        self.accumulated = {key: (leaf, None) for key, (leaf, _) in self.accumulated.items()}
         for held in (self.made, self.known, self.lasting, self.met, self.tensors, self.seen):
             held.clear()
 

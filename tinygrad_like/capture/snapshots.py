@@ -101,8 +101,8 @@ class Saved:
     """A copy of everything that a call may change: state, accumulated gradients, inputs, and numbers in objects."""
 
     def __init__(self, tape: Tape, inputs: Sequence[Tensor]):
-        given = [leaf.grad._data for leaf, _ in tape.accumulated.values() if leaf.grad is not None]
-        grads = {id(g): g for g in given}.values()  # several leaves may share one
+        self.gradients = {id(leaf): leaf.grad._data for leaf, _ in tape.accumulated.values() if leaf.grad is not None}
+        grads = {id(g): g for g in self.gradients.values()}.values()  # several leaves may share one
         state, more = tape.state(), {id(memory(g)) for g in grads}
         self.keys = state.keys() | more
         self.arrays = Copies([*[m for key, m in state.items() if key not in more], *grads])
@@ -119,7 +119,7 @@ class Saved:
     def now(self) -> Saved:
         """A copy of the same state as it is now, without the inputs."""
         saved = object.__new__(Saved)
-        saved.keys, saved.inputs = self.keys, Copies(())
+        saved.keys, saved.gradients, saved.inputs = self.keys, self.gradients, Copies(())
         saved.arrays, saved.numbers = Copies(self.arrays.arrays), [(d, _numbers(d)) for d, _ in self.numbers]
         return saved
 
