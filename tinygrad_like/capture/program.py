@@ -74,7 +74,7 @@ class Program:
         # Leaves, gradients, and the numbers of inputs that are the gradient or the leaf.
         self.grads: list[tuple[Tensor, Any, int | None, int | None]] = []
         self.owned: set[int] = set()  # the ids of gradients on memory of the program
-        added = {id(grad): leaf for leaf, grad in tape.accumulated.values()}
+        added = {id(grad) for _, grad in tape.accumulated.values()}
         for leaf, grad in leaves:
             kind, of = self.source.get(id(grad), ("made", None)) if grad is not None else ("", None)
             if grad is not None and (grad.requires_grad or grad.node is not None):
@@ -255,7 +255,7 @@ class Program:
         ends = list(zip(tensors_in(self.result), tensors_in(result), strict=False))
         pairs: list[tuple[np.ndarray, Any]] = [(a._data, b._data) for a, b in ends if self.standins[id(a)][0] == "made"]
         pairs += [(grad._data, (leaf if k is None else tensors[k]).grad) for leaf, grad, i, k in self.grads
-                  if grad is not None and i is None and not any(grad is g for _, g in self.accumulated)]
+                  if grad is not None and i is None]
         pairs += [(self.inputs[k], tensors[k]._data) for k in self.changed]
         if self.held:
             self._keep_gradients()
