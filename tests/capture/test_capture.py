@@ -19,7 +19,7 @@ import tinygrad_like as tg
 from benchmarks import workloads
 from tinygrad_like import Tensor, capture, linalg, no_grad
 from tinygrad_like import distributions as D
-from tinygrad_like.capture.snapshots import Saved
+from tinygrad_like.capture.snapshots import OTHER, ROUNDED, Saved, apart
 from tinygrad_like.distributions import Bernoulli
 from tinygrad_like.kernels import loops, program
 
@@ -871,3 +871,9 @@ def test_options_in_the_decorator():
     assert step.programs and not step.fuse and step.__name__ == "step"
     with pytest.raises(TypeError, match="fast"):
         capture(fast=True)(step)
+
+
+def test_near_an_optimum_rounding_is_no_mistake():
+    """Gradients that cancel keep the rounding errors of what they are sums of."""
+    y = np.float32([5e-6, -3e-6])
+    assert [apart(y + np.float32(1e-7), y, scale) for scale in (0.0, 0.01, 1.0)] == [OTHER, OTHER, ROUNDED]

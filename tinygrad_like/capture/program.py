@@ -23,7 +23,7 @@ from .lower import lowered
 from .plan import bounds, in_bytes, joined, meet, placed
 from .pytree import Unsuited, alive, rebuilt, tensors_in
 from .recorder import Tape
-from .snapshots import OTHER, SAME, Saved, apart
+from .snapshots import OTHER, SAME, Saved, apart, largest
 
 PLAIN, EXACT, FUSED = range(3)  # as recorded; compiled, with the same bits; with other kernels for small arrays
 ROUNDING = "the last bits"
@@ -92,6 +92,7 @@ class Program:
         self.different = _different([grad for _, grad in tape.accumulated.values()])
         self.parts = self._packed(steps)
         del self.moved, self.source  # they would keep the recording's results alive
+        self.scales: dict[Any, float] = {}  # the largest number of each result, gradient and state in the proof
         self.held = 0  # the program's own references to the memory of results and gradients
         self.views = 0  # to the arrays of gradients
 
@@ -254,8 +255,8 @@ class Program:
         ROUNDING if steps were fused and no number differs by more. Keeps the state that Python has left."""
         ends = list(zip(tensors_in(self.result), tensors_in(result), strict=False))
         pairs: list[tuple[np.ndarray, Any]] = [(a._data, b._data) for a, b in ends if self.standins[id(a)][0] == "made"]
-        pairs += [(grad._data, (leaf if k is None else tensors[k]).grad) for leaf, grad, i, k in self.grads
-                  if grad is not None and i is None]
+        pairs += [(grad._data, getattr((leaf if k is None else tensors[k]).grad, "_data", None))
+                  for leaf, grad, i, k in self.grads if grad is not None and i is None]
         pairs += [(self.inputs[k], tensors[k]._data) for k in self.changed]
         if self.held:
             self._keep_gradients()
@@ -281,8 +282,9 @@ class Program:
         finally:
             for mine, x in gradients:
                 x[...] = mine
-            found = after.restored()
-        found += [(apart(x, getattr(y, "_data", y)), f"a result of shape {x.shape}") for x, y in pairs]
+            found = after.restored(self.scales)
+        found += [(apart(x, y, self.scales.setdefault(f"result {i}", largest(y))), f"a result of shape {x.shape}")
+                  for i, (x, y) in enumerate(pairs)]
         least = OTHER if self.level == FUSED else SAME + 1
         wrong = wrong or next((what for how, what in found if how >= least), "")
         return wrong or (ROUNDING if any([how > SAME for how, _ in found]) else "")

@@ -138,11 +138,11 @@ class Saved:
         for holder, numbers in self.numbers:
             holder.update(numbers)
 
-    def restored(self) -> list[tuple[int, str]]:
-        """Restore the saved state. Returns the differences, with their sizes."""
+    def restored(self, scales: dict) -> list[tuple[int, str]]:
+        """Restore the saved state. Returns the differences, with their sizes. scales: of each array, see `apart`."""
         found = []
-        for x, values in self.arrays:
-            if how := apart(x, values):
+        for i, (x, values) in enumerate(self.arrays):
+            if how := apart(x, values, scales.setdefault(i, largest(values))):
                 found.append((how, f"an array of shape {x.shape} that lasts from call to call"))
                 x[...] = values
         for holder, numbers in self.numbers:
@@ -157,10 +157,11 @@ def _numbers(of: dict) -> dict[str, Any]:
     return {k: v for k, v in of.items() if type(v) in (int, float, tuple) or isinstance(v, np.generic)}
 
 
-def apart(x: np.ndarray, y: np.ndarray) -> int:
+def apart(x: np.ndarray, y: np.ndarray, scale: float = 0.0) -> int:
     """Whether two arrays are the same in all bits, or apart by no more than rounding explains, or by more.
 
     NaN equals NaN of any bits: of two in a sum, the processor takes the first, and compilers swap operands.
+    scale: the largest of these numbers at another time. Near an optimum gradients cancel; rounding errors do not.
     """
     if x.shape != y.shape or x.dtype != y.dtype:
         return OTHER
@@ -170,5 +171,9 @@ def apart(x: np.ndarray, y: np.ndarray) -> int:
         return SAME
     if x.dtype.kind != "f":
         return OTHER
-    most = np.abs(y[np.isfinite(y)]).max(initial=0)
-    return ROUNDED if np.allclose(x, y, rtol=_ROUNDING, atol=_ROUNDING * float(most), equal_nan=True) else OTHER
+    atol = _ROUNDING * max(largest(y), _ROUNDING * scale)
+    return ROUNDED if np.allclose(x, y, rtol=_ROUNDING, atol=atol, equal_nan=True) else OTHER
+
+
+def largest(x: np.ndarray) -> float:
+    return float(np.abs(x[np.isfinite(x)]).max(initial=0)) if x.dtype.kind == "f" else 0.0
