@@ -19,7 +19,7 @@ import tinygrad_like as tg
 from benchmarks import workloads
 from tinygrad_like import Tensor, capture, linalg, no_grad
 from tinygrad_like import distributions as D
-from tinygrad_like.capture.snapshots import OTHER, ROUNDED, Saved, apart
+from tinygrad_like.capture import snapshots
 from tinygrad_like.distributions import Bernoulli
 from tinygrad_like.kernels import loops, program
 
@@ -451,14 +451,14 @@ def test_ctrl_c_leaves_a_step_done_or_not_begun():
 
 
 def test_ctrl_c_in_an_audit_comes_when_the_state_is_that_of_python_again(monkeypatch):
-    states, exchange = [], Saved.exchange
+    states, exchange = [], snapshots.Saved.exchange
     for decorate in (capture, lambda f: f):
         tg.manual_seed(0)
         step, *objects = plain(lambda p: optim.Adam(p, lr=0.01))()
         step, given = decorate(step), next(iter(batches()))
         for i in range(3):
             if i == 2 and decorate is capture:
-                monkeypatch.setattr(Saved, "exchange", lambda s: (exchange(s), os.kill(os.getpid(), signal.SIGINT)))
+                monkeypatch.setattr(snapshots.Saved, "exchange", lambda s: (exchange(s), os.kill(os.getpid(), signal.SIGINT)))
             with pytest.raises(KeyboardInterrupt) if i == 2 and decorate is capture else nullcontext():
                 step(*given)
         states.append([o.state_dict() for o in objects])
@@ -876,4 +876,5 @@ def test_options_in_the_decorator():
 def test_near_an_optimum_rounding_is_no_mistake():
     """Gradients that cancel keep the rounding errors of what they are sums of."""
     y = np.float32([5e-6, -3e-6])
-    assert [apart(y + np.float32(1e-7), y, scale) for scale in (0.0, 0.01, 1.0)] == [OTHER, OTHER, ROUNDED]
+    assert [snapshots.apart(y + np.float32(1e-7), y, scale) for scale in (0.0, 0.01, 1.0)] == [
+        snapshots.OTHER, snapshots.OTHER, snapshots.ROUNDED]
