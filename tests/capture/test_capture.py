@@ -458,7 +458,8 @@ def test_ctrl_c_in_an_audit_comes_when_the_state_is_that_of_python_again(monkeyp
         step, given = decorate(step), next(iter(batches()))
         for i in range(3):
             if i == 2 and decorate is capture:
-                monkeypatch.setattr(snapshots.Saved, "exchange", lambda s: (exchange(s), os.kill(os.getpid(), signal.SIGINT)))
+                monkeypatch.setattr(snapshots.Saved, "exchange",
+                                    lambda s: (exchange(s), os.kill(os.getpid(), signal.SIGINT)))
             with pytest.raises(KeyboardInterrupt) if i == 2 and decorate is capture else nullcontext():
                 step(*given)
         states.append([o.state_dict() for o in objects])
