@@ -58,6 +58,8 @@ RESULTS += [
     H("a counter in a record is returned", "@dataclasses.dataclass\nclass R:\n    n: int\nn = 0", "n += 1", result="R(n)"),
     H("a counter alone is returned", "n = 0", "n += 1", result="n"),
     H("only the sign of a counter is returned", "n = -7", "n += 1", result="'below' if n < 0 else 'above'"),
+    H("a list is returned twice", ends="l = [loss.detach()]", result="(l, l)", between="if i: result[0].append(1)", shows="result[1]", kept=False),
+    H("two lists of a Tensor are one", argument=("l", "(lambda a: (a, a if i in (6, 8) else [*a]))([x])"), step="loss = loss * (1 + (l[0] is l[1]))", kept=False),
     H("the caller's own list is returned", "kept = []", "kept.append(loss.detach())", result="kept",
       shows="result is kept, len(kept)", between="if result: result.append(1)"),
     H("a kept list is returned, and cleared", "kept = []", "kept.append(loss.detach())", result="kept",

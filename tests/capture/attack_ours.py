@@ -255,6 +255,10 @@ OURS = [
           model="nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.Linear(6, 3))") for what in (
         "momentum = 0.9", "eps = 0.5", "running_mean.fill_(3.0)", "weight.data.fill_(3.0)", "weight = nn.Parameter(Tensor.full((6,), 2.0))",
         "training = False", "num_batches_tracked = Tensor(0)", "reset_running_stats()")],
+    own("a state of the optimizer is read in the step", step="loss = loss + sum((optimizer.state[p]['momentum_buffer'] ** 2).sum() for p in optimizer.state)",
+        optimizer="optim.SGD(model.parameters(), lr=0.1, momentum=0.9)", kept=False),
+    own("the optimizer's states are asked for", step="loss = loss * (1 + (model[0].weight in optimizer.state))", between="if i == 7: optimizer.state.clear()"),
+    own("an attribute of a base class of ours", "vars(nn.Module).get('n_') and delattr(nn.Module, 'n_')", "loss = loss * getattr(model, 'n_', 1)", "if i == 7: nn.Module.n_ = 2", kept=False),
     own("a LayerNorm's eps", between="if i == 7: model[1].eps = 0.5", model="nn.Sequential(nn.Linear(4, 6), nn.LayerNorm(6), nn.Linear(6, 3))"),
     own("a LeakyReLU's slope", between="if i == 7: model[1].negative_slope = 0.9", model="nn.Sequential(nn.Linear(4, 6), nn.LeakyReLU(), nn.Linear(6, 3))",
         kept=False),

@@ -76,7 +76,8 @@ class Kind:
         world, fixed = self.world, self.fixed
         assert world is not None
         if not world.same() or sum([id(t) in self.known for t in tensors]) != len(fixed) or fixed and any(
-                [tensors[i] is not t for i, t in fixed.items()]):
+                [tensors[i] is not t for i, t in fixed.items()]) or self.wrote and not all(
+                    [t._data.flags.writeable for t in tensors]):
             return None
         inputs, bound = self._inputs(tensors)
         if bound != self.bound:
@@ -147,7 +148,7 @@ class capture:
         tensors: list[Tensor] = []
         try:
             key = (structure(args, tensors), structure(options, tensors) if options else None, recording,
-                   random.rows and random.rows.count, dtypes.get_default_dtype(), *alike(tensors))
+                   random.rows and random.rows.count, dtypes.get_default_dtype(), *alike(tensors, (args, options)))
         except Unsuited as error:
             self.warn(str(error))
             return self.function(*args, **options)

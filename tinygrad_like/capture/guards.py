@@ -19,7 +19,7 @@ MISSING: Any = type("MISSING", (), {"__repr__": lambda self: "nothing"})()
 _VALUES = (int, float, bool, str, bytes, complex, type(None), np.generic, np.dtype)
 _FLAGS = (bool, str, type(None))  # a function may change these, since a play sets them too: `model.train()`
 _QUESTIONS: dict[str, tuple[str, Callable]] = {  # as an expression, and as a function
-    "length": ("len({})", len), "parts": ("[*{}]", list), "ids": ("[*map(id, {})]", lambda x: [*map(id, x)]),
+    "length": ("", len), "parts": ("[*{}]", list), "ids": ("[*map(id, {})]", lambda x: [*map(id, x)]),
     "result": ("{}()", lambda x: x()), "lasts": ("{}()", lambda x: x())}
 
 
@@ -63,6 +63,7 @@ class Guards:
         self.zeros: list[tuple[dict, str, bool, str]] = []  # options of optimizers that are, or are not, 0
         self.tensors: list[tuple[Tensor, np.ndarray, str]] = []
         self.gradients: list[tuple[Tensor, bool]] = []
+        self.kept: list[Any] = []  # parts of sets, and keys
         self.bound: list[Place] = []  # places with another Tensor in each call
         self.optimizers: dict[int, Any] = {}
         self.left: list[tuple[Place, Any]] = []  # flags that the function has just changed
@@ -72,6 +73,8 @@ class Guards:
 
     def ask(self, question: str, about: Any, name: str) -> None:
         """Watch the answer to a question of `_QUESTIONS`."""
+        if question == "ids":  # an id is known to be of the same object only while that lives
+            self.kept += about
         self.questions.append((question, about, _QUESTIONS[question][1](about), name))
 
     def same(self) -> bool:
@@ -130,7 +133,7 @@ class Guards:
 
     def _in_one_expression(self) -> Callable[[], bool]:
         """Code that tests whether each object is still the same one."""
-        names: dict[str, Any] = {"len": len, "map": map, "id": id, "item": dict.__getitem__}
+        names: dict[str, Any] = {"len": len, "map": map, "id": id, "item": dict.get}  # [] of a defaultdict would add
         known: dict[int, str] = {}  # one name for each object, so that none is tested twice
 
         def name(value: Any) -> str:
@@ -158,8 +161,11 @@ class Guards:
             return f"{found} is {whole(value) if type(value) in (str, int) else name(value)}"  # others may be equal
 
         asked = list(dict.fromkeys([entry(*e[:3]) for e in self.entries]))
+        lengths = {id(about): (about, answer) for question, about, answer, _ in self.questions if question == "length"}
+        about, answers = zip(*lengths.values(), strict=True) if lengths else ((), ())
+        asked += [f"[*map(len, {name(about)})] == {name([*answers])}"]  # all at once, which is faster
         asked += [f"{_QUESTIONS[question][0].format(name(about))} == {name(answer)}"
-                  for question, about, answer, _ in self.questions]
+                  for question, about, answer, _ in self.questions if question != "length"]
         asked += [f"item({name(group)}, {key!r}) {'==' if zero else '!='} 0" for group, key, zero, _ in self.zeros]
         asked += [f"{name(t)}._grad is {'' if without else 'not '}None" for t, without in self.gradients]
         asked += [f"{name(t)}._data is {name(array)}" for t, array, _ in self.tensors]
@@ -198,7 +204,19 @@ def get(where: Any, key: Any) -> Any:
         if type(where) is weakref.ref:
             return getattr(where(), key)
         return where.cell_contents if type(where) is types.CellType else (
-            dict.__getitem__(where, key) if isinstance(where, dict) else where[key] if _has_items(where) else
+            dict.get(where, key, MISSING) if isinstance(where, dict) else where[key] if _has_items(where) else
             getattr(where, key))
     except (AttributeError, LookupError, ValueError):
         return MISSING
+
+
+def attributes_of(value: Any) -> list[tuple[Any, str, Any]]:
+    """The owners, names and values of an object's attributes, from its dict and its slots."""
+    own = getattr(value, "__dict__", {})
+    slots = {s for k in type(value).__mro__ for s in _slots(k)}
+    return [*[(own, key, part) for key, part in own.items()], *[(value, slot, get(value, slot)) for slot in slots]]
+
+
+def _slots(of: type) -> tuple[str, ...]:
+    found = vars(of).get("__slots__", ())
+    return tuple(n for n in ((found,) if isinstance(found, str) else found) if n not in ("__dict__", "__weakref__"))

@@ -156,18 +156,16 @@ def plain_in(value: Any) -> list[str]:
     return [str(type(value)), *[text for name, part in parts for text in (repr(name), *plain_in(part))]]
 
 
-def containers_in(value: Any) -> set[int]:
+def containers_in(value: Any) -> list[int]:
     """The ids of the mutable parts of a value: lists, dicts and objects."""
-    parts = parts_of(value)
-    return set() if parts is None else {i for _, part in parts for i in containers_in(part)} | (
-        set() if isinstance(value, tuple) else {id(value)})
+    return [id(part) for part in parts_within(value) if parts_of(part) is not None and not isinstance(part, tuple)]
 
 
-def alike(tensors: Sequence[Tensor]) -> list[int]:
-    """Which Tensors are the same objects as others, if any."""
+def alike(tensors: Sequence[Tensor], within: Any = ()) -> list[int]:
+    """Which Tensors are the same as others, if any are; and then which lists and the like within a value are."""
     if len({*map(id, tensors)}) == len(tensors):
         return []
-    ids = [*map(id, tensors)]
+    ids = [*map(id, tensors), *[id(part) for part in parts_within(within) if parts_of(part) is not None]]
     return [ids.index(i) for i in ids]
 
 

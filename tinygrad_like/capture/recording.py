@@ -111,8 +111,10 @@ def _made(self: capture, kind: Kind, tape: Tape, before: Saved, result: Any, inp
     assert world is not None
     both = result, [place.get() for place in world.bound]
     try:
-        if containers_in(result) & (world.ids | containers_in(watched)):
-            raise Refused("it returns a list, a dict or an object that was there before; return a copy")
+        kept = containers_in(both)
+        if len(kept) > len({*kept} - world.ids - {*containers_in(watched)}):
+            raise Refused("it returns or keeps a list, a dict or an object that was there before, or one of them twice"
+                          "; return a copy")
         kind.program = proved(
             lambda level: Program(tape, inputs, both, level, world.all_tensors()),
             lambda program: program.differs(before, both, inputs), self.fuse)

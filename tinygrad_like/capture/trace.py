@@ -24,7 +24,8 @@ _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__
 _PURE = frozenset("_abc _collections _collections_abc _functools _operator _py_abc _weakrefset abc builtins cmath "
                   "collections contextlib copy copyreg dataclasses enum functools importlib itertools math numbers "
                   "operator re string types typing warnings".split())  # their functions read only arguments
-_IMPURE = frozenset("breakpoint compile eval exec fromfile globals input open print __import__".split())  # of others
+_IMPURE = frozenset("breakpoint compile eval exec fromfile get_printoptions geterr globals hash id import_module "
+                    "input open print reload __import__".split())  # of others
 _FILES = "numpy.random", "numpy.lib._npyio", "numpy.lib.npyio", "numpy.lib._datasource", "numpy.lib._format"
 _OPTIM = os.path.join(_ROOT, "optim", "")
 _LAYERS = os.path.join(_ROOT, "nn", ""), _OPTIM
@@ -99,13 +100,13 @@ def names_in(code: Code) -> tuple[frozenset[str], frozenset[str], frozenset[tupl
         if step.opname == "LOAD_CONST" and isinstance(step.argval, tuple):
             constant = step.argval
         if step.opname == "MATCH_CLASS":
-            operators.update(constant)  # the attributes of a pattern
+            operators.update(("__match_args__", *constant))  # the attributes of a pattern
         if step.opname in ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM") and before:
             pairs.add((before, step.argval))
         if step.opname not in ("CACHE", "PRECALL", "EXTENDED_ARG"):
             named = step.opname.startswith(("LOAD_", "IMPORT_")) and isinstance(step.argval, str)
             before = step.argval if named else ""
-    constants = {x for x in code.co_consts if isinstance(x, str) and x.isidentifier()}
+    constants = {part for x in code.co_consts if isinstance(x, str) for part in x.split(".") if part.isidentifier()}
     operators.update([f"__{name}__" for name in _CALLS & variables], _OPERATORS["+"] if "sum" in variables else ())
     return (frozenset(variables), frozenset({*code.co_names, *constants, *operators}), frozenset(pairs),
             frozenset(modules))
@@ -143,6 +144,15 @@ def unwatched(function: Any) -> Iterator[None]:
         yield
     finally:
         sys.setprofile(watching)
+
+
+def _reads_counts(frame: FrameType) -> bool:
+    """Whether a call reads numbers that a program goes on counting, or a setting of this library."""
+    code = frame.f_code
+    if not code.co_filename.startswith(_OPTIM):
+        return code.co_name in ("get_num_threads", "get_rng_state")
+    key = frame.f_locals.get("key") if code.co_name == "__getitem__" else None
+    return code.co_name in _READERS or isinstance(key, str) and key == "step"
 
 
 class Trace:
@@ -210,12 +220,11 @@ class Trace:
             elif (back := frame.f_back) is not None and self._owner(back) == USERS:
                 if owner == OURS:
                     self.own.setdefault(code, frame.f_globals)
-                    if code.co_filename.startswith(_OPTIM) and (code.co_name in _READERS or (
-                            code.co_name == "__getitem__" and frame.f_locals.get("key") == "step")):
-                        self._note(f"it reads what an optimizer or a scheduler counts, by {code.co_qualname}", back)
+                    if _reads_counts(frame):
+                        self._note(f"it reads what changes from call to call, by {code.co_qualname}", back)
                 elif code.co_name in _WHOLE:
                     self.computed = True
-                elif not pure(frame.f_globals.get("__name__")):
+                elif not pure(frame.f_globals.get("__name__")) or code.co_name in _IMPURE:
                     self._note(f"it calls {frame.f_globals.get('__name__')}.{code.co_qualname}", back)
             elif owner == OURS and code.co_filename.startswith(_LAYERS) and code.co_name[:1] != "_":
                 self.own[code] = frame.f_globals

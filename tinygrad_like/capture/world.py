@@ -14,7 +14,7 @@ from abc import ABCMeta, get_cache_token
 from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Set
 from enum import Enum
-from functools import _lru_cache_wrapper, partial
+from functools import _lru_cache_wrapper, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ import numpy as np
 from ..core.tensor import Tensor
 from ..dtypes import memory
 from ..random import Generator
-from .guards import MISSING, Guards, Place, Uncleared, get
+from .guards import MISSING, Guards, Place, Uncleared, attributes_of, get
 from .pytree import FIELDS, PLAIN, holds_only_tensors, parts_of, tensors_in
 from .trace import NUMPY, OURS, PYTHON, USERS, Code, Trace, names_in, owner_of, owner_of_class, owner_of_file, pure
 
@@ -31,6 +31,9 @@ VALUES: Any = (*PLAIN, np.generic, np.dtype, slice)
 _LISTS, _DICTS = (list, tuple, deque, set, frozenset), (dict, OrderedDict, defaultdict, Counter, types.MappingProxyType)
 _OfNumpy: Any = type(np.diag)
 _Getter: Any = type(namedtuple("_Named", "first").first)  # type: ignore[attr-defined]
+_UNCHANGING = (Generator, np.ufunc, types.MethodDescriptorType, types.WrapperDescriptorType,
+               types.GetSetDescriptorType, types.MemberDescriptorType, types.NotImplementedType, types.EllipsisType,
+               Code, _Getter, _OfNumpy)
 _OPEN = "types.SimpleNamespace", "argparse.Namespace"  # Python's, which hold only what a program puts into them
 _CALLED = frozenset("__call__ forward step training update zero_grad".split())
 _NUMBERS = int, float, np.floating
@@ -44,13 +47,15 @@ class World(Guards):
         super().__init__()
         self.trace, self.places, self.unknown, self.effects = trace, places, "", effects
         self.seen: dict[int, Any] = {}
-        self.names, self.classes = set[str](), dict[type, types.MappingProxyType]()
+        self.names, self.classes = set[str](), dict[Any, Any]()
         self.pairs = dict[str, set[str]]()
         for code in trace.ran:
             _, names, pairs, _ = names_in(code)
             self.names |= names
             for first, second in pairs:
                 self.pairs.setdefault(first, set()).add(second)
+        self.computed = trace.computed or "__match_args__" in self.names  # positions in a pattern stand for attributes
+        self.words = set[str]()  # strings in what is read, which may name attributes
         self.inner = False  # whether the user's code does not read what is followed
         self.found: set[Code] = set()  # the code of functions that were met
         self.follow(function, getattr(function, "__name__", "it"))
@@ -61,14 +66,7 @@ class World(Guards):
         self._unseen()
         for code, globals_ in trace.own.items():
             self._own_code(code, globals_)
-        kinds = {type(value) for value in self.seen.values() if owner_of_class(type(value)) == OURS}
-        for k in kinds:
-            self.ask("length", self._vars(k), f"how many attributes {k.__name__} has")
-        classes = {k for value in self.seen.values() for k in type(value).__mro__ if owner_of_class(k) == OURS}
-        for k in classes | {Tensor}:
-            own = self._vars(k)
-            for name in (self.names | _CALLED) & own.keys():  # methods that may be replaced
-                self.entries.append((own, name, own[name], f"{k.__name__}.{name}"))
+        self._names_of_ours()
         self.bind()
         self.ids = set(self.seen)
         self.entries = [(where, key, _weak(value) if _dies(value) else value, name)
@@ -90,6 +88,8 @@ class World(Guards):
 
     def follow(self, value: Any, name: str) -> None:
         kind = type(value)
+        if kind is str:
+            self.words.add(value)
         if isinstance(value, VALUES) or id(value) in self.seen or value is None:
             if isinstance(value, VALUES) and kind not in PLAIN and not isinstance(value, np.generic | np.dtype | slice):
                 self._refuse(value, name)  # a subclass, which may have attributes and methods of its own
@@ -116,20 +116,22 @@ class World(Guards):
             else:
                 self.follow(of, name)
         elif isinstance(value, partial):
-            self.follow((value.func, value.args, value.keywords), name)
-        elif isinstance(value, property | staticmethod | classmethod | _lru_cache_wrapper):
+            self.ask("length", vars(value), f"how many attributes {name} has")
+            for part in ("func", "args", "keywords", *self.names & vars(value).keys()):
+                self.at(value, part, getattr(value, part), f"{part} of {name}")
+        elif isinstance(value, property | cached_property | staticmethod | classmethod | _lru_cache_wrapper):
             if isinstance(value, _lru_cache_wrapper):
                 self.ask("lasts", Uncleared(value), f"the cache of {name}")
-            for part in ("fget", "fset", "__func__", "__wrapped__"):
+            for part in ("fget", "fset", "func", "__func__", "__wrapped__"):
                 self.follow(getattr(value, part, None), name)
         elif isinstance(value, np.ndarray):
             self._array(value, name)
         elif isinstance(value, Enum):
             self.follow(kind, kind.__name__)
+            self.ask("length", vars(value), f"how many attributes {name} has")
             for key in vars(value).keys() - {"__objclass__"}:  # `value` is the property of another name
                 self.at(vars(value), key, vars(value)[key], f"{name}.{key}")
-        elif not isinstance(value, Generator | np.ufunc | types.MethodDescriptorType | types.WrapperDescriptorType |
-                            types.GetSetDescriptorType | types.MemberDescriptorType | Code | _Getter | _OfNumpy):
+        elif not isinstance(value, _UNCHANGING) and kind.__module__ != "dataclasses":
             self._object(value, name)
 
     def _refuse(self, value: Any, name: str) -> None:
@@ -146,6 +148,7 @@ class World(Guards):
             return self._own(value, name)
         builtin = next((k for k in kind.__mro__ if owner_of_class(k) == PYTHON and not _harmless(k)), None)
         if isinstance(value, tuple) and hasattr(kind, "_fields") and not hasattr(value, "__dict__"):
+            self.follow(kind, kind.__name__)
             return self.follow(tuple(value), name)
         if not _open(kind) and (owner in (PYTHON, NUMPY) or builtin is not None) or hasattr(kind, "__next__") or any(
                 [isinstance(vars(k).get("__getattribute__"), types.FunctionType) for k in kind.__mro__]):
@@ -154,7 +157,7 @@ class World(Guards):
             self._own(value, name)
         else:
             self.entries.append((_weak(value), "__class__", kind, f"the class of {name}"))
-            self._attributes(value, name, _open(kind) or self.trace.computed or "__dict__" in self.names)
+            self._attributes(value, name, _open(kind) or self.computed or "__dict__" in self.names)
         self.follow(kind, kind.__name__)
 
     def _attributes(self, value: Any, name: str, every: bool) -> None:
@@ -162,7 +165,7 @@ class World(Guards):
         if (own := getattr(value, "__dict__", None)) is not None:
             self.entries.append((_weak(value), "__dict__", own, f"the attributes of {name}"))
             self.ask("parts" if every else "length", own, f"the attributes of {name}")
-        for where, key, part in _attributes_of(value):
+        for where, key, part in attributes_of(value):
             if every or key in self.names or where is own and getattr(type(value), "__getattr__", None):
                 self.at(where, key, part, f"{name}.{key}")
 
@@ -171,14 +174,14 @@ class World(Guards):
         kind = type(value)
         if hasattr(kind, "__next__"):
             return self._refuse(value, name)
-        if hasattr(value, "param_groups") and hasattr(value, "state"):
+        own = getattr(value, "__dict__", {})
+        if "param_groups" in own and "_states" in own:
             return self._optimizer(value, name)
         if kind.__name__ == "capture":
             return self.follow(value.function, name)
         self.entries.append((_weak(value), "__class__", kind, f"the class of {name}"))
-        own = getattr(value, "__dict__", {})
         self.ask("length", own, f"how many attributes {name} has")
-        for where, key, part in _attributes_of(value):
+        for where, key, part in attributes_of(value):
             if where is own and key not in self.names and _counts(part) and (
                     id(own) in self.effects or kind.__module__.startswith("optim.")):
                 continue  # state that an effect of the program updates, such as a scheduler's epoch
@@ -205,7 +208,9 @@ class World(Guards):
                         self.zeros.append((group, key, value == 0, f"group {i}.{key}"))
                 elif not (type(value) is tuple and key not in self.names):
                     self.at(group, key, value, f"group {i}.{key} of {name}", known=callable(value))
-        states = own.get("_states", {})
+        states = own["_states"]
+        if "state" in self.names:
+            self.ask("length", states, f"how many states {name} has")
         self.at(own, "_states", states, f"the state of {name}", follow=False)
         for p, state in list(states.items()):
             if isinstance(state, dict):
@@ -227,7 +232,8 @@ class World(Guards):
         for key, value in list(vars(t).items()):
             if key not in FIELDS:
                 self.at(vars(t), key, value, f"{name}.{key}")
-        self.entries += [(t, key, MISSING, f"{name}.{key}") for key in self.trace.asked if not hasattr(t, key)]
+        named = self.trace.asked | self.pairs.get(name.rpartition(".")[2], set())
+        self.entries += [(t, key, MISSING, f"{name}.{key}") for key in named if not hasattr(t, key)]
         if t.requires_grad or type(t) is not Tensor:  # a frozen parameter may keep a gradient
             self.gradients.append((t, t.grad is None))
 
@@ -240,7 +246,7 @@ class World(Guards):
             self.unknown = self.unknown or (f"{name} is a large NumPy array, which it would take long to compare; make "
                                             "a Tensor of it outside")
         else:
-            self.ask("result", x.tobytes, f"the array {name}")
+            self.ask("result", partial(_looks, x), f"the array {name}")
 
     def _container(self, value: Any, name: str) -> None:
         kind = type(value)
@@ -252,10 +258,7 @@ class World(Guards):
             for part in value:
                 self.follow(part, f"a part of {name}")
         elif kind in _DICTS:
-            if any(type(key) not in (str, int, bool, type(None)) for key in value):
-                self.ask("ids", value, f"the keys of {name}")
-            else:
-                self.ask("parts", value, f"the keys of {name}")
+            self.ask("parts" if {*map(type, value)} <= {str} else "ids", value, f"the keys of {name}")
             for key, part in list(value.items()):
                 self.follow(key, f"a key of {name}")
                 self.at(value, key, part, f"{name}[{key!r}]")
@@ -280,6 +283,10 @@ class World(Guards):
             self.at(own, key, own[key], f"{function.__name__}.{key}")
         for key in self.names & {"__name__", "__doc__", "__annotations__"}:
             self.at(function, key, getattr(function, key), f"{function.__name__}.{key}")
+        for key in ("__defaults__", "__kwdefaults__"):
+            if getattr(function, key):
+                self.at(function, key, getattr(function, key), f"{key} of {function.__name__}",
+                        follow=code in self.trace.ran)
         if code not in self.trace.ran:
             owner = owner_of_file(code.co_filename)
             for cell in function.__closure__ or () if owner in (OURS, PYTHON) else ():  # as of a hook, or of functools
@@ -290,16 +297,13 @@ class World(Guards):
         self.entries.append((function, "__code__", code, f"the code of {function.__name__}"))
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             self.at(cell, None, get(cell, None), name)
-        for name in ("__defaults__", "__kwdefaults__"):
-            if getattr(function, name):
-                self.at(function, name, getattr(function, name), f"{name} of {function.__name__}")
         self.ask("length", own, f"how many attributes {function.__name__} has")
 
     def _variables(self, code: Code, variables: dict[str, Any]) -> None:
         package = variables.get("__package__") or ""
         for name in names_in(code)[3]:
-            whole = name if name in sys.modules else f"{package}.{name}"
-            self.at(sys.modules, whole, sys.modules.get(whole, MISSING), name)
+            for whole in (name, f"{package}.{name}"):
+                self.at(sys.modules, whole, sys.modules.get(whole, MISSING), name)
         for name in names_in(code)[0]:
             if name in variables:
                 self.at(variables, name, variables[name], name)
@@ -332,23 +336,24 @@ class World(Guards):
             own = self._vars(k)
             self.ask("length", own, f"how many attributes {k.__name__} has")
             for key, value in list(own.items()):
-                named = key in self.names or self.trace.computed and not key.startswith("__")
+                named = key in self.names or self.computed and not key.startswith("__")
                 if named or key[:2] == "__" and isinstance(value, types.FunctionType) or _ran(value, self.trace):
                     self.at(own, key, value, f"{k.__name__}.{key}")
 
-    def _vars(self, of: type) -> types.MappingProxyType:
+    def _vars(self, of: Any) -> Any:
         """A class's attributes: one object for each class, where vars() makes a new one, so none is tested twice."""
-        return self.classes.setdefault(of, vars(of))  # type: ignore[arg-type]
+        return self.classes.setdefault(of, vars(of))
 
     def _module(self, module: types.ModuleType, name: str) -> None:
         owner, own = owner_of(module), vars(module)
-        attributes = self.pairs.get(name.rpartition(".")[2], set()) if owner != USERS else self.names
-        for key in (attributes if not (owner == USERS and self.trace.computed) else own.keys()) & own.keys():
-            self.at(own, key, own[key], f"{module.__name__}.{key}")
         if owner == USERS:
-            for key in attributes & {second for seconds in self.pairs.values() for second in seconds} - own.keys():
-                self.entries.append((own, key, MISSING, f"{module.__name__}.{key}"))
-            self.follow(own.get("__getattr__"), f"{module.__name__}.__getattr__")
+            self.entries.append((module, "__class__", type(module), f"the class of {name}"))
+        attributes = self.pairs.get(name.rpartition(".")[2], set()) | self.trace.asked
+        if owner == USERS:
+            attributes = self.names | {"__getattr__"} | (own.keys() if self.computed else set())
+        seconds = {second for seconds in self.pairs.values() for second in seconds} | self.trace.asked
+        for key in attributes & (seconds | own.keys()):
+            self.at(own, key, own.get(key, MISSING), f"{module.__name__}.{key}")
 
     def _own_code(self, code: Any, variables: dict[str, Any]) -> None:
         """Watch for replaced functions of layers, or functions that the user calls."""
@@ -363,6 +368,17 @@ class World(Guards):
             if isinstance(module := variables.get(name), types.ModuleType) and attribute in vars(module) and (
                     isinstance(vars(module)[attribute], types.FunctionType)):
                 self.entries.append((vars(module), attribute, vars(module)[attribute], f"{name}.{attribute}"))
+
+    def _names_of_ours(self) -> None:
+        """Watch the names in classes of this library that code uses; by computed names, also those in modules."""
+        words = self.words if self.computed else set[str]()
+        owners: set[Any] = {k for value in self.seen.values() for k in type(value).__mro__ if owner_of_class(k) == OURS}
+        owners |= {value for value in self.seen.values() if self.computed and isinstance(value, types.ModuleType)}
+        for owner in owners | {Tensor}:
+            own = self._vars(owner)
+            self.ask("length", own, f"how many attributes {owner.__name__} has")
+            for name in (self.names | words | _CALLED) & own.keys():  # whose methods may be replaced
+                self.entries.append((own, name, own[name], f"{owner.__name__}.{name}"))
 
     # Places -----------------------------------------------------------------------------------------------------------
 
@@ -398,6 +414,10 @@ def _counts(value: Any) -> bool:
     return all(map(_counts, value)) if type(value) in (list, tuple) else isinstance(value, (*_NUMBERS, type(None)))
 
 
+def _looks(x: np.ndarray) -> tuple:
+    return x.tobytes(), x.shape, x.dtype, x.flags.writeable
+
+
 def _weak(value: Any) -> Any:
     try:
         return weakref.ref(value)
@@ -420,18 +440,6 @@ def _harmless(kind: type) -> bool:
     return kind is object or _open(kind) or kind.__module__ in ("abc", "typing", "contextlib", "enum") or (
         not issubclass(kind, dict | list | tuple | set | frozenset | deque | BaseException) and kind.__module__ ==
         "collections.abc")
-
-
-def _attributes_of(value: Any) -> list[tuple[Any, str, Any]]:
-    """The owners, names and values of an object's attributes, from its dict and its slots."""
-    own = getattr(value, "__dict__", {})
-    slots = {s for k in type(value).__mro__ for s in _slots(k)}
-    return [*[(own, key, part) for key, part in own.items()], *[(value, slot, get(value, slot)) for slot in slots]]
-
-
-def _slots(of: type) -> tuple[str, ...]:
-    found = vars(of).get("__slots__", ())
-    return tuple(n for n in ((found,) if isinstance(found, str) else found) if n not in ("__dict__", "__weakref__"))
 
 
 def _ran(value: Any, trace: Trace) -> bool:
