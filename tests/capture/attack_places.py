@@ -139,7 +139,7 @@ PLACES = [
     P("__dict__", "class O: pass\no = O(); o.n = 1", "o.__dict__['n']"),
     P("__dict__ beside the attribute", "class O: pass\no = O(); o.n = 1", "o.n", "o.__dict__['n'] = V"),
     P("a __dict__ replaced", "class O: pass\no = O(); o.n = 1", "o.n", "o.__dict__ = {'n': V}"),
-    P("the order of attributes", "class O: pass\no = O(); o.n = 1; o.m = 2", "list(vars(o).values())[0]", "del o.n; o.n = 1"),
+    P("the order of attributes", "class O: pass\no = O(); o.n = 1; o.m = 2", "list(vars(o).values())[0]", "del o.n; o.n = 1", counts=False),
     P("vars()", "o = types.SimpleNamespace(n=1)", "vars(o)['n']"),
     P("getattr with a name", "class O: pass\no = O(); o.mode = 'a'; o.scale_a = 1", "getattr(o, 'scale_' + o.mode)",
       "setattr(o, 'scale_' + o.mode, V)"),
