@@ -87,7 +87,7 @@ BAD_CALLS = {
         (lambda: ops.cross_entropy(X[0], X[0, 0]), "cross_entropy: labels must be integers, got float32; cast the tar"),
         (lambda: ops.cross_entropy(X, ["a", "b"]), "cross_entropy: cannot hold list data of dtype <U1"),
         (lambda: ops.cross_entropy(I, Tensor(0)), "cross_entropy: the input must be floating point, got int64; cast w"),
-        (lambda: ops.cross_entropy(X, Tensor([0.0, 1.0])), "cross_entropy: labels must be integers, got float32; cast "),
+        (lambda: ops.cross_entropy(X, Tensor([0.0, 1.0])), "cross_entropy: labels must be integers, got float32; cast"),
         (lambda: ops.cross_entropy(Tensor([0, 1]), X), "cross_entropy: the input must be floating point, got int64; "
          "cast with .float(), or swap the two: the target, here float32, comes second"),
         (lambda: ops.nll_loss(X, [0.0, 1.0]), "nll_loss: labels must be integers, got float32; cast the target with ."),
