@@ -877,5 +877,5 @@ def test_options_in_the_decorator():
 def test_near_an_optimum_rounding_is_no_mistake():
     """Gradients that cancel keep the rounding errors of what they are sums of."""
     y = np.float32([5e-6, -3e-6])
-    assert [snapshots.apart(y + np.float32(1e-7), y, scale) for scale in (0.0, 0.01, 1.0)] == [
+    assert [snapshots.apart(y + np.float32(1e-7), y, scales, 0) for scales in ({}, {0: 0.01}, {0: 1.0})] == [
         snapshots.OTHER, snapshots.OTHER, snapshots.ROUNDED]

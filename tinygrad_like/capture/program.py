@@ -23,7 +23,7 @@ from .lower import lowered
 from .plan import bounds, in_bytes, joined, meet, placed
 from .pytree import Unsuited, alive, rebuilt, tensors_in
 from .recorder import Tape
-from .snapshots import OTHER, SAME, Saved, apart, largest
+from .snapshots import OTHER, SAME, Saved, apart
 
 PLAIN, EXACT, FUSED = range(3)  # as recorded; compiled, with the same bits; with other kernels for small arrays
 ROUNDING = "the last bits"
@@ -170,8 +170,8 @@ class Program:
     def __call__(self, tensors: Sequence[Tensor]) -> Any:
         for k in self.needed:
             self.inputs[k][...] = tensors[k]._data
-        gradients = [leaf.grad for leaf, _, _ in self.accumulated]
-        for (_, mine, _), grad in zip(self.accumulated, gradients, strict=True):
+        added = [(mine, leaf.grad, changes) for leaf, mine, changes in self.accumulated]
+        for mine, grad, _ in added:
             mine[...] = grad._data
         if self.touched:
             now = tick()
@@ -186,7 +186,7 @@ class Program:
         for k in self.changed:
             tensors[k]._data[...] = self.inputs[k]
             tensors[k].touch()
-        for (_, mine, changes), grad in zip(self.accumulated, gradients, strict=True):
+        for mine, grad, changes in added:
             if changes:
                 grad._data[...] = mine
                 grad.touch()
@@ -283,7 +283,7 @@ class Program:
             for mine, x in gradients:
                 x[...] = mine
             found = after.restored(self.scales)
-        found += [(apart(x, y, self.scales.setdefault(f"result {i}", largest(y))), f"a result of shape {x.shape}")
+        found += [(apart(x, y, self.scales, f"result {i}"), f"a result of shape {x.shape}")
                   for i, (x, y) in enumerate(pairs)]
         least = OTHER if self.level == FUSED else SAME + 1
         wrong = wrong or next((what for how, what in found if how >= least), "")

@@ -142,7 +142,7 @@ class Saved:
         """Restore the saved state. Returns the differences, with their sizes. scales: of each array, see `apart`."""
         found = []
         for i, (x, values) in enumerate(self.arrays):
-            if how := apart(x, values, scales.setdefault(i, largest(values))):
+            if how := apart(x, values, scales, i):
                 found.append((how, f"an array of shape {x.shape} that lasts from call to call"))
                 x[...] = values
         for holder, numbers in self.numbers:
@@ -157,14 +157,15 @@ def _numbers(of: dict) -> dict[str, Any]:
     return {k: v for k, v in of.items() if type(v) in (int, float, tuple) or isinstance(v, np.generic)}
 
 
-def apart(x: np.ndarray, y: np.ndarray, scale: float = 0.0) -> int:
+def apart(x: np.ndarray, y: np.ndarray, scales: dict, of: Any) -> int:
     """Whether two arrays are the same in all bits, or apart by no more than rounding explains, or by more.
 
     NaN equals NaN of any bits: of two in a sum, the processor takes the first, and compilers swap operands.
-    scale: the largest of these numbers at another time. Near an optimum gradients cancel; rounding errors do not.
+    scales[of]: the largest of these numbers the first time. Near an optimum gradients cancel; rounding errors do not.
     """
     if x.shape != y.shape or x.dtype != y.dtype:
         return OTHER
+    scale = scales[of] if of in scales else scales.setdefault(of, largest(y))
     bits = f"i{x.itemsize}"
     same = x.view(bits) == y.view(bits)
     if same.all() or x.dtype.kind == "f" and (same | np.isnan(x) & np.isnan(y)).all():

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.dispatch import Op
 from ..core.tensor import Tensor
 from ..dtypes import memory
 from ..random import Generator
@@ -376,7 +377,8 @@ class World(Guards):
         owners |= {value for value in self.seen.values() if self.computed and isinstance(value, types.ModuleType)}
         for owner in owners | {Tensor}:
             own = self._vars(owner)
-            self.ask("length", own, f"how many attributes {owner.__name__} has")
+            if not (isinstance(owner, type) and issubclass(owner, Op)):  # an op's class gets code when it is needed
+                self.ask("length", own, f"how many attributes {owner.__name__} has")
             for name in (self.names | words | _CALLED) & own.keys():  # whose methods may be replaced
                 self.entries.append((own, name, own[name], f"{owner.__name__}.{name}"))
 
