@@ -177,4 +177,7 @@ def apart(x: np.ndarray, y: np.ndarray, scales: dict, of: Any) -> int:
 
 
 def largest(x: np.ndarray) -> float:
-    return float(np.abs(x[np.isfinite(x)]).max(initial=0)) if x.dtype.kind == "f" else 0.0
+    if x.dtype.kind != "f":
+        return 0.0
+    most = float(max(x.max(initial=0), -x.min(initial=0)))
+    return most if np.isfinite(most) else float(np.abs(x[np.isfinite(x)]).max(initial=0))
