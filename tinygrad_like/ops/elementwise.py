@@ -90,19 +90,9 @@ def _erf(x):
         return np.array([*map(math.erf, x)])
     a = np.minimum(np.abs(x), 6)  # where erf is 1
     square = a * a
-    near = a * _polynomial(_NEAR[0], square) / _polynomial(_NEAR[1], square)
-    far = 1 - np.exp(-square) * _polynomial(_FAR[0], a) / _polynomial(_FAR[1], a)
+    near = a * np.polyval(_NEAR[0], square) / np.polyval(_NEAR[1], square)
+    far = 1 - np.exp(-square) * np.polyval(_FAR[0], a) / np.polyval(_FAR[1], a)
     return np.copysign(np.where(a < 0.46875, near, far), x)
-
-
-def _polynomial(coefficients, x):
-    first, *others, last = coefficients
-    y = x * first
-    for c in others:
-        y += c
-        y *= x
-    y += last
-    return y
 
 
 @pointwise
