@@ -17,13 +17,15 @@ from .matrix import Matrix, ceil_div, fits, length_of, matrix_of, part_of
 from .pieces import BLOCKS, FEW_ROWS, do_piece, packs_rows, scratch_for, way_of
 from .program import beside, counters, kernel
 from .reduce import columns
+from .registry import LEAST_OUT
 from .simd import COLUMNS, ROWS, inner
 from .threads import take
 from .views import is_row_by_row, ndim_of, room
 
 _COST = 0.015  # nanoseconds of a multiplication
-_LEAST = 2**18  # multiplications that are worth a kernel; for fewer OpenBLAS starts no threads
-_LEAST_OUT = 2**15  # numbers that are: OpenBLAS is slow where each is the sum of few products
+# Multiplications that are worth a kernel: for fewer OpenBLAS starts no threads. So are LEAST_OUT outputs: OpenBLAS is
+# slow where each is the sum of few products.
+_LEAST = 2**18
 _SHORT = 32  # examples for which three calls of NumPy's take less time than the cotangents of a layer from kernels
 _STRIP = 256  # columns added up at a time
 _PACKING = 4  # multiplications in the time that it takes to pack a number
@@ -34,7 +36,7 @@ _WIDE = 2048  # columns of B in a piece that reads all of them for each tile of 
 
 def _is_small(multiplications: int, numbers: int) -> bool:
     """Whether to leave a product with so few multiplications and outputs to NumPy."""
-    return multiplications < _LEAST and numbers < _LEAST_OUT and not mode.compiled
+    return multiplications < _LEAST and numbers < LEAST_OUT and not mode.compiled
 
 
 def batched_matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -77,6 +77,7 @@ ACCELERATED: dict[str, tuple[str, int]] = {
 makers: list[Callable] = []  # each makes kernels for an op
 ARITHMETIC = frozenset({"add", "sub", "mul", "div", "logaddexp"})
 PRODUCTS = frozenset({"batched_matmul", "batched_matmul_vjp"})  # the kernel would decline small ones, see `gemm.py`
+LEAST_OUT = 2**15  # outputs, and so multiplications, below which it always does
 
 
 def replace(definition: Callable, name: str, formula: Callable | None = None, options: dict | None = None) -> Callable:
@@ -97,7 +98,7 @@ def replace(definition: Callable, name: str, formula: Callable | None = None, op
         x = inspect.unwrap(definition).__code__.co_varnames[0]
         when = f"type({x}) is array_ and ({x}.size >= least_ or mode_.compiled) and {x}.dtype is FLOAT32_"
     if name in PRODUCTS:
-        when += " and (b.ndim > 2 or mode_.compiled or a.size * b.shape[-1] >= 32768)"
+        when += f" and (b.ndim > 2 or mode_.compiled or a.size * b.shape[-1] >= {LEAST_OUT})"
     choose = accelerated(definition, name, lambda home: _made(home, name, formula, options), module, when, least)
     choose.least = least  # type: ignore[attr-defined]
     return choose
