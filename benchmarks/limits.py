@@ -26,7 +26,7 @@ from tinygrad_like import capture, set_num_threads
 from tinygrad_like.core.listener import Listener
 from tinygrad_like.kernels import simd
 from tinygrad_like.kernels.loops import Loop
-from tinygrad_like.kernels.program import play_records
+from tinygrad_like.kernels.program import run_records
 
 from . import workloads
 from .programs import programs
@@ -166,7 +166,7 @@ def measure(name: str, threads: int, repeats: int, flops: float, bandwidth: floa
             best = []
             for _ in range(repeats):
                 start = time.perf_counter()
-                play_records(part.address + part.offsets[i], offsets)
+                run_records(part.address + part.offsets[i], offsets)
                 best.append(time.perf_counter() - start)
             took[kind] += max(0, min(best) - _EMPTY)
             for k, n in found:

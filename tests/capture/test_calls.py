@@ -422,7 +422,7 @@ def left_with_gradients_or_without(decorate):
 
 
 @pytest.mark.parametrize("make", [left_in_train_or_eval_mode, left_with_gradients_or_without])
-def test_flags_that_each_call_leaves_are_left_by_a_play_too(make):
+def test_flags_that_each_call_leaves_are_left_by_a_replay_too(make):
     call, steps = make(lambda f: capture(f, fuse=False))
     eager, _ = make(lambda f: f)
     assert [call(i) for i in range(12)] == [eager(i) for i in range(12)]

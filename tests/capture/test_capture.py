@@ -407,7 +407,7 @@ def test_two_threads_that_capture_at_the_same_time():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
-def test_a_forked_process_plays_what_was_captured_before(tmp_path):
+def test_a_forked_process_replays_what_was_captured_before(tmp_path):
     make = plain()
     tg.manual_seed(0)
     step, model, _ = make()
@@ -535,19 +535,19 @@ def test_functions_of_each_number_of_large_arrays_become_few_loops_with_the_same
         loss.backward()
         return loss
 
-    played = capture(step, fuse=fuse)
+    replayed = capture(step, fuse=fuse)
     for i in range(6):
         x = rng.standard_normal((256, 256)).astype(np.float32)
         if i > 2:
             x.ravel()[:6] = 0.0, -0.0, np.inf, -np.inf, 1e-40, np.nan
         results = []
-        for function in (played, step):
+        for function in (replayed, step):
             with np.errstate(all="ignore"):
                 loss = function(Tensor(x))
             found = [t.detach().numpy() for t in (loss, w.grad, v.grad)]  # a NaN may be of either sign
             results.append([np.where(np.isnan(a), np.float32(7), a).tobytes() for a in found])
         assert results[0] == results[1]
-    (program,) = played.programs
+    (program,) = replayed.programs
     names = [getattr(getattr(s.call, "kernel", None), "name", "loop") for part in program.parts for s in part.steps]
     assert names.count("loop") <= 6 and not {"add", "sub", "mul", "div", "relu", "where", "accumulate"} & set(names)
 
@@ -789,7 +789,7 @@ def gradient_of_attention(q, mask, order):
 ], ids=["forward", "gradient", "second order"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_mask_of_attention_may_become_another(function, dtype):
-    """Recorded with one mask and played with others, in which some queries see nothing."""
+    """Recorded with one mask and replayed with others, in which some queries see nothing."""
     captured, rng = capture(function), np.random.default_rng(1)
     for i in range(9):
         q, mask = Tensor(rng.standard_normal((2, 3, 4)).astype(dtype)), np.tri(3, dtype=bool)

@@ -1,4 +1,4 @@
-"""The examples of all methods, captured: recorded with the same inputs, and played with others.
+"""The examples of all methods, captured: recorded with the same inputs, and replayed with others.
 
 What an op would work out in NumPy beside the tape is a constant then, which two recordings of one input do not tell.
 """
@@ -36,7 +36,7 @@ MORE = {
     "pooling and back": "nn.functional.max_unpool2d(*nn.functional.max_pool2d(Tensor([[[[1.0, 2.0], [4.0, 3.0]]]]), 2,"
                         " return_indices=True), 2)",
     "16 bits": "Tensor([1.5, -2.5]).short() + 0",
-    # What compiled loops may get wrong, and the proof would then keep from being played.
+    # What compiled loops may get wrong, and the proof would then keep from being replayed.
     "limits that cross": "Tensor([0.1, 0.5, 0.9]).clip(0.7, 0.3)",
     "limits of NaN": "Tensor([np.nan, -np.inf, np.inf, 0.5, -0.0]).clip(0.0, 1.0)",
     "one limit": "Tensor([-1.0, 2.0]).clip(min=0) + Tensor([-1.0, 2.0]).clip(max=0)",
@@ -142,7 +142,7 @@ def test_its_gradients_too(name, dtype, order):
 
 
 @pytest.mark.parametrize("name", [*EXAMPLES, *MORE])
-def test_played_with_other_inputs_it_gives_what_eager_code_gives(name):
+def test_replayed_with_other_inputs_it_gives_what_eager_code_gives(name):
     example, first, rng = {**EXAMPLES, **MORE}[name], Made(), np.random.default_rng(1)
     try:
         result = arrays(run(example, first))

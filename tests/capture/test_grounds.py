@@ -105,7 +105,7 @@ def test_a_mask_of_what_is_others_in_each_call_is_refused(change):
     assert not step.programs
 
 
-def test_numbers_made_of_tensors_from_outside_are_played():
+def test_numbers_made_of_tensors_from_outside_are_replayed():
     batch, limit = Tensor([0, 0, 1, 2]), Tensor(2.5)
 
     def loss(w):

@@ -44,13 +44,13 @@ def test_ops_captured(some):
         return [y.detach().numpy() for y in function()] + [np.array(x.grad.numpy()) for x in leaves
                                                            if x.grad is not None]
 
-    played = capture(step)
+    replayed = capture(step)
     for _ in range(4):
-        found(played)
-    assert len(played.programs) == 1
+        found(replayed)
+    assert len(replayed.programs) == 1
     for x in leaves:
         x.data *= np.float32(1.003)  # nothing changes places
-    for a, b in zip(found(played), found(step), strict=True):
+    for a, b in zip(found(replayed), found(step), strict=True):
         np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-4 * np.abs(b).max(initial=1e-2))
 
 

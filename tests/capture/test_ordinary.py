@@ -30,7 +30,7 @@ def plain(value):
 
 
 def run(name, captured):
-    """What the calls return and what the weights are in the end; and the captured functions that were not played."""
+    """What the calls return and what the weights are in the end; and the captured functions that were not replayed."""
     functions = []
 
     def wrapped(f):
@@ -42,21 +42,21 @@ def run(name, captured):
     manual_seed(1)
     results = [plain(step(*arguments(i))) for i in range(6 if name.endswith("by hand") else 12)]
     functions = [getattr(step, "captured", f) for f in functions] if captured else []
-    return results + plain(trained), [f for f in functions if not plays(f)]
+    return results + plain(trained), [f for f in functions if not replays(f)]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_an_ordinary_program_is_played(name):
+def test_an_ordinary_program_is_replayed(name):
     expected, _ = run(name, False)
     found, left = run(name, True)
     assert found == expected
     assert not left
 
 
-def plays(function):
+def replays(function):
     """Whether a captured function runs as a program, and has not gone back to Python; and whether the guards of a kind
     hold by the one quick expression, or the slower way to find a change would be gone at each call."""
-    worlds = [kind.world for kinds in function.kinds.values() for kind in kinds if kind.plays]
+    worlds = [kind.world for kinds in function.kinds.values() for kind in kinds if kind.replays]
     return bool(function.programs) and not function.gave_up and any(
         quick() for quick in [world.quick for world in worlds] if quick)
 

@@ -127,7 +127,7 @@ def test_no_gradient_of_a_call_outlives_the_next():
     assert all([r() is None for r in seen[:-2]])
 
 
-def test_a_pair_stays_one_when_it_is_played():
+def test_a_pair_stays_one_when_it_is_replayed():
     @capture
     @tg.no_grad()
     def predict(x):

@@ -184,7 +184,7 @@ def test_a_wheel_has_the_kernels_of_ops_of_formulas_and_of_losses():
     names = [name.removeprefix("tinygrad_like.kernels.") for name, _ in ship.declared()]
     gc.freeze()
     for name in ("gemm._matrix_product", "formula.gelu_each", "formula.mse_loss_each", "optim.adam_",
-                 "program._play_calls"):
+                 "program._run_calls"):
         assert any(found.startswith(name) for found in names), name
 
 

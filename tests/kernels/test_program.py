@@ -8,7 +8,7 @@ from numba import njit
 
 from tinygrad_like.kernels import program, threads
 from tinygrad_like.kernels.kinds import OPTIONAL, READ, REAL, STRIDED, TABLE, WRITE, Plan, Table
-from tinygrad_like.kernels.program import Call, beside, kernel, play
+from tinygrad_like.kernels.program import Call, beside, kernel, run
 from tinygrad_like.kernels.simd import inner
 from tinygrad_like.kernels.threads import LINE, take
 from tinygrad_like.kernels.views import count_of, data_of, floats_at, stride_of
@@ -171,7 +171,7 @@ def test_a_misfit_ends_a_program_where_it_stands():
     np.testing.assert_array_equal(y[:5], 2 * x[::2])
 
 
-def test_a_call_says_what_it_reads_and_writes_and_can_be_played_again():
+def test_a_call_says_what_it_reads_and_writes_and_can_be_run_again():
     x, y = random(10), np.zeros(10, np.float32)
     program.start_trace(calls := [])
     try:
@@ -182,7 +182,7 @@ def test_a_call_says_what_it_reads_and_writes_and_can_be_played_again():
     assert [call.kernel.name for call in calls] == ["scale", "add", "add"]
     assert calls[0].reads()[0] is x and calls[0].writes()[0] is y and [len(c.reads()) for c in calls] == [1, 2, 1]
     y[:] = 0
-    play(calls[:2])
+    run(calls[:2])
     np.testing.assert_array_equal(y, 3 * x)
     assert isinstance(calls[0], Call)
 

@@ -110,12 +110,12 @@ def test_a_captured_step_is_the_eager_one(make, narrow):
 
         return step
 
-    eager, played = step_of(model), capture(step_of(twin))
+    eager, replayed = step_of(model), capture(step_of(twin))
     rng = np.random.default_rng(0)
     for _ in range(6):
         x, y = Tensor(rng.standard_normal((16, 4)), dtype=narrow), Tensor(rng.integers(0, 3, 16))
-        assert eager(x, y).item() == played(x, y).item()
-    assert played.programs
+        assert eager(x, y).item() == replayed(x, y).item()
+    assert replayed.programs
     for a, b in zip(model.state_dict().values(), twin.state_dict().values(), strict=True):
         assert a.dtype is b.dtype and a.numpy().tobytes() == b.numpy().tobytes()
 

@@ -94,8 +94,8 @@ def test_a_remainder_is_numpys_to_the_bit(dtype, b):
     captured = capture(lambda t: t % b)
     with np.errstate(all="ignore"):
         expected, eager = np.mod(x, b), (Tensor(x) % b).numpy()
-        played = [captured(Tensor(x)).numpy() for _ in range(4)][-1]
-    for found in (eager, played):
+        replayed = [captured(Tensor(x)).numpy() for _ in range(4)][-1]
+    for found in (eager, replayed):
         assert found.dtype == expected.dtype
         np.testing.assert_array_equal(found, expected)
         np.testing.assert_array_equal(np.signbit(found[found == 0]), np.signbit(expected[found == 0]))

@@ -1,4 +1,4 @@
-"""Capture: watch a function while it runs, then play it as one program, without Python in between.
+"""Capture: watch a function while it runs, then replay it as one program, without Python in between.
 
     @capture
     def step(x, y):
@@ -14,10 +14,10 @@
 
 The first calls of a kind run as they would without capture, on the caller's own objects. A tape records their steps
 (`recorder.py`), a trace the user code that runs (`trace.py`), and a world all that this code may read (`world.py`). Two
-calls with the same steps make a program. As a proof, it is played from a copy of the state before the second call, on
-memory filled with NaN, and compared with Python's results, to the bit. Later calls are played while all that is watched
-stays unchanged. Plays 1, 2, 4, 8, ... are audits: Python runs, the program is played beside it, and if the two differ,
-Python's result stands and the program is dropped.
+calls with the same steps make a program. As a proof, it is replayed from a copy of the state before the second call, on
+memory filled with NaN, and compared with Python's results, to the bit. Later calls are replayed while all that is
+watched stays unchanged. Replays 1, 2, 4, 8, ... are audits: Python runs, the program is replayed beside it, and if the
+two differ, Python's result stands and the program is dropped.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Kind:
     world: World | None = None
     tape: Tape | None = None
     program: Program | None = None
-    tries, plays, stopped = 0, 0, False
+    tries, replays, stopped = 0, 0, False
     wrote = False  # whether its last recording wrote to an input
     bound: Any = None  # the values in the places, and which Tensors are the same
     first = True  # whether its tape was recorded before it was known what the call reads
@@ -111,7 +111,7 @@ class Kind:
 
 
 class capture:
-    """Decorate a function, such as a training step, so that its calls are played without Python.
+    """Decorate a function, such as a training step, so that its calls are replayed without Python.
 
     fuse: whether kernels may replace NumPy even where the last bits of sums then differ.
     strict: whether to warn if something cannot be captured, so that the function runs without capture.
@@ -163,7 +163,7 @@ class capture:
                 kinds.append(kind := Kind())
             if kind.program is not None and inputs is not None:
                 if kind.program.suits(inputs):
-                    return self._play(kind, inputs, args, options)
+                    return self._replay(kind, inputs, args, options)
             elif not kind.stopped and _recording.acquire(blocking=False):  # else another thread records
                 try:
                     from .recording import record  # with the kernels
@@ -194,13 +194,13 @@ class capture:
         kinds[:] = [kind for kind in kinds if kind.world is None or not (kind.world.replaced or kind.world.moved)]
         return ""
 
-    # Playing ----------------------------------------------------------------------------------------------------------
+    # Replaying --------------------------------------------------------------------------------------------------------
 
-    def _play(self, kind: Kind, inputs: list[Tensor], args: tuple, options: dict) -> Any:
+    def _replay(self, kind: Kind, inputs: list[Tensor], args: tuple, options: dict) -> Any:
         program, world, self.misses = kind.program, kind.world, 0
-        kind.plays += 1
+        kind.replays += 1
         assert program is not None and world is not None
-        if kind.plays & kind.plays - 1 == 0:
+        if kind.replays & kind.replays - 1 == 0:
             from .recording import audit
 
             return audit(self, kind, program, inputs, args, options)
@@ -223,7 +223,7 @@ class capture:
 
     def end(self, why: str) -> None:
         """Record no more calls; existing programs stay in use."""
-        self.kinds = {key: kinds for key, old in self.kinds.items() if (kinds := [k for k in old if k.plays])}
+        self.kinds = {key: kinds for key, old in self.kinds.items() if (kinds := [k for k in old if k.replays])}
         self.closed, self.ended = True, not self.kinds
         self.warn(why)
 

@@ -4,7 +4,7 @@
 
 The number of rows depends on the values of the mask. If these depend only on values that existed when the call began,
 such as an argument, a buffer, or `edge_type == 2` of one, Python may read them; the program is then valid only for
-calls that start with the same values, which are compared before each play. State that the function changes, such as
+calls that start with the same values, which are compared before each replay. State that the function changes, such as
 parameters, differs in each call, and random numbers are unknown beforehand, so values that depend on them cannot be
 read.
 """
@@ -20,7 +20,7 @@ from ..core.tensor import Tensor
 from ..dtypes import memory
 from ..errors import user_line
 
-_MOST = 2**20  # bytes that are compared before each play
+_MOST = 2**20  # bytes that are compared before each replay
 
 
 class Grounds:

@@ -17,7 +17,7 @@ from .pytree import holds_only_tensors, tensors_in
 
 MISSING: Any = type("MISSING", (), {"__repr__": lambda self: "nothing"})()
 _VALUES = (int, float, bool, str, bytes, complex, type(None), np.generic, np.dtype)
-_FLAGS = (bool, str, type(None))  # a function may change these, since a play sets them too: `model.train()`
+_FLAGS = (bool, str, type(None))  # a function may change these, since a replay sets them too: `model.train()`
 _QUESTIONS: dict[str, tuple[str, Callable]] = {  # as an expression, and as a function
     "length": ("", len), "parts": ("[*{}]", list), "ids": ("[*map(id, {})]", lambda x: [*map(id, x)]),
     "result": ("{}()", lambda x: x()), "lasts": ("{}()", lambda x: x())}

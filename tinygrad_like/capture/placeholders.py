@@ -1,6 +1,6 @@
 """Stand-ins for the results of steps, so that a tape does not keep their memory.
 
-An array that a tape holds would live until the tape is played: recording would take as much memory as all arrays of a
+An array that a tape holds would live until the tape is replayed: recording would take as much memory as all arrays of a
 step together, few of which are alive at one time. So in place of each new array, the tape keeps a stand-in: memory of
 the same size and layout, but on untouched pages, which take no physical memory. The first arrays of a tape are kept
 themselves, since that makes recording small steps faster.

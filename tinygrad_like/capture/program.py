@@ -1,4 +1,4 @@
-"""A program: a tape made ready to be played; see `capture.py`."""
+"""A program: a tape made ready to be replayed; see `capture.py`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..dtypes import memory
 from ..environment import without_interrupts
 from ..kernels.loops import Loop, addresses
 from ..kernels.memory import give_back
-from ..kernels.program import Call, play_records
+from ..kernels.program import Call, run_records
 from ..kernels.views import address
 from .instructions import Refused, Step
 from .lower import lowered
@@ -30,7 +30,7 @@ ROUNDING = "the last bits"
 
 
 class Program:
-    """The steps of a tape on their own memory, with inputs and results; calling it with Tensors plays them.
+    """The steps of a tape on their own memory, with inputs and results; calling it with Tensors replays them.
 
     inputs: the Tensors that change from call to call. result: the function's result, and the values it bound to places.
     outside: Tensors from before the call, which are returned as they are.
@@ -151,11 +151,11 @@ class Program:
                 part.close()
         return parts
 
-    # Playing it -----------------------------------------------------------------------------------------------------
+    # Replaying it ---------------------------------------------------------------------------------------------------
 
     def suits(self, tensors: Sequence[Tensor]) -> bool:
-        """Whether it may be played: no Tensor is on memory that a call changes, and no view of the last call's results
-        or gradients is kept."""
+        """Whether it may be replayed: no Tensor is on memory that a call changes, and no view of the last call's
+        results or gradients is kept."""
         if self.written:
             for t in tensors:
                 x = t._data
@@ -182,7 +182,7 @@ class Program:
                 else:
                     cell[0] = now
         self._keep_gradients()
-        self.play()
+        self.replay()
         for k in self.changed:
             tensors[k]._data[...] = self.inputs[k]
             tensors[k].touch()
@@ -236,14 +236,14 @@ class Program:
                 new.requires_grad, new.node = True, t.node
         return new
 
-    def play(self) -> None:
+    def replay(self) -> None:
         for part in self.parts:
             part.run()
 
     # Proving it -----------------------------------------------------------------------------------------------------
 
     def release(self) -> None:
-        """Return the pages of its large memory to the system until the next play."""
+        """Return the pages of its large memory to the system until the next replay."""
         for x in self.own:
             base = getattr(memory(x).base, "obj", None)
             if isinstance(base, mmap.mmap):
@@ -251,7 +251,7 @@ class Program:
 
     @without_interrupts()  # between the two states there is neither
     def differs(self, before: Saved, result: Any, tensors: Sequence[Tensor]) -> str:
-        """Play the call that Python has just run, from the state before it. Returns the first difference, or nothing;
+        """Replay the call that Python has just run, from the state before it. Returns the first difference, or nothing;
         ROUNDING if steps were fused and no number differs by more. Keeps the state that Python has left."""
         ends = list(zip(tensors_in(self.result), tensors_in(result), strict=False))
         pairs: list[tuple[np.ndarray, Any]] = [(a._data, b._data) for a, b in ends if self.standins[id(a)][0] == "made"]
@@ -262,7 +262,7 @@ class Program:
             self._keep_gradients()
             before.exchange()
             after = before
-        else:  # it was never played, and the state before may be needed again
+        else:  # it was never replayed, and the state before may be needed again
             for m in self.own:
                 in_bytes(m)[...] = 255  # NaN, and -1
             after = before.now()
@@ -274,7 +274,7 @@ class Program:
             mine[...] = x
         wrong = ""
         try:
-            self.play()
+            self.replay()
         except Exception as error:
             if self.level == PLAIN:
                 raise
@@ -331,8 +331,8 @@ def proved(make: Callable[[int], Program], prove: Callable[[Program], str], fuse
             give_back(program.bytes)
             return program
         rejected.append(wrong)
-    raise Refused(f"played, it gives other numbers, first in {wrong}; what made them is not on the tape, such as NumPy "
-                  "on a Tensor's data")
+    raise Refused(f"replayed, it gives other numbers, first in {wrong}; what made them is not on the tape, such as "
+                  "NumPy on a Tensor's data")
 
 
 def _different(gradients: list[Any]) -> int:
@@ -395,7 +395,7 @@ class Calls:
         self.address = self.records.ctypes.data
 
     def run(self) -> None:
-        done = play_records(self.address, self.offsets)
+        done = run_records(self.address, self.offsets)
         if done != len(self.steps):
             step = self.steps[done]
             if step.function is not None:

@@ -8,7 +8,7 @@ While a tape is open, every op that is called on Tensors is recorded as one of t
 
 VJP rules run on Tensors meanwhile, as they do for the graph of a gradient, so a rule is recorded as the ops it calls.
 A tape knows memory from before the call, and memory that one of its steps has written. So a step reads the same data
-when the tape is played as when it was recorded: by induction every step has the result that eager code would compute,
+when the tape is replayed as when it was recorded: by induction every step has the result that eager code would compute,
 as long as Python would take the same path again, which `guards.py` checks.
 """
 
@@ -41,8 +41,8 @@ _RESULTS = ("stats",)  # options that are arrays to write to
 class Tape(Listener):
     """The steps of this thread since it was opened; see this module's docstring.
 
-    inputs: arrays that will hold other numbers when it is played. before: an earlier tape of the same function; memory
-    that both of them meet has lasted from one call to the next.
+    inputs: arrays that will hold other numbers when it is replayed. before: an earlier tape of the same function;
+    memory that both of them meet has lasted from one call to the next.
     """
 
     on_tensors = True  # type: ignore[assignment]
@@ -69,7 +69,7 @@ class Tape(Listener):
         self.effects: dict[int, Any] = {}  # objects whose methods are effects
         self.flags: dict[int, np.ndarray] = {}  # arrays that kernels write to only after an error
         self.kept_state: dict[int, np.ndarray] | None = None
-        self.inside, self.trouble = False, ""  # whether an op runs; and why the tape cannot be played
+        self.inside, self.trouble = False, ""  # whether an op runs; and why the tape cannot be replayed
         self.seen = seen or {}  # memory of Tensors that the function finds
         self.grounds = Grounds(weakref.proxy(self))  # a cycle would keep all arrays
         self.forward: Any = None  # the forward of the current op
@@ -127,7 +127,7 @@ class Tape(Listener):
         return Made(x.shape, x.dtype) if isinstance(x, np.ndarray) and id(memory(x)) not in self.lasting else x
 
     def forget(self) -> None:
-        """Drop all arrays except those that it is played on."""
+        """Drop all arrays except those that it is replayed on."""
         self.kept_state = self.state()
         self.steps, self.calls, self.log, self.before, self.inputs = [], [], [], None, []
         self.accumulated = {key: (leaf, None) for key, (leaf, _) in self.accumulated.items()}
@@ -209,7 +209,7 @@ class Tape(Listener):
             calls[:], self.calls[:] = self.calls[:], []
 
     def python(self, name: str, function: Callable, *arguments: Any, changes: Sequence[np.ndarray] = ()) -> None:
-        """Run function(*arguments), now and in each play. changes: the arrays that it writes to."""
+        """Run function(*arguments), now and in each replay. changes: the arrays that it writes to."""
         with self._apart():
             function(*arguments)
         self.log.append((name,))

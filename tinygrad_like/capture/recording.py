@@ -142,7 +142,7 @@ def audit(self: capture, kind: Kind, program: Program, inputs: list[Tensor], arg
         wrong = str(error)
     if wrong and not (self.fuse and wrong == ROUNDING):
         kind.program, kind.stopped = None, True
-        self.warn(f"played, it gives other numbers, first in {wrong}")
+        self.warn(f"replayed, it gives other numbers, first in {wrong}")
     return result
 
 

@@ -1,4 +1,4 @@
-"""Checks that Python makes after a kernel, and again in each play of a program: whether labels and indices fit."""
+"""Checks that Python makes after a kernel, and again in each replay of a program: whether labels and indices fit."""
 
 from __future__ import annotations
 
@@ -44,5 +44,5 @@ def _unless(flag, task, tasks):
 
 
 def check_again(function: Callable, *arguments: Any, flag: np.ndarray, lasting: bool = False) -> None:
-    """In plays of the calls that are traced now, call function(*arguments) here if the number in `flag` is not 0."""
+    """In replays of the calls that are traced now, call function(*arguments) here if the number in `flag` is not 0."""
     program.note(Check(function, arguments, flag, lasting))

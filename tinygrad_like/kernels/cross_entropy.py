@@ -183,7 +183,7 @@ def _targets(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None) -> tu
 
 
 def _check_labels(*given: Any) -> None:
-    """Raise IndexError if a kernel has found a label out of range; also when calls that are traced now are played."""
+    """Raise IndexError if a kernel has found a label out of range; also when calls that are traced now are replayed."""
     target, totals, classes, ignore_index, logarithms = given
     if row := int(totals[-1, 2]):
         totals[-1, 2] = 0

@@ -27,7 +27,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ..transforms.codegen import define
 from .kinds import TABLE, WRITE, Table
-from .program import Kernel, kernel, play
+from .program import Kernel, kernel, run
 from .registry import makers
 from .simd import inner
 from .vectormath import F, maximum
@@ -180,7 +180,7 @@ def step(update: Kernel, table: Table, count: np.ndarray) -> None:
     No interrupt comes between the two: threads are woken before, if necessary.
     """
     first, last = (table,), (table, count)
-    play([(update, update.pack(*first), first), (_count, _count.pack(*last), last)])
+    run([(update, update.pack(*first), first), (_count, _count.pack(*last), last)])
 
 
 makers.append(lambda: [fused_update(kind.update) for kind in vars(import_module("optim")).values()

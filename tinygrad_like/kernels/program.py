@@ -17,7 +17,7 @@ dtype, layout and size of each array with the declaration. If one does not fit, 
 read, and raises an error for one that would be written.
 
 Each kernel declares the work of a call in nanoseconds: `cost` for each element of its largest array, or `work`, a
-function of the same arguments. That alone decides, in `_play`, how many threads share a call.
+function of the same arguments. That alone decides, in `_run`, how many threads share a call.
 
 A `Call` holds the record and the arrays it names.
 """
@@ -134,7 +134,7 @@ class Kernel:
     def __call__(self, *arguments) -> None:
         """Run it now. Raises ValueError for arrays that do not fit the declaration, MemoryError without memory."""
         record = self.pack(*arguments)
-        done = _play(_BOARD, id(record) + _CONTENT, 1)
+        done = _run(_BOARD, id(record) + _CONTENT, 1)
         if trace is not None or done != 1:
             _finish([Call(self, record, arguments)], done)
 
@@ -187,7 +187,7 @@ def _several(record, task, tasks):
 
 @inner
 def _done(board, at, count):
-    """The result of `_play_calls`, and whether a call ran out of memory."""
+    """The result of `_run_calls`, and whether a call ran out of memory."""
     done = 0
     while done < count:
         first, calls, work, tasks = at, 0, 0, 0
@@ -215,7 +215,7 @@ def _done(board, at, count):
 
 
 @compiled()
-def _play_calls(board, at, count):
+def _run_calls(board, at, count):
     """Run calls whose records are contiguous. Returns the number of calls that ran before one did not fit; or, if the
     threads should be woken first, -1 - that number. Raises MemoryError."""
     acquire(board)
@@ -226,32 +226,32 @@ def _play_calls(board, at, count):
     return done
 
 
-def _play(board, at, count):
-    """`_play_calls`, once it is compiled."""
-    global _play
+def _run(board, at, count):
+    """`_run_calls`, once it is compiled."""
+    global _run
     with threads.pool:
         threads.several.value = _several.code["code"]
-        _play = _play_calls.call
-    return _play(board, at, count)
+        _run = _run_calls.call
+    return _run(board, at, count)
 
 
-def play(calls: Sequence[tuple]) -> None:
+def run(calls: Sequence[tuple]) -> None:
     """Run calls one after another, without Python in between.
 
     Raises ValueError for arrays that do not fit their kernel's declaration.
     """
     records = b"".join([call[1] for call in calls])
-    done = _play(_BOARD, id(records) + _CONTENT, len(calls))
+    done = _run(_BOARD, id(records) + _CONTENT, len(calls))
     if trace is not None or done != len(calls):
         _finish(calls, done)
 
 
-def play_records(address: int, offsets: Sequence[int]) -> int:
+def run_records(address: int, offsets: Sequence[int]) -> int:
     """Run calls whose records are contiguous at an address, each at an offset; returns how many ran: all, unless
     the arrays of the next do not fit its kernel's declaration."""
     done, count = 0, len(offsets) - 1
     while True:
-        more = _play(_BOARD, address + offsets[done], count - done)
+        more = _run(_BOARD, address + offsets[done], count - done)
         if more >= 0:
             return done + more
         done += -1 - more
@@ -261,7 +261,7 @@ def play_records(address: int, offsets: Sequence[int]) -> int:
 
 def beside(*calls: tuple) -> None:
     """Run several calls, each a kernel and its arguments, at the same time: none writes to an array of another."""
-    play([(call[0], call[0].pack(*call[1:], beside=i), call[1:]) for i, call in enumerate(calls)])
+    run([(call[0], call[0].pack(*call[1:], beside=i), call[1:]) for i, call in enumerate(calls)])
 
 
 def _finish(tuples: Sequence[tuple], done: int) -> None:
@@ -280,7 +280,7 @@ def _finish(tuples: Sequence[tuple], done: int) -> None:
             calls[i], told = calls[i].fitted(), done
             fitted.add(i)
         rest = b"".join([each.packed() for each in calls[done:]])
-        more = _play(_BOARD, id(rest) + _CONTENT, len(calls) - done)
+        more = _run(_BOARD, id(rest) + _CONTENT, len(calls) - done)
         done = done + more if more >= 0 else more - done
     note(*calls[told:])
 

@@ -24,7 +24,7 @@ class Composite(Primitive[P]):
 
     Called on Tensors, it runs its definition, and the ops in it record their nodes. Where a kernel replaces it (see
     `accelerate`), it records a single node, and the kernel computes its cotangents. If the gradient needs a graph of
-    its own, or the kernel returns NotImplemented, the definition is replayed and differentiated, to any order.
+    its own, or the kernel returns NotImplemented, the definition is run again and differentiated, to any order.
     """
 
     kernel: Callable | None = None
@@ -34,7 +34,7 @@ class Composite(Primitive[P]):
         self.definition = definition
         del self.forward  # see below
         self._redeclared()
-        self.fresh = True  # `replayed` returns new arrays
+        self.fresh = True  # `rerun` returns new arrays
 
     def accelerate(self, kernel: Callable, vjp: Callable | None = None, out: bool = False) -> None:
         """Have `kernel(*inputs, **options)` stand in for the definition, unless it returns NotImplemented.
@@ -89,7 +89,7 @@ class Composite(Primitive[P]):
             inputs = [x if p is None else basics.identity(x) for x, p in zip(inputs, parents, strict=True)]
             since = tick()
             y = self.definition(*inputs, **options)
-        found = replayed(y, g, since, [None if p is None else x.node for x, p in zip(inputs, parents, strict=True)])
+        found = rerun(y, g, since, [None if p is None else x.node for x, p in zip(inputs, parents, strict=True)])
         for i, p in enumerate(parents):
             if p is not None and found[i] is None:  # the definition does not depend on it
                 zeros = np.zeros(p.shape, p.dtype)
@@ -97,10 +97,10 @@ class Composite(Primitive[P]):
         return found
 
 
-def replayed(y: Tensor, g, since: int, keys) -> list:
+def rerun(y: Tensor, g, since: int, keys) -> list:
     """Cotangents of nodes and leaves older than `since`, from a graph recorded just now; None where there is none.
 
-    Each is an array of its own, so an op that replays is fresh.
+    Each is an array of its own, so an op that reruns is fresh.
     """
     owned: set = set()
     found = walk(y.node, g, since=since, retain=mode.recording, plus=basics.plus, owned=owned)

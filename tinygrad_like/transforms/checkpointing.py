@@ -8,7 +8,7 @@ from typing import Any
 from ..core.graph import Node, freed, mode, setting, tick
 from ..core.tensor import Tensor
 from ..methods.gradients import node_of, output_of
-from ..ops.composite import replayed
+from ..ops.composite import rerun
 from ..random import restore_state, saved_state
 from ..transforms.switches import after
 
@@ -99,7 +99,7 @@ class _Recompute:
         if y.node is None or y.shape != node.shape or y.dtype is not node.dtype:
             raise RuntimeError(f"backward: a checkpointed function returned shape {node.shape} and {node.dtype}, but "
                                f"{y.shape} and {y.dtype} when called again; it must be deterministic")
-        return replayed(y, g, since, parents)
+        return rerun(y, g, since, parents)
 
 
 _op = _Recompute()
