@@ -1,7 +1,7 @@
 """Time and memory of a training step against its size, here and in PyTorch, each point in a process of its own.
 
     python -m benchmarks.growth                     every way to grow; a table, and a picture in runs/growth.png
-    python -m benchmarks.growth --only batch depth --threads 1
+    python -m benchmarks.growth --only batch depth --threads 2
 
 A straight line of slope 1 in the picture is a time, or a memory, in proportion to the size.
 """
@@ -91,48 +91,54 @@ def step_of(library: str, way: str, size: int, threads: int):
 
 
 def point(library: str, way: str, size: int, threads: int) -> None:
-    """Print the median time of a step in milliseconds, and the peak of memory that steps add, in MiB."""
+    """Print the median time of a step in milliseconds, and the peak of memory that steps add, in MiB.
+
+    Without the first two steps, which ask the system for memory.
+    """
     step_of(library, way, WAYS[way][0], threads)()  # so that nothing is compiled or loaded below
     step = step_of(library, way, size, threads)
     before, times = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, []
     end = time.perf_counter() + 1.5
-    while len(times) < 3 or time.perf_counter() < end and len(times) < 500:
+    while len(times) < 5 or time.perf_counter() < end and len(times) < 500:
         start = time.perf_counter()
         step()
         times.append(time.perf_counter() - start)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    print(json.dumps({"ms": statistics.median(times[1:]) * 1e3, "MiB": peak / 1024}))
+    print(json.dumps({"ms": statistics.median(times[2:]) * 1e3, "MiB": peak / 1024}))
 
 
-def measured(ways: list[str], threads: int) -> dict[tuple[str, str], list[dict]]:
-    found: dict[tuple[str, str], list[dict]] = {}
+def measured(ways: list[str], threads: list[int]) -> dict[tuple[str, str, int], list[dict]]:
+    found: dict[tuple[str, str, int], list[dict]] = {}
     for way in ways:
-        print(f"\n| {way} | ours, ms | PyTorch, ms | ratio | ours, MiB | PyTorch, MiB |")
-        print("| --- " * 6 + "|")
-        for size in WAYS[way]:
-            row = []
-            for library in LIBRARIES:
-                worker = Worker("benchmarks.growth", "--point", library, way, str(size), "--threads", str(threads))
-                row.append(json.loads(worker.ask("")))
-                worker.close()
-                found.setdefault((way, library), []).append(row[-1])
-            a, b = row
-            print(f"| {size:,} | {a['ms']:.3g} | {b['ms']:.3g} | {b['ms'] / a['ms']:.2f} | {a['MiB']:.0f} "
-                  f"| {b['MiB']:.0f} |", flush=True)
+        for n in threads:
+            print(f"\n| {way}, {n} thread{'s' * (n > 1)} | ours, ms | PyTorch, ms | ratio | ours, MiB | PyTorch, MiB |")
+            print("| --- " * 6 + "|")
+            for size in WAYS[way]:
+                row = []
+                for library in LIBRARIES:
+                    worker = Worker("benchmarks.growth", "--point", library, way, str(size), "--threads", str(n))
+                    row.append(json.loads(worker.ask("")))
+                    worker.close()
+                    found.setdefault((way, library, n), []).append(row[-1])
+                a, b = row
+                print(f"| {size:,} | {a['ms']:.3g} | {b['ms']:.3g} | {b['ms'] / a['ms']:.2f} | {a['MiB']:.0f} "
+                      f"| {b['MiB']:.0f} |", flush=True)
     return found
 
 
-def draw(found: dict[tuple[str, str], list[dict]], path: Path) -> None:
+def draw(found: dict[tuple[str, str, int], list[dict]], path: Path) -> None:
     from demos.figures import BLUE, ORANGE, slide
 
-    ways = list(dict.fromkeys(way for way, _ in found))
+    ways, threads = list(dict.fromkeys(way for way, _, _ in found)), sorted({n for _, _, n in found})
     path.parent.mkdir(parents=True, exist_ok=True)
     with slide(path, "A training step as it grows", 2, len(ways), squeeze=False, sharex="col") as axes:
         for column, way in zip(axes.T, ways, strict=True):
             for axis, what in zip(column, ("ms", "MiB"), strict=True):
                 for library, name, color in (("ours", "tinygrad_like", BLUE), ("torch", "PyTorch", ORANGE)):
-                    values = [max(row[what], 0.1 if what == "MiB" else 0) for row in found[way, library]]
-                    axis.loglog(WAYS[way], values, "o-", color=color, label=name)
+                    for n in threads:
+                        values = [max(row[what], 0.1 if what == "MiB" else 0) for row in found[way, library, n]]
+                        axis.loglog(WAYS[way], values, "o-" if n == threads[-1] else "--", color=color,
+                                    label=f"{name}, {n} thread{'s' * (n > 1)}")
             column[1].set_xlabel(way)
         axes[0, 0].set_ylabel("time, ms")
         axes[1, 0].set_ylabel("memory that steps add, MiB")
@@ -141,12 +147,12 @@ def draw(found: dict[tuple[str, str], list[dict]], path: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=WAYS, default=list(WAYS))
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--out", type=Path, default=Path("runs/growth.png"))
     parser.add_argument("--point", nargs=3, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.point:
-        point(args.point[0], args.point[1], int(args.point[2]), args.threads)
+        point(args.point[0], args.point[1], int(args.point[2]), args.threads[0])
     else:
         need("torch", "matplotlib")
         draw(measured(args.only, args.threads), args.out)
