@@ -18,8 +18,8 @@ SUPPORTED = {
     for n in ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool")
 }
 FLOATS = "fV"  # the kinds of floating-point dtypes; V is the kind of bfloat16, which comes from ml_dtypes
-# 16-bit dtypes, for storing and moving numbers: ops compute in float32 and round the result (`ops/operands.py`). # It
-# holds only those that some array has had, so a program without them skips all checks.
+# 16-bit dtypes, for storing and moving numbers: ops compute in float32 and round the result (`ops/operands.py`). The
+# set holds only those that some array has had, so a program without them skips all checks.
 NARROW: set[np.dtype] = set()
 
 _default = FLOAT32

@@ -22,7 +22,7 @@ P = ParamSpec("P")  # the parameters of a definition, which are those of its op
 R = TypeVar("R", covariant=True)
 
 
-# Functions that may know what a failed call meant: (function or op, inputs, options, error) -> its result, or #
+# Functions that may know what a failed call meant: (function or op, inputs, options, error) -> its result, or
 # NotImplemented.
 rescuers: list[Callable] = []
 

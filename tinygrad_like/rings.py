@@ -56,8 +56,7 @@ class Missing:
             raise ImportError(f"{name}: {PACKAGE}.{ring} is not installed here", name=name)
 
 
-# Packages next to this one
-# ---------------------------------------------------------------------------------------------
+# Packages next to this one --------------------------------------------------------------------------------------------
 
 
 class Beside:
@@ -119,7 +118,7 @@ class Twin:
         top = self.real.removeprefix(f"{PACKAGE}.")
         if top in _BESIDE and not hasattr(module, _BESIDE[top]) and not getattr(self.spec, "_initializing", False):
             raise ImportError(f"{module.__file__} is not {PACKAGE}'s {top}, but another package's, "
-                              f"installed over it; uninstall that one, and install {PACKAGE} again")
+                              f"installed over it; uninstall that package, and install {PACKAGE} again")
 
 
 sys.meta_path.insert(0, Beside)
@@ -129,7 +128,7 @@ if _ABSENT:
 
 # Replacement by kernels -----------------------------------------------------------------------------------------------
 
-# Called with a definition, its name and its parts; returns a replacement, or the definition. `least` of a replacement #
+# Called with a definition, its name and its parts; returns a replacement, or the definition. `least` of a replacement
 # is the number of elements from which it is faster.
 replace: Callable[..., Callable] | None = None
 

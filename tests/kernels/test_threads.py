@@ -22,7 +22,7 @@ def test_number_of_threads():
 
 @pytest.mark.parametrize("n", [0, -1, 10**6, 1.0, True, None])
 def test_no_number_of_threads(n):
-    with pytest.raises(ValueError, match="no number of threads from 1 to"):
+    with pytest.raises(ValueError, match="n must be an integer from 1 to"):
         threads.set_num_threads(n)
 
 

@@ -1,4 +1,4 @@
-"""What a call of an op does, and what happens when the cotangent of its output comes back.
+"""Call an op, and pull the cotangent of its output back to its inputs.
 
 Called on Tensors, an op returns a Tensor and records a node; called on arrays, it just runs its forward. So rules
 written in ops run on arrays for plain gradients, and on Tensors under `create_graph=True`.

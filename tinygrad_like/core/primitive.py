@@ -1,4 +1,4 @@
-"""How to declare an op: a forward on arrays, and VJP rules whose parameter names determine what is saved.
+"""Declare an op: a forward on arrays, and VJP rules whose parameter names determine what is saved.
 
     @primitive
     def mul(a, b):

@@ -1,4 +1,4 @@
-"""Checks that all ranks of a job do the same, before training, since a later difference would be a deadlock."""
+"""Check, before training, that all ranks of a job do the same, since a later difference would be a deadlock."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def check_equal_weights(model: Any) -> None:
         value = zlib.crc32(np.ascontiguousarray(t._data).tobytes(), value)
     most, least = all_reduce([value, -value], "max")
     if most != -least:
-        raise RuntimeError("the weights are no longer equal on all ranks: something changes them on some only, or "
-                           "processors of different kinds round differently; for that, set NUMBA_CPU_NAME and "
-                           "NPY_DISABLE_CPU_FEATURES so that all use what all have")
+        raise RuntimeError("the weights are no longer equal on all ranks: some ranks alone change them, or "
+                           "different processors round differently; then set NUMBA_CPU_NAME and "
+                           "NPY_DISABLE_CPU_FEATURES to features that all of them have")
 
 
 def tensors_of(model: Any) -> dict[str, Tensor]:

@@ -1,9 +1,9 @@
-"""Ending an MPI job when one rank fails: on all ranks, with one report.
+"""End an MPI job when one rank fails: on all ranks, with one report.
 
 A rank that stops while the others wait for it in a collective operation would leave them waiting forever. MPI ends a
 job in which a process dies, or ends without MPI_Finalize, so we call that only when every rank has finished. The first
 rank reports an error common to all, such as a wrong option; any other error is reported by its own rank, which then
-aborts the job. Python offers no hook for `raise SystemExit`, only for `sys.exit`.
+aborts the job. Python has no hook for `raise SystemExit`, only for `sys.exit`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PATIENCE = 1.0  # seconds within which a common error should reach all ranks
 
 
 class _Watch:
-    """This rank's last message, at its end."""
+    """How this rank ends, for the others to see."""
 
     comm: Any = None
     leaving: Any = None  # the request of a reduction that all ranks join at their end

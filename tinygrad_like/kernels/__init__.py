@@ -1,10 +1,9 @@
 """Hot loops over plain arrays, in numba: no Tensors, no graph, no op semantics.
 
-`program.py` says how a kernel is written and run. The functions that ops call check for a user's mistakes. Compiled
+`program.py` explains how to write and run a kernel. The functions that ops call check for a user's mistakes. Compiled
 code checks the dtype, layout and size of arrays at every call, since an array may have been replaced after the op
 looked at it. The kernel itself compares an index or a label with the size of its table, since another thread may write
 to the index. `tests/kernels/guarded.py` runs ops on memory between guard pages.
-
 
 Modules load lazily; numba loads when something must be compiled (`late.py`).
 """

@@ -1,4 +1,4 @@
-"""Atomic reads and writes, with an order that other threads can rely on. Addresses are integers."""
+"""Atomic operations on int64, with acquire and release ordering between threads. Addresses are integers."""
 
 import sys
 
@@ -19,26 +19,26 @@ def _cell(b, address):
 
 @intrinsic
 def get(typing, address):
-    """Read the int64 at an address; its writer's earlier writes are visible, too."""
+    """Load the int64 at an address (acquire): what its writer wrote before is visible, too."""
     return function(lambda b, address: b.load_atomic(_cell(b, address), "acquire", 8), types.intp, types.intp)
 
 
 @intrinsic
 def put(typing, address, value):
-    """Write an int64; a reader that sees it also sees all earlier writes."""
+    """Store an int64 (release): a reader that sees it also sees all earlier writes."""
     return procedure(lambda b, address, value: b.store_atomic(value, _cell(b, address), "release", 8), 2)
 
 
 @intrinsic
 def add(typing, address, value):
-    """Add `value` to the int64 at an address, and return the old number: no two threads get the same."""
+    """Add `value` to the int64 at an address and return the old number: no two threads get the same one."""
     return function(lambda b, address, value: b.atomic_rmw("add", _cell(b, address), value, "acq_rel"),
                     types.intp, types.intp, types.intp)
 
 
 @intrinsic
 def exchange(typing, address, expected, value):
-    """Replace the int64 at an address by `value` if it is as expected; returns the old number."""
+    """Compare and swap: replace the int64 at an address by `value` if it is `expected`; returns the old number."""
 
     def emit(b, address, expected, value):
         return b.extract_value(b.cmpxchg(_cell(b, address), expected, value, "acq_rel", "acquire"), 0)
@@ -48,7 +48,7 @@ def exchange(typing, address, expected, value):
 
 @intrinsic
 def pause(typing):
-    """Tell the processor that this thread is waiting."""
+    """Tell the processor that this thread is spinning."""
 
     def emit(b):
         if not ARM and not X86:
@@ -61,19 +61,19 @@ def pause(typing):
 
 @intrinsic
 def give_way(typing):
-    """Let another thread run on this core, if one waits."""
+    """Yield this core to another thread, if one waits."""
     return procedure(lambda b: simd.call(b, _GIVE_WAY, I32), 0)
 
 
 @intrinsic
 def rest(typing):
-    """Sleep for a moment: 50 microseconds, or as little as the system can."""
+    """Sleep for a moment: 50 microseconds, or as short as the system can."""
     return procedure(lambda b: simd.call(b, _REST, I32, ir.Constant(I32, _LENGTH)), 0)
 
 
 @intrinsic
 def call(typing, code, record, task, tasks):
-    """The result of the compiled function of three integers at an address; -2 if it raised an error."""
+    """Call the compiled function at an address with three integers; returns its result, -2 if it raised an error."""
     kinds = (types.intp,) * 3
 
     def codegen(context, b, signature, values):

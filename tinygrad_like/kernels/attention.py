@@ -1,17 +1,16 @@
-"""Attention, softmax(scale q k^T + mask) v, without ever holding the matrix of scores (FlashAttention, 2022).
+"""Attention, softmax(scale q k^T + mask) v, without ever storing the matrix of scores (FlashAttention, 2022).
 
-The scores are computed a block of keys by a panel of queries at a time, used, and dropped. Forward, a query's softmax
-is a running one: when a block brings a higher maximum, the sums so far are scaled down. It keeps only two numbers per
-query, its `stats`: the maximum m and 1 / sum e^(s - m). From them backward recomputes the weights of any block.
+Scores are computed in blocks, some keys by a panel of queries, used, and dropped. The forward pass uses online softmax:
+when a block raises a query's maximum, the sums so far are scaled down. It keeps only two numbers per query, the
+`stats`: the maximum m and 1 / sum e^(s - m). From them, backward recomputes the weights of any block.
 
-
-Blocks are stored transposed, keys by queries, and all operands lie in panels of one form (see scores.py).
+Blocks are stored transposed, keys by queries, and all operands lie in panels of the same layout (see scores.py).
 
     S' = (scale K) Q'       P' = e^(S' - m) / sum      O = P V                                             forward
     dP' = V dO'     dS' = P' (dP' - delta)     dV = P' dO     dK = dS' (scale Q)     dQ = dS (scale K)     backward
 
-with delta = the sums of dO O over a row (' is transposition). Arrays are read and written where they lie, with any
-strides: heads may be views of one projection (batch, length, 3 heads size).
+where delta is dO O, summed over each row (' is transposition). Arrays are read and written in place, with any strides:
+heads may be views of one projection (batch, length, 3 heads size).
 """
 
 import math
@@ -44,11 +43,11 @@ from .simd import COLUMNS, ROWS, inner, put
 from .softmax import _dot, _exp, _scale_all
 from .views import floats_at, is_row_by_row, ndim_of
 
-_KEYS = 128  # in a block: a panel of scores, 16 KiB, stays in the first-level cache
-_COST = 0.0075  # nanoseconds of a multiplication
+_KEYS = 128  # in a block: a panel of scores, 16 KiB, stays in the L1 cache
+_COST = 0.0075  # nanoseconds per multiplication
+_KEY = INTEGERS._replace(optional=True)  # of the random numbers of dropout, if there is any
 
 # The maximum of no scores: finite, since inf - inf would be NaN; only -inf in a mask is lower.
-_KEY = INTEGERS._replace(optional=True)  # of what dropout drops, if it does
 _LOWEST = np.finfo(np.float32).min
 
 F = np.float32
@@ -58,13 +57,13 @@ F = np.float32
 
 
 class Problem(NamedTuple):
-    """The arguments of a call. Arrays are addresses of array objects."""
+    """The arguments of a call; an array is the address of its object."""
 
     q: int
     k: int
     v: int
     mask: int  # 0: none
-    out: int  # to its heads the others broadcast
+    out: int  # the others broadcast to its heads
     heads: int
     length: int  # queries
     size: int  # of a query, and of a key
@@ -76,7 +75,7 @@ class Problem(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A block of a head's scores: `queries` from number `query` on, with keys from number `key` on."""
+    """A block of a head's scores: `queries` queries from number `query` on, with `keys` keys from number `key` on."""
 
     head: int
     query: int
@@ -86,9 +85,9 @@ class Block(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """A task's own memory; the lower half is for backward."""
+    """A task's own memory; the last four fields are for backward."""
 
-    memory: np.ndarray  # that of all these addresses
+    memory: np.ndarray  # keeps all these addresses alive
     k: Panels  # times scale
     v: Panels
     query: int  # a panel of queries, transposed
@@ -97,9 +96,9 @@ class Scratch(NamedTuple):
     sums: Matrix  # for a panel of queries, of values
     zero: Matrix  # a row of zeros
     lines: np.ndarray  # three numbers for each query
-    rows: np.ndarray  # offsets: of rows of a block,
-    lanes: np.ndarray  # of its queries,
-    columns: np.ndarray  # of numbers of a key or a value
+    rows: np.ndarray  # offsets of a block's rows
+    lanes: np.ndarray  # of its queries
+    columns: np.ndarray  # of the elements of a key or a value
     places: np.ndarray  # for dropout
     q: Panels  # a panel of queries, times scale
     g: Panels
@@ -123,7 +122,7 @@ def _problem(q, k, v, mask, out, causal, scale, p, key, spread):
 
 @inner
 def _scratch(it, keys, queries):
-    """Scratch with room for so many keys and values at a time, and for numbers of so many queries."""
+    """Scratch with room for `keys` keys and values at a time, and for the stats of `queries` queries."""
     size, width = ceil_div(it.size, COLUMNS), ceil_div(it.width, COLUMNS)
     widest, pitch, block = max(size, width), keys * LINE, _KEYS * LINE
     lines = keys * (size + width) + it.size + it.width + 3 * _KEYS + COLUMNS * (size + 2 * width) + widest
@@ -149,7 +148,7 @@ def _scratch(it, keys, queries):
 
 @inner
 def _begin_queries(it, scratch, head, query):
-    """Arrange a panel of queries for scores; returns how many there are."""
+    """Pack a panel of queries for scores; returns their number."""
     queries = min(COLUMNS, it.length - query)
     pack_columns(turn(part_of(matrix_of(it.q, head, it.out), query, 0)), it.size, queries, scratch.query)
     offsets_in_row(scratch.lanes, queries, 0)
@@ -158,7 +157,7 @@ def _begin_queries(it, scratch, head, query):
 
 @inner
 def _score(it, scratch, block, k):
-    """A block of scores, for the keys at k."""
+    """Compute a block of scores, for the packed keys at k."""
     offsets(scratch.rows, block.keys, LINE)
     multiply(Operand(k, scratch.rows, scratch.columns), Panels(scratch.query, 0), scratch.zero,
              Matrix(scratch.scores, LINE, 4), block.keys, COLUMNS, it.size)
@@ -202,14 +201,14 @@ def _attention(q, k, v, mask, out, stats, causal, scale, p, key, spread, task, t
             queries = _begin_queries(it, scratch, head, query)
             scratch.lines[0], scratch.lines[1] = _LOWEST, 0
             end = min(it.total, query + queries) if it.causal else it.total
-            for key in range(0, max(end, 1), _KEYS):  # of no keys, too, the sums are computed
+            for key in range(0, max(end, 1), _KEYS):  # once even without keys: the sums are then 0
                 _attend(it, scratch, Block(head, query, queries, key, min(_KEYS, end - key)))
             _finish(it, scratch, head, query, queries, stats)
 
 
 @inner
 def _attend(it, scratch, block):
-    """Add the values of a block of keys, each times its e^(s - top)."""
+    """Add the values of a block of keys, weighted by e^(s - top)."""
     scores, keys, at = scratch.scores, block.keys, block.key * LINE
     top, total, change = scratch.lines  # the highest score, the sum of e^(s - top), the factor for earlier sums
     _score(it, scratch, block, scratch.k.address + at)
@@ -235,7 +234,7 @@ def _attend(it, scratch, block):
 
 @inner
 def _finish(it, scratch, head, query, queries, stats):
-    """Write the output of some queries, and their stats."""
+    """Write the outputs of some queries, and their stats."""
     out, first = part_of(matrix_of(it.out, head, it.out), query, 0), head * it.length + query
     for i in range(queries):
         total = scratch.lines[1, i]
@@ -250,7 +249,7 @@ def _finish(it, scratch, head, query, queries, stats):
 
 
 class Gradients(NamedTuple):
-    """The matrices of a head."""
+    """A head's matrices."""
 
     g: Matrix
     dq: Matrix
@@ -260,7 +259,7 @@ class Gradients(NamedTuple):
 
 @inner
 def _lies_like(x, rows, columns, out):
-    """Whether an array is (..., rows, columns), of contiguous rows, with out's axes before the last two."""
+    """Whether x is (..., rows, columns) with contiguous rows, and has out's axes before the last two."""
     return fits(x, rows, columns, out) and is_row_by_row(x) and _count_heads(x) == _count_heads(out)
 
 
@@ -294,7 +293,7 @@ def _attention_backward(g, q, k, v, mask, out, dq, dk, dv, stats, causal, scale,
 
 @inner
 def _read_stats(it, scratch, g, head, stats):
-    """m, 1 / sum e^(s - m) and delta of a head's queries."""
+    """Load m and 1 / sum e^(s - m) of a head's queries, and compute delta."""
     out, first = matrix_of(it.out, head, it.out), head * it.length
     top, inverse, delta = scratch.lines
     for i in range(it.length):
@@ -304,7 +303,7 @@ def _read_stats(it, scratch, g, head, stats):
 
 @inner
 def _begin_keys(it, scratch, of, head, key, keys):
-    """Arrange a block of keys and values, and start their gradients at 0."""
+    """Pack a block of keys and values, and zero their gradients."""
     pack(part_of(matrix_of(it.k, head, it.out), key, 0), keys, it.size, scratch.k, it.scale)
     pack(part_of(matrix_of(it.v, head, it.out), key, 0), keys, it.width, scratch.v, F(1))
     for i in range(key, key + keys):
@@ -340,16 +339,16 @@ def _add_gradients(it, scratch, of, block):
 
 
 def _laid_out_like(x, shape):
-    """A new array with x's order of axes in memory, unless the last axis is then not the innermost."""
+    """A new array with x's order of axes in memory, unless the last axis would then not be the innermost."""
     y = np.empty_like(x, shape=shape)
     return y if y.strides[-1] == y.itemsize else np.empty(shape, np.float32)
 
 
 def attention(q, k, v, mask=None, causal=False, scale=1.0, dropout_p=0.0, key=None, spread=0):
-    """softmax(scale * q @ k.T + mask) @ v over the last two axes, and what backward needs: (out, stats).
+    """(out, stats): softmax(scale * q @ k.T + mask) @ v over the last two axes, and the statistics for backward.
 
-    q (..., L, d), k (..., S, d), v (..., S, d_v), mask (..., L, S) of float32, any strides, axes before the last two
-    broadcasting; out (..., L, d_v), in q's order in memory. A query that may see no key gives 0.
+    q (..., L, d), k (..., S, d), v (..., S, d_v) and mask (..., L, S) are float32, of any strides, and their leading
+    axes broadcast; out (..., L, d_v) has q's order in memory. The output of a query that sees no key is 0.
     """
     if q.shape[-2] == 1:  # a language model's next token, for which the kernel would compute a whole panel
         return NotImplemented
@@ -362,7 +361,7 @@ def attention(q, k, v, mask=None, causal=False, scale=1.0, dropout_p=0.0, key=No
 
 def attention_backward(g, q, k, v, out, stats, mask=None, causal=False, scale=1.0, dropout_p=0.0, key=None, spread=0,
                        into=None):
-    """The gradients of q, k and v, with broadcast axes written out; into: three arrays to write them to."""
+    """The gradients of q, k and v, before summing over broadcast axes. into: three arrays to write them to."""
     g = g if g.strides[-1] == 4 else np.ascontiguousarray(g)
     dq, dk, dv = into or [_laid_out_like(x, (*out.shape[:-2], *x.shape[-2:])) for x in (q, k, v)]
     _attention_backward(g, q, k, v, mask, out, dq, dk, dv, stats, causal, scale, dropout_p, key, spread)

@@ -1,14 +1,14 @@
-"""Memory for NumPy's arrays: blocks that start at a cache line.
+"""Allocate NumPy's arrays in blocks that start at a cache line.
 
-NumPy's own blocks start at any multiple of 16 bytes. With AVX-512, nearly every vector that is stored then crosses a
-cache line: adding two arrays of 8,192 numbers takes twice as long.
+NumPy's own blocks start at any multiple of 16 bytes. With AVX-512, nearly every vector store then crosses a cache line:
+adding two arrays of 8,192 numbers takes twice as long.
 
-NumPy can use another allocator (NEP 49). Blocks of this one start at the first cache line in the memory from malloc,
-with malloc's address before it. (Freed blocks of aligned_alloc leave gaps that the next block of the same size does not
-fit into, so that a step takes a quarter more memory, and gpt's is slower by a fifth.)
+NumPy accepts another allocator (NEP 49). Ours starts a block at the first cache line in the memory from malloc, and
+stores malloc's address before it. (Freed blocks of aligned_alloc leave gaps that the next block of the same size does
+not fit into: a step takes a quarter more memory, and GPT's is slower by a fifth.)
 
-Arrays keep the allocator that they were made with, and threads the one they started with: this one serves the thread
-that first ran a kernel. TINYGRAD_LIKE_MALLOC=default, or a system without glibc, leaves NumPy as it is.
+Arrays keep the allocator that made them, and threads the one they started with: ours serves the thread that first ran a
+kernel. With TINYGRAD_LIKE_MALLOC=default, or without glibc, NumPy keeps its own.
 """
 
 import ctypes
@@ -33,8 +33,8 @@ _memcpy = external("memcpy", "intp", "intp", "intp", "intp")
 
 @inner
 def _block(state, memory):
-    """The block in malloc's memory, a multiple of 16. If the heap has grown, ask the system for large pages: each
-    replaces 512 small ones, which would be mapped one by one and overflow the processor's TLB."""
+    """The block in malloc's memory, whose address is a multiple of 16. If the heap has grown, ask the system for large
+    pages: each replaces 512 small ones, which would be mapped one by one and overflow the TLB."""
     if memory == 0:
         return 0
     block, end = (memory + _LINE) & -_LINE, _sbrk(0)
@@ -46,7 +46,7 @@ def _block(state, memory):
     return block
 
 
-# What NumPy calls; the state, first, is where the heap ended when large pages were last asked for.
+# NumPy calls these. `state` points to the end of the heap when large pages were last requested.
 
 
 @compiled()
@@ -76,8 +76,8 @@ def _release(state, block, size):
     return 0
 
 
-# Kernels call these in place of numba's functions of the same names, for the arrays that they make. A block starts with
-# numba's record of it, of which they use the reference count and the address of the data.
+# Kernels call these in place of numba's allocator, for their scratch arrays. A block starts with numba's record of it,
+# of which compiled code uses the reference count and the address of the data.
 
 
 @compiled()
@@ -100,14 +100,14 @@ def _release_scratch(block):
 SCRATCH = {"tinygrad_like_allocate": _allocate_scratch, "tinygrad_like_release": _release_scratch}
 
 
-# Handing it to NumPy --------------------------------------------------------------------------------------------------
+# Installation --------------------------------------------------------------------------------------------------------
 
 
 _state = ctypes.c_int64()
 
 
 def install() -> None:
-    """Use these blocks for NumPy's arrays from now on in this thread, unless NumPy is to be left alone."""
+    """From now on, allocate NumPy's arrays here in this thread, unless NumPy is to be left alone."""
     if not memory.allocates_by_itself():
         functions = [f.code["c"] for f in (_allocate, _allocate_zeros, _resize, _release)]
         handler = memory.Handler(b"tinygrad_like", 1, ctypes.addressof(_state), *functions)

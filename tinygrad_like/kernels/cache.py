@@ -1,15 +1,14 @@
-"""Compiled kernels on disk.
+"""Keep compiled kernels on disk.
 
-Each is a file of its own, which starts with its SHA-256 and a hash of all that its code depends on. A process may be
-killed, or two may write at once; a file that does not match is compiled again and replaced.
+Each has a file of its own, which starts with its SHA-256 and a hash of everything that its code depends on. A process
+may be killed, or two may write at once; a file that does not match is compiled again and replaced.
 
-The hash covers the processor that the code is for (`machine.py`), the compiler, and the sources: the kernel's file and
-those that it imports from this folder, directly or not. An edit recompiles only the kernels that contain the edited
-code.
+The hash covers the target processor (`machine.py`), the compiler, and the sources: the kernel's file and those that it
+imports from this folder, directly or not. An edit recompiles only the kernels that depend on the edited file.
 
-The files lie in `kernels`, in NUMBA_CACHE_DIR/tinygrad_like or else in the user's cache folder, so that all
-installations share them. A wheel may bring some (`ship.py`), which serve where that folder has none. Files that no run
-has used for a month go, and so do all versions of a kernel but the latest few and those of the last day.
+The files lie in `kernels`, in NUMBA_CACHE_DIR/tinygrad_like or else in the user's cache folder, so all installations
+share them. A wheel may bring some (`ship.py`), used where that folder has none. Files that no run has used for a month
+are deleted, and so are all versions of a kernel except the latest few and those of the last day.
 """
 
 import hashlib
@@ -32,16 +31,16 @@ from ..environment import cache_folder, locked, without_interrupts
 from . import machine, notice
 from .late import Function
 
-# A kernel contains functions of other files, but nothing of these:
+# A kernel may contain functions of any other file, but never of these:
 _BESIDE = "__init__", "cache", "composites", "loops", "notice", "program", "registry", "specialize"
 _HERE = Path(__file__).parent
 SHIPPED = _HERE / "shipped"  # kernels that a wheel brings, see `ship.py`
 _IMPORT = re.compile(rb"^from \.(\w*) import (.*)", re.MULTILINE)  # at the top of a module; other imports run in Python
 DAY = 24 * 3600.0  # seconds
 UNUSED = 30 * DAY
-VERSIONS = 8  # of a kernel that stay: there may be several checkouts, and each goes back and forth
+VERSIONS = 8  # kept of a kernel: several checkouts may share the folder, and each switches back and forth
 
-kept = True  # whether compiled kernels could be written so far
+kept = True  # whether every compiled kernel could be written so far
 _tidied: set[Path] = set()
 
 
@@ -60,7 +59,7 @@ COMPILER = _numba_version(), llvm_version, sys.implementation.cache_tag
 
 @lru_cache
 def _imports(name: str) -> frozenset[str]:
-    """A module of this folder with all that it imports from here, directly or not."""
+    """A module of this folder and all that it imports from here, directly or not."""
     found, left = set(), [name]
     while left:
         if (name := left.pop()) not in found:
@@ -78,7 +77,7 @@ def _hash(names: frozenset[str]) -> bytes:
 
 
 def sources(file: Path) -> bytes:
-    """A hash of the sources of a file's kernels; of a user's file, of all that it could import."""
+    """A hash of the sources of a file's kernels; for a user's file, of it and all of this folder."""
     if file.parent == _HERE:
         # record.py writes each kernel's entry
         return _hash(_imports(file.stem) | _imports("record") | _imports("inlined"))
@@ -101,7 +100,7 @@ def _folder(chosen: str) -> Path:
 
 
 def tidy(folder: Path) -> None:
-    """Remove files that no run has used for long, and all but the latest versions of each kernel."""
+    """Remove files that no run has used for a month, and all but the latest versions of each kernel."""
     now, seen = time.time(), Counter[str]()
     for used, path in sorted([(_used(path), path) for path in folder.iterdir()], reverse=True):
         kernel = path.name.rsplit("-", 1)[0]
@@ -133,7 +132,7 @@ def read(path: Path) -> bytes | None:
 def keep(path: Path, content: bytes) -> None:
     """Write a file atomically, with its SHA-256 first, so that a reader sees all of it or nothing.
 
-    If it cannot be written, say so once: the compiled code is in memory all the same.
+    If it cannot be written, say so once and go on: the compiled code is in memory.
     """
     fresh = path.with_suffix(f".{os.getpid()}.new")
     try:
@@ -155,7 +154,7 @@ def keep(path: Path, content: bytes) -> None:
 
 
 def load(path: Path, key: bytes) -> bytes | None:
-    """The content kept there, or in a wheel, under a key of 32 bytes."""
+    """The content kept there, or in a wheel, under a key of 32 bytes; None if there is none."""
     for place in (path, SHIPPED / path.name):
         content = read(place)
         if content is not None and content[:32] == key:
@@ -164,9 +163,9 @@ def load(path: Path, key: bytes) -> bytes | None:
 
 
 class Compiled(Function):
-    """A function of integers for callers outside compiled code, read from disk or compiled at its first use.
+    """A function of integers that is called by its address; read from disk, or compiled at its first use.
 
-    shown: whether Python and C call it, or only compiled code, by its address. made_of: dependencies besides the
+    shown: whether Python and C call it, too, and not only compiled code. made_of: what its code depends on besides the
     files' sources.
     """
 
@@ -184,7 +183,7 @@ class Compiled(Function):
 
     @cached_property
     def code(self) -> dict[str, int]:
-        """The addresses of its machine code: `code`, for compiled code; and if it is shown, `c` and `python`."""
+        """The addresses of its entry points: `code`, for compiled code; and if it is shown, `c` and `python`."""
         with without_interrupts():
             if not os.path.exists(self.py_func.__code__.co_filename):
                 return machine.loaded(self._compiled())

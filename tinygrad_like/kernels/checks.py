@@ -1,4 +1,4 @@
-"""Checks that Python makes after a kernel, and again in each replay of a program: whether labels and indices fit."""
+"""Checks that Python makes after a kernel, and again in each replay of a program: are labels and indices in range?"""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Check(NamedTuple):
 
     function: Callable
     arguments: tuple
-    flag: np.ndarray  # an integer, not 0 if something is wrong
+    flag: np.ndarray  # an integer, nonzero if something is wrong
     lasting: bool  # whether kernels write to it only in that case
 
     @property
     def call(self) -> Call:
-        """A call that does not run, nor does any after it, if the flag is set."""
+        """A call that does not fit, and so stops those after it, if the flag is set."""
         return Call(_unless, _unless.pack(self.flag), (self.flag,))
 
     def reads(self) -> list[np.ndarray]:
@@ -44,5 +44,5 @@ def _unless(flag, task, tasks):
 
 
 def check_again(function: Callable, *arguments: Any, flag: np.ndarray, lasting: bool = False) -> None:
-    """In replays of the calls that are traced now, call function(*arguments) here if the number in `flag` is not 0."""
+    """When the calls being traced are replayed, call function(*arguments) here if the number in `flag` is not 0."""
     program.note(Check(function, arguments, flag, lasting))

@@ -1,7 +1,7 @@
 """The kernels that replace composite ops: forward and VJP together, for float32 arrays.
 
-`Composite.accelerate` (ops/composite.py) says what they take and return. Only they know the residuals that pass between
-forward and VJP.
+`Composite.accelerate` (ops/composite.py) says what they take and return. The residuals that pass from forward to VJP
+are private to the two.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ SMALL = 16  # in NumPy they are many calls; but a few numbers are not worth impo
 
 
 def accelerate(op: Composite, least: int, forward: Callable, vjp: Callable | None = None, out: bool = False) -> None:
-    """Replace a composite by `forward` if its first input is a float32 array of at least so many elements. Without a
-    VJP, which keeps no residuals, the definition is differentiated."""
+    """Replace a composite by `forward` if its first input is a float32 array of at least `least` elements. Without a
+    VJP, it keeps no residuals, and backward differentiates the definition."""
 
     def kernel(x, *others, **options):
         if type(x) is np.ndarray and x.dtype is FLOAT32 and (x.size >= least or mode.compiled):
@@ -45,7 +45,7 @@ def accelerate(op: Composite, least: int, forward: Callable, vjp: Callable | Non
 
 
 def functions(module: str, name: str) -> tuple[Callable, Callable]:
-    """The kernel of this name and its VJP, from a module that loads when they are called."""
+    """The kernel of this name and its VJP, from a module that loads at the first call."""
 
     def of(name: str) -> Callable:
         return lambda *inputs, **options: getattr(getattr(kernels, module), name)(*inputs, **options)
@@ -54,9 +54,9 @@ def functions(module: str, name: str) -> tuple[Callable, Callable]:
 
 
 def loss(name: str, formula: Callable, slope: Callable, of_difference: bool) -> tuple[Callable, Callable]:
-    """Kernels of the loss made of a formula of input and target, reduced or not, and of its slope in the input.
+    """Kernels for a loss, reduced or not, and its VJP, made from its formula of input and target.
 
-    slope: g * scale times it. of_difference: whether the slope in the target is minus that.
+    slope: g * scale times the derivative by the input. of_difference: whether that by the target is its negative.
     """
 
     @lru_cache
@@ -184,7 +184,7 @@ def _sync_batch_norm_vjp(g, wanted, x, weight, bias, eps, shift, stats, residual
 
 
 def _moments(here, n, shift):
-    """Mean, variance and count over all ranks, from this rank's, by one reduction of sums, in float64."""
+    """Mean, variance and count over all ranks, from this rank's, by one all-reduce of sums, in float64."""
     channels = here.shape[1]
     shift = np.zeros(channels) if shift is None else shift.astype(np.float64)
     centred = here[0] - shift

@@ -11,12 +11,12 @@ the outer sum of two tables of offsets into a padded copy of one image. So the m
     weight gradient   dw[i, k]  = sum_p  g[i, p]  image[tap[k] + pixel[p]]
     input gradient    the output again: of g, with the weights w[k, i], and with taps that go the other way
 
-For a stride s the padded copy keeps pixels s apart side by side, in s * s planes called phases; and the pixels of the
-input gradient fall into s * s parts, each reached by other taps. Either way neighbours stay neighbours in memory, and a
-vector takes FLOATS of them. If a row of pixels is not a whole number of vectors, rows run on: the pixels between two
-rows of the image are computed too, and left out. If that is more work, the patches of a tile are packed.
+For a stride s, the padded copy stores pixels that are s apart side by side, in s * s planes called phases; and the
+pixels of the input gradient fall into s * s parts, each reached by different taps. Either way, FLOATS neighbours are
+contiguous and load as one vector. If a row is not a whole number of vectors, rows run on: the elements between two rows
+of the image are computed too, and dropped. Where that is more work, the patches of a tile are packed.
 
-The most common convolution, 3x3 with a margin of 1, needs fewer multiplications in winograd.py.
+The most common convolution, 3x3 with padding 1, takes fewer multiplications in winograd.py.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from .simd import COLUMNS, FLOATS, ROWS, VECTORS, fill, inner
 from .tiles import LOW, copy_apart, copy_float, copy_together, height_of, make_copy, make_dots, make_tile
 
 COST = 0.03  # nanoseconds per multiplication
-_PARTS, _PARTIAL = 8, 1 << 20  # limits: partial sums, and elements of all of them (but two of any size)
-PIXELS = 256  # pixels of a block of the output gradient: as many as fit into the L1 cache
-_JOINED = 4  # of the 8 tasks of a thread
-SLACK = 64  # floats after a buffer that vectors may run into
+_PARTS, _PARTIAL = 8, 1 << 20  # the most partial sums, and elements of all together (but two of any size)
+PIXELS = 256  # in a block of the output gradient, which fits into the L1 cache
+_JOINED = 4  # the most tasks, of a thread's 8, that share one copy of an image
+SLACK = 64  # floats after a buffer, since vectors may run past its end
 
 _scattered_tile, _wide_tile = make_tile(ROWS, VECTORS, scattered=True), make_tile(ROWS, VECTORS)
 _scattered_low_tile, _low_tile = make_tile(LOW, VECTORS, scattered=True), make_tile(LOW, VECTORS)
@@ -60,7 +60,7 @@ def _image_bytes(plan):
 
 @inner
 def _buffer(plan):
-    """Memory for a bundle of images; its margins stay 0."""
+    """Memory for a bundle of images; its padding stays 0."""
     return np.zeros(SLACK if plan.in_place else plan.together * _image_bytes(plan) // 4 + SLACK, np.float32)
 
 
@@ -77,7 +77,7 @@ def _lay_out(plan, source, target):
                 here, there = source + 4 * row, ((channel * phases + phase) * plan.phase_h + i) * plan.phase_w + j0
                 there = target + 4 * there
                 if plan.step_w == 1:
-                    for j in range(0, columns, FLOATS):  # beyond the row it writes 0, in margins or rows yet to come
+                    for j in range(0, columns, FLOATS):  # past the row it writes 0, to padding or later rows
                         _copy(here + 4 * j, there + 4 * j, columns - j)
                 elif plan.step_w == 2:
                     for j in range(0, columns, FLOATS):
@@ -113,10 +113,10 @@ def _pack(plan, image, first, last, panel):
 
 @inner
 def _unpack(plan, tile, rows, first, last, out):
-    """Copy these runs of a tile to where they are in out.
+    """Copy these runs of a tile to their places in out.
 
-    Where runs follow one another, whole vectors are copied: the next run overwrites the excess of this one, except for
-    the last, which may border on another task's. Storing part of a vector is slow on some machines.
+    Where runs are adjacent in out, whole vectors are stored, and the next run overwrites the excess. Not so the last
+    run, since another task may own what follows it. Masked stores are slow on some machines.
     """
     end, follow = plan.runs[last - 1, 2] + 4 * plan.runs[last - 1, 3], plan.out_pixel == 4
     for n in range(first, last - 1):
@@ -137,7 +137,7 @@ def _unpack(plan, tile, rows, first, last, out):
 
 @inner
 def _multiply(direct, left, columns, tile):
-    """The tile for so many rows and columns, of an image that is read in place or packed; how many rows it takes."""
+    """Run the tile for these rows and columns, of an image read in place (`direct`) or packed; returns its height."""
     height = ROWS if not direct and columns <= FLOATS else height_of(left)
     if direct and left == 1:
         _scattered_row_tile(*tile)
@@ -158,7 +158,7 @@ def _multiply(direct, left, columns, tile):
 
 @inner
 def _work(plan, x, w, bias, out):
-    """Nanoseconds of `_correlate`, or -1 if the arrays are not as large as the plan says."""
+    """Nanoseconds of `_correlate`, or -1 if sizes of arrays differ from the plan's."""
     channels = plan.groups * (plan.r.size - ROWS)
     if (x.size != plan.images * plan.channels * plan.height * plan.width or w.size * 4 != plan.groups * plan.w_group
             or out.size * 4 != plan.images * channels * plan.out_channel or bias.size not in (0, channels)):
@@ -170,7 +170,7 @@ def _work(plan, x, w, bias, out):
 def _correlate(plan, x, w, bias, out, task, tasks):
     """out[n, i, p] = bias[i] + sum_k w[r[i] + c[k]] image_n[tap[k] + pixel[p]] for each group of channels.
 
-    Tasks share the tiles of all images; where several would lay out the same image, one does the work of up to four.
+    Tasks share the tiles of all images. Where several would lay out the same image, one does the work of up to four.
     """
     together = 1 if plan.direct else plan.together
     bundles = ceil_div(plan.images, together)
@@ -182,7 +182,7 @@ def _correlate(plan, x, w, bias, out, task, tasks):
     taps, rows, tiles = plan.c.size, plan.r.size - ROWS, plan.tile_runs.size - 1
     buffer, panel = _buffer(plan), np.empty((0 if plan.direct else taps * COLUMNS) + SLACK, np.float32)
     scratch, bases = np.empty(ROWS * COLUMNS + SLACK, np.float32), np.empty(VECTORS, np.int64)
-    start = np.zeros((ROWS, COLUMNS), np.float32)  # what the sums of a tile start with
+    start = np.zeros((ROWS, COLUMNS), np.float32)  # initial values of a tile's sums
     group_bytes, out_image = _image_bytes(plan) // plan.groups, plan.groups * rows * plan.out_channel
     laid_out, images, count = -1, x.ctypes.data, 0
     for unit in range(task * bundles * tiles // tasks, (task + 1) * bundles * tiles // tasks):
@@ -196,7 +196,7 @@ def _correlate(plan, x, w, bias, out, task, tasks):
         if columns <= 0:
             continue
         first, last = plan.tile_runs[tile], plan.tile_runs[tile + 1]
-        while not plan.direct and plan.runs[last - 1, 0] >= columns:  # of images that the last bundle lacks
+        while not plan.direct and plan.runs[last - 1, 0] >= columns:  # runs of images that the last bundle lacks
             last -= 1
         for group in range(plan.groups):
             image = images + group * group_bytes
@@ -234,8 +234,8 @@ def _clear(out, task, tasks):
 
 @inner
 def _turn(plan, g, rows, p, depth, count, turned):
-    """Panels of g, the channels of a pixel side by side: turned[panel, pixel, i], for pixels p to p + depth of so many
-    images, whose channels of a group begin at g."""
+    """Pack g with the channels of each pixel contiguous: turned[panel, pixel, i], for pixels p to p + depth of `count`
+    images. g is the address of the group's channels in the first image."""
     g_image = 4 * plan.groups * rows * plan.pixels
     for n in range(count):
         for i in range(0, rows, COLUMNS):
@@ -246,7 +246,7 @@ def _turn(plan, g, rows, p, depth, count, turned):
 
 @inner
 def _along_rows(plan, g, g_image, first, last, image, taps, dw, left):
-    """Add up g times the image at some taps for these pixels, in the longest runs that are contiguous in both."""
+    """Add up g times the image, at some taps, over these pixels: by the longest runs that are contiguous in both."""
     while first < last:
         n, p = first // plan.pixels, first % plan.pixels
         count = min(last - first, plan.pixels - p if plan.whole else plan.row - p % plan.row)
@@ -256,7 +256,7 @@ def _along_rows(plan, g, g_image, first, last, image, taps, dw, left):
 
 @inner
 def _work_of_weights(plan, x, g, partial):
-    """Nanoseconds of `_correlate_weights`, or -1 if the arrays are not as large as the plan says."""
+    """Nanoseconds of `_correlate_weights`, or -1 if sizes of arrays differ from the plan's."""
     _, groups, taps, rows = partial.shape
     if (x.size != plan.images * plan.channels * plan.height * plan.width or groups != plan.groups
             or taps != plan.c.size or g.size != plan.images * groups * rows * plan.pixels):
@@ -311,12 +311,12 @@ def _correlate_weights(plan, x, g, partial, task, tasks):
                         _wide_tile(*tile)
 
 
-# What the ops call. padding is a pair for each axis.
+# Called by the ops; `padding` is a pair for each axis.
 
 
 def _suits_winograd(x: Shape, w: Shape, stride: Shape, padding: tuple[Shape, Shape], dilation: Shape,
                     groups: int) -> bool:  # fmt: skip
-    """Whether transforming 2x2 tiles is possible and pays off with that many channels, images and tiles."""
+    """Whether winograd.py can compute this convolution, and is faster for so many channels, images and tiles."""
     return (w[2:] == (3, 3) and stride == dilation == (1, 1) and padding == ((1, 1), (1, 1)) and groups == 1
             and min(w[:2]) >= FLOATS and x[2] % 2 == x[3] % 2 == 0 and x[0] * x[2] * x[3] >= 16 * COLUMNS
             and x[2] * x[3] >= 4 * FLOATS)  # an image's tiles fill a vector
@@ -335,8 +335,8 @@ def _rows(x: np.ndarray) -> np.ndarray:
 def _check_gradient(g: np.ndarray, x: Shape, w: Shape, stride: Shape, padding: tuple[Shape, Shape],
                     dilation: Shape) -> None:  # fmt: skip
     if g.shape != (expected := output_shape(x, w, stride, padding, dilation)):
-        raise ValueError(f"convolution: images {x} and weights {w} have an output of shape {expected}, and so must its "
-                         f"gradient, which has shape {g.shape}")
+        raise ValueError(f"convolution: the output of images {x} and weights {w} has shape {expected}, but its "
+                         f"gradient has shape {g.shape}")
 
 
 def correlation(x: np.ndarray, w: np.ndarray, bias: np.ndarray | None, stride: Shape, padding: tuple[Shape, Shape],
@@ -389,8 +389,8 @@ def weight_gradient(g: np.ndarray, x: np.ndarray, w: Shape, stride: Shape, paddi
 
 
 def _parts(units: int, size: int) -> int:
-    """The number of partial sums, each of so many elements, of a weight gradient's terms that come in `units`.
+    """The number of partial sums, each of `size` elements, that add up a weight gradient's `units` blocks of pixels.
 
-    Each is a task. It must not depend on the number of threads, or the gradient's last digits would.
+    Each is a task. The number must not depend on the threads, or the gradient's last digits would.
     """
     return max(1, min(_PARTS, units // 2, max(2, _PARTIAL // size)))

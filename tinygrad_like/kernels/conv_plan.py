@@ -1,4 +1,4 @@
-"""The tables of a convolution: the offset of each tap and each pixel, see conv.py. They are made once for each size."""
+"""Compute the offset tables of a convolution, one entry per tap and per pixel, once for each size (see conv.py)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Convolution(NamedTuple):
     width: int
     step_h: int  # rows of the image from one row of a phase to the next
     step_w: int
-    phases: np.ndarray  # (phases, 6): image row and column at its origin; rows and columns to be copied
+    phases: np.ndarray  # (phases, 6): image row and column at its origin; the rows and the columns to copy, from, to
     phase_h: int
     phase_w: int
-    in_place: bool  # the image has no margin and one phase: no copy is needed
+    in_place: bool  # no padding and one phase: the image needs no copy
     groups: int
     r: np.ndarray  # offset in a group's weights of each output channel
     c: np.ndarray  # offset in a group's weights of each tap
@@ -35,19 +35,19 @@ class Convolution(NamedTuple):
     pixels: int  # of one image
     pixel: np.ndarray  # offset in the image of each pixel, for all images that are together
     row: int  # pixels of a row
-    whole: bool  # these are whole vectors
-    columns: int  # of the product, for one image: its pixels, or if rows run on, also what lies between them
-    direct: bool  # vectors are read in place, where tiles are packed otherwise
+    whole: bool  # a row is a whole number of vectors
+    columns: int  # of the product, for one image: its pixels and, if rows run on, the elements between rows
+    direct: bool  # tiles read vectors in place; otherwise they are packed first
     vectors: np.ndarray  # offset in the image of each vector of a tile
     runs: np.ndarray  # (runs, 4): a run of pixels' first column in its tile, offset in the image and in out, length
     tile_runs: np.ndarray  # (tiles + 1,): the first run of each tile
-    compact: bool  # pixels that follow each other do so in out
+    compact: bool  # consecutive pixels are contiguous in out
     out_pixel: int  # offset in out of the next pixel
     out_channel: int  # offset in out of the next channel
 
 
-_PACK, _UNPACK = 7, 17  # clock cycles for a run of pixels; one that starts within a vector just written stalls
-_DIRECT = 1.15  # a tile that reads unaligned vectors takes this many times as long
+_PACK, _UNPACK = 7, 17  # clock cycles per run of pixels; a run that starts inside the vector just stored stalls
+_DIRECT = 1.15  # a tile takes this much longer if it loads unaligned vectors
 
 
 def output_shape(x: Shape, w: Shape, stride: Shape, padding: tuple[Shape, Shape], dilation: Shape) -> Shape:
@@ -66,7 +66,7 @@ def _table(*axes) -> np.ndarray:
 
 
 def _until_full(table: np.ndarray) -> np.ndarray:
-    """The table with its last entry repeated ROWS times: rows beyond the edge of a tile repeat the last one."""
+    """The table with its last entry repeated ROWS times, for the rows of a tile past the matrix's edge."""
     return np.concatenate([table, np.full(ROWS, table[-1])])
 
 
@@ -127,9 +127,9 @@ def _plan(image: Shape, step: Shape, phases: np.ndarray, phase: Shape, in_place:
 
 
 def _run_on(h: int, w: int, line: int, pixel: np.ndarray, target: np.ndarray) -> _Tiling:
-    """Columns for all numbers of one phase from the first pixel to the last, where rows are `line` numbers apart.
+    """Columns for all elements of a phase, from the first pixel to the last; its rows are `line` elements apart.
 
-    A last vector that would not be full begins earlier: it may not read beyond the image.
+    A partial last vector begins earlier, since it may not read past the image.
     """
     columns, pixel, target = (h - 1) * line + w, pixel[: h * w], target[: h * w]
     begin = np.minimum(np.arange(0, columns, FLOATS), max(columns - FLOATS, 0))
@@ -162,7 +162,7 @@ def forward_plan(x: Shape, w: Shape, stride: Shape, padding: tuple[Shape, Shape]
     of = [np.unique(t % s) for t, s in zip(taps, stride, strict=True)]  # the phases that taps meet
     phase = tuple(int(n + t[-1] // s) for n, t, s in zip(out[2:], taps, stride, strict=True))
     in_place = stride == (1, 1) and padding == ((0, 0), (0, 0))
-    spans = []  # for each axis and phase: its origin, and its part inside the margins
+    spans = []  # for each axis and phase: its origin, and its part that is not padding
     for axis in range(2):
         origin = of[axis] - padding[axis][0]
         begin, end = -(origin // stride[axis]), -((origin - x[2 + axis]) // stride[axis])
@@ -179,7 +179,7 @@ def forward_plan(x: Shape, w: Shape, stride: Shape, padding: tuple[Shape, Shape]
 @lru_cache(512)
 def backward_plans(x: Shape, w: Shape, g: Shape, stride: Shape, padding: tuple[Shape, Shape], dilation: Shape,
                    groups: int) -> tuple[list[Convolution], bool]:  # fmt: skip
-    """Plans that together give the gradient of x, one for each part that a tap reaches; and whether all are reached.
+    """Plans that together compute the gradient of x, one per part that taps reach; and whether taps reach all parts.
 
     Along one axis, x[i] meets tap k in output (i + padding - k dilation) / stride, if that is an integer.
     """

@@ -1,8 +1,8 @@
 """Copies of float32 arrays of any strides, on all threads.
 
-NumPy goes along the rows of its target, whatever the source's layout: a transpose costs a cache line for each element.
-Here, if the elements of a target row lie apart in the source, and those of another axis do not, both arrays are cut
-into squares that are transposed in vector registers.
+NumPy copies along the target's rows, whatever the source's layout, so a transpose loads a cache line per element. Here,
+if a row of the target is strided in the source, and another axis is contiguous there, both arrays are cut into squares
+that are transposed in vector registers.
 """
 
 import numpy as np
@@ -21,8 +21,8 @@ _copy_some = make_copy(FLOATS, exact=True)
 
 @inner
 def _axes(x, out, sizes, source, target):
-    """The axes of out with two entries or more, contiguous ones merged, the fastest last: of each the size, and the
-    strides of x and of out. Returns their number."""
+    """Write the sizes of out's axes of two entries or more, contiguous ones merged, the innermost last, and the strides
+    of x and of out along them. Returns their number."""
     count = 0
     for axis in range(ndim_of(out)):
         n, a, b = size_of(out, axis), stride_of(x, axis), stride_of(out, axis)
@@ -48,7 +48,7 @@ def _axes(x, out, sizes, source, target):
 
 @inner
 def copy_row(count, source, source_step, target, target_step):
-    """Copy one row of elements that lie so many bytes apart."""
+    """Copy a row whose elements are so many bytes apart."""
     if target_step == 4 and source_step == 4:
         last = max(count - FLOATS, 0)  # where the last vector begins, which overlaps the one before
         for i in range(0, last, FLOATS):
@@ -79,7 +79,7 @@ def copy_to(x, out, task, tasks):
     numbers = integers_at(room(), 3 * 66)  # NumPy's arrays have at most 64 axes
     sizes, source, target = numbers[:66], numbers[66:132], numbers[132:]
     count = _axes(x, out, sizes, source, target)
-    last, other = count - 1, -1  # the axis of rows; and, if another, the axis along which the source is contiguous
+    last, other = count - 1, -1  # the axis of rows; the source's contiguous axis, if that is another
     if source[last] != 4 and target[last] == 4:
         for axis in range(last):
             if source[axis] == 4:

@@ -2,10 +2,9 @@
 
 With a row's target distribution q_c = w_c ((1 - eps) t_c + eps / classes), where t is [c = label] or probabilities,
 its loss is -sum_c q_c log p_c and its gradient (sum_c q_c) p - q, p = softmax(x). Backward needs m and
-log sum e^(x - m) of the row. They are kept apart, for their sum would be as rough as the largest logit.
+log sum e^(x - m) of the row. They are stored separately, since their sum would be as rough as the largest logit.
 
-Where the logarithms of p are `given` in place of logits, both are 0, and the gradient is -q: the negative
-log-likelihood of labels.
+If log p is `given` in place of logits, both are 0, and the gradient is -q: the negative log-likelihood of labels.
 """
 
 from functools import partial
@@ -61,7 +60,7 @@ def _sum_terms(t, keep, even, weight, x, top, log_total):
 
 @njit
 def _loss(label, t, weight, smoothing, x, top, log_total):
-    """Of a row with this label; or, if t is not empty, with these probabilities."""
+    """The loss of a row with this label or, if t is not empty, with these probabilities."""
     n, loss, keep = x.size, 0.0, F(1 - smoothing)
     if t.size == 0:
         loss = (1 - smoothing) * _term(weight[label], x[label], top, log_total)
@@ -76,7 +75,7 @@ def _loss(label, t, weight, smoothing, x, top, log_total):
 
 @njit
 def _write_loss(totals, mean, loss):
-    """The last row of totals: what the others come to. A mean over no label at all is NaN."""
+    """Write the sum of all rows of totals to the last, and the loss. A mean over no labels is NaN."""
     sum_losses, sum_weights, wrong = 0.0, 0.0, 0.0
     for b in range(len(totals) - 1):
         sum_losses, sum_weights = sum_losses + totals[b, 0], sum_weights + totals[b, 1]
@@ -115,7 +114,7 @@ def _cross_entropy(x, labels, probabilities, weight, ignored, smoothing, given, 
             losses[row] = value
             sum_losses += value
         totals[b, 0], totals[b, 1], totals[b, 2] = sum_losses, sum_weights, wrong
-    if blocks == 1 and task == tasks - 1:  # whose block it was
+    if blocks == 1 and task == tasks - 1:  # the task that had the block
         _write_loss(totals, mean, loss)
 
 
@@ -129,7 +128,7 @@ def _add_up(totals, mean, loss, task, tasks):
         totals=_TOTALS, dx=WRITE, work=_work_of_vjp)
 def _cross_entropy_vjp(g, x, labels, probabilities, weight, ignored, smoothing, given, stats, totals, mean, dx, task,
                        tasks):
-    """A label may be out of range now, if it is in the caller's memory; then totals[-1, 2] is 1 + its row."""
+    """A label in the caller's memory may be out of range by now; then totals[-1, 2] is 1 + its row."""
     rows, n = stats.shape[1], weight.size
     block = max(1, BLOCK // n)
     scale = 1 / totals[-1, 1] if mean and totals[-1, 1] != 0 else 1.0
@@ -169,7 +168,7 @@ def _cross_entropy_vjp(g, x, labels, probabilities, weight, ignored, smoothing, 
 
 @njit
 def _pull(p, g, t, keep, even, weight, mass):
-    """p = g (mass p - q) for a row's q, which comes to `mass`"""
+    """p = g (mass p - q), for a row's q, whose sum is `mass`"""
     for i in range(p.size):
         p[i] = g * (mass * p[i] - (keep * t[i] + even) * weight[i])
 
@@ -183,7 +182,7 @@ def _targets(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None) -> tu
 
 
 def _check_labels(*given: Any) -> None:
-    """Raise IndexError if a kernel has found a label out of range; also when calls that are traced now are replayed."""
+    """Raise IndexError if a kernel has found a label out of range, now or in a replay of the traced calls."""
     target, totals, classes, ignore_index, logarithms = given
     if row := int(totals[-1, 2]):
         totals[-1, 2] = 0
@@ -194,12 +193,11 @@ def _check_labels(*given: Any) -> None:
 
 
 def cross_entropy(x, target, weight=None, *, ignore_index=-100, reduction="mean", label_smoothing=0.0, given=False):
-    """losses = -(q * log_softmax(x)).sum(-1), or what they are reduced to, for logits x (rows, classes),
-    q = weight * ((1 - label_smoothing) * t + label_smoothing / classes), and t = target, of x's shape, or, for labels
-    (rows,), np.eye(classes)[target]; q = 0 where the label is ignore_index. Or for x (outer, classes, ...), whose
-    columns are then what rows are else. given: whether x is what log_softmax gives.
+    """The losses -(q * log_softmax(x)).sum(-1), or their reduction, for logits x (rows, classes), and residuals.
 
-    Also what backward needs. Raises IndexError for a label out of range.
+    q = weight * ((1 - label_smoothing) * t + label_smoothing / classes), where t is the target, of x's shape, or, for
+    labels (rows,), np.eye(classes)[target]; q = 0 where the label is ignore_index. In x (outer, classes, ...), axis 1
+    has the classes. given: x is log_softmax(x) already. Raises IndexError for a label out of range.
     """
     if x.ndim < 2 or weight is not None and weight.dtype is not FLOAT32 or (
             target.dtype.kind == "f" and target.dtype is not FLOAT32):
@@ -217,8 +215,8 @@ def cross_entropy(x, target, weight=None, *, ignore_index=-100, reduction="mean"
 
 
 def cross_entropy_vjp(g, wanted, x, target, weight, ignore_index, reduction, label_smoothing, residuals, given=False):
-    """dx = g[:, None] * (q.sum(-1, keepdims=True) * softmax(x) - q), for g (rows,), or one number for all; for a mean
-    divided by the labels' weights. Without the softmax, if the logarithms are given.
+    """dx = g[:, None] * (q.sum(-1, keepdims=True) * softmax(x) - q), for g (rows,) or one number; a mean divides by the
+    sum of the labels' weights. If log p is given, the softmax drops out.
 
     Raises IndexError for a label out of range.
     """
@@ -226,10 +224,10 @@ def cross_entropy_vjp(g, wanted, x, target, weight, ignore_index, reduction, lab
         return NotImplemented
     shape, (stats, totals) = x.shape if x.ndim == 2 else x.shape[:1] + x.shape[2:] + x.shape[1:2], residuals
     dx = np.empty(shape, np.float32)
-    logits = x if x.ndim == 2 else dx if given else _rows(x, 1)  # what is given is not read again
+    logits = x if x.ndim == 2 else dx if given else _rows(x, 1)  # a given log p is not read
     _cross_entropy_vjp(np.asarray(g), logits, *_targets(x, target, weight), ignore_index, float(label_smoothing), given,
                        stats, totals, reduction == "mean", dx)
-    _check_labels(target, totals, x.shape[1], ignore_index, given)  # in range once, they may be in the user's array
+    _check_labels(target, totals, x.shape[1], ignore_index, given)  # in the user's array, they may have changed
     return [dx if x.ndim == 2 else _back(dx, 1), None, None]
 
 

@@ -1,13 +1,10 @@
-"""Take the rows of a table that an index names; and its gradient: add rows to the rows of a table.
+"""Gather the rows of a table that an index names; and the gradient of that: add rows to the rows of a table.
 
-There may be several tables one after the other, `outer` of them, for the same index: x[:, index] has one for each entry
-of the axis before it. A row may be a single number, as in x[i, j], where i and j together count the rows.
+One index may serve several tables, `outer` of them, one after the other: x[:, index] has one per entry of its first
+axis. A row may be a single number, as in x[i, j], where i and j together number the rows.
 
-A row of the table may be named a million times, which in float32 would lose as many digits as that number has. So it
-is added up in a copy of the table in float64.
-
-
-Another thread may write to the index: each entry is compared with the number of rows when it is used.
+An index may name a row a million times. Added up in float32, the row would lose as many digits as that number has, so
+sums are kept in a float64 copy of the table. Another thread may write to the index: each entry is checked when used.
 """
 
 import math
@@ -23,17 +20,17 @@ from .reduce import add_to
 from .simd import fill, inner, put
 from .views import floats_at
 
-_COST = 0.1  # nanoseconds of a number
+_COST = 0.1  # nanoseconds per number
 _WHOLE = slice(None)
 _AT_ONCE = 1024  # entries of an index that are checked together
 
 
 @inner
 def _places(index, n, wraps, other, found):
-    """The place, of n, that each entry of an index names, or `other` if it names none; returns whether all name one.
-    wraps: whether negative ones count from the end.
+    """found[i] = the row, of n, that index[i] names, or `other` if there is none; returns whether all exist. wraps:
+    negative entries count from the end.
 
-    This runs in vectors, so that the loops that use the places need no checks.
+    This loop is vectorised, so that the loops that use its results need no checks.
     """
     low, high, more = 0, 0, n if wraps else 0
     for i in range(found.size):
@@ -72,7 +69,7 @@ def _take_work(table, index, outer, width, wraps, rows, wrong):
 
 @kernel(table=READ, index=INTEGERS, rows=WRITE, wrong=WRITE.of(np.int64), work=_take_work)
 def _take(table, index, outer, width, wraps, rows, wrong, task, tasks):
-    """A task has some of the tables, or, if there are few, some of the index."""
+    """A task takes some of the tables or, if they are few, some of the index."""
     count, first, last = table.size // (outer * width), 0, outer
     begin, end = task * index.size // tasks, (task + 1) * index.size // tasks
     if outer >= tasks:
@@ -94,7 +91,7 @@ def _take(table, index, outer, width, wraps, rows, wrong, task, tasks):
 
 def _taken(x: np.ndarray, rows: np.ndarray, outer: int, width: int, wraps: bool, count: int,
            shape: tuple[int, ...]) -> np.ndarray | None:
-    """The rows of each table that are named, in an array of this shape; None if one is not there."""
+    """The rows of each table that an index names, in an array of this shape; None if one is missing."""
     out, wrong = np.empty(shape, np.float32), np.zeros(1, np.int64)
     if out.size:
         _take(x, rows, outer, width, wraps, out, wrong)
@@ -103,7 +100,7 @@ def _taken(x: np.ndarray, rows: np.ndarray, outer: int, width: int, wraps: bool,
 
 
 def take_rows(table: np.ndarray, index: np.ndarray) -> np.ndarray | None:
-    """table[index], for a table (m, n); None if there is no such row"""
+    """table[index], for a table (m, n); None if a row is missing"""
     count, width = table.shape
     return _taken(table, index.astype(np.int64, copy=False), 1, width, False, count, (*index.shape, width))
 
@@ -115,7 +112,7 @@ def _pairs_work(i, j, n, m, out):
 
 @kernel(i=INTEGERS, j=INTEGERS, out=WRITE.of(np.int64), work=_pairs_work)
 def _pairs(i, j, n, m, out, task, tasks):
-    """The positions of entries of an (n, m) array in C order; n m for missing ones."""
+    """The positions of elements (i, j) of an (n, m) array in C order; n m for missing ones."""
     first, last = task * out.size // tasks, (task + 1) * out.size // tasks
     i, j, out = i[first:last], j[first:last], out[first:last]
     for k in range(out.size):  # without branches, in vectors
@@ -124,12 +121,12 @@ def _pairs(i, j, n, m, out, task, tasks):
 
 
 _FEW, _FEW_ADDED = 4096, 1536  # elements named by several arrays, below which NumPy is faster
-_TAKEN = 1 << 17  # and by one array; above that, several threads pay off
+_TAKEN = 1 << 17  # likewise by one array: only several threads are faster
 
 
 def _rows_of(index: tuple, shape: tuple[int, ...], few: int) -> tuple[int, int, np.ndarray] | None:
-    """For whole slices, then arrays of integers, then whole slices: the numbers of leading axes and of indexed axes,
-    and the entries that the arrays name, in C order."""
+    """For whole slices, then arrays of integers, then whole slices: the first indexed axis, the axis after the last,
+    and the rows that the arrays name, numbered in C order. None for any other index."""
     first = 0
     while first < len(index) and type(index[first]) is slice and index[first] == _WHOLE:
         first += 1
@@ -154,7 +151,7 @@ def _rows_of(index: tuple, shape: tuple[int, ...], few: int) -> tuple[int, int, 
 
 
 def take_at(x: np.ndarray, index: tuple) -> np.ndarray:
-    """x[index], if its arrays are of integers and take axes side by side, and the other axes are taken whole."""
+    """x[index], if arrays of integers index adjacent axes, and the other axes are taken whole."""
     if len(index) == 1 and x.ndim and index[0].size * (x.size // (len(x) or 1)) < _TAKEN and not mode.compiled:
         return NotImplemented
     found = _rows_of(index, x.shape, _FEW) if x.flags.c_contiguous else None
@@ -174,7 +171,7 @@ def take_at(x: np.ndarray, index: tuple) -> np.ndarray:
 
 @inner
 def _finish(base, total, y):
-    """y = base + total, or total, if there is no base"""
+    """y = base + total, or total if there is no base"""
     if base.size == 0:
         put(y, total)
     else:
@@ -190,8 +187,8 @@ def _add_work(rows, index, outer, width, wraps, skipped, base, table, wrong):
 
 @kernel(rows=READ, index=INTEGERS, base=OPTIONAL, table=WRITE, wrong=WRITE.of(np.int64), work=_add_work, tasks=1)
 def _add_all(rows, index, outer, width, wraps, skipped, base, table, wrong, task, tasks):
-    """A task has some columns of every row, or some of the tables, so that no two write to one place. Skipped rows are
-    added behind the others."""
+    """A task adds some columns of every row, or some of the tables, so that no two write to one place. Skipped rows go
+    to a spare row at the end."""
     first, last, left, right = 0, outer, task * width // tasks, (task + 1) * width // tasks
     if outer >= tasks:
         first, last, left, right = task * outer // tasks, (task + 1) * outer // tasks, 0, width
@@ -222,7 +219,7 @@ def _add_all(rows, index, outer, width, wraps, skipped, base, table, wrong, task
 
 def _sum_rows(rows: np.ndarray, index: np.ndarray, outer: int, width: int, wraps: bool, skipped: int,
               table: np.ndarray, base: np.ndarray | None = None) -> np.ndarray | None:
-    """table = base, or zeros, with the rows added where the index says; None if it names a missing row."""
+    """table = base, or zeros, with the rows added at the index; None if it names a missing row."""
     count, wrong = table.size // (outer * width), np.zeros(1, np.int64)
     _add_all(rows, index, outer, width, wraps, skipped, base, table, wrong)
     check_again(_check_rows, wrong, index, count, flag=wrong, lasting=True)
@@ -230,9 +227,8 @@ def _sum_rows(rows: np.ndarray, index: np.ndarray, outer: int, width: int, wraps
 
 
 def sum_rows_by(rows: np.ndarray, index: np.ndarray, count: int, skipped: int = -1) -> np.ndarray | None:
-    """Zeros (count, n) with the rows (..., n) added where the index (...) says; None if it names a missing
-    row. Rows whose index is `skipped` are left out.
-    """
+    """Zeros (count, n) with the rows (..., n) added at the index (...); None if it names a missing row. Rows whose
+    index is `skipped` are left out."""
     width, index = rows.shape[-1], index.astype(np.int64, copy=False)
     table = np.empty((count, width), np.float32)
     if not rows.size or not count:
@@ -250,7 +246,7 @@ def _check_rows(wrong: np.ndarray, index: np.ndarray, count: int) -> None:
 
 
 def add_at(x: np.ndarray, shape: tuple[int, ...], index: tuple, base: np.ndarray | None = None) -> np.ndarray:
-    """Zeros of this shape, or base, with x added at an index, if `take_at` takes what it names."""
+    """Zeros of this shape, or base, with x added at an index; for the indices that `take_at` handles."""
     found = _rows_of(index, shape, _FEW_ADDED)
     if found is None or not x.size or 0 in shape:
         return NotImplemented

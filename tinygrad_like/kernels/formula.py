@@ -1,8 +1,8 @@
-"""Kernels made of formulas: elementwise functions, as `ops/pointwise.py` declares them.
+"""Compile elementwise kernels from formulas, as `ops/pointwise.py` declares them.
 
-A formula is a Python function written in ops. Here the same function is compiled for float32 numbers: the ops that it
-names are the functions of `vectormath`, a helper that it calls is a formula too, and its constants are float32, since
-one double would widen the whole expression. A loop over that vectorises.
+A formula is a Python function written in ops. Here the same function is compiled for float32 numbers: its ops become
+functions of `vectormath`, a helper that it calls becomes a formula, and its constants become float32, since one double
+would widen the whole expression. A loop over the result vectorises.
 """
 
 import hashlib
@@ -31,11 +31,11 @@ _PIECE = 1024  # elements of a row that are copied at a time
 
 
 class Formula:
-    """A formula for one float32: `scalar`, compiled code of the same arguments."""
+    """A formula, and `scalar`, its code for single float32 arguments."""
 
     def __init__(self, formula: Callable, name: str):
         self.name = name
-        self.parts: list[Any] = []  # parts of the code: names of vectormath's functions, bytecode, constants
+        self.parts: list[Any] = []  # of the code: names of vectormath's functions, bytecode, constants
         self.scalar = self._compiled(formula)
         self.digest = hashlib.sha256(repr(self.parts).encode()).hexdigest()[:12]
         self.cost = 0.18 if any(type(part) is str and part not in ARITHMETIC for part in self.parts) else 0.06
@@ -44,7 +44,7 @@ class Formula:
 
     @cached_property
     def code(self) -> tuple[str, str]:
-        """The name of the compiled function, and LLVM's text in which it is defined."""
+        """The name of the compiled function, and the LLVM assembly that defines it."""
         kind = (types.float32,) * len(inspect.signature(self.scalar.py_func).parameters)
         self.scalar.compile(kind)
         compiled = self.scalar.overloads[kind]
@@ -65,8 +65,8 @@ class Formula:
         return Function(formula, {"names": names, **SCALAR})
 
     def named(self, function: Callable) -> Callable:
-        """The function, under a name that contains a hash of its parts: compiled code has this name on disk and among
-        other kernels' code, where each name must be unique."""
+        """The function, with a hash of the parts in its name: names must be unique on disk, and among the code of all
+        kernels."""
         function.__name__ = function.__qualname__ = f"{self.name}_{function.__name__}_{self.digest}"
         return function
 
@@ -88,8 +88,8 @@ def broadcasts(x, y):
 
 
 class _Run(NamedTuple):
-    """The axes of y, counted from the last, along which all arrays have equal steps: how many, the number of elements,
-    and the steps of a, b and c in bytes, 0 where one number is repeated."""
+    """Adjacent axes of y that each array traverses with one stride: the number of axes up to their first, counted from
+    the last; the number of elements; and the strides of a, b and c in bytes, 0 where a number repeats."""
 
     axes: int
     n: int
@@ -100,7 +100,7 @@ class _Run(NamedTuple):
 
 @inner
 def run_of(a, b, c, y, axes):
-    """The longest run from an axis on."""
+    """The longest run of axes that starts after the last `axes` axes."""
     n, i, j, k = 1, 0, 0, 0
     for axis in range(axes + 1, ndim_of(y) + 1):
         size = length_of(y, axis)
@@ -114,7 +114,7 @@ def run_of(a, b, c, y, axes):
 
 @inner
 def start_of(x, y, axes, index):
-    """The address in x of part number `index` of y, a part being its last so many axes."""
+    """The address in x of part number `index` of y, a part being y's last `axes` axes."""
     address = data_of(x)
     for axis in range(axes + 1, ndim_of(y) + 1):
         address += index % length_of(y, axis) * step_of(x, axis)
@@ -124,8 +124,8 @@ def start_of(x, y, axes, index):
 
 @inner
 def _side_by_side(address, step, n, buffer, again):
-    """The address of n contiguous elements: those that lie so many bytes apart, or copies in a buffer; again:
-    whether the buffer already holds at least as many of the same row."""
+    """The address of n contiguous elements: these, `step` bytes apart, or copies in a buffer. again: the buffer already
+    holds at least as many of the same row."""
     if step == 4:
         return address
     if step == 0 and again:
@@ -152,7 +152,7 @@ def _filled(f: Formula, scalar: Callable) -> Callable:
 
 
 def _loop(f: Formula, fill: Callable, arrays: int) -> Kernel:
-    """y = formula(a, b, c, p, q), element by element; of the three, only the first `arrays` count."""
+    """y = formula(a, b, c, p, q), element by element; only the first `arrays` of a, b and c count."""
     cost = f.cost
 
     def each(a, b, c, p, q, y, task, tasks):
@@ -192,11 +192,11 @@ def _loop(f: Formula, fill: Callable, arrays: int) -> Kernel:
 
 
 def pointwise(formula: Callable, name: str, numbers: Collection[str] = ()) -> Any:
-    """y = formula(a), formula(a, b) or formula(a, b, c), element by element, as a function of float32 arrays or numbers
-    that broadcast, followed by at most two numbers that are the same everywhere, the `numbers`. Its kernel is `each`,
-    which always takes three arrays and two numbers.
+    """The function that computes y = formula(a), formula(a, b) or formula(a, b, c) elementwise, of float32 arrays or
+    numbers, which broadcast; at most two more arguments, the `numbers`, are the same for all elements. Its attribute
+    `each` is the kernel, which always takes three arrays and two numbers.
 
-    It returns NotImplemented for other arguments.
+    The function returns NotImplemented for other arguments.
     """
     f, signature = Formula(formula, name), inspect.signature(formula).parameters
     named = [n for n in signature if n in numbers]
@@ -266,7 +266,7 @@ _where = pointwise(lambda condition, a, b: where(condition != 0, a, b), "where")
 
 
 def select(like: np.ndarray, condition: np.ndarray, a, b) -> np.ndarray:
-    """np.where(condition, a, b), of numbers and arrays of float32."""
+    """np.where(condition, a, b), for float32 numbers and arrays."""
     if type(condition) is not np.ndarray or condition.dtype is not BOOL:
         return NotImplemented
     return _where(condition.astype(FLOAT32), a, b)

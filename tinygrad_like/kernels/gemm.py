@@ -1,8 +1,7 @@
 """Matrix products of float32 arrays, on all cores.
 
-From the outside in: the outputs are cut into pieces, a block of
-rows that stays in the cache by a panel of columns as wide as a tile. Each task does the pieces of its own part of the
-matrix, and then takes over those of tasks that are behind. pieces.py computes a piece.
+The output is cut into pieces, a block of rows that stays in the cache by a panel of columns as wide as a tile. A task
+computes the pieces of its own part of the matrix, and then steals from tasks that are behind. pieces.py computes one.
 """
 
 import math
@@ -22,15 +21,15 @@ from .simd import COLUMNS, ROWS, inner
 from .threads import take
 from .views import is_row_by_row, ndim_of, room
 
-_COST = 0.015  # nanoseconds of a multiplication
-# Multiplications that are worth a kernel: for fewer OpenBLAS starts no threads. So are LEAST_OUT outputs: OpenBLAS is
-# slow where each is the sum of few products.
+_COST = 0.015  # nanoseconds per multiplication
+# Multiplications that are worth a kernel: for fewer, OpenBLAS starts no threads. LEAST_OUT outputs are worth one, too,
+# since OpenBLAS is slow where each is the sum of few products.
 _LEAST = 2**18
-_SHORT = 32  # examples for which three calls of NumPy's take less time than the cotangents of a layer from kernels
+_SHORT = 32  # examples for which three calls of NumPy compute a layer's cotangents faster than kernels
 _STRIP = 256  # columns added up at a time
-_PACKING = 4  # multiplications in the time that it takes to pack a number
-_ROWS_CACHED = 512  # rows of a block of A: 1 MiB, for the second-level cache
-_PACKED_ONCE = 512  # numbers of a sum for which a block of A is packed once for all columns
+_PACKING = 4  # cost of packing a number, in multiplications
+_ROWS_CACHED = 512  # rows of a block of A: 1 MiB, for the L2 cache
+_PACKED_ONCE = 512  # the largest k for which a block of A is packed once for all columns
 _WIDE = 2048  # columns of B in a piece that reads all of them for each tile of rows
 
 
@@ -95,9 +94,9 @@ def product(
 ) -> np.ndarray:
     """out = start + a @ b.
 
-    a is (..., m, k), b is (..., k, n), of any strides, and their batch axes broadcast to those of out, (..., m, n); all
-    are of float32. The numbers of a row of out lie together, and so do those of start, which broadcasts to out: a bias
-    (n,), or out itself to accumulate. Turned: b is given as its transpose, (..., n, k).
+    a (..., m, k) and b (..., k, n) have any strides; their batch axes broadcast to those of out (..., m, n). All are
+    float32. Rows of out and start are contiguous, and start broadcasts to out: a bias (n,), or out itself, to
+    accumulate. turned: b is its transpose (..., n, k).
     """
     _matrix_product(a, b, out, start, False, turned, True, counters[0])
     return out
@@ -136,10 +135,10 @@ def linear_vjp(g: np.ndarray, x: np.ndarray, weight: np.ndarray, wanted: Sequenc
 
 @inner
 def _cut(way, m, n, k, batch, tasks, packs, alone):
-    """The numbers of blocks of rows of each matrix of a batch, and of blocks of columns in these.
+    """The numbers of blocks of rows of each matrix of a batch, and of blocks of columns.
 
-    First, as few parts as tasks can share, so that the largest takes the least time. Then smaller pieces, so that tasks
-    end together; unless each would have to pack A again, or another product follows that evens out the end.
+    First the fewest parts that tasks can share evenly, in the shape that takes the least time. Then smaller pieces, so
+    that tasks end together, unless each would have to pack A again, or another product follows and evens out the load.
     """
     if way != BLOCKS:
         wanted = ceil_div(8 * tasks, batch) if tasks > 1 else 1
@@ -183,7 +182,7 @@ def _work(a, b, out, start, a_turned, b_turned, alone, counts):
 def _matrix_product(a, b, out, start, a_turned, b_turned, alone, counts, task, tasks):
     """One task's share of out = start + a @ b, in pieces that it takes from counters; a and b may be transposes.
 
-    alone: no other product follows that evens out the end.
+    alone: no other product follows to even out the load.
     """
     m, n, k, batch = length_of(out, 2), length_of(out, 1), length_of(a, 2 if a_turned else 1), 1
     for axis in range(3, ndim_of(out) + 1):

@@ -1,6 +1,6 @@
-"""How numba compiles kernels: functions that only compiled code calls are linked into their callers and nowhere else.
+"""Compile kernels with numba: functions that only compiled code calls are linked into their callers and nowhere else.
 
-By itself, numba would also make machine code of each such function, which never runs. Only this module imports numba.
+By default, numba also emits machine code for each such function, which never runs. Only this module imports numba.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from numba.core.runtime import nrtdynmod
 
 from . import machine
 
-# numba's passes are for the same processor as the code, unless it has compiled already: a process has one generator.
+# numba's own passes target the processor of the code, unless it has compiled already: a process has one generator.
 if config.CPU_NAME is config.CPU_FEATURES is None and "_toplevel_target_context" not in vars(cpu_target):
     config.CPU_NAME, config.CPU_FEATURES = machine.CPU, machine.MACHINE[-1]
 
-# numba's record of an array that a kernel makes, as `blocks.py` writes it: a count, two pointers of its destructor, the
-# address of the numbers, and their bytes. In a version with another one numba's own functions serve.
+# Whether numba's record of a scratch array is as `blocks.py` writes it: a count, two pointers for a destructor,
+# the address of the data, and its bytes. Otherwise, numba's own allocator serves.
 _SCRATCH = str(nrtdynmod._meminfo_struct_type).replace("i8*", "ptr") == "{i64, ptr, ptr, ptr, i64}"
-_KNOWN = numba.version_info.short == (0, 68)  # what a library does when it is finished may change with the version
+_KNOWN = numba.version_info.short == (0, 68)  # finalizing a library may differ in other versions
 
 
 class Linked(JITCodeLibrary):
@@ -57,7 +57,7 @@ class Linked(JITCodeLibrary):
 
 @register_pass(mutates_CFG=False, analysis_only=False)
 class _AsCompiled(FunctionPass):
-    """Replaces the names of a formula by their compiled counterparts, before numba's type inference."""
+    """Replace the names in a formula with their compiled counterparts, before numba's type inference."""
 
     _name = "as_compiled"
 
@@ -74,7 +74,7 @@ class _AsCompiled(FunctionPass):
         return True
 
 
-# Those of numba's passes that kernels need: none for closures, generators and expressions of whole arrays.
+# The passes of numba that kernels need: none for closures, generators or array expressions.
 _PASSES = (untyped_passes.TranslateByteCode, untyped_passes.FixupArgs, untyped_passes.IRProcessing, _AsCompiled,
            untyped_passes.GenericRewrites, untyped_passes.ReconstructSSA, typed_passes.NopythonTypeInference,
            typed_passes.PreLowerStripPhis, typed_passes.IRLegalization, typed_passes.NativeLowering,
@@ -97,7 +97,7 @@ def function(python: Callable, names: dict[str, Any] | None = None, **options: A
     made = numba.njit(pipeline_class=Passes, error_model="numpy",
                       no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(python)
     called = made.get_call_template
-    # By itself numba would compile it once for each number that is written out in a call.
+    # Otherwise, numba would compile it again for each literal number in a call.
     made.get_call_template = lambda arguments, named: called(tuple(map(numba.types.unliteral, arguments)), named)
     return made
 
@@ -114,7 +114,7 @@ define i64 @c({given}) {{
   ret i64 %y
 }}
 """
-# The wrapper by which Python calls it with a row of objects. A kernel fails only for want of memory.
+# The wrapper that Python calls, with an array of objects. A kernel fails only if it runs out of memory.
 _FOR_PYTHON = """
 @message = internal constant [{room} x i8] c"{message}\\00"
 @PyExc_MemoryError = external global ptr
@@ -170,12 +170,12 @@ _MESSAGE = "a kernel ran out of memory; its result is incomplete"
 
 
 def machine_code(python: Callable, options: dict, count: int, shown: bool) -> bytes:
-    """The result of `machine.emitted` for a function of so many integers: `code`, which compiled code calls; and if
-    others see it, `c` and `python`."""
+    """The result of `machine.emitted` for a function of `count` integers: with entry `code`, for compiled code; and if
+    it is shown to others, `c` and `python`."""
     kind = numba.types.intp
     dispatcher = function(python, **options)
     codegen = cpu_target.target_context.codegen()
-    with global_compiler_lock:  # also numba's own functions become `Linked`
+    with global_compiler_lock:  # numba's own functions become `Linked`, too
         before, codegen._library_class = codegen._library_class, Linked if _KNOWN else codegen._library_class
         try:
             dispatcher.compile(kind(*[kind] * count))
@@ -201,7 +201,7 @@ def machine_code(python: Callable, options: dict, count: int, shown: bool) -> by
         elif x.name not in names:
             x.linkage = "internal"
     if isinstance(library, Linked):
-        # Without numba's cheap passes before: after these, the last numbers of a loop are not computed in vectors.
+        # Not after numba's cheap passes, which keep LLVM from vectorising the remainder of a loop.
         passes, builder = library._codegen._module_pass_manager()
         passes.run(module, builder)
     return machine.emitted(module, names)

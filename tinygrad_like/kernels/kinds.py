@@ -15,7 +15,7 @@ from .views import KIND, table_suits
 
 
 class Array(NamedTuple):
-    """How a kernel uses an array, which compiled code gets with all its elements in one row."""
+    """How a kernel uses an array; compiled code gets its elements as one row."""
 
     writes: bool = False
     dtype: np.dtype = FLOAT32
@@ -47,7 +47,7 @@ KNOWN_AT = _TYPES.ctypes.data  # compiled code compares dtypes with these
 
 
 class Table:
-    """Rows of arrays, each row a tuple: an argument that names any number of arrays.
+    """Rows of arrays, each row a tuple: an argument for any number of arrays.
 
     The arrays of a row are float32 and have one shape, except the last two: counts, int64, and numbers, float64. The
     kernel may write to all but the second and the numbers. From the third on, an array may be None.

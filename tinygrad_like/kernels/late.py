@@ -1,7 +1,7 @@
-"""The parts of numba and LLVM that kernels are written with, imported only when something is compiled.
+"""Import the parts of numba and LLVM that kernels are written with only when something is compiled.
 
-Compiled kernels are kept on disk, and importing numba takes longer than running most small programs. So the parts that
-kernels name stand here as `Late` objects; numba finds the real ones behind them when it compiles a kernel.
+Compiled kernels are kept on disk, and importing numba takes longer than running most small programs. So kernels name
+the `Late` objects of this module, and numba finds the real ones behind them when it compiles a kernel.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 
 class Late:
-    """An object that is made at its first use. Compiled functions may name it."""
+    """An object that is created at its first use. Compiled functions may name it."""
 
     def __init__(self, make: Callable[[], Any]):
         self._make = make

@@ -1,6 +1,6 @@
-"""Loops made when they are needed: elementwise functions over arrays of any shape and strides.
+"""Compile loops on demand: elementwise functions over arrays of any shape and strides.
 
-A `Loop` says what to compute at each place of its outputs, as a list of values that name earlier ones. All loops of a
+A `Loop` says how to compute each element of its outputs, as a list of values that refer to earlier ones. All loops of a
 program become one LLVM module, which takes some 10 ms per loop to compile; compiled code is kept on disk, under a hash
 of the loops, the machine and the compiler. Shapes, strides and numbers are constants in the code, so that short inner
 loops unroll and long ones are vectorised.
@@ -35,7 +35,7 @@ _COST = 0.06  # nanoseconds per element that is read or written
 
 
 class Value(NamedTuple):
-    """One value at a place: its operation, the earlier values that it takes, and its dtype.
+    """One value per element: its operation, the earlier values that it takes, and its dtype.
 
     make: "load" (of operand number arguments[0]), "number" (arguments[0] itself), "cast", or a name of `MAKE` or of
     `FORMULAS`.
@@ -47,7 +47,7 @@ class Value(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """For each place of `shape`: the values, some of which are stored to arrays."""
+    """For each element of `shape`: the values to compute, some of which are stored to arrays."""
 
     shape: tuple[int, ...]
     operands: tuple[np.ndarray, ...]  # broadcast to the shape
@@ -61,7 +61,7 @@ class Loop(NamedTuple):
         return [array for _, array in self.stores]
 
     def record(self, code: int) -> bytes:
-        """The arguments of a call of the compiled code at an address."""
+        """The record of a call of the compiled code at this address."""
         numbers = [*map(address, self.operands), *map(address, self.writes())]
         return np.array([code, 8 * (HEADER + len(numbers)), 0, 0, 1, *numbers], np.int64).tobytes()
 
@@ -156,7 +156,7 @@ def _cast(b, x, dtype: np.dtype):
 
 
 def _formula(b, name: str, x: Sequence) -> Any:
-    """The value of a formula, by a call with numba's convention, which LLVM inlines."""
+    """The value of a formula, by a call in numba's calling convention, which LLVM inlines."""
     with b.goto_entry_block():
         result = b.alloca(ir.FloatType())
     call(b, FORMULAS[name].code[0], I32, result, ir.Constant(POINTER, None), *x)
@@ -167,8 +167,8 @@ def _formula(b, name: str, x: Sequence) -> Any:
 
 
 def _axes(loop: Loop) -> list[tuple[int, list[int]]]:
-    """The length of each axis, and the strides of all arrays along it: axes in the outputs' order in memory, and merged
-    where all arrays allow it."""
+    """The length of each axis, and all arrays' strides along it: axes in the outputs' order in memory, merged where all
+    arrays allow it."""
     arrays = [np.broadcast_to(x, loop.shape) for x in loop.operands] + loop.writes()
     found = [(n, [x.strides[a] for x in arrays]) for a, n in enumerate(loop.shape) if n != 1]
     found.sort(key=lambda axis: -abs(axis[1][-1]))
@@ -182,8 +182,8 @@ def _axes(loop: Loop) -> list[tuple[int, list[int]]]:
 
 
 def _function(module: ir.Module, name: str, loop: Loop) -> None:
-    """f(record, task, tasks), as kernels are called; and the loop itself, whose arrays do not overlap, except those
-    that are read and then written at the same place."""
+    """Emit f(record, task, tasks), as kernels are called; and the loop itself, whose arrays do not overlap, except
+    those that are read and then written at the same place."""
     axes, count = _axes(loop), len(loop.operands) + len(loop.stores)
     cut = max(range(len(axes)), key=lambda a: axes[a][0])
     inner = ir.Function(module, signature(ir.VoidType(), I64, I64, *[POINTER] * count), f"{name}_loop")
@@ -214,18 +214,18 @@ def _function(module: ir.Module, name: str, loop: Loop) -> None:
 
 
 def place(x: np.ndarray) -> tuple:
-    """The place of an array's elements, the same for all views of them; strides of axes of length 1 are ignored."""
+    """Where an array's elements lie, equal for all views of them; strides of axes of length 1 are ignored."""
     return address(x), x.shape, tuple([0 if n == 1 else s for n, s in zip(x.shape, x.strides, strict=True)])
 
 
 def _in_place(loop: Loop) -> list[tuple[int, int]]:
-    """Indices of operands, and of the stores to the same places."""
+    """Indices of operands whose elements are overwritten, each with the index of the store."""
     stores = {place(x): j for j, x in enumerate(loop.writes())}
     return [(i, stores[place(x)]) for i, x in enumerate(loop.operands) if place(x) in stores]
 
 
 def _nest(b, loop: Loop, axes: list, cut: int, part: Sequence, arrays: Sequence) -> None:
-    """part: the bounds of axis `cut`, of which only a part is done."""
+    """Emit the nested loops. part: this task's bounds of axis `cut`."""
     pointers, ends = list(arrays), []
     for a, (n, strides) in enumerate(axes):
         first, last = part if a == cut else (integer(0), integer(n))
@@ -251,7 +251,7 @@ def _nest(b, loop: Loop, axes: list, cut: int, part: Sequence, arrays: Sequence)
 
 
 def _place(b, loop: Loop, pointers: list) -> None:
-    """The work at one place."""
+    """Emit the work for one element."""
     values: list = []
     for make, arguments, dtype in loop.values:
         kind = KINDS[dtype]
@@ -275,12 +275,12 @@ def _place(b, loop: Loop, pointers: list) -> None:
 # Compiling ------------------------------------------------------------------------------------------------------------
 
 
-_loaded: dict[str, dict[str, int]] = {}  # addresses of functions, by a hash of all that their code depends on
+_loaded: dict[str, dict[str, int]] = {}  # addresses of functions, by a hash of what their code depends on
 
 
 def addresses(loops: Sequence[Loop]) -> list[int]:
-    """The code of each loop. Raises KeyError for a dtype or an operation without code."""
-    names: dict[str, str] = {}  # by all that the code depends on
+    """The address of each loop's code. Raises KeyError for a dtype or an operation without code."""
+    names: dict[str, str] = {}  # by what the code depends on
     different: list[Loop] = []
     of: list[str] = []
     for loop in loops:
@@ -295,7 +295,7 @@ def addresses(loops: Sequence[Loop]) -> list[int]:
 
 
 def _text(loops: Sequence[Loop]) -> str:
-    """The loops in LLVM's language."""
+    """The loops in LLVM assembly."""
     module = ir.Module("loops")
     module.triple = llvm.get_process_triple()
     for i, loop in enumerate(loops):

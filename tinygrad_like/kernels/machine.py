@@ -1,12 +1,12 @@
-"""Machine code, from LLVM to executable memory: its processor, and how it loads from disk without LLVM.
+"""Machine code, from LLVM to executable memory: the target processor, and loading from disk without LLVM.
 
 Kernels are compiled not for this processor but for the highest level of x86-64 that it supports: v3 has AVX2 and FMA,
-v4 AVX-512. So machines can share them, they give the same bits wherever they were compiled, and run only where their
+v4 AVX-512. So machines can share them, they return the same bits wherever they were compiled, and run only where their
 instructions exist. For a processor without a level, code uses all of its features.
 
-Loading an object file takes LLVM, and importing LLVM's library takes longer than loading ten kernels. So on Linux and
-x86-64 an object is linked here, once it is compiled: its sections are laid out in one piece, an image, in which only
-some addresses are left to fill in.
+Loading an object file needs LLVM, and importing LLVM's library takes longer than loading ten kernels. So on x86-64
+Linux, an object is linked here, right after it is compiled: its sections become one image, in which only some addresses
+are left to fill in.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LEVELS = {"x86-64-v4": [*_V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "av
 
 
 def level_settings(level: str) -> tuple[str, str]:
-    """A level for the compiler: the names of a processor and of its features."""
+    """The compiler's settings for a level: the names of a processor and of its features."""
     return level, ",".join(f"+{feature}" for feature in LEVELS[level])
 
 
@@ -50,7 +50,7 @@ def levels() -> list[str]:
 
 
 def _target() -> tuple[str, str]:
-    """The processor to compile for, and its features: the environment's, as numba takes it, a level, or this one."""
+    """The processor to compile for, and its features: numba's environment variables, a level, or this one."""
     name, features = os.environ.get("NUMBA_CPU_NAME"), os.environ.get("NUMBA_CPU_FEATURES")
     if name is features is None and (found := levels()):
         return level_settings(found[0])
@@ -95,10 +95,10 @@ _PAGE = 4096
 
 
 def _image(code: bytes, names: list[str]) -> tuple:
-    """All sections of an ELF object in one piece: the bytes, the start of their read-only part, the offsets of
-    the named functions, of addresses of other libraries' functions, by name, and of its own addresses, by place.
+    """Link an ELF object into one image: its bytes, the start of their read-only part, the offsets of the named
+    functions, (offset, name) of each address of an outside function, and (offset, target) of each address of its own.
 
-    Raises ValueError for parts that compiled kernels do not have.
+    Raises ValueError for relocations that compiled kernels do not have.
     """
     start, each, count = struct.unpack_from("<Q10xHH", code, 40)
     headers = [struct.unpack_from("<IIQQQQIIQQ", code, start + i * each) for i in range(count)]
@@ -126,7 +126,7 @@ def _image(code: bytes, names: list[str]) -> tuple:
         (outside.append((at, name)) if to is None else own.append((at, to)))
 
     def slot(name: str, to: int | None, jump: bytes) -> int:
-        """The offset of an address, or of a jump to it."""
+        """The offset of a stored address, or of a jump through it."""
         if (name, to, jump) not in slots:
             slots[name, to, jump] = add(jump + bytes(8), 8)
             address(slots[name, to, jump] + max(len(jump) - 2, 0), name, to)
@@ -144,7 +144,7 @@ def _image(code: bytes, names: list[str]) -> tuple:
             elif how == _CALL and to is None:
                 to = slot(name, to, _JUMP)
             elif how not in (_RELATIVE, _CALL) or to is None:
-                raise ValueError(f"a place of kind {how} for {name}")
+                raise ValueError(f"a relocation of kind {how} for {name}")
             struct.pack_into("<i", image, at, to + more - at)
     where = dict(symbols)
     return bytes(image), fixed, {name: where[name] for name in names}, outside, own
@@ -174,7 +174,7 @@ def _outside(name: str) -> int:
 
 
 def loaded(content: bytes) -> dict[str, int]:
-    """The addresses of the functions of what `emitted` returned."""
+    """Load code that `emitted` returned; returns the addresses of its functions."""
     code, *rest = marshal.loads(content)
     if len(rest) == 1:
         return _loaded_by_llvm(code, *rest)
@@ -187,7 +187,7 @@ def loaded(content: bytes) -> dict[str, int]:
     for at, to in own:
         struct.pack_into("<Q", memory, at, begin + to)
     if ctypes.CDLL(None, use_errno=True).mprotect(ctypes.c_void_p(begin + fixed), len(code) - fixed, 1 | 4):
-        raise OSError(ctypes.get_errno(), "compiled code may not be run here")
+        raise OSError(ctypes.get_errno(), "this system does not let compiled code run")
     never_free(memory)
     return {name: begin + at for name, at in names.items()}
 
@@ -214,7 +214,7 @@ _FASTCALL = 0x80  # arguments come as an array of objects
 
 
 def builtin(name: str, address: int) -> Any:
-    """The function of Python's C API at an address, as Python calls it."""
+    """The Python function whose code, for Python's C API, is at an address."""
     method = _Method(name.encode(), address, _FASTCALL, None)
     never_free(method)
     make = ctypes.pythonapi.PyCFunction_NewEx

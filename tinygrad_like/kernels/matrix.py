@@ -1,4 +1,4 @@
-"""Matrices in memory, and the panels that tiles read, for products, convolutions and attention.
+"""Matrices in memory, and packing them into the panels that tiles read, for products, convolutions and attention.
 
 Functions of arrays take the address of the array object, and read shape and strides there (see views.py).
 """
@@ -13,7 +13,7 @@ _copy_columns = make_copy(COLUMNS)
 
 
 class Matrix(NamedTuple):
-    """A matrix in memory: number [i, j] is at address + i * row + j * column."""
+    """A matrix in memory: element [i, j] is at address + i * row + j * column."""
 
     address: int
     row: int
@@ -22,7 +22,7 @@ class Matrix(NamedTuple):
 
 @inner
 def place(x, i, j):
-    """The address of number [i, j]."""
+    """The address of element [i, j]."""
     return x.address + i * x.row + j * x.column
 
 
@@ -52,8 +52,8 @@ def step_of(x, axis):
 
 @inner
 def fits(x, rows, columns, out, broadcasts=False):
-    """Whether the array x is (..., rows, columns), its axes before these broadcast to those of out, and if x
-    `broadcasts` its rows and columns too."""
+    """Whether the array x is (..., rows, columns), and its leading axes broadcast to out's. broadcasts: its rows and
+    columns may broadcast, too."""
     if ndim_of(x) > max(2, ndim_of(out)):
         return False
     for axis in range(1, ndim_of(out) + 1):
@@ -66,9 +66,9 @@ def fits(x, rows, columns, out, broadcasts=False):
 
 @inner
 def matrix_of(x, index, out, turned=False):
-    """The matrix of the array x for matrix number `index` of the array out, to which x broadcasts.
+    """The matrix of x that belongs to matrix number `index` of out, to which x broadcasts.
 
-    Turned: its transpose.
+    turned: its transpose.
     """
     address = data_of(x)
     for axis in range(3, ndim_of(out) + 1):
@@ -85,9 +85,9 @@ def matrix_of(x, index, out, turned=False):
 
 @inner
 def aligned(buffer):
-    """First address of a cache line in a buffer with room for it: vectors that lie across two lines load slowly.
+    """The first address in a buffer that is aligned to a cache line: vectors that straddle two lines load slowly.
 
-    The buffer is alive until the last line that names it. So take an address in the loop that uses it, not before.
+    numba frees the buffer after the last line that names it. So take an address in the loop that uses it, not before.
     """
     return (buffer.ctypes.data + 63) & ~63
 
@@ -100,7 +100,7 @@ def ceil_div(n, divisor):
 
 @inner
 def pack_columns(b, k, columns, panel):
-    """panel[i, j] = b[i, j] for j < columns; what the rest of the COLUMNS contain does not matter."""
+    """panel[i, j] = b[i, j] for j < columns; the rest of the panel may hold anything."""
     if b.column == 4:
         for i in range(k):
             _copy_columns(place(b, i, 0), panel + 4 * COLUMNS * i, columns)

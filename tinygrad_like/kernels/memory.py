@@ -1,18 +1,17 @@
-"""Freed memory stays in the process for the next step, and arrays start at a cache line.
+"""Keep freed memory in the process for the next step, and start arrays at a cache line.
 
-By default glibc returns freed blocks of over 128 KiB to the system, and the blocks of the next step are mapped and
-zeroed anew, page by page: half the time of a step of a 784-512-512-10 MLP. With higher thresholds they stay in the
-heap. That covers every array, and costs no peak memory.
+By default, glibc returns freed blocks of over 128 KiB to the system, which maps and zeroes the blocks of the next step
+page by page: half the time of a step of a 784-512-512-10 MLP. With higher thresholds they stay in the heap. That covers
+every array, and costs no peak memory.
 
-The heap asks for pages of 2 MiB. A step uses more pages of 4 KiB than the processor's TLB holds, and looking one up
-takes longer than reading it: with them Adam's pass over a small GPT, once in a step, takes ten times as long.
+The heap asks for pages of 2 MiB. A step uses more 4 KiB pages than the processor's TLB holds, and a TLB miss takes
+longer than reading the page: with small pages, Adam's pass over a small GPT takes ten times as long.
 
 NumPy's arrays start at any multiple of 16 bytes, so that nearly every AVX-512 vector crosses a cache line: 32x128 @
-128x512 takes a sixth longer. NumPy can use another allocator (NEP 49): from the import on it is `aligned_alloc`, so
-that parameters made before the first kernel start at a cache line; from the first kernel on, the blocks of
-`kernels/blocks.py`.
+128x512 takes a sixth longer. NumPy accepts another allocator (NEP 49): `aligned_alloc` at import, so that parameters
+made before the first kernel start at a cache line, and `kernels/blocks.py` from the first kernel on.
 
-Set the environment variable TINYGRAD_LIKE_MALLOC=default to leave the allocator alone. Without glibc nothing is done.
+Set the environment variable TINYGRAD_LIKE_MALLOC=default to leave the allocator alone. Without glibc, nothing changes.
 """
 
 import ctypes
@@ -39,7 +38,7 @@ def keep_freed_memory() -> bool:
         mallopt = libc.mallopt
     except (AttributeError, OSError, TypeError):
         return False
-    # The largest value mallopt takes for blocks is 1 GiB here; larger ones are always mapped.
+    # mallopt accepts 1 GiB at most for the size of blocks; larger ones are always mapped.
     settings = ((_MMAP_THRESHOLD, 2**30), (_TRIM_THRESHOLD, 2**31 - 1), (_TOP_PAD, 2**24))
     accepted = all([mallopt(option, value) == 1 for option, value in settings])
     if accepted:
@@ -48,8 +47,8 @@ def keep_freed_memory() -> bool:
 
 
 def _grow(libc: ctypes.CDLL) -> None:
-    """Grow the heap now, which takes no memory before it is used, and ask for large pages there, since parameters are
-    made before the first kernel."""
+    """Grow the heap now, and ask for large pages there, since parameters are made before the first kernel. It takes no
+    memory until it is used."""
     size, pointer = ctypes.c_size_t, ctypes.c_void_p
     libc.malloc.argtypes, libc.malloc.restype, libc.free.argtypes = [size], pointer, [pointer]
     libc.sbrk.argtypes, libc.sbrk.restype = [ctypes.c_ssize_t], pointer
@@ -90,7 +89,7 @@ def allocates_by_itself() -> bool:
 
 
 def hand_over(handler: Handler, *needed: object) -> None:
-    """Make NumPy allocate arrays with a handler from now on in this thread. Keeps the handler alive, and `needed`."""
+    """Make NumPy allocate arrays with a handler from now on in this thread. Keeps the handler and `needed` alive."""
     new = ctypes.pythonapi.PyCapsule_New
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
     capsule = new(ctypes.addressof(handler), b"mem_handler", None)
@@ -112,7 +111,7 @@ def align() -> None:
 
 
 def give_back(count: int = _MUCH) -> None:
-    """Return freed memory to the system, if glibc can, when many bytes are about to be needed."""
+    """Return freed memory to the system, if glibc can, before many bytes are needed: `count`."""
     if count < _MUCH:
         return
     try:
@@ -122,7 +121,7 @@ def give_back(count: int = _MUCH) -> None:
 
 
 def pages(count: int) -> np.ndarray:
-    """Memory for so many bytes; if they are many, in large pages, on systems where one must ask for them.
+    """Memory for `count` bytes; if these are many, in large pages, on systems where one must ask for them.
 
     Mapping pages of 4 KiB takes longer than filling them, and the processor's TLB holds few of them.
     """

@@ -1,8 +1,7 @@
-"""Random numbers of float32 arrays, and dropout: functions of a key and of the position, so any thread can make any of
-them, and the backward pass finds the mask of dropout again by computing it again: that costs less than to write a mask
-and to read it.
+"""Random float32 arrays and dropout, as functions of a key and the position.
 
-NumPy's generators make one number after another, and a normal one takes 7 ns.
+So any thread can make any number, and backward recomputes the mask of dropout, which costs less than storing and
+loading it. NumPy's generators make one number after another, and a normal one takes 7 ns.
 """
 
 import numpy as np
@@ -18,11 +17,11 @@ _BLOCK = 256  # numbers that are made in pairs, the first half with the second
 
 @njit(**SCALAR)
 def random_bits(i, low, high):
-    """32 bits that depend on the position i, and on a key of two halves, in no way that statistics would show.
+    """32 random bits for a position i and a key of two halves.
 
     A multiplication carries every bit to those above it, a shift brings them down again. This is Wellons' triple32
-    ("hash prospector"); with a round less, neighbours are correlated. The second half of the key joins after the first
-    round, so that no key's bits are another's, shifted. All is cast at once: numba would make 64 bits of any result.
+    ("hash prospector"); with one round fewer, neighbours are correlated. The second half of the key joins after the
+    first round, so no key's bits are another's, shifted. Every result is cast at once: numba would widen it to 64 bits.
     """
     x = U32(i + low)
     x = U32(x ^ (x >> U32(17)))
@@ -42,12 +41,12 @@ def _pair(a, b):
     """Two independent standard normal numbers from 32 bits each: r cos t and r sin t, with r^2 = -2 log u for u uniform
     on (0, 1], and t uniform on the circle. (Box and Muller 1958)"""
     r = sqrt(F(-2) * log((F(I(a >> U32(1))) + F(0.5)) * F(2.0**-31)))
-    t = (F(I(b >> U32(8) & U32(0x3FFFFF))) + F(0.5)) * F(np.pi / 2 * 2.0**-22) - F(np.pi / 4)  # within a quarter
+    t = (F(I(b >> U32(8) & U32(0x3FFFFF))) + F(0.5)) * F(np.pi / 2 * 2.0**-22) - F(np.pi / 4)  # within a quadrant
     z = t * t
     s = t + t * z * (F(-1.6666654611e-1) + z * (F(8.3321608736e-3) + z * F(-1.9515295891e-4)))  # Cephes' sinf, cosf
     c = F(1) - z / TWO + z * z * (F(4.166664568298827e-2) + z * (
         F(-1.388731625493765e-3) + z * F(2.443315711809948e-5)))
-    turned, negative = b & U32(1), F(1) if b & U32(2) else F(-1)  # by a quarter; by a half
+    turned, negative = b & U32(1), F(1) if b & U32(2) else F(-1)  # by 90 degrees; by 180
     return r * negative * (s if turned else c), r * negative * (c if turned else -s)
 
 
@@ -120,7 +119,7 @@ def dropout(x: np.ndarray, p: float, key: np.ndarray, scale: float, spread: int 
 
 
 def kept(shape: tuple[int, ...], p: float, key: np.ndarray, spread: int) -> np.ndarray:
-    """Whether it keeps what stands at each place of an array of this shape."""
+    """Whether dropout keeps each element of an array of this shape."""
     return dropout(np.ones(shape, np.float32), p, key, 1.0, spread) != 0
 
 

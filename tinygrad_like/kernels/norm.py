@@ -1,12 +1,12 @@
 """Normalisation of float32 arrays, (x - mean) / sqrt(variance + eps) * weight + bias, forward and backward.
 
-A group, whose elements share a mean and a variance, consists of contiguous runs, `step` apart. Of (batch, channels,
-run), a group of group norm is adjacent channels of an example, a group of batch norm one channel of all examples, and
-each channel has a weight. A group of layer norm, or of RMS norm, whose mean is 0, is a row, and each column has one. A
-group is finished before the next, so that all passes but the first find it in the cache.
+The elements of a group share a mean and a variance. A group consists of contiguous runs, `step` apart. In (batch,
+channels, run), a group of group norm is adjacent channels of an example, a group of batch norm is one channel of all
+examples, and each channel has a weight. In layer norm and RMS norm (whose mean is 0), a group is a row, and each column
+has a weight. A group is finished before the next, so all passes but the first find it in the cache.
 
-Statistics are float64, and x - mean is computed in two steps: first minus the mean rounded to float32, which is exact
-next to a large mean, then minus the rest. Sums run over pieces in float32 and over the pieces in float64. The order of
+Statistics are float64, and x - mean is computed in two steps: minus the mean rounded to float32, which is exact near a
+large mean, then minus the rest. Sums run over pieces in float32 and over the pieces in float64. The order of
 summation depends only on shapes, so the result does not change with the number of threads.
 """
 
@@ -34,7 +34,7 @@ STATS, STATS_WRITE = READ.of(FLOAT64, 2), WRITE.of(FLOAT64, 2)  # rows of means 
 LOOP = dict(fastmath={"contract"}, forceinline=True)
 SUMS = dict(LOOP, fastmath={"reassoc", "contract"})
 
-# groups; runs in a group, numbers in a run, distances between groups and between runs; own: whether a run is a channel
+# groups; runs of a group, elements of a run, strides of groups and of runs; own: whether each run is a channel
 Layout = namedtuple("Layout", "units runs length start step own")
 
 
@@ -94,18 +94,18 @@ def constant(value: float, n: int) -> np.ndarray:
 
 def parameters(weight: np.ndarray | None, bias: np.ndarray | None, n: int) -> tuple[np.ndarray, np.ndarray]:
     if (weight is not None and weight.size != n) or (bias is not None and bias.size != n):
-        raise ValueError(f"normalisation: weight and bias must have {n} numbers each")
+        raise ValueError(f"normalisation: weight and bias must have {n} elements each")
     return (constant(1.0, n) if weight is None else weight), (constant(0.0, n) if bias is None else bias)
 
 
 def check_gradient(g: np.ndarray, x: np.ndarray, size: int) -> None:
     """Check again, since saved arrays may have been replaced."""
     if g.shape != x.shape or g.size != size:
-        raise ValueError(f"normalisation: the gradient has shape {g.shape}, what was normalised {x.shape}")
+        raise ValueError(f"normalisation: the gradient has shape {g.shape}, the input {x.shape}")
 
 
 def parameter_gradients(call: Callable, blocks: int, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Gradients (n,) of weight and bias, of which the kernel's call writes a share for each of so many blocks."""
+    """Gradients (n,) of weight and bias; `call`, a kernel, writes a partial sum of each for every block."""
     gradients = np.empty(n, np.float32), np.empty(n, np.float32)
     if blocks == 1:
         call(*gradients)
@@ -119,12 +119,12 @@ def parameter_gradients(call: Callable, blocks: int, n: int) -> tuple[np.ndarray
 
 # --- Groups -----------------------------------------------------------------------------------------------------------
 # y = max((x - centre) * scale + shift + skip, floor), with a floor of 0 for ReLU and of -inf otherwise. So backward can
-# tell from x where y is at the floor, and need not read y, unless there is a skip.
+# tell from x where y is at the floor. It reads y only if there is a skip.
 
 
 @njit(**LOOP)
 def _run(layout, group, k, stats, weight, bias):
-    """Run k of a group: its channel, its start, and centre, scale and shift, of which the first is rounded."""
+    """Run k of a group: its channel and start, and the centre (the mean, rounded), scale and shift."""
     c = (group * layout.runs + k) % weight.size if layout.own else group
     mean, scale = stats[0, group], stats[1, group] * weight[c]
     return c, group * layout.start + k * layout.step, F(mean), F(scale), F(bias[c] - (mean - F(mean)) * scale)
@@ -212,7 +212,7 @@ def _group_vjp(g, x, y, weight, bias, floor, given, layout, stats, dx, dskip, dw
             place = group * layout.runs + k if layout.own else group
             dweight[place], dbias[place], of_weight, of_bias = of_weight, of_bias, 0.0, 0.0
     level, slope = corrections(total, slope, rest, rstd, 1 / (layout.runs * length))
-    if given:  # statistics that do not depend on x
+    if given:
         level, slope = 0.0, 0.0
     low, steep = F(level), F(slope)
     for k in range(layout.runs):
@@ -334,8 +334,8 @@ def rms_norm_vjp(g, wanted, x, weight, normalized_shape, eps, stats):
 
 
 def _by_channels(x: np.ndarray, groups: int) -> tuple[Layout, Callable]:
-    """The groups of x (batch, channels, ...): `groups` per example, or if 0 one per channel; and how to lay out arrays
-    for that: if runs are too short for a loop, with batch and channels swapped."""
+    """The layout of groups in x (batch, channels, ...), `groups` per example or, if 0, one per channel; and the
+    function that lays out arrays for it, by swapping batch and channels if runs are too short for a loop."""
     batch, channels = x.shape[:2]
     length = math.prod(x.shape[2:])
     if groups:
@@ -370,8 +370,8 @@ batch_norm_relu = partial(batch_norm, rectify=True)
 
 
 def channels_vjp(g, x, weight, bias, stats, groups=0, y=None, skipped=False, given=False):
-    """The gradients of x, weight, bias and, if `skipped`, skip; y is the output, if it was rectified; given: whether
-    running statistics were."""
+    """The gradients of x, weight, bias and, if `skipped`, skip. y: the output, if it was rectified. given: mean and
+    variance were running statistics, and do not depend on x."""
     check_gradient(g, x, g.size)
     channels, (layout, turn) = x.shape[1], _by_channels(x, groups)
     g, x, y = turn(g), turn(x), turn(y)
@@ -420,13 +420,13 @@ def _move_statistics(mean, var, new_mean, new_var, count, share, momentum, task,
 
 def move_statistics(mean: np.ndarray, var: np.ndarray, new_mean: np.ndarray, new_var: np.ndarray, n: int,
                     momentum: float | None, count: np.ndarray | None = None) -> None:
-    """mean += momentum (new_mean - mean), and so for var, with new_var made unbiased, of n numbers; count += 1.
+    """mean += momentum (new_mean - mean), likewise var, with new_var, of n numbers, made unbiased; count += 1.
 
-    Without a momentum it is 1 / count.
+    A momentum of None stands for 1 / count.
     """
     if new_mean.dtype is not FLOAT64 or not (mean.flags.carray and var.flags.carray):
         return NotImplemented
     if not mean.shape == var.shape == new_mean.shape == new_var.shape:
-        raise ValueError(f"running statistics: {mean.shape} and {var.shape} cannot move to {new_mean.shape} and "
-                         f"{new_var.shape}; all must have one number for each channel")
+        raise ValueError(f"running statistics: {mean.shape} and {var.shape} cannot be moved to {new_mean.shape} "
+                         f"and {new_var.shape}; all must have one number per channel")
     _move_statistics(mean, var, new_mean, new_var, count, n / (n - 1), -1.0 if momentum is None else momentum)

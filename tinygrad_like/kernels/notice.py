@@ -20,7 +20,7 @@ said = False
 
 @contextmanager
 def compiling() -> Iterator[None]:
-    """Report that a kernel is compiled in a `with` block."""
+    """Report that a `with` block compiles a kernel, and add up the time."""
     global total
     timer = threading.Timer(max(0.0, AFTER - total), _say)
     timer.daemon = True

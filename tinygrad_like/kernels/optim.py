@@ -1,10 +1,9 @@
 """Steps of optimizers on float32 parameters, in place and in one pass over memory.
 
-Each kernel is made from the formula of its optimizer, the method `update` in `optim`, which is written in NumPy. There
-every arithmetic operation would be a pass over memory. So `update` runs once on names in place of arrays and numbers,
-and its arithmetic is written down as a loop: what depends on numbers alone in float64, before it. One call updates all
-parameters, since starting the threads for each would often take longer than its update, and so that no interrupt comes
-between them.
+Each kernel is generated from the formula of its optimizer, the method `update` in `optim`. That is written in NumPy,
+where every operation makes a pass over memory. So `update` runs once on names in place of arrays and numbers, and its
+arithmetic is recorded as a loop; terms of numbers alone are computed before it, in float64. One call updates all
+parameters: starting threads for each would often take longer than its update, and an interrupt could come in between.
 
 A row of a `Table` has the arrays of a parameter: x, its gradient, its state in the order of the optimizer's
 `state_names`, its count of steps or None, and the numbers of its group: lr, then the options in order, a pair as two
@@ -71,7 +70,7 @@ class _Undecided(Exception):
 
 
 class _Name(NDArrayOperatorsMixin):
-    """A number, or the element of an array, by its name in the code that arithmetic with it adds to."""
+    """A number or an array's element, by its name in generated code; arithmetic with it adds to that code."""
 
     def __init__(self, code: _Code, text: str, element: bool = False):
         self.code, self.text, self.element = code, text, element
@@ -92,9 +91,9 @@ class _Name(NDArrayOperatorsMixin):
 
 
 class _Code:
-    """The loop that an optimizer's formula stands for, if some numbers are known to be 0 or not.
+    """The loop of an optimizer's formula, given which numbers are 0.
 
-    numbers: names of what it computes before, shared by all of a formula's loops.
+    numbers: names of the values computed before the loop, shared by all of a formula's loops.
     """
 
     def __init__(self, kind: Any, options: dict[str, list[str]], numbers: dict[str, str], known: dict[str, bool]):
@@ -111,7 +110,7 @@ class _Code:
         self.stores = {"x[i]": x.text, **{f"{name}[i]": state[name].text for name in arrays if name != "step"}}
 
     def apply(self, ufunc: Any, inputs: tuple) -> _Name:
-        """A name for the result of a function of NumPy's."""
+        """A name for the result of a NumPy function."""
         of_elements = [type(x) is _Name and x.element for x in inputs]
         if ufunc is np.divide and of_elements == [True, False]:  # a product takes less time than a quotient
             ufunc, inputs = np.multiply, (inputs[0], 1 / inputs[1])
@@ -129,7 +128,7 @@ class _Code:
 
 
 def _loops(kind: Any, options: dict[str, list[str]], numbers: dict[str, str], known: dict[str, bool]) -> str:
-    """The loops of a formula, one for each case that it tells apart."""
+    """The loops of a formula, one for each case that it distinguishes."""
     try:
         return str(_Code(kind, options, numbers, known))
     except _Undecided as asked:
@@ -153,7 +152,7 @@ def _kernel_of(kind: Any) -> Kernel:
     lines += ["step = integer_at(data_of(row[-2]), 0) + 1\n"] * any("step" in text for text in numbers)
     lines += [f"{name} = {text}\n" for text, name in numbers.items()]
     text = "(table, task, tasks):\n    for row in table:\n" + indent("".join(lines) + loops, " " * 8)
-    # With a hash of its text in its name, compiled code on disk is that of this text.
+    # The hash in its name ties compiled code on disk to this text.
     name = f"{kind.__name__.lower()}_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
     body = define(name, f"def {name}{text}", __file__, {**_NAMES, "__name__": __name__, "share": share})
     made = kernel(table=TABLE, work=_work, tasks=1, fastmath={"contract"})(body)
@@ -163,8 +162,8 @@ def _kernel_of(kind: Any) -> Kernel:
 
 @lru_cache
 def fused_update(formula: Callable) -> tuple[type[Table], Callable] | None:
-    """The function that makes a table of rows, and the function of the table and the optimizer's step count that
-    applies a formula of `optim` to all rows, and counts the step; None if the formula has no kernel."""
+    """The class of tables of rows, and the function of such a table and the step count that applies a formula of
+    `optim` to all rows and counts the step; None if the formula has no kernel."""
     name, _, method = formula.__qualname__.partition(".")
     if method != "update" or formula.__module__.split(".")[-2:-1] != ["optim"]:
         return None

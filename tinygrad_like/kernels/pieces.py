@@ -1,13 +1,12 @@
 """One piece of a matrix product, on one core: out = start + A @ B for some rows and columns of out.
 
-Mostly it walks through k in blocks. For each it packs B, one panel of columns after another, so that the elements of
-one k are contiguous and those of the next k follow; then every tile of rows goes over the panel (`_tiles`). If rows of
-A are contiguous, A needs no packing, since tiles read it in place through offset tables (see tiles.py); otherwise it is
-packed too, in panels as high as a tile.
+Usually, k is cut into blocks. For each, panels of columns of B are packed, one after another, and every tile of rows
+passes over the panel (`_tiles`). If rows of A are contiguous, tiles read them in place through offset tables (see
+tiles.py); otherwise A is packed too, in panels as high as a tile.
 
-Two kinds of products are limited by memory, and read their operands in place. If each output is the sum of few
-products, each tile of rows goes over all columns, so that out is written row by row (`_tiles`, too). If rows are few
-and columns contiguous, as in few examples times the weight of a layer, they are multiplied as vectors (`_dots`).
+Two kinds of products are memory-bound, and read their operands in place. If k is small, each tile of rows passes over
+all columns, so that out is written row by row (also `_tiles`). If A has few rows and B's columns are contiguous, as in
+few examples times the weight of a layer, rows and columns are multiplied as vectors (`_dots`).
 """
 
 from typing import NamedTuple
@@ -19,14 +18,14 @@ from .simd import COLUMNS, FLOATS, ROWS, VECTORS, inner
 from .tiles import LOW, copy_float, height_of, make_copy, make_dots, make_tile
 from .views import ROOM, floats_at, integers_at
 
-BLOCKS, THROUGH, DOTS = range(3)  # the ways to do it
+BLOCKS, THROUGH, DOTS = range(3)  # the ways to compute a piece: see above
 FEW_ROWS = 4 * ROWS  # for so few, packing B takes longer than it saves
-_FEW_COLUMNS = 4 * COLUMNS  # as it does to pack A for these
-_CACHED = 2**18  # elements of A that may be strided and still are in the L2 cache at their next use
+_FEW_COLUMNS = 4 * COLUMNS  # likewise for packing A
+_CACHED = 2**18  # elements of a strided A that are still in the L2 cache at their next use
 _K_CACHED = 256  # rows of a panel of B: 32 KiB, in the L1 cache
-_SHORT_SUM = 16  # products: rows of B that the machine reads side by side
+_SHORT_SUM = 16  # the largest k for which the hardware can stream all rows of B at once
 _STRIP = 8 * ROWS  # rows of A packed at a time: whole cache lines, where A is transposed
-_DOTS_CACHED = 1024  # numbers of a column of B multiplied at a time: those of a tile stay in the first-level cache
+_DOTS_CACHED = 1024  # elements of a column of B multiplied at a time: a tile's columns stay in the L1 cache
 
 _wide_tile, _low_tile, _row_tile = make_tile(ROWS, VECTORS), make_tile(LOW, VECTORS), make_tile(1, VECTORS)
 _narrow_tile, _tile_of_dots = make_tile(ROWS, 1), make_dots(ROWS)
@@ -35,14 +34,14 @@ _copy_rows = make_copy(ROWS)
 
 @inner
 def pitch_of(k):
-    """Bytes from one packed panel of A to the next: not a power of two, or one k of all would share a set of cache
-    lines."""
+    """Bytes from one packed panel of A to the next: never a power of two, or the same k of all panels would share a set
+    of cache lines."""
     return 4 * ROWS * k + 64
 
 
 @inner
 def _pack_line(line, step, rows, target, pitch):
-    """One k of some panels of A: rows numbers, `step` bytes apart, to ROWS of each panel, `pitch` bytes apart."""
+    """Pack one k of A: `rows` numbers, `step` bytes apart, ROWS to each panel; panels are `pitch` bytes apart."""
     for i in range(0, rows, ROWS):
         if step == 4:
             _copy_rows(line, target, rows - i)
@@ -64,8 +63,8 @@ def pack_rows(a, rows, k, panels):
 
 @inner
 def way_of(m, n, k, b):
-    """How to multiply (m, k) by (k, n). It depends on the whole product, not on how it is cut, since each way sums in
-    an order of its own."""
+    """How to multiply (m, k) by (k, n). It depends on the whole product, not on how it is cut, since each way sums in a
+    different order."""
     if k <= _SHORT_SUM:
         return THROUGH
     return DOTS if m < ROWS and b.row == 4 else BLOCKS
@@ -73,13 +72,13 @@ def way_of(m, n, k, b):
 
 @inner
 def packs_rows(m, n, k, a):
-    """Whether blocks of A are packed: if the elements of a row share no cache line, unless they meet only few columns
-    of B."""
+    """Whether blocks of A are packed: if elements of a row share no cache line, unless they meet only few columns of
+    B."""
     return abs(a.column) > 64 and n > (_FEW_COLUMNS if m * k <= _CACHED else COLUMNS)
 
 
 class _Scratch(NamedTuple):
-    """Memory of one task: offset tables of A, a block of A, which block it is, panels of B, and zeros for a tile to
+    """A task's memory: A's offset tables, a block of A, panels of B, which block of A is held, and zeros for a tile to
     start from."""
 
     r: np.ndarray
@@ -92,7 +91,7 @@ class _Scratch(NamedTuple):
 
 @inner
 def scratch_for(way, m, n, k, a, b, packs, room):
-    """Scratch for pieces of (m, n), at the address of ROOM bytes if these are enough."""
+    """Scratch for pieces of (m, n), in the ROOM bytes at an address if these are enough."""
     if way == BLOCKS:
         depth = _step(k, _K_CACHED, FLOATS)
         a_size, b_size = m // ROWS * pitch_of(depth) // 4 + 16 if packs else 0, depth * COLUMNS
@@ -114,7 +113,7 @@ def scratch_for(way, m, n, k, a, b, packs, room):
 
 @inner
 def _step(n, largest, multiple):
-    """The size, a multiple of a given number, of blocks that cut n into equal parts no larger than the largest."""
+    """The size of blocks, a multiple of `multiple`, that cut n into equal parts of at most `largest`."""
     return max(1, ceil_div(n, max(1, ceil_div(n, largest)) * multiple)) * multiple
 
 
@@ -129,7 +128,7 @@ def do_piece(way, m, n, k, a, b, start, out, packs, scratch):
 
 @inner
 def _hold_rows(a, rows, k, packs, scratch):
-    """The block of A that tiles read, in place or packed, and its offsets in the tables of scratch."""
+    """Prepare a block of A for tiles, in place or packed, and its offset tables in scratch; returns its address."""
     r, c, panels = scratch.r, scratch.c, aligned(scratch.a)
     held = Matrix(panels, 4, 4 * ROWS) if packs else a
     block = scratch.held
@@ -147,7 +146,7 @@ def _hold_rows(a, rows, k, packs, scratch):
 
 @inner
 def _tiles(through, m, n, k, a, b, start, out, packs, scratch):
-    """Tile by tile: all rows for each panel of B or, where that is the way, all columns for each few rows."""
+    """Tile by tile: all rows for each panel of B or, if `through`, all columns for each tile of rows."""
     r, c, panels = scratch.r, scratch.c, aligned(scratch.b)
     for k0 in range(0, max(k, 1), max(c.size, 1)):  # once even if k is 0: the sum of no products is start
         depth, begin, i, n0 = min(c.size, k - k0), start if k0 == 0 else out, 0, 0
@@ -171,7 +170,7 @@ def _tiles(through, m, n, k, a, b, start, out, packs, scratch):
                 height = min(left, LOW)
             else:
                 _wide_tile(*tile)
-            if through:  # where a narrow tile follows wide ones of the same height, except the last
+            if through:  # the narrow tile that ends a row is as high as the wide ones, except at the bottom
                 n0 += COLUMNS
                 if n0 >= n:
                     i, n0 = i + height, 0

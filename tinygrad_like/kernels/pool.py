@@ -1,8 +1,8 @@
-"""Maxima over windows of float32 planes: of images (batch, channels, height, width) every image and channel is one.
+"""Maxima over windows of float32 planes: images (batch, channels, height, width) have one per image and channel.
 
 Window i of an axis sees the positions i * stride - padding + a * dilation, a = 0 ... kernel - 1. Its elements are
-called taps and numbered row by row. A plane that windows overhang is first copied into a frame of -inf, which leaves
-no edge to care for.
+called taps and numbered row by row. If windows overhang a plane, it is first copied into a frame of -inf, so that loops
+need not handle edges.
 """
 
 from collections import namedtuple
@@ -15,7 +15,7 @@ from .program import kernel
 from .simd import inner, put
 from .vectormath import INF, SCALAR, F
 
-MOST_TAPS = 256  # taps of a window, as one byte numbers them
+MOST_TAPS = 256  # taps of a window, whose numbers fit into one byte
 COST = 0.09  # nanoseconds per element
 ZERO, LOWEST, U8 = F(0), F(-INF), np.uint8
 UINT8 = np.dtype(U8)
@@ -85,8 +85,8 @@ def _larger(x, tap, best, at):
     return (x if wins else best), (U8(tap) if wins else at)
 
 
-# With the stride a constant, LLVM vectorises: it takes every second number out of two vectors by a shuffle. `first`
-# holds bytes, as `index` does: with wider integers in it, the loop would get shorter vectors and be 3 times slower.
+# With a constant stride, LLVM vectorises: a shuffle takes every second element of two vectors. `first` holds bytes, as
+# `index` does: with wider integers, the loop would have shorter vectors and be 3 times slower.
 
 
 @inner
@@ -125,7 +125,7 @@ def _max_windows(x, h, w, rows, columns, y, index, task, tasks):
 @kernel(x=WRITE, rows=AXIS, columns=AXIS, g=READ, index=BYTES, work=_work)
 def _put_taps(x, h, w, rows, columns, g, index, task, tasks):
     number, planes = columns.number, x.size // (h * w)
-    offsets = np.full(MOST_TAPS, -(1 << 62))  # for every uint8; what is no tap is far before the plane
+    offsets = np.full(MOST_TAPS, -(1 << 62))  # for every uint8; one that is not a tap leads far before the plane
     for tap in range(rows.kernel * columns.kernel):
         offsets[tap] = tap // columns.kernel * rows.dilation * w + tap % columns.kernel * columns.dilation
     for plane in range(task * planes // tasks, (task + 1) * planes // tasks):
@@ -158,9 +158,9 @@ def _check_gradient(g: np.ndarray, shape: tuple[int, ...], windows: Windows) -> 
 
 
 def put_taps(g: np.ndarray, index: np.ndarray, shape: tuple[int, ...], windows: Windows) -> np.ndarray:
-    """Zeros of `shape`, with every g added where its window has the tap `index`: on the plane, that must be.
+    """Zeros of `shape`, with every g added where its window has the tap `index`, which must be on the plane.
 
-    An index that is no tap writes nowhere else.
+    An index that is not a tap writes nothing.
     """
     if index.dtype != U8:
         return NotImplemented

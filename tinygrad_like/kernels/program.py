@@ -1,4 +1,4 @@
-"""How kernels are declared and run: one way for all of them.
+"""Declare and run kernels: one way for all of them.
 
 A kernel is a function over arrays and numbers that does share number `task` of `tasks` of some work. The shares do not
 depend on the threads that do them, so the number of threads changes no bit of a result.
@@ -66,7 +66,7 @@ _WAKE = 20_000  # nanoseconds of work that are worth waking a sleeping thread
 class Call(NamedTuple):
     """A kernel with its arguments; `record` holds their addresses, and is valid as long as `arguments` are.
 
-    In a call that does not run yet, `record` is the entry of the future record that says `beside`.
+    In a call that is not packed yet, `record` is only the entry `beside` of its future record.
     """
 
     kernel: Kernel
@@ -112,7 +112,7 @@ class Call(NamedTuple):
         arrays = self.reads() + self.writes()
         given = ", ".join(f"{getattr(x, 'dtype', type(x).__name__)} {np.shape(x)}" for x in arrays)
         return ValueError(f"{self.kernel.name}: arrays do not fit, or are not aligned float32: {given}; if one was "
-                          "exchanged after forward, such as by an assignment to a Tensor's data, run forward again")
+                          "replaced after forward, such as by assigning to a Tensor's data, run forward again")
 
 
 class Kernel:
@@ -121,7 +121,7 @@ class Kernel:
     def __init__(self, body: Callable, kinds: dict[str, Any], cost: float, work: Callable | None, tasks: int,
                  options: dict):
         self.body, self.cost, self.work, self.tasks, self.options = body, cost, work, tasks, options
-        self.formula: tuple[str, int, int] | None = None  # in `formula.py`; the counts of arrays and numbers
+        self.formula: tuple[str, int, int] | None = None  # its key in `FORMULAS`; the counts of arrays and numbers
         self.name, self.__name__, self.__doc__ = body.__name__.strip("_").replace("_", " "), body.__name__, body.__doc__
         names = list(inspect.signature(body).parameters)[:-2]
         if unknown := kinds.keys() - set(names):
@@ -139,7 +139,7 @@ class Kernel:
             _finish([Call(self, record, arguments)], done)
 
     def arrays(self, arguments: tuple, written: bool) -> list[np.ndarray]:
-        """The arrays that are written, or those that are read, including those of plans and tables."""
+        """The arrays that it writes, or those that it reads, including those of plans and tables."""
         found: list[np.ndarray] = []
         for x, kind in zip(arguments, self.kinds.values(), strict=True):
             if kind is TABLE:  # most of its arrays are read, too
@@ -272,7 +272,7 @@ def _finish(tuples: Sequence[tuple], done: int) -> None:
             done = -1 - done
             with threads.pool:
                 threads.gather()
-        else:  # only that call: the data that a later one reads may not be written yet
+        else:  # only that call: later ones may read data that is not written yet
             i = _first_misfit(calls, done)
             if i in fitted:
                 raise calls[i].misfit()
@@ -305,7 +305,7 @@ _traced = 0  # the traced thread
 
 
 def in_order(x: np.ndarray) -> np.ndarray:
-    """x in C order, for a reader: x itself, or a copy, which is cheaper here than after a call that did not fit."""
+    """x in C order, to be read: x itself, or a copy, which is cheaper here than after a call that did not fit."""
     return x if x.flags.c_contiguous else _copied(x)
 
 
@@ -321,7 +321,7 @@ def _copied(x: np.ndarray) -> np.ndarray:
 
 
 class Copy(NamedTuple):
-    """Trace the copy for a call whose arrays do not have the declared layout: target[...] = source."""
+    """A traced copy, target[...] = source, of an array that did not have the declared layout."""
 
     source: np.ndarray
     target: np.ndarray
@@ -347,7 +347,7 @@ def start_trace(calls: list) -> None:
     """Trace all calls of this thread into a list. Raises RuntimeError if another thread is traced."""
     global trace, _traced
     if trace is not None:
-        raise RuntimeError("capture: another thread is recording; one at a time can")
+        raise RuntimeError("capture: another thread is recording; only one at a time can")
     _traced = threading.get_ident()
     trace = calls
 

@@ -26,8 +26,8 @@ _READERS = {INTEGER: "integer_at", REAL: "real_at"}
 
 
 def compiled_for(kernel: Kernel) -> tuple[Compiled, Callable]:
-    """Code of (record, task, tasks) that does a share of a call or, for task -1, returns nanoseconds of work, -1 if
-    arrays do not fit; and the function that packs arguments into a record."""
+    """Code of (record, task, tasks) that does one task of a call or, for task -1, returns its work in nanoseconds, -1
+    if arrays do not fit; and the function that packs arguments into a record."""
     body = kernel.body
     names = {"__name__": body.__module__, "body": njit(**kernel.options)(body),
              "integer_at": integer_at, "real_at": real_at, "suits": suits, "largest": largest,

@@ -4,12 +4,12 @@ Examples are independent: each task takes some of the batch through all steps, a
 computes one product with the weights of the state, which stay packed in the L2 cache for the whole sequence, and the
 gates, while they are in the L1 cache.
 
-    rows of the batch      of examples, as many as a tile has rows at a time
-    gates                  (T, batch, 4 H): what backward needs of every step
-                           LSTM: i, f, g, o after their functions; GRU: r, z, n, and the state's share of n
+    rows of the batch      examples, a tile's rows at a time
+    gates                  (T, batch, 4 H): what backward needs from every step
+                           LSTM: i, f, g, o after their functions; GRU: r, z, n, and the state's part of n
     cells                  (T, batch, H): c of every step; a GRU has none
 
-The gradients of the weights are sums over all steps, one product each, which `gemm` does.
+The gradients of the weights are sums over all steps, one product of `gemm` each.
 """
 
 import numpy as np
@@ -26,14 +26,14 @@ from .simd import COLUMNS, ROWS, inner, put
 from .vectormath import exp
 
 F = np.float32
-_COST = 0.01  # nanoseconds of a multiplication
-_GATE = 3  # and of the functions of a number of the state
+_COST = 0.01  # nanoseconds per multiplication
+_GATE = 3  # and for the gates of each number of the state
 _row_by_row = njit(forceinline=True, fastmath={"contract"})
 
 
 @inner
 def _packed(address, rows, columns, row, column, memory):
-    """The matrix (rows, columns) at an address in panels in memory."""
+    """Pack the matrix (rows, columns) at an address into panels in `memory`."""
     panels = Panels(aligned(memory), rows * LINE)
     pack(Matrix(address, row, column), rows, columns, panels, F(1))
     return panels
@@ -47,7 +47,7 @@ def _room(rows, columns):
 
 @inner
 def _share(batch, task, tasks):
-    """First and last example of a task: whole tiles."""
+    """A task's first example, and the end of its examples: whole tiles."""
     units = ceil_div(batch, ROWS)
     return task * units // tasks * ROWS, min(batch, (task + 1) * units // tasks * ROWS)
 
@@ -68,7 +68,7 @@ def _tanh(x):
 
 @_row_by_row
 def _lstm_gates(x, gates, c, new, h):
-    """Of x and the state's share, which is in `gates`."""
+    """From x and the state's part of the sums, which is in `gates`."""
     n = h.size
     i, f, g, o = gates[:n], gates[n : 2 * n], gates[2 * n : 3 * n], gates[3 * n :]
     xi, xf, xg, xo = x[:n], x[n : 2 * n], x[2 * n : 3 * n], x[3 * n :]
@@ -144,7 +144,7 @@ def _forward_work(x, u, bias, h0, c0, out, gates, cells, steps, batch, size, rev
 @kernel(x=READ, u=READ, bias=OPTIONAL, h0=READ, c0=OPTIONAL, out=WRITE, gates=WRITE, cells=OPTIONAL_WRITE,
         work=_forward_work, tasks=1, fastmath={"contract"})
 def _forward(x, u, bias, h0, c0, out, gates, cells, steps, batch, size, reverse, task, tasks):
-    """out: h of every step, then the last c, if there are cells. Of a single step the product is in gates."""
+    """out: h of every step, then the last c, if there are cells. For a single step, the product is already in gates."""
     first, end = _share(batch, task, tasks)
     n, width = end - first, u.size // size
     if n > 0:
@@ -172,7 +172,7 @@ def _forward(x, u, bias, h0, c0, out, gates, cells, steps, batch, size, reverse,
         if c0.size:
             last = (steps * batch + first) * size
             put(out[last : last + n * size], cells[at : at + n * size])
-        memory[0], start[0] = 0, 0  # they live until here
+        memory[0], start[0] = 0, 0  # keeps them alive until here
 
 
 @inner
@@ -188,8 +188,8 @@ def _backward_work(g, u, state0, states, gates, dx, dstate, dh0, dc0, steps, bat
 @kernel(g=READ, u=READ, state0=READ, states=READ, gates=READ, dx=WRITE, dstate=OPTIONAL_WRITE, dh0=WRITE,
         dc0=OPTIONAL_WRITE, work=_backward_work, tasks=1, fastmath={"contract"})
 def _backward(g, u, state0, states, gates, dx, dstate, dh0, dc0, steps, batch, size, reverse, task, tasks):
-    """dx: the gradient of the gates before their functions; for a GRU of the inputs' share, where dstate is that of the
-    state's. dh0 and dc0 hold those of the state on the way. states: c of every step; h for a GRU. Of a single step, the
+    """dx: the gradient of the gates before their functions; for a GRU, of the inputs' part, and dstate of the state's.
+    dh0 and dc0 hold the state's gradients on the way. states: c of every step; h for a GRU. For a single step, the
     caller adds the product to dh0."""
     first, end = _share(batch, task, tasks)
     n, width = end - first, u.size // size
@@ -220,11 +220,11 @@ def _backward(g, u, state0, states, gates, dx, dstate, dh0, dc0, steps, batch, s
             if steps > 1:
                 d, dh = (dx if dc0.size else dstate).ctypes.data, Matrix(dh0.ctypes.data + 4 * own, 4 * size, 4)
                 multiply(Operand(d + 4 * row * width, rows, columns), panels, dh, dh, n, size, width)
-        memory[0] = 0  # it lives until here
+        memory[0] = 0  # keeps it alive until here
 
 
 # --- Calls ------------------------------------------------------------------------------------------------------------
-# A single step, as of a cell, packs no weights, which would take longer than it does: its product is one of `gemm`'s.
+# A single step, such as a cell's, takes its product from `gemm`: packing the weights would take longer than the step.
 
 
 def forward(x, h0, c0, u, bias, reverse):
@@ -245,7 +245,7 @@ def forward(x, h0, c0, u, bias, reverse):
 
 
 def backward(g, h0, c0, u, out, gates, cells, reverse):
-    """The gradients of x, h0, c0, u and a GRU's bias; None for what there is not."""
+    """The gradients of x, h0, c0, u and a GRU's bias; None for an absent input."""
     steps, batch, size = gates.shape[0], gates.shape[1], u.shape[1]
     dx, dh0 = np.empty((steps, batch, len(u)), F), np.empty((batch, size), F)
     d, dc0, state0, states = dx, None, h0, out
@@ -261,7 +261,7 @@ def backward(g, h0, c0, u, out, gates, cells, reverse):
 
 
 def _weights(d, h0, out, u, reverse):
-    """The gradient of the state's weights: of every step d, turned, times the state before."""
+    """The gradient of the state's weights: d of every step, transposed, times the state before it."""
     steps, batch, width = d.shape
     size, begin = u.shape[1], steps - 1 if reverse else 0
     du = gemm.product(d[begin].T, h0, np.empty(u.shape, F))

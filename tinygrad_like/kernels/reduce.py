@@ -1,6 +1,6 @@
 """Sums and extremes of float32 arrays, over any axes.
 
-A float32 sum loses a digit for every factor of ten in the number of terms added one after the other. Here these are at
+A float32 sum loses a digit for every factor of ten in the number of terms added one after another. Here, these are at
 most sixteen: a piece is summed in many lanes at once (which also makes it fast), and pieces are summed in float64. The
 order of summation depends only on the shape, so the result does not change with the number of threads.
 """
@@ -23,7 +23,7 @@ SUM, SUM_SQUARES, MAX, MIN = range(4)
 UP, DOWN = F(1), F(-1)
 PIECE = 1024  # elements summed in float32, in 64 lanes or so
 NAN_BITS, LOWEST = I(0x7FFFFFFF), I(-0x80000000)  # the first, read as a float, is a NaN
-SHORT = 64  # shorter rows are taken several together
+SHORT = 64  # shorter rows are summed several at a time
 STRIP, BLOCK = 1024, 128  # columns and rows of a part of a matrix whose columns are summed
 UNDIVIDED = 65536  # a smaller matrix is one part: it is summed before several threads have started
 LOW = 16  # rows summed in float32
@@ -63,7 +63,7 @@ def _max(x, sign=UP):
 
 @njit(forceinline=True)
 def _reduced(op, x):
-    """The sum of x, of the squares, the maximum or the minimum."""
+    """The sum of x or of its squares, its maximum or its minimum."""
     if op >= MAX:
         return np.float64(_max(x, UP if op == MAX else DOWN))
     total = 0.0
@@ -109,8 +109,8 @@ def _columns_work(x, m, n, block, strip, out):
 
 @kernel(x=READ, out=WRITE, work=_columns_work, tasks=1)
 def columns(x, m, n, block, strip, out, task, tasks):
-    """out[k, b] = the sum of the rows of matrix k of x, (m, n), that are in block b of them. If rows are short, a group
-    of them is taken as one; long ones are cut into strips."""
+    """out[k, b] = the sum of block b of the rows of matrix k of x, (..., m, n). Short rows are added in groups, each as
+    one long row; long ones are cut into strips."""
     group, block, strip = min(512 // n, m // LOW) if n < SHORT and m > LOW else 1, max(1, block), min(n, strip)
     blocks, strips = max(1, -(-m // block)), -(-n // strip)
     low, high = np.empty(group * strip, np.float32), np.empty(group * strip)
@@ -124,7 +124,7 @@ def columns(x, m, n, block, strip, out, task, tasks):
         while row < end:
             total[:] = 0
             stop = min(row + LOW * group, end)
-            # Whole rows arrive fastest one after the other, parts of rows eight at a time.
+            # Whole rows load fastest one after another, parts of rows eight at a time.
             while strips > 1 and row + 8 <= stop:
                 i = matrix + row * n
                 _add_rows(total, x[i : i + width], x[i + n : i + n + width], x[i + 2 * n : i + 2 * n + width],
@@ -145,14 +145,14 @@ def columns(x, m, n, block, strip, out, task, tasks):
 
 
 def over_rows(op: int, x: np.ndarray) -> np.ndarray:
-    """What `_reduced` makes of every row of x (m, n)."""
+    """Reduce every row of x (m, n), as `_reduced` does."""
     out = np.empty(len(x), FLOAT32)
     _rows(op, x, x.shape[1], out)
     return out
 
 
 def sum_columns(x: np.ndarray, outer: int, m: int, n: int) -> np.ndarray:
-    """x.sum(1), for the numbers of a contiguous x taken as (outer, m, n)"""
+    """x.reshape(outer, m, n).sum(1), for a contiguous x"""
     block = BLOCK * (512 // n if 0 < n < SHORT else 1) if m * n > UNDIVIDED else m
     out, blocks = np.empty((outer, n), np.float32), max(1, -(-m // max(1, block)))
     if blocks == 1 and out.size:
@@ -171,7 +171,7 @@ def sum_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
     if not axis or small and x.flags.c_contiguous and (
             axis[-1] == x.ndim - 1 and (x.size <= 256 * x.shape[-1] or len(axis) == x.ndim)
             or axis == (0,) and x.shape[0] <= 2 * LOW):
-        return NotImplemented  # NumPy sums contiguous elements in pairs; any way will do for a few
+        return NotImplemented  # NumPy sums contiguous elements pairwise; for a few, any order will do
     shape, first, last = x.shape, axis[0], axis[0] + len(axis)
     if not x.flags.c_contiguous or axis != _AXES[first:last]:
         y = total(x) if len(axis) == len(shape) and 0 not in x.strides else _over_axes(x, axis)
@@ -203,7 +203,7 @@ def min_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
 
 
 def _extreme(op: int, x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
-    """The maximum or minimum over the last axes, none of them empty; over others NumPy uses vectors, too."""
+    """The maximum or minimum over the last axes, none of them empty; over others, NumPy vectorises, too."""
     if not axis or axis != _AXES[axis[0] : x.ndim] or not x.size or x.size < 1 << 18 and len(axis) == x.ndim and (
             not mode.compiled):
         return NotImplemented
@@ -238,7 +238,7 @@ def spread_over(x: np.ndarray, shape: tuple[int, ...], axis: tuple[int, ...], ke
 
 
 def _over_axes(x: np.ndarray, axis: tuple[int, ...]) -> np.ndarray:
-    """The sum over some axes, which a copy has at the end."""
+    """The sum over some axes, by a copy with those last."""
     kept = [a for a in range(x.ndim) if a not in axis]
     rows = in_order(x.transpose(*kept, *axis)).reshape([math.prod([x.shape[a] for a in each]) for each in (kept, axis)])
     return over_rows(SUM, rows).reshape([x.shape[a] for a in kept])
@@ -255,7 +255,7 @@ def total(x: np.ndarray, mean: bool = False) -> np.ndarray:
 
 
 def _over_everything(op: int, x: np.ndarray, scale: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
-    """The sum times a scale, as it is and as a float32."""
+    """scale times the sum, as float64 and as float32."""
     x = x.ravel(order="K")  # any order will do, and this one copies less
     total, rounded = np.empty(()), np.empty((), FLOAT32)
     if x.size <= UNDIVIDED:

@@ -1,6 +1,6 @@
-"""The kernels that replace functions, and from which size on.
+"""Replace functions by kernels where these are faster, from some size on.
 
-`rings.py` looks here when a function is declared, so this module is imported before the ops.
+`rings.py` calls `replace` when a function is declared, so this module is imported before the ops.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..transforms.codegen import define
 
 _LONG = (128,)  # length of a row for which NumPy's overhead does not count
 ALWAYS = -1  # whatever the arguments are
-_SMALL = 16  # in NumPy they are many calls; but a few elements are not worth importing numba
+_SMALL = 16  # in NumPy, these are many calls, but a few elements are not worth importing numba
 
 # Functions with a kernel of the same name: its module, and the size from which on it is faster than NumPy.
 ACCELERATED: dict[str, tuple[str, int]] = {
@@ -49,7 +49,7 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     "binary_cross_entropy": ("formula", _SMALL),
     **dict.fromkeys(("sign", "rsqrt", "abs_vjp", "rsqrt_vjp", "log1p_vjp", "cube", "cube_vjp"), ("formula", 8192)),
     "sqrt_vjp": ("formula", _SMALL),
-    **dict.fromkeys(("tanh_vjp", "sigmoid_vjp"), ("formula", 4096)),  # if not listed, it has the function's line
+    **dict.fromkeys(("tanh_vjp", "sigmoid_vjp"), ("formula", 4096)),  # an unlisted rule has its function's entry
     **dict.fromkeys(("relu_vjp", "relu6_vjp", "hardtanh_vjp"), ("formula", _SMALL)),
     "softsign": ("formula", 1024),
     **dict.fromkeys(("softmax", "log_softmax"), ("softmax", _SMALL)),
@@ -81,9 +81,9 @@ LEAST_OUT = 2**15  # outputs, and so multiplications, below which it always does
 
 
 def replace(definition: Callable, name: str, formula: Callable | None = None, options: dict | None = None) -> Callable:
-    """A function like the definition that uses a kernel where that is faster; the definition if there is no kernel.
+    """A function like the definition that calls a kernel where that is faster; the definition if there is no kernel.
 
-    A rule, if not listed, of a function with options has that function's line.
+    An unlisted rule of a function with options has that function's entry.
     """
     line = name.removesuffix("_vjp") if options is not None and name not in ACCELERATED else name
     if line not in ACCELERATED:
@@ -105,7 +105,7 @@ def replace(definition: Callable, name: str, formula: Callable | None = None, op
 
 
 def _made(home: ModuleType, name: str, formula: Callable | None, options: dict | None) -> Callable:
-    """The kernel, from its module, which makes kernels of formulas."""
+    """The kernel from its module, which may have to make it from a formula."""
     if formula is None or name in ARITHMETIC:
         return getattr(home, name)
     return home.pointwise(formula, name, options or ())
@@ -117,7 +117,7 @@ def accelerated(definition: Callable, name: str, made: Callable[[ModuleType], Ca
 
     Otherwise, or if the kernel returns NotImplemented, it calls the definition.
     """
-    @lru_cache  # copies of the new function get names of their own, too
+    @lru_cache  # made once, but each copy of the new function has its own names
     def kernel() -> Callable:
         return made(getattr(kernels, module))
 
@@ -152,7 +152,7 @@ def accelerated(definition: Callable, name: str, made: Callable[[ModuleType], Ca
 
 
 def _called(definition: Callable) -> Callable:
-    """The function of NumPy's that is all that a definition calls, which saves a call; or the definition."""
+    """The NumPy function, if a definition does nothing but call it, which saves a call; else the definition."""
     code = definition.__code__
     plain = code.co_code in _PLAIN and code.co_names[0] == "np" and not code.co_kwonlyargcount
     return getattr(np, code.co_names[1]) if plain else definition

@@ -1,7 +1,7 @@
 """Attention's matrices in panels: their products, and operations on a panel of scores.
 
 Entry [i, j] of a matrix in panels is [j // COLUMNS][i][j % COLUMNS]. The tiles of tiles.py read it on either side of a
-product, transposed or not: this takes one table of offsets for i and one for j. Scores are a panel (keys, COLUMNS), one
+product, transposed or not, through a table of offsets for i and one for j. Scores are a panel (keys, COLUMNS), one
 query per lane, so that an operation over all keys of a query works on whole vectors.
 """
 
@@ -181,10 +181,10 @@ def add_mask(scores, keys, queries, mask, spare):
 
 class Dropout(NamedTuple):
     seed: int
-    each: int  # so many weights are an example's,
-    skip: int  # and so many of other examples lie before the next one
-    threshold: np.uint32  # weights whose random number is lower are dropped
-    factor: np.float32  # of the others
+    each: int  # weights of an example
+    skip: int  # weights of other ranks' examples before the next one
+    threshold: np.uint32  # weights with a lower random number are dropped
+    factor: np.float32  # scales the others
 
 
 @inner
@@ -197,8 +197,8 @@ def dropout_of(p, key, spread):
 
 @inner
 def drop(weights, dropout, row, total, key, keys, places):
-    """Dropout of a panel of weights, whose first one is of that row, of `total` keys, and of that key: what stays is a
-    function of key and place, as `noise.py` says, so that backward finds it again. places: room for COLUMNS."""
+    """Apply dropout to a panel of weights. The first is in row `row`, of `total` keys, at key `key`. Which weights stay
+    is a function of the position, as in `noise.py`, so backward finds them again. places: room for COLUMNS."""
     for i in range(COLUMNS):
         number = (row + i) * total + key
         places[i] = U32(number + number // dropout.each * dropout.skip + dropout.seed)

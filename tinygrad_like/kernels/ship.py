@@ -53,7 +53,7 @@ def declared() -> list[tuple[str, Callable[[], object]]]:
 
 
 def compile_part(part: int, parts: int, words: list[str]) -> None:
-    """Compile kernels that no other of so many processes has compiled yet: each starts at another one."""
+    """Compile kernels that none of `parts` processes has compiled yet; each process starts at a different one."""
     notice.said = part > 0  # one process says it for all
     found = sorted([each for each in declared() if not words or any(word in each[0] for word in words)],
                    key=itemgetter(0))
@@ -63,7 +63,7 @@ def compile_part(part: int, parts: int, words: list[str]) -> None:
 
 
 def compile_all(settings: dict[str, str] | None = None, parts: int = count, words: Sequence[str] = ()) -> None:
-    """Compile all kernels, or those with these words, in so many processes with these environment variables."""
+    """Compile all kernels, or those with these words, in `parts` processes with these environment variables."""
     environment = {**os.environ, "PYTHONPATH": str(_ROOT), **(settings or {})}
     code = "from tinygrad_like.kernels.ship import compile_part; compile_part({}, {}, {})"
     processes = [subprocess.Popen([sys.executable, "-c", code.format(part, parts, [*words])], env=environment)
@@ -75,7 +75,7 @@ def compile_all(settings: dict[str, str] | None = None, parts: int = count, word
 def wheel(out: Path, levels: list[str]) -> None:
     """Make a wheel of this tree and its kernels, compiled for these levels of x86-64."""
     if not (_ROOT / "pyproject.toml").exists():
-        raise SystemExit("error: a wheel is made of a source tree, and this is an installation")
+        raise SystemExit("error: a wheel is made from a source tree, and this is an installation")
     with tempfile.TemporaryDirectory() as folder:
         tree, shipped = Path(folder, "tree"), Path(folder, "tree", cache.SHIPPED.relative_to(_ROOT))
         leave = shutil.ignore_patterns(".*", "__pycache__", "build", "runs", "*.egg-info")

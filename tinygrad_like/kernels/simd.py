@@ -1,7 +1,7 @@
-"""The host's vector registers, and instructions for kernels where numba's own do not suffice.
+"""The target's vector registers, and instructions for kernels where numba's own do not suffice.
 
-An intrinsic is Python that writes LLVM instructions into the numba function that calls it. Addresses are integers,
-offsets and strides count bytes, as in NumPy. Bounds are not checked: callers keep them.
+An intrinsic is Python that writes LLVM instructions into the numba function that calls it. Addresses are integers;
+offsets and strides count bytes, as in NumPy. Callers keep within bounds: nothing checks them.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def signature(result: ir.Type, *arguments: ir.Type) -> ir.Type:
 
 
 def call(b, name: str, result: ir.Type, *arguments):
-    """The result of a function of LLVM, of C, or of the same module, by name."""
+    """Call a function of LLVM, of C, or of the same module by name."""
     kind = signature(result, *[x.type for x in arguments])
     return b.call(cgutils.get_or_insert_function(b.module, kind, name), arguments)
 
@@ -116,7 +116,7 @@ def multiply_add(b, x, y, z):
 
 @contextmanager
 def counting(b, count):
-    """A loop over 0 ... count - 1 that stays as written: LLVM would unroll it twice and run out of vector registers."""
+    """A loop over 0 ... count - 1 that LLVM does not unroll, as two turns at once would spill vector registers."""
     before, body, after = b.block, b.append_basic_block("counting"), b.append_basic_block("counted")
     b.cbranch(b.icmp_signed(">", count, integer(0)), body, after)
     b.position_at_end(body)
@@ -134,7 +134,7 @@ def counting(b, count):
 
 
 def by_pairs(b, count, act: Callable) -> None:
-    """act(0), ..., act(count - 1), two per jump; the last of an odd count comes after the loop."""
+    """act(0), ..., act(count - 1), two per turn of a loop; the last of an odd count comes after it."""
     with counting(b, b.sdiv(count, integer(2))) as pair:
         first = b.add(pair, pair)
         act(first)
@@ -144,8 +144,8 @@ def by_pairs(b, count, act: Callable) -> None:
 
 
 def _interleaved(b, rows: list, width: int, span: int) -> list:
-    """Perfect shuffles of some vectors, until each has its part of all: in every `span` of floats two vectors' halves
-    are interleaved, `width` floats at a time."""
+    """Shuffle vectors until each has its part of all: in every `span` of floats, the halves of two vectors are
+    interleaved, `width` floats at a time."""
     n, middle = rows[0].type.count, len(rows) // 2
 
     def lanes(half):

@@ -1,11 +1,10 @@
 """Softmax over the rows of a float32 matrix, its logarithm, and logsumexp.
 
-Along any other axis than the last, rows are those of a copy with that axis last.
+Along any other axis than the last, it works on a copy with that axis last.
 
 exp is the expensive part. Over short rows it runs a block of rows at a time, as if they were one, so that rows of 10
 cost no more per number than rows of 1000. A row is first shifted by its maximum m, which keeps e^(x - m) in [0, 1].
 """
-
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from .vectormath import INF, F, exp, log
 
 _COST = 0.36  # nanoseconds per element
 BLOCK = 2048  # elements in a block of rows; a block is at least one row
-LONG = 256  # such rows fill the vectors by themselves
+LONG = 256  # elements of a row that fills the vectors by itself
 
 
 @njit
@@ -72,7 +71,7 @@ def _exp_shifted(x, n, e, tops, totals):
             totals[row] = _sum(e[row * n : (row + 1) * n])
 
 
-SOFTMAX, LOGARITHM, LOG_SUM = range(3)  # what `_softmax` makes of a row
+SOFTMAX, LOGARITHM, LOG_SUM = range(3)  # the results of `_softmax`
 
 
 @inner
@@ -129,12 +128,12 @@ def _rows(x: np.ndarray, axis: int) -> np.ndarray:
 
 
 def _back(y: np.ndarray, axis: int) -> np.ndarray:
-    """The reverse."""
+    """Undo `_rows`."""
     return in_order(np.moveaxis(y, -1, axis))
 
 
 def _along(kernel: Kernel, what: int, axis: int, x: np.ndarray, *others: np.ndarray) -> np.ndarray:
-    """What a kernel makes of arrays of one shape along an axis."""
+    """Run a kernel along an axis, on arrays of one shape."""
     last = axis in (-1, x.ndim - 1)
     if not last and (type(axis) is not int or not -x.ndim <= axis < x.ndim) or any(
             [a.dtype is not FLOAT32 or a.shape != x.shape for a in others]):
@@ -186,7 +185,7 @@ def _logsumexp_vjp(g, x, y, n, dx, task, tasks):
 
 
 def logsumexp_vjp(x: np.ndarray, y: np.ndarray, g: np.ndarray, *, over: tuple[int, ...]) -> np.ndarray:
-    """g * p / p.sum(over, keepdims=True), for p = np.exp(x - y); beside an infinity, none has a share"""
+    """g * p / p.sum(over, keepdims=True), for p = np.exp(x - y); finite numbers beside inf get 0"""
     if not (x.size and over) or y.dtype is not FLOAT32 or g.dtype is not FLOAT32 or g.shape != y.shape:
         return NotImplemented
     order = [*[axis for axis in range(x.ndim) if axis not in over], *over]

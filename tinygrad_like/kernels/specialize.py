@@ -1,11 +1,11 @@
 """Generated code for each op: its call, and the pull of a cotangent through it.
 
 `general` and `pull` of `ops/operands.py`, around `core/dispatch.py`, define a call. They loop over inputs and test for
-all special cases, which takes longer than the arithmetic of a small array. In the usual case, one of the functions
-below does the same without loops, with the names that the op was declared with; otherwise, it calls the general one.
-They are methods of a class whose only instance is the op, so that a call reaches them directly.
+all special cases, which takes longer than the arithmetic of a small array. In the usual case, a generated function does
+the same without loops, with the names that the op was declared with; otherwise, it calls the general one. It is a
+method of a class whose only instance is the op, so that a call reaches it directly.
 
-To read those of an op that has been called: `print(inspect.getsource(type(ops.mul).pull))`.
+To read that of an op that has been called twice: `print(inspect.getsource(type(ops.mul).pull))`.
 """
 
 from __future__ import annotations
@@ -291,8 +291,8 @@ def _what_runs(op: Any, words: dict[str, str], residuals: bool) -> dict[str, str
 
 
 def pull(op: Any, graph: bool = False) -> Callable:
-    """`pull` if nobody listens: the rules, one after another, on arrays; or on Tensors, if the graph of the gradient is
-    to be recorded."""
+    """`pull` if nobody listens: the rules, one after another, on arrays; or on Tensors, to record the gradient's
+    graph."""
     count = range(len(op.inputs))
     cotangents, values = "".join([f"c_{i}, " for i in count]), [f"s_{k}" for k in range(len(op.saved))]
     (least, large), rules = ((0, {}), op.rules) if graph else (op.large, op.array_rules)
@@ -320,7 +320,7 @@ def pull(op: Any, graph: bool = False) -> Callable:
 
 
 def recorded(self: Any, node: Node, g: Any, parents: Any) -> Any:
-    """`pull` if the graph of the gradient is to be recorded; its code is generated when it is first needed."""
+    """`pull` that records the gradient's graph; its code is generated when it is first needed."""
     made = type(self).__dict__.get("pull_recorded")
     if made is None:
         made = type(self).pull_recorded = pull(self, graph=True)  # type: ignore[attr-defined]
@@ -340,7 +340,7 @@ def pull_all(self: Any, rule: Callable, uses: list[int], node: Node, g: Any, par
 
 
 def _saved(op: Any, sources: dict[str, str]) -> str:
-    """A row of the values that a node saves, each from the source of its name; a name without one is a residual. None
+    """The tuple of values that a node saves, each from the source of its name; a name without one is a residual. None
     for an input, or the output, that only the rules of inputs without gradient name."""
     row = ""
     for n in op.saved:

@@ -1,14 +1,14 @@
-"""The threads that kernels run on: our own pool, which calls parts of a kernel by address.
+"""Run kernels on threads: our own pool, which calls parts of a kernel by address.
 
 A parallel region is a piece of code, called once for every task, 0 ... tasks - 1. The thread that opens it does tasks
-until none is left, and workers of the pool may join meanwhile. Then it closes the region, and waits only for those
-workers that did join. So it never waits for a thread that the system has not yet given a core. That is what makes other
-pools slow on a busy machine: a step can take 100 times as long, since each of its regions waits until the other thread
-is scheduled. Results do not depend, even in the last bit, on which thread does a task.
+until none is left, and workers of the pool may join meanwhile. Then it closes the region, and waits only for workers
+that have joined, never for a thread that the system has not given a core yet. Other pools do, which makes them slow on
+a busy machine: a step can take 100 times as long, since each of its regions waits until the other thread is scheduled.
+Results do not depend, even in the last bit, on which thread does a task.
 
-A worker without work spins for a moment, since the next region mostly follows within microseconds, and yields to other
-processes meanwhile; then it sleeps on a lock until it is woken. Threads communicate through one small block of memory,
-the board, with a cache line for each of its lines.
+An idle worker spins for a moment, since the next region usually follows within microseconds, and yields to other
+processes meanwhile; then it sleeps on a lock until it is woken. Threads communicate through a small block of memory,
+the board, whose lines have separate cache lines, against false sharing.
 """
 
 import atexit
@@ -46,10 +46,10 @@ _PATIENT = 200  # turns after which a waiting thread yields at every turn
 
 @inner
 def take(ranges, worker, workers, tasks):
-    """The next task for one of several workers, of its own range or else of another's; -1 if none is left.
+    """The next task for one of several workers: of its own range, or else stolen from another's; -1 if none is left.
 
-    ranges: the address of a line for every worker, with a count that is 0 at first. With one task for each worker, all
-    would wait for the slowest, and other processes often slow a core down.
+    ranges: the address of a line for every worker, with a count that is 0 at first. Without stealing, all would wait
+    for the slowest, and other processes often slow a core down.
     """
     for offset in range(workers):
         owner = (worker + offset) % workers
@@ -127,7 +127,7 @@ def acquire(board):
 
 @compiled()
 def _serve(board, spins):
-    """Join regions until there was none for so many turns."""
+    """Join regions until none has opened for so many turns."""
     done, turn = -1, 0
     while turn < spins and get(board + _STOP) == 0:
         gate = get(board + _GATE)
@@ -200,13 +200,13 @@ def gather() -> None:
     The caller holds `pool`.
     """
     _resting.value = _alone.value = 0
-    # Not in a worker: a process forked meanwhile would inherit numba's lock in a locked state.
+    # Compile here, not in a worker: a process forked meanwhile would inherit numba's lock, locked.
     _serve.call  # noqa: B018
     while len(_workers) < count - 1:
         worker = _Worker(board)
         try:
             worker.start()
-        except RuntimeError:  # the system has no memory, or no number, for another thread
+        except RuntimeError:  # the system cannot start another thread
             break
         _workers.append(worker)
     for worker in _workers[: count - 1]:
@@ -225,7 +225,7 @@ def set_num_threads(n: int) -> None:
     global count
     if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= most:
         raise ValueError(
-            f"set_num_threads: {n!r} is no number of threads from 1 to {most}, the number of cores; "
+            f"set_num_threads: n must be an integer from 1 to {most}, the number of cores, got {n!r}; "
             "the environment variable NUMBA_NUM_THREADS sets another limit before the program starts"
         )
     with pool:

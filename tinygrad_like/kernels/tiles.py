@@ -1,6 +1,6 @@
-"""The one micro-kernel under every matrix product and every convolution, and copies of blocks.
+"""The micro-kernel of all matrix products and convolutions, and copies of blocks.
 
-A product is computed in tiles of a few rows and columns that stay in registers while k runs:
+A product is computed in register tiles of a few rows and columns, each in one loop over k:
 
     out[i, j] = start[i, j] + sum_k A[i, k] B[k, j],        A[i, k] = a[r[i] + c[k]]
 
@@ -55,11 +55,11 @@ def make_tile(rows: int, vectors: int, scattered: bool = False) -> Callable:
     r and c are addresses of int64 tables, of `rows` and `k` entries. Row j of B is at b + j * b_k, row i of start and
     out at start + i * start_i and out + i * out_i: so a start_i of 0 starts every row with the same vector, such as a
     bias, and start = out accumulates. Fewer than `rows` rows or vectors * FLOATS columns may be left before the edge of
-    the matrix. Columns beyond it are masked in start and out, but B must have them. Rows beyond it are the last row
-    again, in the table r and in out, where the same values are written twice: the edge needs no other kernel.
+    the matrix. Columns beyond it are masked in start and out, but B must have them. Rows beyond it repeat the last row,
+    in the table r and in out, where the same values are stored twice: the edge needs no other kernel.
 
-    If B is scattered, b and b_k are tables too: vector j of row k of B is at b[j] + b_k[k], as the pixels of an image
-    are that a tap of a convolution meets.
+    If B is scattered, b and b_k are tables too: vector j of row k of B is at b[j] + b_k[k], like the pixels of an image
+    that a tap of a convolution meets.
     """
 
     @intrinsic
@@ -112,7 +112,7 @@ def _emit_tile(rows, vectors, scattered, build, k, a, r, c, b, b_k, start, start
                 build.store(multiply_add(build, x, y[j], build.load(sums[i][j])), sums[i][j])
 
     by_pairs(build, k, multiply)
-    for_each_vector(start, start_i, begin)  # only now: added to thousands of other terms, each would lose digits
+    for_each_vector(start, start_i, begin)  # last: terms added to a large start would lose digits
     for_each_vector(out, out_i, lambda total, address, mask: store(build, build.load(total), address, mask))
 
 
@@ -121,7 +121,7 @@ LOW = 4  # rows of a tile at the end of a matrix: 8 rows are two of these; a til
 
 @inner
 def height_of(left):
-    """Rows of the next tile, ROWS or LOW, if so many are left."""
+    """Rows of the next tile, ROWS or LOW, if `left` are left."""
     return LOW if left <= LOW or ROWS < left <= 2 * LOW else ROWS
 
 
@@ -201,7 +201,7 @@ def _emit_copy(floats, exact, b, source, target, count):
 def make_copy(floats: int, exact: bool = False) -> Callable:
     """``copy(source, target, count)``: copy that many floats, at most `floats`.
 
-    It reads no more of the source; the rest of the target becomes 0 or, if the copy is exact, stays as it is.
+    It reads no further; the rest of the target's vector becomes 0 or, if the copy is exact, stays as it is.
     """
 
     @intrinsic

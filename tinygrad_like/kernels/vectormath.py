@@ -1,11 +1,11 @@
-"""exp, log, tanh, erf and relatives of one float32, written so that LLVM turns a loop over them into vector code.
+"""exp, log, tanh, erf and the like of one float32, written so that LLVM turns a loop over them into vector code.
 
-A call into the C library keeps a loop scalar, 4 to 7 times slower. What vectorises is straight-line arithmetic: a
-polynomial, a ratio of two polynomials, or integer arithmetic on the exponent bits of a float; `a if c else b` becomes a
-select. Every constant is a float32, because one double would widen the whole expression.
+A call into the C library keeps a loop scalar, 4 to 7 times slower. Straight-line arithmetic vectorises: a polynomial, a
+ratio of two polynomials, or integer arithmetic on the exponent bits of a float; `a if c else b` becomes a select. Every
+constant is a float32, because one double would widen the whole expression.
 
 Errors are in ulp (units in the last place of the exact result): the largest found over all magnitudes, with and without
-fused multiply-add. NaN gives NaN.
+fused multiply-add. NaN returns NaN.
 """
 
 import math
@@ -39,7 +39,7 @@ def scalar(function: Callable, name: str = "") -> Any:
     return compiled
 
 
-maximum = scalar(lambda a, b: b if a <= b or b != b else a, "maximum")  # as all comparisons here, it keeps a NaN
+maximum = scalar(lambda a, b: b if a <= b or b != b else a, "maximum")  # like all comparisons here, it keeps a NaN
 minimum = scalar(lambda a, b: b if a >= b or b != b else a, "minimum")
 where = scalar(lambda condition, a, b: a if condition else b, "where")
 sign = scalar(lambda x: ONE if x > F(0) else -ONE if x < F(0) else F(0) if x == F(0) else x, "sign")
@@ -139,7 +139,7 @@ def tanh(x):
     a = abs(x)
     a = F(10) if a > F(10) else a  # where it is 1
     shifted = a * (LOG2_E + LOG2_E) + BIG
-    r = a - (shifted - BIG) * F(0.34657359)  # (log 2) / 2 needs no more digits, as the fraction is below 0.4
+    r = a - (shifted - BIG) * F(0.34657359)  # (log 2) / 2 needs no more digits, since the fraction is below 0.4
     q = polynomial(r, (F(8.8593350e-2), F(2.6799890e-1), F(6.6668890e-1), F(1.3333137), F(1.9999998), TWO, ONE))
     h = I((F(shifted).view(I) << MANTISSA) + I(126 << 23)).view(F)  # q h = e^(2 a) / 2
     s = a * a
@@ -157,7 +157,7 @@ def erf(x):
                        F(5.2668038755655289e-02), F(1.8966633081436157e-01), F(1.1283791065216064e00)))
     q = polynomial(s, (F(3.8270405639195815e-05), F(1.1573744704946876e-03), F(1.4914242550730705e-02),
                        F(1.1381871998310089e-01), F(5.0142037868499756e-01), ONE))
-    y = x * p / q  # cut, as the fit ends a few ulp too far out, so that rounding errors cannot keep it below 1
+    y = x * p / q  # clipped: the fit ends a few ulp above 1, so that rounding errors cannot keep it below
     y = F(-1) if y < F(-1) else y
     return ONE if y > ONE else y
 

@@ -1,4 +1,4 @@
-"""Arrays in compiled code, which gets the address of the array object, `id(array)` in CPython.
+"""Read arrays in compiled code, which gets the address of the array object, `id(array)` in CPython.
 
 NumPy's ABI fixes the offsets of the object's fields. So a call only packs some integers, and one compiled function
 takes any shape and any strides.
@@ -28,13 +28,13 @@ def _entry(kind, result):
 
 @intrinsic
 def integer_at(typing, address, index):
-    """Entry `index` of the int64 from an address on."""
+    """Entry `index` of the int64 array at an address."""
     return _entry(I64, types.intp)
 
 
 @intrinsic
 def real_at(typing, address, index):
-    """Entry `index` of the float64 from an address on."""
+    """Entry `index` of the float64 array at an address."""
     return _entry(ir.DoubleType(), types.float64)
 
 
@@ -91,9 +91,9 @@ def is_contiguous(x):
 
 @inner
 def suits(x, known, dtype, writes, axes):
-    """Whether x is the address of an aligned array of a dtype, in C order unless it may have any strides; 0 is none.
+    """Whether x is the address of an aligned array of a dtype, in C order unless axes is 0; 0 stands for None.
 
-    known: the address of the expected fields of plain arrays, and of dtypes in their order.
+    known: `KNOWN_AT` of kinds.py; dtype: the index of the dtype in `DTYPES`.
     """
     if x == 0:
         return True
@@ -105,7 +105,7 @@ def suits(x, known, dtype, writes, axes):
 
 
 def _pointer(dtype: np.dtype) -> Callable:
-    """A function that makes an address a pointer to numbers."""
+    """An intrinsic that turns an address into a pointer to numbers of this dtype."""
 
     @intrinsic
     def pointer(typing, address):
@@ -124,13 +124,13 @@ _float_pointer, _integer_pointer = _pointer(FLOAT32), _pointer(INT64)
 
 @inner
 def floats_at(address, count):
-    """An array of so many float32 from an address on."""
+    """The array of `count` float32 at an address."""
     return carray(_float_pointer(address), (count,))
 
 
 @inner
 def integers_at(address, count):
-    """An array of so many int64 from an address on."""
+    """The array of `count` int64 at an address."""
     return carray(_integer_pointer(address), (count,))
 
 
@@ -150,9 +150,9 @@ def room(typing):
 
 
 def _view(dtype: np.dtype, axes: int) -> Callable:
-    """A function for compiled code that makes an array from the address of its object."""
+    """A function that makes an array, in compiled code, from the address of its object."""
     sizes = "count_of(x)," if axes == 1 else ", ".join([f"size_of(x, {axis})" for axis in range(axes)])
-    # Code of two kernels from the disk may meet in one process, where function names must be unique.
+    # A process may load the code of several kernels from disk, and its function names must be unique.
     name = f"view_{dtype.name}_{axes}"
     text = f"def {name}(x): return carray(pointer(data_of(x) if x else 0), ({sizes}) if x else ({'0, ' * axes}))"
     return inner(define(name, text, f"<{name}>", {**globals(), "pointer": _pointer(dtype)}))

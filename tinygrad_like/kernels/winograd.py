@@ -11,10 +11,10 @@ A 2x2 tile y of the output depends on a 4x4 tile d of the image, and with 3x3 we
 
 With channels, the 16 elementwise products are 16 matrix products: M[e] = U[e] V[e], where U[e] has the transformed
 weights (out x in), and V[e] the transformed tiles (in x tiles). They run on the micro-kernel; this file adds the
-transforms, for stride 1, a margin of 1 and sides of even length. A vector holds FLOATS tiles in a row: tile t has
-pixels 2t and 2t + 1 of the rows of one parity laid end to end, so tiles go on from row to row.
+transforms, for stride 1, padding 1, and even height and width. A vector holds FLOATS tiles in a row: tile t has pixels
+2t and 2t + 1 of the rows of one parity laid end to end, so tiles go on from row to row.
 
-Rounding errors are about those of the direct sum.
+Rounding errors are about as large as those of the direct sum.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ from .tiles import LOW, height_of, make_copy, make_tile
 
 ELEMENTS = 16  # of a transformed tile
 COST, WEIGHT_COST = 0.03, 0.08  # nanoseconds per multiplication, per transformed weight
-LINE = 64  # bytes; one more cache line avoids 16 elements that are a power of two apart and share a cache set
-SLACK = 64  # floats after a buffer that vectors may run into
+LINE = 64  # bytes: without this extra line, the 16 elements could lie a power of two apart, in one cache set
+SLACK = 64  # floats after a buffer, since vectors may run past its end
 
 _tile, _low_tile = make_tile(ROWS, VECTORS), make_tile(LOW, VECTORS)
 _copy, _copy_exactly = make_copy(FLOATS), make_copy(FLOATS, exact=True)
@@ -62,7 +62,7 @@ def _lanes(b, x, y, lanes):
 
 @intrinsic
 def _columns(typing, source, target, plane, left, right):
-    """d B for FLOATS tiles: four vectors, to target + b * plane, from 2 FLOATS pixels at source and one either side.
+    """d B for FLOATS tiles: four vectors, to target + b * plane, from 2 FLOATS pixels at source and one on either side.
 
     left and right point to one number per tile, 0 where the pixel before or after is beyond the edge.
     """
@@ -132,7 +132,7 @@ def _split(image, height, width, even, odd):
 
 @inner
 def _join(pixels, first, count, width, out, parity):
-    """The reverse, for `count` of the pixels, of which the first is number `first` of its parity."""
+    """Undo `_split` for `count` pixels, of which the first is number `first` of its parity."""
     done = 0
     while done < count:
         row, column = (first + done) // width, (first + done) % width
@@ -272,14 +272,14 @@ def _transform_weights(w, turned, u, task, tasks):
 
 @lru_cache(64)
 def _edges(height: int, width: int) -> tuple[np.ndarray, np.ndarray]:
-    """For each tile, 0 if its row begins there; 0 if it ends."""
+    """For each tile, 0 if a row begins with it, else 1; and 0 if a row ends with it."""
     half = width // 2
     column = np.arange((height // 2 * half // FLOATS + 1) * FLOATS) % half
     return (column > 0).astype(np.float32), (column < half - 1).astype(np.float32)
 
 
 def convolve(x: np.ndarray, w: np.ndarray, bias: np.ndarray | None = None, turned: bool = False) -> np.ndarray:
-    """The convolution of x (batch, in, height, width) with w (out, in, 3, 3), a margin of 1 and stride 1.
+    """The convolution of x (batch, in, height, width) with w (out, in, 3, 3), padding 1 and stride 1.
 
     turned: with w (in, out, 3, 3) instead, rotated by 180 degrees, which makes it the input gradient.
     height and width must be even.
