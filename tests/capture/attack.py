@@ -3,13 +3,13 @@
     python -m tests.capture.attack 2000 [first seed]     # random programs
     python -m tests.capture.attack habits [word]         # each habit once, or those whose name has the word
     python -m tests.capture.attack show "habit's name"   # or a seed: the program's text
-    python -m tests.capture.attack wrong                 # writes the list of habits that are known to go wrong
+    python -m tests.capture.attack wrong                 # writes the list of habits known to change results
 
-A program is source text: a model, an optimizer, and a step with some habits, each of which keeps Python state of one
-kind, uses it in the loss, and may be changed between calls. It runs twice, once captured with `fuse=False`. After each
-call all that can be seen must be alike: the result, or the exception; weights, gradients and the optimizer's state;
-everything that the habits keep, types included; and in the end all results of earlier calls. To fall back to Python is
-always right; to give other numbers without a word is what this looks for.
+A program is source text: a model, an optimizer, and a step with some habits. A habit keeps Python state of one kind,
+uses it in the loss, and may be changed between calls. The program runs twice, once captured with `fuse=False`. After
+each call everything visible must be equal: the result, or the exception; weights, gradients and the optimizer's state;
+the habits' state, types included; and at the end all results of earlier calls. Falling back to Python is always right;
+the tests look for wrong numbers without a warning.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ PATCHED = [(nn.functional, "relu"), (nn.functional, "cross_entropy"), (nn.Linear
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """What can be seen of a value, types included, so that `==` compares it to the bit."""
+    """All that is visible of a value, types included, so that `==` compares it to the bit."""
     kind = type(value).__name__
     if depth > 8:
         return kind
@@ -80,7 +80,7 @@ def weights(names: dict[str, Any]) -> Any:
 
 
 def run(program: Program, captured: bool, calls: int = CALLS, reset: bool = False) -> list[tuple[str, Any]]:
-    """What can be seen after each call. With `reset`, all habits start again before each: nothing is kept."""
+    """All that is visible after each call. With `reset`, all habits start again before each call: they keep nothing."""
     module = sys.modules["program"] = types.ModuleType("program")
     names: dict[str, Any] = vars(module)
     names["captured"] = (lambda f: capture(f, fuse=False)) if captured else (lambda f: f)
@@ -97,7 +97,7 @@ def run(program: Program, captured: bool, calls: int = CALLS, reset: bool = Fals
         if reset:
             exec(program.setup, names)
         else:
-            # A habit may upset what another one, or the form of a random program, does beside the calls.
+            # A habit may upset another one, or the form of a random program, between the calls.
             with contextlib.suppress(*[Exception] * (program.name != program.habits[0])):
                 names["between"](i, x, y, result)
         was = result
@@ -117,7 +117,7 @@ def run(program: Program, captured: bool, calls: int = CALLS, reset: bool = Fals
 def state_shown(names: dict[str, Any], x: Tensor, y: Tensor, result: Any) -> Any:
     try:
         return plain(names["shows"](x, y, result))
-    except Exception as error:  # of a result that is an exception
+    except Exception as error:  # if the result is an exception
         return f"{type(error).__name__}: {error}"
 
 
@@ -140,7 +140,7 @@ def in_thread(call: Any) -> Any:
 
 @contextlib.contextmanager
 def restored() -> Any:
-    """Whatever a program patches, and the environment, are put back."""
+    """Put back all that a program patches, and the environment."""
     saved, environ, path = [(o, n, getattr(o, n)) for o, n in PATCHED], dict(os.environ), list(sys.path)
     numbers = np.geterr()
     try:
@@ -165,10 +165,10 @@ def seen(program: Program, captured: bool, calls: int = CALLS, reset: bool = Fal
 
 
 def difference(program: Program, expected: list[tuple[str, Any]]) -> str:
-    """How the captured run differs from what was seen of the one in Python; an empty text if it does not.
+    """How the captured run differs from the run in Python, as text; empty if it does not.
 
-    It begins with "silent", or with "told" if capture has warned, by then or later, or with "loud" for an exception.
-    To refuse the first call is no difference."""
+    It begins with "silent"; with "told" if capture has warned, by then or later; or with "loud" for an exception.
+    Refusing the first call is no difference."""
     try:
         found, told = seen(program, True)
     except Exception as error:
@@ -187,7 +187,7 @@ def difference(program: Program, expected: list[tuple[str, Any]]) -> str:
 
 
 def first_difference(a: Any, b: Any) -> str:
-    """Where two plain values part."""
+    """Where two plain values differ."""
     while isinstance(a, list | tuple) and isinstance(b, list | tuple) and len(a) == len(b):
         pairs = [(u, v) for u, v in zip(a, b, strict=True) if u != v]
         if not pairs or a[0] != b[0] and isinstance(a[0], str) or all(isinstance(u, bytes) for u, _ in pairs):

@@ -1,4 +1,4 @@
-"""What goes in and what comes out: results that the caller changes or keeps, arguments by identity, flags, exceptions."""
+"""Arguments and results: results that the caller changes or keeps, arguments by identity, flags, exceptions."""
 
 # ruff: noqa: E501  # a table
 from __future__ import annotations
@@ -9,7 +9,7 @@ H = Habit
 NO_UPDATE = "optimizer.zero_grad()\nloss.backward()"  # the caller steps
 MODEL_STEPS = "\nif i: optimizer.step()"
 
-# What a step returns, of a Tensor t: what objects it may be in, and whether the caller's change of it is seen.
+# Objects in which a step may return a Tensor t.
 HELD = {
     "an object": "class R: pass\ndef made(t):\n    r = R(); r.t = t; return r",
     "an object with slots": "class R: __slots__ = ('t',)\ndef made(t):\n    r = R(); r.t = t; return r",

@@ -1,4 +1,4 @@
-"""All habits by name: those that are tried one by one, and those that only random programs have."""
+"""All habits by name: some are tried one by one, others only in random programs."""
 
 from __future__ import annotations
 

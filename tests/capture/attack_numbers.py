@@ -5,12 +5,7 @@ from __future__ import annotations
 
 from .attack_kinds import Habit
 
-
-def H(name: str, setup: str = "", step: str = "", between: str = "", shows: str = "None", ends: str = "", kept: bool = True,
-      **more: object) -> Habit:
-    return Habit(name, setup, step, between, shows, ends, kept=kept, **more)  # type: ignore[arg-type]
-
-
+H = Habit
 INNER = "@captured\ndef inner(v): return v * "
 
 MEMORY = [

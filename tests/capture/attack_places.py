@@ -1,4 +1,4 @@
-"""Places where a number may live, each with the ways in which it may change: in the step, or between two calls."""
+"""Places where a number may live, and the ways in which it may change: in the step, or between calls."""
 
 # ruff: noqa: E501  # a table
 from __future__ import annotations
@@ -11,7 +11,7 @@ from .attack_kinds import Habit
 
 @dataclass
 class Place:
-    """A number that is 1 at first. In `write`, V is the new one."""
+    """A number that is 1 at first. In `write`, V stands for the new value."""
 
     name: str
     setup: str
@@ -103,7 +103,7 @@ PLACES = [
     P("an Enum", "class E(enum.Enum):\n    A = 1\n    B = 2\ne = E.A", "e.value", "e = E.A if V % 2 else E.B"),
     P("a bool", "b = True", "(1 if b else 2)", "b = bool(V % 2)", "b"),
     P("a counter that wraps", "n = 1", "n", "n = V % 4"),
-    # Names that come to be later, or are computed
+    # Names that are bound later, or computed
     P("hasattr of a module of the user's", "m = types.ModuleType('m')", "getattr(m, 'n', 1)", "m.n = V", counts=False),
     P("hasattr of a module of Python's", "vars(math).pop('n_', 0)", "getattr(math, 'n_', 1)", "math.n_ = V", counts=False),
     P("a module's __getattr__ replaced", "m = types.ModuleType('m'); m.__getattr__ = lambda n: 1", "m.n", "m.__getattr__ = lambda n, v=V: v", counts=False),
@@ -248,7 +248,7 @@ PLACES = [
       "kept['n'] = V"),
     P("sys.modules", "sys.modules['m_of_a_step'] = types.ModuleType('m'); sys.modules['m_of_a_step'].n = 1",
       "sys.modules['m_of_a_step'].n"),
-    # Reached by a text, or by the system
+    # Reached through text, or through the system
     P("globals()", "n = 1", "globals()['n']", module=True),
     P("eval", "n = 1", "eval('n')", "n = V", module=True),
     P("exec", "d = {'n': 1}\ndef get():\n    exec('k = n', d)\n    return d['k']", "get()", "d['n'] = V"),

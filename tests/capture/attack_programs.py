@@ -107,7 +107,7 @@ class Program:
 
 
 def _step(form: str, parameters: str, body: str) -> list[str]:
-    """The definition of `step`, whose body is indented."""
+    """The definition of `step`; `body` is already indented."""
     if form == "method":
         return ["class Trainer:", "    t = 0", "    @captured", f"    def step(self, {parameters}):",
                 *["    " + line for line in body.splitlines()], "step = Trainer().step"]
@@ -128,7 +128,7 @@ def _indented(texts: list[str]) -> str:
 
 
 def _names(text: str) -> set[str]:
-    """Names that the text binds at its outer level, and in functions by `global`."""
+    """Names that the text binds at its outermost level."""
     found: set[str] = set()
     todo: list[ast.AST] = list(ast.parse(text).body)
     while todo:
@@ -150,7 +150,7 @@ def _globals(assigned: list[str], *texts: str) -> str:
 
 
 def _own_names(habit: Habit, u: str) -> Habit:
-    """The habit with names of its own, so that several fit into one program."""
+    """The habit with its names made unique, so that several fit into one program."""
     names = sorted(_names(habit.setup) - OURS)
 
     def renamed(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The other half of the ordinary programs: two networks, gradients of gradients, weights that are averaged."""
+"""The other half of the ordinary programs: two networks, accumulated gradients, averaged weights."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Training programs as ordinary users write them: each must run as a program when it is captured.
+"""Training programs as ordinary users write them: captured, each must be replayed.
 
-Each function sets up a model and returns its step, the arguments of call `i`, and what it trains; `captured` is put
-before whatever is to be captured.
+Each function sets up a model and returns its step, the arguments of call `i`, and its weights. `captured` decorates the
+functions to capture.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Training steps with every kind of Python state that we could think of: captured, they give the same bits.
+"""Training steps with every kind of Python state that we could think of: captured, they return the same bits.
 
-By default 300 programs run with several habits of all that there are, and alone those of attack_alone.txt: they take
-each step from line to line of capture/ that any habit takes ten times, or as often as all habits together do. With
-TINYGRAD_LIKE_ATTACKS, so many programs run, and every habit alone.
+By default 300 programs with several habits run, and each habit of attack_alone.txt alone. These take each step from
+line to line of capture/ that any habit takes ten times, or as often as all habits together do. TINYGRAD_LIKE_ATTACKS is
+another number of programs; every habit is then also tried alone.
 """
 
 import os
@@ -14,12 +14,12 @@ from .attack import CALLS, difference, seen
 from .attack_habits import AIMED, HABITS
 from .attack_programs import Program
 
-# Known to give other numbers: `python -m tests.capture.attack wrong` writes this list.
+# Habits known to change results: `python -m tests.capture.attack wrong` writes this list.
 WRONG, ALONE = (set((pathlib.Path(__file__).parent / name).read_text().splitlines())
                 for name in ("attack_wrong.txt", "attack_alone.txt"))
 PROGRAMS = os.environ.get("TINYGRAD_LIKE_ATTACKS")
 
-# Compiled loops choose another zero of 0 and -0; the proof finds it, and the program does without them.
+# Compiled loops choose between 0 and -0 differently; the proof notices, and the program does without them.
 REJECTED = {"maximum of special numbers"}
 
 
@@ -30,8 +30,8 @@ def marked(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [marked(h.name) for h in AIMED if PROGRAMS or h.name in ALONE])
-def test_a_step_with_this_habit(name):
-    """Its habit matters: if each call begins as the first one did, the step gives other numbers."""
+def test_a_step_with_one_habit_runs_as_in_python(name):
+    """The habit matters: if each call starts from the first call's state, the results differ."""
     program = Program.of(name)
     expected, _ = seen(program, False)
     assert not (found := difference(program, expected)), f"{found}\n{program.text}"
@@ -46,13 +46,13 @@ def shown(found, calls):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(int(PROGRAMS or 300)))
-def test_a_step_with_several_habits(seed):
+def test_a_step_with_several_habits_runs_as_in_python(seed):
     program = Program.random(seed)
     found = difference(program, seen(program, False)[0])
     if not WRONG.isdisjoint(program.habits):
-        pytest.skip("one of them is known to be wrong")
+        pytest.skip("one of its habits is known to change results")
     assert not found, f"{found}\n{program.text}"
 
 
-def test_a_habit_that_is_listed_is_one_that_there_is():
+def test_all_listed_habits_exist():
     assert {*HABITS} >= WRONG | ALONE

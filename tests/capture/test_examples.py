@@ -1,6 +1,6 @@
-"""The examples of all methods, captured: recorded with the same inputs, and replayed with others.
+"""The examples of all methods, captured: recorded with one input, and replayed with others.
 
-What an op would work out in NumPy beside the tape is a constant then, which two recordings of one input do not tell.
+A value that an op computes in NumPy outside the tape becomes a constant, which recordings of one input cannot show.
 """
 
 import warnings
@@ -36,7 +36,7 @@ MORE = {
     "pooling and back": "nn.functional.max_unpool2d(*nn.functional.max_pool2d(Tensor([[[[1.0, 2.0], [4.0, 3.0]]]]), 2,"
                         " return_indices=True), 2)",
     "16 bits": "Tensor([1.5, -2.5]).short() + 0",
-    # What compiled loops may get wrong, and the proof would then keep from being replayed.
+    # Hard cases for compiled loops; if a loop is wrong, the proof rejects it.
     "limits that cross": "Tensor([0.1, 0.5, 0.9]).clip(0.7, 0.3)",
     "limits of NaN": "Tensor([np.nan, -np.inf, np.inf, 0.5, -0.0]).clip(0.0, 1.0)",
     "one limit": "Tensor([-1.0, 2.0]).clip(min=0) + Tensor([-1.0, 2.0]).clip(max=0)",
@@ -66,7 +66,7 @@ MORE = {
 
 
 class Made:
-    """In the place of Tensor: keeps what is made of numbers, or gives other Tensors in its place."""
+    """Stands in for Tensor: keeps the Tensors that are made, or returns given ones instead."""
 
     def __init__(self, given=None):
         self.made, self.given = [], given
@@ -93,7 +93,7 @@ def arrays(result):
 
 
 def others(rng, x):
-    """Numbers that suit wherever those of x did."""
+    """Other numbers in the range of x's."""
     if x.dtype.kind == "f":
         return (x * rng.uniform(0.7, 1.0, x.shape)).astype(x.dtype)
     if x.size == 1 and x.dtype.kind == "i":
@@ -102,7 +102,7 @@ def others(rng, x):
 
 
 def gradients(example, order):
-    """A function that gives the gradients of an example, or those of the sum of their squares."""
+    """A function that returns the gradients of an example, or of the sum of their squares."""
     def f(*given):
         xs = [x.detach().requires_grad_(x.dtype.kind == "f") for x in given]
         wanted = [x for x in xs if x.requires_grad]
@@ -126,32 +126,32 @@ def tensors(result):
 
 @pytest.mark.parametrize("dtype, order", [("float32", 1), ("float64", 1), ("float32", 2)])
 @pytest.mark.parametrize("name", [*EXAMPLES, *MORE])
-def test_its_gradients_too(name, dtype, order):
+def test_gradients_replayed_with_other_inputs_equal_eager_ones(name, dtype, order):
     example, first, rng = {**EXAMPLES, **MORE}[name], Made(), np.random.default_rng(1)
     try:
         result = run(example, first)
     except Exception:
         if name in MORE:
             raise
-        return pytest.skip("an example with names of its own")
+        return pytest.skip("the example needs other names")
     floats = [[t.dtype.kind == "f" for t in part] for part in (first.made, tensors(result))]
-    if name == "bernoulli_" or not any(floats[0]) or not any(floats[1]):  # which changes a leaf in place
+    if name == "bernoulli_" or not any(floats[0]) or not any(floats[1]):  # it changes a leaf in place
         return pytest.skip("has no gradients")
     inputs = [t.detach().numpy().astype(dtype if t.dtype.kind == "f" else t.dtype.name) for t in first.made]
     compare(gradients(example, order), inputs, rng, 1e-4)
 
 
 @pytest.mark.parametrize("name", [*EXAMPLES, *MORE])
-def test_replayed_with_other_inputs_it_gives_what_eager_code_gives(name):
+def test_results_replayed_with_other_inputs_equal_eager_ones(name):
     example, first, rng = {**EXAMPLES, **MORE}[name], Made(), np.random.default_rng(1)
     try:
         result = arrays(run(example, first))
     except Exception:
         if name in MORE:
             raise
-        return pytest.skip("an example with names of its own")
+        return pytest.skip("the example needs other names")
     if not first.made or any(x is None for x in result):
-        return pytest.skip("gives no Tensors, or takes none")
+        return pytest.skip("returns no Tensors, or takes none")
     inputs = [t.detach().numpy().copy() for t in first.made]
     compare(lambda *given: run(example, Made(iter(given))), inputs, rng, 1e-5)
 
@@ -170,7 +170,7 @@ def compare(function, inputs, rng, rtol):
                     found[-1].append(arrays(f(*map(Tensor, given))))
             except Refused:
                 return
-            except (ArithmeticError, LookupError, NotImplementedError, ValueError) as error:  # these do not suit it
+            except (ArithmeticError, LookupError, NotImplementedError, ValueError) as error:  # unsuitable numbers
                 found[-1].append(type(error))
     for eager, captured in zip(*found, strict=True):
         if isinstance(eager, type) or isinstance(captured, type):

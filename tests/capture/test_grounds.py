@@ -1,4 +1,4 @@
-"""Masks and lengths that a captured function looks at: its programs hold for these values alone."""
+"""Masks and lengths that a captured function reads: its programs hold for these values alone."""
 
 import warnings
 
@@ -10,7 +10,7 @@ from tinygrad_like import Tensor, capture, no_grad
 
 
 def trained(loss, calls, given, fuse=True):
-    """The weights after each call of a captured step that descends, and as eager code has them; and the step."""
+    """The captured step, after it descended; its losses and weights must be those of the eager step."""
     found, last = [], None
     for captured in (True, False):
         w = Tensor(np.arange(12.0, dtype=np.float32).reshape(6, 2), requires_grad=True)
@@ -42,13 +42,13 @@ KINDS = Tensor([0, 1, 2, 1, 1, 0])
     lambda w: (w[MASK.nonzero()[:, 0]] ** 2).sum(),
 ], ids=["mask", "computed", "beside others", "masked_select", "nonzero"])
 @pytest.mark.parametrize("fuse", [True, False])
-def test_a_mask_from_outside_is_looked_at(loss, fuse):
+def test_a_mask_from_outside_may_select_elements(loss, fuse):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert len(trained(loss, 5, lambda i: (), fuse=fuse).programs) == 1
 
 
-def test_a_mask_that_is_an_argument_has_a_program_for_each_of_its_values():
+def test_each_value_of_a_mask_argument_gets_a_program():
     labels = [Tensor([0, -1, 1, 1, -1, 0]), Tensor([-1, -1, 1, 0, -1, -1])]
 
     def loss(w, labels):
@@ -60,7 +60,7 @@ def test_a_mask_that_is_an_argument_has_a_program_for_each_of_its_values():
         assert len(trained(loss, 10, lambda i: (labels[i % 2],)).programs) == 2
 
 
-def test_what_is_assigned_where_a_mask_is_true():
+def test_a_mask_may_select_where_to_assign():
     def loss(w):
         y = w * 2
         y[MASK] = w[~MASK] * 3
@@ -69,7 +69,7 @@ def test_what_is_assigned_where_a_mask_is_true():
     assert len(trained(loss, 5, lambda i: ()).programs) == 1
 
 
-def test_a_mask_that_is_changed_between_calls_is_seen():
+def test_a_change_of_a_mask_between_calls_is_noticed():
     mask, x = Tensor([True, False, True]), Tensor([1.0, 2.0, 4.0])
     step = capture(lambda: x[mask].sum())
     assert [step().item() for _ in range(4)] == [5.0] * 4 and step.programs
@@ -88,7 +88,7 @@ def test_a_mask_that_is_changed_between_calls_is_seen():
     lambda w, state: w[state.add_(1.0) > 8.0].sum() + w.sum(),
     lambda w, state: w[state > 8.0].sum() + w.sum() + 0 * state.add_(1.0).sum(),
 ], ids=["parameter", "drawn", "dropout", "large dropout", "integers", "changed before", "changed after"])
-def test_a_mask_of_what_is_others_in_each_call_is_refused(change):
+def test_a_mask_computed_from_changing_values_is_refused(change):
     w, state = Tensor(np.arange(6.0, dtype=np.float32), requires_grad=True), Tensor.arange(6.0)
 
     @capture
@@ -105,7 +105,7 @@ def test_a_mask_of_what_is_others_in_each_call_is_refused(change):
     assert not step.programs
 
 
-def test_numbers_made_of_tensors_from_outside_are_replayed():
+def test_numbers_read_from_constant_tensors_are_replayed():
     batch, limit = Tensor([0, 0, 1, 2]), Tensor(2.5)
 
     def loss(w):
@@ -116,7 +116,7 @@ def test_numbers_made_of_tensors_from_outside_are_replayed():
     assert len(trained(loss, 5, lambda i: ()).programs) == 1
 
 
-def test_a_number_that_the_function_changes_is_not():
+def test_a_number_that_the_function_changes_is_refused():
     pointer, queue = Tensor([0]), Tensor.zeros(6)
 
     @capture

@@ -1,4 +1,4 @@
-"""Every op, captured: forward and backward give what they give without capture, also for numbers not yet seen."""
+"""Every op, captured: forward and backward return eager code's results, for new numbers too."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from tests.ops.samples import CASES
 from tinygrad_like import Tensor, capture, ops
 
-# What the function asks of its input's values, or hands to NumPy, is refused: see test_capture.py.
+# Refused, since these read values or call NumPy.
 REFUSED = {"x[LABELS._data % 3]", "det", "det of singular matrices"}
 
 
@@ -17,12 +17,12 @@ def leaf(x):
     return Tensor(x.astype(np.float32), requires_grad=True) if x.dtype.kind == "f" else Tensor(x)
 
 
-SEVERAL = 8  # ops in a program: what it takes to record and to compile one is the same for all of them
+SEVERAL = 8  # ops in a program: to record and compile one takes the same time for all of them
 CHOSEN = [case for case in CASES if case not in REFUSED]
 
 
 @pytest.mark.parametrize("some", [CHOSEN[i:i + SEVERAL] for i in range(0, len(CHOSEN), SEVERAL)], ids="; ".join)
-def test_ops_captured(some):
+def test_a_replayed_op_equals_the_eager_one(some):
     calls = []
     for case in some:
         f, *inputs = CASES[case]
@@ -49,14 +49,14 @@ def test_ops_captured(some):
         found(replayed)
     assert len(replayed.programs) == 1
     for x in leaves:
-        x.data *= np.float32(1.003)  # nothing changes places
+        x.data *= np.float32(1.003)  # the order stays
     for a, b in zip(found(replayed), found(step), strict=True):
         np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-4 * np.abs(b).max(initial=1e-2))
 
 
 @pytest.mark.parametrize("name", ["hypot", "atan2", "logaddexp", "fmod", "mod", "erfinv", "exp2", "lerp"])
-def test_many_numbers_to_the_bit(name):
-    """Enough for kernels, in the rules too."""
+def test_large_inputs_give_the_same_bits(name):
+    """Large enough for kernels, in the rules too."""
     op, rng = getattr(ops, name), np.random.default_rng(0)
 
     def step(*xs):

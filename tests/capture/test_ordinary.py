@@ -1,11 +1,11 @@
-"""What ordinary users write runs as a program, and gives the bits that eager code gives."""
+"""Steps that ordinary users write run as programs, and return eager code's bits."""
 
 import pytest
 
 from benchmarks.programs import programs
 from tinygrad_like import Tensor, capture, manual_seed
 
-from . import more_ordinary  # noqa: F401 - which adds to the programs
+from . import more_ordinary  # noqa: F401 - adds to PROGRAMS
 from .ordinary import PROGRAMS
 
 
@@ -30,7 +30,7 @@ def plain(value):
 
 
 def run(name, captured):
-    """What the calls return and what the weights are in the end; and the captured functions that were not replayed."""
+    """The results and the final weights; and the captured functions that were not replayed."""
     functions = []
 
     def wrapped(f):
@@ -54,12 +54,8 @@ def test_an_ordinary_program_is_replayed(name):
 
 
 def replays(function):
-    """Whether a captured function runs as a program, and has not gone back to Python; and whether the guards of a kind
-    hold by the one quick expression, or the slower way to find a change would be gone at each call."""
+    """Whether a captured function is replayed and has not fallen back to Python, and whether the quick expression for a
+    kind's guards holds. Else each call would take the slower way to find a change."""
     worlds = [kind.world for kinds in function.kinds.values() for kind in kinds if kind.replays]
     return bool(function.programs) and not function.gave_up and any(
         quick() for quick in [world.quick for world in worlds] if quick)
-
-
-def test_there_are_many():
-    assert len(PROGRAMS) >= 25

@@ -126,7 +126,7 @@ def items_of_a_list():
     return step, lambda: [w, average[0]]
 
 
-def lists_that_are_moved_on():
+def shifted_list():
     w, last = weight(5, 8), SimpleNamespace(values=[Tensor.zeros(4, 8) for _ in range(3)])
 
     def step(x):
@@ -177,7 +177,7 @@ def pair():
     return step, lambda: [*state.pair, w, u]
 
 
-def parts_of_one():
+def views_of_one_array():
     w, state = weight(5, 16), SimpleNamespace(h=Tensor.zeros(4, 8), c=Tensor.zeros(4, 8))
 
     def step(x):
@@ -201,13 +201,13 @@ def one_in_two_places():
     return step, lambda: [state.now, state.before, w]
 
 
-def activations_that_are_kept():
+def kept_activations():
     class Layer:
         def __init__(self, *shape):
             self.w = weight(*shape)
 
         def __call__(self, x):
-            self.out = (x @ self.w).tanh()  # whose graph is freed when the step is done
+            self.out = (x @ self.w).tanh()  # its graph is freed when the step ends
             return self.out
 
     layers = [Layer(5, 8), Layer(8, 8)]
@@ -218,7 +218,7 @@ def activations_that_are_kept():
     return step, lambda: [*[layer.out for layer in layers], *[layer.w for layer in layers]]
 
 
-def weights_that_are_new():
+def new_weights():
     state = {"w": weight(5, 8)}
 
     def step(x):
@@ -263,8 +263,8 @@ def state_of_an_optimizer():
     return updating(Average([w]), w)
 
 
-MAKERS = [attribute, attribute_of_a_module, buffer, dicts, items_of_a_list, lists_that_are_moved_on, queue, variable,
-          pair, parts_of_one, one_in_two_places, activations_that_are_kept, weights_that_are_new, filled_once,
+MAKERS = [attribute, attribute_of_a_module, buffer, dicts, items_of_a_list, shifted_list, queue, variable,
+          pair, views_of_one_array, one_in_two_places, kept_activations, new_weights, filled_once,
           state_of_an_optimizer]
 
 
@@ -278,7 +278,7 @@ def trained(make, wrap, steps=9):
 
 
 @pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
-def test_the_same_to_the_bit(make):
+def test_places_are_bound_to_the_same_bits_as_in_eager_code(make):
     eager, _, _ = trained(make, lambda f: f)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -287,7 +287,7 @@ def test_the_same_to_the_bit(make):
     assert len(step.programs) == 1
 
 
-def test_who_has_the_tensor_of_before_keeps_it():
+def test_an_old_tensor_that_is_kept_is_not_overwritten():
     def run(wrap):
         step, state = variable()
         step, x, kept = wrap(step), Tensor.ones(4, 5), []
@@ -305,7 +305,7 @@ def test_the_program_says_what_it_binds():
     assert "others in each call: h" in str(step)
 
 
-def test_a_state_that_is_set_from_outside():
+def test_state_may_be_set_between_calls():
     def run(wrap):
         state, w = SimpleNamespace(h=Tensor.zeros(2)), Tensor([1.0, 2.0])
 
@@ -325,7 +325,7 @@ def test_a_state_that_is_set_from_outside():
     assert len(step.programs) == 1
 
 
-def test_another_shape_is_another_kind():
+def test_another_shape_of_the_state_gets_another_program():
     def run(wrap):
         state, w = SimpleNamespace(h=Tensor.zeros(2, 3)), weight(3, 3)
 
@@ -343,7 +343,7 @@ def test_another_shape_is_another_kind():
     assert len(step.programs) == 3 and not step.gave_up
 
 
-def test_a_tensor_that_is_found_elsewhere_too_is_no_place():
+def test_a_tensor_in_two_places_is_changed_in_both():
     def run(wrap):
         state, w = SimpleNamespace(h=Tensor.zeros(2)), Tensor([1.0, 2.0])
         everything = [state.h]
@@ -361,7 +361,7 @@ def test_a_tensor_that_is_found_elsewhere_too_is_no_place():
     assert run(capture) == run(lambda f: f)
 
 
-def test_a_graph_that_goes_on_in_the_next_call():
+def test_a_graph_may_grow_from_call_to_call():
     def run(wrap):
         w, state = weight(3, 3), SimpleNamespace(h=Tensor.ones(2, 3))
 
@@ -380,7 +380,7 @@ def test_a_graph_that_goes_on_in_the_next_call():
 
 
 @pytest.mark.parametrize("wrap", [lambda f: f, capture], ids=["eager", "captured"])
-def test_backward_through_a_state_that_is_not_detached(wrap):
+def test_backward_through_undetached_state_raises(wrap):
     w, state = weight(3, 3), SimpleNamespace(h=Tensor.ones(2, 3))
 
     def step(x, detached):
@@ -396,7 +396,7 @@ def test_backward_through_a_state_that_is_not_detached(wrap):
         state.h.sum().backward()
 
 
-def test_an_error_leaves_what_was_there():
+def test_an_error_leaves_the_state_unchanged():
     w, state, fails = weight(3, 3), SimpleNamespace(h=Tensor.ones(2, 3)), [False]
 
     @capture
@@ -414,7 +414,7 @@ def test_an_error_leaves_what_was_there():
     assert state.h is before
 
 
-def test_a_call_that_has_to_be_begun_anew():
+def test_a_call_that_is_begun_again_has_its_effects_once():
     state, seen, named = SimpleNamespace(h=Tensor.ones(3), count=0), [], {}
 
     def step(x):
@@ -451,7 +451,7 @@ def with_a_norm(wrap):
 
 
 @pytest.mark.parametrize("use", ["walked", "kept"])
-def test_results_on_graphs_for_a_backward_outside(use):
+def test_results_on_a_graph_allow_backward_outside(use):
     found = []
     for wrap in (lambda f: f, capture):
         (step, w), kept = with_a_norm(wrap), []
@@ -468,7 +468,7 @@ def test_results_on_graphs_for_a_backward_outside(use):
     assert "stands on a graph" in step.gave_up
 
 
-def test_a_variable_that_has_no_value_yet_gets_one():
+def test_an_unbound_variable_may_be_bound_later():
     def make(decorate):
         @decorate
         def step(x):

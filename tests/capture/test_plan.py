@@ -1,4 +1,4 @@
-"""What a plan makes of a program: joined loops, formulas in loops, gradients of parts."""
+"""Plans: joined loops, formulas in loops, gradients of slices."""
 
 from collections import Counter
 
@@ -15,7 +15,7 @@ M, K, N = 131, 97, 150  # no multiple of a tile, and large enough for kernels in
 
 @pytest.fixture(autouse=True)
 def same_numbers():
-    """Each test gets the same numbers, whichever ran before it: a loss that is near 0 has few right digits."""
+    """Each test gets the same numbers, whichever ran before it: a loss near 0 has few correct digits."""
     global RNG
     RNG = np.random.default_rng(0)
 
@@ -25,12 +25,12 @@ def normal(*shape):
 
 
 def calls(step):
-    """How many calls there are of each kind."""
+    """The number of calls of each kind."""
     return Counter(line.split("  ")[0].strip() for line in [each[6:] for each in str(step).splitlines()[1:]])
 
 
-def twice_the_same(function):
-    """Calls of the function, captured and not, give the same."""
+def check_same_bits(function):
+    """Captured and eager calls of the function return the same bits."""
     step = capture(function, fuse=False)
     for args in [(normal(M, K), normal(K, N), normal(M, N)) for _ in range(5)]:
         other = [a.clone() for a in args]
@@ -68,23 +68,23 @@ def other_rows(x, w, y):
     return [z[1:] - z[:-1]]
 
 
-def changes_what_is_multiplied(x, w, y):
+def changes_a_factor(x, w, y):
     z = x @ w[:, :K]
     x += z
     return [z]
 
 
-def reads_what_comes_later(x, w, y):
+def reads_a_later_result(x, w, y):
     z = x @ w
     y = y.sum(0)
     return [z + y]
 
 
 @pytest.mark.parametrize("function", [read_later_too, added_to_what_was_there, through_a_view, turned_beside_itself,
-                                      other_rows, changes_what_is_multiplied, reads_what_comes_later])  # fmt: skip
-def test_loops_over_the_result_of_a_product(function):
+                                      other_rows, changes_a_factor, reads_a_later_result])  # fmt: skip
+def test_loops_over_a_product_give_the_same_bits(function):
     with no_grad():
-        twice_the_same(function)
+        check_same_bits(function)
 
 
 OPERATIONS = [
@@ -96,7 +96,7 @@ OPERATIONS = [
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_random_programs(seed):
+def test_random_programs_over_a_product_give_the_same_bits(seed):
     chosen = np.random.default_rng(seed).integers(0, len(OPERATIONS), 8)
 
     def function(x, w, y):
@@ -108,7 +108,7 @@ def test_random_programs(seed):
         return [z, *seen]
 
     with no_grad():
-        twice_the_same(function)
+        check_same_bits(function)
 
 
 # --- Formulas ---------------------------------------------------------------------------------------------------------
@@ -126,8 +126,8 @@ FORMULAS = {
 
 @pytest.mark.parametrize("name", FORMULAS)
 @pytest.mark.parametrize("shape", [(300, 400), (5, 7)])
-def test_formulas_are_part_of_loops(name, shape):
-    """And so are those of their gradients; small arrays are NumPy's in eager code, with other last bits."""
+def test_formulas_become_parts_of_loops(name, shape):
+    """So do their gradients' formulas. Eager code leaves small arrays to NumPy, whose last bits differ."""
     function = FORMULAS[name]
 
     def step(x, y):
@@ -143,7 +143,7 @@ def test_formulas_are_part_of_loops(name, shape):
     assert not calls(captured).keys() - {"loop"}, str(captured)
 
 
-# --- Parts ------------------------------------------------------------------------------------------------------------
+# --- Slices -----------------------------------------------------------------------------------------------------------
 
 
 def gates(x):
@@ -167,7 +167,7 @@ PARTS = {
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", PARTS)
-def test_gradients_of_parts(name, dtype):
+def test_gradients_of_slices_equal_eager_ones(name, dtype):
     def step(x):
         y = 2 * x
         loss = (PARTS[name](y) * weights[name]).sum()
@@ -182,7 +182,7 @@ def test_gradients_of_parts(name, dtype):
     assert captured.programs
 
 
-def test_cotangent_of_a_part_is_written_out_where_it_is_looked_at():
+def test_the_cotangent_of_a_slice_is_materialized_where_it_is_read():
     class Twice(tl.autograd.Function):
         @staticmethod
         def forward(ctx, x):

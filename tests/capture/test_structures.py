@@ -1,4 +1,4 @@
-"""What captured functions are given and what they return: Tensors in tuples, lists, dicts and dataclasses."""
+"""Arguments and results of captured functions: Tensors in tuples, lists, dicts and dataclasses."""
 
 import weakref
 from collections import OrderedDict
@@ -51,7 +51,7 @@ def numbers(i):
     (lambda x, y: OrderedDict(x=x, y=[y]), lambda d: (d["x"], d["y"][0])),
     (lambda x, y: {"x": Batch(x, y), "y": Pair(x, y)}, lambda d: (d["x"].x, d["y"].second)),
 ], ids=["named tuple", "dataclass", "frozen", "ordered dict", "nested"])
-def test_all_kinds_are_taken_and_returned(make, parts):
+def test_containers_may_be_arguments_and_results(make, parts):
     @capture
     def f(value):
         x, y = parts(value)
@@ -59,20 +59,20 @@ def test_all_kinds_are_taken_and_returned(make, parts):
 
     results = [f(make(*numbers(i))) for i in range(6)]
     assert len(f.programs) == 1
-    for i, result in enumerate(results):  # none of them is changed by a later call
+    for i, result in enumerate(results):  # later calls change none of them
         x, y = numbers(i)
         assert type(result) is type(results[0])
         assert [t.tolist() for t in parts(result)] == [(x * y).tolist(), (x - y).tolist()]
 
 
-def test_what_a_dataclass_works_out_by_itself_is_of_the_same_call():
+def test_a_dataclass_computes_its_derived_fields_in_each_call():
     f = capture(lambda b: Batch(b.x * 2, b.y))
     for i in range(5):
         out = f(Batch(*numbers(i)))
         assert out.sum.tolist() == (out.x + out.y).tolist() and out.name == "batch"
 
 
-def test_pairs_of_values_and_indices_are_of_their_own_call():
+def test_pairs_of_values_and_indices_belong_to_their_call():
     f = capture(lambda x: (x.sort(), x.max(0), x.median(0)))
     results = [f(Tensor([1.0 * i, 2.0, 3.0 - i])) for i in range(5)]
     for i, (ordered, largest, second) in enumerate(results):
@@ -81,7 +81,7 @@ def test_pairs_of_values_and_indices_are_of_their_own_call():
         assert largest.values.item() == x.max() and second.values.item() == np.sort(x)[1]
 
 
-def test_a_numpy_array_as_an_argument():
+def test_a_numpy_array_as_an_argument_is_not_captured():
     f = capture(lambda x: Tensor(np.exp(x)))
     x = np.zeros(2, "f")
     with pytest.warns(UserWarning, match="it is given a NumPy array"):
@@ -90,7 +90,7 @@ def test_a_numpy_array_as_an_argument():
     np.testing.assert_allclose(f(x).numpy(), [3, 3], rtol=1e-6)
 
 
-def test_numbers_of_numpy_are_told_apart_by_their_values():
+def test_numpy_numbers_are_told_apart_by_value():
     f = capture(lambda x, s: x * s)
     x = Tensor([1.0, 2.0])
     for _ in range(4):
@@ -98,7 +98,7 @@ def test_numbers_of_numpy_are_told_apart_by_their_values():
     assert f(x, np.float32(3)).tolist() == [3, 6] and sum(map(len, f.kinds.values())) == 2
 
 
-def test_an_array_of_ones_own_that_changes():
+def test_a_numpy_array_may_change_between_calls():
     table = np.ones(3, "f")
     f = capture(lambda x: x * tg.tensor(table).exp() + Tensor(table, dtype="float64"))
     for i in range(6):
@@ -127,7 +127,7 @@ def test_no_gradient_of_a_call_outlives_the_next():
     assert all([r() is None for r in seen[:-2]])
 
 
-def test_a_pair_stays_one_when_it_is_replayed():
+def test_a_replay_returns_pairs_as_pairs():
     @capture
     @tg.no_grad()
     def predict(x):

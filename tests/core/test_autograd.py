@@ -1,4 +1,4 @@
-"""The engine: first on plain floats, where nothing but the walk can be at work, then through Tensors."""
+"""The engine: first on plain floats, where only the walk is at work, then through Tensors."""
 
 import gc
 import importlib.util
@@ -22,7 +22,7 @@ from tinygrad_like.transforms import switches
 
 
 class Linear:
-    """y = sum of slope * input: pulls g back to slope * g, and notes when it was asked."""
+    """y = sum of slope * input: pulls g back to slope * g, and logs the call."""
 
     fresh, saves = False, True
 
@@ -51,7 +51,7 @@ def record(log):
 
 
 def test_the_engine_imports_no_arrays():
-    """Loaded by itself, the file brings in neither NumPy nor anything else of the package."""
+    """Loaded by itself, the file imports neither NumPy nor anything else of the package."""
     code = ("import importlib.util, sys; spec = importlib.util.spec_from_file_location('alone', sys.argv[1]); "
             "module = importlib.util.module_from_spec(spec); spec.loader.exec_module(module); "
             "print([m for m in sys.modules if m.split('.')[0] in ('numpy', 'numba', 'tinygrad_like')])")
@@ -60,12 +60,12 @@ def test_the_engine_imports_no_arrays():
     assert run.stdout.strip() == "[]"
 
 
-def test_a_root_that_is_a_leaf():
+def test_a_root_may_be_a_leaf():
     assert walk("x", 2.0) == {"x": 2.0}
 
 
 def test_every_node_is_pulled_once(record, log):
-    """100 diamonds on top of each other have 2^100 paths; the walk passes each node once."""
+    """100 stacked diamonds have 2^100 paths; the walk passes each node once."""
     y = "x"
     for i in range(100):
         y = record(i, (y, 1.0), (y, 1.0))
@@ -74,7 +74,7 @@ def test_every_node_is_pulled_once(record, log):
 
 
 def test_the_order_is_reverse_creation_not_depth(record, log):
-    """The long branch is older than the short one, and still is walked after it."""
+    """The long branch is older than the short one, so it is walked after it."""
     long = record("l2", (record("l1", ("x", 1.0)), 1.0))
     short = record("s", ("x", 1.0))
     walk(record("y", (long, 1.0), (short, 1.0)), 1.0)
@@ -82,7 +82,7 @@ def test_the_order_is_reverse_creation_not_depth(record, log):
 
 
 class Buffer:
-    """A mutable number, as an array is: += writes, + makes a new one."""
+    """A mutable number, like an array: += writes, + makes a new one."""
 
     def __init__(self, value):
         self.value = value
@@ -96,8 +96,8 @@ class Buffer:
 
 
 @pytest.mark.parametrize("kinds", list(itertools.product([True, False], repeat=3)), ids=str)
-def test_a_sum_is_made_once_unless_an_op_made_a_buffer_for_it(record, monkeypatch, kinds):
-    """Uses of x that are fresh, and others: each of these gives a buffer that someone else holds."""
+def test_a_sum_takes_one_new_buffer_unless_an_ops_is_fresh(record, monkeypatch, kinds):
+    """Some uses of x return fresh buffers, the others a buffer that someone else holds."""
     held = [Buffer(10.0**i) for i in range(3)]
     made = []
 
@@ -121,25 +121,25 @@ def test_a_sum_is_made_once_unless_an_op_made_a_buffer_for_it(record, monkeypatc
     root, owned = record("root", *[(node, 1.0) for node in nodes]), set()
     assert walk(root, 1.0, owned=owned)["x"].value == 111.0 and "x" in owned
     assert [b.value for b in held] == [1.0, 10.0, 100.0]
-    assert len(made) == (not kinds[2] and not kinds[1])  # the latest is pulled first
+    assert len(made) == (not kinds[2] and not kinds[1])  # the latest use is pulled first
 
 
-def test_since_stops_at_older_nodes_and_gives_their_cotangents(record, log):
+def test_since_stops_at_older_nodes_and_returns_their_cotangents(record, log):
     old = record("old", ("x", 7.0))
     now = tick()
     y = record("y2", (record("y1", (old, 2.0), ("z", 3.0)), 5.0))
-    for since in now, old.order:  # "up to this tick": a node of this tick is an old one
+    for since in now, old.order:  # a node of exactly this tick is old
         assert walk(y, 1.0, since=since, retain=True) == {old: 10.0, "z": 15.0}
     assert log == ["y2", "y1"] * 2 and old.parents is not None
 
 
-def test_targets_prune_what_does_not_lead_to_them(record, log):
+def test_targets_prune_the_other_branches(record, log):
     b = record("b", ("x", 2.0))
     aside = record("aside", ("w", 1.0))
     c = record("c", (b, 3.0), (aside, 1.0))
     d = record("d", (c, 5.0), (b, 1.0))
     assert walk(d, 1.0, targets={b}, retain=True) == {b: 16.0}
-    assert log == ["d", "c"]  # b itself is taken, for its hooks, but not pulled
+    assert log == ["d", "c"]  # b's hooks run, but b is not pulled
     assert walk(d, 1.0, targets={"w", b}, retain=True) == {"w": 5.0, b: 16.0}
     assert walk(d, 1.0, targets={d}, retain=True) == {d: 1.0}
     assert walk(d, 1.0, targets={"elsewhere"}, retain=True).get("elsewhere") is None
@@ -153,8 +153,8 @@ def test_a_leaf_is_older_than_the_very_first_node(record):
     assert walk(record("y", (h, 3.0)), 1.0, targets={"x"}) == {"x": 6.0}
 
 
-def test_a_node_that_is_freed_meanwhile_is_reported():
-    """By another thread, after the walk has taken its parents and before its rule reads what it saved."""
+def test_a_node_freed_during_the_walk_is_reported():
+    """By another thread, after the walk took its parents and before its rule reads the saved values."""
     for op in (lambda x: x.exp(), lambda x: ops.linear(x, x), lambda x: checkpoint(lambda x: x * x, x)):
         y = op(leaf([[2.0]]))
         parents, y.node.saved = y.node.parents, None
@@ -162,7 +162,7 @@ def test_a_node_that_is_freed_meanwhile_is_reported():
             y.node.op.pull(y.node, np.ones(y.shape, np.float32), parents)
 
 
-# Through Tensors: what backward gives ---------------------------------------------------------------------------------
+# Through Tensors: backward --------------------------------------------------------------------------------------------
 
 
 def leaf(*values, **options):
@@ -186,11 +186,11 @@ def test_backward_fills_leaves_and_accumulates():
     assert x.grad is None
     (x * x).sum().backward(create_graph=True)
     assert x.grad.requires_grad
-    (x * x).sum().backward()  # numbers are added to a gradient with a graph
+    (x * x).sum().backward()  # adds numbers to a gradient with a graph
     assert_close(x.grad, [4, 8])
 
 
-def test_the_cotangent_given_is_not_the_gradient_received():
+def test_a_gradient_shares_no_memory_with_the_cotangent():
     x, g = leaf(1.0, 2.0), Tensor([1.0, 1.0])
     (x + 0.0).backward(g)
     g.assign([7.0, 7.0])
@@ -201,7 +201,7 @@ def test_the_cotangent_given_is_not_the_gradient_received():
     assert_close(x.grad, [7, 7])
 
 
-def test_a_rule_cannot_write_into_the_one_that_every_walk_begins_with():
+def test_a_rule_cannot_write_into_the_shared_initial_cotangent():
     op = primitive(lambda x: x * 2)
     op.vjp(x=lambda g: np.multiply(g, 2, out=g))
     x = Tensor(1.0, requires_grad=True)
@@ -223,8 +223,8 @@ def test_a_vector_needs_a_cotangent():
     lambda x: x.double(), lambda x: x.view(4), lambda x: x.T, lambda x: x[0], lambda x: x + 1, lambda x: -x,
     lambda x: x.sum(0), lambda x: x.mean(), lambda x: x.expand(2, 2, 2), lambda x: x.pad((1, 1)), lambda x: x.clone(),
     lambda x: x.cat(x), lambda x: x.flip(0).cumsum(0)])
-def test_a_cast_or_view_made_once_serves_many_losses(made):
-    """As in PyTorch, where such ops save nothing either."""
+def test_a_cast_or_view_serves_many_losses(made):
+    """As in PyTorch: such ops save nothing, so backward frees nothing."""
     x, alone = leaf([[1.0, 2.0], [3.0, 4.0]]), leaf([[1.0, 2.0], [3.0, 4.0]])
     h = made(x)
     for k in (2.0, 3.0):
@@ -249,7 +249,7 @@ def test_gradient_of_an_inner_value_and_of_itself():
     assert dh._data is not again._data
 
 
-def test_gradient_of_what_is_not_reached():
+def test_gradient_refuses_unreachable_targets_unless_materialized():
     x, z = leaf(1.0), leaf([1.0, 2.0])
     with pytest.raises(ValueError, match=r"does not depend on target 1 \(shape \(2,\)\); pass materialize_grads=True"):
         (x * 2).gradient(x, z)
@@ -260,13 +260,13 @@ def test_gradient_of_what_is_not_reached():
         (x * 2).gradient(Tensor([1.0]))
 
 
-def test_gradient_fills_no_grad_of_inner_values_either():
+def test_gradient_fills_no_grad():
     x = leaf(2.0)
     h = (x * x).retain_grad()
     (h * 3).gradient(x)
     assert h.grad is None
     (x * x * 3).backward()
-    x.register_hook(lambda g: (x * x).retain_grad().backward())  # a backward inside still fills what it should
+    x.register_hook(lambda g: (x * x).retain_grad().backward())  # a backward inside still fills .grad
     assert x.grad.item() == 12
 
 
@@ -279,7 +279,7 @@ def test_gradient_fills_no_grad_of_inner_values_either():
         lambda inside=inside: torch.set_grad_enabled(inside), lambda inside=inside: torch.set_grad_enabled(mode=inside),
         lambda inside=inside: torch.inference_mode(not inside))]])
 @pytest.mark.parametrize("outside", [False, True])
-def test_every_form_of_a_switch_of_recording(switch, inside, outside):
+def test_every_form_of_a_recording_switch_works(switch, inside, outside):
     def steps():
         yield is_grad_enabled()
 
@@ -317,7 +317,7 @@ def test_a_switch_may_be_entered_again(switch):
     assert (mode.recording, mode.listener, np.geterr()) == before
 
 
-def test_switches_that_end_out_of_order():
+def test_switches_may_end_out_of_order():
     def steps():
         with no_grad():
             yield
@@ -330,8 +330,7 @@ def test_switches_that_end_out_of_order():
     mode.recording = True
 
 
-def test_a_decorated_generator():
-    """Its own steps are inside the switch, and what happens between them is not."""
+def test_a_decorated_generator_runs_its_own_steps_inside_the_switch():
     x, closed = leaf(1.0), []
 
     @no_grad()
@@ -370,7 +369,7 @@ def test_a_decorated_generator():
     assert list(no_grad()(lambda: [1, 2])()) == [1, 2]
 
 
-def test_what_is_asynchronous_is_refused():
+def test_switches_refuse_asynchronous_functions():
     async def work():
         pass
 
@@ -382,7 +381,7 @@ def test_what_is_asynchronous_is_refused():
             no_grad()(function)
 
 
-# Exceptions on the way ------------------------------------------------------------------------------------------------
+# Exceptions in a walk -------------------------------------------------------------------------------------------------
 
 
 def some_step(a, b, w):
@@ -403,7 +402,7 @@ def state_of_the_engine():
 
 
 def interrupted(monkeypatch, method, at, error):
-    """Make the call number `at` of a method of ops raise, once."""
+    """Make call number `at` of a method of ops raise, once."""
     calls = iter(range(10**6))
 
     def instead(op):
@@ -420,7 +419,7 @@ def interrupted(monkeypatch, method, at, error):
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError(), ValueError("planned")], ids=repr)
 @pytest.mark.parametrize("how", [{}, {"retain_graph": True}, {"create_graph": True}], ids=str)
-def test_an_exception_in_any_rule_leaves_all_as_it_was(monkeypatch, error, how):
+def test_an_exception_in_any_rule_leaves_everything_unchanged(monkeypatch, error, how):
     expected = leaves_of_a_step()
     some_step(*expected).backward(**how)
     before, stopped = state_of_the_engine(), 0
@@ -436,7 +435,7 @@ def test_an_exception_in_any_rule_leaves_all_as_it_was(monkeypatch, error, how):
             except type(error):
                 stopped += 1
         assert state_of_the_engine() == before and all(x.grad is None for x in xs)
-        try:  # a graph that was kept, or is still whole, can be walked; another says that it cannot
+        try:  # a retained or untouched graph can be walked; a freed one raises
             loss.backward(**how)
             assert how or at == 0
         except RuntimeError as freed:
@@ -447,10 +446,10 @@ def test_an_exception_in_any_rule_leaves_all_as_it_was(monkeypatch, error, how):
     assert stopped > 10
 
 
-# Walks that meet ------------------------------------------------------------------------------------------------------
+# Simultaneous walks ---------------------------------------------------------------------------------------------------
 
 
-def test_a_backward_inside_a_hook():
+def test_a_hook_may_call_backward():
     x, w, calls = leaf(2.0), leaf(5.0), []
     h, other = x * x, w * w
     h.register_hook(lambda g: other.backward())
@@ -464,8 +463,8 @@ def test_a_backward_inside_a_hook():
     assert x.grad.item() == 24
 
 
-def test_many_threads_add_to_one_leaf(in_threads):
-    """Reading, adding and writing .grad is not one step."""
+def test_many_threads_may_add_to_one_leaf(in_threads):
+    """Reading, adding and writing .grad are several steps."""
     x = leaf(*[1.0] * 50)
 
     def work(thread):
@@ -479,10 +478,10 @@ def test_many_threads_add_to_one_leaf(in_threads):
 # Depth ----------------------------------------------------------------------------------------------------------------
 
 
-def test_40000_ops():
+def test_a_graph_of_40000_ops_can_be_walked_and_freed():
     """Forward, both kinds of walk, and deletion, without a RecursionError or a crash."""
     x, y = leaf(1.0), None
-    for walk_it in (True, False):  # also a graph that is deleted whole
+    for walk_it in (True, False):  # else the graph is deleted whole
         y = x
         for _ in range(20_000):
             y = (y * y.detach()).tanh()
@@ -500,7 +499,7 @@ def test_40000_ops():
 def test_anomaly_backward_names_op_and_the_line_of_the_forward():
     x = leaf(0.0)
     with detect_anomaly(), np.errstate(all="ignore"):
-        y = x ** 0.5  # fine at 0, but its slope is not
+        y = x ** 0.5  # fine at 0, unlike its slope
         z = y * 2
         with pytest.raises(FloatingPointError, match=r"the VJP of pow made the first infinity .*"
                                                      r"test_autograd\.py:\d+: y = x \*\* 0\.5  # fine at 0"):
@@ -515,8 +514,8 @@ def test_anomaly_names_the_line_of_an_op_with_a_hook():
         y.backward()
 
 
-def test_anomaly_passes_infinities_it_was_given():
-    """A mask of -inf is the user's, and no op's doing; what comes of it may still be."""
+def test_anomaly_mode_accepts_the_users_infinities():
+    """A mask of -inf is the user's and not an op's fault; NaN computed from it still is."""
     x = leaf([[1.0, 2.0], [3.0, 4.0]])
     mask = Tensor(np.triu(np.full((2, 2), -np.inf, np.float32), 1))
     with detect_anomaly():
@@ -542,7 +541,7 @@ def test_anomaly_passes_infinities_it_was_given():
 # Hooks ----------------------------------------------------------------------------------------------------------------
 
 
-def test_hooks_on_leaves_and_inner_tensors():
+def test_leaves_and_inner_tensors_may_have_hooks():
     x, seen = leaf(1.0, 2.0), []
     h = x * 3
     remove_leaf = x.register_hook(lambda g: seen.append(("x", g.numpy().tolist())))
@@ -558,7 +557,7 @@ def test_hooks_on_leaves_and_inner_tensors():
     assert_close(x.grad, [19, 37])
 
 
-def test_a_hook_must_return_what_fits():
+def test_a_hook_must_return_a_matching_tensor_or_none():
     for bad, got in [(lambda g: g.sum(), r"float32 \(\)"), (lambda g: g.double(), r"float64 \(2,\)"),
                      (lambda g: 0, "int")]:
         x = leaf(1.0, 2.0)
@@ -570,8 +569,8 @@ def test_a_hook_must_return_what_fits():
         Tensor([1.0]).register_hook(print)
 
 
-def test_what_a_hook_does_to_its_gradient_is_its_own_affair():
-    """The Tensor an inner hook gets is a copy: keeping or changing it does not disturb the walk."""
+def test_a_hook_may_change_its_gradient_in_place():
+    """An inner hook gets a copy: keeping or changing it does not disturb the walk."""
     x, kept = leaf(1.0, 2.0), []
     h = x * 3
     h.register_hook(lambda g: kept.append(g.assign([0.0, 0.0])) and None)
@@ -580,7 +579,7 @@ def test_what_a_hook_does_to_its_gradient_is_its_own_affair():
     assert_close(kept[0], [0, 0])
 
 
-def test_retain_grad():
+def test_retain_grad_keeps_and_adds_up_inner_gradients():
     x = leaf(1.0, 2.0)
     h = (x * 3).retain_grad().retain_grad()  # twice is once
     y = h * h
@@ -594,7 +593,7 @@ def test_retain_grad():
 
 
 @pytest.mark.parametrize("retain_first", [True, False])
-def test_retain_grad_keeps_what_hooks_made_of_the_gradient(retain_first):
+def test_retain_grad_keeps_the_gradient_after_hooks(retain_first):
     x = leaf(2.0)
     h = x * 3
     if retain_first:
@@ -628,7 +627,7 @@ CHANGED = r"was changed in place after {} saved it; change it after backward, or
     lambda w: w.detach().__setitem__(0, 9.0),
     lambda w: w.detach()[1:].assign([9.0]),
     lambda w: w.detach().reshape(2, 1).T.__setitem__((0, 0), 9.0),
-    lambda w: (np.multiply(w._data, 2, out=w._data), w.touch()),  # as an optimizer does
+    lambda w: (np.multiply(w._data, 2, out=w._data), w.touch()),  # like an optimizer
 ], ids=["assign", "detach", "setitem", "slice", "views of views", "touch"])
 def test_a_change_of_a_saved_input_is_detected(change):
     w, x = leaf(1.0, 2.0), leaf(3.0, 4.0)
@@ -658,7 +657,7 @@ def test_setting_data_is_a_change_in_place():
             change(w)
             with pytest.raises(RuntimeError, match="was changed in place"):
                 y.backward()
-        (w * x).sum().backward()  # a graph from now on is right
+        (w * x).sum().backward()  # a new graph is right
         assert_close(x.grad, w.detach().numpy())
 
 
@@ -672,8 +671,8 @@ def test_a_tensor_set_as_data_shares_its_version():
         y.backward()
 
 
-def test_an_op_that_gives_its_input_shares_the_version():
-    """As NumPy functions do that find nothing to do: then a change of one is a change of the other."""
+def test_an_op_that_returns_its_input_shares_the_version():
+    """Some NumPy functions return their input; then a change of one is a change of the other."""
     same, second = primitive(lambda x: x), primitive(lambda a, b, c: b)
     same.vjp(x=lambda g: g)
     second.vjp(b=lambda g: g)
@@ -686,7 +685,7 @@ def test_an_op_that_gives_its_input_shares_the_version():
                 y.backward()
 
 
-def test_an_op_that_gives_its_input_and_saves_its_output():
+def test_an_op_that_returns_its_input_may_save_its_output():
     half = primitive(lambda x: x[1:])
     same = primitive(lambda x: x)
     for op in half, same:
@@ -699,8 +698,8 @@ def test_an_op_that_gives_its_input_and_saves_its_output():
             y.backward()
 
 
-def test_views_of_views_in_every_order():
-    """Whichever of them an op saved, and whichever is changed, of views taken before or after."""
+def test_changes_through_views_of_views_are_noticed():
+    """Whichever view an op saved, whichever is changed, and whether it was taken before or after."""
     views = [lambda t: t, lambda t: t.reshape(-1), lambda t: t.T, lambda t: t[::2], lambda t: t.detach(),
              lambda t: t.unsqueeze(0), lambda t: t.flip(0), lambda t: t.clone(), ops.identity]
     raised = 0
@@ -709,7 +708,7 @@ def test_views_of_views_in_every_order():
             w = leaf([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
             middle = first(w)
             chain = [w, middle, then(middle)]
-            x = chain[saved].detach()  # of which mul, unlike of w, takes no gradient but saves the value
+            x = chain[saved].detach()  # mul saves its value, but x gets no gradient
             y = (x * w.sum()).sum()
             again = first(w) if late else middle
             t = ([w, again, then(again)] if late else chain)[changed].detach()
@@ -725,7 +724,7 @@ def test_views_of_views_in_every_order():
 
 
 @pytest.mark.parametrize("switch", [enable_grad, detect_anomaly])
-def test_an_output_changed_between_a_gradient_and_its_own_is_noticed(switch):
+def test_an_output_changed_between_first_and_second_order_is_noticed(switch):
     x, g = leaf(0.5), leaf(1.0)
     with switch():
         y = x.exp()
@@ -736,7 +735,7 @@ def test_an_output_changed_between_a_gradient_and_its_own_is_noticed(switch):
                 dx.gradient(target, retain_graph=True)
 
 
-def test_anomalies_are_looked_for_from_here_on():
+def test_set_detect_anomaly_lasts_until_it_is_turned_off():
     from tinygrad_like.transforms.anomaly import set_detect_anomaly
 
     def wrong():
@@ -765,7 +764,7 @@ def test_anomalies_are_looked_for_from_here_on():
     (Tensor([1.0, 2.0]), RuntimeError, r"must be float64 \(2,\) like its Tensor, got float32 \(2,\)"),
     (Tensor(np.ones((2, 1))), RuntimeError, r"must be float64 \(2,\) like its Tensor, got float64 \(2, 1\)"),
     (np.ones(2), TypeError, "another Tensor, or None, got ndarray"), (3.0, TypeError, "got float")])
-def test_a_gradient_that_does_not_suit_is_refused_where_it_is_set(bad, error, message):
+def test_setting_a_gradient_that_does_not_fit_raises(bad, error, message):
     x = Tensor([1.0, 2.0], requires_grad=True, dtype="float64")
     (x * x).sum().backward()
     with pytest.raises(error, match=f"grad: .*{message}"):
@@ -780,7 +779,7 @@ def test_a_gradient_that_does_not_suit_is_refused_where_it_is_set(bad, error, me
     assert x.grad is None
 
 
-def test_anomalies_that_are_not_to_be_checked():
+def test_anomaly_mode_can_skip_the_check_for_nan():
     x = Tensor([-1.0], requires_grad=True)
     with detect_anomaly(check_nan=False), np.errstate(all="ignore"):
         y = x.log()
@@ -801,8 +800,8 @@ SWITCHES = {"no_grad": no_grad, "enable_grad": enable_grad, "eager": torch.eager
 
 
 @pytest.mark.parametrize("name", SWITCHES)
-def test_ctrl_c_while_a_block_begins_leaves_nothing_on(name):
-    """Python lets it in where a function begins, and after one was called: then the block never ends."""
+def test_ctrl_c_while_a_block_begins_leaves_no_switch_on(name):
+    """Python raises it where a function begins, or after one returns; then the block's exit never runs."""
     switch = SWITCHES[name]()
     before, entered, presses = {**vars(mode)}, list(switches._entered()), itertools.count(1)
     for press in presses:
@@ -832,8 +831,8 @@ def test_ctrl_c_while_a_block_begins_leaves_nothing_on(name):
     lambda y, x: y.backward(inputs=[x]), lambda y, x: y.gradient(),
     lambda y, x: torch.autograd.grad(y, [x], allow_unused=True),
     lambda y, x: torch.autograd.grad(y, [x], allow_unused=True, materialize_grads=True)])
-def test_what_nothing_depends_on_leaves_the_graph_alone(ask):
-    """No hook is called, no gradient is filled and nothing is freed on ways that lead to no input that is asked for."""
+def test_asking_for_an_unused_input_leaves_the_graph_alone(ask):
+    """On branches without a target no hook is called, no gradient is filled and nothing is freed."""
     seen, w, x = [], leaf(1.0, 2.0), leaf(3.0, 4.0)
     h = w.exp()
     x.register_hook(seen.append)
@@ -848,7 +847,7 @@ def test_what_nothing_depends_on_leaves_the_graph_alone(ask):
 
 @pytest.mark.parametrize("ask", [
     lambda y, x: y.backward(inputs=[x]), lambda y, x: torch.autograd.grad(y, [x], allow_unused=True)])
-def test_what_lay_beyond_a_freed_graph_is_not_said_to_be_unused(ask):
+def test_an_input_beyond_a_freed_graph_is_not_called_unused(ask):
     x = leaf(1.0, 2.0)
     h = x.exp()
     (h * h).sum().backward()

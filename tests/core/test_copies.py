@@ -28,7 +28,7 @@ TENSORS = {
 
 @again
 @pytest.mark.parametrize("make", TENSORS.values(), ids=TENSORS)
-def test_tensors(make, again):
+def test_copied_tensors_are_equal_and_independent(make, again):
     x = make()
     if x.requires_grad:
         (x * x).sum().backward()
@@ -37,12 +37,12 @@ def test_tensors(make, again):
     assert np.array_equal(y.detach().numpy(), x.detach().numpy()) and y.shape == x.shape
     if x.requires_grad:
         assert np.array_equal(y.grad.numpy(), x.grad.numpy())
-        (y * 3).sum().backward()  # it is a leaf of graphs of its own
+        (y * 3).sum().backward()  # it is a leaf of its own graphs
         assert np.array_equal(y.grad.numpy(), 2 * x._data + 3) and x.grad.numpy().max() == 2 * x._data.max()
 
 
 @again
-def test_what_was_computed_is_refused(again):
+def test_computed_tensors_refuse_to_be_copied(again):
     y = Tensor([1.0], requires_grad=True) * 2
     with pytest.raises(RuntimeError, match=r"computed by mul, and a graph cannot be copied or pickled; use .*detach"):
         again(y)
@@ -50,7 +50,7 @@ def test_what_was_computed_is_refused(again):
 
 
 @again
-def test_ops_are_themselves(again):
+def test_a_copied_op_is_the_op_itself(again):
     public = [f for name, f in vars(ops).items() if callable(f) and not name.startswith("_")]
     for op in [*public, *(op for op in declared if op.__wrapped__.__module__.startswith(ops.__name__))]:
         assert again(op) is op
@@ -74,8 +74,8 @@ MODELS = {
 
 @whole
 @pytest.mark.parametrize("make, inputs", MODELS.values(), ids=MODELS)
-def test_modules(make, inputs, again):
-    """Also one that has run and been captured, and its optimizer's state with it."""
+def test_copied_modules_are_equal_and_independent(make, inputs, again):
+    """Also after a training step."""
     manual_seed(0)
     model, xs = make(), inputs()
     optimizer = optim.AdamW(model.parameters(), lr=1e-3)

@@ -1,4 +1,4 @@
-"""What an op works out when it is declared: what it saves and may write to, which way its rules run, and its name."""
+"""An op's declaration: what it saves and may write to, how its rules run, and its name."""
 
 import gc
 import linecache
@@ -51,7 +51,7 @@ def test_an_op_that_saves_no_value_can_be_walked_again():
             y.backward()
 
 
-def test_only_rules_that_say_so_are_fresh():
+def test_only_rules_declared_fresh_are_fresh():
     def hand_on(g):
         return g
 
@@ -73,7 +73,7 @@ def test_only_rules_that_say_so_are_fresh():
         assert x.grad.item() == 2 and y.grad.item() == 1 and g.tolist() == [1]
 
 
-def test_inputs_may_be_left_out_where_they_have_a_default():
+def test_inputs_with_a_default_may_be_omitted():
     def scaled(x, a=None, b=None):
         return x * (2 if a is None else a)
 
@@ -114,8 +114,8 @@ def test_cotangents_are_arrays_unless_their_graph_is_wanted():
 
 
 @BOTH
-def test_a_replayed_definition_gives_each_input_an_array_of_its_own(how):
-    op = composite(lambda a, b: a + b)  # whose rule hands one array to both
+def test_a_definition_run_for_backward_gives_each_input_its_own_array(how):
+    op = composite(lambda a, b: a + b)  # add's rule gives both inputs one array
     op.accelerate(lambda a, b: (a + b, None))
     x, y = leaf(2.0), leaf(3.0)
     given = np.array([1.0])
@@ -147,7 +147,7 @@ def double(x):
 
 @pytest.mark.needs("kernels")
 def test_rules_run_on_arrays_without_calling_ops():
-    """But on Tensors, where the graph of the gradient is wanted, the ops themselves are called."""
+    """On Tensors, for the gradient's graph, they call the ops themselves."""
     called = []
     triple = declare(lambda x: called.append(type(x)) or x * 3, x=lambda g: g * 3)
     residual = declare(lambda x: (called.append(type(x)) or x * 5, Residuals(a=1)), x=lambda g, a: g * 5)
@@ -158,8 +158,8 @@ def test_rules_run_on_arrays_without_calling_ops():
     op.ours = True
     fast = op.array_rules[0][0].__globals__
     assert fast["helper"].__globals__["triple"] is triple.forward
-    assert fast["residual"] is residual  # whose forward gives more than an array
-    assert op.rules[0][0] is names["rule"] and names["helper"].__globals__["triple"] is triple  # as they were
+    assert fast["residual"] is residual  # its forward returns more than an array
+    assert op.rules[0][0] is names["rule"] and names["helper"].__globals__["triple"] is triple  # unchanged
     x = leaf(1.0)
     for how in ({}, {"create_graph": True}):
         called.clear()
@@ -171,7 +171,7 @@ def test_rules_run_on_arrays_without_calling_ops():
     assert closure.array_rules[0][0] is rule and closure(x).gradient(x)[0].item() == 7
 
 
-def test_functions_from_elsewhere_are_called_as_they_are():
+def test_functions_of_other_modules_are_called_unchanged():
     op = declare(lambda x: x * 2, x=lambda g: twice(g))
     op.ours = True
     assert op.array_rules[0][0].__globals__["twice"] is twice
@@ -180,7 +180,7 @@ def test_functions_from_elsewhere_are_called_as_they_are():
 
 
 @pytest.mark.needs("kernels")
-def test_the_lines_of_a_call_go_with_their_op():
+def test_an_ops_generated_code_is_freed_with_it():
     op = declare(lambda x: x * 2, x=lambda g: g * 2)
     for _ in range(2):
         op(leaf(1.0)).backward()
@@ -194,14 +194,14 @@ def test_the_lines_of_a_call_go_with_their_op():
 # Names ----------------------------------------------------------------------------------------------------------------
 
 
-def test_a_pickle_finds_only_the_ops_of_a_module():
+def test_only_ops_in_modules_can_be_pickled():
     assert pickle.loads(pickle.dumps(ops.exp)) is ops.exp
     local = primitive(lambda x: x * 1)
     with pytest.raises(AttributeError, match="the op <lambda> is not in .*; pickle needs ops to be module attributes"):
         pickle.loads(pickle.dumps(local))
 
 
-def test_an_explanation_is_asked_only_once_the_forward_has_failed():
+def test_an_explanation_is_asked_for_only_after_the_forward_failed():
     asked = []
 
     @primitive
@@ -220,7 +220,7 @@ def test_an_explanation_is_asked_only_once_the_forward_has_failed():
     assert asked == [3]
 
 
-def test_a_function_made_of_ops_has_contracts_too():
+def test_functions_made_of_ops_may_have_contracts():
     @checked
     def cut(x, *sizes, axis=0, **others):
         return x, sizes, axis, others
@@ -239,6 +239,6 @@ def test_a_function_made_of_ops_has_contracts_too():
 
 
 def test_the_core_is_small():
-    """What a learner reads first, and can finish."""
+    """A learner reads it first, and can finish it."""
     core = Path(dispatch.__file__).parent
     assert sum(len(file.read_text(encoding="utf-8").splitlines()) for file in core.glob("*.py")) <= 800

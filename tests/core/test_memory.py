@@ -1,4 +1,4 @@
-"""Memory is returned by reference counting alone: the garbage collector is off, or must find nothing."""
+"""Reference counting alone frees memory: the garbage collector is off, or must find nothing."""
 
 import gc
 import tracemalloc
@@ -71,7 +71,7 @@ def second_order_step(model):
 def hooked_step(model):
     h = ops.linear(model.x, *model.layers[0]).retain_grad()
     h.register_hook(lambda g: g * 2)
-    remove = model.layers[0][0].register_hook(lambda g: g * h.grad.mean())  # a hook that holds on to the graph
+    remove = model.layers[0][0].register_hook(lambda g: g * h.grad.mean())  # this hook holds the graph
     loss = model.loss() + (h * h).mean()
     loss.backward(retain_graph=True)
     loss.backward()
@@ -94,7 +94,7 @@ def test_a_step_leaves_no_cycles(step):
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda f: f.__name__)
-def test_memory_is_flat(step):
+def test_memory_does_not_grow_from_step_to_step(step):
     model, steps = MLP(8, 64, 64, 4, batch=64), 50
     with no_collector():
         tracemalloc.start()
@@ -107,17 +107,17 @@ def test_memory_is_flat(step):
             grown, more = tracemalloc.get_traced_memory()[0] - before, len(gc.get_objects()) - objects
         finally:
             tracemalloc.stop()
-    # A forgotten activation would be 16 KiB a step, a forgotten node or Tensor an object a step. (NumPy's own caches of
-    # small blocks appear to tracemalloc as some 100 bytes a step.)
+    # A leaked activation takes 16 KiB a step, a leaked node or Tensor is an object a step. NumPy's caches of small
+    # blocks appear to tracemalloc as some 100 bytes a step.
     assert grown < 1024 * steps and more < steps / 2
 
 
 @pytest.mark.parametrize("use", [
-    lambda x, y: y,  # a graph that is never walked goes with its result
+    lambda x, y: y,  # a graph that is never walked is freed with its result
     lambda x, y: y.backward(),
     lambda x, y: y.detach(),
     lambda x, y: y.gradient(x, create_graph=True)])
-def test_who_does_not_hold_a_graph(use):
+def test_a_graph_is_freed_with_its_result(use):
     x = Tensor(np.ones(4), requires_grad=True)
     with no_collector():
         h = x.exp()
@@ -131,10 +131,10 @@ def test_who_does_not_hold_a_graph(use):
         assert all(ref() is None for ref in refs) and (x.grad is None or x.grad.node is None)
 
 
-# Where arrays lie -----------------------------------------------------------------------------------------------------
+# Shared memory --------------------------------------------------------------------------------------------------------
 
 
-def test_a_view_does_not_fill_its_memory():
+def test_only_whole_arrays_fill_their_memory():
     for x in np.zeros((300, 300), np.float32), np.empty(90000).reshape(300, 300):
         assert fills(x) and not fills(x[1:])
 
@@ -159,8 +159,8 @@ class Everything:
 
 
 @pytest.mark.needs("kernels")
-def test_what_others_hold_changes_no_gradient_and_is_not_shared(monkeypatch):
-    """All values are held: by a watcher, a hook, and from the rules. No value that they saw is written to later."""
+def test_arrays_that_others_hold_are_neither_changed_nor_shared(monkeypatch):
+    """A listener, a hook and the rules hold all values. None of them is written to later."""
     plain = Everything()
     plain.loss().backward()
     model, held, made = Everything(), [], {}
@@ -186,7 +186,7 @@ def test_what_others_hold_changes_no_gradient_and_is_not_shared(monkeypatch):
     for i, (grad, leaf) in enumerate(zip(grads, plain.leaves, strict=True)):
         np.testing.assert_array_equal(grad, leaf.grad._data)
         assert not any(np.shares_memory(grad, x) for x in [x for x, _ in held] + grads[:i])
-    # Of rules alone, and w of several cotangents that are added up in the first: none was copied.
+    # These gradients are arrays that rules made; w's is a sum in the first of them. None was copied.
     assert all(id(x.grad._data) in made for x in (model.leaves[1], model.leaves[2], model.leaves[3], model.leaves[7]))
 
 

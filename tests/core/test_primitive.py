@@ -1,4 +1,4 @@
-"""How ops are declared and called, what they keep, and that every fused op is its reference."""
+"""How ops are declared and called, what they keep, and how kernels stand in for definitions."""
 
 import itertools
 import weakref
@@ -27,7 +27,7 @@ def declare(forward, **rules):
 # Declaration ----------------------------------------------------------------------------------------------------------
 
 
-def test_an_op_is_its_forward_and_its_rules():
+def test_an_op_consists_of_its_forward_and_its_rules():
     def scaled(a, b, *, factor=2.0):
         """factor a b."""
         return factor * a * b
@@ -43,7 +43,7 @@ def test_an_op_is_its_forward_and_its_rules():
     assert da.numpy().tolist() == [30, -40] and db.numpy().tolist() == [10, -20]
 
 
-def test_called_on_arrays_it_is_its_forward():
+def test_on_arrays_an_op_only_runs_its_forward():
     x = np.array([1.0, 2.0])
     assert type(ops.exp(x)) is np.ndarray and np.array_equal(ops.exp(x), np.exp(x))
     assert isinstance(ops.sum(x), np.float64)
@@ -52,7 +52,7 @@ def test_called_on_arrays_it_is_its_forward():
     assert np.array_equal(kept(x), [2, 4])
 
 
-def test_options_by_position_inputs_by_name():
+def test_options_may_be_positional_and_inputs_named():
     x = leaf([[1.0, 2.0], [3.0, 4.0]])
     assert ops.sum(x, 1).detach().numpy().tolist() == ops.sum(x, axis=1).detach().numpy().tolist() == [3, 7]
     for _ in range(3):  # from the second call on each op has its own code
@@ -75,13 +75,13 @@ def test_options_by_position_inputs_by_name():
     (lambda x: ops.mul(x), r"mul: missing input 'b': <op mul\(a, b\)>"),
     (lambda x: ops.mul(), "mul: missing input 'a'"), (lambda x: ops.cat(x, at=0), "cat: unknown argument 'at'"),
 ])
-def test_calls_that_do_not_fit_the_signature(call, text):
+def test_calls_that_do_not_fit_the_signature_raise(call, text):
     for _ in range(3):  # from the second call on each op has its own code
         with pytest.raises(TypeError, match=text):
             call(leaf([1.0]))
 
 
-def test_rules_that_do_not_fit_the_op():
+def test_rules_that_do_not_fit_the_op_raise():
     def add_one(x):
         return x + 1
 
@@ -96,7 +96,7 @@ def test_rules_that_do_not_fit_the_op():
         primitive(lambda x, out: x)
 
 
-def test_rules_that_are_no_plain_functions_and_rules_that_take_the_place_of_others():
+def test_rules_may_be_wrapped_or_partial_and_may_be_replaced():
     def by_output(g, out):
         return 3 * g * out
 
@@ -113,7 +113,7 @@ def test_rules_that_are_no_plain_functions_and_rules_that_take_the_place_of_othe
     assert found == [4] * 3 + [12] * 6 + [10] * 3
 
 
-def test_a_rule_of_another_module_sees_what_its_names_stand_for_now(monkeypatch):
+def test_a_rule_sees_the_current_values_of_its_globals(monkeypatch):
     op, x, found = declare(lambda x: x * 1, x=lambda g: g * FACTOR), leaf([1.0]), []
     for factor in 2, 3:
         monkeypatch.setitem(globals(), "FACTOR", factor)
@@ -121,7 +121,7 @@ def test_a_rule_of_another_module_sees_what_its_names_stand_for_now(monkeypatch)
     assert found == [2, 3]
 
 
-def test_an_input_without_a_rule():
+def test_an_input_without_a_rule_has_no_gradient():
     op = declare(lambda a, b: a * b, a=lambda g, b: g * b)
     a, b = leaf([2.0]), leaf([3.0])
     assert op(a, b.detach()).gradient(a)[0].item() == 3
@@ -136,7 +136,7 @@ def test_an_op_without_rules_is_not_differentiable():
         assert not y.requires_grad and y.node is None
 
 
-def test_an_option_is_a_number():
+def test_an_option_must_be_a_number_or_a_detached_0d_tensor():
     x, a = leaf([1.0, -2.0]), leaf(0.5)
     for call in (lambda a: ops.leaky_relu(x, negative_slope=a), lambda a: ops.leaky_relu(x, a),
                  lambda a: ops.leaky_relu(x.detach().numpy(), a), lambda a: ops.dropout(x, a),
@@ -154,15 +154,15 @@ def test_an_option_is_a_number():
     assert x.sum(Tensor(0)).item() == -1
     with no_grad(), pytest.raises(TypeError, match="is an option"):
         ops.leaky_relu(x, a)
-    # What is composed of ops takes it as an input.
+    # lerp takes its weight as an input.
     weight = leaf(0.5)
     assert leaf([3.0]).lerp(leaf([5.0]), weight).gradient(weight)[0].item() == 2
 
 
-# What rules may ask for -----------------------------------------------------------------------------------------------
+# Arguments of rules ---------------------------------------------------------------------------------------------------
 
 
-def test_variadic_rules_are_told_which():
+def test_variadic_rules_get_the_index_of_their_input():
     asked = []
 
     def blend(*xs, weights):
@@ -178,14 +178,14 @@ def test_variadic_rules_are_told_which():
     assert asked == [(0, (2,)), (2, (2, 1))]
 
 
-def test_joint_rules_are_told_what_is_wanted():
+def test_joint_rules_get_the_wanted_inputs():
     asked = []
     op = primitive(lambda a, b, c=None: a * b)
 
     @op.joint_vjp
     def _(g, a, b, wanted):
         asked.append(wanted)
-        return g * b, g * a, None  # any sequence; what is not wanted is dropped
+        return g * b, g * a, None  # any sequence; cotangents that are not wanted are dropped
 
     a, b = leaf([2.0]), leaf([3.0])
     assert [g.item() for g in op(a, b).gradient(a, b)] == [3, 2]
@@ -197,8 +197,8 @@ def test_joint_rules_are_told_what_is_wanted():
 # How cotangents add up ------------------------------------------------------------------------------------------------
 
 
-def test_a_sum_is_not_added_to_a_buffer_of_others():
-    """add hands one array to h and z; what a part of s adds to it must not reach both."""
+def test_a_sum_is_not_added_to_a_shared_buffer():
+    """add's rule gives h and z one array; what a slice adds to h's cotangent must not reach z's."""
     for parts in (lambda h: h[0:1], lambda h: h[1], lambda h: h.split(1)[1]):
         x, z = leaf([1.0, 2.0]), leaf([3.0, 4.0])
         h = x * 1
@@ -207,8 +207,8 @@ def test_a_sum_is_not_added_to_a_buffer_of_others():
         assert z.grad.tolist() == [1, 1] and sorted(x.grad.tolist()) == [1, 6]
 
 
-@pytest.mark.parametrize("n", [2, 70_000])  # so many are added up by a kernel
-def test_a_product_is_not_added_to_a_buffer_of_others(n):
+@pytest.mark.parametrize("n", [2, 70_000])  # a kernel adds the larger
+def test_a_product_is_not_added_to_a_shared_buffer(n):
     x, z = leaf(np.ones(n), "float32"), leaf(np.ones(n), "float32")
     late = ops.permute(x, axes=(0,)) * z.detach()
     (late + (x + z)).backward(np.ones(n))
@@ -216,8 +216,8 @@ def test_a_product_is_not_added_to_a_buffer_of_others(n):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_numbers_and_placed_parts_add_up_in_every_order(dtype):
-    """Rules of a 0-d Tensor return NumPy scalars, not arrays; x[None] and x[...] return parts to be placed."""
+def test_numbers_and_slices_add_up_in_every_order(dtype):
+    """Rules of a 0-d Tensor return NumPy scalars, not arrays; those of x[None] and x[...] return slices."""
     uses = [lambda x: x * 2, lambda x: x[None].sum(), lambda x: x[...] * 3, lambda x: x[()], lambda x: x + x,
             lambda x: x.reshape(1)[0] * 7, lambda x: x.exp()]
     slopes = [2, 1, 3, 1, 2, 7, np.exp(2.0)]
@@ -231,7 +231,7 @@ def test_numbers_and_placed_parts_add_up_in_every_order(dtype):
             assert x.grad.shape == () and x.grad.item() == pytest.approx(expected, rel=1e-6)
 
 
-# What a wrong rule is told --------------------------------------------------------------------------------------------
+# Errors in rules ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("rule", "text"), [
@@ -263,11 +263,11 @@ def test_an_error_in_a_rule_names_the_op_and_the_input():
     for how in ({}, {"create_graph": True}):
         with pytest.raises(ValueError, match=r"^the VJP of off for input 'a': .*\(2, ?4\).*\(3, ?4\)") as caught:
             op(a, b).sum().backward(**how)
-        assert type(caught.value.__cause__) is ValueError  # where in the rule it was
+        assert type(caught.value.__cause__) is ValueError  # with the line of the rule
     for rule, error, text in ((lambda g, x: g * np.cbrt(x), TypeError, "np.cbrt: NumPy .* off the graph.*ops.cos"),
                               (lambda g, x: g * x.copy(), AttributeError, "has no attribute 'copy'.*such as ops.cos")):
         op = declare(lambda x: np.sin(x), x=rule)
-        op(a).sum().backward()  # on arrays there is nothing wrong
+        op(a).sum().backward()  # on arrays it works
         with pytest.raises(error, match=r"^the VJP of <lambda> for input 'x': .*" + text):
             op(a).sum().backward(create_graph=True)
     joint = primitive(lambda a, b: a * b)
@@ -276,7 +276,7 @@ def test_an_error_in_a_rule_names_the_op_and_the_input():
         joint(a, a).sum().backward()
 
 
-def test_a_joint_rule_gives_one_cotangent_per_input():
+def test_a_joint_rule_must_return_one_cotangent_per_input():
     op = primitive(lambda a, b: a * b)
     op.joint_vjp(lambda g, a, b: [g * b])
     with pytest.raises(TypeError, match="the joint VJP of <lambda> returned 1 cotangents, not 2"):
@@ -285,7 +285,7 @@ def test_a_joint_rule_gives_one_cotangent_per_input():
 
 @pytest.mark.parametrize("error", [ValueError("my own words"), TypeError("my own words"),
                                    AttributeError("my own words"), KeyError("my own words")])
-def test_an_error_of_the_forward_itself_is_not_touched(error):
+def test_an_error_of_the_forward_is_raised_unchanged(error):
     def broken(x):
         raise error
 
@@ -294,7 +294,7 @@ def test_an_error_of_the_forward_itself_is_not_touched(error):
     assert caught.value is error
 
 
-# What is kept ---------------------------------------------------------------------------------------------------------
+# What a node keeps ----------------------------------------------------------------------------------------------------
 
 
 def kept_alive(f, n):
@@ -326,7 +326,7 @@ def test_a_node_keeps_only_what_its_rules_name(f, n, kept):
     assert kept_alive(f, n) == kept
 
 
-# Fused ops are their references ---------------------------------------------------------------------------------------
+# Kernels and definitions ----------------------------------------------------------------------------------------------
 
 
 def test_a_kernel_may_leave_a_case_to_the_definition():
@@ -335,7 +335,7 @@ def test_a_kernel_may_leave_a_case_to_the_definition():
     op.accelerate(lambda a, b: (np.multiply(a, b), None) if len(a) == 1 else NotImplemented,
                   lambda g, wanted, a, b, residuals: NotImplemented if wanted[1] else [g * b, None])
     a, b = leaf([2.0]), leaf([3.0])
-    for _ in range(3):  # the third is by what is written out for the op
+    for _ in range(3):  # from the second call on each op has its own code
         assert op(a, b).node.op is op and op(a, b).gradient(a)[0].item() == 3 and ran == []
         assert [g.item() for g in op(a, b).gradient(a, b)] == [3, 2] and ran.pop() == "definition"
         assert op(leaf([2.0, 1.0]), leaf([3.0, 1.0])).node.op is ops.mul and ran.pop() == "definition"
@@ -344,7 +344,7 @@ def test_a_kernel_may_leave_a_case_to_the_definition():
 
 
 @pytest.mark.parametrize("kernel", [False, True])
-def test_a_composite_of_any_number_of_inputs(kernel):
+def test_a_composite_may_take_any_number_of_inputs(kernel):
     op = composite(lambda *xs, scale=1.0: xs[0] * xs[1] * xs[2] * scale)
     if kernel:
         op.accelerate(lambda *xs, scale: (np.prod(xs, axis=0) * scale, None))
@@ -355,7 +355,7 @@ def test_a_composite_of_any_number_of_inputs(kernel):
     assert [g.item() for g in found[0].gradient(*xs[1:])] == [10, 6]
 
 
-def test_a_kernel_that_needs_its_output_is_told_if_that_was_changed():
+def test_a_changed_output_that_a_kernel_needs_is_noticed():
     op = composite(lambda x: ops.exp(x))
     op.accelerate(lambda x: (np.exp(x), "kept"), lambda g, wanted, x, kept, out: [g * out], out=True)
     for _ in range(3):
@@ -367,7 +367,7 @@ def test_a_kernel_that_needs_its_output_is_told_if_that_was_changed():
             y.sum().backward()
 
 
-def test_a_listener_sees_a_composite_and_what_it_is_made_of():
+def test_a_listener_sees_a_composite_and_its_ops():
     seen = []
     with after(lambda op, *_: seen.append(op.name)):
         ops.mse_loss(Tensor([1.0]), Tensor([2.0]))

@@ -1,4 +1,4 @@
-"""Random numbers: functions of a seed, of how many draws came before, and of positions, whoever draws and listens."""
+"""Random numbers depend on a seed, on the number of earlier draws, and on positions, and on nothing else."""
 
 import os
 
@@ -27,7 +27,7 @@ every_draw = pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
 
 
 @every_draw
-def test_a_draw_depends_on_the_seed_and_on_how_many_came_before(draw):
+def test_a_draw_depends_on_the_seed_and_on_the_number_of_earlier_draws(draw):
     own, package = tg.Generator().manual_seed(3), tg.get_rng_state()
     found = [draw(own).tolist() for _ in range(4)]
     assert own.get_state() == {"seed": 3, "position": 4} and own.initial_seed() == 3
@@ -42,7 +42,7 @@ def test_a_draw_depends_on_the_seed_and_on_how_many_came_before(draw):
 
 
 @every_draw
-def test_who_listens_changes_nothing(draw):
+def test_listeners_change_no_draw(draw):
     own = tg.Generator().manual_seed(3)
     right = draw(own).tolist()
     for listener in Listener(), after(lambda *of: None):
@@ -50,7 +50,7 @@ def test_who_listens_changes_nothing(draw):
             assert draw(own.manual_seed(3)).tolist() == right
 
 
-def test_seeds():
+def test_a_seed_is_an_integer_below_2_to_the_64():
     for seed in (0, 1, 2**63, 2**64 - 1, np.int64(5)):
         assert tg.Generator().manual_seed(seed).initial_seed() == seed
     for seed in (-1, 2**64, 1.0, "a", None):
@@ -64,7 +64,7 @@ def test_seeds():
 @pytest.mark.parametrize("seeds, positions", [
     (np.zeros(1 << 14), np.arange(1 << 14)), (np.arange(1 << 14), np.zeros(1 << 14))], ids=["positions", "seeds"])
 def test_draws_are_independent(seeds, positions):
-    """Numbers of draws that follow one another, and of seeds that do: sums of independent terms are normal."""
+    """Of consecutive draws and of consecutive seeds: sums of independent terms are normal."""
     x = np.empty((1 << 14, 8))
     for i, state in enumerate(np.stack([seeds, positions], 1).astype(np.uint64)):
         x[i] = random.bits(np.arange(8), np.array(random._take(state, 0, 0)))
@@ -84,7 +84,7 @@ def test_threads_share_a_generator(in_threads):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 @pytest.mark.filterwarnings("ignore:.*fork")
-def test_a_forked_process_goes_on_alike():
+def test_a_forked_process_continues_with_the_same_numbers():
     manual_seed(1)
     read, write = os.pipe()
     if not (child := os.fork()):
@@ -95,7 +95,7 @@ def test_a_forked_process_goes_on_alike():
     os.close(read), os.close(write)
 
 
-def test_parameters_may_be_tensors():
+def test_mean_and_std_may_be_tensors():
     manual_seed(0)
     x = Tensor.normal(2000, mean=Tensor(5.0), std=Tensor(0.1))
     manual_seed(0)

@@ -10,7 +10,7 @@ import tinygrad_like
 from tinygrad_like import Tensor, get_rng_state, ops, set_rng_state
 
 
-def test_it_copies_its_data():
+def test_a_tensor_copies_its_data():
     array = np.ones((2, 3), np.float32)
     x = Tensor(array)
     array[0, 0] = 7
@@ -20,7 +20,7 @@ def test_it_copies_its_data():
     assert x.numpy()[0, 0] == 1
 
 
-def test_attributes():
+def test_a_tensor_has_its_attributes():
     x = Tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     assert (x.shape, x.ndim, x.size, x.numel(), x.nbytes, len(x)) == ((2, 3), 2, 6, 6, 24, 2)
     assert x.dtype == "float32" and x.is_floating_point() and not x.long().is_floating_point()
@@ -53,7 +53,7 @@ def test_numpy_is_a_read_only_view():
     (Tensor([1.0], requires_grad=True) * 2, "Tensor([2.], op=mul)"),
     (Tensor.zeros(0, 3), "Tensor([], shape=(0, 3))"),
 ])
-def test_repr(tensor, text):
+def test_repr_shows_numbers_dtype_and_op(tensor, text):
     assert repr(tensor) == str(tensor) == text
 
 
@@ -61,7 +61,7 @@ def test_a_large_repr_is_short():
     assert len(repr(Tensor.zeros(1000, 1000))) < 1000
 
 
-def test_conversion():
+def test_a_tensor_converts_to_python_numbers():
     x = Tensor([[2.5]])
     assert x.item() == float(x) == 2.5 and int(x) == 2 and bool(x) and not Tensor(0.0)
     assert type(x.item()) is float and type(Tensor(3).item()) is int and type(Tensor(True).item()) is bool
@@ -71,7 +71,7 @@ def test_conversion():
     assert np.sqrt(np.asarray(Tensor([4.0]))).tolist() == [2]
 
 
-def test_iteration_unpacking_and_membership():
+def test_a_tensor_can_be_iterated_unpacked_and_searched():
     x = Tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     a, b = x
     (a * b).sum().backward()
@@ -80,12 +80,12 @@ def test_iteration_unpacking_and_membership():
     assert [row.tolist() for row in reversed(list(x))] == [[3, 4], [1, 2]]
 
 
-def test_identity_is_the_hash():
+def test_the_hash_is_the_identity():
     x, y = Tensor([1.0]), Tensor([1.0])
     assert len({x, y, x}) == 2 and {x: "x"}[x] == "x"
 
 
-def test_operators_on_both_sides():
+def test_operators_work_on_both_sides():
     x = Tensor([1.0, 2.0, 4.0])
     for result, expected in [
         (2 + x, [3, 4, 6]), (2 - x, [1, 0, -2]), (2 * x, [2, 4, 8]), (8 / x, [8, 4, 2]), (2**x, [2, 4, 16]),
@@ -102,7 +102,7 @@ def test_operators_on_both_sides():
         assert isinstance(result, Tensor) and result.tolist() == expected
 
 
-def test_methods_with_arguments_of_their_own():
+def test_methods_take_sizes_axes_and_sequences():
     x = Tensor([[1.0, 2.0], [3.0, 4.0]])
     for result, expected in [
         (x.reshape(4), [1, 2, 3, 4]), (x.reshape((4,)), [1, 2, 3, 4]), (x.view([4]), [1, 2, 3, 4]),
@@ -122,7 +122,7 @@ def test_methods_with_arguments_of_their_own():
     assert x.cumsum(0, dtype="int64").dtype == "int64"
 
 
-def test_creation_on_the_graph_and_like_another():
+def test_creation_takes_requires_grad_and_another_tensors_shape():
     for x in (Tensor.zeros(2, requires_grad=True), Tensor.ones((2,), requires_grad=True),
               Tensor.full((2,), 1.0, requires_grad=True),
               Tensor.eye(2, requires_grad=True), Tensor.linspace(0, 1, 2, requires_grad=True),
@@ -144,14 +144,14 @@ def test_creation_on_the_graph_and_like_another():
 @pytest.mark.parametrize("state", [
     {}, {"seed": 0}, {"seed": 0, "position": -1}, {"seed": 1 << 64, "position": 0}, {"seed": 0, "position": 0.5},
     {"seed": 0, "position": True}, {"seed": 0, "position": 0, "more": 1}, [0, 0], None, {"bit_generator": "PCG64"}])
-def test_a_state_of_the_generator_that_is_none_changes_nothing(state):
+def test_an_invalid_generator_state_changes_nothing(state):
     before = get_rng_state()
     with pytest.raises(ValueError, match="set_rng_state: a state needs a seed and a position"):
         set_rng_state(state)
     assert get_rng_state() == before
 
 
-def test_distributions():
+def test_random_numbers_have_their_moments():
     n = 20_000
     u, z = Tensor.uniform(n, low=2.0, high=4.0).numpy(), Tensor.normal(n, mean=-1.0, std=3.0).numpy()
     k = Tensor.randint(n, low=-2, high=2).numpy()
@@ -202,7 +202,7 @@ def test_only_plain_arrays_lie_beneath_a_tensor(who, tmp_path):
 
 
 def test_data_may_be_set_to_a_tensor_and_changed_in_place():
-    """What programs for PyTorch do: `p.data = p._data - lr * p.grad`."""
+    """As in PyTorch: `p.data = p._data - lr * p.grad`."""
     w = Tensor([1.0, 2.0], requires_grad=True)
     (w * w).sum().backward()
     w.data = w._data - 0.5 * w.grad
@@ -214,7 +214,7 @@ def test_data_may_be_set_to_a_tensor_and_changed_in_place():
     assert w.shape == (2, 2) and w.dtype == "float64"
     with pytest.raises(RuntimeError, match=r"gradient has shape \(2, 2\), but .grad, .* \(2,\); call zero_grad"):
         (w * w).sum().backward()
-    w.data = w._data.sum() * 2  # a number of NumPy's, as its functions give for 0-d arrays
+    w.data = w._data.sum() * 2  # a NumPy scalar, as its functions return for 0-d arrays
     assert type(w._data) is np.ndarray and w.shape == () and w.item() == 8
     with pytest.raises(TypeError, match="data: a Tensor that requires grad cannot be int64; cast it with .float()"):
         w.data = np.array([1, 2])
@@ -239,8 +239,7 @@ def test_a_read_only_array_can_be_read_but_not_changed():
     assert array.tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
-def test_assign_to_itself_transposed():
-    """The value may share the memory it is written to."""
+def test_a_tensor_may_be_assigned_its_own_transpose():
     x = Tensor([[1.0, 2.0], [3.0, 4.0]])
     assert x.assign(x.T).tolist() == [[1, 3], [2, 4]]
 
@@ -248,7 +247,7 @@ def test_assign_to_itself_transposed():
 # The package ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_package_is_what_it_says():
+def test_the_package_has_its_public_names():
     for name in tinygrad_like.__all__:
         assert getattr(tinygrad_like, name) is not None
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
@@ -258,7 +257,7 @@ def test_the_package_is_what_it_says():
 
 
 @pytest.mark.needs("compat")
-def test_sizes_as_in_pytorch():
+def test_a_tensor_can_be_made_from_sizes_as_in_pytorch():
     assert Tensor(2, 3).shape == (2, 3) and Tensor(2, 3, 4).shape == (2, 3, 4)
     assert Tensor(1, 1, 2, 2).shape == (1, 1, 2, 2) and Tensor(1, 1, 2, 2).dtype == np.float32
     assert Tensor(5).item() == 5 and Tensor(5).zero_().item() == 0 and Tensor(5).fill_(2).item() == 2
@@ -282,7 +281,7 @@ TO_FLOATS = {
 
 
 @pytest.mark.parametrize("change", TO_FLOATS.values(), ids=TO_FLOATS)
-def test_no_fraction_is_lost_where_integers_lie(change):
+def test_integer_tensors_refuse_fractions(change):
     x = Tensor([1, 2, 3])
     with pytest.raises(TypeError):
         change(x)
@@ -291,7 +290,7 @@ def test_no_fraction_is_lost_where_integers_lie(change):
     assert x.tolist() == [4, 2, 3]
 
 
-def test_numpy_of_a_tensor_that_requires_grad():
+def test_numpy_refuses_tensors_that_require_grad_unless_forced():
     x = Tensor([1.0, 2.0], requires_grad=True)
     with pytest.raises(RuntimeError, match="detach"):
         x.numpy()

@@ -8,8 +8,8 @@ import pytest
 class Server(ThreadingHTTPServer):
     """Serves `files`, a dict from name to bytes, on this machine.
 
-    breaks: after how many bytes each of the next answers breaks off. length: the Content-Length it states, None for the
-    right one. requests: the name of each.
+    breaks: the numbers of bytes after which the next answers break off. length: the Content-Length to state; None for
+    the right one. requests: the requested names.
     """
 
     daemon_threads = True

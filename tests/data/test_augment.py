@@ -1,4 +1,4 @@
-"""Augmentation: each transform against its definition, in NumPy or Pillow, and the statistics of its chances."""
+"""Augmentation: each transform against its definition in NumPy, and its statistics."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def images(batch=16, channels=3, height=9, width=6):
     return np.random.default_rng(batch).random((batch, channels, height, width), dtype=np.float32)
 
 
-# What holds for all
+# All transforms
 
 
 @pytest.mark.parametrize("transform", ALL, ids=repr)
@@ -51,7 +51,7 @@ def test_images_are_new_and_follow_the_seed(transform):
 
 
 @pytest.mark.parametrize("transform", ALL, ids=repr)
-def test_any_number_of_images_and_any_memory_order(transform):
+def test_transforms_take_any_number_of_images_in_any_memory_order(transform):
     for batch in (0, 1):
         assert transform(IMAGES[:batch]).shape == (batch, 3, 8, 8)
     turned = np.ascontiguousarray(IMAGES.transpose(0, 1, 3, 2)).transpose(0, 1, 3, 2)
@@ -59,7 +59,7 @@ def test_any_number_of_images_and_any_memory_order(transform):
 
 
 @pytest.mark.parametrize("transform", [t for t in ALL[:-1] if not isinstance(t, GaussianNoise)], ids=repr)
-def test_images_are_required(transform):
+def test_transforms_require_float32_images(transform):
     with pytest.raises(ValueError, match=rf"{type(transform).__name__}: images must be an array .* got \(8, 8\)"):
         transform(np.zeros((8, 8), np.float32))
     with pytest.raises(TypeError, match="must be float32, got uint8; .* divide"):
@@ -71,12 +71,12 @@ def test_images_are_required(transform):
     lambda p: RandomRotation((20, 30), p), lambda p: RandomZoom((1.2, 1.4), p), lambda p: Cutout(4, p),
     lambda p: RandomBrightness((0.1, 0.2), p), lambda p: RandomContrast((0.1, 0.2), p),
 ])  # fmt: skip
-def test_probability(make):
+def test_a_transform_applies_with_its_probability(make):
     x = images(2000, 1)
     changed = [(make(p)(x) != x).any(axis=(1, 2, 3)).mean() for p in (0, 0.3, 1)]
     assert changed[0] == 0
     assert abs(changed[1] - 0.3) < 0.05  # five standard deviations
-    assert changed[2] > 0.95  # a shift by (0, 0) is none
+    assert changed[2] > 0.95  # a shift may be (0, 0)
     with pytest.raises(ValueError, match="p=1.5 must be a probability"):
         make(1.5)
 
@@ -101,7 +101,7 @@ def test_probability(make):
     (lambda: MixUp(0), "MixUp: num_classes=0"),
     (lambda: CutMix(3, alpha=0), "alpha=0"),
 ])
-def test_options_that_make_no_sense_are_refused(make, message):
+def test_bad_options_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 
@@ -115,7 +115,7 @@ def test_rotation_by_right_angles_is_rot90(turns):
     assert np.array_equal(RandomRotation((90 * turns, 90 * turns))(x), np.rot90(x, turns, axes=(2, 3)))
 
 
-def test_rotation_angles():
+def test_rotation_angles_are_uniform():
     x = np.zeros((3000, 1, 41, 41), np.float32)
     x[:, 0, 20, 30:] = 1  # a line from the centre to the right
     turned = RandomRotation((-40, 10))(x)[:, 0]
@@ -126,7 +126,7 @@ def test_rotation_angles():
     assert abs(angle.mean() + 15) < 1.5 and abs(angle.std() - 50 / np.sqrt(12)) < 0.8
 
 
-def test_zoom():
+def test_zoom_interpolates_and_covers_its_range():
     x = images()
     assert np.array_equal(RandomZoom((1, 1))(x), x)
     twice = RandomZoom((2, 2))(images(height=9, width=9))
@@ -139,7 +139,7 @@ def test_zoom():
     assert abs((area >= 0.999).mean() - 0.5) < 0.06 and 0.59 < area.min() < 0.62
 
 
-def test_flip():
+def test_half_of_the_images_are_flipped():
     x = images(3000)
     flipped = RandomHorizontalFlip()(x)
     mirrored = (flipped == x[..., ::-1]).all(axis=(1, 2, 3))
@@ -163,7 +163,7 @@ def test_shift_moves_whole_images_by_every_step():
 @pytest.mark.parametrize("size, padding, shape", [
     (8, 0, (8, 8)), (5, 0, (5, 5)), (8, 4, (8, 8)), ((3, 10), 1, (3, 10)),
 ])  # fmt: skip
-def test_crop(size, padding, shape):
+def test_crops_are_all_possible_windows(size, padding, shape):
     padded = np.pad(IMAGES, ((0, 0), (0, 0), *[(padding, padding)] * 2))
     windows = np.lib.stride_tricks.sliding_window_view(padded, shape, (2, 3))
     places = windows.shape[2] * windows.shape[3]
@@ -182,7 +182,7 @@ def test_crop(size, padding, shape):
 
 
 @pytest.mark.parametrize("channels", [1, 3, 4])
-def test_brightness_and_contrast(channels):
+def test_brightness_and_contrast_equal_their_formulas(channels):
     x = images(channels=channels)
     np.testing.assert_allclose(RandomBrightness((1.7, 1.7))(x), np.clip(1.7 * x, 0, 1), rtol=1e-6)
     grey = np.tensordot([0.299, 0.587, 0.114], x, (0, 1)) if channels == 3 else x.mean(axis=1)
@@ -198,13 +198,13 @@ def test_factors_are_uniform_in_their_range(transform):
     assert abs(factor.mean() - 1) < 0.02 and abs(factor.std() - 0.8 / np.sqrt(12)) < 0.01
 
 
-def test_gaussian_noise():
+def test_gaussian_noise_is_independent_and_normal():
     x = images(1000, 1)
     noise = GaussianNoise(0.2)(x) - x
     assert abs(noise.mean()) < 0.005 and abs(noise.std() - 0.2) < 0.004
     assert abs(np.mean(np.abs(noise) < 0.2) - 0.6827) < 0.01
     flat = noise.reshape(len(x), -1)
-    assert np.abs(np.corrcoef(flat[:, :10].T) - np.eye(10)).max() < 0.15  # pixel by pixel by itself
+    assert np.abs(np.corrcoef(flat[:, :10].T) - np.eye(10)).max() < 0.15  # pixels are independent
 
 
 @pytest.mark.parametrize("size", [1, 4, 5, 40])
@@ -226,7 +226,7 @@ def test_cutout_erases_one_square(size):
 # Several
 
 
-def test_compose_is_one_after_the_other():
+def test_compose_applies_transforms_in_order():
     x = images(height=8, width=8)
     turn = RandomRotation((90, 90))
     half = Compose([RandomBrightness((0.5, 0.5)), turn, GaussianNoise(0.0), turn, Compose([RandomContrast((0, 0))])])
@@ -266,14 +266,14 @@ def test_randaugment_draws_n_of_the_list_evenly():
     ("auto_contrast", 9, {("auto_contrast",)}),
     ("equalize", 9, {("equalize",)}),
 ])  # fmt: skip
-def test_randaugment_strengths(name, magnitude, expected):
+def test_randaugment_has_the_papers_strengths(name, magnitude, expected):
     # 66.2 high and 33.1 wide: 150 / 331 of it is 30 and 15
     lists = RandAugment(1, magnitude, [name]).lists((50, 3, 66.2, 33.1), np.random.default_rng(0))
     told = [[(change.__name__, *(round(n, 3) + 0.0 for n in numbers)) for change, *numbers in row] for row in lists]
     assert {row[0] if row else () for row in told} == expected
 
 
-# Labels too
+# Transforms of labels
 
 
 @pytest.mark.parametrize("mix", [MixUp(4), CutMix(4)])
@@ -297,7 +297,7 @@ def test_mixed_labels_are_probabilities(mix):
         mix(x, y.astype(np.float32))
 
 
-def test_mixup_mixes_images_as_labels():
+def test_mixup_mixes_images_and_labels_alike():
     # Each image is one number, its own label: mixed, it is the mean of the labels' numbers.
     y = np.arange(500)
     x = np.broadcast_to(y[:, None, None, None], (500, 2, 3, 4)).astype(np.float32)
@@ -326,5 +326,5 @@ def test_cutmix_replaces_a_box_and_mixes_labels_by_area():
         np.testing.assert_allclose(label[own], 1 - strange.mean(), atol=1e-6)
     covered = 1 - labels[y, y]
     assert covered.min() == 0 and covered.max() > 0.7
-    # The box wanted has a mean area of 1/2, but is cut off at the edges.
+    # The box has a mean area of 1/2 before the edges cut it off.
     assert 0.25 < covered.mean() < 0.4

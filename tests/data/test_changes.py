@@ -31,7 +31,7 @@ def test_warp_is_bilinear_interpolation(seed):
     np.testing.assert_allclose([changes.warp(image, *m) for image in x], [warped(image, *m) for image in x], atol=1e-5)
 
 
-def test_an_image_far_outside_is_black():
+def test_an_image_warped_far_away_is_black():
     for numbers in [(1, 0, 1e9, 0, 1, 0), (1, 0, 0, 0, 1, -1e30), (1e12, 0, 0, 0, 1e12, 0)]:
         assert not changes.warp(images()[0], *numbers).any()
 
@@ -50,7 +50,7 @@ PILLOW = {
 
 @pytest.mark.parametrize("name", PILLOW)
 @pytest.mark.parametrize("low, high", [(0, 256), (80, 200), (7, 8)])
-def test_colours_are_changed_as_in_pillow(name, low, high):
+def test_colour_changes_equal_pillows(name, low, high):
     pytest.importorskip("PIL")
     import PIL
     from PIL import Image, ImageEnhance, ImageOps  # noqa: F401
@@ -61,7 +61,7 @@ def test_colours_are_changed_as_in_pillow(name, low, high):
     x = levels.transpose(2, 0, 1).astype(np.float32) / np.float32(255)
     found = getattr(changes, name)(x, *[] if number is None else [number]).transpose(1, 2, 0) * 255
     assert 0 <= found.min() and found.max() <= 255
-    exact = name in ("solarize", "posterize", "equalize")  # the others round on the way, and Pillow does so twice
+    exact = name in ("solarize", "posterize", "equalize")  # the others round in between, Pillow twice
     np.testing.assert_allclose(found, expected, atol=0.01 if exact else 1.6)
 
 

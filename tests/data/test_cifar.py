@@ -41,7 +41,7 @@ def check(loaded, files):
 
 
 @pytest.mark.parametrize("inside", ["", "cifar-10-batches-bin"])
-def test_unpacked_files(tmp_path, files, inside):
+def test_unpacked_files_are_read(tmp_path, files, inside):
     (tmp_path / inside).mkdir(exist_ok=True)
     for name, records in files.items():
         (tmp_path / inside / name).write_bytes(records.tobytes())
@@ -52,13 +52,13 @@ def test_unpacked_files(tmp_path, files, inside):
 
 
 @pytest.mark.parametrize("inside", ["", "./", "cifar-10-batches-bin/", "/etc/../"])
-def test_archive_is_read_in_place(tmp_path, files, inside):
+def test_an_archive_is_read_without_unpacking(tmp_path, files, inside):
     (tmp_path / module.ARCHIVE).write_bytes(archive(files, inside))
     check(load_cifar10(tmp_path, download=False), files)
     assert [p.name for p in tmp_path.iterdir()] == [module.ARCHIVE]
 
 
-def test_archive_is_downloaded(tmp_path, files, server, monkeypatch):
+def test_the_archive_is_downloaded_once(tmp_path, files, server, monkeypatch):
     server.files[module.ARCHIVE] = archive(files)
     monkeypatch.setattr(module, "MIRRORS", (server.url,))
     monkeypatch.setattr(module, "SHA256", hashlib.sha256(server.files[module.ARCHIVE]).hexdigest())
@@ -101,7 +101,7 @@ def test_damaged_records_are_refused(tmp_path, files, content, message):
         load_cifar10(tmp_path)
 
 
-def test_a_member_of_another_size_is_refused_unread(tmp_path, files):
+def test_a_member_of_the_wrong_size_is_refused_unread(tmp_path, files):
     """100 kB may unpack to 100 MB."""
     (tmp_path / module.ARCHIVE).write_bytes(archive({**files, "data_batch_2.bin": np.zeros(100_000_000, np.uint8)}))
     tracemalloc.start()

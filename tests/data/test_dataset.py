@@ -1,4 +1,4 @@
-"""PyTorch's data sets, samplers and collation: what comes, in which order, and what is refused."""
+"""PyTorch's data sets, samplers and collation: batches, their order, and bad arguments."""
 
 import collections
 
@@ -32,7 +32,7 @@ class Squares(Dataset):
         return {"x": Tensor([float(i)]), "y": i * i, "name": f"n{i}", "pair": (i / 2, np.ones(2))}
 
 
-def test_tensors_in_batches():
+def test_tensors_come_in_batches():
     loader = DataLoader(TensorDataset(X, Y), batch_size=4)
     assert [(x.shape, y.tolist()) for x, y in loader] == [((4, 2), [0, 1, 2, 3]), ((4, 2), [4, 5, 6, 7]),
                                                          ((2, 2), [8, 9])]
@@ -45,13 +45,13 @@ def test_tensors_in_batches():
     assert [y.tolist() for _, y in DataLoader(TensorDataset(X, Y), 4, shuffle=True)] == first
 
 
-def test_parts_of_parts_are_read_at_once(monkeypatch):
+def test_nested_subsets_of_tensors_are_read_at_once(monkeypatch):
     parts = Subset(Subset(TensorDataset(X, Y), [9, 8, 7, 6, 5]), [0, 2, 4])
     monkeypatch.setattr(TensorDataset, "__getitem__", None)
     assert [y.tolist() for _, y in DataLoader(parts, batch_size=2)] == [[9, 7], [5]]
 
 
-def test_examples_of_every_kind():
+def test_examples_of_every_kind_are_collated():
     batch = next(iter(DataLoader(Squares(), batch_size=3, num_workers=2, pin_memory=True, persistent_workers=True)))
     assert batch["x"].shape == (3, 1) and batch["y"].tolist() == [0, 1, 4] and batch["name"] == ["n0", "n1", "n2"]
     assert batch["pair"][0].dtype == np.float32 and batch["pair"][1].shape == (3, 2)
@@ -63,13 +63,13 @@ def test_examples_of_every_kind():
             default_collate(batch)
 
 
-def test_collate_fn_pads():
+def test_collate_fn_may_pad():
     texts = [Tensor([1, 2, 3]), Tensor([4]), Tensor([5, 6])]
     loader = DataLoader(texts, batch_size=2, collate_fn=lambda batch: nn.utils.rnn.pad_sequence(batch, True))
     assert [x.tolist() for x in loader] == [[[1, 2, 3], [4, 0, 0]], [[5, 6]]]
 
 
-def test_a_split_at_random():
+def test_random_split_partitions_the_data():
     parts = random_split(TensorDataset(X, Y), [7, 3], generator=Generator().manual_seed(3))
     assert [len(p) for p in parts] == [7, 3] and sorted(parts[0].indices + parts[1].indices) == list(range(10))
     again = random_split(TensorDataset(X, Y), [7, 3], generator=Generator().manual_seed(3))
@@ -79,7 +79,7 @@ def test_a_split_at_random():
         random_split(TensorDataset(X), [7, 4])
 
 
-def test_samplers():
+def test_samplers_draw_their_distributions():
     manual_seed(2)
     assert sorted(RandomSampler(X)) == list(range(10))
     assert len(list(RandomSampler(X, replacement=True, num_samples=25))) == 25
@@ -103,7 +103,7 @@ def test_samplers():
         list(RandomSampler(X, generator=3))
 
 
-def test_loaders_with_samplers():
+def test_loaders_take_samplers():
     loader = DataLoader(TensorDataset(X, Y), batch_size=2, sampler=[1, 4, 7])
     assert sorted(sum((y.tolist() for _, y in loader), [])) == [1, 4, 7] and len(loader) == 2
     assert [y.tolist() for _, y in DataLoader(TensorDataset(X, Y), 2, sampler=[1, 4, 7], drop_last=True)] == [[1, 4]]

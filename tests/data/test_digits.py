@@ -33,7 +33,7 @@ def test_a_damaged_file_is_noticed(tmp_path, monkeypatch):
 
 
 @given(st.lists(st.integers(5, 40), min_size=1, max_size=6), st.floats(0.15, 0.85), st.integers(0, 2**32))
-def test_split_is_a_partition_in_proportion(counts, fraction, seed):
+def test_a_stratified_split_keeps_class_proportions(counts, fraction, seed):
     labels = np.random.default_rng(1).permutation(np.repeat(np.arange(len(counts)), counts))
     train, test = stratified_split(labels, fraction, seed)
     assert np.array_equal(np.sort(np.concatenate([train, test])), np.arange(len(labels)))
@@ -41,7 +41,7 @@ def test_split_is_a_partition_in_proportion(counts, fraction, seed):
         assert abs((labels[test] == label).sum() - fraction * count) <= 0.5
 
 
-def test_split_depends_on_its_seed_only():
+def test_a_split_depends_on_its_seed_only():
     labels = load_digits()[1]
     first = stratified_split(labels, seed=3)[1]
     manual_seed(99)
@@ -55,6 +55,6 @@ def test_split_depends_on_its_seed_only():
     (np.zeros(10), 1.0, "between 0 and 1"),
     (np.array([0] * 10 + [7]), 0.2, "class 7 has 1 members"),
 ])
-def test_split_refuses(labels, fraction, message):
+def test_a_split_refuses_bad_arguments(labels, fraction, message):
     with pytest.raises(ValueError, match=message):
         stratified_split(labels, fraction)

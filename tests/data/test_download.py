@@ -2,7 +2,6 @@
 
 import hashlib
 import sys
-import threading
 
 import numpy as np
 import pytest
@@ -31,7 +30,7 @@ def left_behind(path):
     return sorted(p.name for p in path.parent.iterdir())
 
 
-def test_download_once(server, get):
+def test_a_file_is_downloaded_once(server, get):
     path = get()
     assert path.read_bytes() == CONTENT and left_behind(path) == ["x"]
     assert get() == path
@@ -51,7 +50,7 @@ def test_the_next_mirror_is_tried(server, get):
     assert server.requests == ["none/x", "wrong/x", "x"]
 
 
-def test_a_connection_that_breaks_off(server, get, tmp_path):
+def test_a_broken_connection_is_reported_unless_another_mirror_has_the_file(server, get, tmp_path):
     server.breaks.extend([100_000])
     assert get(server.url, server.url).read_bytes() == CONTENT  # another mirror has it
     server.breaks.extend([100_000])
@@ -63,13 +62,13 @@ def test_a_connection_that_breaks_off(server, get, tmp_path):
 
 @pytest.mark.parametrize("length", ["", "abc", "-5", "1e9", "nan", "6_0_0_000", "9" * 5000, "0x10", "600000, 600000",
                                     "+ 3", "600001", "9" * 30])
-def test_a_length_that_is_wrong_is_no_obstacle(server, get, length):
+def test_a_wrong_content_length_is_no_obstacle(server, get, length):
     server.length = length
     assert get().read_bytes() == CONTENT
 
 
 @pytest.mark.parametrize("length", [None, "abc", "9" * 30])
-def test_what_never_ends_does_not_fill_the_disk(server, get, tmp_path, monkeypatch, length):
+def test_an_endless_answer_does_not_fill_the_disk(server, get, tmp_path, monkeypatch, length):
     monkeypatch.setattr(module, "MOST", 1_000_000)
     server.files["x"], server.length = bytes(5_000_000), length
     with pytest.raises(ConnectionError, match="is not the published file"):
@@ -77,11 +76,11 @@ def test_what_never_ends_does_not_fill_the_disk(server, get, tmp_path, monkeypat
     assert left_behind(tmp_path / "new" / "folder" / "x") == []
 
 
-def test_an_address_that_makes_no_sense_is_a_failure_of_that_mirror(server, get):
+def test_a_malformed_address_fails_only_that_mirror(server, get):
     assert get("http://[bad/", "nothing", server.url).read_bytes() == CONTENT
 
 
-def test_offline_it_says_what_to_do(server, tmp_path):
+def test_the_error_offline_says_what_to_do(server, tmp_path):
     server.files["a"] = b"a"
     offline = "http://127.0.0.1:1/"
     digests = {"a": hashlib.sha256(b"a").hexdigest(), "b": DIGEST, "c": DIGEST}
@@ -97,22 +96,18 @@ def test_offline_it_says_what_to_do(server, tmp_path):
 
 
 @pytest.mark.skipif(environment.fcntl is None, reason="needs file locks")
-def test_two_at_once_fetch_it_once(server, get):
-    both = [threading.Thread(target=get) for _ in range(2)]
-    for thread in both:
-        thread.start()
-    for thread in both:
-        thread.join()
+def test_two_threads_download_a_file_once(server, get, in_threads):
+    in_threads(lambda thread: get(), 2)
     assert get().read_bytes() == CONTENT and server.requests == ["x"]
 
 
-def test_without_tqdm_it_says_what_it_does(get, monkeypatch, capsys):
+def test_without_tqdm_a_line_says_what_is_downloaded(get, monkeypatch, capsys):
     monkeypatch.setattr(module, "tqdm", None)
     get()
     assert capsys.readouterr().err == "downloading x ...\n"
 
 
-def test_data_folder(monkeypatch, tmp_path):
+def test_the_data_folder_follows_the_environment_and_the_system(monkeypatch, tmp_path):
     monkeypatch.setenv("TINYGRAD_LIKE_DATA", str(tmp_path))
     assert data_folder("mnist") == tmp_path / "mnist"
     monkeypatch.delenv("TINYGRAD_LIKE_DATA")

@@ -16,7 +16,7 @@ def idx_bytes(array, code=0x08):
 
 
 @pytest.mark.parametrize("code, dtype", [(8, "u1"), (9, "i1"), (11, "i2"), (12, "i4"), (13, "f4"), (14, "f8")])
-def test_idx_types_round_trip(tmp_path, code, dtype):
+def test_every_idx_type_is_read(tmp_path, code, dtype):
     array = np.arange(-3, 9).reshape(3, 2, 2).astype(dtype)
     (tmp_path / "x").write_bytes(idx_bytes(array, code))
     read = read_idx(tmp_path / "x")
@@ -44,7 +44,7 @@ def test_damaged_idx_is_refused(tmp_path, content, message):
         read_idx(tmp_path / "x")
 
 
-def test_a_file_has_a_greatest_size(tmp_path, monkeypatch):
+def test_the_size_of_a_file_is_limited(tmp_path, monkeypatch):
     """Some kilobytes may unpack to gigabytes, whatever the header says."""
     monkeypatch.setattr(module, "MOST", 1000)
     for size, fits in (992, True), (993, False), (10**6, False):

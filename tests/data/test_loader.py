@@ -1,4 +1,4 @@
-"""Batches: which rows, in which order, made where, and what happens when something goes wrong."""
+"""Batches: their rows and order, the thread that makes them, and errors."""
 
 import os
 import signal
@@ -35,7 +35,7 @@ def threads():
 
 
 class Examples:
-    """A data set as PyTorch has them."""
+    """A data set as in PyTorch."""
 
     def __init__(self, n=23):
         self.n, self.read = n, []
@@ -53,7 +53,7 @@ class Examples:
 @pytest.mark.parametrize("prefetch", [0, 2])
 @pytest.mark.parametrize("options", [{}, {"shuffle": True, "drop_last": True}, {"shard": (1, 3)}, {"shard": (4, 5)},
                                      {"shuffle": True, "shard": (0, 2)}], ids=str)
-def test_a_data_set_gives_the_batches_of_its_arrays(options, prefetch):
+def test_a_data_set_yields_the_batches_of_its_arrays(options, prefetch):
     runs = []
     for source in ((Examples(),), (X, Y, np.arange(23, dtype=np.float32) / 2), (list(Examples()),)):
         manual_seed(4)
@@ -62,7 +62,7 @@ def test_a_data_set_gives_the_batches_of_its_arrays(options, prefetch):
     assert runs[0] == runs[1] == runs[2]
 
 
-def test_a_data_set_is_read_when_it_is_needed():
+def test_a_data_set_is_read_lazily():
     data = Examples()
     loader = DataLoader(data, batch_size=5)
     assert data.read == [] and len(loader) == 5
@@ -80,7 +80,7 @@ def test_examples_that_do_not_stack_are_refused():
 
 
 @given(st.integers(1, 30), st.integers(1, 12), st.booleans(), st.booleans())
-def test_loader_gives_each_row_once_and_pairs_stay_together(n, batch_size, shuffle, drop_last):
+def test_a_loader_yields_each_row_once_and_keeps_pairs(n, batch_size, shuffle, drop_last):
     x = np.arange(2 * n, dtype=np.float32).reshape(n, 2)
     loader = DataLoader(x, np.arange(n), batch_size=batch_size, shuffle=shuffle, drop_last=drop_last)
     batches = list(loader)
@@ -102,7 +102,7 @@ def test_batches_are_copies(shuffle):
     assert not x.any()
 
 
-def test_loader_transforms_whole_batches():
+def test_a_loader_transforms_whole_batches():
     loader = DataLoader(np.ones((3, 2)), np.zeros(3), batch_size=2, transform=lambda x, generator: 2 * x,
                         mix=lambda x, y, generator: (x + 1, y + x[:, 0]))
     assert numbers(loader) == [([[3, 3], [3, 3]], [2, 2]), ([[3, 3]], [2])]
@@ -118,7 +118,7 @@ def test_loader_transforms_whole_batches():
     ((np.zeros(3),), dict(batch_size=1, prefetch=-1), "prefetch=-1"),
     ((np.zeros(3),), dict(batch_size=1, mix=CutMix(2)), "mix needs two arrays"),
 ])
-def test_loader_refuses(arrays, options, message):
+def test_a_loader_refuses_bad_arguments(arrays, options, message):
     with pytest.raises(ValueError, match=message):
         DataLoader(*arrays, **options)
 
@@ -127,11 +127,11 @@ def test_loader_refuses(arrays, options, message):
 
 
 @pytest.mark.parametrize("options", [dict(), dict(prefetch=1), dict(shard=(0, 1)), dict(prefetch=1, shard=(0, 1))])
-def test_a_batch_is_let_go_before_the_next_is_made(options):
+def test_a_batch_is_freed_before_the_next_is_made(options):
     gone, found = threading.Event(), []
 
     def transform(x, generator):
-        if made:  # the first is read by now, and let go of once the second is asked for
+        if made:  # the first batch was read, and is freed before the second is made
             found.append(gone.wait(20))
         made.append(len(x))
         return x
@@ -146,7 +146,7 @@ def test_a_batch_is_let_go_before_the_next_is_made(options):
 
 
 @pytest.mark.parametrize("prefetch", [1, 2])
-def test_as_many_batches_are_ahead_as_asked_for(prefetch):
+def test_prefetch_is_the_number_of_batches_made_ahead(prefetch):
     made: list[int] = []
     batches = iter(DataLoader(np.arange(9.0), batch_size=1, prefetch=prefetch,
                               transform=lambda x, generator: made.append(1) or x))
@@ -154,7 +154,7 @@ def test_as_many_batches_are_ahead_as_asked_for(prefetch):
         next(batches)
         while len(made) < read + prefetch:
             time.sleep(0.001)
-        time.sleep(0.02)  # in which one too many would be made
+        time.sleep(0.02)  # time for one too many
         assert len(made) == read + prefetch
     batches.close()
 
@@ -166,7 +166,7 @@ def test_prefetch_changes_nothing(prefetch):
     loader = noisy(prefetch)
     batches = []
     for x, y in loader:
-        random.numbers().random(7)  # what a model draws meanwhile
+        random.numbers().random(7)  # a model draws in between
         batches.append((x.tolist(), y.tolist()))
     assert batches == expected
     assert not threads()
@@ -183,7 +183,7 @@ def test_epochs_differ_and_resume_exactly():
 
 @pytest.mark.parametrize("prefetch", [0, 2])
 @pytest.mark.parametrize("made", [lambda x: x.astype("uint16"), lambda x: x.astype(str), lambda x: x.astype(object)])
-def test_a_batch_that_no_tensor_can_hold_is_refused(made, prefetch):
+def test_a_batch_of_an_unsupported_dtype_is_refused(made, prefetch):
     loader = DataLoader(np.zeros((4, 2)), batch_size=2, transform=lambda x, generator: made(x), prefetch=prefetch)
     with pytest.raises(TypeError, match="DataLoader: dtype .* is not supported; cast to one of"):
         next(iter(loader))
@@ -191,19 +191,19 @@ def test_a_batch_that_no_tensor_can_hold_is_refused(made, prefetch):
 
 @pytest.mark.parametrize("made", [Tensor, np.ndarray.tolist, lambda x: x.astype(">f8"),
                                   lambda x: x.view(type("Mine", (np.ndarray,), {}))])
-def test_a_transform_may_give_anything_like_an_array(made):
+def test_a_transform_may_return_anything_like_an_array(made):
     batch, = DataLoader(np.ones((4, 2)), batch_size=4, transform=lambda x, generator: made(x))
     assert type(batch._data) is np.ndarray and batch.dtype is np.dtype("float64") and batch.tolist() == [[1, 1]] * 4
 
 
-def test_batches_of_no_rows_and_of_more_than_there_are():
+def test_a_data_set_may_be_empty_or_smaller_than_a_batch():
     assert list(DataLoader(np.zeros((0, 3)), batch_size=2, shuffle=True)) == []
     assert [len(x) for x in DataLoader(np.zeros((3, 2)), batch_size=5)] == [3]
     last = DataLoader(np.zeros((3, 2)), batch_size=5, drop_last=True)
     assert list(last) == [] and len(last) == 0
 
 
-def test_an_iteration_left_half_way_changes_no_other():
+def test_an_unfinished_iteration_changes_no_other():
     loader = DataLoader(np.arange(10.0), batch_size=3, shuffle=True, prefetch=2)
     manual_seed(0)
     whole = [x.tolist() for _ in range(2) for x in loader]
@@ -214,7 +214,7 @@ def test_an_iteration_left_half_way_changes_no_other():
     assert first + [x.tolist() for x in left] + second == whole
 
 
-def test_nothing_is_drawn_where_nothing_is_left_to_chance():
+def test_a_loader_without_randomness_draws_no_random_numbers():
     before = get_rng_state()
     list(DataLoader(X, Y, batch_size=4, prefetch=2))
     assert get_rng_state() == before
@@ -223,7 +223,7 @@ def test_nothing_is_drawn_where_nothing_is_left_to_chance():
 # The thread
 
 
-def test_batches_are_made_meanwhile():
+def test_batches_are_made_in_the_background():
     ready = threading.Event()
     loader = DataLoader(X, batch_size=12, prefetch=1,
                         transform=lambda x, generator: (ready.set() if len(x) < 12 else None, x)[1])
@@ -284,7 +284,7 @@ def start(code):
                             env={**os.environ, "PYTHONPATH": root})
 
 
-def test_the_program_can_end_in_the_middle():
+def test_the_program_can_end_during_an_iteration():
     program = start(PROGRAM)
     assert program.communicate(timeout=60) == ("ready\n", "") and program.returncode == 0
 

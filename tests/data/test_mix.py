@@ -1,4 +1,4 @@
-"""What mixup and noise do beyond images with classes."""
+"""Mixup and noise for vectors and real-valued targets."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ rng = np.random.default_rng(0)
 
 
 @pytest.mark.parametrize("shape", [(400, 5), (400, 2, 9), (400, 1, 3, 3)])
-def test_mixup_of_vectors_and_numbers_to_be_predicted(shape):
+def test_mixup_takes_vectors_and_real_targets(shape):
     """x and y are convex combinations with the same weight (002): for y = f(x) with linear f, f stays true."""
     x = rng.standard_normal(shape).astype(np.float32)
     w = rng.standard_normal((*shape[1:], 2)).astype(np.float32)
@@ -27,7 +27,7 @@ def test_mixup_of_vectors_and_numbers_to_be_predicted(shape):
         CutMix(None)(x.reshape(400, -1), y)
 
 
-def test_noise_on_vectors():
+def test_noise_takes_vectors():
     x = rng.standard_normal((3000, 4)).astype(np.float32)
     noise = GaussianNoise(0.3, p=0.5)(x) - x
     changed = noise.any(1)

@@ -46,13 +46,13 @@ def check(loaded, files):
     lambda name: name.removesuffix(".gz"),
     lambda name: name.removesuffix(".gz").replace("-idx", ".idx"),
 ])
-def test_folder(tmp_path, files, load, rename):
+def test_files_are_read_from_a_folder(tmp_path, files, load, rename):
     write(tmp_path, {rename(name): array for name, array in files.items()})
     check(load(tmp_path, download=False), files)
     check(load(str(tmp_path)), files)
 
 
-def test_default_folder(tmp_path, files, monkeypatch):
+def test_files_are_read_from_the_default_folder(tmp_path, files, monkeypatch):
     monkeypatch.setenv("TINYGRAD_LIKE_DATA", str(tmp_path))
     write(tmp_path / "mnist", files)
     check(load_mnist(), files)
@@ -78,7 +78,7 @@ def test_missing_files_are_downloaded(tmp_path, files, server, monkeypatch):
     assert server.requests == list(NAMES[1:])
 
 
-def test_checksums_are_those_of_all_four_files():
+def test_all_four_files_have_checksums():
     for digests in (module.MNIST_SHA256, module.FASHION_SHA256):
         assert tuple(digests) == NAMES and {len(bytes.fromhex(d)) for d in digests.values()} == {32}
 
@@ -91,7 +91,7 @@ def test_damaged_files_are_named(tmp_path, files):
         load_mnist(tmp_path)
 
 
-def test_images_and_labels_must_belong_together(tmp_path, files):
+def test_images_and_labels_must_match(tmp_path, files):
     write(tmp_path, files | {NAMES[1]: np.zeros(4, np.uint8)})
     with pytest.raises(ValueError, match="load_mnist: .* 3 images but .* 4 labels"):
         load_mnist(tmp_path)

@@ -11,7 +11,7 @@ ROWS = rng.normal(7, 3, (100, 6))
 
 
 @pytest.mark.parametrize("x, axes", [(IMAGES, (0, 2, 3)), (ROWS, (0,))])
-def test_standard(x, axes):
+def test_standard_scaler_equals_numpys_formula(x, axes):
     y = StandardScaler().fit(x).transform(x)
     mean, std = (f(x.astype(np.float64), axis=axes, keepdims=True) for f in (np.mean, np.std))
     assert y.dtype == x.dtype
@@ -22,7 +22,7 @@ def test_standard(x, axes):
 
 @pytest.mark.parametrize("x, axes", [(IMAGES, (0, 2, 3)), (ROWS, (0,))])
 @pytest.mark.parametrize("low, high", [(0, 1), (-1, 3)])
-def test_min_max(x, axes, low, high):
+def test_min_max_scaler_equals_its_formula(x, axes, low, high):
     y = MinMaxScaler(low, high).fit(x).transform(x)
     assert y.dtype == x.dtype
     np.testing.assert_allclose(y.min(axes), low, atol=2e-5)
@@ -32,7 +32,7 @@ def test_min_max(x, axes, low, high):
 
 
 @pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler(-1, 1)])
-def test_only_the_data_of_fit_count_and_inverse_undoes(scaler):
+def test_only_fit_sets_the_scale_and_inverse_undoes_it(scaler):
     scaler.fit(IMAGES[:100])
     offset, scale = scaler.offset.copy(), scaler.scale.copy()
     other = IMAGES[100:] * 3
@@ -56,7 +56,7 @@ def test_constant_features_stay_finite(scaler, value, constant):
 @pytest.mark.parametrize("n", [3, 37, 5000])
 @pytest.mark.parametrize("constant", [0.1, 1 / 3, -7e3])
 def test_a_constant_feature_is_only_shifted(dtype, n, constant):
-    """Its mean is rounded, so that its standard deviation is not 0."""
+    """The mean is rounded, so the computed standard deviation is not 0."""
     x = np.full((n, 2), constant, dtype)
     x[:, 1] = np.linspace(-1, 1, n)
     scaler = StandardScaler().fit(x)
@@ -79,7 +79,7 @@ def test_a_scaler_may_end_compose():
     assert np.array_equal(Compose([RandomShift(0), scaler])(IMAGES), scaler.transform(IMAGES))
 
 
-def test_errors():
+def test_bad_arguments_raise():
     with pytest.raises(ValueError, match=r"StandardScaler: call fit\(x_train\) first"):
         StandardScaler().transform(ROWS)
     with pytest.raises(ValueError, match=r"fitted to 6 features or channels \(axis 1\), got shape \(2500, 3, 4, 5\)"):

@@ -1,4 +1,4 @@
-"""Distributions: samples, gradients, constraints, and PyTorch's numbers."""
+"""Distributions: samples, gradients and constraints, also against PyTorch."""
 
 import math
 
@@ -14,7 +14,7 @@ A, B, X = RNG.uniform(0.8, 3, (3, 4))
 COUNTS = np.array([0.0, 1, 2, 5])
 MATRIX = RNG.standard_normal((3, 3))
 COVARIANCE, V = MATRIX @ MATRIX.T + np.eye(3), RNG.standard_normal((5, 2, 3))
-# name -> class, parameters, a value, and (for those of a single number) from where to where there is some density
+# name -> class, parameters, a value, and for distributions of one number an interval with nearly all density
 CASES = {
     "Normal": (dict(loc=A, scale=B), X, (-40, 40)), "Uniform": (dict(low=-A, high=B), X - 0.8, (-4, 4)),
     "Bernoulli": (dict(probs=A / 4), COUNTS > 1, range(2)),
@@ -35,7 +35,7 @@ def made(name, parameters, **options):
 
 
 def found(d, names):
-    """What a distribution has of these."""
+    """The names, with their values, that the distribution has."""
     for name in names.split():
         try:
             x = getattr(d, name)
@@ -44,7 +44,7 @@ def found(d, names):
             pass
 
 
-def test_by_hand():
+def test_values_equal_those_computed_by_hand():
     assert D.Normal(0.0, 2.0).log_prob(2.0).item() == pytest.approx(-0.5 - math.log(2) - 0.5 * math.log(2 * math.pi))
     assert D.Normal(1.0, 2.0).cdf(1.0).item() == 0.5 and D.Normal(0, 1).stddev.item() == 1
     outside = D.Uniform(1.0, 3.0, validate_args=False)
@@ -57,8 +57,7 @@ def test_by_hand():
 
 
 @every_case
-def test_samples(name, parameters, value, support):
-    """They lie in the support, their moments are the distribution's, and E[-log p] is the entropy."""
+def test_samples_have_the_distributions_support_moments_and_entropy(name, parameters, value, support):
     manual_seed(0)
     d = made(name, parameters, requires_grad=True)
     x = d.sample((20_000,))
@@ -78,11 +77,11 @@ def test_samples(name, parameters, value, support):
 
 
 @every_case
-def test_gradients(name, parameters, value, support):
+def test_gradients_of_log_prob_and_entropy_are_right(name, parameters, value, support):
     varied = list(parameters)
 
     def density(*given):
-        if name == "MultivariateNormal":  # as the matrix stays symmetric or triangular
+        if name == "MultivariateNormal":  # keeps the matrix symmetric or triangular
             given = (given[0], given[1].tril() if "scale_tril" in varied else (given[1] + given[1].mT) / 2)
         now = {n: Tensor(p) for n, p in parameters.items()} | dict(zip(varied, given, strict=True))
         d = getattr(D, name)(**now)
@@ -92,7 +91,7 @@ def test_gradients(name, parameters, value, support):
 
 
 @every_case
-def test_divergences_are_averages_over_samples(name, parameters, value, support):
+def test_divergences_equal_averages_over_samples(name, parameters, value, support):
     manual_seed(0)
     p = made(name, parameters)
     q = made(name, {n: v * 1.2 for n, v in parameters.items()})
@@ -117,7 +116,7 @@ def test_reparametrized_samples_are_differentiable():
     assert D.Normal.has_rsample and not D.Bernoulli.has_rsample
 
 
-def test_independent():
+def test_independent_sums_over_its_axes():
     base = D.Normal(Tensor.zeros(4, 3), Tensor.ones(4, 3))
     d = D.Independent(base, 1)
     assert (d.batch_shape, d.event_shape) == ((4,), (3,)) and d.sample((2,)).shape == (2, 4, 3)
@@ -126,7 +125,7 @@ def test_independent():
     assert d.entropy().shape == (4,) and d.mean.shape == (4, 3) and d.support.event_dim == 1
 
 
-CONSTRAINTS = {  # names or calls of PyTorch's -> what is checked
+CONSTRAINTS = {  # PyTorch's names or calls -> values to check
     "boolean": [0.0, 1.0, 0.5, -1.0], "real": [0.0, np.inf, np.nan], "positive": [0.0, 1.0, -1.0, np.nan],
     "unit_interval": [0.0, 1.0, 0.5, 1.1, -0.1], "greater_than(2.0)": [1.0, 2.0, 3.0],
     "less_than(2.0)": [1.0, 2.0, 3.0],
@@ -140,10 +139,10 @@ CONSTRAINTS = {  # names or calls of PyTorch's -> what is checked
 
 @pytest.mark.torch
 @pytest.mark.parametrize("name", CONSTRAINTS)
-def test_constraints_are_pytorchs(name):
+def test_constraints_equal_pytorchs(name):
     torch = pytest.importorskip("torch")
     ours, theirs = (eval(f"c.{name}", {"c": c}) for c in (constraints, torch.distributions.constraints))
-    for value in CONSTRAINTS[name]:  # one by one: one that is not symmetric spoils the others there
+    for value in CONSTRAINTS[name]:  # one by one: in PyTorch an asymmetric matrix spoils the others
         assert ours.check(Tensor(np.array(value))).item() == theirs.check(torch.tensor(value)).item()
     held = ours.check(Tensor(np.array(CONSTRAINTS[name])))
     assert held.dtype == "bool" and held.tolist() == [ours.check(np.array(v)).item() for v in CONSTRAINTS[name]]
@@ -152,7 +151,7 @@ def test_constraints_are_pytorchs(name):
 
 @pytest.mark.torch
 @every_case
-def test_values_and_supports_are_pytorchs(name, parameters, value, support):
+def test_values_and_supports_equal_pytorchs(name, parameters, value, support):
     torch = pytest.importorskip("torch")
     theirs = getattr(torch.distributions, name)(**{k: torch.tensor(v) for k, v in parameters.items()})
     ours = made(name, parameters)
@@ -186,7 +185,7 @@ IMPOSSIBLE = [  # distribution, the parameters of p and q, the divergence
 
 
 @pytest.mark.parametrize(("name", "p", "q", "right"), IMPOSSIBLE)
-def test_divergences_of_what_is_impossible(name, p, q, right):
+def test_divergences_with_impossible_events_are_right(name, p, q, right):
     a, b = (Tensor(np.array(x), requires_grad=True) for x in (p, q))
     make = getattr(D, name)
     with np.errstate(divide="ignore"):
@@ -196,7 +195,7 @@ def test_divergences_of_what_is_impossible(name, p, q, right):
         assert np.isfinite(kl.gradient(a, b)[0].numpy()).all()
 
 
-def test_divergences_of_logits_are_exact_where_their_probability_is_rounded_away():
+def test_divergences_of_logits_are_exact_where_probabilities_round_to_0():
     zero, far = (D.Categorical(logits=Tensor([0.0, x])) for x in (0.0, -200.0))
     assert D.kl_divergence(zero, far).item() == pytest.approx(100 - math.log(2), rel=1e-5)
     half, sure = (D.Bernoulli(logits=Tensor(x)) for x in (0.0, 60.0))
@@ -207,7 +206,7 @@ def test_divergences_of_logits_are_exact_where_their_probability_is_rounded_away
 
 
 @pytest.mark.torch
-def test_impossible_values_are_pytorchs():
+def test_impossible_values_equal_pytorchs():
     torch = pytest.importorskip("torch")
     ours, theirs = ([d.Bernoulli(t([0.0, 1.0])).log_prob(t([1.0, 0.0])), d.Categorical(t([0.0, 1.0])).log_prob(t(0)),
                      *[d.kl_divergence(getattr(d, name)(t(p)), getattr(d, name)(t(q)))
@@ -244,12 +243,12 @@ NAN, TWO = float("nan"), Tensor.zeros(2)
     (lambda: D.Categorical(Tensor([1.0])).icdf(0.5), NotImplementedError, "Categorical has no icdf"),
     (lambda: D.kl_divergence(D.Normal(0, 1), D.Uniform(0, 1)), NotImplementedError, "no formula for Normal and Unif"),
 ])
-def test_errors(call, error, text):
+def test_bad_arguments_raise(call, error, text):
     with np.errstate(invalid="ignore"), pytest.raises(error, match=text):
         call()
 
 
-def test_checks_are_made_unless_one_says_no():
+def test_checks_can_be_turned_off():
     assert D.Normal(0.0, Tensor([-1.0]), validate_args=False).scale.item() == -1
     assert np.isnan(D.Normal(np.nan, 1.0, validate_args=False).mean.item())
     assert D.Uniform(0.0, 1.0, validate_args=False).log_prob(-1.0).item() == -math.inf
@@ -262,7 +261,7 @@ def test_checks_are_made_unless_one_says_no():
         D.Distribution.set_default_validate_args(True)
 
 
-def test_a_captured_function_checks_too():
+def test_a_captured_function_checks_values():
     @capture
     def f(x):
         return (D.Categorical(x.softmax(-1)).log_prob(Tensor(1)) + D.Normal(x, x.exp()).log_prob(x).sum()
@@ -276,7 +275,7 @@ def test_a_captured_function_checks_too():
     assert f.programs and "not captured" not in str(f)
 
 
-def test_distributions_of_users():
+def test_users_may_define_distributions():
     class Mine(D.Distribution):
         arg_constraints = {"rate": constraints.positive}
         support = property(lambda self: constraints.interval(0.0, self.rate))
@@ -295,7 +294,7 @@ def test_distributions_of_users():
         Mine(-3.0)
 
 
-def test_pytorchs_modules():
+def test_distributions_can_be_imported_from_pytorchs_modules():
     from tinygrad_like.distributions.kl import kl_divergence
     from tinygrad_like.distributions.normal import Normal
 
@@ -303,6 +302,6 @@ def test_pytorchs_modules():
 
 
 @pytest.mark.parametrize("shape", [(-1,), (True,), (2.0,)])
-def test_a_sample_shape_is_made_of_counts(shape):
+def test_a_sample_shape_must_be_made_of_counts(shape):
     with pytest.raises(ValueError, match="Normal: a sample shape is made of non-negative integers"):
         D.Normal(0.0, 1.0).sample(shape)

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def python():
-    """Run a program in a process and environment of its own, and return the JSON that it prints."""
+    """Run a program in a new process with its own environment, and return the JSON that it prints."""
 
     def run(code, **environment):
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))

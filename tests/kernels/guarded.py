@@ -1,10 +1,10 @@
-"""Ops and kernels on memory that lies between pages which no one may touch; a program of its own, since who does dies.
+"""Ops and kernels on memory between protected pages; a separate program, since touching such a page ends the process.
 
     python tests/kernels/guarded.py --cases 300 --threads 2 --seed 0
 
-Every array ends right before such a page or begins right behind one: operands, in any layout; what NumPy makes for
-results; and, inside kernels, what numba allocates. New memory is full of NaN. Results are compared with those of the
-same op in float64, which runs in NumPy. The name of each case is printed before it runs, so the last one is to blame.
+Every array ends right before such a page or begins right behind one: operands, in any layout; NumPy's arrays for
+results; and numba's arrays inside kernels. New memory is full of NaN. Results are compared with those of the same op
+in float64, which runs in NumPy. Each case's name is printed before it runs, so the last one is to blame.
 """
 
 import argparse
@@ -40,7 +40,7 @@ FLOAT32 = np.dtype(np.float32)
 
 
 def block(size):
-    """So many bytes of 255, which is NaN, at the end or the beginning of pages between two that are forbidden."""
+    """`size` bytes of 255, which are NaN, at the end or the beginning of pages between two protected ones."""
     room = -(-max(size, 1) // PAGE) * PAGE
     pages = mmap.mmap(-1, room + 2 * PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     base = ctypes.addressof(ctypes.c_char.from_buffer(pages))
@@ -53,7 +53,7 @@ def block(size):
 
 
 def array(shape, dtype=float, strides=None):
-    """A new array of these strides, in a block that holds nothing else."""
+    """A new array with these strides, in a block of its own."""
     shape, dtype = tuple(np.atleast_1d(shape).tolist()) if shape != () else (), np.dtype(dtype)
     if strides is None:
         strides = tuple(dtype.itemsize * int(np.prod(shape[i + 1 :], dtype=int)) for i in range(len(shape)))
@@ -63,7 +63,7 @@ def array(shape, dtype=float, strides=None):
 
 
 def placed(x, layout="C"):
-    """A copy of x between forbidden pages, its axes in another order in memory, or apart, backwards or repeated."""
+    """A copy of x between protected pages, its axes in another order in memory, or apart, backwards or repeated."""
     order = list(range(x.ndim))
     if layout == "F":
         order.reverse()
@@ -74,7 +74,7 @@ def placed(x, layout="C"):
         apart = int(rng.choice([1, 1, 2, 3])) if layout == "any" else 1
         strides[axis] = step * apart * (int(rng.choice([1, 1, -1])) if layout == "any" else 1)
         step *= apart * max(x.shape[axis], 1)
-    if layout == "expanded":  # of the same number throughout the axis, see `values`
+    if layout == "expanded":  # run_case has made x constant along the axis
         strides[0] = 0
     y = array(x.shape, x.dtype, strides)
     y[...] = x
@@ -83,7 +83,7 @@ def placed(x, layout="C"):
 
 
 class Guarded:
-    """While it lasts, NumPy's new arrays lie between forbidden pages; but not those of numba's compiler."""
+    """A context in which NumPy's new arrays, except those of numba's compiler, lie between protected pages."""
 
     real = {name: getattr(np, name) for name in ("empty", "zeros", "full", "empty_like")}
     depth = 0
@@ -117,7 +117,7 @@ class Guarded:
 
 
 class Unguarded(event.Listener):
-    """Numba compiles np.empty, and no function of ours that has taken its place."""
+    """While numba compiles, np.empty and the others are NumPy's own."""
 
     def __init__(self):
         self.before = []
@@ -136,7 +136,7 @@ blocks = {}
 
 @ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint32)
 def allocate(size, align):
-    """In place of the allocator for np.empty in a kernel; see `SCRATCH` in kernels/blocks.py."""
+    """Replaces the allocator for np.empty in a kernel; see `SCRATCH` in kernels/blocks.py."""
     memory, record = block(-(-size // 4) * 4), np.zeros(8, np.int64)
     record[[0, 3, 4]] = 1, memory.ctypes.data, size
     blocks[record.ctypes.data] = memory, record
@@ -150,8 +150,8 @@ def release(address):
 
 
 def guard_kernels(parallel):
-    """Have kernels allocate between forbidden pages, and run for the smallest of arrays, on all threads."""
-    njit(lambda: np.empty(1))()  # from now on numba knows NumPy's functions by what they are now
+    """Have kernels allocate between protected pages, and run for the smallest arrays, on all threads."""
+    njit(lambda: np.empty(1))()  # numba now knows NumPy's functions as they are now
     kernels.machine.functions["tinygrad_like_allocate"] = ctypes.cast(allocate, ctypes.c_void_p).value
     kernels.machine.functions["tinygrad_like_release"] = ctypes.cast(release, ctypes.c_void_p).value
     kernels.gemm._LEAST = 0
@@ -167,7 +167,7 @@ def guard_kernels(parallel):
         kernels.threads.share.value = 1
 
     def tables(f):
-        """The plans, and what else is made once and kept, as copies between forbidden pages."""
+        """The plans, and other tables that are cached, as copies between protected pages."""
         def guarded(x):
             if isinstance(x, np.ndarray):
                 return placed(x)
@@ -184,10 +184,10 @@ def guard_kernels(parallel):
     pool._first_taps = tables(pool._first_taps)
 
 
-# Cases: a name, a function of arrays that gives arrays, and the arrays ------------------------------------------------
+# Cases: a name, a function from arrays to arrays, and the arrays ------------------------------------------------------
 
 SIZES = 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 23, 31, 32, 33, 47, 48, 63, 65
-kept = {}  # what a case's second run must find as its first did
+kept = {}  # numbers that must be the same in a case's two runs
 
 
 def size(most=65, least=1):
@@ -214,7 +214,7 @@ def cotangent(shape, dtype, guard, layouts=("C", "F", "any", "read-only")):
 
 
 def differentiated(f):
-    """f of Tensors, as a function of arrays that gives the output and all gradients."""
+    """f of Tensors, as a function of arrays that returns the output and all gradients."""
 
     def run(guard, *arrays):
         inputs = [Tensor.from_numpy(x).requires_grad_() for x in arrays]
@@ -231,7 +231,7 @@ def index(guard, x):
 
 
 def sample():
-    """Of the calls that all tests of kernels share."""
+    """One of the calls that all tests of kernels share."""
     name = pick(*LARGE)
     f, *arrays = LARGE[name]
     return name, differentiated(f), [2 + abs(x) if " / " in name else x for x in arrays]
@@ -404,7 +404,7 @@ def show(x):
 
 
 def run_case(number, wrong):
-    """Whether it could be run; adds to `wrong`, if it was."""
+    """Whether the case could run; appends to `wrong` if it went wrong."""
     kept.clear()
     name, f, arrays = CASES[number % len(CASES)]()
     arrays = [np.asarray(x, np.float32) for x in arrays]
@@ -415,7 +415,7 @@ def run_case(number, wrong):
             x[...] = x[:1].copy()
     try:
         expected = f(False, *[x.astype(np.float64) for x in arrays])
-    except ValueError:  # drawn at random, some cases are none, such as windows larger than the image
+    except ValueError:  # some random cases are impossible, such as windows larger than the image
         return False
     given = [placed(x, layout if x.ndim else "C") for x, layout in zip(arrays, layouts, strict=True)]
     title = f"{number}: {name} of {', '.join(map(show, given))}"

@@ -1,4 +1,4 @@
-"""Calls on enough numbers for kernels, their blocks and several threads; few numbers are in tests/ops/samples.py."""
+"""Calls on arrays large enough for kernels, their blocks and several threads; tests/ops/samples.py has small ones."""
 
 import numpy as np
 
@@ -18,13 +18,13 @@ def labels(classes, *shape):
 
 
 def constant(x, *shape):
-    """Numbers that are not differentiated, of x's dtype."""
+    """A constant Tensor of x's dtype."""
     return Tensor(np.random.default_rng(2).uniform(0.5, 2, shape).astype(x.dtype))
 
 
 IGNORED = np.where(rng.random(300) < 0.2, -100, labels(40, 300).numpy())
 SEEN, MASK = Tensor(rng.random((2, 1, 70, 40)) < 0.3), Tensor(rng.random((300, 40)) < 0.4)
-CALLS = {  # inputs -> calls of a, b, ... ; each is a sample by itself
+CALLS = {  # inputs -> calls on a, b, ...; each call is one sample
     "real(7)": "ops.gelu(3 * a); ops.silu(4 * a)",
     "real(300, 40)": """
         ops.relu(a); ops.leaky_relu(a, 0.2); ops.sigmoid(4 * a); ops.tanh(2 * a); ops.erf(2 * a); ops.silu(4 * a);
@@ -127,8 +127,8 @@ CALLS = {  # inputs -> calls of a, b, ... ; each is a sample by itself
     "real(2, 3, 70, 16), real(2, 1, 40, 16), real(3, 40, 16)": "ops.scaled_dot_product_attention(a, b, c)",
     "real(2, 70, 16), real(2, 40, 16), real(2, 40, 16), real(70, 40)": "ops.scaled_dot_product_attention(a, b, c, d)",
     "*real(3, 1, 501, 32)": "ops.scaled_dot_product_attention(a, b, c)",
-    # Weights of size 1 would magnify a rounding from step to step. The state is copied for the first of several calls,
-    # and the last one reads, turned, what that writes.
+    # Weights of size 1 would magnify a rounding error from step to step. The state is copied for the first of several
+    # calls, and the last one reads a transpose of it.
     "real(7, 13, 120), real(13, 30), real(13, 30), real(120, 30) / 6": "ops.lstm(a, b, c, d); ops.lstm(a[:1], b, c, d)",
     "real(3, 5, 8), real(5, 2), real(5, 2), real(8, 2)": "ops.lstm(a, b, c, d, reverse=True)",
     "real(7, 13, 99), real(13, 33), real(99, 33) / 6, real(99)": "ops.gru(a, b, c, d); ops.gru(a[:1], b, c, d)",

@@ -1,4 +1,4 @@
-"""The attention kernel against its plain reading in float64: odd sizes, masks, strides, dropout, long sequences."""
+"""The attention kernel against plain NumPy in float64: odd sizes, masks, strides, dropout, long sequences."""
 
 import tracemalloc
 
@@ -35,7 +35,7 @@ def close(found, expected, error=4e-6):
 
 
 def check(arrays, mask=None, causal=False, scale=0.4, p=0.0, seed=0, spread=0, **how):
-    """Forward and backward, twice: the first call of all is one task, whatever the size."""
+    """Forward and backward, twice: the first call is one task, whatever the size."""
     seed = np.array(seed)
     q, key, v, g = arrays
     exact = [x.astype(np.float64) for x in arrays]
@@ -67,7 +67,7 @@ lengths, sizes = st.integers(1, 140), st.integers(1, 70)
 @settings(max_examples=60, deadline=None)
 @given(st.data(), st.integers(1, 3), st.integers(1, 3), st.integers(2, 140), lengths, sizes, sizes, st.booleans(),
        st.sampled_from([None, "full", "queries", "keys", "heads"]), st.integers(0, 2**32 - 1))
-def test_any_shape_mask_and_layout(data, batch, heads, queries, keys, size, width, causal, masked, seed):
+def test_any_shape_mask_and_layout_is_exact(data, batch, heads, queries, keys, size, width, causal, masked, seed):
     rng = np.random.default_rng(seed)
     shapes = (queries, size), (keys, size), (keys, width), (queries, width)
     arrays = [laid_out(rng, (batch, heads, *shape), data.draw(st.sampled_from(LAYOUTS))) for shape in shapes]
@@ -76,20 +76,20 @@ def test_any_shape_mask_and_layout(data, batch, heads, queries, keys, size, widt
         shape = {"full": (batch, heads, queries, keys), "queries": (queries, 1), "keys": (batch, 1, 1, keys),
                  "heads": (heads, 1, keys)}[masked]
         mask = np.where(rng.random(shape) < 0.3, -np.inf, rng.standard_normal(shape)).astype(np.float32)
-    check(arrays, mask, causal, scale=size**-0.5, error=3e-5)  # of sums that cancel
+    check(arrays, mask, causal, scale=size**-0.5, error=3e-5)  # the sums cancel
 
 
-def test_maxima_that_grow_from_block_to_block():
-    """The running softmax is rescaled at every block; scores reach 200, where e^s is far beyond float32."""
+def test_maxima_may_grow_from_block_to_block():
+    """The running softmax is rescaled at each block; scores reach 200, where e^s is far beyond float32."""
     rng = np.random.default_rng(0)
     q, key, v, g = (rng.standard_normal((1, 1, 500, 16)).astype(np.float32) for _ in range(4))
     q[...], key[...] = 1, np.linspace(-12, 12, 500)[:, None]
-    check((q, key, v, g), scale=1.0, error=1e-4)  # a rounding of a score of 200 is as much
+    check((q, key, v, g), scale=1.0, error=1e-4)  # the rounding error of a score of 200
     check((q, key[:, :, ::-1].copy(), v, g), scale=1.0, error=1e-4)
 
 
 @pytest.mark.parametrize("causal", [False, True])
-def test_queries_that_see_no_key_give_exactly_0(causal):
+def test_queries_without_a_visible_key_return_exactly_0(causal):
     rng = np.random.default_rng(0)
     arrays = [rng.standard_normal((2, 2, 90, 16)).astype(np.float32) for _ in range(4)]
     mask = np.where(rng.random((90, 90)) < 0.5, -np.inf, 0).astype(np.float32)
@@ -101,8 +101,8 @@ def test_queries_that_see_no_key_give_exactly_0(causal):
 
 
 @pytest.mark.parametrize("causal", [False, True])
-def test_a_mask_may_hold_the_lowest_number_there_is(causal):
-    """Where all keys have it they share evenly, as equals do; only -inf hides a key, and all of them hide a query."""
+def test_a_mask_may_hold_the_lowest_float(causal):
+    """Keys that all have it get equal weights; only -inf hides a key, and -inf for all keys hides the query."""
     rng = np.random.default_rng(1)
     arrays = [rng.standard_normal((2, n, 9)).astype(np.float32) for n in (70, 150, 150, 70)]
     mask, lowest = np.zeros((70, 150), np.float32), np.finfo(np.float32).min
@@ -127,8 +127,7 @@ def test_nan_stays_in_its_row():
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(("queries", "keys", "size"), [(0, 5, 4), (5, 0, 4), (1, 0, 4), (0, 0, 4), (5, 6, 0)])
-def test_nothing_to_attend_to(queries, keys, size, dtype):
-    """Without keys the output is 0; of keys without numbers, the mean of the values."""
+def test_attention_without_keys_is_0(queries, keys, size, dtype):
     shapes = (2, queries, size), (2, keys, size), (2, keys, 3)
     q, key, v = (Tensor(np.ones(shape), dtype=dtype, requires_grad=True) for shape in shapes)
     y = ops.scaled_dot_product_attention(q, key, v, scale=1.0)
@@ -161,14 +160,14 @@ def test_memory_is_linear_in_the_length():
         tracemalloc.stop()
         return most
 
-    for _ in range(2):  # what is compiled on the way, the kernel and then the parallel loop, is not counted
+    for _ in range(2):  # compiles the kernel and then the parallel loop, which do not count
         peak(8192)
     short, long = peak(1024), peak(8192)
     assert long < 10 * short
-    assert long < 24 * 8192 * 16 * 4  # the shares of one head are 16 arrays; the scores alone would be 256 MiB
+    assert long < 24 * 8192 * 16 * 4  # 24 arrays like x; the scores alone would take 256 MiB
 
 
-def test_output_lies_as_the_query_does():
+def test_the_output_has_the_memory_order_of_the_query():
     x = np.zeros((2, 50, 3, 16), np.float32).swapaxes(1, 2)
     out, stats = k.attention(x, x, x)
     assert out.swapaxes(1, 2).flags.c_contiguous

@@ -1,10 +1,9 @@
-"""The memory of NumPy's arrays, once kernels are there: each block is one array's, and begins with a cache line."""
+"""The memory of NumPy's arrays, with kernels installed: each block is one array's, and begins on a cache line."""
 
 import os
 import random
 import subprocess
 import sys
-import threading
 
 import numpy as np
 import pytest
@@ -19,7 +18,7 @@ pytestmark = pytest.mark.skipif(allocates_by_itself(), reason="NumPy's allocator
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_arrays_begin_with_a_cache_line_and_share_nothing(size):
+def test_arrays_begin_on_a_cache_line_and_share_nothing(size):
     for _ in range(3):
         arrays = [np.empty(size, np.uint8) for _ in range(20)]
         for i, x in enumerate(arrays):
@@ -29,13 +28,13 @@ def test_arrays_begin_with_a_cache_line_and_share_nothing(size):
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_zeros_are_zeros_where_something_was(size):
+def test_zeros_are_zeros_in_reused_memory(size):
     for x in [np.full(size, 255, np.uint8) for _ in range(5)]:
         del x
         assert not np.zeros(size, np.uint8).any()
 
 
-def test_arrays_that_grow_and_shrink_keep_what_they_hold():
+def test_resized_arrays_keep_their_numbers():
     draw = random.Random(0)
     for _ in range(300):
         x = np.arange(draw.choice(SIZES), dtype=np.uint8)
@@ -45,30 +44,22 @@ def test_arrays_that_grow_and_shrink_keep_what_they_hold():
             x.resize(size, refcheck=False)
             kept = min(size, before.size)
             assert (x[:kept] == before[:kept]).all() and not x[kept:].any()
-            others.append(np.full(size, 7, np.uint8))  # in what may have been given back
+            others.append(np.full(size, 7, np.uint8))  # in memory that may have been freed
         assert all((y == 7).all() for y in others)
 
 
-def test_threads_do_not_meet_in_a_block():
-    wrong = []
-
+def test_threads_never_share_a_block(in_threads):
     def work(seed):
-        blocks.install()  # threads begin with NumPy's own
+        blocks.install()  # threads start with NumPy's own allocator
         draw, held = random.Random(seed), []
         for i in range(3000):
             size = draw.choice(SIZES)
             held.append((i % 256, np.full(size, i % 256, np.uint8)))
             if len(held) > 8:
                 value, x = held.pop(draw.randrange(8))
-                if not (x == value).all():
-                    wrong.append(size)
+                assert (x == value).all(), size
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
+    in_threads(work)
 
 
 PAGES = """
@@ -90,7 +81,7 @@ print(lies_in_large_pages(before), lies_in_large_pages(after))
 
 
 @pytest.mark.skipif(not os.path.exists("/sys/kernel/mm/transparent_hugepage"), reason="no large pages here")
-def test_large_pages_are_asked_for_before_the_first_kernel_and_where_the_heap_grows():
+def test_large_pages_are_requested_before_the_first_kernel_and_as_the_heap_grows():
     run = subprocess.run([sys.executable, "-c", PAGES], capture_output=True, text=True)
     assert run.stdout.split() == ["True", "True"], run.stdout + run.stderr
 
@@ -105,20 +96,20 @@ print("numba" in sys.modules, aligned())
 x = Tensor.randn(300, 300, requires_grad=True)
 (x @ x).sum().backward()
 print(aligned())
-sys.kept = [np.empty(n) for n in range(2000)]  # freed when all else is gone
+sys.kept = [np.empty(n) for n in range(2000)]  # freed after everything else
 atexit.register(lambda: [np.ones(n) for n in range(2000)])
 """
 
 
 @pytest.mark.parametrize("environment, told", [
     ({}, "False True True"), ({"TINYGRAD_LIKE_MALLOC": "default"}, "False False False")])
-def test_arrays_are_aligned_from_the_import_on_and_may_live_to_the_end(environment, told):
+def test_arrays_are_aligned_from_the_import_on_and_may_outlive_it(environment, told):
     run = subprocess.run([sys.executable, "-c", CODE], env={**os.environ, **environment}, capture_output=True,
                          text=True)
     assert run.returncode == 0 and run.stdout.split() == told.split() and "Error" not in run.stderr, run.stderr
 
 
-def test_a_child_process_goes_on_with_the_blocks_of_its_parent():
+def test_a_child_process_keeps_its_parents_blocks():
     x = np.full(5000, 3.0)
     child = os.fork()
     if not child:

@@ -1,4 +1,4 @@
-"""What stands between arrays from anywhere and compiled code, which checks nothing: any layout, and wrong arrays."""
+"""The checks between arrays and compiled code, which checks nothing: any layout is taken, wrong arrays are refused."""
 
 import mmap
 import tempfile
@@ -43,7 +43,7 @@ def stepped(x):
 
 
 def behind_a_map(x):
-    """Read-only memory of the system's: a write to it ends the process."""
+    """Memory that the system protects: a write to it ends the process."""
     with tempfile.TemporaryFile() as file:
         file.write(x.tobytes())
         file.flush()
@@ -74,10 +74,10 @@ def test_kernels_take_any_layout(layout):
         reduce._rows(reduce.MAX, x, 7, frozen(x[:, 0].copy()))
 
 
-# Wrong arrays are refused, where otherwise memory would be read or written that is not theirs -------------------------
+# Wrong arrays are refused; a kernel would read or write outside of them -----------------------------------------------
 
 M, K, N = 20, 30, 40
-R = 50  # rows for which the cotangents of a layer come from kernels
+R = 50  # enough rows for the kernels of a layer's gradients
 
 
 @pytest.mark.parametrize("change", [
@@ -90,7 +90,7 @@ R = 50  # rows for which the cotangents of a layer come from kernels
     lambda p: p | {"start": random(1)},
     lambda p: p | {"start": random(N).astype(np.float64)},
 ])  # fmt: skip
-def test_a_product_of_wrong_arrays(change):
+def test_a_product_of_wrong_arrays_is_refused(change):
     parts = {"a": random(M, K), "b": random(K, N), "out": np.zeros((M, N), np.float32), "start": random(N)}
     gemm.product(**parts)
     with pytest.raises(ValueError, match="arrays do not fit, or are not aligned float32: "):
@@ -103,14 +103,14 @@ def test_a_product_of_wrong_arrays(change):
     lambda p: p | {"weight": random(N, K - 1)}, lambda p: p | {"weight": random(N, K).astype(np.float64)},
     lambda p: p | {"x": random(R, K).astype(np.float64)},
 ])  # fmt: skip
-def test_a_layers_gradients_of_wrong_arrays(change):
+def test_a_layers_gradients_of_wrong_arrays_are_refused(change):
     parts = {"g": random(R, N), "x": random(R, K), "weight": random(N, K), "wanted": (1, 1, 1)}
     gemm.linear_vjp(**parts)
     with pytest.raises(ValueError, match="arrays do not fit, or are not aligned float32: "):
         gemm.linear_vjp(**change(parts))
 
 
-def test_what_is_read_may_be_misaligned():
+def test_inputs_may_be_misaligned_and_outputs_may_not():
     a, b, out = random(M, K), random(K, N), np.zeros((M, N), np.float32)
     np.testing.assert_array_equal(gemm.product(misaligned(a), b, out), gemm.product(a, b, out.copy()))
     with pytest.raises(ValueError, match="matrix product: arrays do not fit"):
@@ -123,7 +123,7 @@ def test_what_is_read_may_be_misaligned():
     {"q": random(2, 5, 8).astype(np.float64)}, {"k": random(2, 6, 7)}, {"v": random(2, 5, 9)}, {"q": [[[1.0]]]},
     {"mask": random(4, 6)}, {"mask": random(5, 6).astype(np.float64)}, {"mask": np.ones((5, 6), bool)},
 ])  # fmt: skip
-def test_attention_of_wrong_arrays(change):
+def test_attention_of_wrong_arrays_is_refused(change):
     parts = {"q": random(2, 5, 8), "k": random(2, 6, 8), "v": random(2, 6, 9), "mask": random(5, 6)}
     attention.attention(**parts)
     with pytest.raises((ValueError, AttributeError)):
@@ -137,7 +137,7 @@ def test_attention_of_wrong_arrays(change):
     {"into": [random(2, 5, 8), random(2, 6, 8), random(2, 6, 8)]},
     {"into": [random(2, 5, 8), random(2, 6, 8), frozen(random(2, 6, 9))]},
 ])  # fmt: skip
-def test_attentions_gradients_of_wrong_arrays(change):
+def test_attentions_gradients_of_wrong_arrays_are_refused(change):
     q, k, v = random(2, 5, 8), random(2, 6, 8), random(2, 6, 9)
     out, stats = attention.attention(q, k, v)
     parts = {"g": random(2, 5, 9), "q": q, "k": k, "v": v, "out": out, "stats": stats}
@@ -146,7 +146,7 @@ def test_attentions_gradients_of_wrong_arrays(change):
         attention.attention_backward(**parts | change)
 
 
-def test_gradients_of_another_shape():
+def test_gradients_of_another_shape_are_refused():
     plan = (1, 1), ((1, 1), (1, 1)), (1, 1), 1
     with pytest.raises(ValueError, match=r"convolution: .* but its gradient has shape \(1, 4, 5, 6\)"):
         conv.weight_gradient(random(1, 4, 5, 6), random(1, 3, 5, 5), (4, 3, 3, 3), *plan)
@@ -165,8 +165,8 @@ def test_gradients_of_another_shape():
         norm.channels_vjp(y, random(4, 6, 6), None, None, stats)
 
 
-def test_arrays_that_were_exchanged_between_forward_and_backward():
-    """Whoever notices first: none of it reaches a kernel."""
+def test_arrays_exchanged_between_forward_and_backward_are_refused():
+    """Whichever check comes first: none of them reaches a kernel."""
     for exchanged in random(1, 1), random(50, 60).astype(np.float64), random(60, 50):
         x, w = Tensor(random(70, 60)), Tensor(random(50, 60), requires_grad=True)
         x.requires_grad_()

@@ -1,4 +1,4 @@
-"""Compiled kernels on disk: damage, processes that are killed, and no place to write to."""
+"""Compiled kernels on disk: damaged files, killed processes, folders that cannot be written."""
 
 import gc
 import json
@@ -39,14 +39,14 @@ def triple(x):
 
 @pytest.fixture
 def start(tmp_path, monkeypatch):
-    """The kernel `double` as a new process would have it, with an empty cache."""
+    """Makes the kernel `double` as a new process would, in a cache that is empty at first."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(cache, "kept", True)
     return lambda function=double: cache.compiled()(function)
 
 
 def warnings(text):
-    """The lines of standard error, but for those that a slow machine is told while it compiles."""
+    """The lines of standard error without the progress messages of slow compilations."""
     return [line for line in text.splitlines() if not line.startswith("compiling ")]
 
 
@@ -55,7 +55,7 @@ def kernels(folder):
 
 
 def program(code, folder, timeout=120, **environment):
-    """A run of Python with its own home and no NUMBA_CACHE_DIR: what it printed, and what it said."""
+    """Run Python with its own home and no NUMBA_CACHE_DIR; return its output, and its warnings."""
     kept = {name: value for name, value in os.environ.items() if name not in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")}
     root = str(Path(tinygrad_like.__file__).parents[1])
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=timeout,
@@ -75,7 +75,7 @@ def test_a_kernel_is_compiled_once(start, tmp_path):
 
 
 @pytest.mark.skipif(environment.fcntl is None, reason="needs file locks")
-def test_of_two_processes_one_compiles_and_the_other_waits(tmp_path):
+def test_one_of_two_processes_compiles_while_the_other_waits(tmp_path):
     with ThreadPoolExecutor() as pool:
         found = [json.loads(shown)[1] for shown, _ in pool.map(lambda _: program(ADDED, tmp_path), range(2))]
     assert sorted(found) == [0, 1]
@@ -92,7 +92,7 @@ def test_python_calls_a_kernel_with_integers_only(start):
     assert kernel(np.int64(3)) == 6
 
 
-def test_a_kernel_without_memory_says_so(start):
+def test_a_kernel_out_of_memory_raises(start):
     def much(x):
         return np.empty(x).size
 
@@ -102,8 +102,8 @@ def test_a_kernel_without_memory_says_so(start):
         kernel(2**60)
 
 
-def test_code_that_is_linked_by_llvm_does_the_same(start, tmp_path, monkeypatch):
-    """As on systems for which it is not linked here."""
+def test_code_linked_by_llvm_returns_the_same(start, tmp_path, monkeypatch):
+    """As on systems for which we have no linker of our own."""
     monkeypatch.setattr(machine, "_LINKED", False)
     machine.compiler.cache_clear()
     try:
@@ -131,7 +131,7 @@ def test_ctrl_c_waits_until_a_kernel_is_compiled_or_loaded(start, tmp_path, monk
         assert len(kernels(tmp_path)) == 1 and kernel.found == found and kernel(3) == 6
 
 
-def test_a_handler_of_ones_own_gets_every_ctrl_c(start, monkeypatch):
+def test_the_users_handler_gets_every_ctrl_c(start, monkeypatch):
     pressed, seen = [], []
     monkeypatch.setattr(cache, "load", lambda *args: [signal.raise_signal(signal.SIGINT), seen.append(len(pressed)),
                                                       None][-1])
@@ -140,10 +140,10 @@ def test_a_handler_of_ones_own_gets_every_ctrl_c(start, monkeypatch):
         assert start()(3) == 6 and start(triple)(1) == 3
     finally:
         signal.signal(signal.SIGINT, before)
-    assert pressed == [signal.SIGINT] * 4 and seen == [0, 0, 2, 2]  # each looks twice
+    assert pressed == [signal.SIGINT] * 4 and seen == [0, 0, 2, 2]  # each kernel tries to load twice
 
 
-def test_a_kernel_of_a_wheel_is_used_if_it_is_whole(start, tmp_path, monkeypatch):
+def test_a_wheels_kernel_is_used_if_undamaged(start, tmp_path, monkeypatch):
     start()(3)
     (path,) = kernels(tmp_path)
     monkeypatch.setattr(cache, "SHIPPED", tmp_path / "shipped")
@@ -156,7 +156,7 @@ def test_a_kernel_of_a_wheel_is_used_if_it_is_whole(start, tmp_path, monkeypatch
     assert kernel(3) == 6 and not kernel.found and kernels(tmp_path) == sorted([path, shipped])
 
 
-def test_what_is_on_disk_runs_without_numba_and_llvm(tmp_path):
+def test_kernels_on_disk_run_without_numba_and_llvm(tmp_path):
     asked = "import sys; print('numba' in sys.modules, 'llvmlite.binding' in sys.modules);print("
     code = ADDED.replace("print(", asked)
     assert program(code, tmp_path)[0].startswith("True True")
@@ -164,12 +164,12 @@ def test_what_is_on_disk_runs_without_numba_and_llvm(tmp_path):
         assert program(code, tmp_path)[0].startswith("False False")
 
 
-def test_kernels_are_compiled_for_a_level_that_the_processor_has(monkeypatch):
+def test_kernels_are_compiled_for_a_level_that_the_processor_supports(monkeypatch):
     if "NUMBA_CPU_NAME" not in os.environ:
         assert machine.levels()[:1] in ([], [machine.CPU])
     monkeypatch.setattr(np._core._multiarray_umath, "__cpu_features__", {"X86_V3": True, "X86_V4": False})
     assert machine.levels() == ["x86-64-v3"]
-    monkeypatch.setattr(np._core._multiarray_umath, "__cpu_features__", {})  # an older NumPy, which does not say
+    monkeypatch.setattr(np._core._multiarray_umath, "__cpu_features__", {})  # an older NumPy does not say
     has = dict.fromkeys(machine.LEVELS["x86-64-v4"], True)
     monkeypatch.setattr(machine.llvm.real, "get_host_cpu_features", lambda: has)
     assert machine.levels() == ["x86-64-v4", "x86-64-v3"]
@@ -179,8 +179,8 @@ def test_kernels_are_compiled_for_a_level_that_the_processor_has(monkeypatch):
     assert machine.levels() == []
 
 
-def test_a_wheel_has_the_kernels_of_ops_of_formulas_and_of_losses():
-    gc.unfreeze()  # see conftest.py: all objects are looked at
+def test_a_wheel_contains_the_kernels_of_ops_formulas_and_losses():
+    gc.unfreeze()  # conftest.py froze them, and `declared` looks through all objects
     names = [name.removeprefix("tinygrad_like.kernels.") for name, _ in ship.declared()]
     gc.freeze()
     for name in ("gemm._matrix_product", "formula.gelu_each", "formula.mse_loss_each", "optim.adam_",
@@ -198,7 +198,7 @@ def test_a_wheel_has_the_kernels_of_ops_of_formulas_and_of_losses():
     lambda content: b"garbage" * 1000,
     lambda content: pickle.dumps(content),
 ], ids=["empty", "1 byte", "40 bytes", "cut", "longer", "zeros", "garbage", "pickle"])
-def test_a_damaged_file_is_compiled_anew(start, tmp_path, damage):
+def test_a_damaged_file_is_compiled_again(start, tmp_path, damage):
     start()(3)
     (path,) = kernels(tmp_path)
     whole = path.read_bytes()
@@ -209,7 +209,7 @@ def test_a_damaged_file_is_compiled_anew(start, tmp_path, damage):
     assert kernels(tmp_path) == [path]
 
 
-def test_no_flipped_bit_is_loaded(start, tmp_path):
+def test_a_file_with_a_flipped_bit_is_not_loaded(start, tmp_path):
     kernel = start()
     kernel(3)
     (path,), key = kernels(tmp_path), kernel.key()
@@ -225,7 +225,7 @@ def test_a_file_of_another_function_or_of_other_sources_is_not_used(start, tmp_p
     (first,) = kernels(tmp_path)
     start(triple)(3)
     (second,) = {*kernels(tmp_path)} - {first}
-    shutil.copy(second, first)  # as if one process had written under the name that another chose
+    shutil.copy(second, first)  # as if one process had written under another's name
     for change in (None, ("sources", lambda file: bytes(32)), ("COMPILER", ("0.1",))):
         if change:
             monkeypatch.setattr(cache, *change)
@@ -234,7 +234,7 @@ def test_a_file_of_another_function_or_of_other_sources_is_not_used(start, tmp_p
 
 
 @pytest.mark.parametrize("call", ["write_bytes", "replace"])
-def test_a_full_disk_is_said_once_and_stops_nothing(start, tmp_path, monkeypatch, capfd, call):
+def test_a_full_disk_is_reported_once_and_stops_nothing(start, tmp_path, monkeypatch, capfd, call):
     def full(*args):
         raise OSError(28, "No space left on device")
 
@@ -245,7 +245,7 @@ def test_a_full_disk_is_said_once_and_stops_nothing(start, tmp_path, monkeypatch
     assert kernels(tmp_path) == []
 
 
-def test_an_edit_changes_the_sources_of_what_contains_it_and_of_nothing_else(tmp_path, monkeypatch):
+def test_an_edit_changes_the_hash_of_files_that_import_it_and_of_no_others(tmp_path, monkeypatch):
     for path in cache._HERE.glob("*.py"):
         shutil.copy(path, tmp_path)
     monkeypatch.setattr(cache, "_HERE", tmp_path)
@@ -268,7 +268,7 @@ def test_an_edit_changes_the_sources_of_what_contains_it_and_of_nothing_else(tmp
         cache._hash.cache_clear()
 
 
-def test_kernels_of_ones_own_are_compiled_anew_when_their_file_changes(tmp_path, monkeypatch):
+def test_the_users_kernels_are_compiled_again_when_their_file_changes(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     text = (tmp_path / "mine.py").write_text
     for factor in (2, 2, 3):
@@ -294,7 +294,7 @@ _times(np.ones(1, np.float32), y)
 
 
 def test_kernels_lie_in_the_users_cache_folder_not_beside_the_sources(tmp_path):
-    """A folder of the package's would outlive its removal, and pass for the package."""
+    """Beside the sources they would outlive the package's removal, and the folder would pass for the package."""
     for hits in (0, 1):
         assert program(ADDED, tmp_path) == (f"[1.5, {hits}]", [])
     (folder,) = {path.parent for path in kernels(tmp_path) if path.suffix == ".kernel"}
@@ -308,7 +308,7 @@ def cache_folder(name, home):
 
 @pytest.fixture
 def no_folder_known():
-    """What the process has found out about its cache folder is forgotten, before and after."""
+    """The process forgets its cache folder, before and after."""
     cache._folder.cache_clear()
     yield
     cache._folder.cache_clear()
@@ -323,7 +323,7 @@ def test_the_folder_may_be_chosen(tmp_path, monkeypatch, no_folder_known):
         assert cache.folder().parents[1] == tmp_path / "xdg"
 
 
-def test_what_no_run_has_used_for_long_goes(start, tmp_path, monkeypatch):
+def test_kernels_unused_for_long_are_deleted(start, tmp_path, monkeypatch):
     start()(3)
     folder = cache.folder()
     old, used, stray = folder / "old.kernel", folder / "used.kernel", folder / "killed.1.new"
@@ -332,14 +332,14 @@ def test_what_no_run_has_used_for_long_goes(start, tmp_path, monkeypatch):
         os.utime(path, (0, 0))
     cache.keep(used, b"code")
     os.utime(used, (0, 0))
-    assert cache.read(used) == b"code"  # which notes that it is in use
+    assert cache.read(used) == b"code"  # this marks it as used
     monkeypatch.setattr(cache, "_tidied", set())
     start(triple)(3)
     left = kernels(folder)
     assert used in left and old not in left and stray not in left and len(left) == 3 and cache._tidied == {folder}
 
 
-def test_of_many_versions_of_a_kernel_the_latest_and_those_of_a_day_stay(tmp_path):
+def test_the_latest_versions_of_a_kernel_and_those_of_the_last_day_stay(tmp_path):
     versions = [tmp_path / f"a.f-{i}.kernel" for i in range(2 * cache.VERSIONS)]
     other = tmp_path / "a.g-0.kernel"
     for days, left in ((2, {other, *versions[-cache.VERSIONS :]}), (0.5, {other, *versions})):
@@ -351,7 +351,7 @@ def test_of_many_versions_of_a_kernel_the_latest_and_those_of_a_day_stay(tmp_pat
         assert {*kernels(tmp_path)} == left
 
 
-def test_a_run_whose_folder_goes_compiles_anew(start, tmp_path, capfd):
+def test_a_run_whose_folder_is_deleted_compiles_again(start, tmp_path, capfd):
     kernel = start()
     kernel(3)
     shutil.rmtree(tmp_path)
@@ -359,8 +359,7 @@ def test_a_run_whose_folder_goes_compiles_anew(start, tmp_path, capfd):
     assert len(kernels(tmp_path)) == 2 and warnings(capfd.readouterr().err) == []
 
 
-def test_kernels_that_cannot_be_written_are_read(start, tmp_path, monkeypatch, capfd):
-    """As in a container whose files are read-only."""
+def test_kernels_are_read_from_a_read_only_folder(start, tmp_path, monkeypatch, capfd):
     start()(3)
 
     def refuse(*args, **options):
@@ -376,7 +375,7 @@ def test_kernels_that_cannot_be_written_are_read(start, tmp_path, monkeypatch, c
     {"NUMBA_CACHE_DIR": f"{os.devnull}/cache"},
     {"HOME": os.devnull, "XDG_CACHE_HOME": f"{os.devnull}/cache", "LOCALAPPDATA": os.devnull},
 ], ids=["NUMBA_CACHE_DIR", "home"])
-def test_without_any_folder_kernels_run_and_one_line_says_so(tmp_path, environment):
+def test_without_a_folder_kernels_run_and_one_line_says_so(tmp_path, environment):
     out, said = program(ADDED, tmp_path, **environment)
     assert out == "[1.5, 0]" and kernels(tmp_path) == []
     (line,) = said
@@ -398,8 +397,8 @@ def test_a_user_without_a_home_is_told_once(monkeypatch, capfd, no_folder_known)
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="the system has no SIGKILL")
-def test_starts_at_once_and_kills_leave_a_cache_that_works(tmp_path, python):
-    """TINYGRAD_LIKE_KILLS: how many times four processes start with an empty cache, of which one is killed."""
+def test_simultaneous_starts_and_kills_leave_a_working_cache(tmp_path, python):
+    """TINYGRAD_LIKE_KILLS: how many times four processes start with an empty cache and one is killed."""
     rng = np.random.default_rng(0)
     for i in range(int(os.environ.get("TINYGRAD_LIKE_KILLS", 1))):
         folder = tmp_path / str(i)

@@ -11,7 +11,7 @@ small = st.integers(1, 3)
 
 @st.composite
 def configurations(draw):
-    """Shapes of images and weights, stride, margins, dilation and groups of a convolution that is possible."""
+    """Shapes of images and weights, stride, margins, dilation and groups of a possible convolution."""
     groups = draw(st.sampled_from([1, 1, 2, 3]))
     channels, outputs = groups * draw(st.integers(1, 5)), groups * draw(st.sampled_from([1, 2, 7, 8, 11, 17, 33, 40]))
     kernel = draw(st.tuples(st.integers(1, 4), st.integers(1, 4)))
@@ -67,11 +67,11 @@ def close(ours, exact):
 
 @settings(max_examples=150, deadline=None)
 @given(configurations())
-def test_random_configurations(configuration):
+def test_random_configurations_equal_the_definition(configuration):
     check(*configuration)
 
 
-def test_images_of_one_window_are_rows_of_a_matrix():
+def test_images_of_one_window_are_read_as_rows_of_a_matrix():
     none = (0, 0), (0, 0)
     for images, channels, outputs, size in (
             (32, 64, 1, (4, 4)), (32, 64, 64, (4, 4)), (5, 3, 40, (1, 7)), (2, 9, 17, (1, 1))):
@@ -79,8 +79,8 @@ def test_images_of_one_window_are_rows_of_a_matrix():
             check((images, channels, *size), (outputs, channels, *size), stride, none, (1, 1), 1)
 
 
-def test_each_way_to_read_images():
-    """Rows that run on, rows of whole vectors, packed tiles, and one row of weights, each with a stride and margins."""
+def test_each_way_to_read_images_is_exact():
+    """Contiguous rows, rows of whole vectors, packed tiles, and one row of weights, each with a stride and margins."""
     none, same, ones = ((0, 0), (0, 0)), ((1, 1), (1, 1)), (1, 1)
     plans = {}
     for x, w, stride, padding, groups in [

@@ -8,7 +8,7 @@ from tinygrad_like.kernels.formula import select
 
 
 def laid_out(rng):
-    """An array of some shape, with axes in any order, turned, with gaps, or of one number."""
+    """An array of a random shape, with axes in any order, backwards, with gaps, or broadcast from one column."""
     shape = [int(rng.choice([1, 2, 3, 5, 16, 17, 33])) for _ in range(rng.integers(1, 6))]
     while np.prod(shape) > 40_000:
         shape[int(np.argmax(shape))] = 2
@@ -20,7 +20,7 @@ def laid_out(rng):
 
 
 @pytest.mark.parametrize("seed", range(200))
-def test_copies_in_c_order(seed):
+def test_a_copy_of_any_layout_is_in_c_order(seed):
     x = laid_out(np.random.default_rng(seed))
     y = copied(x)
     assert y.flags.c_contiguous and y.flags.owndata
@@ -28,19 +28,19 @@ def test_copies_in_c_order(seed):
 
 
 @pytest.mark.parametrize("size", [0, 1, 15, 16, 17, 4095, 4096, 4097, 100_000])
-def test_rows_of_any_length(size):
+def test_rows_of_any_length_are_copied(size):
     x = np.arange(3 * size, dtype=np.float32)
     for y in (x, x[::-1], x[::3], x.reshape(3, size)[:, ::-1], x.reshape(size, 3).T):
         np.testing.assert_array_equal(copied(y), y)
 
 
 SHAPES = (33, 70), (1, 70), (33, 1), (1, 1), (70,), (2, 33, 70), (2, 1, 70), (2, 33, 1), (2, 1, 1)
-LAYOUTS = {"C": lambda c: c, "turned": lambda c: c[..., ::-1], "F": np.asfortranarray}
+LAYOUTS = {"C": lambda c: c, "backwards": lambda c: c[..., ::-1], "F": np.asfortranarray}
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_condition_that_broadcasts(shape, layout):
+def test_a_condition_broadcasts(shape, layout):
     rng = np.random.default_rng(0)
     condition, a, b = LAYOUTS[layout](rng.random(shape) < 0.5), *rng.standard_normal((2, 2, 33, 70), np.float32)
     for x, y in ((a, b), (a, -1.0), (-1.0, b), (np.asfortranarray(a), b)):

@@ -1,4 +1,4 @@
-"""The hash behind dropout: its statistics, and that nothing but seed and position decides."""
+"""The hash behind dropout: its statistics, and that it depends on seed and position only."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def centred(p, seed):
 
 
 @pytest.mark.parametrize("p", [1e-4, 0.1, 0.25, 0.5, 0.9, 0.999])
-def test_the_share_of_dropped_elements(p):
+def test_the_share_of_dropped_elements_is_p(p):
     shares = [1 - kept(p, seed).mean() for seed in SEEDS]
     assert abs(np.mean(shares) - p) < 4 * np.sqrt(p * (1 - p) / N / len(SEEDS))
     assert p in (1e-4, 0.999) or abs(np.mean(shares) - p) < 1e-3
@@ -40,14 +40,14 @@ def test_elements_and_seeds_are_independent(p):
     assert np.abs(z).max() < 4.8 and abs(np.std(z) - 1) < 0.05
 
 
-def test_seeds_that_differ_in_one_bit_give_unlike_masks():
+def test_seeds_that_differ_in_one_bit_give_independent_masks():
     for seed in SEEDS[:3]:
         m = centred(0.5, seed)
         for k in range(63):
             assert abs((m * centred(0.5, np.array(seed ^ (1 << k)))).mean()) < 0.05
 
 
-def test_the_scale_and_the_ends():
+def test_kept_elements_are_scaled_and_p_may_be_0_or_almost_1():
     x = np.random.default_rng(0).standard_normal(5000).astype(np.float32)
     y = dropout.dropout(x, 0.4, KEY, 2.5)
     assert np.array_equal(y[y != 0], np.float32(2.5) * x[y != 0]) and 0.5 < (y != 0).mean() < 0.7
@@ -57,6 +57,6 @@ def test_the_scale_and_the_ends():
     assert set(np.unique(dropout.dropout(x, 0.5, KEY, 1.0))) == {0, np.inf}
 
 
-def test_a_probability_that_is_a_string():
+def test_a_string_as_probability_raises():
     with pytest.raises(TypeError):
         dropout.dropout(np.ones(3, np.float32), b"half", KEY, 1.0)

@@ -1,4 +1,4 @@
-"""Elementwise kernels against their plain reading in NumPy, in one task and in several."""
+"""Elementwise kernels against plain NumPy, in one task and in several."""
 
 import inspect
 
@@ -9,7 +9,7 @@ from tinygrad_like import ops
 from tinygrad_like.kernels import formula
 from tinygrad_like.ops import activation
 
-SMALL, LARGE = (7, 13), (300, 401)  # one task, several; of odd lengths, so that loops have rests
+SMALL, LARGE = (7, 13), (300, 401)  # one task, several; odd lengths leave remainders in loops
 
 
 def random(*shape, seed=0, scale=1.0):
@@ -27,7 +27,7 @@ def kernels(op):
 relu, relu_vjp = kernels(ops.relu)
 
 
-def test_softplus_keeps_its_digits_where_it_is_small():
+def test_small_values_of_softplus_keep_their_digits():
     x = np.array([-80, -40, -20, -5], np.float32)
     y = kernels(ops.softplus)[0](x, 1.0, np.inf)
     np.testing.assert_allclose(y, np.log1p(np.exp(x.astype(np.float64))), rtol=2e-6)
@@ -70,7 +70,7 @@ def test_arithmetic_broadcasts_as_numpy_does(name, case):
 
 
 @pytest.mark.parametrize("case", SHAPES)
-def test_a_formula_of_three_arrays_that_broadcast(case):
+def test_a_formula_of_three_arrays_broadcasts(case):
     f = formula.pointwise(lambda a, b, c: -a * b / c, "three")
     a, b = (np.asarray(random(*shape, seed=i) + 3, np.float32) for i, shape in enumerate(SHAPES[case]))
     for x, y, z in ((a, b, a), (b, a, b), (a, a, LAYOUTS["backwards"](b)), (LAYOUTS["F"](a), b, 2.5)):
@@ -80,7 +80,7 @@ def test_a_formula_of_three_arrays_that_broadcast(case):
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_arithmetic_with_a_number_of_python(name):
+def test_arithmetic_takes_python_numbers(name):
     a, function = random(*LARGE) + np.float32(3), getattr(ops, name)
     for number in 0.1, 3, -0.0:
         for x, y in ((a, number), (number, a)):
@@ -91,7 +91,7 @@ def test_arithmetic_with_a_number_of_python(name):
             np.testing.assert_array_equal(found, expected)
 
 
-def test_arithmetic_of_other_dtypes_is_numpys():
+def test_arithmetic_of_other_dtypes_is_left_to_numpy():
     a, b = random(*LARGE), random(*LARGE, seed=1)
     wide = a.astype(np.float64)
     for x, y in ((wide, b), (b, wide), (a, b[0, 3])):
@@ -111,7 +111,7 @@ def test_accumulate_adds_in_place(shape):
         assert formula.accumulate(c, other) is NotImplemented
     assert formula.accumulate(np.asfortranarray(c), b) is NotImplemented
     c = a.copy()
-    np.testing.assert_array_equal(formula.accumulate(c, np.asfortranarray(b)), a + b)  # which is copied first
+    np.testing.assert_array_equal(formula.accumulate(c, np.asfortranarray(b)), a + b)  # copied first
 
 
 def test_inputs_may_be_strided_or_empty():
@@ -123,7 +123,7 @@ def test_inputs_may_be_strided_or_empty():
     assert silu(np.empty(0, np.float32)).shape == (0,)
 
 
-def test_a_cotangent_of_another_dtype_is_not_for_the_kernel():
+def test_a_cotangent_of_another_dtype_is_left_to_numpy():
     x = random(*SMALL)
     for g in x.astype(np.float64), np.float32(1):
         assert relu_vjp(g, x) is NotImplemented

@@ -1,4 +1,4 @@
-"""Kernels are first used by several threads at once, or while the user presses Ctrl-C: numba is half imported then."""
+"""Kernels' first use by several threads at once, or while the user presses Ctrl-C, when numba is half imported."""
 
 import ast
 from pathlib import Path
@@ -50,8 +50,8 @@ print(json.dumps(errors))
 
 
 @pytest.mark.parametrize("where", ["numba.core.extending", "tinygrad_like.kernels.program"])
-def test_ctrl_c_while_kernels_are_imported_or_compiled(python, where, tmp_path):
-    """Not at once, since what is left of numba could not be imported again."""
+def test_ctrl_c_waits_until_kernels_are_imported_and_compiled(python, where, tmp_path):
+    """A half imported numba could not be imported again."""
     code = f"""
 class Press:
     def find_spec(self, name, path=None, target=None):
@@ -71,7 +71,7 @@ print(json.dumps(stopped))
 
 
 def test_no_part_of_numba_is_imported_before_the_whole():
-    """The import of a part does not wait for another thread that imports numba, but begins with what there is."""
+    """An import of a part does not wait for another thread that imports numba; it would find half of it."""
     firsts = {}
     for path in [*(ROOT / "tinygrad_like").rglob("*.py"), *(ROOT / "nn").rglob("*.py")]:
         for node in ast.walk(ast.parse(path.read_text())):

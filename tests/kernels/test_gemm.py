@@ -1,4 +1,4 @@
-"""The product kernel against its plain reading, on every kind of operand; the parts it is made of."""
+"""The product kernel against plain NumPy, on every kind of operand; its parts."""
 
 import numpy as np
 import pytest
@@ -14,14 +14,14 @@ def random(*shape, seed=0):
 
 
 def matmul(a, b, out=None, bias=None, accumulate=False):
-    """a @ b + bias, or added to what is in out."""
+    """a @ b + bias, or a @ b added to out."""
     if out is None:
         out = np.empty((*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1]), np.float32)
     return gemm.product(a, b, out, out if accumulate else bias)
 
 
 def exact(a, b, start=0.0):
-    """The product in float64, and a bound of the error: k roundings of float32, relative to the sum of magnitudes."""
+    """The product in float64, and a bound on the error: k float32 roundings, relative to the sum of magnitudes."""
     a, b = a.astype(np.float64), b.astype(np.float64)
     magnitude = np.abs(a) @ np.abs(b) + np.abs(start)
     return start + a @ b, 1e-7 * (a.shape[-1] + 2) * magnitude
@@ -34,7 +34,7 @@ def check(result, a, b, start=0.0):
 
 
 def guarded(shape):
-    """An array in the middle of NaN: whatever is read outside it is seen in the result, and writes outside it here."""
+    """An array surrounded by NaN: reads outside it show in the result, writes outside it in `memory`."""
     size, border = int(np.prod(shape)), 64
     memory = np.full(size + 2 * border, np.nan, np.float32)
     return memory[border : border + size].reshape(shape), memory
@@ -42,7 +42,7 @@ def guarded(shape):
 
 @st.composite
 def operands(draw, batches=((), ())):
-    """a and b: of any sizes, transposed, cut out of larger arrays with steps of either sign, surrounded by NaN."""
+    """a and b of any sizes, transposed, cut out of larger arrays with steps of either sign, surrounded by NaN."""
     m, k, n = (draw(st.integers(0, 70)) for _ in range(3))
     pair = []
     for batch, shape, seed in (batches[0], (m, k), 1), (batches[1], (k, n), 2):
@@ -59,7 +59,7 @@ def operands(draw, batches=((), ())):
 
 @settings(max_examples=150, deadline=None)
 @given(operands(), st.sampled_from(["plain", "bias", "accumulate"]))
-def test_any_sizes_and_strides(pair, mode):
+def test_operands_may_have_any_sizes_and_strides(pair, mode):
     a, b = pair
     m, n = len(a), b.shape[1]
     out, memory = guarded((m, n))
@@ -95,7 +95,7 @@ def test_batches_broadcast(pair, expanded):
 )
 @pytest.mark.parametrize("a_transposed", [False, True])
 @pytest.mark.parametrize("b_transposed", [False, True])
-def test_larger_than_a_block_and_on_all_threads(m, k, n, a_transposed, b_transposed):
+def test_products_larger_than_a_block_run_on_all_threads(m, k, n, a_transposed, b_transposed):
     a = random(k, m).T if a_transposed else random(m, k)
     b = random(n, k, seed=1).T if b_transposed else random(k, n, seed=1)
     check(matmul(a, b), a, b)
@@ -105,7 +105,7 @@ def test_larger_than_a_block_and_on_all_threads(m, k, n, a_transposed, b_transpo
 
 
 @pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf])
-def test_special_values_reach_their_row_and_column_only(special):
+def test_special_values_reach_only_their_row_or_column(special):
     a, b = np.abs(random(37, 21)), np.abs(random(21, 45, seed=1))
     a[36, 20] = special
     with np.errstate(invalid="ignore"):
@@ -129,8 +129,8 @@ print(json.dumps([simd.FLOATS, simd.ROWS, worst, cached]))
 
 
 @pytest.mark.slow
-def test_other_machines_have_other_vectors_and_no_part_in_the_cache(python, tmp_path):
-    """AVX2 and SSE code run on this machine too, if it has AVX2; one cache directory serves both, unmixed."""
+def test_other_machines_have_other_vectors_and_share_no_cached_kernel(python, tmp_path):
+    """AVX2 and SSE code also run on this machine, if it has AVX2; one cache folder serves both without mixing them."""
     if simd.FLOATS < 8 or "+fma" not in machine.FEATURES:
         pytest.skip("this machine cannot run AVX2")
     here = {"NUMBA_CACHE_DIR": str(tmp_path)}
@@ -142,7 +142,7 @@ def test_other_machines_have_other_vectors_and_no_part_in_the_cache(python, tmp_
             assert found == tile and hits == cached and worst < 1e-3
 
 
-def test_an_operand_may_be_given_as_its_transpose():
+def test_an_operand_may_be_passed_as_its_transpose():
     for batch, m, k, n in (((), 7, 5, 33), ((), 130, 600, 70), ((3,), 20, 30, 40), ((2, 3), 1, 9, 1),
                            ((4, 1, 9), 8, 8, 1), ((70,), 3, 3, 3), ((70,), 8, 1, 8), ((2, 5), 4, 0, 4)):
         a, b = random(*batch, m, k), random(*batch, n, k, seed=1)
@@ -168,7 +168,7 @@ def check_linear_vjp(g, x, weight, wanted):
 
 @settings(max_examples=150, deadline=None)
 @given(operands(), st.lists(st.booleans(), min_size=3, max_size=3))
-def test_linear_vjp_of_any_sizes_and_strides(pair, wanted):
+def test_linear_vjp_takes_any_sizes_and_strides(pair, wanted):
     weight, x = pair[0], pair[1].T[: pair[0].shape[0]]  # (out, in) and (m, in), with m <= out
     g = guarded((x.shape[0], weight.shape[0]))[0]
     g[...] = random(*g.shape, seed=3)
@@ -177,5 +177,5 @@ def test_linear_vjp_of_any_sizes_and_strides(pair, wanted):
 
 @pytest.mark.parametrize("m, features, out", [(128, 256, 256), (1, 700, 300), (300, 1, 700), (700, 300, 1), (1, 1, 1),
                                               (600, 40, 1100), (1100, 530, 40), (0, 5, 6), (5, 0, 6), (5, 6, 0)])
-def test_linear_vjp_on_all_threads(m, features, out):
+def test_linear_vjp_runs_on_all_threads(m, features, out):
     check_linear_vjp(random(m, out), random(m, features, seed=2), random(out, features, seed=3), [True, True, True])

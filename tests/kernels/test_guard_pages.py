@@ -1,6 +1,6 @@
-"""Nothing reads or writes outside of its arrays: ops and kernels between pages that must not be touched.
+"""No op or kernel reads or writes outside its arrays, which lie between protected pages.
 
-TINYGRAD_LIKE_GUARDED_CASES asks for another number of cases than the few hundred that run by default.
+TINYGRAD_LIKE_GUARDED_CASES sets the number of cases.
 """
 
 import os
@@ -17,7 +17,7 @@ CASES = os.environ.get("TINYGRAD_LIKE_GUARDED_CASES", "130")
 
 @pytest.mark.skipif(sys.platform not in ("linux", "darwin"), reason="needs mmap and mprotect")
 @pytest.mark.parametrize("count", [1, 2])
-def test_nothing_outside_of_arrays_is_touched(count):
+def test_nothing_outside_the_arrays_is_touched(count):
     if count > threads.most:
         pytest.skip("needs two threads")
     program = Path(__file__).parent / "guarded.py"
@@ -25,4 +25,4 @@ def test_nothing_outside_of_arrays_is_touched(count):
     command = [sys.executable, str(program), "--cases", CASES, "--threads", str(count), "--seed", str(count)]
     done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
     last = "\n".join([*done.stdout.splitlines()[-20:], done.stderr[-3000:]])
-    assert done.returncode == 0, f"code {done.returncode}; if it died, of the last case that is named here:\n{last}"
+    assert done.returncode == 0, f"code {done.returncode}; if it died, then in the last case named here:\n{last}"

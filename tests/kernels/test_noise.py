@@ -1,4 +1,4 @@
-"""Random numbers by kernels: their distributions, and that nothing but seed and position decides."""
+"""Random numbers from kernels: their distributions, and that they depend on seed and position only."""
 
 import math
 
@@ -18,7 +18,7 @@ def normal(seed, n=N):
 
 
 def furthest(values, distribution):
-    """Kolmogorov's statistic times sqrt(n): above 2.2 once in 16,000."""
+    """Kolmogorov's statistic times sqrt(n); it exceeds 2.2 once in 16,000."""
     values = np.sort(values)
     below = distribution(values)
     steps = np.arange(len(values) + 1) / len(values)
@@ -36,7 +36,7 @@ def test_normal_numbers_are_normal(seed):
         assert abs((np.abs(z) > limit).sum() - N * share) < 4.5 * math.sqrt(N * share) + 1
 
 
-def test_the_furthest_of_many_numbers_are_as_far_as_they_should_be():
+def test_the_largest_of_many_normal_numbers_are_as_large_as_expected():
     most = [np.abs(normal(seed, 1 << 20)).max() for seed in SEEDS]
     assert 4.5 < min(most) and max(most) < 6.6 and 4.8 < np.mean(most) < 5.6
 
@@ -61,11 +61,11 @@ def test_uniform_numbers_are_uniform(seed):
     assert 0 <= u.min() and u.max() < 1 and furthest(u, lambda v: v) < 2.2
     counts = np.histogram2d(u[1:], u[:-1], 16)[0]
     assert abs(((counts - N / 256) ** 2 / (N / 256)).sum() - 255) < 5 * math.sqrt(2 * 255)
-    assert len(np.unique(u)) > N - N * N / 2**24  # of steps of 2^-24
+    assert len(np.unique(u)) > N - N * N / 2**24  # in steps of 2^-24
 
 
 @pytest.mark.parametrize("make", [noise.normal_noise, noise.uniform_noise])
-def test_nothing_but_seed_and_position_decides(make):
+def test_numbers_depend_on_seed_and_position_only(make):
     whole = make((100_003,), SEEDS[0], -3.0, 2.0)
     before = threads.count
     for n in range(1, before + 1):
@@ -83,7 +83,7 @@ def test_nothing_but_seed_and_position_decides(make):
                                atol=1e-6)
 
 
-def test_captured_they_are_drawn_in_the_same_order():
+def test_a_captured_function_draws_in_the_same_order():
     found = []
     for kind in (lambda f: f), (lambda f: capture(f, fuse=False)):
         manual_seed(1)

@@ -1,4 +1,4 @@
-"""Normalisation kernels against their plain reading in float64."""
+"""Normalisation kernels against plain NumPy in float64."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def random(*shape, seed=0):
 
 @pytest.mark.parametrize("outlier", [None, 0.0, 2e4])
 def test_a_small_spread_around_a_large_mean_keeps_its_digits(outlier):
-    """Mean 1e4 and deviation 1e-2 leave x some ten different values, of which xhat must be exact all the same."""
+    """With mean 1e4 and deviation 1e-2, x has some ten different values; xhat must still be exact."""
     def exact(x, axis):
         x = x.astype(np.float64)
         return (x - x.mean(axis, keepdims=True)) / np.sqrt(x.var(axis, keepdims=True) + 1e-12)

@@ -1,4 +1,4 @@
-"""What is said while kernels compile: nothing in the first seconds, then one line, whatever their number."""
+"""The message while kernels compile: nothing in the first seconds, then one line, whatever their number."""
 
 import gc
 import time
@@ -27,7 +27,7 @@ def test_a_quick_compilation_is_silent(capsys):
 
 @pytest.mark.parametrize("kept, said", [(True, "compiling kernels for this machine, once ...\n"),
                                         (False, "compiling kernels for this machine ...\n")])
-def test_slow_ones_are_announced_once(kept, said, capsys, monkeypatch):
+def test_slow_compilations_are_announced_once(kept, said, capsys, monkeypatch):
     monkeypatch.setattr(notice, "AFTER", 0.05)
     monkeypatch.setattr(cache, "kept", kept)
     compiling(0.3)

@@ -1,4 +1,4 @@
-"""Kernels of optimizers against their formulas, over options at random, small and spread over the threads."""
+"""Kernels of optimizers against their formulas, with random options, on one thread and on several."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from optim.optimizer import fused_update
 from tinygrad_like import Tensor
 from tinygrad_like.kernels.kinds import Table
 
-OPTIONS = {  # what each may be given: a number in a range, or one of a list
+OPTIONS = {  # for each option a range of numbers, or a list of choices
     optim.SGD: dict(lr=(0.01, 0.3), momentum=[0.0, 0.9, 0.5], dampening=[0.0, 0.3], weight_decay=[0.0, 0.1],
                     nesterov=[False, True], maximize=[False, True]),
     optim.Adam: dict(lr=(0.001, 0.03), betas=(0.5, 0.999), eps=(1e-8, 1e-2), weight_decay=[0.0, 0.1],
@@ -61,7 +61,7 @@ def test_the_kernel_equals_the_formula(cls, seed):
     assert a.steps == b.steps == 5
 
 
-def test_a_formula_of_ones_own_has_no_kernel():
+def test_an_overridden_formula_has_no_kernel():
     class Adam(optim.Adam):
         def update(self, x, g, state, lr, **options):
             x -= lr
@@ -93,7 +93,7 @@ def locked(a):
     np.zeros((3, 4), np.float32).view(np.recarray), np.zeros(13, np.int8)[1:].view(np.float32).reshape(3, 1),
     np.zeros(49, np.int8)[1:].view(np.float32).reshape(3, 4), [0.0] * 12, None, 3,
 ])
-def test_rows_that_do_not_suit_are_known(wrong):
+def test_unsuitable_rows_are_recognized(wrong):
     right, numbers = np.zeros((3, 4), np.float32), np.zeros(2)
     good = (*(right,) * 4, np.array(1), numbers)
     assert Table([good]).suited
@@ -102,7 +102,7 @@ def test_rows_that_do_not_suit_are_known(wrong):
         assert not Table([(*good[:i], wrong, *good[i + 1:]), good]).suited
 
 
-def test_rows_that_suit_are_known():
+def test_suitable_rows_are_recognized():
     right, other, last = np.zeros((3, 4), np.float32), np.zeros((), np.float32), (np.array(1), locked(np.zeros(2)))
     good = (right, locked(np.zeros((3, 4), np.float32)), right, None, *last)
     assert Table([good]).suited and Table([good, (other, other, None, other, None, last[1]), good]).suited

@@ -1,4 +1,4 @@
-"""Large float32 inputs run in kernels, float64 in NumPy: both must agree, and so must all that is made of them."""
+"""Large float32 inputs run in kernels, float64 in NumPy: both must agree, and so must their gradients."""
 
 import numpy as np
 import pytest
@@ -34,8 +34,8 @@ def test_float32_in_kernels_equals_float64_in_numpy(case):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_kernels_take_few_numbers_too(case):
-    """With the graph of the gradient and without; and where one input alone is differentiated."""
+def test_kernels_also_take_small_arrays(case):
+    """With and without the gradient's graph, and with only one input differentiated."""
     exact = found(CASES[case], "float64")
     with setting("compiled", True):
         for how in {}, {"create_graph": True}:
@@ -46,7 +46,7 @@ def test_kernels_take_few_numbers_too(case):
             close(part, [*exact[:-count], exact[i - count]], 1e-4, 2e-5)
 
 
-NUMBERS = {  # from rows (40, 30)
+NUMBERS = {  # functions from (40, 30) to a number
     "prod": lambda x: (x * 0.01 + 1).prod(), "sum": lambda x: x.sum(), "mean": lambda x: x.mean(),
     "var": lambda x: x.var(), "max": lambda x: x.max(), "logsumexp": lambda x: x.logsumexp(),
     "norm": lambda x: linalg.norm(x), "median": lambda x: x.median(), "dot": lambda x: x.reshape(-1) @ x.reshape(-1),
@@ -61,7 +61,7 @@ NUMBERS = {  # from rows (40, 30)
 
 @pytest.mark.parametrize("name", NUMBERS)
 @pytest.mark.parametrize("outer", [lambda y: y.square(), lambda y: y * 3.0, lambda y: y * y[None].sum()])
-def test_the_cotangent_of_a_number_may_be_a_scalar_of_numpys(name, outer):
+def test_the_cotangent_of_a_number_may_be_a_numpy_scalar(name, outer):
     rows, found = np.random.default_rng(2).standard_normal((40, 30)), []
     for dtype in "float32", "float64":
         x = Tensor(rows.astype(dtype), requires_grad=True)

@@ -25,7 +25,7 @@ def scale(x, factor, y, task, tasks):
 
 @kernel(done=WRITE.of(np.float64), cost=1000)
 def count(done, task, tasks):
-    """Every number is one task's, which says how many there were."""
+    """Each number is written by one task, which records itself and the number of tasks."""
     for i in range(task * done.size // tasks, (task + 1) * done.size // tasks):
         done[i] += 100 * tasks + task
 
@@ -35,7 +35,7 @@ def random(*shape):
 
 
 @pytest.mark.parametrize("size", [0, 1, 7, 1000, LARGE])
-def test_all_is_done_once(size):
+def test_every_share_is_done_once(size):
     x, y, done = random(size), np.full(size, np.nan, np.float32), np.zeros(size)
     scale(x, 3, y)
     np.testing.assert_array_equal(y, 3 * x)
@@ -50,7 +50,7 @@ def test_all_is_done_once(size):
 @pytest.mark.parametrize("wrong", [
     np.zeros((3, 4)), np.zeros((3, 4), ">f4"), np.zeros((3, 4), np.int32), None, 3, [1.0], np.float32(0), "text",
 ])
-def test_what_is_no_such_array_is_refused(wrong):
+def test_wrong_arrays_are_refused(wrong):
     good = np.zeros((3, 4), np.float32)
     for arguments in (good, 1.0, wrong), (wrong, 1.0, good):
         with pytest.raises(ValueError, match="^scale: arrays do not fit, or are not aligned float32: "):
@@ -60,7 +60,7 @@ def test_what_is_no_such_array_is_refused(wrong):
 @pytest.mark.parametrize("wrong", [np.zeros((4, 3), np.float32).T, np.zeros((3, 8), np.float32)[:, ::2],
                                    np.broadcast_to(np.float32(0), (3, 4)),
                                    np.zeros(49, np.uint8)[1:].view(np.float32).reshape(3, 4)])
-def test_what_is_written_is_no_copy(wrong):
+def test_an_output_that_would_need_a_copy_is_refused(wrong):
     with pytest.raises(ValueError, match="^scale: arrays do not fit"):
         scale(np.ones((3, 4), np.float32), 1.0, wrong)
     assert not wrong.any()
@@ -77,7 +77,7 @@ def add(x, y, out, task, tasks):
         out[i] = x[i] + (y[i] if y.size else np.float32(0))
 
 
-def test_sizes_are_compared_and_arrays_may_be_left_out():
+def test_sizes_are_compared_and_optional_arrays_may_be_omitted():
     x, y, out = random(5), random(5), np.empty(5, np.float32)
     add(x, y, out)
     np.testing.assert_array_equal(out, x + y)
@@ -102,7 +102,7 @@ def shifted(plan, matrix, out, task, tasks):
                 out[i, j] = plan.times * matrix[plan.order[i], j] + plan.by
 
 
-def test_plans_and_matrices():
+def test_kernels_take_plans_and_matrices():
     x, out = np.arange(6.0).reshape(3, 2), np.empty((3, 2))
     shifted(Shift(10, np.array([2, 0, 1]), 3), x, out)
     np.testing.assert_array_equal(out, 3 * x[[2, 0, 1]] + 10)
@@ -116,7 +116,7 @@ def strides(x, out, task, tasks):
         out[0], out[1] = stride_of(x, 0), count_of(x)
 
 
-def test_an_array_may_be_read_where_it_lies():
+def test_an_array_may_be_read_in_place():
     out = np.zeros(2, np.int64)
     strides(random(6, 8)[::2].T, out)
     assert out.tolist() == [4, 24]
@@ -131,7 +131,7 @@ def scale_rows(table, factor, task, tasks):
                 x[i] = np.float32(factor) * y[i]
 
 
-def test_any_number_of_arrays():
+def test_a_table_holds_any_number_of_arrays():
     rows = [(np.zeros((2, n), np.float32), random(2, n), None, None) for n in range(4)]
     table = Table(rows)
     assert table.suited
@@ -140,7 +140,7 @@ def test_any_number_of_arrays():
     assert not Table([(rows[1][0], rows[2][1], None, None)]).suited
 
 
-def test_an_unknown_argument_is_refused_where_it_is_declared():
+def test_declaring_an_unknown_argument_raises():
     with pytest.raises(TypeError, match="kernel scale: no argument is called 'z'"):
         kernel(z=READ)(scale.body)
 
@@ -149,7 +149,7 @@ def test_an_unknown_argument_is_refused_where_it_is_declared():
 
 
 @pytest.mark.parametrize("size", [10, LARGE])
-def test_calls_beside_one_another(size):
+def test_several_calls_run_in_one_program(size):
     x, y, done, z = random(size), np.zeros(size, np.float32), np.zeros(1000), np.zeros(3 * size, np.float32)
     beside((scale, x, 2.0, y), (count, done), (scale, np.tile(x, 3), 3.0, z))
     scale(y, 2.0, y)
@@ -162,7 +162,7 @@ def test_calls_beside_one_another(size):
     beside()
 
 
-def test_a_misfit_ends_a_program_where_it_stands():
+def test_a_call_with_wrong_arrays_ends_the_program():
     x, y, z = random(10), np.zeros(10, np.float32), np.zeros(10, np.float32)
     with pytest.raises(ValueError, match="^add: arrays do not fit"):
         beside((scale, x, 2.0, y), (add, x, y[:4], z))
@@ -171,7 +171,7 @@ def test_a_misfit_ends_a_program_where_it_stands():
     np.testing.assert_array_equal(y[:5], 2 * x[::2])
 
 
-def test_a_call_says_what_it_reads_and_writes_and_can_be_run_again():
+def test_a_call_tells_what_it_reads_and_writes_and_can_run_again():
     x, y = random(10), np.zeros(10, np.float32)
     program.start_trace(calls := [])
     try:
@@ -192,7 +192,7 @@ def test_a_call_says_what_it_reads_and_writes_and_can_be_run_again():
 
 @njit
 def taken(workers, count, order):
-    """Which worker took which task, and how many times, if workers ask in this order until none is left."""
+    """Which worker took each task, and how many took it, if workers ask in this order until none is left."""
     ranges, by, times = np.zeros(LINE // 8 * workers, np.int64), np.zeros(count, np.int64), np.zeros(count, np.int64)
     for worker in order:
         task = take(ranges.ctypes.data, worker, workers, count)
@@ -202,7 +202,7 @@ def taken(workers, count, order):
     return by, times
 
 
-def test_a_worker_helps_others_when_it_has_done_its_own():
+def test_a_worker_helps_others_when_its_own_tasks_are_done():
     by, times = taken(3, 7, np.array([0, 1, 2] * 3))
     assert by.tolist() == [0, 0, 1, 1, 2, 2, 0] and (times == 1).all()
     by, times = taken(3, 7, np.array([2] * 8))  # the others never come
@@ -214,21 +214,21 @@ def test_a_worker_helps_others_when_it_has_done_its_own():
 
 @kernel(done=WRITE.of(np.float64), cost=10**6)
 def hungry(least, done, task, tasks):
-    """Asks for more memory than there is, in all tasks but the first few."""
+    """Allocates more memory than exists, in all tasks but the first few."""
     if task >= least:
         np.empty(2**46)[task] = 1.0
     done[task] += 1
 
 
 @pytest.mark.parametrize("least", [0, 3, 7])
-def test_a_task_without_memory_is_an_error(least):
+def test_a_task_out_of_memory_raises(least):
     if least and threads.count == 1:
         pytest.skip("one thread has one task")
     done, x, y = np.zeros(8 * threads.count), random(LARGE), np.zeros(LARGE, np.float32)
     with pytest.raises(MemoryError, match="out of memory"):
         hungry(least, done)
-    np.testing.assert_array_equal(done, np.arange(done.size) < least)  # the others were done, each once
+    np.testing.assert_array_equal(done, np.arange(done.size) < least)  # the others were done once
     with pytest.raises(MemoryError, match="out of memory"):
         beside((scale, x, 1.0, y), (hungry, least, done))
-    scale(x, 2.0, y)  # and the pool goes on
+    scale(x, 2.0, y)  # and the pool still works
     np.testing.assert_array_equal(y, 2 * x)

@@ -22,10 +22,10 @@ def sum_columns(x):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_sums_and_maxima(shape):
+def test_sums_and_maxima_equal_numpys(shape):
     x = random(*shape)
     exact, tolerance = x.astype(np.float64), dict(rtol=1e-6, atol=1e-6 * max(shape) ** 0.5)
-    for _ in range(2):  # the first call of all is one task, whatever the size
+    for _ in range(2):  # the first call is one task, whatever the size
         np.testing.assert_allclose(sum_rows(x), exact.sum(1), **tolerance)
         np.testing.assert_allclose(sum_columns(x), exact.sum(0), **tolerance)
         np.testing.assert_array_equal(reduce.over_rows(reduce.MAX, x), x.max(1))
@@ -35,7 +35,7 @@ def test_sums_and_maxima(shape):
 
 @pytest.mark.parametrize("shape", [(3, 4, 5), (1, 7), (64,), (33, 17), (300, 40)])
 @pytest.mark.parametrize("special", [0.0, np.nan, np.inf, -np.inf])
-def test_extremes_over_the_last_axes(shape, special, monkeypatch):
+def test_extremes_over_the_last_axes_equal_numpys(shape, special, monkeypatch):
     monkeypatch.setattr(mode, "compiled", True)  # whatever the size
     x = random(*shape)
     x.flat[x.size // 3] = special
@@ -54,10 +54,10 @@ def test_long_sums_are_accurate():
     np.testing.assert_allclose(sum_columns(x), exact, rtol=1e-5)
     np.testing.assert_allclose(sum_rows(np.ascontiguousarray(x.T)), exact, rtol=1e-5)
     np.testing.assert_allclose(reduce.total(x), 2 * exact, rtol=1e-5)
-    assert abs(np.cumsum(x[:, 0])[-1] / exact - 1) > 1e-4  # one after the other
+    assert abs(np.cumsum(x[:, 0])[-1] / exact - 1) > 1e-4  # a plain running sum is not
 
 
-def test_maxima_order_all_floats():
+def test_maxima_are_right_for_all_kinds_of_floats():
     special = np.array([-np.inf, -3e38, -1.0, -1e-45, -0.0, 0.0, 1e-45, 1.0, 3e38, np.inf], np.float32)
     for i in range(1, len(special) + 1):
         rows = np.stack([np.roll(np.resize(special[:i], 40), j) for j in range(40)])
@@ -76,7 +76,7 @@ def test_infinities_and_nan_reach_the_sum():
     assert np.isinf(columns[7]) and np.isnan(columns[8]) and np.isfinite(np.delete(columns, [7, 8])).all()
 
 
-def test_empty_and_strided_inputs():
+def test_inputs_may_be_empty_or_strided():
     x = random(60, 70)
     np.testing.assert_array_equal(sum_rows(x.T), sum_rows(np.ascontiguousarray(x.T)))
     np.testing.assert_array_equal(sum_columns(x[::2]), sum_columns(x[::2].copy()))

@@ -1,6 +1,6 @@
-"""The same bits on any number of threads, in any number of tasks, at a kernel's first call and at later ones.
+"""Kernels return the same bits on any number of threads, in any number of tasks, at the first call and at later ones.
 
-All run in a process of their own, so that there is a first call, and with more threads than the machine may have cores.
+All cases run in a new process, which makes first calls, with more threads than the machine may have cores.
 """
 
 import hashlib
@@ -50,7 +50,7 @@ CASES = LARGE | {
 
 
 def digest(case) -> str:
-    """Of the results of a case and of the gradients of its inputs."""
+    """A hash of a case's results and of its inputs' gradients."""
     from tinygrad_like import manual_seed
 
     manual_seed(0)
@@ -63,7 +63,7 @@ def digest(case) -> str:
 
 
 def used() -> dict[str, list[Kernel]]:
-    """The kernels that were called in this process, by their modules."""
+    """The kernels called in this process, by module."""
     modules = {name.rpartition(".")[2]: module for name, module in sys.modules.items()
                if name.startswith("tinygrad_like.kernels.")}
     found = {name: [k for k in vars(module).values() if isinstance(k, Kernel) and "pack" in vars(k)]
@@ -72,14 +72,14 @@ def used() -> dict[str, list[Kernel]]:
 
 
 def digests(case) -> dict[str, str]:
-    """By the number of threads, twice as there were found, and by the number of tasks for each thread."""
+    """Digests by call, by number of threads, and by number of tasks for each thread."""
     most = threads.count
     found = {"first call": digest(case), "second call": digest(case)}
     for n in range(most, 0, -1):
         threads.set_num_threads(n)
         found[f"{n} threads"] = digest(case)
     threads.set_num_threads(most)
-    products = used().get("gemm", [])  # whose tasks, one for each thread, share pieces of their own
+    products = used().get("gemm", [])  # their tasks, one for each thread, share pieces in another way
     shared = [k for called in used().values() for k in called if k not in products]
     usual = [kernel.pack.__globals__["_tasks"] for kernel in shared]
     for n in 3, 7:
@@ -103,7 +103,7 @@ def results():
     return json.loads(done.stdout)
 
 
-@pytest.mark.slow  # every kernel is loaded
+@pytest.mark.slow  # loads every kernel
 @pytest.mark.parametrize("case", CASES)
 def test_bits_do_not_depend_on_threads_tasks_and_calls(results, case):
     found = results[0][case]
@@ -113,7 +113,7 @@ def test_bits_do_not_depend_on_threads_tasks_and_calls(results, case):
 
 @pytest.mark.slow
 def test_all_kernels_are_among_the_cases(results):
-    """A kernel file that shares work between threads must be used here."""
+    """Each file with kernels that share work between threads must have a case."""
     sources = {path.stem: path.read_text() for path in Path(kernels.__file__).parent.glob("*.py")}
     sharing = {name for name, text in sources.items() if re.search(r"^@kernel\(|= kernel\(work", text, re.M)}
     # Kernels of the first two compute nothing, those of a formula belong to no module.

@@ -1,4 +1,4 @@
-"""Softmax, its relatives and cross-entropy against their plain reading in float64."""
+"""Softmax, its relatives and cross-entropy against plain NumPy in float64."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def log_softmax(x):
 
 
 @pytest.mark.parametrize("n", [10, 300])
-def test_softmax_of_huge_and_masked_logits(n):
+def test_softmax_takes_huge_and_masked_logits(n):
     x = random(50, n)
     huge = x + np.float32(8192)
     np.testing.assert_allclose(k.softmax(huge), k.softmax(huge - np.float32(8192)), rtol=1e-6)
@@ -33,7 +33,7 @@ def test_softmax_of_huge_and_masked_logits(n):
 
 @pytest.mark.parametrize("shape, axis", [((5, 1, 7), 1), ((200, 3), 0), ((2, 130, 700), 1), ((3, 300, 5), -2),
                                          ((70, 4, 3), 0), ((4, 65), -2)])
-def test_columns_are_as_rows_are(shape, axis):
+def test_softmax_of_columns_equals_that_of_rows(shape, axis):
     x, g = random(*shape), random(*shape, seed=1, scale=1)
     x[-1, 0, 0 if len(shape) == 3 else ...] = np.inf
     x[0, :, 0 if len(shape) == 3 else ...] = -np.inf
@@ -49,7 +49,7 @@ def test_columns_are_as_rows_are(shape, axis):
 
 @pytest.mark.parametrize("shape, over", [((5, 1, 7), (1,)), ((200, 3), (0,)), ((2, 130, 700), (1,)), ((40, 5000), (1,)),
                                          ((3, 20, 50), (1, 2)), ((6, 5, 4, 3), (0, 2)), ((60, 4), (0, 1))])
-def test_logsumexp_along_any_axes(shape, over):
+def test_logsumexp_over_any_axes_equals_numpys(shape, over):
     x, special = random(*shape), random(*shape)
     special.flat[0], special.flat[-1], special[1, 0] = np.inf, np.nan, -np.inf
     for a in x, special:
@@ -65,7 +65,7 @@ def test_logsumexp_along_any_axes(shape, over):
 
 
 def plain_cross_entropy(x, t, weight, ignore_index, smoothing):
-    """The losses, their gradients, and what a mean divides by."""
+    """The losses, their gradients, and the divisor of a mean."""
     rows, classes = x.shape
     w, valid, divisor = np.ones(classes) if weight is None else weight.astype(np.float64), np.ones(rows, bool), rows
     if t.dtype.kind != "f":
@@ -85,7 +85,7 @@ def vjp(x, g, target, residuals, weight=None, ignore_index=-100, reduction="none
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("target", [-100, 2, "probabilities"])
 @pytest.mark.parametrize("shape", [(1, 1), (7, 5), (130, 10), (2000, 10), (60, 300), (9, 2500)])
-def test_cross_entropy(shape, target, weighted, smoothing):
+def test_cross_entropy_equals_its_definition(shape, target, weighted, smoothing):
     rng = np.random.default_rng(0)
     rows, classes = shape
     x, labels, ignore_index = random(*shape), rng.integers(0, classes, rows), -100
@@ -118,7 +118,7 @@ def test_cross_entropy_of_huge_logits_keeps_its_digits(smoothing):
         np.testing.assert_allclose(dx, gradient, atol=1e-6)
 
 
-def test_cross_entropy_of_masked_classes_and_ignored_rows():
+def test_cross_entropy_of_masked_classes_and_ignored_rows_is_finite():
     x, labels = random(6, 4), np.array([0, 1, 2, 0, 1, -1])
     x[:, 3], x[5] = -np.inf, np.nan
     weight = np.array([1, 1, 1, 0], np.float32)
@@ -132,7 +132,7 @@ def test_cross_entropy_of_masked_classes_and_ignored_rows():
 
 @pytest.mark.parametrize("rows", [20, 3000])
 @pytest.mark.parametrize("label", [-1, 10])
-def test_a_label_out_of_range_is_an_error(rows, label):
+def test_a_label_out_of_range_raises(rows, label):
     labels = np.zeros(rows, np.int32)
     labels[rows // 3], labels[rows // 2] = label, 12
     for _ in range(2):
@@ -144,8 +144,7 @@ def test_a_label_out_of_range_is_an_error(rows, label):
     assert np.isfinite(vjp(x, np.ones(1, np.float32), np.zeros(rows, int), kept)).all()
 
 
-def turned(x):
-    """Classes last."""
+def classes_last(x):
     return np.ascontiguousarray(np.moveaxis(x, 1, -1)).reshape(-1, x.shape[1])
 
 
@@ -153,7 +152,7 @@ def turned(x):
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 @pytest.mark.parametrize("soft", [False, True])
 @pytest.mark.parametrize("shape", [(2, 4, 50, 60), (3, 10, 700), (1, 3, 1), (2, 300, 40)])
-def test_cross_entropy_of_columns(shape, soft, smoothing, reduction):
+def test_cross_entropy_of_columns_equals_that_of_rows(shape, soft, smoothing, reduction):
     rng = np.random.default_rng(0)
     x, weight = rng.standard_normal(shape, np.float32) * 3, rng.random(shape[1], np.float32)
     target = rng.random(shape, np.float32) if soft else rng.integers(-1, shape[1], (shape[0], *shape[2:]))
@@ -161,24 +160,24 @@ def test_cross_entropy_of_columns(shape, soft, smoothing, reduction):
     g = rng.random((shape[0], *shape[2:]) if reduction == "none" else (), np.float32)
     options = {"ignore_index": -1, "reduction": reduction, "label_smoothing": smoothing}
     loss, kept = ce.cross_entropy(x, target, weight, **options)
-    there = turned(target) if soft else target.ravel()
-    expected, kept_there = ce.cross_entropy(turned(x), there, weight, **options)
+    there = classes_last(target) if soft else target.ravel()
+    expected, kept_there = ce.cross_entropy(classes_last(x), there, weight, **options)
     np.testing.assert_allclose(loss.ravel(), expected.ravel(), rtol=1e-5, atol=1e-6)
     assert loss.shape == g.shape
     last = weight, -1, reduction, smoothing
     dx = vjp(x, g, target, kept, *last)
-    there = vjp(turned(x), g.ravel() if g.ndim else g, there, kept_there, *last)
-    np.testing.assert_allclose(turned(dx), there, rtol=1e-4, atol=1e-6)
+    there = vjp(classes_last(x), g.ravel() if g.ndim else g, there, kept_there, *last)
+    np.testing.assert_allclose(classes_last(dx), there, rtol=1e-4, atol=1e-6)
 
 
-def test_empty_rows_and_batches():
+def test_batches_may_be_empty():
     assert k.softmax(np.empty((0, 3), np.float32)).shape == (0, 3)
     losses, _ = ce.cross_entropy(np.empty((0, 3), np.float32), np.empty(0, np.int64), reduction="none")
     assert losses.shape == (0,) and ce.cross_entropy(np.empty((0, 3), np.float32), np.empty(0, np.int64),
                                                     reduction="sum")[0] == 0
 
 
-def test_arrays_of_other_shapes_and_dtypes():
+def test_arrays_of_other_shapes_and_dtypes_are_left_to_numpy_or_refused():
     y = k.softmax(random(3, 5))
     for g in y[0], y[:, :1], y.T, y.astype(np.float64):
         assert k.softmax_vjp(y, g) is NotImplemented

@@ -15,13 +15,13 @@ def restored():
     threads.set_num_threads(before)
 
 
-def test_number_of_threads():
+def test_the_number_of_threads_can_be_set():
     threads.set_num_threads(1)
     assert threads.get_num_threads() == threads.count == 1
 
 
 @pytest.mark.parametrize("n", [0, -1, 10**6, 1.0, True, None])
-def test_no_number_of_threads(n):
+def test_an_invalid_number_of_threads_raises(n):
     with pytest.raises(ValueError, match="n must be an integer from 1 to"):
         threads.set_num_threads(n)
 
@@ -64,7 +64,7 @@ def test_a_forked_process_starts_with_one_thread_and_may_have_more(python):
 parent = [right(), threads.count]
 read, write = os.pipe()
 holder = threading.Thread(target=lambda: [right() for _ in range(100)])
-holder.start()               # the lock of the pool may be held while the process forks
+holder.start()  # may hold the pool's lock while the process forks
 if os.fork() == 0:
     child = [right(), threads.count]
     threads.set_num_threads(2)
@@ -85,7 +85,7 @@ print(json.dumps([parent, child, [right(), threads.count]]))
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are counted in /proc")
 def test_products_start_one_pool(python):
-    """With a pool of two, that is one thread more than this one."""
+    """A pool of two is one thread besides this one."""
     code = """
 before = len(os.listdir("/proc/self/task"))
 assert matmul(a, a).any()
@@ -95,8 +95,8 @@ print(json.dumps([before, len(os.listdir("/proc/self/task")) - before]))
     assert python(setup + code, OPENBLAS_NUM_THREADS="1", **TWO) == [1, 1]
 
 
-def test_nobody_waits_for_a_worker_that_does_not_come(python):
-    """A worker that the system gives no time to must not hold up a region; here it has left for good."""
+def test_no_one_waits_for_a_worker_that_does_not_come(python):
+    """A worker that gets no time from the system must not hold up a region; here it never wakes."""
     code = """
 assert right()
 worker = threads._workers[0]
@@ -109,7 +109,7 @@ del worker.wake
     assert python(SETUP + code, **TWO) == [True] * 20
 
 
-def test_without_another_thread_one_does_it_all(python):
+def test_one_thread_does_all_if_no_other_can_start(python):
     code = """
 def fails(self):
     raise RuntimeError("can't start new thread")
@@ -122,7 +122,7 @@ print(json.dumps([*results, right(), len(threads._workers)]))
     assert python(SETUP + code, **TWO) == [True, True, 0, True, 1]
 
 
-def test_a_worker_sleeps_when_there_is_nothing_to_do_and_wakes_again(python):
+def test_an_idle_worker_sleeps_and_wakes_again(python):
     code = """
 worker, seen = None, []
 for _ in range(5):

@@ -1,4 +1,4 @@
-"""The scalar functions over all magnitudes: accuracy as their docstrings state it, limits, and that loops vectorise."""
+"""The scalar functions over all magnitudes: the accuracy that docstrings state, limits, and that loops vectorise."""
 
 import math
 import re
@@ -50,7 +50,7 @@ def apply(over, x):
 
 
 def inputs(name):
-    """Floats of all magnitudes and both signs, and more where the function has its features."""
+    """Floats of all magnitudes and both signs, denser where the function changes most."""
     floats = np.arange(0, 2**32, 20011, dtype=np.uint64).astype(np.uint32).view(np.float32)
     ranges = [(-100, 100, 150_001), (-5, 5, 150_001), (0.5, 2, 50_001)]
     x = np.concatenate([floats[np.isfinite(floats)], *(np.linspace(*r, dtype=np.float32) for r in ranges)])
@@ -102,7 +102,7 @@ def test_loops_vectorise(name):
 
 
 def pairs():
-    """Floats of all magnitudes, multiples of others, and each two of those that are special."""
+    """Pairs of floats of all magnitudes, of integers, of close numbers, and all pairs of special ones."""
     rng = np.random.default_rng(0)
     any_bits = rng.integers(0, 2**32, (2, 100_000)).astype(np.uint32).view(np.float32)
     near, whole = rng.standard_normal((2, 100_000)).astype(np.float32), rng.integers(-999, 999, (2, 100_000))
@@ -121,7 +121,7 @@ def test_logaddexp_is_as_accurate_as_stated():
     np.testing.assert_array_equal(y[~finite], exact[~finite].astype(np.float32))
 
 
-def test_what_tanh_leaves_to_1_is_as_exact_as_its_rounding():
+def test_one_minus_tanh_is_as_exact_as_rounding_allows():
     x = np.linspace(0.5, 9.5, 1_000_001, dtype=np.float32)
     y, exact = apply(loop("tanh"), x).astype(float), np.tanh(x.astype(float))
     far = exact > 0.9  # where the squared policies of reinforcement learning take log(1 - tanh(x)^2 + 1e-6)

@@ -1,4 +1,4 @@
-"""The transforms against the sum they replace, over sizes with and without edges of tiles, rows and channels."""
+"""Winograd convolutions against the plain sum, over sizes with and without edges of tiles, rows and channels."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -10,7 +10,7 @@ rng = np.random.default_rng(0)
 
 
 def taps(x):
-    """(3, 3, batch, channels, height, width): the pixel that each tap meets."""
+    """(3, 3, batch, channels, height, width): the pixels under each tap."""
     padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
     h, w = x.shape[2:]
     return np.array([[padded[:, :, i : i + h, j : j + w] for j in range(3)] for i in range(3)])
@@ -33,12 +33,12 @@ def check(images, channels, rows, height, width):
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 7), st.sampled_from([1, 3, 16, 33]), st.sampled_from([1, 8, 9, 40]), st.integers(1, 9),
        st.sampled_from([1, 2, 3, 4, 7, 8, 16, 18]))  # fmt: skip
-def test_random_sizes(images, channels, rows, height, width):
+def test_random_sizes_equal_the_definition(images, channels, rows, height, width):
     check(images, channels, rows, 2 * height, 2 * width)
 
 
-def test_what_is_beyond_the_edge_does_not_matter():
-    """Neither the neighbouring image nor the other end of the row leaks in, not even as NaN."""
+def test_nothing_beyond_an_images_edge_leaks_in():
+    """Neither the next image nor the other end of the row, not even as NaN."""
     x, w = rng.standard_normal((8, 16, 8, 8), np.float32), rng.standard_normal((16, 16, 3, 3), np.float32)
     clean = winograd.convolve(x, w)
     x[3] = np.nan

@@ -55,20 +55,20 @@ CASES = [
 
 
 @pytest.mark.parametrize(("module", "formula", "text"), CASES, ids=[text for _, _, text in CASES])
-def test_value_and_repr(module, formula, text):
+def test_activations_equal_their_formulas_and_show_their_arguments(module, formula, text):
     np.testing.assert_allclose(module(Tensor(X)).numpy(), formula(X), rtol=1e-6, atol=1e-13)
     assert module(Tensor(X.astype(np.float32))).dtype == np.float32
     assert repr(module) == text
 
 
-def test_modules_take_arguments_that_can_be_changed_later():
+def test_arguments_can_be_changed_later():
     m = nn.LeakyReLU()
     m.negative_slope = 0.5
     assert m(Tensor([-2.0])).tolist() == [-1.0] and repr(m) == "LeakyReLU(negative_slope=0.5)"
 
 
 @pytest.mark.parametrize("dim", [0, 1, -1])
-def test_gates(dim):
+def test_gated_units_equal_their_formulas(dim):
     x = np.random.default_rng(0).standard_normal((4, 6))
     value, gate = np.split(x, 2, axis=dim)
     np.testing.assert_allclose(nn.GLU(dim)(Tensor(x)).numpy(), value * sigma(gate))
@@ -80,7 +80,7 @@ def test_gates(dim):
         nn.GLU()(Tensor.ones(2, 3))
 
 
-def test_bad_arguments_are_refused_when_the_module_is_made():
+def test_constructors_refuse_bad_arguments():
     with pytest.raises(ValueError, match="GELU: approximate"):
         nn.GELU("exact")
     with pytest.raises(ValueError, match="Softplus: beta must be positive, got 0"):
@@ -88,14 +88,14 @@ def test_bad_arguments_are_refused_when_the_module_is_made():
 
 
 @pytest.mark.parametrize("make", [nn.Tanh, lambda: nn.ELU(0.5), functools.partial(nn.LeakyReLU, 0.2), nn.GELU])
-def test_make_activation(make):
+def test_make_activation_takes_classes_and_factories(make):
     assert isinstance(make_activation("Model", make), nn.Module)
 
 
 @pytest.mark.parametrize(("given", "said"), [(nn.ReLU(), r"the module ReLU\(\)"), (ops.relu, "the function relu"),
                                              (lambda x: x, "the function"), ("relu", "str"),
                                              (np.tanh, "the function tanh"), (dict, "the function dict")])
-def test_make_activation_refuses_what_makes_no_module(given, said):
+def test_make_activation_refuses_other_arguments(given, said):
     with pytest.raises(TypeError, match=f"Model: activation must return a Module when called.*got {said}"):
         make_activation("Model", given)
 
@@ -109,7 +109,7 @@ def test_dropout_in_place_changes_nothing_in_evaluation():
 
 
 @pytest.mark.needs("compat")
-def test_in_place_within_a_row_of_layers():
+def test_activations_may_work_in_place():
     layers = nn.Sequential(nn.ReLU(inplace=True), nn.Linear(4, 8), nn.ReLU(inplace=True), nn.Linear(8, 4))
     x, data = Tensor.randn(5, 4), None
     data = x.numpy().copy()
@@ -126,7 +126,7 @@ def test_in_place_within_a_row_of_layers():
     assert not shown.requires_grad
 
 
-def test_a_subclass_of_ones_own_with_annotations_is_as_any_other():
+def test_a_subclass_may_have_annotations():
     class Scaled(nn.LeakyReLU):
         factor: float
         name: "str" = "scaled"

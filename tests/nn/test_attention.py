@@ -13,7 +13,7 @@ def some(*shape):
 
 
 def plain(layer, query, key, value, hidden=None):
-    """The equations of 004 in NumPy, batch first; hidden (batch, heads, L, S) is True where a key is not seen."""
+    """The equations of 004 in NumPy, batch first; hidden (batch, heads, L, S) is True where a key is masked."""
     e, h = layer.embed_dim, layer.num_heads
     w, b = layer.in_proj_weight.detach().numpy(), layer.in_proj_bias.detach().numpy()
     q, k, v = (x @ w[i * e : (i + 1) * e].T + b[i * e : (i + 1) * e] for i, x in enumerate((query, key, value)))
@@ -71,7 +71,7 @@ def test_masks_hide_where_true():
     np.testing.assert_allclose(both, added, rtol=1e-5, atol=1e-6)
 
 
-def test_a_query_that_sees_no_key_gives_the_output_bias():
+def test_a_query_without_a_visible_key_returns_the_output_bias():
     layer = nn.MultiheadAttention(8, 2, batch_first=True)
     nn.init.normal_(layer.out_proj.bias)
     x = some(1, 4, 8).requires_grad_()
@@ -81,7 +81,7 @@ def test_a_query_that_sees_no_key_gives_the_output_bias():
     assert (x.grad.numpy() == 0).all()
 
 
-def test_gradients():
+def test_gradients_are_right():
     layer = nn.MultiheadAttention(4, 2, batch_first=True).double()
     names = [name for name, _ in layer.named_parameters()]
     values = [p.detach() for p in layer.parameters()]
@@ -94,7 +94,7 @@ def test_gradients():
         assert gradcheck(f, x, z, *values) if memory else gradcheck(lambda x, *p: f(x, None, *p), x, *values)
 
 
-def test_dropout_only_in_training():
+def test_dropout_acts_only_in_training():
     layer = nn.MultiheadAttention(8, 2, dropout=0.5, batch_first=True)
     x = some(2, 6, 8)
     manual_seed(1)
@@ -106,7 +106,7 @@ def test_dropout_only_in_training():
     np.testing.assert_array_equal(layer(x)[0].detach().numpy(), layer(x)[0].detach().numpy())
 
 
-def test_parameters_and_their_start():
+def test_parameters_have_pytorchs_shapes_and_init():
     layer = nn.MultiheadAttention(64, 4)
     assert {n: p.shape for n, p in layer.named_parameters()} == {
         "in_proj_weight": (192, 64), "in_proj_bias": (192,), "out_proj.weight": (64, 64), "out_proj.bias": (64,)}
@@ -121,7 +121,7 @@ def test_parameters_and_their_start():
 
 
 @pytest.mark.parametrize("rotary", [False, True])
-def test_a_cache_gives_what_the_whole_sequence_gives(rotary):
+def test_a_cache_returns_the_outputs_of_the_whole_sequence(rotary):
     layer = nn.MultiheadAttention(16, 2, batch_first=True, rotary=nn.RotaryEncoding(8) if rotary else None)
     x = some(2, 150, 16)
     whole = layer(x, is_causal=True, need_weights=False)[0].detach().numpy()
@@ -137,7 +137,7 @@ def test_a_cache_gives_what_the_whole_sequence_gives(rotary):
 
 @pytest.mark.needs("kernels")
 def test_heads_are_read_in_place():
-    """One projection, one op of attention, one projection: no copies or slices between them."""
+    """One projection, one attention op, one projection: no copies or slices in between."""
     layer = nn.MultiheadAttention(8, 2, batch_first=True)
     y = layer(some(2, 4, 8).requires_grad_(), need_weights=False)[0]
     ran, node = [], y.node
@@ -160,7 +160,7 @@ def test_heads_are_read_in_place():
     (lambda: nn.MultiheadAttention(8, 2)(some(3, 2, 8), attn_mask=Tensor(np.zeros((2, 3, 3), bool))),
      r"attn_mask has shape \(2, 3, 3\) but must be \(queries, keys\) = \(3, 3\) or .* = \(4, 3, 3\)"),
 ])
-def test_errors(make, text):
+def test_bad_arguments_raise(make, text):
     with pytest.raises(ValueError, match=text):
         make()
 
@@ -174,7 +174,7 @@ def test_a_mask_of_integers_is_refused():
 @pytest.mark.parametrize("batch_first", [False, True])
 @pytest.mark.parametrize("sizes", [{}, {"kdim": 6, "vdim": 10}])
 @pytest.mark.parametrize("bias", [False, True])
-def test_like_pytorch(batch_first, sizes, bias):
+def test_values_and_gradients_equal_pytorchs(batch_first, sizes, bias):
     torch = pytest.importorskip("torch")
     theirs = torch.nn.MultiheadAttention(12, 3, bias=bias, batch_first=batch_first, **sizes)
     ours = nn.MultiheadAttention(12, 3, bias=bias, batch_first=batch_first, **sizes)

@@ -19,7 +19,7 @@ BLOCKS = {
 
 
 def made(name):
-    """A block whose norms are not at their beginning, and an input for it."""
+    """A block whose norms have random weights and statistics, and an input for it."""
     block = BLOCKS[name]()
     for module in block.modules():
         if isinstance(module, nn.BatchNorm2d):
@@ -32,7 +32,7 @@ def made(name):
 
 
 def run(block, x):
-    """Output, and gradients of the input, the parameters and the buffers after it, of a fixed cotangent."""
+    """The output, the gradients of input and parameters, and the buffers afterward."""
     x = Tensor(x, requires_grad=True)
     y = block(x)
     block.zero_grad()
@@ -42,8 +42,8 @@ def run(block, x):
 
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("name", BLOCKS)
-def test_watched_or_not_a_block_computes_the_same(name, training):
-    """With a hook on each inner module every layer runs by itself, without one they are fused."""
+def test_a_block_computes_the_same_with_and_without_hooks(name, training):
+    """With a hook on each inner module every layer runs by itself; without hooks they are fused."""
     block, x = made(name)
     block.train(training)
     state = {key: t.clone() for key, t in block.state_dict().items()}
@@ -61,7 +61,7 @@ def test_watched_or_not_a_block_computes_the_same(name, training):
 
 @pytest.mark.parametrize("make", [nn.BasicBlock, lambda a, b: nn.Bottleneck(a, b // 4),
                                   lambda a, b: nn.BasicBlock(a, b, norm=None)])
-def test_zero_init_leaves_the_skip(make):
+def test_zero_init_leaves_only_the_skip(make):
     block = make(4, 4)
     block.zero_init()
     x = Tensor.randn(2, 4, 5, 5)
@@ -71,7 +71,7 @@ def test_zero_init_leaves_the_skip(make):
 
 
 @pytest.mark.parametrize("make", [nn.BasicBlock, lambda *a, **k: nn.Bottleneck(4, 1, **k)])
-def test_parts_of_a_block(make):
+def test_the_parts_of_a_block_can_be_chosen(make):
     block = make(4, 4, norm=lambda n: nn.GroupNorm(1, n), activation=nn.GELU, dropout=0.5)
     kinds = [type(m).__name__ for m in block.modules()]
     assert "GroupNorm" in kinds and "GELU" in kinds and "Dropout2d" in kinds and "BatchNorm2d" not in kinds
@@ -88,7 +88,7 @@ def test_parts_of_a_block(make):
         make(4, 4, activation=ops.relu)
 
 
-def test_convnext_sees_each_pixel_alone_but_for_the_convolution():
+def test_convnext_treats_pixels_alone_except_in_its_convolution():
     block = nn.ConvNeXtBlock(6)
     names = ["layer_scale", "block.0.weight", "block.0.bias", "block.2.weight", "block.2.bias", "block.3.weight",
              "block.3.bias", "block.5.weight", "block.5.bias"]
@@ -102,14 +102,14 @@ def test_convnext_sees_each_pixel_alone_but_for_the_convolution():
     np.testing.assert_allclose(block(x)[1, :, 4, 5].detach().numpy(), expected.detach().numpy(), rtol=1e-4, atol=1e-5)
 
 
-def test_errors():
+def test_bad_arguments_raise():
     with pytest.raises(ValueError, match="BasicBlock: has no groups, got groups=2 .*; use Bottleneck"):
         nn.BasicBlock(4, 4, groups=2)
     with pytest.raises(ValueError, match="conv2d: x must be .* and in=4 as in weight of shape"):
         nn.BasicBlock(4, 4)(Tensor.ones(2, 3, 8, 8))
 
 
-def test_resnext_is_parallel_branches():
+def test_resnext_equals_parallel_branches():
     """One block of g groups is the sum of g blocks, each with its share of the channels (Xie et al., figure 3)."""
     groups, width = 4, 2
     block = nn.Bottleneck(16, 4, groups=groups, base_width=32)
@@ -126,6 +126,6 @@ def test_resnext_is_parallel_branches():
         middle.weight.assign(block.conv2.weight[part])
         outer = nn.Conv2d(width, 16, 1, bias=False)
         outer.weight.assign(block.conv3.weight[:, part])
-        norm = (1 + block.bn1.eps) ** -0.5  # what a norm does that has seen nothing yet
+        norm = (1 + block.bn1.eps) ** -0.5  # an untrained norm only divides
         branches.append(outer((middle((inner(x) * norm).relu()) * norm).relu()))
     np.testing.assert_allclose(sum(branches[1:], branches[0])._data, block.conv3(z)._data, rtol=1e-4, atol=1e-5)

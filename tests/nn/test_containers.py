@@ -19,7 +19,7 @@ def factors(modules):
 
 
 @pytest.mark.parametrize("make", [lambda *m: nn.Sequential(*m), lambda *m: nn.ModuleList(m)])
-def test_list_operations(make):
+def test_sequential_and_module_list_act_like_lists(make):
     m = make(Times(2), Times(3))
     assert len(m) == 2 and m[0].factor == 2 and m[-1].factor == 3 and m[1] in m and Times(3) not in m
     assert m.append(Times(5)) is m and m.extend([Times(7), Times(11)]) is m
@@ -48,7 +48,7 @@ def test_sequential_applies_in_order():
     assert nn.Sequential()(x) is x
 
 
-def test_sequential_names_from_a_mapping():
+def test_sequential_takes_names_from_a_mapping():
     m = nn.Sequential(OrderedDict(hidden=nn.Linear(2, 3), act=nn.ReLU(), head=nn.Linear(3, 1)))
     assert list(m.state_dict()) == ["hidden.weight", "hidden.bias", "head.weight", "head.bias"]
     assert m.act is m[1]
@@ -67,18 +67,18 @@ def test_sequential_takes_modules_only(layer, said):
         nn.Sequential(nn.ReLU(), layer)
 
 
-def test_shared_layer_runs_as_often_as_it_appears():
+def test_a_shared_layer_runs_as_often_as_it_appears():
     layer = Times(2)
     m = nn.Sequential(layer, layer, layer)
     assert len(m) == 3 and m(1) == 8 and len(list(m.children())) == 1
 
 
-def test_module_list_is_not_called():
+def test_a_module_list_cannot_be_called():
     with pytest.raises(NotImplementedError, match="ModuleList does not define forward"):
         nn.ModuleList([nn.ReLU()])(1)
 
 
-def test_module_dict():
+def test_a_module_dict_acts_like_a_dict():
     m = nn.ModuleDict({"a": Times(2), "b": nn.Linear(1, 1)})
     assert list(m) == list(m.keys()) == ["a", "b"] and len(m) == 2 and "a" in m and "c" not in m and 3 not in m
     assert list(m.values()) == [m["a"], m["b"]] and dict(m.items())["a"].factor == 2
@@ -98,7 +98,7 @@ def test_module_dict():
     assert not len(m)
 
 
-def test_a_parameter_list():
+def test_a_parameter_list_registers_its_parameters():
     values = nn.ParameterList([Tensor.ones(2), nn.Parameter([3.0])])
     assert [name for name, _ in values.named_parameters()] == ["0", "1"] and len(values) == 2
     values.append(Tensor.zeros(1)).extend([Tensor.zeros(4)])
@@ -112,7 +112,7 @@ def test_a_parameter_list():
 @pytest.mark.parametrize("layers, note", [
     ([nn.Linear(3, 4), nn.Tanh(), nn.Linear(5, 4), nn.Tanh()],
      "in layer 2, Linear(in_features=5, out_features=4, bias=True), given float32 (2, 4)"),
-    # Which run as one op:
+    # These run as one op:
     ([nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 6), nn.ReLU(), nn.Linear(5, 4)],
      "in layer 4, Linear(in_features=5, out_features=4, bias=True), given float32 (2, 6)"),
     ([nn.Linear(3, 4), nn.ReLU(), nn.Linear(5, 4), nn.ReLU(), nn.Linear(4, 4), nn.ReLU()],
@@ -131,7 +131,7 @@ def test_a_failing_layer_is_named(layers, note):
 
 
 class Net(nn.Module):
-    """A model of one's own, with layers in lists, of which `wrong` is called as `fail` says."""
+    """A model with layers in lists; `fail` calls `wrong`, or another layer, with a bad argument."""
 
     def __init__(self, fail=None):
         self.fail, self.first = fail, nn.Linear(3, 4)
@@ -150,7 +150,7 @@ class Net(nn.Module):
 @pytest.mark.parametrize("fail, note", [
     (None, "in layer 1.blocks.0.1.1, Linear(in_features=5, out_features=4, bias=True), given float32 (2, 4)"),
     (lambda self, x: self.wrong(x, x[:, :3]), "in layer 1.wrong, MSELoss("),
-    (lambda self, x: nn.Linear(7, 1)(x), "in layer 1, Net(), given float32 (2, 3)"),  # which is no part of it
+    (lambda self, x: nn.Linear(7, 1)(x), "in layer 1, Net(), given float32 (2, 3)"),  # not part of the model
     (lambda self, x: self.wrong.forward(x, x[:, :3]), "in layer 1, Net(), given float32 (2, 3)"),
     (lambda self, x: self.first(3), "in layer 1.first, Linear(in_features=3, out_features=4, bias=True), given int"),
     (lambda self, x: self.first(input=x.sum()), "in layer 1.first, Linear("),
@@ -161,14 +161,14 @@ def test_a_failing_layer_is_named_by_its_path(fail, note):
     assert len(caught.value.__notes__) == 1 and caught.value.__notes__[0].startswith(note)
 
 
-def test_a_module_that_is_no_part_of_the_one_that_runs_it_is_named_below_it():
+def test_an_outside_module_is_named_below_the_one_that_called_it():
     foreign = nn.Sequential(nn.ReLU(), nn.Linear(7, 1))
     with pytest.raises(ValueError) as caught:
         nn.Sequential(nn.Identity(), Net(lambda self, x: foreign(x)))(Tensor.ones(2, 3))
     assert [note.partition("(")[0] for note in caught.value.__notes__] == ["in layer 1, Net", "in layer 1, Linear"]
 
 
-def test_what_has_no_return_is_told():
+def test_a_forward_without_return_is_reported():
     class Forgets(nn.Module):
         def forward(self, x):
             x.exp()

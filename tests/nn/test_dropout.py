@@ -10,13 +10,8 @@ from tinygrad_like import Tensor, manual_seed, ops
 LAYERS = [nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.GaussianDropout]
 
 
-@pytest.fixture(autouse=True)
-def seed():
-    manual_seed(0)
-
-
 @pytest.mark.parametrize("layer", LAYERS)
-def test_layers_are_their_functions_in_training_and_the_identity_in_evaluation(layer):
+def test_layers_equal_their_functions_in_training_and_the_identity_in_evaluation(layer):
     drop, x = layer(0.3), Tensor(np.ones((20, 30, 4)))
     function = {"Dropout": F.dropout, "Dropout1d": F.dropout1d, "Dropout2d": F.dropout2d,
                 "GaussianDropout": F.gaussian_dropout}[layer.__name__]
@@ -27,7 +22,7 @@ def test_layers_are_their_functions_in_training_and_the_identity_in_evaluation(l
     assert repr(drop) == f"{layer.__name__}(p=0.3)" and layer().p == 0.5
 
 
-def test_drop_connect():
+def test_drop_connect_drops_weights():
     layer, x = nn.DropConnect(30, 20, p=0.25), Tensor(np.eye(30, dtype=np.float32))
     y = (layer(x) - layer.bias).detach().numpy().T / layer.weight.detach().numpy()  # rows of x pick weights
     dropped = np.isclose(y, 0, atol=1e-5)
@@ -45,7 +40,7 @@ def test_drop_connect():
 @pytest.mark.parametrize("make", [lambda p: nn.Dropout(p), lambda p: nn.Dropout2d(p),
                                   lambda p: nn.DropConnect(2, 3, p=p)])
 @pytest.mark.parametrize("p", [-0.1, 1.5, math.nan])
-def test_probabilities_are_checked_when_the_layer_is_made(make, p):
+def test_constructors_check_probabilities(make, p):
     with pytest.raises(ValueError, match=r"Drop\w+: p, the probability of dropping, must lie in \[0, 1\], got"):
         make(p)
 
@@ -68,9 +63,9 @@ def test_mc_predict_of_a_linear_model_has_a_known_mean_and_variance():
     assert entropy is None and information is None
 
 
-def test_mc_predict_of_a_classifier():
+def test_mc_predict_of_a_classifier_returns_probabilities_and_entropies():
     net = model()
-    net[3].weight.assign(net[3].weight.detach().numpy() * 20)  # far from certain of itself
+    net[3].weight.assign(net[3].weight.detach().numpy() * 20)  # far from certain
     mean, std, entropy, information = nn.mc_predict(net, X, samples=300)
     assert mean.shape == std.shape == (8, 3) and entropy.shape == information.shape == (8,)
     p = mean.numpy()
@@ -83,7 +78,7 @@ def test_mc_predict_of_a_classifier():
 
 def test_full_disagreement_is_all_mutual_information():
     class Coin(nn.Module):
-        """Certain of one of two classes, by chance."""
+        """Certain of one of two random classes."""
 
         drops = True
 
@@ -96,7 +91,7 @@ def test_full_disagreement_is_all_mutual_information():
     np.testing.assert_allclose([entropy.item(), information.item()], math.log(2), atol=0.01)
 
 
-def test_only_dropout_trains_and_all_is_restored():
+def test_mc_predict_sets_only_dropout_to_training_and_restores_all_modes():
     seen = []
 
     class Watch(nn.Module):
@@ -115,13 +110,13 @@ def test_only_dropout_trains_and_all_is_restored():
     assert [m.training for m in net.modules()] == [True, True, False, True]
 
 
-def test_mc_predict_errors():
+def test_mc_predict_refuses_models_without_dropout():
     with pytest.raises(ValueError, match="mc_predict: this Linear has no dropout layer"):
         nn.mc_predict(nn.Linear(4, 3), X)
     with pytest.raises(ValueError, match="mc_predict: samples must be at least 1, got 0"):
         nn.mc_predict(model(), X, samples=0)
 
 
-def test_whole_channels_of_volumes_are_dropped():
+def test_dropout3d_drops_whole_channels():
     volumes = F.dropout3d(Tensor.ones(10, 20, 2, 3, 2), 0.5).numpy()
     assert sorted(np.unique(volumes)) == [0, 2] and np.ptp(volumes.reshape(200, -1), axis=1).max() == 0

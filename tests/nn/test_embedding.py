@@ -13,7 +13,7 @@ def test_embedding_looks_up_rows():
     assert abs(nn.Embedding(300, 100).weight.detach().numpy().std() - 1) < 0.02
 
 
-def test_gradient_adds_up_and_skips_padding():
+def test_the_gradient_adds_up_and_skips_padding():
     layer = nn.Embedding(4, 2, padding_idx=0)
     assert not layer.weight.detach().numpy()[0].any()
     layer(Tensor([3, 0, 3, 1])).sum().backward()
@@ -30,12 +30,12 @@ def test_gradient_adds_up_and_skips_padding():
     (lambda: nn.Embedding(4, 3)(Tensor([-1])), IndexError, r"index -1 is out of range for axis 0 of size 4"),
     (lambda: nn.Embedding(4, 3)(Tensor([0.0])), TypeError, "embedding: index must be integers, got float32"),
 ])
-def test_errors(make, error, text):
+def test_bad_arguments_raise(make, error, text):
     with pytest.raises(error, match=text):
         make()
 
 
-def test_embeddings_from_elsewhere():
+def test_embeddings_can_be_made_from_pretrained_weights():
     table = np.arange(6, dtype=np.float32).reshape(3, 2)
     frozen = nn.Embedding.from_pretrained(Tensor(table))
     assert not frozen.weight.requires_grad and frozen(Tensor([2])).tolist() == [[4, 5]]

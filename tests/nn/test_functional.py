@@ -15,8 +15,8 @@ def test_an_axis_is_called_dim(name):
                                       getattr(ops, name)(Tensor(X), axis=axis).numpy())
 
 
-def test_every_function_that_is_an_op_is_the_op_itself():
-    """But where PyTorch calls an axis dim, or has other arguments."""
+def test_functions_that_are_ops_are_the_ops_themselves():
+    """Except where PyTorch calls an axis dim, or has other arguments."""
     others = {"softmax", "log_softmax", "glu", "swiglu", "pad", "normalize", "softmin", "max_pool1d", "max_pool2d",
               "max_pool3d", "embedding", "hardsigmoid"}
     for name in set(F.__all__) - others - NORMS:
@@ -24,7 +24,7 @@ def test_every_function_that_is_an_op_is_the_op_itself():
             assert getattr(F, name) is getattr(ops, name)
 
 
-def test_a_gumbel_softmax_samples():
+def test_gumbel_softmax_samples_the_distribution():
     manual_seed(0)
     logits = Tensor(np.log([[0.2, 0.5, 0.3]] * 4000).astype(np.float32), requires_grad=True)
     hard = F.gumbel_softmax(logits, tau=0.5, hard=True)
@@ -36,13 +36,13 @@ def test_a_gumbel_softmax_samples():
     assert np.abs(logits.grad.numpy()).max() > 0.01
 
 
-def test_prelu_refuses_what_does_not_fit():
+def test_prelu_refuses_weights_that_do_not_fit():
     with pytest.raises(ValueError, match="prelu: weight must have one element, or one per channel"):
         F.prelu(Tensor(X), Tensor([0.1, 0.2]))
 
 
 @pytest.mark.torch
-def test_the_names_and_arguments_are_those_of_pytorch():
+def test_names_and_arguments_are_pytorchs():
     import torch
     import torch.nn.functional as theirs
 
@@ -67,7 +67,7 @@ def test_the_names_and_arguments_are_those_of_pytorch():
 
 
 @pytest.mark.parametrize("rank", [1, 2])
-def test_max_pooling_says_where_it_was(rank):
+def test_max_pooling_returns_the_indices_of_maxima(rank):
     x, pool = Tensor(np.random.default_rng(0).standard_normal((2, 3, *[6] * rank))), getattr(F, f"max_pool{rank}d")
     y, index = pool(x, 2, return_indices=True)
     np.testing.assert_array_equal(y.numpy(), pool(x, 2).numpy())
@@ -76,7 +76,7 @@ def test_max_pooling_says_where_it_was(rank):
     np.testing.assert_array_equal(pool(ops.max_unpool(y, index, 2, rank=rank), 2).numpy(), np.maximum(y.numpy(), 0))
 
 
-def test_activations_in_place():
+def test_activations_have_in_place_versions():
     for name in ("celu_", "elu_", "hardtanh_", "leaky_relu_", "relu_", "selu_"):
         x = Tensor([-1.0, 2.0])
         expected = getattr(F, name[:-1])(x)

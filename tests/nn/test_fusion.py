@@ -1,4 +1,4 @@
-"""A BatchNorm and the ReLU after it run as one op, compute what both compute, and do so only where nothing can tell."""
+"""A BatchNorm and the ReLU after it run as one op with the same result, but only where nothing can notice."""
 
 import contextlib
 import tracemalloc
@@ -24,7 +24,7 @@ def row(*kinds):
 
 
 def ops_of(y):
-    """Names of the ops on the way from the input, each by its first input."""
+    """Names of the ops from the input on, along first inputs."""
     names, node = [], y.node
     while node is not None and hasattr(node, "op"):
         names.insert(0, node.op.name)
@@ -51,7 +51,7 @@ def one_by_one(model, x):
     ("(RL", ["batch_norm_relu", "relu", "linear"]),
     ("SS", ["add", "add"]),
 ])
-def test_what_is_one_op_and_that_it_computes_the_same(kinds, names):
+def test_fused_layers_are_one_op_and_compute_the_same(kinds, names):
     model = row(*kinds)
     fused, apart = (Tensor(X, requires_grad=True) for _ in range(2))
     y = model(fused)
@@ -81,8 +81,8 @@ def test_a_hook_sees_its_module(hooked):
 
 @pytest.mark.needs("kernels")
 @pytest.mark.parametrize(("changed", "names"), [(0, ["batch_norm", "mul", "relu"]), (1, ["batch_norm", "relu", "mul"])])
-def test_a_forward_of_the_layers_own_is_called(changed, names, monkeypatch):
-    """On the layer, on its type, or around every call."""
+def test_a_replaced_forward_is_called(changed, names, monkeypatch):
+    """Whether it is set on the layer, on its type, or on Module."""
     model, x = row(*"BR"), Tensor(X, requires_grad=True)
     layer, forward = model[changed], model[changed].forward
     layer.forward = lambda x: forward(x) * 2
@@ -102,7 +102,7 @@ def test_a_forward_of_the_layers_own_is_called(changed, names, monkeypatch):
     assert ops_of(model(x)) == ["batch_norm_relu"]
 
 
-def test_without_recording_no_layer_outlives_the_next():
+def test_without_recording_no_activation_outlives_the_next_layer():
     model, x = nn.MLP([256] * 12), Tensor(np.zeros((1000, 256), np.float32))
     for kept in False, True:
         model(x)  # compiled and loaded

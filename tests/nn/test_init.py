@@ -10,11 +10,11 @@ from tinygrad_like import Tensor, manual_seed
 def values(fill, shape=(200, 300), dtype=np.float32):
     t = Parameter(np.full(shape, np.nan, dtype))
     assert fill(t) is t, "the Tensor is returned"
-    assert t.dtype == dtype and t.version[0] > 0, "in place, and noted"
+    assert t.dtype == dtype and t.version[0] > 0, "changed in place, with a new version"
     return t.detach().numpy()
 
 
-def test_constants():
+def test_constants_fill_the_tensor():
     assert (values(init.zeros_) == 0).all() and (values(init.ones_) == 1).all()
     assert (values(lambda t: init.constant_(t, 2.5)) == 2.5).all()
     np.testing.assert_array_equal(values(init.eye_, (2, 3)), [[1, 0, 0], [0, 1, 0]])
@@ -22,7 +22,7 @@ def test_constants():
         init.eye_(Tensor.zeros(3))
 
 
-def test_the_same_seed_gives_the_same_values_in_either_precision():
+def test_the_same_seed_gives_the_same_values():
     manual_seed(7)
     a = values(init.normal_)
     manual_seed(7)
@@ -30,7 +30,7 @@ def test_the_same_seed_gives_the_same_values_in_either_precision():
     assert values(init.uniform_, dtype=np.float64).dtype == np.float64
 
 
-def test_uniform_and_normal_statistics():
+def test_uniform_and_normal_have_their_moments():
     u = values(lambda t: init.uniform_(t, -1, 3))
     assert u.min() >= -1 and u.max() < 3
     assert abs(u.mean() - 1) < 0.02 and abs(u.std() - 4 / math.sqrt(12)) < 0.02
@@ -38,7 +38,7 @@ def test_uniform_and_normal_statistics():
     assert abs(n.mean() - 1) < 0.03 and abs(n.std() - 2) < 0.03
 
 
-def test_truncated_normal():
+def test_trunc_normal_has_its_limits_and_moments():
     n = values(lambda t: init.trunc_normal_(t, std=0.5, a=-0.5, b=1.0))
     assert n.min() >= -0.5 and n.max() <= 1.0 and n.min() < -0.49 and n.max() > 0.99
     # The moments of a standard normal cut to [alpha, beta] = [-1, 2].
@@ -53,7 +53,7 @@ def test_truncated_normal():
         init.trunc_normal_(Tensor.zeros(3), a=5, b=6)
 
 
-def test_fans():
+def test_fan_in_and_fan_out_count_the_receptive_field():
     assert init.fan_in_and_fan_out(Tensor.zeros(5, 7)) == (7, 5)
     assert init.fan_in_and_fan_out(Tensor.zeros(8, 4, 3, 3)) == (36, 72)
     with pytest.raises(ValueError, match=r"at least 2 axes, got shape \(5,\)"):
@@ -74,7 +74,7 @@ def test_variance_is_that_of_the_formula(fill, variance):
 
 
 @pytest.mark.parametrize("shape", [(5, 5), (3, 7), (7, 3), (4, 3, 2, 2)])
-def test_orthogonal(shape):
+def test_orthogonal_rows_or_columns_are_orthogonal(shape):
     w = values(lambda t: init.orthogonal_(t, gain=2), shape, np.float64).reshape(shape[0], -1)
     gram = w @ w.T if w.shape[0] <= w.shape[1] else w.T @ w
     np.testing.assert_allclose(gram, 4 * np.eye(min(w.shape)), atol=1e-12)
@@ -88,7 +88,7 @@ def test_orthogonal_is_uniform_over_rotations():
         init.orthogonal_(Tensor.zeros(3))
 
 
-def test_gains():
+def test_gains_are_pytorchs():
     assert init.calculate_gain("relu") == math.sqrt(2) and init.calculate_gain("tanh") == 5 / 3
     assert init.calculate_gain("leaky_relu", 0.5) == math.sqrt(2 / 1.25)
     assert {init.calculate_gain(name) for name in ("conv2d", "conv_transpose3d", "linear")} == {1}
@@ -96,7 +96,7 @@ def test_gains():
         init.calculate_gain("swash")
 
 
-def test_errors():
+def test_bad_arguments_raise():
     with pytest.raises(ValueError, match="kaiming_uniform_: mode must be 'fan_in' or 'fan_out', got 'fan'"):
         init.kaiming_uniform_(Tensor.zeros(2, 2), mode="fan")
     with pytest.raises(TypeError, match="need a floating-point Tensor, got int64"):

@@ -1,5 +1,5 @@
-"""One table of layers: values, gradients and statistics are PyTorch's, gradients those of finite differences, and what
-a layer says of itself makes the like of it."""
+"""One table of layers: values, gradients and statistics equal PyTorch's, gradients equal finite differences, and a
+layer's repr constructs its like."""
 
 import copy
 import math
@@ -13,7 +13,7 @@ from tinygrad_like import Tensor, manual_seed
 from tinygrad_like.transforms.gradcheck import gradcheck
 
 ROWS, SIGNAL, IMAGE, VOLUME = (4, 6), (2, 4, 9), (2, 4, 5, 6), (1, 4, 3, 4, 3)
-LAYERS = {  # how it is made: shapes of an input
+LAYERS = {  # constructor: input shapes
     **dict.fromkeys("""ReLU() LeakyReLU(0.2) ELU(0.7) Sigmoid() LogSigmoid() Tanh() GELU() GELU("tanh") SiLU()
         Softplus(2.0) Softmax(1) LogSoftmax(0) Softmin(1) GLU(1) CELU(0.7) SELU() Mish() Softsign() ReLU6()
         Hardsigmoid() Hardswish() Hardtanh(-2,1) Hardshrink(0.3) Softshrink(0.3) Flatten(0) Unflatten(1,(2,3))
@@ -52,7 +52,7 @@ LAYERS = {  # how it is made: shapes of an input
     "InstanceNorm1d(4, affine=True)": [(3, 4, 5), (4, 5)], "InstanceNorm2d(4)": [(3, 4, 5, 6), (4, 5, 6)],
     "InstanceNorm2d(4, track_running_stats=True)": [(3, 4, 5, 6)], "InstanceNorm3d(4, affine=True)": [VOLUME],
 }
-OWN = {  # those that PyTorch does not have
+OWN = {  # layers that PyTorch does not have
     "Res(4)": [(5, 4)], "Res(4, GELU, scale=0.5)": [(5, 4)],
     "FeedForward(4, 3, 'swiglu')": [(2, 4)], "Residual(Linear(4, 3), 0.1, Linear(4, 3, bias=False))": [(5, 4)],
     "BasicBlock(4, 4)": [IMAGE], "BasicBlock(4, 6, stride=2)": [IMAGE], "Bottleneck(8, 2)": [(2, 8, 3, 3)],
@@ -69,7 +69,7 @@ def made(text, lib=nn):
 
 
 def drawn(layer, rng):
-    """With parameters, and a running mean and variance, that are not those it begins with."""
+    """The layer with random parameters, running mean and variance."""
     for name, t in layer.state_dict().items():
         if t.is_floating_point():
             t.assign(rng.uniform(0.5, 2, t.shape).astype(t.numpy().dtype) * (1 if "var" in name else -1))
@@ -78,7 +78,7 @@ def drawn(layer, rng):
 
 @pytest.mark.torch
 @pytest.mark.parametrize("text", LAYERS)
-def test_layers_are_pytorchs(text):
+def test_layers_equal_pytorchs(text):
     """Outputs, gradients and running statistics over training steps, and then in evaluation."""
     torch = pytest.importorskip("torch")
     rng = np.random.default_rng(0)
@@ -100,7 +100,7 @@ def test_layers_are_pytorchs(text):
 
 
 @pytest.mark.parametrize("text", [*LAYERS, *OWN])
-def test_gradients_and_copies(text):
+def test_gradients_are_right_and_copies_equal(text):
     layer, x = drawn(made(text), np.random.default_rng(0)).double(), np.random.default_rng(2).standard_normal(
         {**LAYERS, **OWN}[text][0])
     names = [name for name, _ in layer.named_parameters()]
@@ -114,7 +114,7 @@ def test_gradients_and_copies(text):
 
 
 @pytest.mark.parametrize("text", LAYERS)
-def test_what_a_layer_says_of_itself_makes_the_like_of_it(text):
+def test_a_layers_repr_constructs_its_like(text):
     layer = made(text)
     again = made(repr(layer))
     assert repr(again) == repr(layer) and {k: v.shape for k, v in again.state_dict().items()} == {
@@ -140,7 +140,7 @@ ARGUMENTS = [
 
 
 @pytest.mark.parametrize(("layer", "text"), ARGUMENTS, ids=[type(layer).__name__ for layer, _ in ARGUMENTS])
-def test_what_others_say_of_themselves(layer, text):
+def test_other_layers_show_their_arguments(layer, text):
     assert repr(layer).startswith(text)
 
 
@@ -160,7 +160,7 @@ def test_linear_is_x_w_t_plus_b_over_any_leading_axes():
 
 @pytest.mark.parametrize("make, bound", [(lambda: nn.Linear(400, 300), 1 / 20),
                                          (lambda: nn.Conv2d(60, 80, (3, 5), groups=2), 1 / math.sqrt(30 * 3 * 5))])
-def test_weights_are_uniform_within_one_over_root_fan_in_and_follow_the_seed(make, bound):
+def test_initial_weights_are_uniform_within_one_over_root_fan_in_and_follow_the_seed(make, bound):
     manual_seed(3)
     layer = make()
     manual_seed(3)
@@ -170,7 +170,7 @@ def test_weights_are_uniform_within_one_over_root_fan_in_and_follow_the_seed(mak
         np.testing.assert_array_equal(values, again.detach().numpy())
 
 
-def test_what_changes_the_shape():
+def test_flatten_unflatten_and_permute_change_the_shape():
     x = Tensor(np.arange(24.0).reshape(2, 3, 4))
     assert nn.Flatten()(x).shape == (2, 12) and nn.Flatten(0, 1)(x).shape == (6, 4)
     assert nn.Unflatten(1, (3, -1))(nn.Flatten()(x)).tolist() == x.tolist()
@@ -203,6 +203,6 @@ def conv(*given, x=None, **how):
     (conv(3, 4, 3, x=(8, 8)), ValueError, r"Conv2d: takes \(batch, channels, height, width\) or .*, got shape "),
     (lambda: nn.Conv1d(3, 4, 3)(Tensor.ones(8)), ValueError, r"Conv1d: takes \(batch, channels, length\)"),
 ])
-def test_errors(call, error, text):
+def test_bad_arguments_raise(call, error, text):
     with pytest.raises(error, match=text):
         call()

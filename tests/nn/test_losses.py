@@ -1,4 +1,4 @@
-"""One table of losses: their definitions, gradients and PyTorch's, for each reduction."""
+"""One table of losses, against definitions, finite differences and PyTorch, for each reduction."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def sigmoid(z):
     return 1 / (1 + np.exp(-z))
 
 
-LOSSES = {  # how it is made: its inputs, and what it is of each example or number, if that is said here
+LOSSES = {  # constructor: inputs, and the loss of each example or number, if defined here
     "CrossEntropyLoss()": ((Z, LABELS), lambda z, y: nll(log_softmax(z), y)),
     "CrossEntropyLoss(weight=W, ignore_index=1)": ((Z, LABELS), None),
     "CrossEntropyLoss(weight=W, label_smoothing=0.1)": ((Z, LABELS), None),
@@ -73,7 +73,7 @@ def made(text, reduction, lib=nn, tensor=Tensor):
 
 
 @pytest.mark.parametrize("text, reduction", REDUCED)
-def test_losses_are_their_definitions_and_gradients_theirs(text, reduction):
+def test_losses_equal_their_definitions_and_have_right_gradients(text, reduction):
     inputs, definition = LOSSES[text]
     loss, reals = made(text, reduction), [x for x in inputs if x.dtype.kind == "f" and x is not SIGNS]
     if definition is not None:
@@ -96,7 +96,7 @@ def test_losses_are_their_definitions_and_gradients_theirs(text, reduction):
 @pytest.mark.torch
 @pytest.mark.filterwarnings("ignore:reduction. 'mean' divides:UserWarning")  # of KLDivLoss, in PyTorch
 @pytest.mark.parametrize("text, reduction", REDUCED)
-def test_each_loss_is_pytorchs(text, reduction):
+def test_each_loss_equals_pytorchs(text, reduction):
     torch = pytest.importorskip("torch")
     found = []
     for lib, tensor in (nn, Tensor), (torch.nn, torch.tensor):
@@ -114,11 +114,11 @@ def test_the_gradient_of_cross_entropy_is_p_minus_y():
     np.testing.assert_allclose(z.grad.numpy(), np.exp(log_softmax(Z)) - np.eye(4)[LABELS])
 
 
-def test_a_triplet_of_what_is_equal():
+def test_a_triplet_of_equal_tensors_has_the_margin_as_loss():
     assert F.triplet_margin_loss(*[Tensor(Z)] * 3, eps=0.5).item() == pytest.approx(1)
 
 
-def test_state():
+def test_the_state_of_a_loss_holds_its_weights():
     loss = nn.CrossEntropyLoss(W)
     assert list(loss.state_dict()) == ["weight"] and not list(loss.parameters())
     assert list(nn.BCEWithLogitsLoss().state_dict()) == []
@@ -127,14 +127,14 @@ def test_state():
 
 @pytest.mark.needs("compat")
 @pytest.mark.parametrize("name", sorted({text.partition("(")[0] for text in LOSSES}))
-def test_an_unknown_reduction_or_option_is_refused_at_once(name):
+def test_constructors_refuse_unknown_reductions_and_options(name):
     with pytest.raises(ValueError, match=f'{name}: reduction must be "mean", "sum" or "none", got "?\'?avg'):
         getattr(nn, name)(reduction="avg")
     with pytest.raises(TypeError, match=f"{name}: unknown argument 'sizes'; it takes "):
         getattr(nn, name)(sizes=1)
 
 
-def test_bad_input():
+def test_losses_refuse_bad_arguments():
     with pytest.raises(ValueError, match=r"label_smoothing must lie in \[0, 1\], got 2"):
         nn.CrossEntropyLoss(label_smoothing=2)
     for name in "margin_ranking_loss", "triplet_margin_loss", "gaussian_nll_loss":

@@ -11,7 +11,7 @@ from tinygrad_like.transforms.gradcheck import gradcheck
 
 
 class Net(nn.Module):
-    """Two layers and one of everything else, registered out of order on purpose."""
+    """Two layers and one of everything else, deliberately registered out of order."""
 
     def __init__(self):
         self.second = nn.Linear(3, 2)
@@ -39,7 +39,7 @@ class Tied(nn.Module):
 # Parameters -----------------------------------------------------------------------------------------------------------
 
 
-def test_parameter_is_a_leaf_and_its_results_are_plain_tensors():
+def test_a_parameter_is_a_leaf_and_its_results_are_plain_tensors():
     data = np.array([1.0, 2.0], np.float32)
     p = nn.Parameter(data)
     data[:] = 5  # it has a copy
@@ -51,7 +51,7 @@ def test_parameter_is_a_leaf_and_its_results_are_plain_tensors():
     assert repr(p) == "Parameter containing:\nTensor([1., 2.], requires_grad=True)"
 
 
-def test_integer_parameter_must_not_require_grad():
+def test_an_integer_parameter_must_not_require_grad():
     with pytest.raises(TypeError, match="int64 cannot require grad"):
         nn.Parameter([1, 2])
     assert not nn.Parameter([1, 2], requires_grad=False).requires_grad
@@ -88,7 +88,7 @@ def test_super_init_may_be_called_or_left_out():
     assert not list(With().buffers()), "one module's buffers are not another's"
 
 
-def test_replacing_a_parameter_by_something_else_is_an_error():
+def test_replacing_a_parameter_by_something_else_raises():
     m = nn.Linear(2, 2)
     with pytest.raises(TypeError, match=r"Linear.weight is a Parameter and cannot become a Tensor.*nn.Parameter"):
         m.weight = Tensor.zeros(2, 2)
@@ -98,7 +98,7 @@ def test_replacing_a_parameter_by_something_else_is_an_error():
     assert m(Tensor([[3.0, 4.0]])).tolist() == [[3.0, 4.0]]
 
 
-def test_replacing_a_submodule_or_buffer_by_something_else_is_an_error():
+def test_replacing_a_submodule_or_buffer_by_something_else_raises():
     m = Net()
     with pytest.raises(TypeError, match="Net.first is a submodule and cannot become the function relu"):
         m.first = ops.relu
@@ -111,7 +111,7 @@ def test_replacing_a_submodule_or_buffer_by_something_else_is_an_error():
 
 
 @pytest.mark.parametrize("held", [[nn.ReLU()], {"a": nn.ReLU()}, [1, nn.Parameter([0.0])], [[nn.ReLU()]], {nn.ReLU()}])
-def test_modules_in_a_plain_list_or_dict_are_an_error(held):
+def test_modules_in_a_plain_list_or_dict_raise(held):
     m = nn.Module()
     m.layers = held
     with pytest.raises(TypeError, match=r"Module.layers cannot be a plain (list|dict|set).*ModuleList"):
@@ -120,7 +120,7 @@ def test_modules_in_a_plain_list_or_dict_are_an_error(held):
     assert list(m.parameters()) == []
 
 
-def test_a_list_beside_registered_modules():
+def test_a_list_may_hold_modules_that_are_registered_elsewhere():
     class Heads(nn.Module):
         def __init__(self):
             self.heads = [nn.Linear(2, 1) for _ in range(3)]
@@ -135,12 +135,12 @@ def test_a_list_beside_registered_modules():
         m.train()
 
 
-def test_delete():
+def test_deleted_attributes_leave_the_state():
     m = Net()
     del m.mean, m.second
     assert [n for n, _ in m.named_buffers()] == ["scratch"]
     assert list(m.state_dict()) == ["scale", "first.weight"]
-    m.mean = 3  # no buffer any more
+    m.mean = 3  # no longer a buffer
     with pytest.raises(AttributeError):
         del m.second
 
@@ -155,7 +155,7 @@ def test_register_refuses_bad_names(name, problem):
             register(name, value)
 
 
-def test_register_refuses_the_wrong_kind():
+def test_register_refuses_the_wrong_type():
     m = nn.Module()
     with pytest.raises(TypeError, match="register_parameter: 'w' must be an nn.Parameter or None, got Tensor"):
         m.register_parameter("w", Tensor([1.0]))
@@ -192,7 +192,7 @@ def test_shared_parameters_and_modules_are_listed_once():
     assert list(m.state_dict()) == ["a.weight", "a.bias", "b.weight", "same.weight", "same.bias"]
 
 
-def test_get_by_name():
+def test_parts_are_found_by_name():
     m = nn.Sequential(Net(), nn.ReLU())
     assert m.get_submodule("") is m and m.get_submodule("0.first") is m[0].first
     assert m.get_parameter("0.second.bias") is m[0].second.bias
@@ -218,7 +218,7 @@ def test_apply_visits_children_first():
     assert seen == [m.second, m.first, m]
 
 
-def test_requires_grad_and_zero_grad():
+def test_zero_grad_and_requires_grad_reach_all_parameters():
     m = Net()
     m(Tensor.ones(1, 3)).sum().backward()
     assert all(p.grad is not None for p in m.parameters())
@@ -317,8 +317,8 @@ def test_load_casts_to_the_modules_dtype_but_not_floats_to_integers():
         m.load_state_dict({"steps": 0.5, "w": [1.0]})
 
 
-def test_layers_may_be_exchanged_by_their_state():
-    """The state shares the module's memory: to load one name must not change what another loads."""
+def test_layers_may_swap_their_states():
+    """The state shares the module's memory: loading one name must not change the values of another."""
     m = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
     first, second = (layer.weight.detach().numpy().copy() for layer in m)
     state = m.state_dict()
@@ -338,7 +338,7 @@ def test_values_of_any_layout_are_copied(change):
     assert m.weight.tolist()[0][0] == 0
 
 
-def test_what_cannot_be_written_is_found_before_anything_is():
+def test_unwritable_tensors_are_found_before_anything_is_loaded():
     m = nn.Linear(3, 2)
     before = m.weight.detach().numpy().copy()
     m.register_buffer("wide", Tensor.zeros(2, 1).expand(2, 4))
@@ -368,7 +368,7 @@ def test_loading_is_an_in_place_change_that_backward_notices():
 # A module as a function of its parameters -----------------------------------------------------------------------------
 
 
-def test_functional_call_replaces_in_lists_of_parameters():
+def test_functional_call_replaces_parameters_in_lists():
     class Net(nn.Module):
         def __init__(self):
             self.rows = nn.ParameterList([Tensor([1.0, 2.0]), Tensor([3.0])])
@@ -434,7 +434,7 @@ def test_keyword_arguments_pass_hooks_unchanged():
     assert m(1, by=2) == 30
 
 
-def test_full_backward_hook_gets_and_replaces_gradients():
+def test_a_full_backward_hook_gets_and_replaces_gradients():
     m, seen = nn.Linear(3, 2), []
 
     def hook(module, grad_input, grad_output):
@@ -466,7 +466,7 @@ class Many(nn.Module):
         return a * b, b + c, c * 3.0
 
 
-def test_full_backward_hook_of_several_inputs_fires_once_with_none_where_nothing_flows():
+def test_a_full_backward_hook_with_several_inputs_fires_once_with_none_for_missing_gradients():
     m, seen = Many(), []
     m.register_full_backward_hook(lambda module, gi, go: seen.append((gi, go)))
     a, b, c = Tensor([2.0], requires_grad=True), Tensor([3.0]), Tensor([5.0], requires_grad=True)
@@ -479,7 +479,7 @@ def test_full_backward_hook_of_several_inputs_fires_once_with_none_where_nothing
     assert type(m(a, b, c)) is tuple
 
 
-def test_full_backward_hook_where_inputs_need_no_gradient():
+def test_a_full_backward_hook_fires_if_no_input_needs_a_gradient():
     m, seen = nn.Linear(2, 1), []
     m.register_full_backward_hook(lambda module, gi, go: seen.append((gi, go[0].item())))
     m(Tensor.ones(1, 2)).sum().backward()
@@ -489,7 +489,7 @@ def test_full_backward_hook_where_inputs_need_no_gradient():
     assert len(seen) == 1
 
 
-def test_full_backward_hook_with_create_graph_and_gradient():
+def test_a_full_backward_hook_works_with_create_graph():
     m, seen = nn.Tanh(), []
     m.register_full_backward_hook(lambda module, gi, go: seen.append(gi[0].requires_grad))
     x = Tensor(np.array([0.5]), requires_grad=True)
@@ -503,7 +503,7 @@ def test_full_backward_hook_with_create_graph_and_gradient():
     gradcheck(with_hook, np.array([0.1, -0.7]))
 
 
-def test_behind_a_backward_hook_a_change_in_place_is_still_noticed():
+def test_a_change_in_place_is_noticed_despite_a_backward_hook():
     m = nn.LeakyReLU()
     m.register_full_backward_hook(lambda module, gi, go: None)
     x = Tensor([1.0, 2.0], requires_grad=True)
@@ -513,7 +513,7 @@ def test_behind_a_backward_hook_a_change_in_place_is_still_noticed():
         y.backward()
 
 
-def test_full_backward_hook_errors():
+def test_full_backward_hooks_refuse_wrong_shapes_and_outputs():
     m = nn.Identity()
     handle = m.register_full_backward_hook(lambda module, gi, go: (gi[0].sum(),))
     x = Tensor([1.0, 2.0], requires_grad=True)
@@ -541,7 +541,7 @@ def test_hooks_make_no_reference_cycles():
         gc.enable()
 
 
-def test_deepcopy_has_hooks_of_its_own():
+def test_a_deepcopy_has_its_own_hooks():
     m, seen = nn.Identity(), []
     handle = m.register_forward_hook(lambda module, args, out: seen.append(module))
     c = copy.deepcopy(m)

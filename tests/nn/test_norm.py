@@ -18,7 +18,7 @@ def statistics(layer):
 
 
 def drawn(layer):
-    """The layer with parameters, and a running mean and variance, that are not those it begins with."""
+    """The layer with random parameters, running mean and variance."""
     for module in layer.modules():
         for name, t in (*module._own_parameters(), *module._own_buffers()):
             if t.is_floating_point():
@@ -58,7 +58,7 @@ def test_the_scale_of_the_weights_before_a_norm_changes_nothing(norm, a):
 # Batch norm -----------------------------------------------------------------------------------------------------------
 
 
-def test_running_statistics():
+def test_running_statistics_follow_their_formula():
     layer, x = nn.BatchNorm1d(3, momentum=0.25), some(8, 3)
     layer(x)
     np.testing.assert_allclose(layer.running_mean.numpy(), 0.25 * x.numpy().mean(0), rtol=1e-5)
@@ -74,7 +74,7 @@ def test_running_statistics():
 
 
 @pytest.mark.needs("kernels")
-def test_a_forward_in_training_after_one_in_evaluation_is_noticed_by_backward():
+def test_backward_notices_that_a_later_forward_changed_the_statistics():
     layer, x = nn.BatchNorm1d(3).eval(), some(8, 3).requires_grad_()
     y = layer(x)
     layer.train()(x)
@@ -118,7 +118,7 @@ def test_frozen_batch_norm_keeps_its_statistics_in_training():
     assert not np.array_equal(before[0], model[1].running_mean.numpy())
 
 
-def test_reestimation_gives_the_statistics_of_the_whole_data_set():
+def test_reestimation_computes_the_statistics_of_the_whole_data_set():
     x = 3 * some(50, 4, 2, 3).numpy() + np.linspace(0, 1e4, 50, dtype=np.float32)[:, None, None, None]
     model = nn.Sequential(nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(24, 2), nn.BatchNorm1d(2)).train()
     model[3].eval()
@@ -165,7 +165,7 @@ def test_folded_equals_unfolded_in_evaluation(bias):
             assert ops_of(folded(x)) == ops_of(plain(x))  # the norm left nothing between the layers
 
 
-def test_what_cannot_be_folded_is_left_or_refused():
+def test_norms_that_cannot_be_folded_are_left_or_refused():
     shared = nn.Linear(4, 4)
     twice = nn.Sequential(shared, nn.BatchNorm1d(4), shared)
     assert isinstance(nn.fold_batch_norm(twice, some(3, 4))[1], nn.BatchNorm1d)
@@ -201,25 +201,25 @@ BAD = [
 
 
 @pytest.mark.parametrize(("call", "text"), BAD, ids=range(len(BAD)))
-def test_errors(call, text):
+def test_bad_arguments_raise(call, text):
     with pytest.raises(ValueError, match=text):
         call()
 
 
-def test_sync_batch_norm_of_one_rank_is_batch_norm(monkeypatch):
+def test_sync_batch_norm_of_one_rank_equals_batch_norm(monkeypatch):
     x, skip = some(6, 3, 4), some(6, 3, 4)
     plain, synced = nn.BatchNorm1d(3), nn.SyncBatchNorm(3)
     for run in (lambda norm: norm(x), lambda norm: norm.rectified(x, skip), lambda norm: norm.rectified(x)):
         np.testing.assert_allclose(run(synced).detach().numpy(), run(plain).detach().numpy(), rtol=1e-5, atol=1e-6)
     for name, value in plain.state_dict().items():
         np.testing.assert_allclose(synced.state_dict()[name].numpy(), value.numpy(), rtol=1e-5, err_msg=name)
-    monkeypatch.setattr("tinygrad_like.ops.collective.ranks", lambda: 2)  # what it does then needs no second one
+    monkeypatch.setattr("tinygrad_like.ops.collective.ranks", lambda: 2)  # this path needs no second rank
     untracked = nn.SyncBatchNorm(3, track_running_stats=False)
     np.testing.assert_allclose(untracked(x).detach().numpy(), nn.BatchNorm1d(3)(x).detach().numpy(), rtol=1e-4,
                                atol=1e-5)
 
 
-def test_sync_batch_norm_of_a_few_numbers(monkeypatch):
+def test_sync_batch_norm_needs_two_values_over_all_ranks(monkeypatch):
     with pytest.raises(ValueError, match="expected more than 1 value per channel on all ranks together, got 1"):
         ops.sync_batch_norm(some(1, 3))
     with pytest.raises(ValueError, match="weight must be .* with channels=3"):
@@ -234,19 +234,19 @@ def test_sync_batch_norm_of_a_few_numbers(monkeypatch):
         x.detach().mul_(2.0)
 
 
-def test_running_variance_of_an_instance_is_divided_by_one_less_than_its_numbers():
+def test_instance_norm_keeps_an_unbiased_running_variance():
     layer, x = nn.InstanceNorm1d(3, track_running_stats=True, momentum=1.0), np.random.default_rng(0).random((4, 3, 5))
     layer(Tensor(x, dtype="float32"))
     np.testing.assert_allclose(layer.running_var.numpy(), x.var(axis=2, ddof=1).mean(axis=0), rtol=1e-5)
 
 
-def test_instance_norm_by_running_statistics():
+def test_instance_norm_can_use_running_statistics():
     x = Tensor.rand(2, 3, 4)
     y = nn.functional.instance_norm(x, Tensor.zeros(3), Tensor.ones(3), use_input_stats=False)
     np.testing.assert_allclose(y.numpy(), x.numpy(), rtol=1e-4)
 
 
-def test_variants_a_and_b_of_layer_norm():
+def test_layer_norm_has_variants_a_and_b():
     x = some(2, 3, 4, 4)
     a, b = nn.LayerNorm((3, 4, 4)), nn.LayerNorm(3)
     assert a.weight.shape == (3, 4, 4) and sum(p.size for p in a.parameters()) == 2 * 48

@@ -1,4 +1,4 @@
-"""Exported models, run by onnxruntime, in batches of other sizes than they were exported with."""
+"""Exported models, run by onnxruntime with batch sizes other than the exported one."""
 
 import numpy as np
 import pytest
@@ -59,7 +59,7 @@ def run(path, inputs):
 
 
 def disturbed(model):
-    """Parameters and statistics as after training: none of them 0 or 1."""
+    """The model with parameters and statistics as after training: none is 0 or 1."""
     rng = np.random.default_rng(0)
     for name, x in model._state():
         if name.endswith("running_var"):
@@ -70,7 +70,7 @@ def disturbed(model):
 
 
 @pytest.mark.parametrize("make, inputs", MODELS.values(), ids=MODELS)
-def test_models(tmp_path, make, inputs):
+def test_exported_models_return_the_same(tmp_path, make, inputs):
     model = disturbed(make())
     export(model, inputs(2), tmp_path / "m.onnx")
     assert model.training
@@ -83,13 +83,13 @@ def test_models(tmp_path, make, inputs):
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5 * max(1, np.abs(expected).max()))
 
 
-def test_every_model_of_nn_is_tested():
+def test_every_model_of_nn_is_exported():
     exported = {type(m) for make, _ in MODELS.values() for m in make().modules()}
     made = {getattr(models, name) for name in models.__all__}
     assert {m for m in made if isinstance(m, type)} <= exported
 
 
-def test_batch_and_names(tmp_path):
+def test_the_batch_axis_and_names_can_be_chosen(tmp_path):
     model = nn.Transformer(16, 2, 1, 1, 32)
     x, y = Tensor.randn(5, 2, 16), Tensor.randn(4, 2, 16)
     proto = export(model, (x, y), tmp_path / "new" / "m.onnx", batch_axis=1, output_names=["translated"])
@@ -103,7 +103,7 @@ def test_batch_and_names(tmp_path):
                                atol=1e-5)
 
 
-def test_a_fixed_size(tmp_path):
+def test_the_batch_size_may_be_fixed(tmp_path):
     proto = export(nn.MLP([4, 3]), Tensor.randn(2, 4), tmp_path / "m.onnx", batch_axis=None)
     assert [d.dim_value for d in proto.graph.output[0].type.tensor_type.shape.dim] == [2, 3]
 
@@ -158,7 +158,7 @@ FUNCTIONS = {
 
 
 @pytest.mark.parametrize("f", FUNCTIONS.values(), ids=FUNCTIONS)
-def test_ops(tmp_path, f):
+def test_exported_ops_return_the_same(tmp_path, f):
     export(Function(f), Tensor(X), tmp_path / "m.onnx")
     x = np.concatenate([X, X[:, ::-1] * 0.9, X[:1]])
     expected = f(Tensor(x))
@@ -180,14 +180,14 @@ LAYERS = {
 
 
 @pytest.mark.parametrize("make, shape", LAYERS.values(), ids=LAYERS)
-def test_layers(tmp_path, make, shape):
+def test_exported_layers_return_the_same(tmp_path, make, shape):
     layer, x = disturbed(make()), Tensor(np.random.default_rng(0).standard_normal(shape).astype(np.float32))
     export(layer, x, tmp_path / "m.onnx")
     np.testing.assert_allclose(run(tmp_path / "m.onnx", [x])[0], layer.eval()(x).detach().numpy(), atol=2e-5)
 
 
 def spread(x):
-    """With masks, indices and products of the sizes, as models write them."""
+    """Uses sizes as models do, in shapes and as numbers."""
     n, t, _ = x.shape
     state = Tensor.zeros(n, 3)
     return ops.cat(state, x.reshape(n, -1)[:, :3] * Tensor.full((n, 1), 2.0), axis=1) + t * n
@@ -205,8 +205,8 @@ BATCH = {
 
 
 @pytest.mark.parametrize("name, size", [(name, size) for name in BATCH for size in (1, 3)
-                                        if size > 1 or name != "var"])  # which one example does not have
-def test_the_size_of_the_batch(tmp_path, name, size):
+                                        if size > 1 or name != "var"])  # one example has no variance
+def test_code_may_depend_on_the_batch_size(tmp_path, name, size):
     f = BATCH[name]
     x = np.random.default_rng(0).standard_normal((40, 4, 6)).astype(np.float32)
     export(Function(f), Tensor(x[:size]), tmp_path / "m.onnx")
@@ -239,7 +239,7 @@ IN_PLACE = {
 
 
 @pytest.mark.parametrize("change", IN_PLACE.values(), ids=IN_PLACE)
-def test_changes_in_place_are_ops(tmp_path, change):
+def test_changes_in_place_are_exported_as_ops(tmp_path, change):
     f = in_place(change)
     export(Function(f), Tensor(X), tmp_path / "m.onnx")
     x = np.concatenate([X, X[:, ::-1] * 0.9])
@@ -249,8 +249,8 @@ def test_changes_in_place_are_ops(tmp_path, change):
 WEIGHT = Tensor(np.float32(2.0))
 
 
-def test_constants_may_be_looked_at(tmp_path):
-    """What does not follow from the input is a constant, also where no row is written for its ops."""
+def test_constants_may_be_read(tmp_path):
+    """Values that do not depend on the input are constants, even if their ops cannot be exported."""
     def f(x):
         order = ops.argsort(Tensor([3.0, 1.0, 2.0, 0.0]))
         return x[:, order] * WEIGHT.item() if WEIGHT > 1 else x
@@ -296,19 +296,19 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("f, message", REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_exported_is_told(tmp_path, f, message):
+def test_functions_that_cannot_be_exported_raise(tmp_path, f, message):
     with pytest.raises((ValueError, NotImplementedError, TypeError), match=f"(?s)onnx.export: .*{message}"):
         export(Function(f), Tensor(X), tmp_path / "m.onnx")
     assert not (tmp_path / "m.onnx").exists() and ops.add(Tensor(1.0), 1).item() == 2
 
 
-def test_a_row_that_is_wrong_is_found(tmp_path, monkeypatch):
+def test_a_wrong_row_of_the_op_table_is_found(tmp_path, monkeypatch):
     monkeypatch.setitem(rows.NODES, "exp", "Log")
     with pytest.raises(ValueError, match="the graph returns .* or other values"):
         export(Function(lambda x: x.exp()), Tensor(X), tmp_path / "m.onnx")
 
 
-def test_with_one_size_all_may_depend_on_it(tmp_path):
+def test_with_a_fixed_batch_size_everything_may_depend_on_it(tmp_path):
     def f(x):
         return x[: (len(x) + 1) // 2].squeeze() ** (1 / len(x)) + Tensor.arange(len(x))[1]
 
@@ -318,7 +318,7 @@ def test_with_one_size_all_may_depend_on_it(tmp_path):
         export(Function(lambda x: x + Tensor.rand()), Tensor(X), tmp_path / "n.onnx", batch_axis=None)
 
 
-def test_bad_arguments(tmp_path):
+def test_export_refuses_bad_arguments(tmp_path):
     model, path = nn.MLP([4, 3]), tmp_path / "m.onnx"
     for inputs, options, error, message in (
             ([], {}, TypeError, "inputs must be a Tensor or several, got none"),

@@ -6,7 +6,7 @@ from tinygrad_like import Tensor
 from tinygrad_like.transforms.gradcheck import gradcheck
 
 
-def test_sinusoidal_encoding_is_the_formula():
+def test_sinusoidal_encoding_equals_its_formula():
     p = nn.sinusoidal_encoding(50, 6)
     for t, i in [(0, 0), (1, 0), (7, 1), (49, 2)]:
         angle = t / 10000 ** (2 * i / 6)
@@ -16,14 +16,14 @@ def test_sinusoidal_encoding_is_the_formula():
         nn.sinusoidal_encoding(4, 5)
 
 
-def test_sinusoidal_layer_at_any_length_and_offset():
+def test_a_sinusoidal_layer_takes_any_length_and_offset():
     layer, x = nn.SinusoidalEncoding(4), Tensor.zeros(2, 300, 4)
     np.testing.assert_allclose(layer(x).numpy()[1], nn.sinusoidal_encoding(300, 4), atol=1e-6)
     np.testing.assert_array_equal(layer(x[:, :5], offset=290).numpy(), layer(x).numpy()[:, 290:295])
     assert not list(layer.parameters()) and not layer.state_dict()
 
 
-def test_learned_positions():
+def test_learned_positions_are_rows_of_a_table():
     layer, x = nn.LearnedEncoding(10, 4), Tensor.zeros(2, 6, 4)
     np.testing.assert_array_equal(layer(x).detach().numpy()[0], layer.weight.detach().numpy()[:6])
     np.testing.assert_array_equal(layer(x, offset=4).detach().numpy()[0], layer.weight.detach().numpy()[4:])
@@ -42,7 +42,7 @@ def test_rotation_keeps_lengths_and_depends_on_distance():
     products = q2 @ k2.T
     for distance in (-3, 0, 7):
         np.testing.assert_allclose(np.diagonal(products, distance), np.diagonal(products, distance)[0], rtol=1e-4)
-    np.testing.assert_allclose(q2[0], q.numpy()[0, 0], rtol=1e-6)  # position 0 is not turned
+    np.testing.assert_allclose(q2[0], q.numpy()[0, 0], rtol=1e-6)  # position 0 is not rotated
     np.testing.assert_array_equal(layer(q[:5], offset=30).numpy()[:, 0], q2[30:35])
     with pytest.raises(ValueError, match="RotaryEncoding: dim must be even"):
         nn.RotaryEncoding(3)
@@ -67,7 +67,7 @@ def test_an_offset_counts_positions_from_0(make, offset, error):
 
 
 def test_similar_distances_have_similar_products():
-    """What 004 asks of an encoding: how alike two positions are depends on their distance alone."""
+    """004 requires that the similarity of two positions depends on their distance alone."""
     p = nn.sinusoidal_encoding(200, 32).astype(float)
     products = p @ p.T
     for distance in (0, 1, 5):

@@ -1,4 +1,4 @@
-"""Recurrent layers by hand, by their cells, and against PyTorch's."""
+"""Recurrent layers against their cells, finite differences and PyTorch."""
 
 import copy
 import pickle
@@ -15,7 +15,7 @@ OPTIONS = [{}, {"num_layers": 2}, {"bias": False}, {"batch_first": True}, {"bidi
 
 
 @pytest.mark.parametrize("name", LAYERS)
-def test_a_layer_is_its_cell_step_by_step(name):
+def test_a_layer_applies_its_cell_step_by_step(name):
     manual_seed(0)
     layer, cell = getattr(nn, name)(3, 4), getattr(nn, f"{name}Cell")(3, 4)
     cell.load_state_dict({k.removesuffix("_l0"): v for k, v in layer.state_dict().items()})
@@ -31,7 +31,7 @@ def test_a_layer_is_its_cell_step_by_step(name):
 
 
 @pytest.mark.parametrize("name", LAYERS)
-def test_gradients(name):
+def test_gradients_of_stacked_bidirectional_layers_are_right(name):
     manual_seed(0)
     layer = getattr(nn, name)(2, 3, num_layers=2, bidirectional=True).double()
     names = [n for n, _ in layer.named_parameters()]
@@ -44,7 +44,7 @@ def test_gradients(name):
 
 
 @pytest.mark.parametrize("name", LAYERS)
-def test_layouts_and_states(name):
+def test_layers_take_both_layouts_and_continue_from_a_state(name):
     manual_seed(0)
     layer = getattr(nn, name)(3, 4, 2)
     first = copy.deepcopy(layer)
@@ -68,7 +68,7 @@ def test_layouts_and_states(name):
     layer.flatten_parameters()
 
 
-def test_dropout_between_layers_only_in_training():
+def test_dropout_between_layers_acts_only_in_training():
     manual_seed(0)
     layer, x = nn.LSTM(3, 4, 2, dropout=0.5), Tensor.randn(5, 2, 3)
     assert (layer(x)[0] != layer(x)[0]).any()
@@ -86,7 +86,7 @@ def test_dropout_between_layers_only_in_training():
      r"GRU: the initial state must have shape \(1, 2, 4\), got \(1, 3, 4\)"),
     (lambda: nn.LSTMCell(3, 4)(Tensor.zeros(2, 5)), r"LSTMCell: takes \(batch, 3\) or \(3,\), got shape \(2, 5\)"),
 ])
-def test_errors(call, text):
+def test_bad_arguments_raise(call, text):
     with pytest.raises(ValueError, match=text):
         call()
 
@@ -94,7 +94,7 @@ def test_errors(call, text):
 @pytest.mark.torch
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("name", [*LAYERS, "RNN relu"])
-def test_values_and_gradients_are_pytorchs(name, options):
+def test_values_and_gradients_equal_pytorchs(name, options):
     import torch
 
     if name == "RNN relu":
@@ -120,8 +120,8 @@ def test_values_and_gradients_are_pytorchs(name, options):
 
 @pytest.mark.parametrize("kind", ["RNN", "LSTM", "GRU"])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_weights_stored_in_16_bits_are_computed_with_in_float32(kind, dtype):
-    """Given float32 it stays that; given what the weights are the results are rounded, but not each step."""
+def test_layers_with_16_bit_weights_compute_in_float32(kind, dtype):
+    """Outputs have the input's dtype; only the results are rounded, not each step."""
     half = getattr(nn, kind)(4, 5).to(dtype)
     whole = getattr(nn, kind)(4, 5)
     whole.load_state_dict({name: w.cast("float32") for name, w in half.state_dict().items()})

@@ -47,7 +47,7 @@ def test_res_is_equation_7_38():
     assert m(Tensor.ones(2, 3, 4).double()).shape == (2, 3, 4)
 
 
-def test_identity_path_carries_the_gradient():
+def test_the_identity_path_carries_the_gradient():
     """dy/dx = I + dF/dx (003): with F = 0 the gradient passes unchanged, at any depth."""
     m = nn.Sequential(*[nn.Res(4, nn.Tanh, zero_init=True) for _ in range(50)])
     x = Tensor(X.astype(np.float32), requires_grad=True)
@@ -104,6 +104,6 @@ def test_res_with_a_norm_and_dropout(norm):
         nn.Res(4, norm=nn.LayerNorm(4))
 
 
-def test_res_wants_a_factory():
+def test_res_takes_an_activation_factory_only():
     with pytest.raises(TypeError, match="Res: activation must return a Module when called"):
         nn.Res(4, ops.relu)

@@ -1,4 +1,4 @@
-"""Sequences of different lengths, padded to one."""
+"""Sequences of different lengths, padded to the longest."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ rng = np.random.default_rng(0)
 BATCH = rng.standard_normal((4, 5, 3)).astype(np.float32)
 
 
-def test_padding():
+def test_pad_sequence_pads_to_the_longest():
     xs = [Tensor([1.0, 2.0]), Tensor([3.0]), Tensor([4.0, 5.0, 6.0])]
     assert pad_sequence(xs, batch_first=True).tolist() == [[1, 2, 0], [3, 0, 0], [4, 5, 6]]
     assert pad_sequence(xs, padding_value=-1.0).tolist() == [[1, 3, 4], [2, -1, 5], [-1, -1, 6]]
@@ -23,6 +23,6 @@ def test_padding():
     (lambda x: pad_sequence([]), "takes Tensors"), (lambda x: pad_sequence([x[0], x[:, 0, 0]]), "takes Tensors"),
     (lambda x: pad_sequence([x[0]], padding_side="up"), "'right' or 'left'"),
 ])
-def test_what_is_refused(call, message):
+def test_pad_sequence_refuses_bad_arguments(call, message):
     with pytest.raises(ValueError, match=message):
         call(Tensor(BATCH))

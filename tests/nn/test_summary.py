@@ -4,7 +4,7 @@ import nn
 from tinygrad_like import Tensor, is_grad_enabled
 
 
-def test_table_of_an_mlp():
+def test_a_summary_is_a_table():
     text = str(nn.summary(nn.MLP([784, 16, 10]), (32, 784)))
     assert text == """\
 name     layer   input          output    parameters
@@ -17,7 +17,7 @@ name     layer   input          output    parameters
 parameters  12,730 (12,730 trainable, 0 frozen)"""
 
 
-def test_numbers():
+def test_trainable_and_frozen_parameters_are_counted():
     m = nn.MLP([4, 8, 2])
     m[0].requires_grad_(False)
     s = nn.summary(m, Tensor.ones(3, 4))
@@ -35,7 +35,7 @@ def test_every_parameter_is_counted_once_at_every_depth():
     assert [row.name for row in nn.summary(m, (2, 10), depth=1).rows] == ["", "project", "blocks", "head"]
 
 
-def test_tied_repeated_and_unused_layers():
+def test_tied_repeated_and_unused_layers_are_counted_right():
     class M(nn.Module):
         def __init__(self):
             self.a, self.b, self.unused = nn.Linear(3, 3), nn.Linear(3, 3), nn.Linear(3, 7)
@@ -51,7 +51,7 @@ def test_tied_repeated_and_unused_layers():
     assert "(2, 3) (x2)" in str(s) and "not called" in str(s)
 
 
-def test_the_model_is_left_as_it_was():
+def test_a_summary_leaves_the_model_unchanged():
     m = nn.MLP([2, 3, 1])
     m[0].eval()
     seen = []

@@ -16,7 +16,7 @@ def encoder_layer(**options):
     return nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True, **options)
 
 
-def test_feed_forward_is_the_equation():
+def test_feed_forward_equals_its_equation():
     layer, x = nn.FeedForward(6), some(2, 3, 6)
     assert layer.linear1.weight.shape == (24, 6)
     np.testing.assert_array_equal(layer(x).detach().numpy(), layer.linear2(F.relu(layer.linear1(x))).detach().numpy())
@@ -33,7 +33,7 @@ def test_feed_forward_is_the_equation():
 
 
 @pytest.mark.parametrize("make", [nn.LayerNorm, nn.RMSNorm])
-def test_layouts(make):
+def test_norms_may_come_first_last_or_both(make):
     x = some(2, 5, 8)
 
     def attend(layer, x):
@@ -64,7 +64,7 @@ def test_zero_init_starts_as_the_identity_and_learns():
         assert np.abs(layer.self_attn.out_proj.weight.grad.numpy()).sum() > 0
 
 
-def test_causal_layers_do_not_see_the_future():
+def test_causal_layers_ignore_the_future():
     x = some(1, 6, 8)
     changed = Tensor(np.where(np.arange(6)[:, None] < 4, x.numpy(), 9), dtype="float32")
     layer, memory = encoder_layer(), some(1, 3, 8)
@@ -96,7 +96,7 @@ def compare(ours, theirs, ours_inputs, theirs_inputs, arrays, **kwargs):
 
 
 def masks(length, total):
-    """Boolean masks, as both frameworks take them, that leave every query a key."""
+    """Boolean masks for both frameworks that leave every query a key."""
     mask, padding = rng.random((length, total)) < 0.3, rng.random((3, total)) < 0.3
     mask[:, 0] = padding[:, 0] = False
     return mask, padding
@@ -109,7 +109,7 @@ def both(**arrays):
 
 @pytest.mark.torch
 @pytest.mark.parametrize("options", OPTIONS)
-def test_encoder_layer_is_pytorchs(options):
+def test_the_encoder_layer_equals_pytorchs(options):
     torch = pytest.importorskip("torch")
     mask, padding = masks(5, 5)
     ours_in, theirs_in = both(src_mask=mask, src_key_padding_mask=padding)
@@ -120,7 +120,7 @@ def test_encoder_layer_is_pytorchs(options):
 
 @pytest.mark.torch
 @pytest.mark.parametrize("options", OPTIONS)
-def test_decoder_layer_is_pytorchs(options):
+def test_the_decoder_layer_equals_pytorchs(options):
     torch = pytest.importorskip("torch")
     (mask, padding), (mask2, padding2) = masks(5, 5), masks(5, 7)
     ours_in, theirs_in = both(tgt_mask=mask, tgt_key_padding_mask=padding, memory_mask=mask2,
@@ -134,7 +134,7 @@ def test_decoder_layer_is_pytorchs(options):
 
 @pytest.mark.torch
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor")
-def test_transformer_is_pytorchs():
+def test_the_transformer_equals_pytorchs():
     torch = pytest.importorskip("torch")
     arrays = [rng.standard_normal((n, 3, 12)).astype(np.float32) for n in (7, 5)]
     causal = np.triu(np.ones((5, 5), bool), 1)
@@ -142,7 +142,7 @@ def test_transformer_is_pytorchs():
             {"tgt_is_causal": True}, {"tgt_mask": torch.tensor(causal)}, arrays)
 
 
-def test_the_mask_of_a_causal_decoder():
+def test_a_square_subsequent_mask_is_causal():
     mask = nn.Transformer.generate_square_subsequent_mask(3)
     assert mask.tolist() == [[0, -np.inf, -np.inf], [0, 0, -np.inf], [0, 0, 0]] and mask.dtype == np.float32
     model = nn.Transformer(8, 2, 1, 1, 16, dropout=0.0)

@@ -10,7 +10,7 @@ def model():
     return m
 
 
-def test_the_norm_of_a_captured_step_has_the_dtype_of_its_gradients():
+def test_the_norm_in_a_captured_step_has_the_gradients_dtype():
     x = Tensor([3.0, 4.0], requires_grad=True)
 
     def step():
@@ -23,7 +23,7 @@ def test_the_norm_of_a_captured_step_has_the_dtype_of_its_gradients():
     assert [[r.dtype for r in step()] for _ in range(4)] == [eager] * 4 and step.programs
 
 
-def test_one_vector():
+def test_parameters_become_one_vector_and_back():
     m = model()
     v = nn.utils.parameters_to_vector(m.parameters())
     assert v.shape == (13,) and v.requires_grad

@@ -1,7 +1,7 @@
-"""Samples of every op: calls, with inputs at which they are smooth, that all tests share.
+"""Samples of every op, shared by all tests: calls, with inputs at which they are smooth.
 
-`CASES` are small, one or several for each op and domain: gradients of both orders, contracts, kernels, captured calls
-and the handbook's figures come from them. For samples of many numbers see tests/kernels/samples.py.
+`CASES` are small, one or more for each op and domain. Gradients of both orders, contracts, kernels, captured calls
+and the handbook's figures use them. tests/kernels/samples.py has large ones.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ rng = np.random.default_rng(7)
 
 
 def real(*shape):
-    """Values away from 0, where |x|, relu and the like have a kink."""
+    """Values away from 0, where |x|, relu and others have a kink."""
     x = rng.standard_normal(shape)
     return np.where(np.abs(x) < 0.1, x + 0.2 * np.sign(x) + 0.01, x)
 
@@ -36,7 +36,7 @@ def distinct(*shape):
 
 
 def square_vectors(results):
-    """Without the signs of vectors, which are arbitrary."""
+    """The squares do not depend on the vectors' signs, which are arbitrary."""
     return tuple(y * y for y in results)
 
 
@@ -46,7 +46,7 @@ ANGLES = rng.standard_normal((3, 2))
 LABELS = Tensor(np.array([2, 0, 3]))
 PIXELS = Tensor(np.array([[[0, 2], [1, 1]], [[2, 0], [0, -100]]]))
 PROBABILITIES = rng.dirichlet(np.ones(4), 3)
-WINDOWS = ops.pool.Axis(1, 1, 0, 1, 2), ops.pool.Axis(2, 2, 0, 1, 3)  # the last window reaches beyond 5 columns
+WINDOWS = ops.pool.Axis(1, 1, 0, 1, 2), ops.pool.Axis(2, 2, 0, 1, 3)  # the last window extends beyond 5 columns
 TO = np.array([[0, 2, 1], [0, 0, 1], [0, 2, 1], [1, 2, 2]])
 TAPS = np.array([[0, 1, 0], [1, 1, 0]], np.uint8)
 PLAIN = {"stride": (1, 1), "margins": ((0, 0), (0, 0)), "dilation": (1, 1), "groups": 1}
@@ -60,7 +60,7 @@ UNARY = {
 
 KEY = random.draw(None, 2, 8)
 LIMITS = np.array([0, np.inf, -np.inf, np.nan])
-CALLS = {  # of x: what it is, and calls; the simplest first, which the diagnosis of rules looks at
+CALLS = {  # x -> calls on it; the simplest first, since the diagnosis of rules looks at the first
     "real(5)": "x**3; x**-2; 2**x; x.sign() * x",
     "positive(5)": "x**2.5",
     "distinct(2, 3, 4)": "x.min(axis=(0, 1), keepdim=True)",
@@ -316,7 +316,7 @@ CASES = {
     "put_taps": (lambda g: ops.pool.put_taps(g, index=TAPS, shape=(2, 5), windows=WINDOWS), real(2, 3)),
     **{f"interpolate {mode}": (lambda x, mode=mode: ops.interpolate(x, scale_factor=1.7, mode=mode), real(1, 2, 3, 4))
        for mode in ("nearest-exact", "bilinear", "bicubic", "area")},
-    # over all ranks: only one here; see tests/distributed
+    # across ranks: only one here; see tests/distributed
     "all_sum": (ops.all_sum, real(3, 4)),
     "sync_batch_norm": (ops.sync_batch_norm, real(5, 3), real(3), real(3)),
     "sync_batch_norm of images": (lambda x, w, b: ops.sync_batch_norm(x, w, b, shift=np.ones(3), eps=1e-3),

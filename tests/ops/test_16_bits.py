@@ -1,4 +1,4 @@
-"""float16 and bfloat16 store numbers and move them; ops compute in float32 and round the result once."""
+"""float16 and bfloat16 are for storage: ops compute in float32 and round the result once."""
 
 import pickle
 import subprocess
@@ -41,7 +41,7 @@ def pair(dtype):
 
 @NARROW
 @pytest.mark.parametrize("name", MOVES)
-def test_moves_keep_it(name, dtype):
+def test_moves_keep_the_dtype(name, dtype):
     x, wide = pair(dtype)
     y, other = MOVES[name](x), MOVES[name](wide)
     assert y.dtype == x.dtype == dtype and y.tolist() == other.tolist()
@@ -55,7 +55,7 @@ def test_moves_keep_it(name, dtype):
 @pytest.mark.parametrize("create_graph", [False, True])
 @pytest.mark.parametrize("name", COMPUTED)
 def test_ops_compute_in_float32(name, create_graph, dtype):
-    """Their results are rounded, and so is each cotangent on its way; here none but the last has to be."""
+    """Results and cotangents are rounded; here only the last ones need it."""
     x, wide = pair(dtype)
     y, other = COMPUTED[name](x), COMPUTED[name](wide)
     steps = 1 if name not in ("norm", "solve", "normalize", "cross_entropy", "var") else 4  # of several ops
@@ -73,14 +73,14 @@ def test_ops_compute_in_float32(name, create_graph, dtype):
 
 
 @NARROW
-def test_second_order(dtype):
+def test_second_derivatives_keep_16_bits(dtype):
     x = Tensor(2.0, dtype=dtype, requires_grad=True)
     dx, = (x * x * x).gradient(x, create_graph=True)
     ddx, = dx.gradient(x)
     assert dx.item() == ddx.item() == 12 and ddx.dtype is x.dtype
 
 
-def test_what_of_several_dtypes_is_computed():
+def test_16_bits_are_promoted_as_in_pytorch():
     b, h, s = (Tensor([1.5], dtype=d) for d in ("bfloat16", "float16", "float32"))
     d, i = s.double(), Tensor([3])
     for a, c, expected in ((b, b, "bfloat16"), (h, h, "float16"), (b, h, "float32"), (b, s, "float32"),
@@ -92,8 +92,8 @@ def test_what_of_several_dtypes_is_computed():
 
 
 @NARROW
-def test_sums_of_many_cotangents_are_added_up_in_float32(dtype):
-    """1,000 in bfloat16, added up one by one, would stay at 256."""
+def test_many_cotangents_are_added_up_in_float32(dtype):
+    """A thousand ones, added one by one in bfloat16, would stay at 256."""
     x = Tensor([0.5], dtype=dtype, requires_grad=True)
     x.expand(1000).backward(np.ones(1000))
     y = Tensor([0.5], dtype=dtype, requires_grad=True)
@@ -111,14 +111,14 @@ def test_rounding_is_to_the_nearest_even():
     assert np.signbit(y.numpy()[6]) and y.isnan().tolist() == [False] * 5 + [True, False, False]
 
 
-def test_once_and_not_twice():
-    """1 + 2^-8 + 2^-16 is above the middle: rounded to float16 first it would be the middle, and so 1."""
+def test_a_result_is_rounded_once_and_not_twice():
+    """1 + 2^-8 + 2^-16 is above the middle; rounded to float16 first, it would be the middle, and then 1."""
     a, b = Tensor([1.0, 1.0]).bfloat16(), Tensor([2.0**-8, 2.0**-8 + 2.0**-15]).bfloat16()
     assert (a + b).tolist() == [1, 1 + 2**-7]
 
 
 @NARROW
-def test_made_kept_and_shown(dtype):
+def test_16_bit_tensors_are_created_pickled_changed_and_shown(dtype):
     d = BFLOAT16 if dtype == "bfloat16" else np.dtype(dtype)
     x = Tensor([1.0, 1.001, 60001.0], dtype=dtype)
     assert x.dtype is d and x.nbytes == 6 and x.element_size() == 2 and f"dtype={dtype}" in repr(x)
@@ -135,13 +135,13 @@ def test_made_kept_and_shown(dtype):
     assert y.dtype is d and y.tolist() == [[3, 5, 7], [1, 1, 1]] and y[0, 1].item() == 5 and float(y[0, 0]) == 3
 
 
-def test_it_shows_the_digits_it_has():
+def test_bfloat16_shows_only_its_digits():
     assert repr(Tensor([0.1, 2.5]).bfloat16()) == "Tensor([0.1001, 2.5   ], dtype=bfloat16)"
 
 
 @pytest.mark.needs("compat")
-def test_without_the_package(tmp_path):
-    """The rest works; bfloat16 says what to install."""
+def test_without_ml_dtypes_only_bfloat16_fails(tmp_path):
+    """The error says what to install."""
     program = f"""
 import sys
 sys.path.insert(0, {tg.__path__[0].removesuffix("tinygrad_like")!r})
@@ -161,7 +161,7 @@ for f in (x.bfloat16, lambda: tg.bfloat16, lambda: x.to("bfloat16"), lambda: tg.
 
 
 @pytest.mark.torch
-def test_against_torch():
+def test_16_bits_equal_pytorchs():
     torch = pytest.importorskip("torch")
     rng = np.random.default_rng(0)
     values = rng.standard_normal(4000) * 10.0**rng.integers(-40, 39, 4000)
@@ -194,7 +194,7 @@ def test_against_torch():
 @pytest.mark.filterwarnings("ignore:(overflow|invalid value) encountered")  # in NumPy's first try
 @pytest.mark.parametrize("dtype", ["uint8", "int8"])
 def test_functions_of_small_integers_are_float32_all_the_way(dtype):
-    """NumPy's exp of uint8 is float16, and infinite from 12 on; and -x of uint8 is no negative number."""
+    """NumPy's exp of uint8 is float16, infinite from 12 on; and -x of a uint8 wraps around."""
     x = Tensor(np.array([0, 1, 20, 88]), dtype=dtype)
     for f in (ops.exp, ops.sigmoid, ops.tanh, ops.sqrt, ops.silu, ops.softplus, ops.mish, ops.log1p, ops.asinh):
         y = f(x)

@@ -1,4 +1,4 @@
-"""Values and gradients of random calls against NumPy: any shape (empty and 0-d too), axes, index and formula."""
+"""Values and gradients of random calls against NumPy: any shape (also empty and 0-d), axes, index and formula."""
 
 import itertools
 
@@ -13,7 +13,7 @@ from tinygrad_like import Tensor, ops
 quick = settings(max_examples=50, deadline=None, derandomize=True, database=None)  # the same examples in every run
 
 shapes = hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)
-small = st.integers(-4, 4)  # whole numbers, many of them equal: sums are exact, sorts meet ties
+small = st.integers(-4, 4)  # integers, many of them equal: sums are exact, and ties occur
 
 
 def array(shape, dtype="float64"):
@@ -38,7 +38,7 @@ def axis_of(x, none=True):
 
 
 def same(actual, expected, dtype=None):
-    """Equal values, shape and dtype; what NumPy makes float64 of integers is float32 here."""
+    """Equal values, shape and dtype, which is NumPy's by default."""
     expected = np.asarray(expected)
     actual = actual.detach().numpy()
     assert actual.shape == expected.shape
@@ -52,7 +52,7 @@ def close(actual, expected, rtol=1e-12, atol=1e-12):
 
 
 def gradients(f, *inputs, seed=0):
-    """f's value, a random cotangent and the gradients, as arrays."""
+    """f's value, a random cotangent, and the gradients as arrays."""
     xs = [Tensor(x, requires_grad=True, dtype="float64") for x in inputs]
     y = f(*xs)
     g = np.random.default_rng(seed).integers(-5, 6, y.shape).astype("float64")
@@ -70,7 +70,7 @@ def unbroadcast(g, shape):
 
 @quick
 @given(st.data())
-def test_broadcasting(data):
+def test_arithmetic_broadcasts_as_in_numpy(data):
     found = data.draw(hnp.mutually_broadcastable_shapes(num_shapes=2, min_dims=0, max_dims=4, min_side=0, max_side=4))
     a, b = (data.draw(array(s)) for s in found.input_shapes)
     for op, numpy, da, db in (
@@ -86,8 +86,8 @@ def test_broadcasting(data):
 
 @quick
 @given(st.data())
-def test_dtypes_of_arithmetic(data):
-    """As NumPy's, except that float64 takes a float64."""
+def test_arithmetic_has_numpys_dtypes(data):
+    """Except that only a float64 input makes a float64."""
     a = data.draw(any_arrays)
     b = data.draw(array(a.shape, data.draw(dtypes)))
     for op, numpy in ((ops.add, np.add), (ops.mul, np.multiply), (ops.maximum, np.maximum), (ops.eq, np.equal),
@@ -99,7 +99,7 @@ def test_dtypes_of_arithmetic(data):
 
 @quick
 @given(any_arrays, small, st.booleans())
-def test_scalars_are_weak(x, k, whole):
+def test_python_scalars_are_weak(x, k, whole):
     k = k if whole else k + 0.5
     expected = x + k
     same(Tensor(x) + k, expected, "float32" if expected.dtype == "float64" and x.dtype != "float64" else None)
@@ -111,7 +111,7 @@ def test_scalars_are_weak(x, k, whole):
 
 @quick
 @given(st.data(), st.booleans())
-def test_reductions(data, keepdim):
+def test_reductions_equal_numpys(data, keepdim):
     x = data.draw(arrays)
     axis = data.draw(axis_of(x))
     for name in ("sum", "prod", "any", "all"):
@@ -123,7 +123,7 @@ def test_reductions(data, keepdim):
 
 @quick
 @given(st.data(), st.booleans())
-def test_reductions_of_what_is_not_empty(data, keepdim):
+def test_reductions_of_nonempty_arrays_equal_numpys(data, keepdim):
     x = data.draw(nonempty)
     axis = data.draw(axis_of(x))
     for name in ("max", "min"):
@@ -150,7 +150,7 @@ def test_reductions_of_what_is_not_empty(data, keepdim):
 
 
 def moved(f, numpy, x):
-    """f moves elements as numpy does, and its gradient moves them back: checked on the numbers 0, 1, 2, ..."""
+    """f moves elements as numpy does, and its gradient moves them back."""
     y, g, (dx,) = gradients(f, x)
     same(y, numpy(x))
     places = numpy(np.arange(x.size).reshape(x.shape))
@@ -161,7 +161,7 @@ def moved(f, numpy, x):
 
 @quick
 @given(st.data())
-def test_reshape(data):
+def test_reshape_equals_numpys(data):
     x = data.draw(arrays)
     factors = [n for n in range(1, x.size + 1) if x.size % n == 0] or [0, 3]
     n = data.draw(st.sampled_from(factors))
@@ -202,7 +202,7 @@ def any_index(draw, shape):
         elif kind == "int":
             parts.append(draw(st.integers(-n, n - 1)))
         else:
-            parts.append((n, kind))  # made below: its shape must fit that of a mask to come
+            parts.append((n, kind))  # drawn below: its shape must fit a later mask's
     for i, part in enumerate(parts):
         if isinstance(part, tuple):
             n, kind = part
@@ -213,7 +213,7 @@ def any_index(draw, shape):
 
 
 def integers_first(x, index):
-    """What of x the integers of an index name, a view, and the rest of the index: PyTorch takes x[index] so."""
+    """The view of x that an index's integers name, and the rest of the index. PyTorch indexes in this order."""
     parts = index if isinstance(index, tuple) else (index,)
     axes = [0 if i is None or i is ... else i.ndim if getattr(i, "dtype", None) is np.dtype(bool) else 1 for i in parts]
     first, rest = [], []
@@ -237,7 +237,7 @@ def item(x, index):
 
 @settings(quick, max_examples=300)
 @given(st.data())
-def test_getitem(data):
+def test_any_index_reads_as_pytorchs(data):
     x = data.draw(arrays)
     index = data.draw(any_index(x.shape))
     moved(lambda x: x[index], lambda x: item(x, index), x)
@@ -247,7 +247,7 @@ def test_getitem(data):
 
 @settings(quick, max_examples=200)
 @given(st.data())
-def test_setitem(data):
+def test_any_index_writes_as_pytorchs(data):
     x = data.draw(any_arrays)
     index = data.draw(any_index(x.shape))
     t, expected = Tensor(x), x.copy()
@@ -275,7 +275,7 @@ def gather_case(draw):
 
 @quick
 @given(gather_case())
-def test_gather(case):
+def test_gather_equals_a_loop(case):
     x, axis, index = case
 
     def loop(x):
@@ -291,7 +291,7 @@ def test_gather(case):
 
 @quick
 @given(gather_case(), st.data())
-def test_scatter(case, data):
+def test_scatter_equals_a_loop(case, data):
     x, axis, index = case
     src = data.draw(array(index.shape))
     added, written = x.copy(), x.copy()
@@ -318,15 +318,12 @@ def test_scatter(case, data):
     same(Tensor(x).scatter(axis, index, float(k)), np.where(owner < 0, x, k))
 
 
-# Order ----------------------------------------------------------------------------------------------------------------
-
-
 # Products -------------------------------------------------------------------------------------------------------------
 
 
 @quick
 @given(st.data())
-def test_matmul(data):
+def test_matmul_equals_numpys(data):
     found = data.draw(hnp.mutually_broadcastable_shapes(
         signature="(m?,k),(k,n?)->(m?,n?)", max_dims=2, min_side=0, max_side=3))
     a, b = (data.draw(array(s)) for s in found.input_shapes)
@@ -341,7 +338,7 @@ def test_matmul(data):
 
 @settings(quick, max_examples=150)
 @given(st.data())
-def test_einsum(data):
+def test_einsum_equals_numpys(data):
     letters = "ijkl"
     sizes = dict(zip(letters, data.draw(st.lists(st.integers(0, 3), min_size=4, max_size=4)), strict=True))
     terms = data.draw(st.lists(st.text(letters, max_size=3), min_size=1, max_size=3))
@@ -372,7 +369,7 @@ def test_einsum(data):
 
 @quick
 @given(small, small, st.integers(1, 3), st.integers(1, 5), shapes)
-def test_creation(start, stop, step, steps, shape):
+def test_creation_equals_numpys(start, stop, step, steps, shape):
     same(Tensor.arange(start, stop, step), np.arange(start, stop, step))
     same(Tensor.arange(stop, start, -step), np.arange(stop, start, -step))
     close(Tensor.linspace(start, stop, steps), np.linspace(start, stop, steps), rtol=1e-6)
@@ -388,7 +385,7 @@ def test_creation(start, stop, step, steps, shape):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "bool"])
-def test_from_and_to_numpy(dtype):
+def test_arrays_go_to_numpy_and_back(dtype):
     x = np.arange(6).reshape(2, 3).astype(dtype)
     t = Tensor(x)
     assert np.array_equal(t.numpy(), x) and not np.shares_memory(t.numpy(), x) and not t.numpy().flags.writeable

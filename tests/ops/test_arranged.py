@@ -1,4 +1,4 @@
-"""What NumPy has too, at random shapes, empty and without axes among them; and what is refused."""
+"""Triangles, medians, windows and distances against NumPy, and calls that are refused."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def same(ours, wanted):
         np.testing.assert_allclose(y.numpy(), z, rtol=1e-12, atol=1e-12, strict=True)
 
 
-def test_distances_of_many_come_from_one_product(monkeypatch):
+def test_many_distances_come_from_one_product(monkeypatch):
     from tinygrad_like.ops import products
 
     made = []
@@ -36,14 +36,14 @@ def test_distances_of_many_come_from_one_product(monkeypatch):
     assert made == [(300, 64), (2, 300, 64), (300, 64)]
 
 
-def test_windows_that_slide_are_numpys():
+def test_sliding_windows_equal_numpys():
     x = np.arange(28.0).reshape(2, 7, 2)
     for axis in (0, 1, 2):
         np.testing.assert_array_equal(Tensor(x).unfold(axis, 2, 1).numpy(),
                                       np.lib.stride_tricks.sliding_window_view(x, 2, axis))
 
 
-def test_the_number_of_differences_has_no_slope():
+def test_a_count_of_differences_has_gradient_0():
     x = Tensor(np.array([[1.0, 2.0], [0.0, 2.0]]), requires_grad=True)
     y = ops.cdist(x, Tensor(np.array([[1.0, 3.0]])), 0.0)
     assert y.tolist() == [[1], [2]] and y.sum().gradient(x)[0].tolist() == [[0, 0], [0, 0]]
@@ -59,7 +59,7 @@ X, V, I = Tensor(np.ones((2, 3))), Tensor(np.ones(3)), Tensor([0, 1])  # noqa: E
     (lambda: ops.tensordot(X, X, 1), r"tensordot: axes \(1,\) of shape \(2, 3\) and \(0,\)"),
     (lambda: ops.cross(X, X, 0), "cross: axis -2 of shapes"),
 ])
-def test_what_is_refused(call, message):
+def test_wrong_axes_and_shapes_are_refused(call, message):
     with pytest.raises((ValueError, TypeError, IndexError), match=message):
         call()
 
@@ -67,8 +67,8 @@ def test_what_is_refused(call, message):
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
 @pytest.mark.parametrize("diagonal", [-9, -2, 0, 1, 7])
 @pytest.mark.parametrize("shape", [(4, 6), (5, 3), (1, 1), (0, 3), (2, 3, 4, 4), (130, 130)])
-def test_triangles(shape, diagonal, dtype):
-    """To the bit: NaN, infinity and -0 stay where they are kept, and are 0 where they are not."""
+def test_triangles_equal_numpys(shape, diagonal, dtype):
+    """To the bit: NaN, infinity and -0 stay in the triangle, and are 0 outside it."""
     x = rng.standard_normal(shape).astype(dtype)
     if dtype != "int64" and x.size > 12:
         x.reshape(-1)[:12:3] = np.nan, np.inf, -np.inf, -0.0
@@ -79,7 +79,7 @@ def test_triangles(shape, diagonal, dtype):
 
 
 @pytest.mark.parametrize("shape, axis", [((7,), 0), ((3, 8), 1), ((3, 8), 0), ((2, 1, 5), -1)])
-def test_medians_where_some_are_nan(shape, axis):
+def test_a_median_with_nan_is_nan(shape, axis):
     x = rng.integers(0, 4, shape).astype("float32")
     x[rng.random(shape) < 0.3] = np.nan
     for keepdim in False, True:

@@ -1,4 +1,4 @@
-"""The axis of a 0-d Tensor, which is like a row of one number, and the empty tuple, which names no axis."""
+"""The axis of a 0-d Tensor, which acts like a row of one number, and the empty tuple, which names no axis."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def value_and_gradient(f, x):
 
 @pytest.mark.parametrize("axis", [0, -1])
 @pytest.mark.parametrize("name", [*REDUCTIONS, *ALONG])
-def test_a_number_has_an_axis_to_work_along(name, axis):
+def test_a_0d_tensor_acts_like_a_row_of_one(name, axis):
     f = {**REDUCTIONS, **ALONG}[name]
     value, gradient = value_and_gradient(lambda x: f(x, axis=axis), -3.0)
     row, of_row = value_and_gradient(lambda x: f(x, axis=axis), [-3.0])
@@ -45,7 +45,7 @@ def test_a_number_has_an_axis_to_work_along(name, axis):
 @pytest.mark.parametrize("call", [
     lambda x: x.unbind(0), lambda x: x.split(1, 0), lambda x: x.chunk(1, 0), lambda x: x.unflatten(0, (1,)),
     lambda x: x.repeat_interleave(2, 0), lambda x: ops.cat(x, x), lambda x: ops.glu(x, axis=0), lambda x: x[0]])
-def test_what_takes_a_number_apart_says_that_it_has_no_axis(call):
+def test_ops_that_split_or_join_refuse_a_0d_tensor(call):
     with pytest.raises(IndexError, match=r"a 0-d Tensor has none|for the 0 axes"):
         call(Tensor(3.0))
 
@@ -60,13 +60,13 @@ def test_the_empty_tuple_names_no_axis(name, shape):
     assert gradient is of_alone or np.allclose(gradient, of_alone, rtol=1e-6)
 
 
-def test_flip_of_no_axis_and_of_all():
+def test_flip_takes_no_axis_or_all():
     x = Tensor([[1, 2], [3, 4]])
     assert x.flip(()).tolist() == x.flip([]).tolist() == ops.flip(x, axis=()).tolist() == x.tolist()
     assert x.flip().tolist() == ops.flip(x).tolist() == x.flip(0, 1).tolist() == [[4, 3], [2, 1]]
 
 
-def test_a_mean_and_a_variance_of_nothing_are_errors():
+def test_a_mean_or_variance_of_nothing_raises():
     for call in (lambda x: x.mean(), lambda x: x.var(), lambda x: x.std(0), lambda x: x.mean(0)):
         with pytest.raises(ValueError, match=r"^(mean|var): "):
             call(Tensor.zeros(0))
@@ -74,7 +74,7 @@ def test_a_mean_and_a_variance_of_nothing_are_errors():
         Tensor(3.0).var(0)
 
 
-def test_an_axis_may_be_an_integer_of_numpys():
+def test_an_axis_may_be_a_numpy_integer():
     x = Tensor(np.arange(6.0).reshape(2, 3))
     for axis in -2, -1, 0, 1:
         for one in np.int64(axis), np.int8(axis):
@@ -83,8 +83,8 @@ def test_an_axis_may_be_an_integer_of_numpys():
 
 
 @pytest.mark.parametrize("name", [name for name in (*REDUCTIONS, *ALONG) if name not in ("var", "std")])
-def test_an_axis_is_no_bool(name):
-    """`x.norm(1, True)` means keepdim to some, and axis 1 to Python."""
+def test_a_bool_as_axis_raises(name):
+    """In `x.norm(1, True)` some mean keepdim, but Python reads axis 1."""
     for axis in True, np.bool(False), (True,):
         if name in ("transpose", "gather", "scatter", "scatter a number", "scatter_add", "sort") and axis == (True,):
             continue
@@ -97,7 +97,7 @@ def test_an_axis_is_no_bool(name):
     assert x.var(True).item() == x.std(True).item() == 0  # the correction, as in PyTorch
 
 
-def test_infinities_of_one_sign():
+def test_isinf_may_look_for_one_sign():
     x = Tensor([1.0, np.inf, -np.inf, np.nan])
     for positive, negative, expected in ((True, True, [0, 1, 1, 0]), (True, False, [0, 1, 0, 0]),
                                          (False, True, [0, 0, 1, 0]), (False, False, [0, 0, 0, 0])):

@@ -1,4 +1,4 @@
-"""What holds for every op: nothing given is changed, nothing returned is shared, dtypes are kept, any shape works."""
+"""Rules for every op: it changes no input, shares no result's memory, keeps dtypes, and takes any shape."""
 
 import pickle
 
@@ -14,7 +14,7 @@ from tinygrad_like.ops.pointwise import Ufunc
 
 
 def one_sample_of_each():
-    """For each op the first sample that has a node of it, in a dtype that kernels take and in one that they do not."""
+    """For each op the first sample whose graph contains it, in float32, which kernels take, and in float64."""
     chosen, seen = {}, set()
     for name, (f, *inputs) in CASES.items():
         found, dtypes = set(), set()
@@ -40,7 +40,7 @@ OPS = one_sample_of_each()
 
 
 def run(name, dtype="float32", arrays=None, **how):
-    """Inputs, output, cotangent and gradients of one op."""
+    """The inputs, output, cotangent and gradients of one op."""
     f, inputs = OPS[name]
     xs = [Tensor.from_numpy(x).requires_grad_() for x in (arrays or [x.astype(dtype) for x in inputs])]
     y = first(f(*xs))
@@ -55,7 +55,7 @@ def name(request):
 
 @pytest.mark.parametrize("create_graph", [False, True])
 def test_inputs_and_cotangents_are_not_changed(name, create_graph):
-    """They are made read-only, so that a write raises, and compared besides (a kernel would not notice the flag)."""
+    """The arrays are read-only, so that a write raises; they are also compared, since a kernel ignores the flag."""
     arrays = [x.astype(np.float32) for x in OPS[name][1]]
     copies = [x.copy() for x in arrays]
     for x in arrays:
@@ -88,8 +88,8 @@ def arrays_in(value):
 
 
 @pytest.mark.parametrize("dtype, graph", [("float32", False), ("float64", False), ("float64", True)])
-def test_cotangents_that_are_said_to_be_fresh_are(dtype, graph, monkeypatch):
-    """They share memory with nothing that the rule was given, nor with each other or those of an earlier call."""
+def test_cotangents_declared_fresh_are_fresh(dtype, graph, monkeypatch):
+    """They share no memory with the rule's arguments, each other, or an earlier call's cotangents."""
     earlier = {}
 
     def checking(op):
@@ -109,7 +109,7 @@ def test_cotangents_that_are_said_to_be_fresh_are(dtype, graph, monkeypatch):
         if op.fresh:
             monkeypatch.setattr(op, "pull", checking(op))
     for name in OPS:
-        with setting("compiled", True):  # kernels take few numbers, too
+        with setting("compiled", True):  # kernels also take small arrays
             _, y, g, _ = run(name, dtype)
         y.backward(g, create_graph=graph)
     assert earlier.keys() >= {op.name for op in declared if op.fresh and (
@@ -121,14 +121,14 @@ LARGE = sorted([op for op in declared if isinstance(op, Ufunc) and op.large[1]],
 
 
 @pytest.mark.parametrize("op", LARGE, ids=lambda op: op.name)
-def test_rules_that_have_a_kernel_serve_large_arrays_of_other_dtypes(op):
+def test_rules_with_a_kernel_also_serve_large_float64_arrays(op):
     inputs, few = ([Tensor(np.full(n, 0.5), requires_grad=True) for _ in op.inputs] for n in (2 * op.large[0], 1))
     for _ in range(3):  # from the second call on each op has its own code
         for found, expected in zip(op(*inputs).sum().gradient(*inputs), op(*few).sum().gradient(*few), strict=True):
             np.testing.assert_allclose(found.numpy(), np.broadcast_to(expected.numpy(), found.shape))
 
 
-def test_dtype_and_shape_are_kept(name):
+def test_gradients_have_their_inputs_dtype_and_shape(name):
     for dtype in ("float32", "float64"):
         xs, y, _, gradients = run(name, dtype)
         assert y.dtype == dtype
@@ -136,7 +136,7 @@ def test_dtype_and_shape_are_kept(name):
             assert grad.dtype == dtype and grad.shape == x.shape
 
 
-def test_any_memory_layout_gives_the_same(name):
+def test_results_do_not_depend_on_the_memory_layout(name):
     def odd(x):
         """The same values in Fortran order, every second element of a larger array."""
         wide = np.empty([2 * n for n in x.shape], np.float32, order="F")
@@ -163,8 +163,8 @@ f32, f64 = Tensor([1.5, 2.5]), Tensor([1.5, 2.5], dtype="float64")
 i64, i32, u8, bools = (Tensor([1, 2], dtype=d) for d in ("int64", "int32", "uint8", "bool"))
 
 
-# Python's scalars are weak, and NumPy's too: they take the Tensor's dtype, and make a float of an integer. Arrays are
-# Tensors of their dtype. Functions of integers are float32; sums and products count in int64.
+# Python's and NumPy's scalars are weak: they take the Tensor's dtype, but a float turns integers into floats. Arrays
+# are Tensors of their dtype. Functions of integers are float32; their sums and products are int64.
 DTYPES = {
     "float32": """
         f32 + f32; f32 * i64; i32 * f32; u8 - f32; f32 * bools; i64 / i64; u8 / 255; 1 / i64; i64**0.5; f32 * 2;
@@ -195,7 +195,7 @@ DTYPES = {
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_result_dtypes(dtype):
+def test_results_have_the_listed_dtype(dtype):
     for call in DTYPES[dtype].split(";"):
         for _ in range(3):  # from the second call on each op has its own code
             assert eval(call.strip()).dtype == dtype, call
@@ -208,14 +208,14 @@ def test_result_dtypes(dtype):
     (np.zeros(2, np.uint8), "uint8"), (np.zeros(2, ">f4"), "float32"), ([np.float64(1)], "float32"),
     (range(3), "int64"), (Tensor([1.0], dtype="float64"), "float64"),
 ])
-def test_dtypes_of_data(data, dtype):
+def test_data_determines_the_dtype(data, dtype):
     assert Tensor(data).dtype == dtype
-    assert Tensor(data).dtype is np.dtype(dtype)  # the one object, since dtypes are compared with `is`
+    assert Tensor(data).dtype is np.dtype(dtype)  # the same object, since dtypes are compared with `is`
     assert Tensor(data, dtype="float64").dtype == "float64"
 
 
-def test_dtypes_from_elsewhere_are_the_same_objects():
-    """A dtype that went through a pickle equals np.dtype("float32") without being it."""
+def test_unpickled_dtypes_become_numpys_own_objects():
+    """An unpickled dtype equals np.dtype("float32") but is another object."""
     for name in ("float32", "float64", "int64", "bool"):
         array = pickle_round_trip(np.ones(2, name))
         for t in (Tensor(array), Tensor.from_numpy(array), Tensor(array.tolist(), dtype=array.dtype), f32 * 0 + 1):
@@ -230,7 +230,7 @@ def pickle_round_trip(array):
     return pickle.loads(pickle.dumps(array))
 
 
-def test_mixed_dtypes_get_gradients_of_their_own():
+def test_inputs_of_mixed_dtypes_get_gradients_in_their_own():
     a, b, k = Tensor([1.5], requires_grad=True), Tensor([2.5], requires_grad=True, dtype="float64"), Tensor([3])
     da, db = (a * b * k).sum().gradient(a, b)
     assert (da.dtype, db.dtype) == ("float32", "float64") and da.item() == 7.5 and db.item() == 4.5
@@ -244,7 +244,7 @@ def test_mixed_dtypes_get_gradients_of_their_own():
 
 
 def test_weak_scalars_lose_no_digits():
-    """The log of a Python 2 is taken in double precision, whatever the dtype of x."""
+    """The logarithm of the base is computed in double precision."""
     for base in (2, 2.0, np.float32(2)):
         x = Tensor([1.5], requires_grad=True, dtype="float64")
         g, = (base**x).gradient(x)
@@ -265,7 +265,7 @@ def empty(*shape):
     return Tensor(np.zeros(shape, np.float32), requires_grad=True)
 
 
-EMPTY = {  # shapes of x, or of a, b and c: calls -> the shape of the result
+EMPTY = {  # the shape of x, or those of a, b and c: calls -> the shape of the result
     "(0,)": """
         x + 1 -> (0,); x.erf() -> (0,); x.gelu() -> (0,); x.sum() -> (); x.prod() -> (); x.norm() -> ();
         x.sigmoid() -> (0,); x.expand(4, 0) -> (4, 0); x.roll(1) -> (0,); x.pad((1, 2)) -> (3,);
@@ -321,7 +321,7 @@ EMPTY = {  # shapes of x, or of a, b and c: calls -> the shape of the result
 
 @pytest.mark.parametrize("shapes", EMPTY)
 @pytest.mark.parametrize("create_graph", [False, True])
-def test_empty(shapes, create_graph):
+def test_empty_inputs_have_results_and_gradients(shapes, create_graph):
     for case in EMPTY[shapes].split(";"):
         call, shape = case.strip().split(" -> ")
         xs = [empty(*s) for s in eval(f"[{shapes}]")]
@@ -333,14 +333,14 @@ def test_empty(shapes, create_graph):
         assert y.size or not any(g.numpy(force=True).any() for g in gradients), case
 
 
-def test_the_sum_of_nothing_is_0_and_the_product_1():
+def test_an_empty_sum_is_0_and_an_empty_product_1():
     assert empty(0).sum().item() == 0 and empty(0).prod().item() == 1
     assert (empty(2, 0) @ empty(0, 3)).detach().numpy().tolist() == [[0, 0, 0]] * 2
     assert ops.linear(empty(1, 0), empty(2, 0), Tensor([1.0, 2.0])).detach().numpy().tolist() == [[1, 2]]
 
 
-def test_a_mean_over_no_label_is_nan_with_gradient_0():
-    """As in PyTorch: a batch whose labels are all ignored does not disturb the weights."""
+def test_a_mean_over_no_labels_is_nan_with_gradient_0():
+    """A batch whose labels are all ignored does not disturb the weights, as in PyTorch."""
     for loss in (ops.cross_entropy, ops.nll_loss):
         for how in ({}, {"create_graph": True}):
             x = Tensor(np.ones((2, 3)), requires_grad=True, dtype="float32")
@@ -350,7 +350,7 @@ def test_a_mean_over_no_label_is_nan_with_gradient_0():
 
 
 def test_masked_classes_do_not_disturb_the_others():
-    """A logit of -inf is a class that cannot be: if it is not the label, loss and gradient are finite."""
+    """A logit of -inf excludes a class: unless it is the label, loss and gradient are finite."""
     x = Tensor([[0.0, -np.inf, 1.0], [-np.inf, 0.0, 0.0]], requires_grad=True)
     for loss in (ops.cross_entropy, lambda x, t: ops.nll_loss(x.log_softmax(), t)):
         for how in ({}, {"create_graph": True}):
@@ -361,7 +361,7 @@ def test_masked_classes_do_not_disturb_the_others():
             np.testing.assert_allclose(g.detach().numpy(), [[p - 1, 0, 1 - p], [0, 0, 0]], atol=1e-6)
 
 
-NUMBERS = {  # calls of x = 2 -> their value and slope
+NUMBERS = {  # value and slope -> calls on x = 2
     (2, 1): """x.sum(); x.mean(); x.max(); x.prod(); x.norm(); x.logsumexp(); x.reshape(1)[0]; x.unsqueeze(0).squeeze();
         x[None].sum(); x[...]; x[()]; x.flatten().sum(); ops.where(True, x, 0.0); x.T; x.flip(); x[True].sum()""",
     (4, 4): 'x * x; ops.einsum(",->", x, x)', (1, 0): "x.clip(0, 1)", (4, 2): "ops.stack(x, x).sum()",
@@ -372,7 +372,7 @@ NUMBERS = {  # calls of x = 2 -> their value and slope
 
 @pytest.mark.parametrize("found", NUMBERS)
 @pytest.mark.parametrize("create_graph", [False, True])
-def test_0d(found, create_graph):
+def test_0d_results_stay_arrays_with_the_right_slope(found, create_graph):
     for call in NUMBERS[found].split(";"):
         x = Tensor(2.0, requires_grad=True)
         y = eval(call.strip())

@@ -1,4 +1,4 @@
-"""Convolution as the sources define it: (7.48) to (7.51), and the worked examples and sizes of 004."""
+"""Convolution as the sources define it: (7.48) to (7.51), and 004's worked example and sizes."""
 
 
 import numpy as np
@@ -44,7 +44,7 @@ def test_the_output_size_formula(size, kernel, stride, padding, dilation):
         assert ops.conv2d(x, w, **arguments).shape == (1, 1, expected, 1)
 
 
-def test_conv1d_s_is_the_sum_of_7_48():
+def test_conv1d_is_the_sum_of_7_48():
     z, w = rng.standard_normal(9), rng.standard_normal(5)
     padded = np.concatenate([np.zeros(2), z, np.zeros(2)])
     expected = [sum(w[j] * padded[i + j] for j in range(5)) for i in range(9)]
@@ -52,7 +52,7 @@ def test_conv1d_s_is_the_sum_of_7_48():
     np.testing.assert_allclose(y._data[0, 0], expected, rtol=1e-12)
 
 
-def test_conv1d_s_is_the_matrix_of_7_49():
+def test_conv1d_is_the_matrix_of_7_49():
     z, w = rng.standard_normal(9), rng.standard_normal(5)
     q = ops.conv.conv_matrix(Tensor(w), 9)
     assert q.shape == (9, 13)
@@ -95,7 +95,7 @@ def test_fold_is_the_adjoint_of_unfold(padding):
     np.testing.assert_allclose((columns * v).sum(), (x * ops.fold(v, output_size=(6, 7), **options)).sum(), rtol=1e-10)
 
 
-def test_fold_of_ones_counts_the_patches_of_a_pixel():
+def test_fold_of_ones_counts_each_pixels_patches():
     columns = np.ones((1, 4, 4))
     assert ops.fold(columns, output_size=(3, 3), kernel_size=2)[0, 0].tolist() == [[1, 2, 1], [2, 4, 2], [1, 2, 1]]
 
@@ -111,7 +111,7 @@ def test_conv_transpose2d_is_the_adjoint_of_conv2d(options):
     np.testing.assert_allclose((back * x).sum(), (v * y).sum(), rtol=1e-10)
 
 
-def test_patches_that_see_padding_only():
+def test_patches_may_contain_only_padding():
     x = Tensor.zeros(1, 1, 0, 2, requires_grad=True)
     columns = ops.unfold(x, kernel_size=1, padding=1)
     assert columns.shape == (1, 1, 8) and columns.sum().gradient(x)[0].shape == (1, 1, 0, 2)
@@ -163,8 +163,8 @@ def test_errors_name_the_shapes_and_the_rule(k):
 
 @pytest.mark.parametrize(("stride", "padding", "extra", "dilation"), [
     (1, 0, 1, 2), (1, 0, (2, 0), 3), (2, 1, 2, 3), (1, 1, 1, 2), ((1, 2), (0, 2), (2, 3), 4), (2, (3, 0), 3, (4, 5))])
-def test_output_padding_below_the_dilation(stride, padding, extra, dilation):
-    """As without padding and with zeros after all that an input pixel reaches, cut."""
+def test_output_padding_may_be_as_large_as_dilation_allows(stride, padding, extra, dilation):
+    """The result is that without padding, extended with zeros and then cropped."""
     def whole(x, w, b):
         (s, p, e, d) = (v if isinstance(v, tuple) else (v, v) for v in (stride, padding, extra, dilation))
         y = ops.conv_transpose2d(x, w, None, stride=stride, dilation=dilation)

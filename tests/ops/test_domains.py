@@ -1,6 +1,6 @@
-"""What an op and its gradient are outside its domain, of NaN, and at infinity: as PyTorch, but for what is listed.
+"""Ops and gradients outside their domains, of NaN, and at infinity: PyTorch's, with the listed exceptions.
 
-Inputs come one by one, for NumPy, and repeated, for the float32 kernels.
+Inputs come once, for NumPy, and repeated, for the float32 kernels.
 """
 
 import numpy as np
@@ -55,7 +55,7 @@ def inputs(dtype, copies, count):
 
 PICKS = {"relu", "relu6", "hardtanh", "clip", "clip below"}  # NaN counts as picked, or (by clip) as cut off
 STEPS = {"sign", "floor", "ceil", "round", "trunc"}  # the gradient is 0 everywhere
-# 1 / x, 1 / (1 - x^2) and 1 / sqrt(x^2 - 1) are numbers outside the domain too.
+# 1 / x, 1 / (1 - x^2) and 1 / sqrt(x^2 - 1) are finite outside the domain, too.
 SLOPES = {"log", "log2", "log10", "log1p", "atanh", "acosh"}
 LINEAR = {"neg", "leaky_relu", "x % 3"}  # the slope does not depend on x, or only on its sign
 FLAT = {"x ** 0", "x ** -0.5", "gelu", "gelu tanh", "hardswish", "softsign"}  # NaN ** 0 is 1; slopes have limits there
@@ -79,7 +79,7 @@ def test_a_power_of_a_negative_base_has_no_gradient_in_its_exponent(dtype):
 
 
 @pytest.mark.parametrize("copies", [1, LARGE])
-def test_what_picks_lets_the_gradient_through_where_it_picked_nan(copies):
+def test_relu_maximum_and_minimum_pass_the_gradient_to_nan(copies):
     x = np.tile(np.array([NAN, -1, 0, 2], np.float32), copies * 10)
     np.testing.assert_array_equal(value_and_gradients(ops.relu, x)[1], np.tile([1, 0, 0, 1], copies * 10))
     for op in (ops.maximum, ops.minimum):
@@ -95,7 +95,7 @@ def test_the_gradient_of_mish_is_1_however_large_x_is():
 
 @pytest.mark.parametrize("rows", [1, 300])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_softmax_of_large_numbers_is_that_of_their_differences(rows, dtype):
+def test_softmax_of_large_numbers_depends_on_differences(rows, dtype):
     x = np.tile(np.array([1000, 999, -1000], dtype), (rows, 1))
     p = 1 / (1 + np.exp(-1))
     np.testing.assert_allclose(ops.softmax(x)[-1], [p, 1 - p, 0], rtol=1e-6)
@@ -104,7 +104,7 @@ def test_softmax_of_large_numbers_is_that_of_their_differences(rows, dtype):
 
 @pytest.mark.parametrize("copies", [1, LARGE])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_softplus_is_straight_beyond_its_threshold_and_its_relatives_nowhere(dtype, copies):
+def test_softplus_is_linear_beyond_its_threshold_and_its_relatives_nowhere(dtype, copies):
     x = np.tile(np.array([-1, 0.2, 0.24, 0.26, 3, 25], dtype), copies)
     out, gradient = value_and_gradients(lambda x: ops.softplus(x, 2.0, 0.5), x)
     far = 2 * x > 0.5
@@ -124,7 +124,7 @@ def test_softplus_is_straight_beyond_its_threshold_and_its_relatives_nowhere(dty
 
 @pytest.mark.parametrize("copies", [1, LARGE])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_logsumexp_of_infinities(dtype, copies):
+def test_logsumexp_takes_infinities(dtype, copies):
     x = np.tile(np.array([[-INF, -INF], [-INF, 3], [0, 0], [INF, 1], [NAN, 1]], dtype), (copies, 1))
     out, gradient = value_and_gradients(lambda x: ops.logsumexp(x, axis=1), x)
     np.testing.assert_allclose(out, np.tile([-INF, 3, np.log(2), INF, NAN], copies), rtol=1e-6)
@@ -149,7 +149,7 @@ def slopes_of_logcumsumexp(x, g, h, graph):
 @pytest.mark.parametrize("graph", [False, True])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("first", [-90.0, -1e4, -INF])
-def test_logcumsumexp_begins_as_far_below_as_it_may(first, dtype, graph):
+def test_logcumsumexp_may_start_far_below(first, dtype, graph):
     rng = np.random.default_rng(0)
     x, g, h = rng.standard_normal((3, 300))
     x[0] = first
@@ -160,7 +160,7 @@ def test_logcumsumexp_begins_as_far_below_as_it_may(first, dtype, graph):
 
 
 @pytest.mark.parametrize("scale", [1, 100, 1000])
-def test_slopes_of_logcumsumexp_in_float32_have_its_digits(scale):
+def test_slopes_of_logcumsumexp_have_float32_precision(scale):
     rng = np.random.default_rng(0)
     x, g, h = rng.standard_normal((3, 500))
     x = np.array(scale * x, np.float32)
@@ -184,7 +184,7 @@ def test_nan_passes_through_relu_in_fused_layers(rows, dtype):
 
 # Beside PyTorch -------------------------------------------------------------------------------------------------------
 
-OTHERWISE = {  # where ours differs, and what it is: (output, gradient)
+OTHERWISE = {  # where we differ: our (output, gradient)
     ("abs", NAN): (NAN, NAN),  # PyTorch: gradient 0
     ("sign", NAN): (NAN, 0),  # PyTorch: 0
     ("sqrt", 0): (0, 0),  # PyTorch: infinite
@@ -223,7 +223,7 @@ def compared(ours, name, dtype, copies, count, skip):
     wanted = [out.detach().numpy(), *[t.grad.numpy() for t in tensors]]
     for got, right in zip(value_and_gradients(ours, *arrays), wanted, strict=True):
         kept = ~skip(*arrays)
-        # Far below 1e-30 PyTorch's kernels and NumPy round to 0 at different places.
+        # Far below 1e-30, PyTorch's kernels and NumPy underflow at different places.
         np.testing.assert_allclose(got[kept], right[kept], rtol=2e-5, atol=1e-30, err_msg=f"{name}, {dtype}")
 
 
@@ -231,16 +231,16 @@ def compared(ours, name, dtype, copies, count, skip):
 @pytest.mark.parametrize("name", UNARY)
 @pytest.mark.parametrize("copies", [1, LARGE])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_unary_ops_far_out_as_in_pytorch(name, dtype, copies):
+def test_unary_ops_equal_pytorchs_far_out(name, dtype, copies):
     def skip(x):
-        if name.startswith("gelu"):  # at infinity our kernel has the limit, and elsewhere x^3 overflows in PyTorch
+        if name.startswith("gelu"):  # our kernel returns the limit; in PyTorch x^3 overflows
             return np.abs(x) > 1e20
-        if name in ("elu", "selu"):  # whose gradient of NaN is 1 or NaN in PyTorch, depending on the dtype
+        if name in ("elu", "selu"):  # PyTorch's gradient of NaN is 1 or NaN, depending on the dtype
             return np.isnan(x)
-        if name == "expm1":  # where little of e^x is left in the output, PyTorch's gradient is rough
+        if name == "expm1":  # PyTorch computes the gradient from the output, which has lost digits
             return (x < -2) & (x > -100)
-        skipped = (np.abs(x) > 1e19) & (name == "acosh")  # whose square overflows in PyTorch
-        if name == "mish":  # whose gradient of infinity is NaN in PyTorch, and rough far below 0
+        skipped = (np.abs(x) > 1e19) & (name == "acosh")  # its square overflows in PyTorch
+        if name == "mish":  # PyTorch's gradient is NaN at infinity, and rough far below 0
             skipped |= (x == INF) | (x < -80)
         for op, at in OTHERWISE:
             if op == name:
@@ -257,11 +257,11 @@ def test_unary_ops_far_out_as_in_pytorch(name, dtype, copies):
 @pytest.mark.torch
 @pytest.mark.parametrize("name", BINARY)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_binary_ops_far_out_as_in_pytorch(name, dtype):
+def test_binary_ops_equal_pytorchs_far_out(name, dtype):
     def skip(a, b):  # a quotient that float32 cannot hold
-        if name == "hypot":  # whose gradient at (0, 0) is NaN there, and 0 here
+        if name == "hypot":  # PyTorch's gradient at (0, 0) is NaN, ours 0
             return (a == 0) & (b == 0)
-        if name == "atan2":  # where a^2 + b^2 vanishes in float32, whose gradient is 0 there
+        if name == "atan2":  # where a^2 + b^2 underflows, PyTorch's gradient is 0
             return np.maximum(np.abs(a), np.abs(b)) < 1e-18
         return (name in ("mod", "fmod")) & (np.abs(a) > 1e20) & (np.abs(b) < 1e-20)
 

@@ -1,4 +1,4 @@
-"""Dropout: what is dropped, how often, scaled how; the same seed, the same run."""
+"""Dropout: what is dropped, how often, and the scale; the same seed gives the same run."""
 
 import numpy as np
 import pytest
@@ -9,14 +9,9 @@ from tinygrad_like.ops.dropout import drop
 ONES = np.ones((200, 300), np.float32)
 
 
-@pytest.fixture(autouse=True)
-def seed():
-    manual_seed(0)
-
-
 @pytest.mark.parametrize("p", [0.1, 0.5, 0.8])
 @pytest.mark.parametrize("op", [ops.dropout, ops.gaussian_dropout])
-def test_mean_and_variance(op, p):
+def test_dropout_keeps_the_mean_and_adds_the_stated_variance(op, p):
     """E[y] = x, Var[y] = x^2 p / (1 - p)."""
     y = op(Tensor(3 * ONES), p).numpy()
     assert y.dtype == np.float32
@@ -29,7 +24,7 @@ def test_mean_and_variance(op, p):
 @pytest.mark.parametrize("shape", [(3, 5), (200, 300)], ids=str)
 def test_forward_and_backward_drop_the_same(shape, dtype):
     x = Tensor(np.random.default_rng(0).standard_normal(shape), dtype=dtype, requires_grad=True)
-    for view in (lambda x: x, lambda x: x.T, lambda x: x[::2]):  # not contiguous: another path
+    for view in (lambda x: x, lambda x: x.T, lambda x: x[::2]):  # noncontiguous inputs take another path
         v = view(x)
         y = ops.dropout(v, 0.3)
         kept = y.detach().numpy() != 0
@@ -39,12 +34,12 @@ def test_forward_and_backward_drop_the_same(shape, dtype):
             np.testing.assert_allclose(dv.numpy(), kept / 0.7, rtol=1e-6)
 
 
-def test_nothing_is_saved_but_the_key():
+def test_only_the_key_is_saved():
     y = ops.dropout(Tensor(ONES, requires_grad=True))
     assert sum(s.size for s in y.node.saved if isinstance(s, np.ndarray | Tensor)) == 1
 
 
-def test_the_seed_decides():
+def test_the_same_seed_drops_the_same():
     def run():
         return [ops.dropout(Tensor(ONES)).numpy(), ops.dropout(Tensor(ONES)).numpy(),
                 ops.dropout2d(Tensor(ONES).reshape(20, 30, 10, 10)).numpy(), ops.gaussian_dropout(Tensor(ONES)).numpy()]
@@ -107,20 +102,20 @@ def test_noise_is_drawn_from_the_packages_generator():
     np.testing.assert_allclose(y.numpy(), 2 * (1 + 0.5 * noise), rtol=1e-12)
 
 
-def test_arrays_give_arrays():
+def test_an_array_returns_an_array():
     x = np.ones((2, 3, 4, 4), np.float32)
     for op in (ops.dropout, ops.dropout2d, ops.gaussian_dropout):
         assert type(op(x)) is np.ndarray and type(op(Tensor(x))) is Tensor
 
 
-def test_a_number_is_dropped_or_not():
+def test_dropout_takes_0d_tensors():
     x = Tensor(3.0, requires_grad=True)
     found = {ops.dropout(x * 1, 0.5).item() for _ in range(20)}
     assert found == {0.0, 6.0} and ops.gaussian_dropout(x * 1).shape == ()
 
 
 @pytest.mark.parametrize("key", [7, 1.5, None, np.array(1.5), np.zeros(2, np.int64)])
-def test_a_key_is_an_array_of_one_integer(key):
+def test_a_key_must_be_an_array_of_one_integer(key):
     for x in (ONES, np.ones(2)):
         with pytest.raises(TypeError, match="drop: key must be an array of one int64"):
             drop(x, p=0.5, key=key)
@@ -129,8 +124,8 @@ def test_a_key_is_an_array_of_one_integer(key):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("op", [
     ops.dropout, lambda x: ops.scaled_dot_product_attention(x, x, x, dropout_p=0.5, scale=1e-3)])
-def test_what_is_dropped_of_some_rows_of_a_batch(op, dtype):
-    """Each process drops of its rows what a single one would drop of them; a parameter has no rows."""
+def test_a_process_with_some_rows_drops_what_one_with_all_rows_would(op, dtype):
+    """A parameter has no rows, so all processes drop the same of it."""
     x = np.random.default_rng(0).standard_normal((6, 3, 16)).astype(dtype)
 
     def run(rows, *given, leaf=False):

@@ -1,4 +1,4 @@
-"""Layers, losses and products where their formulas have an edge: zeros, single numbers, axes of any kind."""
+"""Layers, losses and products at the edges of their definitions: zeros, single numbers, axes of any kind."""
 
 import math
 
@@ -12,7 +12,7 @@ INF = math.inf
 # Layers ---------------------------------------------------------------------------------------------------------------
 
 
-def test_steps_and_linear_pieces():
+def test_binary_step_and_hardsigmoid_equal_their_formulas():
     for dtype in "float32", "float64", "int64":
         y = ops.binary_step(Tensor(np.array([-1, 0, 1], dtype)))
         assert y.tolist() == [0, 1, 1] and y.dtype.name == ("float32" if dtype == "int64" else dtype)
@@ -23,7 +23,7 @@ def test_steps_and_linear_pieces():
 
 
 @pytest.mark.parametrize("batch", [(), (2,), (2, 3), (2, 1, 3), (2, 3, 1, 2)])
-def test_attention_over_any_leading_axes(batch):
+def test_attention_takes_any_leading_axes(batch):
     rng = np.random.default_rng(0)
     q, k, v = rng.standard_normal((3, *batch, 5, 4))
     scaled = ops.self_attention(Tensor(np.concatenate([q, k, v], -1)), num_heads=1, scale=2.0, is_causal=True)
@@ -53,11 +53,7 @@ def test_attention_over_any_leading_axes(batch):
         assert dropped.shape == expected.shape and not np.allclose(dropped.numpy(), whole)
 
 
-def test_seeds_of_dropped_weights_differ():
-    assert len({ops.attention._noise(0.5, (2, 3, 4))["key"].tobytes() for _ in range(300)}) == 300
-
-
-def test_rotated_halves():
+def test_rotate_halves_multiplies_complex_numbers():
     x, angle = Tensor(np.arange(6.0).reshape(1, 6), requires_grad=True), np.array([0.1, 0.7, 2.0])
     y = ops.rotate_halves(x, np.cos(angle), np.sin(angle))
     expected = (np.arange(3) + 1j * np.arange(3, 6)) * np.exp(1j * angle)
@@ -69,7 +65,7 @@ def test_rotated_halves():
         ops.rotate_halves(Tensor(1.0), np.ones(0), np.ones(0))
 
 
-def test_a_variance_that_is_differentiated_by_itself_and_a_skip_that_is_added():
+def test_a_running_variance_may_be_differentiated_alone():
     x, skip = np.random.default_rng(0).standard_normal((2, 4, 3, 2))
     var, expected = np.array([1.0, 2.0, 4.0]), x / np.sqrt([[1.0], [2.0], [4.0]]) + skip
     given = Tensor(x), None, None, Tensor(np.zeros(3)), Tensor(var, requires_grad=True)
@@ -80,14 +76,14 @@ def test_a_variance_that_is_differentiated_by_itself_and_a_skip_that_is_added():
     np.testing.assert_allclose(ops.batch_norm(*given, eps=0.0).sum().gradient(given[4])[0].numpy(), slopes.sum((0, 2)))
 
 
-def test_batches_that_do_not_broadcast():
+def test_batches_that_do_not_broadcast_are_refused():
     for bad in (((3, 2, 4), (2, 4, 3)), ((2, 3, 2, 4), (3, 2, 4, 3)), ((2, 3, 4, 5), (2, 5, 6)),
                 ((2, 4, 5), (2, 3, 5, 6)), ((2, 3, 4), (2, 3, 4, 5)), ((2, 3, 5, 3), (2, 3, 4))):
         with pytest.raises(ValueError, match="matmul: batch axes .* do not broadcast"):
             ops.matmul(*[Tensor(np.ones(s)) for s in bad])
 
 
-def test_a_kernel_deeper_than_its_volume():
+def test_a_kernel_deeper_than_its_volume_is_refused():
     for depth, dilation in (5, 1), (3, 2):
         with pytest.raises(ValueError, match=f"the kernel {depth} x .* is larger than the padded input"):
             ops.conv3d(Tensor(np.ones((1, 1, 2, 9, 9))), Tensor(np.ones((1, 1, depth, 1, 1))), None, 1, (1, 0, 0),
@@ -107,6 +103,6 @@ def test_products_of_vectors_that_do_not_fit_are_refused():
     assert ops.cdist(x[:, :0], Tensor(np.ones((4, 0)))).tolist() == [[0] * 4] * 2
 
 
-def test_a_folded_image_keeps_no_margins():
+def test_a_folded_image_has_no_margins():
     image = ops.fold(Tensor(np.ones((1, 4, 9))), output_size=(2, 2), kernel_size=(2, 2), padding=1)
     assert image.tolist() == [[[[4, 4], [4, 4]]]] and image._data.flags.c_contiguous

@@ -1,4 +1,4 @@
-"""Bits and booleans, and gradients where float32 runs out of digits or of range."""
+"""Bits and booleans, and gradients near the limits of float32."""
 
 import numpy as np
 import pytest
@@ -10,14 +10,14 @@ from tinygrad_like.ops.pointwise import ufunc
 
 @pytest.mark.parametrize("dtype", ["int64", "int32", "int8", "uint8", "bool"])
 @pytest.mark.parametrize("name", ["and", "or", "xor", "invert"])
-def test_bitwise_operators(name, dtype):
+def test_bitwise_operators_equal_numpys(name, dtype):
     a, b = np.array([12, 0, 1, 1]).astype(dtype), np.array([10, 0, 0, 1]).astype(dtype)
     x, y = Tensor(a), Tensor(b)
     ours, theirs = {"and": (x & y, a & b), "or": (x | y, a | b), "xor": (x ^ y, a ^ b), "invert": (~x, ~a)}[name]
     assert ours.dtype == theirs.dtype == dtype and ours.tolist() == theirs.tolist()
 
 
-def test_bitwise_operators_with_numbers_and_what_they_refuse():
+def test_bitwise_operators_take_integers_and_refuse_floats():
     x = Tensor([12, 5])
     assert (x ^ 10).tolist() == (10 ^ x).tolist() == [6, 15]
     assert (x & 4).tolist() == [4, 4] and (2 | x).tolist() == [14, 7]
@@ -47,7 +47,7 @@ def test_gradients_keep_their_digits_far_out(name):
     np.testing.assert_allclose(got[kept], right[kept], rtol=ACCURATE[name])
 
 
-def test_gelu_far_out_is_a_line():
+def test_gelu_is_linear_far_out():
     for copies in (1, 600):
         x = Tensor(np.tile(np.float32([1e30, -1e30, 30]), copies), requires_grad=True)
         ops.gelu(x).backward(np.ones(x.shape))
@@ -58,7 +58,7 @@ def test_gelu_far_out_is_a_line():
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int32", "int64"])
-def test_a_power_with_an_exponent_of_integers(dtype):
+def test_an_exponent_may_be_an_integer(dtype):
     assert (Tensor([2, 3]) ** Tensor(np.array([1, 0], dtype))).tolist() == [2, 1]
     x = Tensor([2.0, 3.0], requires_grad=True)
     (x ** Tensor(np.array([1, 0], dtype))).sum().backward()
@@ -69,7 +69,7 @@ def test_a_power_with_an_exponent_of_integers(dtype):
     ("sin", lambda x: np.sin(x), {"x": lambda g, x: g * cos(x)}),
     ("mul", lambda a, b: np.multiply(a, b), {"a": lambda g, b: g * b, "b": lambda g, a: g * a}),
     ("sub", lambda a, b: np.subtract(a, b), {"a": lambda g: g, "b": lambda g: -g})])
-def test_a_function_of_numpys_that_is_declared_again(name, function, rules):
+def test_a_numpy_function_may_be_declared_again(name, function, rules):
     op, first = ufunc(name, "Again.", function), getattr(ops, name)
     op.vjp(**rules)
     assert (op.name, op.__doc__, op.fresh) == (name, "Again.", first.fresh)
@@ -89,7 +89,7 @@ REMAINDERS = np.concatenate([
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("b", [3, 0.1, 7.5, 1e-40, 1e30, 1e39, True, -3, -2.5, 0.0, np.inf], ids=str)
-def test_a_remainder_is_numpys_to_the_bit(dtype, b):
+def test_a_remainder_equals_numpys_to_the_bit(dtype, b):
     x = REMAINDERS.astype(dtype)
     captured = capture(lambda t: t % b)
     with np.errstate(all="ignore"):

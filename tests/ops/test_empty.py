@@ -1,4 +1,4 @@
-"""An empty batch has an empty output, and zeros for the gradients of parameters."""
+"""An empty batch has an empty output, and parameters then get gradients of 0."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from tinygrad_like import Tensor, ops
 
 
-def test_a_convolution_without_channels_is_an_error():
+def test_a_convolution_without_channels_raises():
     x = Tensor.zeros(2, 3, 5, 5)
     with pytest.raises(ValueError, match=r"^conv2d: out must not be 0, as in weight of shape \(0, 3"):
         ops.conv2d(x, Tensor.zeros(0, 3, 3, 3))
@@ -16,11 +16,11 @@ def test_a_convolution_without_channels_is_an_error():
         ops.cross_entropy(Tensor.zeros(0, 0), Tensor.zeros(0, dtype="int64"))
 
 
-def test_nothing_has_no_median():
+def test_a_median_of_nothing_raises():
     for shape, axis in ((0,), 0), ((0,), None), ((0, 3), 0), ((0, 3), None):
         with pytest.raises(ValueError, match="^median: no median along"):
             ops.median(Tensor.zeros(shape), axis)
-    assert ops.median(Tensor.zeros(3, 0), 0)[0].size == 0  # of no rows there are no results
+    assert ops.median(Tensor.zeros(3, 0), 0)[0].size == 0  # no rows, no results
 
 
 def test_norms_of_no_examples_take_no_memory():
@@ -39,7 +39,7 @@ def test_norms_of_no_examples_take_no_memory():
 
 
 @pytest.mark.parametrize("op", [ops.batch_norm, ops.batch_norm_relu])
-def test_batch_norm_of_no_channels_in_evaluation(op):
+def test_batch_norm_in_evaluation_takes_no_channels(op):
     for shape in (2, 0, 3), (2, 0), (0, 0, 4, 4):
         x, weight = (Tensor(np.zeros(n, np.float32), requires_grad=True) for n in (shape, 0))
         y = op(x, weight, weight, np.zeros(0, np.float32), np.ones(0, np.float32))

@@ -1,4 +1,4 @@
-"""Gradients of every op, of first and second order, with random cotangents; and its slopes at singular points."""
+"""First and second order gradients of every op, with random cotangents, and slopes at singular points."""
 
 import numpy as np
 import pytest
@@ -14,14 +14,14 @@ from tinygrad_like.transforms.switches import after
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_first_and_second_order(case):
+def test_first_and_second_order_gradients_are_right(case):
     f, *inputs = CASES[case]
     assert gradcheck(f, *inputs)
     assert gradgradcheck(f, *inputs, rtol=2e-6)
 
 
 def test_every_differentiable_op_is_checked():
-    """Run all cases and note which primitives recorded a node: none may be left out."""
+    """Run all cases and note which primitives recorded a node: none may be missing."""
     called = set()
     with after(lambda op, inputs, options, y: called.add(op.name)):
         for f, *inputs in CASES.values():
@@ -38,7 +38,7 @@ def test_steps_have_gradient_zero(name):
 
 
 def gradient(f, *values):
-    """The gradients of f, which are the same whether their graph is recorded or not."""
+    """The gradients of f; they must not depend on whether their graph is recorded."""
     xs, found = [Tensor(np.array(v, dtype=float), requires_grad=True) for v in values], []
     for how in {}, {"create_graph": True}:
         found.append([g.tolist() for g in f(*xs).sum().gradient(*xs, **how)])
@@ -46,7 +46,7 @@ def gradient(f, *values):
     return found[0]
 
 
-def test_conventions_at_singular_points():
+def test_gradients_at_singular_points_follow_the_conventions():
     assert gradient(ops.relu, [-1, 0, 2]) == [[0, 0, 1]]
     assert gradient(lambda x: ops.leaky_relu(x, 0.25), [0.0]) == [[0.25]]
     assert gradient(lambda x: ops.elu(x, alpha=0.5), [0.0]) == [[0.5]]
@@ -80,7 +80,7 @@ def second_derivative(f, x):
     return first.sum().gradient(x)[0].tolist()
 
 
-def test_smooth_functions_are_smooth_where_their_formulas_have_kinks():
+def test_smooth_functions_have_second_derivatives_where_their_formulas_have_kinks():
     assert second_derivative(lambda x: ops.softplus(x, beta=3.0), [0.0]) == [3 / 4]
     assert second_derivative(ops.logsigmoid, [0.0]) == [-1 / 4]
     for t in 0.0, 0.3, 1.0:
@@ -88,7 +88,7 @@ def test_smooth_functions_are_smooth_where_their_formulas_have_kinks():
         assert second_derivative(lambda x, t=target: ops.binary_cross_entropy_with_logits(x, t), [0.0]) == [1 / 4]
 
 
-def test_probabilities_of_0_have_a_gradient_too():
+def test_probabilities_of_0_have_a_gradient():
     x, t = Tensor(np.log([[1.0, 3.0]])), Tensor(np.array([[1.0, 0.0]]), requires_grad=True)
     for create_graph in False, True:
         found, = ops.cross_entropy(x, t).gradient(t, create_graph=create_graph)
@@ -99,7 +99,7 @@ def test_probabilities_of_0_have_a_gradient_too():
 
 
 @pytest.mark.parametrize("n", [3, 3000])
-def test_an_infinite_cotangent_stops_at_a_shut_relu(n):
+def test_an_infinite_cotangent_stops_at_an_inactive_relu(n):
     x, g = Tensor(np.full(n, -1, np.float32), requires_grad=True), np.full(n, np.inf, np.float32)
     assert not ops.relu(x).gradient(x, gradient=g)[0].numpy().any()
 
@@ -121,7 +121,7 @@ def test_a_padding_index_may_count_from_the_end(size):
         np.testing.assert_array_equal(first.sum().gradient(weight)[0].numpy().any(1), first.detach().numpy().any(1))
 
 
-def test_where_keeps_nan_of_the_branch_not_taken_out():
+def test_where_keeps_out_nan_of_the_other_branch():
     def f(x):
         return ops.where(x > 0, ops.log(ops.where(x > 0, x, 1.0)), x)
 
@@ -130,8 +130,8 @@ def test_where_keeps_nan_of_the_branch_not_taken_out():
     assert ops.where(Tensor([True, False]), 1.0, bad).gradient(bad, gradient=[np.nan, 2.0])[0].tolist() == [0, 2]
 
 
-def test_the_cotangents_of_parts_are_put_into_one_array(monkeypatch):
-    """A part's is zeros but for the part; they are written out once for all parts of a Tensor."""
+def test_the_cotangents_of_slices_go_into_one_array(monkeypatch):
+    """A slice's cotangent is 0 outside it; the array is written once for all slices of a Tensor."""
     def forbidden(*args, **options):
         raise AssertionError("a whole array of zeros was made for one part")
 
@@ -151,7 +151,7 @@ def test_the_cotangents_of_parts_are_put_into_one_array(monkeypatch):
         np.testing.assert_allclose(found.detach().numpy(), expected.detach().numpy(), rtol=1e-12)
 
 
-def test_hooks_see_the_cotangent_of_a_part_written_out():
+def test_hooks_get_a_slices_cotangent_as_a_whole_array():
     x = Tensor(real(3, 4), requires_grad=True)
     seen = []
     for make in (lambda x: x, lambda x: x + 0):

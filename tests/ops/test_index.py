@@ -1,4 +1,4 @@
-"""Labels and indices in memory that was changed after the forward: backward writes nothing out of bounds."""
+"""Indices: those changed after the forward, of any layout, out of range, and in sorting and searching."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ BAD = [9, 10**6, -1, -(2**62), 2**62]  # of 9
 
 
 def changed(make, index, bad):
-    """The gradient of what `make` computes from an index on the caller's memory, changed before backward."""
+    """Run backward of `make(index)` after the index changed in the caller's memory."""
     index = np.array(index)
     y = make(Tensor.from_numpy(index))
     index[len(index) // 2] = bad
@@ -21,7 +21,7 @@ def changed(make, index, bad):
 @pytest.mark.parametrize("rows", [6, 9000])
 @pytest.mark.parametrize(("name", "options"), [
     ("cross_entropy", {}), ("cross_entropy", {"reduction": "none"})], ids=str)
-def test_labels(name, options, rows, bad):
+def test_labels_changed_before_backward_are_checked_again(name, options, rows, bad):
     x = Tensor.randn(rows, 9, requires_grad=True)
     with pytest.raises(IndexError, match=f"{name}: label .* is out of range for 9 classes"):
         changed(lambda labels: getattr(ops, name)(x, labels, **options), np.arange(rows) % 9, bad)
@@ -29,7 +29,7 @@ def test_labels(name, options, rows, bad):
 
 @pytest.mark.parametrize("bad", BAD)
 @pytest.mark.parametrize("rows", [6, 4000])
-def test_index_of_an_embedding(rows, bad):
+def test_an_embeddings_index_changed_before_backward_is_checked_again(rows, bad):
     weight = Tensor.randn(9, 16, requires_grad=True)
     with pytest.raises(IndexError, match=r"embedding: index .* is out of range for .* 9[ \d(]"):
         changed(lambda index: ops.embedding(index, weight), np.arange(rows) % 9, bad)
@@ -55,7 +55,7 @@ def test_other_indices_are_copied(name, rows):
     np.testing.assert_array_equal(*gradients)
 
 
-def test_an_index_that_names_no_tap_writes_nowhere():
+def test_an_invalid_tap_writes_nowhere():
     x = Tensor.randn(2, 3, 40, 40, requires_grad=True)
     windows = ops.pool.windows_of("max_pool2d", x, 2, 3, 2, 0, 1, False)
     _, residuals = ops.pool.max_windows.forward(x.detach().numpy().copy(), windows=windows)
@@ -66,7 +66,7 @@ def test_an_index_that_names_no_tap_writes_nowhere():
     assert put.sum() == index.size - 1
 
 
-def test_one_hot_counts_the_classes_of_small_integers():
+def test_one_hot_takes_small_integers():
     for dtype in ("uint8", "int8", "int32"):
         assert Tensor([0, 2], dtype=dtype).one_hot().tolist() == [[1, 0, 0], [0, 0, 1]]
         assert Tensor(np.zeros(0, dtype)).one_hot().shape == (0, 0)
@@ -93,7 +93,7 @@ def entries(n, *shape):
     ((30, 40, 5), (entries(30, 60), slice(0, 20))),
     ((600, 3), (entries(600, 0),)),
 ], ids=str)
-def test_arrays_of_integers_take_and_give_back(shape, index):
+def test_integer_arrays_read_and_their_gradients_add_up(shape, index):
     rng = np.random.default_rng(0)
     array = rng.standard_normal(shape).astype(np.float32)
     x = Tensor(array, requires_grad=True)
@@ -130,7 +130,7 @@ def test_searchsorted_of_rows_is_that_of_each_row(right):
 
 
 @pytest.mark.parametrize("right", [False, True])
-def test_searchsorted_of_rows_takes_nan_for_the_largest(right):
+def test_searchsorted_of_rows_treats_nan_as_the_largest(right):
     row, values = np.array([1.0, 2.0, np.nan, np.nan]), np.array([np.nan, 1.0, 2.5])
     found = Tensor(row[None]).searchsorted(Tensor(values[None]), right=right)
     assert found[0].tolist() == Tensor(row).searchsorted(Tensor(values), right=right).tolist()
@@ -139,7 +139,7 @@ def test_searchsorted_of_rows_takes_nan_for_the_largest(right):
 @pytest.mark.parametrize("n", [200, 3000])  # few are sorted as they are
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_order_of_zeros_infinities_and_nan(dtype, descending, n):
+def test_sorting_is_stable_with_zeros_infinities_and_nan(dtype, descending, n):
     x = np.random.default_rng(0).choice([0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan, 1.5, -1.5, 1e-45], (5, n))
     x = np.copysign(x, np.random.default_rng(1).standard_normal(x.shape)).astype(dtype)
     kept = np.where(np.isnan(x), np.inf, x)  # NaN behind infinity
@@ -151,7 +151,7 @@ def test_order_of_zeros_infinities_and_nan(dtype, descending, n):
         np.testing.assert_array_equal(Tensor(x.T).topk(k, 0, largest=descending)[1].numpy(), order[:, :k].T)
 
 
-def test_setting_what_is_not_there_writes_nothing():
+def test_assigning_out_of_range_writes_nothing():
     x = Tensor([[1.0, 2.0], [3.0, 4.0]])
     for index, value in ((Tensor([0, 2]), 5.0), ((0, 2), 5.0), (Tensor([0, 2]), np.zeros(3, "f")), ([1, -3], x[:1])):
         with pytest.raises(IndexError, match="out of range for axis") as caught:
@@ -166,7 +166,7 @@ def test_setting_what_is_not_there_writes_nothing():
 
 
 X, ROW = Tensor(np.arange(9, dtype=np.float32).reshape(3, 3)), Tensor(np.arange(3, dtype=np.float32))
-BY_INDEX = {  # what takes or puts along an axis, where -1 is no place
+BY_INDEX = {  # calls with an index along an axis, where -1 is invalid
     "gather": lambda i: X.gather(0, Tensor([[i, 0, 1]])),
     "gather a row": lambda i: ROW.gather(0, Tensor([i])),
     "gather slices": lambda i: X.gather(0, Tensor([[i], [0]]).expand(2, 3)),
@@ -200,7 +200,7 @@ BY_INDEX = {  # what takes or puts along an axis, where -1 is no place
 
 
 @pytest.mark.parametrize("case", BY_INDEX)
-def test_an_index_along_an_axis_counts_from_the_front(case):
+def test_an_index_along_an_axis_may_not_be_negative(case):
     for inside in 0, 2:
         BY_INDEX[case](inside)
     for outside in -1, -3, 3, -4, 2**40, -(2**40):
@@ -208,7 +208,7 @@ def test_an_index_along_an_axis_counts_from_the_front(case):
             BY_INDEX[case](outside)
 
 
-def test_what_counts_from_the_end_as_in_pytorch():
+def test_square_brackets_and_take_flat_count_from_the_end():
     assert X[Tensor([-1])].tolist() == [[6, 7, 8]] and ops.take_flat(X, Tensor([-1])).tolist() == [8]
     y = X * Tensor(1.0, requires_grad=True)
     y[[-1, 0]] = Tensor([[1.0], [2.0]])
@@ -216,7 +216,7 @@ def test_what_counts_from_the_end_as_in_pytorch():
 
 
 @pytest.mark.parametrize("case", ["gather", "slices", "scatter_add", "index_select"])
-def test_a_captured_function_looks_at_each_index(case):
+def test_a_captured_function_checks_each_index(case):
     at = {"gather": lambda i: X.gather(0, i.reshape(1, 3)),
           "slices": lambda i: X.gather(0, i.reshape(3, 1).expand(3, 3)),
           "scatter_add": lambda i: X.scatter_add(0, i.reshape(1, 3), Tensor.ones(1, 3)),

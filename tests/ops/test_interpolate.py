@@ -1,4 +1,4 @@
-"""Where interpolation takes elements from: sizes and factors that divide nothing, sizes that stay, integers."""
+"""The elements that interpolation reads: odd sizes and factors, unchanged sizes, integers."""
 
 
 import numpy as np
@@ -21,16 +21,16 @@ def places(n, **options):
     (5, {"scale_factor": 1.1, "mode": "nearest-exact"}, [0, 1, 2, 3, 4]),
     (5, {"scale_factor": 1.19, "mode": "nearest-exact"}, [0, 1, 2, 2, 3]),
     (5, {"scale_factor": 1.1, "recompute_scale_factor": True}, [0, 1, 2, 3, 4])])
-def test_nearest(n, options, expected):
+def test_nearest_reads_these_elements(n, options, expected):
     assert places(n, **options) == expected
 
 
-def test_nearest_rounds_as_pytorch_does():
+def test_nearest_rounds_in_float32_as_pytorch_does():
     assert places(30, size=22)[11] == 15  # 14.999999999999998 in float64
 
 
 @pytest.mark.parametrize("mode", ["linear", "bilinear", "trilinear", "bicubic", "area"])
-def test_a_factor_that_leaves_the_size(mode):
+def test_a_factor_may_leave_the_size_unchanged(mode):
     rank = {"linear": 1, "trilinear": 3}.get(mode, 2)
     x = Tensor(np.random.default_rng(0).standard_normal((2, 3, *(5,) * rank), np.float32))
     y = ops.interpolate(x, scale_factor=1.1, mode=mode)
@@ -39,7 +39,7 @@ def test_a_factor_that_leaves_the_size(mode):
 
 @pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "linear", "area"])
 @pytest.mark.parametrize("rank", [1, 3])
-def test_a_size_that_stays_gives_a_copy(mode, rank):
+def test_an_unchanged_size_returns_a_copy(mode, rank):
     x = Tensor(np.ones((1, 2, *(3,) * rank)))
     y = ops.interpolate(x, size=3, mode=mode)
     y += 1
@@ -47,7 +47,7 @@ def test_a_size_that_stays_gives_a_copy(mode, rank):
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int32", "int64"])
-def test_integers(dtype):
+def test_nearest_keeps_integers_and_other_modes_refuse_them(dtype):
     x = Tensor(np.arange(12).reshape(1, 1, 3, 4), dtype=dtype)
     for mode in "nearest", "nearest-exact":
         for size in (6, 8), (5, 3):
@@ -59,7 +59,7 @@ def test_integers(dtype):
 
 @pytest.mark.torch
 @pytest.mark.parametrize("mode", ["nearest", "nearest-exact"])
-def test_nearest_of_every_size_as_in_pytorch(mode):
+def test_nearest_of_every_size_equals_pytorchs(mode):
     import torch
     import torch.nn.functional as F
 

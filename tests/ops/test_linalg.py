@@ -1,4 +1,4 @@
-"""Linear algebra beside numpy.linalg, and what a decomposition must be."""
+"""Linear algebra against numpy.linalg, and the properties of decompositions."""
 
 import math
 from functools import partial
@@ -27,7 +27,7 @@ def adjoint(x):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_solutions_are_numpys(shape):
+def test_solutions_equal_numpys(shape):
     a, n = normal(*shape), shape[-1]
     equal(linalg.inv(Tensor(a)), np.linalg.inv(a))
     for b in normal(n), normal(*shape[:-1]), normal(n, 2), normal(*shape[:-1], 3):
@@ -36,14 +36,14 @@ def test_solutions_are_numpys(shape):
         equal(x, np.linalg.solve(a, b[..., None])[..., 0] if vector else np.linalg.solve(a, b))
 
 
-def test_norms_without_an_axis_and_slopes_of_eigenvalues_in_any_batch():
+def test_norms_without_an_axis_and_eigenvalues_of_a_batch():
     x, y = Tensor([3.0, -4.0]), Tensor(np.diag([1.0, 2.0, 4.0])[None, None], requires_grad=True)
     assert linalg.norm(x, 1).item() == 7 and linalg.norm(y[0, 0], 1).item() == 4
     assert linalg.eigvalsh(y).sum().gradient(y)[0].tolist() == np.eye(3)[None, None].tolist()
 
 
 @pytest.mark.parametrize("shape", [*SHAPES, (4, 2), (2, 4), (2, 5, 3), (2, 3, 5)])
-def test_decompositions(shape):
+def test_decompositions_equal_numpys(shape):
     x, (m, n) = normal(*shape), shape[-2:]
     q, r = (y.numpy() for y in linalg.qr(Tensor(x)))
     for actual, expected in zip((q, r), np.linalg.qr(x), strict=True):
@@ -67,7 +67,7 @@ def test_decompositions(shape):
 
 
 @pytest.mark.parametrize("ord", ORDERS)
-def test_norms_of_vectors_are_numpys(ord):
+def test_vector_norms_equal_numpys(ord):
     x = normal(3, 4)
     x[0, 1] = x[2, 2] = 0 if ord >= 0 else 0.5
     for axis, keepdim in product((0, 1, -1), (False, True)):
@@ -85,15 +85,15 @@ def test_norms_of_vectors_are_numpys(ord):
 
 
 @pytest.mark.parametrize("ord", ["fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf])
-def test_norms_of_matrices_are_numpys(ord):
+def test_matrix_norms_equal_numpys(ord):
     x = normal(2, 3, 4, 5)
     for axis, keepdim in product(((-2, -1), (0, 2), (3, 1), (1, 0)), (False, True)):
         equal(linalg.matrix_norm(Tensor(x), ord, axis, keepdim), np.linalg.norm(x, ord, axis, keepdim))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("n", [1, 3, 100, 150, 400])  # by the kernel, in one block and in several, too many rows for it
-def test_triangular_systems(n, dtype):
+@pytest.mark.parametrize("n", [1, 3, 100, 150, 400])  # kernel: one block, several; too many rows for it
+def test_triangular_systems_are_solved(n, dtype):
     equal = partial(np.testing.assert_allclose, atol=1e-5 if dtype == "float32" else 1e-12)
     for batch, columns, upper, unit, left in product(((), (2,)), (1, 7), *[(False, True)] * 3):
         a = (normal(*batch, n, n) / n + 2 * np.eye(n)).astype(dtype)
@@ -107,20 +107,20 @@ def test_triangular_systems(n, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_triangular_systems_of_any_batch(dtype):
+def test_triangular_systems_broadcast_over_batches(dtype):
     a, b = (np.tril(normal(2, 1, 100, 100)) / 100 + np.eye(100)).astype(dtype), normal(3, 100, 2).astype(dtype)
     x = linalg.solve_triangular(Tensor(a), Tensor(b), upper=False)
     np.testing.assert_allclose(a @ x.numpy(), np.broadcast_to(b, (2, 3, 100, 2)), atol=1e-4)
 
 
 @pytest.mark.parametrize("upper", [False, True])
-def test_solutions_from_a_cholesky_factor(upper):
+def test_cholesky_solve_equals_numpys_solve(upper):
     a, b = normal(2, 4, 4), normal(2, 4, 3)
     a = a @ adjoint(a) + np.eye(4)
     equal(linalg.cholesky_solve(Tensor(b), linalg.cholesky(Tensor(a), upper), upper), np.linalg.solve(a, b))
 
 
-def test_triangular_systems_that_do_not_fit():
+def test_triangular_systems_of_wrong_shapes_are_refused():
     a = Tensor.eye(3)
     with pytest.raises(ValueError, match=r"b must be .* with n=3 as in a"):
         linalg.solve_triangular(a, Tensor.ones(2, 3), upper=False)
@@ -139,7 +139,7 @@ def test_matrices_that_are_not_square_are_refused(name):
             getattr(linalg, name)(Tensor.ones(*shape), *rest)
 
 
-def test_what_does_not_fit_a_matrix_is_refused():
+def test_a_right_side_of_another_length_is_refused():
     a = Tensor(normal(2, 3, 3))
     for shape in ((2,), (2, 2), (2, 4, 3), ()):
         with pytest.raises(ValueError, match="solve: b must be a vector or matrix with 3 rows"):
@@ -165,10 +165,10 @@ def of_rank(rank, *shape):
 
 @pytest.mark.parametrize("shape", [(3, 3), (5, 3), (2, 3, 5), (2, 5, 3), (2, 2, 4, 3), (2, 3, 3)])
 @pytest.mark.parametrize("rank", [1, 2, 3])
-def test_pseudo_inverses_and_solutions_of_any_rank_are_numpys(shape, rank):
+def test_pseudo_inverses_and_least_squares_of_any_rank_equal_numpys(shape, rank):
     x, b = of_rank(rank, *shape), normal(*shape[:-1], 2)
     if len(shape) == 4:
-        x[0] = normal(*shape[1:])  # not all of one rank
+        x[0] = normal(*shape[1:])  # of mixed ranks
     a = Tensor(x)
     equal(linalg.pinv(a), np.linalg.pinv(x))
     found = linalg.lstsq(a, Tensor(b))
@@ -188,7 +188,7 @@ def of_values(m, n, values):
 
 
 @pytest.mark.parametrize(("m", "n", "values"), DEFICIENT.values(), ids=DEFICIENT)
-def test_gradients_of_pseudo_inverses_of_any_rank_are_those_of_changes_that_keep_it(m, n, values):
+def test_gradients_of_pseudo_inverses_are_right_for_changes_that_keep_the_rank(m, n, values):
     x, g, h = of_values(m, n, values), normal(n, m), normal(m, n)
     a, eps = Tensor(x, requires_grad=True), 1e-6
     left, right = normal(m, m), normal(n, n)  # dx = left x + x right keeps the rank
@@ -220,21 +220,21 @@ def test_singular_values_of_0_have_a_gradient(shape, recorded):
         slope = y.gradient(a, gradient=Tensor(np.broadcast_to(g, y.shape).copy() if y.ndim > len(shape) - 2 else
                                               np.ones(y.shape)), create_graph=recorded)[0]
         equal(slope.detach(), u * g @ vh)
-    if recorded:  # the largest has a second one
+    if recorded:  # the largest also has a second derivative
         assert np.isfinite((slope * Tensor(normal(*shape))).sum().gradient(a)[0].numpy()).all()
 
 
-def test_the_rank_of_a_least_squares_solution_is_that_of_its_rcond():
+def test_rcond_sets_the_rank_of_a_least_squares_solution():
     a, b = Tensor(np.diag([4.0, 2.0, 1.0])), Tensor(normal(3, 2))
     for rcond, rank in (None, 3), (0.3, 2), (0.5, 1):
         found = linalg.lstsq(a, b, rcond)
         assert found.rank.item() == rank == (found.solution.numpy() != 0).any(1).sum()
 
 
-def test_what_counts_as_zero():
+def test_rtol_sets_which_singular_values_count_as_zero():
     x = np.diag([4.0, 2.0, 1.0])
     a = Tensor(x)
-    many = Tensor(np.stack([np.diag([1.0, 9 * np.finfo(float).eps])] * 50))  # whose number does not count
+    many = Tensor(np.stack([np.diag([1.0, 9 * np.finfo(float).eps])] * 50))  # the batch size does not matter
     assert linalg.pinv(many).numpy().max() > 1e14
     for rtol, kept in (0.4, 2), (0.5, 1), (0.3, 2), (0.2, 3):
         equal(linalg.pinv(a, rtol), np.diag([1 / 4, 1 / 2, 1][:kept] + [0] * (3 - kept)))
@@ -249,13 +249,13 @@ def test_what_counts_as_zero():
     (lambda: linalg.lstsq(Tensor(normal(3, 2)), Tensor(normal(2, 2))), r"lstsq: b must be .* with m=3"),
     (lambda: linalg.pinv(Tensor(normal(3))), r"pinv: x must be \(..., m, n\)"),
 ])
-def test_matrices_that_do_not_fit(call, text):
+def test_least_squares_of_wrong_shapes_are_refused(call, text):
     with pytest.raises(ValueError, match=text):
         call()
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (4, 4), (2, 3, 3), (70, 70), (0, 0), (0, 3, 3)])
-def test_lu(shape):
+def test_lu_factors_multiply_to_the_matrix(shape):
     x = np.random.default_rng(0).standard_normal(shape)
     p, lower, upper = (y.numpy() for y in linalg.lu(Tensor(x)))
     np.testing.assert_allclose(p @ lower @ upper, x, atol=1e-12)
@@ -267,12 +267,12 @@ def test_lu(shape):
     assert pivots.shape == shape[:-1] and pivots.dtype == np.int32 and factors.shape == shape
 
 
-def test_lu_of_singular_matrices():
+def test_lu_takes_singular_matrices():
     p, lower, upper = (y.numpy() for y in linalg.lu(Tensor([[0.0, 1.0], [0.0, 2.0]])))
     assert (p @ lower @ upper).tolist() == [[0, 1], [0, 2]] and lower.tolist() == [[1, 0], [0, 1]]
 
 
-def test_lu_refuses():
+def test_lu_refuses_vectors_and_integers():
     x = Tensor(np.eye(3))
     for call, error, message in (
             (lambda: linalg.lu(x[0]), ValueError, r"lu_factor: x must be \(..., n, n\)"),

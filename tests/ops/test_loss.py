@@ -1,4 +1,4 @@
-"""Losses are their formulas; with targets and weights of other dtypes kernel and reference agree."""
+"""Losses equal their formulas; with targets and weights of other dtypes, kernels and definitions agree."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ rng = np.random.default_rng(5)
 @pytest.mark.parametrize("dtype", ["float64", "int64", "int32", "uint8", "bool"])
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("rows", [3, 300])
-def test_targets_of_any_dtype(name, dtype, rows):
+def test_targets_may_have_any_dtype(name, dtype, rows):
     x, target = rng.uniform(0.1, 0.9, (rows, 4)).astype("float32"), rng.integers(0, 2, (rows, 4))
     loss, results = getattr(ops, name), []
     for t in (target.astype("float32"), target.astype(dtype)):
@@ -36,12 +36,12 @@ def test_losses_of_nan_are_nan(name, rows):
     y = getattr(ops, name)(a, Tensor(target), reduction="none")
     y.sum().backward()
     assert (np.isnan(y._data) == np.isnan(x)).all()
-    if name != "kl_div":  # whose slope is -target
+    if name != "kl_div":  # its slope is -target
         assert (np.isnan(a.grad.numpy()) == np.isnan(x)).all()
 
 
 @pytest.mark.parametrize("rows", [3, 300])
-def test_class_weights_of_another_dtype(rows):
+def test_class_weights_may_have_another_dtype(rows):
     x, weight, found = rng.standard_normal((rows, 4)).astype("float32"), rng.uniform(1, 2, 4).astype("float32"), []
     for w in (weight, weight.astype("float64")):
         a = Tensor(x, requires_grad=True)
@@ -75,14 +75,14 @@ D = np.abs(X - T)
      np.where(Q > 0, Q * np.log(np.maximum(Q, 1e-9) / P), 0)),
     (lambda **o: ops.kl_div(Tensor(X), Tensor(np.log(P)), log_target=True, **o), P * (np.log(P) - X)),
 ])
-def test_elementwise_losses_are_their_formulas(made, losses):
+def test_elementwise_losses_equal_their_formulas(made, losses):
     np.testing.assert_allclose(made(reduction="none").numpy(), losses, rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(made(reduction="sum").numpy(), losses.sum(), rtol=1e-12)
     np.testing.assert_allclose(made().numpy(), losses.mean(), rtol=1e-12)
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 3, 4)], ids=str)
-def test_cross_entropy_of_probabilities_is_its_formula(shape):
+def test_cross_entropy_of_probabilities_equals_its_formula(shape):
     x, q = np.random.default_rng(0).standard_normal((2, *shape))
     axis = min(1, len(shape) - 1)
     log_p = x - np.log(np.exp(x).sum(axis, keepdims=True))
@@ -93,7 +93,7 @@ def test_cross_entropy_of_probabilities_is_its_formula(shape):
 
 @pytest.mark.parametrize(("shape", "labels"), [((3,), 1), ((2, 3), [2, 0]), ((2, 3, 2), [[0, 1], [2, 0]]),
                                                ((2, 3, 4), [[0, 1, 2, 0], [2, 2, 1, -7]])])
-def test_nll_picks_the_labels(shape, labels):
+def test_nll_equals_its_formula(shape, labels):
     x, w = np.random.default_rng(0).standard_normal(shape), np.array([0.5, 2.0, 1.25])
     labels = np.array(labels)
     axis, counted = min(1, len(shape) - 1), labels != -7
@@ -107,13 +107,13 @@ def test_nll_picks_the_labels(shape, labels):
     np.testing.assert_allclose(loss(reduction="none"), losses, rtol=1e-12)
     np.testing.assert_allclose(loss(reduction="sum"), losses.sum(), rtol=1e-12)
     np.testing.assert_allclose(loss(), losses.sum() / weights.sum(), rtol=1e-12)
-    for weight in (None, Tensor(w)) if counted.all() else ():  # 0 may be the one to ignore
+    for weight in (None, Tensor(w)) if counted.all() else ():  # 0 may be the ignored label
         for ignored in -100, 0, 2:
             counts = (labels != ignored) * (1 if weight is None else w[labels])
             found = ops.nll_loss(Tensor(x), Tensor(labels), weight, ignore_index=ignored).numpy()
             with np.errstate(invalid="ignore"):
                 np.testing.assert_allclose(found, (losses / weights * counts).sum() / counts.sum(), rtol=1e-12)
-    if not counted.all():  # what an ignored row holds counts for nothing, with weights and without
+    if not counted.all():  # the numbers of an ignored row do not matter, with weights or without
         unseen = np.where(np.expand_dims(counted, axis), x, -np.inf)
         for weight in (None, Tensor(w)):
             found = ops.nll_loss(Tensor(unseen), Tensor(labels), weight, ignore_index=-7, reduction="none").numpy()
@@ -121,7 +121,7 @@ def test_nll_picks_the_labels(shape, labels):
 
 
 @pytest.mark.parametrize("weight", [None, np.array([2.0])])
-def test_nll_of_one_class_and_of_nothing(weight):
+def test_nll_takes_one_class_and_empty_batches(weight):
     weight = None if weight is None else Tensor(weight)
     x = Tensor([[-1.0], [-3.0]], requires_grad=True)
     loss = ops.nll_loss(x, Tensor([0, -100]), weight)
@@ -136,8 +136,8 @@ def test_nll_of_one_class_and_of_nothing(weight):
 @pytest.mark.parametrize("smoothing", [0.0, 0.3])
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 @pytest.mark.parametrize("kind", ["labels", "no label", "probabilities"])
-def test_cross_entropy_and_its_gradient_are_their_formulas(kind, reduction, smoothing):
-    """As numbers, on the graph of the gradient, and captured; in float64, where no kernel runs."""
+def test_cross_entropy_and_its_gradient_equal_their_formulas(kind, reduction, smoothing):
+    """With and without the gradient's graph, and captured; in float64, where no kernel runs."""
     rng, n, classes = np.random.default_rng(1), 5, 3
     x, w = rng.standard_normal((n, classes)), np.array([0.5, 2.0, 1.25])
     g = rng.standard_normal(n if reduction == "none" else ())
@@ -193,7 +193,7 @@ def test_binary_cross_entropy_of_saturated_sigmoids_has_a_finite_slope(dtype, la
 
 @pytest.mark.torch
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_binary_cross_entropy_at_the_ends_is_pytorchs(dtype):
+def test_binary_cross_entropy_near_0_and_1_equals_pytorchs(dtype):
     torch = pytest.importorskip("torch")
     p, t = (a.ravel() for a in np.meshgrid(np.array([0, 5e-42, 1e-40, 1e-20, 1e-12, 1e-5, 0.3, 1 - 1e-6, 1], dtype),
                                            np.array([0, 0.2, 1], dtype)))
@@ -213,7 +213,7 @@ def test_binary_cross_entropy_at_the_ends_is_pytorchs(dtype):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_kl_div_takes_negative_targets_for_none(dtype):
+def test_kl_div_of_negative_targets_is_nan(dtype):
     with np.errstate(invalid="ignore"):
         found = ops.kl_div(Tensor(np.array([-1, -2, -1], dtype)), Tensor(np.array([-0.3, 0, 1], dtype)),
                            reduction="none")
@@ -230,7 +230,7 @@ def test_gaussian_nll_refuses_a_negative_variance(var):
 @pytest.mark.parametrize(("var", "right"), [(0.0, 1e-6), (2.0, 2.0), ([[0.0], [2]], [[1e-6], [2]]),
                                            ([0.5, 2], [[0.5], [2]])],
                          ids=str)
-def test_gaussian_nll_is_its_formula(var, right):
+def test_gaussian_nll_equals_its_formula(var, right):
     x, t = np.array([[1.0, 2], [3, 4]]), np.array([[1.0, 2.5], [3, 5]])
     found = ops.gaussian_nll_loss(Tensor(x), Tensor(t), var if type(var) is float else Tensor(np.array(var)),
                                   reduction="none")
@@ -238,14 +238,14 @@ def test_gaussian_nll_is_its_formula(var, right):
 
 
 @pytest.mark.parametrize("loss", [ops.binary_cross_entropy, ops.binary_cross_entropy_with_logits])
-def test_weights_do_not_widen_a_loss(loss):
+def test_weights_must_broadcast_to_the_loss(loss):
     x = Tensor(np.full((2, 3), 0.5))
     assert loss(x, x, Tensor(np.ones(3))).shape == ()
     with pytest.raises(ValueError, match="broadcast"):
         loss(x, x, Tensor(np.ones((4, 2, 3))))
 
 
-def test_gaussian_nll_refuses_a_variance_of_another_shape():
+def test_gaussian_nll_refuses_a_variance_or_reduction_that_does_not_fit():
     x = Tensor(np.ones((2, 3)))
     with pytest.raises(ValueError, match="gaussian_nll_loss: reduction"):
         ops.gaussian_nll_loss(x, x, 1.0, reduction="all")
@@ -267,7 +267,7 @@ EDGES = {  # of x and y; labels are y > 0
 @pytest.mark.torch
 @pytest.mark.parametrize("name", EDGES)
 @pytest.mark.parametrize("copies", [1, 30])
-def test_losses_far_out_are_pytorchs(name, copies):
+def test_losses_equal_pytorchs_far_out(name, copies):
     torch = pytest.importorskip("torch")
     x, y, found = np.tile(np.append(FAR, FAR), copies), np.tile(np.append(FAR, FAR[::-1]), copies), []
     with np.errstate(all="ignore"):

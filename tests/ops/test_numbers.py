@@ -1,4 +1,4 @@
-"""Float32 sums and what is made of them keep their digits: a million terms, any axis and stride, a large offset."""
+"""Float32 sums, and functions of sums, are accurate: a million terms, any axis and stride, a large offset."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from tinygrad_like import Tensor, ops
 N = 1 << 20
 rng = np.random.default_rng(5)
 NEAR = rng.uniform(0, 1, N).astype(np.float32)
-TENTHS = np.full(N, 0.1, np.float32)  # rounded the same way every time, errors add up
+TENTHS = np.full(N, 0.1, np.float32)  # each is rounded the same way, so errors add up
 FAR = (1e6 + rng.standard_normal(N)).astype(np.float32)
 
 LAYOUTS = {
@@ -52,34 +52,34 @@ def tensor(x):
 @pytest.mark.parametrize("numbers", [NEAR, TENTHS, FAR], ids=["near", "tenths", "far"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_reductions(function, layout, numbers):
+def test_reductions_are_accurate(function, layout, numbers):
     (arrange, axis), (ours, numpys) = LAYOUTS[layout], FUNCTIONS[function]
     x = arrange(numbers)
     found, exact = ours(tensor(x), axis).numpy(), numpys(x.astype(np.float64), axis)
     assert found.dtype == np.float32 and found.shape == np.shape(exact)
-    # Equal numbers have variance 0, and what is left of it is next to nothing beside the numbers.
+    # Equal numbers have variance 0; only rounding errors are left of it.
     np.testing.assert_allclose(found, exact, rtol=1e-6, atol=1e-6 if numbers is TENTHS else 0)
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
 @pytest.mark.parametrize("numbers", [NEAR, TENTHS, FAR], ids=["near", "tenths", "far"])
-def test_running_sums(numbers, axis):
+def test_running_sums_are_accurate(numbers, axis):
     x = np.moveaxis(numbers.reshape(2, -1, 3 if numbers.size % 3 == 0 else 4), 1, axis)
     for a in (x, np.ascontiguousarray(x)):
         np.testing.assert_allclose(tensor(a).cumsum(axis).numpy(), np.cumsum(a, axis, dtype=np.float64), rtol=1e-6)
 
 
 @pytest.mark.parametrize("axis", [0, 1])
-def test_running_sums_of_exponentials_and_their_gradients(axis):
+def test_logcumsumexp_and_its_gradient_are_accurate(axis):
     x = np.moveaxis(NEAR.reshape(-1, 4), 0, axis)
     sums = np.cumsum(np.exp(x.astype(np.float64)), axis)
     np.testing.assert_allclose(tensor(x).logcumsumexp(axis).numpy(), np.log(sums), rtol=1e-6)
     dx, = gradient(lambda x: x.logcumsumexp(axis), x, cotangent=1)
     owed = np.flip(np.flip(1 / sums, axis).cumsum(axis), axis)
-    np.testing.assert_allclose(dx, np.exp(x.astype(np.float64)) * owed, rtol=1e-4)  # steps of the output are rounded
+    np.testing.assert_allclose(dx, np.exp(x.astype(np.float64)) * owed, rtol=1e-4)  # the output is rounded
 
 
-def test_running_products_and_their_gradients():
+def test_running_products_and_their_gradients_are_accurate():
     x = (1 + 1e-6 * (NEAR - 0.5)).astype(np.float32)
     products = np.cumprod(x, dtype=np.float64)
     np.testing.assert_allclose(tensor(x).cumprod(0).numpy(), products, rtol=1e-6)
@@ -88,7 +88,7 @@ def test_running_products_and_their_gradients():
 
 
 @pytest.mark.parametrize("axis", [None, 0, 1])
-def test_the_gradient_of_a_variance_far_from_0(axis):
+def test_the_gradient_of_a_variance_far_from_0_is_accurate(axis):
     x = tensor(FAR.reshape(-1, 1024))
     x.requires_grad = True
     x.var(axis).sum().backward()
@@ -122,7 +122,7 @@ def _cross_entropy(x):
 
 @pytest.mark.parametrize("order", ["in a row", "transposed"])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_losses(loss, order):
+def test_losses_are_accurate(loss, order):
     ours, exact = LOSSES[loss]
     x, t = np.clip(NEAR, 1e-3, 0.999), np.clip(NEAR[::-1], 1e-3, 0.999)
     given = [tensor(np.ascontiguousarray(a)) for a in (x, t)]
@@ -141,7 +141,7 @@ def gradient(function, *inputs, cotangent):
     return [g.numpy() for g in y.gradient(*inputs, gradient=np.broadcast_to(np.float32(cotangent), y.shape))]
 
 
-def test_gradients_that_are_sums_over_a_million_rows():
+def test_gradients_summed_over_a_million_rows_are_accurate():
     rows, exact = rng.standard_normal((N // 4, 4)).astype(np.float32), N // 4 * np.float64(np.float32(0.1))
     one = np.ones(4, np.float32)
     _, db = gradient(lambda x, b: x + b, rows, one, cotangent=0.1)
@@ -159,14 +159,14 @@ def test_gradients_that_are_sums_over_a_million_rows():
 
 @pytest.mark.parametrize(("names", "rows"), [(N // 16, 3), (N // 16, N // 8), (1500, 3)])
 @pytest.mark.parametrize("width", [1, 16])
-def test_a_row_that_is_named_again_and_again(names, rows, width):
+def test_the_gradient_of_a_row_used_many_times_is_accurate(names, rows, width):
     index = Tensor.from_numpy(np.full(names, 1))
     dw, = gradient(lambda w: ops.embedding(index, w), np.zeros((rows, width), np.float32), cotangent=0.1)
     np.testing.assert_allclose(dw[1], names * np.float64(np.float32(0.1)), rtol=1e-6 if names > 2000 else 1e-5)
     assert not dw[0].any() and not dw[2:].any()
 
 
-def test_the_gradient_of_a_variance_next_to_a_large_mean_in_every_graph():
+def test_the_gradient_of_a_variance_beside_a_large_mean_is_exact():
     near = np.random.default_rng(0).standard_normal(7)
     x = Tensor(1e8 + near, requires_grad=True)
     near = x.detach().numpy() - 1e8
@@ -188,7 +188,7 @@ def test_nan_and_infinity_reach_sums_as_in_numpy():
                     np.testing.assert_array_equal(found[special], expected[special])
 
 
-def test_integers_add_up_as_in_numpy_and_their_mean_does_not_overflow():
+def test_integer_sums_wrap_as_in_numpy_but_means_do_not_overflow():
     big = np.full(4, 2**62)
     assert Tensor.from_numpy(big).sum().item() == big.sum() == 0  # modulo 2^64
     assert Tensor.from_numpy(big).mean().item() == 2.0**62

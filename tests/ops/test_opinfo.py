@@ -1,8 +1,8 @@
-"""Every function and method that exists here by a name of PyTorch's, called as PyTorch's own samples call it: values,
-first and second gradients.
+"""Every function and method with a name of PyTorch's, called with PyTorch's own samples: values, first and second
+gradients.
 
-The samples are those that PyTorch tests itself with (`torch.testing._internal`, which needs `expecttest`):
-broadcasting, 0-d and empty Tensors, every argument. What an op here refuses is listed in REFUSED, with the reason.
+PyTorch tests itself with these samples (`torch.testing._internal`, which needs `expecttest`): broadcasting, 0-d and
+empty Tensors, every argument. REFUSED lists the samples that our ops refuse, with the reason.
 """
 
 import re
@@ -23,7 +23,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from torch.testing._internal.common_methods_invocations import op_db
 
-# Calls that PyTorch writes in another way. All others are the package's function of that name, or the Tensor's method.
+# Calls that differ from PyTorch's. All others are the package's function of that name, or the Tensor's method.
 OTHERWISE = {
     "where": lambda a, condition, b: ops.where(condition, a, b),
     "einsum": lambda xs, formula: ops.einsum(formula, *xs), "svd": tinygrad_like.svd,
@@ -38,12 +38,12 @@ OTHERWISE = {
 
 
 def function_for(name):
-    """The call here, or None."""
+    """Our function, or None."""
     if name in OTHERWISE:
         return OTHERWISE[name]
     parts = "_refs.", "fft.", "masked.", "signal.", "sparse.", "special.", "torch."
     home, _, short = name.rpartition(".")
-    if name.startswith(parts) or short == "to_sparse":  # of which NumPy has nothing to compare with
+    if name.startswith(parts) or short == "to_sparse":  # not in this package
         return None
     homes = {"nn.functional": [F], "linalg": [linalg]}.get(home, [Tensor, tinygrad_like])
     found = next((getattr(home, short) for home in homes if hasattr(home, short)), None)
@@ -52,8 +52,8 @@ def function_for(name):
     return found
 
 
-# Random, not written, LU of other than square matrices, a number, another function of that name (`numpy.gradient`), or
-# an error that says the remedy.
+# Random or uninitialized numbers, LU of nonsquare matrices, a Python number, or another function of that name, such as
+# `numpy.gradient`.
 NOT_COMPARED = set("""
     linalg.lu linalg.lu_factor linalg.lstsq lu lu_unpack nextafter broadcast_shapes empty_like
     randn rand randint randn_like rand_like normal uniform bernoulli multinomial nn.functional.dropout
@@ -61,33 +61,33 @@ NOT_COMPARED = set("""
 """.split())
 VARIANTS = {"norm nuc", "linalg.pinv singular", "linalg.pinv hermitian",  # composed of several
             "nn.functional.silu complex", "nn.functional.batch_norm without_cudnn",  # for other devices and dtypes
-            "as_strided partial_views"}  # whose memory a copy of the sample does not have
+            "as_strided partial_views"}  # a copy of the sample has other memory
 NAMES_OF_CASES = {id(op): f"{op.name} {op.variant_test_name}".strip() for op in op_db}
 CASES = [pytest.param(op, id=NAMES_OF_CASES[id(op)]) for op in op_db if op.name not in NOT_COMPARED
          and NAMES_OF_CASES[id(op)] not in VARIANTS and function_for(op.name) is not None]
-# Samples that are refused: the op, what its error says, and why.
+# Refused samples: the op, its error, and why.
 REFUSED = [
     ("softmax|log_softmax|nn.functional.softmin", "nothing to normalise", "probabilities of nothing add up to 0"),
-    ("nn.functional.conv.*", "x must be .batch", "a batch axis is asked for: one shape for each meaning"),
+    ("nn.functional.conv.*", "x must be .batch", "a batch axis is required"),
     ("nn.functional.avg_pool2d", "must be a number or a pair", "a sequence of one number, or none, for two axes"),
     ("nn.functional.batch_norm", "cannot work with|x must be .batch, channels", "no axis of channels"),
     ("linalg.svd", "full_matrices=True completes", "a completed basis is not a function of the matrix"),
-    ("nn.functional.max_pool3d", "not supported for volumes", "where maxima were is told of signals and images"),
+    ("nn.functional.max_pool3d", "not supported for volumes", "indices of maxima exist for signals and images"),
     ("gather", "needs as many axes", "an index with other axes than x"),
-    ("index_select|index_add|unfold", "a 0-d Tensor has none|for the 0 axes", "a number has no axis to be taken apart"),
-    ("svd", "full_matrices=True completes|use linalg.svdvals", "as of linalg.svd"),
+    ("index_select|index_add|unfold", "a 0-d Tensor has none|for the 0 axes", "a number has no axis to split"),
+    ("svd", "full_matrices=True completes|use linalg.svdvals", "as for linalg.svd"),
     ("repeat_interleave", "unknown argument 'output_size'", "the size follows from the repeats"),
     ("cat", "axis 1 is out of range", "an empty vector among matrices"),
 ]
-SIGNS = {"svd", "linalg.svd", "linalg.eigh"}  # of vectors are arbitrary: the sample says what does not depend on them
-# PyTorch gives a gradient of 0 where there is none here, or one to every source that was written over.
+SIGNS = {"svd", "linalg.svd", "linalg.eigh"}  # of vectors are arbitrary: the sample names a function that ignores them
+# PyTorch's gradient is 0 where ours does not exist, and it also gives one to every overwritten source.
 WITHOUT_GRADIENT = {"floor_divide", "div", "norm", "linalg.vector_norm", "linalg.norm", "zero_"}
-NAN_SLOPES = {"subgradients_at_zero"}  # of second order, where PyTorch divides by 0 and here they are 0
+NAN_SLOPES = {"subgradients_at_zero"}  # second order: PyTorch divides by 0, ours is 0
 OVERWRITTEN = {f"nn.functional.max_unpool{rank}d" for rank in (1, 2, 3)}
 
 
 def ours(value, leaves):
-    """An argument of PyTorch's as one of ours; the Tensors to be differentiated are added to `leaves`."""
+    """A PyTorch argument as one of ours; Tensors that require grad are appended to `leaves`."""
     if isinstance(value, torch.Tensor):
         x = Tensor(value.detach().numpy())
         if value.requires_grad:
@@ -101,7 +101,7 @@ def ours(value, leaves):
 
 
 def theirs(value, leaves):
-    """A copy of an argument, with leaves in place of Tensors."""
+    """A copy of an argument in which Tensors are leaves."""
     if isinstance(value, torch.Tensor):
         x = value.detach().clone().requires_grad_(value.requires_grad)
         if x.requires_grad:
@@ -135,7 +135,7 @@ def outputs(call, op, sample, converted, leaves):
     return [torch.tensor(x) if isinstance(x, bool) else x for x in flat(y)]
 
 
-# The input of which one triangle is read, and its place: PyTorch gives the other a gradient too.
+# The position of an input of which one triangle is read: PyTorch also gives the other one a gradient.
 READ_IN_PART = {"cholesky_solve": 1}
 
 
@@ -188,7 +188,7 @@ def compare_gradients(xs, ts, pairs, second_order, in_part=None):
 
 
 @pytest.mark.parametrize("op", CASES)
-def test_pytorchs_samples(op):
+def test_pytorchs_samples_give_pytorchs_results(op):
     torch.manual_seed(0)
     excuses = {message for names, message, _ in REFUSED if re.fullmatch(names, op.name)}
     used, compared = set(), 0
@@ -209,14 +209,14 @@ def test_pytorchs_samples(op):
                 raise AssertionError(f"{sample}: {error}") from error
     assert compared
     shared = [message for names, message, _ in REFUSED if message in excuses - used and not re.search(r"[|*.]", names)]
-    assert not shared, f"refused no more: {shared}"
+    assert not shared, f"no longer refused: {shared}"
 
 
-def test_nothing_is_compared_with_nothing():
+def test_most_of_pytorchs_functions_are_compared():
     assert len(CASES) > 250
 
 
-def test_dlpack():
+def test_dlpack_shares_memory_with_pytorch():
     a = torch.arange(6.0).reshape(2, 3)
     x = Tensor.from_dlpack(a)
     a[0, 0] = 10

@@ -1,4 +1,4 @@
-"""Formulas: the rule is the derivative of the definition, in every order, and kernels compute what NumPy does."""
+"""Formulas: the rule is the derivative of the definition, in every order, and kernels return NumPy's numbers."""
 
 import inspect
 
@@ -32,7 +32,7 @@ def gradient(f, x, **how):
 def test_the_rule_is_the_derivative_of_the_definition(name, options, x):
     op, x = OPS[name], within(name, x)
     definition = inspect.unwrap(op.forward)
-    if name in ("tanh", "erf", "sqrt"):  # NumPy's, and not written in ops
+    if name in ("tanh", "erf", "sqrt"):  # NumPy functions, not written in ops
         definition = op
     wanted = gradient(lambda x: definition(x, **options), x).numpy()
     for how in ({}, {"create_graph": True}):
@@ -42,7 +42,7 @@ def test_the_rule_is_the_derivative_of_the_definition(name, options, x):
 
 @pytest.mark.parametrize(("name", "options"), [
     case for case in UNARY if case[0] not in ("relu", "leaky_relu", "relu6", "hardtanh", "hardsigmoid")])
-def test_derivatives_of_the_second_and_third_order(name, options):
+def test_second_and_third_derivatives_are_right(name, options):
     x = within(name, np.where(abs(NEAR) < 0.1, NEAR + 0.3, NEAR))
     def slope(x):
         x = x if x.requires_grad else x.detach().requires_grad_()
@@ -54,7 +54,7 @@ def test_derivatives_of_the_second_and_third_order(name, options):
     assert np.isfinite(second.numpy()).all()
 
 
-def test_a_formula_of_ones_own():
+def test_users_may_declare_formulas():
     @pointwise
     def _leaky_relu(x, *, negative_slope=0.5):
         return where(x > 0, 2 * x, helper(x, negative_slope))
@@ -76,8 +76,8 @@ def helper(x, slope):
     return slope * x * COSINE
 
 
-def test_kernels_are_kept_under_names_that_say_what_they_were_made_of():
-    """Formulas stand outside of the kernels' sources: a change of one must not find the old kernel."""
+def test_a_kernels_cached_name_depends_on_its_formula():
+    """Formulas are not among the kernels' sources: a changed formula must not find the old kernel."""
     formulas = [lambda x: x + 1, lambda x: x + 2, lambda x: x - 1, lambda x: helper(x, 1)]
     parts = [str(formula.Formula(f, "f").parts) for f in formulas]
     assert len(set(parts)) == 4

@@ -1,4 +1,4 @@
-"""Pooling of any configuration against its definition, window by window; conventions; the adjoint pairs."""
+"""Pooling of any configuration against its definition, window by window; NaN, ties, integers, index dtypes."""
 
 import itertools
 import math
@@ -15,7 +15,7 @@ quick = settings(max_examples=100, deadline=None, derandomize=True, database=Non
 
 
 def positions(n, kernel, stride, padding, dilation=1, ceil_mode=False):
-    """For each window of an axis of n elements, where its taps lie, in the padding too (PyTorch's documentation)."""
+    """The positions of each window's taps on an axis of n elements, padding included (PyTorch's documentation)."""
     steps = (n + 2 * padding - dilation * (kernel - 1) - 1) / stride
     count = (math.ceil if ceil_mode else math.floor)(steps) + 1
     if ceil_mode and (count - 1) * stride >= n + padding:
@@ -24,7 +24,7 @@ def positions(n, kernel, stride, padding, dilation=1, ceil_mode=False):
 
 
 def define(x, rows, columns, f):
-    """f of every window, given as a list of (row, column, element) in order, without the padding."""
+    """f of every window, passed as a list of (row, column, element) in order, without the padding."""
     h, w = x.shape[-2:]
     y = np.zeros((*x.shape[:-2], len(rows), len(columns)))
     for at in np.ndindex(x.shape[:-2]):
@@ -39,7 +39,7 @@ def axis(draw, dilated):
     return kernel, stride, draw(st.integers(0, kernel // 2)), draw(st.integers(1, 3)) if dilated else 1
 
 
-values = st.sampled_from([-math.inf, -2.0, -1.0, 0.0, 1.0, 2.0])  # few, so that many tie
+values = st.sampled_from([-math.inf, -2.0, -1.0, 0.0, 1.0, 2.0])  # few values, so many ties
 finite = st.integers(-3, 3).map(float)
 
 
@@ -57,7 +57,7 @@ def both_paths(x):
 
 @quick
 @given(images(values), axis(True), axis(True), st.booleans())
-def test_max_pool2d(x, rows, columns, ceil_mode):
+def test_max_pool2d_equals_its_definition(x, rows, columns, ceil_mode):
     r, c = (positions(n, *a, ceil_mode) for n, a in zip(x.shape[-2:], (rows, columns), strict=True))
     empty = any(all(not 0 <= k < n for k in taps) for n, windows in zip(x.shape[-2:], (r, c), strict=True)
                 for taps in windows)
@@ -83,7 +83,7 @@ def test_max_pool2d(x, rows, columns, ceil_mode):
 
 @quick
 @given(images(finite), axis(False), axis(False), st.booleans(), st.booleans())
-def test_avg_pool2d(x, rows, columns, ceil_mode, count_include_pad):
+def test_avg_pool2d_equals_its_definition(x, rows, columns, ceil_mode, count_include_pad):
     r, c = (positions(n, *a, ceil_mode) for n, a in zip(x.shape[-2:], (rows, columns), strict=True))
     arguments = [*zip(rows[:3], columns[:3], strict=True), ceil_mode, count_include_pad]
     if not r or not c:
@@ -93,7 +93,7 @@ def test_avg_pool2d(x, rows, columns, ceil_mode, count_include_pad):
 
     def mean(window, r, c):
         counted = len(window)
-        if count_include_pad:  # the padding counts, what ceil_mode adds beyond it does not
+        if count_include_pad:  # padding counts, elements that ceil_mode adds beyond it do not
             counted = math.prod(sum(k < n + p for k in taps)
                                 for n, p, taps in zip(x.shape[-2:], (rows[2], columns[2]), (r, c), strict=True))
         return sum(v for *_, v in window) / counted
@@ -106,7 +106,7 @@ def test_avg_pool2d(x, rows, columns, ceil_mode, count_include_pad):
 
 @quick
 @given(images(finite), st.integers(1, 6), st.integers(1, 6))
-def test_adaptive_pooling(x, m, n):
+def test_adaptive_pooling_equals_its_definition(x, m, n):
     def shares(length, count):
         return [range(i * length // count, math.ceil((i + 1) * length / count)) for i in range(count)]
 
@@ -128,7 +128,7 @@ def test_max_pool_keeps_nan_and_never_takes_padding():
         assert (t.grad.numpy().sum(axis=(2, 3)) == 9).all()  # each of the 3 x 3 windows gave its cotangent to a pixel
 
 
-def test_one_dimension_is_two_with_a_unit_axis():
+def test_1d_pooling_equals_2d_with_a_unit_axis():
     x = np.random.default_rng(0).standard_normal((2, 3, 20))
     for name, arguments in (("max_pool", (3, 2, 1)), ("avg_pool", (3, 2, 1)), ("adaptive_avg_pool", (4,))):
         pairs = [(1 if k == 0 else (0, a) if k == 2 else (1, a)) for k, a in enumerate(arguments)]
@@ -138,7 +138,7 @@ def test_one_dimension_is_two_with_a_unit_axis():
         np.testing.assert_array_equal(one.numpy(), two.numpy()[:, :, 0])
 
 
-def test_the_index_takes_as_few_bytes_as_it_can():
+def test_the_saved_index_has_the_smallest_dtype():
     for (kernel, dtype), of_x in itertools.product(((16, np.uint8), (17, np.uint16)), (np.float32, np.float64)):
         x = Tensor(np.zeros((1, 64, 64), of_x), requires_grad=True)
         saved = ops.max_pool2d(x, kernel).node.saved
@@ -152,7 +152,7 @@ def test_the_last_of_257_taps_gets_its_cotangent():
     assert x.grad.argmax().item() == 256
 
 
-def test_a_dilation_that_no_byte_can_count():
+def test_a_dilation_may_exceed_255():
     x = np.random.default_rng(0).standard_normal((1, 3000))
     expected = define(x[:, None], [[0]], positions(3000, 4, 100, 2, 300), lambda w, *_: max(v for *_, v in w))
     for dtype in (np.float32, np.float64):
@@ -161,7 +161,7 @@ def test_a_dilation_that_no_byte_can_count():
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_where_all_is_minus_infinity_the_first_of_a_window_counts_but_never_the_padding(dtype):
+def test_in_a_window_of_minus_infinities_the_first_element_gets_the_gradient(dtype):
     for how, first in ((3, 2, 1, 1), [0, 1, 3, 5]), ((3, 1, 1, 2), [1, 0, 1, 2, 3]):
         x = Tensor(np.full((1, 1, 7), -np.inf, dtype), requires_grad=True)
         dx, = ops.max_pool1d(x, *how).sum().gradient(x)
@@ -169,7 +169,7 @@ def test_where_all_is_minus_infinity_the_first_of_a_window_counts_but_never_the_
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int32", "int64"])
-def test_maxima_of_integers(dtype):
+def test_max_pool_takes_integers_and_avg_pool_refuses_them(dtype):
     x = np.random.default_rng(0).integers(-9, 9, (2, 3, 7, 6, 5)).astype(dtype)
     for rank, pool, array in ((1, ops.max_pool1d, x[:, :, 0, 0]), (2, ops.max_pool2d, x[:, :, 0]),
                               (3, ops.max_pool3d, x)):

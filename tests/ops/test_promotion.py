@@ -1,4 +1,4 @@
-"""The dtype that an op's result has: Tensors without axes, and Python's numbers, give way to those with axes."""
+"""The dtypes of results: Tensors without axes, and Python's numbers, give way to Tensors with axes."""
 
 import itertools
 
@@ -28,12 +28,12 @@ OPS = {
 
 @pytest.mark.torch
 @pytest.mark.parametrize("name", OPS)
-def test_as_in_pytorch(name):
+def test_promotion_equals_pytorchs(name):
     torch, f = pytest.importorskip("torch"), OPS[name]
     for a, b in itertools.product(DTYPES, DTYPES):
         for rows in itertools.product((False, True), repeat=2):
             if name == "add with alpha" and a == b == "bool":
-                continue  # True times 2 is 2 here
+                continue  # True times 2 is 2 in ours
             given = [[3, 2] if rows[0] else 3, [2, 1] if rows[1] else 2]
             try:
                 theirs = f(torch, torch.tensor(given[0], dtype=getattr(torch, a)),
@@ -45,7 +45,7 @@ def test_as_in_pytorch(name):
             np.testing.assert_allclose(y.numpy(), theirs.numpy(), rtol=1e-6, err_msg=f"{a} {b} {rows}")
 
 
-def test_integers_without_axes_give_way():
+def test_0d_integers_take_the_dtype_of_tensors_with_axes():
     x, two = Tensor([200, 3], dtype="uint8"), Tensor(2)
     for y, numbers in ((x * two, [144, 6]), (two * x, [144, 6]), (x + two, [202, 5]), (x - Tensor(4), [196, 255]),
                        (ops.maximum(x, two), [200, 3]), (x // two, [100, 1]), (x**two, [64, 9]), (x & two, [0, 2]),
@@ -59,7 +59,7 @@ def test_integers_without_axes_give_way():
     assert (x.dtype, x.tolist()) == ("uint8", [202, 5])
 
 
-def test_integers_of_python_wrap_around():
+def test_python_integers_wrap_around():
     x = Tensor([1, 250], dtype="uint8")
     for y, numbers in ((x + 256, [1, 250]), (256 + x, [1, 250]), (x - 256, [1, 250]), (x + 257, [2, 251]),
                        (x * -1, [255, 6]), (x + 255, [0, 249]), (x * 256, [0, 0]),
@@ -77,7 +77,7 @@ def test_16_bits_stay_beside_a_number_without_axes(dtype):
     assert x.grad.tolist() == [3, 3]
 
 
-def test_promotion_in_a_captured_function():
+def test_a_captured_function_promotes_as_eager_code_does():
     f = capture(lambda x, k: x * k + k)
     for k in (2, 3, 4, 5):
         y = f(Tensor([200, 3], dtype="uint8"), Tensor(k))

@@ -30,7 +30,7 @@ def test_norm_over_all_gradients_together():
 
 @pytest.mark.parametrize("change", [np.asfortranarray, lambda a: np.repeat(a, 2, 1)[:, ::2],
                                     lambda a: a.astype("float64"), lambda a: a[:, ::-1].copy()[:, ::-1]])
-def test_any_layout_and_dtype(change):
+def test_gradients_of_any_layout_and_dtype_are_clipped(change):
     a, b = leaves(np.arange(6.0).reshape(2, 3), [1.0])
     g = change(a.grad._data)
     a.data = np.zeros_like(g)
@@ -41,7 +41,7 @@ def test_any_layout_and_dtype(change):
 
 
 @pytest.mark.parametrize("clip", [clip_grad_norm, clip_grad_value])
-def test_a_gradient_of_two_parameters_is_clipped_once(clip):
+def test_a_gradient_that_two_parameters_share_is_clipped_once(clip):
     a, b = leaves([3.0, 4.0], [0.0, 0.0])
     b.grad = a.grad
     clip([a, b, a], 2.5)
@@ -49,7 +49,7 @@ def test_a_gradient_of_two_parameters_is_clipped_once(clip):
 
 
 @pytest.mark.parametrize("clip", [clip_grad_norm, clip_grad_value])
-def test_gradients_that_cannot_be_changed_are_refused_before_any_is(clip):
+def test_read_only_gradients_are_refused_before_any_is_changed(clip):
     a, b = leaves([3.0, 4.0], [1.0, 1.0])
     b.grad = Tensor([9.0]).expand(2)
     with pytest.raises(ValueError, match=rf"{clip.__name__}: .*of shape \(2,\) has read-only memory"):
@@ -57,20 +57,20 @@ def test_gradients_that_cannot_be_changed_are_refused_before_any_is(clip):
     assert a.grad.tolist() == [3, 4]
 
 
-def test_small_gradients_are_left_alone_to_the_bit():
+def test_small_gradients_keep_their_bits():
     (a,) = leaves([3.0, 4.0])
     assert clip_grad_norm([a], 5.1).item() == 5.0
     assert np.array_equal(a.grad._data, np.float32([3.0, 4.0]))
 
 
 @pytest.mark.parametrize("norm_type, expected", [(1, 7.0), (3, 91 ** (1 / 3)), (math.inf, 4.0)])
-def test_other_norms(norm_type, expected):
+def test_other_norms_can_be_clipped(norm_type, expected):
     a, b = leaves([3.0], [-4.0])
     assert clip_grad_norm((p for p in [a, b]), 1.0, norm_type).item() == pytest.approx(expected)
     assert b.grad.item() == pytest.approx(-4 / expected, rel=1e-5)
 
 
-def test_squares_beyond_float32():
+def test_squares_beyond_float32_do_not_overflow():
     (a,) = leaves([3e25, 4e25])
     assert clip_grad_norm([a], 1.0).item() == pytest.approx(5e25)
     np.testing.assert_allclose(a.grad._data, [0.6, 0.8], rtol=1e-6)
@@ -79,25 +79,25 @@ def test_squares_beyond_float32():
 @pytest.mark.parametrize("clip", [
     lambda ps: clip_grad_norm(ps, 1.0), lambda ps: clip_grad_value(ps, 1.0),
     lambda ps: nn.utils.clip_grad_norm_(ps, 1.0), lambda ps: nn.utils.clip_grad_value_(ps, 1.0)])
-def test_a_generator_that_has_been_read_is_told(clip):
+def test_an_exhausted_generator_warns(clip):
     model = nn.Linear(2, 1)
     generator = model.parameters()
     optim.SGD(generator, lr=0.1)
     with pytest.warns(UserWarning, match="the generator is empty.* read only once") as seen:
         clip(generator)
     assert len(seen) == 1
-    clip([])  # a list that is empty is meant to be
+    clip([])  # an empty list is intended
     clip(p.detach() for p in model.parameters())
 
 
-def test_nothing_to_clip():
+def test_without_gradients_the_norm_is_0():
     assert clip_grad_norm([], 1.0).item() == 0.0
     assert clip_grad_norm(leaves(None), 1.0, math.inf).item() == 0.0
     assert clip_grad_norm(leaves(np.zeros((0, 2))), 1.0, math.inf).item() == 0.0
 
 
 @pytest.mark.parametrize("bad, norm_type", [(math.nan, 2), (math.inf, 2), (math.nan, math.inf), (-math.inf, 1)])
-def test_nonfinite(bad, norm_type):
+def test_a_norm_that_is_not_finite_can_raise(bad, norm_type):
     (a,) = leaves([1.0, bad])
     with pytest.raises(FloatingPointError, match="clip_grad_norm: the norm of the gradients is (nan|inf)"):
         clip_grad_norm([a], 1.0, norm_type, error_if_nonfinite=True)
@@ -106,13 +106,13 @@ def test_nonfinite(bad, norm_type):
     assert not a.grad.data[0] == 1.0 and math.isnan(a.grad._data[1])
 
 
-def test_value():
+def test_values_are_clipped():
     a, b = leaves([-3.0, 0.2, 3.0], None)
     clip_grad_value([a, b], 0.5)
     assert np.array_equal(a.grad._data, np.float32([-0.5, 0.2, 0.5])) and b.grad is None
 
 
-def test_clipping_is_seen_by_backward():
+def test_backward_notices_clipping():
     (a,) = leaves([3.0, 4.0])
     a.grad.requires_grad_()
     y = (a.grad * a.grad).sum()
@@ -122,7 +122,7 @@ def test_clipping_is_seen_by_backward():
 
 
 @pytest.mark.parametrize("clip", [clip_grad_norm, clip_grad_value])
-def test_bad_input(clip):
+def test_bad_arguments_raise(clip):
     with pytest.raises(TypeError, match=f"{clip.__name__}: parameter 0 is a ndarray, not a Tensor"):
         clip([np.zeros(3)], 1.0)
     with pytest.raises(ValueError, match=f"{clip.__name__}: .*=-1.0 must be >= 0"):
@@ -138,7 +138,7 @@ def test_bad_input(clip):
 @pytest.mark.torch
 @pytest.mark.parametrize("norm_type", [2.0, 1.0, 3.5, float("inf")])
 @pytest.mark.parametrize("max_norm", [0.5, 1e4])
-def test_pytorchs(norm_type, max_norm):
+def test_clipping_equals_pytorchs(norm_type, max_norm):
     torch = pytest.importorskip("torch")
     values = [np.random.default_rng(i).standard_normal(shape) for i, shape in enumerate([(5, 3), (7,), (), (1500,)])]
     ours, theirs = leaves(*values, None, dtype="float64"), [torch.tensor(v, requires_grad=True) for v in values]

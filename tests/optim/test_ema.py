@@ -44,7 +44,7 @@ def test_averages_follow_the_formula(warmup):
     assert averaged["count"] == 120
 
 
-def test_swapping_gives_every_bit_back_even_after_an_error():
+def test_swapping_restores_every_bit_even_after_an_error():
     model = Model()
     ema = EMA(model, 0.5, warmup=False)
     change(model, 0)
@@ -65,7 +65,7 @@ def test_backward_through_swapped_weights_is_noticed():
         loss.backward()
 
 
-def test_state_goes_on_where_it_was():
+def test_a_loaded_ema_continues():
     one, two = Model(), Model()
     first = EMA(one, 0.9)
     for n in range(3):
@@ -81,7 +81,7 @@ def test_state_goes_on_where_it_was():
     assert first.updates == second.updates == 4
 
 
-def test_bad_input():
+def test_bad_arguments_raise():
     with pytest.raises(ValueError, match=r"EMA: decay=1.0 must lie in \[0, 1\)"):
         EMA(Model(), 1.0)
     model = Model()

@@ -1,4 +1,4 @@
-"""Each optimizer is its formula, as its authors wrote it, and PyTorch's optimizer of that name."""
+"""Each optimizer against its authors' formula, and against PyTorch's optimizer of that name."""
 
 import math
 
@@ -92,8 +92,8 @@ def adafactor(x, g, s, t, lr, beta2_decay, eps, d, weight_decay):
 
 @pytest.mark.parametrize("dtype, rtol", [("float64", 1e-10), ("float32", 2e-5)])
 @pytest.mark.parametrize("name, options", CASES)
-def test_steps_and_state_are_the_formulas(name, options, dtype, rtol):
-    """A compiled kernel for float32, NumPy for float64. Zero gradients are among them."""
+def test_steps_and_state_follow_the_formulas(name, options, dtype, rtol):
+    """float32 runs in a kernel, float64 in NumPy. Some gradients are 0."""
     rng = np.random.default_rng(0)
     x = rng.standard_normal(300)
     p, state = Tensor(x, requires_grad=True, dtype=dtype), {}
@@ -113,7 +113,7 @@ def test_steps_and_state_are_the_formulas(name, options, dtype, rtol):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_centered_rmsprop_survives_a_constant_gradient(dtype):
-    """The variance tends to 0, and v - a^2, rounded, below it."""
+    """The variance tends to 0, and rounding makes v - a^2 negative."""
     x = Tensor(np.zeros(50, dtype), requires_grad=True)
     x.grad = Tensor(np.random.default_rng(0).uniform(0.1, 1, 50).astype(dtype))
     optimizer = optim.RMSProp([x], lr=1e-6, alpha=0.5, centered=True)
@@ -132,10 +132,10 @@ def test_momentum_may_be_switched_on_later():
     assert x.item() == pytest.approx(1 - 0.2 - 0.3 - 0.25, abs=1e-12)
 
 
-def test_adafactor_remembers_rows_and_columns_of_a_matrix():
+def test_adafactor_keeps_a_matrixs_row_and_column_means():
     x, g = Tensor(np.ones((2, 3)), requires_grad=True), np.array([[1.0, 2.0, 3.0], [0.5, -1.0, 2.0]])
     optimizer = optim.Adafactor([x], lr=0.1)
-    for _ in range(3):  # of the same gradient the means are those of its squares
+    for _ in range(3):  # with a constant gradient these are the means of its squares
         x.grad = Tensor(g)
         optimizer.step()
     state = optimizer.state[x]
@@ -149,7 +149,7 @@ def test_adafactor_remembers_rows_and_columns_of_a_matrix():
 
 @pytest.mark.parametrize("shape", [(3, 5), (5, 3)])
 def test_muon_makes_the_step_orthogonal(shape):
-    """With the coefficients of a Newton-Schulz iteration that converges."""
+    """With the coefficients of a converging Newton-Schulz iteration."""
     x, g = Tensor(np.zeros(shape), requires_grad=True), np.random.default_rng(0).standard_normal(shape)
     x.grad = Tensor(g)
     optim.Muon([x], lr=0.5, weight_decay=0.0, ns_steps=30, ns_coefficients=(1.5, -0.5, 0.0)).step()
@@ -179,7 +179,7 @@ X = Tensor([1.0, 2.0, 3.0], requires_grad=True)
     ("Muon", dict(adjust_lr_fn="rms"), "adjust_lr_fn='rms' must be 'or"),
     ("Muon", dict(ns_steps=100), "ns_steps=100 must be an integer from"),
 ])
-def test_bad_options(name, options, message):
+def test_bad_options_are_refused(name, options, message):
     x = Tensor([[1.0]], requires_grad=True) if name == "Muon" and options else X
     with pytest.raises(ValueError, match=f"{name}: {message}"):
         getattr(optim, name)([x], **options)
@@ -188,7 +188,6 @@ def test_bad_options(name, options, message):
 # PyTorch's ------------------------------------------------------------------------------------------------------------
 
 SHAPES = [(5, 3), (7,), (), (2, 1, 4), (1500,)]
-THEIRS = CASES
 
 
 def parameters(dtype="float64", shapes=SHAPES):
@@ -226,8 +225,8 @@ def assert_equal(ours, theirs, rtol=1e-12):
 
 @pytest.mark.torch
 @pytest.mark.parametrize("dtype, rtol", [("float64", 1e-12), ("float32", 1e-6)])
-@pytest.mark.parametrize("name, options", THEIRS)
-def test_updates_are_pytorchs(name, options, dtype, rtol):
+@pytest.mark.parametrize("name, options", CASES)
+def test_updates_equal_pytorchs(name, options, dtype, rtol):
     p, q = parameters(dtype)
     ours, theirs = getattr(optim, name)(p, **options), theirs_of(name)(q, **options)
     steps(ours, theirs)
@@ -237,8 +236,8 @@ def test_updates_are_pytorchs(name, options, dtype, rtol):
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("name, options", THEIRS)
-def test_a_checkpoint_goes_both_ways(name, options):
+@pytest.mark.parametrize("name, options", CASES)
+def test_checkpoints_load_from_and_into_pytorch(name, options):
     torch = pytest.importorskip("torch")
     p, q = parameters()
     ours, theirs = getattr(optim, name)(p, **options), theirs_of(name)(q, **options)
@@ -259,8 +258,8 @@ def test_a_checkpoint_goes_both_ways(name, options):
 @pytest.mark.parametrize("options", [
     dict(), dict(lr=0.1, nesterov=False, weight_decay=0.0, ns_steps=3, ns_coefficients=(3.0, -4.0, 2.0)),
     dict(lr=0.1, momentum=0.5, weight_decay=0.3, adjust_lr_fn="match_rms_adamw")])
-def test_muon_is_pytorchs(options, monkeypatch):
-    """Theirs rounds products to bfloat16; without that they are the same, and with it nearly."""
+def test_muon_equals_pytorchs(options, monkeypatch):
+    """PyTorch rounds products to bfloat16; without that the results agree, and with it nearly."""
     torch = pytest.importorskip("torch")
     for atol in (0.05, 1e-12):
         p, q = parameters(shapes=[(5, 3), (4, 9), (6, 6)])

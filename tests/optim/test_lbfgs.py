@@ -1,4 +1,4 @@
-"""L-BFGS: it finds minima that gradient descent does not, and does what PyTorch's does."""
+"""L-BFGS finds a minimum that gradient descent does not, and takes PyTorch's steps."""
 
 import numpy as np
 import pytest
@@ -26,14 +26,14 @@ def start(dtype="float64"):
     return Tensor(np.array([-1.2, 1.0, 0.5, -0.3]), requires_grad=True, dtype=dtype)
 
 
-def test_it_finds_the_minimum_of_rosenbrocks_function():
+def test_lbfgs_finds_the_minimum_of_rosenbrocks_function():
     x = Tensor([-1.2, 1.0], requires_grad=True, dtype="float64")
     losses = minimize(optim.LBFGS([x], line_search_fn="strong_wolfe"), x)
     assert losses[-1] < 1e-8
     np.testing.assert_allclose(x._data, 1, atol=1e-4)
 
 
-def test_the_state_continues():
+def test_a_loaded_state_continues():
     x = start()
     optimizer = optim.LBFGS([x], lr=0.1, max_iter=3)
     minimize(optimizer, x, steps=3)
@@ -67,7 +67,7 @@ def test_an_exception_changes_nothing():
     assert np.array_equal(x._data, before) and optimizer.iterations == iterations
 
 
-CURVES = {  # along a line: the loss and its slope at t, falling at 0
+CURVES = {  # the loss and its slope at t along a line, falling at 0
     "quadratic": lambda t: ((t - 3) ** 2, 2 * (t - 3)),
     "steep": lambda t: ((1e4 * t - 1) ** 2, 2e4 * (1e4 * t - 1)),
     "flat": lambda t: ((1e-4 * t - 1) ** 2, 2e-4 * (1e-4 * t - 1)),
@@ -106,7 +106,7 @@ def test_the_lowest_point_of_a_cubic_lies_within_its_bounds(first, second):
     assert _cubic(0.0, 1.0, -1.0, 1.0, 0.0, -1.0, (2, 9)) == 9 and _cubic(0.0, 0.0, 1.0, 1.0, 1.0, 1.0, (2, 9)) == 2
 
 
-def test_misuse():
+def test_bad_arguments_raise():
     x = start()
     with pytest.raises(TypeError, match="needs a closure"):
         optim.LBFGS([x]).step()
@@ -125,7 +125,7 @@ def test_misuse():
 @pytest.mark.parametrize("options", [dict(lr=0.01), dict(lr=0.1, max_iter=4), dict(line_search_fn="strong_wolfe"),
                                      dict(line_search_fn="strong_wolfe", max_iter=5, history_size=3),
                                      dict(lr=0.02, max_iter=7, history_size=2)])
-def test_losses_are_pytorchs(options):
+def test_losses_equal_pytorchs(options):
     torch = pytest.importorskip("torch")
     x, y = start(), torch.tensor(start().tolist(), requires_grad=True, dtype=torch.float64)
     y.data.copy_(torch.tensor(x._data))

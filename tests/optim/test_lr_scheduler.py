@@ -1,4 +1,4 @@
-"""Schedulers set the rates of their formulas, which are PyTorch's, alone, together, and in a run that goes on."""
+"""Schedulers follow their formulas and PyTorch, alone, together, and in a resumed run."""
 
 import math
 import random
@@ -9,7 +9,7 @@ import optim
 from optim import lr_scheduler
 from tinygrad_like import Tensor
 
-OPTIONS = {  # and the rate at an epoch, if the first is 0.5
+OPTIONS = {  # options, and the rate at an epoch if the first is 0.5
     "StepLR": (dict(step_size=3, gamma=0.5), lambda e: 0.5 * 0.5 ** (e // 3)),
     "MultiStepLR": (dict(milestones=[2, 5, 5, 9], gamma=0.7),
                     lambda e: 0.5 * 0.7 ** ((e >= 2) + 2 * (e >= 5) + (e >= 9))),
@@ -44,7 +44,7 @@ def rates(scheduler, count=12):
 
 
 @pytest.mark.parametrize("name", WITH_FORMULA)
-def test_rates_are_their_formulas_and_go_on_from_a_saved_state_or_epoch(name):
+def test_rates_follow_their_formulas_and_continue_from_a_saved_state_or_epoch(name):
     first, other = optimizer(), optimizer()
     scheduler, resumed = made(name, first), made(name, other)
     for epoch in range(12):
@@ -59,14 +59,14 @@ def test_rates_are_their_formulas_and_go_on_from_a_saved_state_or_epoch(name):
     assert rates(again, 7) == pytest.approx([OPTIONS[name][1](epoch) for epoch in range(5, 12)])
 
 
-def test_a_run_goes_on_from_the_last_epoch():
+def test_a_run_continues_from_the_last_epoch():
     with pytest.raises(ValueError, match="needs each group's initial rate"):
         lr_scheduler.ExponentialLR(optimizer(), 0.5, last_epoch=3)
     third = optim.SGD([{"params": [Tensor([1.0], requires_grad=True)], "initial_lr": 0.5}], lr=0.125)
     assert lr_scheduler.StepLR(third, 1, 0.5, last_epoch=2).get_last_lr() == [0.0625]
 
 
-def test_a_plateau():
+def test_a_plateau_reduces_the_rate():
     scheduler = lr_scheduler.ReduceLROnPlateau(optimizer(), patience=1, factor=0.5, min_lr=0.2)
     for _ in range(6):
         scheduler.step(1.0)
@@ -74,7 +74,7 @@ def test_a_plateau():
     scheduler, other = (lr_scheduler.ReduceLROnPlateau(optimizer(), patience=1, factor=0.5) for _ in range(2))
     scheduler.step(1.0), scheduler.step(1.0)
     other.load_state_dict(scheduler.state_dict())
-    for metric, rate in (2.0, 0.25), (1.5, 0.25), (1.2, 0.125):  # each counts from where it was
+    for metric, rate in (2.0, 0.25), (1.5, 0.25), (1.2, 0.125):  # both continue their counts
         scheduler.step(metric), other.step(metric)
         assert other.get_last_lr() == scheduler.get_last_lr() == [rate]
 
@@ -83,17 +83,17 @@ def test_a_plateau():
 
 
 class Warmup(lr_scheduler._LRScheduler):
-    """As written for PyTorch."""
+    """A scheduler written for PyTorch."""
 
     def get_lr(self):
         return [base * min(1.0, (self.last_epoch + 1) / 4) for base in self.base_lrs]
 
 
-def test_one_written_for_pytorch():
+def test_a_scheduler_written_for_pytorch_works():
     assert rates(Warmup(optimizer(lr=1.0)), 6) == [0.25, 0.5, 0.75, 1, 1, 1]
 
 
-def test_after_a_rate_that_is_none_the_schedule_goes_on():
+def test_a_schedule_continues_after_an_invalid_rate():
     o, broken = optimizer(), [False]
     scheduler = lr_scheduler.LambdaLR(o, lambda epoch: float("nan") if broken[0] else 1 / (1 + epoch))
     broken[0] = True
@@ -121,7 +121,7 @@ def test_after_a_rate_that_is_none_the_schedule_goes_on():
     (lambda o: lr_scheduler.LambdaLR(o, lambda epoch: -1.0), ValueError, "LambdaLR: the rate would be -0.5"),
     (lambda o: lr_scheduler.ReduceLROnPlateau(o, threshold_mode="rough"), ValueError, "threshold_mode='rough' must be"),
 ])
-def test_what_is_refused(call, error, message):
+def test_bad_arguments_raise(call, error, message):
     with pytest.raises(error, match=message):
         call(optimizer(momentum=0.9))
 
@@ -133,7 +133,7 @@ def test_what_is_refused(call, error, message):
 @pytest.mark.filterwarnings("ignore:Detected call of")
 @pytest.mark.parametrize("cls", ["SGD", "Adam"])
 @pytest.mark.parametrize("name, options", [*MORE, *((name, OPTIONS[name][0]) for name in WITH_FORMULA)])
-def test_rates_are_pytorchs(name, options, cls):
+def test_rates_equal_pytorchs(name, options, cls):
     torch = pytest.importorskip("torch")
     found = []
     for lib, p in (optim, Tensor([1.0], requires_grad=True)), (torch.optim, torch.zeros(1, requires_grad=True)):
@@ -150,8 +150,8 @@ def test_rates_are_pytorchs(name, options, cls):
 @pytest.mark.torch
 @pytest.mark.filterwarnings("ignore:Detected call of")
 @pytest.mark.parametrize("first", OPTIONS)
-def test_side_by_side_they_have_pytorchs_rates(first):
-    """Also with a rate that is changed by hand."""
+def test_several_schedulers_together_set_pytorchs_rates(first):
+    """Also if the rate is changed by hand."""
     torch = pytest.importorskip("torch")
     draw = random.Random(first)
     for names in [(first, second) for second in OPTIONS] + [(first, *draw.sample(list(OPTIONS), 2)) for _ in range(8)]:

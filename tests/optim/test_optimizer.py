@@ -1,4 +1,4 @@
-"""What every optimizer shares: groups, steps, the learning rate, checkpoints, and messages that help."""
+"""All optimizers: groups, steps, the learning rate, checkpoints, and helpful messages."""
 
 import copy
 import pickle
@@ -39,7 +39,7 @@ def run(optimizer, params, count, first=0):
 
 
 def assert_close(actual, desired):
-    """Equal but for the rounding of float32, which is relative to the largest numbers that were added up."""
+    """Equal up to float32 rounding, which is relative to the largest summands."""
     np.testing.assert_allclose(actual, desired, rtol=0, atol=1e-6 * np.max(np.abs(desired), initial=1.0))
 
 
@@ -47,7 +47,7 @@ def assert_close(actual, desired):
 
 
 @pytest.mark.parametrize("cls, options", ALL)
-def test_a_step_is_in_place_leaves_gradients_and_other_memory_alone(cls, options):
+def test_a_step_is_in_place_and_changes_no_gradient(cls, options):
     (p,) = make((4, 6))
     p.grad = Tensor(p._data)
     data, before, g = p._data, p._data.copy(), p.grad._data.copy()
@@ -60,7 +60,7 @@ def test_a_step_is_in_place_leaves_gradients_and_other_memory_alone(cls, options
     assert not any(np.shares_memory(p.grad._data, v) for v in arrays)
 
 
-def test_a_step_is_seen_by_backward():
+def test_backward_notices_a_step():
     (x,) = make((3,))
     y = ops.sum(x * x)
     y.backward(retain_graph=True)
@@ -69,7 +69,7 @@ def test_a_step_is_seen_by_backward():
         y.backward()
 
 
-def test_without_gradient_nothing_moves():
+def test_a_parameter_without_gradient_stays():
     a, b = make((3,), (2,))
     before = a._data.copy()
     b.grad = Tensor(b._data)
@@ -79,7 +79,7 @@ def test_without_gradient_nothing_moves():
     assert optimizer.state_dict()["state"].keys() == {1}
 
 
-def test_closure():
+def test_step_takes_a_closure():
     (x,) = make((3,))
     before, optimizer = x._data.copy(), SGD([x], lr=0.1)
 
@@ -96,7 +96,7 @@ def test_closure():
     assert SGD([x], lr=0.1).step() is None
 
 
-def test_zero_grad():
+def test_zero_grad_sets_gradients_to_none_or_0():
     a, b = make((3,), (2,))
     a.grad = Tensor(a._data)
     optimizer = SGD([a, b], lr=0.1)
@@ -106,7 +106,7 @@ def test_zero_grad():
     assert a.grad is None
 
 
-# What happens to a parameter between two steps -----------------------------------------------------------------------
+# Changes of a parameter between two steps -----------------------------------------------------------------------------
 
 
 def cast(p, dtype):
@@ -129,13 +129,13 @@ def test_state_follows_a_cast_there_and_back(cls, options):
 
 
 def swapped(p):
-    """Its values in new memory, in the other order."""
+    """Move p's values to new memory, in the other order."""
     other = "C" if p._data.flags.f_contiguous else "F"
     p.data = np.array(p._data, order=other)
 
 
 def within(p):
-    """Its values between others."""
+    """Move p's values into every second column of a wider array."""
     wide = np.full((p.shape[0], 2 * p.shape[1]), 7, p.dtype)
     wide[:, ::2] = p._data
     p.data = wide[:, ::2]
@@ -162,7 +162,7 @@ def test_the_layout_of_a_parameter_may_change(cls, options, first, move):
 
 @pytest.mark.parametrize("cls, options", ALL)
 @pytest.mark.parametrize("again", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))], ids=["deepcopy", "pickle"])
-def test_a_copy_of_parameters_and_optimizer_goes_on_alike(cls, options, again):
+def test_a_copy_of_parameters_and_optimizer_continues_alike(cls, options, again):
     params = make((4, 6), (3,))
     params[0].data = np.asfortranarray(params[0]._data)
     optimizer = cls(params, lr=0.01, **options)
@@ -202,7 +202,7 @@ def test_data_that_cannot_be_trained_is_refused(dtype, data, message):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("cls, options", [
     (cls, options) for cls, options in ALL if "momentum" in options or not issubclass(cls, SGD)])
-def test_data_of_another_shape_is_refused_where_there_is_state(cls, options, dtype, shape):
+def test_data_of_another_shape_is_refused_if_there_is_state(cls, options, dtype, shape):
     p, q = make((4, 6), (2,))
     optimizer = cls([q, p], lr=0.1, **options)
     run(optimizer, [p, q], 1)
@@ -226,8 +226,8 @@ def plainly(step):
     lambda state: [s["exp_avg"].mul_(0.5) for s in state.values()],
     lambda state: [v.zero_() for s in state.values() for v in s.values() if isinstance(v, Tensor)],
     lambda state: [s["exp_avg_sq"].__setitem__(0, 0.25) for s in state.values()]])
-def test_state_that_a_program_changes_in_place(wrap, change):
-    """As the same changes of the arrays do, and in a captured function too, which goes on without Python."""
+def test_a_program_may_change_the_state_in_place(wrap, change):
+    """In a captured function too."""
     (p,), (q,) = make((4, 6)), make((4, 6))
     a, b = Adam([p], lr=0.01), Adam([q], lr=0.01)
     calls = []
@@ -289,7 +289,7 @@ def test_parameters_that_share_memory_are_refused(views):
     assert len(optimizer.param_groups) == 1
 
 
-def test_views_that_lie_between_each_other_are_parameters():
+def test_interleaved_views_may_be_parameters():
     memory = np.zeros((2, 6), "float32")
     a, b = (Tensor.from_numpy(memory[:, i::2]).requires_grad_() for i in (0, 1))
     a.grad, b.grad = Tensor.ones(2, 3), Tensor.full((2, 3), 2.0)
@@ -304,7 +304,7 @@ PACKAGES = tuple(str(Path(optim.__file__).parents[1] / name) for name in ("optim
 
 
 def interrupted(step, n):
-    """Call `step`, and raise KeyboardInterrupt at the n-th bytecode in the packages; returns whether there is one."""
+    """Call `step`, raising KeyboardInterrupt at the packages' n-th bytecode; return whether there is one."""
     left = count(n, -1)
 
     def trace(frame, event, argument):
@@ -323,13 +323,13 @@ def interrupted(step, n):
         return True
     finally:
         sys.settrace(old)
-        while threads.pool._is_owned():  # between a block and its exit, where Python lets no signal in
+        while threads.pool._is_owned():  # Python handles no signal between a block and its exit
             threads.pool.release()
     return False
 
 
 @pytest.mark.parametrize("cls, options", [(SGD, dict(momentum=0.9, dampening=0.3)), (AdamW, {})])
-def test_an_interrupt_leaves_all_as_before_or_all_as_after(cls, options):
+def test_an_interrupted_step_is_either_complete_or_not_begun(cls, options):
     """At every third bytecode: with kernels for two groups of options, and a formula for float64."""
     def start():
         params = make((3, 5), (2,)) + make((4,), dtype="float64")
@@ -401,7 +401,7 @@ def test_groups_have_their_own_options():
         np.testing.assert_allclose(old - p._data, expected, rtol=1e-5)
 
 
-def test_repr():
+def test_repr_shows_groups_and_steps():
     a, b = make((40, 30), (2,))
     optimizer = SGD([{"params": [a]}, {"params": [b], "lr": schedule.linear(1, 0, 4)}], lr=0.1, momentum=0.9)
     optimizer.steps = 1
@@ -465,7 +465,7 @@ def test_state_is_loaded_in_the_parameters_dtype_and_string_keys_are_indices():
     optimizer.load_state_dict({"state": {"0": {"momentum_buffer": np.arange(3.0)}}, "param_groups": [group]})
     assert optimizer.state[p]["momentum_buffer"].dtype == np.float32
     assert optimizer.lr == 0.7 and optimizer.steps == 0
-    assert optimizer.param_groups[0]["foreach"] is None  # kept, as any key that is no option
+    assert optimizer.param_groups[0]["foreach"] is None  # kept, like any unknown key
 
 
 @pytest.mark.parametrize("change, message", [
@@ -498,7 +498,7 @@ def test_a_checkpoint_that_does_not_fit_changes_nothing(change, message):
 
 @pytest.mark.parametrize("cls, options", ALL)
 @pytest.mark.parametrize("forget", [lambda o: o.state.clear(), lambda o: setattr(o, "state", defaultdict(dict))])
-def test_state_that_a_program_forgets_starts_anew(cls, options, forget):
+def test_cleared_state_starts_again(cls, options, forget):
     first, second = make((3, 2), (2,)), make((3, 2), (2,))
     a, b = cls(first, lr=0.1, **options), cls(second, lr=0.1, **options)
     run(a, first, 3)
@@ -518,7 +518,7 @@ def test_state_that_a_program_forgets_starts_anew(cls, options, forget):
 
 
 @pytest.mark.parametrize("cls", [SGD, Adam, RMSProp])
-def test_keys_of_ones_own_are_kept_in_groups_and_in_their_state(cls):
+def test_the_users_keys_are_kept_in_groups_and_checkpoints(cls):
     (x, y), own = make((3,), (2,)), {"lr_scale": 0.5, "use_muon": True, "initial_lr": 0.3, "name": "head"}
     optimizer = cls([{"params": [x]}, {"params": [y], **own}], lr=0.1)
     assert own.items() <= optimizer.param_groups[1].items() and not own.keys() & optimizer.param_groups[0].keys()
@@ -533,7 +533,7 @@ def test_keys_of_ones_own_are_kept_in_groups_and_in_their_state(cls):
 
 
 @pytest.mark.parametrize("cls", [SGD, Adam, optim.LBFGS])
-def test_a_step_in_which_no_parameter_has_a_gradient_is_told(cls):
+def test_a_step_without_any_gradient_warns(cls):
     (x, y) = make((3,), (2,))
     optimizer, before = cls([x, y], lr=0.1), x.tolist()
     closure = [lambda: Tensor(1.0)] if cls is optim.LBFGS else []
@@ -571,7 +571,7 @@ X, Y = make((3,), (2,))
     ([{"params": [X], "momentum": -1}], ValueError, "SGD: momentum=-1 must be >= 0"),
     ([{"params": [X], "lr": "fast"}], ValueError, "SGD: lr='fast' must be a number >= 0, or a schedule"),
 ])
-def test_bad_parameters(params, error, message):
+def test_bad_parameters_are_refused(params, error, message):
     with pytest.raises(error, match=message):
         SGD(params, lr=0.1)
 
@@ -583,7 +583,7 @@ def test_the_base_class_says_what_is_missing():
         Optimizer([x], lr=0.1).step()
 
 
-def test_an_optimizer_of_ones_own_is_a_formula():
+def test_users_define_an_optimizer_by_its_formula():
     class SignDescent(Optimizer):
         def update(self, x, g, state, lr):
             x -= lr * np.sign(g)
@@ -598,7 +598,7 @@ def test_an_optimizer_of_ones_own_is_a_formula():
 
 
 class Signs(Optimizer):
-    """As one writes it for PyTorch."""
+    """An optimizer written for PyTorch."""
 
     def __init__(self, params, lr=1e-4, beta=0.9):
         if lr is optim.optimizer.required:
@@ -623,7 +623,7 @@ class Signs(Optimizer):
         return loss
 
 
-def test_an_optimizer_written_for_pytorch():
+def test_an_optimizer_written_for_pytorch_works():
     def trained(x, optimizer, steps):
         def closure():
             optimizer.zero_grad()
@@ -650,7 +650,7 @@ def test_an_optimizer_written_for_pytorch():
     assert again.param_groups[0]["lr"] == 0.05
 
 
-def test_groups_of_one_optimizer_given_to_another():
+def test_an_optimizer_may_take_anothers_groups():
     x = Tensor([1.0, 2.0], requires_grad=True)
 
     class Wrapped(Optimizer):

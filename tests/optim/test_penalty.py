@@ -13,7 +13,7 @@ def parameters():
     return [Tensor([[1.0, -2.0], [0.0, 3.0]], requires_grad=True), Tensor([-4.0], requires_grad=True)]
 
 
-def test_values_and_gradients():
+def test_penalties_have_their_values_and_gradients():
     for penalty, value, gradients in [
         (l1_penalty, 10, [[[1, -1], [0, 1]], [-1]]),
         (l2_penalty, 30, [[[2, -4], [0, 6]], [-8]]),
@@ -52,7 +52,7 @@ class Model(nn.Module):
         self.position = nn.Parameter(np.ones((1, 4, 2), np.float32))
 
 
-def test_decay_groups():
+def test_decay_groups_spare_biases_norms_and_named_parameters():
     model = Model()
     names = {p: name for name, p in model.named_parameters()}
 
@@ -72,7 +72,7 @@ def test_every_norm_embedding_and_position_is_known():
 
 
 @pytest.mark.parametrize("penalty", [l1_penalty, l2_penalty])
-def test_an_exhausted_generator_is_no_penalty(penalty):
+def test_an_exhausted_generator_raises(penalty):
     generator = nn.Linear(2, 2).parameters()
     list(generator)
     with pytest.raises(ValueError, match="can be read only once"):

@@ -20,7 +20,7 @@ by_one, halving = schedule.constant(1.0), schedule.exponential(0.5, 0.5)
      [0.2, 0.4, 0.8, 1.0, 0.9, 0.0, 0.0]),
     (schedule.joined([by_one, halving, schedule.constant(3.0)], [2, 4]), range(6), [1, 1, 0.5, 0.25, 3, 3]),
 ], ids=lambda f: getattr(f, "__qualname__", "").partition(".")[0])
-def test_values_of_schedules(f, steps, expected):
+def test_schedules_have_these_values(f, steps, expected):
     assert [f(n) for n in steps] == pytest.approx(expected)
 
 
@@ -41,8 +41,7 @@ def rates(plateau, metrics):
     (dict(lr=schedule.linear(1.0, 0.0, 10)), [1, 0, 0, -1], [1, 0.9, 0.4, 0.35]),  # scales another schedule
     (dict(patience=1, cooldown=1), [3, 2, 2, 2, 1, 1, 1, 1, 0], [1, 1, 1, 0.5, 0.5, 0.5, 0.25, 0.25, 0.25]),
 ], ids=lambda x: str(x).partition(" at 0x")[0])
-def test_plateau(options, metrics, expected):
-    """Each also stops in the middle, and another goes on from its state."""
+def test_a_plateau_has_these_rates_and_continues_from_its_state(options, metrics, expected):
     def make():
         return schedule.ReduceOnPlateau(**{"lr": 1.0, "factor": 0.5, "patience": 0, **options})
 
@@ -76,7 +75,7 @@ def test_a_state_that_does_not_fit_changes_nothing(change):
     (lambda: schedule.joined([by_one] * 2, []), r"joined: 2 schedules need 1 boundaries .* got \[\]"),
     (lambda: schedule.joined([by_one] * 3, [4, 2]), r"joined: 3 schedules need 2 boundaries .* \[4, 2\]"),
 ])
-def test_bad_input(make, message):
+def test_bad_arguments_raise(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 
@@ -87,7 +86,7 @@ def test_bad_input(make, message):
                                      dict(patience=1, threshold=0.1, threshold_mode="abs"),
                                      dict(patience=1, threshold=0.1)], ids=str)
 @pytest.mark.parametrize("least", [0.1, -1])
-def test_a_plateau_is_pytorchs(options, mode, least):
+def test_a_plateau_equals_pytorchs(options, mode, least):
     torch = pytest.importorskip("torch")
     ours, theirs = (lib.lr_scheduler.ReduceLROnPlateau(lib.SGD([p], lr=0.1), mode, eps=0, **options) for lib, p in (
         (optim, Tensor([1.0], requires_grad=True)), (torch.optim, torch.zeros(1))))

@@ -7,7 +7,7 @@ import pytest
 
 
 class Terminal(io.StringIO):
-    """What a terminal shows of what is written to it."""
+    """Shows written text as a terminal would."""
 
     def isatty(self):
         return True
@@ -24,7 +24,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def on_terminal(monkeypatch):
-    """Called in a test, it makes stderr a terminal, and returns it."""
+    """A function that makes stderr a terminal, and returns it."""
     def make(columns=100):
         terminal = Terminal()
         monkeypatch.setattr(sys, "stderr", terminal)

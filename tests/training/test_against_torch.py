@@ -1,4 +1,4 @@
-"""Weights go both ways between PyTorch and here, by name, in safetensors files."""
+"""Weights go both ways between PyTorch and this package, by name, in safetensors files."""
 
 import re
 from pathlib import Path
@@ -40,14 +40,14 @@ def outputs(ours, theirs):
     return ours(Tensor(x)).detach().numpy(), theirs(torch.tensor(x)).detach().numpy()
 
 
-def test_from_there(tmp_path):
+def test_weights_load_from_pytorch(tmp_path):
     ours, theirs = Ours(), Theirs()
     files.save_file(theirs.state_dict(), tmp_path / "w.safetensors", {"format": "pt"})
     assert load_weights(ours, tmp_path / "w.safetensors") == ([], [])
     np.testing.assert_allclose(*outputs(ours, theirs), atol=1e-6)
 
 
-def test_to_there(tmp_path):
+def test_weights_load_into_pytorch(tmp_path):
     ours, theirs = Ours(), Theirs()
     save_weights(ours, tmp_path / "w.safetensors")
     theirs.load_state_dict(files.load_file(tmp_path / "w.safetensors"))
@@ -63,7 +63,7 @@ PAIRS = {
 
 
 @pytest.mark.parametrize("name", PAIRS)
-def test_a_state_dict_loads_there_as_it_is(name):
+def test_pytorch_loads_our_state_dicts_directly(name):
     ours, theirs = PAIRS[name](nn), PAIRS[name](torch.nn)
     for tensor in ours.state_dict().values():
         tensor.copy_((Tensor.randn(*tensor.shape) * 9).to(tensor.dtype))
@@ -71,25 +71,25 @@ def test_a_state_dict_loads_there_as_it_is(name):
     for mine, other in zip(ours.state_dict().values(), theirs.state_dict().values(), strict=True):
         np.testing.assert_array_equal(mine.double().numpy(), other.double().numpy())
     before = {name: t.clone() for name, t in theirs.state_dict().items()}
-    for tensor in ours.state_dict().values():  # what was loaded is a copy
+    for tensor in ours.state_dict().values():  # PyTorch copied them
         tensor.zero_()
     assert all(torch.equal(before[name], t) for name, t in theirs.state_dict().items())
 
 
-def test_only_values_go_there():
+def test_pytorch_takes_only_the_values_of_our_tensors():
     with pytest.raises(RuntimeError, match="size mismatch for weight"):
         torch.nn.Linear(3, 2).load_state_dict(nn.Linear(4, 2).state_dict())
     x = torch.ones(2)
     assert torch.equal(x.copy_(Tensor([3, 4])), torch.tensor([3.0, 4.0]))
     with pytest.raises(RuntimeError, match="this Tensor requires grad"):
         x.copy_(Tensor([1.0, 2.0], requires_grad=True))
-    with pytest.raises(TypeError):  # no other function of PyTorch's takes what it would not follow
+    with pytest.raises(TypeError):  # PyTorch's other functions refuse our Tensors
         torch.relu(Tensor([1.0]))
     assert type(x + Tensor([1.0, 1.0])) is Tensor
 
 
-def test_tied_weights_from_there(tmp_path):
-    """`save_model` writes a shared tensor once."""
+def test_tied_weights_load_from_pytorch(tmp_path):
+    """PyTorch's `save_model` writes a shared tensor once."""
     ours, theirs = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4)), torch.nn.Sequential(*[torch.nn.Linear(4, 4)] * 2)
     ours[1].weight, ours[1].bias = ours[0].weight, ours[0].bias
     files.save_model(theirs, str(tmp_path / "w.safetensors"))
@@ -97,8 +97,8 @@ def test_tied_weights_from_there(tmp_path):
     assert np.array_equal(ours[1].weight.detach().numpy(), theirs[0].weight.detach().numpy())
 
 
-def test_tied_weights_to_there(tmp_path):
-    """`load_model` wants a shared tensor once."""
+def test_tied_weights_load_into_pytorch(tmp_path):
+    """PyTorch's `load_model` expects a shared tensor once."""
     ours, theirs = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4)), torch.nn.Sequential(*[torch.nn.Linear(4, 4)] * 2)
     ours[1].weight, ours[1].bias = ours[0].weight, ours[0].bias
     save_weights(ours, tmp_path / "w.safetensors", {"best": "3"})
@@ -111,7 +111,7 @@ def test_tied_weights_to_there(tmp_path):
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_half_precision_from_there(tmp_path, dtype):
+def test_half_precision_weights_load_from_pytorch(tmp_path, dtype):
     ours, theirs = Ours(), Theirs().to(dtype)
     files.save_file(theirs.state_dict(), tmp_path / "w.safetensors")
     load_weights(ours, tmp_path / "w.safetensors")
@@ -119,7 +119,7 @@ def test_half_precision_from_there(tmp_path, dtype):
         assert p.dtype == np.float32 and np.array_equal(p.detach().numpy(), q.detach().float().detach().numpy())
 
 
-def test_what_the_handbook_shows_of_one_process():
+def test_the_handbooks_example_of_one_process_works():
     ours, theirs = Ours(), Theirs()
     optimizer, their_optimizer = (lib.AdamW(model.parameters(), lr=0.1) for lib, model in (
         (optim, ours), (torch.optim, theirs)))

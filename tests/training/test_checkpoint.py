@@ -1,4 +1,4 @@
-"""Weights and checkpoints: what is written comes back, damage is noticed, and a killed run loses nothing."""
+"""Weights and checkpoints are restored exactly, damage is noticed, and a killed run loses nothing."""
 
 import json
 import os
@@ -51,7 +51,7 @@ def equal(a, b):
 # Weights ------------------------------------------------------------------------------------------------------------
 
 
-def test_weights_come_back(tmp_path):
+def test_saved_weights_are_restored(tmp_path):
     first, second = Model(), Model()
     second.transposed.assign(np.zeros((3, 2), int))
     save_weights(first, tmp_path / "new" / "model.safetensors", {"classes": "2"})
@@ -62,7 +62,7 @@ def test_weights_come_back(tmp_path):
 
 
 class Shared(nn.Module):
-    """Weights that are tied, that only share memory, and that are a part of another's memory."""
+    """Tied weights, weights that only share memory, and a view of another's memory."""
 
     def __init__(self, tied=True):
         self.head, self.embedding, self.twin, self.part = (nn.Linear(3, 4, bias=False) for _ in range(4))
@@ -72,13 +72,13 @@ class Shared(nn.Module):
             self.part.weight.data = self.embedding.weight.detach()[:2]
 
 
-def test_what_is_tied_is_written_once_and_read_everywhere(tmp_path):
+def test_tied_weights_are_written_once_and_loaded_everywhere(tmp_path):
     model, path = Shared(), tmp_path / "w"
     assert np.shares_memory(model.twin.weight._data, model.embedding.weight._data)
     save_weights(model, path, {"best": "part.weight", "twin.weight": "mine"})
     assert files.load_file(path).keys() == {"embedding.weight", "part.weight"}
     assert read_metadata(path) == {"head.weight": "embedding.weight", "best": "part.weight", "twin.weight": "mine"}
-    with pytest.raises(ValueError, match="missing: twin.weight"):  # a string of one's own stands in the way
+    with pytest.raises(ValueError, match="missing: twin.weight"):  # the user's metadata uses the name
         load_weights(Shared(tied=False), path)
     save_weights(model, path)
     for other in Shared(tied=False), Shared():
@@ -97,7 +97,7 @@ def test_empty_parameters_are_not_tied(tmp_path):
     assert load_weights(model, tmp_path / "w") == ([], []) and len(files.load_file(tmp_path / "w")) == 3
 
 
-def test_metadata_that_cannot_be_kept_is_refused(tmp_path):
+def test_invalid_metadata_is_refused(tmp_path):
     for metadata in {"sha256": "1"}, {"writer": "me"}, {"epochs": 3}, {3: "epochs"}:
         with pytest.raises(TypeError, match="save_weights: metadata .* must be a string, its name a string other than"):
             save_weights(nn.Linear(1, 1), tmp_path / "w", metadata)
@@ -108,7 +108,7 @@ def test_metadata_that_cannot_be_kept_is_refused(tmp_path):
 
 
 def run(seed=0):
-    """A model, an optimizer with state, and the like, after a few steps."""
+    """A model, an optimizer, and other parts with state, after a few steps."""
     manual_seed(seed)
     model = nn.MLP([4, 5, 2])
     plateau = optim.schedule.ReduceOnPlateau(0.1, patience=0)
@@ -119,7 +119,7 @@ def run(seed=0):
 
 
 def advance(parts, steps):
-    """Train on random numbers, and return what depends on every part."""
+    """Train on random numbers, and return numbers that depend on every part."""
     for _ in range(steps):
         model = parts["model"]
         noise = parts["other"].normal() + parts["mersenne"].normal()
@@ -149,7 +149,7 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_part_that_does_not_fit_changes_nothing(name, tmp_path):
-    """What is loaded has a part of another kind, and comes last: all else has been found to fit by then."""
+    """The wrong part comes last: all others were found to fit by then."""
     parts, _ = run()
     save_checkpoint(tmp_path / "c", **parts)
     advance(parts, 2)
@@ -161,7 +161,7 @@ def test_a_part_that_does_not_fit_changes_nothing(name, tmp_path):
     assert (tmp_path / "before").read_bytes() == (tmp_path / "after").read_bytes()
 
 
-def test_a_part_of_ones_own_that_does_not_fit_changes_nothing(tmp_path):
+def test_a_users_part_that_does_not_fit_changes_nothing(tmp_path):
     class Counter:
         def state_dict(self):
             return {"n": 3}
@@ -189,7 +189,7 @@ def test_a_resumed_run_repeats_every_bit(tmp_path):
     assert rest == {"epoch": 3, "history": [{"loss": 0.1, "note": None, "ok": True}], "scalar": 0.5}
 
 
-def test_the_one_before_is_kept(tmp_path):
+def test_the_previous_checkpoint_is_kept(tmp_path):
     model = nn.Linear(2, 2)
     for epoch in range(3):
         model.bias.assign([epoch, epoch])
@@ -213,7 +213,7 @@ def test_every_kind_of_damage_is_noticed(tmp_path):
         with pytest.raises(ValueError, match=f"damaged.*the checkpoint before it is {previous(path)}"):
             load_checkpoint(path, model=model)
     end = 8 + int.from_bytes(whole[:8], "little")
-    padding = range(len(whole[:end].rstrip()), end)  # after the header's JSON: what is not read cannot be wrong
+    padding = range(len(whole[:end].rstrip()), end)  # after the header's JSON; it is not read
     for position in set(range(len(whole))) - set(padding):
         path.write_bytes(whole[:position] + bytes([whole[position] ^ (1 << rng.integers(8))]) + whole[position + 1:])
         with pytest.raises(ValueError, match="damaged|no checkpoint"):
@@ -257,7 +257,7 @@ def test_a_failure_at_any_point_leaves_a_whole_checkpoint(tmp_path, monkeypatch,
     monkeypatch.undo()
     assert load_checkpoint(tmp_path / "c")["epoch"] in (1, 2)
     assert load_checkpoint(previous(tmp_path / "c"))["epoch"] in (0, 1)
-    save_checkpoint(tmp_path / "c", epoch=3)  # and nothing is in the way of the next
+    save_checkpoint(tmp_path / "c", epoch=3)  # the next save works
     assert load_checkpoint(tmp_path / "c")["epoch"] == 3
     assert sorted(p.name for p in tmp_path.iterdir()) == ["c", "c.previous"]
 
@@ -265,7 +265,7 @@ def test_a_failure_at_any_point_leaves_a_whole_checkpoint(tmp_path, monkeypatch,
 @pytest.mark.parametrize("save", [
     lambda path, module: save_weights(module, path), lambda path, module: save_checkpoint(path, model=module),
 ], ids=["weights", "checkpoint"])
-def test_a_full_disk_is_said_and_harms_nothing(tmp_path, monkeypatch, save):
+def test_a_full_disk_is_reported_and_harms_nothing(tmp_path, monkeypatch, save):
     resource = pytest.importorskip("resource")
     module = nn.Linear(400, 400)
     path = tmp_path / "w"
@@ -289,8 +289,8 @@ def test_a_full_disk_is_said_and_harms_nothing(tmp_path, monkeypatch, save):
         save(path / "w", module)
 
 
-def test_several_who_write_at_once_do_not_spoil_each_other(tmp_path):
-    """Threads here; between processes the lock is the same."""
+def test_simultaneous_writers_leave_whole_checkpoints(tmp_path):
+    """Here threads; processes use the same lock."""
     path, failures = tmp_path / "c", []
     save_checkpoint(path, who=-1, numbers=np.zeros(5000))
     save_checkpoint(path, who=-1, numbers=np.zeros(5000))
@@ -314,7 +314,7 @@ def test_several_who_write_at_once_do_not_spoil_each_other(tmp_path):
     assert not failures and sorted(p.name for p in tmp_path.iterdir()) == ["c", "c.previous"]
 
 
-def test_a_file_system_without_links(tmp_path, monkeypatch):
+def test_checkpoints_work_on_a_file_system_without_links(tmp_path, monkeypatch):
     def refuse(*args):
         raise OSError("no links here")
 
@@ -324,7 +324,7 @@ def test_a_file_system_without_links(tmp_path, monkeypatch):
     assert load_checkpoint(previous(tmp_path / "c"))["epoch"] == 1
 
 
-def test_arrays_of_any_byte_order_come_back(tmp_path):
+def test_arrays_of_any_byte_order_are_restored(tmp_path):
     save_checkpoint(tmp_path / "c", table=np.arange(3, dtype=">i4"), ratio=np.array(0.5, ">f8"), empty=np.zeros((0, 3)))
     found = load_checkpoint(tmp_path / "c")
     assert found["table"].tolist() == [0, 1, 2] and found["table"].dtype == np.int32
@@ -338,8 +338,8 @@ def test_arrays_of_any_byte_order_come_back(tmp_path):
         *[[["a", {kind: name}]] for kind in ("array", "tensor") for name in ("none", 3, ["x"])],
         [["package generator", 3]], [["package generator", {"array": "model/0"}]])],
 ], ids=lambda tree: str(tree)[:20])
-def test_a_tree_that_makes_no_sense_is_refused(tmp_path, tree):
-    """Behind a checksum that is right: such a file was written by another program."""
+def test_a_malformed_tree_is_refused(tmp_path, tree):
+    """With a right checksum: another program wrote such a file."""
     path, model = tmp_path / "c", nn.Linear(2, 2)
     before, rng = values(model), tinygrad_like.get_rng_state()
     metadata = {"format": checkpoint.FORMAT} if tree is None else {"format": checkpoint.FORMAT, "tree": tree}
@@ -349,7 +349,7 @@ def test_a_tree_that_makes_no_sense_is_refused(tmp_path, tree):
     assert equal(values(model), before) and tinygrad_like.get_rng_state() == rng
 
 
-def test_bad_input(tmp_path):
+def test_bad_arguments_raise(tmp_path):
     with pytest.raises(TypeError, match="save_checkpoint: a/1/b is a set; a file holds"):
         save_checkpoint(tmp_path / "c", a=[0, {"b": {1}}])
     assert not list(tmp_path.iterdir())
@@ -368,7 +368,7 @@ def test_bad_input(tmp_path):
         load_weights(nn.Linear(1, 1), tmp_path / "x")
 
 
-# Killed in the middle -----------------------------------------------------------------------------------------------
+# Killed runs ----------------------------------------------------------------------------------------------------------
 
 RUN = """
 import math, sys
@@ -401,7 +401,7 @@ def start(folder):
 
 
 def left(folder):
-    """What a run leaves, without the times: the weights, the checkpoint, the columns of the CSV file."""
+    """A run's weights, checkpoint and CSV columns, without the times."""
     arrays, metadata = checkpoint.read("", folder / "run.ckpt")
     tree = dict(json.loads(metadata["tree"])["dict"])
     for row in tree["rows"]:
@@ -412,8 +412,8 @@ def left(folder):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="the system has no SIGKILL")
-def test_a_run_killed_at_random_moments_ends_as_if_it_had_not_been(tmp_path):
-    """TINYGRAD_LIKE_KILLS: how many times it is killed; it starts again after its end."""
+def test_a_run_killed_at_random_moments_ends_like_an_uninterrupted_one(tmp_path):
+    """TINYGRAD_LIKE_KILLS is the number of kills; a finished run starts again."""
     whole, wanted, kills = tmp_path / "whole", int(os.environ.get("TINYGRAD_LIKE_KILLS", 4)), 0
     rng = np.random.default_rng(0)
     whole.mkdir()

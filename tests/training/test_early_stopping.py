@@ -23,15 +23,15 @@ def run(stopper, metrics):
     ("max", [1, 0, 2, 1, 3, 2], 6, 4),  # never two in a row without improvement
     ("min", [float("nan"), 2, float("nan"), 1, float("nan"), float("nan"), 0], 6, 3),
 ])
-def test_stops_after_patience_and_goes_back_to_the_best(mode, metrics, updates, best):
+def test_training_stops_after_patience_and_returns_to_the_best(mode, metrics, updates, best):
     stopper = EarlyStopping(nn.Linear(1, 1), patience=2, mode=mode)
     assert run(stopper, metrics) == updates == stopper.updates
     assert stopper.rollback() == stopper.best == metrics[best]
     assert stopper.model.weight.item() == best
 
 
-def test_stops_when_none_of_the_last_k_is_better_than_the_best_before():
-    """Not the printed rule of (002), which compares a metric with the last k only: see the errata in docs/seeds.md."""
+def test_training_stops_when_none_of_the_last_k_beats_the_best_before():
+    """(002) prints another rule, which compares a metric with the last k only: see the errata in docs/seeds.md."""
     rng = np.random.default_rng(0)
     for k in (1, 2, 4):
         metrics = rng.integers(0, 20, 100).tolist()
@@ -39,7 +39,7 @@ def test_stops_when_none_of_the_last_k_is_better_than_the_best_before():
         assert run(EarlyStopping(nn.Linear(1, 1), patience=k), metrics) == expected + 1
 
 
-def test_min_delta_and_endless_patience():
+def test_min_delta_counts_and_patience_may_be_infinite():
     assert run(EarlyStopping(nn.Linear(1, 1), 2, min_delta=0.5), [1.0, 1.4, 1.5, 1.6]) == 3
     stopper = EarlyStopping(nn.Linear(1, 1), math.inf)
     assert run(stopper, [2, 3, *[0] * 50]) == 52
@@ -61,7 +61,7 @@ def test_rollback_restores_buffers_and_leaves_the_copy_alone():
         assert stopper.model.mean.item() == 7
 
 
-def test_state_goes_on_where_it_was():
+def test_a_loaded_stopper_continues():
     first, second = (EarlyStopping(nn.Linear(1, 1), 2, "min") for _ in range(2))
     run(first, [3, 2, 2.5])
     second.load_state_dict(first.state_dict())
@@ -69,7 +69,7 @@ def test_state_goes_on_where_it_was():
     assert second.rollback() == 2 and second.model.weight.item() == 1
 
 
-def test_bad_input():
+def test_bad_arguments_raise():
     with pytest.raises(ValueError, match="mode='up'"):
         EarlyStopping(nn.Linear(1, 1), mode="up")
     with pytest.raises(ValueError, match="patience=0"):

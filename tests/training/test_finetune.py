@@ -26,13 +26,13 @@ def test_only_the_new_head_learns(model):
     assert model.state_dict().keys() == before.keys()
 
 
-def test_keeps_dtype_and_bias():
+def test_a_new_head_keeps_dtype_and_bias():
     model = nn.Sequential(nn.Linear(2, 3, bias=False)).double()
     head = replace_head(model, 4)
     assert head.bias is None and head.weight.dtype == np.float64 and model[0] is head
 
 
 @pytest.mark.parametrize("model", [nn.Linear(2, 2), nn.Sequential(nn.ReLU())])
-def test_a_model_without_a_head(model):
+def test_a_model_without_a_head_is_refused(model):
     with pytest.raises(ValueError, match="has no nn.Linear to replace"):
         replace_head(model, 2)

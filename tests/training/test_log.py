@@ -19,7 +19,7 @@ def written(path):
         return list(csv.DictReader(file))
 
 
-def test_lines_are_printed_as_people_read_them(capsys):
+def test_rows_are_printed_for_readers(capsys):
     with Log() as log:
         log.begin(steps=4)
         log.epoch(row(1))
@@ -32,7 +32,7 @@ def test_lines_are_printed_as_people_read_them(capsys):
     ]
 
 
-def test_csv_is_there_at_once(tmp_path):
+def test_each_epoch_is_in_the_csv_file_at_once(tmp_path):
     path = tmp_path / "new" / "folders" / "log.csv"
     log = Log(path, quiet=True)
     log.begin(steps=2)
@@ -43,7 +43,7 @@ def test_csv_is_there_at_once(tmp_path):
     log.close()
 
 
-def test_csv_gains_a_column_when_a_row_does(tmp_path):
+def test_the_csv_file_gains_a_column_when_a_row_does(tmp_path):
     with Log(tmp_path / "log.csv", quiet=True) as log:
         log.begin(steps=4)
         log.epoch({"epoch": 1, "loss": 0.5})
@@ -55,14 +55,14 @@ def test_csv_gains_a_column_when_a_row_does(tmp_path):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-def test_a_full_disk_is_said_with_the_name_of_the_file(tmp_path):
+def test_a_full_disk_is_reported_with_the_files_name(tmp_path):
     (tmp_path / "log.csv").symlink_to("/dev/full")
     log = Log(tmp_path / "log.csv", quiet=True)
     with pytest.raises(OSError, match=r"Log: .*log.csv could not be written \(No space left on device\)"):
         log.epoch(row(1))
 
 
-def test_csv_of_a_resumed_run_has_the_rows_of_the_checkpoint_and_no_others(tmp_path):
+def test_a_resumed_runs_csv_file_has_only_the_checkpoints_rows(tmp_path):
     for rows, epochs in ([], (1, 2, 3)), ([row(1), row(2)], (3, 4)), ([], (1,)):
         with Log(tmp_path / "log.csv", quiet=True) as log:
             log.begin(steps=4, rows=rows)
@@ -71,7 +71,7 @@ def test_csv_of_a_resumed_run_has_the_rows_of_the_checkpoint_and_no_others(tmp_p
         assert [int(r["epoch"]) for r in written(tmp_path / "log.csv")] == list(range(1, epochs[-1] + 1))
 
 
-def test_picture_is_drawn_now_and_then_and_at_the_end():
+def test_the_picture_is_drawn_now_and_then_and_at_the_end():
     def drawings(seconds):
         drawn = []
         with Log(quiet=True, picture=lambda rows: drawn.append(len(rows)), picture_seconds=seconds) as log:
@@ -83,7 +83,7 @@ def test_picture_is_drawn_now_and_then_and_at_the_end():
     assert drawings(0) == [1, 2, 3] and drawings(3600) == [3]
 
 
-def test_bar_shows_loss_metric_and_speed(on_terminal, capsys):
+def test_the_bar_shows_loss_metric_and_speed(on_terminal, capsys):
     terminal = on_terminal()
     with Log(title="mlp") as log:
         log.begin(steps=10, done=4)
@@ -97,7 +97,7 @@ def test_bar_shows_loss_metric_and_speed(on_terminal, capsys):
 
 
 def test_the_bar_moves_ten_times_a_second_and_knows_the_speed(on_terminal, monkeypatch):
-    """Of a resumed run only the steps done since count."""
+    """In a resumed run only the new steps count."""
     terminal, now = on_terminal(), [100.0]
     monkeypatch.setattr("time.perf_counter", lambda: now[0])
     log, seen = Log(), []
@@ -114,7 +114,7 @@ def test_the_bar_moves_ten_times_a_second_and_knows_the_speed(on_terminal, monke
     assert terminal.lines()[-1].split() == ["100%", "[####################]", "0:00", "left", "1", "examples/s"]
 
 
-def test_brief_says_a_row_a_second_and_the_last(capsys, monkeypatch):
+def test_a_brief_log_prints_a_row_a_second_and_the_last(capsys, monkeypatch):
     now = [100.0]
     monkeypatch.setattr("time.perf_counter", lambda: now[0])
     with Log(brief=True) as log:
@@ -127,7 +127,7 @@ def test_brief_says_a_row_a_second_and_the_last(capsys, monkeypatch):
     assert capsys.readouterr() == ("", "epoch\n    1\n    3\n    5\n    6\n")
 
 
-def test_bar_fits_into_one_line(on_terminal):
+def test_the_bar_fits_into_one_line(on_terminal):
     terminal = on_terminal(30)
     with Log(title="a long title") as log:
         log.begin(steps=2)
@@ -135,7 +135,7 @@ def test_bar_fits_into_one_line(on_terminal):
         assert terminal.lines() == [terminal.lines()[0][:29]] and terminal.lines()[0].startswith("a long title   50%")
 
 
-def test_tensorboard_reads_what_is_written(tmp_path):
+def test_tensorboard_reads_the_log(tmp_path):
     pytest.importorskip("tensorboardX")
     accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
     for rows, epochs in ([], (1, 2, 3)), ([row(1), row(2)], (3, 4)):  # killed after 3, resumed after 2
@@ -150,7 +150,7 @@ def test_tensorboard_reads_what_is_written(tmp_path):
     assert points == [(epoch, pytest.approx(1 / epoch)) for epoch in (1, 2, 3, 4)]
 
 
-def test_without_tensorboard_it_says_so_at_once(monkeypatch, tmp_path):
+def test_a_missing_tensorboardx_raises_at_once(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "tensorboardX", None)
     with pytest.raises(ImportError, match="tinygrad-like.tensorboard"):
         Log(tensorboard=tmp_path)

@@ -45,7 +45,7 @@ def plain(batches, lr=0.1, after=lambda model: None):
     return weights(model)
 
 
-def test_train_epoch_is_the_loop_written_out():
+def test_train_epoch_equals_the_loop_written_out():
     model, criterion, optimizer = setup()
     result = train_epoch(model, DataLoader(X, Y, batch_size=20), criterion, optimizer)
     assert np.array_equal(weights(model), plain(DataLoader(X, Y, batch_size=20)))
@@ -59,7 +59,7 @@ def test_train_epoch_is_the_loop_written_out():
 
 @pytest.mark.parametrize("micro, accumulate, big", [(10, 3, 30), (20, 2, 40), (7, 4, 28), (90, 5, 90)])
 def test_accumulated_batches_equal_one_big_batch(micro, accumulate, big):
-    """Also where the last group, or the last batch in it, is smaller than the others."""
+    """Also if the last group, or its last batch, is smaller."""
     model, criterion, optimizer = setup()
     train_epoch(model, DataLoader(X, Y, batch_size=micro), criterion, optimizer, accumulate=accumulate)
     np.testing.assert_allclose(weights(model), plain(DataLoader(X, Y, batch_size=big)), atol=1e-6)
@@ -75,7 +75,7 @@ WEIGHTS = Tensor([1.0, 5.0, 0.2])
     nn.Sequential(), nn.NLLLoss(weight=WEIGHTS, ignore_index=2)], ids=range(6))
 @pytest.mark.parametrize("micro", [10, 7])
 def test_accumulated_batches_equal_one_big_batch_for_any_share_of_labels(criterion, micro):
-    """Batches of which few labels count, or none, or which are smaller, count for less."""
+    """A batch's weight is the weight of its labels that count."""
     if isinstance(criterion, nn.Sequential):  # probabilities
         criterion, y = nn.CrossEntropyLoss(weight=WEIGHTS), np.eye(3, dtype="float32")[Y]
     else:
@@ -96,7 +96,7 @@ def test_accumulated_batches_equal_one_big_batch_for_any_share_of_labels(criteri
                                        nn.L1Loss(reduction="sum"),
                                        nn.BCEWithLogitsLoss()], ids=range(5))
 def test_accumulated_batches_of_numbers_equal_one_big_batch(criterion):
-    """Also where examples differ in length from batch to batch."""
+    """Also if the examples' length differs from batch to batch."""
     rng, model = np.random.default_rng(1), nn.Linear(4, 4)
     batches = [(Tensor(rng.random((n, length, 4), np.float32)), Tensor(rng.random((n, length, 4), np.float32)))
                for n, length in ((3, 2), (2, 2), (1, 2))]
@@ -109,7 +109,7 @@ def test_accumulated_batches_of_numbers_equal_one_big_batch(criterion):
         np.testing.assert_allclose(a, b, atol=1e-5)
 
 
-def test_labels_that_are_all_ignored():
+def test_batches_with_only_ignored_labels_change_nothing():
     model, _, optimizer = setup()
     criterion = nn.CrossEntropyLoss(ignore_index=0)
     before = weights(model)
@@ -118,7 +118,7 @@ def test_labels_that_are_all_ignored():
     assert np.isnan(numbers["loss"]) and np.array_equal(weights(model), before)
 
 
-def test_no_batches():
+def test_a_loader_without_batches_raises():
     model, criterion, optimizer = setup()
     with pytest.raises(ValueError, match="the loader has no batches; .* drop_last=True has none if"):
         train_epoch(model, DataLoader(X, Y, batch_size=100, drop_last=True), criterion, optimizer)
@@ -126,7 +126,7 @@ def test_no_batches():
         predict(model, X[:0])
 
 
-def test_clipping_and_penalty():
+def test_train_epoch_clips_and_adds_the_penalty():
     model, criterion, optimizer = setup()
     train_epoch(model, DataLoader(X, Y, batch_size=30), criterion, optimizer, clip_norm=0.05)
     expected = plain(DataLoader(X, Y, batch_size=30), after=lambda m: optim.clip_grad_norm(m.parameters(), 0.05))
@@ -141,7 +141,7 @@ def test_clipping_and_penalty():
     assert numbers["loss"] == pytest.approx(unpenalised["loss"])
 
 
-def test_clipping_counts_the_penalty():
+def test_clipping_includes_the_penalty():
     model, criterion, optimizer = setup()
     train_epoch(model, DataLoader(X, Y, batch_size=30), criterion, optimizer, clip_norm=0.1,
                 penalty=lambda: 0.05 * optim.l2_penalty(model.parameters()))
@@ -153,8 +153,8 @@ def test_clipping_counts_the_penalty():
     np.testing.assert_allclose(weights(model), plain(DataLoader(X, Y, batch_size=30), after=both), atol=1e-6)
 
 
-def test_another_criterion_or_model_for_the_same_optimizer():
-    """What is captured for one is not run for another."""
+def test_the_criterion_or_model_may_change_with_the_same_optimizer():
+    """A program captured for one is not replayed for another."""
     def of(changes):
         model, criterion, optimizer = setup()
         for criterion, part in changes:
@@ -180,8 +180,8 @@ def test_another_criterion_or_model_for_the_same_optimizer():
 
 
 @pytest.mark.parametrize("accumulate", [1, 2])
-def test_batches_are_let_go(accumulate):
-    """No more of them live than those of a step, and of the one before, which the loader's next one replaces."""
+def test_batches_are_freed(accumulate):
+    """Only the batches of a step and of the one before are alive."""
     model, criterion, optimizer = setup()
     alive, most = [], []
 
@@ -199,7 +199,7 @@ def test_batches_are_let_go(accumulate):
     assert max(most) <= 2 * accumulate
 
 
-def test_metrics_of_your_own_for_regression():
+def test_regression_may_have_its_own_metrics():
     model = nn.Linear(6, 1)
     loader = DataLoader(X, X.sum(axis=1, keepdims=True), batch_size=30)
     numbers = train_epoch(model, loader, nn.MSELoss(), optim.Adam(model.parameters(), lr=0.01),
@@ -223,7 +223,7 @@ def test_predict_is_the_same_in_any_batches():
     np.testing.assert_allclose(predict(model, X, batch_size=7), model(Tensor(X)).detach().numpy(), atol=1e-6)
 
 
-def test_fit_learns_and_tells():
+def test_fit_learns_and_returns_a_row_per_epoch():
     model, criterion, optimizer = setup()
     seen = []
 
@@ -238,7 +238,7 @@ def test_fit_learns_and_tells():
     assert rows[3]["test_loss"] == 4 and rows[0]["examples_per_second"] == pytest.approx(90 / rows[0]["seconds"])
 
 
-def test_fit_stops_early_and_goes_back():
+def test_fit_stops_early_and_returns_to_the_best():
     model, criterion, optimizer = setup()
     snapshots, scores = [], iter([1, 5, 3, 2, 9, 9])
 
@@ -252,7 +252,7 @@ def test_fit_stops_early_and_goes_back():
     assert np.array_equal(weights(model), snapshots[1])
 
 
-def test_fit_judges_and_leaves_the_average():
+def test_fit_evaluates_and_keeps_the_average():
     model, criterion, optimizer = setup()
     ema, snapshots = optim.EMA(model, 0.9), []
     fit(model, DataLoader(X, Y, batch_size=30), criterion, optimizer, 3, ema=ema,
@@ -262,7 +262,7 @@ def test_fit_judges_and_leaves_the_average():
     assert not np.allclose(weights(model), plain([*DataLoader(X, Y, batch_size=30)] * 3))
 
 
-def test_fit_tells_the_plateau():
+def test_fit_updates_the_plateau():
     model, criterion, _ = setup()
     plateau = optim.schedule.ReduceOnPlateau(0.1, factor=0.5, patience=0)
     rows = fit(model, DataLoader(X, Y, batch_size=30), criterion, optim.SGD(model.parameters(), lr=plateau), 4,
@@ -297,7 +297,7 @@ def test_fit_resumes_to_the_bit(tmp_path, kind):
     assert len(expected[1]) == (3 if kind == "stopped" else 8)
 
 
-def test_fit_refuses_a_checkpoint_that_is_not_its_own(tmp_path):
+def test_fit_refuses_other_programs_checkpoints(tmp_path):
     model, criterion, optimizer = setup()
     loader = DataLoader(X, Y, batch_size=30)
     for parts in {}, {"rows": 3, "settings": {}}, {"rows": [], "settings": None}:
@@ -321,7 +321,7 @@ def test_fit_refuses_a_checkpoint_of_other_settings(tmp_path):
     assert get_rng_state() == before
 
 
-def test_bad_input():
+def test_bad_arguments_raise():
     model, criterion, optimizer = setup()
     loader = DataLoader(X, Y, batch_size=30)
     with pytest.raises(ValueError, match="accumulate=0 must be at least 1"):
@@ -335,7 +335,7 @@ def test_bad_input():
 
 
 class CtrlC:
-    """Press it before some batches of a loader: twice, if a number is there twice."""
+    """Presses Ctrl-C before some batches of a loader; twice if a number occurs twice."""
 
     def __init__(self, loader, *before):
         self.loader, self.before, self.given = loader, before, 0
@@ -352,7 +352,7 @@ class CtrlC:
 
 
 class Drawn:
-    """Five batches, each chosen by the package's generator when it is asked for."""
+    """Five batches; the package's generator draws each when it is read."""
 
     def __len__(self):
         return 5
@@ -388,7 +388,7 @@ def test_ctrl_c_saves_after_the_step_and_resumes_to_the_bit(tmp_path, batch, acc
 
 @pytest.mark.parametrize("loader", [DataLoader(X, Y, batch_size=20, shuffle=True), Drawn()])
 def test_ctrl_c_between_two_epochs_resumes_to_the_bit(tmp_path, loader):
-    """The order of the next epoch has been drawn then."""
+    """The order of the next epoch has already been drawn."""
 
     def run(pressed_in, resume=None):
         model, criterion, optimizer = setup()
@@ -427,7 +427,7 @@ def test_ctrl_c_twice_stops_at_once_and_leaves_the_last_epochs_checkpoint(tmp_pa
     assert len(saved["rows"]) == 1 and "begun" not in saved
 
 
-def test_a_handler_of_ones_own_is_left_alone():
+def test_the_users_ctrl_c_handler_is_left_alone():
     seen, before = [], signal.signal(signal.SIGINT, lambda *args: seen.append(args))
     try:
         model, criterion, optimizer = setup()
@@ -437,7 +437,7 @@ def test_a_handler_of_ones_own_is_left_alone():
     assert len(seen) == 1
 
 
-def test_a_run_that_is_over_goes_on(tmp_path):
+def test_a_finished_run_can_be_continued(tmp_path):
     path = tmp_path / "c"
     model, criterion, optimizer = setup()
     fit(model, DataLoader(X, Y, batch_size=30), criterion, optimizer, 2, checkpoint=path)
@@ -447,7 +447,7 @@ def test_a_run_that_is_over_goes_on(tmp_path):
         fit(model, DataLoader(X, Y, batch_size=30), criterion, optimizer, 1, resume=path)
 
 
-def test_a_loss_that_is_no_number_names_the_op_and_keeps_the_weights(tmp_path):
+def test_a_loss_that_is_not_finite_names_the_op_and_keeps_the_weights(tmp_path):
     model, _, optimizer = setup()
     calls = []
 

@@ -5,17 +5,17 @@ from tinygrad_like import Tensor
 from tinygrad_like.training import accuracy, calibration_error
 
 SCORES = np.array([[0.1, 0.6, 0.3], [0.5, 0.2, 0.3], [0.2, 0.2, 0.6], [0.3, 0.4, 0.3]], np.float32)
-LABELS = np.array([1, 2, 2, 0])  # SCORES say 1, 0, 2, 1
+LABELS = np.array([1, 2, 2, 0])  # SCORES predict 1, 0, 2, 1
 
 
-def test_accuracy_of_scores_indices_and_mixed_labels():
+def test_accuracy_takes_scores_indices_and_mixed_labels():
     assert accuracy(SCORES, LABELS) == accuracy(Tensor(SCORES), Tensor(LABELS)) == 0.5
     assert accuracy(SCORES.argmax(axis=1), LABELS) == 0.5
     assert accuracy(SCORES, np.eye(3)[LABELS] * 0.7 + 0.1) == 0.5
     assert accuracy(np.stack([SCORES, SCORES]), np.stack([LABELS, SCORES.argmax(1)])) == 0.75
 
 
-def test_calibration_error_by_its_definition():
+def test_calibration_error_equals_its_definition():
     rng = np.random.default_rng(0)
     p = rng.dirichlet(np.ones(4), 500)
     labels = rng.integers(0, 4, 500)
@@ -28,7 +28,7 @@ def test_calibration_error_by_its_definition():
     assert calibration_error(p, labels, bins=10) == pytest.approx(expected)
 
 
-def test_calibration_error_of_honest_and_of_vain_predictions():
+def test_calibration_error_punishes_overconfidence():
     sure = np.tile([1.0, 0.0], (100, 1))
     assert calibration_error(sure, np.zeros(100, int)) == 0
     assert calibration_error(sure, np.arange(100) % 2) == 0.5
@@ -42,6 +42,6 @@ def test_calibration_error_of_honest_and_of_vain_predictions():
     (lambda: calibration_error(SCORES * 2, LABELS), "sum to 1"),
     (lambda: calibration_error(SCORES * np.nan, LABELS), "sum to 1"),
 ])
-def test_bad_input(call, message):
+def test_bad_arguments_raise(call, message):
     with pytest.raises(ValueError, match=message):
         call()

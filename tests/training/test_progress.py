@@ -33,14 +33,14 @@ def test_progress_is_a_bar_and_few_rows_on_stderr(on_terminal, capsys):
     assert [line.split()[0] for line in terminal.lines() if line][-1] == "3"
 
 
-def test_no_progress(capsys):
+def test_progress_can_be_turned_off(capsys):
     run(progress=False)
     with Log(quiet=True) as log:
         run(log=log)
     assert capsys.readouterr() == ("", "") and len(log.rows) == 2
 
 
-def test_a_run_that_fails_leaves_no_line(on_terminal):
+def test_a_failed_run_leaves_no_line(on_terminal):
     terminal = on_terminal()
 
     def fails(output, y):

@@ -1,4 +1,4 @@
-"""Safetensors files: written so that the library reads them, and read as the library reads them, or refused."""
+"""Safetensors files: the library reads ours, and we read its files, or refuse them as it does."""
 
 import json
 import os
@@ -34,13 +34,13 @@ def changed(name="a", **entry):
 
 @pytest.mark.parametrize("code", [code for code in DTYPES if code != "BF16"])
 @pytest.mark.parametrize("shape", [(), (3,), (2, 0, 3), (2, 3, 4)])
-def test_every_dtype_comes_back(code, shape):
+def test_every_dtype_is_restored(code, shape):
     rng = np.random.default_rng(0)
     array = rng.integers(0, 2, shape).astype(DTYPES[code])
     content = b"".join(serialized("save", {"x": array, "between": np.int8([1])}, {"key": "value"}))
     stop = 8 + int.from_bytes(content[:8], "little")
     header = json.loads(content[8:stop])
-    assert stop % 8 == 0 and stop < 8 + len(json.dumps(header))  # aligned, and hardly padded
+    assert stop % 8 == 0 and stop < 8 + len(json.dumps(header))  # aligned, with little padding
     assert list(header)[1:] == (["x", "between"] if array.itemsize > 1 else ["between", "x"])  # widest first
     arrays, metadata = read(content)
     assert arrays["x"].dtype == array.dtype and arrays["x"].shape == shape and np.array_equal(arrays["x"], array)
@@ -49,7 +49,7 @@ def test_every_dtype_comes_back(code, shape):
     assert library["x"].dtype == array.dtype and np.array_equal(library["x"], array)
 
 
-def test_a_file_of_any_order_and_place_is_read():
+def test_arrays_may_come_in_any_order():
     arrays, metadata = read(packed(dict(reversed(GOOD.items()))))
     assert arrays["a"].tolist() == [0, 1] and arrays["b"].tobytes() == DATA[8:] and metadata == {}
     assert arrays["a"].flags.aligned and read(packed(GOOD, bytes(24)))[0]["a"].tolist() == [0, 0]
@@ -84,7 +84,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_is_wrong_is_said(tmp_path, name):
+def test_damaged_files_are_refused_with_the_reason(tmp_path, name):
     content, message = WRONG[name]
     with pytest.raises(ValueError, match=f"^load_weights: w is damaged, or not a safetensors file: .*{message}"):
         read(content)
@@ -97,7 +97,7 @@ def test_what_is_wrong_is_said(tmp_path, name):
         load_weights(nn.Linear(1, 1), tmp_path / "w")
 
 
-def test_no_array_can_have_the_name_of_the_metadata():
+def test_an_array_cannot_have_the_metadatas_name():
     with pytest.raises(ValueError, match="save: an array cannot have the name __metadata__"):
         serialized("save", {"__metadata__": np.zeros(1)}, {})
 

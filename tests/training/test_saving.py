@@ -1,4 +1,4 @@
-"""`torch.save` and `torch.load`: what is saved comes back, with its types; what cannot be saved is said."""
+"""`torch.save` and `torch.load` restore values with their types, and refuse others."""
 
 import io
 from collections import OrderedDict
@@ -37,7 +37,7 @@ def same(a, b):
 
 
 @pytest.mark.parametrize("value", VALUES, ids=str)
-def test_a_value_comes_back(value, tmp_path):
+def test_saved_values_are_restored(value, tmp_path):
     torch.save(value, tmp_path / "value.pt")
     assert same(value, torch.load(tmp_path / "value.pt", map_location="cpu", weights_only=True))
     buffer = io.BytesIO()
@@ -49,7 +49,7 @@ def test_a_value_comes_back(value, tmp_path):
 def test_a_state_dict_is_a_file_of_weights(tmp_path):
     model, other = nn.Linear(3, 2), nn.Linear(3, 2)
     torch.save(model.state_dict(), tmp_path / "model.pt")
-    arrays = files.load_file(tmp_path / "model.pt")  # what other programs read
+    arrays = files.load_file(tmp_path / "model.pt")  # as other programs read it
     assert {name: a.tolist() for name, a in arrays.items()} == {n: t.tolist() for n, t in model.state_dict().items()}
     load_weights(other, tmp_path / "model.pt")
     assert same(dict(model.state_dict()), dict(other.state_dict()))
@@ -59,12 +59,12 @@ def test_a_state_dict_is_a_file_of_weights(tmp_path):
     assert torch.load(tmp_path / "theirs.safetensors")["x"].tolist() == [0, 1, 2]
 
 
-def test_what_requires_grad_does_afterwards(tmp_path):
+def test_requires_grad_is_restored(tmp_path):
     torch.save([nn.Parameter(Tensor([1.0])), Tensor([1.0], requires_grad=True), Tensor([1.0])], tmp_path / "x")
     assert [t.requires_grad for t in torch.load(tmp_path / "x")] == [True, True, False]
 
 
-def test_what_is_no_value(tmp_path):
+def test_save_refuses_modules_optimizers_and_other_objects(tmp_path):
     model, loop = nn.Linear(2, 2), []
     loop.append(loop)
     for value, text in ((model, r"save: the value is a Linear; save its state_dict\(\)"),
@@ -80,7 +80,7 @@ def test_what_is_no_value(tmp_path):
         torch.save(1, tmp_path)
 
 
-def test_what_is_no_file_of_values(tmp_path):
+def test_load_refuses_other_files_and_damage(tmp_path):
     with pytest.raises(FileNotFoundError, match="load: there is no file"):
         torch.load(tmp_path / "none.pt")
     (tmp_path / "theirs.pt").write_bytes(b"PK\3\4" + bytes(100))

@@ -1,4 +1,4 @@
-"""Checkpointed functions against the same kept whole: values, gradients of any order, and what stays in memory."""
+"""Checkpointed functions against plain ones: values, gradients of any order, and memory."""
 
 import contextlib
 import tracemalloc
@@ -20,7 +20,7 @@ def blocks(count, features=16):
 
 
 def gradients(layers, x, call):
-    """Of a loss with respect to the input and every parameter; and the next random number."""
+    """The output, the gradients of the input and every parameter, and the next random number."""
     manual_seed(5)
     y = x = Tensor(x, requires_grad=True)
     for layer in layers:
@@ -30,7 +30,7 @@ def gradients(layers, x, call):
     return [y._data, x.grad._data, *(p.grad._data for p in parameters), Tensor.rand(1)._data]
 
 
-def test_same_gradients_parameters_and_random_numbers_included():
+def test_gradients_and_random_numbers_are_the_same():
     x = rng.standard_normal((5, 16)).astype(np.float32)
     whole = gradients(blocks(3), x, lambda f, y: f(y))
     for call in (checkpoint, lambda f, y: checkpoint(lambda z: checkpoint(f, z), y)):
@@ -38,7 +38,7 @@ def test_same_gradients_parameters_and_random_numbers_included():
             np.testing.assert_array_equal(a, b)
 
 
-def test_every_order():
+def test_gradients_of_every_order_are_right():
     w = Tensor(rng.standard_normal((3, 4)), requires_grad=True)
 
     def f(x, v):
@@ -50,9 +50,9 @@ def test_every_order():
     np.testing.assert_allclose(y.sum().gradient(w)[0]._data, z.sum().gradient(w)[0]._data)
 
 
-def test_twice_the_same_argument_and_what_the_function_closes_over():
+def test_an_argument_may_be_passed_twice_and_values_may_be_closed_over():
     x = Tensor([2.0, 3.0], requires_grad=True)
-    between = x * x  # on the graph, but no argument
+    between = x * x  # on the graph, but not an argument
     y = checkpoint(lambda a, b: a * b * between, x, x)
     y.sum().backward(retain_graph=True)
     np.testing.assert_allclose(x.grad._data, 4 * x._data**3)
@@ -62,7 +62,7 @@ def test_twice_the_same_argument_and_what_the_function_closes_over():
         y.sum().backward()
 
 
-def test_several_results():
+def test_a_checkpointed_function_may_return_several_results():
     x = Tensor([1.0, 2.0], requires_grad=True)
     sine, cosine = checkpoint(lambda x: (x.sin(), x.cos()), x)
     (sine * cosine).sum().backward()
@@ -70,7 +70,7 @@ def test_several_results():
     made = checkpoint(lambda x: [x, Tensor([1.0])], x)
     assert type(made) is tuple and made[0] is x and not made[1].requires_grad
     h = x * x
-    assert checkpoint(lambda h: h, h) is h  # what the function did not make stays as it is
+    assert checkpoint(lambda h: h, h) is h  # Tensors that the function did not make are returned unchanged
 
 
 def kept(call):
@@ -92,7 +92,7 @@ def test_only_results_are_kept():
     assert kept(checkpoint) < 6.5 * one
 
 
-def test_a_change_in_place_is_seen():
+def test_a_change_in_place_is_noticed():
     for changed in 0, 1:
         x, w = Tensor([1.0], requires_grad=True), Tensor([3.0], requires_grad=True)
         y = checkpoint(lambda x, w=w: x * w, x)
@@ -106,8 +106,8 @@ def test_a_change_in_place_is_seen():
     lambda x, c: x * c[0:1], lambda x, c: checkpoint(lambda y: y * c, x), lambda x, c: ops.linear(x, c.reshape(1, 1)),
 ])
 @pytest.mark.parametrize("how", ["closed over", "an argument", "an option", "without recording"])
-def test_a_change_of_a_constant_is_seen(made, how):
-    """Also where no rule saves it: the recomputed values would be others."""
+def test_a_change_of_a_constant_is_noticed(made, how):
+    """Even if no rule saves it, since the recomputed values would differ."""
     def call(f, x, c):
         if how == "an argument":
             return checkpoint(f, x, c)
@@ -132,13 +132,13 @@ def test_a_change_of_a_constant_is_seen(made, how):
             y.backward()
         c.assign([3.0])
         y = call(made, x, c)
-        y.backward()  # what was changed before is no matter
+        y.backward()  # earlier changes do not matter
         expected, = made(x, c).gradient(x)
         assert x.grad.tolist() == expected.tolist()
 
 
-def test_no_false_alarm():
-    """What f changes itself while it runs, what it does not use, and what only a later function uses."""
+def test_harmless_changes_raise_no_error():
+    """Of values that f itself changes, that it does not use, or that only a later function uses."""
     x, unused, noted, net = Tensor([1.0], requires_grad=True), Tensor([1.0]), Tensor([0.0]), nn.BatchNorm1d(2)
 
     def f(x, unused, noted):
@@ -148,17 +148,17 @@ def test_no_false_alarm():
     y = checkpoint(f, x, unused, noted)
     unused.assign([5.0])
     inner, outer = checkpoint(lambda x: (h := x * 1, h * 2), x)
-    inner.detach().assign([7.0])  # made by the function, which makes it again
+    inner.detach().assign([7.0])  # backward computes it again
     outer.backward()
     x.zero_grad()
     z = checkpoint(net, Tensor.randn(4, 2) * x)
-    checkpoint(net, Tensor.randn(4, 2) * x)  # changes the running statistics, which are in no result
+    checkpoint(net, Tensor.randn(4, 2) * x)  # changes the running statistics, which no result contains
     z.sum().backward()
     y.backward()
     assert noted.item() == 2
 
 
-def test_the_watch_ends_with_the_function():
+def test_the_listener_ends_with_the_function():
     x = Tensor([1.0], requires_grad=True)
     for outcome in (2.0, KeyError("planned")):
         def f(x, outcome=outcome):
@@ -177,7 +177,7 @@ def test_the_watch_ends_with_the_function():
     assert x.grad.item() == 3 and mode.listener is None
 
 
-def test_what_a_function_must_give():
+def test_a_function_must_return_the_same_kind_of_tensors_twice():
     x = Tensor([1.0, 2.0], requires_grad=True)
     for wrong in 3.0, {"y": x}, (x, None):
         with pytest.raises(TypeError, match="checkpoint: the function must return a Tensor or a tuple of them"):
@@ -189,7 +189,7 @@ def test_what_a_function_must_give():
     assert Tensor.rand(1).shape == (1,)
 
 
-def test_an_error_in_backward_leaves_the_random_numbers_where_they_were():
+def test_an_error_in_backward_leaves_the_random_state():
     x, calls = Tensor([1.0], requires_grad=True), []
 
     def once(x):

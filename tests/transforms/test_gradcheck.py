@@ -1,4 +1,4 @@
-"""The checker must pass what is right and, above all, fail what is wrong."""
+"""The checker passes right gradients and, above all, fails wrong ones."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def product(a, b):
     return a * b
 
 
-# What is right passes -----------------------------------------------------------------------------------------------
+# Right gradients pass -------------------------------------------------------------------------------------------------
 
 CASES = {
     "broadcast product": (lambda a, b: a * b, (A, B)),
@@ -63,7 +63,7 @@ def test_inputs_and_the_global_generator_are_left_alone():
     assert get_rng_state() == state
 
 
-# What is wrong fails ------------------------------------------------------------------------------------------------
+# Wrong gradients fail -------------------------------------------------------------------------------------------------
 
 
 def test_a_rule_wrong_by_a_thousandth_fails():
@@ -111,7 +111,7 @@ def test_a_kernel_that_is_not_the_definition_fails():
 
 
 def test_a_joint_rule_that_ignores_what_is_wanted_fails():
-    """With both inputs wanted it is right; with the second alone it hands on the wrong cotangent."""
+    """With both inputs wanted it is right; with only the second it returns the wrong cotangent."""
     careless = primitive(product)
     careless.joint_vjp(lambda g, a, b, wanted: [g * b, g * a] if all(wanted) else [g * b, g * b])
     with pytest.raises(GradcheckError, match="input 1"):
@@ -139,7 +139,7 @@ def test_the_error_says_why_and_where():
 
 
 @pytest.mark.needs("learn")
-def test_a_function_of_right_ops_that_leaves_the_graph():
+def test_a_function_of_right_ops_that_leaves_the_graph_is_explained():
     with pytest.raises(GradcheckError, match=r"Every op that f calls is right by itself \(exp, mul\)\. So f takes"):
         gradcheck(lambda a: a.exp() * a.detach(), A)
     with pytest.raises(GradcheckError, match="No op was called on input 0: f takes it off the graph"):
@@ -152,11 +152,11 @@ def test_a_function_that_draws_random_numbers_is_refused():
         gradcheck(lambda x: x * noise.standard_normal(), A)
 
 
-# What cannot be checked is refused ----------------------------------------------------------------------------------
+# Functions that cannot be checked are refused -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("check", [gradcheck, gradgradcheck])
-def test_bad_input(check):
+def test_inputs_and_outputs_must_be_float64(check):
     name = check.__name__
     with pytest.raises(TypeError, match=f"{name}: input 1 is float32, .*pass float64"):
         check(lambda a, b: a * b, A, Tensor(A, dtype="float32"))
@@ -168,6 +168,6 @@ def test_bad_input(check):
         check(lambda a: a, np.arange(3))
 
 
-def test_inputs_in_a_tuple():
+def test_inputs_may_come_in_a_tuple():
     x, y = np.arange(1.0, 4.0), np.arange(2.0, 5.0)
     assert gradcheck(lambda a, b: (a * b).sum(), (x, y)) and gradgradcheck(lambda a, b: (a * b).exp(), (x / 3, y / 5))

@@ -1,4 +1,4 @@
-"""What a picture shows: each op and leaf once, every arrow, no box on another; and that both formats can be read."""
+"""A picture shows each op and leaf once and every arrow, no box covers another, and both formats can be parsed."""
 
 import re
 from xml.etree import ElementTree
@@ -23,7 +23,7 @@ def boxes(svg):
             for r in ElementTree.fromstring(svg).iter(f"{SVG}rect")][1:]  # the first is the paper
 
 
-def test_every_op_and_leaf_once_and_every_arrow():
+def test_a_picture_shows_every_op_and_leaf_once_and_every_arrow():
     x, y = diamond()
     picture = graph(y, {"x": x})
     assert [(b.label, b.shape, b.leaf) for b in picture.boxes] == [
@@ -33,7 +33,7 @@ def test_every_op_and_leaf_once_and_every_arrow():
     assert sorted(picture.arrows) == [(0, 5), (1, 2), (1, 2), (2, 3), (2, 4), (3, 6), (4, 5), (5, 6), (6, 7)]
 
 
-def test_data_of_a_function_are_one_box_and_of_a_tensor_what_was_saved():
+def test_the_data_of_a_function_are_one_box_and_those_of_a_tensor_the_saved_ones():
     model, x = nn.ResNetS(4, 8, 1, 3), Tensor.rand(2, 8)
     block = model.blocks[0]
     picture = graph(lambda: block(x), {"x": x, **dict(block.named_parameters())})
@@ -47,7 +47,7 @@ def test_data_of_a_function_are_one_box_and_of_a_tensor_what_was_saved():
     assert len(set(ways)) == len(ways) == 9  # x * x has two arrows, side by side
 
 
-def test_mermaid():
+def test_mermaid_text_escapes_names():
     x, y = diamond()
     text = str(graph(y, {'"x"': x}))
     assert text.startswith('flowchart TD\n    n0["3<br/>()"]:::data\n    n1["#quot;x#quot;<br/>(1, 2)"]:::leaf\n'
@@ -55,7 +55,7 @@ def test_mermaid():
     assert text.count(" --> ") == 9 and "    n6 --> n7\n" in text
 
 
-def test_svg():
+def test_svg_shows_texts_and_arrows():
     x, y = diamond()
     picture = graph(y, {"<x>": x})
     tree = ElementTree.fromstring(picture.svg())
@@ -72,7 +72,7 @@ def models():
 
 
 @pytest.mark.parametrize("number", range(4))
-def test_boxes_lie_apart_and_below_what_they_are_computed_from(number):
+def test_boxes_lie_apart_and_below_their_inputs(number):
     model, x = list(models())[number]
     picture = graph(model(x).sum(), model.named_parameters())
     assert {b.label for b in picture.boxes if b.leaf and not b.data} == {name for name, _ in model.named_parameters()}
@@ -87,7 +87,7 @@ def test_boxes_lie_apart_and_below_what_they_are_computed_from(number):
     assert all(0 <= x and x + w <= width and 0 <= y and y + h <= height for x, y, w, h in places)
 
 
-def test_a_long_graph_of_a_leaf_used_everywhere():
+def test_a_long_graph_can_be_drawn():
     x = Tensor([1.0], requires_grad=True)
     y = x
     for _ in range(2000):
@@ -95,13 +95,13 @@ def test_a_long_graph_of_a_leaf_used_everywhere():
     assert len(boxes(graph(y).svg())) == 2001
 
 
-def test_a_leaf_by_itself_and_a_checkpoint():
+def test_a_leaf_and_a_checkpoint_can_be_drawn():
     x = Tensor([1.0], requires_grad=True)
     assert [tuple(b) for b in graph(x, [("x", x)]).boxes] == [("x", (1,), True, False)]
     assert [b.label for b in graph(checkpoint(lambda x: x.sin().cos(), x)).boxes] == ["leaf", "checkpoint"]
 
 
-def test_files(tmp_path):
+def test_pictures_are_saved_in_three_formats(tmp_path):
     picture = graph(diamond()[1])
     assert picture.save(tmp_path / "a.svg").read_text() == picture.svg()
     assert picture.save(tmp_path / "a.mmd").read_text() == picture.mermaid()
@@ -110,7 +110,7 @@ def test_files(tmp_path):
         picture.save(tmp_path / "a.png")
 
 
-def test_errors():
+def test_graph_refuses_arrays_constants_and_freed_graphs():
     with pytest.raises(TypeError, match="graph: takes a Tensor, got ndarray"):
         graph(np.ones(2))
     with pytest.raises(ValueError, match="graph: nothing was recorded"):

@@ -1,4 +1,4 @@
-"""Functions of functions against matrices worked out by hand, nested in each other, and at the edges."""
+"""Function transforms against matrices computed by hand, nested, and at the edges."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def swirl(x):
 SWIRL = np.array([[X[1], X[0], 0], [0, 0, np.cos(X[2])]])
 
 
-def test_grad_and_value():
+def test_grad_and_value_and_grad_equal_the_formula():
     np.testing.assert_allclose(grad(quadratic)(X)._data, (A + A.T) @ X)
     value, g = value_and_grad(quadratic)(X)
     np.testing.assert_allclose(value.item(), X @ A @ X)
@@ -31,7 +31,7 @@ def test_grad_and_value():
     assert not value.requires_grad and not g.requires_grad
 
 
-def test_several_arguments_and_options():
+def test_grad_takes_several_arguments_and_options():
     def f(a, b, *, scale):
         return scale * (a * b).sum()
 
@@ -42,7 +42,7 @@ def test_several_arguments_and_options():
     np.testing.assert_allclose(grad(f, -1)(a, b, scale=2.0)._data, 2 * a)
 
 
-def test_a_gradient_leads_on_to_what_f_closes_over():
+def test_a_gradient_depends_on_values_that_f_closes_over():
     w = Tensor(X, requires_grad=True)
     for take in (grad, lambda f: lambda x: vjp(f, x)[1](1.0)[0]):
         w.grad = None
@@ -50,7 +50,7 @@ def test_a_gradient_leads_on_to_what_f_closes_over():
         np.testing.assert_allclose(w.grad._data, 2 * X)
 
 
-def test_derivatives_of_any_order():
+def test_grad_can_be_nested_to_any_order():
     f = lambda x: x**5  # noqa: E731
     for expected in (5 * 2.0**4, 20 * 2.0**3, 60 * 2.0**2, 120 * 2.0, 120):
         f = grad(f)
@@ -71,7 +71,7 @@ def test_vjp_and_jvp_are_rows_and_columns_of_the_jacobian():
     np.testing.assert_allclose(along._data, t * b + 2 * t * a)
 
 
-def test_the_hessian_and_its_products():
+def test_hessian_and_hvp_equal_the_matrix():
     np.testing.assert_allclose(hessian(quadratic)(X)._data, A + A.T)
     v = rng.standard_normal(3)
     np.testing.assert_allclose(hvp(quadratic, X, v)._data, (A + A.T) @ v)
@@ -79,7 +79,7 @@ def test_the_hessian_and_its_products():
     assert shape == (2, 3, 2, 3)
 
 
-def test_what_comes_out_can_be_differentiated_further():
+def test_results_can_be_differentiated_further():
     x = Tensor(X, requires_grad=True)
     (grad(quadratic)(x) ** 2).sum().backward()
     np.testing.assert_allclose(x.grad._data, 2 * (A + A.T) @ (A + A.T) @ X)
@@ -93,7 +93,7 @@ def test_other_tensors_are_constant_and_no_grad_is_written():
     g = grad(lambda x: (w @ x).sum())(X)
     np.testing.assert_allclose(g._data, A.sum(0))
     assert w.grad is None
-    with no_grad():  # recording is the business of the function that differentiates
+    with no_grad():  # grad records anyway
         np.testing.assert_allclose(grad(quadratic)(X)._data, (A + A.T) @ X)
 
 
@@ -113,17 +113,17 @@ def test_a_constant_has_gradient_zero():
     (lambda: jvp(swirl, (X,), (X[:2],)), ValueError, r"a tangent has shape \(2,\) but its primal \(3,\)"),
     (lambda: hvp(quadratic, X, X[:2]), ValueError, r"hvp: v has shape \(2,\) but x \(3,\)"),
 ])
-def test_errors(call, kind, text):
+def test_bad_arguments_raise(call, kind, text):
     with pytest.raises(kind, match=text):
         call()
 
 
-def test_plain_numbers_in_and_no_graph_out_unless_one_came_in():
+def test_results_have_a_graph_only_if_an_input_has_one():
     x, w = Tensor([1.0, 2.0]), Tensor([3.0, 4.0], requires_grad=True)
     y, t = jvp(lambda x: x * x, (x,), ([1.0, 10.0],))
     assert t.tolist() == [2, 40] and not t.requires_grad and not y.requires_grad
     assert jvp(lambda x: x * x, (w,), ([1.0, 10.0],))[1].requires_grad
-    y, pull = vjp(lambda a, b: a * b * b, x, w)  # one of the two is differentiated further out
+    y, pull = vjp(lambda a, b: a * b * b, x, w)  # w is differentiated outside
     assert y.requires_grad and pull([1.0, 1.0])[0].sum().gradient(w)[0].tolist() == [6, 8]
 
     def f(x):
@@ -134,7 +134,7 @@ def test_plain_numbers_in_and_no_graph_out_unless_one_came_in():
     assert hvp(f, x, v).sum().gradient(v)[0].tolist() == [6, 12]
 
 
-def test_mixed_second_derivatives():
+def test_mixed_second_derivatives_are_right():
     mixed = grad(grad(lambda a, b: a * a * b ** 3, 0), 1)
     assert mixed(Tensor(2.0), Tensor(3.0)).item() == 2 * 2.0 * 3 * 3.0**2
     both = grad(lambda parts: grad(lambda a, rest: a * rest["b"], 0)(parts["a"], parts))
@@ -148,7 +148,7 @@ def test_mixed_second_derivatives():
     lambda f, x: jacobian(f)(x).sum(axis=0),
     lambda f, x: hvp(lambda b: (f(b) * b).sum() / 3, x, Tensor([1 / 2, 1 / 4])),  # of a b^3 / 3, 2 a b v
 ])
-def test_the_inner_function_may_use_what_the_outer_one_differentiates_by(inner):
+def test_an_inner_function_may_use_the_outer_variable(inner):
     a, x = Tensor([3.0, 4.0]), Tensor([1.0, 2.0])
     outer = jacobian(lambda a: inner(lambda b: a * b * b, x))  # 2 a b
     found = outer(a)
@@ -158,7 +158,7 @@ def test_the_inner_function_may_use_what_the_outer_one_differentiates_by(inner):
 
 
 @pytest.mark.parametrize("argnums", [0, -2, (0,)])
-def test_another_argument_may_be_differentiated_by_further_out(argnums):
+def test_another_argument_may_be_differentiated_outside(argnums):
     x, w = Tensor([1.0, 2.0]), Tensor([3.0, 4.0], requires_grad=True)
     y, found = value_and_grad(lambda a, b: (a * a * b).sum(), argnums)(x, {"w": w}["w"])
     found = found[0] if isinstance(found, tuple) else found
@@ -177,7 +177,7 @@ TREES = {
 
 @pytest.mark.parametrize("name", TREES)
 def test_parameters_may_be_trees_of_arrays(name):
-    """As in HIPS autograd and JAX: the gradient of each array is in its place."""
+    """As in HIPS autograd and JAX, the gradients have the tree's structure."""
     tree, parts = TREES[name]
 
     def loss(p):
@@ -193,6 +193,6 @@ def test_parameters_may_be_trees_of_arrays(name):
 
 @pytest.mark.parametrize("f", [
     lambda p: vjp(sum, p), lambda p: jacobian(sum)(p), lambda p: hvp(sum, p, Tensor([1.0])), Tensor])
-def test_where_a_tree_is_not_taken_its_shapes_are_named(f):
+def test_functions_that_take_no_trees_name_the_shapes(f):
     with pytest.raises(ValueError, match=r"arrays of shapes \(2, 3\), \(3,\) form no array; pass each by itself"):
         f([W, B])

@@ -1,4 +1,4 @@
-"""ResNets of torchvision's layout: its own, and the same nets written out in PyTorch."""
+"""ResNets with torchvision's layout, against torchvision and the same nets written in PyTorch."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ LAYERS = {"resnet18": [2, 2, 2, 2], "resnet50": [3, 4, 6, 3], "resnext50_32x4d":
 
 
 class Block(T.Module):
-    """torchvision's BasicBlock, or its Bottleneck, whose stride is that of the 3x3 convolution."""
+    """torchvision's BasicBlock or Bottleneck, which strides in its 3x3 convolution."""
 
     def __init__(self, inputs, width, stride, bottleneck, groups, per_group):
         super().__init__()
@@ -79,7 +79,7 @@ def test_weights_load_by_name_and_give_the_same_logits(tmp_path, name, source, t
     torch.manual_seed(0)
     theirs = source(name, torchvision)
     with torch.no_grad():
-        for key, t in theirs.state_dict().items():  # a trained net has statistics, shifts and scales of its own
+        for key, t in theirs.state_dict().items():  # as after training
             if "bn" in key or "downsample.1" in key:
                 if key.endswith("running_var"):
                     t.uniform_(0.5, 1.5)

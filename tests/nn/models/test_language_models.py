@@ -1,4 +1,4 @@
-"""Language models, with attention and recurrent, and from sequence to sequence."""
+"""Language models with attention and recurrent ones, and a sequence-to-sequence model."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def tokens(*shape):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_logits_see_only_the_past(kind):
+def test_logits_depend_only_on_the_past(kind):
     net, x = model(kind), tokens(3, 9)
     y = net(x).detach().numpy()
     assert y.shape == (3, 9, 11)
@@ -40,13 +40,13 @@ def test_logits_see_only_the_past(kind):
     z = net(Tensor(changed)).detach().numpy()
     np.testing.assert_allclose(z[:, :6], y[:, :6], rtol=1e-5, atol=1e-6)
     assert np.abs(z[:, 6:] - y[:, 6:]).max() > 1e-3
-    if isinstance(KINDS[kind], str):  # the state holds it
+    if isinstance(KINDS[kind], str):  # the state holds the past
         _, state = net.read(x[:, :5])
         np.testing.assert_allclose(net.read(x[:, 5:], state)[0].detach().numpy(), y[:, 5:], rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "rnn"])
-def test_it_learns_a_sequence(kind):
+def test_a_language_model_learns_a_sequence(kind):
     net = model(kind)
     x = Tensor(np.arange(33) * 3 % 11)[None]
     optimizer = optim.AdamW(net.parameters(), lr=2e-2 if isinstance(KINDS[kind], str) else 1e-2)
@@ -60,7 +60,7 @@ def test_it_learns_a_sequence(kind):
 
 
 @pytest.mark.parametrize("kind", [kind for kind, how in KINDS.items() if isinstance(how, dict)])
-def test_a_cache_changes_nothing_but_time(kind):
+def test_a_cache_changes_no_generated_token(kind):
     net = model(kind)
     for prompt in (tokens(2, 5), tokens(1)):
         for how in ({"temperature": 0}, {}, {"top_k": 4, "temperature": 1.5}, {"top_p": 0.7}):
@@ -72,7 +72,7 @@ def test_a_cache_changes_nothing_but_time(kind):
 
 
 @pytest.mark.parametrize("kind", ["learned", "lstm"])
-def test_generating_takes_the_most_likely_without_dropout_and_leaves_the_mode(kind):
+def test_greedy_generation_uses_no_dropout_and_keeps_the_mode(kind):
     net = model(kind, dropout=0.5)
     for prompt in (tokens(2, 5), tokens(1)):
         a = net.generate(prompt, 8, temperature=0).numpy()
@@ -87,7 +87,7 @@ def test_generating_takes_the_most_likely_without_dropout_and_leaves_the_mode(ki
     (lambda: model(), lambda net: net.generate(tokens(1, 38), 5)),
     (lambda: Seq2Seq(12, 12, 8, 2, 1, 16), lambda net: net.generate(Tensor([[30, 4]]), START, END)),
     (lambda: Seq2Seq(12, 12, 8, 2, 1, 16), lambda net: net.generate(Tensor([[3, 4]]), 99, END))])
-def test_the_mode_of_each_module_stays_also_after_an_error(net, fail):
+def test_each_module_keeps_its_mode_even_after_an_error(net, fail):
     net = net()
     list(net.modules())[3].eval()
     modes = [m.training for m in net.modules()]
@@ -98,7 +98,7 @@ def test_the_mode_of_each_module_stays_also_after_an_error(net, fail):
     assert [m.training for m in net.modules()] == modes
 
 
-def test_weights_at_the_end_of_a_residual_branch_begin_smaller():
+def test_weights_at_the_end_of_a_residual_branch_start_smaller():
     for name, p in nn.LanguageModel(100, 64, 8, 2).named_parameters():
         if p.ndim > 1:
             std = 0.02 / 16**0.5 if name.endswith(("linear2.weight", "out_proj.weight")) else 0.02
@@ -130,7 +130,7 @@ def test_sampling_follows_the_distribution():
     assert shares(temperature=0)[0] == shares(top_k=1)[0] == shares(top_p=1e-9)[0] == 1
 
 
-def test_padding_of_the_source_changes_nothing():
+def test_padding_the_source_changes_nothing():
     net = Seq2Seq(12, 12, 32, 4, 1, 64, dropout=0.0, padding_idx=PAD)
     source, target = Tensor([[4, 5, 6]]), Tensor([[START, 6, 5]])
     y = net(source, target).detach().numpy()
@@ -139,7 +139,7 @@ def test_padding_of_the_source_changes_nothing():
     np.testing.assert_allclose(net(source, Tensor([[START, 6, 9]]))._data[:, :2], y[:, :2], rtol=1e-4, atol=1e-5)
 
 
-def test_it_learns_to_reverse():
+def test_seq2seq_learns_to_reverse():
     manual_seed(0)
     net, rng = Seq2Seq(12, 12, 32, 4, 1, 64, dropout=0.0, padding_idx=PAD), np.random.default_rng(0)
     optimizer = optim.AdamW(net.parameters(), lr=cosine(3e-3, 250))
@@ -168,6 +168,6 @@ def test_it_learns_to_reverse():
     (lambda: model().generate(tokens(3), 1, top_p=0), ValueError, r"top_p in \(0, 1\]; got 1.0, None, 0"),
     (lambda: RecurrentLanguageModel(11, 16, 2, "gpt"), ValueError, "kind must be one of rnn, lstm, gru, got 'gpt'"),
 ])
-def test_errors(call, error, text):
+def test_bad_arguments_raise(call, error, text):
     with pytest.raises(error, match=text):
         call()

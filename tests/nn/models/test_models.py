@@ -1,4 +1,4 @@
-"""Nets for vectors and images: their equations, names, parts, gradients, and that they learn."""
+"""Nets for vectors and images: their equations, names and parts, and that they learn."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ IMAGE_NETS = {
 
 
 @pytest.mark.parametrize("name", IMAGE_NETS)
-def test_it_learns_digits_and_sees_each_image_by_itself(name):
+def test_image_nets_learn_digits_and_treat_each_image_alone(name):
     manual_seed(0)
     images, labels = load_digits()[:2]
     x, y = Tensor(np.asarray(images)[:100].reshape(-1, 1, 8, 8), dtype="float32"), Tensor(np.asarray(labels)[:100])
@@ -55,13 +55,13 @@ def test_an_mlp_is_equations_7_22_and_7_36():
 
 
 @pytest.mark.parametrize("sizes", [[7, 3], [2, 16, 16, 1], [784, 512, 512, 10]])
-def test_parameter_count_is_that_of_001(sizes):
+def test_the_parameter_count_is_that_of_001(sizes):
     # (d + 1) m_1 + (m_1 + 1) m_2 + ... + (m_{r-1} + 1) m_r
     count = sum((n + 1) * m for n, m in zip(sizes, sizes[1:], strict=False))
     assert sum(p.size for p in nn.MLP(sizes).parameters()) == count
 
 
-def test_parts_of_an_mlp_stand_where_003_puts_them():
+def test_the_parts_of_an_mlp_are_in_003s_order():
     m = nn.MLP([2, 3, 4, 1], nn.GELU, norm=nn.LayerNorm, dropout=0.25)
     assert [type(layer).__name__ for layer in m] == ["Linear", "LayerNorm", "GELU", "Dropout"] * 2 + ["Linear"]
     assert m[1].normalized_shape == (3,) and m[5].normalized_shape == (4,) and m[3].p == 0.25
@@ -112,7 +112,7 @@ NORM = ["weight", "bias", "running_mean", "running_var", "num_batches_tracked"]
 
 
 def keys(convolutions, layers, projected):
-    """torchvision's names: of the stem, of each block's convolutions and norms, of its projection, of the head."""
+    """torchvision's names for the stem, for each block's convolutions, norms and projection, and for the head."""
     def pair(prefix, n):
         return [f"{prefix}conv{n}.weight", *(f"{prefix}bn{n}.{name}" for name in NORM)]
 
@@ -134,14 +134,14 @@ def keys(convolutions, layers, projected):
     (models.resnext50_32x4d, 3, [3, 4, 6, 3], [1, 2, 3, 4], 25_028_904),
 ])
 def test_names_and_sizes_of_resnets_are_torchvisions(make, convolutions, layers, projected, parameters):
-    """The numbers of parameters are those torchvision documents."""
+    """torchvision documents these numbers of parameters."""
     model = make()
     assert list(model.state_dict()) == keys(convolutions, layers, projected)
     assert sum(p.size for p in model.parameters()) == parameters
 
 
 @pytest.mark.parametrize(("make", "layers"), [(models.resnet8, 8), (models.resnet20, 20), (models.resnet56, 56)])
-def test_cifar_networks(make, layers):
+def test_cifar_networks_have_the_papers_layers_widths_and_init(make, layers):
     model = make()
     main = [m for name, m in model.named_modules() if "downsample" not in name]
     assert sum(isinstance(m, nn.Conv2d | nn.Linear) for m in main) == layers
@@ -155,7 +155,7 @@ def test_cifar_networks(make, layers):
 
 
 @pytest.mark.parametrize(("block", "width"), [(nn.BasicBlock, 32), (nn.Bottleneck, 128)])
-def test_stems_and_stages(block, width):
+def test_a_large_stem_divides_the_size_by_8_and_a_small_one_by_2(block, width):
     for stem, size in (("large", 4), ("small", 16)):
         model = nn.ResNet(block, [1, 2], (16, 32), num_classes=5, in_channels=2, stem=stem)
         assert model.features(Tensor.randn(2, 2, 32, 32)).shape == (2, width, size, size)
@@ -163,7 +163,7 @@ def test_stems_and_stages(block, width):
 
 @pytest.mark.parametrize("block", [nn.BasicBlock, nn.Bottleneck])
 @pytest.mark.parametrize("norm", [None, nn.InstanceNorm2d, lambda n: nn.GroupNorm(2, n)])
-def test_parts_of_a_resnet(block, norm):
+def test_the_parts_of_a_resnet_can_be_chosen(block, norm):
     model = nn.ResNet(block, [1, 1], (4, 8), 3, stem="small", norm=norm, activation=nn.SiLU, dropout=0.3)
     kinds = {type(m) for m in model.modules()}
     assert nn.SiLU in kinds and nn.Dropout2d in kinds and not kinds & {nn.BatchNorm2d, nn.ReLU}
@@ -171,7 +171,7 @@ def test_parts_of_a_resnet(block, norm):
     assert (model.conv1.bias is None) == (norm is not None)
 
 
-def test_parts_of_a_cnn():
+def test_the_parts_of_a_cnn_can_be_chosen():
     model = CNN([1, 1], (4, 8), 3, 1, norm=None, activation=nn.GELU, dropout=0.2)
     assert [type(m).__name__ for m in model] == ["Conv2d", "GELU", "Dropout2d", "Conv2d", "GELU", "AdaptiveAvgPool2d",
                                                  "Flatten", "Linear"]
@@ -185,7 +185,7 @@ def test_parts_of_a_cnn():
     assert conv.weight.detach().numpy().std() == pytest.approx((2 / (64 * 9)) ** 0.5, rel=0.05)
 
 
-def test_patches_are_a_convolution_with_stride():
+def test_patches_are_embedded_by_a_strided_convolution():
     layer, x = models.vit.PatchEmbedding(3, 5, 4), rng.standard_normal((2, 3, 8, 12)).astype(np.float32)
     y = layer(Tensor(x)).detach().numpy()
     assert y.shape == (2, 6, 5) and layer.weight.shape == (5, 3, 4, 4)
@@ -213,6 +213,6 @@ def test_patches_are_a_convolution_with_stride():
     (lambda: nn.ViT(8, 2, 10, 16, 1, 2)(Tensor.zeros(1, 3, 8, 6)), ValueError, r"\(batch, channels, 8, 8\), got "),
     (lambda: nn.ViT(8, 2, 10, 16, 1, 2)(Tensor.zeros(1, 1, 8, 8)), ValueError, r"must be \(batch, 3, height, width\) "),
 ])
-def test_errors(call, error, text):
+def test_bad_arguments_raise(call, error, text):
     with pytest.raises(error, match=text):
         call()
