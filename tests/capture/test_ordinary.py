@@ -5,7 +5,6 @@ import pytest
 from benchmarks.programs import programs
 from tinygrad_like import Tensor, capture, manual_seed
 
-from . import more_ordinary  # noqa: F401 - adds to PROGRAMS
 from .ordinary import PROGRAMS
 
 

@@ -1,4 +1,4 @@
-"""docs/coming_from.md: every row of its tables of differences is run."""
+"""Every row of docs/coming_from.md's tables of differences is run."""
 
 import re
 from pathlib import Path
@@ -50,7 +50,7 @@ def fresh():
 
 
 @pytest.mark.parametrize(("theirs", "here", "ours"), list(rows()))
-def test_a_row(theirs, here, ours, names):
+def test_a_row_is_right(theirs, here, ours, names):
     if here.startswith("error: "):
         with pytest.raises(Exception, match=re.escape(here.removeprefix("error: "))):
             run(code(theirs), names())
@@ -60,5 +60,5 @@ def test_a_row(theirs, here, ours, names):
     run(code(ours), names())
 
 
-def test_there_are_rows():
+def test_the_rows_are_found():
     assert len(list(rows())) > 30

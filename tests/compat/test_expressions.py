@@ -1,4 +1,4 @@
-"""Expressions of PyTorch's users, in expressions.txt: their values and gradients, first and second, are PyTorch's."""
+"""Expressions of PyTorch users, in expressions.txt: values, first and second gradients equal PyTorch's."""
 
 import re
 import warnings
@@ -27,14 +27,14 @@ def numbers(shape, seed):
 
 
 def run(expression, library):
-    """The floating-point results of the expression, all results, and the leaves they were computed from."""
+    """The results of the expression, and the leaves that it uses."""
     lib = library["torch"]
     leaves = {n: lib.tensor(numbers(s, i), dtype=lib.float64, requires_grad=True)
               for i, (n, s) in enumerate(LEAVES.items())}
     wanted = list({n: v for n, v in leaves.items() if re.search(rf"\b{n}\b", expression)}.values())
 
     def made(module):
-        """The module, in double precision, with parameters that are the same in both libraries."""
+        """The module in double precision, with the same parameters in both libraries."""
         module = module.double()
         with lib.no_grad():
             for i, (_, p) in enumerate(sorted(module.named_parameters())):
@@ -43,7 +43,7 @@ def run(expression, library):
         return module
 
     def all_of(d, names="mean variance stddev mode", value=None):
-        """What the distribution says, by these names: attributes, or functions of the value."""
+        """The distribution's values under these names: attributes, or functions of the value."""
         found = [getattr(d, name) for name in names.split()]
         return [f(*() if f.__name__ == "entropy" or value is None else (value,)) if callable(f) else f
                 for f in found if not isinstance(f, property)]
@@ -60,7 +60,7 @@ def flat(result, lib):
 
 
 def gradients(outputs, leaves, lib):
-    """Those of a sum with weights, and those of the sum of their squares."""
+    """The gradients of a weighted sum, and those of the sum of their squares."""
     outputs = [y for y in outputs if getattr(y, "requires_grad", False)]
     if not outputs:
         return []
@@ -72,11 +72,11 @@ def gradients(outputs, leaves, lib):
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)
-def test_it_is_pytorchs(expression):
+def test_an_expression_equals_pytorchs(expression):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         ours, our_leaves = run(expression, OURS)
-        with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):  # the other has no second gradients
+        with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):  # others have no second gradients
             theirs, their_leaves = run(expression, THEIRS)
     assert len(ours) == len(theirs)
     for a, b in zip(ours, theirs, strict=True):

@@ -1,4 +1,4 @@
-"""PyTorch's torch.func, and other names of its own: vmap, Jacobians, models in one call, constructors, settings."""
+"""PyTorch's torch.func, and other names of PyTorch's: vmap, Jacobians, functional_call, constructors, settings."""
 
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ rng = np.random.default_rng(4)
 A, B = rng.standard_normal((5, 3)), rng.standard_normal((3, 4, 5))
 
 
-def test_vmap_is_the_function_of_each():
+def test_vmap_applies_the_function_to_each_element():
     dot = func.vmap(lambda a, b: (a * b).sum(), in_dims=(1, 0))
     x = dot(Tensor(A), Tensor(B[:, 0]))
     np.testing.assert_allclose(x.numpy(), [(A[:, i] * B[i, 0]).sum() for i in range(3)])
@@ -42,7 +42,7 @@ def test_vmap_is_the_function_of_each():
 
 @pytest.mark.torch
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of PyTorch's own parts
-def test_as_in_pytorch():
+def test_functions_of_functions_equal_pytorchs():
     torch = pytest.importorskip("torch")
     x, found = A[:, 0], []
     for lib, functions in (tg, func), (torch, torch.func):
@@ -58,7 +58,7 @@ def test_as_in_pytorch():
         np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-10)
 
 
-def test_a_module_with_other_tensors():
+def test_functional_call_uses_other_tensors():
     manual_seed(0)
     x, (model, other) = Tensor(A.astype(np.float32)), [nn.Linear(3, 2) for _ in range(2)]
     weights = dict(other.named_parameters())
@@ -81,7 +81,7 @@ def test_a_module_with_other_tensors():
     (lambda: func.vmap(lambda x: x, (0, 1))(Tensor(A)), "2 entries for 1 arguments"),
     (lambda: func.vmap(lambda x: x)(Tensor(A[:0])), r"sizes \[0\]; at least one argument must have one"),
 ])
-def test_what_they_refuse(call, message):
+def test_bad_arguments_raise(call, message):
     with pytest.raises((ValueError, TypeError, IndexError), match=message):
         call()
 
@@ -92,13 +92,13 @@ def test_results_may_be_trees():
     assert func.vmap(lambda x: {"a": x}, 0, 1)(Tensor(A[:1]))["a"].shape == (3, 1)  # of one element, too
 
 
-def test_constructors_by_dtype():
+def test_constructors_name_their_dtype():
     assert tg.FloatTensor([1, 2]).dtype == np.float32 and tg.LongTensor([[1]]).dtype == np.int64
     assert tg.FloatTensor(2, 3).shape == (2, 3) and tg.BoolTensor([0, 2]).tolist() == [False, True]
     assert tg.DoubleTensor(np.ones(2)).dtype == np.float64 and tg.ByteTensor([3]).dtype == np.uint8
 
 
-def test_what_has_no_meaning_here():
+def test_settings_without_effect_are_accepted():
     with tg.autocast("cuda"), tg.autocast("cpu", enabled=False), tg.cuda.amp.autocast("cuda"):
         assert tg.ones(2).dtype == np.float32
     with pytest.raises(NotImplementedError, match=r"pass enabled=False .* model.bfloat16\(\)"):
@@ -122,7 +122,7 @@ BY_WEIGHTS = {
 
 @pytest.mark.torch
 @pytest.mark.parametrize("name", BY_WEIGHTS)
-def test_what_comes_out_can_be_differentiated_by_weights_that_the_function_finds(name):
+def test_results_can_be_differentiated_with_respect_to_a_modules_weights(name):
     torch = pytest.importorskip("torch")
     found = []
     for lib, layers, functions in (tg, nn, func), (torch, torch.nn, torch.func):

@@ -1,4 +1,4 @@
-"""PyTorch's custom Functions: gradients of both orders, several outputs, what is saved, and what is refused."""
+"""PyTorch's custom Functions: gradients of both orders, several outputs, saved Tensors, and errors."""
 
 import gc
 import weakref
@@ -76,12 +76,12 @@ def both_outputs(x, w):
     (Square.apply, (X,)), (Exp.apply, (X,)), (both_outputs, (X, W)), (lambda x, w: Two.apply(x, w, 2)[1], (X, W)),
     (lambda x: Exp.apply(Square.apply(x)), (X,)), (lambda x: Square.apply(x.expand(3, 4)), (X,)),
 ], ids=["square", "exp", "two outputs", "one of two", "nested", "expanded"])
-def test_both_orders(f, inputs):
+def test_gradients_of_both_orders_are_right(f, inputs):
     assert gradcheck(f, *inputs) and gradgradcheck(f, *inputs)
 
 
 @pytest.mark.torch
-def test_as_in_pytorch():
+def test_custom_functions_equal_pytorchs():
     torch = pytest.importorskip("torch")
     found = []
     for lib, base in (torch, torch.autograd.Function), (tinygrad_like, Function):
@@ -96,7 +96,7 @@ def test_as_in_pytorch():
         np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-10)
 
 
-def test_what_ctx_knows():
+def test_ctx_has_pytorchs_attributes_and_methods():
     seen = {}
 
     class Look(Function):
@@ -130,7 +130,7 @@ def test_what_ctx_knows():
     (lambda g: (g.numpy(), None), TypeError, "for argument 0 it returned ndarray, not a Tensor"),
     (lambda g: (g[:2], None), ValueError, r"argument 0 it returned shape \(2,\), not a broadcast of \(3,\)"),
 ])
-def test_wrong_gradients(gradients, error, message):
+def test_wrong_gradients_raise(gradients, error, message):
     class Odd(Function):
         @staticmethod
         def forward(ctx, x, n):
@@ -144,7 +144,7 @@ def test_wrong_gradients(gradients, error, message):
         Odd.apply(Tensor.ones(3, requires_grad=True), 2).sum().backward()
 
 
-def test_what_is_refused():
+def test_misuse_raises():
     with pytest.raises(TypeError, match=r"call Square.apply"):
         Square()(Tensor(1.0))
     with pytest.raises(NotImplementedError, match="must define a static forward"):
@@ -174,7 +174,7 @@ def test_what_is_refused():
         Once.apply(x).gradient(x, create_graph=True)
 
 
-def test_saved_tensors_that_changed_or_were_freed():
+def test_changed_or_freed_saved_tensors_are_noticed():
     for f in Square, Exp:
         x = Tensor(X, requires_grad=True)
         y = f.apply(x)
@@ -188,7 +188,7 @@ def test_saved_tensors_that_changed_or_were_freed():
         loss.backward()
 
 
-def test_the_graph_goes_without_the_garbage_collector():
+def test_the_graph_is_freed_without_the_garbage_collector():
     gc.disable()
     try:
         for f in (Exp.apply, lambda x: Two.apply(x, x, 2)[0]):
@@ -200,7 +200,7 @@ def test_the_graph_goes_without_the_garbage_collector():
         gc.enable()
 
 
-def test_captured_and_under_anomaly_detection():
+def test_functions_work_captured_and_under_anomaly_detection():
     @capture
     def step(x):
         (g,) = (Exp.apply(x) * Two.apply(x, x, 2)[1]).sum().gradient(x)
@@ -248,7 +248,7 @@ def test_a_new_output_shares_no_version_with_inputs():
     h = x * 1
     square = h * h
     y, name, order = Fresh.apply(h)
-    y += 1  # h, which square needs, is another
+    y += 1  # does not change h, which square needs
     assert name == "a name" and order.tolist() == [1, 0] and not order.requires_grad
     (square + y).sum().backward()
     assert x.grad.tolist() == [5, 3]
@@ -256,7 +256,7 @@ def test_a_new_output_shares_no_version_with_inputs():
 
 @pytest.mark.parametrize("shown", [lambda x: x, lambda x: x.view(-1), lambda x: x[1:]], ids=["itself", "view", "part"])
 @pytest.mark.parametrize("leaf", [False, True])
-def test_what_shows_the_memory_of_an_input_does_not_change_behind_its_back(shown, leaf):
+def test_changes_of_an_output_that_shows_its_inputs_memory_are_noticed(shown, leaf):
     class Shown(Function):
         @staticmethod
         def forward(ctx, x):

@@ -1,4 +1,4 @@
-"""What users of PyTorch write every day, in idioms.txt under headings, runs with other imports; and there as it is."""
+"""PyTorch users' everyday code, in idioms.txt, runs here with other imports, and in PyTorch unchanged."""
 
 import re
 import warnings
@@ -16,9 +16,9 @@ def ours(source):
     return re.sub(r"^(import|from) torch\.([\w.]+) (as|import) ", r"\1 tinygrad_like.\2 \3 ", source, flags=re.M)
 
 
-@pytest.mark.filterwarnings("ignore:.*no parameter has a gradient")  # as where a schedule is only looked at
+@pytest.mark.filterwarnings("ignore:.*no parameter has a gradient")  # if a schedule is only shown
 @pytest.mark.parametrize("name", IDIOMS)
-def test_it_runs(name, tmp_path, monkeypatch):
+def test_an_idiom_runs(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "compile: changes nothing here")
@@ -28,9 +28,9 @@ def test_it_runs(name, tmp_path, monkeypatch):
 @pytest.mark.torch
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", IDIOMS)
-def test_it_runs_in_pytorch(name):
+def test_an_idiom_runs_in_pytorch(name):
     torch = pytest.importorskip("torch")
-    with torch.backends.__allow_nonbracketed_mutation():  # which PyTorch's own tests, that others import, forbid
+    with torch.backends.__allow_nonbracketed_mutation():  # PyTorch's own tests, which other tests import, forbid it
         exec(compile(IMPORTS + IDIOMS[name], name, "exec"), {"__name__": name})
         torch.backends.cudnn.benchmark = torch.backends.cudnn.deterministic = False
     torch.set_float32_matmul_precision("highest")

@@ -1,4 +1,4 @@
-"""`x += y` and `x.add_(y)`: one rule. Memory is changed, or, where that has to be recorded, x becomes the result."""
+"""`x += y` and `x.add_(y)` follow one rule: memory changes, or, if that must be recorded, x becomes the result."""
 
 import copy
 import gc
@@ -38,7 +38,7 @@ class TestOneRule:
         change(view, plain(10, 20))
         assert x.tolist() == [2, 13, 24]
 
-    def test_a_leaf_that_requires_grad(self, change):
+    def test_a_leaf_that_requires_grad_changes_only_under_no_grad(self, change):
         x = leaf(1, 2)
         with pytest.raises(RuntimeError, match="leaf that requires grad .* under no_grad.*x = x"):
             change(x, 1)
@@ -64,7 +64,7 @@ class TestOneRule:
         total.sum().backward()
         assert x.grad.tolist() == [6, 12]
 
-    def test_what_saved_the_old_values_is_told(self, change):
+    def test_ops_that_saved_the_old_values_notice(self, change):
         x = leaf(1, 2)
         y = x * 2
         z = y * y  # saves y
@@ -77,23 +77,23 @@ class TestOneRule:
         with pytest.raises(RuntimeError, match="changed in place"):
             z.sum().backward()
 
-    def test_views_follow(self, change):
+    def test_views_follow_the_change(self, change):
         x = leaf(1, 2)
         y = x * 2
         view, other, reshaped = y[:1], y[1:], y.reshape(2, 1)
         change(y, 1)
         assert y.tolist() == [3, 5] and view.tolist() == [3] and reshaped.tolist() == [[3], [5]]
-        change(view, 1)  # which is y[:1], and so a change of y
+        change(view, 1)  # changes y[:1]
         change(reshaped, 1)
         assert y.tolist() == [5, 6] and view.tolist() == [5] and other.tolist() == [6]
         (y * view * other * reshaped.reshape(2)).sum().backward()
         # y0 and y1 are 2 x0 + 3 and 2 x1 + 2: the loss is y0 y1 (y0 y0 + y1 y1)
         assert x.grad.tolist() == [2 * (3 * 25 * 6 + 6**3), 2 * (5**3 + 3 * 36 * 5)]
-        z = (x * 2).reshape(2, 1).reshape(1, 2)  # of what nobody else has
+        z = (x * 2).reshape(2, 1).reshape(1, 2)  # a view that nothing else shares
         change(z, 1)
         assert z.tolist() == [[3, 5]]
 
-    def test_what_was_detached_has_the_values_alone(self, change):
+    def test_a_detached_tensor_gets_only_the_values(self, change):
         x = leaf(1, 2)
         y = x * 2
         shown, whole = y.detach(), y.detach()
@@ -101,13 +101,13 @@ class TestOneRule:
         change(y, x)
         assert shown.tolist() == [3, 6] and part.tolist() == [6]
         assert not shown.requires_grad and not part.requires_grad and (y * shown).requires_grad
-        change(part, x[0])  # which is not on the graph of y
+        change(part, x[0])  # not on y's graph
         assert part.requires_grad and whole.requires_grad and not shown.requires_grad
         assert shown.tolist() == y.tolist() == whole.tolist() == [3, 7]
         y.sum().backward()
         assert x.grad.tolist() == [3, 3]
 
-    def test_shape_and_dtype_stay(self, change):
+    def test_a_change_keeps_shape_and_dtype(self, change):
         with pytest.raises(ValueError, match=r"shape \(2, 3\), which does not fit in place into \(3,\)"):
             change(plain(1, 2, 3), tg.ones(2, 3))
         with pytest.raises(TypeError, match="float32, which does not fit in place into int64"):
@@ -115,13 +115,13 @@ class TestOneRule:
         x = Tensor([1.0])
         assert change(x, plain(2)).dtype == "float32" and x.item() == 3
 
-    def test_memory_that_must_not_be_written(self, change):
+    def test_read_only_memory_is_refused(self, change):
         x = tg.ones(1).expand(3)
         with pytest.raises(ValueError, match="read-only memory"):
             change(x, 1)
 
 
-def test_the_old_values_are_kept_for_the_rule_of_the_change_itself():
+def test_the_changes_own_rule_keeps_the_old_values():
     x, w = leaf(2, 3), leaf(5, 7)
     y = x * 1
     y *= w
@@ -146,13 +146,13 @@ def test_the_old_values_are_kept_for_the_rule_of_the_change_itself():
     (lambda x: x.add_(1).requires_grad_(), [2, 3, 4]), (lambda x: x.copy_(np.array([9, 8, 7])), [9, 8, 7]),
     (lambda x: x.copy_(x == 2), [0, 1, 0]),
 ])
-def test_methods(change, expected):
+def test_in_place_methods_equal_their_formulas(change, expected):
     x = plain(1, 2, 3)
     assert change(x) is x and x.dtype == "float64"
     np.testing.assert_allclose(x.tolist(), expected)
 
 
-def test_every_change_in_place_is_that_of_a_method():
+def test_every_in_place_method_has_its_plain_method():
     for name in dir(in_place.InPlace):
         if name.endswith("_") and name[0] != "_":
             assert callable(getattr(Tensor, name)), name
@@ -161,7 +161,7 @@ def test_every_change_in_place_is_that_of_a_method():
                 "zero", "fill", "copy", "normal", "uniform", "bernoulli", "detach", "exponential"), name
 
 
-def test_what_is_copied_may_be_of_any_dtype():
+def test_copy_takes_any_dtype():
     counts, reals = tg.tensor([0, 0, 0]), Tensor([1.7, -2.9, 3.0], requires_grad=True)
     assert counts.copy_(reals * 2).tolist() == [3, -5, 6] and not counts.requires_grad
     assert Tensor([False, True, True]).copy_(counts - 3).tolist() == [False, True, True]
@@ -169,7 +169,7 @@ def test_what_is_copied_may_be_of_any_dtype():
     assert [step(Tensor([i + 0.5, -i - 0.5, 3.0])).tolist() for i in range(4)] == [[i + 1, 1 - i, 4] for i in range(4)]
 
 
-def test_random_in_place():
+def test_random_in_place_methods_have_their_moments():
     tg.manual_seed(0)
     x = tg.zeros(2000)
     assert abs(x.normal_(3.0, 0.1).mean().item() - 3) < 0.02 and abs(x.uniform_(2, 4).std().item() - 0.577) < 0.03
@@ -186,7 +186,7 @@ def test_under_no_grad_a_computed_tensor_is_not_overwritten():
         y += 1
 
 
-ITEMS = {  # index and shape of the value
+ITEMS = {  # the index, and the shape of the value
     "row": (0, (3,)), "column": ((slice(None), 1), (4,)), "number": ((1, 2), ()), "all": (Ellipsis, (4, 3)),
     "broadcast": ((slice(None), 1), ()), "axes of one": (slice(0, 4, 2), (1, 2, 3)), "new axis": ((None, 0), (1, 3)),
     "rows": ([3, 0], (2, 3)), "pairs": ((np.array([0, 1, 3]), np.array([1, 2, 1])), (3,)),
@@ -196,7 +196,7 @@ ITEMS = {  # index and shape of the value
 
 
 @pytest.mark.parametrize("case", ITEMS)
-def test_items_are_set_on_the_graph(case):
+def test_setting_items_is_recorded(case):
     index, shape = ITEMS[case]
     rng = np.random.default_rng(4)
     a, v = rng.standard_normal((4, 3)), rng.standard_normal(shape)
@@ -212,7 +212,7 @@ def test_items_are_set_on_the_graph(case):
     assert tg.gradcheck(changed, a, v) and tg.gradgradcheck(changed, a, v)
 
 
-def test_where_items_cannot_be_set():
+def test_setting_items_follows_the_rule_of_in_place_changes():
     x, y = leaf(1, 2), tg.zeros(2, 2)
     view = y[0]
     y[1] = x
@@ -227,7 +227,7 @@ def test_where_items_cannot_be_set():
     assert x.tolist() == y.tolist() == [5, 2] and x.requires_grad and not y.requires_grad
 
 
-def test_rows_that_are_set_one_by_one_keep_no_copies_of_the_whole():
+def test_setting_rows_one_by_one_keeps_no_copies():
     rows, w = tg.zeros(20, 8, 100), tg.ones(8, 100).requires_grad_()
     for i in range(20):
         rows[i] = w
@@ -240,7 +240,7 @@ def test_rows_that_are_set_one_by_one_keep_no_copies_of_the_whole():
     assert w.grad.tolist() == [[20] * 100] * 8
 
 
-def test_a_row_is_written_to_the_memory_there_is_if_nobody_else_has_it():
+def test_setting_a_row_reuses_unshared_memory():
     rows, w = tg.zeros(3, 2), leaf(1, 2)
     place = id(rows._data)
     rows[0] = w
@@ -249,7 +249,7 @@ def test_a_row_is_written_to_the_memory_there_is_if_nobody_else_has_it():
     array = rows._data
     rows[2] = w
     assert rows._data is not array and array.tolist() == [[1, 2], [2, 4], [0, 0]]
-    y = (w * 1).exp()  # whose node keeps its memory
+    y = (w * 1).exp()  # its node keeps its memory
     total = y.sum() + rows.sum()
     y[0] = 5.0
     total.backward()
@@ -274,7 +274,7 @@ def changed_by_views(w):
     return (y * y).sum() + v.sum() + rows.prod(1).sum()
 
 
-def test_what_changes_a_view_changes_what_it_shows():
+def test_changing_a_view_changes_its_base():
     w = np.random.default_rng(3).standard_normal((2, 3))
     assert gradcheck(changed_by_views, w) and gradgradcheck(changed_by_views, w)
     y = Tensor(w, requires_grad=True) * 2
@@ -283,18 +283,18 @@ def test_what_changes_a_view_changes_what_it_shows():
     assert y[0].tolist() == v.tolist() == (2 * w[0] + 1).tolist() and y.requires_grad
 
 
-def test_a_change_that_another_view_cannot_see_leaves_all_as_it_was():
+def test_a_change_that_another_view_would_miss_is_refused():
     w = Tensor(np.ones((2, 3)), requires_grad=True)
-    a = (w * 2)[0]  # of which the whole is gone
+    a = (w * 2)[0]  # the base is gone
     b, c = a[:2], a[1:]
     del a
     with pytest.raises(RuntimeError, match="another Tensor shares"):
         b += 1
     with pytest.raises(RuntimeError, match="another Tensor shares"):
-        b[0] += 1  # of which c shows nothing yet
+        b[0] += 1  # which c does not show
     assert b.tolist() == c.tolist() == [2, 2]
     a, b = (w * 2).chunk(2)
-    a += 1  # which b shows nothing of
+    a += 1  # which b does not show
     assert a.tolist() == [[3, 3, 3]] and b.tolist() == [[2, 2, 2]]
     with pytest.raises(RuntimeError, match="a leaf that requires grad"):
         w[0] += 1
@@ -305,10 +305,10 @@ def test_a_change_that_another_view_cannot_see_leaves_all_as_it_was():
         squared.sum().backward()
 
 
-def test_what_is_kept_of_a_part_that_was_not_changed_is_still_right():
+def test_a_saved_slice_stays_valid_if_another_slice_changes():
     u = (w := Tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)) * 1
     first = u[0]
-    product = first * first  # keeps it
+    product = first * first  # saves first
     u[1] = product
     product.sum().backward(retain_graph=True)
     assert w.grad.tolist() == [[2, 4], [0, 0]] and u.tolist() == [[1, 2], [1, 4]]
@@ -319,7 +319,7 @@ def test_what_is_kept_of_a_part_that_was_not_changed_is_still_right():
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_a_part_that_a_recorded_change_left_alone_still_shares_later_changes(whole):
+def test_a_slice_beside_a_recorded_change_shares_later_changes(whole):
     w, x = Tensor([2.0, 3.0, 4.0, 5.0], requires_grad=True), tg.ones(4)
     a, b = x[:2], x[2:]
     a += w[:2]
@@ -329,14 +329,14 @@ def test_a_part_that_a_recorded_change_left_alone_still_shares_later_changes(who
         y.sum().backward()
 
 
-def test_views_that_are_gone_are_forgotten():
+def test_dead_views_are_forgotten():
     x = tg.ones(4)
     for _ in range(1000):
         view = x[:2]
     assert view.version is x.version and len(x.version.shown) < 50
 
 
-def test_changed_views_and_what_they_show_keep_nothing_alive():
+def test_changed_views_keep_nothing_alive():
     gc.disable()
     try:
         w = Tensor([1.0, 2.0], requires_grad=True)
@@ -359,13 +359,13 @@ def test_changed_views_and_what_they_show_keep_nothing_alive():
     lambda x, a, b: x.copy_(a[0]), lambda x, a, b: x.add_(a.data), lambda x, a, b: x.data.add_(a.data, alpha=3),
     lambda x, a, b: x.data.copy_(b.data), lambda x, a, b: x.copy_(a.data)])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_at_once_has_the_bits_of_the_ops(change, dtype):
+def test_fast_in_place_methods_have_the_bits_of_the_ops(change, dtype):
     rng = np.random.default_rng(0)
     start, a, b = (rng.uniform(0.5, 2, (3, 4)).astype(dtype) for _ in range(3))
     a, b, x, view = Tensor(a), Tensor(b), Tensor(start), None
     view = x[1]
     change(x, a, b)
-    with setting("usual", None):  # as if somebody watched: then each op is called
+    with setting("usual", None):  # as with a listener: each op is called
         y = Tensor(start)
         change(y, a, b)
     np.testing.assert_array_equal(x.numpy(), y.numpy())
@@ -373,7 +373,7 @@ def test_at_once_has_the_bits_of_the_ops(change, dtype):
     assert x.dtype == dtype
     with pytest.raises((ValueError, TypeError)):
         change(x, Tensor(np.ones((5, 7), dtype)), Tensor(np.ones((5, 7), dtype)))
-    np.testing.assert_array_equal(x.numpy(), y.numpy())  # as it was
+    np.testing.assert_array_equal(x.numpy(), y.numpy())  # unchanged
 
 
 def walls(u):
@@ -404,7 +404,7 @@ def number(u):
 
 
 @pytest.mark.parametrize("change", [walls, columns, held, number])
-def test_a_part_may_be_written_to_another(change):
+def test_a_slice_may_be_written_to_another(change):
     x = np.random.default_rng(0).standard_normal((4, 3))
     assert gradcheck(lambda w: change(w * 2).sum(0), x) and gradgradcheck(lambda w: change(w * w), x)
     plain = change(Tensor(x) * 2)
@@ -430,7 +430,7 @@ def test_a_diagonal_is_a_view():
         tg.ones(1).expand(3, 3).diagonal().add_(1.0)
 
 
-def test_masks_and_numbers_are_captured():
+def test_setting_items_by_masks_is_captured():
     w = leaf(0.5, -1.0, 2.0)
     rows = Tensor([[1.0, -1.0], [2.0, 3.0], [-4.0, 5.0]])
 
@@ -451,7 +451,7 @@ def test_masks_and_numbers_are_captured():
     assert len(captured.programs) == 1 and not captured.gave_up
 
 
-def test_as_strided_refuses():
+def test_as_strided_views_whole_tensors_and_refuses_others():
     x = tg.arange(6.0)
     for call, message in (
             (lambda: x.as_strided((2, 2), (4, 2)), "reach number 6, but this Tensor has 6"),
@@ -494,7 +494,7 @@ SIXTEEN = np.arange(16.0).reshape(4, 4)
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_what_is_a_view_in_pytorch(name):
+def test_pytorchs_views_are_views(name):
     x, index = Tensor(SIXTEEN), VIEWS[name](Tensor(SIXTEEN)).numpy().astype(int).ravel()
     y = VIEWS[name](x)
     y += 100
@@ -503,7 +503,7 @@ def test_what_is_a_view_in_pytorch(name):
     assert x.tolist() == expected.reshape(4, 4).tolist()
     if name == "detach":
         return
-    leaf = Tensor(SIXTEEN, requires_grad=True)  # and on the graph
+    leaf = Tensor(SIXTEEN, requires_grad=True)  # the same on the graph
     x = leaf * 2
     y = VIEWS[name](x)
     y *= Tensor(3.0)
@@ -521,7 +521,7 @@ def test_what_is_a_view_in_pytorch(name):
     lambda x: x.unfold(1, 2, 1), lambda x: x.unfold(0, 2, 1)[:1], lambda x: x.unfold(1, 1, 3),
     lambda x: x[:1].expand(4, 4), lambda x: x.expand(2, 4, 4), lambda x: tg.meshgrid(x[0], x[1])[0],
     lambda x: x.as_strided((2, 2), (4, 1))])
-def test_what_cannot_be_changed_in_place(make):
+def test_overlapping_views_cannot_be_changed_in_place(make):
     x, base = Tensor(SIXTEEN), Tensor(SIXTEEN, requires_grad=True) * 2
     for change in (lambda y: y.add_(1), lambda y: y.__setitem__((0, 0), 1.0),
                    lambda y: y.mul_(Tensor(2.0, requires_grad=True))):
@@ -536,7 +536,7 @@ def test_what_cannot_be_changed_in_place(make):
     lambda x: x.flip(0), lambda x: x.repeat(1, 1), lambda x: x.roll(0, 0), lambda x: x.diag(), lambda x: x.tile(1),
     lambda x: x.index_select(1, Tensor([0])), lambda x: F.interpolate(x[None], size=4), lambda x: x[[0, 1]],
     lambda x: tg.einsum("ij->i", x), lambda x: x.repeat_interleave(1, 0), lambda x: x[x > 3]])
-def test_what_is_a_copy_in_pytorch(make):
+def test_pytorchs_copies_are_copies(make):
     x = Tensor(SIXTEEN)
     y = make(x)
     y += 1
@@ -545,7 +545,7 @@ def test_what_is_a_copy_in_pytorch(make):
 
 @pytest.mark.parametrize("value", [lambda v: v, lambda v: v * 3, lambda v: v[0], lambda v: v.double()[1:]])
 @pytest.mark.parametrize("change", ["copy_", "fill_", "setitem"])
-def test_gradients_of_what_is_overwritten(change, value):
+def test_overwritten_numbers_get_no_gradient(change, value):
     x, v, g = (Tensor(np.float32(numbers), requires_grad=k < 2) for k, numbers in enumerate(
         ([1, 2, 3, 4], [5, 6], [1, -2, 3, 0.5])))
     given = value(v)
@@ -566,6 +566,6 @@ def test_gradients_of_what_is_overwritten(change, value):
     assert x.grad.tolist() == [0, 0, 0, 0] and v.grad.tolist() == same.grad.tolist()
 
 
-def test_detach_in_place():
+def test_detach_in_place_makes_a_leaf():
     y = (leaf(1, 2) * 2).detach_()
     assert y.is_leaf and not y.requires_grad

@@ -1,4 +1,4 @@
-"""NumPy's functions on Tensors stay on the graph, or say that they cannot."""
+"""NumPy's functions of Tensors are recorded, or raise an error if they cannot be."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ FUNCTIONS = {
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_values_and_gradients(name):
+def test_numpy_functions_have_right_values_and_gradients(name):
     f, x = FUNCTIONS[name], Tensor(A, requires_grad=True)
     y, expected = f(x), f(A)
     assert isinstance(y, Tensor) and y.requires_grad and y.shape == np.shape(expected)
@@ -38,7 +38,7 @@ def test_values_and_gradients(name):
     np.testing.assert_allclose(np.sum(found.numpy() * d), slope, rtol=1e-6, atol=1e-8)
 
 
-def test_without_a_slope():
+def test_numpy_functions_without_gradients_work():
     x = Tensor(A, requires_grad=True)
     assert np.argmax(x) == A.argmax() and np.argsort(x, axis=1).tolist() == A.argsort(axis=1).tolist()
     assert np.any(x > 2) and not np.all(x > 2) and np.shape(x) == (2, 3) and np.ndim(x) == 2 and np.size(x) == 6
@@ -52,7 +52,7 @@ LOSING = {"median": lambda x: np.median(x), "concatenate": lambda x: np.concaten
 
 
 @pytest.mark.parametrize("name", LOSING)
-def test_what_would_lose_the_gradient_says_so(name):
+def test_functions_that_would_lose_the_gradient_raise(name):
     x = Tensor(A, requires_grad=True)
     with pytest.raises(TypeError, match=r"^np\.\w+: NumPy computes it off the graph, .*x.detach\(\)"):
         LOSING[name](x)
@@ -61,7 +61,7 @@ def test_what_would_lose_the_gradient_says_so(name):
         np.testing.assert_array_equal(LOSING[name](x), LOSING[name](A))
 
 
-def test_writing_into_an_array():
+def test_adding_a_tensor_that_requires_grad_to_an_array_raises():
     x, total = Tensor(A, requires_grad=True), np.zeros((2, 3))
     with pytest.raises(TypeError, match="off the graph"):
         total += x
@@ -70,5 +70,5 @@ def test_writing_into_an_array():
     np.testing.assert_array_equal(total, A)
 
 
-def test_every_method_that_stands_for_a_function_is_there():
+def test_every_method_in_the_table_exists():
     assert all(hasattr(np, name) and hasattr(Tensor, name) for name in _METHODS)

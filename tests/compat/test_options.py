@@ -1,4 +1,4 @@
-"""Options, devices and functions by the names that they have in PyTorch, NumPy and tinygrad."""
+"""Options, devices and functions under their names in PyTorch, NumPy and tinygrad."""
 
 import importlib
 import re
@@ -19,7 +19,7 @@ def x23():
     return Tensor([[1.0, 5.0, 3.0], [4.0, 2.0, 6.0]])
 
 
-def test_what_is_taught_is_the_method_that_was_written():
+def test_help_shows_the_original_method():
     assert Tensor.sum.__wrapped__.__code__.co_filename == methods.__file__ and Tensor.clip is Tensor.clamp
     assert Tensor.sum.__qualname__ == "Tensor.sum" and Tensor.view is Tensor.reshape
 
@@ -43,7 +43,7 @@ def test_what_is_taught_is_the_method_that_was_written():
     (lambda x: tg.nothing, "module 'tinygrad_like' has no attribute 'nothing'"),
     (lambda x: x.nothing, "'Tensor' object has no attribute 'nothing'"),
 ])
-def test_what_is_wrong_is_said(call, text):
+def test_wrong_options_and_names_raise(call, text):
     with pytest.raises((TypeError, AttributeError), match=text):
         call(x23())
 
@@ -55,14 +55,14 @@ def test_hooks_are_removed_as_in_pytorch():
             handle = y.register_hook(lambda g: seen.append(1))
             (y * 1).sum().backward()
             remove(handle)
-            remove(handle)  # does no harm
+            remove(handle)  # harmless
             (y * 1).sum().backward() if y is x else None
         assert len(seen) == 2
         seen.clear()
     assert (x * 2).grad_fn.op.name == "mul" and x.grad_fn is None
 
 
-def test_other_devices_are_errors():
+def test_other_devices_raise():
     model = nn.Linear(2, 3)
     for call in (lambda: x23().to("cuda"), lambda: tg.device("cuda:0"), lambda: tg.zeros(2, device="mps"),
                  lambda: model.to("cuda"), lambda: nn.Linear(2, 2, device="cuda")):
@@ -95,10 +95,10 @@ def test_size_is_a_number_and_a_method():
     assert x.dim() == 2 and x.nelement() == x.numel() == 6 and x.element_size() == 4
 
 
-def test_an_axis_by_position_gives_values_and_indices():
+def test_max_and_min_with_dim_return_values_and_indices():
     x = x23()
     for pair in x.max(1), x.max(dim=1), tg.max(x, 1), tg.max(x.numpy(), dim=1), x.cummax(1)[0].max(dim=1):
-        values, predicted = pair  # PyTorch's words, and so PyTorch's pair
+        values, predicted = pair  # PyTorch's call returns PyTorch's pair
         assert values.tolist() == pair[0].tolist() == [5, 6] and pair.indices.tolist() == predicted.tolist() == [1, 2]
     assert x.min(0, keepdim=True)[1].shape == (1, 3) and x.min(dim=0, keepdim=True).indices.shape == (1, 3)
     assert Tensor([[3.0]]).max(1, keepdim=True)[1].tolist() == [[0]] and Tensor([3.0, 4.0]).max(0)[1].item() == 1
@@ -106,14 +106,14 @@ def test_an_axis_by_position_gives_values_and_indices():
     v.max(1)[0].sum().backward()
     assert v.grad.tolist() == [[1, 0]]  # the first of those that tie, as in PyTorch
     assert tg.min(x).item() == 1 and tg.max(x, x + 1)[0, 0] == 2
-    a, b = x.max(axis=1)  # said in our words, it is an ordinary Tensor
+    a, b = x.max(axis=1)  # our call returns a Tensor
     assert (a.item(), b.item()) == (5, 6) and x.max(axis=1)[0].item() == 5
     w = Tensor(x, requires_grad=True)
     (w.max(1)[0] * 2).sum().backward()
     assert w.grad.tolist() == [[0, 2, 0], [0, 0, 2]]
 
 
-def test_random_functions():
+def test_random_functions_take_pytorchs_arguments():
     tg.manual_seed(3)
     assert tg.randint(0, 4, (100,)).max().item() == 3 and tg.randint(3, (5,)).shape == (5,)
     assert tg.randint(low=2, high=3, size=(2, 2)).tolist() == [[2, 2], [2, 2]]
@@ -125,7 +125,7 @@ def test_random_functions():
         tg.randint(3, 4)
 
 
-def test_dtypes_constants_and_kinds():
+def test_dtypes_and_constants_have_pytorchs_names():
     assert tg.long == tg.int64 == np.int64 and tg.float == tg.float32 and tg.double == tg.float64 and tg.int == tg.int32
     assert tg.zeros(2, dtype=tg.long).dtype == "int64" and tg.is_tensor(tg.eye(2)) and not tg.is_tensor(2)
     assert tg.finfo(tg.float32).eps == np.finfo(np.float32).eps and tg.inf == np.inf
@@ -136,12 +136,12 @@ def test_dtypes_constants_and_kinds():
     assert t.tolist() == [5, 1] and tg.as_tensor(t) is t and tg.as_tensor([1, 2]).dtype == tg.int64
 
 
-def test_autograd_grad_of_several_outputs():
+def test_autograd_grad_takes_several_outputs():
     x = tg.tensor([0.5, 2.0], requires_grad=True)
     y = x.exp()
     z = (x * y).sum()
     u = tg.tensor([10.0, 1.0])
-    dx, dy = tg.autograd.grad([y, z, y, x], [x, y], [u, None, u, u], create_graph=True)  # one inside another, one twice
+    dx, dy = tg.autograd.grad([y, z, y, x], [x, y], [u, None, u, u], create_graph=True)  # nested outputs, one twice
     assert np.allclose(dy.data, (2 * u + x).data)  # of z and of both y
     assert np.allclose(dx.data, (y + (2 * u + x) * y + u).data)
     (d2,) = tg.autograd.grad(dx.sum(), x)
@@ -156,7 +156,7 @@ def test_autograd_grad_of_several_outputs():
             tg.autograd.grad(outputs, x, cotangents)
 
 
-def test_places_and_operands_as_in_pytorch():
+def test_where_nonzero_and_einsum_take_pytorchs_forms():
     x = tg.tensor([[0.0, 2.0], [3.0, 0.0]], requires_grad=True)
     for rows, columns in (tg.where(x > 0), x.nonzero(as_tuple=True), (x > 0).nonzero(as_tuple=True)):
         assert rows.tolist() == [0, 1] and columns.tolist() == [1, 0]
@@ -166,8 +166,8 @@ def test_places_and_operands_as_in_pytorch():
     assert tg.einsum("ij,ik->jk", [x, x]).tolist() == tg.einsum("ij,ik->jk", x, x).tolist()
 
 
-def test_names_that_programs_import():
-    """Each line of PyTorch's, with tinygrad_like in torch's place; and what is found deeper there."""
+def test_pytorchs_import_lines_work():
+    """With tinygrad_like in place of torch."""
     names: dict = {}
     for line in ("import tinygrad_like.nn as n, tinygrad_like.nn.functional as f, tinygrad_like.optim as o",
                  "from tinygrad_like.nn.utils.rnn import pad_sequence",
@@ -190,7 +190,7 @@ def test_memory_formats_change_nothing():
 
 
 @pytest.mark.parametrize("part", [part for part in ABSENT if part not in ("stft", "istft", "complex", "polar")])
-def test_a_part_without_counterpart_says_so_in_its_import_line(part):
+def test_importing_a_missing_part_of_pytorch_says_why(part):
     with pytest.raises(ImportError, match=re.escape(f"No module named 'tinygrad_like.{part}': {ABSENT[part]}")):
         importlib.import_module(f"tinygrad_like.{part}")
     if "." not in part:
@@ -198,7 +198,7 @@ def test_a_part_without_counterpart_says_so_in_its_import_line(part):
             getattr(tg, part)
 
 
-def test_parts_of_other_devices_say_what_is_missing():
+def test_parts_for_other_devices_say_what_is_missing():
     import tinygrad_like.cuda as cuda
 
     for part in (tg.cuda, cuda):

@@ -1,4 +1,4 @@
-"""Programs written for PyTorch run here with nothing changed but their import lines, and lose as they do there."""
+"""Programs written for PyTorch run here with only their import lines changed, and have the same losses."""
 
 import re
 import types
@@ -56,8 +56,8 @@ def shared_noise(monkeypatch, lib, wrap, distributions):
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
-def test_it_runs(path):
-    """With its own random numbers: what it computes is finite."""
+def test_a_program_runs(path):
+    """With its own random numbers; its losses are finite."""
     program = load(path, ours(path.read_text()))
     losses = program.train(program.build())
     assert len(losses) > 5 and np.isfinite(losses).all()
@@ -65,7 +65,7 @@ def test_it_runs(path):
 
 @pytest.mark.torch
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
-def test_losses_are_pytorchs(path, monkeypatch):
+def test_a_programs_losses_equal_pytorchs(path, monkeypatch):
     torch = pytest.importorskip("torch")
     theirs, here = load(path, path.read_text()), load(path, ours(path.read_text()))
     torch.manual_seed(0)

@@ -1,4 +1,4 @@
-"""What a call means in PyTorch where NumPy or tinygrad would give something else; the numbers are PyTorch's."""
+"""Calls that mean something else in NumPy or tinygrad have PyTorch's meaning; the numbers are PyTorch's."""
 
 import inspect
 import warnings
@@ -43,7 +43,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_functions_of_the_package_have_pytorchs_order_and_methods_tinygrads(name):
+def test_the_packages_functions_have_pytorchs_order_and_methods_tinygrads(name):
     alike(*CALLS[name](Tensor(IMAGES), Tensor(WEIGHT)))
 
 
@@ -69,7 +69,7 @@ def test_a_bool_after_the_axis_is_unbiased(name, mean):
         getattr(x, name)(1, 0)
 
 
-def test_alpha_is_in_the_dtype_of_the_result():
+def test_alpha_multiplies_in_the_dtype_of_the_result():
     small = Tensor(np.array([100], np.int8))
     alike(tg.add(tg.tensor([1.0]), small, alpha=3), [301.0])
     alike(tg.sub(tg.tensor([0.0]), Tensor(np.array([200], np.uint8)), alpha=2), [-400.0])
@@ -83,7 +83,7 @@ def test_alpha_is_in_the_dtype_of_the_result():
 # Integers and booleans ------------------------------------------------------------------------------------------------
 
 
-def test_logical_is_of_truth_and_operators_are_bit_by_bit():
+def test_logical_functions_take_truth_and_operators_bits():
     a, b = Tensor([0, 1, 2, 0]), Tensor([0, 2, 2, 3])
     for x, y in ((a, b), (a.float(), b), (a.cast("uint8"), b.bool()), (a.numpy(), b)):
         for name, expected in {"and": [False, True, True, False], "or": [False, True, True, True],
@@ -100,7 +100,7 @@ def test_logical_is_of_truth_and_operators_are_bit_by_bit():
 @pytest.mark.parametrize("call", [
     lambda x, n: x // n, lambda x, n: x % n, lambda x, n: tg.fmod(x, n), lambda x, n: tg.remainder(x, n),
     lambda x, n: tg.div(x, n, rounding_mode="trunc"), lambda x, n: tg.div(x, n, rounding_mode="floor")])
-def test_integers_are_not_divided_by_zero(call):
+def test_dividing_an_integer_by_zero_raises(call):
     x = Tensor([7, 3])
     for n in 0, Tensor([1, 0]), np.array([0, 1]), False:
         with pytest.raises(ZeroDivisionError, match="an integer is divided by 0"):
@@ -112,7 +112,7 @@ def test_integers_are_not_divided_by_zero(call):
 
 # Indices --------------------------------------------------------------------------------------------------------------
 
-INDICES = {  # and what PyTorch takes them for
+INDICES = {  # the index, and its meaning in PyTorch
     "integer first": ((0, slice(None), [0, 2]), lambda x: x[0][:, [0, 2]]),
     "integer last": (([0, 1], slice(None), slice(None), 2), lambda x: x[:, :, :, 2][[0, 1]]),
     "integers around": ((1, slice(1, None), [0, 2, 2], -1), lambda x: x[1, :, :, -1][1:][:, [0, 2, 2]]),
@@ -128,7 +128,7 @@ INDICES = {  # and what PyTorch takes them for
 
 
 @pytest.mark.parametrize("case", INDICES)
-def test_integers_are_taken_before_arrays(case):
+def test_integers_are_applied_before_arrays(case):
     index, expected = INDICES[case]
     index = tuple([Tensor(i) if isinstance(i, np.ndarray) else i for i in index])
     x = Tensor(np.arange(120, dtype=np.float64).reshape(2, 3, 4, 5), requires_grad=True)
@@ -141,7 +141,7 @@ def test_integers_are_taken_before_arrays(case):
     with pytest.raises(ValueError, match=f"does not broadcast to \\({y.shape[0]}, {y.shape[1]}"):
         Tensor(np.zeros(x.shape))[index] = np.ones((*y.shape, 7))
     changed = Tensor(np.zeros(x.shape))
-    changed[index] = np.ones((1, 1, *y.shape))  # axes of length 1 in front do no harm
+    changed[index] = np.ones((1, 1, *y.shape))  # leading axes of length 1 are harmless
     (zeros := Tensor(np.zeros(x.shape)) * 1)[index] = Tensor(np.ones((1, 1, *y.shape)), requires_grad=True)
     assert changed.sum().item() == zeros.sum().item() == y.numel()
     values = rng.standard_normal(y.shape[1:])
@@ -160,7 +160,7 @@ def test_integers_are_taken_before_arrays(case):
 # NaN and infinities ---------------------------------------------------------------------------------------------------
 
 
-def test_nan_stays_nan():
+def test_shrink_and_clamp_keep_nan():
     x = Tensor([nan, 0.2, 2.0, -2.0])
     alike(F.softshrink(x), [nan, 0.0, 1.5, -1.5])
     alike(F.hardshrink(x), [nan, 0.0, 2.0, -2.0])
@@ -171,7 +171,7 @@ def test_nan_stays_nan():
     assert x.grad.tolist() == [0, 0, 0]
 
 
-def test_copysign_is_floating_point():
+def test_copysign_returns_floats():
     alike(tg.copysign(Tensor(np.array([51], np.uint8)), Tensor([-1.0])), [-51.0])
     alike(tg.copysign(Tensor([1]), -1.5), [-1.0])
     alike(tg.copysign(Tensor([3]), Tensor([-2])), [-3.0])
@@ -179,7 +179,7 @@ def test_copysign_is_floating_point():
     alike(tg.copysign(Tensor([3.0]), Tensor(np.array(-2.0))), [-3.0])
 
 
-def test_what_is_added_to_a_gradient_is_seen_by_who_holds_it():
+def test_backward_adds_to_a_gradient_in_place():
     w, flat = tg.ones(2, requires_grad=True), tg.zeros(4)
     w.grad = flat[1:3]
     held = w.grad
@@ -188,7 +188,7 @@ def test_what_is_added_to_a_gradient_is_seen_by_who_holds_it():
     assert w.grad is held and flat.tolist() == [0, 7, 7, 0]
     tg.optim.SGD([w], lr=0.1).zero_grad(set_to_none=False)
     assert w.grad is held and flat.tolist() == [0, 0, 0, 0]
-    (w * w).sum().backward(create_graph=True)  # whose gradient can be differentiated, so it is another Tensor
+    (w * w).sum().backward(create_graph=True)  # this gradient has a graph, so it is a new Tensor
     assert w.grad is not held and held.tolist() == [0, 0] and w.grad.requires_grad
     w.grad = held
     (held * w).sum().backward()  # d/dw is held itself
@@ -200,7 +200,7 @@ def test_what_is_added_to_a_gradient_is_seen_by_who_holds_it():
 
 
 @pytest.mark.parametrize("zeros", [True, False])
-def test_a_captured_function_that_finds_gradients_elsewhere_runs_as_eager(zeros):
+def test_a_function_with_gradients_in_a_shared_buffer_runs_without_capture(zeros):
     found = []
     for kind in (lambda f: f, tg.capture):
         layer, flat, start = tg.nn.Linear(2, 1), tg.zeros(3), 0
@@ -226,7 +226,7 @@ def test_a_captured_function_that_finds_gradients_elsewhere_runs_as_eager(zeros)
 
 
 @pytest.mark.parametrize("fuse", [True, False])
-def test_a_gradient_to_which_a_captured_function_adds_is_the_one_that_it_had(fuse):
+def test_a_captured_function_adds_to_gradients_in_place(fuse):
     found = []
     for kind in (lambda f: f, lambda f: tg.capture(f, fuse=fuse)):
         w = tg.ones(3, requires_grad=True)
@@ -253,8 +253,8 @@ def test_a_gradient_to_which_a_captured_function_adds_is_the_one_that_it_had(fus
 
 
 @pytest.mark.torch
-def test_a_loss_given_pytorchs_former_options_by_position_is_no_other_number():
-    """They are refused, with the name to write; here another option once stood in the place of size_average."""
+def test_losses_refuse_pytorchs_former_options_by_position():
+    """Another option of ours could stand in the place of size_average; the error names the option to pass."""
     theirs = pytest.importorskip("torch").nn
     losses = {n: list(inspect.signature(f).parameters) for n, f in vars(theirs.functional).items() if hasattr(F, n)
               and inspect.isfunction(f) and "size_average" in inspect.signature(f).parameters}
@@ -279,9 +279,9 @@ def test_a_loss_given_pytorchs_former_options_by_position_is_no_other_number():
 
 
 @pytest.mark.torch
-def test_functions_of_nn_functional_have_pytorchs_arguments_by_position():
+def test_functions_of_nn_functional_have_pytorchs_positional_arguments():
     theirs = pytest.importorskip("torch").nn.functional
-    same = {"x": "input", "_stacklevel": "dtype"}  # called otherwise, or of no use
+    same = {"x": "input", "_stacklevel": "dtype"}  # other names
     others = {"binary_cross_entropy_with_logits", "mse_loss"}  # which refuse them, see above
     compared = 0
     for name in sorted(set(vars(theirs)) & set(vars(F)) - others):
@@ -312,7 +312,7 @@ def differing(name, *functions):
 
 
 @pytest.mark.torch
-def test_what_is_left_out_means_what_it_means_in_pytorch():
+def test_defaults_equal_pytorchs():
     theirs = pytest.importorskip("torch").nn.functional
     ours = {name for name in vars(theirs).keys() & vars(F).keys() if name[0] != "_" and inspect.isfunction(
         getattr(theirs, name)) and callable(getattr(F, name))}
@@ -321,7 +321,7 @@ def test_what_is_left_out_means_what_it_means_in_pytorch():
     assert found - unknown == {f"{name} dim" for name in ("log_softmax", "softmax", "softmin")} and len(ours) > 50
 
 
-def test_what_is_left_out_of_a_method_or_function_means_what_it_means_in_its_op():
+def test_defaults_of_methods_and_functions_equal_those_of_their_ops():
     found = []
     for home in Tensor, F:
         for name in dir(home):

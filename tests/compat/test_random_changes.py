@@ -1,4 +1,4 @@
-"""Programs of random views and changes in place: their values and gradients are PyTorch's, captured or not."""
+"""Programs of random views and changes in place: values and gradients equal PyTorch's, captured or not."""
 
 import random
 
@@ -20,7 +20,7 @@ STARTS = [lambda w: w * 2, lambda w: w + 0, lambda w: (w * 1).t().contiguous().t
 
 
 def drawn(seed):
-    """The start, and for each step what is done, to which of the Tensors there are, and with which numbers."""
+    """The start, and for each step its kind, its Tensor and its numbers."""
     draw = random.Random(seed)
     steps = [(draw.choice("vvvccccud"), draw.random(), draw.randrange(9), draw.randrange(10), draw.randrange(4),
               draw.randrange(4)) for _ in range(draw.randint(3, 10))]
@@ -80,7 +80,7 @@ def test_programs_have_pytorchs_values_and_gradients():
     assert ran > 300 and refused < ran / 50, (ran, refused)
 
 
-def test_captured_programs_do_the_same():
+def test_captured_programs_return_the_same():
     ran = 0
     for seed in range(30):
         w, c = (tg.tensor(x, requires_grad=True) for x in numbers(seed))

@@ -1,4 +1,4 @@
-"""tinygrad's Tensor: every name that its documentation (docs/tensor/*.md) lists is there, and its example runs."""
+"""tinygrad's Tensor: every name in its documentation (docs/tensor/*.md) exists here, and has an example."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ ELSEWHERE = """
     from_blob from_url linear_with_vars schedule_linear realize replace to_ shard shard_ contiguous_backward
 """.split()
 
-DRAWS = {  # those of random numbers: the call, the mean and the standard deviation of what it gives
+DRAWS = {  # random numbers: the call, their mean and their standard deviation
     "rand": (lambda: Tensor.rand(90, 90), 0.5, 12**-0.5), "randn": (lambda: Tensor.randn(90, 90), 0, 1),
     "rand_like": (lambda: Tensor.zeros(90, 90).rand_like(), 0.5, 12**-0.5),
     "randn_like": (lambda: Tensor.zeros(90, 90).randn_like(), 0, 1),
@@ -61,14 +61,14 @@ DRAWS = {  # those of random numbers: the call, the mean and the standard deviat
 OTHERWISE = {"__getitem__", "data", "device", "numpy", "assign", "gradient", "backward"}  # without an example
 
 
-def test_every_name_of_tinygrads_is_there_and_has_an_example():
+def test_every_name_of_tinygrad_exists_and_has_an_example():
     assert [name for name in NAMES if name not in OTHERWISE | DRAWS.keys() | ENTRIES.keys()] == []
     assert [name for name in NAMES if name not in OTHERWISE and not hasattr(Tensor([1.0]), name)] == []
     assert [name for name in ELSEWHERE if name != "to_" and hasattr(Tensor([1.0]), name)] == []
 
 
 @pytest.mark.parametrize("name", DRAWS)
-def test_random_numbers(name):
+def test_random_numbers_have_their_moments(name):
     call, mean, std = DRAWS[name]
     manual_seed(3)
     x = call().numpy()

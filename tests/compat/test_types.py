@@ -1,4 +1,4 @@
-"""What editors, `help` and type checkers are told of Tensor's methods and of ops."""
+"""What editors, `help` and type checkers know of Tensor's methods and of ops."""
 
 import ast
 import re
@@ -26,22 +26,22 @@ def run(example):
 
 
 def same(found, expected):
-    """Whether two reprs agree, numbers up to rounding, and so up to the blanks that keep them in line."""
+    """Whether two reprs agree up to blanks and the rounding of numbers."""
     numbers = [[float(x) for x in NUMBER.findall(text)] for text in (found, expected)]
     found, expected = ("".join(NUMBER.sub("#", text).split()) for text in (found, expected))
     return found == expected and np.allclose(*numbers, rtol=1e-5, atol=1e-7)
 
 
 @pytest.mark.parametrize("name", ENTRIES)
-def test_the_example_gives_what_it_says(name):
+def test_an_example_returns_its_stated_result(name):
     example, result = ENTRIES[name]
     assert same(repr(run(example)), result)
     assert f"{name.rpartition('.')[2]}(" in example or f".{name}" in example
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_the_shapes_are_those_of_the_example(name):
-    """Of the Tensor it is called on, if it is a method; and of the result, or of each of several."""
+def test_the_stated_shapes_are_the_examples(name):
+    """The shape of the Tensor, for a method, and those of the results."""
     given, _, result = SHAPES[name].partition(" -> ")
     example, place = ENTRIES[name][0], name.rpartition(".")[0]
     assert place or f"{given}, ".startswith(f"{run(example.partition(f'.{name}')[0]).shape}, ")
@@ -49,12 +49,12 @@ def test_the_shapes_are_those_of_the_example(name):
     assert ", ".join(str(y.shape) for y in (found if isinstance(found, list | tuple) else [found])) == result
 
 
-def test_that_a_wrong_result_would_be_seen():
+def test_a_wrong_result_would_be_noticed():
     assert not same("Tensor([1., 2.])", "Tensor([1., 2.1])") and not same("Tensor([1, 2])", "Tensor([1])")
     assert not same("Tensor([1.])", "Tensor([1.], dtype=float64)") and same("[1. , 2.7182818]", "[1. , 2.718282]")
 
 
-def test_nearly_all_examples_tell_shapes():
+def test_nearly_all_examples_state_shapes():
     assert len(SHAPES) > 0.75 * len(ENTRIES)
 
 
@@ -68,7 +68,7 @@ def test_every_op_has_a_sentence():
         assert name in ("bool_", "float32", "float64", "int64") or getattr(tinygrad_like, name).__doc__.strip(), name
 
 
-def test_help(capsys):
+def test_help_shows_signatures_and_docstrings(capsys):
     help(Tensor.sum)
     shown = capsys.readouterr().out
     assert "sum(self, axis" in shown and "The sum over `axis`" in shown
@@ -80,7 +80,7 @@ def test_the_stub_is_up_to_date():
     assert STUB.read_text(encoding="utf-8") == stub(), "run `python -m handbook.stubs`"
 
 
-def test_what_the_stub_says_is_returned():
+def test_results_have_the_types_that_the_stub_states():
     returns = dict(re.findall(r"def (\w+)\(.*\) -> ([^\n]+?): ", STUB.read_text(encoding="utf-8")))
     for name, (example, _) in ENTRIES.items():
         name = name.rpartition(".")[2]
@@ -109,7 +109,7 @@ def step(x: Tensor, n: int) -> Tensor:
     return x + n
 
 @capture(fuse=False)
-def play(x: Tensor) -> float:
+def predict(x: Tensor) -> float:
     return x.item()
 
 @no_grad()
@@ -130,7 +130,7 @@ with no_grad(), tg.enable_grad(), tg.eager():
 F.cross_entropy(x, x, size_average=True); tg.ones(2, out=None)
 '''
 REVEALED = {
-    "step(x, 1)": "Tensor", "play(x)": "float", "count(3)": "int", "x.item()": "float", "grad(loss)(x, x)": "Tensor",
+    "step(x, 1)": "Tensor", "predict(x)": "float", "count(3)": "int", "x.item()": "float", "grad(loss)(x, x)": "Tensor",
     "grad(loss, (0, 1))(x, x)": "tuple[Tensor, ...]", "value_and_grad(loss)(x, x)": "tuple[Tensor, Tensor]",
     "grad(of_tree)({'a': x})": "dict[str, Tensor]",
     "next(iter(DataLoader(np.ones(3), np.ones(3))))": "tuple[Tensor, ...]", "next(iter(DataLoader(x)))": "Tensor",
@@ -145,7 +145,7 @@ MISTAKES = """
     nn.Linear("a", 2); nn.Linear(2); nn.Linear(1, 2, biass=True); nn.functional.rell(x)
     F.cross_entropy(x, x, redct="sum"); F.mse_loss(x); optim.Adamm; optim.SGD(model.parameters(), lr="a")
     optim.SGD(model.parameters(), learning_rate=1.0)
-    step(x); step(x, "a"); play(x).shape; count("a"); grad(loss)(x); grad(loss)("a", x); grad(loss)(x, x).nope
+    step(x); step(x, "a"); predict(x).shape; count("a"); grad(loss)(x); grad(loss)("a", x); grad(loss)(x, x).nope
     value_and_grad(loss)(x, x)[2]; grad(of_tree)({"a": x})["a"].nope; len(x.item()); capture(fuze=True); no_grad().nope
     DataLoader(x, x, batch_sise=2); DataLoader(x, x, shufle=True); [batch.nope for batch in DataLoader(x)]
     [a.nope for a, b in DataLoader(x, x)]; zeros(3); x + "a"; x.reshape(2).nope; tg.relu_(x, 1)
@@ -171,8 +171,7 @@ def test_a_type_checker_finds_mistakes_and_only_these(tmp_path):
     assert min(lines) >= first, found.stdout
 
 
-def test_the_stub_has_the_names_that_there_are():
-    """What `import *` brings, and nothing that is not there."""
+def test_the_stub_has_exactly_the_packages_names():
     names, exported = set(), []
     for node in ast.parse(STUB.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.Import | ast.ImportFrom):
