@@ -1,1 +1,1 @@
-"""Side by side with PyTorch on the same CPU: `make bench`, or `python -m benchmarks.run --help`."""
+"""Comparisons with PyTorch on the same CPU: `make bench`, or `python -m benchmarks.run --help`."""

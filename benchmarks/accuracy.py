@@ -1,12 +1,12 @@
-"""How exact ops are in float32: their largest and their root-mean-square error, compared with PyTorch.
+"""The accuracy of ops in float32: maximum and root-mean-square errors, compared with PyTorch.
 
     python -m benchmarks.accuracy                  prints a table for docs/accuracy.md
-    python -m benchmarks.accuracy --numbers 1e8    only reductions, of so many numbers
+    python -m benchmarks.accuracy --numbers 1e8    only reductions, of this many numbers
 
-The exact result is our own float64 result from the same float32 inputs, which the tests compare with PyTorch's and with
-finite differences. Errors of elementwise functions are in ulp, units in the last place of the exact result; where sums
-may cancel, all errors are relative to the largest number of the exact result. "Gradient" is that of all inputs, of
-which the worst is shown, for a random cotangent.
+The reference is our own float64 result for the same float32 inputs; the tests compare float64 results with PyTorch's
+and with finite differences. Errors of elementwise functions are in ulp, units in the last place of the exact result. If
+sums may cancel, errors are relative to the largest number of the exact result. The columns "gradient" show the worst
+error over all inputs, for a random cotangent.
 """
 
 import argparse
@@ -31,7 +31,7 @@ def between(low: float, high: float, n: int = 100_000) -> np.ndarray:
 
 
 def functions() -> dict[str, Case]:
-    """Elementwise functions, over the range in which they are used."""
+    """Elementwise functions, over the usual range of their inputs."""
     same = {name: between(-8, 8) for name in ("exp", "tanh", "sigmoid", "sin", "cos", "erf", "expm1", "square")}
     same |= {name: between(0.01, 100) for name in ("log", "log2", "log10", "log1p", "sqrt", "rsqrt", "reciprocal")}
     same |= {name: between(-0.99, 0.99) for name in ("asin", "acos", "atan")} | {"tan": between(-1.5, 1.5)}
@@ -91,7 +91,7 @@ def sums() -> dict[str, Case]:
 
 
 def reductions(n: int, gradients: bool = True) -> dict[str, Case]:
-    """Over n numbers, of mean 0.5 or, where a variance is wanted, far from 0."""
+    """Reductions over n numbers of mean 0.5; variances also of numbers with a large mean."""
     x = np.random.default_rng(1).random(n, np.float32)
     column, middle, strided = x.reshape(-1, 4), x.reshape(4, -1, 4), x.reshape(2, -1)[:, ::2]
     cases: dict[str, Case] = {}
@@ -115,7 +115,7 @@ def reductions(n: int, gradients: bool = True) -> dict[str, Case]:
 
 def ours(call, inputs, g, dtype):
     xs = [Tensor(0.0) for _ in inputs]
-    for x, a in zip(xs, inputs, strict=True):  # in its own strides
+    for x, a in zip(xs, inputs, strict=True):  # keeps the array's strides
         x.data, x.requires_grad = a.astype(dtype, copy=False), g is not None
     if g is None:
         with no_grad():
@@ -134,7 +134,7 @@ def theirs(call, inputs, g):
 
 
 def errors(found, exact, ulp: bool) -> tuple[float, float]:
-    """The largest, and the root of the mean square."""
+    """The maximum and the root mean square of the errors."""
     scale = np.spacing(np.abs(exact).astype(np.float32)).astype(np.float64) if ulp else np.abs(exact).max()
     e = np.abs(found - exact) / scale
     return float(e.max()), float(np.sqrt(np.mean(np.square(e))))
@@ -161,7 +161,7 @@ def table(cases: dict[str, Case], ulp: bool, gradients: bool = True) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--numbers", type=float, help="print only reductions, of so many numbers")
+    parser.add_argument("--numbers", type=float, help="print only reductions, of this many numbers")
     numbers = parser.parse_args().numbers
     if numbers:
         table(reductions(int(numbers)), ulp=False, gradients=False)

@@ -1,7 +1,7 @@
-"""The time that loading and augmenting images adds to a training step of ResNet-8: python -m benchmarks.augment
+"""The time that augmentation adds to a training step of ResNet-8: python -m benchmarks.augment
 
-64 images of 3x32x32 to a batch; RandAugment(2, 9) and CutMix against the same loader with neither. Rounds in turn; the
-figures are medians.
+Batches of 64 images of 3x32x32, with RandAugment(2, 9) and CutMix, and with neither. The loaders take turns; figures
+are medians over rounds.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def main() -> None:
                "augmented, prefetch=2": DataLoader(images, labels, **augmented, prefetch=2)}  # fmt: skip
 
     def epoch(loader) -> float:
-        """Milliseconds of a step."""
+        """Milliseconds per step."""
         start = time.perf_counter()
         for x, y in loader:
             optimizer.zero_grad()
@@ -48,7 +48,7 @@ def main() -> None:
     base = found["plain"][1:]
     for name, ms in found.items():
         ratio = statistics.median(m / b for m, b in zip(ms[1:], base, strict=True))
-        print(f"{name:24} {statistics.median(ms[1:]):6.2f} ms a step, {ratio - 1:+.1%}")
+        print(f"{name:24} {statistics.median(ms[1:]):6.2f} ms per step, {ratio - 1:+.1%}")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""Training steps beside processes that only compute: their time relative to a fair share of the cores.
+"""Training steps on a busy machine: their time relative to a fair share of the cores.
 
     python -m benchmarks.busy                                 every workload, beside 1, 2 and 4 busy processes
     python -m benchmarks.busy --workloads mlp_small mlp --runs 5
 
-With c cores, t threads and n busy processes, t + n threads want c cores, so each fairly gets c / (t + n) of one, and a
-step may take max(1, (t + n) / c) times as long as on a quiet machine. The figure is a step's mean time beside them,
-divided by that and by the median on the quiet machine just before: 1 is a fair share, below 1 more than that. Means,
-because a busy machine makes a few steps much longer. Nothing else should run on the machine.
+With t threads and n busy processes, t + n threads share c cores. A fair share is c / (t + n) of a core for each, so a
+step may take max(1, (t + n) / c) times as long as on a quiet machine. The figure is the mean time of a step on the busy
+machine, divided by this factor and by the median on the quiet machine just before: 1 is a fair share, less than 1 is
+better. Means count, because a busy machine makes a few steps much longer. Run nothing else on the machine.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from .workloads import WORKLOADS
 
 @contextmanager
 def busy(processes: int):
-    """Run that many processes that only count, while the block runs."""
+    """Keep this many processes computing while the block runs."""
     running = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)]
     try:
         yield
@@ -35,7 +35,7 @@ def busy(processes: int):
 
 
 def measure(workload: str, framework: str, neighbours: list[int], runs: int, seconds: float, threads: int) -> dict:
-    """Mean times of a step in ms, run by run, for each number of busy processes; 0, a quiet machine, comes first."""
+    """Mean times of a step in ms, run by run, for each number of busy processes, first 0."""
     worker = Worker("benchmarks.worker", framework, workload, str(threads))
 
     def run(steps: int) -> dict:
@@ -53,7 +53,7 @@ def measure(workload: str, framework: str, neighbours: list[int], runs: int, sec
 
 
 def shares(result: dict, threads: int, cores: int) -> dict[int, float]:
-    """For each number of busy processes, the median time in fair shares."""
+    """For each number of busy processes, the median time relative to a fair share."""
     quiet = statistics.median(result["ms"][0])
     return {n: statistics.median(ms) / quiet / max(1.0, (threads + n) / cores)
             for n, ms in result["ms"].items() if n}
@@ -74,10 +74,10 @@ def main() -> None:
     parser.add_argument("--workloads", nargs="+", choices=WORKLOADS, default=list(WORKLOADS), help="default: all")
     parser.add_argument("--frameworks", nargs="+", choices=["ours", "torch"], default=["ours", "torch"])
     parser.add_argument("--neighbours", nargs="+", type=int, default=[1, 2, 4], help="busy processes (default 1 2 4)")
-    parser.add_argument("--runs", type=int, default=10, help="runs, whose median counts (default 10)")
-    parser.add_argument("--seconds", type=float, default=0.5, help="length of a run on a quiet machine (default 0.5)")
+    parser.add_argument("--runs", type=int, default=10, help="number of runs; their median counts (default 10)")
+    parser.add_argument("--seconds", type=float, default=0.5, help="length of a run on the quiet machine (default 0.5)")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="default: all cores")
-    parser.add_argument("--out", type=Path, default=Path("runs/bench"), help="folder of busy.md and busy.json")
+    parser.add_argument("--out", type=Path, default=Path("runs/bench"), help="folder for busy.md and busy.json")
     args = parser.parse_args()
     need(*{"torch"} & {*args.frameworks})
     cores, results = os.cpu_count() or 1, []

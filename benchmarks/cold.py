@@ -1,9 +1,9 @@
-"""The first second: wall-clock time of fresh processes that make a model and take one training step.
+"""Start-up time: wall-clock time of fresh processes that make a model and take one training step.
 
-    python -m benchmarks.cold                       compiling everything, and then with the kernels on disk
-    python -m benchmarks.cold --python /path/bin/python    the same with what is installed there, such as a wheel
+    python -m benchmarks.cold                              compiling everything, and then with the kernels on disk
+    python -m benchmarks.cold --python /path/bin/python    the same with another installation, such as a wheel
 
-Each number is the median of `--repeats` processes; `import` is the time beside NumPy's. With `--torch`, PyTorch's too.
+Each number is the median over `--repeats` processes; "import" leaves out NumPy's import. --torch adds PyTorch's times.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ print(time.perf_counter() - begun)
 
 
 def seconds(python: str, code: str, cache: str) -> float:
-    """How long a process takes, or as long as it says."""
+    """The wall-clock time of a process, or the time that it prints."""
     kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH")}
     path = {"PYTHONPATH": str(ROOT)} if python == sys.executable else {}
     begun = time.perf_counter()
@@ -104,11 +104,11 @@ def main() -> None:
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--only", default="", help="programs whose name contains this")
-    parser.add_argument("--torch", action="store_true", help="PyTorch's in the same environment, too")
+    parser.add_argument("--torch", action="store_true", help="also time PyTorch in the same environment")
     options = parser.parse_args()
-    seconds(options.python, IMPORTED, "")  # writes the bytecode, as an installation does
+    seconds(options.python, IMPORTED, "")  # writes bytecode, as pip does
     imported = statistics.median([seconds(options.python, IMPORTED, "") for _ in range(options.repeats)])
-    print(f"import beside NumPy: {imported:.3f} s")
+    print(f"import, without NumPy's: {imported:.3f} s")
     for name, program in PROGRAMS.items():
         if options.only not in name:
             continue

@@ -1,7 +1,7 @@
-"""Libraries side by side, case by case: the measuring and the command line of benchmarks.gemm, conv and kernels.
+"""Timing and command line shared by benchmarks.gemm, conv, kernels, lines, large and recurrent.
 
-Thread pools in one process slow each other down, so each library has a process of its own. They run in turn, in rounds,
-so that a slow moment of the machine meets all of them. Figures are medians over rounds.
+Thread pools in one process slow each other down, so each library has its own process. They take turns in rounds, so
+that a slow moment of the machine affects all of them. Figures are medians over rounds.
 """
 
 import argparse
@@ -12,19 +12,19 @@ from collections.abc import Callable, Sequence
 
 from .process import Worker, need
 
-PAUSE = 0.15  # seconds, until the threads of the process that had its turn have stopped spinning
+PAUSE = 0.15  # seconds until the threads of the last process have stopped spinning
 
 Run = Callable[[], object]
 
 
 def main(module: str, libraries: Sequence[str], cases: Callable[[], Sequence[str]], make: Callable[[str, int], Run],
          heading: str, figures: Callable[[int, dict[str, float]], str], rounds: int = 5, budget: float = 0.06) -> None:
-    """Read the command line and compare "ours" with the other libraries; a ratio above 1 says that ours is faster.
+    """Read the command line and compare "ours" with the other libraries; a ratio above 1 means that ours is faster.
 
-    cases: gives the names of the cases.
-    make: gives what is timed for a library and the number of a case.
-    heading, figures: the columns between name and ratios; figures(number, seconds by library) is a case's.
-    rounds, budget: how many rounds, and the seconds of each library in one; --quick takes half of both.
+    cases: returns the names of the cases.
+    make: returns the function to time, for a library and the number of a case.
+    heading, figures: the columns between name and ratios; figures(number, seconds by library) formats those of a case.
+    rounds, budget: the number of rounds, and the seconds per library and round; --quick halves both.
     """
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{module}",
                                      description=(sys.modules["__main__"].__doc__ or "").partition("\n")[0])
@@ -41,7 +41,7 @@ def main(module: str, libraries: Sequence[str], cases: Callable[[], Sequence[str
     names = cases()
     chosen = [i for i, name in enumerate(names) if options.only in name]
     if not chosen:
-        raise SystemExit(f"no case's name contains {options.only!r}; they are:\n  " + "\n  ".join(names))
+        raise SystemExit(f"no case has a name that contains {options.only!r}; the cases are:\n  " + "\n  ".join(names))
     workers = {library: Worker(f"benchmarks.{module}", "--serve", library) for library in libraries}
     others = [library for library in libraries if library != "ours"]
     print(f"{'':54}{heading}" + "".join(f"{f'{other}/ours':>12}" for other in others))
@@ -58,13 +58,13 @@ def main(module: str, libraries: Sequence[str], cases: Callable[[], Sequence[str
         print(f"{names[i]:54}{figures(i, median)}" + "".join(f"{ratios[other][-1]:12.2f}" for other in others),
               flush=True)
     means = "".join(f"{statistics.geometric_mean(r):12.2f}" for r in ratios.values())
-    print(f"{'geometric mean of the time ratios':54}{'':{len(heading)}}{means}")
+    print(f"{'geometric mean of the ratios':54}{'':{len(heading)}}{means}")
     for worker in workers.values():
         worker.close()
 
 
 def _serve(library: str, make: Callable[[str, int], Run]) -> None:
-    """Answer "number of case<tab>budget" lines with the seconds of one call."""
+    """Answer each line "number of a case<tab>budget" with the seconds of one call."""
     runs: dict[int, Run] = {}
     for line in sys.stdin:
         number, budget = line.split("\t")
@@ -75,7 +75,7 @@ def _serve(library: str, make: Callable[[str, int], Run]) -> None:
 
 
 def _seconds(run: Run, budget: float) -> float:
-    """Median time of one call, over calls that fill the budget."""
+    """Median time of a call, over at least five calls that fill the budget."""
     run()
     times, end = [], time.perf_counter() + budget
     while len(times) < 5 or time.perf_counter() < end:

@@ -1,11 +1,11 @@
-"""Convolutions side by side with PyTorch's (oneDNN), forward and backward, batch 64; a ratio above 1: ours is faster.
+"""Convolutions compared with PyTorch's (oneDNN), forward and backward, batch 64; ratio above 1: ours is faster.
 
     python -m benchmarks.conv            every shape
     python -m benchmarks.conv --quick    fewer rounds
     python -m benchmarks.conv --only depthwise
 
-Both sides run as in a training step: the op is recorded, then backward computes the gradients of the weight and, except
-in the first layer of a network, of the image.
+Both libraries run as in a training step: the op is recorded, then backward computes the gradients of the weight and,
+except in the first layer of a network, of the image.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ class Convolution:
     kernel: int = 3
     stride: int = 1
     groups: int = 1
-    first: bool = False  # its input is data and needs no gradient
+    first: bool = False  # first layer: its input is data, without a gradient
 
     @property
     def name(self) -> str:
@@ -53,7 +53,7 @@ class Convolution:
 
     @property
     def flops(self) -> int:
-        """Operations of the output and the gradients: each multiplies and adds for every output, tap and channel."""
+        """Operations of the output and the gradients: a multiplication and an addition per output, tap and channel."""
         _, w, g = self.arrays
         return 2 * g.size * w[0].size * (2 if self.first else 3)
 
@@ -71,7 +71,7 @@ CASES = (
 
 
 def step(library: str, case: Convolution) -> Callable[[], object]:
-    """A call without arguments that convolves and goes back."""
+    """A function without arguments that does one forward and backward pass."""
     if library == "ours":
         from tinygrad_like import Tensor
         from tinygrad_like.ops import conv2d

@@ -1,10 +1,10 @@
-"""The cost of data-parallel training: measured on this machine, and predicted for many.
+"""The cost of data-parallel training: measured on this machine, and predicted for many machines.
 
     python -m benchmarks.distributed                        needs the extras `distributed` and `pictures`
 
-Measured: a training step on one process, and what a rank of several does in it but for the reductions, by batch size;
-the number and bytes of the reductions; the time of one, by size, and steps with and without them, on two ranks.
-Predicted: the efficiency on 2 to 1,024 machines, for several networks. Everything is written to --out.
+Measured: a training step in one process, and the same step of one rank of several without its reductions, by batch
+size; the number and bytes of the reductions; on two ranks, the time of a reduction by size, and of steps with and
+without reductions. Predicted: the efficiency on 2 to 1,024 machines, by network bandwidth. Writes all results to --out.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ import numpy as np
 from .process import need
 
 NETS = {"resnet20": "ResNet-20", "gpt": "GPT"}
-BATCHES = {"resnet20": (64, 16, 4, 1), "gpt": (32, 8, 2, 1)}  # the first is that of a machine
-# Gbit/s -> seconds until an empty message has arrived: assumed, of Ethernet with TCP, the last with RDMA
+BATCHES = {"resnet20": (64, 16, 4, 1), "gpt": (32, 8, 2, 1)}  # first the batch of one machine
+# Gbit/s -> seconds until an empty message arrives: assumed for Ethernet with TCP, the last with RDMA
 LATENCY = {1: 50e-6, 10: 25e-6, 100: 3e-6}
 MACHINES = [2**k for k in range(1, 11)]
 SIZES = [2**k for k in range(8, 27, 2)]  # bytes
 
 
-# What is measured -----------------------------------------------------------------------------------------------------
+# Measurements ---------------------------------------------------------------------------------------------------------
 
 
 def training_step(name: str, batch: int, threads: int) -> Callable[[], None]:
@@ -60,7 +60,7 @@ def training_step(name: str, batch: int, threads: int) -> Callable[[], None]:
 
 
 class Counting:
-    """A communicator that notes the bytes of its reductions; without a real one it leaves out the reductions."""
+    """A communicator that records the bytes of its reductions. Without `comm` it skips the reductions."""
 
     def __init__(self, comm=None):
         self.rank, self.size, self.comm, self.bytes = 0, 2, comm, []
@@ -81,7 +81,7 @@ class Counting:
 
 
 def timed(f: Callable[[], object], comm=None) -> float:
-    """Seconds of f() on one process, or with this communicator."""
+    """Seconds of f() in one process, or with this communicator."""
     from tinygrad_like.distributed import group
 
     before, group._group = group._group, group.Group() if comm is None else group.Group(0, 2, comm)
@@ -94,7 +94,7 @@ def timed(f: Callable[[], object], comm=None) -> float:
 
 
 def work_of_rank() -> None:
-    """Measure on a rank of a job; rank 0 prints it. Steps with and without reductions take turns."""
+    """Measure on a rank of an MPI job; rank 0 prints the result. Steps with and without reductions take turns."""
     from tinygrad_like import distributed
     from tinygrad_like.distributed import group
 
@@ -131,7 +131,7 @@ def job(ranks: int) -> dict:
 
 
 def least(a: Any, b: Any) -> Any:
-    """The lesser of two numbers, or of each number in two dicts or lists."""
+    """The smaller of two numbers, or of each pair of numbers in two dicts or lists."""
     if isinstance(b, dict):
         return b if a is None else {key: least(a[key], b[key]) for key in b}
     if isinstance(b, list):
@@ -140,7 +140,7 @@ def least(a: Any, b: Any) -> Any:
 
 
 def measure(rounds: int, path: Path) -> None:
-    """Write the shortest of the times of all rounds, after each: what else the machine does only adds to them."""
+    """Write the shortest times so far after each round; other work on the machine only adds to them."""
     found: dict = {"alone": {}, "silent": {}}
     steps = {(name, batch): training_step(name, batch, os.cpu_count() or 1)
              for name, batches in BATCHES.items() for batch in batches}
@@ -161,14 +161,14 @@ def measure(rounds: int, path: Path) -> None:
         path.write_text(json.dumps(found, indent=1))
 
 
-# What is predicted ----------------------------------------------------------------------------------------------------
+# Predictions ----------------------------------------------------------------------------------------------------------
 
 
 def reduction_time(size: float, ranks: int, latency: float, bandwidth: float, add: float) -> float:
-    """Seconds to add up `size` bytes over `ranks` machines: the better of the two ways that MPI libraries have.
+    """Seconds to add up `size` bytes over R = `ranks` machines, by the faster of two algorithms of MPI libraries.
 
-    Doubling: in each of log2 R rounds all bytes are sent and added. Halving and doubling (Rabenseifner 2004), twice as
-    many rounds, in which 2 (R - 1) / R of the bytes are sent and (R - 1) / R are added.
+    Recursive doubling sends and adds all bytes in each of log2 R rounds. Recursive halving and doubling (Rabenseifner
+    2004) takes twice as many rounds, but sends only 2 (R - 1) / R of the bytes, and adds (R - 1) / R.
     """
     rounds, share = math.ceil(math.log2(ranks)), (ranks - 1) / ranks
     doubling = rounds * (latency + size * (1 / bandwidth + add))
@@ -177,18 +177,18 @@ def reduction_time(size: float, ranks: int, latency: float, bandwidth: float, ad
 
 
 def predicted(step: float, calls: list[int], ranks: int, gigabits: float, latency: float, add: float) -> float:
-    """Seconds of a step on so many machines: one machine's without reductions, and these, one after the other."""
+    """Seconds of a step on `ranks` machines: the step without reductions, and then one reduction after the other."""
     return step + sum(reduction_time(n, ranks, latency, gigabits * 1e9 / 8, add) for n in calls)
 
 
 def step_time(steps: dict, batch: float) -> float:
-    """Seconds of a step of `batch` examples: on straight lines between those that were measured."""
+    """Seconds of a step of `batch` examples, by linear interpolation between the measured batches."""
     sizes = sorted(map(int, steps))
     return float(np.interp(batch, sizes, [steps[str(n)] for n in sizes]))
 
 
 def efficiencies(found: dict, name: str, gigabits: int, growing: bool) -> list[float]:
-    """By number of machines: (time on one) / (time on R), and with a batch that does not grow also / R."""
+    """The efficiency by number of machines R: (time on one) / (time on R), also divided by R if the batch is fixed."""
     calls, whole, rows = found["ranks 2"][name]["calls"], BATCHES[name][0], []
     one = found["alone"][name][str(whole)]
     for ranks in MACHINES:
@@ -202,12 +202,12 @@ def efficiencies(found: dict, name: str, gigabits: int, growing: bool) -> list[f
 
 def tables(found: dict) -> str:
     reductions = found["ranks 2"]["reductions"]
-    lines = ["| bytes | least, us | median, us |", "| --- | --- | --- |"]
+    lines = ["| bytes | minimum, us | median, us |", "| --- | --- | --- |"]
     for size, (least, median) in reductions.items():
         lines.append(f"| {int(size):,} | {least * 1e6:,.1f} | {median * 1e6:,.1f} |")
-    lines += ["", "| net | parameters | reductions a step | bytes of the largest | of all others "
-              "| step alone, ms | what each rank does, ms | on 2 ranks of 1 thread: without reductions, ms | with, ms "
-              "| predicted, ms |", "| --- " * 10 + "|"]
+    lines += ["", "| net | parameters | reductions per step | bytes of the largest | of all others "
+              "| step in one process, ms | step of a rank without reductions, ms "
+              "| on 2 ranks of 1 thread: without reductions, ms | with, ms | predicted, ms |", "| --- " * 10 + "|"]
     sizes = sorted(map(int, reductions))
     for name in NETS:
         it, whole = found["ranks 2"][name], str(BATCHES[name][0])
@@ -217,7 +217,7 @@ def tables(found: dict) -> str:
             f"| {sum(it['calls']) - max(it['calls']):,} | {found['alone'][name][whole] * 1e3:.1f} "
             f"| {found['silent'][name][whole] * 1e3:.1f} | {it['silent'] * 1e3:.1f} | {it['reduced'] * 1e3:.1f} "
             f"| {(it['silent'] + here) * 1e3:.1f} |")
-    for growing, text in ((True, "every machine has a whole batch"), (False, "one batch for all")):
+    for growing, text in ((True, "a whole batch on each machine"), (False, "one batch for all machines")):
         lines += ["", f"| {text} | " + " | ".join(map(str, MACHINES)) + " |", "| --- |" + " --- |" * len(MACHINES)]
         for name in NETS:
             for gigabits in LATENCY:
@@ -251,8 +251,8 @@ def chart(found: dict, path: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("runs/bench"), help="folder (default: runs/bench)")
-    parser.add_argument("--rounds", type=int, default=5, help="of measuring steps (default: 5)")
-    parser.add_argument("--again", action="store_true", help="draw what distributed.json in --out has; measure nothing")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of measuring steps (default: 5)")
+    parser.add_argument("--again", action="store_true", help="draw distributed.json in --out again; measure nothing")
     parser.add_argument("--rank", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.rank:

@@ -1,11 +1,11 @@
-"""The explorer's page of graphs of 2,000 nodes, in headless Chromium: size, time to open, frames a second.
+"""The explorer's pages for graphs of 2,000 nodes, in headless Chromium: size, time to open, frames per second.
 
-    python -m benchmarks.explorer                  prints the table of docs/learn.md
-    python -m benchmarks.explorer --rate 4         with the processor that much slower, as Chromium can pretend
+    python -m benchmarks.explorer                  prints the figures of docs/learn.md
+    python -m benchmarks.explorer --rate 4         on a CPU that Chromium slows down four times
 
-All nodes are in one view, as when every module is open. Each row moves the view in every frame, for two seconds, and
-counts the frames that Chromium draws: with no screen it draws at most 60 a second, without a graphics card. "Work" is
-the processor's time of the page's own thread for a frame, script and layout, of the 16.7 ms that there are.
+All nodes are in one view, as if every module were open. Each row moves the view in every frame, for two seconds, and
+counts the frames that Chromium draws: headless, it draws at most 60 per second, without a graphics card. "Work" is the
+CPU time of the page's main thread per frame, for script and layout; a frame has 16.7 ms.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from tinygrad_like import Tensor
 from tinygrad_like.learn import explore
 
 _SECONDS = 2
-# A frame of each: (what is done, the zoom to start from, a script of n, the number of the frame).
+# (name, zoom at the start, script that makes frame number n)
 _MOVES = [
     ("panning, text to read", "1", "left -= 9 * dx; top_ -= 11 * dy; moved()"),
     ("panning, the most boxes with text", "0.6", "left -= 9 * dx; top_ -= 11 * dy; moved()"),
     ("panning, all in view", "0", "left -= 2 * dx; top_ -= 2 * dy; moved()"),
     ("zooming", "1", "zoom(n % 120 < 60 ? 0.97 : 1 / 0.97, 450, 400)"),
-    ("stepping, a step a frame", "1", "go(n % steps.length)"),
+    ("stepping, a step per frame", "1", "go(n % steps.length)"),
 ]
 _FRAMES = """new Promise((done) => {
     const times = [];
@@ -55,7 +55,7 @@ def chain() -> Tensor:
 
 
 def mesh() -> Tensor:
-    """2,079 nodes in 40 columns: many boxes and crossing arrows in sight at once."""
+    """2,079 nodes in 40 columns: many boxes and crossing arrows are visible at once."""
     ys = [Tensor.randn(4, 16, requires_grad=True) for _ in range(40)]
     for layer in range(50):
         ys = [ys[k].maximum(ys[(k + 1) % 40]) if layer % 3 else ys[k] + ys[(k + 7) % 40] for k in range(40)]
@@ -63,7 +63,7 @@ def mesh() -> Tensor:
 
 
 def measure(page: Page, zoom: str, move: str) -> tuple[float, float, float]:
-    """Frames a second, the longest time between two frames, and the work of the page's thread in a frame (ms)."""
+    """Frames per second, the longest time between two frames, and the main thread's work per frame (ms)."""
     page.run("fit(); go(0)" if zoom != "0" else "whole()")
     if zoom != "0":
         page.run(f"scale = {zoom}; centre(Math.floor(here().boxes.length / 2))")
@@ -76,12 +76,12 @@ def measure(page: Page, zoom: str, move: str) -> tuple[float, float, float]:
 
 
 def metrics(page: Page) -> float:
-    told = {m["name"]: m["value"] for m in page.send("Performance.getMetrics")["metrics"]}
-    return told["TaskDuration"]
+    """Seconds of work of the main thread so far."""
+    return {m["name"]: m["value"] for m in page.send("Performance.getMetrics")["metrics"]}["TaskDuration"]
 
 
 def opened(path: Path, rate: float) -> float:
-    """Seconds from the request for the page to its first picture."""
+    """Seconds from the request for the page to its first drawing."""
     with Page(path.as_uri(), rate=rate) as page:
         painted = "performance.getEntriesByName('drawn')"
         page.wait(f"{painted}.length")
@@ -102,7 +102,7 @@ def report(name: str, graph: Callable[[], Tensor], rate: float) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rate", type=float, default=1, help="how much slower the processor is said to be")
+    parser.add_argument("--rate", type=float, default=1, help="slowdown of the CPU")
     rate = parser.parse_args().rate
     for graph in chain, mesh:
         report(graph.__name__, graph, rate)

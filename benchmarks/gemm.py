@@ -1,4 +1,4 @@
-"""Matrix products side by side: ours, PyTorch (MKL or its own) and NumPy (OpenBLAS), in GFLOP/s, bigger is better.
+"""Matrix products of ours, PyTorch (MKL or its own) and NumPy (OpenBLAS), in GFLOP/s; bigger is better.
 
     python -m benchmarks.gemm            every shape
     python -m benchmarks.gemm --quick    fewer rounds
@@ -21,7 +21,7 @@ ATTENTION = [(64, 1024, 64), (128, 32, 64)]  # (batch * heads, tokens, features)
 
 
 def cases() -> dict[str, tuple[tuple[int, ...], tuple[int, ...], bool, bool]]:
-    """Name of each product: the shapes of both operands in memory, and which of them is transposed on the fly."""
+    """Name of each product -> the shapes of both operands in memory, and whether each is transposed on the fly."""
     table = {}
     for m, k, n in LINEAR:
         table[f"x @ W.T  ({m}, {k}) ({k}, {n})"] = (m, k), (n, k), False, True
@@ -41,7 +41,7 @@ def flops(case) -> int:
 
 
 def product(library: str, case) -> Callable[[], object]:
-    """A call without arguments that computes one product, into memory that is reused."""
+    """A function without arguments that computes one product, always into the same memory."""
     a_shape, b_shape, a_transposed, b_transposed = case
     rng = np.random.default_rng(0)
     a, b = (rng.standard_normal(shape, np.float32) for shape in (a_shape, b_shape))

@@ -1,9 +1,9 @@
-"""Time and memory of a training step against its size, here and in PyTorch, each point in a process of its own.
+"""Time and memory of a training step by its size, here and in PyTorch, each measured in its own process.
 
     python -m benchmarks.growth                     every way to grow; a table, and a picture in runs/growth.png
     python -m benchmarks.growth --only batch depth --threads 2
 
-A straight line of slope 1 in the picture is a time, or a memory, in proportion to the size.
+In the picture, a line of slope 1 means that time or memory is proportional to the size.
 """
 
 import argparse
@@ -17,19 +17,19 @@ import numpy as np
 
 from .process import Worker, need
 
-WAYS = {  # how a step grows: its sizes
+WAYS = {  # way to grow -> sizes
     "batch": (1, 8, 64, 512, 4096),  # of an MLP 784-512-512-10
     "depth": (1, 10, 100, 1000),  # hidden layers of 64, batch 64
     "width": (8, 32, 128, 512, 2048, 4096),  # of an MLP of two hidden layers, batch 64
     "sequence": (16, 64, 256, 1024, 4096),  # of causal self-attention, 4 heads of 32
-    "parameters": (10**6, 10**7, 10**8),  # of an embedding of which 64 rows are used, with Adam
-    "ops": (10**3, 10**4, 10**5, 10**6),  # in a chain x + 1 of one number
+    "parameters": (10**6, 10**7, 10**8),  # of an embedding, with Adam; a step uses 64 rows
+    "ops": (10**3, 10**4, 10**5, 10**6),  # in a chain x + 1 + 1 ... of one number
 }
 LIBRARIES = ("ours", "torch")
 
 
 def step_of(library: str, way: str, size: int, threads: int):
-    """A training step of this size, as the same code in either library."""
+    """A training step of this size, with the same code for both libraries."""
     if library == "ours":
         import nn
         import nn.functional as F
@@ -74,7 +74,7 @@ def step_of(library: str, way: str, size: int, threads: int):
         batch = size if way == "batch" else 64
         widths = {"batch": [784, 512, 512, 10], "width": [64, size, size, 10], "depth": [64] * (size + 1) + [10]}[way]
         layers = [part for a, b in zip(widths, widths[1:], strict=False) for part in (nn.Linear(a, b), nn.ReLU())][:-1]
-        for layer in layers[::2]:  # or gradients vanish in 100 layers: subnormal numbers take longer
+        for layer in layers[::2]:  # else gradients vanish in 100 layers, and subnormal numbers are slow
             nn.init.kaiming_uniform_(layer.weight, nonlinearity="relu")
         model, x, y = nn.Sequential(*layers), array(batch, widths[0]), tensor(rng.integers(0, 10, batch))
         loss_function = F.cross_entropy
@@ -91,11 +91,11 @@ def step_of(library: str, way: str, size: int, threads: int):
 
 
 def point(library: str, way: str, size: int, threads: int) -> None:
-    """Print the median time of a step in milliseconds, and the peak of memory that steps add, in MiB.
+    """Print the median time of a step in milliseconds, and the peak memory that steps add, in MiB.
 
-    Without the first two steps, which ask the system for memory.
+    The first two steps, which ask the system for memory, do not count.
     """
-    step_of(library, way, WAYS[way][0], threads)()  # so that nothing is compiled or loaded below
+    step_of(library, way, WAYS[way][0], threads)()  # compiles and loads all code before the measurement
     step = step_of(library, way, size, threads)
     before, times = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, []
     end = time.perf_counter() + 1.5
@@ -131,7 +131,8 @@ def draw(found: dict[tuple[str, str, int], list[dict]], path: Path) -> None:
 
     ways, threads = list(dict.fromkeys(way for way, _, _ in found)), sorted({n for _, _, n in found})
     path.parent.mkdir(parents=True, exist_ok=True)
-    with slide(path, "A training step as it grows", 2, len(ways), squeeze=False, sharex="col") as axes:
+    with slide(path, "Time and memory of a training step by its size", 2, len(ways), squeeze=False,
+               sharex="col") as axes:
         for column, way in zip(axes.T, ways, strict=True):
             for axis, what in zip(column, ("ms", "MiB"), strict=True):
                 for library, name, color in (("ours", "tinygrad_like", BLUE), ("torch", "PyTorch", ORANGE)):
@@ -141,7 +142,7 @@ def draw(found: dict[tuple[str, str, int], list[dict]], path: Path) -> None:
                                     label=f"{name}, {n} thread{'s' * (n > 1)}")
             column[1].set_xlabel(way)
         axes[0, 0].set_ylabel("time, ms")
-        axes[1, 0].set_ylabel("memory that steps add, MiB")
+        axes[1, 0].set_ylabel("memory added by steps, MiB")
 
 
 def main() -> None:

@@ -1,10 +1,10 @@
-"""Times training steps written for PyTorch there and here: only imports differ.
+"""Training steps written for PyTorch, timed in PyTorch and here; only the imports differ.
 
     python -m benchmarks.habits                              the steps of tests/compat/steps.py, eager and captured
     python -m benchmarks.habits --only maml --seconds 2
 
-Each library runs in a process of its own, in interleaved rounds; a ratio is PyTorch's time / ours, of the medians of a
-round.
+Each library runs in its own process, in interleaved rounds. The ratio is PyTorch's time / ours: the median over rounds
+of the ratio of their medians.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def made(name: str, kind: str, threads: int) -> tuple:
 
 
 def serve(name: str, kind: str, threads: int) -> None:
-    """Answer lines, each a number of seconds, with the median time of a step in them."""
+    """Answer each line, a number of seconds, with the median time of a step over that time."""
     step, inputs = made(name, kind, threads)
     for _ in range(8):  # compile, record, fill caches
         step(*inputs)
@@ -52,8 +52,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
                                      prog="python -m benchmarks.habits")
     parser.add_argument("--only", default="", help="steps whose name contains this")
-    parser.add_argument("--seconds", type=float, default=0.5, help="of one library in a round (default 0.5)")
-    parser.add_argument("--rounds", type=int, default=5, help="interleaved rounds that count (default 5)")
+    parser.add_argument("--seconds", type=float, default=0.5, help="per library and round (default 0.5)")
+    parser.add_argument("--rounds", type=int, default=5, help="interleaved rounds after a warm-up round (default 5)")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="default: all cores")
     parser.add_argument("--serve", choices=KINDS, help=argparse.SUPPRESS)
     args = parser.parse_args()

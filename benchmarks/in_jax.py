@@ -1,6 +1,6 @@
-"""The workloads in JAX: all of a training step is one jitted function, which may write over the state it is given.
+"""The workloads in JAX: a training step is one jitted function that may overwrite its state.
 
-Images are NHWC, which XLA's convolutions for CPUs like best. XLA takes all cores.
+Images are NHWC, since XLA's convolutions on CPUs are fastest with it. XLA uses all cores.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .workloads import RESNETS, WORKLOADS, data
 
 
 class _Parameters:
-    """Fresh parameters, as PyTorch would make them."""
+    """Initial parameters, with PyTorch's distributions."""
 
     def __init__(self):
         self.rng = np.random.default_rng(1)

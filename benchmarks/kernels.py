@@ -1,10 +1,10 @@
-"""Kernels other than products side by side with PyTorch's, in microseconds; a ratio above 1 says that ours is faster.
+"""Kernels, except products, compared with PyTorch's, in microseconds; ratio above 1: ours is faster.
 
     python -m benchmarks.kernels            every case
     python -m benchmarks.kernels --quick    fewer rounds
 
-PyTorch's side calls its kernels directly, without autograd, and its fused optimizers. Both sides allocate what they
-return.
+PyTorch's kernels are called directly, without autograd; its optimizers are the fused ones. Both libraries allocate
+their outputs.
 """
 
 import functools
@@ -32,7 +32,7 @@ def parameters(sizes: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 
 def ours() -> dict[str, Callable[[], Callable[[], object]]]:
-    """For each case, a function that makes its inputs and returns the call to be timed."""
+    """For each case, a function that makes the inputs and returns the function to time."""
     from nn import Parameter
     from optim import SGD, Adam
     from tinygrad_like import Tensor
@@ -190,7 +190,7 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
 
 
 def torch() -> list[Callable[[], Callable[[], object]]]:
-    """PyTorch's side, in the order of `ours`."""
+    """The cases in PyTorch, in the order of `ours`."""
     import torch as t
 
     aten = t.ops.aten

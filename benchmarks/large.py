@@ -1,4 +1,4 @@
-"""Times lines of larger arrays, and layers of many shapes, forward and backward, there and here.
+"""Lines of code on larger arrays, and layers of many shapes, forward and backward, timed in PyTorch and here.
 
     python -m benchmarks.large
     python -m benchmarks.large --only Conv

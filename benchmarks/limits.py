@@ -1,12 +1,12 @@
-"""Where the time of a captured step goes, beside the machine's limit.
+"""The time of a captured step by kind of call, compared with the machine's limit.
 
     python -m benchmarks.limits                      every workload
     python -m benchmarks.limits --only mlp gpt dcgan          workloads, or programs of benchmarks/programs
 
-The limit of products, convolutions and attention is their arithmetic (of convolutions as they are defined, which
-Winograd's method undercuts) at the rate of multiply-adds in registers; that of all else is its bytes at the rate at
-which 4 MB arrays are copied. Both rates are measured first, on all threads. Each call of a program is then done again
-and again by itself, and its best time taken. What is left of a step is the way from call to call.
+The limit of products, convolutions and attention is their number of operations at the rate of multiply-adds in
+registers; convolutions are counted by definition, and Winograd's method needs fewer operations. The limit of all other
+calls is their number of bytes at the rate of copying 4 MB arrays. Both rates are measured first, on all threads. Then
+each call of the program is repeated on its own, and its best time counts. The rest of a step is the time between calls.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from . import workloads
 from .programs import programs
 
 KINDS = ("products", "convolutions", "attention", "all else")
-_CHAINS = simd.ROWS * simd.VECTORS  # sums that wait for nothing but themselves
+_CHAINS = simd.ROWS * simd.VECTORS  # independent sums
 
 
 def _vector(value: float):
@@ -40,7 +40,7 @@ def _vector(value: float):
 
 
 def _emit(b, count):
-    """As many chains of multiply-adds as registers hold."""
+    """Emit as many independent chains of multiply-adds as the registers hold."""
     one, begun, body, after = _vector(0.999), b.block, b.append_basic_block(), b.append_basic_block()
     b.branch(body)
     b.position_at_end(body)
@@ -79,7 +79,7 @@ def _copy(x, y, times):
 
 
 def _together(threads: int, work) -> float:
-    """Seconds that as many threads take, each doing work(i)."""
+    """Seconds until all threads have done work(i), one i each."""
     others = [threading.Thread(target=work, args=(i,)) for i in range(1, threads)]
     start = time.perf_counter()
     for t in others:
@@ -91,7 +91,7 @@ def _together(threads: int, work) -> float:
 
 
 def rates(threads: int) -> tuple[float, float]:
-    """Floating-point operations, and bytes read and written, in a second."""
+    """Floating-point operations per second, and bytes read and written per second."""
     count, times = 10**7, 50
     rows = [(np.ones(2**19, np.float32), np.zeros(2**19, np.float32)) for _ in range(threads)]
     _spin(1)
@@ -117,7 +117,7 @@ def _amount(call) -> tuple[str, float]:
 
 
 class _Direct(Listener):
-    """Adds up the operations of a step's convolutions: forward, and backward for what has a gradient."""
+    """Adds up the operations of a step's convolutions: forward, and backward for inputs with a gradient."""
 
     operations = 0.0
 
@@ -132,7 +132,7 @@ class _Direct(Listener):
 
 
 def _step(name: str, threads: int):
-    """A step, which returns its loss; and the same, captured."""
+    """A step that returns its loss, and the captured step."""
     if name in workloads.WORKLOADS:
         step = workloads.ours(name, threads, captured=True)
         _, _, x, y = step.parts  # type: ignore[attr-defined]
@@ -155,7 +155,7 @@ def measure(name: str, threads: int, repeats: int, flops: float, bandwidth: floa
     (program,) = captured.func.programs
     took, amount = defaultdict(float), defaultdict(float)
     for part in program.parts:
-        steps, i = getattr(part, "steps", []), 0  # of a step in Python there are none
+        steps, i = getattr(part, "steps", []), 0  # a part in Python has no steps
         while i < len(steps):
             j = i + 1
             while j < len(steps) and getattr(steps[j].call, "beside", 0):
@@ -177,7 +177,7 @@ def measure(name: str, threads: int, repeats: int, flops: float, bandwidth: floa
     return {"step": statistics.median(times), "took": took, "limit": limit, "amount": amount}
 
 
-_EMPTY = 1.5e-6  # seconds that the call of an empty program takes
+_EMPTY = 1.5e-6  # seconds to run an empty program
 
 
 def main() -> None:

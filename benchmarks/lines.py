@@ -1,9 +1,9 @@
-"""Times lines of programs, as they are written for PyTorch, forward and backward, there and here.
+"""Typical lines of PyTorch programs, forward and backward, timed in PyTorch and here.
 
     python -m benchmarks.lines
     python -m benchmarks.lines --only dim=
 
-Each line makes a Tensor of those below. It is nobody's program, so what is slow here was not looked at for a program.
+Each line computes a Tensor from the inputs below. Nothing was tuned for these lines.
 """
 
 import importlib
@@ -122,8 +122,8 @@ def make(library: str, number: int) -> Run:
 
 
 def run_of(library: str, text: str, floats: dict[str, tuple], integers: dict[str, tuple]) -> Run:
-    """Forward and backward of a line, with arrays of random numbers by their names; a layer that it makes is made
-    once."""
+    """A function that runs a line forward and backward, on named arrays of random numbers. A layer in it is made once.
+    """
     torch: Any = importlib.import_module("tinygrad_like" if library == "ours" else "torch")
     nn: Any = importlib.import_module("nn" if library == "ours" else "torch.nn")
     rng, names = np.random.default_rng(0), {"torch": torch, "nn": nn, "F": nn.functional}

@@ -1,4 +1,4 @@
-"""The cost of recording an op: `y = y * x` of 4 elements, 2,000 times, and the backward of that, both gradients wanted.
+"""The overhead of an op: `y = y * x` of 4 elements, 2,000 times, and its backward with both gradients.
 
     python -m benchmarks.overhead
 
@@ -17,7 +17,7 @@ OPS, ROUNDS = 2000, 21
 
 
 def chain(x, g) -> tuple[float, float]:
-    """Microseconds per op, forward alone and forward with backward."""
+    """Microseconds per op: forward alone, and forward with backward."""
     x.grad = None
     start = time.perf_counter()
     y = x

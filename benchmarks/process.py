@@ -1,4 +1,4 @@
-"""A benchmark in a process of its own, so that two libraries' thread pools never meet."""
+"""Benchmarks in separate processes, so that the thread pools of two libraries do not disturb each other."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def need(*modules: str) -> None:
-    """End this program now, not after minutes of measuring, if packages are missing."""
+    """Exit at once, not after minutes of measuring, if packages are missing."""
     from tinygrad_like.environment import require
 
     try:
@@ -21,7 +21,7 @@ def need(*modules: str) -> None:
 
 
 class Worker:
-    """Runs a module of this project, which answers every line on its standard input with one on its standard output."""
+    """Runs a module of this project in a process. It answers each line on its standard input with a line of output."""
 
     def __init__(self, module: str, *arguments: str):
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
@@ -29,7 +29,7 @@ class Worker:
                                         stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": path})
 
     def ask(self, line: str) -> str:
-        """The answer to a line. Ends this program if the worker has stopped; its own message is then printed above."""
+        """The answer to a line. Exits if the worker has stopped; its own message is then printed above."""
         assert self.process.stdin and self.process.stdout
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()

@@ -1,11 +1,11 @@
-"""LSTM and GRU layers side by side with PyTorch's (oneDNN), forward and backward; a ratio above 1: ours is faster.
+"""LSTM and GRU layers compared with PyTorch's (oneDNN), forward and backward; ratio above 1: ours is faster.
 
     python -m benchmarks.recurrent            every shape
     python -m benchmarks.recurrent --quick    fewer rounds
     python -m benchmarks.recurrent --only gru
 
-Both sides run as in a training step: nn.LSTM or nn.GRU of a sequence is recorded, then backward computes the gradients
-of the input and of all weights.
+Both libraries run as in a training step: nn.LSTM or nn.GRU is recorded on a sequence, then backward computes the
+gradients of the input and of all weights.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ class Case(NamedTuple):
 
     @property
     def flops(self) -> int:
-        """Operations of the products: each number of a gate, forward, and twice backward."""
+        """Operations of the matrix products: one forward, two backward."""
         gates = 4 if self.kind == "LSTM" else 3
         return 6 * self.steps * self.batch * gates * self.hidden * (self.inputs + self.hidden)
 
@@ -42,7 +42,7 @@ CASES = tuple(Case(kind, *shape) for kind in ("LSTM", "GRU") for shape in SHAPES
 
 
 def step(library: str, case: Case) -> Callable[[], object]:
-    """A call without arguments that reads a sequence and goes back."""
+    """A function without arguments that does one forward and backward pass over a sequence."""
     rng = np.random.default_rng(0)
     x, g = (rng.standard_normal((case.steps, case.batch, n), np.float32) for n in (case.inputs, case.hidden))
     if library == "ours":

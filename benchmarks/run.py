@@ -1,12 +1,11 @@
-"""Training steps side by side with PyTorch: interleaved rounds, medians, ratios, and their geometric mean.
+"""Training steps compared with PyTorch: interleaved rounds, medians, ratios, and their geometric mean.
 
     python -m benchmarks.run                                 every workload, against PyTorch eager
     python -m benchmarks.run --workloads mlp resnet_s --rounds 9
-    python -m benchmarks.run --capture --against torch torch.compile jax      (which needs g++, and pip install jax)
+    python -m benchmarks.run --capture --against torch torch.compile jax      (needs g++, and pip install jax)
 
-Each framework runs in a process of its own. In a round each does steps for about `--seconds`, one after the other;
-the first round is dropped. The ratio is the other's time / ours, so bigger is better for us. Nothing else should run on
-the machine.
+Each framework runs in its own process. In each round they take turns, each with steps for about `--seconds`; the first
+round is dropped. The ratio is the other framework's time / ours, so bigger is better. Run nothing else on the machine.
 """
 
 import argparse
@@ -22,7 +21,7 @@ from .workloads import WORKLOADS
 
 
 def measure(workload: str, others: list[str], threads: int, rounds: int, seconds: float, ours: str = "ours") -> dict:
-    """Median times of a step, and the time of each of `others` / ours in each round."""
+    """Median times of a step, and for each of `others` the ratio of its time to ours over the rounds."""
     workers = {name: Worker("benchmarks.worker", name, workload, str(threads)) for name in (*others, ours)}
 
     def run(name: str, steps: int) -> dict:
@@ -84,13 +83,12 @@ def main() -> None:
     parser.add_argument("--workloads", nargs="+", choices=WORKLOADS, default=list(WORKLOADS), help="default: all")
     parser.add_argument("--against", nargs="+", choices=["torch", "torch.compile", "jax"], default=["torch"],
                         help="one or several; the chart shows the first (default: torch, which is eager)")
-    parser.add_argument("--capture", action="store_true", help="our steps captured")
-    parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds that count (default 7)")
-    parser.add_argument("--seconds", type=float, default=1.0,
-                        help="length of one framework's part of a round (default 1)")
+    parser.add_argument("--capture", action="store_true", help="capture our steps")
+    parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds after a warm-up round (default 7)")
+    parser.add_argument("--seconds", type=float, default=1.0, help="per framework and round (default 1)")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="default: all cores")
     parser.add_argument("--out", type=Path, default=Path("runs/bench"),
-                        help="folder of table.md, results.json and ratios.png")
+                        help="folder for table.md, results.json and ratios.png")
     args = parser.parse_args()
     need("matplotlib", *{library.partition(".")[0] for library in args.against})
     results = []

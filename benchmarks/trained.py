@@ -1,10 +1,10 @@
-"""Nets trained here and in PyTorch: the same layers, initial weights, batches and recipe; do they get as good?
+"""Test accuracy of nets trained here and in PyTorch, with the same layers, initial weights, batches and recipe.
 
     python -m benchmarks.trained                                     the embedded digits
     python -m benchmarks.trained digits mnist fashion --data-dir DIR  DIR/mnist and DIR/fashion hold the published files
 
-Both train on each batch in turn. The results differ by rounding, which training makes larger: so the means over seeds
-are compared. It prints a table for docs/accuracy.md, and fails if a mean differs by more than 0.2 points.
+Both nets take a step on each batch. They differ by rounding, which training amplifies, so means over seeds are
+compared. It prints a table for docs/accuracy.md, and fails if the means differ by more than 0.2 points.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Recipe(NamedTuple):
 
 
 def mlp(nn: Any, pixels: int) -> Any:
-    """These lines build both nets: layers and their arguments have the same names."""
+    """An MLP of either library; `nn` is ours or torch.nn, with the same names."""
     return nn.Sequential(nn.Flatten(), nn.Linear(pixels**2, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(),
                          nn.Linear(128, 10))
 
@@ -54,7 +54,7 @@ RECIPES = {("digits", "mlp"): Recipe(30, 64, 3e-3), ("digits", "cnn"): Recipe(20
 
 
 def load(data: str, folder: Path | None, seed: int) -> tuple[np.ndarray, ...]:
-    """Training and test images and labels; the seed is also that of the digits' split."""
+    """Training and test images and labels; the seed selects the split of the digits."""
     if data == "digits":
         x, y = load_digits()
         train, test = stratified_split(y, 0.2, seed)
@@ -63,7 +63,7 @@ def load(data: str, folder: Path | None, seed: int) -> tuple[np.ndarray, ...]:
 
 
 def train(net: Any, recipe: Recipe, arrays: tuple[np.ndarray, ...], seed: int) -> tuple[float, float]:
-    """The test accuracy of our net and of PyTorch's, in per cent."""
+    """The test accuracy of our net and of PyTorch's, in percent."""
     x, y, x_test, y_test = arrays
     manual_seed(seed)
     ours, theirs = net(nn, x.shape[-1]), net(torch.nn, x.shape[-1])
@@ -98,17 +98,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", nargs="*", default=["digits"], help="digits, mnist, fashion (default: digits)")
     parser.add_argument("--nets", nargs="+", choices=tuple(NETS), default=list(NETS), help="(default: both)")
-    parser.add_argument("--seeds", type=int, default=3, help="how many (default: 3)")
-    parser.add_argument("--data-dir", type=Path, help="the folder that has mnist/ and fashion/; by default they are "
+    parser.add_argument("--seeds", type=int, default=3, help="number of seeds (default: 3)")
+    parser.add_argument("--data-dir", type=Path, help="folder with mnist/ and fashion/; by default they are "
                                                       "downloaded to your cache folder")
-    parser.add_argument("--limit", type=int, help="train on the first so many images only")
-    parser.add_argument("--threads", type=int, help="of both; 1 on a busy machine (default: all)")
+    parser.add_argument("--limit", type=int, help="train only on this many images")
+    parser.add_argument("--threads", type=int, help="threads of both libraries; 1 on a busy machine (default: all)")
     args = parser.parse_args()
     if args.threads is not None:
         set_num_threads(args.threads)
         torch.set_num_threads(args.threads)
     if unknown := set(args.data) - {data for data, _ in RECIPES}:
-        parser.error(f"no data set is called {', '.join(unknown)}")
+        parser.error(f"unknown data set {', '.join(unknown)}")
     print("| data | net | epochs | ours, % | PyTorch, % | difference of the means |\n" + "| --- " * 6 + "|")
     worst = 0.0
     for data, name in [(data, name) for data in args.data for name in args.nets]:
@@ -122,7 +122,7 @@ def main() -> None:
         print(f"| {data} | {name} | {RECIPES[data, name].epochs} | {' | '.join(shown)} | {ours - theirs:+.2f} |",
               flush=True)
     if worst > ALLOWED:
-        sys.exit(f"a mean differs by {worst:.2f} points, more than {ALLOWED}")
+        sys.exit(f"the means of a row differ by {worst:.2f} points, more than {ALLOWED}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
-"""The same network, data, loss and optimizer in both frameworks; `in_jax.py` has them in a third.
+"""Workloads with the same network, data, loss and optimizer in both frameworks; `in_jax.py` has them in JAX.
 
-Each workload gives a function that does one training step. PyTorch runs as its users run it: eager, with fused
-optimizers.
+`ours` and `torch` return a function that does one training step. PyTorch runs in eager mode, with fused optimizers.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ import numpy as np
 @dataclass(frozen=True)
 class Workload:
     text: str
-    # features of each layer of the MLP; resnet_s: input, width, blocks, classes; gpt: T, d, heads, layers, vocabulary;
-    # resnet8, resnet20: channels, height, width of the images, and classes
+    # MLP: features of each layer; resnet_s: input, width, blocks, classes; gpt: T, d, heads, layers, vocabulary;
+    # resnet8, resnet20: channels, height and width of the images, classes
     sizes: tuple[int, ...]
     batch: int
     optimizer: str

@@ -1,4 +1,4 @@
-"""Runnable stories on real data: `python -m demos.train`, `demos.predict` and so on, each with `--help`."""
+"""Demos on real data: `python -m demos.train`, `demos.predict` and so on, each with `--help`."""
 
 import os
 import signal
@@ -6,13 +6,13 @@ import sys
 
 
 def interrupted(number, frame):
-    """Ctrl-C while Python imports the demo, which takes a second, until `cli.command` takes over.
+    """Handles Ctrl-C during the demo's imports, which take a second, until `cli.command` takes over.
 
-    It raises nothing: an exception in what an import calls back, as in a `__del__`, is printed and the run goes on.
+    It raises no exception: in a callback of an import, such as a `__del__`, Python would print it and go on.
     """
-    os.write(2, b"\ninterrupted before anything was begun\n")
+    os.write(2, b"\ninterrupted before the run began\n")
     os._exit(130)
 
 
-if sys.argv[0] == "-m":  # Python looks for the module to run
+if sys.argv[0] == "-m":  # Python is still looking for the module to run
     signal.signal(signal.SIGINT, interrupted)

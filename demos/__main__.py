@@ -1,4 +1,4 @@
-"""`python -m demos`: what there is to run."""
+"""`python -m demos`: lists the demos."""
 
 import ast
 from pathlib import Path

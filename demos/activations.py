@@ -26,7 +26,7 @@ ACTIVATIONS: dict[str, tuple[nn.Module, str]] = {
 
 
 def value_and_derivative(f: nn.Module, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """f and f' at each of `points`: the VJP with a cotangent of ones, since outputs depend only on their own input."""
+    """f and f' at each of `points`: the VJP with a cotangent of ones, since f works element by element."""
     z = Tensor(points, requires_grad=True)
     y = f(z)
     y.backward(np.ones_like(points))
@@ -34,7 +34,7 @@ def value_and_derivative(f: nn.Module, points: np.ndarray) -> tuple[np.ndarray, 
 
 
 def broken(points: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """`values` with a gap where they jump, so that no vertical line joins the two sides."""
+    """`values` with NaN at each jump, so that no vertical line is drawn there."""
     jumps = np.abs(np.diff(values)) > 20 * (points[1] - points[0])
     return np.where(np.append(jumps, False), np.nan, values)
 

@@ -1,4 +1,4 @@
-"""Pictures of what Transformers attend to."""
+"""Pictures of attention in Transformers."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tinygrad_like.training import predict
 
 @contextmanager
 def attention_maps(layers: Iterable[nn.MultiheadAttention], is_causal: bool = False) -> Iterator[list[np.ndarray]]:
-    """Collect the weights (batch, heads, queries, keys) of each call of these layers.
+    """Collect the attention weights (batch, heads, queries, keys) of each call of these layers.
 
-    They must not hide any keys, except later ones if is_causal.
+    is_causal: the layers mask later keys. They must use no other mask.
     """
     maps: list[np.ndarray] = []
 
@@ -34,7 +34,7 @@ def attention_maps(layers: Iterable[nn.MultiheadAttention], is_causal: bool = Fa
 
 def draw_vit(path: Path, title: str, model: nn.ViT, images: np.ndarray, labels: np.ndarray, names: Sequence[str]
              ) -> Path:
-    """Where the class token of a ViT attends in each layer, and how similar the position embeddings are.
+    """Where the class token of a ViT attends in each layer, and the similarity of the position embeddings.
 
     images: (n, channels, height, width), with their labels (n,).
     """
@@ -48,8 +48,8 @@ def draw_vit(path: Path, title: str, model: nn.ViT, images: np.ndarray, labels: 
     with style():
         fig = figure(1.15 * len(images) + 4.4, 1.15 * (len(maps) + 1) + 0.9, title)
         left, beside = fig.subfigures(1, 2, width_ratios=[1.15 * len(images) + 0.6, 3.8], wspace=0.02)
-        left.suptitle("Where the class token looks, mean over heads: most where a map is darkest", x=0.012, ha="left",
-                      fontsize=11, color=INK)
+        left.suptitle("Attention of the class token, mean over heads: darker is more", x=0.012, ha="left", fontsize=11,
+                      color=INK)
         height, width = images.shape[2:]
         for row, panels in enumerate(left.subplots(len(maps) + 1, len(images))):
             panels[0].set_ylabel(f"layer {row}" if row else "image", color=MUTED)
@@ -64,9 +64,8 @@ def draw_vit(path: Path, title: str, model: nn.ViT, images: np.ndarray, labels: 
                     right = read[i] == labels[i]
                     text = f"is {names[labels[i]]}" + ("" if right else f",\nread as {names[read[i]]}")
                     axes.set_title(text, loc="center", fontsize=9, pad=4, color=BLUE if right else ORANGE)
-        beside.suptitle("How alike positions are (cosine),\na map per patch", x=0.012, ha="left", fontsize=11,
-                        color=INK)
-        limit = np.sort(np.abs(similar).ravel())[:-side * side].max()  # except with themselves, which is 1
+        beside.suptitle("Cosine similarity of positions,\na map per patch", x=0.012, ha="left", fontsize=11, color=INK)
+        limit = np.sort(np.abs(similar).ravel())[:-side * side].max()  # without that of each with itself, 1
         panels = beside.subplots(side, side)
         for (i, j), axes in np.ndenumerate(panels):
             bare(axes)
@@ -76,7 +75,7 @@ def draw_vit(path: Path, title: str, model: nn.ViT, images: np.ndarray, labels: 
 
 
 def draw_cross_attention(path: Path, title: str, maps: np.ndarray, source: str, target: str) -> Path:
-    """Which character of the source the decoder looks at while it writes each of the target: maps (layers, heads,
+    """The decoder's attention to each character of the source while it writes each of the target: maps (layers, heads,
     target, source)."""
     layers, heads = maps.shape[:2]
     with style():
@@ -90,8 +89,8 @@ def draw_cross_attention(path: Path, title: str, maps: np.ndarray, source: str, 
             axes.tick_params(length=0, labelcolor=INK)
             axes.set_title(f"layer {i + 1}, head {j + 1}", fontsize=9, pad=5, color=MUTED)
             if i == layers - 1:
-                axes.set_xlabel("reads")
+                axes.set_xlabel("source")
             if j == 0:
-                axes.set_ylabel("writes")
+                axes.set_ylabel("written")
         scale(fig, shown, panels)
         return save(fig, path)

@@ -1,12 +1,12 @@
-"""Pictures of attention: the sin/cos position encoding, how alike positions are, and what a Transformer looks at (004).
+"""Pictures of attention: the sin/cos position encoding, the similarity of positions, and attention weights (004).
 
-    p[t, 2i] = sin(t / 10000^(2i/d)),  p[t, 2i + 1] = cos of the same
+    p[t, 2i] = sin(t / 10000^(2i/d)),  p[t, 2i + 1] = cos(t / 10000^(2i/d))
 
-The product of two encodings depends only on how far apart their positions are. A small encoder-decoder Transformer
-learns to reverse strings of digits. For one it has not seen, the maps of its attention are drawn, softmax(q k /
-sqrt(d)) for each query, a row, over the keys, the columns, mean over the heads. In the decoder's own a query sees no
-later key: a triangle is 0. In the cross-attention it has to look at the source backwards: a diagonal from the upper
-right. Prints how much of the attention lies on that diagonal, in each head.
+The dot product of two encodings depends only on the distance between their positions. A small encoder-decoder
+Transformer learns to reverse strings of digits. For an unseen string, its attention weights softmax(q k / sqrt(d)) are
+drawn, mean over the heads: a row per query, a column per key. In the decoder's self-attention a query sees no later
+key, so a triangle is 0. The cross-attention must read the source backwards: a diagonal from the upper right. Prints
+how much of the attention of each head lies on that diagonal.
 """
 
 from __future__ import annotations
@@ -23,28 +23,24 @@ from demos.attention import attention_maps
 from demos.figures import BLUES, DIVERGING, GREYS, INK, ORANGES, scale, slide
 from demos.networks import Seq2Seq
 from demos.recipes import one_cycle
-from demos.sort import PAD, TASKS, VOCABULARY, Taught, exact, strings, tokens
+from demos.sort import PAD, TASKS, VOCABULARY, TeacherForcing, batches, exact, loss, strings, tokens
 from tinygrad_like import Tensor, manual_seed
-from tinygrad_like.data import DataLoader
 from tinygrad_like.training import evaluating
 
 
 def train(length: int, examples: int, epochs: int, dim: int, heads: int, seed: int) -> tuple[Seq2Seq, list[str]]:
-    """A Transformer of one layer that reverses strings, and strings it has not learned from."""
+    """A Transformer of one layer that reverses strings, and strings that it was not trained on."""
     learned, others = strings(length, examples, 50, np.random.default_rng(seed))
     net = Seq2Seq(VOCABULARY, VOCABULARY, dim, heads, 1, 4 * dim, dropout=0.0, padding_idx=PAD)
-    answers = tokens([TASKS["reverse"](word) for word in learned], length + 1, start=True)
-    loader = DataLoader(np.concatenate([tokens(learned, length + 1), answers[:, :-1]], axis=1), answers[:, 1:],
-                        batch_size=64, shuffle=True)
-    criterion = nn.CrossEntropyLoss(ignore_index=PAD)
     with cli.progress(total=epochs, unit="epoch") as bar:
-        one_cycle(Taught(net, length + 1), loader, 4e-3, epochs, lambda logits, y: criterion(logits.transpose(1, 2), y),
+        one_cycle(TeacherForcing(net, length + 1), batches(learned, "reverse", length + 1, 64), 4e-3, epochs, loss,
                   metrics={}, clip_norm=1.0, evaluate=lambda model: {"bar": float(bar.update() or 0)})
     return net, others
 
 
-def look(net: Seq2Seq, word: str) -> dict[str, np.ndarray]:
-    """The attention (heads, queries, keys) of encoder, decoder and between them, while the word is reversed."""
+def attention_weights(net: Seq2Seq, word: str) -> dict[str, np.ndarray]:
+    """The attention weights (heads, queries, keys) of encoder, decoder and cross-attention as the net reverses a word.
+    """
     encoder, decoder = net.transformer.encoder.layers[0], net.transformer.decoder.layers[0]
     source = Tensor(tokens([word], len(word) + 1))
     target = Tensor(tokens([TASKS["reverse"](word)], len(word) + 1, start=True)[:, :-1])
@@ -57,13 +53,13 @@ def look(net: Seq2Seq, word: str) -> dict[str, np.ndarray]:
 
 def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("attention_pictures", __doc__, draws=True)
-    parser.add_argument("--positions", type=cli.whole(2), default=100, help="of the encoding drawn")
-    parser.add_argument("--dim", type=cli.whole(2), default=64, help="numbers of a position's encoding")
-    parser.add_argument("--length", type=cli.whole(2, 18), default=8, help="of the longest strings")
-    parser.add_argument("--examples", type=cli.whole(64), default=6000, help="strings to learn from")
-    parser.add_argument("--epochs", type=cli.whole(1), default=8, help="of training")
-    parser.add_argument("--heads", type=cli.whole(1, 4), default=2, help="of the attention, up to 4")
-    parser.add_argument("--seed", type=cli.whole(), default=0, help="of strings, weights and order")
+    parser.add_argument("--positions", type=cli.whole(2), default=100, help="positions of the encoding drawn")
+    parser.add_argument("--dim", type=cli.whole(2), default=64, help="size of a position's encoding")
+    parser.add_argument("--length", type=cli.whole(2, 18), default=8, help="length of the longest strings")
+    parser.add_argument("--examples", type=cli.whole(64), default=6000, help="training strings")
+    parser.add_argument("--epochs", type=cli.whole(1), default=8, help="epochs of training")
+    parser.add_argument("--heads", type=cli.whole(1, 4), default=2, help="attention heads")
+    parser.add_argument("--seed", type=cli.whole(), default=0, help="random seed of strings, weights and order")
     return parser
 
 
@@ -76,29 +72,29 @@ def main(args: argparse.Namespace) -> tuple[np.ndarray, dict[str, np.ndarray], f
     net, others = train(args.length, args.examples, args.epochs, args.dim, args.heads, args.seed)
     right = float(exact(net, others, "reverse").mean())
     word = max(others, key=lambda word: (len(word), len(set(word))))
-    maps = look(net, word)
+    maps = attention_weights(net, word)
     near = encoding @ encoding.T
-    print("product of the encodings of two positions, by their distance: mean, and largest deviation from it")
+    print("dot product of the encodings of two positions, by distance: mean, and largest deviation from it")
     for distance in (0, 1, 2, 4, 8, 16, 32):
         if distance < args.positions:
             values = np.diagonal(near, distance)
             print(f"{distance:4} {values.mean():10.3f} {np.abs(values - values.mean()).max():10.1e}")
-    print(f"reversed without a mistake: {right:.1%} of {len(others)} strings that it has not learned from")
+    print(f"reversed without a mistake: {right:.1%} of {len(others)} unseen strings")
     for i, head in enumerate(maps["cross"]):
         n = len(word)
-        print(f"cross-attention, head {i + 1}: {np.mean([head[t, n - 1 - t] for t in range(n)]):.1%} is on the digit "
-              "to be written")
+        print(f"cross-attention, head {i + 1}: {np.mean([head[t, n - 1 - t] for t in range(n)]):.1%} is on the next "
+              "digit to write")
     draw(args.out, encoding, near, word, maps)
     return encoding, maps, right
 
 
 def draw(path: Path, encoding: np.ndarray, near: np.ndarray, word: str, maps: dict[str, np.ndarray]) -> None:
     positions, source, written = len(encoding), [*word, "end"], ["start", *TASKS["reverse"](word)]
-    lesson = "Sin/cos tells distances; to reverse a string, a Transformer looks backwards"
+    lesson = "Sin/cos encodes distances; to reverse a string, a Transformer reads it backwards"
     with slide(path, lesson, 2, 3) as ((heat, alike, distance), panels):
         coloured(heat, encoding, DIVERGING, -1, "sin/cos encoding p")
         heat.set(xlabel="dimension", ylabel="position t", aspect="auto")
-        coloured(alike, near, GREYS, near.min(), "Likeness p[s] · p[t]", near.max())
+        coloured(alike, near, GREYS, near.min(), "Similarity p[s] · p[t]", near.max())
         alike.set(xlabel="position t", ylabel="position s", aspect="auto")
         for s, style in zip((positions // 4, positions // 2, 3 * positions // 4), ("-", "--", ":"), strict=True):
             distance.plot(np.arange(positions) - s, near[s], color=INK, linestyle=style, linewidth=1.8,
@@ -112,11 +108,11 @@ def draw(path: Path, encoding: np.ndarray, near: np.ndarray, word: str, maps: di
             axes.set_xticks(range(len(keys)), keys)
             axes.set_yticks(range(len(queries)), queries)
             axes.tick_params(length=0, labelsize=11)
-            axes.set(ylabel="query", xlabel="key it looks at", aspect="auto")
+            axes.set(ylabel="query", xlabel="key", aspect="auto")
 
 
 def coloured(axes: Any, values: np.ndarray, colours: str, least: float, title: str, most: float = 1) -> None:
-    """A map with its scale of colours beside it."""
+    """A map with its colour bar."""
     shown = axes.imshow(values, cmap=colours, vmin=least, vmax=most, interpolation="nearest")
     axes.grid(False)
     axes.set_title(title)

@@ -16,7 +16,7 @@ from tinygrad_like import data, manual_seed
 
 
 def transforms(height: int) -> dict[str, tuple[Callable, str]]:
-    """File name to transform and what it is, for images of this height."""
+    """File name to transform and its description, for images of this height."""
     step = max(1, height // 8)
     return {
         "gaussian_noise": (data.GaussianNoise(0.15), "Gaussian noise, standard deviation 0.15"),
@@ -46,17 +46,18 @@ def show(axes: Any, image: np.ndarray, title: str = "", colour: str = MUTED) -> 
     axes.imshow(image.transpose(1, 2, 0).clip(0, 1), cmap=GREYS, vmin=0, vmax=1, interpolation="nearest")
     axes.set(xticks=[], yticks=[])
     axes.grid(False)
-    for spine in axes.spines.values():  # if the paper is as white as the image, its edge must be visible
+    for spine in axes.spines.values():  # so that the edge of a white image is visible
         spine.set(visible=True, color=HAIR if colour == MUTED else colour, linewidth=0.8 if colour == MUTED else 1.4)
     axes.set_title(title, loc="center", fontsize=8, pad=3, color=colour)
 
 
 def sheet(path: Path, title: str, transform: Callable, images: np.ndarray, labels: np.ndarray, columns: int) -> Path:
-    """The images, (rows, channels, height, width), in the first column, and a new augmentation in each other column."""
+    """Draw the images (rows, channels, height, width) in the first column, and a new augmentation in each other column.
+    """
     mixes = isinstance(transform, data.MixUp | data.CutMix)
     with style():
         fig = figure(max(1.12 * (columns + 1), 0.12 * len(title)), (1.25 if mixes else 1.1) * len(images) + 0.6, title)
-        fig.get_layout_engine().set(w_pad=0.03, h_pad=0.06, wspace=0, hspace=0,  # the images are the picture
+        fig.get_layout_engine().set(w_pad=0.03, h_pad=0.06, wspace=0, hspace=0,  # narrow margins
                                     rect=(0.008, 0, 0.984, 1))
         panels = fig.subplots(len(images), columns + 1, squeeze=False)
         for row, (image, label) in enumerate(zip(images, labels, strict=True)):
@@ -70,12 +71,12 @@ def sheet(path: Path, title: str, transform: Callable, images: np.ndarray, label
 
 def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("augmentations", __doc__)
-    parser.add_argument("--data", choices=tuple(DATA), default="digits", help="whose training images")
-    parser.add_argument("--data-dir", type=cli.folder, help="folder with its files; downloaded where they are missing")
+    parser.add_argument("--data", choices=tuple(DATA), default="digits", help="data set of the images")
+    parser.add_argument("--data-dir", type=cli.folder, help="folder with its files; missing ones are downloaded")
     parser.add_argument("--rows", type=cli.whole(1, 10), default=4,
-                        help="images in a picture, of different classes; up to 10")
-    parser.add_argument("--columns", type=cli.whole(1), default=9, help="how often each is drawn")
-    parser.add_argument("--seed", type=cli.whole(), default=0, help="of all that is random")
+                        help="images in a picture, of different classes")
+    parser.add_argument("--columns", type=cli.whole(1), default=9, help="augmentations of each image")
+    parser.add_argument("--seed", type=cli.whole(), default=0, help="random seed")
     parser.add_argument("--out", type=cli.folder, default="runs/augmentations", help="folder for the pictures")
     return parser
 

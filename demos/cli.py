@@ -1,6 +1,6 @@
 """The demos' command lines: arguments checked before any work, one-line errors, Ctrl-C.
 
-A demo is a parser and a function of its result:
+A demo is a parser, and a function of the parsed arguments:
 
     def make_parser():
         parser = cli.parser("moons", __doc__)
@@ -8,7 +8,7 @@ A demo is a parser and a function of its result:
         return parser
 
     @cli.command(make_parser)
-    def main(args): ...                 # is called as main() or main(["--points", "100"])
+    def main(args): ...                 # call it as main() or main(["--points", "100"])
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from tinygrad_like.transforms.switches import most_threads
 
 try:
     import fcntl
-except ImportError:  # Windows does not have it: runs do not lock each other out there
+except ImportError:  # Windows does not have it, so runs there take no locks
     fcntl = None  # type: ignore[assignment]
 
 INTERRUPTED = 130  # a shell's exit status for a program ended by Ctrl-C
@@ -43,9 +43,9 @@ INTERRUPTED = 130  # a shell's exit status for a program ended by Ctrl-C
 
 def parser(name: str, description: str | None, epilog: str | None = None, draws: bool = False, seeds: int = 0,
            quick: Mapping[str, Any] | None = None) -> argparse.ArgumentParser:
-    """A parser for `python -m demos.<name>`, with the options that all demos have, and --out if it draws one picture.
+    """A parser for `python -m demos.<name>`, with the options common to all demos, and --out if it draws one picture.
 
-    seeds: how many it runs by default. quick: the options that --quick stands for, where they are not given.
+    seeds: the default number of runs. quick: the defaults of options under --quick.
     """
     made = _Parser(prog=f"python -m demos.{name}", description=description, epilog=epilog,
                    allow_abbrev=False, formatter_class=_Formatter)
@@ -53,15 +53,15 @@ def parser(name: str, description: str | None, epilog: str | None = None, draws:
     made.add_argument("--traceback", action="store_true", help="show where in the program an error came from")
     made.add_argument("--eager", action="store_true", help="run every step in Python, without capture")
     if seeds:
-        made.add_argument("--seeds", type=whole(1), default=seeds, help="runs of everything that is random")
-        made.add_argument("--seed", type=whole(), default=0, help="of the first of them")
+        made.add_argument("--seeds", type=whole(1), default=seeds, help="number of runs, each with its own random seed")
+        made.add_argument("--seed", type=whole(), default=0, help="seed of the first run")
     if quick:
         words = " ".join(f"--{k.replace('_', '-')} {' '.join(map(str, v)) if isinstance(v, list) else v}"
                          for k, v in quick.items())
         made.add_argument("--quick", action="store_true",
-                          help=f"a short version, which shows less than this text says, as with {words}")
+                          help=f"a short version that shows less than this text says; it sets {words}")
     if draws:
-        made.add_argument("--out", type=picture, default=f"runs/{name}.png", help="the picture, a PNG file")
+        made.add_argument("--out", type=picture, default=f"runs/{name}.png", help="file for the picture, a PNG")
     return made
 
 
@@ -74,7 +74,7 @@ class _Parser(argparse.ArgumentParser):
         return super().parse_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
-        """As usual, but once in an MPI job, and with what may be meant in place of all options."""
+        """Print the error, once in an MPI job, with options of similar names instead of the usage."""
         meant = [f"; did you mean {near[0]}?" for word in message.split()[2:] if message.startswith("unrecognized")
                  and (near := difflib.get_close_matches(word, self._option_string_actions))]
         distributed.fail(f"{self.prog}: error: {message}{''.join(meant)}\n{self.prog} --help lists the options", 2)
@@ -82,12 +82,12 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefaultsHelpFormatter):
-    """Adds the default if there is one that the help does not mention, and calls values as their type does."""
+    """Adds the default unless the help mentions it, and takes the name of a value from its type."""
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
         if action.default is None or action.default is False or "(default" in (action.help or ""):
             return action.help
-        if isinstance(action.default, list):  # as it would be typed
+        if isinstance(action.default, list):  # as a user would type it
             return f"{action.help} (default: {' '.join(map(str, action.default))})"
         return super()._get_help_string(action)
 
@@ -97,9 +97,10 @@ class _Formatter(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefaults
 
 def command(make_parser: Callable[[], argparse.ArgumentParser],
             parse: Callable[[Sequence[str] | None], argparse.Namespace] | None = None, ranks: bool = False) -> Callable:
-    """Turn a function of arguments, read by `parse` if given, into a program that reports errors in one line.
+    """Turn a function of parsed arguments into a program that reports errors in one line.
 
-    ranks: whether it can run on several ranks of an MPI job, of which only rank 0 prints.
+    parse: reads the arguments instead of the parser's `parse_args`. ranks: whether the program can run on several ranks
+    of an MPI job; only rank 0 prints.
     """
     def wrap(run: Callable[[argparse.Namespace], Any]) -> Callable[..., Any]:
         @wraps(run)
@@ -121,12 +122,12 @@ def command(make_parser: Callable[[], argparse.ArgumentParser],
             except argparse.ArgumentError as error:
                 reader.error(str(error))
             except KeyboardInterrupt as stop:
-                if argv is None:  # a program, which ends here: pressed again, it is not to be interrupted in that
+                if argv is None:  # the program ends here: another Ctrl-C must not interrupt the exit
                     signal.signal(signal.SIGINT, signal.SIG_IGN)
                 distributed.fail("\ninterrupted" + f": {stop}" * bool(str(stop)), INTERRUPTED)
                 raise SystemExit(INTERRUPTED) from None
-            except BrokenPipeError:  # for instance by `| head`: the reader has seen enough
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or flushing it at exit fails again
+            except BrokenPipeError:  # for instance from `| head`
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the flush at exit fails too
                 distributed.fail(lambda: None)
                 raise SystemExit(1) from None
             except (ArithmeticError, ImportError, MemoryError, OSError, ValueError) as error:
@@ -144,7 +145,7 @@ def command(make_parser: Callable[[], argparse.ArgumentParser],
 
 
 def _again(unraisable: Any) -> None:
-    """Ctrl-C in a callback, such as a weak reference's, where Python would print it and go on: it comes once more."""
+    """Interrupt again after Ctrl-C in a callback, such as a weak reference's: Python only prints that one."""
     if issubclass(unraisable.exc_type, KeyboardInterrupt):
         threading.Timer(0.02, _thread.interrupt_main).start()
     else:
@@ -162,7 +163,7 @@ def _one_voice() -> Iterator[None]:
 
 
 def refuse(option: str, message: str) -> NoReturn:
-    """Report an argument as argparse does, if it is wrong only together with others or with the data."""
+    """Report an argument as argparse does; for one that conflicts with other arguments or the data."""
     raise argparse.ArgumentError(None, f"argument {option}: {message}")
 
 
@@ -248,12 +249,12 @@ picture.metavar = "FILE.png"  # type: ignore[attr-defined]
 
 
 def _writable(path: Path) -> None:
-    """Check that the missing folders of the path can be made."""
+    """Check that the missing folders of the path can be created."""
     there = next(p for p in (path, *path.absolute().parents) if p.exists())
     if not there.is_dir():
-        raise argparse.ArgumentTypeError(f"{str(there)!r} is a file, so there can be no folder {str(path)!r}")
+        raise argparse.ArgumentTypeError(f"{str(there)!r} is a file, so {str(path)!r} cannot be a folder")
     if not os.access(there, os.W_OK | os.X_OK):
-        raise argparse.ArgumentTypeError(f"nothing may be written in {str(there)!r}")
+        raise argparse.ArgumentTypeError(f"no permission to write in {str(there)!r}")
 
 
 # Runs -----------------------------------------------------------------------------------------------------------------
@@ -262,16 +263,15 @@ def _writable(path: Path) -> None:
 def need_checkpoint(resume: object, path: Path) -> None:
     """Refuse --resume if there is no checkpoint to resume."""
     if resume and not path.exists():
-        refuse("--resume", f"there is no {path} to go on from; leave the option out to begin")
+        refuse("--resume", f"there is no checkpoint {path}; start without --resume")
 
 
 @contextmanager
 def claim(paths: Sequence[Path], resumed: bool = False) -> Iterator[None]:
-    """Let only one program at a time write path.csv, path.ckpt and so on, for each path, by holding path.lock.
+    """Hold path.lock for each path, so that only one program at a time writes path.csv, path.ckpt and so on.
 
-    Ctrl-C prints how to resume. resumed: existing checkpoints belong to this run. Of several MPI ranks only rank 0 has
-    locks.
-    Raises ValueError if another program has a lock; the system releases locks however a program ends.
+    Ctrl-C prints how to resume. resumed: existing checkpoints belong to this run. In an MPI job only rank 0 has locks.
+    Raises ValueError if another program has a lock. The system releases the locks of a killed program.
     """
     checkpoints = [path.with_suffix(".ckpt") for path in paths]
     before = [None if resumed else _version(checkpoint) for checkpoint in checkpoints]
@@ -283,8 +283,8 @@ def claim(paths: Sequence[Path], resumed: bool = False) -> Iterator[None]:
         except KeyboardInterrupt:
             saved = [checkpoint for checkpoint, old in zip(checkpoints, before, strict=True)
                      if _version(checkpoint) not in (None, old)]
-            raise KeyboardInterrupt(f"{saved[-1]} is saved; the same command with --resume goes on" if saved else
-                                    "nothing had been saved yet; start again") from None
+            raise KeyboardInterrupt(f"{saved[-1]} is saved; to continue, run the same command with --resume" if saved
+                                    else "nothing had been saved yet; start again") from None
 
 
 @contextmanager
@@ -300,12 +300,12 @@ def _locked(lock: Path, path: Path) -> Iterator[None]:
             except BlockingIOError:
                 file.seek(0)
                 raise ValueError(f"another run, process {file.read().strip()}, is writing {path}.*; wait for it, or "
-                                 "give another --out") from None
+                                 "use another --out") from None
             try:
                 mine = os.path.samestat(os.fstat(file.fileno()), lock.stat())
             except FileNotFoundError:
                 mine = False
-            if not mine:  # the run that held it removed it between our opening and locking it
+            if not mine:  # its owner removed it after we had opened it and before we locked it
                 continue
             file.truncate(0)
             file.write(f"{os.getpid()}\n")

@@ -1,11 +1,11 @@
-"""The worked example of a 2-D convolution, 8x8 with a 3x3 filter (004): all of its outputs, and how each is made.
+"""The worked example of a 2-D convolution, 8x8 with a 3x3 filter (004): all outputs, and how each is computed.
 
     y[n, m] = sum over i, j of w[i, j] x[n + i, m + j]
 
 A window of the filter's size slides over the input; each output is the dot product of the filter with the numbers in
-the window. Prints the 36 outputs, and their sizes with padding and stride,
-H_out = floor((H_in + 2 pad - K) / stride) + 1. Draws input, filter and output, the window at --at, and padding and
-stride: an orange dot in the input is the middle of the window of an output.
+the window. Prints the 36 outputs, and the output sizes with padding and stride,
+H_out = floor((H_in + 2 pad - K) / stride) + 1. Draws input, filter and output, the window of the output --at, and
+padding and stride: an orange dot marks the middle of each output's window.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from demos import cli
 from demos.figures import BLUE, BLUES, DIVERGING, HAIR, INK, MUTED, ORANGE, slide
 from tinygrad_like import Tensor, ops
 
-# As on the slides' first pages; their last one has a row too many.
+# As on the first pages of the slides; the image on their last page has a row too many.
 IMAGE = np.array([[0, 0, 0, 0, 0, 0, 0, 0],
                   [0, 0, 0, 0, 0, 1, 1, 0],
                   [0, 1, 1, 1, 1, 1, 1, 0],
@@ -39,7 +39,7 @@ def convolve(image: np.ndarray, **options: int) -> np.ndarray:
 
 
 def in_words(window: np.ndarray) -> str:
-    """The dot product of the filter and a window, without the terms whose weight is 0."""
+    """The dot product of the filter and a window, without terms of weight 0."""
     terms = [f"{w:+g}·{x:g}" for w, x in zip(FILTER.ravel(), window.ravel(), strict=True) if w]
     return " ".join(terms).replace("+", "+ ").replace("-", "− ").removeprefix("+ ")
 
@@ -47,7 +47,7 @@ def in_words(window: np.ndarray) -> str:
 def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("convolution", __doc__, draws=True)
     parser.add_argument("--at", type=cli.whole(0, 5), nargs=2, default=[0, 3], metavar=("ROW", "COLUMN"),
-                        help="the output whose window is shown; from 0 to 5 (default: 0 3)")
+                        help="output whose window is shown, from 0 to 5 (default: 0 3)")
     return parser
 
 
@@ -67,7 +67,7 @@ def main(args: argparse.Namespace) -> np.ndarray:
 
 def draw(path: Path, y: np.ndarray, row: int, column: int) -> None:
     with slide(path, "Convolution: a filter slides over the input", 2, 4, width_ratios=[10, 8, 10, 6],
-               note="Orange dots: the middles of the windows. Grey frame: the image inside its padding."
+               note="Orange dots: middles of the windows. Grey frame: the image inside its padding."
                ) as (top, bottom):
         image, kernel, output, unused = top
         unused.set_visible(False)
@@ -96,7 +96,7 @@ def draw(path: Path, y: np.ndarray, row: int, column: int) -> None:
 
 
 def grid(axes: Any, values: np.ndarray, colours: str, most: float, size: float = 11) -> None:
-    """A table of numbers in colours from white, or from -most, to most."""
+    """A table of numbers, coloured from 0 (white), or from -most, to most."""
     axes.imshow(values, cmap=colours, vmin=-most if colours == DIVERGING else 0, vmax=most)
     for (i, j), value in np.ndenumerate(values):
         axes.text(j, i, f"{value:g}", ha="center", va="center", fontsize=size, color=INK)

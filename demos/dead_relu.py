@@ -1,10 +1,10 @@
 """ReLUs die at high learning rates, and stay dead (003).
 
-A unit is dead if its ReLU gives 0 for every training image: then its gradient is 0 too, and its weights no longer
-learn. An MLP learns the digits at a good rate, after --shock steps of plain SGD at another one. Prints and draws, by
-that rate, the share of dead units right after these steps and at the end, and the accuracy on the test images. Where a
-few steps kill most ReLUs, the net does not recover. A leaky ReLU has a slope below 0 as well: after steps at a usual
-rate, most of its silent units come back, and a net of ReLUs keeps its dead.
+A unit is dead if its ReLU outputs 0 for every training image: then its gradient is 0 too, and its weights no longer
+change. An MLP first takes --shock steps of plain SGD at one of --rates, and then learns the digits at a good learning
+rate. Prints and draws, by the rate of the first steps, the share of dead units right after these steps and at the end,
+and the test accuracy. Where a few steps kill most ReLUs, the net does not recover. A leaky ReLU also has a slope below
+0: after first steps at a usual rate, most of its silent units come back, whereas dead ReLUs stay dead.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def build(activation: str, width: int) -> nn.Sequential:
 
 
 def dead(model: nn.Sequential, x: np.ndarray) -> float:
-    """The share of the hidden units whose input is below 0 for all images."""
+    """The share of hidden units whose input is at most 0 for all images."""
     silent, z = [], Tensor(x)
     with no_grad():
         for i, part in enumerate(model):
@@ -46,10 +46,10 @@ def dead(model: nn.Sequential, x: np.ndarray) -> float:
 def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("dead_relu", __doc__, draws=True, seeds=5, quick=dict(rates=[0.03, 3.0], epochs=5, seeds=2))
     parser.add_argument("--rates", type=cli.RATE, nargs="+", default=[0.03, 0.1, 0.3, 1.0, 2.0, 3.0, 5.0],
-                        help="of the first steps")
+                        help="learning rates of the first steps")
     parser.add_argument("--shock", type=cli.whole(1), default=10, help="steps at that rate")
-    parser.add_argument("--epochs", type=cli.whole(1), default=10, help="of training afterwards")
-    parser.add_argument("--width", type=cli.whole(1), default=64, help="of the hidden layers")
+    parser.add_argument("--epochs", type=cli.whole(1), default=10, help="epochs of training afterwards")
+    parser.add_argument("--width", type=cli.whole(1), default=64, help="features of the hidden layers")
     return parser
 
 
@@ -66,7 +66,7 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
         for images, labels in islice(loader, args.shock):
             optimizer.zero_grad()
             criterion(model(images), labels).backward()
-            optim.clip_grad_norm(model.parameters(), 10.0)  # no weight overflows
+            optim.clip_grad_norm(model.parameters(), 10.0)  # so that no weight overflows
             optimizer.step()
         first = dead(model, x)
         one_cycle(model, loader, 3e-3, args.epochs)

@@ -1,13 +1,13 @@
-"""Deeper plain nets get worse even on the images they train on; residual ones do not (002; He et al. 2016).
+"""Deeper plain nets get worse even on their training images; residual nets do not (002; He et al. 2016).
 
-Nets of the same layers, Linear and ReLU twice to a block, learn the digits for the same number of steps:
+Nets of equal layers, Linear and ReLU twice per block, learn the digits for the same number of steps:
 
     plain, residual                       z <- F(z)  and  z <- z + F(z)
     plain with norms, residual with norms the same with a BatchNorm after each Linear
 
-A deeper plain net could do what a shallower one does, with blocks that compute the identity, but training does not find
-it: its training error rises with depth. Prints and draws the error on the training and on the test images, by the
-number of layers, and draws the training error by epoch of the shallowest and the deepest nets.
+A deeper plain net could compute the same as a shallower one, with the identity in the other blocks, but training does
+not find that solution: the training error rises with depth. Prints and draws the error on the training and on the test
+images by the number of layers, and draws the training error of the shallowest and the deepest nets by epoch.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def build(kind: str, blocks: int, width: int) -> nn.Sequential:
 
 
 def run(kind: str, blocks: int, width: int, data: Arrays, epochs: int, lr: float) -> np.ndarray:
-    """Train, and give the errors in training by epoch, and last the error on the test images: (epochs + 1,)."""
+    """Train; returns the training error of each epoch, and last the error on the test images: (epochs + 1,)."""
     x, y, x_test, y_test = data
     model = build(kind, blocks, width)
     loader = DataLoader(x, y, batch_size=64, shuffle=True, drop_last=True)
@@ -55,8 +55,8 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--blocks", type=cli.whole(1), nargs="+", default=[1, 2, 4, 8, 16], metavar="L",
                         help="numbers of blocks, of two layers each")
     parser.add_argument("--width", type=cli.whole(1), default=32, help="features of each layer")
-    parser.add_argument("--epochs", type=cli.whole(1), default=10, help="of training")
-    parser.add_argument("--lr", type=cli.RATE, default=2e-3, help="the highest")
+    parser.add_argument("--epochs", type=cli.whole(1), default=10, help="epochs of training")
+    parser.add_argument("--lr", type=cli.RATE, default=2e-3, help="peak learning rate")
     return parser
 
 
@@ -70,7 +70,7 @@ def main(args: argparse.Namespace) -> dict[tuple[str, int], np.ndarray]:
     for i, title in enumerate(("training", "test")):
         table(f"error on the {title} images, %, by the number of layers in blocks", layers,
               {kind: values[..., i] for kind, values in ends.items()})
-    with slide(args.out, "Deeper is worse for plain nets, even on what they train on", 1, 3, sharey=True) as panels:
+    with slide(args.out, "Deeper plain nets are worse, even on their training images", 1, 3, sharey=True) as panels:
         for kind, (skip, norm) in KINDS.items():
             line = dict(color=BLUE if skip else ORANGE, linestyle="--" if norm else "-")
             for i, axes in enumerate(panels[:2]):

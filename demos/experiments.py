@@ -1,8 +1,7 @@
-"""Rewrite the numbers and pictures of docs/experiments.md: run each command that the page shows.
+"""Update the numbers and pictures of docs/experiments.md: run each command that the page shows.
 
-A block of the page that begins with `$ python -m demos.NAME ...` is followed by what that command printed. This runs
-the commands from the folder above that of the page, replaces what is printed below them, and makes the pictures' files
-smaller.
+A block that begins with `$ python -m demos.NAME ...` shows the output of that command. This program runs the commands
+in the folder above the page's folder, replaces their output on the page, and compresses the pictures.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ WIDTHS, COLOURS, BYTES = (1600, 1300, 1100, 900), 256, 95_000  # of a picture's 
 
 
 def shrink(picture: Path) -> None:
-    """Write a PNG again with fewer pixels, and a palette of few colours."""
+    """Compress a PNG: fewer pixels, and a palette of few colours."""
     from PIL import Image
 
     with Image.open(picture) as image:
@@ -51,7 +50,7 @@ def run(command: str, folder: Path) -> str:
 
 def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("experiments", __doc__)
-    parser.add_argument("demos", nargs="*", metavar="NAME", help="only these, such as depth (default: all)")
+    parser.add_argument("demos", nargs="*", metavar="NAME", help="run only these, such as depth (default: all)")
     parser.add_argument("--page", type=cli.file, default=ROOT / "docs" / "experiments.md", metavar="FILE",
                         help="(default: docs/experiments.md)")
     return parser

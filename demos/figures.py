@@ -1,6 +1,6 @@
 """Shared by the demos: runs over several seeds and their spread, slides, tables, and the report of a training run.
 
-    found = over_seeds(args, cases, run)                     # case -> what run(case) gives, a row per seed
+    found = over_seeds(args, cases, run)                     # case -> the results of run(case), a row per seed
     table("error, %, by depth", depths, found)               # mean and standard deviation over the seeds
     with slide(args.out, "Deeper is worse", 1, 2) as (left, right):
         spread(left, depths, found["plain"], color=BLUE, label="plain")
@@ -22,7 +22,7 @@ from demos import cli
 from tinygrad_like import manual_seed
 from tinygrad_like.environment import without_interrupts
 
-if TYPE_CHECKING:  # it belongs to the extra `demos`: --help must work without it
+if TYPE_CHECKING:  # an optional dependency: --help must work without it
     from matplotlib.figure import Figure
 
 INK, MUTED, HAIR, PAPER = "#1f2933", "#6b7785", "#e3e7ec", "#ffffff"
@@ -46,7 +46,7 @@ STYLE = {
 
 
 def _import() -> None:
-    """All compiled modules that drawing needs, some of which matplotlib imports only then."""
+    """Import all compiled modules for drawing now; matplotlib imports some only when it draws."""
     with without_interrupts():
         for name in ("backends.backend_agg", "colors", "figure", "_constrained_layout"):
             import_module(f"matplotlib.{name}")
@@ -55,7 +55,7 @@ def _import() -> None:
 
 
 def style() -> AbstractContextManager:
-    """Inside it, pictures have the look of the demos."""
+    """A context in which pictures have the demos' style."""
     _import()
     from matplotlib import rc_context
 
@@ -63,7 +63,7 @@ def style() -> AbstractContextManager:
 
 
 def figure(width: float = SLIDE[0], height: float = SLIDE[1], title: str = "") -> Figure:
-    """A figure with nothing but its title, in inches, that draws to a file and needs no display."""
+    """A figure with a title only, its size in inches. It draws to a file and needs no display."""
     _import()
     from matplotlib import colormaps
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -82,14 +82,14 @@ def figure(width: float = SLIDE[0], height: float = SLIDE[1], title: str = "") -
 
 
 def save(fig: Figure, path: Path) -> Path:
-    """Write a PNG, completely or not at all, and make its folder if needed; returns the path."""
+    """Write a PNG, completely or not at all, creating its folder if needed; returns the path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(path.name + ".new")
     try:
         fig.savefig(fresh, dpi=160, format="png")
         os.replace(fresh, path)
     except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from None  # a full disk's error names no file
+        raise OSError(error.errno, error.strerror, str(path)) from None  # the error of a full disk names no file
     finally:
         fresh.unlink(missing_ok=True)
     return path
@@ -97,9 +97,9 @@ def save(fig: Figure, path: Path) -> Path:
 
 @contextmanager
 def slide(path: Path, title: str, rows: Any = 1, columns: int = 1, note: str = "", **options: Any) -> Iterator[Any]:
-    """The axes of a figure, to be drawn on. Then it gets its legend, is written, and announced.
+    """The axes of a figure to draw on. At the end it gets its legend, is saved, and its path printed.
 
-    rows: how many, or a mosaic such as "ab;ac". note: a line of text at the foot. options: of `Figure.subplots`.
+    rows: their number, or a mosaic such as "ab;ac". note: a line of text at the foot. options: of `Figure.subplots`.
     """
     with style():
         fig = figure(title=title)
@@ -109,9 +109,11 @@ def slide(path: Path, title: str, rows: Any = 1, columns: int = 1, note: str = "
 
 
 def legend(fig: Figure, note: str = "") -> None:
-    """One legend below all axes that share a label, and a line of text at the foot. What has the same label must look
-    the same. Axes that share no label get a legend each, below them; those with a legend of their own are left out."""
-    groups: dict[float, dict] = {}  # where it begins -> label -> line
+    """Put one legend below all axes that share a label, and a line of text at the foot.
+
+    Lines with the same label must look the same. Axes that share no label get a legend each. Axes that have a legend
+    are skipped."""
+    groups: dict[float, dict] = {}  # left edge of a legend -> label -> line
     for axes in fig.axes:
         lines = {text: line for line, text in zip(*axes.get_legend_handles_labels(), strict=True)}
         if lines and not axes.get_legend():
@@ -135,7 +137,7 @@ def legend(fig: Figure, note: str = "") -> None:
 
 
 def over_seeds(args: Namespace, cases: Iterable[Hashable], run: Callable[[Any], Any]) -> dict[Any, np.ndarray]:
-    """The results of run(case) for each case, one for each of args.seeds seeds from args.seed on: (seeds, ...)."""
+    """The results of run(case) for each case: (seeds, ...), with args.seeds seeds that start at args.seed."""
     found: dict[Any, list] = {case: [] for case in cases}
     with cli.progress(total=len(found) * args.seeds, unit="run") as bar:
         for seed in range(args.seed, args.seed + args.seeds):
@@ -147,14 +149,15 @@ def over_seeds(args: Namespace, cases: Iterable[Hashable], run: Callable[[Any], 
 
 
 def spread(axes: Any, x: Sequence | np.ndarray, runs: np.ndarray, **line: Any) -> None:
-    """A line through the medians of runs (seeds, x), and a band from the least to the largest."""
+    """A line through the medians of runs (seeds, x), and a band from the smallest to the largest."""
     shown, = axes.plot(x, np.median(runs, axis=0), **line)
     axes.fill_between(x, runs.min(axis=0), runs.max(axis=0), color=shown.get_color(), alpha=0.15, linewidth=0)
 
 
 def table(title: str, columns: Iterable, rows: Mapping[Any, np.ndarray], form: str = ".1f", unit: float = 100) -> None:
-    """Print the mean of each row (seeds, columns), times `unit`, and the standard deviation if there are several seeds;
-    only the median if the form is that of powers of ten."""
+    """Print the mean of each row (seeds, columns), times `unit`, and the standard deviation over several seeds.
+
+    With a form in powers of ten, such as ".1e", print only the median."""
     print(title)
     heads, first = [f"{c:g}" if isinstance(c, float) else str(c) for c in columns], max(len(str(name)) for name in rows)
     middle, several = (np.median, False) if "e" in form else (np.mean, True)
@@ -167,14 +170,14 @@ def table(title: str, columns: Iterable, rows: Mapping[Any, np.ndarray], form: s
 
 
 def ticks(axes: Any, x: Sequence, along: str = "x") -> None:
-    """A logarithmic axis with ticks at these numbers and nowhere else."""
+    """A logarithmic axis with ticks only at these numbers."""
     getattr(axes, f"set_{along}scale")("log")
     getattr(axes, f"set_{along}ticks")(x, [f"{n:g}" for n in x])
     axes.minorticks_off()
 
 
 def training_curves(path: Path, title: str, rows: Sequence[Mapping[str, Any]], least_loss: float = 0.0) -> Path:
-    """Draw loss and accuracy by epoch while a run is going on."""
+    """Draw loss and accuracy by epoch, during a run."""
     with style():
         fig = figure(title=f"{title}: {len(rows)} epochs")
         draw_curves(*fig.subplots(1, 2), rows, least_loss)
@@ -182,7 +185,7 @@ def training_curves(path: Path, title: str, rows: Sequence[Mapping[str, Any]], l
 
 
 def level(axes: Any, y: float, words: str, above: bool = False, left: bool = False) -> None:
-    """A dotted line at y with its meaning written at its right or left end."""
+    """A dotted line at y, labelled at its right or left end."""
     axes.axhline(y, color=MUTED, linestyle=DOTTED, linewidth=1.2, zorder=1)
     axes.annotate(words, (0 if left else 1, y), (4 if left else -2, 3 if above else -3),
                   xycoords=("axes fraction", "data"), textcoords="offset points", ha="left" if left else "right",
@@ -191,7 +194,7 @@ def level(axes: Any, y: float, words: str, above: bool = False, left: bool = Fal
 
 
 def scale(fig: Any, shown: Any, axes: Any) -> None:
-    """A colour bar, beside all axes that share it."""
+    """A colour bar beside the axes that share it."""
     fig.colorbar(shown, ax=axes, shrink=0.7, pad=0.02, aspect=30).outline.set_visible(False)
 
 
@@ -207,7 +210,7 @@ def training_report(path: Path, title: str, rows: Sequence[Mapping[str, Any]], i
                     predictions: np.ndarray, names: Sequence[str], least_loss: float = 0.0) -> Path:
     """Draw one run: loss and accuracy by epoch, the confusion matrix, and test images that were misread.
 
-    rows: each with epoch, loss, train_accuracy, test_accuracy; images: (n, 1, height, width), of the test.
+    rows: each with epoch, loss, train_accuracy, test_accuracy. images: test images (n, 1, height, width).
     least_loss: the lowest possible training loss.
     """
     wrong = np.flatnonzero(predictions != labels)
@@ -226,12 +229,12 @@ def draw_curves(loss: Any, accuracies: Any, rows: Sequence[Mapping[str, Any]], l
     x = [row["epoch"] for row in rows]
     loss.plot(x, [row["loss"] for row in rows], color=BLUE)
     if least_loss > 0:
-        level(loss, least_loss, f"least with label smoothing: {least_loss:.2f}")
+        level(loss, least_loss, f"minimum with label smoothing: {least_loss:.2f}")
     loss.set(title="Training loss", xlabel="epoch", ylim=(0, None))
     train, test = ([100 * row[f"{part}_accuracy"] for row in rows] for part in ("train", "test"))
     for values, colour, name in ((train, BLUE, "training"), (test, ORANGE, "test")):
-        accuracies.plot(x, values, color=colour, label=f"{name}, last {values[-1]:.1f} %")
-    # Nearly all that can be told apart happens close to 100 %: leave the first fifth of the epochs below the edge.
+        accuracies.plot(x, values, color=colour, label=f"{name}, final {values[-1]:.1f} %")
+    # The differences of interest are close to 100 %: the axis need not show the first fifth of the epochs.
     floor = max(0.0, min([*test[len(test) // 5:], *train[len(train) // 5:]]) - 2)
     accuracies.set(title="Accuracy, %", xlabel="epoch", ylim=(floor, 100 + 0.03 * (100 - floor)))
     accuracies.legend(loc="lower right", frameon=True, framealpha=0.8, edgecolor=PAPER)
@@ -241,7 +244,7 @@ def draw_curves(loss: Any, accuracies: Any, rows: Sequence[Mapping[str, Any]], l
 
 
 def draw_confusion(axes: Any, labels: np.ndarray, predictions: np.ndarray, names: Sequence[str]) -> None:
-    """Right answers in blue, mistakes in orange: on one scale the few mistakes would be invisible."""
+    """Right answers in blue, mistakes in orange: on a common scale the few mistakes would be invisible."""
     k = len(names)
     counts = np.zeros((k, k), dtype=int)
     np.add.at(counts, (labels, predictions), 1)
@@ -255,7 +258,7 @@ def draw_confusion(axes: Any, labels: np.ndarray, predictions: np.ndarray, names
     short = [n if len(n) < 3 else n[:8] for n in names]
     axes.set_xticks(range(k), short, rotation=0 if max(map(len, short)) < 3 else 60)
     axes.set_yticks(range(k), short)
-    axes.set(title="Confusion matrix", xlabel="read as", ylabel="is")
+    axes.set(title="Confusion matrix", xlabel="predicted", ylabel="true")
     axes.set_anchor("N")  # aligns its title with the other two
     axes.grid(False)
     axes.tick_params(length=0)
@@ -270,12 +273,12 @@ def draw_misread(fig: Any, images: np.ndarray, labels: np.ndarray, predictions: 
     title = "No test image was misread"
     if len(wrong):
         shown = f"the first {most} of {len(wrong):,}" if len(wrong) > most else f"all {len(wrong)}"
-        title = f"Misread test images: what it is → what it was read as ({shown})"
+        title = f"Misread test images: true class → predicted class ({shown})"
     fig.suptitle(title, x=0.012, ha="left", fontsize=14, color=INK)
     for axes, i in zip(fig.subplots(1, most), [*wrong[:most], *[None] * most], strict=False):
         bare(axes)
         if i is not None:
             axes.imshow(images[i, 0], cmap=GREYS, vmin=0, vmax=1)
-            arrow = " → " if max(map(len, names)) < 3 else " →\n"  # words need a line each
+            arrow = " → " if max(map(len, names)) < 3 else " →\n"  # each word needs its own line
             read = f"{names[labels[i]]}{arrow}{names[predictions[i]]}"
             axes.set_title(read, loc="center", fontsize=11, pad=4, color=ORANGE)

@@ -1,8 +1,8 @@
-"""What a convolutional net has learned to look for: its first filters, and feature maps of all its stages.
+"""The features of a convolutional net: its first filters, and feature maps of all its stages.
 
 It trains a small ResNet on the digits, or uses one that demos.train has saved (--net). Each of the first filters is
-named after the edge, line or spot that it resembles, if any. Below it is what it sees in one image, and further below
-are maps of the later stages. Orange is above zero, white zero, and blue below, in each map by its own scale.
+named after the edge, line or spot that it resembles, if any. Below each filter is its feature map for one image, and
+further below are maps of the later stages. Orange is above zero, white zero, blue below; each map has its own scale.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ KINDS = {"edge |": np.outer(FLAT, RAMP), "edge —": np.outer(RAMP, FLAT), "line
 
 
 def resembles(kernel: np.ndarray) -> tuple[str, float]:
-    """Which of KINDS, or its negative, a filter (3, 3) is most alike, and their cosine."""
+    """The pattern of KINDS that a filter (3, 3), or its negative, is most similar to, and their cosine similarity."""
     cosines = {name: float((kernel * kind).sum() / (np.linalg.norm(kernel) * np.linalg.norm(kind) + 1e-12))
                for name, kind in KINDS.items()}
     name = max(cosines, key=lambda name: abs(cosines[name]))
@@ -68,20 +68,20 @@ def feature_maps(model: nn.Module, image: np.ndarray) -> dict[str, np.ndarray]:
 def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("filters", __doc__, draws=True, quick=dict(epochs=1, maps=4))
     parser.add_argument("--net", type=cli.file, metavar="FILE",
-                        help="a resnet saved by demos.train, for --data's images")
+                        help="a resnet saved by demos.train, for images of --data")
     parser.add_argument("--data", choices=tuple(DATA), default="digits", help="(default: digits)")
-    parser.add_argument("--data-dir", type=cli.folder, help="where its files are, or are downloaded to")
-    parser.add_argument("--image", type=cli.whole(), default=3, help="which test image to show")
-    parser.add_argument("--epochs", type=cli.whole(1), help="of training, without --net (default: 20)")
+    parser.add_argument("--data-dir", type=cli.folder, help="folder with its files; missing ones are downloaded")
+    parser.add_argument("--image", type=cli.whole(), default=3, help="number of the test image to show")
+    parser.add_argument("--epochs", type=cli.whole(1), help="epochs of training, without --net (default: 20)")
     parser.add_argument("--maps", type=cli.whole(1), default=8, help="filters and maps in a row")
-    parser.add_argument("--seed", type=cli.whole(), default=0, help="of the training")
+    parser.add_argument("--seed", type=cli.whole(), default=0, help="random seed of the training")
     return parser
 
 
 @cli.command(make_parser)
 def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
     if args.net is not None and args.epochs is not None:
-        cli.refuse("--epochs", "is for a net that is trained here; --net has been")
+        cli.refuse("--epochs", "cannot be combined with --net, which is already trained")
     data = load_data(args.data, args.data_dir)
     *_, images, labels = data
     if args.image >= len(images):
@@ -89,9 +89,9 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
     manual_seed(args.seed)
     model = train(args.data, data, args.epochs or 20) if args.net is None else load_net(args.net)[0]
     if not isinstance(model, nn.ResNet):
-        cli.refuse("--net", f"holds a {type(model).__name__}, whose features are no images; use a resnet")
+        cli.refuse("--net", f"is a {type(model).__name__}, whose features are not images; use a resnet")
     if model.conv1.weight.shape[1] != images.shape[1]:
-        cli.refuse("--net", f"is for images of {model.conv1.weight.shape[1]} channels, those of --data have "
+        cli.refuse("--net", f"needs images with {model.conv1.weight.shape[1]} channels, but those of --data have "
                             f"{images.shape[1]}")
     image, label = images[args.image], DATA[args.data].classes[labels[args.image]]
     maps = feature_maps(model, image)
@@ -103,12 +103,12 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
 
 def draw(args: argparse.Namespace, filters: np.ndarray, image: np.ndarray, label: str, maps: dict[str, np.ndarray]
          ) -> None:
-    """filters: (number, kh, kw), the mean over channels. Those that resemble something most come first."""
+    """filters: (number, kh, kw), the mean over channels. Those most similar to one of KINDS come first."""
     kinds = [resembles(kernel) if kernel.shape == (3, 3) else ("", 0.0) for kernel in filters]
     first = sorted(range(len(filters)), key=lambda i: -abs(kinds[i][1]))[:args.maps]
-    rows = {"first filters": filters[first], "what they see": maps["conv1"][first],
+    rows = {"first filters": filters[first], "their maps": maps["conv1"][first],
             **{name.replace("layer", "stage "): values[:args.maps] for name, values in maps.items() if name != "conv1"}}
-    with slide(args.out, "First filters are lines, edges and mixtures; later maps are coarser", len(rows),
+    with slide(args.out, "The first filters are lines, edges and mixtures; later maps are coarser", len(rows),
                args.maps + 1, "Orange: above zero; blue: below zero.", squeeze=False) as panels:
         panels[0, 0].figure.get_layout_engine().set(w_pad=0.03, h_pad=0.03, wspace=0, hspace=0)
         for axes in panels.flat:

@@ -1,17 +1,17 @@
-"""Teach a trained net new classes from a handful of examples, and compare with training from scratch on the same.
+"""Teach a trained net new classes from a few examples, and compare with training from scratch on the same examples.
 
-A net is trained on the digits 0 to 6. It has never seen 7 to 9, and now gets 1, 2, 5, ... examples of each:
+A net is trained on the digits 0 to 6. It has never seen 7 to 9, and is now trained on 1, 2, 5, ... examples of each:
 
-    new head      the head is replaced, and only the new one is trained; the body is frozen
+    new head      the head is replaced, and only the new head is trained; the body is frozen
     whole net     the head is replaced, and everything is trained, the body with smaller steps
     from scratch  a new net of the same kind is trained
 
 Prints and draws the accuracy on the test images of the new classes. --net takes a net saved by demos.train instead.
 
-The features of a convolutional net carry over: with few examples, fine-tuning the whole net is better than training
-from scratch by some per cent; with 1 or 2, runs differ by more than that. A new head alone soon falls behind. Features
-need not carry over: the body of an MLP (--model mlp) has learned little but its own classes from so few small images,
-and from scratch is as good.
+The features of a convolutional net transfer: with few examples, fine-tuning the whole net beats training from scratch
+by a few per cent; with 1 or 2 examples, runs differ by more than that. A new head alone soon falls behind. Features do
+not always transfer: the body of an MLP (--model mlp) has learned little but its own classes from so few small images,
+and training from scratch does as well.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def fresh(net: dict) -> nn.Module:
 
 
 def pretrain(net: dict, x: np.ndarray, y: np.ndarray, augment: Callable, images: int) -> nn.Module:
-    """The body learns from augmented images, and without label smoothing, which would leave little but the old classes
-    in its features (Kornblith et al. 2021)."""
+    """Train the body on augmented images, without label smoothing: that would reduce its features to the old classes
+    (Kornblith et al. 2021)."""
     model = fresh(net)
     loader = DataLoader(x, y, batch_size=64, shuffle=True, transform=augment)
     fit(model, loader, nn.CrossEntropyLoss(), optim.AdamW(model.parameters(), lr=1e-3), max(5, images // len(x)),
@@ -74,7 +74,7 @@ def learn(method: str, trained: nn.Module, net: dict, classes: int, x: np.ndarra
 
 
 def examples(y: np.ndarray, classes: list[int], each: int, seed: int) -> np.ndarray:
-    """Indices of so many random examples of each class."""
+    """Indices of `each` random examples of each class."""
     rng = np.random.default_rng(seed)
     return np.concatenate([rng.choice(np.flatnonzero(y == c), each, replace=False) for c in classes])
 
@@ -83,16 +83,16 @@ def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("finetune", __doc__, draws=True, seeds=3,
                         quick=dict(examples=[5, 10], images=15_000, steps=40, seeds=2))
     parser.add_argument("--net", type=cli.file, metavar="FILE",
-                        help="a net saved by demos.train, for images of the size of --data's")
-    parser.add_argument("--model", choices=tuple(MODELS), help="trained here if no --net (default: resnet8)")
+                        help="a net saved by demos.train, for images of --data's size")
+    parser.add_argument("--model", choices=tuple(MODELS), help="model to train, without --net (default: resnet8)")
     parser.add_argument("--data", choices=tuple(DATA), default="digits", help="(default: digits)")
-    parser.add_argument("--data-dir", type=cli.folder, help="where its files are, or are downloaded to")
+    parser.add_argument("--data-dir", type=cli.folder, help="folder with its files; missing ones are downloaded")
     parser.add_argument("--classes", type=cli.whole(), nargs="+", default=[7, 8, 9],
-                        help="the new ones, by number")
+                        help="numbers of the new classes")
     parser.add_argument("--examples", type=cli.whole(1), nargs="+", default=[1, 2, 5, 10],
-                        help="of each new class")
-    parser.add_argument("--images", type=cli.whole(1), default=50_000, help="that the body learns from, in all epochs")
-    parser.add_argument("--steps", type=cli.whole(1), default=60, help="of training on the examples")
+                        help="examples of each new class")
+    parser.add_argument("--images", type=cli.whole(1), default=50_000, help="images that train the body, in all epochs")
+    parser.add_argument("--steps", type=cli.whole(1), default=60, help="steps of training on the examples")
     return parser
 
 
@@ -101,16 +101,16 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
     data, new = DATA[args.data], sorted(set(args.classes))
     name = args.model or "resnet8"
     if args.net is not None and args.model is not None:
-        cli.refuse("--model", "is for a net that is trained here; --net has one")
+        cli.refuse("--model", "cannot be combined with --net, which has a model")
     if args.net is None and (args.data, name) not in RECIPES:
         cli.refuse("--model", f"there is no recipe for {name} on {args.data}")
     if new[-1] >= len(data.classes) or not 2 <= len(new) <= len(data.classes) - 2:
         cli.refuse("--classes", f"must be 2 to {len(data.classes) - 2} of the numbers from 0 to "
-                                f"{len(data.classes) - 1}, so that two or more are left that are not new")
+                                f"{len(data.classes) - 1}, so that at least two old classes are left")
     x, y, x_test, y_test = load_data(args.data, args.data_dir)
     most = min(np.bincount(y)[new])
     if max(args.examples) > most:
-        cli.refuse("--examples", f"must be at most {most}, as there are no more of each new class")
+        cli.refuse("--examples", f"must be at most {most}, the number of images of the smallest new class")
     old = [c for c in range(len(data.classes)) if c not in new]
     manual_seed(0)
     if args.net is not None:
@@ -119,8 +119,8 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
             cli.refuse("--net", f"is for images of shape {tuple(net['shape'])}, but those of --data are {x.shape[1:]}")
         known = [data.classes[c] for c in new if data.classes[c] in net["classes"]]
         if known:
-            print(f"note: --net was trained on {', '.join(known)} already; what it scores below does not say how well "
-                  "it learns new classes", flush=True)
+            print(f"note: --net was already trained on {', '.join(known)}; its scores below do not show how well it "
+                  "learns new classes", flush=True)
         trained.train()
     else:
         recipe = RECIPES[args.data, name]
@@ -129,8 +129,8 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
         member, member_test = np.isin(y, old), np.isin(y_test, old)
         trained = pretrain(net, x[member], np.searchsorted(old, y[member]), data.augment, args.images)
         right = accuracy(predict(trained, x_test[member_test]), np.searchsorted(old, y_test[member_test]))
-        print(f"a net that reads {', '.join(data.classes[c] for c in old)}: {right:.1%} of {member_test.sum():,} test "
-              "images", flush=True)
+        print(f"a net trained on {', '.join(data.classes[c] for c in old)}: {right:.1%} accuracy on their "
+              f"{member_test.sum():,} test images", flush=True)
 
     of_new, sizes = np.isin(y_test, new), sorted(set(args.examples))
     names = ", ".join(data.classes[c] for c in new)
@@ -146,8 +146,8 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
 
     runs = over_seeds(args, counts, run)
     scores = {method: np.stack([runs[method, each] for each in sizes], axis=1) for method in METHODS}
-    table(f"accuracy on {of_new.sum():,} test images of {names}, %, by examples of each", sizes, scores)
-    with slide(args.out, f"{len(new)} new classes from a few examples: features carry over") as axes:
+    table(f"accuracy on {of_new.sum():,} test images of {names}, %, by the number of examples of each", sizes, scores)
+    with slide(args.out, f"{len(new)} new classes from a few examples: features transfer") as axes:
         for method, colour in METHODS.items():
             spread(axes, sizes, 100 * scores[method], color=colour, marker="o", label=method)
         ticks(axes, sizes)

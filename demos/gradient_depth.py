@@ -1,6 +1,7 @@
-"""How far signals and gradients reach in untrained deep nets: by skip connections, norms, activations and weights.
+"""Signals and gradients in untrained deep nets, by skip connections, norms, activations and initial weights.
 
-F is two layers, Linear and activation. What is made of a block:
+F is two layers, each Linear and activation. A block is one of
+
 
     plain      z <- F(z)
     residual   z <- z + F(z)                   (7.38)
@@ -10,9 +11,9 @@ F is two layers, Linear and activation. What is made of a block:
     sandwich   z <- norm(z + F(norm(z)))
 
 For one batch of digits it measures, at the output of every block, the norm of the loss's gradient and the variance of
-the stream. Prints how many times larger the gradient is at the first block than at the last, by the number of blocks,
-and how the variance grows on the way; then the same for plain nets of as many layers with sigmoid, tanh and ReLU, each
-with the weights of nn.Linear, Xavier and Kaiming. It computes in float64: in float32, gradients below 1e-45 are 0.
+the residual stream. Prints the ratio of the gradients at the first and the last block by the number of blocks, and the
+growth of the variance; then the ratio for equally deep plain nets with sigmoid, tanh and ReLU, each with the initial
+weights of nn.Linear, Xavier and Kaiming. It computes in float64: in float32, gradients below 1e-45 are 0.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ INITS: dict[str, Callable[[Tensor], Tensor] | None] = {
 
 
 class Block(nn.Module):
-    """One of KINDS around F, two layers of `width` features; one of `blocks` in its net."""
+    """A block of one of KINDS, of `width` features; `blocks`: the number of blocks of its net."""
 
     def __init__(self, kind: str, width: int, blocks: int, activation: str):
         act = ACTIVATIONS[activation]
@@ -94,14 +95,15 @@ def make_parser() -> argparse.ArgumentParser:
                         help="numbers of blocks")
     parser.add_argument("--width", type=cli.whole(1), default=64, help="features of each layer")
     parser.add_argument("--init", choices=tuple(INITS), default="kaiming",
-                        help="of the weights in the nets with blocks of all kinds")
-    parser.add_argument("--activation", choices=tuple(ACTIVATIONS), default="relu", help="in those nets")
+                        help="initial weights in the comparison of blocks")
+    parser.add_argument("--activation", choices=tuple(ACTIVATIONS), default="relu",
+                        help="activation in the comparison of blocks")
     return parser
 
 
 @cli.command(make_parser)
 def main(args: argparse.Namespace) -> dict[tuple, np.ndarray]:
-    """(kind, blocks) or (activation, init) to what `measure` gives, for each seed."""
+    """The results of `measure` for each seed, by (kind, blocks) or (activation, init)."""
     images, labels = load_digits()
     x, y = Tensor(images[:256].astype(np.float64)), Tensor(labels[:256])
     depths = sorted(set(args.blocks))
@@ -141,14 +143,14 @@ def draw(args: argparse.Namespace, depths: list[int], found: dict[tuple, np.ndar
             spread(ratio, depths, ratios[kind], marker="o", **line)
             spread(variance, blocks, found[kind, depths[-1]][:, 1], **line)
         level(plain, 1e-45, "below: 0 in float32")
-        level(ratio, 1, "as large at the first block")
+        level(ratio, 1, "equal at both ends")
         ticks(ratio, depths)
         plain.set(title="Gradient norm, plain nets", xlabel="block of two layers")
         ratio.set(title="Gradient, first / last block", xlabel="blocks of the net")
         variance.set(title="Variance of the stream", xlabel="block")
         for axes in panels:
             axes.set(yscale="log")
-        ratio.set_ylim(bottom=0.1 * ratio.get_ylim()[0])  # room for the words
+        ratio.set_ylim(bottom=0.1 * ratio.get_ylim()[0])  # room for the label
         low = int(np.log10(plain.get_ylim()[0]))
         plain.set_yticks(10.0 ** np.arange(0, low, -20 if low < -40 else -5))
 

@@ -1,15 +1,15 @@
-"""Grokking: a net that has learned its examples by heart understands them long after (002; Power et al. 2022).
+"""Grokking: a net memorizes its training examples, and generalizes only long afterwards (002; Power et al. 2022).
 
-It adds numbers modulo p: (a, b) -> a + b mod p, for all p^2 pairs, of which it sees --part in training. Soon it knows
-all of those, and nothing of the others: the test loss rises, and early stopping would stop here. With weight decay the
-test accuracy then rises from guessing to nearly 100 %, long after; without, it stays low for as long as is drawn.
+It learns addition modulo p, (a, b) -> a + b mod p, and sees --part of the p^2 pairs in training. It soon knows all of
+these and none of the others: the test loss rises, and early stopping would stop here. With weight decay the test
+accuracy rises long afterwards from guessing to nearly 100 %; without weight decay it stays low.
 
     logits = W relu(A[a] + B[b])
 
-What it has found can be seen in the tables A and B: with weight decay each feature, as a function of the numbers on a
-circle of length p, becomes a wave of one frequency; at first, and without, it is a mixture of all. Prints the accuracy
-by step, when it passes 99 % in training and in the test, and how much of a feature's variance its strongest frequency
-has.
+The tables A and B show the solution: with weight decay each feature, as a function of the numbers on a circle of
+length p, becomes a wave of one frequency; at first, and without weight decay, it is a mixture of all. Prints the
+accuracy by step, the step at which it reaches 99 % on training and on test pairs, and the share of a feature's variance
+in its strongest frequency.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Adder(nn.Module):
 
 
 def all_pairs(p: int, part: float, order: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Pairs (n, 2) and their sums modulo p (n,), for training and for the test. order: a permutation of all pairs."""
+    """Pairs (n, 2) and their sums modulo p (n,), for training and test. order: a permutation of the p^2 pairs."""
     pairs = np.stack(np.divmod(order, p), axis=1)
     n = round(part * len(pairs))
     sums = pairs.sum(axis=1) % p
@@ -49,16 +49,16 @@ def all_pairs(p: int, part: float, order: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def frequencies(net: Adder) -> np.ndarray:
-    """The share of a feature's variance over the numbers that its strongest frequency has, its second strongest, and
-    so on: mean over the features, (p // 2,)."""
+    """The share of a feature's variance in its strongest frequency, its second strongest, and so on: mean over the
+    features, (p // 2,)."""
     tables = np.concatenate([net.a.weight.detach().numpy(), net.b.weight.detach().numpy()], axis=1)
     power = np.abs(np.fft.rfft(tables, axis=0)[1:]) ** 2
     return np.sort(power / power.sum(axis=0), axis=0)[::-1].mean(axis=1)
 
 
 def run(args: argparse.Namespace, weight_decay: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A row (step, training loss and accuracy, test loss and accuracy) for each measurement; frequencies before and
-    after."""
+    """A row (step, training loss and accuracy, test loss and accuracy) for each measurement, and the `frequencies`
+    before and after training."""
     order = Tensor.randperm(args.p**2).numpy()
     pairs, sums, test_pairs, test_sums = (Tensor(a) for a in all_pairs(args.p, args.part, order))
     net, criterion = Adder(args.p, args.width), nn.CrossEntropyLoss()
@@ -90,7 +90,7 @@ def run(args: argparse.Namespace, weight_decay: float) -> tuple[np.ndarray, np.n
 
 
 def passes(rows: np.ndarray, column: int) -> float:
-    """The first measured step at which an accuracy is at least 99 %; infinite if there is none."""
+    """The first measured step with an accuracy of at least 99 %; infinite if there is none."""
     good = rows[rows[:, column] >= 0.99, 0]
     return float(good[0]) if len(good) else np.inf
 
@@ -99,13 +99,13 @@ def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("grokking", __doc__, draws=True, seeds=3,
                         quick=dict(p=31, part=0.7, width=64, steps=700, weight_decay=1.0, seeds=1))
     parser.add_argument("--p", type=cli.whole(3, 500), default=59, metavar="P", help="the modulus")
-    parser.add_argument("--part", type=cli.number(above=0, below=1), default=0.5, help="of all pairs, to learn from")
+    parser.add_argument("--part", type=cli.number(above=0, below=1), default=0.5, help="share of pairs for training")
     parser.add_argument("--width", type=cli.whole(1), default=128, help="hidden features")
     parser.add_argument("--steps", type=cli.whole(2), default=6000,
-                        help="of training, each on all its pairs")
-    parser.add_argument("--lr", type=cli.RATE, default=1e-2, help="of AdamW")
+                        help="steps of training, each on all training pairs")
+    parser.add_argument("--lr", type=cli.RATE, default=1e-2, help="learning rate of AdamW")
     parser.add_argument("--weight-decay", type=cli.number(above=0, most=10), default=0.3,
-                        help="compared with none")
+                        help="weight decay of AdamW, compared with none")
     return parser
 
 
@@ -122,8 +122,8 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
         return rows
 
     found = over_seeds(args, cases, train)
-    print(f"{args.p**2:,} sums modulo {args.p}, of which {round(args.part * args.p**2):,} are learned")
-    for part, column in (("in training", 2), ("in the test", 4)):
+    print(f"{args.p**2:,} pairs of numbers modulo {args.p}, {round(args.part * args.p**2):,} of them for training")
+    for part, column in (("on training pairs", 2), ("on test pairs", 4)):
         rows = {name: runs[:, ::-16, column][:, ::-1] for name, runs in found.items()}
         table(f"accuracy {part}, %, by step", next(iter(found.values()))[0, ::-16, 0][::-1], rows)
     for name, runs in found.items():
@@ -132,14 +132,14 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
               f"{', '.join(steps[1])}".replace("inf", "(never)"))
     for name, powers in waves.items():
         most = [power[0] for power in powers]
-        print(f"strongest of {len(powers[0])} frequencies of a feature, {name}: {min(most):.0%} to {max(most):.0%} "
-              "of its variance")
+        print(f"{name}: the strongest of {len(powers[0])} frequencies has {min(most):.0%} to {max(most):.0%} of a "
+              "feature's variance")
     draw(args.out, found, {name: np.array(powers) for name, powers in waves.items()})
     return found
 
 
 def draw(path: Path, found: dict[str, np.ndarray], waves: dict[str, np.ndarray]) -> None:
-    with slide(path, "Grokking: understanding comes long after knowing by heart", 1, 3) as (share, loss, spectrum):
+    with slide(path, "Grokking: generalization comes long after memorization", 1, 3) as (share, loss, spectrum):
         for (name, runs), dashes in zip(found.items(), ("-", "--"), strict=True):
             for column, colour, part in ((1, BLUE, "training"), (3, ORANGE, "test")):
                 line = dict(color=colour, linestyle=dashes, label=f"{part}, {name}")

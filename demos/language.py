@@ -1,13 +1,13 @@
-"""A small GPT, or an LSTM or GRU (--model), learns to write, one character after the other, like a text.
+"""A small GPT, or an LSTM or GRU (--model), learns to write like a text, one character at a time.
 
 The text is the source of Python's standard library on this machine, or any file given with --text. The model is tested
-on text it has not learned from (other files, or the last tenth of the file), in bits per character: how many bits it
-takes to encode that text with the model's predictions. It has to beat a character 5-gram with Kneser-Ney smoothing,
-counted in the same text.
+on unseen text (other files, or the last tenth of the file), in bits per character: the number of bits that it takes to
+encode that text with the model's predictions. It should beat a character 5-gram with Kneser-Ney smoothing, counted in
+the training text.
 
 Writes to --out, as language.csv and so on, or language_lstm.csv: the curve, its picture (.png, redrawn during
-training), the weights (.safetensors), with which --generate writes text, and the state of the run (.ckpt). After
-Ctrl-C, --resume goes on from there; more --steps and, in proportion, more --evaluations extend a finished run.
+training), the weights (.safetensors), from which --generate writes text, and a checkpoint (.ckpt). After Ctrl-C,
+--resume continues from the checkpoint; more --steps and, in proportion, more --evaluations extend a finished run.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def bits(model: Model, tokens: np.ndarray, context: int, batch: int = 32) -> np.
 
 
 def write(model: Model, prompt: np.ndarray, length: int, context: int, temperature: float) -> np.ndarray:
-    """The prompt and that many more tokens. The model sees at most `context` tokens: when these are full, it forgets
-    the first eighth."""
+    """The prompt and `length` more tokens. The model sees at most `context` tokens: when the context is full, its first
+    eighth is dropped."""
     tokens, end = prompt, len(prompt) + length
     with cli.progress(total=length, desc="writing", unit="char") as bar:
         while len(tokens) < end:
@@ -72,7 +72,7 @@ def write(model: Model, prompt: np.ndarray, length: int, context: int, temperatu
 
 
 def build(net: dict[str, Any]) -> Model:
-    """A GPT with rotary positions, since learned ones take many more steps; or a recurrent network."""
+    """A GPT with rotary positions, since learned positions need many more steps; or a recurrent network."""
     vocabulary, kind = len(net["characters"]), net.get("model", "gpt")  # older files do not name it
     if kind != "gpt":
         return RecurrentLanguageModel(vocabulary, net["d_model"], net["layers"], kind)
@@ -85,10 +85,10 @@ def path_of(args: argparse.Namespace) -> Path:
 
 
 def load(path: Path) -> tuple[Model, dict[str, Any]]:
-    """A model that this demo has saved, in evaluation mode, and its description: "characters", "context" and so on."""
+    """A model saved by this demo, in evaluation mode, and its description: "characters", "context" and so on."""
     metadata = read_metadata(path)
     if "language" not in metadata:
-        raise ValueError(f"{path} is no language model; use a file that demos.language has written")
+        raise ValueError(f"{path} is not a language model; use a file that demos.language has written")
     net = json.loads(metadata["language"])
     model = build(net)
     load_weights(model, path)
@@ -96,12 +96,12 @@ def load(path: Path) -> tuple[Model, dict[str, Any]]:
 
 
 def train(args: argparse.Namespace) -> dict[str, float]:
-    """Train, print and draw the progress, save; returns the bits per character of the model and of the 5-gram."""
+    """Train, print and draw the progress, and save; returns the bits per character of the model and of the 5-gram."""
     name = args.text.name if args.text else "Python's standard library"
     text, held = split_text(args.text, SIZE, HELD_OUT) if args.text else standard_library(SIZE, HELD_OUT)
     characters = Characters.of(text)
     x, y = characters.encode(text), characters.encode(held)
-    print(f"{name}: {len(x):,} characters to learn from, {len(y):,} to be judged on, {len(characters)} different")
+    print(f"{name}: {len(x):,} characters for training, {len(y):,} for the test, {len(characters)} different")
     baseline = float(-np.log2(NGram(x, len(characters), ORDER).probabilities(y)).mean())
     print(f"{ORDER}-gram: {baseline:.3f} bits per character", flush=True)
 
@@ -117,7 +117,7 @@ def train(args: argparse.Namespace) -> dict[str, float]:
     optimizer = optim.AdamW(optim.decay_groups(model, 0.1), lr=rate, betas=(0.9, 0.99))
     title = TITLES[args.model].split()[1]
     print(f"{title}: {sum(p.size for p in model.parameters()):,} parameters, {steps:,} steps of "
-          f"{args.batch_size} x {args.context} characters, judged every {len(loader):,} (an epoch, below)", flush=True)
+          f"{args.batch_size} x {args.context} characters, tested every {len(loader):,} (an epoch, below)", flush=True)
 
     path = path_of(args)
     checkpoint = path.with_suffix(".ckpt")
@@ -133,7 +133,7 @@ def train(args: argparse.Namespace) -> dict[str, float]:
     seconds = sum(row["seconds"] for row in rows)
     result = rows[-1]["test_bits"]
     verdict = (f"{1 - result / baseline:.1%} less" if result < baseline
-               else f"not there yet after {steps:,} steps; more --steps bring it there")
+               else f"not better yet after {steps:,} steps; use more --steps")
     print(f"{title} {result:.3f} bits per character after {seconds:.0f} s of training, {ORDER}-gram {baseline:.3f}: "
           f"{verdict}")
     save_weights(model, path.with_suffix(".safetensors"), {"language": json.dumps(net)})
@@ -143,9 +143,9 @@ def train(args: argparse.Namespace) -> dict[str, float]:
     return {"model": result, "baseline": baseline}
 
 
-# What may differ between a run and its continuation.
-NOT_SETTINGS = {"evaluations", "generate", "length", "out", "resume", "steps", "temperature", "text", "threads",
-                "traceback"}
+# Options that may change when a run is resumed.
+NOT_SETTINGS = {"eager", "evaluations", "generate", "length", "out", "resume", "steps", "temperature", "text",
+                "threads", "traceback"}
 
 
 def sample(model: Model, net: Mapping[str, Any], prompt: str, args: argparse.Namespace) -> str:
@@ -161,8 +161,8 @@ def draw(path: Path, title: str, rows: Sequence[Mapping[str, Any]], baseline: fl
         x = steps * np.array([row["epoch"] for row in rows])
         train, test = np.array([(row["loss"] / np.log(2), row["test_bits"]) for row in rows]).T
         dots = {"marker": "o", "markersize": 4}
-        axes.plot(x - steps / 2, train, color=BLUE, label="text it learns from", **dots)  # a mean over the steps before
-        axes.plot(x, test, color=ORANGE, label=f"text it has not seen, at last {test[-1]:.2f}", **dots)
+        axes.plot(x - steps / 2, train, color=BLUE, label="training text", **dots)  # a mean over the steps before
+        axes.plot(x, test, color=ORANGE, label=f"unseen text, final {test[-1]:.2f}", **dots)
         axes.axhline(baseline, color=MUTED, linewidth=1.2, linestyle=(0, (4, 2)),
                      label=f"{ORDER}-gram on the unseen text: {baseline:.2f}")
         axes.set(xlabel="step", xlim=(0, None))
@@ -174,30 +174,30 @@ def draw(path: Path, title: str, rows: Sequence[Mapping[str, Any]], baseline: fl
 def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("language", __doc__)
     parser.add_argument("--text", type=cli.file, metavar="FILE",
-                        help="to learn from")
-    parser.add_argument("--model", choices=tuple(TITLES), default="gpt", help="what learns")
+                        help="text to train on (default: Python's standard library)")
+    parser.add_argument("--model", choices=tuple(TITLES), default="gpt", help="kind of model")
     parser.add_argument("--d-model", type=cli.whole(1),
-                        help="numbers for a character (default: 128; 256 for a recurrent network)")
-    parser.add_argument("--layers", type=cli.whole(1), help="(default: 4; 2 for a recurrent network)")
-    parser.add_argument("--heads", type=cli.whole(1), default=4, help="of a GPT's attention, in a layer")
+                        help="features of a character (default: 128; 256 for a recurrent network)")
+    parser.add_argument("--layers", type=cli.whole(1), help="number of layers (default: 4; 2 for a recurrent network)")
+    parser.add_argument("--heads", type=cli.whole(1), default=4, help="attention heads in a layer of the GPT")
     parser.add_argument("--context", type=cli.whole(2), default=128,
-                        help="characters it can look back on")
+                        help="characters that the model sees at once")
     parser.add_argument("--batch-size", type=cli.whole(1), default=16,
-                        help="stretches of text in a step")
-    parser.add_argument("--steps", type=cli.whole(1), default=3000, help="of training")
-    parser.add_argument("--lr", type=cli.RATE, default=3e-3, help="the highest")
+                        help="pieces of text in a step")
+    parser.add_argument("--steps", type=cli.whole(1), default=3000, help="steps of training")
+    parser.add_argument("--lr", type=cli.RATE, default=3e-3, help="peak learning rate")
     parser.add_argument("--evaluations", type=cli.whole(1), default=10,
-                        help="how often it is judged and saved")
-    parser.add_argument("--seed", type=cli.whole(), default=0, help="of weights, batches and samples")
+                        help="how many times it is tested and saved")
+    parser.add_argument("--seed", type=cli.whole(), default=0, help="random seed of weights, batches and samples")
     parser.add_argument("--threads", type=cli.thread_count, metavar="N",
                         help=f"threads of the kernels (default: all, {get_num_threads()})")
     parser.add_argument("--out", type=cli.folder, default="runs", help="(default: runs)")
-    parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in --out")
+    parser.add_argument("--resume", action="store_true", help="continue from the checkpoint in --out")
     parser.add_argument("--generate", metavar="PROMPT",
-                        help="do not train, but go on writing after this with the model in --out")
+                        help="do not train; continue this text with the model in --out")
     parser.add_argument("--length", type=cli.whole(1), default=600, help="characters to write")
     parser.add_argument("--temperature", type=cli.number(least=0), default=0.7,
-                        help="below 1 it prefers what is likely, at 0 it takes the likeliest")
+                        help="sampling temperature: below 1 prefers likely characters, 0 takes the likeliest")
     return parser
 
 
@@ -207,8 +207,8 @@ def main(args: argparse.Namespace) -> dict[str, float] | str:
         if getattr(args, name) is None:
             setattr(args, name, size)
     if args.model == "gpt" and args.d_model % (2 * args.heads):
-        cli.refuse("--d-model", f"must be a multiple of twice --heads {args.heads}, as a head turns pairs of numbers, "
-                                f"not {args.d_model}")
+        cli.refuse("--d-model", f"must be a multiple of twice --heads {args.heads}, since rotary positions turn pairs "
+                                f"of features, not {args.d_model}")
     if args.generate == "":
         cli.refuse("--generate", "needs a prompt of at least one character")
     if args.generate is None:

@@ -1,11 +1,11 @@
-"""Delete single layers of trained nets: a residual net hardly changes, a plain one forgets everything.
+"""Delete single blocks of trained nets: a residual net hardly changes, a plain net forgets everything.
 
-A residual block adds F(z) to its input, so a net of L blocks is a sum over 2^L paths, of which half avoid any given
-block (002; Veit et al. 2016). In a plain net there is only one path, through all layers.
+A residual block adds F(z) to its input, so a net of L blocks is a sum over 2^L paths, half of which avoid any given
+block (002; Veit et al. 2016). A plain net has only one path, through all layers.
 
-Two nets of equal depth and width are trained on the digits: ResNet-S, in which each block holds two layers, and a
-plain net. Then each block, or each pair of layers, is removed on its own, and after that several at random. Prints and
-draws the accuracy on the test images.
+Two nets of equal depth and width are trained on the digits: a ResNet-S with two layers per block, and a plain net. Then
+each block, or each pair of layers, is removed on its own, and after that several at random. Prints and draws the
+accuracy on the test images.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def residual(width: int, blocks: int) -> nn.Sequential:
 
 
 def plain(width: int, blocks: int) -> nn.Sequential:
-    """As deep and wide, with a ReLU after each layer, and initial weights large enough for deep nets to learn (003)."""
+    """A plain net of the same size, with a ReLU after each layer and Kaiming's weights, which deep nets need (003)."""
     units = [nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU())
              for _ in range(blocks)]
     for unit in units:
@@ -53,11 +53,11 @@ KINDS = {"residual": (residual, BLUE), "plain": (plain, ORANGE)}
 def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("lesion", __doc__, draws=True, seeds=3,
                         quick=dict(blocks=4, width=32, epochs=10, draws=3, seeds=1))
-    parser.add_argument("--blocks", type=cli.whole(1), default=8, metavar="L", help="of two layers")
+    parser.add_argument("--blocks", type=cli.whole(1), default=8, metavar="L", help="blocks, of two layers each")
     parser.add_argument("--width", type=cli.whole(1), default=64, help="features of each layer")
-    parser.add_argument("--epochs", type=cli.whole(1), default=30, help="of training")
+    parser.add_argument("--epochs", type=cli.whole(1), default=30, help="epochs of training")
     parser.add_argument("--draws", type=cli.whole(1), default=10,
-                        help="random choices of the blocks to delete, of each number")
+                        help="random choices of blocks to delete, for each number of blocks")
     return parser
 
 
@@ -94,9 +94,9 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
         for axes in (one, many):
             level(axes, 10, "guessing" if axes is many else "")
             axes.set(ylim=(0, 102))
-        one.set(title="Test accuracy after one deletion, %", xlabel="which block is deleted",
+        one.set(title="Test accuracy after one deletion, %", xlabel="deleted block",
                 xticks=range(1, blocks + 1))
-        many.set(title="After several, %", xlabel="blocks deleted at random", xticks=range(blocks + 1))
+        many.set(title="After several, %", xlabel="number of blocks deleted at random", xticks=range(blocks + 1))
     return found
 
 

@@ -1,12 +1,12 @@
-"""Why layers need a function between them: without one, any number of layers is one layer (7.29-7.33).
+"""Why layers need an activation between them: without one, any number of layers is one layer (7.29-7.33).
 
     W_2 (W_1 x + b_1) + b_2 = (W_2 W_1) x + (W_2 b_1 + b_2)
 
-A disc in a ring, which no straight line separates, is learned by one linear layer, by several with nothing between
-them, and by as many with an activation. The layers with nothing between them are then multiplied into one, and the
-largest difference between its outputs and theirs is printed. The last panel shows, for untrained nets of each depth,
-which part of the outputs' variance the best single linear layer leaves unexplained: nothing but rounding without an
-activation.
+No straight line separates a disc from the ring around it. One linear layer, several with nothing between them, and
+several with an activation between them are trained to do it. The layers with nothing between them are then multiplied
+into one, and the largest difference between its outputs and theirs is printed. The last panel shows, for untrained nets
+of each depth, the part of the outputs' variance that the best single linear layer leaves unexplained: without an
+activation it is only rounding.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ from demos.figures import (
     table,
     ticks,
 )
-from tinygrad_like import Tensor, capture, manual_seed, no_grad, ops, random
+from demos.moons import train
+from tinygrad_like import Tensor, manual_seed, no_grad, ops, random
 
 ACTIVATIONS = {"nothing": nn.Identity, "ReLU": nn.ReLU, "tanh": nn.Tanh}
 
@@ -44,7 +45,7 @@ def disc_in_ring(n: int) -> tuple[np.ndarray, np.ndarray]:
     label = (np.arange(n) % 2).astype(np.float32)
     low, high = np.where(label, 1.4, 0), np.where(label, 2, 1)
     numbers = random.numbers()
-    radius = np.sqrt(numbers.uniform(low**2, high**2))  # as many points on each area
+    radius = np.sqrt(numbers.uniform(low**2, high**2))  # uniform over the area
     angle = numbers.uniform(0, 2 * np.pi, n)
     return (radius * np.stack([np.cos(angle), np.sin(angle)])).T.astype(np.float32), label
 
@@ -54,7 +55,7 @@ def build(features: int, width: int, layers: int, out: int, activation: str) -> 
 
 
 def collapsed(model: nn.MLP) -> nn.Linear:
-    """One layer that computes what the Linear layers of `model` do, if there is nothing between them."""
+    """One layer that computes the same as the Linear layers of `model`, if there is nothing between them."""
     layers = [layer for layer in model if isinstance(layer, nn.Linear)]
     (weight, bias), *others = [[p.detach().numpy() for p in (layer.weight, layer.bias)] for layer in layers]
     for w, b in others:
@@ -66,7 +67,7 @@ def collapsed(model: nn.MLP) -> nn.Linear:
 
 
 def unexplained(model: nn.MLP, x: np.ndarray) -> float:
-    """The part of the variance of the outputs that the best linear layer leaves over."""
+    """The part of the variance of the outputs that the best linear layer leaves unexplained."""
     with no_grad():
         y = model(Tensor(x)).numpy()
     inputs = np.hstack([x, np.ones((len(x), 1), x.dtype)])
@@ -74,20 +75,7 @@ def unexplained(model: nn.MLP, x: np.ndarray) -> float:
     return float((rest**2).sum() / ((y - y.mean(axis=0)) ** 2).sum())
 
 
-def train(model: nn.MLP, x: Tensor, y: Tensor, steps: int) -> None:
-    optimizer = optim.AdamW(model.parameters(), lr=1e-2)
-    criterion = nn.BCEWithLogitsLoss()
 
-    @capture
-    def step() -> Tensor:
-        loss = criterion(model(x).squeeze(-1), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        return loss
-
-    for _ in range(steps):
-        step()
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -95,10 +83,10 @@ def make_parser() -> argparse.ArgumentParser:
                         quick=dict(points=200, steps=150, layers=3, width=16, depths=[1, 4], seeds=1))
     parser.add_argument("--points", type=cli.whole(2), default=400, help="points in all")
     parser.add_argument("--width", type=cli.whole(1), default=32, help="features of the hidden layers")
-    parser.add_argument("--layers", type=cli.whole(2), default=4, help="of the deep nets")
-    parser.add_argument("--steps", type=cli.whole(1), default=500, help="of training")
+    parser.add_argument("--layers", type=cli.whole(2), default=4, help="layers of the deep nets")
+    parser.add_argument("--steps", type=cli.whole(1), default=500, help="steps of training")
     parser.add_argument("--depths", type=cli.whole(1), nargs="+", default=[1, 2, 4, 8, 16, 32],
-                        help="of the untrained nets")
+                        help="depths of the untrained nets")
     return parser
 
 
@@ -114,7 +102,7 @@ def main(args: argparse.Namespace) -> tuple[dict[str, np.ndarray], float, dict[s
     def learn(name: str) -> list[float]:
         layers, activation = nets[name]
         model = models[name] = build(2, args.width, layers, 1, activation)
-        train(model, x, y, args.steps)
+        train(model, x, y, args.steps, optim.AdamW(model.parameters(), lr=1e-2))
         with no_grad():
             return [float(((model(x).numpy()[:, 0] > 0) == label).mean())]
 
@@ -126,7 +114,7 @@ def main(args: argparse.Namespace) -> tuple[dict[str, np.ndarray], float, dict[s
     deep = models[f"{args.layers} layers, nothing between"]
     with no_grad():
         difference = float(np.abs(collapsed(deep)(x).numpy() - deep(x).numpy()).max())
-    table("points of a disc and a ring told apart", ["% right"], right)
+    table("points of a disc and a ring classified correctly", ["%"], right)
     print(f"the {args.layers} layers with nothing between multiplied into one: logits differ by at most "
           f"{difference:.1e}")
     table("variance that the best single layer leaves unexplained, by the number of layers, median", depths, rest,
@@ -136,7 +124,7 @@ def main(args: argparse.Namespace) -> tuple[dict[str, np.ndarray], float, dict[s
 
 
 def kept_in_size(model: nn.MLP) -> nn.MLP:
-    """With weights so large that signals stay of one size (003): nothing is linear merely because it is small."""
+    """The net with Kaiming's weights, which keep the size of signals (003): small signals would make tanh linear."""
     for layer in model:
         if isinstance(layer, nn.Linear):
             nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
@@ -159,12 +147,12 @@ def draw(path: Path, points: np.ndarray, label: np.ndarray, models: dict[str, nn
                 axes.scatter(*points[label == value].T, s=14, color=colour, edgecolors=PAPER, linewidths=0.4)
             bare(axes)
             axes.set_title(name)
-            axes.set_xlabel(f"{right[name].mean():.1%} right")
+            axes.set_xlabel(f"{right[name].mean():.1%} correct")
         curve = panels["e"]
         for (name, values), colour in zip(rest.items(), (BLUE, ORANGE, TEAL), strict=True):
             spread(curve, depths, np.maximum(values, 1e-16), color=colour, marker="o", label=f"{name} between")
         ticks(curve, depths)
-        curve.set(yscale="log", xlabel="layers", ylim=(1e-16, 5), title="Variance that one layer misses")
+        curve.set(yscale="log", xlabel="layers", ylim=(1e-16, 5), title="Variance unexplained by one layer")
         curve.annotate("rounding", (depths[-1], rest["nothing"][:, -1].max()), (0, 12),
                        textcoords="offset points", ha="right", color=MUTED)
 

@@ -1,4 +1,4 @@
-"""Draw how an MLP learns to separate two moons: its decision boundary after few, some and many steps."""
+"""Draw how an MLP learns to separate two moons: its decision boundary after a growing number of steps."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import nn
 import optim
 from demos import cli
 from demos.figures import BLUE, DIVERGING, INK, MUTED, ORANGE, PAPER, bare, slide
-from tinygrad_like import Tensor, manual_seed, no_grad, ops, random
+from tinygrad_like import Tensor, capture, manual_seed, no_grad, ops, random
 
 
 def two_moons(n: int, noise: float) -> tuple[np.ndarray, np.ndarray]:
@@ -27,11 +27,17 @@ def two_moons(n: int, noise: float) -> tuple[np.ndarray, np.ndarray]:
 def train(model: nn.Module, x: Tensor, y: Tensor, steps: int, optimizer: optim.Optimizer) -> float:
     """`steps` full-batch steps; returns the last loss."""
     criterion = nn.BCEWithLogitsLoss()
-    for _ in range(steps):
+
+    @capture
+    def step() -> Tensor:
         loss = criterion(model(x).squeeze(-1), y)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
+        return loss
+
+    for _ in range(steps):
+        loss = step()
     return loss.item()
 
 
@@ -44,7 +50,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--steps", type=cli.whole(1), nargs="+", default=[5, 20, 100, 800],
                         help="draw after this many steps")
     parser.add_argument("--lr", type=cli.RATE, default=1e-2, help="learning rate of AdamW")
-    parser.add_argument("--seed", type=cli.whole(), default=0, help="seed of points and weights")
+    parser.add_argument("--seed", type=cli.whole(), default=0, help="random seed of points and weights")
     return parser
 
 
@@ -60,9 +66,9 @@ def main(args: argparse.Namespace) -> None:
     across, up = np.meshgrid(np.linspace(-1.8, 2.8, 300), np.linspace(-1.3, 1.8, 200))
     grid = Tensor(np.stack([across, up], axis=-1).astype(np.float32))
     rows = 1 + (len(drawn) > 3)
-    with slide(args.out, "Two moons: a net learns a line first, and the bend later", rows, -(-len(drawn) // rows),
+    with slide(args.out, "Two moons: a net first learns a line, and the bend later", rows, -(-len(drawn) // rows),
                squeeze=False,
-               note="Shade: probability of orange, 1/2 on the line. Ringed: wrong.") as panels:
+               note="Shade: probability of orange, 1/2 on the line. Circled: misclassified.") as panels:
         done = 0
         for axes in panels.flat[len(drawn):]:
             axes.axis("off")
@@ -82,7 +88,7 @@ def main(args: argparse.Namespace) -> None:
             axes.scatter(*points[wrong].T, s=70, facecolors="none", edgecolors=INK, linewidths=1)
             bare(axes)
             axes.set_title(f"{steps} steps")
-            axes.set_title(f"{accuracy:.1%} right", loc="right", color=MUTED)
+            axes.set_title(f"{accuracy:.1%} correct", loc="right", color=MUTED)
             axes.set_aspect("equal")
 
 

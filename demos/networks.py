@@ -1,4 +1,4 @@
-"""Networks of demos: convolutional without skips, recurrent language models, and from sequence to sequence."""
+"""Networks of the demos: a CNN without skips, a recurrent language model, and a sequence-to-sequence Transformer."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class CNN(nn.Sequential):
 
     x: (batch, in_channels, height, width) -> logits (batch, num_classes).
 
-    layers: the number of convolutions in each stage; every stage but the first halves the image with its first one.
-    widths: the channels of each stage. It is the plain network to which He et al. (2016) compare residual ones:
-        CNN([6, 6, 6], (16, 32, 64)) has the convolutions of a ResNet-20 but the first.
-    norm, activation, dropout: as in `ResNet`; channels are dropped after each activation but the first.
+    layers: the number of convolutions in each stage; every stage but the first begins with a stride of 2.
+    widths: the channels of each stage.
+    norm, activation, dropout: as in `ResNet`; channels are dropped before each convolution but the first.
 
-    Convolutions start from He et al.'s normal distribution with fan_out. Raises ValueError if layers and widths differ
-    in length.
+    It is the plain network with which He et al. (2016) compare residual networks: CNN([6, 6, 6], (16, 32, 64)) has all
+    convolutions of a ResNet-20 but the first. Weights are drawn from He et al.'s normal distribution with fan_out.
+    Raises ValueError if layers and widths differ in length.
     """
 
     def __init__(self, layers: Sequence[int], widths: Sequence[int], num_classes: int = 10, in_channels: int = 3,
@@ -57,10 +57,10 @@ _KINDS = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
 class RecurrentLanguageModel(nn.Module):
     """Embeddings, an RNN, LSTM or GRU, and logits of the next token: the predecessor of GPTs (Mikolov et al. 2010).
 
-    tokens (batch, T), of ids -> logits (batch, T, vocabulary): those at position t have seen tokens[:, : t + 1], all of
-    which the state has to hold; so a next token costs the same after any number of others.
+    token ids (batch, T) -> logits (batch, T, vocabulary); the logits at position t depend on tokens[:, : t + 1]. The
+    state has to summarize these tokens, so the cost of a next token does not grow with their number.
 
-    kind: "rnn", "lstm" or "gru". dim: of embeddings and of the state. dropout: before, between and after the layers.
+    kind: "rnn", "lstm" or "gru". dim: size of embeddings and state. dropout: before, between and after the layers.
     Raises ValueError for another kind, or sizes that are not positive.
     """
 
@@ -77,14 +77,14 @@ class RecurrentLanguageModel(nn.Module):
         return self.read(tokens)[0]
 
     def read(self, tokens: Tensor, state: Any = None) -> tuple[Tensor, Any]:
-        """The logits, and the state after the tokens, from which to go on; `state` is that before them."""
+        """The logits, and the state after the tokens; `state` is the state before them."""
         y, state = self.layers(self.dropout(self.embedding(tokens)), state)
         return self.head(self.dropout(y)), state
 
     @no_grad()
     def generate(self, prompt: Tensor, max_new_tokens: int, temperature: float = 1.0, top_k: int | None = None,
                  top_p: float | None = None) -> Tensor:
-        """The prompt (batch, T) or (T,), T > 0, with max_new_tokens more, as `LanguageModel.generate` draws them."""
+        """The prompt (batch, T) or (T,), T > 0, and max_new_tokens more, drawn as in `LanguageModel.generate`."""
         seen, state = 0, None
 
         def logits(tokens: np.ndarray) -> Tensor:
@@ -100,13 +100,13 @@ class RecurrentLanguageModel(nn.Module):
 
 
 class Seq2Seq(nn.Module):
-    """From a sequence of tokens to another: embeddings, sin/cos positions, a Transformer, and logits (004).
+    """Sequence-to-sequence model: embeddings, sin/cos positions, a Transformer, and logits (004).
 
-    source (batch, S), target (batch, T), of token ids -> logits (batch, T, target_vocabulary): those at position t
+    token ids source (batch, S), target (batch, T) -> logits (batch, T, target_vocabulary). The logits at position t
     predict target[:, t + 1] from target[:, : t + 1] and all of the source except its padding.
 
-    The output layer is the transposed table of target embeddings (tied), which the input scales by sqrt(dim). options
-    are those of Transformer.
+    The output layer shares its weights with the target embeddings (tied); inputs are scaled by sqrt(dim). The other
+    arguments are those of Transformer.
     """
 
     def __init__(self, source_vocabulary: int, target_vocabulary: int, dim: int = 512, num_heads: int = 8,
@@ -125,7 +125,7 @@ class Seq2Seq(nn.Module):
         return self._decode(target, memory, hidden)
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor | None]:
-        """The encoder's output (batch, S, dim), and where the source is padding."""
+        """The encoder's output (batch, S, dim), and the mask of the source's padding."""
         hidden = None if self.padding_idx is None else source == self.padding_idx
         return self.transformer.encoder(self._embed(self.source, source), src_key_padding_mask=hidden), hidden
 
@@ -139,9 +139,9 @@ class Seq2Seq(nn.Module):
 
     @no_grad()
     def generate(self, source: Tensor, start: int, end: int | None = None, max_new_tokens: int = 64) -> Tensor:
-        """Repeatedly the most likely next token: (batch, at most 1 + max_new_tokens), beginning with `start`.
+        """Greedy decoding: (batch, at most 1 + max_new_tokens) tokens, beginning with `start`.
 
-        Stops when every sequence contains `end`, which pads sequences that end before the others.
+        Stops when every sequence contains `end`, which also pads sequences that end early.
         """
         tokens = np.full((len(source), 1), start)
         with modes_restored(self):

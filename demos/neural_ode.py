@@ -1,13 +1,13 @@
-"""A residual stack as a flow: blocks that share their weights are Euler steps of a differential equation (002).
+"""A residual net as a flow: blocks that share their weights are Euler steps of a differential equation (002).
 
     z <- z + h f(z, t), n times with h = 1 / n,    approaches    dz/dt = f(z, t) from t = 0 to 1
 
 A net of `--steps` steps and a linear head learns to separate two moons: f moves the points until a straight line
-separates them. It draws how they move, and how the result depends on method and number of steps afterwards: points end
-near where the exact flow takes them, with an error like 1 / n for n residual blocks, which are Euler's method, like
-1 / n^2 for the midpoint's, and like 1 / n^4 for that of Runge and Kutta, which takes four values of f in a step.
+separates them. It draws how they move, and how the result of the trained net depends on the method and the number of
+steps n. The distance of the points from the exact flow's end falls like 1 / n with residual blocks, which are Euler's
+method; like 1 / n^2 with the midpoint method; and like 1 / n^4 with Runge-Kutta's, which evaluates f four times a step.
 
-Trained with --method euler, the blocks need not follow any flow: with more of them the points end elsewhere, and the
+Trained with --method euler, the blocks need not follow any flow: with more blocks the points end elsewhere, and the
 accuracy falls.
 """
 
@@ -28,7 +28,7 @@ from tinygrad_like import Tensor, manual_seed, no_grad, stack
 
 
 class Field(nn.Module):
-    """f(z, t), a net of z and t side by side. z: (..., features) -> same shape."""
+    """f(z, t), an MLP of z and t concatenated. z: (..., features) -> same shape."""
 
     def __init__(self, features: int, hidden: int):
         self.net = nn.MLP([features + 1, hidden, hidden, features], activation=nn.Tanh)
@@ -57,7 +57,7 @@ METHODS = {"euler": euler, "midpoint": midpoint, "rk4": rk4}
 
 
 class Flow(nn.Module):
-    """z after steps of a method from t = 0 to 1: with Euler's, residual blocks that share f."""
+    """z after steps of a method from t = 0 to 1. With Euler's method these are residual blocks that share f."""
 
     def __init__(self, f: nn.Module, steps: int, method: str):
         self.f, self.steps, self.method = f, steps, method
@@ -79,9 +79,9 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--points", type=cli.whole(2), default=300, help="points in all")
     parser.add_argument("--hidden", type=cli.whole(1), default=32, help="hidden features of f")
     parser.add_argument("--steps", type=cli.whole(1), default=8, help="steps while training")
-    parser.add_argument("--method", choices=tuple(METHODS), default="rk4", help="of a step while training")
+    parser.add_argument("--method", choices=tuple(METHODS), default="rk4", help="method of a step while training")
     parser.add_argument("--updates", type=cli.whole(1), default=300, help="steps of training")
-    parser.add_argument("--seed", type=cli.whole(), default=0, help="of points and weights")
+    parser.add_argument("--seed", type=cli.whole(), default=0, help="random seed of points and weights")
     return parser
 
 
@@ -133,18 +133,18 @@ def draw(out: Path, z: np.ndarray, label: np.ndarray, f: nn.Module, head: nn.Lin
                             -c * b / (a * a + b * b) + a), color=INK, linewidth=1.8)
             bare(axes)
             axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-            axes.set_title(f"t = {k / trained:g}: after {k} steps" + ", and the head's line" * (k == trained))
+            axes.set_title(f"t = {k / trained:g}: after {k} steps" + ", and the head's boundary" * (k == trained))
         rounding = 1e-6 * np.abs(z).max()  # of float32
         for (method, error), colour, power in zip(found.items(), (PURPLE, MUTED, TEAL), ("", "²", "⁴"), strict=True):
             shown = {n: e for n, e in error.items() if e > rounding}
             errors.plot(list(shown), list(shown.values()), color=colour, marker="o", label=f"{method}, as 1/n{power}")
         ticks(errors, list(found["euler"]))
-        errors.set(yscale="log", xlabel="steps n, in place of those trained with",
+        errors.set(yscale="log", xlabel="steps n of the trained net",
                    title="Mean distance from the exact flow's end")
 
 
 def arrows(axes: Any, f: nn.Module, t: float, low: np.ndarray, high: np.ndarray) -> None:
-    """The direction in which f moves a point at time t, everywhere."""
+    """The direction in which f moves points at time t, on a grid."""
     across, up = np.meshgrid(np.linspace(low[0], high[0], 17), np.linspace(low[1], high[1], 11))
     with no_grad():
         u, v = np.moveaxis(f(Tensor(np.stack([across, up], axis=-1).astype(np.float32)), t).numpy(), -1, 0)

@@ -1,7 +1,7 @@
-"""What norms average over (002, fig. 4): the numbers whose mean and variance normalise one output.
+"""What norms average over (002, fig. 4): the numbers whose mean and variance normalize one output.
 
-They are found by the engine: the gradient of one output is not zero exactly there. On a table of examples (rows) and
-features (columns) BatchNorm takes a column and LayerNorm a row; on images there are more choices.
+The engine finds them: they are the numbers where the gradient of that output is not zero. In a table of examples (rows)
+and features (columns) BatchNorm averages over a column and LayerNorm over a row; images allow more choices.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from demos import cli
 from demos.figures import BLUES, INK, MUTED, ORANGE, bare, slide
 from tinygrad_like import Tensor, manual_seed
 
-IMAGES, CHANNELS, SIDE, OUTPUT = 4, 6, 3, (1, 2, 1, 1)  # of a small batch, and the output whose gradient is taken
+IMAGES, CHANNELS, SIDE, OUTPUT = 4, 6, 3, (1, 2, 1, 1)  # a small batch, and the index of the output
 AVERAGES: dict[str, Callable[[Tensor], Tensor]] = {
     "BatchNorm of vectors": lambda x: nn.BatchNorm1d(CHANNELS)(x),
     "LayerNorm of vectors": lambda x: nn.LayerNorm(CHANNELS)(x),
@@ -30,7 +30,7 @@ AVERAGES: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def depends_on(name: str) -> np.ndarray:
-    """Which numbers of a batch one output depends on: bool (images, channels, height, width), or (rows, columns)."""
+    """The numbers of a batch that one output depends on: bool (images, channels, height, width), or (rows, columns)."""
     shape = (IMAGES, CHANNELS, SIDE, SIDE)[: 2 if "vectors" in name else 4]
     x = Tensor.randn(*shape).requires_grad_()
     AVERAGES[name](x)[OUTPUT[: x.ndim]].backward()
@@ -63,7 +63,7 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
 
 
 def draw_set(axes: Any, chosen: np.ndarray) -> None:
-    """A row per example and a column per channel, each a number, or a small map of its pixels."""
+    """Draw a row per example and a column per channel; a cell is one number, or a small map of pixels."""
     side = chosen.shape[2] if chosen.ndim == 4 else 1
     step, cells = side + (0.8 if side > 1 else 0), chosen.reshape(IMAGES, CHANNELS, side, side)
     for i, j in np.ndindex(IMAGES, CHANNELS):

@@ -1,13 +1,14 @@
 """Why an l1 penalty makes weights zero and an l2 penalty does not, in two dimensions (002).
 
-The loss is a quadratic whose minimum has one large and one small weight. With a penalty c R(w), its minimum lies where
-a contour of the loss touches a ball of R: l2's circle anywhere, l1's diamond often at a vertex, where a weight is 0.
+The loss is a quadratic whose minimum has one large and one small weight. With a penalty c R(w), the minimum lies where
+a contour of the loss touches a ball of R: anywhere on l2's circle, but often at a vertex of l1's diamond, where a
+weight is 0.
 
     l2       minimum of L(w) + c sum w^2          in closed form
     l1       minimum of L(w) + c sum |w|          by proximal gradient descent: a step, then soft thresholding
     spred    L(a b) + c/2 sum (a^2 + b^2)         by plain gradient descent on a and b; its minimum w = a b is l1's
 
-Prints and draws the minima by c, and the ways of gradient descent from several starts for one c.
+Prints and draws the minima by c, and draws the paths of gradient descent from several starts for one c.
 """
 
 from __future__ import annotations
@@ -69,9 +70,9 @@ def spred(strengths: np.ndarray, starts: np.ndarray, steps: int) -> np.ndarray:
 def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("norm_geometry", __doc__, draws=True)
     parser.add_argument("--strength", type=cli.number(above=0, most=2), default=0.8, metavar="C",
-                        help="of the penalty whose minimum and ways are drawn")
-    parser.add_argument("--steps", type=cli.whole(1), default=1500, help="of gradient descent on a and b")
-    parser.add_argument("--seed", type=cli.whole(), default=0, help="of where a and b start, for each strength")
+                        help="strength of the penalty whose minimum and paths are drawn")
+    parser.add_argument("--steps", type=cli.whole(1), default=1500, help="steps of gradient descent on a and b")
+    parser.add_argument("--seed", type=cli.whole(), default=0, help="random seed of the starts of a and b")
     return parser
 
 
@@ -90,15 +91,15 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
     for i in range(0, len(strengths), 4):
         print(f"{strengths[i]:10.2f}  " + "  ".join("{:6.3f}, {:6.3f}".format(*w[i] + 0.0) for w in found.values()))
     print(f"largest distance of spred from l1: {np.abs(found['spred'] - found['l1']).max():.1e}")
-    ways = spred(np.full(len(STARTS), args.strength), np.array(STARTS, float), args.steps)
-    draw(args.out, strengths, found, args.strength, ways)
+    paths = spred(np.full(len(STARTS), args.strength), np.array(STARTS, float), args.steps)
+    draw(args.out, strengths, found, args.strength, paths)
     return found
 
 
-def draw(path: Path, strengths: np.ndarray, found: dict[str, np.ndarray], c: float, ways: np.ndarray) -> None:
+def draw(path: Path, strengths: np.ndarray, found: dict[str, np.ndarray], c: float, paths: np.ndarray) -> None:
     angle, colours = np.linspace(0, 2 * np.pi, 200), {"l2": BLUE, "l1": ORANGE, "spred": TEAL}
     with slide(path, "The l1 ball has vertices, where weights are zero; the l2 ball has none", 1, 3,
-               note="+: the least loss. Thick lines: the minima for all strengths c of the penalty; the large dot: for "
+               note="+: minimum of the loss. Thick lines: minima for all strengths c of the penalty; large dots: for "
                     f"c = {c:g}.") as (balls, descent, curves):
         plane(balls, [loss(ridge(c)), loss(lasso(c))])
         for name, w in (("l2", ridge(c)), ("l1", lasso(c))):
@@ -109,9 +110,9 @@ def draw(path: Path, strengths: np.ndarray, found: dict[str, np.ndarray], c: flo
             balls.plot(*ball, color=colours[name], linewidth=1.4)
             balls.plot(*found[name].T, color=colours[name], linewidth=3.2, label=name)
             balls.plot(*w, "o", color=colours[name], markersize=10)
-        balls.set_title("Balls, and contours they touch")
+        balls.set_title("Balls, and the contours they touch")
         plane(descent, [loss(lasso(c))])
-        for way in ways.transpose(1, 0, 2):
+        for way in paths.transpose(1, 0, 2):
             descent.plot(*way.T, color=TEAL, linewidth=1.6)
             descent.plot(*way[0], "o", color=TEAL, fillstyle="none")
         descent.plot(*lasso(c), "o", color=ORANGE, markersize=10)
@@ -126,7 +127,7 @@ def draw(path: Path, strengths: np.ndarray, found: dict[str, np.ndarray], c: flo
 
 
 def plane(axes: Any, touching: list[float]) -> None:
-    """The loss by its contours, those at the levels `touching` in black, and its minimum."""
+    """The contours of the loss, in black at the levels `touching`, and its minimum."""
     across, up = np.meshgrid(np.linspace(-0.9, 1.9, 120), np.linspace(-0.9, 1.6, 120))
     values = loss(np.stack([across, up], axis=-1))
     axes.contour(across, up, values, levels=[0.01, 0.05, 0.12, 0.25, 0.45, 0.75, 1.15, 1.7], colors=[HAIR],

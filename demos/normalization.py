@@ -1,13 +1,13 @@
-"""What follows from what a norm averages over: batch sizes, learning rates, evaluation, fine-tuning (002).
+"""Why it matters what a norm averages over: batch sizes, learning rates, evaluation, fine-tuning (002).
 
 An MLP with a norm after each hidden layer learns the digits (demos.norm_axes draws what each norm averages over):
 
-    batch size     as many passes over the data with batches of each size, at the same learning rate
-    evaluation     the nets with BatchNorm again, evaluated with the running averages of training, with the statistics
-                   of test batches of the same size, and with those of the whole training set, re-estimated afterwards
+    batch size     the same number of epochs with batches of each size, at the same learning rate
+    evaluation     the nets with BatchNorm, evaluated with the running averages of training, with the statistics of test
+                   batches of the same size, and with statistics re-estimated on the whole training set
     learning rate  plain SGD at each learning rate
-    fine-tuning    a net with BatchNorm, once trained, goes on with two images of each digit, in batches of two: with
-                   its running statistics updated by those batches, or frozen
+    fine-tuning    a trained net with BatchNorm is fine-tuned on two images of each digit, in batches of two: with its
+                   running statistics updated by these batches, or frozen
 
 Prints and draws the accuracy on the test images.
 """
@@ -48,7 +48,7 @@ def build(norm: str, width: int) -> nn.Sequential:
 def train(model: nn.Module, x: np.ndarray, y: np.ndarray, batch_size: int, epochs: int,
           optimizer: optim.Optimizer) -> None:
     loader = DataLoader(x, y, batch_size=batch_size, shuffle=True, drop_last=True)
-    with suppress(FloatingPointError):  # the learning rate was too large; the net is left as it is then
+    with suppress(FloatingPointError):  # the learning rate was too large; keep the net as it is
         fit(model, loader, nn.CrossEntropyLoss(), optimizer, epochs, progress=False)
 
 
@@ -57,12 +57,12 @@ def score(model: nn.Module, x: np.ndarray, y: np.ndarray) -> float:
 
 
 def evaluations(model: nn.Module, data: Arrays, batch_size: int) -> list[float]:
-    """Accuracy with each of EVALUATIONS as the statistics of the batch norms."""
+    """Accuracy with each kind of statistics in EVALUATIONS."""
     x, _, x_test, y_test = data
     running, right = score(model, x_test, y_test), []
     with no_grad():
         model.train()
-        for i in range(0, len(x_test) - batch_size + 1, batch_size):  # a shorter last batch has other statistics
+        for i in range(0, len(x_test) - batch_size + 1, batch_size):  # skips a smaller last batch
             part = slice(i, i + batch_size)
             right.append(model(Tensor(x_test[part])).numpy().argmax(axis=1) == y_test[part])
     nn.reestimate_batch_norm(model, DataLoader(x, batch_size=256))
@@ -70,7 +70,7 @@ def evaluations(model: nn.Module, data: Arrays, batch_size: int) -> list[float]:
 
 
 def fine_tuned(model: nn.Module, data: Arrays, epochs: int, passes: int, frozen: bool) -> list[float]:
-    """Accuracy before, and after each pass over two images of each digit, with updated or with frozen statistics."""
+    """Accuracy before, and after each pass over two images of each digit, with updated or frozen statistics."""
     x, y, x_test, y_test = data
     few = np.concatenate([np.flatnonzero(y == c)[:2] for c in range(10)])
     train(model, x, y, 64, 2 * epochs, optim.AdamW(model.parameters(), lr=1e-3))
@@ -86,18 +86,18 @@ def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("normalization", __doc__, draws=True, seeds=3,
                         quick=dict(batch_sizes=[2, 64], rates=[0.03, 1.0], epochs=2, passes=4, width=32, seeds=1))
     parser.add_argument("--batch-sizes", type=cli.whole(2, 359), nargs="+", default=[2, 4, 8, 32, 128],
-                        help="for the first two")
+                        help="batch sizes in training")
     parser.add_argument("--rates", type=cli.number(above=0, most=1000), nargs="+", metavar="RATE",
                         default=[0.01, 0.03, 0.1, 0.3, 1.0, 3.0], help="learning rates of SGD")
-    parser.add_argument("--epochs", type=cli.whole(1), default=5, help="of training")
-    parser.add_argument("--passes", type=cli.whole(1), default=10, help="of fine-tuning")
-    parser.add_argument("--width", type=cli.whole(8), default=64, help="of the hidden layers")
+    parser.add_argument("--epochs", type=cli.whole(1), default=5, help="epochs of training")
+    parser.add_argument("--passes", type=cli.whole(1), default=10, help="epochs of fine-tuning")
+    parser.add_argument("--width", type=cli.whole(8), default=64, help="features of the hidden layers")
     return parser
 
 
 @cli.command(make_parser)
 def main(args: argparse.Namespace) -> dict[str, dict[str, np.ndarray]]:
-    """Accuracies (seeds, columns) of each line of each panel."""
+    """Accuracies (seeds, columns), by panel and line."""
     data = split_digits(None, 0)
     sizes, rates = sorted(set(args.batch_sizes)), sorted(set(args.rates))
 
@@ -130,7 +130,7 @@ def main(args: argparse.Namespace) -> dict[str, dict[str, np.ndarray]]:
               "tuned": ("Fine-tuned in batches of two, %", "passes over 20 images", passes, TUNED)}
     for what, (title, _, columns, _) in panels.items():
         table(f"{title}: test images", columns, found[what])
-    with slide(args.out, "A norm's choice of what to average over has consequences", 2, 2) as grid:
+    with slide(args.out, "It matters what a norm averages over", 2, 2) as grid:
         for axes, (what, (title, label, x, colours)) in zip(grid.flat, panels.items(), strict=True):
             for name, values in found[what].items():
                 spread(axes, x, 100 * values, color=colours[name], marker="o", label=name,

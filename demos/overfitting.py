@@ -1,11 +1,11 @@
 """The curve of overfitting, and where early stopping stops (002).
 
-An MLP learns the digits from few images, some of which have a wrong label. First it learns what the images have in
-common, and the loss on images held out falls; then it learns the wrong labels by heart, and that loss rises, while the
-training loss goes on falling. Early stopping watches the held-out loss, waits --patience epochs for a better one, and
+An MLP learns the digits from few images, some of which have a wrong label. First it learns the common features of the
+images, and the loss on held-out images falls. Then it memorizes the wrong labels: the held-out loss rises, while the
+training loss keeps falling. Early stopping watches the held-out loss, waits --patience epochs for a better one, and
 goes back to the weights of the best epoch.
 
-Prints losses and test accuracy at the best epoch, where it stops, and at the end, and draws the curves.
+Prints losses and test accuracy at the best epoch, at the stop and at the end, and draws the curves.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tinygrad_like.training import EarlyStopping, accuracy, fit, predict
 
 
 def run(args: argparse.Namespace) -> np.ndarray:
-    """A row per epoch: training loss, held-out loss, test accuracy, and whether early stopping has stopped by then."""
+    """A row per epoch: training loss, held-out loss, test accuracy, and whether early stopping would have stopped."""
     x, y, x_test, y_test = split_digits(None, 0)
     numbers = random.numbers()
     order, y = numbers.permutation(len(y)), y.copy()
@@ -48,10 +48,10 @@ def run(args: argparse.Namespace) -> np.ndarray:
 
 def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("overfitting", __doc__, draws=True, seeds=5, quick=dict(epochs=60, seeds=2))
-    parser.add_argument("--images", type=cli.whole(20, 900), default=600, help="to learn from; half as many held out")
-    parser.add_argument("--wrong", type=cli.number(least=0, most=0.8), default=0.4, help="part of the labels")
-    parser.add_argument("--epochs", type=cli.whole(2), default=100, help="of training")
-    parser.add_argument("--patience", type=cli.whole(1), default=10, help="epochs to wait for a better one")
+    parser.add_argument("--images", type=cli.whole(20, 900), default=600, help="training images; half as many held out")
+    parser.add_argument("--wrong", type=cli.number(least=0, most=0.8), default=0.4, help="share of wrong labels")
+    parser.add_argument("--epochs", type=cli.whole(2), default=100, help="epochs of training")
+    parser.add_argument("--patience", type=cli.whole(1), default=10, help="epochs to wait for a better held-out loss")
     return parser
 
 
@@ -67,14 +67,14 @@ def main(args: argparse.Namespace) -> np.ndarray:
         {"training loss": 1, "held-out loss": 1, "test accuracy, %": 100}.items())}
     columns = "best epoch", "stopped at", "end"
     table(f"{args.images} images, {args.wrong:.0%} of the labels wrong", columns, {"epoch": at + 1}, ".0f", 1)
-    table("loss and accuracy there", columns, numbers, ".2f", 1)
-    with slide(args.out, "A net learns first the rule, then the mistakes", 1, 2) as (loss, test):
-        for axes, column, colour, name in ((loss, 0, BLUE, "training"), (loss, 1, ORANGE, "held out"),
+    table("loss and accuracy at these epochs", columns, numbers, ".2f", 1)
+    with slide(args.out, "A net first learns the rule, then the wrong labels", 1, 2) as (loss, test):
+        for axes, column, colour, name in ((loss, 0, BLUE, "training"), (loss, 1, ORANGE, "held-out"),
                                            (test, 2, TEAL, None)):
             spread(axes, epochs, found[..., column] * (100 if axes is test else 1), color=colour, label=name)
         for axes in (loss, test):
             for values, line, words in ((best, "-", "best epoch: its weights are kept"),
-                                        (stops, DOTTED, "early stopping stops")):
+                                        (stops, DOTTED, "early stopping")):
                 axes.axvline(np.median(values) + 1, color=INK, linestyle=line, linewidth=1.6, label=words)
                 axes.axvspan(values.min() + 1, values.max() + 1, color=MUTED, alpha=0.1, linewidth=0)
             axes.set(xlabel="epoch", xlim=(1, args.epochs))

@@ -1,15 +1,15 @@
-"""A residual net as a sum over paths: where its gradient comes from, by the length of the path (002; Veit et al. 2016).
+"""A residual net as a sum over paths: its gradient by the length of the path (002; Veit et al. 2016).
 
-Each block passes on z + F(z), so its VJP is v + vjp_F(v): a gradient either skips the block or goes through F. Of L
-blocks that makes 2^L paths, and the gradient at the input is the sum over all of them; binomial(L, k) have length k.
-With a formal variable t for "went through F" the backward walk is a polynomial,
+Each block outputs z + F(z), so its VJP is v + vjp_F(v): a gradient either skips the block or goes through F. L blocks
+make 2^L paths, and the gradient at the input is the sum over all of them; binomial(L, k) have length k. Let a formal
+variable t count the passes through F. Then the backward walk computes a polynomial,
 
     v(t) <- v(t) + t vjp_F(v(t))      from the last block to the first
 
-whose coefficient of t^k is the sum over the paths of length k: L (L + 1) / 2 VJPs give all 2^L paths, exactly.
+and its coefficient of t^k is the sum over the paths of length k: L (L + 1) / 2 VJPs cover all 2^L paths, exactly.
 
-A ResNet-S is trained on the digits. Prints and draws, before and after training, the norm of the gradient of all paths
-of each length together, as a share of the sum of these norms. demos.lesion deletes blocks.
+A ResNet-S is trained on the digits. For each length, the gradients of all paths are added up. Prints and draws the
+norms of these sums, each as a share of their total, before and after training. demos.lesion deletes blocks.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ def strengths(model: nn.Sequential, x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("paths", __doc__, draws=True, seeds=3, quick=dict(blocks=8, width=32, epochs=5, seeds=1))
-    parser.add_argument("--blocks", type=cli.whole(1, 60), default=16, metavar="L", help="of the net")
+    parser.add_argument("--blocks", type=cli.whole(1, 60), default=16, metavar="L", help="blocks of the net")
     parser.add_argument("--width", type=cli.whole(1), default=64, help="features of each layer")
-    parser.add_argument("--epochs", type=cli.whole(1), default=20, help="of training")
+    parser.add_argument("--epochs", type=cli.whole(1), default=20, help="epochs of training")
     return parser
 
 
@@ -80,7 +80,8 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
     table("share of all paths, %", k[:9], {"": (counts / counts.sum())[None, :9]})
     for name, values in shares.items():
         most = (values.cumsum(axis=1) < 0.9).sum(axis=1)
-        print(f"{name}: 90 % of it is from paths of at most {most.max()} of {args.blocks} blocks, in each run")
+        print(f"{name}: 90 % of the gradient is from paths through at most {most.max()} of {args.blocks} blocks, in "
+              "every run")
     title = f"Of {2**args.blocks:,} paths through {args.blocks} residual blocks, the short ones count"
     with slide(args.out, title, 1, 2) as (one, total):
         total.bar(k, 100 * counts / counts.sum(), color=MUTED, alpha=0.35, label="share of all paths")

@@ -1,13 +1,13 @@
-"""Five ways to tell attention where a token stands, and what they are worth beyond the length of training (004).
+"""Five position encodings, within and beyond the sequence length of training (004).
 
-    none       attention sees a set: it cannot tell what stood where
-    append t   the position as one more number, [x_t; t]
+    none       attention sees a set, without order
+    append t   the position as one more feature, [x_t; t]
     sin/cos    waves of many lengths are added
-    learned    a vector of its own for each position is added
-    rotary     queries and keys are turned by their position, so that their product depends on the distance alone
+    learned    a learned vector for each position is added
+    rotary     queries and keys are rotated by their position, so that their product depends on the distance alone
 
-A Transformer of one layer learns to name the token that stood --back places before, in sequences of --length. Then it
-gets longer ones. Prints and draws the accuracy by position.
+A one-layer Transformer learns to name the token --back places earlier, in sequences of --length. Then it is tested on
+longer sequences. Prints and draws the accuracy by position.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TOKENS, DIM, HEADS = 8, 64, 2
 
 
 class Reader(nn.Module):
-    """Tokens (batch, T) -> logits of the token that stood before each, (batch, T, TOKENS)."""
+    """Tokens (batch, T) -> logits of the token --back places before each, (batch, T, TOKENS)."""
 
     def __init__(self, kind: str, trained: int, longest: int):
         self.embed, self.head, self.trained = nn.Embedding(TOKENS, DIM), nn.Linear(DIM, TOKENS), trained
@@ -50,9 +50,9 @@ class Reader(nn.Module):
 
 def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("positions", __doc__, draws=True, seeds=3, quick=dict(length=8, steps=400, seeds=1))
-    parser.add_argument("--length", type=cli.whole(4), default=16, help="of the sequences to learn from")
-    parser.add_argument("--back", type=cli.whole(1, 3), default=2, help="how far back the wanted token stood")
-    parser.add_argument("--steps", type=cli.whole(4), default=1000, help="of training, with 64 sequences each")
+    parser.add_argument("--length", type=cli.whole(4), default=16, help="length of training sequences")
+    parser.add_argument("--back", type=cli.whole(1, 3), default=2, help="distance of the token to name")
+    parser.add_argument("--steps", type=cli.whole(4), default=1000, help="steps of training, with 64 sequences each")
     return parser
 
 
@@ -72,16 +72,16 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
     found, positions = over_seeds(args, KINDS, run), np.arange(back, longest)
     parts = {f"{a + 1} to {b}": (positions >= a) & (positions < b)
              for a, b in ((0, args.length), (args.length, 2 * args.length), (2 * args.length, longest))}
-    table(f"the token {back} back, % right, by position; trained on positions up to {args.length}", parts,
+    table(f"the token {back} back, % correct, by position; trained on positions up to {args.length}", parts,
           {kind: np.stack([runs[:, part].mean(axis=1) for part in parts.values()], axis=1)
            for kind, runs in found.items()})
-    with slide(args.out, "Only distances carry over to sequences longer than in training") as axes:
+    with slide(args.out, "Only relative positions work beyond the training length") as axes:
         axes.axvspan(0.5, args.length + 0.5, color=HAIR, alpha=0.6, linewidth=0)
-        axes.annotate("lengths of training", (1, 103), va="bottom", color=MUTED)
+        axes.annotate("training length", (1, 103), va="bottom", color=MUTED)
         for kind, colour in KINDS.items():
             spread(axes, positions + 1, 100 * found[kind], color=colour, label=kind)
         level(axes, 100 / TOKENS, "guessing", left=True)
-        axes.set(title=f"“Which token stood {back} places before?”, % right", xlabel="position", ylim=(0, 110),
+        axes.set(title=f"“Which token was {back} places earlier?”, % correct", xlabel="position", ylim=(0, 110),
                  xlim=(0.5, longest + 0.5))
     return found
 

@@ -1,10 +1,10 @@
-"""Classify image files with a net that demos.train has saved: print what the net sees, and each class's probability.
+"""Classify image files with a net saved by demos.train: print the net's input, and the probability of each class.
 
-A drawing may be light on dark or dark on light, of any size and anywhere in the image: it is cut out, scaled and placed
-like those the net was trained on. An image that already has their size is only inverted if needed.
+A drawing may be light on dark or dark on light, of any size and anywhere in the image: it is cropped, scaled and placed
+like the training images. An image that already has their size is only inverted if needed.
 
-A net knows only what it has seen. The embedded digits are by 13 people, with 8x8 pixels each; a net trained on MNIST
-(--data mnist) reads the handwriting of others, and print, better.
+A net knows only its training data. 13 people wrote the embedded digits, of 8x8 pixels each; a net trained on MNIST
+(demos.train --data mnist) is better at other handwriting, and at print.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from tinygrad_like import ops
 from tinygrad_like.training import predict
 
 SHADES = " .:-=+*#%@"
-FAINT = 0.3  # of the strongest ink: weaker ink does not count in finding where a drawing ends
+FAINT = 0.3  # of the strongest ink: weaker ink is ignored when the drawing is cropped
 
 
 def read_image(path: Path, shape: Shape, frame: Frame | None, ink: str = "auto") -> np.ndarray:
-    """An image file as float32 in [0, 1] of shape (channels, height, width), channels being 1 or 3.
+    """An image file as float32 in [0, 1] of shape (channels, height, width), with 1 or 3 channels.
 
-    With a frame, it is one drawing: ink is "light", "dark", or "auto", which assumes that the edge of the image is
-    paper. Raises ValueError if the file cannot be read, or nothing is drawn.
+    With a frame, the image is one drawing. Its ink is "light", "dark", or "auto", which assumes that the edge of the
+    image is paper. Raises ValueError if the file cannot be read or the image is blank.
     """
     from PIL import Image, ImageOps
 
@@ -44,7 +44,7 @@ def read_image(path: Path, shape: Shape, frame: Frame | None, ink: str = "auto")
     if frame is not None:
         pixels = drawn(pixels[..., 0], ink)
         if not pixels.any():
-            raise ValueError(f"{path} shows nothing: all of it is of one colour")
+            raise ValueError(f"{path} is blank: all of it has one colour")
         if pixels.shape != (height, width):
             pixels = framed(pixels, height, width, frame)
         return pixels[None]
@@ -52,7 +52,7 @@ def read_image(path: Path, shape: Shape, frame: Frame | None, ink: str = "auto")
 
 
 def drawn(pixels: np.ndarray, ink: str = "auto") -> np.ndarray:
-    """How much ink is at each pixel, from 0 to 1: pixels (height, width) in grey."""
+    """The amount of ink at each pixel, from 0 to 1: pixels (height, width) in grey."""
     edge = np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]])
     if ink == "dark" or (ink == "auto" and 2 * np.median(edge) > pixels.min() + pixels.max()):
         pixels, edge = 1 - pixels, 1 - edge
@@ -65,10 +65,10 @@ def framed(ink: np.ndarray, height: int, width: int, frame: Frame) -> np.ndarray
     strong = ink > FAINT * ink.max()
     rows, columns = np.flatnonzero(strong.any(axis=1)), np.flatnonzero(strong.any(axis=0))
     ink = ink[rows[0]:rows[-1] + 1, columns[0]:columns[-1] + 1]
-    finer = -(-8 * height // len(ink))  # so that it can be placed between the pixels of a small image
+    finer = -(-8 * height // len(ink))  # so that it can be shifted by parts of a pixel of a small image
     ink = ink.repeat(finer, axis=0).repeat(finer, axis=1)
     h, w = ink.shape
-    # A sheet of paper as large as the image is relative to the drawing, with the drawing in the middle.
+    # Put the drawing in the middle of a sheet that has the size of the image relative to the drawing.
     scale = h / frame.rows if frame.narrow else max(h / frame.rows, w / frame.columns)
     tall, wide = round(scale * height), round(max(scale, w / frame.columns) * width)
     y, x = (np.average(np.arange(n), weights=ink.sum(axis=1 - i)) if frame.by_mass else (n - 1) / 2
@@ -81,7 +81,7 @@ def framed(ink: np.ndarray, height: int, width: int, frame: Frame) -> np.ndarray
 
 
 def resized(pixels: np.ndarray, height: int, width: int) -> np.ndarray:
-    """Pixels scaled to this height and width; when shrinking, each is the mean of the pixels it replaces."""
+    """Pixels scaled to this height and width; a smaller image has the means of the pixels."""
     from PIL import Image
 
     how = Image.Resampling.BOX if pixels.shape[0] >= height else Image.Resampling.BICUBIC
@@ -103,21 +103,21 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--net", type=Path, default=Path("runs/mlp_digits_split0.safetensors"), metavar="FILE",
                         help="a net saved by demos.train")
     parser.add_argument("--ink", choices=("auto", "light", "dark"), default="auto",
-                        help="of a drawing; auto: what is not as the edge of the image")
-    parser.add_argument("--top", type=cli.whole(1), default=3, help="print the N likeliest classes")
+                        help="ink of a drawing; auto: unlike the edge of the image")
+    parser.add_argument("--top", type=cli.whole(1), default=3, help="number of likeliest classes to print")
     return parser
 
 
 @cli.command(make_parser)
 def main(args: argparse.Namespace) -> np.ndarray:
     if not args.net.is_file():
-        cli.refuse("--net", f"there is no file {str(args.net)!r}; python -m demos.train makes one")
+        cli.refuse("--net", f"there is no file {str(args.net)!r}; python -m demos.train writes one")
     model, net = load_net(args.net)
     if net.get("data") not in DATA:
-        raise ValueError(f"{args.net} does not say what data its net was trained on; train it again")
+        raise ValueError(f"{args.net} does not name the data that its net was trained on; train it again")
     frame = DATA[net["data"]].frame
     if frame is None and args.ink != "auto":
-        cli.refuse("--ink", f"is for nets that read drawings; {args.net} reads photographs")
+        cli.refuse("--ink", f"is for nets trained on drawings; {args.net} was trained on photographs")
     images = np.stack([read_image(path, net["shape"], frame, args.ink) for path in args.images])
     probabilities = ops.softmax(predict(model, images), axis=-1)
     for path, image, p in zip(args.images, images, probabilities, strict=True):

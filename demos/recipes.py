@@ -1,4 +1,4 @@
-"""Data sets, models and how to train them: one entry for each data set, each model, and each pair of them."""
+"""Data sets, models, and recipes to train them: one entry for each data set, each model, and each pair of them."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ Arrays = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class Frame:
-    """How many rows and columns of an image a drawing fills in a data set.
+    """The number of rows and columns of an image that a drawing fills in a data set.
 
-    narrow: it fills the rows, and is narrowed if it would take more columns; otherwise it keeps its proportions.
-    by_mass: its centre of mass is in the middle, instead of its bounding box.
+    narrow: it always fills the rows, and is narrowed to fit the columns; otherwise it keeps its proportions.
+    by_mass: its centre of mass is in the middle, not that of its bounding box.
     """
 
     rows: int
@@ -51,10 +51,10 @@ class Frame:
 
 @dataclass(frozen=True)
 class DataSet:
-    """load(folder, split) gives images (n, channels, height, width), labels (n,), and those of the test set.
+    """load(folder, split) returns images (n, channels, height, width), labels (n,), and those of the test set.
 
-    augment: changes that do not alter what such images show; used with --augment light.
-    frame: of drawings, light on dark; None for photographs.
+    augment: changes that keep the class of an image; used with --augment light.
+    frame: the place of drawings, light on dark; None for photographs.
     """
 
     title: str
@@ -69,9 +69,9 @@ class Model:
     """make(shape, classes, width, depth, **parts) makes a net for images (batch, *shape), shape = (channels, height,
     width).
 
-    width and depth come from the recipe or the command line; they are None for a net with a fixed size. parts: what
-    `norm`, `activation` and `dropout` are, if they are not the net's own.
-    norms: those that the net can have, by name; none if it has no choice of parts.
+    width and depth come from the recipe or the command line; they are None for a net with a fixed size.
+    parts: `norm`, `activation` and `dropout`, unless they are the net's own.
+    norms: the norms that the net accepts, by name; empty if its parts are fixed.
     """
 
     title: str
@@ -131,12 +131,12 @@ def resnet(shape: Shape, classes: int, width: int, depth: int, **parts: Any) -> 
 
 
 def cnn(shape: Shape, classes: int, width: int, depth: int, **parts: Any) -> nn.Module:
-    """As `resnet`, without shortcuts, and without norms unless one is named."""
+    """Like `resnet`, without shortcuts, and without norms by default."""
     return CNN([depth] * 3, (width, 2 * width, 4 * width), classes, shape[0], **{"norm": None, **parts})
 
 
 def vit(shape: Shape, classes: int, width: int, depth: int, **parts: Any) -> nn.Module:
-    """Patches of a quarter of the image or, if it is large, of an eighth; heads of 16 features."""
+    """A grid of 4x4 patches, or of 8x8 if the image is large; heads of 16 features."""
     channels, size, _ = shape
     if "activation" in parts:
         parts["activation"] = parts["activation"]()
@@ -144,7 +144,7 @@ def vit(shape: Shape, classes: int, width: int, depth: int, **parts: Any) -> nn.
 
 
 def groups(channels: int) -> nn.Module:
-    """A GroupNorm of about 8 channels a group, as far as that divides them."""
+    """A GroupNorm of 8 channels per group, or fewer if 8 does not divide the channels."""
     return nn.GroupNorm(channels // math.gcd(channels, 8), channels)
 
 
@@ -166,10 +166,10 @@ MODELS = {
     "vit": Model("ViT", vit, OF_TOKENS),
 }
 NORMS = tuple(dict.fromkeys(name for model in MODELS.values() for name in model.norms))
-PARTS = "norm", "activation", "dropout"  # options that say what a net is made of
+PARTS = "norm", "activation", "dropout"  # options that choose parts of a net
 
-# Any option of demos.train may stand in a recipe; what does not is as in COMMON. The recipes of the digits were chosen
-# by accuracy on parts of the training sets that were held out for it.
+# A recipe may set any option of demos.train; the rest come from COMMON. The recipes for the digits were chosen by their
+# accuracy on held-out parts of the training sets.
 COMMON = dict(optimizer="adamw", schedule="one_cycle", weight_decay=0.01, label_smoothing=0.1, augment="none",
               norm=None, activation=None, dropout=None)  # None: the model's own
 LEARNING_RATES = {"sgd": 0.05, "adam": 3e-3, "adamw": 3e-3, "rmsprop": 1e-3}
@@ -199,9 +199,9 @@ AUGMENTATIONS: dict[str, Callable[[DataSet], Callable | None]] = {
 
 def one_cycle(model: nn.Module, loader: DataLoader, lr: float, epochs: int, criterion: Callable | None = None,
               **options: Any) -> list[dict[str, Any]]:
-    """Train with AdamW, at a rate that rises to `lr` and then falls to 0; cross-entropy if no criterion is given.
+    """Train with AdamW, at a rate that rises to `lr` and then falls to 0; returns the rows of `fit`.
 
-    options: of `fit`, whose rows it returns.
+    criterion: cross-entropy by default. options: of `fit`.
     """
     optimizer = optim.AdamW(model.parameters(), lr=optim.schedule.one_cycle(lr, epochs * len(loader)))
     return fit(model, loader, criterion or nn.CrossEntropyLoss(), optimizer, epochs, **{"progress": False, **options})
@@ -211,31 +211,31 @@ def one_cycle(model: nn.Module, loader: DataLoader, lr: float, epochs: int, crit
 
 
 def save_net(path: Path, model: nn.Module, name: str, data: str, shape: Shape, options: Mapping[str, Any]) -> None:
-    """Write the weights, and what is needed to build the net again and to prepare its input as in training."""
+    """Write the weights, and the metadata to rebuild the net and to prepare its input as in training."""
     net = {"model": name, "data": data, "shape": shape, "classes": DATA[data].classes,
            **{name: options.get(name) for name in ("width", "depth", *PARTS)}}
     save_weights(model, path, {"net": json.dumps(net)})
 
 
 def load_net(path: Path) -> tuple[nn.Module, dict[str, Any]]:
-    """The net that `save_net` wrote, in evaluation mode, and its description: "shape", "classes" and so on."""
+    """A net written by `save_net`, in evaluation mode, and its description: "shape", "classes" and so on."""
     metadata = read_metadata(path)
     if "net" not in metadata:
-        raise ValueError(f"{path} does not say what net its weights are of; use a file that demos.train has written")
+        raise ValueError(f"{path} does not describe the net of its weights; use a file that demos.train has written")
     try:
         net = json.loads(metadata["net"])
         _check_net(net, path.stat().st_size)
         model = MODELS[net["model"]].build(tuple(net["shape"]), len(net["classes"]), net["width"], net["depth"],
                                            **parts_of(net))
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
-        raise ValueError(f"{path} has a description of its net that makes no sense ({type(error).__name__}: {error}); "
-                         "use a file that demos.train has written") from None
+        raise ValueError(f"{path} has an invalid description of its net ({type(error).__name__}: {error}); use a file "
+                         "that demos.train has written") from None
     load_weights(model, path)
     return model.eval(), net
 
 
 def parts_of(net: Mapping[str, Any]) -> dict[str, Any]:
-    """The parts of the net, for `build`; older files do not name them."""
+    """The parts of the net, for `build`; older files lack them."""
     return {name: net.get(name) for name in PARTS}
 
 
@@ -245,10 +245,10 @@ def _check_net(net: Mapping[str, Any], size: int) -> None:
     channels, height, side = net["shape"]
     for number in (width, depth, channels, height, side):
         if not isinstance(number, int) or not 1 <= number <= 4096:
-            raise ValueError(f"{number!r} is no size")
+            raise ValueError(f"{number!r} is not a size")
     if not all(isinstance(title, str) for title in net["classes"]):
         raise ValueError("classes must be strings")
-    # All of MODELS have `depth` matrices of width x width, an MLP one less; those that flatten have one of the image.
+    # All of MODELS have `depth` matrices of width x width, an MLP one less; `flat` models also have pixels x width.
     pixels, flat = channels * height * side, name in ("mlp", "resnet_s")
     if width * max(width * (depth - (name == "mlp")), pixels * flat, depth) > size / 4 or pixels > 1 << 18:
         raise ValueError("the net is larger than its weights")

@@ -1,18 +1,18 @@
-"""What regularization does when data are few and some labels wrong: an MLP learns the digits from 15 images of each.
+"""Regularization with little data and some wrong labels: an MLP learns the digits from 15 images of each.
 
-Each method on its own is added to the same net, trained the same way with SGD on the same images:
+Each method is added on its own to the same net, trained with SGD on the same images:
 
     none             nothing
     L2               + c sum w^2 in the loss (002)
     L1               + c sum |w|
-    early stopping   a fifth of the images is not trained on, and decides when to stop
-    augmentation     each image is rotated, zoomed and shifted a little, at random each time
-    dropout          half of the hidden activations, and a tenth of the input, are dropped
+    early stopping   a fifth of the images is held out, and decides when to stop
+    augmentation     each image is rotated, zoomed and shifted a little, at random in each epoch
+    dropout          half of the hidden activations, and a tenth of the inputs, are dropped
     label smoothing  a tenth of each label is spread over all classes
 
-Prints and draws accuracy, loss and calibration error on the test images, whose labels are right, and the share of the
-weights that are zero, to float32's precision. demos.overfitting shows the curve that early stopping cuts off, and
-demos.norm_geometry how w = a b makes weights zero.
+Prints and draws accuracy, loss and calibration error on the test images, whose labels are right, and the share of
+weights that are zero within 1e-6. demos.overfitting shows the curve that early stopping cuts off, and
+demos.norm_geometry shows how w = a b makes weights zero.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from tinygrad_like.training import EarlyStopping, accuracy, calibration_error, f
 
 @dataclass(frozen=True)
 class Method:
-    """A method's changes to the plain run. penalty: of the layers. drop: of input and of hidden activations."""
+    """A method's changes to the plain run. penalty: of the layers. drop: probabilities for input and hidden layers."""
 
     penalty: Callable[[list], Tensor] | None = None
     augment: Callable | None = None
@@ -63,7 +63,7 @@ METHODS = {
     "label smoothing": Method(label_smoothing=0.1),
 }
 ZERO = 1e-6
-COLUMNS = "trained on, %", "test accuracy, %", "test loss", "calibration error, %", "weights at zero, %"
+COLUMNS = "training accuracy, %", "test accuracy, %", "test loss", "calibration error, %", "weights at zero, %"
 
 
 def build(method: Method, width: int) -> tuple[nn.Module, list]:
@@ -80,7 +80,7 @@ def build(method: Method, width: int) -> tuple[nn.Module, list]:
 
 def run(method: Method, x: np.ndarray, y: np.ndarray, x_test: np.ndarray, y_test: np.ndarray, epochs: int,
         width: int) -> list[float]:
-    """Train, and measure: training and test accuracy, test loss, calibration error, and weights at zero."""
+    """Train, and measure training and test accuracy, test loss, calibration error, and the share of zero weights."""
     model, layers = build(method, width)
     stopper, evaluate, trained_on = None, None, np.arange(len(y))
     if method.patience is not None:
@@ -107,9 +107,9 @@ def run(method: Method, x: np.ndarray, y: np.ndarray, x_test: np.ndarray, y_test
 def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("regularization", __doc__, draws=True, seeds=5, quick=dict(epochs=60, width=32, seeds=2))
     parser.add_argument("--each", type=cli.whole(3, 139), default=15, help="training images of each digit")
-    parser.add_argument("--wrong", type=cli.number(least=0, most=0.8), default=0.15, help="part of their labels")
-    parser.add_argument("--epochs", type=cli.whole(1), default=150, help="of training")
-    parser.add_argument("--width", type=cli.whole(1), default=128, help="of both hidden layers")
+    parser.add_argument("--wrong", type=cli.number(least=0, most=0.8), default=0.15, help="share of wrong labels")
+    parser.add_argument("--epochs", type=cli.whole(1), default=150, help="epochs of training")
+    parser.add_argument("--width", type=cli.whole(1), default=128, help="features of both hidden layers")
     return parser
 
 
@@ -132,7 +132,7 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
     table(f"{about}; {len(x_test)} test images", COLUMNS,
           {name: units * values for name, values in results.items()}, ".2f", 1)
     with slide(args.out, "With few images, augmentation and dropout help most", 1, 4, sharey=True,
-               note=f"{about}. Dots: seeds, and their mean; dotted: without any.") as panels:
+               note=f"{about}. Small dots: seeds; large: their mean; dotted line: no regularization.") as panels:
         for column, axes in enumerate(panels, 1):
             dots(axes, {name: units[column] * values[:, column] for name, values in results.items()})
             axes.set_title(COLUMNS[column].capitalize())
@@ -140,7 +140,7 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
 
 
 def dots(axes: Any, rows: dict[str, np.ndarray]) -> None:
-    """A row per method: every seed as a dot, and their mean, compared with the mean without regularization."""
+    """A row per method: a dot per seed, and their mean, compared with the mean without regularization."""
     for row, (name, values) in enumerate(rows.items()):
         colour = MUTED if name == "none" else BLUE
         axes.plot(values, np.full(len(values), row), "o", color=colour, alpha=0.35, markersize=5)

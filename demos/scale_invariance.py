@@ -1,12 +1,12 @@
-"""A norm makes the scale of all weights before it irrelevant (7.42-7.47): what a net computes, and how it learns.
+"""A norm makes the scale of the weights before it irrelevant (7.42-7.47), both for the outputs and for learning.
 
-A net of Linear layers, all but the last followed by a norm, is compared with the same net after multiplying all weights
-and biases of these layers by a; likewise a net without norms. With norms
+In a net of Linear layers, all but the last are followed by a norm. It is compared with the same net after multiplying
+all weights and biases of these layers by a; likewise a net without norms. With norms
 
     f(x; a W) = f(x; W)               the logits stay the same, to rounding
     df/dW (a W) = 1/a df/dW (W)       gradients shrink as the weights grow
 
-so that a step of gradient descent rotates a W as a step with the rate / a^2 rotates W.
+so a step of gradient descent rotates a W as much as a step with the rate / a^2 rotates W.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ EPS = 1e-30  # a norm divides by sqrt(var + eps): it is invariant only if eps is
 
 
 def build(norm: str, width: int, layers: int) -> nn.Sequential:
-    """Linear, norm and ReLU, so many times, and a Linear head; for 8x8 images, in float64."""
+    """`layers` times Linear, norm and ReLU, and a Linear head; for 8x8 images, in float64."""
     parts: list[nn.Module] = [nn.Flatten()]
     for i in range(layers):
         parts.append(nn.Linear(width if i else 64, width))
@@ -43,7 +43,8 @@ def scaled_layers(model: nn.Sequential) -> list[nn.Linear]:
 
 
 def measure(model: nn.Sequential, a: float, x: Tensor, y: Tensor) -> tuple[np.ndarray, float]:
-    """The logits, and the norm of the loss's gradient in the scaled weights, after multiplying them by a."""
+    """The logits, and the norm of the loss's gradient with respect to the scaled weights, after multiplying them by a.
+    """
     layers = scaled_layers(model)
     for layer in layers:
         for parameter in layer.parameters():
@@ -62,10 +63,10 @@ def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("scale_invariance", __doc__, draws=True)
     parser.add_argument("--scales", type=cli.number(least=1e-6, most=1e6), nargs="+", metavar="A",
                         default=[0.01, 0.1, 0.5, 1, 2, 10, 100],
-                        help="multiply the weights by these")
+                        help="factors of the weights")
     parser.add_argument("--width", type=cli.whole(1), default=32, help="features of each layer")
     parser.add_argument("--layers", type=cli.whole(1), default=3, help="Linear layers with a norm")
-    parser.add_argument("--seed", type=cli.whole(), default=0, help="of the weights")
+    parser.add_argument("--seed", type=cli.whole(), default=0, help="random seed of the weights")
     return parser
 
 
@@ -102,7 +103,7 @@ def draw(path: Path, scales: list[float], found: dict[str, np.ndarray]) -> None:
             gradient.plot(scales, values[:, 1], **line)
         gradient.plot(scales, 1 / np.array(scales), color=MUTED, alpha=0.25, linewidth=9, zorder=0, label="1 / a")
         level(change, np.finfo(np.float64).eps, "rounding")
-        change.set(title="Largest change of a logit, relative")
+        change.set(title="Largest relative change of a logit")
         gradient.set(title="Gradient norm, relative to a = 1")
         for axes in (change, gradient):
             axes.set(xscale="log", yscale="log", xlabel="weights multiplied by a")

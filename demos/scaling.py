@@ -1,9 +1,10 @@
-"""A scaling law: the loss falls towards a floor as a power of a net's size, until the data are too few for it (002).
+"""A scaling law: the loss falls towards a floor as a power of a net's size, as long as there are enough data (002).
 
 MLPs of many widths learn to predict the next character of Python's standard library from the eight before it, each
-from a short, a longer and a long text. Prints and draws the least loss on other text that a net reaches in training, in
-bits per character, by its number of weights, without the table of embeddings, which is the same for all; and the law
-floor + factor size^-power that fits the nets on the longest text best. The floor is what eight characters do not tell.
+from a short, a longer and a long text. Prints and draws the smallest test loss of each net during training, in bits per
+character, by its number of weights (without the embeddings, which are the same in all nets). Also fits the law
+floor + factor size^-power to the nets on the longest text. The floor is the entropy that remains, given eight
+characters.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def build(vocabulary: int, width: int) -> nn.Module:
 
 
 def law(sizes: np.ndarray, losses: np.ndarray) -> tuple[float, float, float]:
-    """floor, factor and power of the curve floor + factor size^-power nearest to the losses: least squares."""
+    """floor, factor and power of the least squares fit floor + factor size^-power."""
     def best(power: float) -> tuple[np.ndarray, float]:
         columns = np.stack([np.ones(len(sizes)), sizes**-power], axis=1)
         factors = np.linalg.lstsq(columns, losses, rcond=None)[0]
@@ -45,16 +46,16 @@ def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("scaling", __doc__, draws=True, seeds=2,
                         quick=dict(widths=[4, 64], texts=[3000, 100_000], steps=300, seeds=1))
     parser.add_argument("--widths", type=cli.whole(1), nargs="+", default=[4, 8, 16, 32, 64, 128, 256],
-                        help="hidden features")
+                        help="numbers of hidden features")
     parser.add_argument("--texts", type=cli.whole(1000), nargs="+", default=[10_000, 50_000, 1_000_000],
-                        help="characters to learn from")
-    parser.add_argument("--steps", type=cli.whole(10), default=1500, help="of training, with 128 characters each")
+                        help="lengths of the training texts")
+    parser.add_argument("--steps", type=cli.whole(10), default=1500, help="steps of training, with 128 characters each")
     return parser
 
 
 @cli.command(make_parser)
 def main(args: argparse.Namespace) -> dict[int, np.ndarray]:
-    """The least test loss in bits, by the length of the text: (seeds, widths)."""
+    """The smallest test loss in bits, by the length of the text: (seeds, widths)."""
     widths, lengths, criterion = sorted(set(args.widths)), sorted(set(args.texts)), nn.CrossEntropyLoss()
     text, other = standard_library(lengths[-1], TESTED)
     characters = Characters.of(text)
@@ -82,13 +83,13 @@ def main(args: argparse.Namespace) -> dict[int, np.ndarray]:
           {f"{n:,} characters": v for n, v in found.items()}, ".3f", 1)
     floor, factor, power = law(sizes, found[lengths[-1]].mean(axis=0))
     words = f"{floor:.2f} + {factor:.3g} size^-{power:.2f}"
-    print(f"on the longest text the loss is nearly {words}")
-    with slide(args.out, "Larger nets are better by a power law, while there are data") as axes:
+    print(f"fit on the longest text: {words}")
+    with slide(args.out, "Larger nets are better by a power law, if there are enough data") as axes:
         for n, colour in zip(lengths, (GOLD, TEAL, BLUE, MUTED) * len(lengths), strict=False):
-            spread(axes, sizes, found[n], color=colour, marker="o", label=f"{n:,} characters to learn from")
+            spread(axes, sizes, found[n], color=colour, marker="o", label=f"{n:,} training characters")
         axes.plot(sizes, floor + factor * sizes**-power, color=INK, linestyle="--", linewidth=1.4, label=words)
         ticks(axes, sizes)
-        axes.set(yscale="log", title="Least loss on other text, bits per character", xlabel="weights of the net")
+        axes.set(yscale="log", title="Smallest test loss, bits per character", xlabel="weights of the net")
         axes.yaxis.set_minor_formatter("{x:g}")
     return found
 

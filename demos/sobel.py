@@ -1,8 +1,8 @@
-"""Two filters of Sobel give two maps of one image, and layers of 3x3 filters see 3, 5, 7, 9 pixels (004; 002).
+"""Two Sobel filters make two feature maps of one image; layers of 3x3 filters see 3, 5, 7, 9 pixels (004; 002).
 
-One filter answers to horizontal edges, the other, its transpose, to vertical ones: one filter, one feature. Below is
-what one number depends on after 1, 2, 3, ... layers of 3x3 convolutions with equal weights, by the gradient of that
-number: its receptive field grows by 2 pixels with each layer, and its middle counts most. With stride 2 it doubles.
+One filter responds to horizontal edges, the other, its transpose, to vertical edges: one filter, one feature. Below is
+the receptive field of one output after 1, 2, 3, ... layers of 3x3 convolutions with equal weights, found by its
+gradient. It grows by 2 pixels with each layer, and its middle counts most. With stride 2 it doubles with each layer.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ SOBEL = np.array([[1, 2, 1], [0, 0, 0], [-1, -2, -1]], np.float32)
 
 
 def maps(image: np.ndarray) -> np.ndarray:
-    """The image (height, width) seen by both filters, (2, height, width)."""
+    """The feature maps (2, height, width) of both filters for the image (height, width)."""
     filters = Tensor(np.stack([SOBEL, SOBEL.T])[:, None])
     return ops.conv2d(Tensor(image[None, None]), filters, padding=1).numpy()[0]
 
 
 def receptive_field(layers: int, stride: int = 1, size: int = 19) -> np.ndarray:
-    """The gradient of the middle output in the input (size, size), relative to its largest number."""
+    """The gradient of the middle output with respect to the input (size, size), relative to its largest number."""
     x = Tensor.zeros(1, 1, size, size, requires_grad=True)
     z: Tensor = x
     for _ in range(layers):
@@ -40,7 +40,7 @@ def receptive_field(layers: int, stride: int = 1, size: int = 19) -> np.ndarray:
 
 def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("sobel", __doc__, draws=True)
-    parser.add_argument("--layers", type=cli.whole(1, 8), nargs="+", default=[1, 2, 3, 4], help="of 3x3 convolutions")
+    parser.add_argument("--layers", type=cli.whole(1, 8), nargs="+", default=[1, 2, 3, 4], help="numbers of layers")
     return parser
 
 
@@ -54,7 +54,7 @@ def main(args: argparse.Namespace) -> dict[int, np.ndarray]:
         print(f"receptive field, {name}: " + ", ".join(
             f"{n} layer{'s' * (n > 1)} {(found[n] > 0).any(axis=0).sum()}" for n in found))
     with slide(args.out, "One filter, one feature; more layers see more", 2, 4,
-               note="Below, blue: how much the middle number depends on each pixel; orange: its receptive field."
+               note="Below, blue: gradient of the middle output at each pixel; orange: its receptive field."
                ) as (top, bottom):
         pictures = [(IMAGE, GREYS, 0, 2, "image"), (seen[0], DIVERGING, -4, 4, "horizontal edges"),
                     (seen[1], DIVERGING, -4, 4, "vertical edges"), (np.hypot(*seen), BLUES, 0, 5, "both: √(a² + b²)")]

@@ -1,4 +1,4 @@
-"""Text as numbered characters, and the n-gram model that a language model has to beat."""
+"""Texts as numbered characters, and the n-gram baseline of language models."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ import numpy as np
 from tinygrad_like import Tensor, random
 
 UNKNOWN = "\ufffd"
-# Tests and tables: long lists that look alike, in many files.
+# Tests and tables, which are long and repetitive.
 LEFT_OUT = {"site-packages", "dist-packages", "test", "tests", "idle_test", "encodings", "pydoc_data", "__pycache__"}
 
 
 def standard_library(size: int, held_out: int) -> tuple[str, str]:
-    """Text to train on, about `size` characters, and text to test on, `held_out` characters from other files.
+    """Training text of about `size` characters, and test text of `held_out` characters from other files.
 
-    It is the source of Python's standard library on this machine. The files are sorted by a hash of their names, which
-    is as good as random but always the same for this version of Python. Every tenth is for the test. Raises
-    FileNotFoundError if this Python lacks it.
+    It is the source of Python's standard library on this machine. The files are sorted by a hash of their names: a
+    random order, but always the same for this version of Python. Every tenth file is for the test. Raises
+    FileNotFoundError if this Python comes without source.
     """
     root = Path(sysconfig.get_path("stdlib"))
     names = [path.relative_to(root) for path in root.rglob("*.py")]
     names = [name for name in names if not LEFT_OUT.intersection(name.parts)]
     if not names:
-        raise FileNotFoundError(f"there is no Python source in {root}; give another text with --text")
+        raise FileNotFoundError(f"there is no Python source in {root}; name a text with --text")
     names.sort(key=lambda name: hashlib.sha256(name.as_posix().encode()).digest())
     tested, trained = names[::10], [name for i, name in enumerate(names) if i % 10]
     return _joined(root, trained, size), _joined(root, tested, held_out)
 
 
 def _joined(root: Path, names: list[Path], size: int) -> str:
-    """The files one after the other, the last one cut off."""
+    """The concatenated files, cut off at `size` characters."""
     parts, total = [], 0
     for name in names:
         if total >= size:
@@ -45,7 +45,7 @@ def _joined(root: Path, names: list[Path], size: int) -> str:
 
 
 def split_text(path: Path, size: int, held_out: int) -> tuple[str, str]:
-    """Text to train on and to test on: the beginning of a file, and its last tenth, both cut off at these sizes.
+    """Training and test text: the beginning of a file, and its last tenth, both cut off at these sizes.
 
     Raises ValueError for a file of fewer than 2,000 characters.
     """
@@ -57,7 +57,7 @@ def split_text(path: Path, size: int, held_out: int) -> tuple[str, str]:
 
 
 class Characters:
-    """The characters of a text, by number; 0 stands for all that are rarer than `least` or do not occur."""
+    """The characters of a text, by number; 0 stands for characters that occur fewer than `least` times, or never."""
 
     def __init__(self, characters: str):
         self.characters = characters
@@ -87,11 +87,11 @@ def _code_points(text: str) -> np.ndarray:
 class NGram:
     """A character n-gram with interpolated Kneser-Ney smoothing, counted in `tokens` (length,), numbers < vocabulary.
 
-    p(c | h) = (max(N(h c) - D, 0) + D S(h) p(c | h')) / N(h), where h' is h without its first character and S(h) the
-    number of characters seen after h; p(c | h) = p(c | h') for an h never seen, and p(c | h') = 1 / vocabulary for an
-    empty h. N(h c) is how often h c occurs, or for an h shorter than order - 1 after how many different characters it
-    does. The discount of each order is D = n_1 / (n_1 + 2 n_2), n_i being how many h c have N(h c) = i.
-    Source: Chen and Goodman 1999.
+    p(c | h) = (max(N(h c) - D, 0) + D S(h) p(c | h')) / N(h), where h' is h without its first character, and S(h) is
+    the number of different characters seen after h. p(c | h) = p(c | h') for an unseen h, and p(c | h') =
+    1 / vocabulary for an empty h. N(h c) is the number of occurrences of h c; if h is shorter than order - 1, it is the
+    number of different characters seen before h c. The discount of each order is D = n_1 / (n_1 + 2 n_2), where n_i is
+    the number of sequences h c with N(h c) = i. Source: Chen and Goodman 1999.
 
     A sequence of characters is stored as one number, its digits in base `vocabulary`.
     """
@@ -99,12 +99,12 @@ class NGram:
     def __init__(self, tokens: np.ndarray, vocabulary: int, order: int = 5):
         if vocabulary ** order > 2 ** 63 or len(tokens) < order:
             raise ValueError(f"NGram: sequences of order={order} from vocabulary={vocabulary} must fit 63 bits, and "
-                             f"tokens must be at least {order}, not {len(tokens)}")
+                             f"there must be at least {order} tokens, not {len(tokens)}")
         self.vocabulary, self.order = vocabulary, order
         grams, counts = np.unique(self._numbers(tokens, order), return_counts=True)
         self.tables = [_Table(grams, counts, vocabulary)]
         for k in range(order - 1, 0, -1):
-            grams, counts = np.unique(grams % vocabulary**k, return_counts=True)  # those before are all different
+            grams, counts = np.unique(grams % vocabulary**k, return_counts=True)  # counts different first characters
             self.tables.insert(0, _Table(grams, counts, vocabulary))
 
     def _numbers(self, tokens: np.ndarray, length: int) -> np.ndarray:
@@ -113,7 +113,7 @@ class NGram:
         return sum(tokens[..., i:i + n] * self.vocabulary ** (length - 1 - i) for i in range(length))
 
     def probabilities(self, tokens: np.ndarray) -> np.ndarray:
-        """For each token from the order-th on, given those before: tokens (..., n) -> (..., n - order + 1)."""
+        """For each token from the order-th on, given the tokens before it: tokens (..., n) -> (..., n - order + 1)."""
         grams = self._numbers(tokens, self.order)
         p = np.full(grams.shape, 1 / self.vocabulary)
         for k, table in enumerate(self.tables, 1):
@@ -122,7 +122,7 @@ class NGram:
 
 
 class _Table:
-    """The counts of one order: of sequences `grams`, sorted, and of the contexts they begin with."""
+    """The counts of one order: of the sorted sequences `grams`, and of their contexts."""
 
     def __init__(self, grams: np.ndarray, counts: np.ndarray, vocabulary: int):
         self.grams, self.counts, self.vocabulary = grams, counts, vocabulary
@@ -130,7 +130,7 @@ class _Table:
         self.totals = np.add.reduceat(counts, first)
         self.followers = np.diff(first, append=len(grams))
         once, twice = (counts == 1).sum(), (counts == 2).sum()
-        self.discount = once / (once + 2 * twice) if twice else 0.5  # too little text to tell
+        self.discount = once / (once + 2 * twice) if twice else 0.5  # too little text for an estimate
 
     def interpolate(self, grams: np.ndarray, shorter: np.ndarray) -> np.ndarray:
         """The probability of each sequence's last token, given its probability in a shorter context."""
@@ -148,9 +148,9 @@ def _look_up(keys: np.ndarray, values: np.ndarray, wanted: np.ndarray) -> np.nda
 
 
 class Windows:
-    """`steps` batches of random pieces of a text: x (batch, context), and y, one character further on.
+    """`steps` batches of random pieces of a text: x (batch, context), and y, shifted by one character.
 
-    They depend only on `manual_seed`, like those of a DataLoader.
+    They depend only on `manual_seed`, like the batches of a DataLoader.
     """
 
     def __init__(self, tokens: np.ndarray, context: int, batch: int, steps: int):

@@ -2,7 +2,7 @@
 
 Without --model, it trains an MLP and then a ResNet-S. Each run prints a line per epoch and writes to --out, as
 <model>_<data>...: its curves (.csv), a picture of them with the confusion matrix and misread images (.png, redrawn
-during training), the trained weights (.safetensors), and its state, from which --resume goes on (.ckpt).
+during training), the trained weights (.safetensors), and a checkpoint for --resume (.ckpt).
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ examples:
   python -m demos.train --model resnet_s --repeat-splits 0,1,2
       mean held-out accuracy over three splits
   python -m demos.train --model resnet8 --norm group --activation silu --dropout 0.1
-      a net of other parts
+      a net with other parts
   python -m demos.train --model mlp --data mnist --augment light --early-stop 3
       the data set is downloaded, unless --data-dir has it
   python -m demos.train --model mlp --resume
-      goes on where that run was interrupted, by Ctrl-C or otherwise, to the same end
+      continues an interrupted run, with the same result as an uninterrupted one
   python -m demos.train --model mlp --epochs 120 --resume
-      extends a run that is over: from here on, the learning rate is that of a run of 120 epochs, which rises again
+      extends a finished run; the learning rate rises again, to that of a run of 120 epochs
   mpiexec -n 4 python -m demos.train --model resnet8
-      on four cores or machines, which share each batch; the result is that of one process
+      on four cores or machines, which share each batch; the result is the same as with one process
   python -m demos.train --config run.toml --seed 1
-      options from a file, as lines like batch_size = 32; those of the command line go before
+      options from a file, with lines such as batch_size = 32; the command line takes precedence
 """
 
 
@@ -72,7 +72,7 @@ DEFAULT_MODELS = ["mlp", "resnet_s"]
 class Data:
     """Images (n, channels, height, width) and labels (n,), for training and for the test.
 
-    x_val: held out from the training images if it is needed for a decision, else empty.
+    x_val: held-out training images if `validates`, else empty.
     """
 
     x_train: np.ndarray
@@ -100,13 +100,14 @@ def load(args: argparse.Namespace, split: int) -> Data:
     x, y, x_test, y_test = load_data(args.data, args.data_dir, split)
     x, y = x[:args.limit], y[:args.limit]
     held_out = np.zeros(0, dtype=np.int64)
-    if validates(args):  # never the test set: it cannot test what it has chosen
+    if validates(args):
         rest, held_out = stratified_split(y, args.validation or VALIDATION, split)
         return Data(x[rest], y[rest], x_test, y_test, x[held_out], y[held_out])
     return Data(x, y, x_test, y_test, x[held_out], y[held_out])
 
 
 def validates(args: argparse.Namespace) -> bool:
+    """Whether decisions in training need validation images; the test set must not decide anything."""
     return args.early_stop is not None or args.schedule == "plateau"
 
 
@@ -126,7 +127,7 @@ def build_optimizer(options: dict[str, Any], model: nn.Module, steps: int) -> op
 
 
 def train(args: argparse.Namespace, name: str, data: Data, split: str) -> Result:
-    """Train the model called `name` on `data`, from `args.seed`, printing a line per epoch; write and draw it."""
+    """Train the model called `name` on `data`, printing a line per epoch; save and draw the result."""
     options, dataset = settings(args, name), DATA[args.data]
     path = run_path(args, name, split)
     manual_seed(args.seed)
@@ -138,8 +139,8 @@ def train(args: argparse.Namespace, name: str, data: Data, split: str) -> Result
                         transform=AUGMENTATIONS[options["augment"]](dataset))
     steps = options["epochs"] * -(-len(loader) // args.accumulate)
     if options["schedule"] == "one_cycle" and steps < 4:
-        cli.refuse("--epochs", f"{options['epochs']} with {len(data.x_train)} images make {steps} of the 4 steps that "
-                               "one_cycle takes; train longer, or with --schedule constant")
+        cli.refuse("--epochs", f"{options['epochs']} with {len(data.x_train)} images make {steps} steps, but one_cycle "
+                               "needs 4; train longer, or with --schedule constant")
     optimizer = build_optimizer(options, model, steps)
     weights = [p for p in model.parameters() if p.ndim > 1]
     rate = optimizer.param_groups[0]["lr"]
@@ -179,7 +180,7 @@ def train(args: argparse.Namespace, name: str, data: Data, split: str) -> Result
 
 def report(args: argparse.Namespace, result: Result, model: nn.Module, data: Data, path: Path,
            options: dict[str, Any]) -> None:
-    """Print the result of a run, and write and draw what it leaves."""
+    """Print the result of a run, save the net, and draw the report."""
     name, dataset = result.model, DATA[args.data]
     title, least = titled(name, dataset, options)
     print(f"test accuracy {result.accuracy:.2%} after {result.seconds:.1f} s of training and {len(result.rows)} epochs")
@@ -191,13 +192,13 @@ def report(args: argparse.Namespace, result: Result, model: nn.Module, data: Dat
     print(f"picture: {picture}", flush=True)
     if isinstance(model, nn.ViT):
         one = np.unique(data.y_test, return_index=True)[1][:7]  # of each class
-        picture = attention.draw_vit(path.with_name(f"{path.name}_attention.png"), f"{title}: what it looks at", model,
+        picture = attention.draw_vit(path.with_name(f"{path.name}_attention.png"), f"{title}: attention", model,
                                      data.x_test[one], data.y_test[one], dataset.classes)
         print(f"picture: {picture}", flush=True)
 
 
 def titled(name: str, dataset: Any, options: dict[str, Any]) -> tuple[str, float]:
-    """The title of a run's pictures, and the least loss that there can be."""
+    """The title of a run's pictures, and the smallest possible loss."""
     parts = parts_of(options)
     made = [f"{parts['norm']} norm".replace("none norm", "no norm")] if parts["norm"] else []
     made += [parts["activation"]] if parts["activation"] else []
@@ -211,27 +212,27 @@ def run_path(args: argparse.Namespace, name: str, split: str) -> Path:
     return args.out / f"{name}_{args.data}{split and f'_split{split}'}"
 
 
-# What may differ between a run and its continuation.
-NOT_SETTINGS = {"config", "data_dir", "epochs", "model", "out", "repeat_splits", "resume", "split_seed", "tensorboard",
-                "threads", "traceback"}
+# Options that may change when a run is resumed.
+NOT_SETTINGS = {"config", "data_dir", "eager", "epochs", "model", "out", "repeat_splits", "resume", "split_seed",
+                "tensorboard", "threads", "traceback"}
 
 
 def checkpoint_to_resume(args: argparse.Namespace, path: Path) -> Path | None:
-    """The checkpoint of this run; None if there is none, as for the second run if the first one ended early."""
+    """The checkpoint of this run; None if there is none, such as for a second run that had not begun."""
     path = path.with_suffix(".ckpt")
     path = previous(path) if args.resume == "previous" else path
     return path if args.resume and distributed.from_rank_0(path.exists) else None
 
 
 def least_loss(smoothing: float, classes: int) -> float:
-    """The entropy of a smoothed label, which is the least cross-entropy."""
+    """The entropy of a smoothed label, which is the smallest possible cross-entropy."""
     p = np.full(classes, smoothing / classes)
     p[0] += 1 - smoothing
     return float(-(p[p > 0] * np.log(p[p > 0])).sum())
 
 
 def print_table(results: list[Result], compiled: float = 0.0) -> None:
-    """One line per run, and the mean of each model that was trained on several splits; what it took to compile."""
+    """One line per run, the mean of each model that was trained on several splits, and the seconds of compilation."""
     print(f"\n{'model':10}  parameters  split  test accuracy  seconds")
     for name in dict.fromkeys(r.model for r in results):
         runs = [r for r in results if r.model == name]
@@ -241,14 +242,14 @@ def print_table(results: list[Result], compiled: float = 0.0) -> None:
             mean, seconds = np.mean([r.accuracy for r in runs]), sum(r.seconds for r in runs)
             print(f"{name:10}  {runs[0].parameters:10,}   mean  {mean:13.2%}  {seconds:7.1f}")
     if compiled > 1:
-        print(f"{compiled:.1f} s of this went into compiling kernels, which the first run on a machine does")
+        print(f"{compiled:.1f} s of this went into compiling kernels, which only the first run on a machine needs")
 
 
 # Command line ---------------------------------------------------------------------------------------------------------
 
 
 def settings(args: argparse.Namespace, name: str) -> dict[str, Any]:
-    """The options whose default depends on data, model or optimizer: as given, or that default."""
+    """The options whose default depends on data, model or optimizer: the given value, or the default."""
     recipe = {**COMMON, **RECIPES[args.data, name]}
     given = {k: v for k, v in vars(args).items() if v is not None}
     optimizer = given.get("optimizer", recipe["optimizer"])
@@ -262,7 +263,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("train", __doc__, EPILOG.format(defaults=defaults))
     at_least_1, at_least_0 = cli.whole(1), cli.whole(0)
 
-    what = parser.add_argument_group("what to train, on what")
+    what = parser.add_argument_group("model and data")
     what.add_argument("--model", choices=tuple(MODELS), help="(default: mlp, then resnet_s)")
     what.add_argument("--data", choices=tuple(DATA), default="digits", help="(default: digits)")
     what.add_argument("--data-dir", type=cli.folder,
@@ -282,27 +283,27 @@ def make_parser() -> argparse.ArgumentParser:
                       help="hidden layers of the MLP, blocks of ResNet-S and ViT, convolutions of the CNN or blocks of "
                            "the ResNet in each stage (default: below)")
 
-    parts = parser.add_argument_group("what the model is made of (default: its own norm and activation, no dropout)")
-    parts.add_argument("--norm", choices=NORMS, help="of hidden layers; " + "; ".join(
+    parts = parser.add_argument_group("parts of the model (default: its own norm and activation, no dropout)")
+    parts.add_argument("--norm", choices=NORMS, help="norm of hidden layers; " + "; ".join(
         f"{name}: {', '.join(model.norms)}" for name, model in MODELS.items() if model.norms))
-    parts.add_argument("--activation", choices=tuple(ACTIVATIONS), help="of hidden layers")
+    parts.add_argument("--activation", choices=tuple(ACTIVATIONS), help="activation of hidden layers")
     parts.add_argument("--dropout", type=cli.number(least=0, below=1), metavar="P",
                        help="drop each hidden feature, or channel of images, with this probability in training")
 
-    _add_training(parser.add_argument_group("how to train it"))
+    _add_training(parser.add_argument_group("training"))
 
     run = parser.add_argument_group("the run")
     run.add_argument("--seed", type=at_least_0, default=0, metavar="N",
-                     help="of initial weights, order of batches and augmentation: same seed, same numbers (default: 0)")
+                     help="random seed of initial weights, batch order and augmentation (default: 0)")
     run.add_argument("--threads", type=cli.thread_count, metavar="N",
                      help=f"threads of the kernels (default: all, {get_num_threads()})")
     run.add_argument("--out", type=cli.folder, default="runs",
                      help="folder for curves, pictures and weights (default: runs)")
     run.add_argument("--resume", nargs="?", const="latest", choices=("latest", "previous"),
-                     help="go on from the checkpoint in --out; previous: from the one before, if that is damaged")
+                     help="continue from the checkpoint in --out; previous: from the one before, if it is damaged")
     run.add_argument("--tensorboard", action=argparse.BooleanOptionalAction, default=False,
                      help="log to --out/tensorboard as well (default: no)")
-    run.add_argument("--config", type=cli.file, metavar="FILE.toml", help="more options, by the names they have here")
+    run.add_argument("--config", type=cli.file, metavar="FILE.toml", help="a file with more of these options")
     return parser
 
 
@@ -315,14 +316,14 @@ def _add_training(how: Any) -> None:
                      help="sgd has Nesterov momentum 0.9 (default: adamw)")
     how.add_argument("--lr", type=cli.RATE, help=f"highest learning rate (default: {rates})")
     how.add_argument("--schedule", choices=("one_cycle", "cosine", "warmup_cosine", "plateau", "constant"),
-                     help="of the learning rate, by step; plateau: smaller when the validation accuracy stops rising "
-                          "(default: one_cycle)")
+                     help="schedule of the learning rate; plateau: reduce it when the validation accuracy stops "
+                          "rising (default: one_cycle)")
     how.add_argument("--weight-decay", type=cli.number(least=0, most=100),
-                     help="of matrices, not of biases (default: 0.01)")
+                     help="weight decay of matrices, not of biases (default: 0.01)")
     how.add_argument("--label-smoothing", type=cli.number(least=0, below=1),
                      help="probability spread evenly over all classes (default: 0.1)")
     how.add_argument("--augment", choices=tuple(AUGMENTATIONS),
-                     help="change training images at random; light: shifts, crops or flips, as suits the data "
+                     help="change training images at random; light: shifts, crops or flips that suit the data "
                           "(default: none)")
     mixing = how.add_mutually_exclusive_group()
     mixing.add_argument("--mixup", type=cli.number(above=0), metavar="ALPHA",
@@ -330,14 +331,14 @@ def _add_training(how: Any) -> None:
     mixing.add_argument("--cutmix", type=cli.number(above=0), metavar="ALPHA",
                         help="put a box of one image into another, and mix their labels")
     how.add_argument("--ema", type=cli.number(least=0, below=1), metavar="DECAY",
-                     help="test an average of the weights, with this decay, such as 0.999 (default: no)")
+                     help="evaluate an average of the weights with this decay, such as 0.999 (default: no)")
     how.add_argument("--early-stop", type=at_least_1, metavar="EPOCHS",
-                     help="stop if the validation accuracy has not risen for EPOCHS epochs, and go back to the best")
+                     help="stop if the validation accuracy has not risen for EPOCHS epochs, and restore the best")
     how.add_argument("--validation", type=cli.number(above=0, below=1), metavar="PART",
-                     help="of the training images, held out for --early-stop and --schedule plateau (default: 0.1)")
+                     help="share of training images held out for --early-stop and --schedule plateau (default: 0.1)")
     how.add_argument("--accumulate", type=at_least_1, default=1, metavar="N",
                      help="add up the gradients of N batches for a step (default: 1)")
-    how.add_argument("--clip-norm", type=cli.number(above=0), help="the largest norm of a gradient")
+    how.add_argument("--clip-norm", type=cli.number(above=0), help="largest norm of the gradient")
     how.add_argument("--l1", type=cli.number(least=0), default=0.0,
                      help="add X times the sum of |w| over all matrices to the loss (default: 0)")
 
@@ -348,24 +349,24 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     if args.config is not None:
         args = parser.parse_args([*options_from_file(parser, args.config), *(sys.argv[1:] if argv is None else argv)])
     if args.data != "digits" and args.repeat_splits:
-        cli.refuse("--repeat-splits", f"is for the digits: {args.data} comes with a test set of its own")
+        cli.refuse("--repeat-splits", f"is for the digits; {args.data} has its own test set")
     if args.split_seed is not None and args.repeat_splits:
         cli.refuse("--split-seed", "is for one split; --repeat-splits names several")
     if args.model is not None and (args.data, args.model) not in RECIPES:
         cli.refuse("--model", f"there is no recipe for {args.model} on {args.data}")
     if args.validation is not None and not validates(args):
-        cli.refuse("--validation", "nothing is decided by it without --early-stop or --schedule plateau")
+        cli.refuse("--validation", "has no use without --early-stop or --schedule plateau")
     if args.model == "vit" and args.width is not None and args.width % 16:
-        cli.refuse("--width", f"must be a multiple of 16, the features of a head, not {args.width}")
+        cli.refuse("--width", f"must be a multiple of 16, the width of a head, not {args.width}")
     for model in [args.model] if args.model else DEFAULT_MODELS:
         for name in PARTS:
             if getattr(args, name) is not None and not MODELS[model].norms:
-                cli.refuse(f"--{name}", f"{model} is made of parts of its own")
+                cli.refuse(f"--{name}", f"the parts of {model} are fixed")
         if args.norm is not None and args.norm not in MODELS[model].norms:
             cli.refuse("--norm", f"{model} has {', '.join(MODELS[model].norms)}, not {args.norm}")
     for name in ("width", "depth"):
         if args.model is not None and getattr(args, name) is not None and name not in RECIPES[args.data, args.model]:
-            cli.refuse(f"--{name}", f"{args.model} has a size of its own")
+            cli.refuse(f"--{name}", f"the size of {args.model} is fixed")
     return args
 
 
@@ -374,7 +375,7 @@ def options_from_file(parser: argparse.ArgumentParser, path: Path) -> list[str]:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
         texts = {key: ",".join(map(str, value)) if isinstance(value, list) else str(value)
-                 for key, value in table.items()}  # Python does not write numbers of more than 4300 digits
+                 for key, value in table.items()}  # may raise: str refuses integers of more than 4300 digits
     except (OSError, RecursionError, ValueError) as error:
         cli.refuse("--config", f"{path}: {error}")
     known = {name for action in parser._actions for name in action.option_strings} - {"--help", "--config"}
@@ -403,7 +404,7 @@ def main(args: argparse.Namespace) -> list[Result]:
             for name in names for split in args.repeat_splits or [args.split_seed or 0]]
     paths = [run_path(args, name, split) for name, _, split in runs]
     if args.resume and checkpoint_to_resume(args, paths[0]) is None:
-        cli.refuse("--resume", f"there is no checkpoint {paths[0]}.ckpt to go on from; leave the option out to begin")
+        cli.refuse("--resume", f"there is no checkpoint {paths[0]}.ckpt; start without --resume")
     results = []
     with cli.claim(paths, bool(args.resume)):
         for name, number, split in runs:

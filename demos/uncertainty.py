@@ -1,8 +1,8 @@
 """Monte Carlo dropout on the digits: which images is a net certain about, and is it right to be certain?
 
-It trains an MLP with dropout, which then reads each test image many times with dropout left on (002; Gal and Ghahramani
-2016): the mean of the predicted distributions is the prediction, its entropy the uncertainty. Draws the most and the
-least certain images with their distributions, and the accuracy if the most uncertain images are set aside.
+It trains an MLP with dropout, and then classifies each test image many times with dropout left on (002; Gal and
+Ghahramani 2016): the mean of the predicted distributions is the prediction, and its entropy is the uncertainty. Draws
+the most and the least certain images with their distributions, and the accuracy without the most uncertain images.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("uncertainty", __doc__, draws=True,
                         quick=dict(epochs=15, width=64, samples=30, show=3))
     parser.add_argument("--p", type=cli.number(least=0, below=1), default=0.5, help="probability of dropping a feature")
-    parser.add_argument("--samples", type=cli.whole(1), default=200, help="readings of each image")
-    parser.add_argument("--width", type=cli.whole(1), default=128, help="of the hidden layers")
-    parser.add_argument("--epochs", type=cli.whole(1), default=40, help="of training")
+    parser.add_argument("--samples", type=cli.whole(1), default=200, help="predictions of each image")
+    parser.add_argument("--width", type=cli.whole(1), default=128, help="features of the hidden layers")
+    parser.add_argument("--epochs", type=cli.whole(1), default=40, help="epochs of training")
     parser.add_argument("--show", type=cli.whole(1, 20), default=5, help="images of each kind")
-    parser.add_argument("--seed", type=cli.whole(), default=0, help="of weights, batches and masks")
+    parser.add_argument("--seed", type=cli.whole(), default=0, help="random seed of weights, batches and masks")
     return parser
 
 
@@ -55,9 +55,9 @@ def main(args: argparse.Namespace) -> tuple[nn.MonteCarlo, np.ndarray]:
     mean, entropy = found.mean.numpy(), found.entropy.numpy()
     right = mean.argmax(axis=1) == y_test
     retained = retained_accuracy(entropy, right)
-    print(f"{right.mean():.1%} of {len(y_test)} test images are read correctly")
-    print(f"mean entropy of the right readings {entropy[right].mean():.3f} nats"
-          + ("" if right.all() else f", of the wrong ones {entropy[~right].mean():.3f}"))
+    print(f"{right.mean():.1%} of {len(y_test)} test images are classified correctly")
+    print(f"mean entropy of right predictions {entropy[right].mean():.3f} nats"
+          + ("" if right.all() else f", of wrong predictions {entropy[~right].mean():.3f}"))
     print("accuracy on the most certain  " + "  ".join(
         f"{part:.0%}: {retained[round(part * len(y_test)) - 1]:.1%}" for part in (0.5, 0.8, 0.9, 0.95, 1)))
     print(f"picture: {draw(args.out, x_test, y_test, found, retained, args.show)}")
@@ -75,7 +75,7 @@ def draw(path: Path, images: np.ndarray, labels: np.ndarray, found: nn.MonteCarl
         certain, uncertain = left.subfigures(2, 1)
         for part, title, chosen in ((certain, "Most certain", order[:show]),
                                     (uncertain, "Least certain", order[::-1][:show])):
-            part.suptitle(f"{title}: mean and standard deviation of the readings", x=0.02,
+            part.suptitle(f"{title}: mean and standard deviation of the predictions", x=0.02,
                           ha="left", fontsize=13, color=INK)
             panels = part.subplots(2, show, squeeze=False, height_ratios=[1, 0.9])
             for (image, bars), i in zip(panels.T, chosen, strict=True):
@@ -85,7 +85,7 @@ def draw(path: Path, images: np.ndarray, labels: np.ndarray, found: nn.MonteCarl
         curve.plot(100 * np.arange(1, n + 1) / n, 100 * retained, color=BLUE)
         level(curve, 100 * retained[-1], "all images", above=True, left=True)
         curve.set(xlabel="% kept, most certain first", ylim=(min(95, 100 * retained.min()), 100.15))
-        curve.set_title("Accuracy of those kept, %")
+        curve.set_title("Accuracy on the images kept, %")
         bins = np.linspace(0, max(entropy.max(), 0.1), 16)
         histogram.hist([entropy[right], entropy[~right]], bins=bins, stacked=True, color=[BLUE, ORANGE],
                        label=["right", "wrong"])

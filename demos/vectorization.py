@@ -1,6 +1,6 @@
-"""Vectorization: one layer computed by loops and by matrix products (7.17-7.21), and what a layer of features is for.
+"""Vectorization: one layer computed by loops and by matrix products (7.17-7.21), and the features that a layer learns.
 
-A layer of m ReLUs reads n houses of d numbers each. The same numbers are computed in four ways:
+A layer of m ReLUs is applied to n houses of d numbers each. It is computed in four ways:
 
     weights    three loops: over houses, neurons and weights
     neurons    two loops, and a dot product w_j . x for each neuron
@@ -8,8 +8,8 @@ A layer of m ReLUs reads n houses of d numbers each. The same numbers are comput
     batch      X W^T + b, all houses at once
 
 Prints and draws the time per house by m = d. Then a net learns prices from size, bedrooms, zip code and wealth alone.
-Nobody tells it that family size, walkability and the quality of schools set them, which are not linear in its inputs.
-Prints how well a linear model finds each of them in the inputs, and in the net's learned features (7.34).
+Nobody tells it that prices depend on family size, walkability and school quality, which are not linear in its inputs.
+Prints how well a linear model predicts these three from the inputs, and from the net's learned features (7.34).
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ def batch(w: np.ndarray, b: np.ndarray, houses: np.ndarray) -> np.ndarray:
 
 WAYS: dict[Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray], tuple[str, str]] = {
     weights: (MUTED, "loop over weights"), neurons: (GOLD, "dot product for each neuron"),
-    layer: (BLUE, "W x for each house"), batch: (ORANGE, "one product for all")}
+    layer: (BLUE, "W x for each house"), batch: (ORANGE, "one product for all houses")}
 
 
 def seconds(way: Callable, *arrays: np.ndarray) -> float:
-    """The processor's time for a call: the least in a fifth of a second, since other programs only add to it."""
+    """The CPU time of a call: the minimum over a fifth of a second, since other programs only add to it."""
     start, least = thread_time(), np.inf
     while (before := thread_time()) < start + 0.2:
         way(*arrays)
@@ -90,14 +90,14 @@ def make_parser() -> argparse.ArgumentParser:
                         quick=dict(sizes=[8, 32], houses=16, epochs=20, seeds=1))
     parser.add_argument("--sizes", type=cli.whole(1), nargs="+", default=[8, 16, 32, 64, 128, 256],
                         help="numbers of inputs, and of neurons")
-    parser.add_argument("--houses", type=cli.whole(1), default=64, help="in a batch")
-    parser.add_argument("--epochs", type=cli.whole(1), default=60, help="of training on prices")
+    parser.add_argument("--houses", type=cli.whole(1), default=64, help="houses in a batch")
+    parser.add_argument("--epochs", type=cli.whole(1), default=60, help="epochs of training on prices")
     return parser
 
 
 @cli.command(make_parser)
 def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
-    """The share of the variance that is found in inputs and in features: (seeds, QUANTITIES)."""
+    """The share of the variance explained by inputs and by features: (seeds, QUANTITIES)."""
     sizes, found = sorted(set(args.sizes)), {way: np.zeros((1, len(set(args.sizes)))) for way in WAYS}
     numbers, most = np.random.default_rng(args.seed), 0.0
     for i, m in enumerate(sizes):
@@ -107,7 +107,7 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
         for way in WAYS:
             found[way][0, i] = seconds(way, *arrays) / args.houses
     print(f"the four ways differ by at most {most:.1e} of the largest number")
-    table("microseconds for a house, by the numbers of inputs and neurons", sizes,
+    table("microseconds per house, by the number of inputs and neurons", sizes,
           {way.__name__: times for way, times in found.items()}, ".2f", 1e6)
 
     def learn(case: str) -> np.ndarray:
@@ -120,18 +120,18 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
 
     learned = over_seeds(args, ["houses"], learn)["houses"]
     shares = {name: learned[:, i] for i, name in enumerate(FOUND)}
-    table("variance that a linear model finds, %", QUANTITIES, shares)
+    table("variance explained by a linear model, %", QUANTITIES, shares)
     with slide(args.out, "The same numbers, a thousand times as fast", 1, 2, width_ratios=[1.2, 1]) as (time, share):
         for way, (colour, words) in WAYS.items():
             spread(time, sizes, 1e6 * found[way], color=colour, marker="o", label=words)
         ticks(time, sizes)
         time.set(yscale="log", title=f"Microseconds for each of {args.houses} houses",
-                 xlabel="inputs, and as many neurons")
+                 xlabel="number of inputs and of neurons")
         for i, (name, values) in enumerate(shares.items()):
             share.bar(np.arange(3) + 0.28 * (i - 1), 100 * values.mean(axis=0), 0.26, label=name,
                       color=FOUND[name], yerr=100 * np.abs(values.mean(0) - [values.min(0), values.max(0)]))
         share.set_xticks(range(3), QUANTITIES)
-        share.set(title="What a net for prices finds by itself, %", ylim=(0, 101))
+        share.set(title="Variance explained by a linear model, %", ylim=(0, 101))
     return shares
 
 

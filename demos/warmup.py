@@ -1,11 +1,11 @@
-"""Where the norm stands decides how deep a Transformer can be, and whether it needs warmup (003).
+"""The position of the norm decides how deep a Transformer can be, and whether it needs warmup (003).
 
-    post-norm   z <- norm(z + F(z))     the gradient passes every norm: deep nets break at full rate from the first step
-    pre-norm    z <- z + F(norm(z))     an identity leads from end to end: deep nets train anyhow
+    post-norm   z <- norm(z + F(z))     the gradient passes every norm: deep nets fail without warmup
+    pre-norm    z <- z + F(norm(z))     an identity connects input and output: deep nets train without warmup
 
-Transformers of 2 to 12 layers read the digits, a row of pixels being a token, with Adam at the same peak rate: at once,
-or after a warmup in which the rate rises from 0. Prints and draws the accuracy on the test images. With warmup, deep
-post-norm is the best of all: that is why people took the trouble.
+Transformers of 2 to 12 layers classify the digits, a row of pixels per token, with Adam at the same peak rate: from the
+first step, or after a warmup in which the rate rises from 0. Prints and draws the test accuracy. With warmup, deep
+post-norm is the best of all, which is why it was used despite the trouble.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tinygrad_like.data import DataLoader
 from tinygrad_like.training import accuracy, fit, predict
 
 NORMS = {"pre-norm": BLUE, "post-norm": ORANGE}
-WARMUPS = {"no warmup": 0.0, "warmup": 0.3}  # part of the steps
+WARMUPS = {"no warmup": 0.0, "warmup": 0.3}  # share of the steps
 
 
 class Reader(nn.Module):
@@ -45,10 +45,10 @@ class Reader(nn.Module):
 
 def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("warmup", __doc__, draws=True, seeds=3, quick=dict(layers=[1, 10], epochs=4, seeds=1))
-    parser.add_argument("--layers", type=cli.whole(1), nargs="+", default=[2, 6, 12], help="of the Transformers")
+    parser.add_argument("--layers", type=cli.whole(1), nargs="+", default=[2, 6, 12], help="numbers of layers")
     parser.add_argument("--dim", type=cli.whole(2), default=32, help="features of a token")
-    parser.add_argument("--epochs", type=cli.whole(1), default=6, help="of training")
-    parser.add_argument("--lr", type=cli.RATE, default=6e-3, help="the highest")
+    parser.add_argument("--epochs", type=cli.whole(1), default=6, help="epochs of training")
+    parser.add_argument("--lr", type=cli.RATE, default=6e-3, help="peak learning rate")
     return parser
 
 

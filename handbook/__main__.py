@@ -27,12 +27,12 @@ HERE = Path(__file__).parent
 
 
 def texts(places: Places) -> dict[str, str]:
-    """The site's page -> its Markdown, blocks run and links rewritten."""
-    from tests.ops.samples import CASES  # calls of every op
+    """Page of the site -> its Markdown, with blocks run and links rewritten."""
+    from tests.ops.samples import CASES  # calls of all ops
 
     files = [*[ROOT / file for file in OUTSIDE], *sorted((ROOT / "docs").rglob("*.md"))]
     names = [path.relative_to(ROOT).as_posix() for path in files]
-    # Blocks that compile kernels for the first time take most of the build, so other processes run them.
+    # The first build compiles kernels in these blocks, which takes most of its time, so they run in parallel.
     with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as others:
         ran = others.map(run, [path.read_text(encoding="utf-8") for path in files], names)
         made = reference(places)
@@ -46,7 +46,7 @@ def texts(places: Places) -> dict[str, str]:
         file = path.relative_to(ROOT).as_posix()
         made[places.page(file)] = places.rewrite(notebooks.page(path), file)
     done: set[str] = set()
-    while places.sources - done:  # the pages of folders name files
+    while places.sources - done:  # a page of a folder may link to more files
         for file in sorted(places.sources - done):
             made[places.page(file)] = source_page(file)
             done.add(file)
@@ -54,7 +54,7 @@ def texts(places: Places) -> dict[str, str]:
 
 
 def write(folder: Path) -> None:
-    """The Markdown of all pages, pictures and the configuration, for Zensical."""
+    """Write the Markdown of all pages, the pictures and the configuration, for Zensical."""
     shutil.rmtree(folder, ignore_errors=True)
     places = Places()
     for page, text in texts(places).items():
@@ -72,9 +72,9 @@ def write(folder: Path) -> None:
 
 
 def build(out: Path, pages: Path) -> None:
-    """Write the pages to a folder, and the site made of them to another."""
+    """Write the pages to one folder, and the site to another."""
     write(pages)
-    # Zensical imports our Markdown extension, which stands beside this file.
+    # Zensical imports handbook/mathematics.py.
     env = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
     made = subprocess.run([sys.executable, "-m", "zensical", "build", "--clean"], cwd=pages, env=env, text=True,
                           capture_output=True)
@@ -82,13 +82,13 @@ def build(out: Path, pages: Path) -> None:
     if made.returncode or "error" in said.lower():
         raise SystemExit(f"zensical build failed:\n{said}")
     shutil.rmtree(out, ignore_errors=True)
-    # Its page for what is not there has addresses from the root of a server, and is bare when opened from a folder.
+    # 404.html has addresses from the root of a server, so it has no style when opened from a folder.
     shutil.copytree(pages / "site", out, ignore=shutil.ignore_patterns("404.html"))
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m handbook", description=__doc__)
-    parser.add_argument("out", nargs="?", type=Path, default=ROOT / "build" / "site", help="where the site goes")
+    parser.add_argument("out", nargs="?", type=Path, default=ROOT / "build" / "site", help="folder for the site")
     out = parser.parse_args().out
     try:
         require("the handbook", "zensical", "latex2mathml", "matplotlib", "onnx", project=".")
@@ -99,7 +99,7 @@ def main() -> int:
     found = problems(out)
     pages = len(list(out.rglob("*.html")))
     print(*found, f"{out}: {pages} pages in {time.perf_counter() - start:.1f} s, {len(found)} problems", sep="\n")
-    if not found:  # browsers let a page read no index from the disk
+    if not found:  # search needs a server: browsers do not let a page read its index from the disk
         print(f"Open {out / 'index.html'}; with search: python -m http.server --bind 127.0.0.1 --directory {out}")
     return bool(found)
 

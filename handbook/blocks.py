@@ -1,4 +1,4 @@
-"""The code blocks of a page, run when the site is built; what a block prints is shown beneath it."""
+"""The code blocks of a page, run when the site is built; the output of a block is shown below it."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ LONGEST = 80  # lines of output that are shown
 
 
 def programs(page: str) -> list[str]:
-    """The Python programs of a page: each block is one, or all together if the page says so."""
+    """The Python programs of a page: one per block, or a single one if the page says so."""
     blocks = [m["code"] for m in FENCE.finditer(page) if m["language"] == "python"]
     return ["\n".join(blocks)] if ONE_PROGRAM in page and blocks else blocks
 
 
 def outside_code(page: str, change: Callable[[str], str]) -> str:
-    """The page with `change` applied to what is neither a block of code nor code within a line."""
+    """The page with `change` applied to its text, not to blocks of code and inline code."""
     parts, end = [], 0
     for m in [*FENCE.finditer(page), None]:
         text = page[end:m.start() if m else len(page)]
         pieces = re.split(r"(``[^`]+``|`[^`]+`)", text)
-        # A link's text may be code, so that what stands around it has to be seen in one piece.
+        # The text of a link may be code, so `change` must see the link in one piece.
         codes = pieces[1::2]
         text = change("".join([p if i % 2 == 0 else f"\0{i // 2}\0" for i, p in enumerate(pieces)]))
         for i, code in enumerate(codes):
@@ -42,7 +42,7 @@ def outside_code(page: str, change: Callable[[str], str]) -> str:
 
 
 def run(page: str, name: str) -> str:
-    """The page with the output of every Python block beneath it. What a block raises ends the build."""
+    """The page with the output below every Python block. An exception in a block ends the build."""
     space: dict = {}
     parts, end, drawn = [], 0, False
     with _folder():
@@ -50,7 +50,7 @@ def run(page: str, name: str) -> str:
             parts.append(page[end:m.start()])
             end = m.end()
             if m["language"] == "mermaid":
-                parts.append("" if drawn else _framed(_parsed(m["code"])))  # the text of what was drawn just above
+                parts.append("" if drawn else _framed(_parsed(m["code"])))  # drawn: the picture just above shows it
                 continue
             parts.append(m[0])
             if m["language"] != "python":
@@ -66,7 +66,7 @@ def run(page: str, name: str) -> str:
 
 
 def _parsed(mermaid: str) -> Picture:
-    """The picture of a flowchart as `Picture.mermaid` writes it."""
+    """The picture of a flowchart in the form of `Picture.mermaid`."""
     boxes = [Box(label, under, quoted == "[") for quoted, label, under in
              re.findall(r'^ *n\d+([\[(])"(.*?)<br/>(.*?)"', mermaid, re.M)]
     return Picture(boxes, [(int(a), int(b)) for a, b in re.findall(r"^ *n(\d+) --> n(\d+)", mermaid, re.M)])

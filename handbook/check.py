@@ -1,4 +1,4 @@
-"""Is the built site whole? Every link and anchor leads somewhere, and nothing is asked of another server."""
+"""Check the built site: no link or anchor is broken, and nothing is loaded from another server."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from html import unescape
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-# Elements and the attribute whose address a browser loads by itself; a link that a reader may follow is none.
+# Elements and attributes whose address a browser loads by itself, unlike a link.
 _LOADED = {("img", "src"), ("script", "src"), ("iframe", "src"), ("source", "src"), ("video", "src"), ("audio", "src"),
            ("embed", "src"), ("object", "data"), ("image", "href"), ("use", "href")}
 _RELATIONS = {"stylesheet", "icon", "preload", "prefetch", "preconnect", "dns-prefetch", "modulepreload", "manifest"}
 
 
-# Classes of elements for which the theme's script would load another from a server.
+# Classes of elements for which the theme's script would load another script from a server.
 _SCRIPTED = re.compile(r'class="[^"]*\b(mermaid|arithmatex|glightbox|pyodide)\b')
 _TAG = re.compile(r"<([a-z][\w-]*)\s([^<>]*)>")
 _ATTRIBUTE = re.compile(r"""([\w:-]+)=(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
 
 
 class _Page:
-    """The links of a page, the files that it loads, and its anchors."""
+    """The links, loaded files and anchors of a page."""
 
     def __init__(self, text: str):
         self.links: list[str] = []
@@ -60,10 +60,10 @@ def problems(site: Path) -> list[str]:
         where = path.relative_to(site)
         page = parsed(path)
         if page.scripted:
-            found.append(f"{where}: has {page.scripted[0]}, which a script of another server would draw")
+            found.append(f"{where}: has {page.scripted[0]}, which needs a script from another server")
         for address in page.loads:
             if urlsplit(address).netloc:
-                found.append(f"{where}: asks for {address}")
+                found.append(f"{where}: loads {address}")
         for address in dict.fromkeys(page.links):
             parts = urlsplit(address)
             if parts.scheme or parts.netloc:
@@ -72,12 +72,12 @@ def problems(site: Path) -> list[str]:
             if target.is_dir():
                 target /= "index.html"
             if not target.exists():
-                found.append(f"{where}: {address} leads nowhere")
+                found.append(f"{where}: {address} does not exist")
             elif parts.fragment not in ("", "__top") and target.suffix == ".html" and \
                     unquote(parts.fragment) not in parsed(target).anchors:
-                found.append(f"{where}: {address} names no place on that page")
+                found.append(f"{where}: {address} has no such anchor")
     for path in sorted(site.rglob("*.css")):
         text = path.read_text(encoding="utf-8").replace("http://www.w3.org/", "")
         if "@import" in text or "url(http" in text or "url(//" in text:
-            found.append(f"{path.relative_to(site)}: asks another server for something")
+            found.append(f"{path.relative_to(site)}: loads from another server")
     return found

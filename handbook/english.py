@@ -1,7 +1,7 @@
 """Check the English of pages, docstrings, comments and messages: `python -m handbook.english`, part of `make lint`.
 
-RULES is the Style section of CONTRIBUTING as patterns, each with a better form. It skips code, formulas, addresses and
-tables, among them CONTRIBUTING's sentences before and after.
+RULES has patterns for the Style section of CONTRIBUTING, each with a better form. Code, formulas, addresses and tables
+are skipped, including CONTRIBUTING's table of sentences before and after.
 """
 
 import io
@@ -38,21 +38,21 @@ SKIPPED = re.compile(
 
 
 def _paragraphs_of_page(text):
-    """(line, text) for each paragraph and list item, without code, tables, headings and formulas."""
+    """(line, text) of each paragraph and list item, without code, tables, headings and formulas."""
     text = SKIPPED.sub(lambda m: re.sub(r"[^\n]", " " if "\n" in m[0] or m[0][0] in "|#" else "\u25a1", m[0]), text)
     for match in re.finditer(r"(?:^(?!\s*$).+\n?)(?:^(?!\s*$|\s*[-*] |\s*\d+\. ).+\n?)*", text, re.M):
         yield text.count("\n", 0, match.start()) + 1, match[0]
 
 
 def _paragraphs_of_source(text):
-    """(line, text) for each comment, and each string of three words or more."""
+    """(line, text) of each comment, and each string of three words or more."""
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT or token.type == tokenize.STRING and len(token.string.split()) > 2:
             yield token.start[0], re.sub(r"`[^`\n]*`", "\u25a1", token.string)
 
 
 def findings(path: Path):
-    """(line, words, advice) for a page or a module."""
+    """(line, words, advice) of each finding in a page or a module."""
     text, page = path.read_text(encoding="utf-8"), path.suffix == ".md"
     for line, paragraph in (_paragraphs_of_page if page else _paragraphs_of_source)(text):
         joined = re.sub(r"\n[ #]*", lambda m: " " * len(m[0]), paragraph)

@@ -1,4 +1,4 @@
-"""Figures of op pages, computed by the ops and their rules: a curve and its derivative, or Jacobians."""
+"""Figures for the pages of ops, computed by the ops and their rules: a curve and its derivative, or Jacobians."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from tinygrad_like.core.primitive import Primitive
 from tinygrad_like.learn.measure import Point
 from tinygrad_like.transforms.switches import after
 
-_LARGEST = 40  # rows or columns of a Jacobian that can still be seen
-_WIDE, _HIGH = 340, 220  # of a diagram, in pixels
-_END = {"relu6": 8.0}  # where x ends, if not at 4
+_LARGEST = 40  # rows or columns of a legible Jacobian
+_WIDE, _HIGH = 340, 220  # size of a diagram in pixels
+_END = {"relu6": 8.0}  # the end of the x axis, if not 4
 
 
 def _real(*shape: int) -> np.ndarray:
     return np.random.default_rng(0).standard_normal(shape)
 
 
-# Ops whose calls in the table of gradients are too large to be seen, or which have none there.
+# Small calls, for ops whose calls in the table of gradients are too large or missing.
 _SMALL: list[tuple] = [
     *((getattr(ops, name), _real(5)) for name in ("binary_step", "ceil", "round", "trunc")),
     (lambda x: ops.clip(x, min=-1.0, max=2.0), _real(40)),
@@ -42,14 +42,14 @@ _SMALL: list[tuple] = [
 
 
 def figures(cases: dict[str, tuple]) -> dict[str, str]:
-    """The name of a differentiable op -> its figure, in HTML. `cases`: calls of all ops, (function, inputs)."""
+    """Name of a differentiable op -> its figure in HTML. cases: calls of all ops, (function, inputs)."""
     calls: dict[Primitive, list[Point]] = collections.defaultdict(list)
 
     def watch(op: Any, inputs: Any, options: Any, y: Tensor) -> None:
         if y.node is not None and isinstance(op, Primitive) and y.data.dtype == np.float64:
             try:
                 calls[op].append(Point(op, list(inputs), dict(options)))
-            except Exception:  # what a kernel does not take in float64 is drawn from another call
+            except Exception:  # some kernels do not take float64; another call of the op will do
                 return
 
     with after(watch), warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -77,12 +77,12 @@ def _figure(op: Primitive, points: list[Point]) -> str | None:
                             f"its rule{_options(point)}.")
     parts = [_jacobian(_analytic(point, i), f"∂ out / ∂ {point.input_name(i)}", point.out.shape, point.inputs[i].shape)
              for i in point.vary[:3]]
-    return _html("".join(parts), "The Jacobian at some input, as the rule gives it: a row for each number of the "
+    return _html("".join(parts), "The Jacobian at some input, computed by the rule: a row for each number of the "
                                  "output, a column for each of the input. Orange is positive, blue negative, empty 0.")
 
 
 def _analytic(point: Point, i: int) -> np.ndarray:
-    """The Jacobian for input i, as backward gives it: a row for each number of the output."""
+    """The Jacobian for input i, computed by backward: a row for each number of the output."""
     xs, y = point.record()
     rows = [y.gradient(xs[i], gradient=g.reshape(y.shape), retain_graph=True, materialize_grads=True)[0].numpy().ravel()
             for g in np.eye(point.out.size)]
@@ -90,7 +90,7 @@ def _analytic(point: Point, i: int) -> np.ndarray:
 
 
 def _options(point: Point) -> str:
-    """", with alpha=0.7": the numbers among the options of a call."""
+    """", with alpha=0.7": the numerical options of a call."""
     told = [f"{name}={value:g}" for name, value in point.options.items() if type(value) in (int, float)]
     return f", with <code>{', '.join(told)}</code>" if told else ""
 
@@ -103,7 +103,7 @@ def _html(drawn: str, caption: str) -> str:
 
 
 def _curves(op: Primitive, point: Point) -> str | None:
-    """y and dy/dx of a function of each number by itself; None if the op is no such."""
+    """y and dy/dx of an elementwise function; None if the op is not elementwise."""
     xs = np.linspace(-4.0, _END.get(op.name.lstrip("_"), 4.0), 801)
     constant = np.full(5, 0.4)
     with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -112,15 +112,15 @@ def _curves(op: Primitive, point: Point) -> str | None:
             same = np.asarray(op(constant, **point.options))
             x = Tensor(xs, requires_grad=True)
             y = op(x, **point.options)
-            if y.shape != xs.shape or same.shape != (5,) or np.ptp(same) > 1e-12 or not _by_itself(point):
+            if y.shape != xs.shape or same.shape != (5,) or np.ptp(same) > 1e-12 or not _elementwise(point):
                 return None
-            slope = np.where(np.isfinite(y.data), y.sum().gradient(x)[0].data, np.nan)  # no curve, no slope
+            slope = np.where(np.isfinite(y.data), y.sum().gradient(x)[0].data, np.nan)  # no slope without a curve
         except Exception:
             return None
     return _diagram(xs, [(y.data, "out"), (slope, "slope")], f"{op.name.lstrip('_')} and its derivative")
 
 
-def _by_itself(point: Point) -> bool:
+def _elementwise(point: Point) -> bool:
     jacobian = _analytic(point, point.vary[0])
     return jacobian.shape[0] == jacobian.shape[1] and not np.any(jacobian - np.diag(np.diag(jacobian)))
 
@@ -155,11 +155,11 @@ def _diagram(xs: np.ndarray, lines: list[tuple[np.ndarray, str]], title: str) ->
 
 
 def _path(xs: np.ndarray, downs: np.ndarray, ys: np.ndarray, low: float, high: float) -> str:
-    """The curve inside the diagram, interrupted where it leaves it or jumps."""
+    """The curve inside the diagram, interrupted at jumps and outside the diagram."""
     inside = np.isfinite(ys) & (ys >= low) & (ys <= high)
     with np.errstate(all="ignore"):
         steps = np.abs(np.diff(ys, prepend=np.nan, append=np.nan))
-    beside = np.fmax(np.roll(steps, 1), np.roll(steps, -1))  # a curve that is steep here is so beside it
+    beside = np.fmax(np.roll(steps, 1), np.roll(steps, -1))  # a steep curve, unlike a jump, is also steep nearby
     jumps = (steps > 0.1 * (high - low)) | ((steps > 0.01 * (high - low)) & (steps > 5 * beside))
     path, before = [], False
     for x, down, ok, jump in zip(xs, downs, inside, jumps[:-1], strict=True):

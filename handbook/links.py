@@ -1,4 +1,4 @@
-"""Where a file of the repository is on the site, and links between pages rewritten to that."""
+"""The site's page for each file of the repository, and links between pages rewritten accordingly."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from pathlib import Path, PurePosixPath
 from .blocks import outside_code
 
 ROOT = Path(__file__).resolve().parent.parent
-OUTSIDE = {"README.md": "project.md", "CONTRIBUTING.md": "contributing.md",  # pages that do not lie in docs/
+OUTSIDE = {"README.md": "project.md", "CONTRIBUTING.md": "contributing.md",  # pages outside docs/
            "tinygrad_like/capture/README.md": "inside_capture.md"}
 LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^)\s]+)(\))")
 
 
 class Places:
-    """Files of the repository -> pages of the site; notes which sources and pictures are linked."""
+    """Maps files of the repository to pages of the site, and collects the linked sources and pictures."""
 
     def __init__(self) -> None:
         self.sources: set[str] = set()
         self.pictures: set[str] = set()
 
     def page(self, file: str) -> str:
-        """The site's page, in Markdown, for a file or folder of the repository, both from its root."""
+        """The path of the site's Markdown page for a path in the repository."""
         if file in OUTSIDE:
             return OUTSIDE[file]
         path = PurePosixPath(file)
@@ -38,7 +38,7 @@ class Places:
         return f"source/{file}/index.md" if (ROOT / file).is_dir() else f"source/{file}.md"
 
     def rewrite(self, text: str, file: str, at: str | None = None) -> str:
-        """The text of a repository's file with its links as they must be on the site's page for it."""
+        """The text of a file with its links rewritten for its page on the site."""
         here = PurePosixPath(at or self.page(file)).parent
 
         def link(m: re.Match) -> str:
@@ -58,7 +58,7 @@ NAMED = re.compile(r"(\[`([A-Za-z_][\w.]*)`\]\([^()#\s]*?source/([^()#\s]+\.py)\
 
 
 def _at_its_line(link: re.Match) -> str:
-    """A link to a source whose text is the name of a function leads to the line of that function."""
+    """Let a link to a source, whose text names a function, lead to the line of the function."""
     kind, _, name = link[2].rpartition(".")
     text = (ROOT / link[3]).read_text(encoding="utf-8")
     start = re.search(rf"^class {kind}\b", text, re.M) if kind else None
@@ -69,7 +69,7 @@ def _at_its_line(link: re.Match) -> str:
 
 
 def source_page(file: str) -> str:
-    """The page of a source file, or the list of a folder's."""
+    """The page of a source file, or of a folder with a list of its files."""
     path = ROOT / file
     if path.is_dir():
         listed = sorted(p for p in path.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists())
@@ -78,5 +78,5 @@ def source_page(file: str) -> str:
     language = {".py": "py", ".toml": "toml", ".md": "md"}.get(path.suffix, "text")
     code = path.read_text(encoding="utf-8").rstrip("\n")
     ticks = "`" * (max([2, *map(len, re.findall(r"`+", code))]) + 1)
-    head = "---\nhide: [toc]\nsearch:\n  exclude: true\n---\n"  # room for its long lines, where no list is needed
+    head = "---\nhide: [toc]\nsearch:\n  exclude: true\n---\n"  # no contents, to make room for long lines
     return f"{head}\n# {file}\n\n{ticks}{language} linenums=\"1\"\n{code}\n{ticks}\n"

@@ -1,6 +1,6 @@
-"""A Markdown extension: TeX between dollars, as GitHub shows it, becomes MathML, which needs no script and no font.
+"""A Markdown extension: TeX between dollars, as on GitHub, becomes MathML, which needs no scripts or fonts.
 
-Long names in code get places where a line may end.
+Also lets browsers break lines within long names in code.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ from markdown.postprocessors import Postprocessor
 
 _BRACKETS = {"langle": "⟨", "rangle": "⟩", "lfloor": "⌊", "rfloor": "⌋", "lVert": "‖", "rVert": "‖"}
 _LETTER = re.compile(r'<mi mathvariant="normal">(\w)</mi>')
-# A minus after one of these is a sign, not a difference; MathML takes it for one unless told.
+# A minus after one of these is a sign, not a difference; MathML needs a hint.
 _SIGN = re.compile(r"(<mo[^>]*>(?:[=(,⟨\[·]|&#x0003D;|&#x00028;|&#x0002C;|&#x0005B;|&#x022C5;)</mo>(?:<mspace[^>]*/>)*)"
                    r"<mo>(&#x02212;|-|−)</mo>")
 SPACE = "http://www.w3.org/1998/Math/MathML"
 _FUNCTIONS = {f"{arc}{f}{h}" for arc in ("", "arc", "ar") for f in ("sin", "cos", "tan") for h in ("", "h")} | {
     "log", "ln", "exp", "erf", "sign", "det", "tr", "min", "max", "diag"}
-_SIGNS = "∞", "⊤"  # which stand for something, and are not operators with space around them
+_SIGNS = "∞", "⊤"  # identifiers, not operators with space around them
 _MO, _MI = f"{{{SPACE}}}mo", f"{{{SPACE}}}mi"
 ET.register_namespace("", SPACE)
-_WORD = re.compile(r'(?:<mi mathvariant="normal">\w</mi>){2,}')  # \mathrm{out}, which comes letter by letter
+_WORD = re.compile(r'(?:<mi mathvariant="normal">\w</mi>){2,}')  # \mathrm{out}, converted letter by letter
 
 
 @cache
 def mathml(tex: str, display: bool) -> str:
-    """A <math> element. Raises ValueError for what cannot be converted, so that no formula is lost silently."""
-    for name, sign in _BRACKETS.items():  # after \\Big the converter knows brackets as signs only
+    """A <math> element. Raises ValueError if the formula cannot be converted."""
+    for name, sign in _BRACKETS.items():  # after \\Big the converter knows brackets only as characters
         tex = re.sub(rf"(\\[Bb]igg?[lr]?)\s*\\{name}(?![a-zA-Z])", rf"\1{sign}", tex)
     tex = re.sub(r"\\mathrm\{(\w)\}", r"\\mathrm{\1\1\1}", tex)  # the converter makes a single letter italic
     try:
         made = convert(" ".join(tex.split()), display="block" if display else "inline")
     except Exception as error:
         raise ValueError(f"no MathML for {tex!r}: {error!r}") from error
-    made = made.replace(r"\_", "_")  # which the converter leaves in \text
+    made = made.replace(r"\_", "_")  # the converter leaves it in \text
     lost = re.search(r">(&)<|(\\\S+)", made)
     if lost:
-        raise ValueError(f"no MathML for {tex!r}: {lost[0]} is left as it is")
+        raise ValueError(f"no MathML for {tex!r}: {lost[0]} was not converted")
     made = _SIGN.sub(r'\1<mo form="prefix">\2</mo>', made)
     return _apart(_WORD.sub(lambda m: _upright("".join(_LETTER.findall(m[0]))), made))
 
@@ -55,7 +55,7 @@ def _upright(word: str) -> str:
 
 
 def _apart(made: str) -> str:
-    """Space between cos and x in "cos x", none around bars and before brackets, which the converter takes for signs."""
+    """Add space between cos and x in "cos x"; remove it around bars, which the converter takes for operators."""
     tree = ET.fromstring(made)
     for row in tree.iter():
         for e in row:
@@ -65,7 +65,7 @@ def _apart(made: str) -> str:
             elif e.text in ("|", "‖"):
                 e.attrib.update(lspace="0", rspace="0")
                 if "minsize" not in e.attrib:
-                    e.attrib.setdefault("stretchy", "false")  # or one with an exponent would be a short one, set low
+                    e.attrib.setdefault("stretchy", "false")  # else a bar with an exponent is too short and too low
     for row in tree.iter(f"{{{SPACE}}}mrow"):
         for a, b in reversed(list(pairwise(row))):
             if (_function(a) or _function(b)) and not {a.tag, b.tag} & {_MO, f"{{{SPACE}}}mspace"}:
@@ -77,7 +77,7 @@ def _apart(made: str) -> str:
 
 
 def _primed(e: ET.Element) -> ET.Element:
-    """A prime beside its letter: the sign is small and high already, and as an exponent would be so twice."""
+    """Put a prime beside its letter, not into an exponent: the character is already small and raised."""
     name = e.tag.removeprefix(f"{{{SPACE}}}")
     if name not in ("msup", "msubsup"):
         return e
@@ -111,22 +111,22 @@ class _Math(InlineProcessor):
         made = mathml(m[1], self.display)
         if self.display:
             made = f'<span class="formula">{made}</span>'
-        elif m[2]:  # no line begins with a comma
+        elif m[2]:  # keep punctuation on the same line
             made = f'<span class="whole">{made}{m[2]}</span>'
         return self.md.htmlStash.store(made), m.start(0), m.end(0)
 
 
 class _LongNames(Postprocessor):
     def run(self, text):
-        text = re.sub(r">(\d[\d.]*e-\d+)</td>", r'><span class="number">\1</span></td>', text)  # not cut at its minus
+        text = re.sub(r">(\d[\d.]*e-\d+)</td>", r'><span class="number">\1</span></td>', text)  # no break at the minus
         return re.sub(r"<code>(\w{20,})</code>", lambda m: f"<code>{m[1].replace('_', '_<wbr>')}</code>", text)
 
 
 class MathExtension(Extension):
-    """$...$ in a line and $$...$$ for a line of its own."""
+    """Inline formulas $...$, and $$...$$ on lines of their own."""
 
     def extendMarkdown(self, md):  # noqa: N802
-        # After code (190), before backslashes are taken as escapes (180).
+        # After inline code (190), before backslash escapes (180).
         md.inlinePatterns.register(_Math(r"\$\$([\s\S]+?)\$\$", md, True), "formula", 187)
         inline = r"(?<![\\$\w])\$(?![\s$])((?:\\.|[^$\\])+?)(?<!\s)\$(?![\w$])([.,:;?!)]*)"
         md.inlinePatterns.register(_Math(inline, md, False), "math", 186)

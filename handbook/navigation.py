@@ -1,4 +1,4 @@
-"""The tree of pages beside every page."""
+"""The site's navigation: the tree of pages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def navigation(ops: str) -> str:
              for kind, listed in re.findall(r"^\| ([^|]+?) \| (\[.*?) \|$", ops, re.M)]
     use = (ROOT / "docs" / "use" / "README.md").read_text(encoding="utf-8")
     tasks = [name.removeprefix("../") if name.startswith("../") else f"use/{name}"
-             for name in re.findall(r"\]\(([\w./]+\.md)\)", use) if name != "../learn.md"]  # which stands elsewhere
+             for name in re.findall(r"\]\(([\w./]+\.md)\)", use) if name != "../learn.md"]  # it has its own entry
     return _toml([
         {"Start": "index.md"},
         {"Backprop in an hour": "backprop.md"},

@@ -1,4 +1,4 @@
-"""Notebooks as pages: their text, their code, and the outputs that are stored with it."""
+"""Notebooks as pages: their text, code, and stored outputs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def page(path: Path) -> str:
-    """A notebook in Markdown. The language of its code is "py", which the build shows as it stands."""
+    """A notebook in Markdown. The language of its code is "py", so the build does not run it."""
     parts = []
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
         text = "".join(cell["source"])

@@ -1,7 +1,7 @@
-"""Takes from docs/ops what the explorer and the puzzles say: `python -m handbook.op_pages`, after a page has changed.
+"""Extract the texts of the explorer and the puzzles from docs/ops: run `python -m handbook.op_pages` after a change.
 
-The package is installed without its docs, so each op's formula, its derivation in three parts, and the code of puzzles
-lie in tinygrad_like/learn/pages.json, in letters or MathML instead of TeX.
+The package is installed without docs/, so tinygrad_like/learn/pages.json has each op's formula, its derivation in three
+parts, and the code of puzzles, in plain text or MathML instead of TeX.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .mathematics import SPACE, mathml
 
 ROOT = Path(__file__).parent.parent
 DOCS, EXTRACT = ROOT / "docs" / "ops", ROOT / "tinygrad_like" / "learn" / "pages.json"
-_FIRST = [  # within fractions and indices too
+_FIRST = [  # replaced before fractions and indices are parsed
     (r"\\(?:Big|big|left|right)[lr]?(?![a-z])", ""),
     (r"\\(?:mathrm|text|mathbf|operatorname|tilde)\s*\{([^{}]*)\}", r"\1"),
     (r"\\(?:mathbb|textstyle)\s*", ""), (r"\\lVert\s*|\s*\\rVert", "||"), (r"\\l(floor|ceil)\s*", r"\1("),
@@ -41,14 +41,14 @@ _PLAIN = [
 
 
 def shown(tex: str) -> str:
-    """A formula for the explorer, in MathML: a line for each part, and dx where pages write x with a bar."""
+    """A formula in MathML for the explorer: a line for each part, and dx for the x with a bar on the pages."""
     tex = re.sub(r"\\bar\s*(?:\{(?:\\tilde)?\s*(\\?\w+)\s*\}|(?:\\tilde\s*)?(\\[a-zA-Z]+|\w))", r"d\1\2 ", tex)
     parts = [part.strip(" ,.") for part in re.split(r"\\q?quad(?![^{]*\\end)", tex)]
     return "".join(mathml(part, True) for part in parts).replace(f' xmlns="{SPACE}"', "")
 
 
 def plain(tex: str) -> str:
-    """A formula or a paragraph in letters, as far as that goes."""
+    """A formula or a paragraph in plain text, as far as possible."""
     for pattern, to in _FIRST:
         tex = re.sub(pattern, to, tex)
     tex = re.sub(r"\\begin\{cases\}(.*?)\\end\{cases\}", _cases, tex, flags=re.S)
@@ -56,7 +56,7 @@ def plain(tex: str) -> str:
         tex = re.sub(r"\\[dt]?frac\s*\{((?:[^{}]|\{[^{}]*\})*)\}\s*\{((?:[^{}]|\{[^{}]*\})*)\}", _quotient, tex)
         tex = re.sub(r"\\sqrt\s*\{((?:[^{}]|\{[^{}]*\})*)\}", r"sqrt(\1)", tex)
     inner = None
-    while inner != tex:  # an index may have an index
+    while inner != tex:  # indices may be nested
         inner, tex = tex, re.sub(r"([_^])\{([^{}]{2,}?)\}", _script, tex)
     for pattern, to in _PLAIN:
         tex = re.sub(pattern, to, tex)
@@ -90,7 +90,7 @@ def _script(match: re.Match) -> str:
 
 
 def wrapped(text: str, width: int = 110) -> str:
-    """Lines that are too long broken, what is left of one put before the next; formulas keep their lines."""
+    """The text with long lines wrapped; the rest of a wrapped line joins the next. Formulas keep their lines."""
     lines: list[str] = []
     rest = ""
     for line in text.splitlines():
@@ -106,12 +106,12 @@ def wrapped(text: str, width: int = 110) -> str:
 
 
 def extract(page: str) -> dict:
-    """Of a page the formula, the derivation in three parts, rules that it writes as formulas, a puzzle's code."""
+    """The formula of a page, its derivation in three parts, its rules in formulas, and the code of its puzzle."""
     formula = re.search(r"\$\$(.*?)\$\$", page, re.S)
     derivation = re.search(r"^## Derivation\n(.*?)^## ", page, re.M | re.S)
     assert formula and derivation
     parts = [p.strip() for p in re.split(r"\n\s*\n", derivation[1]) if p.strip()]
-    while len(parts) < 3:  # cut the longest at the end of a sentence
+    while len(parts) < 3:  # split the longest part at the end of a sentence
         k = max(range(len(parts)), key=lambda i: len(parts[i]))
         pieces = re.split(r"(?<=[.:])\s+", parts[k], maxsplit=1)
         if len(pieces) == 1:
@@ -122,7 +122,7 @@ def extract(page: str) -> dict:
     hints = ["\n\n".join(parts[a:b]) for a, b in zip(cuts, cuts[1:], strict=False)]
     tex = " ".join(formula[1].split())
     bars = [a or b for a, b in re.findall(r"\$\$(.*?)\$\$|\$([^$\n]*?)\$", derivation[1], re.S)]
-    rules: dict[str, str] = {}  # of each input the first; what follows is another way to write it, or a special case
+    rules: dict[str, str] = {}  # the first rule of each input; later ones are other forms or special cases
     for bar in bars:
         if (of := re.match(r"\s*\\bar\s*\{?\s*(\\?[a-zA-Z]+)", bar)) and "=" in bar:
             rules.setdefault(of[1], shown(" ".join(bar.split())))
@@ -133,13 +133,13 @@ def extract(page: str) -> dict:
 
 
 def shipped(name: str) -> list[str]:
-    """The forward and the rules of a shipped op, as they stand."""
+    """The source of the forward and the rules of an op of the package."""
     op: Any = getattr(ops, name)
     at = source(op.forward)
     code = at.own_text()
     if isinstance(at.tree, ast.Lambda):  # declared by ufunc
-        told = op.__doc__.partition("\n\n>>>")[0]  # without the example, which came later
-        code = f'def {name}({ast.unparse(at.tree.args)}):\n    """{told}"""\n    return {ast.unparse(at.tree.body)}'
+        about = op.__doc__.partition("\n\n>>>")[0]  # without the example
+        code = f'def {name}({ast.unparse(at.tree.args)}):\n    """{about}"""\n    return {ast.unparse(at.tree.body)}'
     found = [(op.inputs[i], source(rule)) for i, (rule, _) in sorted(op.rules.items())]
     before = [f"{rule.own_text()}\n\n\n" for _, rule in found if not isinstance(rule.tree, ast.Lambda)]
     rules = [f"{n}={rule.own_text() if isinstance(rule.tree, ast.Lambda) else rule.tree.name}" for n, rule in found]
@@ -151,7 +151,7 @@ def extracted() -> dict[str, dict]:
              for page in sorted(DOCS.glob("*.md")) if page.name != "README.md"}
     for name in PUZZLES:
         found[name].setdefault("code", shipped(name))
-    found["batch_norm"]["hints"] = found["layer_norm"]["hints"]  # where it is derived
+    found["batch_norm"]["hints"] = found["layer_norm"]["hints"]  # the page of layer_norm derives both
     return found
 
 

@@ -1,4 +1,4 @@
-"""The API reference: pages made from the signatures and docstrings of what the packages export."""
+"""The API reference: pages made from the signatures and docstrings of all public names."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PAGES = ("Tensor", *MODULES)
 
 
 def found(module: str) -> types.ModuleType:
-    """The module of a dotted name, which may be an attribute of a package, as tinygrad_like.linalg is."""
+    """The module with this dotted name; it may be an attribute of a package, such as tinygrad_like.linalg."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError:
@@ -36,7 +36,7 @@ def found(module: str) -> types.ModuleType:
 
 
 def exported(module: types.ModuleType) -> Iterator[tuple[str, Any]]:
-    """The public names of a module that are functions, classes or ops; its own ones if it has no __all__."""
+    """The public functions, classes and ops of a module; only its own if it has no __all__."""
     names = getattr(module, "__all__", None)
     for name in names or sorted(vars(module)):
         value = getattr(module, name)
@@ -49,12 +49,11 @@ def exported(module: types.ModuleType) -> Iterator[tuple[str, Any]]:
 
 def _belongs(value: Any, module: types.ModuleType) -> bool:
     home = getattr(inspect.unwrap(value), "__module__", None) or ""
-    package = module.__name__ if hasattr(module, "__path__") else module.__name__
-    return home == package or home.startswith(package + ".")
+    return f"{home}.".startswith(f"{module.__name__}.")
 
 
 def reference(places: Places) -> dict[str, str]:
-    """The site's page -> its text, for every module and for Tensor."""
+    """Page of the site -> its text, for every module and for Tensor."""
     pages = {"reference/Tensor.md": _class_page(Tensor, places)}
     for name in MODULES:
         module = found(name)
@@ -62,7 +61,7 @@ def reference(places: Places) -> dict[str, str]:
         parts = [f"# {name}", "", document(about), _contents(module)]
         for label, value in exported(module):
             if value is Tensor:
-                parts.append("\n## Tensor\n\n[Has a page of its own](Tensor.md).\n")
+                parts.append("\n## Tensor\n\nSee [its own page](Tensor.md).\n")
                 continue
             parts.append(_entry(label, value, places, f"reference/{name}.md"))
             if inspect.isclass(value):
@@ -71,12 +70,12 @@ def reference(places: Places) -> dict[str, str]:
         pages[f"reference/{name}.md"] = "\n".join(parts)
     listed = [f"- [`{name}`]({name}.md): {_first(name)}" for name in PAGES]
     pages["reference/index.md"] = "\n".join([
-        "# API reference", "", "Made from the signatures and docstrings when the site is built.", "", *listed, ""])
+        "# API reference", "", "Made from signatures and docstrings when the site is built.", "", *listed, ""])
     return pages
 
 
 def _contents(module: types.ModuleType) -> str:
-    """Links to all that is on a long page, which on a narrow screen has no list beside it; many of them by kind."""
+    """Links to the entries of a long page, by kind if there are many; narrow screens do not show the contents."""
     entries, kinds = dict(exported(module)), dict[str, list[str]]()
     links = {label: f"[{label}](#{label.lower()})" for label in entries}
     if len(links) <= 40:
@@ -95,7 +94,7 @@ def _table(kinds: dict[str, list[str]]) -> str:
 
 
 def _headings(module: types.ModuleType) -> dict[str, str]:
-    """name -> the comment above it in the module's __all__."""
+    """Name -> the comment above it in the module's __all__."""
     named, heading = {}, ""
     listed = re.search(r"^__all__ = \[\n(.*?)^\]", inspect.getsource(module), re.M | re.S)
     for line in listed[1].splitlines() if listed else []:
@@ -106,7 +105,7 @@ def _headings(module: types.ModuleType) -> dict[str, str]:
 
 
 def _known(cls: type, name: str) -> bool:
-    """Whether a method says nothing of its class: the op behind a layer, or what every layer has."""
+    """Whether a method is not specific to its class: the op behind a layer, or a method that every layer has."""
     return name in ("forward", "op", "function") or (
         name in ("extra_repr", "reset_parameters") and cls.__name__ != "Module")
 
@@ -116,7 +115,7 @@ def _first(name: str) -> str:
     return _inline(" ".join(about.split("\n\n")[0].split()))
 
 
-# What a Tensor's methods do, by the file of their op, or of themselves; `of_ops.py` has these headings as comments.
+# Headings for the Tensor's methods -> files of their ops, or of the methods; comments in `of_ops.py` name others.
 KINDS = {
     "The Tensor itself": "methods/protocol.py",
     "Gradients": "core/tensor.py methods/gradients.py methods/versions.py",
@@ -135,7 +134,7 @@ KINDS = {
     "Type and copies": "",
     "Names of other libraries": "",
 }
-# What stands in another file than those of its kind.
+# Methods whose file belongs to another heading.
 ELSEWHERE = {
     "The Tensor itself": "size device stride element_size is_contiguous sequential",
     "Gradients": "grad is_leaf detach grad_fn",
@@ -151,7 +150,7 @@ ELSEWHERE = {
 
 
 def kind_of(name: str, method: Any) -> str:
-    """Under which heading a method of Tensor stands."""
+    """The heading for a method of Tensor."""
     for kind, names in ELSEWHERE.items():
         if name in names.split():
             return kind
@@ -180,17 +179,17 @@ def _class_page(cls: type, places: Places) -> str:
     for kind, names in kinds.items():
         parts += [f"## {kind}", ""] if names else []
         parts += [_entry(name, found[name], places, f"reference/{cls.__name__}.md", level=3) for name in names]
-    parts += ["## In place", "", "These change the memory of the Tensor, as the method without the last letter would "
-              "have it. A leaf that requires grad is changed under `no_grad()` only.", "",
+    parts += ["## In place", "", "These write the result of the method without the underscore into the Tensor. A leaf "
+              "that requires grad can be changed only under `no_grad()`.", "",
               ", ".join(f"`{name}`" for name in in_place), ""]
     rows = [f"| `{name}` | {_inline(hint)} |" for name, hint in sorted(MISSING.items())]
-    parts += ["## Not there", "", "What other libraries have; the error that comes of it says the same.", "",
+    parts += ["## Missing", "", "Methods of other libraries; the error for each says the same as this table.", "",
               "| | |", "| --- | --- |", *rows, ""]
     return "\n".join(parts)
 
 
 def methods(cls: type, inherited: bool = False) -> Iterator[tuple[str, Any]]:
-    """The public methods and properties of a class; of those it inherits only if asked to."""
+    """The public methods and properties of a class, also inherited ones if `inherited`."""
     for name in sorted({n for c in cls.__mro__[:-1] for n in vars(c)} if inherited else vars(cls)):
         if name.startswith("_"):
             continue
@@ -201,7 +200,7 @@ def methods(cls: type, inherited: bool = False) -> Iterator[tuple[str, Any]]:
 
 
 def _as_of_base(cls: type, name: str, value: Any) -> bool:
-    """Whether a method is described where a class that it overrides it from is."""
+    """Whether a method without a docstring overrides a method with one."""
     return value.__doc__ is None and any(getattr(vars(base).get(name), "__doc__", None)
                                          for base in cls.__mro__[1:-1] if not base.__name__.startswith("_"))
 
@@ -213,7 +212,7 @@ def _entry(label: str, value: Any, places: Places, page: str, level: int = 2) ->
              f'<div class="signature"><code>{kind}{html.escape(label + shown)}</code></div>', ""]
     about = inspect.getdoc(value) or ""
     place = source(value)
-    # What comes from another package has its manual there, in a Markdown of its own.
+    # Docstrings of other packages have their own markup: only the first paragraph is shown.
     parts.append(document(about if place or isinstance(value, property) else about.split("\n\n")[0]))
     links = []
     op = value.name.lstrip("_") if isinstance(value, Primitive) else label.rsplit(".", 1)[-1]
@@ -229,19 +228,20 @@ def _entry(label: str, value: Any, places: Places, page: str, level: int = 2) ->
 
 @cache
 def _derived_as() -> dict[str, str]:
-    """Function -> the op that it calls, as the list of op pages has them in brackets."""
+    """Function -> the op that it calls; the list of op pages has these functions in brackets."""
     listed = (ROOT / "docs" / "ops" / "README.md").read_text(encoding="utf-8")
     return {name: op for op, names in re.findall(r"\]\((\w+)\.md\) \(([^)]*)\)", listed)
             for name in re.findall(r"`(?:linalg\.)?(\w+)`", names)}
 
 
 def _computes(page: str) -> bool:
-    """Whether a name on this page of the reference is that of an op."""
+    """Whether names on this page of the reference may be names of ops."""
     return page.endswith(("/Tensor.md", ".ops.md", ".functional.md", ".linalg.md"))
 
 
 def signature(value: Any, method: bool = False) -> str:
-    """The call's signature, without the modules of types; of a class, that of making one; of a method, without self."""
+    """The signature, with types without their modules; of a class, that of its constructor; of a method, without self.
+    """
     try:
         found = inspect.signature(value.__wrapped__ if isinstance(value, Primitive) else value)
     except (TypeError, ValueError):
@@ -260,14 +260,14 @@ def signature(value: Any, method: bool = False) -> str:
 
 
 class _Bare(str):
-    """An annotation that is shown without quotes."""
+    """An annotation shown without quotes."""
 
     def __repr__(self) -> str:
         return str(self)
 
 
 def source(value: Any) -> tuple[str, int] | None:
-    """File, from the repository's root, and line of a definition."""
+    """The file, relative to the repository's root, and the line of a definition."""
     value = value.fget if isinstance(value, property) else value
     if isinstance(value, Primitive):
         value = getattr(value, "definition", value.forward)
@@ -285,7 +285,7 @@ def source(value: Any) -> tuple[str, int] | None:
 
 
 def document(text: str) -> str:
-    """A docstring as HTML: paragraphs, indented blocks as code, and `name: what it is` as a list."""
+    """A docstring as HTML: paragraphs, indented blocks as code, and lines `name: description` as a list."""
     blocks = [b for b in re.split(r"\n(?:[ \t]*\n)+", text.strip("\n")) if b.strip()]
     parts: list[str] = []
     code: list[str] = []
@@ -294,7 +294,7 @@ def document(text: str) -> str:
         if block and all(line.startswith("    ") for line in lines):
             code.append(block)
             continue
-        if block.startswith(">>> "):  # an example and what it gives
+        if block.startswith(">>> "):  # an example and its output
             code.append(block)
             continue
         if code:

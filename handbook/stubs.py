@@ -1,7 +1,8 @@
-"""Writes the stub that type checkers and editors read: `python -m handbook.stubs`.
+"""Write the stub for type checkers and editors: `python -m handbook.stubs`.
 
-Tensor's methods, and functions under names of other libraries, come from tables, which only running them shows. So here
-it is: their signatures, what they return, their docstrings. A test checks that the stub is up to date.
+Tensor's methods, and functions under names of other libraries, are installed from tables when the package is imported,
+so checkers cannot see them. The stub has their signatures, return types and docstrings. A test checks that it is up to
+date.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from tinygrad_like.methods.versions import Versions
 
 
 class Surface(names.Names, InPlace, ForNumPy, Methods, Creation, Protocol, Gradients, Versions):
-    """All that is installed on Tensor."""
+    """All methods that are installed on Tensor."""
 
 
 STUB = Path(tinygrad_like.__file__).with_suffix(".pyi")
@@ -74,7 +75,7 @@ def _parameter(p: inspect.Parameter) -> str:
 
 
 def _function(name: str, f: Any, indent: str = "", returns: str = "", like: Any = None) -> str:
-    """One line: what a checker needs to know of a function, op or method."""
+    """The declaration of a function, op or method in one line."""
     static = isinstance(f, staticmethod)
     f = getattr(f, "__func__", f)
     signature = inspect.signature(like or f)
@@ -85,7 +86,7 @@ def _function(name: str, f: Any, indent: str = "", returns: str = "", like: Any 
     method = bool(indent) and not static
     first = next((i for i, p in enumerate(parameters) if (i or method) and p.name in others), len(parameters))
     parameters = [p.replace(default=None) if i >= first and p.default is p.empty and "VAR" not in p.kind.name else p
-                  for i, p in enumerate(parameters)]  # it may come by another name
+                  for i, p in enumerate(parameters)]  # optional, since the caller may use its other name
     if "__" in name:
         parameters = [p.replace(default=p.empty) for p in parameters[:1]]
     required = [p.default is p.empty for p in parameters]
@@ -106,8 +107,8 @@ def _function(name: str, f: Any, indent: str = "", returns: str = "", like: Any 
 
 
 def _elsewhere(known: set[str], keywords: bool) -> list[str]:
-    """What else may be given by name to what has these parameters: what other libraries call them, and what has no
-    effect here. keywords: whether there are parameters by name alone."""
+    """More keyword parameters of a function with these parameters: names in other libraries, and options without
+    effect. keywords: whether the function has keyword-only parameters."""
     others = [name for name, targets in keyword_aliases.OPTIONS.items()
               if name != "self" and name not in known and not known.isdisjoint(targets)]
     others += sorted(keyword_aliases._REDUCTION) if "reduction" in known else []
@@ -150,7 +151,7 @@ def _methods() -> Iterator[str]:
 
 
 def _functions() -> Iterator[str]:
-    """The ops, and those of `nn.functional` that the package has in their place, as its users may call them."""
+    """The ops, or the functions of `nn.functional` that replace them in the package's names."""
     own = {name for name, f in torch_names._NAMES.items() if callable(f)}
     of_layers = {name: getattr(functional, name) for name in torch_names.FUNCTIONAL}
     for name, f in sorted({**_public(ops), **of_layers}.items()):
@@ -164,7 +165,7 @@ def _public(module: ModuleType) -> dict[str, Any]:
 
 
 def _imports() -> dict[str, str]:
-    """What the package imports, by name; the rest is found by tables."""
+    """The package's imports, by name; other names come from tables."""
     found = {}
     top = ast.parse(STUB.with_suffix(".py").read_text(encoding="utf-8")).body
     for node in [inner for outer in top for inner in (outer.body if isinstance(outer, ast.If) else [outer])]:
@@ -181,7 +182,7 @@ def _imports() -> dict[str, str]:
 
 
 def _other_names(known: set[str]) -> Iterator[str]:
-    """Methods as functions, dtypes and the like."""
+    """Methods as functions, dtypes and other names."""
     methods = {name for name in dir(Surface) if name[0] != "_" and name not in names.MISSING
                and inspect.isfunction(getattr(Surface, name)) and name not in {
                    **vars(ForNumPy), **vars(Protocol), **vars(Gradients), **vars(Versions)}
@@ -197,7 +198,7 @@ def _other_names(known: set[str]) -> Iterator[str]:
 
 
 def stub() -> str:
-    """The stub of the package, with the methods of Tensor, which are installed on the class."""
+    """The stub of the package, including the methods that are installed on Tensor."""
     imports = _imports()
     return "\n".join([
         _HEADER.rstrip(), "import builtins", "from collections.abc import Callable, Sequence",

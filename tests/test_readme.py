@@ -138,7 +138,7 @@ def test_capture_says_what_each_of_its_files_does():
     (r"\b(\d+) more ops", len(list((ROOT / "docs" / "ops").glob("*.md"))), 20),
     (r"\b(\d+) pages derive", len(list((ROOT / "docs" / "ops").glob("*.md"))) - 1, 5),
     (r"\[(\d+) programs\]\(docs/programs", len(list((ROOT / "docs/programs").glob("*.py"))), 0),
-    (r"(\d+) idioms run with new", (ROOT / "tests/compat/idioms.txt").read_text(encoding="utf-8").count("### "), 10),
+    (r"(\d+) idioms run with only", (ROOT / "tests/compat/idioms.txt").read_text(encoding="utf-8").count("### "), 10),
 ])
 def test_what_the_pages_count_is_so(said, count, off):
     found = [int(n) for page in PAGES for n in re.findall(said, page.read_text())]

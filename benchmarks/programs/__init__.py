@@ -1,9 +1,9 @@
-"""Training steps as a user writes them by hand, here and in PyTorch: no layers, no fused rows, no tuning for one.
+"""Training steps written by hand, without layers, here and in PyTorch. Nothing is tuned for them.
 
     python -m benchmarks.programs                            all of them
     python -m benchmarks.programs --only lstm --seconds 2
 
-A program is written twice, line for line: as a function that gets the weights, by name, and gives the training step.
+Each program is written twice, line for line, as a function from the weights, by name, to the training step.
 `step(*inputs)` changes the weights and returns the loss.
 """
 
@@ -27,7 +27,7 @@ class Program(NamedTuple):
     torch: Callable[[dict], Step]
 
     def make(self, library: str, seed: int = 0) -> tuple[Step, tuple, dict]:
-        """The step, what to call it with, and the weights that it changes, in "ours" or "torch"."""
+        """The step, its arguments, and the weights that it changes, in "ours" or "torch"."""
         rng = np.random.default_rng(seed)
         weights, inputs = self.weights(rng), self.inputs(rng)
         if library == "ours":
@@ -42,13 +42,13 @@ class Program(NamedTuple):
 
 
 def normal(rng: np.random.Generator, *shape: int, scale: float | None = None) -> np.ndarray:
-    """Normal numbers, of variance 1 / shape[0] if no scale is given: weights of `x @ w`."""
+    """Normal numbers, with variance 1 / shape[0] by default: weights of `x @ w`."""
     scale = shape[0] ** -0.5 if scale is None else scale
     return (scale * rng.standard_normal(shape)).astype(np.float32)
 
 
 def layers(rng: np.random.Generator, prefix: str, *sizes: int) -> Arrays:
-    """Weights w1, b1, w2, b2 ... of `x @ w + b`, layer after layer."""
+    """Weights w1, b1, w2, b2, ... of layers `x @ w + b`."""
     made = {}
     for i, (a, b) in enumerate(zip(sizes, sizes[1:], strict=False), 1):
         made[f"{prefix}w{i}"], made[f"{prefix}b{i}"] = normal(rng, a, b), np.zeros(b, np.float32)

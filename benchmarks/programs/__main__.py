@@ -1,12 +1,12 @@
 """Times the programs of this folder here and in PyTorch: interleaved rounds, medians, ratios, their geometric mean.
 
     python -m benchmarks.programs                                 every program
-    python -m benchmarks.programs --only pinn --seconds 2         those whose name contains this
+    python -m benchmarks.programs --only pinn --seconds 2         programs with this in their name
     python -m benchmarks.programs --capture                       our steps captured
 
-Each library runs in a process of its own, and in each round both do steps for about `--seconds`, one after the other.
-The ratio is PyTorch's time / ours, so bigger is better for us: of the medians, and of the fastest steps of all, which
-other programs on the machine disturb least.
+Each library runs in its own process. In each round they take turns, each with steps for about `--seconds`. The ratio is
+PyTorch's time / ours, so bigger is better: once of the medians, and once of the fastest steps, since other programs on
+the machine disturb these least.
 """
 
 import argparse
@@ -22,7 +22,7 @@ PAUSE = 0.1  # seconds, until the threads of the other process have stopped spin
 
 
 def serve(library: str, name: str, threads: int) -> None:
-    """Answer lines, each a number of seconds, with the median and the least time of a step, in seconds."""
+    """Answer each line, a number of seconds, with the median and the minimum time of a step, in seconds."""
     if library == "torch":
         import torch
 
@@ -45,7 +45,7 @@ def serve(library: str, name: str, threads: int) -> None:
 
 
 def measure(name: str, threads: int, rounds: int, seconds: float, ours: str) -> dict[str, list[tuple[float, ...]]]:
-    """For each library the median and the least seconds of a step in every round."""
+    """For each library, the median and the minimum seconds of a step in every round."""
     workers = {library: Worker("benchmarks.programs", "--serve", library, "--only", name, "--threads", str(threads))
                for library in ("torch", ours)}
     found: dict[str, list] = {library: [] for library in workers}
@@ -62,9 +62,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
                                      prog="python -m benchmarks.programs")
     parser.add_argument("--only", default="", help="programs whose name contains this")
-    parser.add_argument("--capture", action="store_true", help="our steps captured")
-    parser.add_argument("--seconds", type=float, default=0.5, help="of one library in a round (default 0.5)")
-    parser.add_argument("--rounds", type=int, default=5, help="interleaved rounds that count (default 5)")
+    parser.add_argument("--capture", action="store_true", help="capture our steps")
+    parser.add_argument("--seconds", type=float, default=0.5, help="per library and round (default 0.5)")
+    parser.add_argument("--rounds", type=int, default=5, help="interleaved rounds after a warm-up round (default 5)")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="default: all cores")
     parser.add_argument("--serve", choices=["ours", "captured", "torch"], help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -74,8 +74,8 @@ def main() -> None:
     need("torch")
     chosen = {name: p for name, p in programs().items() if args.only in name}
     if not chosen:
-        raise SystemExit(f"no program's name contains {args.only!r}; they are {', '.join(programs())}")
-    print("| program | PyTorch, ms | ours, ms | ratio (min-max) | of the fastest steps |")
+        raise SystemExit(f"no program has a name that contains {args.only!r}; they are {', '.join(programs())}")
+    print("| program | PyTorch, ms | ours, ms | ratio (min-max) | ratio of the fastest steps |")
     print("| --- | --- | --- | --- | --- |")
     ratios, best = [], []
     for name, program in chosen.items():

@@ -1,6 +1,6 @@
 """Generators and their critics: DCGAN (Radford et al. 2016), and WGAN with a gradient penalty (Gulrajani et al. 2017).
 
-A step is one of the critic and one of the generator; it returns the sum of both losses.
+A step trains the critic, then the generator, and returns the sum of both losses.
 """
 
 import numpy as np
@@ -28,8 +28,8 @@ def dcgan_ours(w):
     import optim
     from tinygrad_like import Tensor
 
-    of_g = optim.Adam([p for name, p in w.items() if name[0] == "g"], lr=2e-4, betas=(0.5, 0.999))
-    of_d = optim.Adam([p for name, p in w.items() if name[0] == "d"], lr=2e-4, betas=(0.5, 0.999))
+    g_optimizer = optim.Adam([p for name, p in w.items() if name[0] == "g"], lr=2e-4, betas=(0.5, 0.999))
+    d_optimizer = optim.Adam([p for name, p in w.items() if name[0] == "d"], lr=2e-4, betas=(0.5, 0.999))
 
     def norm(x, name):
         return F.batch_norm(x, None, None, w[f"{name}_gain"], w[f"{name}_bias"], training=True)
@@ -47,17 +47,17 @@ def dcgan_ours(w):
         return F.conv2d(x, w["d4"]).reshape(-1)
 
     def step(images, noise):
-        real, made_up = Tensor.ones(images.shape[0]), Tensor.zeros(images.shape[0])
+        real, fake = Tensor.ones(images.shape[0]), Tensor.zeros(images.shape[0])
         made = generator(noise)
-        of_d.zero_grad()
+        d_optimizer.zero_grad()
         d_loss = (F.binary_cross_entropy_with_logits(critic(images), real)
-                  + F.binary_cross_entropy_with_logits(critic(made.detach()), made_up))
+                  + F.binary_cross_entropy_with_logits(critic(made.detach()), fake))
         d_loss.backward()
-        of_d.step()
-        of_g.zero_grad()
+        d_optimizer.step()
+        g_optimizer.zero_grad()
         g_loss = F.binary_cross_entropy_with_logits(critic(made), real)
         g_loss.backward()
-        of_g.step()
+        g_optimizer.step()
         return d_loss + g_loss
 
     return step
@@ -67,8 +67,10 @@ def dcgan_torch(w):
     import torch
     import torch.nn.functional as F
 
-    of_g = torch.optim.Adam([p for name, p in w.items() if name[0] == "g"], lr=2e-4, betas=(0.5, 0.999), fused=True)
-    of_d = torch.optim.Adam([p for name, p in w.items() if name[0] == "d"], lr=2e-4, betas=(0.5, 0.999), fused=True)
+    g_optimizer = torch.optim.Adam([p for name, p in w.items() if name[0] == "g"],
+                                   lr=2e-4, betas=(0.5, 0.999), fused=True)
+    d_optimizer = torch.optim.Adam([p for name, p in w.items() if name[0] == "d"],
+                                   lr=2e-4, betas=(0.5, 0.999), fused=True)
 
     def norm(x, name):
         return F.batch_norm(x, None, None, w[f"{name}_gain"], w[f"{name}_bias"], training=True)
@@ -86,17 +88,17 @@ def dcgan_torch(w):
         return F.conv2d(x, w["d4"]).reshape(-1)
 
     def step(images, noise):
-        real, made_up = torch.ones(images.shape[0]), torch.zeros(images.shape[0])
+        real, fake = torch.ones(images.shape[0]), torch.zeros(images.shape[0])
         made = generator(noise)
-        of_d.zero_grad()
+        d_optimizer.zero_grad()
         d_loss = (F.binary_cross_entropy_with_logits(critic(images), real)
-                  + F.binary_cross_entropy_with_logits(critic(made.detach()), made_up))
+                  + F.binary_cross_entropy_with_logits(critic(made.detach()), fake))
         d_loss.backward()
-        of_d.step()
-        of_g.zero_grad()
+        d_optimizer.step()
+        g_optimizer.zero_grad()
         g_loss = F.binary_cross_entropy_with_logits(critic(made), real)
         g_loss.backward()
-        of_g.step()
+        g_optimizer.step()
         return d_loss.detach() + g_loss.detach()
 
     return step
@@ -104,12 +106,12 @@ def dcgan_torch(w):
 
 def wgan_weights(rng):
     made = layers(rng, "g_", 32, 128, 128, 64) | layers(rng, "d_", 64, 128, 128, 1)
-    del made["d_b3"]  # the loss is a difference of what the critic says
+    del made["d_b3"]  # it has no effect: the loss is a difference of the critic's outputs
     return made
 
 
 def wgan_inputs(rng):
-    """Examples, noise, and how far between an example and what is made up the gradient is looked at."""
+    """Examples, noise, and for each example the point between it and a generated one where the slope is penalized."""
     return np.sin(normal(rng, 64, 64, scale=3)), normal(rng, 64, 32, scale=1), rng.random((64, 1), np.float32)
 
 
@@ -117,8 +119,8 @@ def wgan_ours(w):
     import nn.functional as F
     import optim
 
-    of_g = optim.Adam([p for name, p in w.items() if name[0] == "g"], lr=1e-4, betas=(0.5, 0.9))
-    of_d = optim.Adam([p for name, p in w.items() if name[0] == "d"], lr=1e-4, betas=(0.5, 0.9))
+    g_optimizer = optim.Adam([p for name, p in w.items() if name[0] == "g"], lr=1e-4, betas=(0.5, 0.9))
+    d_optimizer = optim.Adam([p for name, p in w.items() if name[0] == "d"], lr=1e-4, betas=(0.5, 0.9))
 
     def generator(z):
         z = (z @ w["g_w1"] + w["g_b1"]).relu()
@@ -136,13 +138,13 @@ def wgan_ours(w):
         slope, = critic(between).sum().gradient(between, create_graph=True)
         penalty = ((slope.norm(axis=1) - 1) ** 2).mean()
         d_loss = critic(made).mean() - critic(x).mean() + 10 * penalty
-        of_d.zero_grad()
+        d_optimizer.zero_grad()
         d_loss.backward()
-        of_d.step()
+        d_optimizer.step()
         g_loss = -critic(generator(noise)).mean()
-        of_g.zero_grad()
+        g_optimizer.zero_grad()
         g_loss.backward()
-        of_g.step()
+        g_optimizer.step()
         return d_loss + g_loss
 
     return step
@@ -152,8 +154,10 @@ def wgan_torch(w):
     import torch
     import torch.nn.functional as F
 
-    of_g = torch.optim.Adam([p for name, p in w.items() if name[0] == "g"], lr=1e-4, betas=(0.5, 0.9), fused=True)
-    of_d = torch.optim.Adam([p for name, p in w.items() if name[0] == "d"], lr=1e-4, betas=(0.5, 0.9), fused=True)
+    g_optimizer = torch.optim.Adam([p for name, p in w.items() if name[0] == "g"],
+                                   lr=1e-4, betas=(0.5, 0.9), fused=True)
+    d_optimizer = torch.optim.Adam([p for name, p in w.items() if name[0] == "d"],
+                                   lr=1e-4, betas=(0.5, 0.9), fused=True)
 
     def generator(z):
         z = (z @ w["g_w1"] + w["g_b1"]).relu()
@@ -171,13 +175,13 @@ def wgan_torch(w):
         slope, = torch.autograd.grad(critic(between).sum(), between, create_graph=True)
         penalty = ((slope.norm(dim=1) - 1) ** 2).mean()
         d_loss = critic(made).mean() - critic(x).mean() + 10 * penalty
-        of_d.zero_grad()
+        d_optimizer.zero_grad()
         d_loss.backward()
-        of_d.step()
+        d_optimizer.step()
         g_loss = -critic(generator(noise)).mean()
-        of_g.zero_grad()
+        g_optimizer.zero_grad()
         g_loss.backward()
-        of_g.step()
+        g_optimizer.step()
         return d_loss.detach() + g_loss.detach()
 
     return step

@@ -1,4 +1,4 @@
-"""Differential equations: a net that is to satisfy one, by its second derivatives, and one whose slope is a net."""
+"""Differential equations: a net trained to satisfy one (PINN), and one whose right-hand side is a net (neural ODE)."""
 
 import math
 
@@ -12,7 +12,7 @@ def pinn_weights(rng):
 
 
 def pinn_inputs(rng):
-    """Points (t, x) inside, where Burgers' equation is to hold, and at t = 0, where u = -sin(pi x)."""
+    """Points (t, x) inside, where Burgers' equation must hold, and at t = 0, where u = -sin(pi x)."""
     start = np.stack([np.zeros(100), rng.uniform(-1, 1, 100)], 1).astype(np.float32)
     inside = np.stack([rng.uniform(0, 1, 1000), rng.uniform(-1, 1, 1000)], 1).astype(np.float32)
     return inside[:, :1].copy(), inside[:, 1:].copy(), start, -np.sin(math.pi * start[:, 1:])
@@ -74,7 +74,7 @@ def ode_weights(rng):
 
 
 def ode_inputs(rng):
-    """Beginnings, and where a spiral leads from there in 10 steps."""
+    """Initial states of a spiral, and its paths over 10 steps."""
     state, path = rng.uniform(-2, 2, (32, 2)), []
     for _ in range(10):
         path.append(state)

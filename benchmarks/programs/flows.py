@@ -1,4 +1,4 @@
-"""RealNVP (Dinh et al. 2017): coupling layers, each of which moves one half by what nets make of the other half."""
+"""RealNVP (Dinh et al. 2017): each coupling layer moves one half by amounts that nets compute from the other half."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Stable fluids (Stam 1999) on a torus: which velocity carries a spot of ink into a ring? Gradients through it all."""
+"""Stable fluids (Stam 1999) on a torus: which velocity turns a spot of ink into a ring? Gradients through all steps."""
 
 import numpy as np
 
@@ -25,7 +25,7 @@ def ours(w):
     rows, columns = Tensor.arange(N).reshape(N, 1).float(), Tensor.arange(N).reshape(1, N).float()
 
     def advect(field, vx, vy):
-        """The value that flows to each point: from four neighbours of its origin, weighted by their distances."""
+        """The value that flows to each point: bilinear interpolation at its origin."""
         x, y = columns - DT * vx, rows - DT * vy
         left, top = x.floor(), y.floor()
         right_share, bottom_share = x - left, y - top
@@ -36,7 +36,7 @@ def ours(w):
         return (1 - bottom_share) * above + bottom_share * below
 
     def project(vx, vy):
-        """Take out the part that flows together, the gradient of a pressure that Jacobi's iteration finds."""
+        """Make the flow divergence-free: subtract the gradient of a pressure, found by Jacobi's iteration."""
         divergence = 0.5 * (vx.roll(-1, axis=1) - vx.roll(1, axis=1) + vy.roll(-1, axis=0) - vy.roll(1, axis=0))
         p = Tensor.zeros(N, N)
         for _ in range(ITERATIONS):

@@ -1,4 +1,4 @@
-"""Language models: an embedding MLP with its batch norm written out, and attention with its scores written out."""
+"""Language models: an embedding MLP with hand-written batch norm, and a Transformer with hand-written attention."""
 
 import math
 

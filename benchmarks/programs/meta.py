@@ -1,4 +1,4 @@
-"""MAML (Finn et al. 2017): weights from which one step of gradient descent fits a new sine wave."""
+"""MAML (Finn et al. 2017): initial weights from which one step of gradient descent fits a new sine wave."""
 
 import math
 
@@ -14,7 +14,7 @@ def weights(rng):
 
 
 def inputs(rng):
-    """For each task points to learn from and points to be judged by: x, y, x, y."""
+    """For each task, training points and test points: x, y, x, y."""
     phase, height = rng.uniform(0, math.pi, (TASKS, 1, 1)), rng.uniform(0.1, 5, (TASKS, 1, 1))
     points = [rng.uniform(-5, 5, (TASKS, SHOTS, 1)) for _ in range(2)]
     return tuple(a.astype(np.float32) for x in points for a in (x, height * np.sin(x + phase)))

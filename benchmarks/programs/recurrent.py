@@ -1,4 +1,4 @@
-"""Recurrent cells written out: one product for the input, one for the state, and gates cut out of their sum."""
+"""Hand-written recurrent cells: an LSTM with its gates in one product, and a GRU with a product for each gate."""
 
 import numpy as np
 
@@ -65,7 +65,7 @@ def gru_weights(rng):
 
 
 def gru_inputs(rng):
-    """The adding problem: the sum of the two numbers of a sequence that are marked."""
+    """The adding problem: the sum of the two marked numbers of a sequence."""
     x = np.zeros((40, 20, 2), np.float32)  # time comes first
     x[..., 0] = rng.random((40, 20))
     for n in range(20):

@@ -1,5 +1,4 @@
-"""What examples and their neighbours have in common: SimCLR (Chen et al. 2020), graph convolution (Kipf, Welling 2017).
-"""
+"""Representation learning: SimCLR (Chen et al. 2020) and graph convolution (Kipf and Welling 2017)."""
 
 import math
 
@@ -77,7 +76,7 @@ def gcn_weights(rng):
 
 
 def gcn_inputs(rng):
-    """Features and labels of the nodes, and of each edge, both ways, and of each node to itself: from, to, weight."""
+    """Features and labels of the nodes; source, target and weight of the edges, in both directions and to itself."""
     one, other = rng.integers(0, NODES, (2, EDGES))
     source = np.concatenate([one, other, np.arange(NODES)])
     target = np.concatenate([other, one, np.arange(NODES)])

@@ -46,7 +46,7 @@ def test_files_and_folders(tmp_path):
     assert cli.folder(str(tmp_path / "new" / "er")) == tmp_path / "new" / "er"
     assert cli.picture(str(tmp_path / "new" / "p.png")) == tmp_path / "new" / "p.png"
     for kind, path, message in ((cli.file, "g", "there is no file"), (cli.folder, "f", "must be a folder"),
-                                (cli.folder, "f/g", "is a file, so there can be no folder"),
+                                (cli.folder, "f/g", "is a file, so .*f/g' cannot be a folder"),
                                 (cli.picture, "p.pdf", "ends in .png"), (cli.picture, "f/p.png", "is a file, so")):
         with pytest.raises(argparse.ArgumentTypeError, match=message):
             kind(str(tmp_path / path))
@@ -105,7 +105,7 @@ def test_interrupts_say_how_to_go_on(tmp_path, capsys):
                 (tmp_path / f"{args.save}.ckpt").write_text("x")
             raise KeyboardInterrupt
 
-    for options, message in (([], "nothing had been saved yet"), (["--save", "a"], "a.ckpt is saved; the same command"),
+    for options, message in (([], "nothing had been saved yet"), (["--save", "a"], "a.ckpt is saved; to continue"),
                              ([], "nothing had been saved yet"), (["--resume", "1"], "a.ckpt is saved"),
                              (["--save", "b"], "b.ckpt is saved")):
         with pytest.raises(SystemExit) as stop:
@@ -186,7 +186,7 @@ print("goes on")
 def test_ctrl_c_where_an_exception_would_be_lost():
     ended = subprocess.run([sys.executable, "-c", LOST], env=ENV, capture_output=True, text=True)
     assert (ended.returncode, ended.stdout) == (130, "")
-    assert ended.stderr == "\ninterrupted before anything was begun\n"
+    assert ended.stderr == "\ninterrupted before the run began\n"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends signals")
@@ -217,6 +217,6 @@ def test_ctrl_c(tmp_path, moment, presses):
     last = printed.strip().splitlines()[-1]
     assert last.startswith("interrupted") and printed.count("interrupted") == 1
     saved = (tmp_path / "run" / "mlp_digits_split0.ckpt").exists()
-    assert ("run/mlp_digits_split0.ckpt is saved; the same command with --resume goes on" in last) == saved
+    assert ("run/mlp_digits_split0.ckpt is saved; to continue, run the same command with --resume" in last) == saved
     assert not list(tmp_path.glob("run/*.lock"))
     assert saved or moment != "an epoch"

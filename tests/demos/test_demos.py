@@ -36,13 +36,13 @@ REFUSED = """
     augmentations --rows 11 | argument --rows:
     activations --range inf | argument --range:
     filters --image 99999 | argument --image: 99999 is beyond the last test image, 358
-    filters --epochs 3 --net FILE | argument --epochs: is for a net that is trained here
+    filters --epochs 3 --net FILE | argument --epochs: cannot be combined with --net
     finetune --data mnist --model vit | there is no recipe for vit on mnist
     finetune --classes 77 | argument --classes: must be 2 to 8 of the numbers from 0 to 9
     finetune --classes 3 3 | argument --classes: must be 2 to 8
     finetune --examples 0 | argument --examples: must be a whole number of at least 1
     finetune --examples 1 1000 | argument --examples: must be at most 1
-    finetune --model mlp --net FILE | argument --model: is for a net that is trained here
+    finetune --model mlp --net FILE | argument --model: cannot be combined with --net
     finetune --data-dir . | argument --data-dir: the digits come with the package
     finetune --out figure.pdf | must be a file whose name ends in .png
     language --text nowhere.txt | argument --text: there is no file 'nowhere.txt'
@@ -50,15 +50,15 @@ REFUSED = """
     language --generate "" | at least one character
     language --d-model 30 | argument --d-model: must be a multiple of twice --heads 4
     language --temperature -1 | argument --temperature: must be a number at least 0
-    language --resume --out nowhere | there is no nowhere/language.ckpt to go on from
+    language --resume --out nowhere | there is no checkpoint nowhere/language.ckpt
     sort --length 0 | argument --length: must be a whole number from 1 to 18
     sort --d-model 6 --heads 4 | argument --d-model: must be an even multiple of --heads 4
-    sort --examples 5 --epochs 1 | make 1 steps; it takes at least 11
-    sort --resume --out nowhere | there is no nowhere/sort.ckpt to go on from
+    sort --examples 5 --epochs 1 | make 1 steps; at least 11 are needed
+    sort --resume --out nowhere | there is no checkpoint nowhere/sort.ckpt
     train --mixup 0.2 --cutmix 1 | not allowed with
     train --resume oldest | invalid choice
     train --epoch 3 | unrecognized arguments
-    train --data mnist --data-dir . --repeat-splits 0,1 | test set of its own
+    train --data mnist --data-dir . --repeat-splits 0,1 | mnist has its own test set
     train --epochs 0 | argument --epochs: must be a whole number of at least 1, not '0'
     train --repeat-splits 0,x | must be a whole number of at least 0, not 'x'
     train --lr nan | argument --lr: must be a number above 0 and at most 10, not 'nan'
@@ -66,12 +66,12 @@ REFUSED = """
     train --label-smoothing 1 | argument --label-smoothing: must be a number at least 0 and below 1
     train --threads 9999 | argument --threads: must be a whole number from 1 to
     train --out FILE | argument --out: must be a folder, but
-    train --out FILE/runs | is a file, so there can be no folder
+    train --out FILE/runs | is a file, so
     train --config nowhere.toml | argument --config: there is no file 'nowhere.toml'
-    train --validation 0.2 | argument --validation: nothing is decided by it without --early-stop
+    train --validation 0.2 | argument --validation: has no use without --early-stop
     train --data-dir . | argument --data-dir: the digits come with the package
     train --model vit --width 20 | argument --width: must be a multiple of 16
-    train --model mlp --limit 5 --epochs 1 | make 1 of the 4 steps that one_cycle takes
+    train --model mlp --limit 5 --epochs 1 | make 1 steps, but one_cycle needs 4
     train --model vit --norm batch | vit has layer, rms, not batch
     train --model resnet8 --norm rms | not rms
     train --resume | there is no checkpoint
@@ -108,7 +108,7 @@ def test_a_picture_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
 def test_quick_is_what_its_help_says_and_gives_way_to_options():
     parser = cli.parser("name", "", draws=True, seeds=3, quick=dict(sizes=[1, 2], seeds=1))
     parser.add_argument("--sizes", type=cli.whole(), nargs="+", default=[4])
-    assert "as with --sizes 1 2 --seeds 1" in " ".join(parser.format_help().split())
+    assert "it sets --sizes 1 2 --seeds 1" in " ".join(parser.format_help().split())
     for words, expected in (([], ([4], 3)), (["--quick"], ([1, 2], 1)), (["--quick", "--seeds", "2"], ([1, 2], 2))):
         args = parser.parse_args(words)
         assert (args.sizes, args.seeds) == expected

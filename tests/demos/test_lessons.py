@@ -340,7 +340,7 @@ def test_the_rule_is_learned_before_the_mistakes(shown):
 
 def test_features_carry_over(shown):
     scores, printed = shown("finetune", "--quick", "--seeds", "1", "--images", "6000", "--steps", "25")
-    assert printed[0].startswith("a net that reads 0, 1, 2, 3, 4, 5, 6: 9")
+    assert printed[0].startswith("a net trained on 0, 1, 2, 3, 4, 5, 6: 9")
     assert list(scores) == ["new head", "whole net", "from scratch"]
     means = {method: values.mean(axis=0) for method, values in scores.items()}
     assert all(values.shape == (1, 2) for values in scores.values()) and means["whole net"][1] > 0.7
@@ -351,7 +351,7 @@ def test_a_net_from_disk(shown, tmp_path, no_pictures):
     train.main(["--model", "resnet_s", "--width", "32", "--epochs", "1", "--out", str(tmp_path)])
     _, printed = shown("finetune", "--net", str(tmp_path / "resnet_s_digits_split0.safetensors"), "--classes", "1", "7",
                        "--examples", "3", "--seeds", "1", "--steps", "20")
-    assert any("note: --net was trained on 1, 7 already" in line for line in printed)
+    assert any("note: --net was already trained on 1, 7" in line for line in printed)
 
 
 @pytest.mark.parametrize("method", finetune.METHODS)

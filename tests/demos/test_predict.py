@@ -77,9 +77,9 @@ def test_what_cannot_be_read(net, tmp_path, capsys):
     with pytest.raises(SystemExit, match="error: .*x.png cannot be read as an image"):
         predict.main(["--net", str(net), str(tmp_path / "x.png")])
     Image.new("L", (20, 20), 70).save(tmp_path / "x.png")
-    with pytest.raises(SystemExit, match="error: .*x.png shows nothing"):
+    with pytest.raises(SystemExit, match="error: .*x.png is blank"):
         predict.main(["--net", str(net), str(tmp_path / "x.png")])
-    for options, message in ((["--net", "none", str(tmp_path / "x.png")], "python -m demos.train makes"),
+    for options, message in ((["--net", "none", str(tmp_path / "x.png")], "python -m demos.train writes"),
                              ([str(tmp_path / "none.png")], "there is no file"),
                              (["--top", "0", str(tmp_path / "x.png")], "argument --top")):
         with pytest.raises(SystemExit):

@@ -46,13 +46,13 @@ def test_a_net_comes_back(tmp_path, name, norm):
 ], ids=str)
 def test_a_description_that_makes_no_sense_is_refused(tmp_path, net):
     save(tmp_path / "n", net)
-    with pytest.raises(ValueError, match=f"{tmp_path}/n has a description of its net that makes no sense"):
+    with pytest.raises(ValueError, match=f"{tmp_path}/n has an invalid description of its net"):
         load_net(tmp_path / "n")
 
 
 def test_weights_of_something_else_are_refused(tmp_path):
     save_weights(MODELS["mlp"].build((1, 8, 8), 10, 4, 1), tmp_path / "n")
-    with pytest.raises(ValueError, match="does not say what net its weights are of"):
+    with pytest.raises(ValueError, match="does not describe the net of its weights"):
         load_net(tmp_path / "n")
     save(tmp_path / "n", {"width": 15})
     with pytest.raises(ValueError, match="the state does not fit"):
